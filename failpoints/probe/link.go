@@ -1,0 +1,117 @@
+package probe
+
+import (
+	"bufio"
+	"encoding/json"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// link is a connection to a controller.
+type link struct {
+	points atomic.Pointer[map[string]bool]
+
+	mu      sync.Mutex
+	enc     *json.Encoder
+	seq     int64
+	waiting map[int64]chan Answer
+	gone    bool
+}
+
+// dial introduces the process and waits until it knows which points are armed, so that not even the first statement of
+// main passes an armed point unnoticed.
+func dial(path, role string, terms map[string]string) (*link, error) {
+	conn, err := net.DialTimeout("unix", path, 5*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	l := &link{enc: json.NewEncoder(conn), waiting: map[int64]chan Answer{}}
+	l.points.Store(&map[string]bool{})
+	if err := l.send(FromProcess{Hello: &Hello{Who: role, PID: os.Getpid(), Args: os.Args, Terms: terms}}); err != nil {
+		return nil, err
+	}
+	r := bufio.NewReader(conn)
+	if err := l.receive(r); err != nil {
+		return nil, err
+	}
+	go func() {
+		for l.receive(r) == nil {
+		}
+		l.end()
+	}()
+	return l, nil
+}
+
+func (l *link) receive(r *bufio.Reader) error {
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	var m FromController
+	if err := json.Unmarshal(line, &m); err != nil {
+		return err
+	}
+	if m.Answer != nil {
+		l.mu.Lock()
+		c := l.waiting[m.Answer.Seq]
+		delete(l.waiting, m.Answer.Seq)
+		l.mu.Unlock()
+		if c != nil {
+			c <- *m.Answer
+		}
+		return nil
+	}
+	points := make(map[string]bool, len(m.Armed))
+	for _, p := range m.Armed {
+		points[p] = true
+	}
+	l.points.Store(&points)
+	return l.send(FromProcess{Ack: m.Generation})
+}
+
+// end lets everybody go on who still waits for an answer: the controller is gone.
+func (l *link) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gone = true
+	l.points.Store(&map[string]bool{})
+	for seq, c := range l.waiting {
+		delete(l.waiting, seq)
+		c <- Answer{}
+	}
+}
+
+func (l *link) send(m FromProcess) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.enc.Encode(m)
+}
+
+func (l *link) armed(point string) bool { return (*l.points.Load())[point] }
+
+func (l *link) seen(h Hit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seq++
+	h.Seq = l.seq
+	if !l.gone {
+		_ = l.enc.Encode(FromProcess{Hit: &h}) // a controller that is gone wants no report
+	}
+}
+
+func (l *link) ask(h Hit) Answer {
+	c := make(chan Answer, 1)
+	l.mu.Lock()
+	l.seq++
+	h.Seq, h.Ask = l.seq, true
+	if l.gone || l.enc.Encode(FromProcess{Hit: &h}) != nil {
+		l.mu.Unlock()
+		return Answer{}
+	}
+	l.waiting[h.Seq] = c
+	l.mu.Unlock()
+	return <-c
+}

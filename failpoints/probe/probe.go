@@ -1,0 +1,77 @@
+// Package probe is what shimquake links into a process under test: it tells a controller of every point that the
+// process passes, and does what the controller answers.
+//
+// It is used in two ways. weave puts calls of Serve and Call into the ttrpc module that a release of containerd
+// links, and so reaches each ttrpc method of its daemon and of its shim; shims/fakeshim calls Serve itself.
+//
+// The environment decides what a process does:
+//
+//	SHIMQUAKE_SOCKET      a unix socket of a failpoints.Controller: it decides every hit
+//	SHIMQUAKE_FAILPOINTS  point=term;point=term: without a socket the process decides by itself
+//
+// A shim also reads the annotations "shimquake.failpoint/POINT: TERM" of the bundle that it is started in. With
+// neither, a probe costs one atomic load.
+//
+// The package uses the standard library only, because it is compiled with the dependencies of each release.
+package probe
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+)
+
+const (
+	// SocketEnv names the controller's unix socket.
+	SocketEnv = "SHIMQUAKE_SOCKET"
+	// FailpointsEnv holds faults for a process without a controller.
+	FailpointsEnv = "SHIMQUAKE_FAILPOINTS"
+	// AnnotationPrefix begins the OCI annotations that arm a shim.
+	AnnotationPrefix = "shimquake.failpoint/"
+)
+
+// decider answers hits: a controller behind a socket, or the terms in the environment.
+type decider interface {
+	// seen tells of a hit that nobody armed. It does not wait.
+	seen(Hit)
+	// ask returns what to do at an armed hit. It waits for as long as the answer takes.
+	ask(Hit) Answer
+	armed(point string) bool
+}
+
+var current atomic.Pointer[decider]
+
+func init() {
+	role := "containerd"
+	if strings.Contains(filepath.Base(os.Args[0]), "containerd-shim") {
+		role = "shim"
+	}
+	self = role
+	if d := connect(role); d != nil {
+		current.Store(&d)
+	}
+}
+
+// self is whose points this process passes: "containerd" or "shim".
+var self string
+
+func connect(role string) decider {
+	terms := fromEnvironment()
+	if role == "shim" {
+		for p, t := range fromBundle("config.json") {
+			terms[p] = t
+		}
+	}
+	if path := os.Getenv(SocketEnv); path != "" {
+		if l, err := dial(path, role, terms); err == nil {
+			return l
+		}
+		// The controller is gone: the run is over, and this process is about to end with its world.
+		return nil
+	}
+	if len(terms) == 0 {
+		return nil
+	}
+	return newLocal(terms)
+}

@@ -1,0 +1,229 @@
+package term
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ParseError says where a term is wrong and what was expected there.
+type ParseError struct {
+	Text string // the whole term
+	Pos  int    // offset in bytes, from 0
+	Want string // what was expected there
+}
+
+func (e *ParseError) Error() string {
+	got := "the end"
+	if e.Pos < len(e.Text) {
+		got = strconv.Quote(e.Text[e.Pos:])
+	}
+	return fmt.Sprintf("term %q, position %d: expected %s, found %s", e.Text, e.Pos+1, e.Want, got)
+}
+
+// argument is what an action takes in parentheses.
+type argument int
+
+const (
+	none argument = iota
+	text
+	millis
+	rates
+)
+
+var arguments = map[Action]argument{
+	Off: none, Error: text, Panic: text, Delay: millis, Crash: none, Cancel: none, Deadline: none, Hang: none,
+	Lose: none, Close: none, Pause: none, Kill: none, Stop: none, Cont: none, Pressure: rates,
+}
+
+// Actions are the names of all actions, sorted.
+func Actions() []string {
+	var names []string
+	for a := range arguments {
+		names = append(names, string(a))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Parse reads a term. Errors are of type *ParseError.
+func Parse(s string) (Term, error) {
+	clauses, err := parse(s)
+	if err != nil {
+		return Term{}, err
+	}
+	parts := make([]string, len(clauses))
+	for i, c := range clauses {
+		parts[i] = c.String()
+	}
+	return Term{text: strings.Join(parts, "->")}, nil
+}
+
+func parse(s string) ([]Clause, error) {
+	p := parser{text: s}
+	var clauses []Clause
+	for {
+		c, err := p.clause()
+		if err != nil {
+			return nil, err
+		}
+		clauses = append(clauses, c)
+		p.space()
+		if p.pos == len(s) {
+			return clauses, nil
+		}
+		if !strings.HasPrefix(s[p.pos:], "->") {
+			return nil, p.want(`"->" or the end`)
+		}
+		if c.Count == 0 {
+			return nil, p.want("the end, because the clause before it has no count and holds for ever")
+		}
+		p.pos += len("->")
+	}
+}
+
+type parser struct {
+	text string
+	pos  int
+}
+
+func (p *parser) want(what string) error { return &ParseError{Text: p.text, Pos: p.pos, Want: what} }
+
+func (p *parser) space() {
+	for p.pos < len(p.text) && p.text[p.pos] == ' ' {
+		p.pos++
+	}
+}
+
+func (p *parser) run(ok func(byte) bool) string {
+	from := p.pos
+	for p.pos < len(p.text) && ok(p.text[p.pos]) {
+		p.pos++
+	}
+	return p.text[from:p.pos]
+}
+
+func (p *parser) clause() (Clause, error) {
+	var c Clause
+	p.space()
+	start := p.pos
+	if digits := p.run(func(b byte) bool { return b >= '0' && b <= '9' }); digits != "" {
+		n, err := strconv.ParseInt(digits, 10, 32)
+		if err != nil || n == 0 {
+			p.pos = start
+			return c, p.want("a count from 1 to 2147483647")
+		}
+		if p.pos == len(p.text) || p.text[p.pos] != '*' {
+			return c, p.want(`"*" after the count`)
+		}
+		p.pos++
+		c.Count = int(n)
+	}
+	start = p.pos
+	c.Action = Action(p.run(func(b byte) bool { return b >= 'a' && b <= 'z' }))
+	kind, known := arguments[c.Action]
+	if !known {
+		p.pos = start
+		return c, p.want("an action (" + strings.Join(Actions(), ", ") + ")")
+	}
+	return c, p.argument(&c, kind)
+}
+
+func (p *parser) argument(c *Clause, kind argument) error {
+	given := p.pos < len(p.text) && p.text[p.pos] == '('
+	if !given {
+		switch kind {
+		case millis:
+			return p.want("(MILLISECONDS) after delay")
+		case rates:
+			return p.want("(RATE,SIZE) after pressure, for example (4MiB/s,60MiB)")
+		}
+		return nil
+	}
+	if kind == none {
+		return p.want("no argument after " + string(c.Action))
+	}
+	p.pos++
+	start, depth := p.pos, 1
+	for ; p.pos < len(p.text); p.pos++ {
+		switch p.text[p.pos] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	if depth != 0 {
+		return p.want(`")"`)
+	}
+	c.Arg = p.text[start:p.pos]
+	end := p.pos + 1
+	p.pos = start
+	switch kind {
+	case millis:
+		d, err := parseMillis(c.Arg)
+		if err != nil {
+			return p.want("milliseconds as a whole number (250), or a duration (2s)")
+		}
+		c.Arg = strconv.FormatInt(d.Milliseconds(), 10)
+	case rates:
+		if _, _, err := ParsePressure(c.Arg); err != nil {
+			return p.want("RATE,SIZE such as 4MiB/s,60MiB")
+		}
+	}
+	p.pos = end
+	return nil
+}
+
+func parseMillis(s string) (time.Duration, error) {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		if n < 0 || n > int64(24*time.Hour/time.Millisecond) {
+			return 0, fmt.Errorf("%d ms is not between 0 and a day", n)
+		}
+		return time.Duration(n) * time.Millisecond, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 || d > 24*time.Hour {
+		return 0, fmt.Errorf("%q is no duration between 0 and a day", s)
+	}
+	return d.Truncate(time.Millisecond), nil
+}
+
+// ParsePressure reads the argument of a pressure clause, `RATE/s,SIZE`: bytes per second, and bytes to dirty.
+// Sizes are whole numbers with an optional KiB, MiB or GiB.
+func ParsePressure(s string) (bps, dirty int64, err error) {
+	rate, size, ok := strings.Cut(s, ",")
+	if !ok || !strings.HasSuffix(rate, "/s") {
+		return 0, 0, fmt.Errorf("%q: expected RATE/s,SIZE such as 4MiB/s,60MiB", s)
+	}
+	if bps, err = parseBytes(strings.TrimSuffix(rate, "/s")); err != nil {
+		return 0, 0, err
+	}
+	if dirty, err = parseBytes(size); err != nil {
+		return 0, 0, err
+	}
+	if bps < 2 { // io.max refuses 0, and on some kernels 1
+		return 0, 0, fmt.Errorf("rate %q: at least 2 bytes per second", rate)
+	}
+	return bps, dirty, nil
+}
+
+func parseBytes(s string) (int64, error) {
+	factor := int64(1)
+	for suffix, f := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
+		if rest, ok := strings.CutSuffix(s, suffix); ok {
+			s, factor = rest, f
+			break
+		}
+	}
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("size %q: expected a whole number with KiB, MiB or GiB", s)
+	}
+	return n * factor, nil
+}
