@@ -70,3 +70,5 @@ require (
 	k8s.io/cri-api v0.37.2 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
+
+tool github.com/onsi/ginkgo/v2/ginkgo
