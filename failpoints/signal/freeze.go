@@ -1,0 +1,102 @@
+package signal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// look is how often a thread's state is read: /proc reports no change of it, and
+// only a parent or tracer is told of a stop.
+const look = 2 * time.Millisecond
+
+// Stop sends SIGSTOP and waits until every thread of the process stands still. A
+// thread in an uninterruptible wait stops only after it, so ctx bounds the wait.
+// It returns ErrGone when the process ends meanwhile.
+func (h *Handle) Stop(ctx context.Context) error {
+	if err := h.Signal(unix.SIGSTOP); err != nil {
+		return err
+	}
+	return h.await(ctx, "stop", threads.still)
+}
+
+// Cont sends SIGCONT and waits until no thread of the process is stopped any more.
+// It returns ErrGone when the process ends meanwhile.
+func (h *Handle) Cont(ctx context.Context) error {
+	if err := h.Signal(unix.SIGCONT); err != nil {
+		return err
+	}
+	return h.await(ctx, "continue", threads.running)
+}
+
+// Stopped says whether every thread of the process stands still, now.
+func (h *Handle) Stopped() (bool, error) {
+	n, err := h.count()
+	return err == nil && n.still(), err
+}
+
+func (h *Handle) await(ctx context.Context, what string, reached func(threads) bool) error {
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		n, err := h.count()
+		if err != nil {
+			return fmt.Errorf("%s %v: %w", what, h.id, err)
+		}
+		if reached(n) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s %v: of %d threads %d are stopped: %w",
+				what, h.id, n.all, n.stopped+n.traced, context.Cause(ctx))
+		case <-tick.C:
+		}
+	}
+}
+
+// threads counts the threads of a process that have not ended.
+type threads struct {
+	all     int
+	stopped int // state T: stopped by a signal
+	traced  int // state t: held by a tracer (strace), which is how its stop shows then
+}
+
+func (n threads) still() bool   { return n.stopped+n.traced == n.all }
+func (n threads) running() bool { return n.stopped == 0 }
+
+// count reads the state of every thread. It returns ErrGone when the process has ended.
+func (h *Handle) count() (threads, error) {
+	var n threads
+	procs, err := procfs.AllThreads(h.id.PID)
+	for _, p := range procs {
+		st, statErr := p.Stat()
+		if errors.Is(statErr, os.ErrNotExist) || errors.Is(statErr, unix.ESRCH) {
+			continue // ended since it was listed
+		}
+		if statErr != nil {
+			err = statErr
+			break
+		}
+		switch st.State {
+		case "Z", "X":
+			continue
+		case "T":
+			n.stopped++
+		case "t":
+			n.traced++
+		}
+		n.all++
+	}
+	// Asked last: as the process lives on, /proc/PID was its own and no successor's.
+	over, endErr := h.Ended()
+	if over {
+		return threads{}, ErrGone
+	}
+	return n, errors.Join(err, endErr)
+}

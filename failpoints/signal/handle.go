@@ -1,0 +1,134 @@
+// Package signal injects the fault "this process was killed, stopped or continued",
+// and proves that it happened.
+//
+// A process is held by a pidfd (pidfd_open(2), Linux 5.3), so that a signal reaches
+// the process that was meant or nobody: a pid that was handed out again between
+// looking and shooting is told apart by its start time. The kernel makes a pidfd
+// readable when the whole process has ended, before its parent reaps it: that is
+// the proof, and the moment.
+package signal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Handle holds one process. Its methods may be called from several goroutines.
+type Handle struct {
+	id Identity
+	mu sync.Mutex // guards fd against Close
+	fd int        // -1 when closed
+}
+
+// Open holds the process that has pid now. It returns ErrGone when there is none.
+// A caller that learned the pid some time ago wants OpenSame.
+func Open(pid int) (*Handle, error) {
+	id, err := Identify(pid)
+	if err != nil {
+		return nil, err
+	}
+	return OpenSame(id)
+}
+
+// OpenSame holds the process that the caller identified earlier. It returns ErrGone
+// when that process has been reaped, even if its pid is in use again.
+func OpenSame(id Identity) (*Handle, error) {
+	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
+	if errors.Is(err, unix.EINVAL) {
+		// PIDFD_NONBLOCK came with Linux 5.10. The fd needs it only to be
+		// waited for without a thread, so set the flag by hand.
+		fd, err = openOldPidfd(id.PID)
+	}
+	if errors.Is(err, unix.ESRCH) {
+		return nil, fmt.Errorf("open %v: %w", id, ErrGone)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %v: %w", id, os.NewSyscallError("pidfd_open", err))
+	}
+	h := &Handle{id: id, fd: fd}
+
+	// The order matters: once the pidfd is held, what /proc says about the pid is
+	// about the process held, or about a later one, whose start time differs.
+	now, err := Identify(id.PID)
+	if err == nil && now != id {
+		err = fmt.Errorf("open %v: pid is now of a process started at tick %d: %w", id, now.Start, ErrGone)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+func openOldPidfd(pid int) (int, error) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return -1, err
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return -1, errors.Join(err, unix.Close(fd))
+	}
+	return fd, nil
+}
+
+// Identity says which process is held.
+func (h *Handle) Identity() Identity { return h.id }
+
+// Signal sends sig to the process. It returns ErrGone when the process has been
+// reaped; a signal to a zombie succeeds and does nothing.
+func (h *Handle) Signal(sig unix.Signal) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.fd < 0 {
+		return fmt.Errorf("signal %v: %w", h.id, os.ErrClosed)
+	}
+	err := unix.PidfdSendSignal(h.fd, sig, nil, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("send %v to %v: %w", sig, h.id, ErrGone)
+	}
+	if err != nil {
+		return fmt.Errorf("send %v to %v: %w", sig, h.id, os.NewSyscallError("pidfd_send_signal", err))
+	}
+	return nil
+}
+
+// Term asks the process to end (SIGTERM); use Wait to see whether it does.
+func (h *Handle) Term() error { return h.Signal(unix.SIGTERM) }
+
+// Kill sends SIGKILL, waits until the process has ended and returns that moment.
+// A thread in an uninterruptible wait (a slow umount2) ends only after it, so ctx
+// bounds the wait. When nothing was killed, because the process was a zombie or gone
+// already, Kill returns ErrGone: the fault did not fire.
+func (h *Handle) Kill(ctx context.Context) (time.Time, error) {
+	over, err := h.Ended()
+	if err != nil {
+		return time.Time{}, err
+	}
+	if over {
+		return time.Time{}, fmt.Errorf("kill %v: it had ended before: %w", h.id, ErrGone)
+	}
+	if err := h.Signal(unix.SIGKILL); err != nil {
+		return time.Time{}, err
+	}
+	return h.Wait(ctx)
+}
+
+// Close lets go of the process; it goes on living. A second Close does nothing.
+func (h *Handle) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.fd < 0 {
+		return nil
+	}
+	fd := h.fd
+	h.fd = -1
+	if err := unix.Close(fd); err != nil {
+		return fmt.Errorf("let go of %v: %w", h.id, os.NewSyscallError("close", err))
+	}
+	return nil
+}

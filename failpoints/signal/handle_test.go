@@ -1,0 +1,187 @@
+package signal_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints/signal"
+	"golang.org/x/sys/unix"
+)
+
+// child starts a real process that says when it runs, and is gone after the test.
+func child(t *testing.T, script string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "up\n" {
+		t.Fatalf("the child said %q, %v", line, err)
+	}
+	return cmd
+}
+
+func open(t *testing.T, pid int) *signal.Handle {
+	t.Helper()
+	h, err := signal.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+const forever = "echo up; while :; do read line </dev/zero; done" // busy: never stops by itself
+
+func TestKillReturnsWhenTheProcessHasEnded(t *testing.T) {
+	cmd := child(t, "echo up; exec sleep 600")
+	h := open(t, cmd.Process.Pid)
+	before := time.Now()
+	at, err := h.Kill(within(t, 10*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at.Before(before) || at.After(time.Now()) {
+		t.Errorf("ended at %v, outside the call", at)
+	}
+	// Not reaped yet: it is a zombie, and a second kill must not count as a fault.
+	if _, err := h.Kill(within(t, time.Second)); !errors.Is(err, signal.ErrGone) {
+		t.Errorf("second Kill: %v, want ErrGone", err)
+	}
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.Sys().(interface{ Signal() unix.Signal }).Signal() != unix.SIGKILL {
+		t.Errorf("the process ended with %v, want SIGKILL", err)
+	}
+	if err := h.Term(); !errors.Is(err, signal.ErrGone) {
+		t.Errorf("Term after the reaping: %v, want ErrGone", err)
+	}
+}
+
+func TestStopAndCont(t *testing.T) {
+	h := open(t, child(t, forever).Process.Pid)
+	if still, err := h.Stopped(); err != nil || still {
+		t.Fatalf("before: stopped %v, %v", still, err)
+	}
+	if err := h.Stop(within(t, 10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if still, err := h.Stopped(); err != nil || !still {
+		t.Fatalf("after Stop: stopped %v, %v", still, err)
+	}
+	if err := h.Cont(within(t, 10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if still, err := h.Stopped(); err != nil || still {
+		t.Fatalf("after Cont: stopped %v, %v", still, err)
+	}
+	if _, err := h.Kill(within(t, 10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Stop(within(t, time.Second)); !errors.Is(err, signal.ErrGone) {
+		t.Errorf("Stop of a zombie: %v, want ErrGone", err)
+	}
+}
+
+func TestTermReachesTheProcess(t *testing.T) {
+	cmd := child(t, "trap 'exit 7' TERM; echo up; while :; do sleep 0.01; done")
+	h := open(t, cmd.Process.Pid)
+	if err := h.Term(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Wait(within(t, 10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 7 {
+		t.Errorf("exit code %d, want the trap's 7", code)
+	}
+}
+
+func TestWaitEndsWithItsContext(t *testing.T) {
+	h := open(t, child(t, "echo up; exec sleep 600").Process.Pid)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("the case is over")
+	cancel(why)
+	if _, err := h.Wait(ctx); !errors.Is(err, why) {
+		t.Errorf("Wait: %v, want the cause of its context", err)
+	}
+	// One waiter's end must not be another's.
+	done := make(chan error, 1)
+	go func() {
+		_, err := h.Wait(within(t, 10*time.Second))
+		done <- err
+	}()
+	if _, err := h.Wait(within(t, 20*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Wait: %v, want DeadlineExceeded", err)
+	}
+	if _, err := h.Kill(within(t, 10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("the other waiter: %v", err)
+	}
+}
+
+func TestAnotherStartTimeIsAnotherProcess(t *testing.T) {
+	cmd := child(t, "echo up; exec sleep 600")
+	id, err := signal.Identify(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, id := range map[string]signal.Identity{
+		"recycled pid":   {PID: id.PID, Start: id.Start - 1},
+		"no such pid":    {PID: 1<<22 + 1, Start: 1},
+		"later of a pid": {PID: id.PID, Start: id.Start + 1},
+	} {
+		if h, err := signal.OpenSame(id); !errors.Is(err, signal.ErrGone) {
+			t.Errorf("%s: %v, %v, want ErrGone", name, h, err)
+		}
+	}
+	h, err := signal.OpenSame(id)
+	if err != nil {
+		t.Fatalf("the same process: %v", err)
+	}
+	if err := errors.Join(h.Close(), h.Close()); err != nil {
+		t.Error(err)
+	}
+	if err := h.Signal(unix.SIGTERM); err == nil {
+		t.Error("Signal after Close: no error")
+	}
+}
+
+func TestIdentifyTellsOfAMissingProcess(t *testing.T) {
+	cmd := child(t, "echo up")
+	_ = cmd.Wait()
+	if _, err := signal.Identify(cmd.Process.Pid); !errors.Is(err, signal.ErrGone) {
+		t.Errorf("Identify of a reaped pid: %v, want ErrGone", err)
+	}
+	if _, err := signal.Open(cmd.Process.Pid); !errors.Is(err, signal.ErrGone) {
+		t.Errorf("Open of a reaped pid: %v, want ErrGone", err)
+	}
+}
