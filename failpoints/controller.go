@@ -1,0 +1,294 @@
+package failpoints
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+)
+
+// Hit is one passing of a point, and what was done there.
+type Hit struct {
+	probe.Hit
+	Who  string        // containerd or shim
+	PID  int           // of the process, in its world
+	Time time.Time     // when it passed
+	Did  term.Action   // off where nothing was done
+	Held time.Duration // how long a pause held it
+	// Fault is the index in the plan of the fault that acted, or -1.
+	Fault int
+}
+
+// Pause is a process that waits at a point.
+type Pause struct {
+	Fault Fault
+	Hit   Hit
+	// Release lets the process go on. It may be called more than once.
+	Release func()
+}
+
+// Controller decides every hit of one case, and remembers all of them.
+type Controller struct {
+	// OnPause is called, in a goroutine of its own, when a process waits at a point. Without it pauses end at once.
+	OnPause func(Pause)
+
+	listener net.Listener
+	wg       sync.WaitGroup
+
+	mu         sync.Mutex
+	plan       Plan
+	counts     []int // hits of each fault's point so far
+	hits       []Hit
+	sessions   map[*session]struct{}
+	generation int64
+	changed    chan struct{} // closed and replaced at every hit and ack
+	errs       []error
+}
+
+// Listen makes a controller for a plan on a unix socket, which processes find by SHIMQUAKE_SOCKET.
+func Listen(path string, plan Plan) (*Controller, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("listen for probes: %w", err)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen for probes: %w", err)
+	}
+	c := &Controller{listener: l, sessions: map[*session]struct{}{}, changed: make(chan struct{})}
+	c.setPlan(plan)
+	c.wg.Go(c.accept)
+	return c, nil
+}
+
+// Close ends all connections; paused processes go on.
+func (c *Controller) Close() error {
+	err := c.listener.Close()
+	c.mu.Lock()
+	for s := range c.sessions {
+		_ = s.conn.Close() // its reader removes the session
+	}
+	c.mu.Unlock()
+	c.wg.Wait()
+	return err
+}
+
+// Arm replaces the plan, with all counts at zero, in every process that is connected: when it returns they all know.
+func (c *Controller) Arm(plan Plan) {
+	c.setPlan(plan)
+	for {
+		c.mu.Lock()
+		waiting := false
+		for s := range c.sessions {
+			waiting = waiting || s.acked < c.generation
+		}
+		changed := c.changed
+		c.mu.Unlock()
+		if !waiting {
+			return
+		}
+		<-changed
+	}
+}
+
+func (c *Controller) setPlan(plan Plan) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plan, c.counts = plan, make([]int, len(plan))
+	c.announce()
+}
+
+// announce tells all processes which points are armed. c.mu is held.
+func (c *Controller) announce() {
+	c.generation++
+	for s := range c.sessions {
+		s.arm(c.generation, c.armed())
+	}
+}
+
+func (c *Controller) armed() []string {
+	points := []string{} // not nil: an empty list is a message too
+	for _, f := range c.plan {
+		if f.At.Kind == RPC {
+			points = append(points, f.At.String())
+		}
+	}
+	return points
+}
+
+// Hits are all hits so far, in the order in which they arrived.
+func (c *Controller) Hits() []Hit {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]Hit(nil), c.hits...)
+}
+
+// Fired is how often the i-th fault of the plan acted. Faults of other kinds than rpc are not decided here: always 0.
+func (c *Controller) Fired(i int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, h := range c.hits {
+		if h.Fault == i {
+			n++
+		}
+	}
+	return n
+}
+
+// Err is what went wrong in talking to processes, for example annotations that do not parse.
+func (c *Controller) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return errors.Join(c.errs...)
+}
+
+func (c *Controller) accept() {
+	for {
+		conn, err := c.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		c.wg.Go(func() { c.serve(conn) })
+	}
+}
+
+func (c *Controller) serve(conn net.Conn) {
+	s := &session{conn: conn, enc: json.NewEncoder(conn)}
+	defer func() {
+		_ = conn.Close() // the process is gone, or the case is over
+		c.mu.Lock()
+		delete(c.sessions, s)
+		c.notify()
+		c.mu.Unlock()
+	}()
+	r := bufio.NewReader(conn)
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var m probe.FromProcess
+		if err := json.Unmarshal(line, &m); err != nil {
+			c.fail(fmt.Errorf("a probe sent %q: %w", line, err))
+			return
+		}
+		switch {
+		case m.Hello != nil:
+			c.hello(s, *m.Hello)
+		case m.Hit != nil:
+			c.hit(s, *m.Hit)
+		default:
+			c.mu.Lock()
+			s.acked = m.Ack
+			c.notify()
+			c.mu.Unlock()
+		}
+	}
+}
+
+func (c *Controller) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.errs = append(c.errs, err)
+}
+
+// notify wakes those who wait for hits or acks. c.mu is held.
+func (c *Controller) notify() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// hello takes a process in, with the faults that its environment or its bundle's annotations carry.
+func (c *Controller) hello(s *session, h probe.Hello) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.hello = h
+	c.sessions[s] = struct{}{}
+	added := false
+	for name, text := range h.Terms {
+		p, err := ParsePoint(name)
+		if err == nil {
+			var t term.Term
+			if t, err = term.Parse(text); err == nil {
+				f := Fault{At: p, Do: t}
+				if err = f.Check(); err == nil {
+					c.plan, c.counts, added = append(c.plan, f), append(c.counts, 0), true
+				}
+			}
+		}
+		if err != nil {
+			c.errs = append(c.errs, fmt.Errorf("process %d (%v): %w", h.PID, h.Args, err))
+		}
+	}
+	if added {
+		c.announce()
+		return
+	}
+	s.arm(c.generation, c.armed())
+}
+
+// hit records a hit and, where the process waits, decides it.
+func (c *Controller) hit(s *session, ph probe.Hit) {
+	h := Hit{Hit: ph, Who: s.hello.Who, PID: s.hello.PID, Time: time.Unix(0, ph.At), Did: term.Off, Fault: -1}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clause := term.Clause{Action: term.Off}
+	if ph.Ask {
+		for i, f := range c.plan {
+			if f.At.String() != ph.Point {
+				continue
+			}
+			c.counts[i]++
+			if got := f.Do.At(c.counts[i]); got.Action != term.Off && clause.Action == term.Off {
+				clause, h.Did, h.Fault = got, got.Action, i
+			}
+		}
+	}
+	at := len(c.hits)
+	c.hits = append(c.hits, h)
+	c.notify()
+	if !ph.Ask {
+		return
+	}
+	if clause.Action != term.Pause || c.OnPause == nil {
+		s.answer(ph.Seq, clause)
+		return
+	}
+	var once sync.Once
+	release := func() {
+		once.Do(func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.hits[at].Held = time.Since(h.Time)
+			s.answer(ph.Seq, term.Clause{Action: term.Off})
+		})
+	}
+	fault := c.plan[h.Fault]
+	c.wg.Go(func() { c.OnPause(Pause{Fault: fault, Hit: h, Release: release}) })
+}
+
+// session is one connected process.
+type session struct {
+	conn  net.Conn
+	enc   *json.Encoder
+	hello probe.Hello
+	acked int64
+}
+
+// The writes of a session are made with the controller's lock held. A process that is gone cannot be told; its reader ends the
+// session.
+
+func (s *session) arm(generation int64, points []string) {
+	_ = s.enc.Encode(probe.FromController{Armed: points, Generation: generation})
+}
+
+func (s *session) answer(seq int64, clause term.Clause) {
+	_ = s.enc.Encode(probe.FromController{Answer: &probe.Answer{Seq: seq, Do: string(clause.Action), Arg: clause.Arg}})
+}

@@ -1,0 +1,120 @@
+package failpoints
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+)
+
+// Fault is one thing that breaks: what happens at a point. A fault with a pause carries the steps that the harness takes
+// while the process waits.
+type Fault struct {
+	At    Point
+	Do    term.Term
+	While []Step
+}
+
+// Plan is all faults of a case.
+type Plan []Fault
+
+func (f Fault) String() string {
+	s := f.At.String() + " " + f.Do.String()
+	if len(f.While) > 0 {
+		steps := make([]string, len(f.While))
+		for i, st := range f.While {
+			steps[i] = st.String()
+		}
+		s += " [" + strings.Join(steps, ", ") + "]"
+	}
+	return s
+}
+
+func (p Plan) String() string {
+	parts := make([]string, len(p))
+	for i, f := range p {
+		parts[i] = f.String()
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Check says whether the point can do what the term asks, and whether the steps have a pause to run in.
+func (f Fault) Check() error {
+	r := rules[f.At.Kind]
+	pauses := false
+	clauses := f.Do.Clauses()
+	for _, c := range clauses {
+		if !slices.Contains(r.actions, c.Action) && (c.Action != term.Off || f.At.Kind == Sys) {
+			names := make([]string, len(r.actions))
+			for i, a := range r.actions {
+				names[i] = string(a)
+			}
+			return fmt.Errorf("%s: a point of kind %s takes %s, not %s", f.At, f.At.Kind, strings.Join(names, ", "), c.Action)
+		}
+		if c.Count > 0 && f.At.Kind == Sys {
+			return fmt.Errorf("%s: strace counts per thread, so a sys point takes no count: leave out %d*", f.At, c.Count)
+		}
+		pauses = pauses || c.Action == term.Pause
+	}
+	if pauses != (len(f.While) > 0) {
+		if pauses {
+			return fmt.Errorf("%s: a pause needs steps to take while it holds (while: [kill containerd, release])", f.At)
+		}
+		return fmt.Errorf("%s: steps need a pause to run in (do: 1*pause)", f.At)
+	}
+	return nil
+}
+
+// MustPoint is ParsePoint for names that stand in code; it panics where ParsePoint returns an error.
+func MustPoint(s string) Point {
+	p, err := ParsePoint(s)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func once(at string, c term.Clause) Fault {
+	c.Count = 1
+	return Fault{At: MustPoint(at), Do: term.Of(c)}
+}
+
+// Error makes the first n hits of a point fail with text; n == 0 means every hit.
+func Error(at string, n int, text string) Fault {
+	return Fault{At: MustPoint(at), Do: term.Of(term.Clause{Count: n, Action: term.Error, Arg: text})}
+}
+
+// Once makes an action without argument happen at the first hit.
+func Once(at string, a term.Action) Fault { return once(at, term.Clause{Action: a}) }
+
+// Crash makes the process that passes the point for the n-th time send SIGKILL to itself.
+func Crash(at string, n int) Fault {
+	crash := term.Clause{Count: 1, Action: term.Crash}
+	if n <= 1 {
+		return Fault{At: MustPoint(at), Do: term.Of(crash)}
+	}
+	return Fault{At: MustPoint(at), Do: term.Of(term.Clause{Count: n - 1, Action: term.Off}, crash)}
+}
+
+// PauseAt holds the first hit of a point while the steps run.
+func PauseAt(at string, steps ...Step) Fault {
+	f := once(at, term.Clause{Action: term.Pause})
+	f.While = steps
+	return f
+}
+
+// Kill sends SIGKILL to a process (proc point) when the workload is in that state.
+func Kill(at string) Fault { return once(at, term.Clause{Action: term.Kill}) }
+
+// SlowSyscall delays every call of a sys point by d.
+func SlowSyscall(at string, d time.Duration) Fault {
+	return Fault{At: MustPoint(at), Do: term.Of(term.Clause{Action: term.Delay, Arg: fmt.Sprint(d.Milliseconds())})}
+}
+
+// Pressure limits writes to the filesystem of containerd's root and dirties pages there; the argument is that of
+// term.ParsePressure, such as "4MiB/s,60MiB".
+func Pressure(at, rates string) Fault {
+	return once(at, term.Clause{Action: term.Pressure, Arg: rates})
+}

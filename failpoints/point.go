@@ -1,0 +1,132 @@
+// Package failpoints is what can break: points, the terms that say what happens there, faults and plans, and the
+// Controller that decides every hit of a case and keeps the proof that it happened.
+//
+// Injectors that work on the kernel's side have folders of their own: signal (processes), slowsys (system calls) and
+// iopressure (the block device).
+package failpoints
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+)
+
+// Kind is how a point is reached.
+type Kind string
+
+// The kinds of points.
+const (
+	RPC  Kind = "rpc"  // a ttrpc method, by a probe
+	Proc Kind = "proc" // a state of the workload, when a process is signalled
+	Sys  Kind = "sys"  // a system call of a process
+	IO   Kind = "io"   // writes to a filesystem
+)
+
+// Point is a place where a fault can happen, `kind:who:what[:where]`: `rpc:shim:Task.Shutdown:entry`,
+// `proc:shim:running`, `sys:shim:umount2`, `io:root:running`. It is comparable.
+type Point struct {
+	Kind  Kind
+	Who   string // containerd, shim, sandbox, task; root for io
+	What  string // a method, a state, a system call
+	Where string // entry or exit of a method, otherwise empty
+}
+
+func (p Point) String() string {
+	s := string(p.Kind) + ":" + p.Who + ":" + p.What
+	if p.Where != "" {
+		s += ":" + p.Where
+	}
+	return s
+}
+
+// States are the states of a workload at which a process can be signalled or pressure can begin, in their order.
+// deleted is after the client's last call and before the oracle looks.
+var States = []string{"created", "running", "exited", "deleted"}
+
+// Methods are the ttrpc methods between containerd and its shims, over all releases, without package and version. Sandbox is
+// served by shims since containerd 2.0; Events.Forward goes from the shim to containerd.
+var Methods = []string{
+	"Task.State", "Task.Create", "Task.Start", "Task.Delete", "Task.Pids", "Task.Pause", "Task.Resume", "Task.Checkpoint",
+	"Task.Kill", "Task.Exec", "Task.ResizePty", "Task.CloseIO", "Task.Update", "Task.Wait", "Task.Stats", "Task.Connect",
+	"Task.Shutdown",
+	"Sandbox.CreateSandbox", "Sandbox.StartSandbox", "Sandbox.Platform", "Sandbox.StopSandbox", "Sandbox.WaitSandbox",
+	"Sandbox.SandboxStatus", "Sandbox.PingSandbox", "Sandbox.ShutdownSandbox", "Sandbox.SandboxMetrics",
+	"Events.Forward",
+}
+
+// Syscalls are the system calls that slowsys delays.
+var Syscalls = []string{"umount2", "mount", "unlinkat", "rmdir", "fsync"}
+
+// rule is what a kind of point is made of, and which actions it takes.
+type rule struct {
+	who, what, where []string
+	actions          []term.Action
+}
+
+var rules = map[Kind]rule{
+	RPC: {
+		who: []string{"containerd", "shim"}, what: Methods, where: []string{"entry", "exit"},
+		actions: []term.Action{term.Off, term.Error, term.Panic, term.Delay, term.Crash, term.Cancel, term.Deadline, term.Hang,
+			term.Lose, term.Close, term.Pause},
+	},
+	Proc: {
+		who: []string{"containerd", "shim", "sandbox", "task"}, what: States,
+		actions: []term.Action{term.Kill, term.Stop, term.Cont},
+	},
+	Sys: {who: []string{"shim"}, what: Syscalls, actions: []term.Action{term.Delay}},
+	IO:  {who: []string{"root"}, what: States, actions: []term.Action{term.Pressure}},
+}
+
+// ParsePoint reads a point's name. Its error says which part is unknown, and the nearest right name.
+func ParsePoint(s string) (Point, error) {
+	parts := strings.Split(s, ":")
+	kinds := []string{string(RPC), string(Proc), string(Sys), string(IO)}
+	r, ok := rules[Kind(parts[0])]
+	if !ok {
+		return Point{}, unknown("point "+quote(s)+": kind", parts[0], kinds)
+	}
+	want := [][]string{r.who, r.what}
+	if r.where != nil {
+		want = append(want, r.where)
+	}
+	if len(parts) != 1+len(want) {
+		return Point{}, fmt.Errorf("point %s: an %s point has %d parts joined by colons, for example %s", quote(s), parts[0], 1+len(want), r.example(Kind(parts[0])))
+	}
+	p := Point{Kind: Kind(parts[0])}
+	for i, field := range []*string{&p.Who, &p.What, &p.Where}[:len(want)] {
+		if !slices.Contains(want[i], parts[i+1]) {
+			return Point{}, unknown("point "+quote(s)+": "+[]string{"process", "name", "side"}[i], parts[i+1], want[i])
+		}
+		*field = parts[i+1]
+	}
+	return p, nil
+}
+
+func (r rule) example(k Kind) Point {
+	p := Point{Kind: k, Who: r.who[0], What: r.what[0]}
+	if r.where != nil {
+		p.Where = r.where[0]
+	}
+	return p
+}
+
+// Points are all points that have names of their own: every method's entry and exit on both sides, every state, every call.
+func Points() []Point {
+	var all []Point
+	for _, k := range []Kind{RPC, Proc, Sys, IO} {
+		r := rules[k]
+		for _, who := range r.who {
+			for _, what := range r.what {
+				if r.where == nil {
+					all = append(all, Point{Kind: k, Who: who, What: what})
+				}
+				for _, where := range r.where {
+					all = append(all, Point{Kind: k, Who: who, What: what, Where: where})
+				}
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,84 @@
+package failpoints
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Step is one thing that the harness does while a process is paused at a point.
+type Step struct {
+	Verb string // cancel, await, kill, stop, cont, start, wait, release
+	Who  string // client, shim, containerd, task, sandbox
+	For  time.Duration
+}
+
+func (s Step) String() string {
+	switch {
+	case s.For > 0:
+		return s.Verb + " " + s.For.String()
+	case s.Who != "":
+		return s.Verb + " " + s.Who
+	}
+	return s.Verb
+}
+
+// objects is whom each verb can be applied to.
+var objects = map[string][]string{
+	"cancel":  {"client"},                                // end the context of the client's call in flight
+	"await":   {"client"},                                // until the client's call in flight has ended
+	"kill":    {"shim", "containerd", "task", "sandbox"}, // SIGKILL
+	"stop":    {"shim", "containerd"},                    // SIGSTOP
+	"cont":    {"shim", "containerd"},                    // SIGCONT
+	"start":   {"containerd"},                            // after kill containerd, which is otherwise started when the steps end
+	"wait":    nil,
+	"release": nil, // let the paused process go on; otherwise it does when the steps end
+}
+
+// ParseStep reads a step such as "kill shim", "wait 2s" or "release".
+func ParseStep(s string) (Step, error) {
+	words := strings.Fields(s)
+	if len(words) == 0 {
+		return Step{}, fmt.Errorf("an empty step; expected for example %q", "kill containerd")
+	}
+	verbs := []string{"await", "cancel", "cont", "kill", "release", "start", "stop", "wait"}
+	who, ok := objects[words[0]]
+	if !ok {
+		return Step{}, unknown("step "+quote(s)+": verb", words[0], verbs)
+	}
+	st := Step{Verb: words[0]}
+	switch {
+	case st.Verb == "wait" && len(words) == 2:
+		d, err := time.ParseDuration(words[1])
+		if err != nil || d <= 0 || d > time.Hour {
+			return Step{}, fmt.Errorf("step %q: expected a duration up to 1h, such as wait 2s", s)
+		}
+		st.For = d
+	case st.Verb == "wait":
+		return Step{}, fmt.Errorf("step %q: expected a duration, such as wait 2s", s)
+	case len(who) == 0 && len(words) == 1:
+	case len(words) == 2 && slices.Contains(who, words[1]):
+		st.Who = words[1]
+	case len(words) == 2 && len(who) > 0:
+		return Step{}, unknown("step "+quote(s)+": object", words[1], who)
+	case len(who) == 0:
+		return Step{}, fmt.Errorf("step %q: %s stands alone", s, st.Verb)
+	default:
+		return Step{}, fmt.Errorf("step %q: expected %s and one of %s", s, st.Verb, strings.Join(who, ", "))
+	}
+	return st, nil
+}
+
+// Steps parses steps that stand in code; it panics where ParseStep returns an error.
+func Steps(texts ...string) []Step {
+	steps := make([]Step, len(texts))
+	for i, s := range texts {
+		st, err := ParseStep(s)
+		if err != nil {
+			panic(err)
+		}
+		steps[i] = st
+	}
+	return steps
+}
