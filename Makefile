@@ -1,0 +1,63 @@
+# Shimquake. `make` lists what can be made; CONTRIBUTING.md says how to work here.
+SHELL         := bash
+.SHELLFLAGS   := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS     += --no-print-directory
+
+# What a user may set: make suites CONTAINERD=v1.7.4 SHORT=1
+CONTAINERD ?=
+SHORT      ?=
+FOCUS      ?=
+PROCS      ?=
+TIMEOUT    ?=
+FUZZTIME   ?= 30s
+export CONTAINERD SHORT FOCUS PROCS TIMEOUT FUZZTIME
+
+# Finds a Go that is new enough, also where sudo dropped it from PATH.
+GO := . scripts/env &&
+
+.PHONY: help setup suites test lint bench fuzz build gc clean vagrant-check workflows-check scripts-check
+
+help: ## show this list
+	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m]\n\n'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+suites: ## (root) run every suite on CONTAINERD; ends with a table of verdicts
+	@scripts/setup
+	@scripts/suites
+
+test: ## (root) unit tests, fuzz seeds, controls and the quick form of the suites
+	@scripts/setup
+	@scripts/test
+
+lint: ## golangci-lint, and the checks of scripts, workflows and Vagrantfile
+	@$(GO) scripts/tool golangci-lint run ./...
+	@$(MAKE) scripts-check workflows-check vagrant-check
+
+bench: ## benchmarks, into out/bench.txt
+	@mkdir -p out
+	@$(GO) go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v '/suites/') | tee out/bench.txt
+
+fuzz: ## fuzz every target for FUZZTIME
+	@$(GO) scripts/fuzz
+
+build: ## bin/shimquake
+	@$(GO) CGO_ENABLED=0 go build -trimpath -o bin/shimquake ./cmd/shimquake
+
+setup: ## (root) install the system packages that are missing
+	@scripts/setup
+
+scripts-check: ## shellcheck on the scripts, where it is installed
+	@scripts/check shellcheck
+
+workflows-check: ## actionlint on .github/workflows
+	@$(GO) scripts/check workflows
+
+vagrant-check: ## vagrant validate, where vagrant is installed
+	@scripts/check vagrant
+
+gc: ## (root) remove what a killed run may have left: worlds, loop devices, throttles
+	@$(GO) go run ./cmd/shimquake gc
+
+clean: ## remove bin/ and out/; built releases stay in the cache (/var/cache/shimquake)
+	@rm -rf bin out

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/onsi/ginkgo/v2/types"
+)
+
+// specReport is what Ginkgo's JSON report says.
+type specReport struct {
+	rows        []row
+	notSelected int // specs that the label filter or the focus left out: neither run nor skipped
+}
+
+// readReports reads the file that ginkgo --json-report writes: one report a suite.
+func readReports(r io.Reader) (specReport, error) {
+	var reports []types.Report
+	var found specReport
+	if err := json.NewDecoder(r).Decode(&reports); err != nil {
+		return found, fmt.Errorf("not a JSON report of Ginkgo: %w", err)
+	}
+	for _, report := range reports {
+		found.add(report)
+	}
+	return found, nil
+}
+
+func (found *specReport) add(report types.Report) {
+	suite := filepath.Base(report.SuitePath)
+	bad := false
+	for _, spec := range report.SpecReports {
+		r := row{suite: suite, name: spec.FullText(), seconds: spec.RunTime.Seconds(), reason: firstLine(spec.Failure.Message)}
+		isSpec := spec.LeafNodeType.Is(types.NodeTypeIt)
+		switch {
+		case spec.State.Is(types.SpecStateFailureStates):
+			r.verdict, bad = failed, true
+			r.reason = fmt.Sprintf("%s: %s (%s)", spec.State, r.reason, spec.Failure.Location)
+			if !isSpec {
+				r.name = strings.TrimSpace(spec.LeafNodeType.String() + " " + spec.LeafNodeText)
+			}
+		case !isSpec:
+			continue // BeforeSuite and its like are no specs, unless they fail
+		case spec.State.Is(types.SpecStatePassed):
+			r.verdict = passed
+		case spec.State.Is(types.SpecStatePending):
+			r.verdict, r.reason = skipped, "pending"
+		case spec.State.Is(types.SpecStateSkipped) && spec.Failure.Message != "":
+			r.verdict = skipped
+		default:
+			found.notSelected++
+			continue
+		}
+		found.rows = append(found.rows, r)
+	}
+	if !report.SuiteSucceeded && !bad {
+		reason := strings.Join(report.SpecialSuiteFailureReasons, "; ")
+		found.rows = append(found.rows, row{suite: suite, name: "the suite runs to its end", verdict: failed, reason: firstLine(reason)})
+	}
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return strings.TrimSpace(line)
+}

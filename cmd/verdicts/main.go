@@ -1,0 +1,121 @@
+// Command verdicts reads what go test and Ginkgo report, prints a table or a plain count, and exits 1
+// when anything failed or when nothing ran at all.
+//
+//	go test -json ./... | verdicts -stream out/unit/events.json
+//	verdicts -unit out/unit/events.json -unit-exit 0 -specs out/suites/specs.json -specs-exit 1 -table
+//
+// The last line is always `N passed, N failed, N skipped`, except with -stream, which only shows progress.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+// params is what the command line may say.
+type params struct {
+	stream    string // a file to keep stdin's go test events in, while showing their results
+	unit      string // a file of go test -json events
+	unitExit  int    // the exit status of that go test
+	specs     string // a file of Ginkgo's --json-report
+	specsExit int    // the exit status of that ginkgo
+	table     bool   // one row a spec
+	markdown  bool   // the table in GitHub's Markdown
+}
+
+func main() {
+	var p params
+	flag.StringVar(&p.stream, "stream", "", "show the results of go test -json from stdin, and keep its events in `FILE`")
+	flag.StringVar(&p.unit, "unit", "", "go test -json events in `FILE`")
+	flag.IntVar(&p.unitExit, "unit-exit", 0, "exit `STATUS` of that go test")
+	flag.StringVar(&p.specs, "specs", "", "Ginkgo's JSON report in `FILE`")
+	flag.IntVar(&p.specsExit, "specs-exit", 0, "exit `STATUS` of that ginkgo")
+	flag.BoolVar(&p.table, "table", false, "print one row a spec")
+	flag.BoolVar(&p.markdown, "markdown", false, "print the table in GitHub's Markdown")
+	flag.Parse()
+	if flag.NArg() > 0 || p.stream == "" && p.unit == "" && p.specs == "" {
+		flag.Usage()
+		os.Exit(2)
+	}
+	err := run(p, os.Stdin, os.Stdout)
+	if errors.Is(err, errFailed) {
+		os.Exit(1)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "verdicts:", err)
+		os.Exit(3)
+	}
+}
+
+// errFailed says that the reports are readable and hold a failure; it has been printed already.
+var errFailed = errors.New("something failed")
+
+func run(p params, in io.Reader, out io.Writer) error {
+	if p.stream != "" {
+		return keepStream(p.stream, in, out)
+	}
+	var rows []row
+	if p.unit != "" {
+		found, err := readFile(p.unit, readEvents)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, orNothingRan(found, "go test", p.unitExit)...)
+	}
+	notSelected := 0
+	if p.specs != "" {
+		found, err := readSpecs(p.specs, p.specsExit)
+		if err != nil {
+			return err
+		}
+		notSelected = found.notSelected
+		rows = append(rows, orNothingRan(found.rows, "the suites", p.specsExit)...)
+	}
+	switch {
+	case p.markdown:
+		printMarkdown(out, rows)
+	case p.table:
+		printTable(out, rows)
+	default:
+		printFailures(out, rows)
+	}
+	return printCount(out, rows, notSelected)
+}
+
+func keepStream(path string, in io.Reader, out io.Writer) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("keep the events of go test: %w", err)
+	}
+	err = stream(io.TeeReader(in, f), out)
+	if closeErr := f.Close(); err == nil && closeErr != nil {
+		err = fmt.Errorf("keep the events of go test: %w", closeErr)
+	}
+	return err
+}
+
+func readFile[T any](path string, read func(io.Reader) (T, error)) (T, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		var none T
+		return none, fmt.Errorf("read a report: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // only read from
+	found, err := read(f)
+	if err != nil {
+		return found, fmt.Errorf("read %s: %w", path, err)
+	}
+	return found, nil
+}
+
+// readSpecs reads Ginkgo's report. A ginkgo that failed before it could write one is a failure and not an error of ours.
+func readSpecs(path string, exit int) (specReport, error) {
+	found, err := readFile(path, readReports)
+	if exit != 0 && errors.Is(err, os.ErrNotExist) {
+		return specReport{}, nil
+	}
+	return found, err
+}

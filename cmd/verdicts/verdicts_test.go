@@ -1,0 +1,184 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/onsi/ginkgo/v2/types"
+)
+
+func TestReadEvents(t *testing.T) {
+	tests := map[string]struct {
+		events string
+		want   []row
+	}{
+		"a plain test": {
+			`{"Action":"run","Package":"p","Test":"TestA"}
+			 {"Action":"pass","Package":"p","Test":"TestA","Elapsed":0.5}
+			 {"Action":"pass","Package":"p","Elapsed":0.6}`,
+			[]row{{suite: "p", name: "TestA", verdict: passed, seconds: 0.5}},
+		},
+		"the rows of a table count, the table does not": {
+			`{"Action":"run","Package":"p","Test":"TestA"}
+			 {"Action":"run","Package":"p","Test":"TestA/x"}
+			 {"Action":"pass","Package":"p","Test":"TestA/x"}
+			 {"Action":"run","Package":"p","Test":"TestA/y"}
+			 {"Action":"output","Package":"p","Test":"TestA/y","Output":"    --- FAIL: TestA/y (0.00s)\n"}
+			 {"Action":"output","Package":"p","Test":"TestA/y","Output":"        a_test.go:3: got 1\n"}
+			 {"Action":"fail","Package":"p","Test":"TestA/y"}
+			 {"Action":"fail","Package":"p","Test":"TestA"}
+			 {"Action":"fail","Package":"p"}`,
+			[]row{
+				{suite: "p", name: "TestA/x", verdict: passed},
+				{suite: "p", name: "TestA/y", verdict: failed, reason: "a_test.go:3: got 1"},
+			},
+		},
+		"a table that fails by itself": {
+			`{"Action":"run","Package":"p","Test":"TestA"}
+			 {"Action":"run","Package":"p","Test":"TestA/x"}
+			 {"Action":"pass","Package":"p","Test":"TestA/x"}
+			 {"Action":"fail","Package":"p","Test":"TestA"}
+			 {"Action":"fail","Package":"p"}`,
+			[]row{
+				{suite: "p", name: "TestA/x", verdict: passed},
+				{suite: "p", name: "TestA", verdict: failed, reason: "see the output above"},
+			},
+		},
+		"a package that does not build": {
+			`{"ImportPath":"p","Action":"build-output","Output":"p/a.go:1: undefined: x\n"}
+			 {"ImportPath":"p","Action":"build-fail"}
+			 {"Action":"fail","Package":"p","FailedBuild":"p"}`,
+			[]row{{suite: "p", name: "the package builds and runs", verdict: failed, reason: "see the output above"}},
+		},
+		"a skipped test says why": {
+			`{"Action":"run","Package":"p","Test":"TestA"}
+			 {"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:9: needs root\n"}
+			 {"Action":"skip","Package":"p","Test":"TestA"}`,
+			[]row{{suite: "p", name: "TestA", verdict: skipped, reason: "a_test.go:9: needs root"}},
+		},
+		"a package without tests": {`{"Action":"skip","Package":"p"}`, nil},
+		"a line that is no event": {"go: downloading something\n", nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := readEvents(strings.NewReader(test.events))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(row{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func it(text string, state types.SpecState, message string) types.SpecReport {
+	return types.SpecReport{LeafNodeType: types.NodeTypeIt, LeafNodeText: text, State: state, Failure: types.Failure{Message: message}}
+}
+
+func TestReadReports(t *testing.T) {
+	report := types.Report{SuitePath: "/x/suites/delete", SuiteSucceeded: true, SpecReports: types.SpecReports{
+		{LeafNodeType: types.NodeTypeBeforeSuite, State: types.SpecStatePassed},
+		it("is gone", types.SpecStatePassed, ""),
+		it("needs cgroup v2", types.SpecStateSkipped, "this machine has cgroup v1\nmore"),
+		it("is for later", types.SpecStatePending, ""),
+		it("is not quick", types.SpecStateSkipped, ""),
+	}}
+	broken := types.Report{SuitePath: "/x/suites/load", SpecialSuiteFailureReasons: []string{"Failed to compile load:\nlong text"}}
+	noStart := types.Report{SuitePath: "/x/suites/cri", SpecReports: types.SpecReports{
+		{LeafNodeType: types.NodeTypeBeforeSuite, State: types.SpecStatePanicked, Failure: types.Failure{Message: "no containerd"}},
+	}}
+	text, err := json.Marshal([]types.Report{report, broken, noStart})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := readReports(strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []row{
+		{suite: "delete", name: "is gone", verdict: passed},
+		{suite: "delete", name: "needs cgroup v2", verdict: skipped, reason: "this machine has cgroup v1"},
+		{suite: "delete", name: "is for later", verdict: skipped, reason: "pending"},
+		{suite: "load", name: "the suite runs to its end", verdict: failed, reason: "Failed to compile load:"},
+		{suite: "cri", name: "BeforeSuite", verdict: failed, reason: "panicked: no containerd (:0)"},
+	}
+	if diff := cmp.Diff(want, got.rows, cmp.AllowUnexported(row{})); diff != "" {
+		t.Error(diff)
+	}
+	if got.notSelected != 1 {
+		t.Errorf("%d specs not selected, want 1", got.notSelected)
+	}
+}
+
+// TestRun is about the exit status and the last line: what runs nothing, or stops early, must not look well.
+func TestRun(t *testing.T) {
+	good := `{"Action":"run","Package":"p","Test":"TestA"}` + "\n" + `{"Action":"pass","Package":"p","Test":"TestA"}`
+	tests := map[string]struct {
+		unit, specs string // file contents; empty: not asked for; "none": the file is missing
+		unitExit    int
+		specsExit   int
+		want        string // the last line
+		err         error
+	}{
+		"good":                          {unit: good, want: "1 passed, 0 failed, 0 skipped"},
+		"go test failed without a name": {unit: good, unitExit: 1, want: "1 passed, 1 failed, 0 skipped", err: errFailed},
+		"no test ran":                   {unit: `{"Action":"skip","Package":"p"}`, want: "0 passed, 1 failed, 0 skipped", err: errFailed},
+		"no suite":                      {specs: "none", specsExit: 1, want: "0 passed, 1 failed, 0 skipped", err: errFailed},
+		"no spec":                       {specs: "[]", want: "0 passed, 1 failed, 0 skipped", err: errFailed},
+		"a report is missing":           {specs: "none", err: os.ErrNotExist},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			write := func(file, text string) string {
+				path := filepath.Join(t.TempDir(), file)
+				if text == "" {
+					return ""
+				}
+				if text != "none" {
+					if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return path
+			}
+			p := params{unit: write("unit", test.unit), unitExit: test.unitExit, specs: write("specs", test.specs), specsExit: test.specsExit}
+			for _, form := range []string{"failures", "table", "markdown"} {
+				p.table, p.markdown = form == "table", form == "markdown"
+				var out strings.Builder
+				if err := run(p, nil, &out); !errors.Is(err, test.err) {
+					t.Errorf("%s: error %v, want %v", form, err, test.err)
+				}
+				lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+				if got := lines[len(lines)-1]; got != test.want {
+					t.Errorf("%s: last line %q, want %q", form, got, test.want)
+				}
+			}
+		})
+	}
+}
+
+func TestStreamShowsOnlyFailures(t *testing.T) {
+	in := `{"Action":"output","Package":"p","Test":"TestA","Output":"fine\n"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"b_test.go:1: bad\n"}
+{"Action":"fail","Package":"p","Test":"TestB"}
+{"Action":"output","Package":"p","Output":"FAIL\tp\t0.1s\n"}
+`
+	kept := filepath.Join(t.TempDir(), "events.json")
+	var out strings.Builder
+	if err := run(params{stream: kept}, strings.NewReader(in), &out); err != nil {
+		t.Fatal(err)
+	}
+	if want := "b_test.go:1: bad\nFAIL\tp\t0.1s\n"; out.String() != want {
+		t.Errorf("shows %q, want %q", out.String(), want)
+	}
+	if text, err := os.ReadFile(kept); err != nil || string(text) != in {
+		t.Errorf("kept %q (%v), want the events as they came", text, err)
+	}
+}
