@@ -33,12 +33,12 @@ func (found *specReport) add(report types.Report) {
 	suite := filepath.Base(report.SuitePath)
 	bad := false
 	for _, spec := range report.SpecReports {
-		r := row{suite: suite, name: spec.FullText(), seconds: spec.RunTime.Seconds(), reason: firstLine(spec.Failure.Message)}
+		r := row{suite: suite, name: spec.FullText(), seconds: spec.RunTime.Seconds(), reason: oneLine(spec.Failure.Message)}
 		isSpec := spec.LeafNodeType.Is(types.NodeTypeIt)
 		switch {
 		case spec.State.Is(types.SpecStateFailureStates):
 			r.verdict, bad = failed, true
-			r.reason = fmt.Sprintf("%s: %s (%s)", spec.State, r.reason, spec.Failure.Location)
+			r.reason = fmt.Sprintf("%s: %s (%s)", spec.State, r.reason, where(spec.Failure.Location))
 			if !isSpec {
 				r.name = strings.TrimSpace(spec.LeafNodeType.String() + " " + spec.LeafNodeText)
 			}
@@ -58,11 +58,23 @@ func (found *specReport) add(report types.Report) {
 	}
 	if !report.SuiteSucceeded && !bad {
 		reason := strings.Join(report.SpecialSuiteFailureReasons, "; ")
-		found.rows = append(found.rows, row{suite: suite, name: "the suite runs to its end", verdict: failed, reason: firstLine(reason)})
+		found.rows = append(found.rows, row{suite: suite, name: "the suite runs to its end", verdict: failed, reason: oneLine(reason)})
 	}
 }
 
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return strings.TrimSpace(line)
+// where is short: the row names the suite's folder already.
+func where(at types.CodeLocation) string {
+	return fmt.Sprintf("%s:%d", filepath.Base(at.FileName), at.LineNumber)
+}
+
+// maxReason is how much of a failure the table shows, in bytes: the whole is in Ginkgo's own output and report.
+const maxReason = 300
+
+// oneLine makes a table cell of a failure message: Gomega's fill many lines.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxReason {
+		s = strings.ToValidUTF8(s[:maxReason], "") + " ..."
+	}
+	return s
 }

@@ -91,7 +91,9 @@ func TestReadReports(t *testing.T) {
 	}}
 	broken := types.Report{SuitePath: "/x/suites/load", SpecialSuiteFailureReasons: []string{"Failed to compile load:\nlong text"}}
 	noStart := types.Report{SuitePath: "/x/suites/cri", SpecReports: types.SpecReports{
-		{LeafNodeType: types.NodeTypeBeforeSuite, State: types.SpecStatePanicked, Failure: types.Failure{Message: "no containerd"}},
+		{LeafNodeType: types.NodeTypeBeforeSuite, State: types.SpecStatePanicked, Failure: types.Failure{
+			Message: "no containerd", Location: types.CodeLocation{FileName: "/x/suites/cri/cri_test.go", LineNumber: 7},
+		}},
 	}}
 	text, err := json.Marshal([]types.Report{report, broken, noStart})
 	if err != nil {
@@ -103,10 +105,10 @@ func TestReadReports(t *testing.T) {
 	}
 	want := []row{
 		{suite: "delete", name: "is gone", verdict: passed},
-		{suite: "delete", name: "needs cgroup v2", verdict: skipped, reason: "this machine has cgroup v1"},
+		{suite: "delete", name: "needs cgroup v2", verdict: skipped, reason: "this machine has cgroup v1 more"},
 		{suite: "delete", name: "is for later", verdict: skipped, reason: "pending"},
-		{suite: "load", name: "the suite runs to its end", verdict: failed, reason: "Failed to compile load:"},
-		{suite: "cri", name: "BeforeSuite", verdict: failed, reason: "panicked: no containerd (:0)"},
+		{suite: "load", name: "the suite runs to its end", verdict: failed, reason: "Failed to compile load: long text"},
+		{suite: "cri", name: "BeforeSuite", verdict: failed, reason: "panicked: no containerd (cri_test.go:7)"},
 	}
 	if diff := cmp.Diff(want, got.rows, cmp.AllowUnexported(row{})); diff != "" {
 		t.Error(diff)
