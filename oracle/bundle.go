@@ -1,0 +1,138 @@
+package oracle
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// bundleParents are the directories below containerd's state and root directory that hold NAMESPACE/ID: the
+// runtime plugin of all releases, the sandbox controller since 1.7, and runtime v1 (containerd before 2.0).
+var bundleParents = []string{
+	"io.containerd.runtime.v2.task",
+	"io.containerd.sandbox.controller.v1.shim",
+	"io.containerd.runtime.v1.linux",
+}
+
+// criParents hold a directory per pod or container of CRI, below containerd's state and root directory.
+var criParents = []string{
+	"io.containerd.grpc.v1.cri/sandboxes",
+	"io.containerd.grpc.v1.cri/containers",
+}
+
+// Bundle is a directory NAMESPACE/ID of a shim: the bundle in the state directory, or its twin, the work directory in
+// the root directory.
+type Bundle struct {
+	Path      string `json:"path"` // inside the scene
+	Namespace string `json:"namespace"`
+	ID        string `json:"id"`
+	// Work marks the twin in containerd's root directory.
+	Work bool `json:"work,omitempty"`
+	// Hidden marks `.ID`: containerd renames a bundle so before it removes it, and died in between.
+	Hidden bool `json:"hidden,omitempty"`
+	// Address is the shim's, from the files `address` (1.x) or `bootstrap.json` (2.x); "" before the shim started.
+	Address string `json:"address,omitempty"`
+}
+
+// Dir is a directory of CRI for one pod or container.
+type Dir struct {
+	Path string `json:"path"`
+	ID   string `json:"id"`
+}
+
+// RuncState is runc's state directory of one container.
+type RuncState struct {
+	Path      string `json:"path"`
+	Namespace string `json:"namespace"`
+	ID        string `json:"id"`
+}
+
+// bundles lists the bundles and their work directories. An empty directory of a containerd namespace is none:
+// containerd creates it once and keeps it.
+func bundles(t *tree, state, root string) ([]Bundle, error) {
+	var out []Bundle
+	for _, top := range []struct {
+		dir  string
+		work bool
+	}{{state, false}, {root, true}} {
+		for _, parent := range bundleParents {
+			err := pairs(t, path.Join(top.dir, parent), func(dir, namespace, id string) {
+				b := Bundle{Path: dir, Namespace: namespace, ID: strings.TrimPrefix(id, "."), Work: top.work}
+				b.Hidden = b.ID != id
+				if !b.Work {
+					b.Address = bundleAddress(t, dir)
+				}
+				out = append(out, b)
+			})
+			if err != nil {
+				return nil, fmt.Errorf("list bundles: %w", err)
+			}
+		}
+	}
+	return out, nil
+}
+
+// bundleAddress cuts the address out of bootstrap.json without decoding it: a half-written file is evidence too.
+func bundleAddress(t *tree, dir string) string {
+	if text := strings.TrimSpace(t.read(path.Join(dir, "address"))); text != "" {
+		return text
+	}
+	_, text, ok := strings.Cut(t.read(path.Join(dir, "bootstrap.json")), `"address":`)
+	if !ok {
+		return ""
+	}
+	text, _ = strings.CutPrefix(strings.TrimSpace(text), `"`)
+	text, _, _ = strings.Cut(text, `"`)
+	return text
+}
+
+// runcStates lists runc's state directories; the directory of a containerd namespace stays and is none.
+func runcStates(t *tree, root string) ([]RuncState, error) {
+	var out []RuncState
+	err := pairs(t, root, func(dir, namespace, id string) {
+		out = append(out, RuncState{Path: dir, Namespace: namespace, ID: id})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list runc's state: %w", err)
+	}
+	return out, nil
+}
+
+// criDirs lists CRI's directories of pods and containers.
+func criDirs(t *tree, state, root string) ([]Dir, error) {
+	var out []Dir
+	for _, top := range []string{state, root} {
+		for _, parent := range criParents {
+			dir := path.Join(top, parent)
+			entries, err := t.list(dir)
+			if err != nil {
+				return nil, fmt.Errorf("list CRI's directories: %w", err)
+			}
+			for _, e := range entries {
+				out = append(out, Dir{Path: path.Join(dir, e.Name()), ID: e.Name()})
+			}
+		}
+	}
+	return out, nil
+}
+
+// pairs calls visit for every directory entry dir/NAMESPACE/ID.
+func pairs(t *tree, dir string, visit func(path, namespace, id string)) error {
+	namespaces, err := t.list(dir)
+	if err != nil {
+		return err
+	}
+	for _, ns := range namespaces {
+		if !ns.IsDir() {
+			continue
+		}
+		ids, err := t.list(path.Join(dir, ns.Name()))
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			visit(path.Join(dir, ns.Name(), id.Name()), ns.Name(), id.Name())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package oracle
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
+	"github.com/containerd/containerd/v2/core/snapshots"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+	"github.com/containerd/errdefs"
+	"golang.org/x/sync/errgroup"
+)
+
+// Daemon is what containerd itself knows, in all namespaces asked for.
+type Daemon struct {
+	Namespaces []string   `json:"namespaces"`
+	Containers []Ref      `json:"containers,omitempty"`
+	Tasks      []Task     `json:"tasks,omitempty"`
+	Snapshots  []Snapshot `json:"snapshots,omitempty"`
+	Leases     []Ref      `json:"leases,omitempty"`
+	// Sandboxes are those of the sandbox store; none before containerd 1.7, which has no such service.
+	Sandboxes []Ref `json:"sandboxes,omitempty"`
+}
+
+// Ref names a thing of containerd.
+type Ref struct {
+	Namespace string `json:"namespace"`
+	ID        string `json:"id"`
+}
+
+// Task is a task as containerd reports it.
+type Task struct {
+	Namespace string `json:"namespace"`
+	ID        string `json:"id"`
+	PID       int    `json:"pid"` // as the shim sees it: in the scene's PID namespace
+	// Status is UNKNOWN, CREATED, RUNNING, STOPPED, PAUSED or PAUSING.
+	Status     string `json:"status"`
+	ExitStatus uint32 `json:"exitStatus"`
+}
+
+// Snapshot is a snapshot as its snapshotter reports it.
+type Snapshot struct {
+	Namespace   string `json:"namespace"`
+	Snapshotter string `json:"snapshotter"`
+	Key         string `json:"key"`
+	// Committed ones are the layers of images and stay with the image.
+	Committed bool `json:"committed,omitempty"`
+}
+
+// asker asks one containerd; parts are the classes that are wanted.
+func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
+	d := &Daemon{Namespaces: slices.Clone(s.Namespaces)}
+	if len(d.Namespaces) == 0 {
+		all, err := s.Client.NamespaceService().List(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("list namespaces: %w", err)
+		}
+		d.Namespaces = all
+	}
+	slices.Sort(d.Namespaces)
+	// One answer for each namespace: they are asked side by side, and only this function writes to d.
+	answers := make([]Daemon, len(d.Namespaces))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, ns := range d.Namespaces {
+		group.Go(func() error {
+			return answers[i].ask(namespaces.WithNamespace(ctx, ns), ns, s, want)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, a := range answers {
+		d.Containers = append(d.Containers, a.Containers...)
+		d.Tasks = append(d.Tasks, a.Tasks...)
+		d.Snapshots = append(d.Snapshots, a.Snapshots...)
+		d.Leases = append(d.Leases, a.Leases...)
+		d.Sandboxes = append(d.Sandboxes, a.Sandboxes...)
+	}
+	return d, nil
+}
+
+func (d *Daemon) ask(ctx context.Context, ns string, s Scene, want parts) error {
+	if want.has(ClassContainer) {
+		all, err := s.Client.ContainerService().List(ctx)
+		if err != nil {
+			return fmt.Errorf("list containers of %s: %w", ns, err)
+		}
+		for _, c := range all {
+			d.Containers = append(d.Containers, Ref{ns, c.ID})
+		}
+	}
+	if want.has(ClassTask) {
+		all, err := s.Client.TaskService().List(ctx, &tasksapi.ListTasksRequest{})
+		if err != nil {
+			return fmt.Errorf("list tasks of %s: %w", ns, err)
+		}
+		for _, t := range all.Tasks {
+			// ContainerID is empty in List's answers: a task has its container's ID.
+			d.Tasks = append(d.Tasks, Task{ns, cmp.Or(t.ContainerID, t.ID), int(t.Pid), t.Status.String(), t.ExitStatus})
+		}
+	}
+	if want.has(ClassLease) {
+		all, err := s.Client.LeasesService().List(ctx)
+		if err != nil {
+			return fmt.Errorf("list leases of %s: %w", ns, err)
+		}
+		for _, l := range all {
+			d.Leases = append(d.Leases, Ref{ns, l.ID})
+		}
+	}
+	if want.has(ClassSnapshot) {
+		for _, name := range s.Snapshotters {
+			err := s.Client.SnapshotService(name).Walk(ctx, func(_ context.Context, info snapshots.Info) error {
+				d.Snapshots = append(d.Snapshots, Snapshot{ns, name, info.Name, info.Kind == snapshots.KindCommitted})
+				return nil
+			})
+			if err != nil {
+				return fmt.Errorf("list snapshots of %s in %s: %w", name, ns, err)
+			}
+		}
+	}
+	if want.has(ClassSandbox) {
+		all, err := s.Client.SandboxStore().List(ctx)
+		if err != nil && !errdefs.IsNotImplemented(err) {
+			return fmt.Errorf("list sandboxes of %s: %w", ns, err)
+		}
+		for _, box := range all {
+			d.Sandboxes = append(d.Sandboxes, Ref{ns, box.ID})
+		}
+	}
+	return nil
+}
+
+// task finds a task of that id; without a namespace the first in any.
+func (d *Daemon) task(ns, id string) (Task, bool) {
+	if d == nil {
+		return Task{}, false
+	}
+	i := slices.IndexFunc(d.Tasks, func(t Task) bool { return t.ID == id && (ns == "" || t.Namespace == ns) })
+	if i < 0 {
+		return Task{}, false
+	}
+	return d.Tasks[i], true
+}
+
+// container tells whether containerd has a container of that id.
+func (d *Daemon) container(ns, id string) bool {
+	return d != nil && slices.ContainsFunc(d.Containers, func(r Ref) bool {
+		return r.ID == id && (ns == "" || r.Namespace == ns)
+	})
+}

@@ -1,0 +1,40 @@
+package oracle
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+)
+
+// fifoDepth is how deep FIFOs are looked for: CRI's are at sandboxes/ID/io/NUMBER/NAME, 3 below a listed directory.
+const fifoDepth = 6
+
+// fifos lists the named pipes below dirs. A bundle's `log` pipe is not listed: it is part of the bundle.
+func fifos(t *tree, dirs []string) ([]string, error) {
+	var out []string
+	var walk func(dir string, depth int) error
+	walk = func(dir string, depth int) error {
+		entries, err := t.list(dir)
+		if err != nil {
+			return fmt.Errorf("list FIFOs: %w", err)
+		}
+		for _, e := range entries {
+			name := path.Join(dir, e.Name())
+			switch {
+			case e.Type()&fs.ModeNamedPipe != 0:
+				out = append(out, name)
+			case e.IsDir() && depth < fifoDepth:
+				if err := walk(name, depth+1); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	for _, dir := range dirs {
+		if err := walk(dir, 0); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,148 @@
+package oracle
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+// Inventory is everything of containerd that is in a scene at one time.
+type Inventory struct {
+	Taken      time.Time   `json:"taken"`
+	Processes  []Process   `json:"processes,omitempty"`
+	Sockets    []Socket    `json:"sockets,omitempty"`
+	Bundles    []Bundle    `json:"bundles,omitempty"`
+	CRIDirs    []Dir       `json:"criDirs,omitempty"`
+	Mounts     []Mount     `json:"mounts,omitempty"`
+	Cgroups    []Cgroup    `json:"cgroups,omitempty"`
+	RuncStates []RuncState `json:"runcStates,omitempty"`
+	FIFOs      []string    `json:"fifos,omitempty"`
+	// Daemon is nil when containerd was not asked: Scene.Client was nil.
+	Daemon *Daemon `json:"daemon,omitempty"`
+}
+
+// parts are the classes that a look covers; nil covers all.
+type parts map[Class]bool
+
+func (p parts) has(any ...Class) bool {
+	return p == nil || slices.ContainsFunc(any, func(c Class) bool { return p[c] })
+}
+
+// Take lists what is in the scene. It costs a few milliseconds and changes nothing. An error means that something
+// could not be read, so that the inventory must not be judged: the world's init is gone, or containerd does not
+// answer. How long containerd may take is ctx's to say.
+func Take(ctx context.Context, s Scene) (Inventory, error) {
+	return take(ctx, s.withDefaults(), nil)
+}
+
+// take reads the wanted parts. Files and processes are read after containerd was asked: what it still knew is then
+// rather gone from the disk than the other way about.
+func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
+	inv := Inventory{Taken: time.Now()}
+	var err error
+	if s.Client != nil && want.has(ClassContainer, ClassTask, ClassLease, ClassSnapshot, ClassSandbox) {
+		if inv.Daemon, err = askDaemon(ctx, s, want); err != nil {
+			return inv, fmt.Errorf("ask containerd: %w", err)
+		}
+	}
+	if want.has(ClassProcess, ClassShim) {
+		proc, err := procfs.NewFS(s.Proc)
+		if err != nil {
+			return inv, fmt.Errorf("open the scene's procfs (is its init alive?): %w", err)
+		}
+		if inv.Processes, err = processes(proc, s.Own); err != nil {
+			return inv, err
+		}
+	}
+	if want.has(ClassMount) {
+		if inv.Mounts, err = mounts(s.Proc); err != nil {
+			return inv, err
+		}
+	}
+	if want.has(ClassCgroup) {
+		if inv.Cgroups, err = cgroups(s.CgroupDirs); err != nil {
+			return inv, err
+		}
+	}
+	return inv, inv.takeFiles(s, want)
+}
+
+func (inv *Inventory) takeFiles(s Scene, want parts) error {
+	if !want.has(ClassBundle, ClassSocket, ClassCRIDir, ClassRuncState, ClassFIFO) {
+		return nil
+	}
+	t, err := openTree(s.Root)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	if want.has(ClassBundle, ClassSocket) { // sockets lie beside bundles too
+		if inv.Bundles, err = bundles(t, s.State, s.ContainerdRoot); err != nil {
+			return err
+		}
+	}
+	if want.has(ClassSocket) {
+		listening, err := listeners(s.Proc)
+		if err != nil {
+			return err
+		}
+		if inv.Sockets, err = sockets(t, s.SocketDirs, inv.Bundles, listening); err != nil {
+			return err
+		}
+	}
+	if want.has(ClassCRIDir) {
+		if inv.CRIDirs, err = criDirs(t, s.State, s.ContainerdRoot); err != nil {
+			return err
+		}
+	}
+	if want.has(ClassRuncState) {
+		if inv.RuncStates, err = runcStates(t, s.RuncRoot); err != nil {
+			return err
+		}
+	}
+	if want.has(ClassFIFO) {
+		dirs := slices.Clone(s.FIFODirs)
+		for _, parent := range criParents {
+			dirs = append(dirs, path.Join(s.State, parent))
+		}
+		if inv.FIFOs, err = fifos(t, dirs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// process finds a process by its pid.
+func (inv Inventory) process(pid int) (Process, bool) {
+	i := slices.IndexFunc(inv.Processes, func(p Process) bool { return p.PID == pid })
+	if i < 0 {
+		return Process{}, false
+	}
+	return inv.Processes[i], true
+}
+
+// bundle finds the bundle of a task, hidden or not, in the state directory.
+func (inv Inventory) bundle(ns, id string) (Bundle, bool) {
+	i := slices.IndexFunc(inv.Bundles, func(b Bundle) bool {
+		return !b.Work && b.ID == id && (ns == "" || b.Namespace == ns)
+	})
+	if i < 0 {
+		return Bundle{}, false
+	}
+	return inv.Bundles[i], true
+}
+
+// shim finds the serving shim of that id.
+func (inv Inventory) shim(ns, id string) (Process, bool) {
+	i := slices.IndexFunc(inv.Processes, func(p Process) bool {
+		return p.Shim != nil && p.Shim.Action == "" && p.Shim.ID == id && (ns == "" || p.Shim.Namespace == ns)
+	})
+	if i < 0 {
+		return Process{}, false
+	}
+	return inv.Processes[i], true
+}

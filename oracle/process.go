@@ -1,0 +1,126 @@
+package oracle
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// Process is one process of the scene's PID namespace.
+type Process struct {
+	PID    int    `json:"pid"`
+	Parent int    `json:"parent"`
+	Start  uint64 `json:"start"` // clock ticks since boot; with PID it names a process for ever (proc_pid_stat(5))
+	Comm   string `json:"comm"`
+	// Exe is "" for a zombie and where it may not be read.
+	Exe  string   `json:"exe,omitempty"`
+	Argv []string `json:"argv,omitempty"` // empty for a zombie
+	// State is the letter of proc_pid_stat(5): R, S, D, T, Z ...
+	State string `json:"state"`
+	// Cgroup is the deepest of its cgroup paths, as seen from the reader's cgroup namespace.
+	Cgroup   string `json:"cgroup,omitempty"`
+	Children []int  `json:"children,omitempty"`
+	// Shim is set when the command line is a shim's.
+	Shim *ShimArgs `json:"shim,omitempty"`
+	// SocketInodes are the sockets that a shim holds open; only read of shims.
+	SocketInodes []uint64 `json:"-"`
+	// Own marks a process of the harness: init, containerd, a helper.
+	Own bool `json:"own,omitempty"`
+}
+
+// Zombie tells whether the process has ended and was not reaped.
+func (p Process) Zombie() bool { return p.State == "Z" || p.State == "X" }
+
+// processes reads the scene's process table. A process that ends meanwhile is left out. Kernel threads (process 2 of
+// the initial PID namespace and its children) are no leak of anybody and are left out.
+func processes(proc procfs.FS, own func(int) bool) ([]Process, error) {
+	all, err := proc.AllProcs()
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	out := make([]Process, 0, len(all))
+	index := map[int]int{}
+	for _, entry := range all {
+		p, err := readProcess(entry)
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read process %d: %w", entry.PID, err)
+		}
+		if p.Comm == "kthreadd" && p.Parent == 0 || p.Parent == 2 && p.Exe == "" && len(p.Argv) == 0 && !p.Zombie() {
+			continue
+		}
+		p.Own = own(p.PID)
+		index[p.PID] = len(out)
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b Process) int { return a.PID - b.PID })
+	for i, p := range out {
+		index[p.PID] = i
+	}
+	for _, p := range out {
+		if i, ok := index[p.Parent]; ok {
+			out[i].Children = append(out[i].Children, p.PID)
+		}
+	}
+	return out, nil
+}
+
+func readProcess(entry procfs.Proc) (Process, error) {
+	stat, err := entry.Stat()
+	if err != nil {
+		return Process{}, err
+	}
+	p := Process{PID: stat.PID, Parent: stat.PPID, Start: stat.Starttime, Comm: stat.Comm, State: stat.State}
+	if p.Zombie() {
+		return p, nil
+	}
+	if p.Argv, err = entry.CmdLine(); err != nil {
+		return p, err
+	}
+	// No exe: a kernel thread, or a process that is just ending. Neither is an error.
+	p.Exe, _ = entry.Executable()
+	if groups, err := entry.Cgroups(); err == nil {
+		for _, g := range groups {
+			if depth(g.Path) > depth(p.Cgroup) {
+				p.Cgroup = g.Path
+			}
+		}
+	}
+	if args, ok := parseShimArgs(p.Argv); ok {
+		p.Shim = &args
+		targets, _ := entry.FileDescriptorTargets() // best effort: only used in reasons
+		for _, target := range targets {
+			if inode, ok := socketInode(target); ok {
+				p.SocketInodes = append(p.SocketInodes, inode)
+			}
+		}
+	}
+	return p, nil
+}
+
+func depth(cgroup string) int {
+	return strings.Count(strings.TrimSuffix(cgroup, "/"), "/")
+}
+
+// socketInode reads the target of a descriptor's link: "socket:[4711]".
+func socketInode(target string) (uint64, bool) {
+	digits, ok := strings.CutPrefix(target, "socket:[")
+	if !ok {
+		return 0, false
+	}
+	inode, err := strconv.ParseUint(strings.TrimSuffix(digits, "]"), 10, 64)
+	return inode, err == nil
+}
+
+// gone tells whether err means that the process ended while it was read.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
+}

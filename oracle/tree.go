@@ -1,0 +1,78 @@
+package oracle
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// tree reads the files of a scene. Paths are resolved as inside the scene's root (openat2 RESOLVE_IN_ROOT, Linux
+// 5.6), so an absolute symlink there ("/var/run") leads to the scene's directory and never to the host's.
+type tree struct{ fd int }
+
+func openTree(root string) (*tree, error) {
+	fd, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the scene's root %s (is its init alive?): %w", root, err)
+	}
+	return &tree{fd: fd}, nil
+}
+
+func (t *tree) close() { _ = unix.Close(t.fd) }
+
+// open opens name for reading; fs.ErrNotExist when it is not there.
+func (t *tree) open(name string, flags uint64) (*os.File, error) {
+	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+	for {
+		fd, err := unix.Openat2(t.fd, name, &how)
+		if errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN) { // EAGAIN: a rename raced with the lookup
+			continue
+		}
+		if err != nil {
+			return nil, &fs.PathError{Op: "openat2", Path: name, Err: err}
+		}
+		return os.NewFile(uintptr(fd), name), nil
+	}
+}
+
+// list reads a directory. A directory that is not there, or is gone meanwhile, is an empty one.
+func (t *tree) list(name string) ([]os.DirEntry, error) {
+	f, err := t.open(name, unix.O_RDONLY|unix.O_DIRECTORY)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // read-only
+	entries, err := f.ReadDir(-1)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
+}
+
+// exists tells whether name is there, without following it when it is a symlink.
+func (t *tree) exists(name string) bool {
+	f, err := t.open(name, unix.O_PATH|unix.O_NOFOLLOW)
+	if err != nil {
+		return false
+	}
+	_ = f.Close()
+	return true
+}
+
+// read returns the text of a small file, "" when it is not there or cannot be read.
+func (t *tree) read(name string) string {
+	f, err := t.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK)
+	if err != nil {
+		return ""
+	}
+	defer f.Close() //nolint:errcheck // read-only
+	buf := make([]byte, 4096)
+	n, _ := f.Read(buf)
+	return string(buf[:n])
+}
