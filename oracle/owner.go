@@ -7,7 +7,8 @@ import (
 )
 
 // owner names the container of a process by its cgroup: the deepest part of the path that is the id of something
-// known, a container, a task, a bundle or a runc state. Nothing known: "", "".
+// known, a container, a task, a bundle or a runc state. When nothing of it is left but its group below the scene's
+// cgroups, that group names it. Otherwise: "", "".
 func owner(p Process, inv Inventory) (ns, id string) {
 	words := strings.Split(strings.Trim(p.Cgroup, "/"), "/")
 	for i := len(words) - 1; i >= 0; i-- {
@@ -25,6 +26,11 @@ func owner(p Process, inv Inventory) (ns, id string) {
 		}
 		if ns, ok := inv.knows("", id); ok {
 			return ns, id
+		}
+	}
+	for _, c := range inv.Cgroups {
+		if strings.Contains(c.Rel, "/") && strings.HasSuffix(p.Cgroup, "/"+c.Rel) {
+			return cgroupOwner(c.Rel)
 		}
 	}
 	return "", ""

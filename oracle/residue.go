@@ -1,0 +1,182 @@
+package oracle
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"go.yaml.in/yaml/v3"
+)
+
+// What may have happened in a case, for [Circumstances.Happened] and a residue's `when` and `expect`.
+const (
+	// ShimKilled: a shim was SIGKILLed, or killed itself, at any time.
+	ShimKilled = "shim-killed"
+	// ShimKilledServing: it had created a task by then, so it surely served on its socket.
+	ShimKilledServing = "shim-killed-serving"
+)
+
+// happenings are all of them.
+var happenings = []string{ShimKilled, ShimKilledServing}
+
+// Circumstances are what decides whether a known residue may, or must, appear.
+type Circumstances struct {
+	// Release of containerd, "v2.4.2". Empty or no version: no residue is known of it.
+	Release string
+	// Happened lists ShimKilled and its like.
+	Happened []string
+}
+
+// KnownResidue is something that releases are known to leave, and that violates nothing: data, a file each in residues/.
+type KnownResidue struct {
+	ID string `yaml:"id"`
+	// Issue is where upstream knows of it: a URL.
+	Issue string `yaml:"issue"`
+	// Releases is a range of semantic versions (Masterminds/semver): ">= 2.0.0, < 2.5.0".
+	Releases string `yaml:"releases"`
+	Class    Class  `yaml:"class"`
+	// Says is the condition in words, for the verdict.
+	Says string `yaml:"says"`
+	// When: one of these must have happened, or the residue is no excuse.
+	When []string `yaml:"when"`
+	// Expect: when one of these happened the residue must appear; a note says so when it does not.
+	Expect []string `yaml:"expect"`
+	// Match must hold of the finding's details, key by key: {listening: "false"}.
+	Match map[string]string `yaml:"match"`
+
+	releases *semver.Constraints
+}
+
+// mayBeKnown are the classes that a residue can have. A leaked process, mount or bundle, and a wrong exit code, are
+// never known: there a release is simply bad. The list names what is allowed, so a class that is added
+// later is not excused by oversight.
+var mayBeKnown = []Class{ClassSocket, ClassFIFO, ClassLease, ClassSnapshot, ClassCgroup, ClassCRIDir}
+
+//go:embed residues/*.yaml
+var residueFiles embed.FS
+
+// residues are the known ones. A bad file is found by the tests, and in a binary it ends the program at once.
+var residues = mustLoad(residueFiles)
+
+// KnownResidues lists them.
+func KnownResidues() []KnownResidue { return slices.Clone(residues) }
+
+func mustLoad(files fs.FS) []KnownResidue {
+	names, err := fs.Glob(files, "residues/*.yaml")
+	if err != nil {
+		panic(err)
+	}
+	out := make([]KnownResidue, 0, len(names))
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			panic(err)
+		}
+		r, err := parseResidue(text)
+		if err != nil {
+			panic(fmt.Errorf("%s: %w", name, err))
+		}
+		if r.ID != strings.TrimSuffix(path.Base(name), ".yaml") {
+			panic(fmt.Errorf("%s: its id is %q: name the file after it", name, r.ID))
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// parseResidue reads and checks one file.
+func parseResidue(text []byte) (KnownResidue, error) {
+	var r KnownResidue
+	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&r); err != nil {
+		return r, fmt.Errorf("read residue: %w", err)
+	}
+	if r.ID == "" || r.Issue == "" || r.Says == "" {
+		return r, errors.New("a residue needs id, issue and says")
+	}
+	if !slices.Contains(mayBeKnown, r.Class) {
+		return r, fmt.Errorf("class %q can never be known, only one of %v", r.Class, mayBeKnown)
+	}
+	if len(r.When) == 0 {
+		return r, errors.New("a residue needs `when`: it must not excuse a plain case")
+	}
+	for _, h := range slices.Concat(r.When, r.Expect) {
+		if !slices.Contains(happenings, h) {
+			return r, fmt.Errorf("nothing happens that is called %q, only %v", h, happenings)
+		}
+	}
+	var err error
+	if r.releases, err = semver.NewConstraint(r.Releases); err != nil {
+		return r, fmt.Errorf("releases %q: %w", r.Releases, err)
+	}
+	return r, nil
+}
+
+// applies tells whether the residue is known of the release. A pre-release or a commit counts as its release.
+func (r KnownResidue) applies(release string) bool {
+	v, err := semver.NewVersion(release)
+	if err != nil || r.releases == nil {
+		return false
+	}
+	plain := semver.New(v.Major(), v.Minor(), v.Patch(), "", "")
+	return r.releases.Check(plain)
+}
+
+func (r KnownResidue) matches(f Finding) bool {
+	if f.Invariant != Leak || f.Class != r.Class || !slices.Contains(mayBeKnown, f.Class) {
+		return false
+	}
+	for key, value := range r.Match {
+		if f.Details[key] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// Mark returns the findings with Known set where a known residue explains one.
+func Mark(all []Finding, c Circumstances) []Finding { return mark(residues, all, c) }
+
+func mark(known []KnownResidue, all []Finding, c Circumstances) []Finding {
+	out := slices.Clone(all)
+	for i, f := range out {
+		for _, r := range known {
+			if r.matches(f) && r.applies(c.Release) && anyOf(r.When, c.Happened) {
+				out[i].Known = r.ID
+				out[i].Reason += "; " + r.Says
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Gone notes the known residues that should have appeared among the marked findings and did not. A note violates
+// nothing: it says that the list, or the case, is no longer true.
+func Gone(marked []Finding, c Circumstances) []Finding { return gonesOf(residues, marked, c) }
+
+func gonesOf(known []KnownResidue, marked []Finding, c Circumstances) []Finding {
+	var out []Finding
+	for _, r := range known {
+		seen := slices.ContainsFunc(marked, func(f Finding) bool { return f.Known == r.ID })
+		if seen || !r.applies(c.Release) || !anyOf(r.Expect, c.Happened) {
+			continue
+		}
+		out = append(out, Finding{
+			Invariant: Residue, Class: r.Class, What: "residue gone: " + r.ID,
+			Reason: fmt.Sprintf("%s is known to leave it (%s), and it is not there; if %s is fixed, end its range in oracle/residues/%s.yaml",
+				c.Release, r.Says, r.Issue, r.ID),
+		})
+	}
+	return out
+}
+
+func anyOf(list, happened []string) bool {
+	return slices.ContainsFunc(list, func(h string) bool { return slices.Contains(happened, h) })
+}

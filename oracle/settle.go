@@ -1,0 +1,117 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// How often Settle looks again. A look at one leftover process costs some 50 us; a socket or a directory less.
+const (
+	firstPause = 5 * time.Millisecond
+	lastPause  = 50 * time.Millisecond
+)
+
+// residueLooks is how many looks in a row must find nothing but known residues before Settle takes them for final.
+const residueLooks = 3
+
+// finalLook is how long the last inventory may take once the deadline has passed.
+const finalLook = 5 * time.Second
+
+// Settle waits until nothing is in the scene that was not in before, and returns what is left, known residues marked.
+// It returns at once when nothing is left, soon when only known residues are, and otherwise at ctx's deadline with
+// the findings; without a deadline it waits for ever. Between full inventories it looks only at the kinds of
+// things that were left: pidfds and inotify do not reach into another PID namespace and cgroup filesystems.
+//
+// An error means that nothing may be concluded: ctx was cancelled, containerd did not answer until the deadline, the
+// scene is gone, or Scene.Client is nil ([ErrNoDaemon]).
+func Settle(ctx context.Context, s Scene, before Inventory, c Circumstances) (Inventory, []Finding, error) {
+	if s.Client == nil {
+		return Inventory{}, nil, fmt.Errorf("settle: %w", ErrNoDaemon)
+	}
+	s = s.withDefaults()
+	pause, quiet := firstPause, 0
+	for {
+		inv, err := take(ctx, s, nil)
+		var left []Finding
+		if err == nil {
+			left = Mark(Leaks(before, inv), c)
+			if len(left) == 0 {
+				return inv, nil, nil
+			}
+			quiet = nextQuiet(left, quiet)
+			if quiet == residueLooks {
+				return inv, left, nil
+			}
+			err = awaitChange(ctx, s, before, inv, left, &pause)
+		} else if ctx.Err() == nil && wait(ctx, pause) == nil {
+			continue // containerd may be starting
+		}
+		if ctx.Err() == nil && err == nil {
+			continue
+		}
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return inv, left, fmt.Errorf("settle: %w", errors.Join(err, ctx.Err()))
+		}
+		return lastLook(ctx, s, before, c)
+	}
+}
+
+// nextQuiet counts the looks in a row that found only known residues, and no process that could remove them yet.
+func nextQuiet(left []Finding, quiet int) int {
+	if len(Violations(left)) > 0 {
+		return 0
+	}
+	return quiet + 1
+}
+
+// awaitChange looks, with growing pauses, at the classes of what violates until none of it is left.
+func awaitChange(ctx context.Context, s Scene, before, full Inventory, left []Finding, pause *time.Duration) error {
+	want := parts{}
+	for _, f := range Violations(left) {
+		want[f.Class] = true
+	}
+	for {
+		if err := wait(ctx, *pause); err != nil {
+			return err
+		}
+		*pause = min(*pause*5/4, lastPause)
+		if len(want) == 0 {
+			return nil
+		}
+		some, err := take(ctx, s, want)
+		if err != nil {
+			return err
+		}
+		if some.Daemon == nil { // its namespaces excuse their cgroups
+			some.Daemon = &Daemon{Namespaces: full.Daemon.Namespaces}
+		}
+		if len(Leaks(before, some)) == 0 {
+			return nil
+		}
+	}
+}
+
+// lastLook is the inventory at the deadline, with a little time of its own.
+func lastLook(ctx context.Context, s Scene, before Inventory, c Circumstances) (Inventory, []Finding, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalLook)
+	defer cancel()
+	inv, err := take(ctx, s, nil)
+	if err != nil {
+		return inv, nil, fmt.Errorf("settle: %w", err)
+	}
+	return inv, Mark(Leaks(before, inv), c), nil
+}
+
+// wait returns nil after d, or ctx's error when it ends first.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
