@@ -10,8 +10,9 @@ SHORT      ?=
 FOCUS      ?=
 PROCS      ?=
 TIMEOUT    ?=
+RACE       ?=
 FUZZTIME   ?= 30s
-export CONTAINERD SHORT FOCUS PROCS TIMEOUT FUZZTIME
+export CONTAINERD SHORT FOCUS PROCS TIMEOUT RACE FUZZTIME
 
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
@@ -19,7 +20,7 @@ GO := . scripts/env &&
 .PHONY: help setup suites test lint bench fuzz build gc clean vagrant-check workflows-check scripts-check
 
 help: ## show this list
-	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m]\n\n'
+	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 suites: ## (root) run every suite on CONTAINERD; ends with a table of verdicts
