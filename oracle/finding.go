@@ -41,6 +41,7 @@ const (
 	ClassSandbox   Class = "sandbox"
 	ClassExitCode  Class = "exit-code"
 	ClassEvent     Class = "event"
+	ClassDaemon    Class = "containerd" // the daemon itself
 )
 
 // LeakClasses are the classes that [Leaks] can find. Each has a positive control.
@@ -50,7 +51,7 @@ var LeakClasses = []Class{
 }
 
 // Classes are all classes, in the order in which findings are listed.
-var Classes = append(slices.Clone(LeakClasses), ClassExitCode, ClassEvent)
+var Classes = append(slices.Clone(LeakClasses), ClassExitCode, ClassEvent, ClassDaemon)
 
 // Finding is one thing that does not hold.
 type Finding struct {

@@ -1,0 +1,148 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	eventsapi "github.com/containerd/containerd/api/events"
+	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/events"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+	"github.com/containerd/typeurl/v2"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// markTopic is published by Record until it comes back. The name of the namespace must only be valid: publishing
+// creates none.
+const (
+	markTopic     = "/shimquake/subscribed"
+	markNamespace = "shimquake"
+)
+
+// Recording is a running subscription of an EventLog.
+type Recording struct{ done chan error }
+
+// Done gives the error that ended the subscription, none when ctx was cancelled, and is then closed.
+func (r *Recording) Done() <-chan error { return r.done }
+
+// Record subscribes the log to containerd's events about tasks. When it returns, events are arriving: containerd
+// accepts a subscription at some time after the call, so a mark is published until it comes back. It ends with ctx; when
+// containerd dies the log turns deaf from then on, until the next Record on it.
+func (l *EventLog) Record(ctx context.Context, client *containerd.Client) (*Recording, error) {
+	stream, errs := client.Subscribe(ctx, `topic~="^/tasks/"`, `topic=="`+markTopic+`"`)
+	if err := l.awaitMark(ctx, client, stream, errs); err != nil {
+		return nil, fmt.Errorf("subscribe to containerd's events: %w", err)
+	}
+	l.hearing(time.Now())
+	r := &Recording{done: make(chan error, 1)}
+	go func() {
+		defer close(r.done)
+		for {
+			select {
+			case env := <-stream:
+				l.add(env)
+			case err := <-errs:
+				if ctx.Err() == nil { // the caller's own end is no deafness: he has heard what he wanted
+					l.Deaf(time.Now(), time.Time{})
+					r.done <- err
+				}
+				return
+			}
+		}
+	}()
+	return r, nil
+}
+
+// awaitMark publishes marks until one arrives. What arrives meanwhile is kept.
+func (l *EventLog) awaitMark(ctx context.Context, client *containerd.Client, stream <-chan *events.Envelope, errs <-chan error) error {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-errs:
+			return errors.Join(err, errors.New("the stream ended at once"))
+		case env := <-stream:
+			if env.Topic == markTopic {
+				return nil
+			}
+			l.add(env)
+		case <-pause.C:
+			// Any registered type serves as the mark's body.
+			mark := &eventsapi.TaskOOM{ContainerID: "mark"}
+			if err := client.EventService().Publish(namespaces.WithNamespace(ctx, markNamespace), markTopic, mark); err != nil {
+				return fmt.Errorf("publish a mark: %w", err)
+			}
+			pause.Reset(firstPause)
+		}
+	}
+}
+
+// hearing ends the deaf times that have no end yet.
+func (l *EventLog) hearing(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.deaf {
+		if l.deaf[i].to.IsZero() {
+			l.deaf[i].to = now
+		}
+	}
+}
+
+// add decodes an envelope; marks and events that are not of a task's life are passed over.
+func (l *EventLog) add(env *events.Envelope) {
+	if env == nil || env.Event == nil {
+		return
+	}
+	body, err := typeurl.UnmarshalAny(env.Event)
+	if err != nil {
+		return // a type that this program does not know is none of those below
+	}
+	e, ok := decode(body)
+	if !ok {
+		return
+	}
+	e.Namespace, e.Sent, e.Seen = env.Namespace, env.Timestamp, time.Now()
+	l.Add(e)
+}
+
+func decode(body any) (TaskEvent, bool) {
+	switch b := body.(type) {
+	case *eventsapi.TaskCreate:
+		return TaskEvent{Topic: topicCreate, Container: b.ContainerID, PID: int(b.Pid)}, true
+	case *eventsapi.TaskStart:
+		return TaskEvent{Topic: topicStart, Container: b.ContainerID, PID: int(b.Pid)}, true
+	case *eventsapi.TaskExecStarted:
+		return TaskEvent{Topic: topicExecStart, Container: b.ContainerID, Exec: b.ExecID, PID: int(b.Pid)}, true
+	case *eventsapi.TaskExit:
+		return TaskEvent{
+			Topic: topicExit, Container: b.ContainerID, Exec: execOf(b.ContainerID, b.ID),
+			PID: int(b.Pid), Status: b.ExitStatus, Exited: timeOf(b.ExitedAt),
+		}, true
+	case *eventsapi.TaskDelete:
+		return TaskEvent{
+			Topic: topicDelete, Container: b.ContainerID, Exec: execOf(b.ContainerID, b.ID),
+			PID: int(b.Pid), Status: b.ExitStatus, Exited: timeOf(b.ExitedAt),
+		}, true
+	}
+	return TaskEvent{}, false
+}
+
+// execOf: containerd writes the container's id, or nothing, for its init process.
+func execOf(container, id string) string {
+	if id == container {
+		return ""
+	}
+	return id
+}
+
+// timeOf gives the zero time for none and for the Unix epoch: containerd converts the zero time to either.
+func timeOf(t *timestamppb.Timestamp) time.Time {
+	if t == nil || t.AsTime().Unix() <= 0 {
+		return time.Time{}
+	}
+	return t.AsTime()
+}
