@@ -1,0 +1,145 @@
+// Package spec reads what the fake shim needs from a bundle's config.json (github.com/opencontainers/runtime-spec).
+package spec
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/shimquake/shimquake/fixtures/payload/mode"
+	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
+)
+
+// Process is what to run: a container's process, or the specification of an exec.
+type Process struct {
+	Args []string `json:"args"`
+	Env  []string `json:"env"`
+}
+
+// Mount is a mount of the container.
+type Mount struct {
+	Destination string   `json:"destination"`
+	Type        string   `json:"type"`
+	Source      string   `json:"source"`
+	Options     []string `json:"options"`
+}
+
+// Spec is the part of a container's specification that the fake shim looks at.
+type Spec struct {
+	Process     Process           `json:"process"`
+	Mounts      []Mount           `json:"mounts"`
+	Annotations map[string]string `json:"annotations"`
+	Root        struct {
+		Path string `json:"path"`
+	} `json:"root"`
+
+	bundle string
+}
+
+// Read reads the config.json of a bundle.
+func Read(bundle string) (*Spec, error) {
+	data, err := os.ReadFile(filepath.Join(bundle, "config.json"))
+	if err != nil {
+		return nil, fmt.Errorf("read the bundle's specification: %w", err)
+	}
+	s := &Spec{bundle: bundle}
+	if err := json.Unmarshal(data, s); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(bundle, "config.json"), err)
+	}
+	return s, nil
+}
+
+// groups are the annotations by which containerd's runc shim lets several containers share a shim.
+var groups = []string{"io.containerd.runc.v2.group", "io.kubernetes.cri.sandbox-id"}
+
+// Group is the id of the container whose shim serves this one: id itself unless an annotation says otherwise.
+func (s *Spec) Group(id string) string {
+	for _, key := range groups {
+		if group, ok := s.Annotations[key]; ok {
+			return group
+		}
+	}
+	return id
+}
+
+// Behaviour is what the environment and then the bundle's annotation ask for.
+func (s *Spec) Behaviour() (behaviour.Behaviour, error) {
+	b, err := behaviour.Parse(behaviour.Join(os.Getenv(behaviour.Env), s.Annotations[behaviour.Annotation]))
+	if err != nil {
+		return b, fmt.Errorf("$%s or annotation %s: %w", behaviour.Env, behaviour.Annotation, err)
+	}
+	return b, nil
+}
+
+// Mode is what a process does, with the paths of the container turned into paths of this machine.
+// The program's own name is not looked at; a program "pause" without words is a pause container.
+func (s *Spec) Mode(p Process) (mode.Mode, error) {
+	if len(p.Args) == 0 {
+		return mode.Mode{}, errors.New("the process has no args")
+	}
+	words := p.Args[1:]
+	if len(words) == 0 && filepath.Base(p.Args[0]) == "pause" {
+		words = []string{"pause"}
+	}
+	m, err := mode.Parse(words)
+	if err != nil {
+		return m, fmt.Errorf("a fake shim runs a payload's words, not %q: %w", p.Args, err)
+	}
+	if m.Path != "" {
+		m.Path = s.Path(m.Path)
+	}
+	if m.Trigger != "" {
+		m.Trigger = s.Path(m.Trigger)
+	}
+	return m, nil
+}
+
+// Truth is the path on this machine of the file that the process's environment names, or "".
+func (s *Spec) Truth(p Process) string {
+	for _, entry := range p.Env {
+		if path, ok := strings.CutPrefix(entry, mode.TruthEnv+"="); ok && path != "" {
+			return s.Path(path)
+		}
+	}
+	return ""
+}
+
+// Path turns an absolute path inside the container into one of this machine: beneath the bind mount that covers it most
+// closely, else beneath the root filesystem, which the fake shim does not mount.
+func (s *Spec) Path(inside string) string {
+	inside = filepath.Clean("/" + inside)
+	best, found := "", false
+	path := filepath.Join(s.root(), inside)
+	for _, m := range s.Mounts {
+		at := filepath.Clean("/" + m.Destination)
+		rest, below := strings.CutPrefix(inside, strings.TrimSuffix(at, "/"))
+		if !m.bind() || !below || rest != "" && rest[0] != '/' || found && len(at) < len(best) {
+			continue
+		}
+		best, found = at, true
+		path = filepath.Join(m.Source, rest)
+	}
+	return path
+}
+
+func (m Mount) bind() bool {
+	if m.Type == "bind" {
+		return true
+	}
+	for _, o := range m.Options {
+		if o == "bind" || o == "rbind" {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Spec) root() string {
+	if filepath.IsAbs(s.Root.Path) {
+		return s.Root.Path
+	}
+	return filepath.Join(s.bundle, s.Root.Path)
+}

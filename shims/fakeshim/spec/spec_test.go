@@ -1,0 +1,89 @@
+package spec
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const config = `{
+	"process": {"args": ["/bin/payload", "dirty", "3", "/data/f", "-trigger", "/truth/go"], "env": ["A=b", "SHIMQUAKE_TRUTH=/truth/log"]},
+	"root": {"path": "rootfs"},
+	"mounts": [
+		{"destination": "/proc", "type": "proc", "source": "proc"},
+		{"destination": "/truth", "type": "bind", "source": "/host/truth", "options": ["rbind", "rw"]},
+		{"destination": "/truth/deep", "source": "/host/deep", "options": ["bind"]},
+		{"destination": "/run", "type": "tmpfs", "source": "tmpfs"}
+	],
+	"annotations": {"io.kubernetes.cri.sandbox-id": "pod1", "shimquake.fakeshim": "events=none"}
+}`
+
+func read(t *testing.T, text string) *Spec {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestPath(t *testing.T) {
+	s := read(t, config)
+	root := filepath.Join(s.bundle, "rootfs")
+	for inside, want := range map[string]string{
+		"/truth/log":    "/host/truth/log",
+		"/truth":        "/host/truth",
+		"/truthful/log": root + "/truthful/log",
+		"/truth/deep/x": "/host/deep/x",
+		"/data/f":       root + "/data/f",
+		"/run/x":        root + "/run/x", // a tmpfs of the container is not made
+		"/../../etc/x":  root + "/etc/x",
+	} {
+		if got := s.Path(inside); got != want {
+			t.Errorf("Path(%q) = %q, want %q", inside, got, want)
+		}
+	}
+}
+
+func TestSpec(t *testing.T) {
+	t.Setenv("SHIMQUAKE_FAKESHIM", "events=twice,exit=9")
+	s := read(t, config)
+	m, err := s.Mode(s.Process)
+	if err != nil || m.Path != filepath.Join(s.bundle, "rootfs/data/f") || m.Trigger != "/host/truth/go" {
+		t.Errorf("Mode = %+v, %v", m, err)
+	}
+	if got := s.Truth(s.Process); got != "/host/truth/log" {
+		t.Errorf("Truth = %q", got)
+	}
+	if got := s.Group("c1"); got != "pod1" {
+		t.Errorf("Group = %q, want pod1", got)
+	}
+	b, err := s.Behaviour()
+	if err != nil || b.Events != "none" || b.Status("wait", 1) != 9 {
+		t.Errorf("Behaviour = %v, %v; want the annotation to win over the environment", b, err)
+	}
+}
+
+func TestSpecErrors(t *testing.T) {
+	s := read(t, `{"annotations": {"shimquake.fakeshim": "colour=red"}}`)
+	if _, err := s.Behaviour(); err == nil || !strings.Contains(err.Error(), `unknown key "colour"`) {
+		t.Errorf("Behaviour = %v", err)
+	}
+	if _, err := s.Mode(Process{Args: []string{"sleep", "5"}}); err == nil || !strings.Contains(err.Error(), `unknown mode "5"`) {
+		t.Errorf("Mode = %v", err)
+	}
+	if _, err := s.Mode(Process{}); err == nil {
+		t.Error("a process without args has a mode")
+	}
+	if m, err := s.Mode(Process{Args: []string{"/pause"}}); err != nil || m.Kind != "pause" {
+		t.Errorf("Mode of /pause = %+v, %v", m, err)
+	}
+	if got := s.Group("c1"); got != "c1" {
+		t.Errorf("Group = %q, want c1", got)
+	}
+}
