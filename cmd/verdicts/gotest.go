@@ -123,7 +123,7 @@ func stream(r io.Reader, out io.Writer) error {
 		switch e.Action {
 		case "output":
 			if e.Test == "" {
-				if e.Output != "PASS\n" {
+				if e.Output != "PASS\n" && !strings.HasSuffix(e.Output, "[no test files]\n") {
 					put(out, "%s", e.Output)
 				}
 				return

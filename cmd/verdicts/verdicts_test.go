@@ -170,6 +170,7 @@ func TestStreamShowsOnlyFailures(t *testing.T) {
 {"Action":"pass","Package":"p","Test":"TestA"}
 {"Action":"output","Package":"p","Test":"TestB","Output":"b_test.go:1: bad\n"}
 {"Action":"fail","Package":"p","Test":"TestB"}
+{"Action":"output","Package":"q","Output":"?   \tq\t[no test files]\n"}
 {"Action":"output","Package":"p","Output":"FAIL\tp\t0.1s\n"}
 `
 	kept := filepath.Join(t.TempDir(), "events.json")
