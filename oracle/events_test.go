@@ -1,0 +1,120 @@
+package oracle
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+// at is a time of the tests' own clock, in milliseconds.
+func at(ms int) time.Time { return time.Unix(1_000_000, 0).Add(time.Duration(ms) * time.Millisecond) }
+
+// events makes TaskEvents of words: "create", "start", "exit", "delete", "exec-exit"; ":N" gives the pid (7 if not
+// given), "!" takes the time of exit away. Each arrives 10 ms after the one before.
+func logOf(words string) *EventLog {
+	l := &EventLog{}
+	for i, word := range strings.Fields(words) {
+		name, timeless := strings.CutSuffix(word, "!")
+		name, pid, _ := strings.Cut(name, ":")
+		e := TaskEvent{Namespace: "default", Container: "c1", PID: 7, Seen: at(10 * i), Sent: at(10 * i)}
+		switch pid {
+		case "0":
+			e.PID = 0
+		case "8":
+			e.PID = 8
+		}
+		if name == "exec-exit" {
+			e.Exec, name = "e1", "exit"
+		}
+		e.Topic = "/tasks/" + name
+		if !timeless && (name == "exit" || name == "delete") {
+			e.Exited = at(10 * i)
+		}
+		l.Add(e)
+	}
+	return l
+}
+
+func TestEvents(t *testing.T) {
+	whole := Life{Container: "c1", Begun: at(0), Created: at(5), Started: at(15), Exited: at(25), Deleted: at(35)}
+	for _, test := range []struct {
+		name, events string
+		life         Life
+		deaf         []span
+		want         []string // a part of each finding
+	}{
+		{"in order", "create start exit delete", whole, nil, nil},
+		{"with an exec", "create start exec-exit exit delete", whole, nil, nil},
+		{"the id used again", "create start exit delete create:8 start:8 exit:8 delete:8", whole, nil, nil},
+		{"the id used again without a delete", "create start exit create:8 start:8 exit:8 delete:8", whole, nil, nil},
+		{"no exit", "create start delete", whole, nil, []string{"/tasks/exit of c1: never arrived"}},
+		{"nothing at all", "", whole, nil, []string{"create of", "start of", "exit of", "delete of"}},
+		{"not required", "create", Life{Container: "c1", Created: at(5)}, nil, nil},
+		{"two exits", "create start exit exit delete", whole, nil, []string{"arrived twice, 10ms apart"}},
+		{"an exit after the delete", "create start exit delete exit", whole, nil, []string{"arrived twice"}},
+		{"two creates", "create create start exit delete", whole, nil, []string{"/tasks/create of c1: arrived twice"}},
+		{"exit before start", "create exit start delete", whole, nil, []string{"/tasks/start of c1: arrived after /tasks/exit"}},
+		{"delete before exit", "create start delete exit", whole, nil, []string{"/tasks/exit of c1: arrived after /tasks/delete"}},
+		{"no pid", "create start exit:0 delete", whole, nil, []string{"/tasks/exit of c1: has pid 0"}},
+		{"no time", "create start exit delete!", whole, nil, []string{"/tasks/delete of c1: has no time"}},
+		{"exec after init", "create start exit exec-exit delete", whole, nil, []string{"after the exit of the container's init"}},
+		{"exec twice", "create start exec-exit exec-exit exit delete", whole, nil, []string{"exec e1: arrived twice"}},
+		{"missing while deaf", "create start", whole, []span{{at(20), at(40)}}, nil},
+		{"missing while deaf for good", "create start", whole, []span{{from: at(20)}}, nil},
+		{"deaf before it began", "create start exit", whole, []span{{at(-20), at(-10)}}, []string{"/tasks/delete of c1: never"}},
+		{"twice though deaf", "create start exit exit", whole, []span{{at(20), at(40)}}, []string{"arrived twice"}},
+		{"disorder though deaf", "create delete exit", whole, []span{{at(20), at(40)}}, []string{"arrived after"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l := logOf(test.events)
+			l.deaf = test.deaf
+			found := l.Check([]Life{test.life})
+			if len(found) != len(test.want) {
+				t.Fatalf("%d findings, want %d: %v", len(found), len(test.want), found)
+			}
+			for _, want := range test.want {
+				if !contains(found, want) {
+					t.Errorf("no finding says %q: %v", want, found)
+				}
+			}
+		})
+	}
+}
+
+// contains tells whether one of the findings says so.
+func contains(all []Finding, words string) bool {
+	for _, f := range all {
+		if strings.Contains(f.String(), words) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestAwaitTakesALateEvent(t *testing.T) {
+	l := logOf("create start exit")
+	life := Life{Container: "c1", Begun: at(0), Deleted: at(35)}
+	_, grown := l.Grown()
+	go func() {
+		l.Add(TaskEvent{Namespace: "default", Container: "c1", Topic: topicDelete, PID: 7, Exited: at(30)})
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if found := l.Await(ctx, []Life{life}); len(found) != 0 {
+		t.Errorf("findings: %v", found)
+	}
+	<-grown // it was the event, not the timeout
+	if ctx.Err() != nil {
+		t.Error("the deadline passed")
+	}
+}
+
+func TestLedgered(t *testing.T) {
+	var ledger Ledger
+	logOf("create start exit delete").Ledgered(&ledger)
+	told := ledger.Observations()
+	if len(told) != 2 || told[0].Observer != ByTaskExit || told[1].Observer != ByTaskDelete {
+		t.Errorf("told: %v", told)
+	}
+}

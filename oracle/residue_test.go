@@ -1,0 +1,142 @@
+package oracle
+
+import (
+	"strings"
+	"testing"
+)
+
+const goodResidue = `
+id: test
+issue: https://example.invalid/1
+releases: ">= 2.0.0, < 2.5.0"
+class: socket
+says: it stays
+when: [shim-killed]
+expect: [shim-killed-serving]
+match: {listening: "false"}
+`
+
+func TestParseResidueRefuses(t *testing.T) {
+	if _, err := parseResidue([]byte(goodResidue)); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ name, from, to, want string }{
+		{"unknown field", "says:", "sayz:", "sayz"},
+		{"no id", "id: test", "", "needs id"},
+		{"bad range", ">= 2.0.0", "about two", "releases"},
+		{"unknown condition", "[shim-killed]", "[full-moon]", "full-moon"},
+		{"no condition", "when: [shim-killed]", "", "plain case"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := parseResidue([]byte(strings.Replace(goodResidue, test.from, test.to, 1)))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one about %q", err, test.want)
+			}
+		})
+	}
+}
+
+// A leaked process, mount or bundle, or a wrong exit code, can never be known, whatever a file says.
+func TestNeverKnown(t *testing.T) {
+	never := []Class{
+		ClassShim, ClassProcess, ClassMount, ClassBundle, ClassExitCode, ClassEvent,
+		ClassTask, ClassContainer, ClassSandbox, ClassRuncState, ClassDaemon,
+	}
+	if len(never)+len(mayBeKnown) != len(Classes) {
+		t.Errorf("a class is in neither list: %v", Classes)
+	}
+	for _, class := range never {
+		_, err := parseResidue([]byte(strings.Replace(goodResidue, "class: socket", "class: "+string(class), 1)))
+		if err == nil || !strings.Contains(err.Error(), "never be known") {
+			t.Errorf("a residue of class %s is accepted: %v", class, err)
+		}
+		// Also one that got into the list by another way marks nothing.
+		r, err := parseResidue([]byte(goodResidue))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Class, r.Match = class, nil
+		f := Finding{Invariant: Leak, Class: class}
+		c := Circumstances{Release: "v2.4.2", Happened: []string{ShimKilled}}
+		if got := mark([]KnownResidue{r}, []Finding{f}, c); got[0].Known != "" || !got[0].Violates() {
+			t.Errorf("a leak of class %s is known: %v", class, got)
+		}
+	}
+}
+
+func TestMark(t *testing.T) {
+	r, err := parseResidue([]byte(goodResidue))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := Finding{Invariant: Leak, Class: ClassSocket, Details: map[string]string{"listening": "false"}}
+	alive := Finding{Invariant: Leak, Class: ClassSocket, Details: map[string]string{"listening": "true"}}
+	killed := []string{ShimKilled}
+	for _, test := range []struct {
+		name  string
+		f     Finding
+		c     Circumstances
+		known bool
+	}{
+		{"a dead socket after a kill", dead, Circumstances{"v2.4.2", killed}, true},
+		{"a commit of that release", dead, Circumstances{"v2.4.2-3-gabcdef.m", killed}, true},
+		{"somebody listens", alive, Circumstances{"v2.4.2", killed}, false},
+		{"nobody was killed", dead, Circumstances{"v2.4.2", nil}, false},
+		{"a release that is good", dead, Circumstances{"v2.5.0", killed}, false},
+		{"no release", dead, Circumstances{"", killed}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := mark([]KnownResidue{r}, []Finding{test.f}, test.c)[0]
+			if (got.Known == "test") != test.known || got.Violates() == test.known {
+				t.Errorf("got %v, want known: %v", got, test.known)
+			}
+		})
+	}
+}
+
+func TestGone(t *testing.T) {
+	r, err := parseResidue([]byte(goodResidue))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := []KnownResidue{r}
+	serving := Circumstances{"v2.4.2", []string{ShimKilled, ShimKilledServing}}
+	for _, test := range []struct {
+		name   string
+		marked []Finding
+		c      Circumstances
+		notes  int
+	}{
+		{"it appeared", []Finding{{Class: ClassSocket, Known: "test"}}, serving, 0},
+		{"it did not", nil, serving, 1},
+		{"it need not", nil, Circumstances{"v2.4.2", []string{ShimKilled}}, 0},
+		{"another release", nil, Circumstances{"v2.5.0", serving.Happened}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			notes := gonesOf(known, test.marked, test.c)
+			if len(notes) != test.notes {
+				t.Fatalf("notes: %v", notes)
+			}
+			for _, n := range notes {
+				if n.Violates() || !strings.HasPrefix(n.What, "residue gone") {
+					t.Errorf("note %v", n)
+				}
+			}
+		})
+	}
+}
+
+func TestResidueFiles(t *testing.T) {
+	if len(KnownResidues()) == 0 {
+		t.Fatal("no residue was read from residues/")
+	}
+}
+
+func FuzzParseResidue(f *testing.F) {
+	f.Add([]byte(goodResidue))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if r, err := parseResidue(text); err == nil && (r.ID == "" || len(r.When) == 0) {
+			t.Errorf("accepted %q", text)
+		}
+	})
+}

@@ -1,0 +1,51 @@
+package oracle
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const netUnix = `Num       RefCount Protocol Flags    Type St Inode Path
+ffff8f1a: 00000002 00000000 00010000 0001 01 4711 /run/containerd/s/ab12
+ffff8f1b: 00000003 00000000 00000000 0001 03 4712 /run/containerd/s/ab12
+ffff8f1c: 00000002 00000000 00010000 0001 01 4713 @/containerd-shim/cd34.sock@
+ffff8f1d: 00000002 00000000 00000000 0002 01 4714 @0001b
+ffff8f1e: 00000003 00000000 00000000 0001 03 4715
+ffff8f1f: 00000002 00000000 00010000 0001 01 4716 /tmp/with a space
+ffff8f20: 00000002 00000000 0001zz00 0001 01 4717 /tmp/bad flags
+rest of a name with a newline
+`
+
+func TestParseNetUnix(t *testing.T) {
+	got, err := parseNetUnix(strings.NewReader(netUnix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []listener{
+		{"/run/containerd/s/ab12", 4711},
+		{"@/containerd-shim/cd34.sock@", 4713},
+		{"/tmp/with a space", 4716},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func FuzzParseNetUnix(f *testing.F) {
+	f.Add(netUnix)
+	f.Fuzz(func(t *testing.T, text string) {
+		found, err := parseNetUnix(strings.NewReader(text))
+		if err == nil && len(found) > strings.Count(text, "\n")+1 {
+			t.Errorf("%d listeners in %q", len(found), text)
+		}
+	})
+}
+
+func TestSocketInode(t *testing.T) {
+	for target, want := range map[string]uint64{"socket:[4711]": 4711, "pipe:[4711]": 0, "/dev/null": 0, "socket:[x]": 0} {
+		if got, ok := socketInode(target); got != want || ok != (want != 0) {
+			t.Errorf("socketInode(%q) = %d, %v; want %d", target, got, ok, want)
+		}
+	}
+}
