@@ -1,0 +1,99 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	task "github.com/containerd/containerd/api/runtime/task/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
+	"github.com/shimquake/shimquake/shims/fakeshim/process"
+	"github.com/shimquake/shimquake/shims/fakeshim/record"
+	"github.com/shimquake/shimquake/shims/fakeshim/spec"
+)
+
+// killTimeout bounds the wait for a process that was sent SIGKILL.
+const killTimeout = 10 * time.Second
+
+// Cleanup is the `delete` command, by which containerd cleans up after a shim that is gone: it kills the container's first
+// process, if that still runs, and answers with the exit that the shim noted, else with 137. The bundle is the folder with
+// the container's id beside the working directory.
+func Cleanup(p Params) error {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	bundle := filepath.Join(filepath.Dir(cwd), p.ID)
+	var b behaviour.Behaviour
+	// A bundle without a specification is cleaned up like any other.
+	if s, err := spec.Read(bundle); err == nil {
+		if b, err = s.Behaviour(); err != nil {
+			return err
+		}
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := act(b.Cleanup, "delete"); err != nil {
+		return err
+	}
+	exit, err := finish(bundle)
+	if err != nil {
+		return err
+	}
+	return answerDelete(p.Stdout, b, exit)
+}
+
+// finish makes sure that the first process of a bundle has ended, and tells its exit.
+func finish(bundle string) (process.Exit, error) {
+	exit := process.Exit{Status: 128 + 9, At: time.Now()}
+	id, err := record.ReadInit(bundle)
+	switch {
+	case errors.Is(err, os.ErrNotExist): // dead before it created anything
+		return exit, nil
+	case err != nil:
+		return exit, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), killTimeout)
+	defer cancel()
+	if err := kill(ctx, id); err != nil {
+		return exit, fmt.Errorf("kill %v: %w", id, err)
+	}
+	exit.PID, exit.At = id.PID, time.Now()
+	noted, err := record.ReadExit(bundle)
+	if errors.Is(err, os.ErrNotExist) {
+		return exit, nil
+	}
+	return noted, err
+}
+
+// kill ends the process of that identity; one that is gone is no error.
+func kill(ctx context.Context, id signal.Identity) error {
+	h, err := signal.OpenSame(id)
+	if err == nil {
+		_, err = h.Kill(ctx)
+		err = errors.Join(err, h.Close())
+	}
+	if errors.Is(err, signal.ErrGone) {
+		return nil
+	}
+	return err
+}
+
+func answerDelete(w io.Writer, b behaviour.Behaviour, exit process.Exit) error {
+	out, err := proto.Marshal(&task.DeleteResponse{
+		Pid: uint32(exit.PID), ExitStatus: b.Status(behaviour.InCleanup, exit.Status), ExitedAt: timestamppb.New(exit.At),
+	})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(out)
+	return err
+}

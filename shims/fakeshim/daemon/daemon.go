@@ -1,0 +1,122 @@
+// Package daemon is the long-running process of a fake shim: it serves the task API on the socket that it inherited, until it
+// is shut down.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/containerd/ttrpc"
+
+	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/shims/fakeshim/events"
+	"github.com/shimquake/shimquake/shims/fakeshim/service"
+	"github.com/shimquake/shimquake/shims/fakeshim/spec"
+)
+
+const (
+	replyTimeout = time.Second     // for the reply to Shutdown to be written
+	flushTimeout = 5 * time.Second // for the last events, as containerd's own shims have it
+)
+
+// Params says where and as what the daemon runs. It runs in the bundle of the container that it was started for.
+type Params struct {
+	Namespace    string
+	ID           string
+	Socket       string   // Socket is the path of the listening socket, which is removed at the end.
+	Listener     *os.File // Listener is that socket.
+	TTRPCAddress string   // TTRPCAddress is where events go.
+}
+
+// Run serves until Shutdown or a signal. It returns an error when it cannot serve or could not publish its last events.
+func Run(p Params) error {
+	s, err := spec.Read(".")
+	if err != nil {
+		return err
+	}
+	b, err := s.Behaviour()
+	if err != nil {
+		return err
+	}
+	logger := log.New(openLog(), "fakeshim "+p.Namespace+"/"+p.ID+": ", log.LstdFlags|log.Lmicroseconds|log.Lmsgprefix)
+	inherited, err := net.FileListener(p.Listener)
+	if err != nil {
+		return fmt.Errorf("the inherited socket: %w", err)
+	}
+	_ = p.Listener.Close()
+
+	over := make(chan struct{})
+	end := sync.OnceFunc(func() { close(over) })
+	listener := &tracked{Listener: inherited, conns: map[*conn]bool{}, wrote: end}
+	server, err := ttrpc.NewServer(ttrpc.WithUnaryServerInterceptor(serve(listener)))
+	if err != nil {
+		return err
+	}
+	publisher := events.New(p.TTRPCAddress, p.Namespace, b.Events, logger.Printf)
+	service.New(service.Params{
+		Behaviour: b,
+		Publish:   publisher.Publish,
+		Log:       logger.Printf,
+		Stop: func() {
+			listener.endAfterReply()
+			time.AfterFunc(replyTimeout, end)
+		},
+	}).Register(server)
+
+	signals := make(chan os.Signal, 4)
+	signal.Ignore(syscall.SIGPIPE) // the reader of the log goes away with containerd
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(context.Background(), listener) }()
+	for served := true; served; {
+		select {
+		case <-over:
+			served = false
+		case s := <-signals:
+			logger.Printf("%v", s)
+			served = b.SIGTERM == "ignore"
+		case err := <-failed:
+			return fmt.Errorf("serve: %w", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	err = publisher.Close(ctx)
+	if b.Socket != "leave" {
+		err = errors.Join(err, os.Remove(p.Socket))
+	}
+	return err
+}
+
+// serve passes every method through the probe, so that each is a point at entry and exit.
+func serve(l *tracked) ttrpc.UnaryServerInterceptor {
+	return func(ctx context.Context, decode ttrpc.Unmarshaler, info *ttrpc.UnaryServerInfo, method ttrpc.Method) (any, error) {
+		return probe.Serve(ctx, info.FullMethod, l.closeConns, func(ctx context.Context, decoded func(any) error) (any, error) {
+			return method(ctx, func(req any) error {
+				if err := decode(req); err != nil {
+					return err
+				}
+				return decoded(req)
+			})
+		})
+	}
+}
+
+// openLog opens the FIFO that containerd reads, without waiting for a reader. Without one, stderr.
+func openLog() *os.File {
+	f, err := os.OpenFile("log", os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return os.Stderr
+	}
+	// What the runtime writes when it panics belongs into the log as well.
+	_ = syscall.Dup3(int(f.Fd()), int(os.Stderr.Fd()), 0)
+	return f
+}

@@ -1,0 +1,183 @@
+// Package events publishes a fake shim's events to containerd, in order, over the ttrpc address that containerd gave it.
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	api "github.com/containerd/containerd/api/events"
+	forward "github.com/containerd/containerd/api/services/ttrpc/events/v1"
+	"github.com/containerd/containerd/api/types"
+	"github.com/containerd/ttrpc"
+	"github.com/containerd/typeurl/v2"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
+)
+
+const (
+	callTimeout = 5 * time.Second // of one attempt, as containerd's own shims have it
+	retryEvery  = time.Second     // between attempts, while containerd is away
+	attempts    = 6               // then an event is dropped, as containerd's own shims do
+	namespaceMD = "containerd-namespace-ttrpc"
+)
+
+// topics are the topics of containerd's events.
+var topics = map[reflect.Type]string{
+	reflect.TypeFor[*api.TaskCreate]():      "/tasks/create",
+	reflect.TypeFor[*api.TaskStart]():       "/tasks/start",
+	reflect.TypeFor[*api.TaskExit]():        "/tasks/exit",
+	reflect.TypeFor[*api.TaskDelete]():      "/tasks/delete",
+	reflect.TypeFor[*api.TaskExecAdded]():   "/tasks/exec-added",
+	reflect.TypeFor[*api.TaskExecStarted](): "/tasks/exec-started",
+	reflect.TypeFor[*api.TaskPaused]():      "/tasks/paused",
+	reflect.TypeFor[*api.TaskResumed]():     "/tasks/resumed",
+}
+
+// Publisher sends events in the order of Publish.
+type Publisher struct {
+	address, namespace string
+	policy             string // one of behaviour's Events words
+	log                func(string, ...any)
+
+	mu     sync.Mutex
+	queue  []*types.Envelope
+	closed bool
+	more   chan struct{} // holds one value when the queue has changed or is closed
+	done   chan struct{}
+
+	client *ttrpc.Client // of run only
+	conn   net.Conn
+}
+
+// New returns a publisher to a containerd at address (TTRPC_ADDRESS). Close it.
+func New(address, namespace, policy string, log func(string, ...any)) *Publisher {
+	p := &Publisher{
+		address: strings.TrimPrefix(address, "unix://"), namespace: namespace, policy: policy, log: log,
+		more: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	go p.run()
+	return p
+}
+
+// Publish queues an event of containerd's api/events and returns at once.
+func (p *Publisher) Publish(event any) {
+	topic, ok := topics[reflect.TypeOf(event)]
+	if !ok {
+		panic(fmt.Sprintf("no topic for %T", event)) // a mistake in this program
+	}
+	times := 1
+	switch {
+	case p.policy == behaviour.EventsNone,
+		p.policy == behaviour.EventsNoExit && topic == "/tasks/exit",
+		p.policy == behaviour.EventsNoDel && topic == "/tasks/delete":
+		return
+	case p.policy == behaviour.EventsTwice && topic == "/tasks/exit":
+		times = 2
+	}
+	body, err := typeurl.MarshalAnyToProto(event)
+	if err != nil {
+		panic(err) // as above
+	}
+	envelope := &types.Envelope{Timestamp: timestamppb.Now(), Namespace: p.namespace, Topic: topic, Event: body}
+	p.mu.Lock()
+	for range times {
+		p.queue = append(p.queue, envelope)
+	}
+	p.mu.Unlock()
+	p.wake()
+}
+
+// Close waits until the queue is empty, or for the context, and ends the publisher.
+func (p *Publisher) Close(ctx context.Context) error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.wake()
+	select {
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("events were not published: %w", ctx.Err())
+	}
+}
+
+func (p *Publisher) wake() {
+	select {
+	case p.more <- struct{}{}:
+	default:
+	}
+}
+
+// run sends what is queued until the publisher is closed and the queue is empty.
+func (p *Publisher) run() {
+	defer close(p.done)
+	for range p.more {
+		for {
+			p.mu.Lock()
+			if len(p.queue) == 0 {
+				closed := p.closed
+				p.mu.Unlock()
+				if closed {
+					return
+				}
+				break
+			}
+			next := p.queue[0]
+			p.queue = p.queue[1:]
+			p.mu.Unlock()
+			p.deliver(next)
+		}
+	}
+}
+
+// deliver tries to send one event until containerd takes it or the attempts are used up.
+func (p *Publisher) deliver(envelope *types.Envelope) {
+	tick := time.NewTicker(retryEvery)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		err := p.send(envelope)
+		if err == nil {
+			return
+		}
+		p.log("publish %s, attempt %d of %d: %v", envelope.Topic, n, attempts, err)
+		if n == attempts {
+			return
+		}
+		if !errors.Is(err, ttrpc.ErrClosed) || n > 1 { // a stale connection is replaced at once
+			<-tick.C
+		}
+	}
+}
+
+func (p *Publisher) send(envelope *types.Envelope) error {
+	if p.client == nil {
+		conn, err := net.DialTimeout("unix", p.address, callTimeout)
+		if err != nil {
+			return err
+		}
+		p.conn, p.client = conn, ttrpc.NewClient(conn)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	ctx = ttrpc.WithMetadata(ctx, ttrpc.MD{namespaceMD: []string{p.namespace}})
+	req := &forward.ForwardRequest{Envelope: envelope}
+	conn := p.conn
+	err := probe.Call(ctx, "containerd.services.events.ttrpc.v1.Events", "Forward", req, func() { _ = conn.Close() },
+		func(ctx context.Context) error {
+			_, err := forward.NewTTRPCEventsClient(p.client).Forward(ctx, req)
+			return err
+		})
+	if errors.Is(err, ttrpc.ErrClosed) {
+		_ = p.client.Close()
+		p.client = nil
+	}
+	return err
+}

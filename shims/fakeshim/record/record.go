@@ -1,0 +1,84 @@
+// Package record is what a fake shim notes in a bundle, so that its delete command can clean up after it has died.
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/shims/fakeshim/process"
+)
+
+const (
+	pidFile  = "init.pid"           // as the runc shim has it: the pid as text
+	initFile = "fakeshim.init.json" // the first process: a signal.Identity
+	exitFile = "fakeshim.exit.json" // its exit: a process.Exit
+	tmp      = ".fakeshim-tmp"      // suffix of a file that is being written
+	perm     = os.FileMode(0o600)
+)
+
+// Created notes the first process of a bundle.
+func Created(bundle string, id signal.Identity) error {
+	if err := writeJSON(bundle, initFile, id); err != nil {
+		return err
+	}
+	return write(bundle, pidFile, []byte(strconv.Itoa(id.PID)))
+}
+
+// Exited notes how the first process ended.
+func Exited(bundle string, exit process.Exit) error { return writeJSON(bundle, exitFile, exit) }
+
+// ReadInit returns the first process of a bundle. The error matches os.ErrNotExist when none was created.
+func ReadInit(bundle string) (signal.Identity, error) {
+	var id signal.Identity
+	return id, readJSON(bundle, initFile, &id)
+}
+
+// ReadExit returns the exit of the first process. The error matches os.ErrNotExist when none was noted.
+func ReadExit(bundle string) (process.Exit, error) {
+	var exit process.Exit
+	return exit, readJSON(bundle, exitFile, &exit)
+}
+
+func writeJSON(bundle, name string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return write(bundle, name, data)
+}
+
+// write puts a whole file in place.
+func write(bundle, name string, data []byte) error {
+	path := filepath.Join(bundle, name)
+	err := os.WriteFile(path+tmp, data, perm)
+	if err == nil {
+		err = os.Rename(path+tmp, path)
+	}
+	if err != nil {
+		return fmt.Errorf("note in the bundle: %w", errors.Join(err, ignoreMissing(os.Remove(path+tmp))))
+	}
+	return nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func readJSON(bundle, name string, v any) error {
+	data, err := os.ReadFile(filepath.Join(bundle, name))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(bundle, name), err)
+	}
+	return nil
+}
