@@ -1,0 +1,339 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/pkg/cio"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+	"github.com/containerd/containerd/v2/pkg/oci"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+)
+
+// binVar names a folder with containerd, containerd-shim-runc-v2 and runc. The oracle must not build one itself: it
+// stands below the fixtures. suites/control runs the oracle on whole worlds; these tests are for work on the oracle.
+const binVar = "SHIMQUAKE_ORACLE_BIN"
+
+// withContainerd starts a containerd in a world and gives the world a client of it.
+func withContainerd(t *testing.T) (*miniWorld, context.Context) {
+	t.Helper()
+	bin := os.Getenv(binVar)
+	if bin == "" {
+		t.Skipf("set %s to a folder with containerd, its shim and runc", binVar)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, for namespaces and cgroups of its own")
+	}
+	groups := testCgroups(t) // before the world: it is removed after it
+	w := newWorld(t)
+	w.scene.CgroupDirs = groups
+	dir, err := os.MkdirTemp("", "oracle") // short, for the socket's path
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	config := filepath.Join(dir, "config.toml")
+	text := fmt.Sprintf("version = 2\nroot = '/run/root'\nstate = '/run/containerd'\n"+
+		"disabled_plugins = ['io.containerd.grpc.v1.cri', 'io.containerd.cri.v1.runtime', 'io.containerd.cri.v1.images']\n"+
+		"[grpc]\naddress = '%s/c.sock'\n[ttrpc]\naddress = '%s/c.sock.ttrpc'\n", dir, dir)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(dir, "containerd.log")
+	daemon := w.start(order{
+		Argv: []string{filepath.Join(bin, "containerd"), "-c", config}, Stdout: log,
+		Env: []string{"PATH=" + bin + ":" + os.Getenv("PATH")},
+	})
+	w.scene.Own = func(pid int) bool { return pid == 1 || pid == daemon }
+	ctx := namespaces.WithNamespace(t.Context(), "default")
+	if w.scene.Client, err = containerd.New(filepath.Join(dir, "c.sock"), containerd.WithTimeout(10*time.Second)); err != nil {
+		out, _ := os.ReadFile(log)
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Cleanup(func() { _ = w.scene.Client.Close() })
+	t.Cleanup(func() {
+		if t.Failed() {
+			out, _ := os.ReadFile(log)
+			t.Logf("%s", out)
+		}
+	})
+	// containerd's metadata knows a namespace once something was made in it.
+	if err := w.scene.Client.NamespaceService().Create(ctx, "default", nil); err != nil {
+		t.Fatal(err)
+	}
+	return w, ctx
+}
+
+// testCgroups makes a group in every hierarchy of the host, and removes it, with what is below, with the test.
+func testCgroups(t *testing.T) []string {
+	t.Helper()
+	var dirs []string
+	tops, err := filepath.Glob("/sys/fs/cgroup/*/cgroup.procs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.procs"); err == nil {
+		tops = []string{"/sys/fs/cgroup/cgroup.procs"}
+	}
+	for _, top := range tops {
+		dir := filepath.Join(filepath.Dir(top), fmt.Sprintf("oracle-test-%d", os.Getpid()))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { removeGroups(t, dir) })
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
+// removeGroups removes a group and those below. Processes of a world that has just ended may still be leaving it.
+func removeGroups(t *testing.T, dir string) {
+	late := time.Now().Add(5 * time.Second)
+	for {
+		below, err := cgroups([]string{dir})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, c := range slices.Backward(below) {
+			_ = unix.Rmdir(c.Path)
+		}
+		err = unix.Rmdir(dir)
+		if err == nil {
+			return
+		}
+		if time.Now().After(late) {
+			t.Errorf("remove %s: %v", dir, err)
+			return
+		}
+		_ = wait(context.Background(), firstPause)
+	}
+}
+
+// launch creates and starts a container that runs a shell script over the host's programs, on a snapshot.
+func (w *miniWorld) launch(ctx context.Context, id, script string) containerd.Task {
+	w.t.Helper()
+	bind := func(dir string) specs.Mount {
+		return specs.Mount{Destination: dir, Source: dir, Type: "bind", Options: []string{"rbind", "ro"}}
+	}
+	_, err := w.scene.Client.SnapshotService("overlayfs").Prepare(ctx, id, "")
+	w.must(err)
+	c, err := w.scene.Client.NewContainer(ctx, id, containerd.WithSnapshotter("overlayfs"), containerd.WithSnapshot(id),
+		containerd.WithRuntime("io.containerd.runc.v2", nil),
+		containerd.WithNewSpec(oci.WithProcessArgs("/bin/sh", "-c", script), oci.WithHostNamespace(specs.NetworkNamespace),
+			oci.WithMounts([]specs.Mount{bind("/usr"), bind("/bin"), bind("/lib"), bind("/lib64")}),
+			oci.WithCgroup("/"+filepath.Base(w.scene.CgroupDirs[0])+"/default/"+id)))
+	w.must(err)
+	task, err := c.NewTask(ctx, cio.NullIO)
+	w.must(err)
+	w.must(task.Start(ctx))
+	return task
+}
+
+// drop removes the container and its snapshot.
+func (w *miniWorld) drop(ctx context.Context, id string) {
+	w.t.Helper()
+	c, err := w.scene.Client.LoadContainer(ctx, id)
+	w.must(err)
+	w.must(c.Delete(ctx, containerd.WithSnapshotCleanup))
+}
+
+func (w *miniWorld) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *miniWorld) settle(ctx context.Context, before Inventory, c Circumstances) ([]Finding, time.Duration) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	begun := time.Now()
+	_, found, err := Settle(ctx, w.scene, before, c)
+	w.must(err)
+	return found, time.Since(begun)
+}
+
+func TestACleanLifeIsCleanAtOnce(t *testing.T) {
+	w, ctx := withContainerd(t)
+	var log EventLog
+	_, err := log.Record(ctx, w.scene.Client)
+	w.must(err)
+	before := w.take()
+	begun := time.Now()
+	life := Life{Container: "c1", Begun: begun}
+	task := w.launch(ctx, "c1", "exit 7")
+	life.Created, life.Started = time.Now(), time.Now()
+	var ledger Ledger
+	w.must(ledger.True(Truth{Container: "c1", Status: 7, Source: "its script"}))
+	ledger.Require("c1", "", ByWait, ByDelete, ByTaskExit, ByTaskDelete)
+	exit, err := task.Wait(ctx)
+	w.must(err)
+	told := <-exit
+	ledger.Observe(Observation{Container: "c1", Observer: ByWait, Status: told.ExitCode(), At: told.ExitTime()})
+	life.Exited = time.Now()
+	told2, err := task.Delete(ctx)
+	w.must(err)
+	ledger.Observe(Observation{Container: "c1", Observer: ByDelete, Status: told2.ExitCode(), At: told2.ExitTime()})
+	life.Deleted = time.Now()
+	w.drop(ctx, "c1")
+	found, took := w.settle(ctx, before, Circumstances{Release: "v2.4.2"})
+	if len(found) != 0 || took > 2*time.Second {
+		t.Errorf("settled after %s with %v", took, found)
+	}
+	awaiting, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if found := log.Await(awaiting, []Life{life}); len(found) != 0 {
+		t.Errorf("events: %v", found)
+	}
+	log.Ledgered(&ledger)
+	if lies, err := ledger.Check(); err != nil || len(lies) != 0 {
+		t.Errorf("exit codes: %v, %v", lies, err)
+	}
+	t.Logf("a life and its judgement took %s, the settling %s", time.Since(begun), took)
+}
+
+func TestARunningContainerIsSeenWhole(t *testing.T) {
+	w, ctx := withContainerd(t)
+	before := w.take()
+	_, err := w.scene.Client.LeasesService().Create(ctx)
+	w.must(err)
+	w.launch(ctx, "c1", "sleep 1000")
+	inv := w.take()
+	var classes []Class
+	for _, f := range Leaks(before, inv) {
+		classes = append(classes, f.Class)
+		t.Log(f)
+	}
+	for _, want := range []Class{
+		ClassShim, ClassProcess, ClassSocket, ClassBundle, ClassMount, ClassCgroup, ClassRuncState, ClassSnapshot,
+		ClassLease, ClassContainer, ClassTask,
+	} {
+		if !slices.Contains(classes, want) {
+			t.Errorf("no finding of class %s", want)
+		}
+	}
+	if found, err := Forgotten(inv); err != nil || len(found) != 0 {
+		t.Errorf("forgotten: %v, %v; containerd knows the task", found, err)
+	}
+	// The same process, when containerd would not know it.
+	for reason, d := range map[string]*Daemon{
+		"neither a container nor a task": {}, "but no task": {Containers: []Ref{{"default", "c1"}}},
+		"is STOPPED": {Tasks: []Task{{Namespace: "default", ID: "c1", Status: "STOPPED"}}},
+	} {
+		inv.Daemon = d
+		if found, err := Forgotten(inv); err != nil || len(found) == 0 || !strings.Contains(found[0].Reason, reason) {
+			t.Errorf("forgotten: %v, %v; want one that says %q", found, err, reason)
+		}
+	}
+	inv.Daemon = nil
+	if _, err := Forgotten(inv); !errors.Is(err, ErrNoDaemon) {
+		t.Errorf("without containerd: %v", err)
+	}
+}
+
+func TestAKilledShimLeavesItsSocketOnly(t *testing.T) {
+	w, ctx := withContainerd(t)
+	before := w.take()
+	task := w.launch(ctx, "c1", "sleep 1000")
+	exit, err := task.Wait(ctx)
+	w.must(err)
+	shim, ok := w.take().shim("default", "c1")
+	if !ok {
+		t.Fatal("no shim")
+	}
+	w.run("/bin/sh", "-c", fmt.Sprintf("kill -KILL %d", shim.PID))
+	<-exit
+	if _, err := task.Delete(ctx); err != nil {
+		t.Logf("delete: %v", err)
+	}
+	w.drop(ctx, "c1")
+	killed := Circumstances{Release: "v2.4.2", Happened: []string{ShimKilled, ShimKilledServing}}
+	found, took := w.settle(ctx, before, killed)
+	if len(found) != 1 || found[0].Known != "containerd-11292" || took > 2*time.Second {
+		t.Errorf("settled after %s with %v", took, found)
+	}
+	if notes := Gone(found, killed); len(notes) != 0 {
+		t.Errorf("notes: %v", notes)
+	}
+	// Nobody says that a shim was killed: then the socket is a leak, and the whole time is waited.
+	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	if _, found, err := Settle(short, w.scene, before, Circumstances{Release: "v2.4.2"}); err != nil || len(Violations(found)) != 1 {
+		t.Errorf("a plain case: %v, %v", found, err)
+	}
+}
+
+func TestSettleTakesNoNoForAnAnswer(t *testing.T) {
+	w, ctx := withContainerd(t)
+	before := w.take()
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, _, err := Settle(cancelled, w.scene, before, Circumstances{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	s := w.scene
+	s.Client = nil
+	if _, _, err := Settle(ctx, s, before, Circumstances{}); !errors.Is(err, ErrNoDaemon) {
+		t.Errorf("without a client: %v", err)
+	}
+	// A leftover that goes away is waited for, and no longer.
+	pid := w.start(order{Argv: []string{"sleep", "0.3"}})
+	found, took := w.settle(ctx, before, Circumstances{})
+	if len(found) != 0 || took > 2*time.Second || took < 100*time.Millisecond {
+		t.Errorf("process %d: settled after %s with %v", pid, took, found)
+	}
+}
+
+func TestTakeIsCheap(t *testing.T) {
+	w, ctx := withContainerd(t)
+	w.take()
+	var was, is syscall.Rusage
+	w.must(syscall.Getrusage(syscall.RUSAGE_SELF, &was))
+	const looks = 100
+	begun := time.Now()
+	for range looks {
+		if _, err := Take(ctx, w.scene); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wall := time.Since(begun) / looks
+	w.must(syscall.Getrusage(syscall.RUSAGE_SELF, &is))
+	cpu := time.Duration(is.Utime.Nano()+is.Stime.Nano()-was.Utime.Nano()-was.Stime.Nano()) / looks
+	t.Logf("an inventory takes %s of CPU, %s in all", cpu, wall)
+	if cpu > 20*time.Millisecond {
+		t.Errorf("an inventory takes %s of CPU: too dear", cpu)
+	}
+}
+
+func TestAuditOfAWorld(t *testing.T) {
+	w, ctx := withContainerd(t)
+	w.launch(ctx, "c1", "sleep 1000")
+	if _, found, err := Audit(ctx, w.scene); err != nil || len(found) != 0 {
+		t.Errorf("a healthy container: %v, %v", found, err)
+	}
+	w.role("listener", []string{"LISTEN=/run/containerd/s/ab12"}, "-namespace", "default", "-id", "lost")
+	w.mkdir(taskDir + "/default/left")
+	w.mkdir("/run/containerd/runc/default/left2")
+	_, found, err := Audit(ctx, w.scene)
+	w.must(err)
+	for _, want := range []string{"leak shim: shim process", "leak bundle: bundle " + taskDir + "/default/left:", "runc/default/left2"} {
+		if !contains(found, want) {
+			t.Errorf("no finding says %q: %v", want, found)
+		}
+	}
+	if len(found) != 3 {
+		t.Errorf("found %v", found)
+	}
+}
