@@ -1,0 +1,175 @@
+package slowsys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Injection is strace attached to a process. It ends by Detach, with the process, or
+// when the process is killed within a delayed call.
+type Injection struct {
+	params Params
+	cmd    *exec.Cmd
+	trace  *trace
+	done   chan struct{} // closed when strace has ended and all it said was read
+
+	attached chan struct{} // closed when strace says so
+	stderr   strings.Builder
+	stderrMu sync.Mutex
+}
+
+// Attach delays a system call of a process from now on. It returns when every thread
+// is traced. Its errors are ErrNoStrace, ErrNotAttached with what strace said, or the
+// cause of ctx; then strace is gone again. ctx bounds the attaching only.
+func Attach(ctx context.Context, p Params) (_ *Injection, err error) {
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("attach strace: %w", err)
+	}
+	in := &Injection{params: p, done: make(chan struct{}), attached: make(chan struct{})}
+	if in.trace, err = newTrace(p); err != nil {
+		return nil, err
+	}
+	if err := in.start(); err != nil {
+		return nil, errors.Join(err, in.trace.close())
+	}
+	if err := in.awaitAttached(ctx); err != nil {
+		return nil, errors.Join(err, in.kill())
+	}
+	return in, nil
+}
+
+// start starts strace and the goroutine that owns it until it has ended.
+func (in *Injection) start() error {
+	traceR, traceW, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("start strace: %w", err)
+	}
+	defer func() { _ = traceW.Close() }() // strace has its own
+	stderrR, stderrW, err := os.Pipe()
+	if err != nil {
+		return errors.Join(fmt.Errorf("start strace: %w", err), traceR.Close())
+	}
+	defer func() { _ = stderrW.Close() }()
+
+	if in.cmd, err = in.params.command(traceW, stderrW); err != nil {
+		return errors.Join(err, traceR.Close(), stderrR.Close())
+	}
+	started := make(chan error)
+	go in.own(started, traceR, stderrR)
+	return <-started
+}
+
+// own starts strace, reads what it says, and reaps it. The parent-death signal is
+// tied to the thread that started it, so that thread stays: should the harness be
+// SIGKILLed, strace goes with it and the tracee runs on undelayed.
+func (in *Injection) own(started chan<- error, traceR, stderrR *os.File) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	in.cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
+	start := in.params.Start
+	if start == nil {
+		start = (*exec.Cmd).Start
+	}
+	if err := start(in.cmd); err != nil {
+		started <- errors.Join(fmt.Errorf("start strace: %w", err), traceR.Close(), stderrR.Close())
+		return
+	}
+	started <- nil
+
+	var readers sync.WaitGroup
+	readers.Go(func() { in.readStderr(stderrR) })
+	readers.Go(func() { in.trace.read(traceR, in.letGo) })
+	_ = in.cmd.Wait() // its status says how it was ended, which the caller knows
+	readers.Wait()
+	close(in.done)
+}
+
+// letGo ends strace at once. strace keeps a thread that was SIGKILLed within a delay
+// in its exit stop until the delay is over, and so the whole process (seen with 6.1);
+// without its tracer the thread dies immediately.
+func (in *Injection) letGo() { _ = in.cmd.Process.Kill() }
+
+// awaitAttached waits for strace's own word, then checks it against the kernel's.
+func (in *Injection) awaitAttached(ctx context.Context) error {
+	select {
+	case <-in.attached:
+	case <-in.done:
+		return fmt.Errorf("%w to pid %d: %s", ErrNotAttached, in.params.PID, in.said())
+	case <-ctx.Done():
+		return fmt.Errorf("attach strace to pid %d: %w", in.params.PID, context.Cause(ctx))
+	}
+	// A thread made while strace walked the list may lag by a moment.
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		free, err := untraced(in.params.PID, in.cmd.Process.Pid)
+		if err == nil && len(free) == 0 {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-in.done:
+			return fmt.Errorf("%w to pid %d: %s", ErrNotAttached, in.params.PID, in.said())
+		case <-ctx.Done():
+			return fmt.Errorf("attach strace to pid %d: threads %v are not traced: %w",
+				in.params.PID, free, errors.Join(context.Cause(ctx), err))
+		}
+	}
+}
+
+// Detach ends the injection and waits until strace is gone; the process lives on, and
+// a call that is being delayed goes on at once. When ctx ends first, strace is killed
+// instead, which lets go too. It does nothing when the injection has ended. The error
+// is about the log file: the calls are known without it.
+func (in *Injection) Detach(ctx context.Context) error {
+	select {
+	case <-in.done:
+		return in.trace.close()
+	default:
+	}
+	_ = in.cmd.Process.Signal(unix.SIGTERM) // fails only when it has ended
+	select {
+	case <-in.done:
+		return in.trace.close()
+	case <-ctx.Done():
+		return in.kill()
+	}
+}
+
+func (in *Injection) kill() error {
+	in.letGo()
+	<-in.done
+	return in.trace.close()
+}
+
+// Done is closed when strace is gone, for whatever reason.
+func (in *Injection) Done() <-chan struct{} { return in.done }
+
+// Began is closed when the first call has entered its delay: the fault is on.
+func (in *Injection) Began() <-chan struct{} { return in.trace.began }
+
+// Calls are all calls of the delayed system call up to now, those within their delay too.
+func (in *Injection) Calls() []Call { return in.trace.calls() }
+
+// Fired proves the fault: how many calls were delayed to the end, and the longest
+// time such a call took, delay included. Calls that are in their delay, or whose
+// thread was killed in it, are counted with no time.
+func (in *Injection) Fired() (n int, longest time.Duration) {
+	for _, c := range in.Calls() {
+		if c.Returned() && !c.Delayed {
+			continue // strace did not delay it: it let go in that moment
+		}
+		n++
+		longest = max(longest, c.Took)
+	}
+	return n, longest
+}

@@ -1,0 +1,253 @@
+package slowsys_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints/slowsys"
+	"golang.org/x/sys/unix"
+)
+
+// asVictim makes the test binary the process under test: it calls umount2 on a path
+// that does not exist for each line that it reads, each time on a thread of its own,
+// and says how long it took.
+const asVictim = "SLOWSYS_TEST_VICTIM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asVictim) == "" {
+		os.Exit(m.Run())
+	}
+	fmt.Println("up")
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		go func() {
+			runtime.LockOSThread() // and never unlocked: the next call gets a new thread
+			start := time.Now()
+			err := unix.Unmount("/nonexistent/"+in.Text(), unix.MNT_DETACH)
+			fmt.Println(time.Since(start).Milliseconds(), err)
+		}()
+	}
+}
+
+type victim struct {
+	cmd *exec.Cmd
+	in  io.Writer
+	out *bufio.Reader
+}
+
+func startVictim(t *testing.T) *victim {
+	t.Helper()
+	v := &victim{cmd: exec.CommandContext(t.Context(), os.Args[0])}
+	v.cmd.Env = append(os.Environ(), asVictim+"=1")
+	in, err := v.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := v.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.in, v.out = in, bufio.NewReader(out)
+	if err := v.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = v.cmd.Process.Kill(); _ = v.cmd.Wait() })
+	if line, err := v.out.ReadString('\n'); err != nil || line != "up\n" {
+		t.Fatalf("the victim said %q, %v", line, err)
+	}
+	return v
+}
+
+func (v *victim) call(t *testing.T) {
+	t.Helper()
+	if _, err := io.WriteString(v.in, "x\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// took is the time of the next call that returns, by the victim's own clock.
+func (v *victim) took(t *testing.T) time.Duration {
+	t.Helper()
+	var ms int
+	line, err := v.out.ReadString('\n')
+	if _, scanErr := fmt.Sscan(line, &ms); err != nil || scanErr != nil {
+		t.Fatalf("the victim said %q, %v, %v", line, err, scanErr)
+	}
+	if !strings.Contains(line, unix.ENOENT.Error()) {
+		t.Errorf("the delayed call's own result is %q, want ENOENT untouched", line)
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func attach(t *testing.T, v *victim, delay time.Duration, log string) *slowsys.Injection {
+	t.Helper()
+	in, err := slowsys.Attach(within(t, 10*time.Second), slowsys.Params{
+		PID: v.cmd.Process.Pid, Syscall: "umount2", Delay: delay, Log: log,
+	})
+	if errors.Is(err, slowsys.ErrNoStrace) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := in.Detach(within(t, 10*time.Second)); err != nil {
+			t.Error(err)
+		}
+	})
+	return in
+}
+
+func TestEveryThreadIsDelayedAndThenNoneIs(t *testing.T) {
+	const delay = 150 * time.Millisecond
+	v := startVictim(t)
+	v.call(t)
+	if d := v.took(t); d >= delay {
+		t.Fatalf("umount2 takes %v even without the fault", d)
+	}
+	log := filepath.Join(t.TempDir(), "strace.log")
+	in := attach(t, v, delay, log)
+	if n, _ := in.Fired(); n != 0 {
+		t.Errorf("fired %d times before any call", n)
+	}
+	for range 2 {
+		v.call(t)
+	}
+	for range 2 {
+		if d := v.took(t); d < delay-time.Millisecond {
+			t.Errorf("umount2 took %v, want at least %v", d, delay)
+		}
+	}
+	v.call(t) // on a thread that did not exist when strace attached
+	if d := v.took(t); d < delay-time.Millisecond {
+		t.Errorf("umount2 of a new thread took %v, want at least %v", d, delay)
+	}
+	if err := in.Detach(within(t, 10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	n, longest := in.Fired()
+	if n != 3 || longest < delay || longest > 10*time.Second {
+		t.Errorf("fired %d times, the longest %v; want 3, at least %v", n, longest, delay)
+	}
+	v.call(t)
+	if d := v.took(t); d >= delay {
+		t.Errorf("umount2 took %v after Detach", d)
+	}
+	f, err := os.Open(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	calls, err := slowsys.ParseLog(f, "umount2")
+	if err != nil || len(calls) != 3 || calls[0].Args != `"/nonexistent/x", MNT_DETACH` {
+		t.Errorf("the log that was kept holds %v, %v; want the three calls", calls, err)
+	}
+}
+
+func TestDetachInTheDelayLetsTheCallGoOn(t *testing.T) {
+	v := startVictim(t)
+	in := attach(t, v, time.Hour, "")
+	v.call(t)
+	select {
+	case <-in.Began():
+	case <-time.After(10 * time.Second):
+		t.Fatal("the delay has not begun within 10 s")
+	}
+	if n, longest := in.Fired(); n != 1 || longest != 0 {
+		t.Errorf("in its delay: fired %d times, %v; want 1, with no time yet", n, longest)
+	}
+	if err := in.Detach(within(t, 10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if d := v.took(t); d > time.Minute {
+		t.Errorf("the call took %v", d)
+	}
+}
+
+func TestAProcessKilledInTheDelayDiesAtOnce(t *testing.T) {
+	v := startVictim(t)
+	in := attach(t, v, time.Hour, "")
+	v.call(t)
+	<-in.Began()
+	start := time.Now()
+	if err := v.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = v.cmd.Wait()
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("the killed process ended after %v", d)
+	}
+	<-in.Done()
+	calls := in.Calls()
+	if len(calls) != 1 || !calls[0].Killed || calls[0].Returned() {
+		t.Errorf("calls %v, want the one that the thread ended in", calls)
+	}
+	if n, _ := in.Fired(); n != 1 {
+		t.Errorf("fired %d times, want 1", n)
+	}
+}
+
+func TestTheEndOfTheProcessEndsTheInjection(t *testing.T) {
+	v := startVictim(t)
+	in := attach(t, v, time.Millisecond, "")
+	if err := v.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = v.cmd.Wait()
+	select {
+	case <-in.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("strace outlived the process that it traced by 10 s")
+	}
+}
+
+func TestAttachRefuses(t *testing.T) {
+	v := startVictim(t)
+	gone := startVictim(t)
+	_ = gone.cmd.Process.Kill()
+	_ = gone.cmd.Wait()
+	attach(t, v, time.Millisecond, "")
+	ok := slowsys.Params{PID: v.cmd.Process.Pid, Syscall: "umount2", Delay: time.Second}
+	for name, tc := range map[string]struct {
+		change func(*slowsys.Params)
+		is     error  // or
+		says   string // a part of the text
+	}{
+		"no strace":      {func(p *slowsys.Params) { p.Strace = "/nonexistent/strace" }, slowsys.ErrNoStrace, "apt-get install strace"},
+		"no process":     {func(p *slowsys.Params) { p.PID = gone.cmd.Process.Pid }, slowsys.ErrNotAttached, "No such process"},
+		"another tracer": {func(p *slowsys.Params) {}, slowsys.ErrNotAttached, "not permitted"},
+		"no such call":   {func(p *slowsys.Params) { p.Syscall = "umount3" }, slowsys.ErrNotAttached, "umount3"},
+		"two faults":     {func(p *slowsys.Params) { p.Syscall = "umount2:error=EIO" }, nil, "want one name"},
+		"no pid":         {func(p *slowsys.Params) { p.PID = 0 }, nil, "pid 0"},
+		"no delay":       {func(p *slowsys.Params) { p.Delay = time.Nanosecond }, nil, "at least 1µs"},
+		"no log":         {func(p *slowsys.Params) { p.Log = "/nonexistent/log" }, os.ErrNotExist, "keep strace's log"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := ok
+			tc.change(&p)
+			in, err := slowsys.Attach(within(t, 10*time.Second), p)
+			if err == nil {
+				t.Fatal(errors.Join(errors.New("attached"), in.Detach(within(t, 10*time.Second))))
+			}
+			if tc.is != nil && !errors.Is(err, tc.is) || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("got %q, want %v, saying %q", err, tc.is, tc.says)
+			}
+		})
+	}
+}
