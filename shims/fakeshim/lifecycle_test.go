@@ -1,0 +1,243 @@
+package fakeshim
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	task "github.com/containerd/containerd/api/runtime/task/v3"
+	types "github.com/containerd/containerd/api/types/task"
+	"github.com/containerd/errdefs"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/shimquake/shimquake/shims/fakeshim/service"
+)
+
+func TestLifecycle(t *testing.T) {
+	h := newHost(t)
+	s := h.run(t, "c1", "exit 7", nil)
+	pid := s.create(t, h, "c1")
+	state := func(want types.Status) *task.StateResponse {
+		t.Helper()
+		got, err := s.State(t.Context(), &task.StateRequest{ID: "c1"})
+		if err != nil || got.Status != want || got.Pid != pid {
+			t.Fatalf("state %v, %v; want %v of pid %d", got, err, want, pid)
+		}
+		return got
+	}
+	state(types.Status_CREATED)
+	if _, err := s.Start(t.Context(), &task.StartRequest{ID: "c1"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.wait(t, "c1", ""); got != 7 {
+		t.Errorf("Wait says %d, want 7", got)
+	}
+	if got := state(types.Status_STOPPED); got.ExitStatus != 7 {
+		t.Errorf("State says %d, want 7", got.ExitStatus)
+	}
+	truth, noted := h.exited(t, "c1")
+	if !truth.Exited || truth.Status != 7 || noted.Status != 7 || noted.PID != int(pid) {
+		t.Errorf("truth %+v, noted %+v", truth, noted)
+	}
+	deleted, err := s.Delete(t.Context(), &task.DeleteRequest{ID: "c1"})
+	if err != nil || deleted.ExitStatus != 7 || deleted.Pid != pid {
+		t.Errorf("Delete = %v, %v", deleted, err)
+	}
+	_, err = s.State(t.Context(), &task.StateRequest{ID: "c1"})
+	is(t, "State after Delete", err, errdefs.ErrNotFound)
+	if _, err := s.Shutdown(t.Context(), &task.ShutdownRequest{ID: "c1"}); err != nil {
+		t.Errorf("Shutdown was not answered: %v", err)
+	}
+	s.gone(t)
+	if _, err := os.Stat(s.socket); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket is still there: %v", err)
+	}
+}
+
+func TestSignals(t *testing.T) {
+	h := newHost(t)
+	s := h.run(t, "c1", "wait", nil)
+	for _, tc := range []struct {
+		id, line string
+		signal   syscall.Signal
+		want     uint32
+	}{
+		{"killed", "wait", syscall.SIGKILL, 137},
+		{"terminated", "wait", syscall.SIGTERM, 143},
+		{"told", "wait -exit 9", syscall.SIGUSR1, 9},
+	} {
+		t.Run(tc.id, func(t *testing.T) {
+			h.bundle(t, tc.id, tc.line, nil)
+			s.begin(t, h, tc.id)
+			h.ready(t, tc.id)
+			if _, err := s.Kill(t.Context(), &task.KillRequest{ID: tc.id, Signal: uint32(tc.signal)}); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.wait(t, tc.id, ""); got != tc.want {
+				t.Errorf("Wait says %d, want %d", got, tc.want)
+			}
+			if truth, _ := h.exited(t, tc.id); truth.Exited != (tc.want != 137) || truth.Exited && truth.Status != int(tc.want) {
+				t.Errorf("truth %+v", truth)
+			}
+		})
+	}
+}
+
+// Every release finds the service under the name that it knows.
+func TestBothServices(t *testing.T) {
+	h := newHost(t)
+	s := h.run(t, "c1", "exit 0", nil)
+	for _, name := range service.Names {
+		var resp task.ConnectResponse
+		err := s.client.Call(t.Context(), name, "Connect", &task.ConnectRequest{ID: "c1"}, &resp)
+		if err != nil || int(resp.ShimPid) != s.handle.Identity().PID {
+			t.Errorf("%s: %v, %v", name, &resp, err)
+		}
+	}
+}
+
+func TestExec(t *testing.T) {
+	h := newHost(t)
+	s := h.run(t, "c1", "wait", nil)
+	s.begin(t, h, "c1")
+	exec := func(id, args string) {
+		t.Helper()
+		spec := &anypb.Any{TypeUrl: "types.containerd.io/opencontainers/runtime-spec/1/Process", Value: []byte(`{"args": ` + args + `}`)}
+		if _, err := s.Exec(t.Context(), &task.ExecProcessRequest{ID: "c1", ExecID: id, Spec: spec}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Start(t.Context(), &task.StartRequest{ID: "c1", ExecID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("e1", `["/bin/payload", "exit", "5"]`)
+	if got := s.wait(t, "c1", "e1"); got != 5 {
+		t.Errorf("Wait for the exec says %d, want 5", got)
+	}
+	if resp, err := s.Delete(t.Context(), &task.DeleteRequest{ID: "c1", ExecID: "e1"}); err != nil || resp.ExitStatus != 5 {
+		t.Errorf("Delete of the exec = %v, %v", resp, err)
+	}
+	exec("e2", `["/bin/payload", "wait"]`)
+	pids, err := s.Pids(t.Context(), &task.PidsRequest{ID: "c1"})
+	if err != nil || len(pids.Processes) != 2 {
+		t.Errorf("Pids = %v, %v; want the task's and the exec's", pids, err)
+	}
+	// The end of the container is the end of its execs.
+	if _, err := s.Kill(t.Context(), &task.KillRequest{ID: "c1", Signal: uint32(syscall.SIGKILL)}); err != nil {
+		t.Fatal(err)
+	}
+	if init, exec := s.wait(t, "c1", ""), s.wait(t, "c1", "e2"); init != 137 || exec != 137 {
+		t.Errorf("init %d, exec %d; want 137", init, exec)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	h := newHost(t)
+	s := h.run(t, "c1", "wait", nil)
+	s.begin(t, h, "c1")
+	h.bundle(t, "stranger", "sleep 5", nil)
+	ctx := t.Context()
+	for what, call := range map[string]struct {
+		do   func() error
+		want error
+	}{
+		"create twice": {func() error {
+			_, err := s.Create(ctx, &task.CreateTaskRequest{ID: "c1", Bundle: filepath.Join(h.dir, "c1")})
+			return err
+		}, errdefs.ErrAlreadyExists},
+		"create from other words": {func() error {
+			_, err := s.Create(ctx, &task.CreateTaskRequest{ID: "stranger", Bundle: filepath.Join(h.dir, "stranger")})
+			return err
+		}, errdefs.ErrInvalidArgument},
+		"start twice":                 {func() error { _, err := s.Start(ctx, &task.StartRequest{ID: "c1"}); return err }, errdefs.ErrFailedPrecondition},
+		"delete while it runs":        {func() error { _, err := s.Delete(ctx, &task.DeleteRequest{ID: "c1"}); return err }, errdefs.ErrFailedPrecondition},
+		"start an unknown container":  {func() error { _, err := s.Start(ctx, &task.StartRequest{ID: "c2"}); return err }, errdefs.ErrNotFound},
+		"wait for an unknown exec":    {func() error { _, err := s.Wait(ctx, &task.WaitRequest{ID: "c1", ExecID: "e"}); return err }, errdefs.ErrNotFound},
+		"resume what is not paused":   {func() error { _, err := s.Resume(ctx, &task.ResumeRequest{ID: "c1"}); return err }, errdefs.ErrFailedPrecondition},
+		"checkpoint":                  {func() error { _, err := s.Checkpoint(ctx, &task.CheckpointTaskRequest{ID: "c1"}); return err }, errdefs.ErrNotImplemented},
+		"stats of an unknown":         {func() error { _, err := s.Stats(ctx, &task.StatsRequest{ID: "c2"}); return err }, errdefs.ErrNotFound},
+		"update of an unknown":        {func() error { _, err := s.Update(ctx, &task.UpdateTaskRequest{ID: "c2"}); return err }, errdefs.ErrNotFound},
+		"close input of an unknown":   {func() error { _, err := s.CloseIO(ctx, &task.CloseIORequest{ID: "c2"}); return err }, errdefs.ErrNotFound},
+		"resize terminal of an exec":  {func() error { _, err := s.ResizePty(ctx, &task.ResizePtyRequest{ID: "c1", ExecID: "e"}); return err }, errdefs.ErrNotFound},
+		"signal to an unknown":        {func() error { _, err := s.Kill(ctx, &task.KillRequest{ID: "c2", Signal: 9}); return err }, errdefs.ErrNotFound},
+		"delete an unknown container": {func() error { _, err := s.Delete(ctx, &task.DeleteRequest{ID: "c2"}); return err }, errdefs.ErrNotFound},
+	} {
+		is(t, what, call.do(), call.want)
+	}
+	// A wait ends with its context, and a signal to what has ended is NotFound.
+	short, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := s.Wait(short, &task.WaitRequest{ID: "c1"}); err == nil {
+		t.Error("a cancelled Wait succeeded")
+	}
+	if _, err := s.Kill(ctx, &task.KillRequest{ID: "c1", Signal: 9}); err != nil {
+		t.Fatal(err)
+	}
+	s.wait(t, "c1", "")
+	_, err := s.Kill(ctx, &task.KillRequest{ID: "c1", Signal: 9})
+	is(t, "kill after the exit", err, errdefs.ErrNotFound)
+}
+
+func TestPauseAndResume(t *testing.T) {
+	h := newHost(t)
+	s := h.run(t, "c1", "exit 4 -trigger /truth/go", nil)
+	s.begin(t, h, "c1")
+	h.ready(t, "c1")
+	if _, err := s.Pause(t.Context(), &task.PauseRequest{ID: "c1"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.State(t.Context(), &task.StateRequest{ID: "c1"}); err != nil || got.Status != types.Status_PAUSED {
+		t.Errorf("State = %v, %v", got, err)
+	}
+	if err := os.WriteFile(filepath.Join(h.dir, "c1", "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Resume(t.Context(), &task.ResumeRequest{ID: "c1"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.wait(t, "c1", ""); got != 4 {
+		t.Errorf("Wait says %d, want 4", got)
+	}
+	if _, err := s.Stats(t.Context(), &task.StatsRequest{ID: "c1"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Containers of a pod share the shim, which outlives a Shutdown for as long as it has one of them.
+func TestGroup(t *testing.T) {
+	h := newHost(t)
+	pod := map[string]string{"io.kubernetes.cri.sandbox-id": "pod"}
+	s := h.run(t, "pod", "pause", pod)
+	s.begin(t, h, "pod")
+	second := h.run(t, "c2", "exit 3", pod)
+	if second.socket != s.socket || second.handle.Identity() != s.handle.Identity() {
+		t.Fatalf("the second container has a shim of its own: %s, %s", second.socket, s.socket)
+	}
+	s.begin(t, h, "c2")
+	if got := s.wait(t, "c2", ""); got != 3 {
+		t.Errorf("Wait says %d, want 3", got)
+	}
+	for _, id := range []string{"c2", "pod"} {
+		if id == "pod" {
+			if _, err := s.Kill(t.Context(), &task.KillRequest{ID: id, Signal: uint32(syscall.SIGTERM)}); err != nil {
+				t.Fatal(err)
+			}
+			s.wait(t, id, "")
+		}
+		if _, err := s.Delete(t.Context(), &task.DeleteRequest{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Shutdown(t.Context(), &task.ShutdownRequest{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+		if id == "c2" {
+			if _, err := s.Connect(t.Context(), &task.ConnectRequest{ID: "pod"}); err != nil {
+				t.Fatalf("the shim is gone although the pod lives: %v", err)
+			}
+		}
+	}
+	s.gone(t)
+}

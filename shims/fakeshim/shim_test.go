@@ -1,0 +1,267 @@
+package fakeshim
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	bootstrap "github.com/containerd/containerd/api/runtime/bootstrap/v1"
+	task "github.com/containerd/containerd/api/runtime/task/v3"
+	"github.com/containerd/errdefs/pkg/errgrpc"
+	"github.com/containerd/ttrpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/shims/fakeshim/process"
+	"github.com/shimquake/shimquake/shims/fakeshim/record"
+)
+
+const (
+	namespace = "test"
+	soon      = 20 * time.Second // bounds every wait of these tests
+)
+
+// host is a folder of bundles, in which shims are started as containerd does.
+type host struct {
+	binary  string
+	dir     string // of the bundles
+	sockets string // short: a socket's path has at most 107 bytes
+	env     []string
+}
+
+func newHost(t *testing.T, env ...string) *host {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: the processes of a fake shim have PID namespaces of their own")
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Skipf("no cache folder: %v", err)
+	}
+	h := &host{dir: t.TempDir(), env: env}
+	if h.binary, err = Build(t.Context(), filepath.Join(cache, "shimquake", "programs")); err != nil {
+		t.Fatal(err)
+	}
+	if h.sockets, err = os.MkdirTemp("", "fs"); err != nil { //nolint:usetesting // t.TempDir is too long for a socket
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(h.sockets); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// bundle makes a bundle whose process runs the payload's words, and returns its folder. There is no containerd behind these
+// tests, so events are not published unless an annotation says otherwise.
+func (h *host) bundle(t *testing.T, id, line string, annotations map[string]string) string {
+	t.Helper()
+	dir := filepath.Join(h.dir, id)
+	all := map[string]string{"shimquake.fakeshim": "events=none"}
+	for k, v := range annotations {
+		if k == "shimquake.fakeshim" {
+			v = "events=none," + v
+		}
+		all[k] = v
+	}
+	config, err := json.Marshal(map[string]any{
+		"process": map[string]any{
+			"args": append([]string{payload.Program}, strings.Fields(line)...),
+			"env":  []string{payload.TruthEnv + "=/truth/truth"},
+		},
+		"root":        map[string]any{"path": "rootfs"},
+		"mounts":      []any{map[string]any{"destination": "/truth", "type": "bind", "source": dir}},
+		"annotations": all,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"config.json": config, "log": nil, "truth": nil} {
+		if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, name), data, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// command is a call of the shim's binary in a bundle, as containerd 2.4 makes it.
+func (h *host) command(ctx context.Context, t *testing.T, id, action string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	stdin, err := proto.Marshal(&bootstrap.BootstrapParams{InstanceID: id, Namespace: namespace, SocketDir: &h.sockets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, h.binary, "-namespace", namespace, "-address", "/none.sock", "-publish-binary", "/none", "-id", id, action)
+	cmd.Dir = filepath.Join(h.dir, id)
+	cmd.Env = append(os.Environ(), append(h.env, "TTRPC_ADDRESS=/none.sock.ttrpc")...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	return cmd, &stderr
+}
+
+// start runs `start` and returns its answer.
+func (h *host) start(t *testing.T, id string) []byte {
+	t.Helper()
+	cmd, stderr := h.command(t.Context(), t, id, "start")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("start: %v\n%s", err, stderr)
+	}
+	return out
+}
+
+// shim is a running shim and a connection to it.
+type shim struct {
+	task.TTRPCTaskService
+	client *ttrpc.Client
+	socket string
+	handle *signal.Handle
+}
+
+// run makes a bundle, starts its shim and connects to it. The shim is dead at the end of the test.
+func (h *host) run(t *testing.T, id, line string, annotations map[string]string) *shim {
+	t.Helper()
+	h.bundle(t, id, line, annotations)
+	var answer bootstrap.BootstrapResult
+	if err := proto.Unmarshal(h.start(t, id), &answer); err != nil || answer.Version != 3 || answer.Protocol != "ttrpc" {
+		t.Fatalf("answer %v, %v", &answer, err)
+	}
+	return h.dial(t, id, strings.TrimPrefix(answer.Address, "unix://"))
+}
+
+func (h *host) dial(t *testing.T, id, socket string) *shim {
+	t.Helper()
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shim{client: ttrpc.NewClient(conn), socket: socket}
+	s.TTRPCTaskService = task.NewTTRPCTaskClient(s.client)
+	resp, err := s.Connect(t.Context(), &task.ConnectRequest{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.handle, err = signal.Open(int(resp.ShimPid)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), soon)
+		defer cancel()
+		if _, err := s.handle.Kill(ctx); err != nil && !errors.Is(err, signal.ErrGone) {
+			t.Error(err)
+		}
+		_ = s.client.Close()
+		if t.Failed() {
+			text, _ := os.ReadFile(filepath.Join(h.dir, id, "log"))
+			t.Logf("log of the shim of %s:\n%s", id, text)
+		}
+		// What the shim left when it was killed: its tasks.
+		bundles, _ := filepath.Glob(filepath.Join(h.dir, "*"))
+		for _, bundle := range bundles {
+			if init, err := record.ReadInit(bundle); err == nil {
+				if p, err := signal.OpenSame(init); err == nil {
+					_, _ = p.Kill(ctx)
+					_ = p.Close()
+				}
+			}
+		}
+		_ = s.handle.Close()
+	})
+	return s
+}
+
+// create and begin are the two steps to a running task.
+func (s *shim) create(t *testing.T, h *host, id string) uint32 {
+	t.Helper()
+	resp, err := s.Create(t.Context(), &task.CreateTaskRequest{ID: id, Bundle: filepath.Join(h.dir, id)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.Pid
+}
+
+func (s *shim) begin(t *testing.T, h *host, id string) uint32 {
+	t.Helper()
+	pid := s.create(t, h, id)
+	if _, err := s.Start(t.Context(), &task.StartRequest{ID: id}); err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// wait returns the exit status that Wait says.
+func (s *shim) wait(t *testing.T, id, exec string) uint32 {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	resp, err := s.Wait(ctx, &task.WaitRequest{ID: id, ExecID: exec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.ExitStatus
+}
+
+// gone waits until the shim's process has ended.
+func (s *shim) gone(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	if _, err := s.handle.Wait(ctx); err != nil {
+		t.Fatalf("the shim lives on: %v", err)
+	}
+}
+
+// is checks the kind of an error that came over ttrpc.
+func is(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(errgrpc.ToNative(err), want) {
+		t.Errorf("%s: %v, want %v", what, err, want)
+	}
+}
+
+// exited reads the truth and what the shim noted of a container.
+func (h *host) exited(t *testing.T, id string) (payload.Truth, process.Exit) {
+	t.Helper()
+	truth, err := payload.ReadTruth(filepath.Join(h.dir, id, "truth"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	exit, err := record.ReadExit(filepath.Join(h.dir, id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return truth, exit
+}
+
+// ready waits until the payload of a container handles signals.
+func (h *host) ready(t *testing.T, id string) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(soon)
+	for {
+		truth, err := payload.ReadTruth(filepath.Join(h.dir, id, "truth"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !truth.ReadyAt.IsZero() {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%s is not ready: %+v", id, truth)
+		}
+	}
+}
