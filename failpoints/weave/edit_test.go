@@ -1,0 +1,29 @@
+package weave
+
+import "testing"
+
+func TestApplyEdits(t *testing.T) {
+	const src = "a(b)\nc\n"
+	for name, tt := range map[string]struct {
+		edits []Edit
+		want  string // "" for an error
+	}{
+		"none":                   {nil, src},
+		"wrap":                   {[]Edit{{0, 0, "f("}, {1, 1, ")"}}, "f(a)(b)\nc\n"},
+		"unsorted":               {[]Edit{{1, 1, ")"}, {0, 0, "f("}}, "f(a)(b)\nc\n"},
+		"replace":                {[]Edit{{0, 1, "x.y"}}, "x.y(b)\nc\n"},
+		"same place":             {[]Edit{{0, 0, "1"}, {0, 0, "2"}}, "12a(b)\nc\n"},
+		"overlap":                {[]Edit{{0, 2, "x"}, {1, 3, "y"}}, ""},
+		"outside":                {[]Edit{{6, 99, "x"}}, ""},
+		"backwards":              {[]Edit{{3, 2, "x"}}, ""},
+		"adds a line":            {[]Edit{{0, 0, "x\n"}}, ""},
+		"removes the end of one": {[]Edit{{4, 5, ""}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ApplyEdits([]byte(src), tt.edits)
+			if (err != nil) != (tt.want == "") || string(got) != tt.want {
+				t.Errorf("got %q, %v; want %q", got, err, tt.want)
+			}
+		})
+	}
+}
