@@ -36,9 +36,7 @@ type Pause struct {
 
 // Controller decides every hit of one case, and remembers all of them.
 type Controller struct {
-	// OnPause is called, in a goroutine of its own, when a process waits at a point. Without it pauses end at once.
-	OnPause func(Pause)
-
+	onPause  func(Pause)
 	listener net.Listener
 	wg       sync.WaitGroup
 
@@ -53,7 +51,8 @@ type Controller struct {
 }
 
 // Listen makes a controller for a plan on a unix socket, which processes find by SHIMQUAKE_SOCKET.
-func Listen(path string, plan Plan) (*Controller, error) {
+// onPause is called, in a goroutine of its own, when a process waits at a point; nil lets it go on at once.
+func Listen(path string, plan Plan, onPause func(Pause)) (*Controller, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("listen for probes: %w", err)
 	}
@@ -61,7 +60,7 @@ func Listen(path string, plan Plan) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for probes: %w", err)
 	}
-	c := &Controller{listener: l, sessions: map[*session]struct{}{}, changed: make(chan struct{})}
+	c := &Controller{onPause: onPause, listener: l, sessions: map[*session]struct{}{}, changed: make(chan struct{})}
 	c.setPlan(plan)
 	c.wg.Go(c.accept)
 	return c, nil
@@ -257,7 +256,7 @@ func (c *Controller) hit(s *session, ph probe.Hit) {
 	if !ph.Ask {
 		return
 	}
-	if clause.Action != term.Pause || c.OnPause == nil {
+	if clause.Action != term.Pause || c.onPause == nil {
 		s.answer(ph.Seq, clause)
 		return
 	}
@@ -271,7 +270,7 @@ func (c *Controller) hit(s *session, ph probe.Hit) {
 		})
 	}
 	fault := c.plan[h.Fault]
-	c.wg.Go(func() { c.OnPause(Pause{Fault: fault, Hit: h, Release: release}) })
+	c.wg.Go(func() { c.onPause(Pause{Fault: fault, Hit: h, Release: release}) })
 }
 
 // session is one connected process.

@@ -1,0 +1,177 @@
+// Package harness runs Cases: a subject (which containerd, shim and runc), a workload (what the client does) and a plan (what breaks).
+// Run returns the Verdict: held, violated or invalid, with the evidence. There is no other engine: suites, sweeps, the catalogue and
+// the command line all run Cases.
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
+)
+
+// Case is one experiment. A Case has a text form (YAML), see ParseCase and String.
+type Case struct {
+	// Name identifies the case in reports: lower-case words joined by dashes.
+	Name string
+	// About says in a sentence what the case shows.
+	About string
+	// Issues are containerd's issues that it belongs to, by number.
+	Issues []int
+	// Containerd is the subject: a release, bin:DIR or src:DIR. Empty: the default release.
+	Containerd string
+	Workload   Workload
+	Plan       failpoints.Plan
+}
+
+// API is the client's way to containerd.
+type API string
+
+// The ways.
+const (
+	TaskAPI API = "task" // containerd's own API, with a client that retries as dockerd does
+	CRI     API = "cri"  // a pod, with a client that retries as kubelet does
+)
+
+// Workload is what the client does: create, start, wait, delete. The zero value is one container that exits with 0, by the task API.
+type Workload struct {
+	API        API
+	Containers []Container
+	// Grouped puts the containers of a task workload behind one shim, as those of a pod are.
+	Grouped bool
+	// CallTimeout is how long the client gives each of its calls, until it gives up and comes back. Default: 10s for the task API (dockerd),
+	// 2m for CRI (kubelet's runtime-request-timeout).
+	CallTimeout time.Duration
+	// Deadline is how long the client tries to get everything removed. Default: 60s.
+	Deadline time.Duration
+	// Settle is how long the oracle waits for what is still there after the client's last call, before it calls it leaked. Default: 6s, one
+	// more than containerd gives its own clean-up of a dead shim (shim.cleanup of [timeouts]).
+	Settle time.Duration
+	// Fakeshim runs the workload on shims/fakeshim with these words (misbehaviours) in place of the runc shim. Task API only.
+	// "plain" is the shim without any.
+	Fakeshim string
+}
+
+// Container is a container with a known end.
+type Container struct {
+	// Exit is the status that its payload exits with by itself.
+	Exit int
+	// Signal, in place of Exit, is sent by the client: SIGKILL ends the payload (137), SIGTERM lets it exit with 143.
+	Signal string
+	// HoldStdout leaves a child behind that holds the standard output.
+	HoldStdout bool
+}
+
+// want is the exit status that the payload has unless a fault kills it.
+func (c Container) want() uint32 {
+	switch c.Signal {
+	case "SIGKILL":
+		return 128 + uint32(unix.SIGKILL)
+	case "SIGTERM":
+		return 128 + uint32(unix.SIGTERM)
+	}
+	return uint32(c.Exit)
+}
+
+// signals are those that a container can be ended with.
+var signals = map[string]unix.Signal{"SIGKILL": unix.SIGKILL, "SIGTERM": unix.SIGTERM}
+
+// withDefaults fills the documented defaults in.
+func (w Workload) withDefaults() Workload {
+	if w.API == "" {
+		w.API = TaskAPI
+	}
+	if len(w.Containers) == 0 {
+		w.Containers = []Container{{}}
+	}
+	if w.CallTimeout == 0 {
+		w.CallTimeout = 10 * time.Second
+		if w.API == CRI {
+			w.CallTimeout = 2 * time.Minute
+		}
+	}
+	if w.Deadline == 0 {
+		w.Deadline = time.Minute
+	}
+	if w.Settle == 0 {
+		w.Settle = 6 * time.Second
+	}
+	return w
+}
+
+// Check says what is wrong with the case before anything runs.
+func (c Case) Check() error {
+	var errs []error
+	if c.Name == "" || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" {
+		errs = append(errs, fmt.Errorf("name %q: lower-case letters, digits, dots and dashes are needed", c.Name))
+	}
+	if !slices.Contains([]API{"", TaskAPI, CRI}, c.Workload.API) {
+		errs = append(errs, &failpoints.UnknownError{What: "api", Name: string(c.Workload.API),
+			Nearest: failpoints.Nearest(string(c.Workload.API), []string{"task", "cri"}), Known: []string{"task", "cri"}})
+	}
+	for i, ct := range c.Workload.Containers {
+		errs = append(errs, ct.check(i))
+	}
+	if c.Workload.Fakeshim != "" {
+		if c.Workload.API == CRI {
+			errs = append(errs, errors.New("fakeshim serves the task API only: leave out api: cri"))
+		}
+		if _, err := behaviour.Parse(c.fakeshimWords()); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, f := range c.Plan {
+		errs = append(errs, f.Check())
+		if f.At.Who == "sandbox" && c.Workload.API != CRI {
+			errs = append(errs, fmt.Errorf("%s: only a CRI workload has a sandbox (api: cri)", f.At))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// fakeshimWords are the misbehaviours, without the word that stands for none.
+func (c Case) fakeshimWords() string {
+	if c.Workload.Fakeshim == "plain" {
+		return ""
+	}
+	return c.Workload.Fakeshim
+}
+
+func (c Container) check(i int) error {
+	if c.Exit < 0 || c.Exit > 255 {
+		return fmt.Errorf("containers[%d]: exit %d is not between 0 and 255", i, c.Exit)
+	}
+	if _, ok := signals[c.Signal]; c.Signal != "" && !ok {
+		return fmt.Errorf("containers[%d]: signal %q: SIGKILL and SIGTERM are sent", i, c.Signal)
+	}
+	if c.Signal != "" && c.Exit != 0 {
+		return fmt.Errorf("containers[%d]: it ends by exit or by signal, not by both", i)
+	}
+	return nil
+}
+
+// rootDisk is the size in MiB of the disk that containerd's root needs, or 0 for a tmpfs.
+func (c Case) rootDisk() int {
+	for _, f := range c.Plan {
+		if f.At.Kind != failpoints.IO {
+			continue
+		}
+		_, dirty, err := term.ParsePressure(f.Do.At(1).Arg)
+		if err == nil {
+			return 128 + int(dirty>>20)
+		}
+	}
+	return 0
+}
+
+// holds says whether the payload must stay until a fault of the running state has happened.
+func (c Case) holds() bool {
+	return slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.Kind != failpoints.RPC && f.At.What == "running" })
+}

@@ -1,0 +1,81 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// retryPause is how long the client waits after a failed attempt before the next. kubelet and dockerd wait longer; what matters is that they
+// come back.
+const retryPause = 50 * time.Millisecond
+
+// caller makes the client's calls: each with its own deadline, each on the timeline, and the one in flight can be cancelled.
+type caller struct {
+	timeline *timeline
+	timeout  time.Duration
+	// failed is told of every call that failed.
+	failed func(what string, err error)
+
+	mu      sync.Mutex
+	current *flight
+}
+
+// flight is a call in flight.
+type flight struct {
+	what   string
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// call runs f as one call of the client.
+func (c *caller) call(ctx context.Context, what string, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	fl := &flight{what: what, cancel: cancel, done: make(chan struct{})}
+	c.mu.Lock()
+	c.current = fl
+	c.mu.Unlock()
+	e := Entry{At: time.Now(), Who: "client", What: what}
+	err := f(ctx)
+	e.Took = time.Since(e.At)
+	if err != nil {
+		e.Err = err.Error()
+		c.failed(what, err)
+	}
+	c.timeline.add(e)
+	close(fl.done)
+	c.mu.Lock()
+	if c.current == fl {
+		c.current = nil
+	}
+	c.mu.Unlock()
+	return err
+}
+
+// inFlight is the call that runs now, or nil.
+func (c *caller) inFlight() *flight {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current
+}
+
+// until calls attempt again and again until it succeeds or ctx ends. The error is that of the last attempt.
+func until(ctx context.Context, attempt func(context.Context) error) error {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	var last error
+	for {
+		select {
+		case <-ctx.Done():
+			return errors.Join(last, fmt.Errorf("gave up: %w", ctx.Err()))
+		case <-pause.C:
+		}
+		if last = attempt(ctx); last == nil {
+			return nil
+		}
+		pause.Reset(retryPause)
+	}
+}

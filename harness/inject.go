@@ -1,0 +1,264 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// injector makes the plan's faults happen and keeps the proof of each. Points of kind rpc are decided by the controller; the others happen
+// when the workload reaches their state.
+type injector struct {
+	x       *experiment
+	pausing sync.WaitGroup // steps under way
+
+	mu     sync.Mutex
+	proofs []proof                  // one for each fault of the plan
+	errs   []error                  // what kept a fault from happening
+	killed map[signal.Identity]bool // by the harness
+	shims  map[signal.Identity]bool // those of them that are shims
+	undo   []func() error
+}
+
+type proof struct {
+	count int
+	text  string
+}
+
+func newInjector(x *experiment) *injector {
+	return &injector{x: x, proofs: make([]proof, len(x.Plan)), killed: map[signal.Identity]bool{}, shims: map[signal.Identity]bool{}}
+}
+
+// fired notes that the i-th fault happened.
+func (in *injector) fired(i int, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	in.x.timeline.note("harness", "%s: %s", in.x.Plan[i], text)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.proofs[i].count++
+	in.proofs[i].text = text
+}
+
+// anyFired says whether any fault has happened yet.
+func (in *injector) anyFired() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for i, p := range in.proofs {
+		if p.count > 0 || in.x.controller.Fired(i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (in *injector) failed(what fmt.Stringer, err error) {
+	in.x.timeline.add(Entry{At: time.Now(), Who: "harness", What: what.String(), Err: err.Error()})
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.errs = append(in.errs, fmt.Errorf("%s: %w", what, err))
+}
+
+// at makes the faults of a state happen. It returns when they have.
+func (in *injector) at(ctx context.Context, state string) {
+	in.x.timeline.note("client", "state %s", state)
+	for i, f := range in.x.Plan {
+		var err error
+		switch {
+		case f.At.Kind == failpoints.Proc && f.At.What == state:
+			err = in.signal(ctx, i, f)
+		case f.At.Kind == failpoints.IO && f.At.What == state:
+			err = in.press(ctx, i, f)
+		case f.At.Kind == failpoints.Sys && state == "created":
+			err = in.slow(ctx, i, f)
+		}
+		if err != nil {
+			in.failed(f, err)
+		}
+	}
+}
+
+// signal sends a proc fault's signal.
+func (in *injector) signal(ctx context.Context, i int, f failpoints.Fault) error {
+	verbs := map[term.Action]string{term.Kill: "kill", term.Stop: "stop", term.Cont: "cont"}
+	action := f.Do.At(1).Action
+	text, err := in.act(ctx, verbs[action], f.At.Who, "")
+	if err != nil {
+		return err
+	}
+	if f.At.Who == "containerd" && action == term.Kill {
+		in.x.daemon.Release()
+	}
+	in.fired(i, "%s", text)
+	return nil
+}
+
+// act kills, stops or continues a process of the world: the shim of a container (by default of the first), containerd, the sandbox's or a
+// container's init. It returns, in words, what is known to have happened.
+func (in *injector) act(ctx context.Context, verb, who, container string) (string, error) {
+	if who == "containerd" {
+		pid := in.x.daemon.PID()
+		err := map[string]func(context.Context) error{"kill": in.x.daemon.Kill, "stop": in.x.daemon.Stop, "cont": in.x.daemon.Cont}[verb](ctx)
+		return fmt.Sprintf("containerd, pid %d in its world: %s done", pid, verb), err
+	}
+	id, err := in.find(who, container)
+	if err != nil {
+		return "", err
+	}
+	begun := time.Now()
+	if err := in.send(ctx, verb, who, id); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s, pid %d in its world: %s done in %s", who, id.PID, verb, time.Since(begun).Round(time.Microsecond)), nil
+}
+
+// find names the process that a point means.
+func (in *injector) find(who, container string) (signal.Identity, error) {
+	if who == "task" || who == "sandbox" {
+		pid, err := in.x.client.initPID(who)
+		if err != nil {
+			return signal.Identity{}, err
+		}
+		return in.identify(pid)
+	}
+	all, err := oracle.Processes(in.x.scene())
+	if err != nil {
+		return signal.Identity{}, err
+	}
+	for _, p := range all {
+		if p.Shim == nil || p.Shim.Action != "" || p.Zombie() || (container != "" && p.Shim.ID != container && !in.x.client.shares(p.Shim.ID)) {
+			continue
+		}
+		return signal.Identity{PID: p.PID, Start: p.Start}, nil
+	}
+	return signal.Identity{}, errors.New("there is no such process: no shim serves in the world")
+}
+
+// identify finds the start time of a pid of the world.
+func (in *injector) identify(pid int) (signal.Identity, error) {
+	all, err := oracle.Processes(in.x.scene())
+	if err != nil {
+		return signal.Identity{}, err
+	}
+	for _, p := range all {
+		if p.PID == pid {
+			return signal.Identity{PID: pid, Start: p.Start}, nil
+		}
+	}
+	return signal.Identity{}, fmt.Errorf("pid %d of the world: %w", pid, signal.ErrGone)
+}
+
+// onPause takes a fault's steps while a process waits at its point. It is called by the controller.
+func (in *injector) onPause(p failpoints.Pause) {
+	in.pausing.Add(1)
+	defer in.pausing.Done()
+	defer p.Release()
+	in.x.timeline.note("harness", "%s (pid %d) is paused at %s", p.Hit.Who, p.Hit.PID, p.Fault.At)
+	flight := in.x.caller.inFlight()
+	ctx := in.x.ctx
+	down := false
+	for _, s := range p.Fault.While {
+		if err := in.step(ctx, s, p, flight); err != nil {
+			in.failed(s, err)
+		}
+		down = s.Who == "containerd" && (s.Verb == "kill" || down && s.Verb != "start")
+		in.x.timeline.note("harness", "step %s done", s)
+	}
+	if down {
+		in.x.daemon.Release()
+	}
+}
+
+func (in *injector) step(ctx context.Context, s failpoints.Step, p failpoints.Pause, flight *flight) error {
+	switch s.Verb {
+	case "release":
+		p.Release()
+	case "wait":
+		t := time.NewTimer(s.For)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	case "start":
+		in.x.daemon.Release()
+		_, _, err := in.x.daemon.Up(ctx)
+		return err
+	case "cancel", "await":
+		if flight == nil {
+			return errors.New("the client has no call in flight")
+		}
+		if s.Verb == "cancel" {
+			flight.cancel()
+			return nil
+		}
+		select {
+		case <-flight.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	default:
+		if p.Hit.Who == s.Who && s.Who == "shim" { // the very one that waits
+			id, err := in.identify(p.Hit.PID)
+			if err != nil {
+				return err
+			}
+			return in.send(ctx, s.Verb, s.Who, id)
+		}
+		_, err := in.act(ctx, s.Verb, s.Who, p.Hit.ID)
+		return err
+	}
+	return nil
+}
+
+// send signals a process of the world, and remembers whom it killed.
+func (in *injector) send(ctx context.Context, verb, who string, id signal.Identity) error {
+	sig := map[string]unix.Signal{"kill": unix.SIGKILL, "stop": unix.SIGSTOP, "cont": unix.SIGCONT}[verb]
+	if err := in.x.world.Signal(ctx, id, sig); err != nil {
+		return err
+	}
+	if verb == "kill" {
+		in.mu.Lock()
+		in.killed[id] = true
+		in.shims[id] = who == "shim"
+		in.mu.Unlock()
+	}
+	return nil
+}
+
+// finish waits for steps under way and says for each fault whether it happened.
+func (in *injector) finish() []Firing {
+	in.pausing.Wait()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	firings := make([]Firing, len(in.x.Plan))
+	for i, f := range in.x.Plan {
+		firings[i] = Firing{Fault: f, Text: f.String(), Count: in.proofs[i].count, Proof: in.proofs[i].text}
+		if f.At.Kind == failpoints.RPC {
+			firings[i].Count = in.x.controller.Fired(i)
+			firings[i].Proof = fmt.Sprintf("fired %d times, counted by the probe", firings[i].Count)
+		}
+		if firings[i].Count == 0 {
+			firings[i].Proof = "did not fire"
+		}
+	}
+	return firings
+}
+
+// clean undoes what outlives the case's faults: the throttle of a device, a strace.
+func (in *injector) clean() error {
+	var errs []error
+	for _, f := range in.undo {
+		errs = append(errs, f())
+	}
+	in.undo = nil
+	return errors.Join(errs...)
+}

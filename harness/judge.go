@@ -1,0 +1,231 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// unfired says which faults did not happen, and what was hit instead.
+func (x *experiment) unfired(firings []Firing) error {
+	var missed []string
+	for _, f := range firings {
+		if f.Count == 0 {
+			missed = append(missed, f.Text)
+		}
+	}
+	if len(missed) == 0 {
+		return nil
+	}
+	hits := map[string]int{}
+	for _, h := range x.controller.Hits() {
+		hits[h.Point]++
+	}
+	seen := make([]string, 0, len(hits))
+	for p, n := range hits {
+		seen = append(seen, fmt.Sprintf("%s x%d", p, n))
+	}
+	slices.Sort(seen)
+	if len(seen) == 0 {
+		seen = []string{"no point at all"}
+	}
+	x.inject.mu.Lock()
+	defer x.inject.mu.Unlock()
+	return errors.Join(append(slices.Clone(x.inject.errs),
+		fmt.Errorf("these faults did not fire: %s; hit instead: %s", strings.Join(missed, "; "), strings.Join(seen, ", ")))...)
+}
+
+// judge asks the oracle for each of the invariants.
+func (x *experiment) judge(ctx context.Context, v *Verdict, gaveUp error) error {
+	found := func(fs ...oracle.Finding) { v.Findings = append(v.Findings, fs...) }
+	if gaveUp != nil {
+		found(oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer, What: "removal", Reason: gaveUp.Error()})
+	}
+	up, cancel := context.WithTimeout(ctx, x.Workload.Deadline)
+	defer cancel()
+	scene, err := x.sceneUp(up)
+	if err != nil {
+		found(oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassProcess, What: "containerd", Reason: err.Error()})
+		return nil
+	}
+	after, left, err := x.settle(ctx, scene, x.before)
+	if err != nil {
+		return err
+	}
+	found(left...)
+	forgotten, err := oracle.Forgotten(after)
+	if err != nil {
+		return err
+	}
+	found(forgotten...)
+	if err := x.judgeExits(v); err != nil {
+		return err
+	}
+	found(x.judgeEvents(ctx)...)
+	x.timeline.note("oracle", "%d findings", len(v.Findings))
+	if gaveUp != nil || len(x.Plan) == 0 {
+		return nil // without a fault nothing can be in the way of the id
+	}
+	return x.judgeAgain(ctx, v, after)
+}
+
+// settle waits for what is still going on, and names what is left.
+func (x *experiment) settle(ctx context.Context, s oracle.Scene, before oracle.Inventory) (oracle.Inventory, []oracle.Finding, error) {
+	ctx, cancel := context.WithTimeout(ctx, x.Workload.Settle)
+	defer cancel()
+	inv, left, err := oracle.Settle(ctx, s, before, x.circumstances())
+	if err != nil {
+		return inv, nil, err
+	}
+	return inv, append(left, oracle.Gone(left, x.circumstances())...), nil
+}
+
+// circumstances are what known residues depend on.
+func (x *experiment) circumstances() oracle.Circumstances {
+	c := oracle.Circumstances{Release: x.subject.Version}
+	serving := map[int]bool{}
+	for _, h := range x.controller.Hits() {
+		if h.Who != "shim" {
+			continue
+		}
+		if strings.HasPrefix(h.Point, "rpc:shim:Task.Create:") {
+			serving[h.PID] = true
+		}
+		if h.Did == term.Crash || h.Did == term.Panic {
+			c.Happened = append(c.Happened, oracle.ShimKilled)
+			if serving[h.PID] {
+				c.Happened = append(c.Happened, oracle.ShimKilledServing)
+			}
+		}
+	}
+	x.inject.mu.Lock()
+	defer x.inject.mu.Unlock()
+	for id := range x.inject.killed {
+		if x.inject.shims[id] {
+			c.Happened = append(c.Happened, oracle.ShimKilled)
+			if serving[id.PID] {
+				c.Happened = append(c.Happened, oracle.ShimKilledServing)
+			}
+		}
+	}
+	return c
+}
+
+// judgeExits compares what was told of each container's exit with the truth.
+func (x *experiment) judgeExits(v *Verdict) error {
+	x.events.Ledgered(x.ledger)
+	x.ledgerShims()
+	ran := map[string]bool{}
+	judged := &oracle.Ledger{}
+	for _, k := range x.client.all() {
+		t, did, err := x.witness.truth(k.id, k.pid)
+		if err != nil {
+			return fmt.Errorf("learn the truth: %w", err)
+		}
+		if !did {
+			continue
+		}
+		ran[k.id] = true
+		if err := judged.True(t); err != nil {
+			return err
+		}
+		judged.Require(k.id, "", oracle.ByWait, oracle.ByDelete)
+	}
+	for _, o := range x.ledger.Observations() {
+		if ran[o.Container] { // of a payload that never began nothing is known
+			judged.Observe(o)
+		}
+	}
+	v.Truths, v.Told = judged.Truths(), judged.Observations()
+	if len(ran) == 0 && len(x.Plan) > 0 {
+		return nil
+	}
+	lies, err := judged.Check()
+	v.Findings = append(v.Findings, lies...)
+	if errors.Is(err, oracle.ErrNotObserved) && !errors.Is(err, oracle.ErrNoTruth) && len(x.Plan) > 0 {
+		return nil // after a fault there may be nobody left to ask; events, which must arrive, are judged by themselves
+	}
+	return err
+}
+
+// ledgerShims takes what shims answered to Delete, as their probes saw it.
+func (x *experiment) ledgerShims() {
+	for _, h := range x.controller.Hits() {
+		if h.Point == "rpc:shim:Task.Delete:exit" && h.Status != nil && h.ExecID == "" {
+			x.ledger.Observe(oracle.Observation{Container: h.ID, Observer: oracle.ByShimDelete, Status: *h.Status, PID: int(h.ReplyPID)})
+		}
+	}
+}
+
+// judgeEvents waits until the events that must arrive have arrived, and judges them.
+func (x *experiment) judgeEvents(ctx context.Context) []oracle.Finding {
+	ctx, cancel := context.WithTimeout(ctx, x.Workload.Settle)
+	defer cancel()
+	var lives []oracle.Life
+	for _, k := range x.client.all() {
+		if own, err := x.witness.record(k.id); err == nil && own.Exited {
+			k.life.Exited = own.ExitedAt
+		}
+		lives = append(lives, k.life)
+	}
+	for {
+		_, more := x.events.Grown()
+		findings := x.events.Check(lives)
+		if len(findings) == 0 {
+			return nil
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return findings
+		}
+	}
+}
+
+// judgeAgain uses the id once more, and looks whether that leaves nothing either.
+func (x *experiment) judgeAgain(ctx context.Context, v *Verdict, before oracle.Inventory) error {
+	err := x.client.again(ctx)
+	if err != nil {
+		v.Findings = append(v.Findings, oracle.Finding{
+			Invariant: oracle.Liveness, Class: oracle.ClassContainer, What: "using the id again", Reason: err.Error(),
+		})
+		return nil
+	}
+	scene, err := x.sceneUp(ctx)
+	if err != nil {
+		return err
+	}
+	_, left, err := x.settle(ctx, scene, before)
+	if err != nil {
+		return err
+	}
+	v.Findings = append(v.Findings, slices.DeleteFunc(left, func(f oracle.Finding) bool { return f.Invariant == oracle.Residue })...)
+	return nil
+}
+
+// tell merges what the client, the probes, containerd's deaths and its events say into one timeline.
+func (x *experiment) tell() []Entry {
+	for _, h := range x.controller.Hits() {
+		e := Entry{At: h.Time, Who: h.Who, What: fmt.Sprintf("%s %s", h.Point, h.ID), Took: h.Held, Err: h.Err}
+		if h.Fault >= 0 {
+			e.What += " FAULT " + string(h.Did)
+		}
+		if h.Status != nil {
+			e.What += fmt.Sprintf(" status %d", *h.Status)
+		}
+		x.timeline.add(e)
+	}
+	for _, d := range x.daemon.Deaths() {
+		x.timeline.add(Entry{At: d.At, Who: "containerd", What: fmt.Sprintf("ended with %d, answers again after %s", d.Code, d.BackIn.Round(time.Millisecond))})
+	}
+	for _, ev := range x.events.Events() {
+		x.timeline.add(Entry{At: ev.Seen, Who: "event", What: fmt.Sprintf("%s %s %s pid %d status %d", ev.Topic, ev.Container, ev.Exec, ev.PID, ev.Status)})
+	}
+	return x.timeline.sorted()
+}

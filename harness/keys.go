@@ -1,0 +1,54 @@
+package harness
+
+import (
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/shimquake/shimquake/failpoints"
+)
+
+// caseKeys are the keys that each mapping of a case file may have, by the path of the mapping.
+var caseKeys = map[string][]string{
+	"":                     {"name", "about", "issues", "containerd", "workload", "plan"},
+	".workload":            {"api", "containers", "grouped", "callTimeout", "deadline", "settle", "fakeshim"},
+	".workload.containers": {"exit", "signal", "holdStdout"},
+	".plan":                {"at", "do", "while"},
+}
+
+// keys reports the first unknown key below node, with the nearest right one. The YAML library's own strict mode knows no names to
+// suggest.
+func (p caseParser) keys(node ast.Node, path string, known map[string][]string) error {
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		for _, v := range n.Values {
+			if err := p.key(v, path, known); err != nil {
+				return err
+			}
+		}
+	case *ast.MappingValueNode:
+		return p.key(n, path, known)
+	case *ast.SequenceNode:
+		for _, v := range n.Values {
+			if err := p.keys(v, path, known); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p caseParser) key(v *ast.MappingValueNode, path string, known map[string][]string) error {
+	names, nested := known[path]
+	if !nested {
+		return nil // the decoder says what is wrong with its type
+	}
+	name := v.Key.GetToken().Value
+	for _, n := range names {
+		if n == name {
+			return p.keys(v.Value, path+"."+name, known)
+		}
+	}
+	pos := v.Key.GetToken().Position
+	return &InputError{File: p.file, Line: pos.Line, Column: pos.Column, Err: &failpoints.UnknownError{
+		What: "key", Name: name, Nearest: failpoints.Nearest(name, names), Known: names,
+	}}
+}

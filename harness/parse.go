@@ -1,0 +1,215 @@
+package harness
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+)
+
+// The text form of a case. Fields stand in the order in which a person would tell them.
+type caseText struct {
+	Name       string       `yaml:"name"`
+	About      string       `yaml:"about,omitempty"`
+	Issues     []int        `yaml:"issues,omitempty,flow"`
+	Containerd string       `yaml:"containerd,omitempty"`
+	Workload   workloadText `yaml:"workload,omitempty"`
+	Plan       []faultText  `yaml:"plan,omitempty"`
+}
+
+type workloadText struct {
+	API         string          `yaml:"api,omitempty"`
+	Containers  []containerText `yaml:"containers,omitempty"`
+	Grouped     bool            `yaml:"grouped,omitempty"`
+	CallTimeout string          `yaml:"callTimeout,omitempty"`
+	Deadline    string          `yaml:"deadline,omitempty"`
+	Settle      string          `yaml:"settle,omitempty"`
+	Fakeshim    string          `yaml:"fakeshim,omitempty"`
+}
+
+type containerText struct {
+	Exit       int    `yaml:"exit,omitempty"`
+	Signal     string `yaml:"signal,omitempty"`
+	HoldStdout bool   `yaml:"holdStdout,omitempty"`
+}
+
+type faultText struct {
+	At    string   `yaml:"at"`
+	Do    string   `yaml:"do"`
+	While []string `yaml:"while,omitempty,flow"`
+}
+
+// InputError is a case file that cannot be run, with the place where it is wrong.
+type InputError struct {
+	File         string
+	Line, Column int // from 1; 0 where the whole file is meant
+	Err          error
+}
+
+func (e *InputError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %v", e.File, e.Err)
+	}
+	return fmt.Sprintf("%s:%d:%d: %v", e.File, e.Line, e.Column, e.Err)
+}
+
+func (e *InputError) Unwrap() error { return e.Err }
+
+// ParseCase reads the text form of a case. Errors are of type *InputError and name file, line, column and, for a wrong name, the
+// nearest right one.
+func ParseCase(file string, text []byte) (Case, error) {
+	p := caseParser{file: file}
+	tree, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return Case{}, p.wrap(err)
+	}
+	p.tree = tree
+	if len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
+		return Case{}, p.at("$", fmt.Errorf("a file holds one case, found %d", len(tree.Docs)))
+	}
+	if err := p.keys(tree.Docs[0].Body, "", caseKeys); err != nil {
+		return Case{}, err
+	}
+	var ct caseText
+	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&ct); err != nil && !errors.Is(err, io.EOF) {
+		return Case{}, p.wrap(err)
+	}
+	return p.build(ct)
+}
+
+// String is the text form of the case, which ParseCase reads.
+func (c Case) String() string {
+	w := c.Workload
+	ct := caseText{Name: c.Name, About: c.About, Issues: c.Issues, Containerd: c.Containerd, Workload: workloadText{
+		API: string(w.API), Grouped: w.Grouped, CallTimeout: span(w.CallTimeout), Deadline: span(w.Deadline), Settle: span(w.Settle), Fakeshim: w.Fakeshim,
+	}}
+	for _, k := range w.Containers {
+		ct.Workload.Containers = append(ct.Workload.Containers, containerText(k))
+	}
+	for _, f := range c.Plan {
+		ft := faultText{At: f.At.String(), Do: f.Do.String()}
+		for _, s := range f.While {
+			ft.While = append(ft.While, s.String())
+		}
+		ct.Plan = append(ct.Plan, ft)
+	}
+	text, err := yaml.Marshal(ct)
+	if err != nil { // strings, numbers and lists only
+		panic(err)
+	}
+	return string(text)
+}
+
+func span(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
+
+type caseParser struct {
+	file string
+	tree *ast.File
+}
+
+func (p caseParser) build(ct caseText) (Case, error) {
+	c := Case{Name: ct.Name, About: ct.About, Issues: ct.Issues, Containerd: ct.Containerd, Workload: Workload{
+		API: API(ct.Workload.API), Grouped: ct.Workload.Grouped, Fakeshim: ct.Workload.Fakeshim,
+	}}
+	for _, k := range ct.Workload.Containers {
+		c.Workload.Containers = append(c.Workload.Containers, Container(k))
+	}
+	for _, d := range []struct {
+		key, text string
+		to        *time.Duration
+	}{
+		{"callTimeout", ct.Workload.CallTimeout, &c.Workload.CallTimeout},
+		{"deadline", ct.Workload.Deadline, &c.Workload.Deadline},
+		{"settle", ct.Workload.Settle, &c.Workload.Settle},
+	} {
+		if d.text == "" {
+			continue
+		}
+		v, err := time.ParseDuration(d.text)
+		if err != nil || v <= 0 {
+			return c, p.at("$.workload."+d.key, fmt.Errorf("%s %q: expected a duration such as 2s", d.key, d.text))
+		}
+		*d.to = v
+	}
+	for i, ft := range ct.Plan {
+		f, err := p.fault(ft, fmt.Sprintf("$.plan[%d]", i))
+		if err != nil {
+			return c, err
+		}
+		c.Plan = append(c.Plan, f)
+	}
+	if err := c.Check(); err != nil {
+		return c, p.at("$", firstLine(err))
+	}
+	return c, nil
+}
+
+func (p caseParser) fault(ft faultText, path string) (f failpoints.Fault, err error) {
+	if f.At, err = failpoints.ParsePoint(ft.At); err != nil {
+		return f, p.at(path+".at", err)
+	}
+	if f.Do, err = term.Parse(ft.Do); err != nil {
+		return f, p.at(path+".do", err)
+	}
+	for i, s := range ft.While {
+		st, err := failpoints.ParseStep(s)
+		if err != nil {
+			return f, p.at(fmt.Sprintf("%s.while[%d]", path, i), err)
+		}
+		f.While = append(f.While, st)
+	}
+	if err := f.Check(); err != nil {
+		return f, p.at(path+".do", err)
+	}
+	return f, nil
+}
+
+// at places an error at a YAML path.
+func (p caseParser) at(path string, err error) error {
+	e := &InputError{File: p.file, Err: err}
+	yp, perr := yaml.PathString(path)
+	if perr != nil || p.tree == nil {
+		return e
+	}
+	node, nerr := yp.FilterFile(p.tree)
+	if nerr != nil || node == nil || path == "$" {
+		return e
+	}
+	e.Line, e.Column = node.GetToken().Position.Line, node.GetToken().Position.Column
+	return e
+}
+
+// wrap places an error of the YAML library, whose own text shows the lines around it.
+func (p caseParser) wrap(err error) error {
+	e := &InputError{File: p.file, Err: errors.New(firstLine(err).Error())}
+	var ye yaml.Error
+	if errors.As(err, &ye) {
+		e.Err = errors.New(ye.GetMessage())
+		if t := ye.GetToken(); t != nil && t.Position != nil {
+			e.Line, e.Column = t.Position.Line, t.Position.Column
+		}
+	}
+	return e
+}
+
+func firstLine(err error) error {
+	line, _, more := strings.Cut(err.Error(), "\n")
+	if !more {
+		return err
+	}
+	return errors.New(line)
+}

@@ -1,0 +1,287 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/containerd/containerd/v2/client"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/shims/fakeshim"
+)
+
+// Runner runs cases. Its zero value is ready; it may run several at once.
+type Runner struct {
+	// Cache keeps what is built. Default: containerd.CacheDir().
+	Cache string
+	// Evidence is where folders with the evidence of cases that did not hold are kept. Default: out/evidence.
+	Evidence string
+	// KeepAll keeps the evidence of cases that held, too.
+	KeepAll bool
+	// Log is told of builds. Default: nobody.
+	Log io.Writer
+
+	mu       sync.Mutex
+	prepared map[string]*subject
+}
+
+// subject is a containerd under test with its root's template.
+type subject struct {
+	*containerd.Subject
+	template string
+}
+
+// Prepare builds what the cases of a subject need, so that the first Run does not take a minute.
+func (r *Runner) Prepare(ctx context.Context, spec string) error {
+	_, err := r.prepare(ctx, spec)
+	return err
+}
+
+func (r *Runner) prepare(ctx context.Context, spec string) (*subject, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.prepared[spec]; s != nil {
+		return s, nil
+	}
+	if err := world.Check(); err != nil {
+		return nil, err
+	}
+	if r.Cache == "" {
+		dir, err := containerd.CacheDir()
+		if err != nil {
+			return nil, err
+		}
+		r.Cache = dir
+	}
+	s, err := containerd.Resolve(ctx, spec, containerd.Options{Cache: r.Cache, Log: r.Log})
+	if err != nil {
+		return nil, err
+	}
+	template, err := daemon.Template(ctx, s, r.Cache)
+	if err != nil {
+		return nil, err
+	}
+	if r.prepared == nil {
+		r.prepared = map[string]*subject{}
+	}
+	r.prepared[spec] = &subject{Subject: s, template: template}
+	return r.prepared[spec], nil
+}
+
+// experiment is one run of a case.
+type experiment struct {
+	Case
+	runner     *Runner
+	ctx        context.Context
+	subject    *subject
+	world      *world.World
+	controller *failpoints.Controller
+	daemon     *daemon.Daemon
+	client     workloader
+	inject     *injector
+	caller     *caller
+	timeline   *timeline
+	witness    witness
+	ledger     *oracle.Ledger
+	events     *oracle.EventLog
+	before     oracle.Inventory
+	helpers    map[int]bool // processes in the world that the harness itself has started
+
+	mu   sync.Mutex
+	errs []error // what makes the verdict invalid
+}
+
+// invalid notes a reason why the verdict says nothing.
+func (x *experiment) invalid(err error) {
+	if err == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.errs = append(x.errs, err)
+}
+
+// callFailed makes the verdict invalid when a call of the client fails although nothing has been broken yet: a workload that does not work
+// by itself shows nothing about the fault.
+func (x *experiment) callFailed(what string, err error) {
+	if !x.inject.anyFired() {
+		x.invalid(fmt.Errorf("%s failed before any fault had happened: %w", what, err))
+	}
+}
+
+// Run runs a case and judges it. It never fails: what keeps a case from being judged is told by a Verdict that is invalid.
+func (r *Runner) Run(ctx context.Context, c Case) Verdict {
+	begun := time.Now()
+	x := &experiment{Case: c, runner: r, ctx: ctx, timeline: &timeline{}, ledger: &oracle.Ledger{}, events: &oracle.EventLog{}, helpers: map[int]bool{}}
+	x.Workload = c.Workload.withDefaults()
+	v := Verdict{Case: c, Name: c.Name}
+	err := c.Check()
+	if err == nil {
+		err = x.perform(ctx, &v)
+	}
+	x.invalid(err)
+	v.conclude(errors.Join(x.errs...))
+	v.Took = time.Since(begun)
+	return v
+}
+
+// conclude decides the outcome.
+func (v *Verdict) conclude(invalid error) {
+	switch {
+	case invalid != nil:
+		v.Outcome, v.Why, v.Unable = Invalid, invalid.Error(), unable(invalid)
+	case len(v.Violations()) > 0:
+		v.Outcome = Violated
+	default:
+		v.Outcome = Held
+	}
+}
+
+// perform makes the world, runs the workload in it and judges what it left.
+func (x *experiment) perform(ctx context.Context, v *Verdict) (err error) {
+	if x.subject, err = x.runner.prepare(ctx, x.Containerd); err != nil {
+		return err
+	}
+	v.Version = x.subject.Version
+	for _, f := range x.Plan {
+		if err := x.subject.Takes(f.At.Kind); err != nil {
+			return err
+		}
+	}
+	if x.world, err = world.New(ctx, world.Config{Cache: x.runner.Cache, RootDisk: x.rootDisk()}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.world.Close()) }()
+	x.witness = witness{x.world}
+	x.caller = &caller{timeline: x.timeline, timeout: x.Workload.CallTimeout, failed: x.callFailed}
+	x.inject = newInjector(x)
+	defer func() { err = errors.Join(err, x.inject.clean()) }()
+	x.client = newTaskClient(x)
+	if x.Workload.API == CRI {
+		x.client = newCRIClient(x)
+	}
+	defer func() {
+		if kerr := x.keep(v, err); kerr != nil {
+			err = errors.Join(err, kerr)
+		}
+	}()
+	if err := x.boot(ctx); err != nil {
+		return err
+	}
+	defer x.daemon.Close()
+	v.LeftOut = x.daemon.LeftOut
+	defer func() { err = errors.Join(err, x.controller.Close()) }()
+	return x.experience(ctx, v)
+}
+
+// boot starts containerd, with the plan armed.
+func (x *experiment) boot(ctx context.Context) error {
+	if err := daemon.CopyTree(x.subject.template, x.world.Inside(x.world.RootDir())); err != nil {
+		return fmt.Errorf("copy the images to the world: %w", err)
+	}
+	socket := filepath.Join(x.world.Dir(), "probes.sock")
+	env := []string{probe.SocketEnv + "=" + socket}
+	extra := ""
+	if x.Workload.Fakeshim != "" {
+		program, err := fakeshim.Build(ctx, x.runner.Cache)
+		if err != nil {
+			return err
+		}
+		extra = filepath.Dir(program)
+		env = append(env, x.fakeshimEnv()...)
+	}
+	var err error
+	if x.controller, err = failpoints.Listen(socket, x.Plan, x.inject.onPause); err != nil {
+		return err
+	}
+	x.daemon, err = daemon.Start(ctx, daemon.Params{
+		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == CRI, Env: env, ExtraPath: extra,
+		OnStart: func(ctx context.Context, _ *daemon.Daemon, c *client.Client) error {
+			_, err := x.events.Record(ctx, c)
+			return err
+		},
+	})
+	if err != nil {
+		return errors.Join(err, x.controller.Close())
+	}
+	return nil
+}
+
+// experience lets the workload meet the plan, and asks the oracle.
+func (x *experiment) experience(ctx context.Context, v *Verdict) error {
+	scene, err := x.sceneUp(ctx)
+	if err != nil {
+		return err
+	}
+	if x.before, err = oracle.Take(ctx, scene); err != nil {
+		return fmt.Errorf("take the inventory before: %w", err)
+	}
+	gaveUp := x.client.run(ctx)
+	v.Firings = x.inject.finish()
+	x.controller.Arm(nil)
+	x.invalid(x.unfired(v.Firings))
+	x.invalid(x.controller.Err())
+	if ctx.Err() != nil {
+		return fmt.Errorf("the run was ended: %w", ctx.Err())
+	}
+	err = x.judge(ctx, v, gaveUp)
+	v.Timeline = x.tell()
+	return err
+}
+
+// scene is the world as the oracle sees it, without containerd.
+func (x *experiment) scene() oracle.Scene {
+	return oracle.Scene{
+		Root: x.world.Inside("/"), State: daemon.StateDir, ContainerdRoot: x.world.RootDir(), CgroupDirs: x.world.CgroupDirs(),
+		FIFODirs: []string{"/run/containerd/fifo", x.world.FIFODir()},
+		Own: func(pid int) bool {
+			return pid == 1 || pid == x.daemon.PID() || x.helpers[pid]
+		},
+	}
+}
+
+// sceneUp is the scene with a containerd that answers.
+func (x *experiment) sceneUp(ctx context.Context) (oracle.Scene, error) {
+	c, _, err := x.daemon.Up(ctx)
+	if err != nil {
+		return oracle.Scene{}, err
+	}
+	s := x.scene()
+	s.Client = c
+	return s, nil
+}
+
+// runtime is the name of the shim's runtime.
+func (x *experiment) runtime() string {
+	if x.Workload.Fakeshim != "" {
+		return fakeshim.Runtime
+	}
+	return "io.containerd.runc.v2"
+}
+
+// command is what a container's payload is told to do.
+func (x *experiment) command(k *container) []string {
+	if k.spec.Signal != "" {
+		return []string{payload.Program, "wait"}
+	}
+	kind := "exit"
+	if k.spec.HoldStdout {
+		kind = "hold-stdout"
+	}
+	args := []string{payload.Program, kind, fmt.Sprint(k.spec.Exit)}
+	if x.holds() {
+		args = append(args, "-trigger", filepath.Join(mountedTruth, k.id+".go"))
+	}
+	return args
+}

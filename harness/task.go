@@ -1,0 +1,393 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/containerd/containerd/api/services/tasks/v1"
+	"github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/pkg/cio"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+	"github.com/containerd/containerd/v2/pkg/oci"
+	"github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errgrpc"
+	"github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// workloader is a client with its workload, by one of the APIs.
+type workloader interface {
+	// run goes through the lifecycle and then removes everything, again and again until the deadline. Its error is that of the last attempt:
+	// the client never got rid of it.
+	run(ctx context.Context) error
+	// again uses the first id once more, without a fault, and expects the whole lifecycle to work.
+	again(ctx context.Context) error
+	// initPID is the init process of the first container ("task") or of the sandbox.
+	initPID(who string) (int, error)
+	// shares says whether a shim of that id serves the workload's other containers too.
+	shares(shim string) bool
+	// containers are all that the workload has asked for.
+	all() []*container
+}
+
+// container is what the client knows of one.
+type container struct {
+	id    string
+	spec  Container
+	pid   uint32 // of its init, in the world; 0 while the client was told none
+	life  oracle.Life
+	told  bool // Wait has told its exit status
+	retry bool // Delete has failed: it must be sent again
+}
+
+// taskClient uses containerd's own API, as dockerd does.
+type taskClient struct {
+	x          *experiment
+	containers []*container
+}
+
+func newTaskClient(x *experiment) *taskClient {
+	t := &taskClient{x: x}
+	for i, spec := range x.Workload.Containers {
+		id := fmt.Sprintf("c%d", i)
+		t.containers = append(t.containers, &container{id: id, spec: spec, life: oracle.Life{Container: id}})
+	}
+	return t
+}
+
+func (t *taskClient) all() []*container { return t.containers }
+
+func (t *taskClient) shares(shim string) bool {
+	return t.x.Workload.Grouped && shim == t.containers[0].id
+}
+
+func (t *taskClient) initPID(who string) (int, error) {
+	if who != "task" || t.containers[0].pid == 0 {
+		return 0, fmt.Errorf("the client was told of no %s process", who)
+	}
+	return int(t.containers[0].pid), nil
+}
+
+func (t *taskClient) run(ctx context.Context) error {
+	ctx = namespaces.WithNamespace(ctx, daemon.TaskNamespace)
+	ctx, cancel := context.WithTimeout(ctx, t.x.Workload.Deadline)
+	defer cancel()
+	t.lifecycle(ctx, t.containers, t.x.inject.at)
+	var errs []error
+	for _, k := range slices.Backward(t.containers) {
+		errs = append(errs, t.remove(ctx, k))
+	}
+	t.x.inject.at(ctx, "deleted")
+	return errors.Join(errs...)
+}
+
+// lifecycle goes as far as it gets: what fails is left to remove.
+func (t *taskClient) lifecycle(ctx context.Context, ks []*container, at func(context.Context, string)) {
+	var live []*container
+	for _, k := range ks {
+		if t.create(ctx, k) == nil {
+			live = append(live, k)
+		}
+	}
+	at(ctx, "created")
+	live = slices.DeleteFunc(live, func(k *container) bool { return t.start(ctx, k) != nil })
+	at(ctx, "running")
+	for _, k := range live {
+		t.end(ctx, k)
+	}
+	for _, k := range live {
+		t.wait(ctx, k)
+	}
+	at(ctx, "exited")
+	for _, k := range slices.Backward(live) {
+		t.delete(ctx, k)
+	}
+}
+
+// call is one call of the client to a containerd that is up.
+func (t *taskClient) call(ctx context.Context, what string, k *container, f func(context.Context, *client.Client) error) error {
+	return t.x.caller.call(ctx, what+" "+k.id, func(ctx context.Context) error {
+		c, _, err := t.x.daemon.Up(ctx)
+		if err != nil {
+			return err
+		}
+		return f(ctx, c)
+	})
+}
+
+func (t *taskClient) create(ctx context.Context, k *container) error {
+	if err := t.x.witness.expect(k.id); err != nil {
+		return err
+	}
+	k.life.Begun = time.Now()
+	return t.call(ctx, "create", k, func(ctx context.Context, c *client.Client) error {
+		image, err := c.GetImage(ctx, payload.Image)
+		if err != nil {
+			return err
+		}
+		made, err := c.NewContainer(ctx, k.id, client.WithImage(image), client.WithNewSnapshot(k.id, image),
+			client.WithNewSpec(t.spec(k)...), client.WithRuntime(t.x.runtime(), nil))
+		if err != nil {
+			return err
+		}
+		task, err := made.NewTask(ctx, cio.NullIO)
+		if err != nil {
+			return err
+		}
+		k.pid, k.life.Created = task.Pid(), time.Now()
+		return nil
+	})
+}
+
+// spec is the OCI specification of a container: the payload with its known end, its record mounted from the world.
+func (t *taskClient) spec(k *container) []oci.SpecOpts {
+	annotations := map[string]string{}
+	if t.x.Workload.Grouped {
+		annotations["io.containerd.runc.v2.group"] = t.containers[0].id
+	}
+	return []oci.SpecOpts{
+		oci.WithDefaultSpec(),
+		oci.WithRootFSPath("rootfs"),
+		oci.WithProcessArgs(t.x.command(k)...),
+		oci.WithEnv([]string{payload.TruthEnv + "=" + mountedTruth + "/" + k.id + ".truth"}),
+		oci.WithMounts([]specs.Mount{{Source: t.x.world.TruthDir(), Destination: mountedTruth, Type: "bind", Options: []string{"rbind", "rw"}}}),
+		oci.WithAnnotations(annotations),
+	}
+}
+
+func (t *taskClient) start(ctx context.Context, k *container) error {
+	return t.call(ctx, "start", k, func(ctx context.Context, c *client.Client) error {
+		task, err := load(ctx, c, k.id)
+		if err != nil {
+			return err
+		}
+		if err := task.Start(ctx); err != nil {
+			return err
+		}
+		k.life.Started = time.Now()
+		return nil
+	})
+}
+
+// load finds the task of an id; a container or a task that is not there gives errdefs.ErrNotFound.
+func load(ctx context.Context, c *client.Client, id string) (client.Task, error) {
+	k, err := c.LoadContainer(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return k.Task(ctx, nil)
+}
+
+// end lets the payload come to its end, or sends the signal that ends it.
+func (t *taskClient) end(ctx context.Context, k *container) {
+	if k.spec.Signal == "" {
+		if err := t.x.witness.release(k.id); err != nil {
+			t.x.invalid(err)
+		}
+		return
+	}
+	// A client that was told of an error tries again: the signal may have got lost with a containerd that died.
+	err := until(ctx, func(ctx context.Context) error { return t.kill(ctx, k, signals[k.spec.Signal]) })
+	if err != nil {
+		t.x.timeline.note("client", "gave up killing %s", k.id)
+	}
+}
+
+func (t *taskClient) kill(ctx context.Context, k *container, sig unix.Signal) error {
+	return t.call(ctx, "kill -"+strconv.Itoa(int(sig)), k, func(ctx context.Context, c *client.Client) error {
+		task, err := load(ctx, c, k.id)
+		if err == nil {
+			err = task.Kill(ctx, sig)
+		}
+		if errdefs.IsNotFound(err) || errdefs.IsFailedPrecondition(err) { // it has ended
+			return nil
+		}
+		if err == nil {
+			t.x.ledger.Sent(k.id, "", int(sig), "the client")
+		}
+		return err
+	})
+}
+
+// wait learns the exit status, from whichever containerd is up. It gives up when containerd does not know the task any more, or when the deadline
+// passes; the oracle judges what that means.
+func (t *taskClient) wait(ctx context.Context, k *container) {
+	e := Entry{At: time.Now(), Who: "client", What: "wait " + k.id}
+	err := until(ctx, func(ctx context.Context) error {
+		c, _, err := t.x.daemon.Up(ctx)
+		if err != nil {
+			return err
+		}
+		task, err := load(ctx, c, k.id)
+		if errdefs.IsNotFound(err) {
+			e.Err = "containerd knows no such task"
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		exits, err := task.Wait(ctx)
+		if err != nil {
+			return err
+		}
+		status := <-exits
+		if status.Error() != nil {
+			return status.Error()
+		}
+		observer := oracle.ByWait
+		if len(t.x.daemon.Deaths()) > 0 {
+			observer = oracle.ByRestarted
+		}
+		t.told(k, observer, status.ExitCode(), status.ExitTime())
+		e.What += fmt.Sprintf(": %d", status.ExitCode())
+		return nil
+	})
+	if err != nil {
+		e.Err = err.Error()
+	}
+	e.Took = time.Since(e.At)
+	t.x.timeline.add(e)
+}
+
+func (t *taskClient) told(k *container, by oracle.Observer, status uint32, at time.Time) {
+	k.told = true
+	t.x.ledger.Observe(oracle.Observation{Container: k.id, Observer: by, Status: status, At: at, PID: int(k.pid)})
+}
+
+// delete is the client's first try, without force.
+func (t *taskClient) delete(ctx context.Context, k *container) {
+	err := t.call(ctx, "delete", k, func(ctx context.Context, c *client.Client) error {
+		task, err := load(ctx, c, k.id)
+		if err != nil {
+			return err
+		}
+		return t.deleteTask(ctx, k, task)
+	})
+	k.retry = err != nil
+}
+
+func (t *taskClient) deleteTask(ctx context.Context, k *container, task client.Task, opts ...client.ProcessDeleteOpts) error {
+	status, err := task.Delete(ctx, opts...)
+	if err != nil {
+		return err
+	}
+	k.life.Deleted = time.Now()
+	t.told(k, oracle.ByDelete, status.ExitCode(), status.ExitTime())
+	return nil
+}
+
+// remove is what dockerd does to get rid of a container, whatever state it is in: kill, wait, delete the task, delete the container; and again
+// until containerd knows nothing of it.
+func (t *taskClient) remove(ctx context.Context, k *container) error {
+	err := until(ctx, func(ctx context.Context) error {
+		return t.call(ctx, "remove", k, func(ctx context.Context, c *client.Client) error { return t.removeOnce(ctx, c, k) })
+	})
+	if err != nil {
+		return fmt.Errorf("the client could not remove container %s: %w", k.id, err)
+	}
+	return nil
+}
+
+func (t *taskClient) removeOnce(ctx context.Context, c *client.Client, k *container) error {
+	made, err := c.LoadContainer(ctx, k.id)
+	if errdefs.IsNotFound(err) {
+		return t.removeSnapshot(ctx, c, k)
+	}
+	if err != nil {
+		return err
+	}
+	task, err := made.Task(ctx, nil)
+	if err != nil && !errdefs.IsNotFound(err) {
+		return err
+	}
+	if err == nil {
+		err = t.forceDelete(ctx, k, task)
+	} else if k.retry {
+		err = t.sendDelete(ctx, c, k)
+	} else {
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	return made.Delete(ctx, client.WithSnapshotCleanup)
+}
+
+// forceDelete kills what still runs and deletes the task.
+func (t *taskClient) forceDelete(ctx context.Context, k *container, task client.Task) error {
+	status, err := task.Status(ctx)
+	if err != nil && !errdefs.IsNotFound(err) {
+		return err
+	}
+	if status.Status != client.Stopped {
+		exits, err := task.Wait(ctx)
+		if err != nil {
+			return err
+		}
+		err = task.Kill(ctx, unix.SIGKILL)
+		if err == nil {
+			t.x.ledger.Sent(k.id, "", int(unix.SIGKILL), "the client")
+		} else if !errdefs.IsNotFound(err) {
+			return err
+		}
+		select {
+		case <-exits:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the end of %s: %w", k.id, ctx.Err())
+		}
+	}
+	err = t.deleteTask(ctx, k, task, client.WithProcessKill)
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// sendDelete sends a Delete that has failed once more. The client library's own Delete asks for the task's status first, is told by the shim that it
+// has no such task any more, and gives up: the request that would clean up is never sent (seen on v2.4.2).
+func (t *taskClient) sendDelete(ctx context.Context, c *client.Client, k *container) error {
+	r, err := c.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: k.id})
+	if err = errgrpc.ToNative(err); err != nil {
+		if errdefs.IsNotFound(err) {
+			return nil
+		}
+		return err
+	}
+	k.retry, k.life.Deleted = false, time.Now()
+	t.told(k, oracle.ByDelete, r.ExitStatus, r.ExitedAt.AsTime())
+	return nil
+}
+
+// removeSnapshot removes what a create that failed between snapshot and container has left: both are the client's own.
+func (t *taskClient) removeSnapshot(ctx context.Context, c *client.Client, k *container) error {
+	err := c.SnapshotService("overlayfs").Remove(ctx, k.id)
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// again uses the first id for a whole lifecycle without faults.
+func (t *taskClient) again(ctx context.Context) error {
+	ctx = namespaces.WithNamespace(ctx, daemon.TaskNamespace)
+	ctx, cancel := context.WithTimeout(ctx, t.x.Workload.Deadline)
+	defer cancel()
+	k := &container{id: t.containers[0].id}
+	err := errors.Join(t.create(ctx, k), t.start(ctx, k))
+	if err == nil {
+		t.end(ctx, k)
+		t.wait(ctx, k)
+		if !k.told {
+			err = errors.New("its exit was never told")
+		}
+	}
+	return errors.Join(err, t.remove(ctx, k))
+}
