@@ -44,7 +44,7 @@ func Settle(ctx context.Context, s Scene, before Inventory, c Circumstances) (In
 			if quiet == residueLooks {
 				return inv, left, nil
 			}
-			err = awaitChange(ctx, s, before, inv, left, &pause)
+			err = awaitChange(ctx, s, before, inv, left, c, &pause)
 		} else if ctx.Err() == nil && wait(ctx, pause) == nil {
 			continue // containerd may be starting
 		}
@@ -67,7 +67,7 @@ func nextQuiet(left []Finding, quiet int) int {
 }
 
 // awaitChange looks, with growing pauses, at the classes of what violates until none of it is left.
-func awaitChange(ctx context.Context, s Scene, before, full Inventory, left []Finding, pause *time.Duration) error {
+func awaitChange(ctx context.Context, s Scene, before, full Inventory, left []Finding, c Circumstances, pause *time.Duration) error {
 	want := parts{}
 	for _, f := range Violations(left) {
 		want[f.Class] = true
@@ -87,7 +87,7 @@ func awaitChange(ctx context.Context, s Scene, before, full Inventory, left []Fi
 		if some.Daemon == nil { // its namespaces excuse their cgroups
 			some.Daemon = &Daemon{Namespaces: full.Daemon.Namespaces}
 		}
-		if len(Leaks(before, some)) == 0 {
+		if len(Violations(Mark(Leaks(before, some), c))) == 0 {
 			return nil
 		}
 	}
