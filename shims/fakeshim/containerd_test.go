@@ -1,0 +1,432 @@
+package fakeshim
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	api "github.com/containerd/containerd/api/events"
+	client "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/events"
+	"github.com/containerd/containerd/v2/pkg/cio"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+	"github.com/containerd/containerd/v2/pkg/oci"
+	"github.com/containerd/typeurl/v2"
+	"github.com/opencontainers/runtime-spec/specs-go"
+	"github.com/prometheus/procfs"
+
+	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/fixtures/world"
+)
+
+// releases are one of each generation of the bootstrap answer; CONTAINERD names another.
+var releases = []string{"v2.4.2", "v2.3.7", "v1.7.35", "v1.6.8"}
+
+// TestContainerd runs tasks on the fake shim under real containerds, which find out by themselves how to speak to it.
+func TestContainerd(t *testing.T) {
+	if err := world.Check(); err != nil {
+		t.Skip(err)
+	}
+	all := releases
+	if one := os.Getenv("CONTAINERD"); one != "" {
+		all = []string{one}
+	} else if testing.Short() {
+		all = all[:1]
+	}
+	for _, release := range all {
+		t.Run(release, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // a first build takes minutes
+			defer cancel()
+			n := newNode(ctx, t, release)
+			t.Run("lifecycle", n.lifecycle)
+			t.Run("restart", n.restart)
+			t.Run("dead shim", n.deadShim)
+			t.Run("no exit event", n.noExitEvent)
+			t.Run("garbage", n.garbage)
+			t.Run("lie", n.lie)
+		})
+	}
+}
+
+// node is a world with a containerd that has the fake shim in its PATH.
+type node struct {
+	*daemon.Daemon
+	world *world.World
+	ctx   context.Context // with the namespace
+	image string
+}
+
+func newNode(ctx context.Context, t *testing.T, release string) *node {
+	t.Helper()
+	const cache = "/var/cache/shimquake"
+	subject, err := containerd.Resolve(ctx, release, containerd.Options{Cache: cache, Log: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shim, err := Build(ctx, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images, err := payload.Images(ctx, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := world.New(ctx, world.Config{Cache: cache})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d, err := daemon.Start(ctx, daemon.Params{Subject: subject, World: w, ExtraPath: filepath.Dir(shim)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			text, _ := os.ReadFile(d.Log())
+			t.Logf("log of containerd:\n%s", text)
+		}
+		d.Close()
+	})
+	n := &node{Daemon: d, world: w, ctx: namespaces.WithNamespace(ctx, "fakeshim")}
+	// The images are imported here, and not copied from a template: that they can be is part of what is tested.
+	archive, err := os.Open(images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	imported, err := n.client(t).Import(n.ctx, archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, i := range imported {
+		names = append(names, i.Name)
+	}
+	slices.Sort(names)
+	if want := []string{payload.PauseImage, payload.Image}; !slices.Equal(names, want) {
+		t.Errorf("imported %q, want %q", names, want)
+	}
+	return n
+}
+
+func (n *node) client(t *testing.T) *client.Client {
+	t.Helper()
+	c, _, err := n.Up(n.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// job is a task on the fake shim.
+type job struct {
+	client.Task
+	container client.Container
+	truth     string
+}
+
+// create makes a container and its task. words are of the payload, behaviour of the shim.
+func (n *node) create(t *testing.T, id, words, behaviour string) (*job, error) {
+	t.Helper()
+	c := n.client(t)
+	image, err := c.GetImage(n.ctx, payload.Image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := image.Unpack(n.ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	truth := filepath.Join(n.world.TruthDir(), id)
+	if err := os.WriteFile(truth, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	annotations := map[string]string{}
+	if behaviour != "" {
+		annotations["shimquake.fakeshim"] = behaviour
+	}
+	container, err := c.NewContainer(n.ctx, id,
+		client.WithNewSnapshot(id, image),
+		client.WithRuntime(Runtime, nil),
+		// Not oci.WithImageConfig: it would mount the snapshot, whose folders only the world has.
+		client.WithNewSpec(oci.WithProcessArgs(append([]string{payload.Program}, strings.Fields(words)...)...), oci.WithAnnotations(annotations),
+			oci.WithEnv([]string{payload.TruthEnv + "=" + truth}),
+			oci.WithMounts([]specs.Mount{{Destination: truth, Source: truth, Type: "bind", Options: []string{"rbind", "rw"}}})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), soon)
+		defer cancel()
+		// containerd may have been started anew since, and the connection of the container be closed.
+		c, _, err := n.Up(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if container, err := c.LoadContainer(ctx, id); err != nil {
+			t.Error(err)
+		} else if err := container.Delete(ctx, client.WithSnapshotCleanup); err != nil {
+			t.Error(err)
+		}
+	})
+	task, err := container.NewTask(n.ctx, cio.NullIO)
+	return &job{task, container, truth}, err
+}
+
+// ends waits for the exit and deletes the task; it returns what Wait and what Delete say.
+func (n *node) ends(t *testing.T, j *job) (wait, deleted uint32) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(n.ctx, soon)
+	defer cancel()
+	exit, err := j.Wait(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := <-exit
+	if status.Error() != nil {
+		t.Fatal(status.Error())
+	}
+	gone, err := j.Delete(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status.ExitCode(), gone.ExitCode()
+}
+
+// noShim checks that no process of the fake shim is left in the world: neither shims nor tasks.
+func (n *node) noShim(t *testing.T) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(soon)
+	for {
+		left := n.processes(t)
+		if len(left) == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("left in the world: %q", left)
+		}
+	}
+}
+
+// processes are the command lines of what is in the world besides init and containerd.
+func (n *node) processes(t *testing.T) []string {
+	t.Helper()
+	proc := n.world.Inside("/proc")
+	entries, err := os.ReadDir(proc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, e := range entries {
+		if strings.Trim(e.Name(), "0123456789") != "" || e.Name() == "1" || e.Name() == fmt.Sprint(n.PID()) {
+			continue
+		}
+		if line, err := os.ReadFile(filepath.Join(proc, e.Name(), "cmdline")); err == nil && len(line) > 0 {
+			found = append(found, strings.ReplaceAll(strings.TrimRight(string(line), "\x00"), "\x00", " "))
+		}
+	}
+	return found
+}
+
+func (n *node) lifecycle(t *testing.T) {
+	ctx, cancel := context.WithCancel(n.ctx)
+	defer cancel()
+	published, failed := n.client(t).EventService().Subscribe(ctx, `namespace==fakeshim,topic~="/tasks/.*"`)
+	began := time.Now()
+	j, err := n.create(t, "c1", "exit 7", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Start(n.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if wait, deleted := n.ends(t, j); wait != 7 || deleted != 7 {
+		t.Errorf("Wait says %d, Delete %d; want 7", wait, deleted)
+	}
+	t.Logf("container, task, exit 7 and delete took %v", time.Since(began))
+	if truth, err := payload.ReadTruth(j.truth); err != nil || !truth.Exited || truth.Status != 7 {
+		t.Errorf("truth %+v, %v", truth, err)
+	}
+	n.noShim(t)
+	for _, want := range []string{"/tasks/create", "/tasks/start", "/tasks/exit", "/tasks/delete"} {
+		e := next(t, published, failed)
+		body, err := typeurl.UnmarshalAny(e.Event)
+		if e.Topic != want || err != nil {
+			t.Fatalf("event %s, %v; want %s", e.Topic, err, want)
+		}
+		switch body := body.(type) {
+		case *api.TaskExit:
+			if body.ExitStatus != 7 || body.Pid != j.Pid() || body.ID != "c1" {
+				t.Errorf("exit event %v", body)
+			}
+		case *api.TaskDelete:
+			if body.ExitStatus != 7 || body.Pid != j.Pid() {
+				t.Errorf("delete event %v", body)
+			}
+		}
+	}
+}
+
+func next(t *testing.T, published <-chan *events.Envelope, failed <-chan error) *events.Envelope {
+	t.Helper()
+	select {
+	case e := <-published:
+		return e
+	case err := <-failed:
+		t.Fatal(err)
+	case <-time.After(soon):
+		t.Fatal("no event")
+	}
+	return nil
+}
+
+// A containerd that has been killed finds the shim and its task again.
+func (n *node) restart(t *testing.T) {
+	j, err := n.create(t, "c2", "wait -exit 5", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Start(n.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Kill(n.ctx); err != nil {
+		t.Fatal(err)
+	}
+	n.Release()
+	container, err := n.client(t).LoadContainer(n.ctx, "c2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := container.Task(n.ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Task, j.container = task, container
+	if err := j.Kill(n.ctx, syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	if wait, deleted := n.ends(t, j); wait != 5 || deleted != 5 {
+		t.Errorf("Wait says %d, Delete %d; want 5", wait, deleted)
+	}
+	n.noShim(t)
+}
+
+// A shim that is gone is cleaned up after by its delete command: the task dies with 137.
+func (n *node) deadShim(t *testing.T) {
+	j, err := n.create(t, "c3", "wait", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Start(n.ctx); err != nil {
+		t.Fatal(err)
+	}
+	exit, err := j.Wait(n.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.killShim(t, j)
+	select {
+	case status := <-exit:
+		if status.ExitCode() != 137 && status.ExitCode() != client.UnknownExitStatus { // Wait's connection broke: 255
+			t.Errorf("Wait says %d", status.ExitCode())
+		}
+	case <-time.After(soon):
+		t.Fatal("Wait does not return")
+	}
+	n.noShim(t)
+	if _, err := j.Delete(n.ctx); err != nil {
+		t.Logf("Delete after the shim's death: %v", err) // releases differ
+	}
+}
+
+// killShim kills the shim of a task: the parent of the task's process.
+func (n *node) killShim(t *testing.T, j *job) {
+	t.Helper()
+	proc, err := procfs.NewFS(n.world.Inside("/proc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat := func(pid int) procfs.ProcStat {
+		p, err := proc.Proc(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := p.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	shim := stat(stat(int(j.Pid())).PPID)
+	if err := n.world.Signal(n.ctx, signal.Identity{PID: shim.PID, Start: shim.Starttime}, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A client of a shim that publishes no exit still learns it from Wait.
+func (n *node) noExitEvent(t *testing.T) {
+	ctx, cancel := context.WithCancel(n.ctx)
+	defer cancel()
+	published, failed := n.client(t).EventService().Subscribe(ctx, `namespace==fakeshim,topic~="/tasks/.*"`)
+	j, err := n.create(t, "c4", "exit 6", "events=no-exit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Start(n.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if wait, deleted := n.ends(t, j); wait != 6 || deleted != 6 {
+		t.Errorf("Wait says %d, Delete %d; want 6", wait, deleted)
+	}
+	for _, want := range []string{"/tasks/create", "/tasks/start", "/tasks/delete"} {
+		if e := next(t, published, failed); e.Topic != want {
+			t.Errorf("event %s, want %s", e.Topic, want)
+		}
+	}
+	n.noShim(t)
+}
+
+// A shim whose answer makes no sense is refused.
+func (n *node) garbage(t *testing.T) {
+	_, err := n.create(t, "c5", "exit 0", "bootstrap=nowhere")
+	if err == nil {
+		t.Fatal("containerd accepted the address of nothing")
+	}
+	t.Logf("bootstrap=nowhere: %v; left in the world: %q", err, n.processes(t))
+	_, err = n.create(t, "c6", "exit 0", "colour=red")
+	if err == nil || !strings.Contains(err.Error(), "colour=red") {
+		t.Errorf("create = %v, want the unknown word in it", err)
+	}
+}
+
+func (n *node) lie(t *testing.T) {
+	j, err := n.create(t, "c7", "exit 7", "exit=99")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Start(n.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if wait, deleted := n.ends(t, j); wait != 99 || deleted != 99 {
+		t.Errorf("Wait says %d, Delete %d; want 99", wait, deleted)
+	}
+	if truth, err := payload.ReadTruth(j.truth); err != nil || truth.Status != 7 {
+		t.Errorf("truth %+v, %v; want 7", truth, err)
+	}
+}

@@ -1,0 +1,341 @@
+package fakeshim
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	bootstrap "github.com/containerd/containerd/api/runtime/bootstrap/v1"
+	task "github.com/containerd/containerd/api/runtime/task/v3"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/shims/fakeshim/record"
+)
+
+// says is the annotation with words of package behaviour.
+func says(words string) map[string]string { return map[string]string{"shimquake.fakeshim": words} }
+
+// Each generation's answer leads to the same socket.
+func TestBootstrapAnswers(t *testing.T) {
+	for generation, parse := range map[string]func([]byte) (string, error){
+		"address": func(out []byte) (string, error) { return string(out), nil },
+		"json": func(out []byte) (string, error) {
+			var v struct {
+				Version           int
+				Address, Protocol string
+			}
+			err := json.Unmarshal(out, &v)
+			if v.Version != 3 || v.Protocol != "ttrpc" {
+				err = errors.Join(err, errors.New("want version 3 and ttrpc"))
+			}
+			return v.Address, err
+		},
+		"proto": func(out []byte) (string, error) {
+			var v bootstrap.BootstrapResult
+			return v.Address, proto.Unmarshal(out, &v)
+		},
+	} {
+		t.Run(generation, func(t *testing.T) {
+			h := newHost(t, "SHIMQUAKE_BOOTSTRAP="+generation)
+			dir := h.bundle(t, "c1", "exit 0", nil)
+			out := h.start(t, "c1")
+			address, err := parse(out)
+			if err != nil {
+				// The shim is there nevertheless; find it, so that it ends with the test.
+				t.Fatalf("%q: %v", out, err)
+			}
+			h.dial(t, "c1", strings.TrimPrefix(address, "unix://"))
+			noted, err := os.ReadFile(filepath.Join(dir, "address"))
+			if generation == "address" && string(noted) != address || generation != "address" && !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("address file %q, %v; only containerd 1.x wants it", noted, err)
+			}
+		})
+	}
+}
+
+func TestBootstrapMisbehaves(t *testing.T) {
+	h := newHost(t)
+	for words, check := range map[string]func(answer string, socket string) bool{
+		"bootstrap=garbage": func(answer, socket string) bool { return answer != "" && !strings.Contains(answer, socket) },
+		"bootstrap=empty":   func(answer, _ string) bool { return answer == "" },
+		"bootstrap=old":     func(answer, socket string) bool { return answer == "unix://"+socket },
+		"bootstrap=nowhere": func(answer, socket string) bool { return strings.Contains(answer, socket+".nowhere") },
+		"bootstrap=future": func(answer, _ string) bool {
+			var v bootstrap.BootstrapResult
+			return proto.Unmarshal([]byte(answer), &v) == nil && v.Version == 99
+		},
+	} {
+		t.Run(words, func(t *testing.T) {
+			id := strings.ReplaceAll(words, "=", "-")
+			h.bundle(t, id, "exit 0", says(words))
+			answer := string(h.start(t, id))
+			socket := h.newSocket(t)
+			h.dial(t, id, socket) // whatever it answers, the shim is there: this is the leak that containerd must not make
+			if !check(answer, socket) {
+				t.Errorf("answer %q of the shim at %s", answer, socket)
+			}
+			if err := os.Remove(socket); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// newSocket is the only socket of the host.
+func (h *host) newSocket(t *testing.T) string {
+	t.Helper()
+	entries, err := os.ReadDir(h.sockets)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("sockets %v, %v; want one", entries, err)
+	}
+	return filepath.Join(h.sockets, entries[0].Name())
+}
+
+func TestStartMisbehaves(t *testing.T) {
+	h := newHost(t)
+	t.Run("an unknown word", func(t *testing.T) {
+		h.bundle(t, "unknown", "exit 0", says("colour=red"))
+		cmd, stderr := h.command(t.Context(), t, "unknown", "start")
+		if err := cmd.Run(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(), `"colour=red"`) {
+			t.Errorf("%v, %s; want status 1 and the word", err, stderr)
+		}
+	})
+	t.Run("refuse", func(t *testing.T) {
+		h.bundle(t, "refuse", "exit 0", says("start=refuse"))
+		cmd, stderr := h.command(t.Context(), t, "refuse", "start")
+		if err := cmd.Run(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(), "as asked") {
+			t.Errorf("%v, %s", err, stderr)
+		}
+		if entries, err := os.ReadDir(h.sockets); err != nil || len(entries) != 0 {
+			t.Errorf("it refused and made a socket: %v, %v", entries, err)
+		}
+	})
+	t.Run("late", func(t *testing.T) {
+		h.bundle(t, "late", "exit 0", says("start=late(300ms)"))
+		began := time.Now()
+		h.start(t, "late")
+		if took := time.Since(began); took < 300*time.Millisecond {
+			t.Errorf("answered after %v, want at least 300ms", took)
+		}
+		h.forget(t, "late")
+	})
+	t.Run("fail", func(t *testing.T) {
+		h.bundle(t, "fail", "exit 0", says("start=fail"))
+		cmd, _ := h.command(t.Context(), t, "fail", "start")
+		if err := cmd.Run(); cmd.ProcessState.ExitCode() != 1 {
+			t.Errorf("%v, want status 1", err)
+		}
+		h.forget(t, "fail")
+	})
+	t.Run("hang", func(t *testing.T) {
+		h.bundle(t, "hang", "exit 0", says("start=hang"))
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		cmd, stderr := h.command(ctx, t, "hang", "start")
+		out, err := cmd.Output()
+		if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || ws.Signal() != syscall.SIGKILL || len(out) != 0 {
+			t.Errorf("%v, answer %q, %s; want it to be killed by us", err, out, stderr)
+		}
+		h.forget(t, "hang") // killing the helper does not kill the shim
+	})
+}
+
+// forget checks that a shim runs, and ends it with its socket.
+func (h *host) forget(t *testing.T, id string) {
+	t.Helper()
+	socket := h.newSocket(t)
+	h.dial(t, id, socket)
+	if err := os.Remove(socket); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReportsLie(t *testing.T) {
+	h := newHost(t)
+	s := h.run(t, "c1", "exit 7", says("wait=1,state=2,delete=3"))
+	s.begin(t, h, "c1")
+	if got := s.wait(t, "c1", ""); got != 1 {
+		t.Errorf("Wait says %d, want 1", got)
+	}
+	if got, err := s.State(t.Context(), &task.StateRequest{ID: "c1"}); err != nil || got.ExitStatus != 2 {
+		t.Errorf("State = %v, %v; want 2", got, err)
+	}
+	truth, noted := h.exited(t, "c1")
+	if got, err := s.Delete(t.Context(), &task.DeleteRequest{ID: "c1"}); err != nil || got.ExitStatus != 3 {
+		t.Errorf("Delete = %v, %v; want 3", got, err)
+	}
+	if truth.Status != 7 || noted.Status != 7 {
+		t.Errorf("truth %d, noted %d; want 7: only reports lie", truth.Status, noted.Status)
+	}
+}
+
+func TestShutdownIsIgnored(t *testing.T) {
+	h := newHost(t)
+	s := h.run(t, "c1", "exit 0", says("shutdown=ignore,sigterm=ignore"))
+	if _, err := s.Shutdown(t.Context(), &task.ShutdownRequest{ID: "c1"}); err != nil {
+		t.Errorf("Shutdown = %v, want an answer", err)
+	}
+	if err := s.handle.Term(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Connect(t.Context(), &task.ConnectRequest{ID: "c1"}); err != nil {
+		t.Errorf("the shim is gone: %v", err)
+	}
+}
+
+func TestSIGTERM(t *testing.T) {
+	h := newHost(t)
+	s := h.run(t, "c1", "exit 0", says("socket=leave"))
+	if err := s.handle.Term(); err != nil {
+		t.Fatal(err)
+	}
+	s.gone(t)
+	if _, err := os.Stat(s.socket); err != nil {
+		t.Errorf("the socket was to stay: %v", err)
+	}
+}
+
+// cleanup runs the delete command of a bundle, as containerd does when a shim is gone.
+func (h *host) cleanup(t *testing.T, id string) (*task.DeleteResponse, error) {
+	t.Helper()
+	cmd, stderr := h.command(t.Context(), t, id, "delete")
+	cmd.Stdin = nil
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, errors.Join(err, errors.New(stderr.String()))
+	}
+	var resp task.DeleteResponse
+	return &resp, proto.Unmarshal(out, &resp)
+}
+
+func TestCleanupAfterDeadShim(t *testing.T) {
+	h := newHost(t)
+	kill := func(t *testing.T, s *shim) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), soon)
+		defer cancel()
+		if _, err := s.handle.Kill(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("the task runs", func(t *testing.T) {
+		s := h.run(t, "runs", "wait", nil)
+		pid := s.begin(t, h, "runs")
+		kill(t, s)
+		init, err := record.ReadInit(filepath.Join(h.dir, "runs"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		left, err := signal.OpenSame(init)
+		if err != nil {
+			t.Fatalf("the task died with its shim: %v", err)
+		}
+		defer left.Close()
+		resp, err := h.cleanup(t, "runs")
+		if err != nil || resp.ExitStatus != 137 || resp.Pid != pid {
+			t.Errorf("delete command: %v, %v; want 137 of pid %d", resp, err, pid)
+		}
+		if over, err := left.Ended(); err != nil || !over {
+			t.Errorf("the task lives on: %v, %v", over, err)
+		}
+	})
+	t.Run("the task was created", func(t *testing.T) {
+		s := h.run(t, "created", "exit 0", nil)
+		pid := s.create(t, h, "created")
+		kill(t, s)
+		if resp, err := h.cleanup(t, "created"); err != nil || resp.ExitStatus != 137 || resp.Pid != pid {
+			t.Errorf("delete command: %v, %v; want 137 of pid %d", resp, err, pid)
+		}
+		if truth, err := os.ReadFile(filepath.Join(h.dir, "created", "truth")); err != nil || len(truth) != 0 {
+			t.Errorf("the payload ran although nobody started it: %q, %v", truth, err)
+		}
+	})
+	t.Run("the task has exited", func(t *testing.T) {
+		s := h.run(t, "exited", "exit 7", nil)
+		s.begin(t, h, "exited")
+		s.wait(t, "exited", "")
+		kill(t, s)
+		if resp, err := h.cleanup(t, "exited"); err != nil || resp.ExitStatus != 7 {
+			t.Errorf("delete command: %v, %v; want the real 7", resp, err)
+		}
+	})
+	t.Run("nothing was created", func(t *testing.T) {
+		kill(t, h.run(t, "nothing", "exit 7", nil))
+		if resp, err := h.cleanup(t, "nothing"); err != nil || resp.ExitStatus != 137 || resp.Pid != 0 {
+			t.Errorf("delete command: %v, %v", resp, err)
+		}
+	})
+	t.Run("it lies and fails", func(t *testing.T) {
+		h.bundle(t, "lies", "exit 7", says("cleanup-exit=99"))
+		if resp, err := h.cleanup(t, "lies"); err != nil || resp.ExitStatus != 99 {
+			t.Errorf("delete command: %v, %v; want 99", resp, err)
+		}
+		h.bundle(t, "fails", "exit 7", says("cleanup=fail"))
+		if resp, err := h.cleanup(t, "fails"); err == nil || !strings.Contains(err.Error(), "as asked") {
+			t.Errorf("delete command: %v, %v; want a failure", resp, err)
+		}
+	})
+}
+
+// Faults at methods are those of package failpoints, here by annotation.
+func TestFailpoints(t *testing.T) {
+	h := newHost(t)
+	t.Run("error", func(t *testing.T) {
+		s := h.run(t, "error", "exit 0", map[string]string{"shimquake.failpoint/rpc:shim:Task.Start:entry": "1*error(not now)"})
+		s.create(t, h, "error")
+		if _, err := s.Start(t.Context(), &task.StartRequest{ID: "error"}); err == nil || !strings.Contains(err.Error(), "not now") {
+			t.Errorf("Start = %v, want the error", err)
+		}
+		if _, err := s.Start(t.Context(), &task.StartRequest{ID: "error"}); err != nil {
+			t.Errorf("second Start = %v", err)
+		}
+		if got := s.wait(t, "error", ""); got != 0 {
+			t.Errorf("Wait says %d", got)
+		}
+	})
+	t.Run("crash at exit", func(t *testing.T) {
+		s := h.run(t, "crash", "wait", map[string]string{"shimquake.failpoint/rpc:shim:Task.Create:exit": "1*crash"})
+		if _, err := s.Create(t.Context(), &task.CreateTaskRequest{ID: "crash", Bundle: filepath.Join(h.dir, "crash")}); err == nil {
+			t.Error("Create was answered")
+		}
+		s.gone(t)
+		if _, err := record.ReadInit(filepath.Join(h.dir, "crash")); err != nil {
+			t.Errorf("the handler did not run: %v", err)
+		}
+	})
+	t.Run("hang", func(t *testing.T) {
+		s := h.run(t, "hangs", "exit 0", map[string]string{"shimquake.failpoint/rpc:shim:Task.State:entry": "hang"})
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		_, err := s.State(ctx, &task.StateRequest{ID: "hangs"})
+		is(t, "State that hangs", err, context.DeadlineExceeded)
+	})
+}
+
+func TestHelperCommands(t *testing.T) {
+	h := newHost(t)
+	for _, tc := range []struct {
+		args []string
+		want string
+		ok   bool
+	}{
+		{[]string{"-v"}, Runtime, true},
+		{[]string{"-info"}, Runtime, true},
+		{[]string{"start"}, "-namespace and -id are needed", false},
+		{[]string{"-namespace", "n", "-id", "i", "dance"}, `unknown command "dance"`, false},
+	} {
+		out, err := exec.CommandContext(t.Context(), h.binary, tc.args...).CombinedOutput()
+		if (err == nil) != tc.ok || !bytes.Contains(out, []byte(tc.want)) {
+			t.Errorf("%q: %v, %q; want %q", tc.args, err, out, tc.want)
+		}
+	}
+}
