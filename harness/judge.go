@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/containerd/containerd/v2/client"
+
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -64,10 +66,14 @@ func (x *experiment) judge(ctx context.Context, v *Verdict, gaveUp error) error 
 		return err
 	}
 	found(forgotten...)
+	events, err := x.judgeEvents(ctx, scene.Client)
+	if err != nil {
+		return err
+	}
+	found(events...)
 	if err := x.judgeExits(v); err != nil {
 		return err
 	}
-	found(x.judgeEvents(ctx)...)
 	x.timeline.note("oracle", "%d findings", len(v.Findings))
 	if gaveUp != nil || len(x.Plan) == 0 {
 		return nil // without a fault nothing can be in the way of the id
@@ -89,6 +95,11 @@ func (x *experiment) settle(ctx context.Context, s oracle.Scene, before oracle.I
 // circumstances are what known residues depend on.
 func (x *experiment) circumstances() oracle.Circumstances {
 	c := oracle.Circumstances{Release: x.subject.Version}
+	for _, k := range x.client.all() {
+		if !k.life.Deleted.IsZero() {
+			c.Happened = append(c.Happened, oracle.TaskDeleted)
+		}
+	}
 	serving := map[int]bool{}
 	for _, h := range x.controller.Hits() {
 		if h.Who != "shim" {
@@ -163,10 +174,13 @@ func (x *experiment) ledgerShims() {
 	}
 }
 
-// judgeEvents waits until the events that must arrive have arrived, and judges them.
-func (x *experiment) judgeEvents(ctx context.Context) []oracle.Finding {
-	ctx, cancel := context.WithTimeout(ctx, x.Workload.Settle)
+// judgeEvents judges the events when no more can come.
+func (x *experiment) judgeEvents(ctx context.Context, c *client.Client) ([]oracle.Finding, error) {
+	ctx, cancel := context.WithTimeout(ctx, x.Workload.Deadline)
 	defer cancel()
+	if err := x.events.Flush(ctx, c); err != nil {
+		return nil, err
+	}
 	var lives []oracle.Life
 	for _, k := range x.client.all() {
 		if own, err := x.witness.record(k.id); err == nil && own.Exited {
@@ -174,18 +188,7 @@ func (x *experiment) judgeEvents(ctx context.Context) []oracle.Finding {
 		}
 		lives = append(lives, k.life)
 	}
-	for {
-		_, more := x.events.Grown()
-		findings := x.events.Check(lives)
-		if len(findings) == 0 {
-			return nil
-		}
-		select {
-		case <-more:
-		case <-ctx.Done():
-			return findings
-		}
-	}
+	return oracle.Mark(x.events.Check(lives), x.circumstances()), nil
 }
 
 // judgeAgain uses the id once more, and looks whether that leaves nothing either.

@@ -38,7 +38,8 @@ type EventLog struct {
 	mu     sync.Mutex
 	events []TaskEvent
 	deaf   []span
-	grown  chan struct{} // closed when an event is added
+	grown  chan struct{} // closed when an event is added, or a mark arrives
+	marks  map[string]bool
 }
 
 // Add appends an event.

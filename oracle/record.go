@@ -71,13 +71,60 @@ func (l *EventLog) awaitMark(ctx context.Context, client *containerd.Client, str
 			}
 			l.add(env)
 		case <-pause.C:
-			// Any registered type serves as the mark's body.
-			mark := &eventsapi.TaskOOM{ContainerID: "mark"}
-			if err := client.EventService().Publish(namespaces.WithNamespace(ctx, markNamespace), markTopic, mark); err != nil {
-				return fmt.Errorf("publish a mark: %w", err)
+			if err := publishMark(ctx, client, "subscribed"); err != nil {
+				return err
 			}
 			pause.Reset(firstPause)
 		}
+	}
+}
+
+// publishMark sends a mark through containerd's exchange. Any registered type serves as its body.
+func publishMark(ctx context.Context, client *containerd.Client, name string) error {
+	mark := &eventsapi.TaskOOM{ContainerID: name}
+	if err := client.EventService().Publish(namespaces.WithNamespace(ctx, markNamespace), markTopic, mark); err != nil {
+		return fmt.Errorf("publish a mark: %w", err)
+	}
+	return nil
+}
+
+// Flush returns when everything that containerd has been told of by now has arrived in the log: the exchange keeps the order, so it sends a
+// mark and waits for that. When no shim lives any more, an event that is missing then is missing for ever.
+func (l *EventLog) Flush(ctx context.Context, client *containerd.Client) error {
+	name := fmt.Sprintf("flush-%d", time.Now().UnixNano())
+	if err := publishMark(ctx, client, name); err != nil {
+		return err
+	}
+	for {
+		l.mu.Lock()
+		arrived := l.marks[name]
+		if l.grown == nil {
+			l.grown = make(chan struct{})
+		}
+		grown := l.grown
+		l.mu.Unlock()
+		if arrived {
+			return nil
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for a mark in containerd's events: %w", ctx.Err())
+		}
+	}
+}
+
+// passed notes that a mark came through.
+func (l *EventLog) passed(mark string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.marks == nil {
+		l.marks = map[string]bool{}
+	}
+	l.marks[mark] = true
+	if l.grown != nil {
+		close(l.grown)
+		l.grown = nil
 	}
 }
 
@@ -100,6 +147,10 @@ func (l *EventLog) add(env *events.Envelope) {
 	body, err := typeurl.UnmarshalAny(env.Event)
 	if err != nil {
 		return // a type that this program does not know is none of those below
+	}
+	if mark, ok := body.(*eventsapi.TaskOOM); ok && env.Topic == markTopic {
+		l.passed(mark.ContainerID)
+		return
 	}
 	e, ok := decode(body)
 	if !ok {

@@ -19,10 +19,12 @@ const (
 	ShimKilled = "shim-killed"
 	// ShimKilledServing: it had created a task by then, so it surely served on its socket.
 	ShimKilledServing = "shim-killed-serving"
+	// TaskDeleted: a client was told that its Delete succeeded, so the shim was told to exit.
+	TaskDeleted = "task-deleted"
 )
 
 // happenings are all of them.
-var happenings = []string{ShimKilled, ShimKilledServing}
+var happenings = []string{ShimKilled, ShimKilledServing, TaskDeleted}
 
 // Circumstances are what decides whether a known residue may, or must, appear.
 type Circumstances struct {
@@ -54,8 +56,8 @@ type KnownResidue struct {
 
 // mayBeKnown are the classes that a residue can have. A leaked process, mount or bundle, and a wrong exit code, are
 // never known: there a release is simply bad. The list names what is allowed, so a class that is added
-// later is not excused by oversight.
-var mayBeKnown = []Class{ClassSocket, ClassFIFO, ClassLease, ClassSnapshot, ClassCgroup, ClassCRIDir}
+// later is not excused by oversight. Of events only a missing TaskDelete can be known: its exit status was told by then.
+var mayBeKnown = []Class{ClassEvent, ClassSocket, ClassFIFO, ClassLease, ClassSnapshot, ClassCgroup, ClassCRIDir}
 
 //go:embed residues/*.yaml
 var residueFiles embed.FS
@@ -103,6 +105,9 @@ func parseResidue(text []byte) (KnownResidue, error) {
 	if !slices.Contains(mayBeKnown, r.Class) {
 		return r, fmt.Errorf("class %q can never be known, only one of %v", r.Class, mayBeKnown)
 	}
+	if r.Class == ClassEvent && r.Match[missingKey] != topicDelete {
+		return r, fmt.Errorf("the only event that may be missing is %s: match: {%s: %s}", topicDelete, missingKey, topicDelete)
+	}
 	if len(r.When) == 0 {
 		return r, errors.New("a residue needs `when`: it must not excuse a plain case")
 	}
@@ -129,7 +134,7 @@ func (r KnownResidue) applies(release string) bool {
 }
 
 func (r KnownResidue) matches(f Finding) bool {
-	if f.Invariant != Leak || f.Class != r.Class || !slices.Contains(mayBeKnown, f.Class) {
+	if (f.Invariant == Event) != (f.Class == ClassEvent) || (f.Invariant != Leak && f.Invariant != Event) || f.Class != r.Class || !slices.Contains(mayBeKnown, f.Class) {
 		return false
 	}
 	for key, value := range r.Match {
