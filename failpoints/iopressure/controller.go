@@ -1,0 +1,134 @@
+// Package iopressure injects the fault "the host is under IO pressure", for real: the
+// filesystem under containerd's root is slow to write to, a neighbour has dirtied it,
+// and so umount2 of an overlay on it takes seconds (containerd#7496).
+//
+//	disk, _ := NewDisk(dir, 256)              // a loop device with an ext4
+//	...the world mounts disk.Path...          // then disk.Close()
+//	throttle, _ := Limit(ctx, Target{...})    // the block-IO cgroup controller
+//	_ = Dirty(ctx, "/in/the/world/big", 20)   // pages that nobody has synced
+//	stalls, _ := Watch(ctx, "/proc", shim)    // proof: umount2 took 5 s in the shim
+//	_ = throttle.Lift()
+//
+// Why umount2 waits: overlayfs syncs the whole filesystem of its upper layer when it
+// is unmounted (ovl_sync_fs), the neighbour's pages too. An overlay mounted "volatile"
+// does not, and a filesystem without a backing device (tmpfs) has nothing to write.
+package iopressure
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/containerd/cgroups/v3/cgroup2"
+	"github.com/moby/sys/mountinfo"
+)
+
+// Mode says which generation of cgroups throttles block IO on this host. On a hybrid
+// host it is V1 when the block-IO controller is there.
+type Mode string
+
+// The two modes. They differ in who is throttled: on V1 everyone who writes to the
+// device, on V2 the group of the process that dirtied the pages.
+const (
+	V1 Mode = "v1"
+	V2 Mode = "v2"
+)
+
+// ErrNoController says that nothing here can throttle block IO. The text says what is
+// missing where and what to do.
+var ErrNoController = errors.New("no block-IO controller")
+
+// v1File limits the bytes per second written to one device
+// (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
+const v1File = "blkio.throttle.write_bps_device"
+
+// Detect says how block IO can be throttled here, or ErrNoController.
+func Detect() (Mode, error) {
+	h, err := detect()
+	return h.mode, err
+}
+
+// hierarchy is a mounted cgroup hierarchy with a block-IO controller.
+type hierarchy struct {
+	mode Mode
+	root string // mount point: /sys/fs/cgroup/blkio, or /sys/fs/cgroup on V2
+}
+
+func detect() (hierarchy, error) {
+	mounts, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("cgroup", "cgroup2"))
+	if err != nil {
+		return hierarchy{}, fmt.Errorf("look for the block-IO controller: %w", err)
+	}
+	return choose(mounts, func(dir string) ([]string, error) {
+		m, err := cgroup2.Load("/", cgroup2.WithMountpoint(dir))
+		if err != nil {
+			return nil, err
+		}
+		return m.RootControllers()
+	})
+}
+
+// choose picks the hierarchy to use from the cgroup mounts; controllers reads
+// cgroup.controllers of a v2 mount.
+func choose(mounts []*mountinfo.Info, controllers func(dir string) ([]string, error)) (hierarchy, error) {
+	var why []string
+	for _, m := range mounts {
+		if m.FSType != "cgroup" || !slices.Contains(strings.Split(m.VFSOptions, ","), "blkio") {
+			continue
+		}
+		switch {
+		case m.Root != "/":
+			why = append(why, fmt.Sprintf("%s shows the group %s and not the root group, which alone is charged with"+
+				" writeback on v1: run on the host, not in a container", m.Mountpoint, m.Root))
+		case filepath.Base(m.Mountpoint) != "blkio":
+			// The name that the cgroups library takes for granted, as does runc.
+			why = append(why, fmt.Sprintf("%s is the v1 controller under an unusual name: mount it as %s",
+				m.Mountpoint, filepath.Join(filepath.Dir(m.Mountpoint), "blkio")))
+		default:
+			return hierarchy{V1, m.Mountpoint}, nil
+		}
+	}
+	for _, m := range mounts {
+		if m.FSType != "cgroup2" {
+			continue
+		}
+		have, err := controllers(m.Mountpoint)
+		if err != nil {
+			why = append(why, fmt.Sprintf("%s: %v", m.Mountpoint, err))
+			continue
+		}
+		var missing []string
+		for _, c := range []string{"io", "memory"} { // memory says whose a dirty page is
+			if !slices.Contains(have, c) {
+				missing = append(missing, c)
+			}
+		}
+		if len(missing) == 0 {
+			return hierarchy{V2, m.Mountpoint}, nil
+		}
+		why = append(why, fmt.Sprintf("%s/cgroup.controllers lacks %s: boot with systemd.unified_cgroup_hierarchy=1"+
+			" and without cgroup_disable", m.Mountpoint, strings.Join(missing, " and ")))
+	}
+	if len(why) == 0 {
+		why = []string{"neither a v1 blkio hierarchy nor cgroup2 is mounted:" +
+			" mount -t cgroup2 none /sys/fs/cgroup, or run on the host"}
+	}
+	return hierarchy{}, fmt.Errorf("%w: %s", ErrNoController, strings.Join(why, "; "))
+}
+
+// missingFile explains a limit file that does not exist.
+func missingFile(path string) error {
+	if filepath.Base(path) == v1File {
+		return fmt.Errorf("%w: %s does not exist: the kernel needs CONFIG_BLK_DEV_THROTTLING", ErrNoController, path)
+	}
+	group := filepath.Dir(path)
+	if _, err := os.Stat(group); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoController, err)
+	}
+	return fmt.Errorf("%w: %s does not exist: echo '+io +memory' > %s (its parent must hold no process of its own),"+
+		" and the kernel needs CONFIG_BLK_DEV_THROTTLING", ErrNoController, path,
+		filepath.Join(filepath.Dir(group), "cgroup.subtree_control"))
+}

@@ -1,0 +1,116 @@
+package iopressure
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// MinDiskMiB is the least that NewDisk takes: the journal alone is 4 MiB.
+const MinDiskMiB = 16
+
+const diskPrefix = "shimquake-disk-"
+
+// Disk is a loop device that carries an ext4 and belongs to this process until it is
+// mounted. Nothing of it has a name on the host: the backing file is unlinked, and the
+// device detaches itself when the last mount and the last fd are gone.
+type Disk struct {
+	Path string // /dev/loopN, to be mounted as FSType
+	Dev  string // MAJOR:MINOR, for Target
+	file *os.File
+}
+
+// FSType is the filesystem on a Disk.
+const FSType = "ext4"
+
+// NewDisk makes a sparse file of sizeMiB in dir, an ext4 on it and a loop device for
+// it, in some 20 ms. dir must have room for what will be written. It returns ErrNoLoop
+// when no loop device can be had. The caller mounts Path, then calls Close.
+func NewDisk(dir string, sizeMiB int) (_ *Disk, err error) {
+	if sizeMiB < MinDiskMiB {
+		return nil, fmt.Errorf("make a disk of %d MiB: want at least %d", sizeMiB, MinDiskMiB)
+	}
+	f, err := os.CreateTemp(dir, diskPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("make a disk: %w", err)
+	}
+	// Gone by name on every way out; the loop device holds the file itself.
+	defer func() { err = errors.Join(err, os.Remove(f.Name()), f.Close()) }()
+	if err := f.Truncate(int64(sizeMiB) << 20); err != nil {
+		return nil, fmt.Errorf("make a disk: %w", err)
+	}
+	if err := mkfs(f.Name()); err != nil {
+		return nil, fmt.Errorf("make a disk: %w", err)
+	}
+	dev, err := attach(f)
+	if err != nil {
+		return nil, fmt.Errorf("make a disk: %w", err)
+	}
+	d := &Disk{Path: dev.Name(), file: dev}
+	if d.Dev, err = devOf(d.Path); err == nil {
+		err = freshen(d.Dev)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make a disk: %w", err), d.Close())
+	}
+	return d, nil
+}
+
+// Close lets go of the device: it lives on if it is mounted, and is detached if not.
+// A second Close does nothing.
+func (d *Disk) Close() error {
+	err := d.file.Close()
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// freshen frees a loop device from a limit that an earlier, SIGKILLed owner left on it.
+// V1 keeps limits by device number; V2 keeps them with a group, which is each world's own.
+func freshen(dev string) error {
+	h, err := detect()
+	if err != nil || h.mode != V1 {
+		return nil // no controller: no limits
+	}
+	d, err := parseDev(dev)
+	if err != nil {
+		return err
+	}
+	r := Record{Mode: V1, Dev: dev, Group: h.root}
+	switch bps, err := r.inForce(); {
+	case errors.Is(err, ErrNoController), err == nil && bps == 0:
+		return nil
+	case err != nil:
+		return err
+	}
+	return r.write(d, 0)
+}
+
+// isDisk says whether a backing file is that of a Disk.
+func isDisk(backing string) bool {
+	return strings.HasPrefix(filepath.Base(backing), diskPrefix)
+}
+
+// mkfs is quick because nothing is written but metadata, and complete: the inode tables
+// are initialised now (in a sparse file that costs nothing), or the kernel's lazy
+// initialisation would use up the throttled bandwidth later. The journal stays, as on a
+// customer's disk; what umount flushes is data either way.
+func mkfs(file string) error {
+	path, err := exec.LookPath("mkfs.ext4")
+	if err != nil {
+		// Debian's root has it where a user's PATH does not look.
+		if path, err = exec.LookPath("/usr/sbin/mkfs.ext4"); err != nil {
+			return fmt.Errorf("%w: install e2fsprogs", err)
+		}
+	}
+	cmd := exec.Command(path, "-q", "-F", "-b", "4096", "-m", "0", "-J", "size=4",
+		"-E", "lazy_itable_init=0,lazy_journal_init=1,nodiscard", "-O", "^resize_inode", file)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("mkfs.ext4: %w: %s", err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}

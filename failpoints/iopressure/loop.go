@@ -1,0 +1,94 @@
+package iopressure
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNoLoop says that no loop device can be had. The text says what to do.
+var ErrNoLoop = errors.New("no loop device")
+
+// tries bounds the race for a free device: between the kernel naming one and our
+// taking it, another process may have it. Each lost try means that somebody else won.
+const tries = 64
+
+// attach puts file behind a free loop device, which the kernel detaches by itself at
+// the last close or umount (LO_FLAGS_AUTOCLEAR, loop(4)), and returns it open.
+// LOOP_CONFIGURE came with Linux 5.8; it does both in one step, so there is no moment
+// at which a SIGKILL would leave a device that is not cleared.
+func attach(file *os.File) (*os.File, error) {
+	ctl, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w: modprobe loop, and run as root with the host's /dev", ErrNoLoop, err)
+	}
+	defer func() { _ = ctl.Close() }()
+	config := unix.LoopConfig{Fd: uint32(file.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR}}
+	copy(config.Info.File_name[:len(config.Info.File_name)-1], filepath.Base(file.Name()))
+	for range tries {
+		n, err := unix.IoctlRetInt(int(ctl.Fd()), unix.LOOP_CTL_GET_FREE)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w: list those in use with losetup -a", ErrNoLoop, os.NewSyscallError("LOOP_CTL_GET_FREE", err))
+		}
+		dev, err := openLoop(n)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNoLoop, err)
+		}
+		err = unix.IoctlLoopConfigure(int(dev.Fd()), &config)
+		if err == nil {
+			return dev, nil
+		}
+		_ = dev.Close() // nothing is attached to it by us
+		if !errors.Is(err, unix.EBUSY) {
+			return nil, fmt.Errorf("%w: %s: %w (Linux 5.8 or newer is needed)", ErrNoLoop, dev.Name(), os.NewSyscallError("LOOP_CONFIGURE", err))
+		}
+	}
+	return nil, fmt.Errorf("%w: %d times in a row another process was quicker: try again with fewer at a time", ErrNoLoop, tries)
+}
+
+// openLoop opens /dev/loopN, and makes the node where /dev is not kept by the kernel
+// (a container's).
+func openLoop(n int) (*os.File, error) {
+	path := fmt.Sprintf("/dev/loop%d", n)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	dev, err := devOf(path)
+	if err != nil {
+		return nil, err
+	}
+	d, err := parseDev(dev)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Mknod(path, unix.S_IFBLK|0o600, int(unix.Mkdev(uint32(d.major), uint32(d.minor))))
+	if err != nil && !errors.Is(err, unix.EEXIST) {
+		return nil, &fs.PathError{Op: "mknod", Path: path, Err: err}
+	}
+	return os.OpenFile(path, os.O_RDWR, 0)
+}
+
+// devOf is the MAJOR:MINOR of /dev/loopN. The minor is not always N: the loop module's
+// max_part leaves room for partitions.
+func devOf(path string) (string, error) {
+	b, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(path), "dev"))
+	if err != nil {
+		return "", fmt.Errorf("device number of %s: %w", path, err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// backingOf is the file behind a loop device; empty when dev is none, or is free.
+func backingOf(dev string) string {
+	b, err := os.ReadFile(filepath.Join("/sys/dev/block", dev, "loop/backing_file"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(strings.TrimSpace(string(b)), " (deleted)")
+}

@@ -1,0 +1,123 @@
+package iopressure
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Record is all that is needed to lift a limit after its process was SIGKILLed: the
+// kernel keeps it, on V1 even when the loop device is detached and used again.
+type Record struct {
+	Mode Mode   `json:"mode"`
+	Dev  string `json:"dev"` // MAJOR:MINOR
+	// Group is the folder of the group that holds the limit (the root group on V1).
+	Group string `json:"group"`
+	BPS   int64  `json:"bps"` // bytes per second
+	// Was is the limit that was in force before, 0 for none. Undo restores it.
+	Was int64 `json:"was,omitempty"`
+	// Backing is the file behind Dev when that is a loop device.
+	Backing string `json:"backing,omitempty"`
+}
+
+// Undo lifts the limit that r describes. It does nothing when that is lifted already,
+// when device or group are gone, when somebody has set another limit since, or when the
+// loop device now carries another world's disk, which NewDisk freed from old limits.
+func Undo(r Record) error {
+	dev, err := parseDev(r.Dev)
+	if err != nil {
+		return err
+	}
+	if r.Mode != V1 && r.Mode != V2 {
+		return fmt.Errorf("lift the limit on %s: unknown mode %q", r.Dev, r.Mode)
+	}
+	now, err := r.inForce()
+	if errors.Is(err, ErrNoController) {
+		return nil // the group is gone, and its limit with it
+	}
+	if err != nil {
+		return fmt.Errorf("lift the limit on %s: %w", r.Dev, err)
+	}
+	if now != r.BPS {
+		return nil
+	}
+	if cur := backingOf(r.Dev); cur != r.Backing && isDisk(cur) {
+		return nil
+	}
+	err = r.write(dev, r.Was)
+	if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("lift the limit on %s, which can be done by hand in %s: %w", r.Dev, r.file(), err)
+	}
+	return nil
+}
+
+func (r Record) file() string {
+	if r.Mode == V1 {
+		return filepath.Join(r.Group, v1File)
+	}
+	return filepath.Join(r.Group, "io.max")
+}
+
+// inForce reads the limit on writes to the device now; 0 means none.
+func (r Record) inForce() (int64, error) {
+	text, err := os.ReadFile(r.file())
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+		return 0, missingFile(r.file())
+	}
+	if err != nil {
+		return 0, err
+	}
+	return limitOf(r.Dev, string(text))
+}
+
+// limitOf finds the write limit of dev in the text of blkio.throttle.write_bps_device
+// ("7:0 4194304" per line) or io.max ("7:0 rbps=max wbps=4194304 riops=max wiops=max").
+// It returns 0 when there is none.
+func limitOf(dev, text string) (int64, error) {
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) < 2 || f[0] != dev {
+			continue
+		}
+		value := f[1]
+		if strings.Contains(value, "=") {
+			value = "max"
+			for _, kv := range f[1:] {
+				if v, ok := strings.CutPrefix(kv, "wbps="); ok {
+					value = v
+				}
+			}
+		}
+		if value == "max" {
+			return 0, nil
+		}
+		bps, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || bps < 0 {
+			return 0, fmt.Errorf("limit of %s: %q is not a number of bytes", dev, value)
+		}
+		return bps, nil
+	}
+	return 0, nil
+}
+
+type device struct{ major, minor int64 }
+
+func parseDev(s string) (device, error) {
+	a, b, ok := strings.Cut(s, ":")
+	major, err1 := strconv.ParseUint(a, 10, 12) // 12 and 20 bits: MAJOR and MINOR of the kernel
+	minor, err2 := strconv.ParseUint(b, 10, 20)
+	// The kernel writes it without leading zeros, and limitOf compares texts.
+	if !ok || err1 != nil || err2 != nil || fmt.Sprintf("%d:%d", major, minor) != s {
+		return device{}, fmt.Errorf("device %q: want MAJOR:MINOR, such as 7:3", s)
+	}
+	return device{int64(major), int64(minor)}, nil
+}

@@ -1,0 +1,140 @@
+package iopressure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/containerd/cgroups/v3/cgroup1"
+	"github.com/containerd/cgroups/v3/cgroup2"
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// minBPS is the least that io.max takes on every kernel: 0 is refused, on some 1 too.
+const minBPS = 2
+
+// Target says what to slow down, and to what.
+type Target struct {
+	// Dev is the device as MAJOR:MINOR, Disk.Dev for one.
+	Dev string
+	// BPS is the limit on writes, in bytes per second; at least 2.
+	BPS int64
+	// CgroupDir is the folder of a group, /sys/fs/cgroup/shimquake/w1. V2 limits
+	// what the processes in it and beneath it have dirtied. V1 ignores it: there
+	// the root group is charged with all buffered writes, so the limit is for all
+	// who write to the device.
+	CgroupDir string
+	// Keep stores the record before the limit is set, so that there is no moment at
+	// which a SIGKILL leaves a limit that nobody knows of. It may be nil.
+	Keep func(Record) error
+}
+
+// Throttle is a limit in force.
+type Throttle struct{ rec Record }
+
+// Limit slows writes to a device down. It returns ErrNoController when the host cannot
+// do it. On V2 it enables the io and memory controllers for the target group in every
+// group above it, which stays. The limit outlives this process:
+// store its Record (Target.Keep), so that Undo can lift it then.
+func Limit(ctx context.Context, t Target) (*Throttle, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("throttle %s: %w", t.Dev, context.Cause(ctx))
+	}
+	rec := Record{Dev: t.Dev, BPS: t.BPS}
+	dev, err := parseDev(t.Dev)
+	if err != nil {
+		return nil, err
+	}
+	if t.BPS < minBPS {
+		return nil, fmt.Errorf("throttle %s: %d bytes/s: want at least %d", t.Dev, t.BPS, minBPS)
+	}
+	h, err := detect()
+	if err != nil {
+		return nil, fmt.Errorf("throttle %s: %w", t.Dev, err)
+	}
+	rec.Mode, rec.Group = h.mode, h.root
+	if h.mode == V2 {
+		if rec.Group, err = enable(h.root, t.CgroupDir); err != nil {
+			return nil, fmt.Errorf("throttle %s: %w", t.Dev, err)
+		}
+	}
+	rec.Backing = backingOf(t.Dev)
+	if rec.Was, err = rec.inForce(); err != nil {
+		return nil, fmt.Errorf("throttle %s: %w", t.Dev, err)
+	}
+	if t.Keep != nil {
+		if err := t.Keep(rec); err != nil {
+			return nil, fmt.Errorf("throttle %s: store the record first: %w", t.Dev, err)
+		}
+	}
+	if err := rec.write(dev, t.BPS); err != nil {
+		return nil, fmt.Errorf("throttle %s to %d bytes/s: %w", t.Dev, t.BPS, err)
+	}
+	// Read back: a limit that the kernel did not take would make a verdict "held"
+	// that nothing was tried for.
+	if now, err := rec.inForce(); err != nil || now != t.BPS {
+		return nil, errors.Join(fmt.Errorf("throttle %s: asked for %d bytes/s, and %s says %d (0: none)",
+			t.Dev, t.BPS, rec.file(), now), err)
+	}
+	return &Throttle{rec}, nil
+}
+
+// Record describes the limit, for Undo in another process.
+func (t *Throttle) Record() Record { return t.rec }
+
+// Lift ends the limit; what waited in it goes on at full speed. A second Lift does nothing.
+func (t *Throttle) Lift() error { return Undo(t.rec) }
+
+// enable makes sure that the group dir can be limited, and returns its clean path.
+func enable(root, dir string) (string, error) {
+	rel, err := filepath.Rel(root, dir)
+	if err != nil || dir == "" || rel == "." || rel == ".." || strings.HasPrefix(rel, "../") {
+		return "", fmt.Errorf("group %q: on cgroup v2 want the folder of a group beneath %s", dir, root)
+	}
+	dir = filepath.Join(root, rel)
+	file := filepath.Join(dir, "io.max")
+	if _, err := os.Stat(dir); err != nil {
+		return "", missingFile(file)
+	}
+	m, err := cgroup2.Load("/"+rel, cgroup2.WithMountpoint(root))
+	if err != nil {
+		return "", fmt.Errorf("group %s: %w", dir, err)
+	}
+	if err := m.ToggleControllers([]string{"io", "memory"}, cgroup2.Enable); err != nil {
+		return "", errors.Join(missingFile(file), err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		return "", missingFile(file)
+	}
+	return dir, nil
+}
+
+// write sets the limit; bps 0 means none. The cgroups library does it on both
+// generations: on V1 by the blkio controller alone, because a whole cgroup1.Cgroup
+// would write to the root groups of all other controllers too.
+func (r Record) write(dev device, bps int64) error {
+	if r.Mode == V1 {
+		td := specs.LinuxThrottleDevice{Rate: uint64(bps)} // 0 lifts
+		td.Major, td.Minor = dev.major, dev.minor
+		blkio := cgroup1.NewBlkio(filepath.Dir(r.Group))
+		return blkio.Update("/", &specs.LinuxResources{
+			BlockIO: &specs.LinuxBlockIO{ThrottleWriteBpsDevice: []specs.LinuxThrottleDevice{td}},
+		})
+	}
+	rate := uint64(bps)
+	if bps == 0 {
+		rate = math.MaxUint64 // which the kernel takes for "max" (tg_set_limit)
+	}
+	// Load joins the two; a Record need not know where the hierarchy is mounted.
+	m, err := cgroup2.Load("/"+filepath.Base(r.Group), cgroup2.WithMountpoint(filepath.Dir(r.Group)))
+	if err != nil {
+		return err
+	}
+	return m.Update(&cgroup2.Resources{IO: &cgroup2.IO{
+		Max: []cgroup2.Entry{{Type: cgroup2.WriteBPS, Major: dev.major, Minor: dev.minor, Rate: rate}},
+	}})
+}
