@@ -1,0 +1,30 @@
+package catalogue
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+)
+
+func TestCasesSurviveTheirTextForm(t *testing.T) {
+	for _, c := range Cases() {
+		again, err := harness.ParseCase(c.Name, []byte(c.String()))
+		if err != nil || again.String() != c.String() {
+			t.Errorf("%s reads back as\n%s\n%v", c, again, err)
+		}
+	}
+}
+
+func TestFindSuggests(t *testing.T) {
+	_, err := Find("shutdown-eror-once")
+	var unknown *failpoints.UnknownError
+	if !errors.As(err, &unknown) || unknown.Nearest != "shutdown-error-once" {
+		t.Errorf("%v, want a suggestion", err)
+	}
+	var input *harness.InputError
+	if _, err := Find("no/such.yaml"); !errors.As(err, &input) {
+		t.Errorf("%v, want an *InputError", err)
+	}
+}

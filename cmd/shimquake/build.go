@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/fixtures/world"
+)
+
+func buildCommand() *cobra.Command {
+	var stock bool
+	c := &cobra.Command{
+		Use:   "build VERSION...",
+		Short: "Build a containerd under test, and say where it is",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, specs []string) error {
+			for _, spec := range specs {
+				s, err := containerd.Resolve(cmd.Context(), spec, containerd.Options{Stock: stock, Log: os.Stderr})
+				if err != nil {
+					return prepareError(err)
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", s.Version, s.Bin)
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&stock, "stock", false, "build without probes")
+	return c
+}
+
+// prepareError gives an error on the way to a case its exit status: what the user got wrong is usage, what the machine lacks, and a build
+// that fails, is invalid.
+func prepareError(err error) error {
+	var unknown *failpoints.UnknownError
+	if errors.As(err, &unknown) {
+		return err
+	}
+	if errors.Is(err, world.ErrNotRoot) || errors.Is(err, world.ErrNoCgroup) {
+		return statusError{statusInvalid, err}
+	}
+	var build *containerd.BuildError
+	if errors.As(err, &build) {
+		return statusError{statusInvalid, err}
+	}
+	return statusError{statusUsage, err}
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+)
+
+func listCommand() *cobra.Command {
+	what := []string{"cases", "points", "versions"}
+	return &cobra.Command{
+		Use:       "list cases|points|versions",
+		Short:     "List what there is",
+		ValidArgs: what,
+		Args:      cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
+			switch args[0] {
+			case "cases":
+				for _, c := range catalogue.Cases() {
+					fmt.Fprintf(w, "%s\t%s\n", c.Name, c.About)
+				}
+			case "points":
+				for _, p := range failpoints.Points() {
+					fmt.Fprintln(w, p)
+				}
+			case "versions":
+				all, err := containerd.Releases()
+				if err != nil {
+					return err
+				}
+				for _, v := range all {
+					fmt.Fprintln(w, v)
+				}
+			default:
+				return &failpoints.UnknownError{What: "list", Name: args[0], Nearest: failpoints.Nearest(args[0], what), Known: what}
+			}
+			return w.Flush()
+		},
+	}
+}

@@ -1,0 +1,69 @@
+// Command shimquake runs fault-injection cases against a real containerd. See docs/design.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+)
+
+// Exit statuses, as docs/design.md has them.
+const (
+	statusHeld     = 0
+	statusViolated = 1
+	statusUsage    = 2
+	statusInvalid  = 3
+)
+
+// statusError carries an exit status. Its text, if any, is printed.
+type statusError struct {
+	status int
+	err    error
+}
+
+func (e statusError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e statusError) Unwrap() error { return e.err }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
+	err := root().ExecuteContext(ctx)
+	stop()
+	if err == nil {
+		return
+	}
+	status := statusUsage // what cobra itself complains about
+	var se statusError
+	if errors.As(err, &se) {
+		status = se.status
+	}
+	if err.Error() != "" {
+		fmt.Fprintln(os.Stderr, "shimquake:", err)
+	}
+	os.Exit(status)
+}
+
+func root() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "shimquake",
+		Short: "Break containerd's shims on purpose, and prove that none leaks and no exit code is made up",
+		Long: `Shimquake runs a real containerd with its own shims in a throw-away world, injects precisely placed faults, lets the
+client recover as kubelet and dockerd do, and judges what is left.
+
+Exit status: 0 held, 1 violated, 2 wrong usage or bad input, 3 invalid (a fault did not fire, or this machine cannot run it).`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	c.AddCommand(runCommand(), buildCommand(), listCommand(), gcCommand())
+	return c
+}
