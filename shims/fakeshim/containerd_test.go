@@ -62,7 +62,6 @@ type node struct {
 	*daemon.Daemon
 	world *world.World
 	ctx   context.Context // with the namespace
-	image string
 }
 
 func newNode(ctx context.Context, t *testing.T, release string) *node {
@@ -106,7 +105,7 @@ func newNode(ctx context.Context, t *testing.T, release string) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer archive.Close()
+	defer func() { _ = archive.Close() }() // only read
 	imported, err := n.client(t).Import(n.ctx, archive)
 	if err != nil {
 		t.Fatal(err)
@@ -265,10 +264,9 @@ func (n *node) lifecycle(t *testing.T) {
 	}
 	n.noShim(t)
 	for _, want := range []string{"/tasks/create", "/tasks/start", "/tasks/exit", "/tasks/delete"} {
-		e := next(t, published, failed)
-		body, err := typeurl.UnmarshalAny(e.Event)
-		if e.Topic != want || err != nil {
-			t.Fatalf("event %s, %v; want %s", e.Topic, err, want)
+		topic, body := next(t, "c1", published, failed)
+		if topic != want {
+			t.Fatalf("event %s, want %s", topic, want)
 		}
 		switch body := body.(type) {
 		case *api.TaskExit:
@@ -283,17 +281,26 @@ func (n *node) lifecycle(t *testing.T) {
 	}
 }
 
-func next(t *testing.T, published <-chan *events.Envelope, failed <-chan error) *events.Envelope {
+// next is the next event of a container.
+func next(t *testing.T, id string, published <-chan *events.Envelope, failed <-chan error) (topic string, body any) {
 	t.Helper()
-	select {
-	case e := <-published:
-		return e
-	case err := <-failed:
-		t.Fatal(err)
-	case <-time.After(soon):
-		t.Fatal("no event")
+	deadline := time.After(soon)
+	for {
+		select {
+		case e := <-published:
+			body, err := typeurl.UnmarshalAny(e.Event)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if of, ok := body.(interface{ GetContainerID() string }); ok && of.GetContainerID() == id {
+				return e.Topic, body
+			}
+		case err := <-failed:
+			t.Fatal(err)
+		case <-deadline:
+			t.Fatalf("no event of %s", id)
+		}
 	}
-	return nil
 }
 
 // A containerd that has been killed finds the shim and its task again.
@@ -395,8 +402,8 @@ func (n *node) noExitEvent(t *testing.T) {
 		t.Errorf("Wait says %d, Delete %d; want 6", wait, deleted)
 	}
 	for _, want := range []string{"/tasks/create", "/tasks/start", "/tasks/delete"} {
-		if e := next(t, published, failed); e.Topic != want {
-			t.Errorf("event %s, want %s", e.Topic, want)
+		if topic, _ := next(t, "c4", published, failed); topic != want {
+			t.Errorf("event %s, want %s", topic, want)
 		}
 	}
 	n.noShim(t)

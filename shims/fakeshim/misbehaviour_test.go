@@ -239,7 +239,7 @@ func TestCleanupAfterDeadShim(t *testing.T) {
 		if err != nil {
 			t.Fatalf("the task died with its shim: %v", err)
 		}
-		defer left.Close()
+		defer func() { _ = left.Close() }()
 		resp, err := h.cleanup(t, "runs")
 		if err != nil || resp.ExitStatus != 137 || resp.Pid != pid {
 			t.Errorf("delete command: %v, %v; want 137 of pid %d", resp, err, pid)
@@ -316,8 +316,9 @@ func TestFailpoints(t *testing.T) {
 		s := h.run(t, "hangs", "exit 0", map[string]string{"shimquake.failpoint/rpc:shim:Task.State:entry": "hang"})
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		_, err := s.State(ctx, &task.StateRequest{ID: "hangs"})
-		is(t, "State that hangs", err, context.DeadlineExceeded)
+		if _, err := s.State(ctx, &task.StateRequest{ID: "hangs"}); err == nil || ctx.Err() == nil {
+			t.Errorf("State = %v before the deadline, want no answer", err)
+		}
 	})
 }
 
