@@ -1,0 +1,224 @@
+package runcshim_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	sandbox "github.com/containerd/containerd/api/runtime/sandbox/v1"
+	task "github.com/containerd/containerd/api/runtime/task/v3"
+	"github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/pkg/cio"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+	"github.com/containerd/containerd/v2/pkg/oci"
+	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/shims/runcshim"
+)
+
+// The methods that have names in points are those of the API, no fewer and no more.
+func TestMethodsAreThoseOfTheAPI(t *testing.T) {
+	got := map[string]bool{}
+	for _, p := range runcshim.Points(&containerd.Subject{Generation: 3, Woven: true}) {
+		if p.Kind == failpoints.RPC {
+			got[p.What] = true
+		}
+	}
+	for _, file := range []protoreflect.FileDescriptor{
+		task.File_runtime_task_v3_shim_proto, sandbox.File_runtime_sandbox_v1_sandbox_proto,
+	} {
+		for i := range file.Services().Len() {
+			service := file.Services().Get(i)
+			for j := range service.Methods().Len() {
+				name := string(service.Name()) + "." + string(service.Methods().Get(j).Name())
+				if !got[name] {
+					t.Errorf("%s has no point", name)
+				}
+				delete(got, name)
+			}
+		}
+	}
+	for name := range got {
+		t.Errorf("%s is not in the API", name)
+	}
+}
+
+// TestWovenReleases runs a container on each release and breaks a call in its shim, one in its daemon, and the connection
+// between them.
+func TestWovenReleases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds every release")
+	}
+	if err := world.Check(); err != nil {
+		t.Skip(err)
+	}
+	releases, err := containerd.Releases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := containerd.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, release := range releases {
+		t.Run(release, func(t *testing.T) {
+			subject, err := containerd.Resolve(t.Context(), release, containerd.Options{Log: t.Output()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			testWoven(t, subject, cache)
+		})
+	}
+}
+
+var plan = failpoints.Plan{
+	failpoints.Error("rpc:shim:Task.Start:entry", 1, "broken in the shim"),
+	failpoints.Error("rpc:containerd:Task.Delete:exit", 1, "broken in the daemon"),
+	failpoints.Once("rpc:shim:Task.Pids:entry", term.Close),
+}
+
+func testWoven(t *testing.T, s *containerd.Subject, cache string) {
+	ctx, cancel := context.WithTimeout(namespaces.WithNamespace(t.Context(), daemon.TaskNamespace), time.Minute)
+	defer cancel()
+	controller, c := node(ctx, t, s, cache)
+
+	first := create(ctx, t, c, "c1", "exit", "7")
+	exits, err := first.Wait(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, "start", first.Start(ctx), "broken in the shim")
+	if err := first.Start(ctx); err != nil {
+		t.Fatalf("start again: %v", err)
+	}
+	if status := <-exits; status.ExitCode() != 7 || status.Error() != nil {
+		t.Errorf("wait: %+v, want exit status 7", status)
+	}
+	_, err = first.Delete(ctx)
+	wantError(t, "delete", err, "broken in the daemon")
+
+	second := create(ctx, t, c, "c2", "wait")
+	if err := second.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	_, err = second.Pids(ctx)
+	wantError(t, "pids over a connection that the shim closes", err, "closed")
+
+	for i, f := range plan {
+		if n := controller.Fired(i); n != 1 {
+			t.Errorf("%v fired %d times, want once", f, n)
+		}
+	}
+	if err := controller.Err(); err != nil {
+		t.Error(err)
+	}
+	checkHits(t, controller.Hits())
+}
+
+// checkHits wants both sides of a call that was not broken, with the container's id and the reply's facts.
+func checkHits(t *testing.T, hits []failpoints.Hit) {
+	t.Helper()
+	for _, point := range []string{
+		"rpc:containerd:Task.Create:entry", "rpc:shim:Task.Create:entry", "rpc:shim:Task.Create:exit", "rpc:containerd:Task.Create:exit",
+	} {
+		i := slices.IndexFunc(hits, func(h failpoints.Hit) bool { return h.Point == point && h.ID == "c1" })
+		if i < 0 {
+			t.Errorf("no hit of %s for c1", point)
+			continue
+		}
+		if point == "rpc:shim:Task.Create:exit" && hits[i].ReplyPID == 0 {
+			t.Errorf("%s: no pid in %+v", point, hits[i])
+		}
+	}
+}
+
+// node is a containerd in a world, with the plan armed and the payload's images there.
+func node(ctx context.Context, t *testing.T, s *containerd.Subject, cache string) (*failpoints.Controller, *client.Client) {
+	t.Helper()
+	root, err := daemon.Template(ctx, s, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := world.New(ctx, world.Config{Cache: cache})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := daemon.CopyTree(root, w.Inside(w.RootDir())); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(w.Dir(), "probes.sock")
+	controller, err := failpoints.Listen(socket, plan, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = controller.Close() })
+	d, err := daemon.Start(ctx, daemon.Params{Subject: s, World: w, Env: []string{probe.SocketEnv + "=" + socket}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			text, _ := os.ReadFile(d.Log())
+			t.Logf("%s\nhits: %s", text, points(controller.Hits()))
+		}
+		d.Close()
+	})
+	c, _, err := d.Up(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return controller, c
+}
+
+func points(hits []failpoints.Hit) string {
+	var b strings.Builder
+	for _, h := range hits {
+		fmt.Fprintln(&b, h.Point, h.ID, h.Did, h.Err)
+	}
+	return b.String()
+}
+
+func create(ctx context.Context, t *testing.T, c *client.Client, id string, args ...string) client.Task {
+	t.Helper()
+	image, err := c.GetImage(ctx, payload.Image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	container, err := c.NewContainer(ctx, id, client.WithImage(image), client.WithNewSnapshot(id, image),
+		client.WithRuntime(runcshim.Runtime, nil), client.WithNewSpec(oci.WithDefaultSpec(), oci.WithRootFSPath("rootfs"),
+			oci.WithProcessArgs(append([]string{payload.Program}, args...)...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := container.NewTask(ctx, cio.NullIO)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = made.Kill(context.WithoutCancel(ctx), unix.SIGKILL) }) // the world's end would end it too
+	return made
+}
+
+func wantError(t *testing.T, what string, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("%s: got %v, want an error with %q", what, err, text)
+	}
+}
