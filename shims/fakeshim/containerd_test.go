@@ -51,8 +51,8 @@ func TestContainerd(t *testing.T) {
 			t.Run("restart", n.restart)
 			t.Run("dead shim", n.deadShim)
 			t.Run("no exit event", n.noExitEvent)
-			t.Run("garbage", n.garbage)
 			t.Run("lie", n.lie)
+			t.Run("answers", n.answers) // the last: it leaves shims behind
 		})
 	}
 }
@@ -409,17 +409,37 @@ func (n *node) noExitEvent(t *testing.T) {
 	n.noShim(t)
 }
 
-// A shim whose answer makes no sense is refused.
-func (n *node) garbage(t *testing.T) {
-	_, err := n.create(t, "c5", "exit 0", "bootstrap=nowhere")
-	if err == nil {
-		t.Fatal("containerd accepted the address of nothing")
+// A shim whose answer makes no sense is refused, by each release in its own words; a bare address is understood by all.
+func (n *node) answers(t *testing.T) {
+	for _, words := range []string{"bootstrap=nowhere", "bootstrap=garbage", "bootstrap=empty", "bootstrap=future", "start=refuse", "start=fail"} {
+		if _, err := n.create(t, strings.ReplaceAll(words, "=", "-"), "exit 0", words); err == nil {
+			t.Errorf("containerd accepted a shim with %s", words)
+		} else {
+			t.Logf("%s: %v", words, err)
+		}
 	}
-	t.Logf("bootstrap=nowhere: %v; left in the world: %q", err, n.processes(t))
-	_, err = n.create(t, "c6", "exit 0", "colour=red")
+	_, err := n.create(t, "unknown", "exit 0", "colour=red")
 	if err == nil || !strings.Contains(err.Error(), "colour=red") {
 		t.Errorf("create = %v, want the unknown word in it", err)
 	}
+	j, err := n.create(t, "old", "exit 3", "bootstrap=old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Start(n.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if wait, deleted := n.ends(t, j); wait != 3 || deleted != 3 {
+		t.Errorf("Wait says %d, Delete %d; want 3", wait, deleted)
+	}
+	// A shim that was forked and not understood lives on: no release ends it, because none has its address.
+	left := n.processes(t)
+	for _, id := range []string{"bootstrap-nowhere", "bootstrap-garbage", "bootstrap-empty", "start-fail"} {
+		if !slices.ContainsFunc(left, func(line string) bool { return strings.Contains(line, "-id "+id+" ") }) {
+			t.Errorf("the shim of %s is not there: %q", id, left)
+		}
+	}
+	t.Logf("%d processes left in the world", len(left))
 }
 
 func (n *node) lie(t *testing.T) {
@@ -436,4 +456,5 @@ func (n *node) lie(t *testing.T) {
 	if truth, err := payload.ReadTruth(j.truth); err != nil || truth.Status != 7 {
 		t.Errorf("truth %+v, %v; want 7", truth, err)
 	}
+	n.noShim(t)
 }

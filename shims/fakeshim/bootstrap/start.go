@@ -78,7 +78,7 @@ func Start(p Params) error {
 		}
 	}
 	if listener != nil {
-		if err := fork(p, listener, path); err != nil {
+		if err := fork(p, listener, path, b); err != nil {
 			return errors.Join(err, os.Remove(path))
 		}
 	}
@@ -143,8 +143,9 @@ func closeAll(l *net.UnixListener) error {
 	return l.Close()
 }
 
-// fork starts the daemon in the bundle, with the listening socket as file descriptor ListenFD.
-func fork(p Params, l *net.UnixListener, path string) error {
+// fork starts the daemon in the bundle, with the listening socket as file descriptor ListenFD. The daemon is told how to behave:
+// it could not read it, because containerd may remove the bundle of a failed start at once.
+func fork(p Params, l *net.UnixListener, path string, b behaviour.Behaviour) error {
 	f, err := l.File()
 	if err != nil {
 		return err
@@ -153,7 +154,7 @@ func fork(p Params, l *net.UnixListener, path string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(self, "-namespace", p.Namespace, "-id", p.ID, "-address", p.Address, "-socket", path)
+	cmd := exec.Command(self, "-namespace", p.Namespace, "-id", p.ID, "-address", p.Address, "-socket", path, "-behaviour", b.String())
 	if p.Debug {
 		cmd.Args = append(cmd.Args, "-debug")
 	}

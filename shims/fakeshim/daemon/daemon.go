@@ -17,9 +17,9 @@ import (
 	"github.com/containerd/ttrpc"
 
 	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
 	"github.com/shimquake/shimquake/shims/fakeshim/events"
 	"github.com/shimquake/shimquake/shims/fakeshim/service"
-	"github.com/shimquake/shimquake/shims/fakeshim/spec"
 )
 
 const (
@@ -34,18 +34,12 @@ type Params struct {
 	Socket       string   // Socket is the path of the listening socket, which is removed at the end.
 	Listener     *os.File // Listener is that socket.
 	TTRPCAddress string   // TTRPCAddress is where events go.
+	Behaviour    behaviour.Behaviour
 }
 
 // Run serves until Shutdown or a signal. It returns an error when it cannot serve or could not publish its last events.
 func Run(p Params) error {
-	s, err := spec.Read(".")
-	if err != nil {
-		return err
-	}
-	b, err := s.Behaviour()
-	if err != nil {
-		return err
-	}
+	b := p.Behaviour
 	logger := log.New(openLog(), "fakeshim "+p.Namespace+"/"+p.ID+": ", log.LstdFlags|log.Lmicroseconds|log.Lmsgprefix)
 	inherited, err := net.FileListener(p.Listener)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/containerd/containerd/api/types"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
 	"github.com/shimquake/shimquake/shims/fakeshim/bootstrap"
 	"github.com/shimquake/shimquake/shims/fakeshim/daemon"
 	"github.com/shimquake/shimquake/shims/fakeshim/process"
@@ -34,6 +35,7 @@ func run() error {
 	flag.StringVar(&p.Address, "address", "", "containerd's gRPC address")
 	flag.BoolVar(&p.Debug, "debug", false, "ignored: the shim always logs what it does")
 	socket := flag.String("socket", "", "path of the inherited socket (of the shim itself)")
+	words := flag.String("behaviour", "", "how to misbehave (of the shim itself; containerd says it by $SHIMQUAKE_FAKESHIM or annotation)")
 	flag.String("bundle", "", "path of the bundle (of the delete command); ignored: it is found by the id")
 	flag.String("publish-binary", "", "ignored: events go to $TTRPC_ADDRESS")
 	info := flag.Bool("info", false, "print the runtime's information as protobuf")
@@ -62,9 +64,13 @@ func run() error {
 	case "delete":
 		return bootstrap.Cleanup(p)
 	case "":
+		b, err := behaviour.Parse(*words)
+		if err != nil {
+			return err
+		}
 		return daemon.Run(daemon.Params{
 			Namespace: p.Namespace, ID: p.ID, Socket: *socket, TTRPCAddress: os.Getenv("TTRPC_ADDRESS"),
-			Listener: os.NewFile(bootstrap.ListenFD, "listener"),
+			Listener: os.NewFile(bootstrap.ListenFD, "listener"), Behaviour: b,
 		})
 	default:
 		return fmt.Errorf("unknown command %q; want start or delete", action)
