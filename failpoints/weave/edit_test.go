@@ -1,6 +1,10 @@
 package weave
 
-import "testing"
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
 
 func TestApplyEdits(t *testing.T) {
 	const src = "a(b)\nc\n"
@@ -26,4 +30,21 @@ func TestApplyEdits(t *testing.T) {
 			}
 		})
 	}
+}
+
+func FuzzApplyEdits(f *testing.F) {
+	f.Add("a(b)\nc\n", 0, 0, "f(", 1, 1, ")")
+	f.Add("abc", 2, 1, "x", -1, 9, "\n")
+	f.Fuzz(func(t *testing.T, src string, s1, e1 int, t1 string, s2, e2 int, t2 string) {
+		out, err := ApplyEdits([]byte(src), []Edit{{s1, e1, t1}, {s2, e2, t2}})
+		if err != nil {
+			return
+		}
+		if got, want := bytes.Count(out, []byte("\n")), strings.Count(src, "\n"); got != want {
+			t.Errorf("%d lines became %d", want, got)
+		}
+		if want := len(src) - (e1 - s1) - (e2 - s2) + len(t1) + len(t2); len(out) != want {
+			t.Errorf("%d bytes, want %d", len(out), want)
+		}
+	})
 }
