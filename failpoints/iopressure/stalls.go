@@ -125,6 +125,7 @@ func (s *Stalls) run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
+			_ = s.round() // a last look, so that a wait that is over is called so
 			return
 		case <-tick.C:
 		}

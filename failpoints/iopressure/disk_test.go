@@ -1,0 +1,120 @@
+package iopressure
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// asOwner makes the test binary a process that owns and mounts a disk until it is killed.
+const asOwner = "IOPRESSURE_TEST_OWNER"
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(asOwner)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	d, err := NewDisk(dir, MinDiskMiB)
+	if err == nil {
+		r := &rig{disk: d, base: filepath.Join(dir, "mnt")}
+		err = errors.Join(os.Mkdir(r.base, 0o755), r.mountDisk(), Dirty(context.Background(), filepath.Join(r.base, "f"), 1))
+	}
+	if err != nil {
+		fmt.Println("failed:", err)
+		os.Exit(1)
+	}
+	fmt.Println(d.Dev)
+	select {}
+}
+
+func TestNothingIsLeftOfAnOwnerThatWasKilled(t *testing.T) {
+	newDisk(t, MinDiskMiB) // skips where there are none
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), asOwner+"="+dir)
+	cmd.SysProcAttr = &unix.SysProcAttr{Unshareflags: unix.CLONE_NEWNS} // Go makes it private, too
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	dev := strings.TrimSpace(line)
+	if _, devErr := parseDev(dev); err != nil || devErr != nil {
+		t.Fatalf("the owner said %q, %v", line, err)
+	}
+	backing := backingOf(dev)
+	if filepath.Dir(backing) != dir {
+		t.Fatalf("%s is backed by %q, want a file of %s", dev, backing, dir)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if !eventually(t, func() bool { return backingOf(dev) != backing }) {
+		t.Errorf("%s is still attached to %s", dev, backing)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, diskPrefix+"*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("files left: %v, %v", left, err)
+	}
+}
+
+func TestDisksAreMadeQuicklyAndSideBySide(t *testing.T) {
+	newDisk(t, MinDiskMiB)
+	const n = 6 // fewer than the eight devices that a kernel starts with, so that no more are made
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		byDev = map[string]int{}
+		dir   = t.TempDir()
+	)
+	start := time.Now()
+	for range n {
+		wg.Go(func() {
+			d, err := NewDisk(dir, 256)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			byDev[d.Dev]++
+			t.Cleanup(func() {
+				if err := errors.Join(d.Close(), d.Close()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+	wg.Wait()
+	t.Logf("%d disks in %v", n, time.Since(start))
+	if len(byDev) != n {
+		t.Errorf("%d disks on %d devices: %v", n, len(byDev), byDev)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("backing files keep their names: %v, %v", left, err)
+	}
+}
+
+func TestNewDiskRefuses(t *testing.T) {
+	if d, err := NewDisk(t.TempDir(), MinDiskMiB-1); err == nil {
+		t.Errorf("made %+v of too few MiB", d)
+	}
+	if d, err := NewDisk("/nonexistent", MinDiskMiB); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("made %+v in no folder, %v", d, err)
+	}
+}

@@ -1,0 +1,144 @@
+package iopressure
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/moby/sys/mountinfo"
+)
+
+func TestChoose(t *testing.T) {
+	blkio := &mountinfo.Info{FSType: "cgroup", VFSOptions: "rw,blkio", Root: "/", Mountpoint: "/sys/fs/cgroup/blkio"}
+	pids := &mountinfo.Info{FSType: "cgroup", VFSOptions: "rw,pids", Root: "/", Mountpoint: "/sys/fs/cgroup/pids"}
+	inner := &mountinfo.Info{FSType: "cgroup", VFSOptions: "rw,blkio", Root: "/docker/1", Mountpoint: "/sys/fs/cgroup/blkio"}
+	both := &mountinfo.Info{FSType: "cgroup", VFSOptions: "rw,net_cls,blkio", Root: "/", Mountpoint: "/cg/net_cls,blkio"}
+	v2 := &mountinfo.Info{FSType: "cgroup2", Root: "/", Mountpoint: "/sys/fs/cgroup"}
+	for name, tc := range map[string]struct {
+		mounts      []*mountinfo.Info
+		controllers string
+		want        Mode
+		says        string // of the error
+	}{
+		"v1":                    {[]*mountinfo.Info{pids, blkio}, "", V1, ""},
+		"hybrid":                {[]*mountinfo.Info{v2, blkio}, "hugetlb", V1, ""},
+		"v2":                    {[]*mountinfo.Info{v2}, "cpu io memory pids", V2, ""},
+		"v2 without io":         {[]*mountinfo.Info{v2}, "cpu memory", "", "/sys/fs/cgroup/cgroup.controllers lacks io:"},
+		"v2 without both":       {[]*mountinfo.Info{v2, pids}, "", "", "lacks io and memory"},
+		"v2 that is unreadable": {[]*mountinfo.Info{v2}, "!", "", "unreadable"},
+		"nothing":               {nil, "", "", "neither"},
+		"in a container":        {[]*mountinfo.Info{inner}, "", "", "run on the host"},
+		"an unusual name":       {[]*mountinfo.Info{both}, "", "", "mount it as /cg/blkio"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := choose(tc.mounts, func(string) ([]string, error) {
+				if tc.controllers == "!" {
+					return nil, errors.New("unreadable")
+				}
+				return strings.Fields(tc.controllers), nil
+			})
+			if got.mode != tc.want || (err == nil) != (tc.want != "") {
+				t.Fatalf("got %q, %v; want %q", got.mode, err, tc.want)
+			}
+			if err != nil && (!errors.Is(err, ErrNoController) || !strings.Contains(err.Error(), tc.says)) {
+				t.Errorf("error %q, want ErrNoController saying %q", err, tc.says)
+			}
+		})
+	}
+}
+
+func TestLimitOf(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text string
+		want int64
+		ok   bool
+	}{
+		"empty":            {"", 0, true},
+		"v1":               {"7:0 100\n7:1 4194304\n7:11 5\n", 4194304, true},
+		"v1, another only": {"7:11 5\n17:1 6\n", 0, true},
+		"v2":               {"7:1 rbps=9 wbps=4194304 riops=max wiops=max\n", 4194304, true},
+		"v2, reads only":   {"7:1 rbps=9 wbps=max riops=max wiops=max\n", 0, true},
+		"no number":        {"7:1 many\n", 0, false},
+		"negative":         {"7:1 -1\n", 0, false},
+		"cut short":        {"7:1", 0, true},
+	} {
+		if got, err := limitOf("7:1", tc.text); got != tc.want || (err == nil) != tc.ok {
+			t.Errorf("%s: got %d, %v; want %d", name, got, err, tc.want)
+		}
+	}
+}
+
+func TestParseDev(t *testing.T) {
+	for s, want := range map[string]device{"7:0": {7, 0}, "259:1048575": {259, 1048575}} {
+		if got, err := parseDev(s); err != nil || got != want {
+			t.Errorf("%q: got %v, %v; want %v", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"", "7", "7:", ":0", "07:1", "7:1 ", "-7:1", "7:1:2", "4096:0", "7:1048576", "/dev/loop0"} {
+		if got, err := parseDev(s); err == nil {
+			t.Errorf("%q: got %v, want an error", s, got)
+		}
+	}
+}
+
+func TestParseSyscall(t *testing.T) {
+	const umount = "166 0x55afbe666ed0 0x2 0x0 0x0 0x7 0x55afbe666fc0 0x7ffd18f2f178 0x7fe7aaf1ab87"
+	for name, tc := range map[string]struct {
+		text string
+		want sample
+		ok   bool
+	}{
+		"umount2":        {umount + "\n", sample{inside, umount, 0x55afbe666ed0}, true},
+		"another":        {"61 0x1 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x7f13\n", sample{}, true},
+		"no system call": {"-1 0x7ffe 0x7f13\n", sample{}, true},
+		"on a CPU":       {"running\n", sample{state: unknown}, true},
+		"empty":          {"", sample{}, false},
+		"no number":      {"umount2 0x1\n", sample{}, false},
+		"no address":     {"166 x\n", sample{}, false},
+	} {
+		if got, err := parseSyscall(tc.text); got != tc.want || (err == nil) != tc.ok {
+			t.Errorf("%s: got %+v, %v; want %+v", name, got, err, tc.want)
+		}
+	}
+}
+
+func TestParseStack(t *testing.T) {
+	const flush = "[<0>] folio_wait_bit+0xd6/0x220\n[<0>] ovl_sync_fs+0x4f/0x70\n[<0>] cleanup_mnt+0xb4/0x140\n"
+	for name, tc := range map[string]struct {
+		text   string
+		want   sampleState
+		frames []string
+	}{
+		"the flush":    {flush, inside, []string{"folio_wait_bit", "ovl_sync_fs", "cleanup_mnt"}},
+		"in the call":  {"[<0>] namespace_lock+0x1/0x2\n[<0>] path_umount+0x1/0x2\n", inside, []string{"namespace_lock", "path_umount"}},
+		"with address": {"[<ffffffff81000000>] ksys_umount+0x1/0x2\n", inside, []string{"ksys_umount"}},
+		"elsewhere":    {"[<0>] do_wait+0x53/0x120\n", elsewhere, []string{"do_wait"}},
+		"on a CPU":     {"", unknown, nil},
+		"noise":        {"umount\n", unknown, nil},
+	} {
+		if got := parseStack(tc.text); got.state != tc.want || !reflect.DeepEqual(functions(tc.text), tc.frames) {
+			t.Errorf("%s: got %+v of %v; want %v of %v", name, got, functions(tc.text), tc.want, tc.frames)
+		}
+	}
+}
+
+func FuzzParsers(f *testing.F) {
+	f.Add("166 0x55afbe666ed0 0x2\n")
+	f.Add("7:1 rbps=9 wbps=4194304 riops=max wiops=max\n")
+	f.Add("[<0>] ovl_sync_fs+0x4f/0x70\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := parseSyscall(text); err == nil && s.state == inside && s.call == "" {
+			t.Errorf("a call without identity: %+v", s)
+		}
+		if bps, err := limitOf("7:1", text); bps < 0 || err != nil && bps != 0 {
+			t.Errorf("limit %d, %v", bps, err)
+		}
+		if s := parseStack(text); s.state == inside && len(functions(text)) == 0 {
+			t.Errorf("in umount2 without a stack: %+v", s)
+		}
+		if d, err := parseDev(text); err == nil && (d.major < 0 || d.minor < 0) {
+			t.Errorf("device %+v", d)
+		}
+	})
+}

@@ -1,0 +1,313 @@
+package iopressure
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// needs skips a test where the machine cannot run it, with the reason.
+func needs(t *testing.T) Mode {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	mode, err := Detect()
+	if err != nil {
+		t.Skip(err)
+	}
+	return mode
+}
+
+func newDisk(t *testing.T, sizeMiB int) *Disk {
+	t.Helper()
+	d, err := NewDisk(t.TempDir(), sizeMiB)
+	if errors.Is(err, ErrNoLoop) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+// group is a cgroup of the test's own on V2; empty on V1.
+func group(t *testing.T) string {
+	t.Helper()
+	h, err := detect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.mode == V1 {
+		return ""
+	}
+	dir := filepath.Join(h.root, fmt.Sprintf("shimquake-test-%d", os.Getpid()))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Remove(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// privately runs f on a thread with a mount namespace of its own. The thread ends with
+// f, and all that f mounted ends with the thread.
+func privately(t *testing.T, f func()) {
+	t.Helper()
+	done := make(chan error)
+	go func() { defer close(done); alone(done, f) }()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// alone does the work of privately on the calling goroutine.
+func alone(done chan<- error, f func()) {
+	runtime.LockOSThread() // and never unlocked, so that the thread ends with its goroutine
+	if unix.Gettid() == os.Getpid() {
+		// The first thread of a Go process does not end. Keep it, and take another.
+		defer runtime.UnlockOSThread()
+		inner := make(chan struct{})
+		go func() { defer close(inner); alone(done, f) }()
+		<-inner
+		return
+	}
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		done <- fmt.Errorf("unshare: %w", err)
+		return
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		done <- fmt.Errorf("make / private: %w", err)
+		return
+	}
+	f()
+}
+
+// rig is an overlay whose layers are on a Disk.
+type rig struct {
+	disk        *Disk
+	base, merge string
+	group       string
+}
+
+func (r *rig) mountDisk() error {
+	if err := unix.Mount(r.disk.Path, r.base, FSType, 0, ""); err != nil {
+		return fmt.Errorf("mount the disk: %w", err)
+	}
+	return r.disk.Close()
+}
+
+func (r *rig) mountOverlay() error {
+	opts := []string{}
+	for _, d := range []string{"lower", "upper", "work"} {
+		dir := filepath.Join(r.base, d)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		opts = append(opts, d+"dir="+dir)
+	}
+	if err := unix.Mount("overlay", r.merge, "overlay", 0, strings.Join(opts, ",")); err != nil {
+		return fmt.Errorf("mount the overlay: %w", err)
+	}
+	return nil
+}
+
+// dirty has the neighbour write: in the limited group, where there is one.
+func (r *rig) dirty(ctx context.Context, mib int) error {
+	path := filepath.Join(r.base, "neighbour")
+	if r.group == "" {
+		return Dirty(ctx, path, mib)
+	}
+	dir, err := os.Open(r.group)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	args := DirtyArgs(path, mib)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.SysProcAttr = &unix.SysProcAttr{UseCgroupFD: true, CgroupFD: int(dir.Fd())}
+	return cmd.Run()
+}
+
+// unmount mounts the overlay, dirties the disk, and says how long umount2 then took by
+// our own clock and as Watch saw it.
+func (r *rig) unmount(ctx context.Context, mib int) (time.Duration, Stall, error) {
+	if err := errors.Join(r.mountOverlay(), r.dirty(ctx, mib)); err != nil {
+		return 0, Stall{}, err
+	}
+	stalls, err := Watch(ctx, "/proc", os.Getpid())
+	if err != nil {
+		return 0, Stall{}, err
+	}
+	start := time.Now()
+	err = unix.Unmount(r.merge, 0)
+	took := time.Since(start)
+	err = errors.Join(err, stalls.Stop())
+	longest, _ := stalls.Longest()
+	return took, longest, err
+}
+
+func TestUmountWaitsForTheNeighboursPagesUntilTheLimitIsLifted(t *testing.T) {
+	needs(t)
+	const mib, bps = 8, 4 << 20 // so some 2 s
+	r := &rig{disk: newDisk(t, 64), base: t.TempDir(), merge: t.TempDir(), group: group(t)}
+	dev := r.disk.Dev
+	backing := backingOf(dev)
+	if !isDisk(backing) {
+		t.Fatalf("%s is backed by %q", dev, backing)
+	}
+	privately(t, func() {
+		if err := r.mountDisk(); err != nil {
+			t.Error(err)
+			return
+		}
+		free, _, err := r.unmount(t.Context(), mib)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		throttle, err := Limit(t.Context(), Target{Dev: dev, BPS: bps, CgroupDir: r.group})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() {
+			if err := throttle.Lift(); err != nil {
+				t.Error(err)
+			}
+		}()
+		slow, seen, err := r.unmount(t.Context(), mib)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		t.Logf("without the limit %v, with it %v; seen: %v %v", free, slow, seen, seen.Stack)
+		if slow < time.Second || free > slow/2 {
+			t.Errorf("umount2 took %v under the limit and %v without: no pressure", slow, free)
+		}
+		if off := slow - seen.Lasted; off < 0 || off > 10*interval {
+			t.Errorf("Watch saw %v of %v", seen.Lasted, slow)
+		}
+		if seen.Path != r.merge || seen.PID != os.Getpid() || !seen.Over {
+			t.Errorf("Watch saw %+v, want umount2 of %s", seen, r.merge)
+		}
+		if len(seen.Stack) > 0 && !slices.Contains(seen.Stack, "ovl_sync_fs") {
+			t.Errorf("it waited in %v, want ovl_sync_fs", seen.Stack)
+		}
+		if err := throttle.Lift(); err != nil {
+			t.Error(err)
+		}
+		if after, _, err := r.unmount(t.Context(), mib); err != nil || after > slow/2 {
+			t.Errorf("umount2 took %v after the limit was lifted, %v", after, err)
+		}
+	})
+	// Nothing was unmounted but the overlay: the namespace's end must do it.
+	if !eventually(t, func() bool { return backingOf(dev) != backing }) {
+		t.Errorf("%s is still attached to %s", dev, backing)
+	}
+}
+
+func TestALimitIsLiftedByItsRecordAndNoOtherIs(t *testing.T) {
+	mode := needs(t)
+	d := newDisk(t, MinDiskMiB)
+	target := Target{Dev: d.Dev, BPS: 1 << 20, CgroupDir: group(t)}
+	var kept []byte
+	target.Keep = func(r Record) error {
+		now, err := r.inForce()
+		if now != 0 || err != nil {
+			t.Errorf("the record was kept with %d in force, %v; want it before the limit", now, err)
+		}
+		kept, err = json.Marshal(r)
+		return err
+	}
+	throttle, err := Limit(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rec Record
+	if err := json.Unmarshal(kept, &rec); err != nil || rec != throttle.Record() {
+		t.Fatalf("kept %s, %v; want %+v", kept, err, throttle.Record())
+	}
+	inForce := func(want int64) {
+		t.Helper()
+		if now, err := rec.inForce(); err != nil || now != want {
+			t.Errorf("in force: %d, %v; want %d", now, err, want)
+		}
+	}
+	inForce(1 << 20)
+
+	old := rec
+	old.Backing = "/gone/" + diskPrefix + "1" // the device belongs to another disk now
+	other := rec
+	other.BPS = 7 << 20 // somebody has set another limit since
+	for _, r := range []Record{old, other} {
+		if err := Undo(r); err != nil {
+			t.Error(err)
+		}
+		inForce(1 << 20)
+	}
+	for range 2 {
+		if err := Undo(rec); err != nil {
+			t.Error(err)
+		}
+		inForce(0)
+	}
+	if mode == V1 {
+		if throttle, err = Limit(t.Context(), target); err != nil {
+			t.Fatal(err)
+		}
+		if err := freshen(d.Dev); err != nil { // as NewDisk does on a used device
+			t.Error(err)
+		}
+		inForce(0)
+	}
+	if err := throttle.Lift(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLimitRefuses(t *testing.T) {
+	for name, target := range map[string]Target{
+		"a path":      {Dev: "/dev/loop0", BPS: 4096},
+		"no speed":    {Dev: "7:0"},
+		"one byte":    {Dev: "7:0", BPS: 1},
+		"less than 0": {Dev: "7:0", BPS: -4096},
+	} {
+		if th, err := Limit(t.Context(), target); err == nil {
+			t.Errorf("%s: no error", name)
+			_ = th.Lift()
+		}
+	}
+	if err := Undo(Record{Dev: "7:0", Mode: "v3"}); err == nil {
+		t.Error("Undo of an unknown mode: no error")
+	}
+}
+
+// eventually looks every 5 ms, for at most 10 s: the kernel detaches a loop device a
+// moment after its last user, and tells nobody.
+func eventually(t *testing.T, f func() bool) bool {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); <-tick.C {
+		if f() {
+			return true
+		}
+	}
+	return false
+}
