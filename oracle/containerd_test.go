@@ -56,7 +56,11 @@ func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	})
 	w.scene.Own = func(pid int) bool { return pid == 1 || pid == daemon }
 	ctx := namespaces.WithNamespace(t.Context(), "default")
-	if w.scene.Client, err = containerd.New(filepath.Join(dir, "c.sock"), containerd.WithTimeout(10*time.Second)); err != nil {
+	w.scene.Client, err = containerd.New(filepath.Join(dir, "c.sock"))
+	w.must(err)
+	ready, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if ok, err := w.scene.Client.IsServing(ready); !ok { // it waits for the connection
 		out, _ := os.ReadFile(log)
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -177,7 +181,7 @@ func TestACleanLifeIsCleanAtOnce(t *testing.T) {
 	life.Created, life.Started = time.Now(), time.Now()
 	var ledger Ledger
 	w.must(ledger.True(Truth{Container: "c1", Status: 7, Source: "its script"}))
-	ledger.Require("c1", "", ByWait, ByDelete, ByTaskExit, ByTaskDelete)
+	ledger.Require("c1", "", ByWait, ByDelete, ByTaskExit) // a TaskDelete may be lost: residues/taskdelete-lost.yaml
 	exit, err := task.Wait(ctx)
 	w.must(err)
 	told := <-exit
@@ -192,9 +196,9 @@ func TestACleanLifeIsCleanAtOnce(t *testing.T) {
 	if len(found) != 0 || took > 2*time.Second {
 		t.Errorf("settled after %s with %v", took, found)
 	}
-	awaiting, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	if found := log.Await(awaiting, []Life{life}); len(found) != 0 {
+	w.must(log.Flush(ctx, w.scene.Client)) // no shim lives: what has not arrived by now never will
+	deleted := Circumstances{Release: "v2.4.2", Happened: []string{TaskDeleted}}
+	if found := Violations(Mark(log.Check([]Life{life}), deleted)); len(found) != 0 {
 		t.Errorf("events: %v", found)
 	}
 	log.Ledgered(&ledger)

@@ -40,6 +40,9 @@ func (l *EventLog) Await(ctx context.Context, lives []Life) []Finding {
 // missingKey marks, in a finding's details, an event that never arrived.
 const missingKey = "missing"
 
+// repeatKey marks, in a finding's details, an event that says again what another has said: the same pid and status.
+const repeatKey = "repeats"
+
 func anyMissing(all []Finding) bool {
 	for _, f := range all {
 		if f.Details[missingKey] != "" {
@@ -152,7 +155,11 @@ func (c *containerEvents) check(deaf []span) []Finding {
 			run = incarnation{}
 		}
 		if run.first[r] != nil {
-			out = append(out, c.finding(e, fmt.Sprintf("%s of %s", e.Topic, c.name), twice(run.first[r], e)))
+			f := c.finding(e, fmt.Sprintf("%s of %s", e.Topic, c.name), twice(run.first[r], e))
+			if first := run.first[r]; first.Status == e.Status && first.PID == e.PID {
+				f.Details[repeatKey] = e.Topic
+			}
+			out = append(out, f)
 			continue
 		}
 		for later := r + 1; later <= 4; later++ {
