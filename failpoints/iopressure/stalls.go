@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -54,7 +53,9 @@ type Stalls struct {
 	mu   sync.Mutex
 	list []Stall
 	open map[string]int // thread -> index in list
-	err  error
+	// unsure counts the open stalls whose thread was on a CPU at the last look.
+	unsure int
+	err    error
 }
 
 // Watch records how long each thread of pid waits in umount2, from now until Stop, the
@@ -125,10 +126,23 @@ func (s *Stalls) run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			_ = s.round() // a last look, so that a wait that is over is called so
+			s.finish()
 			return
 		case <-tick.C:
 		}
+	}
+}
+
+// finish takes a last look, so that a wait that is over is called so, and a few more
+// where a thread was running, which does not tell.
+func (s *Stalls) finish() {
+	tick := time.NewTicker(interval / 10)
+	defer tick.Stop()
+	for range 10 {
+		if err := s.round(); err != nil || s.isSure() {
+			return
+		}
+		<-tick.C
 	}
 }
 
@@ -144,6 +158,9 @@ func (s *Stalls) round() error {
 		return s.gone(err)
 	}
 	seen := make(map[string]bool, len(tids))
+	s.mu.Lock()
+	s.unsure = 0
+	s.mu.Unlock()
 	for _, tid := range tids {
 		now, err := s.look(s.task, tid)
 		if ended(err) {
@@ -184,6 +201,9 @@ func (s *Stalls) note(tid string, now sample, at time.Time) {
 	i, open := s.open[tid]
 	switch {
 	case now.state == unknown:
+		if open {
+			s.unsure++
+		}
 		return // between two waits of one call, or after it: the next look tells
 	case open && now.state == inside && s.list[i].call == now.call:
 		st := &s.list[i]
@@ -202,6 +222,12 @@ func (s *Stalls) note(tid string, now sample, at time.Time) {
 	}
 }
 
+func (s *Stalls) isSure() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unsure == 0
+}
+
 func (s *Stalls) end(tid string) {
 	s.list[s.open[tid]].Over = true
 	delete(s.open, tid)
@@ -213,5 +239,5 @@ func (s *Stalls) stack(tid string) []string {
 	if err != nil {
 		return []string{}
 	}
-	return append([]string{}, functions(strings.TrimSpace(string(b)))...)
+	return append([]string{}, functions(string(b))...)
 }
