@@ -266,7 +266,7 @@ func (c *Controller) hit(s *session, ph probe.Hit) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.hits[at].Held = time.Since(h.Time)
-			s.answer(ph.Seq, term.Clause{Action: term.Off})
+			s.answer(ph.Seq, clause)
 		})
 	}
 	fault := c.plan[h.Fault]

@@ -52,7 +52,7 @@ var Methods = []string{
 	"Task.Kill", "Task.Exec", "Task.ResizePty", "Task.CloseIO", "Task.Update", "Task.Wait", "Task.Stats", "Task.Connect",
 	"Task.Shutdown",
 	"Sandbox.CreateSandbox", "Sandbox.StartSandbox", "Sandbox.Platform", "Sandbox.StopSandbox", "Sandbox.WaitSandbox",
-	"Sandbox.SandboxStatus", "Sandbox.PingSandbox", "Sandbox.ShutdownSandbox", "Sandbox.SandboxMetrics",
+	"Sandbox.SandboxStatus", "Sandbox.UpdateSandbox", "Sandbox.PingSandbox", "Sandbox.ShutdownSandbox", "Sandbox.SandboxMetrics",
 	"Events.Forward",
 }
 

@@ -10,7 +10,7 @@ import (
 // Step is one thing that the harness does while a process is paused at a point.
 type Step struct {
 	Verb string // cancel, await, kill, stop, cont, start, wait, release
-	Who  string // client, shim, containerd, task, sandbox
+	Who  string // client, removal, shim, containerd, task, sandbox
 	For  time.Duration
 }
 
@@ -27,7 +27,7 @@ func (s Step) String() string {
 // objects is whom each verb can be applied to.
 var objects = map[string][]string{
 	"cancel":  {"client"},                                // end the context of the client's call in flight
-	"await":   {"client"},                                // until the client's call in flight has ended
+	"await":   {"client", "removal"},                     // until the client's call in flight has ended; until it is done with everything
 	"kill":    {"shim", "containerd", "task", "sandbox"}, // SIGKILL
 	"stop":    {"shim", "containerd"},                    // SIGSTOP
 	"cont":    {"shim", "containerd"},                    // SIGCONT

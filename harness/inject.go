@@ -193,6 +193,13 @@ func (in *injector) step(ctx context.Context, s failpoints.Step, p failpoints.Pa
 		_, _, err := in.x.daemon.Up(ctx)
 		return err
 	case "cancel", "await":
+		if s.Who == "removal" {
+			select {
+			case <-in.x.removed:
+			case <-ctx.Done():
+			}
+			return ctx.Err()
+		}
 		if flight == nil {
 			return errors.New("the client has no call in flight")
 		}

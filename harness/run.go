@@ -96,7 +96,8 @@ type experiment struct {
 	ledger     *oracle.Ledger
 	events     *oracle.EventLog
 	before     oracle.Inventory
-	helpers    map[int]bool // processes in the world that the harness itself has started
+	helpers    map[int]bool  // processes in the world that the harness itself has started
+	removed    chan struct{} // closed when the client is done
 
 	mu   sync.Mutex
 	errs []error // what makes the verdict invalid
@@ -123,7 +124,7 @@ func (x *experiment) callFailed(what string, err error) {
 // Run runs a case and judges it. It never fails: what keeps a case from being judged is told by a Verdict that is invalid.
 func (r *Runner) Run(ctx context.Context, c Case) Verdict {
 	begun := time.Now()
-	x := &experiment{Case: c, runner: r, ctx: ctx, timeline: &timeline{}, ledger: &oracle.Ledger{}, events: &oracle.EventLog{}, helpers: map[int]bool{}}
+	x := &experiment{Case: c, runner: r, ctx: ctx, timeline: &timeline{}, ledger: &oracle.Ledger{}, events: &oracle.EventLog{}, helpers: map[int]bool{}, removed: make(chan struct{})}
 	x.Workload = c.Workload.withDefaults()
 	v := Verdict{Case: c, Name: c.Name}
 	err := c.Check()
@@ -228,6 +229,7 @@ func (x *experiment) experience(ctx context.Context, v *Verdict) error {
 		return fmt.Errorf("take the inventory before: %w", err)
 	}
 	gaveUp := x.client.run(ctx)
+	close(x.removed)
 	v.Firings = x.inject.finish()
 	x.controller.Arm(nil)
 	x.invalid(x.unfired(v.Firings))

@@ -247,6 +247,7 @@ func (t *taskClient) wait(ctx context.Context, k *container) {
 			observer = oracle.ByRestarted
 		}
 		t.told(k, observer, status.ExitCode(), status.ExitTime())
+		t.x.awaitExit(ctx, k.id)
 		e.What += fmt.Sprintf(": %d", status.ExitCode())
 		return nil
 	})

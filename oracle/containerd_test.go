@@ -13,6 +13,7 @@ import (
 	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/snapshots"
 	"github.com/containerd/containerd/v2/pkg/cio"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"github.com/containerd/containerd/v2/pkg/oci"
@@ -37,11 +38,7 @@ func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	groups := testCgroups(t) // before the world: it is removed after it
 	w := newWorld(t)
 	w.scene.CgroupDirs = groups
-	dir, err := os.MkdirTemp("", "oracle") // short, for the socket's path
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := t.TempDir()
 	config := filepath.Join(dir, "config.toml")
 	text := fmt.Sprintf("version = 2\nroot = '/run/root'\nstate = '/run/containerd'\n"+
 		"disabled_plugins = ['io.containerd.grpc.v1.cri', 'io.containerd.cri.v1.runtime', 'io.containerd.cri.v1.images']\n"+
@@ -56,6 +53,7 @@ func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	})
 	w.scene.Own = func(pid int) bool { return pid == 1 || pid == daemon }
 	ctx := namespaces.WithNamespace(t.Context(), "default")
+	var err error
 	w.scene.Client, err = containerd.New(filepath.Join(dir, "c.sock"))
 	w.must(err)
 	ready, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -130,7 +128,9 @@ func (w *miniWorld) launch(ctx context.Context, id, script string) containerd.Ta
 	bind := func(dir string) specs.Mount {
 		return specs.Mount{Destination: dir, Source: dir, Type: "bind", Options: []string{"rbind", "ro"}}
 	}
-	_, err := w.scene.Client.SnapshotService("overlayfs").Prepare(ctx, id, "")
+	// Without the label containerd may collect it before the container refers to it.
+	root := snapshots.WithLabels(map[string]string{"containerd.io/gc.root": "test"})
+	_, err := w.scene.Client.SnapshotService("overlayfs").Prepare(ctx, id, "", root)
 	w.must(err)
 	c, err := w.scene.Client.NewContainer(ctx, id, containerd.WithSnapshotter("overlayfs"), containerd.WithSnapshot(id),
 		containerd.WithRuntime("io.containerd.runc.v2", nil),

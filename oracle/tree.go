@@ -55,16 +55,6 @@ func (t *tree) list(name string) ([]os.DirEntry, error) {
 	return entries, err
 }
 
-// exists tells whether name is there, without following it when it is a symlink.
-func (t *tree) exists(name string) bool {
-	f, err := t.open(name, unix.O_PATH|unix.O_NOFOLLOW)
-	if err != nil {
-		return false
-	}
-	_ = f.Close()
-	return true
-}
-
 // read returns the text of a small file, "" when it is not there or cannot be read.
 func (t *tree) read(name string) string {
 	f, err := t.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK)

@@ -102,7 +102,7 @@ func (c *call) do(a Answer, where string) error {
 	case term.Panic:
 		panic(clause.Text())
 	case term.Delay:
-		time.Sleep(clause.Delay()) // a fault's purpose, not a wait for an event
+		time.Sleep(clause.Delay()) //nolint:forbidigo // a fault's purpose, not a wait for an event
 	case term.Crash:
 		Crash()
 	case term.Cancel, term.Deadline:
@@ -120,6 +120,10 @@ func (c *call) do(a Answer, where string) error {
 		c.lose = true
 	case term.Close:
 		c.close()
+	case term.Pause:
+		// It was held, and is released by now. A request whose caller has gone away meanwhile is dropped, as a server does that
+		// waits for a lock with its request's context.
+		return c.ctx.Err()
 	}
 	return nil
 }
