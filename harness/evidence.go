@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints/iopressure"
+	"github.com/shimquake/shimquake/failpoints/slowsys"
 	"github.com/shimquake/shimquake/fixtures/world"
 )
 
@@ -78,7 +80,7 @@ func copyLogs(w *world.World, dir string) error {
 
 // unable says whether an error means that this machine cannot run the case at all.
 func unable(err error) bool {
-	for _, e := range []error{world.ErrNotRoot, world.ErrNoCgroup} {
+	for _, e := range []error{world.ErrNotRoot, world.ErrNoCgroup, iopressure.ErrNoController, iopressure.ErrNoLoop, slowsys.ErrNoStrace} {
 		if errors.Is(err, e) {
 			return true
 		}

@@ -26,7 +26,9 @@ type injector struct {
 	errs   []error                  // what kept a fault from happening
 	killed map[signal.Identity]bool // by the harness
 	shims  map[signal.Identity]bool // those of them that are shims
-	undo   []func() error
+	// proving are proofs that are taken when the workload is done.
+	proving []func() error
+	undo    []func() error
 }
 
 type proof struct {
@@ -244,6 +246,15 @@ func (in *injector) send(ctx context.Context, verb, who string, id signal.Identi
 // finish waits for steps under way and says for each fault whether it happened.
 func (in *injector) finish() []Firing {
 	in.pausing.Wait()
+	in.mu.Lock()
+	proving := in.proving
+	in.proving = nil
+	in.mu.Unlock()
+	for _, proof := range proving {
+		if err := proof(); err != nil {
+			in.x.invalid(err)
+		}
+	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	firings := make([]Firing, len(in.x.Plan))

@@ -135,7 +135,10 @@ func (x *experiment) judgeExits(v *Verdict) error {
 	ran := map[string]bool{}
 	judged := &oracle.Ledger{}
 	for _, k := range x.client.all() {
-		t, did, err := x.witness.truth(k.id, k.pid)
+		if k.id == "" { // it was never created
+			continue
+		}
+		t, did, err := x.witness.truth(k)
 		if err != nil {
 			return fmt.Errorf("learn the truth: %w", err)
 		}
@@ -146,7 +149,7 @@ func (x *experiment) judgeExits(v *Verdict) error {
 		if err := judged.True(t); err != nil {
 			return err
 		}
-		judged.Require(k.id, "", oracle.ByWait, oracle.ByDelete)
+		judged.Require(k.id, "", x.client.observers()...)
 	}
 	for _, o := range x.ledger.Observations() {
 		if ran[o.Container] { // of a payload that never began nothing is known
@@ -209,10 +212,12 @@ func (x *experiment) judgeEvents(ctx context.Context, c *client.Client) ([]oracl
 	}
 	var lives []oracle.Life
 	for _, k := range x.client.all() {
-		if own, err := x.witness.record(k.id); err == nil && own.Exited {
+		if own, err := x.witness.record(k.name); err == nil && own.Exited {
 			k.life.Exited = own.ExitedAt
 		}
-		lives = append(lives, k.life)
+		if k.id != "" {
+			lives = append(lives, k.life)
+		}
 	}
 	return oracle.Mark(x.events.Check(lives), x.circumstances()), nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/shims/fakeshim"
+	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
 // Runner runs cases. Its zero value is ready; it may run several at once.
@@ -269,7 +270,7 @@ func (x *experiment) runtime() string {
 	if x.Workload.Fakeshim != "" {
 		return fakeshim.Runtime
 	}
-	return "io.containerd.runc.v2"
+	return runcshim.Runtime
 }
 
 // command is what a container's payload is told to do.
@@ -283,7 +284,7 @@ func (x *experiment) command(k *container) []string {
 	}
 	args := []string{payload.Program, kind, fmt.Sprint(k.spec.Exit)}
 	if x.holds() {
-		args = append(args, "-trigger", filepath.Join(mountedTruth, k.id+".go"))
+		args = append(args, "-trigger", filepath.Join(mountedTruth, k.name+".go"))
 	}
 	return args
 }

@@ -37,3 +37,11 @@ func TestShutdownErrorOnce(t *testing.T) {
 	}
 	t.Log(v)
 }
+
+func TestPlainPodHolds(t *testing.T) {
+	v := run(t, Case{Name: "plain-pod", Workload: Workload{API: CRI, Containers: []Container{{Exit: 7}, {Signal: "SIGTERM"}}}})
+	if v.Outcome != Held {
+		t.Error(v)
+	}
+	t.Log(v)
+}

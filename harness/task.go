@@ -21,6 +21,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
 // workloader is a client with its workload, by one of the APIs.
@@ -36,11 +37,14 @@ type workloader interface {
 	shares(shim string) bool
 	// containers are all that the workload has asked for.
 	all() []*container
+	// observers are those that tell the exit of every container when nothing is broken.
+	observers() []oracle.Observer
 }
 
 // container is what the client knows of one.
 type container struct {
-	id    string
+	name  string // of its files in the world
+	id    string // containerd's; "" while the client was told none
 	spec  Container
 	pid   uint32 // of its init, in the world; 0 while the client was told none
 	life  oracle.Life
@@ -58,9 +62,13 @@ func newTaskClient(x *experiment) *taskClient {
 	t := &taskClient{x: x}
 	for i, spec := range x.Workload.Containers {
 		id := fmt.Sprintf("c%d", i)
-		t.containers = append(t.containers, &container{id: id, spec: spec, life: oracle.Life{Container: id}})
+		t.containers = append(t.containers, &container{name: id, id: id, spec: spec, life: oracle.Life{Container: id}})
 	}
 	return t
+}
+
+func (t *taskClient) observers() []oracle.Observer {
+	return []oracle.Observer{oracle.ByWait, oracle.ByDelete}
 }
 
 func (t *taskClient) all() []*container { return t.containers }
@@ -124,7 +132,7 @@ func (t *taskClient) call(ctx context.Context, what string, k *container, f func
 }
 
 func (t *taskClient) create(ctx context.Context, k *container) error {
-	if err := t.x.witness.expect(k.id); err != nil {
+	if err := t.x.witness.expect(k.name); err != nil {
 		return err
 	}
 	k.life.Begun = time.Now()
@@ -151,13 +159,13 @@ func (t *taskClient) create(ctx context.Context, k *container) error {
 func (t *taskClient) spec(k *container) []oci.SpecOpts {
 	annotations := map[string]string{}
 	if t.x.Workload.Grouped {
-		annotations["io.containerd.runc.v2.group"] = t.containers[0].id
+		annotations[runcshim.GroupAnnotation] = t.containers[0].id
 	}
 	return []oci.SpecOpts{
 		oci.WithDefaultSpec(),
 		oci.WithRootFSPath("rootfs"),
 		oci.WithProcessArgs(t.x.command(k)...),
-		oci.WithEnv([]string{payload.TruthEnv + "=" + mountedTruth + "/" + k.id + ".truth"}),
+		oci.WithEnv([]string{payload.TruthEnv + "=" + mountedTruth + "/" + k.name + ".truth"}),
 		oci.WithMounts([]specs.Mount{{Source: t.x.world.TruthDir(), Destination: mountedTruth, Type: "bind", Options: []string{"rbind", "rw"}}}),
 		oci.WithAnnotations(annotations),
 	}
@@ -189,7 +197,7 @@ func load(ctx context.Context, c *client.Client, id string) (client.Task, error)
 // end lets the payload come to its end, or sends the signal that ends it.
 func (t *taskClient) end(ctx context.Context, k *container) {
 	if k.spec.Signal == "" {
-		if err := t.x.witness.release(k.id); err != nil {
+		if err := t.x.witness.release(k.name); err != nil {
 			t.x.invalid(err)
 		}
 		return
@@ -381,7 +389,7 @@ func (t *taskClient) again(ctx context.Context) error {
 	ctx = namespaces.WithNamespace(ctx, daemon.TaskNamespace)
 	ctx, cancel := context.WithTimeout(ctx, t.x.Workload.Deadline)
 	defer cancel()
-	k := &container{id: t.containers[0].id}
+	k := &container{name: t.containers[0].name, id: t.containers[0].id}
 	err := errors.Join(t.create(ctx, k), t.start(ctx, k))
 	if err == nil {
 		t.end(ctx, k)

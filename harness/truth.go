@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,24 +18,24 @@ const mountedTruth = "/shimquake"
 // witness knows how payloads really end, without asking containerd.
 type witness struct{ world *world.World }
 
-func (w witness) file(id string) string    { return filepath.Join(w.world.TruthDir(), id+".truth") }
-func (w witness) trigger(id string) string { return filepath.Join(w.world.TruthDir(), id+".go") }
+func (w witness) file(name string) string    { return filepath.Join(w.world.TruthDir(), name+".truth") }
+func (w witness) trigger(name string) string { return filepath.Join(w.world.TruthDir(), name+".go") }
 
 // record is what the payload of a container has noted.
-func (w witness) record(id string) (payload.Truth, error) { return payload.ReadTruth(w.file(id)) }
+func (w witness) record(name string) (payload.Truth, error) { return payload.ReadTruth(w.file(name)) }
 
 // expect makes the file that the payload of a container writes to.
-func (w witness) expect(id string) error { return os.WriteFile(w.file(id), nil, 0o666) }
+func (w witness) expect(name string) error { return os.WriteFile(w.file(name), nil, 0o666) }
 
 // release lets a waiting payload come to its end.
-func (w witness) release(id string) error { return os.WriteFile(w.trigger(id), nil, 0o644) }
+func (w witness) release(name string) error { return os.WriteFile(w.trigger(name), nil, 0o644) }
 
 // truth is how the payload of a container really ended. ran is false when it never began.
 //
 // A payload that notes its start and not its end was killed: the program handles or ignores every other signal, and as the init of its PID
 // namespace it is out of reach of their default actions. Where the world's init has reaped it, the wait status is compared.
-func (w witness) truth(id string, pid uint32) (t oracle.Truth, ran bool, err error) {
-	own, err := w.record(id)
+func (w witness) truth(k *container) (t oracle.Truth, ran bool, err error) {
+	own, err := w.record(k.name)
 	if err != nil {
 		return oracle.Truth{}, false, err
 	}
@@ -44,26 +43,20 @@ func (w witness) truth(id string, pid uint32) (t oracle.Truth, ran bool, err err
 		return oracle.Truth{}, false, nil
 	}
 	if own.Runs > 1 {
-		return oracle.Truth{}, true, fmt.Errorf("the payload of %s was started %d times", id, own.Runs)
+		return oracle.Truth{}, true, fmt.Errorf("the payload of %s was started %d times", k.name, own.Runs)
 	}
-	t = oracle.Truth{Container: id, Status: 128 + uint32(unix.SIGKILL), Source: "killed: its own record ends before its exit"}
+	t = oracle.Truth{Container: k.id, Status: 128 + uint32(unix.SIGKILL), Source: "killed: its own record ends before its exit"}
 	if own.Exited {
 		t.Status, t.Source = uint32(own.Status), "its own record"
 	}
 	for _, e := range w.world.Exits() {
-		if pid == 0 || e.PID != int(pid) {
+		if k.pid == 0 || e.PID != int(k.pid) {
 			continue
 		}
 		if e.Code() != t.Status {
-			return t, true, fmt.Errorf("the payload of %s: %s says %d, the world's init reaped pid %d with %d", id, t.Source, t.Status, pid, e.Code())
+			return t, true, fmt.Errorf("the payload of %s: %s says %d, the world's init reaped pid %d with %d", k.name, t.Source, t.Status, k.pid, e.Code())
 		}
-		t.Source += fmt.Sprintf(", reaped by the world's init as pid %d", pid)
+		t.Source += fmt.Sprintf(", reaped by the world's init as pid %d", k.pid)
 	}
 	return t, true, nil
-}
-
-// alive says whether a process of that pid still runs in the world.
-func (w witness) alive(pid uint32) bool {
-	_, err := os.Stat(w.world.Inside(fmt.Sprintf("/proc/%d", pid)))
-	return pid != 0 && !errors.Is(err, os.ErrNotExist)
 }
