@@ -4,17 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 )
 
-// Dirty writes a file of mib MiB at path and does not sync it: the neighbour's dirty
-// pages. Under a limit the kernel may hold the writer back once very much is dirty;
+// Dirty writes a new file of mib MiB at path and does not sync it: the neighbour's dirty
+// pages. A file that is there is replaced, not overwritten: on cgroup v2 an inode stays
+// with the group that first wrote to it, and one that an unlimited process wrote, or that
+// is older than the limit, is flushed at full speed (seen on 6.1). Under a limit the kernel may hold the writer back once very much is dirty;
 // ctx is looked at after each MiB.
 //
 // On cgroup v2 the pages are charged to the group of the process that calls this, so
 // there it must run in the limited group: run DirtyArgs in the world instead.
 func Dirty(ctx context.Context, path string, mib int) (err error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("dirty pages: %w", err)
+	}
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("dirty pages: %w", err)
@@ -34,5 +40,6 @@ func Dirty(ctx context.Context, path string, mib int) (err error) {
 
 // DirtyArgs is a command that does what Dirty does, for a process of the world.
 func DirtyArgs(path string, mib int) []string {
-	return []string{"dd", "if=/dev/zero", "of=" + path, "bs=1M", "count=" + strconv.Itoa(mib), "status=none"}
+	script := `rm -f "$1" && exec dd if=/dev/zero of="$1" bs=1M count="$2" status=none`
+	return []string{"/bin/sh", "-c", script, "dirty", path, strconv.Itoa(mib)}
 }

@@ -162,7 +162,9 @@ func (in *Injection) Calls() []Call { return in.trace.calls() }
 
 // Fired proves the fault: how many calls were delayed to the end, and the longest
 // time such a call took, delay included. Calls that are in their delay, or whose
-// thread was killed in it, are counted with no time.
+// thread was killed in it, are counted with no time. When the process is SIGKILLed
+// within a call, n may be too high by one: for another thread that dies in that moment,
+// strace can print the same call once more (seen with 6.1 on one CPU).
 func (in *Injection) Fired() (n int, longest time.Duration) {
 	for _, c := range in.Calls() {
 		if c.Returned() && !c.Delayed {

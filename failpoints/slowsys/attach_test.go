@@ -142,7 +142,7 @@ func TestEveryThreadIsDelayedAndThenNoneIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, longest := in.Fired()
-	if n != 3 || longest < delay || longest > 10*time.Second {
+	if n != 3 || longest < delay-time.Millisecond || longest > 10*time.Second {
 		t.Errorf("fired %d times, the longest %v; want 3, at least %v", n, longest, delay)
 	}
 	v.call(t)
@@ -182,7 +182,8 @@ func TestDetachInTheDelayLetsTheCallGoOn(t *testing.T) {
 
 func TestAProcessKilledInTheDelayDiesAtOnce(t *testing.T) {
 	v := startVictim(t)
-	in := attach(t, v, time.Hour, "")
+	log := filepath.Join(t.TempDir(), "strace.log")
+	in := attach(t, v, time.Hour, log)
 	v.call(t)
 	<-in.Began()
 	start := time.Now()
@@ -195,11 +196,19 @@ func TestAProcessKilledInTheDelayDiesAtOnce(t *testing.T) {
 	}
 	<-in.Done()
 	calls := in.Calls()
-	if len(calls) != 1 || !calls[0].Killed || calls[0].Returned() {
-		t.Errorf("calls %v, want the one that the thread ended in", calls)
+	// strace may repeat the call for another dying thread; see Fired.
+	killed := 0
+	for _, c := range calls {
+		if c.Killed {
+			killed++
+		}
+		if c.Returned() || c.Args != `"/nonexistent/x", MNT_DETACH` {
+			t.Errorf("call %v, want none but the one that the thread ended in", c)
+		}
 	}
-	if n, _ := in.Fired(); n != 1 {
-		t.Errorf("fired %d times, want 1", n)
+	if n, _ := in.Fired(); killed == 0 || n != len(calls) {
+		text, _ := os.ReadFile(log)
+		t.Errorf("fired %d times, calls %v, none of them killed; strace wrote\n%s", n, calls, text)
 	}
 }
 
