@@ -15,6 +15,7 @@ const auditPause = 2 * time.Second
 // containerd questions; it sends no signal, connects to no shim and changes nothing. What is found is looked at again
 // after two seconds, and only what is still the same is reported: a task that is just being made or removed is no leak.
 //
+// Shims in other PID namespaces are not judged: they are of a containerd within a container, which is not asked.
 // Without Scene.Client only what the files alone prove is reported.
 func Audit(ctx context.Context, s Scene) (Inventory, []Finding, error) {
 	s.Own = func(int) bool { return false }
@@ -71,7 +72,7 @@ func belongsNowhere(inv Inventory, f Finding) bool {
 	switch f.Class {
 	case ClassShim:
 		p, _ := inv.process(f.PID)
-		return p.Shim != nil && !serves(inv, p)
+		return p.Shim != nil && !p.Foreign && !serves(inv, p)
 	case ClassBundle:
 		if strings.Contains(f.What, "work directory") {
 			_, ok := inv.bundle(f.Namespace, f.ID)

@@ -28,6 +28,8 @@ type Process struct {
 	Children []int  `json:"children,omitempty"`
 	// Shim is set when the command line is a shim's.
 	Shim *ShimArgs `json:"shim,omitempty"`
+	// Foreign marks a shim in another PID namespace than process 1's: of a containerd within a container. Only read of shims.
+	Foreign bool `json:"foreign,omitempty"`
 	// SocketInodes are the sockets that a shim holds open; only read of shims.
 	SocketInodes []uint64 `json:"-"`
 	// Own marks a process of the harness: init, containerd, a helper.
@@ -61,6 +63,7 @@ func processes(proc procfs.FS, own func(int) bool) ([]Process, error) {
 		index[p.PID] = len(out)
 		out = append(out, p)
 	}
+	markForeign(proc, out)
 	slices.SortFunc(out, func(a, b Process) int { return a.PID - b.PID })
 	for i, p := range out {
 		index[p.PID] = i
@@ -104,6 +107,34 @@ func readProcess(entry procfs.Proc) (Process, error) {
 		}
 	}
 	return p, nil
+}
+
+// markForeign compares the PID namespaces of shims with process 1's. Where they cannot be read, none is foreign.
+func markForeign(proc procfs.FS, all []Process) {
+	home := ""
+	for i := range all {
+		if all[i].Shim == nil {
+			continue
+		}
+		if home == "" {
+			home = pidNamespace(proc, 1)
+		}
+		theirs := pidNamespace(proc, all[i].PID)
+		all[i].Foreign = home != "" && theirs != "" && home != theirs
+	}
+}
+
+// pidNamespace is the inode in the link /proc/PID/ns/pid, "4026531836", or "" when it cannot be read.
+func pidNamespace(proc procfs.FS, pid int) string {
+	p, err := proc.Proc(pid)
+	if err != nil {
+		return ""
+	}
+	all, err := p.Namespaces()
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(all["pid"].Inode)
 }
 
 func depth(cgroup string) int {

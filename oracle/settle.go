@@ -31,9 +31,17 @@ func Settle(ctx context.Context, s Scene, before Inventory, c Circumstances) (In
 		return Inventory{}, nil, fmt.Errorf("settle: %w", ErrNoDaemon)
 	}
 	s = s.withDefaults()
+	look := looker(func(ctx context.Context, want parts) (Inventory, error) { return take(ctx, s, want) })
+	return look.settle(ctx, before, c)
+}
+
+// looker takes the wanted parts of an inventory.
+type looker func(ctx context.Context, want parts) (Inventory, error)
+
+func (look looker) settle(ctx context.Context, before Inventory, c Circumstances) (Inventory, []Finding, error) {
 	pause, quiet := firstPause, 0
 	for {
-		inv, err := take(ctx, s, nil)
+		inv, err := look(ctx, nil)
 		var left []Finding
 		if err == nil {
 			left = Mark(Leaks(before, inv), c)
@@ -44,7 +52,7 @@ func Settle(ctx context.Context, s Scene, before Inventory, c Circumstances) (In
 			if quiet == residueLooks {
 				return inv, left, nil
 			}
-			err = awaitChange(ctx, s, before, inv, left, c, &pause)
+			err = look.awaitChange(ctx, before, inv, left, c, &pause)
 		} else if ctx.Err() == nil && wait(ctx, pause) == nil {
 			continue // containerd may be starting
 		}
@@ -54,7 +62,7 @@ func Settle(ctx context.Context, s Scene, before Inventory, c Circumstances) (In
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return inv, left, fmt.Errorf("settle: %w", errors.Join(err, ctx.Err()))
 		}
-		return lastLook(ctx, s, before, c)
+		return look.last(ctx, before, c)
 	}
 }
 
@@ -67,7 +75,7 @@ func nextQuiet(left []Finding, quiet int) int {
 }
 
 // awaitChange looks, with growing pauses, at the classes of what violates until none of it is left.
-func awaitChange(ctx context.Context, s Scene, before, full Inventory, left []Finding, c Circumstances, pause *time.Duration) error {
+func (look looker) awaitChange(ctx context.Context, before, full Inventory, left []Finding, c Circumstances, pause *time.Duration) error {
 	want := parts{}
 	for _, f := range Violations(left) {
 		want[f.Class] = true
@@ -80,11 +88,11 @@ func awaitChange(ctx context.Context, s Scene, before, full Inventory, left []Fi
 		if len(want) == 0 {
 			return nil
 		}
-		some, err := take(ctx, s, want)
+		some, err := look(ctx, want)
 		if err != nil {
 			return err
 		}
-		if some.Daemon == nil { // its namespaces excuse their cgroups
+		if some.Daemon == nil && full.Daemon != nil { // its namespaces excuse their cgroups
 			some.Daemon = &Daemon{Namespaces: full.Daemon.Namespaces}
 		}
 		if len(Violations(Mark(Leaks(before, some), c))) == 0 {
@@ -93,11 +101,11 @@ func awaitChange(ctx context.Context, s Scene, before, full Inventory, left []Fi
 	}
 }
 
-// lastLook is the inventory at the deadline, with a little time of its own.
-func lastLook(ctx context.Context, s Scene, before Inventory, c Circumstances) (Inventory, []Finding, error) {
+// last is the inventory at the deadline, with a little time of its own.
+func (look looker) last(ctx context.Context, before Inventory, c Circumstances) (Inventory, []Finding, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalLook)
 	defer cancel()
-	inv, err := take(ctx, s, nil)
+	inv, err := look(ctx, nil)
 	if err != nil {
 		return inv, nil, fmt.Errorf("settle: %w", err)
 	}

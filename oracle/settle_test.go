@@ -1,0 +1,98 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+)
+
+// looker looks at a world without a containerd: what Settle does with it is the same.
+func (w *miniWorld) looker() looker {
+	return func(ctx context.Context, want parts) (Inventory, error) {
+		return take(ctx, w.scene.withDefaults(), want)
+	}
+}
+
+func TestSettle(t *testing.T) {
+	killed := Circumstances{Release: "v2.4.2", Happened: []string{ShimKilled}}
+	const never = time.Minute
+	for _, test := range []struct {
+		name     string
+		plant    func(*miniWorld)
+		c        Circumstances
+		deadline time.Duration // of Settle
+		most     time.Duration // that it may take
+		left     int
+		known    int // of them
+	}{
+		{"nothing is left", func(*miniWorld) {}, killed, never, time.Second, 0, 0},
+		{"a process ends", func(w *miniWorld) { w.start(order{Argv: []string{"sleep", "0.1"}}) }, killed, never, 5 * time.Second, 0, 0},
+		{"a process stays", func(w *miniWorld) { w.start(order{Argv: []string{"sleep", "1000"}}) }, killed, 100 * time.Millisecond, 5 * time.Second, 1, 0},
+		{"a known residue", func(w *miniWorld) { w.mkdir("/run/containerd/s"); deadSocket(w, "/run/containerd/s/ab") }, killed, never, 5 * time.Second, 1, 1},
+		{"the same, not known", func(w *miniWorld) { w.mkdir("/run/containerd/s"); deadSocket(w, "/run/containerd/s/ab") },
+			Circumstances{Release: "v2.4.2"}, 100 * time.Millisecond, 5 * time.Second, 1, 0},
+		{"a known residue and a process that stays", func(w *miniWorld) {
+			w.mkdir("/run/containerd/s")
+			deadSocket(w, "/run/containerd/s/ab")
+			w.start(order{Argv: []string{"sleep", "1000"}})
+		}, killed, 100 * time.Millisecond, 5 * time.Second, 2, 1},
+		{"a listener dies and leaves a residue", func(w *miniWorld) {
+			w.start(order{Argv: []string{"sleep", "0.1"}})
+			w.mkdir("/run/containerd/s")
+			dieSoon(w, "/run/containerd/s/ab")
+		}, killed, never, 5 * time.Second, 1, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t)
+			before := w.take()
+			test.plant(w)
+			ctx, cancel := context.WithTimeout(t.Context(), test.deadline)
+			defer cancel()
+			begun := time.Now()
+			_, left, err := w.looker().settle(ctx, before, test.c)
+			took := time.Since(begun)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if known := len(left) - len(Violations(left)); len(left) != test.left || known != test.known || took > test.most {
+				t.Errorf("after %s %d are left, %d of them known: %v; want %d and %d within %s",
+					took, len(left), known, left, test.left, test.known, test.most)
+			}
+		})
+	}
+}
+
+// dieSoon leaves a socket that is listened on by a process of the world that soon ends.
+func dieSoon(w *miniWorld, name string) {
+	w.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.start(order{
+		Argv: []string{"timeout", "-s", "KILL", "0.2", self}, Env: []string{"LISTEN=" + name, roleVar + "=listener"},
+	})
+}
+
+func TestSettleDoesNotGuess(t *testing.T) {
+	w := newWorld(t)
+	before := w.take()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.start(order{Argv: []string{"sleep", "1000"}})
+	if _, _, err := w.looker().settle(ctx, before, Circumstances{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if _, _, err := Settle(t.Context(), w.scene, before, Circumstances{}); !errors.Is(err, ErrNoDaemon) {
+		t.Errorf("without containerd: %v", err)
+	}
+	broken := errors.New("it does not answer")
+	silent := looker(func(context.Context, parts) (Inventory, error) { return Inventory{}, broken })
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, _, err := silent.settle(short, before, Circumstances{}); !errors.Is(err, broken) {
+		t.Errorf("containerd does not answer: %v", err)
+	}
+}
