@@ -21,10 +21,12 @@ const (
 	ShimKilledServing = "shim-killed-serving"
 	// TaskDeleted: a client was told that its Delete succeeded, so the shim was told to exit.
 	TaskDeleted = "task-deleted"
+	// FaultInjected: any fault happened.
+	FaultInjected = "fault-injected"
 )
 
 // happenings are all of them.
-var happenings = []string{ShimKilled, ShimKilledServing, TaskDeleted}
+var happenings = []string{ShimKilled, ShimKilledServing, TaskDeleted, FaultInjected}
 
 // Circumstances are what decides whether a known residue may, or must, appear.
 type Circumstances struct {
@@ -57,7 +59,7 @@ type KnownResidue struct {
 // mayBeKnown are the classes that a residue can have. A leaked process, mount or bundle, and a wrong exit code, are
 // never known: there a release is simply bad. The list names what is allowed, so a class that is added
 // later is not excused by oversight. Of events only a missing TaskDelete can be known, whose
-// exit status was told by then, and a TaskExit that says the same once more.
+// exit status was told by then, and an event that says the same once more.
 var mayBeKnown = []Class{ClassEvent, ClassSocket, ClassFIFO, ClassLease, ClassSnapshot, ClassCgroup, ClassCRIDir}
 
 //go:embed residues/*.yaml
@@ -106,9 +108,9 @@ func parseResidue(text []byte) (KnownResidue, error) {
 	if !slices.Contains(mayBeKnown, r.Class) {
 		return r, fmt.Errorf("class %q can never be known, only one of %v", r.Class, mayBeKnown)
 	}
-	if r.Class == ClassEvent && r.Match[missingKey] != topicDelete && r.Match[repeatKey] != topicExit {
-		return r, fmt.Errorf("the only event that may be missing is %s, and %s the only one that may say the same again: match: {%s: %s} or {%s: %s}",
-			topicDelete, topicExit, missingKey, topicDelete, repeatKey, topicExit)
+	if r.Class == ClassEvent && r.Match[missingKey] != topicDelete && r.Match[repeatKey] == "" {
+		return r, fmt.Errorf("the only event that may be missing is %s, and others may only say the same again: match: {%s: %s} or {%s: TOPIC}",
+			topicDelete, missingKey, topicDelete, repeatKey)
 	}
 	if len(r.When) == 0 {
 		return r, errors.New("a residue needs `when`: it must not excuse a plain case")

@@ -72,8 +72,18 @@ func dieSoon(w *miniWorld, name string) {
 		w.t.Fatal(err)
 	}
 	w.start(order{
-		Argv: []string{"timeout", "-s", "KILL", "0.2", self}, Env: []string{"LISTEN=" + name, roleVar + "=listener"},
+		Argv: []string{"timeout", "-s", "KILL", "0.5", self}, Env: []string{"LISTEN=" + name, roleVar + "=listener"},
 	})
+	w.until("somebody listens", func(inv Inventory) bool { return len(inv.Sockets) == 1 && inv.Sockets[0].Listening })
+}
+
+// A clean scene is looked at once.
+func TestSettleLooksOnce(t *testing.T) {
+	looks := 0
+	clean := looker(func(context.Context, parts) (Inventory, error) { looks++; return Inventory{}, nil })
+	if _, left, err := clean.settle(t.Context(), Inventory{}, Circumstances{}); err != nil || len(left) != 0 || looks != 1 {
+		t.Errorf("%d looks, %v, %v", looks, left, err)
+	}
 }
 
 func TestSettleDoesNotGuess(t *testing.T) {
