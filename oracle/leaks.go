@@ -153,27 +153,48 @@ func (j judge) mounts() []Finding {
 	return out
 }
 
+// cgroups gives one finding for a group, however many hierarchies (cgroup v1) have it.
 func (j judge) cgroups() []Finding {
 	known := j.namespaces()
-	var out []Finding
+	var order []string
+	groups := map[string][]Cgroup{}
 	for _, c := range fresh(j.before.Cgroups, j.after.Cgroups, func(c Cgroup) string { return c.Path }) {
 		if c.Procs == 0 && slices.Contains(known, c.Rel) {
 			continue // runc keeps the parent of /NAMESPACE/ID
 		}
-		f := Finding{Invariant: Leak, Class: ClassCgroup, What: "cgroup " + c.Path, Path: c.Path, Reason: "empty"}
-		if !c.Leaf {
-			f.Reason = "holds other groups"
+		if groups[c.Rel] == nil {
+			order = append(order, c.Rel)
 		}
-		if c.Procs > 0 {
-			f.Reason = fmt.Sprintf("holds %d processes", c.Procs)
-		}
-		f.Namespace, f.ID = cgroupOwner(c.Rel)
-		if f.ID != "" {
-			f.Reason += "; " + j.whyTask("", f.ID)
-		}
-		out = append(out, f)
+		groups[c.Rel] = append(groups[c.Rel], c)
+	}
+	out := make([]Finding, 0, len(order))
+	for _, rel := range order {
+		out = append(out, j.cgroup(rel, groups[rel]))
 	}
 	return out
+}
+
+func (j judge) cgroup(rel string, in []Cgroup) Finding {
+	procs, leaf := 0, true
+	paths := make([]string, len(in))
+	for i, c := range in {
+		procs, leaf, paths[i] = max(procs, c.Procs), leaf && c.Leaf, c.Path
+	}
+	f := Finding{Invariant: Leak, Class: ClassCgroup, What: "cgroup " + in[0].Path, Path: in[0].Path, Reason: "empty"}
+	switch {
+	case procs > 0:
+		f.Reason = fmt.Sprintf("holds %d processes", procs)
+	case !leaf:
+		f.Reason = "holds other groups"
+	}
+	if len(in) > 1 {
+		f.What += fmt.Sprintf(" (and in %d more hierarchies)", len(in)-1)
+		f.Details = map[string]string{"paths": strings.Join(paths, " ")}
+	}
+	if f.Namespace, f.ID = cgroupOwner(rel); f.ID != "" {
+		f.Reason += "; " + j.whyTask("", f.ID)
+	}
+	return f
 }
 
 func (j judge) files() []Finding {
