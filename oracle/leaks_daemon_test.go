@@ -20,7 +20,9 @@ func TestDaemonLeaks(t *testing.T) {
 		{ClassContainer, func(d *Daemon) { d.Containers = []Ref{c1} }, []string{"container default/c1", "no task of that id in containerd"}},
 		{ClassTask, func(d *Daemon) { d.Tasks = []Task{{Namespace: "default", ID: "c1", PID: 54, Status: "STOPPED"}} },
 			[]string{"task default/c1", "STOPPED, pid 54", "no such process"}},
-		{ClassSnapshot, func(d *Daemon) { d.Snapshots = append(d.Snapshots, Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "c1"}) },
+		{ClassSnapshot, func(d *Daemon) {
+			d.Snapshots = append(d.Snapshots, Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "c1"})
+		},
 			[]string{"snapshot default/c1", "no container of that name"}},
 		{ClassLease, func(d *Daemon) { d.Leases = append(d.Leases, c1) }, []string{"lease default/c1"}},
 		{ClassSandbox, func(d *Daemon) { d.Sandboxes = []Ref{c1} }, []string{"sandbox default/c1", "sandbox store"}},
