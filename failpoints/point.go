@@ -25,12 +25,12 @@ const (
 )
 
 // Point is a place where a fault can happen, `kind:who:what[:where]`: `rpc:shim:Task.Shutdown:entry`,
-// `proc:shim:running`, `sys:shim:umount2`, `io:root:running`. It is comparable.
+// `proc:shim:running`, `sys:shim:umount2:exited`, `io:root:running`. It is comparable.
 type Point struct {
 	Kind  Kind
 	Who   string // containerd, shim, sandbox, task; root for io
 	What  string // a method, a state, a system call
-	Where string // entry or exit of a method, otherwise empty
+	Where string // entry or exit of a method; the state from which on a system call is slow; otherwise empty
 }
 
 func (p Point) String() string {
@@ -75,7 +75,7 @@ var rules = map[Kind]rule{
 		who: []string{"containerd", "shim", "sandbox", "task"}, what: States,
 		actions: []term.Action{term.Kill, term.Stop, term.Cont},
 	},
-	Sys: {who: []string{"shim"}, what: Syscalls, actions: []term.Action{term.Delay}},
+	Sys: {who: []string{"shim"}, what: Syscalls, where: States, actions: []term.Action{term.Delay}},
 	IO:  {who: []string{"root"}, what: States, actions: []term.Action{term.Pressure}},
 }
 

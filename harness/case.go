@@ -29,6 +29,8 @@ type Case struct {
 	Containerd string
 	Workload   Workload
 	Plan       failpoints.Plan
+	// Bad are the releases that are known to violate the case.
+	Bad []Bad
 }
 
 // API is the client's way to containerd.
@@ -127,6 +129,9 @@ func (c Case) Check() error {
 			errs = append(errs, err)
 		}
 	}
+	for _, b := range c.Bad {
+		errs = append(errs, b.check())
+	}
 	for _, f := range c.Plan {
 		errs = append(errs, f.Check())
 		if f.At.Who == "sandbox" && c.Workload.API != CRI {
@@ -173,5 +178,7 @@ func (c Case) rootDisk() int {
 
 // holds says whether the payload must stay until a fault of the running state has happened.
 func (c Case) holds() bool {
-	return slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.Kind != failpoints.RPC && f.At.What == "running" })
+	return slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool {
+		return f.At.Kind != failpoints.RPC && (f.At.What == "running" || f.At.Where == "running")
+	})
 }

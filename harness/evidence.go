@@ -23,7 +23,7 @@ func (x *experiment) keep(v *Verdict, failure error) error {
 	if !bad && !x.runner.KeepAll {
 		return nil
 	}
-	if unable(why) {
+	if Unable(why) {
 		return nil
 	}
 	base := x.runner.Evidence
@@ -64,7 +64,7 @@ func (x *experiment) keep(v *Verdict, failure error) error {
 // copyLogs copies the plain files of the world's folder: containerd's log and configuration, what helpers have written.
 func copyLogs(w *world.World, dir string) error {
 	var errs []error
-	for _, pattern := range []string{"*.log", "*.toml", "truth/*"} {
+	for _, pattern := range []string{"*.log", "*.toml", "truth/*.truth"} {
 		files, err := filepath.Glob(filepath.Join(w.Dir(), pattern))
 		errs = append(errs, err)
 		for _, f := range files {
@@ -78,8 +78,8 @@ func copyLogs(w *world.World, dir string) error {
 	return errors.Join(errs...)
 }
 
-// unable says whether an error means that this machine cannot run the case at all.
-func unable(err error) bool {
+// Unable says whether an error means that this machine cannot run the case at all.
+func Unable(err error) bool {
 	for _, e := range []error{world.ErrNotRoot, world.ErrNoCgroup, iopressure.ErrNoController, iopressure.ErrNoLoop, slowsys.ErrNoStrace} {
 		if errors.Is(err, e) {
 			return true

@@ -32,8 +32,9 @@ type injector struct {
 }
 
 type proof struct {
-	count int
-	text  string
+	count   int
+	text    string
+	inForce bool // it may happen from now on; whether it has is known later
 }
 
 func newInjector(x *experiment) *injector {
@@ -55,7 +56,7 @@ func (in *injector) anyFired() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for i, p := range in.proofs {
-		if p.count > 0 || in.x.controller.Fired(i) > 0 {
+		if p.count > 0 || p.inForce || in.x.controller.Fired(i) > 0 {
 			return true
 		}
 	}
@@ -79,7 +80,7 @@ func (in *injector) at(ctx context.Context, state string) {
 			err = in.signal(ctx, i, f)
 		case f.At.Kind == failpoints.IO && f.At.What == state:
 			err = in.press(ctx, i, f)
-		case f.At.Kind == failpoints.Sys && state == "created":
+		case f.At.Kind == failpoints.Sys && f.At.Where == state:
 			err = in.slow(ctx, i, f)
 		}
 		if err != nil {

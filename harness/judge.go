@@ -100,6 +100,9 @@ func (x *experiment) circumstances() oracle.Circumstances {
 			c.Happened = append(c.Happened, oracle.TaskDeleted)
 		}
 	}
+	if x.inject.anyFired() {
+		c.Happened = append(c.Happened, oracle.FaultInjected)
+	}
 	serving := map[int]bool{}
 	for _, h := range x.controller.Hits() {
 		if h.Who != "shim" {

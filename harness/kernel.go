@@ -66,6 +66,7 @@ func (in *injector) press(ctx context.Context, i int, f failpoints.Fault) error 
 		return err
 	}
 	in.x.timeline.note("harness", "writes to the disk of containerd's root are limited to %d B/s, %d MiB are dirty", bps, dirty>>20)
+	in.inForce(i)
 	for _, id := range ids {
 		w, err := iopressure.Watch(ctx, in.x.world.Inside("/proc"), id.PID)
 		if err != nil {
@@ -106,6 +107,7 @@ func (in *injector) slow(ctx context.Context, i int, f failpoints.Fault) error {
 		if err != nil {
 			return err
 		}
+		in.inForce(i)
 		in.later(func() error {
 			if n, longest := inj.Fired(); n > 0 {
 				in.fired(i, "%d calls of %s were delayed in the shim with pid %d in its world, the longest took %s (strace)", n, f.At.What, id.PID, longest.Round(time.Millisecond))
@@ -119,6 +121,13 @@ func (in *injector) slow(ctx context.Context, i int, f failpoints.Fault) error {
 		})
 	}
 	return nil
+}
+
+// inForce notes that the i-th fault may happen from now on.
+func (in *injector) inForce(i int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.proofs[i].inForce = true
 }
 
 // later keeps a proof that can only be taken when the workload is done.

@@ -8,10 +8,11 @@ import (
 
 // caseKeys are the keys that each mapping of a case file may have, by the path of the mapping.
 var caseKeys = map[string][]string{
-	"":                     {"name", "about", "issues", "containerd", "workload", "plan"},
+	"":                     {"name", "about", "issues", "containerd", "workload", "plan", "bad"},
 	".workload":            {"api", "containers", "grouped", "callTimeout", "deadline", "settle", "fakeshim"},
 	".workload.containers": {"exit", "signal", "holdStdout"},
 	".plan":                {"at", "do", "while"},
+	".bad":                 {"releases", "by", "issue"},
 }
 
 // keys reports the first unknown key below node, with the nearest right one. The YAML library's own strict mode knows no names to

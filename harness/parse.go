@@ -24,6 +24,7 @@ type caseText struct {
 	Containerd string       `yaml:"containerd,omitempty"`
 	Workload   workloadText `yaml:"workload,omitempty"`
 	Plan       []faultText  `yaml:"plan,omitempty"`
+	Bad        []Bad        `yaml:"bad,omitempty"`
 }
 
 type workloadText struct {
@@ -89,7 +90,7 @@ func ParseCase(file string, text []byte) (Case, error) {
 // String is the text form of the case, which ParseCase reads.
 func (c Case) String() string {
 	w := c.Workload
-	ct := caseText{Name: c.Name, About: c.About, Issues: c.Issues, Containerd: c.Containerd, Workload: workloadText{
+	ct := caseText{Name: c.Name, About: c.About, Issues: c.Issues, Containerd: c.Containerd, Bad: c.Bad, Workload: workloadText{
 		API: string(w.API), Grouped: w.Grouped, CallTimeout: span(w.CallTimeout), Deadline: span(w.Deadline), Settle: span(w.Settle), Fakeshim: w.Fakeshim,
 	}}
 	for _, k := range w.Containers {
@@ -122,7 +123,7 @@ type caseParser struct {
 }
 
 func (p caseParser) build(ct caseText) (Case, error) {
-	c := Case{Name: ct.Name, About: ct.About, Issues: ct.Issues, Containerd: ct.Containerd, Workload: Workload{
+	c := Case{Name: ct.Name, About: ct.About, Issues: ct.Issues, Containerd: ct.Containerd, Bad: ct.Bad, Workload: Workload{
 		API: API(ct.Workload.API), Grouped: ct.Workload.Grouped, Fakeshim: ct.Workload.Fakeshim,
 	}}
 	for _, k := range ct.Workload.Containers {

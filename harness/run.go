@@ -142,7 +142,7 @@ func (r *Runner) Run(ctx context.Context, c Case) Verdict {
 func (v *Verdict) conclude(invalid error) {
 	switch {
 	case invalid != nil:
-		v.Outcome, v.Why, v.Unable = Invalid, invalid.Error(), unable(invalid)
+		v.Outcome, v.Why, v.Unable = Invalid, invalid.Error(), Unable(invalid)
 	case len(v.Violations()) > 0:
 		v.Outcome = Violated
 	default:
@@ -284,7 +284,7 @@ func (x *experiment) command(k *container) []string {
 	}
 	args := []string{payload.Program, kind, fmt.Sprint(k.spec.Exit)}
 	if x.holds() {
-		args = append(args, "-trigger", filepath.Join(mountedTruth, k.name+".go"))
+		args = append(args, "-trigger", filepath.Join(mountedTruth, k.name+".end"))
 	}
 	return args
 }

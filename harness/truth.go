@@ -19,7 +19,7 @@ const mountedTruth = "/shimquake"
 type witness struct{ world *world.World }
 
 func (w witness) file(name string) string    { return filepath.Join(w.world.TruthDir(), name+".truth") }
-func (w witness) trigger(name string) string { return filepath.Join(w.world.TruthDir(), name+".go") }
+func (w witness) trigger(name string) string { return filepath.Join(w.world.TruthDir(), name+".end") }
 
 // record is what the payload of a container has noted.
 func (w witness) record(name string) (payload.Truth, error) { return payload.ReadTruth(w.file(name)) }

@@ -1,0 +1,57 @@
+// Package shutdown holds the specs about the last call to a shim: what must hold when it fails, is cancelled, is lost, or when
+// containerd dies meanwhile.
+package shutdown
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+// unretried are the releases whose Delete does not look at Shutdown's error.
+var unretried = []harness.Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}}
+
+const entry = "rpc:shim:Task.Shutdown:entry"
+
+func exits(code int) harness.Workload {
+	return harness.Workload{Containers: []harness.Container{{Exit: code}}}
+}
+
+var _ = Describe("a shim whose Shutdown failed", Label("shim", "issue:8981"), func() {
+	It("is gone after the client's second Delete, and the exit code is still 7", spec.Quick, func(ctx context.Context) {
+		spec.Holds(ctx, spec.Named("shutdown-error-once"))
+	})
+	It("is gone after the client's second Delete when the client had cancelled the first", spec.Quick, func(ctx context.Context) {
+		spec.Holds(ctx, spec.Named("shutdown-cancelled"))
+	})
+	It("is gone when the deadline of the client's first Delete has passed", func(ctx context.Context) {
+		w := exits(7)
+		w.CallTimeout = 500 * time.Millisecond
+		spec.Holds(ctx, harness.Case{Name: "shutdown-deadline", Workload: w, Bad: unretried, Plan: failpoints.Plan{
+			failpoints.PauseAt(entry, failpoints.Steps("await removal", "release")...),
+		}})
+	})
+	DescribeTable("is gone when the one Shutdown",
+		func(ctx context.Context, name string, plan failpoints.Fault, bad []harness.Bad) {
+			spec.Holds(ctx, harness.Case{Name: name, Workload: exits(7), Bad: bad, Plan: failpoints.Plan{plan}})
+		},
+		Entry("ran and its reply was lost", spec.Quick, "shutdown-reply-lost", failpoints.Once("rpc:shim:Task.Shutdown:entry", term.Lose), nil),
+		Entry("met a closed connection", "shutdown-connection-closed", failpoints.Once(entry, term.Close), nil),
+		Entry("never answered", "shutdown-hangs", failpoints.Once(entry, term.Hang), unretried),
+	)
+})
+
+var _ = Describe("containerd that is SIGKILLed while the shim holds Shutdown", Label("crash"), func() {
+	It("leaves no shim when it is back", spec.Quick, func(ctx context.Context) {
+		spec.Holds(ctx, harness.Case{Name: "shutdown-containerd-killed", Workload: exits(7), Plan: failpoints.Plan{
+			failpoints.PauseAt(entry, failpoints.Steps("kill containerd", "start containerd", "release")...),
+		}})
+	})
+})

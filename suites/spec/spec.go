@@ -1,0 +1,97 @@
+// Package spec is what all suites share: the subject under test, and the one assertion that they make of a Case.
+package spec
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/fixtures/source"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// SubjectEnv names the containerd that the suites test: a release, bin:DIR or src:DIR. Empty: the default release.
+const SubjectEnv = "SHIMQUAKE_CONTAINERD"
+
+// Quick labels the specs of the short form.
+var Quick = ginkgo.Label("quick")
+
+// VerdictEntry is the name of the report entry that holds a spec's verdict.
+const VerdictEntry = "verdict"
+
+var runner = &harness.Runner{Evidence: evidence(), Log: ginkgo.GinkgoWriter}
+
+// evidence is out/evidence of the checkout, wherever go test runs.
+func evidence() string {
+	root, err := source.Root()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(root, "out", "evidence")
+}
+
+// Run is the TestXxx of a suite. The first process builds what the suite needs before any spec runs.
+func Run(t *testing.T, name string) {
+	gomega.RegisterFailHandler(ginkgo.Fail)
+	ginkgo.RunSpecs(t, name)
+}
+
+// Prepare is for a suite's SynchronizedBeforeSuite: it builds the subject once, so that no spec waits a minute for it.
+func Prepare(ctx context.Context) {
+	if err := runner.Prepare(ctx, os.Getenv(SubjectEnv)); err != nil {
+		if harness.Unable(err) {
+			ginkgo.Skip(err.Error())
+		}
+		ginkgo.Fail(err.Error())
+	}
+}
+
+// Named is a case of the catalogue.
+func Named(name string) harness.Case {
+	ginkgo.GinkgoHelper()
+	c, err := catalogue.Find(name)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	return c
+}
+
+// Run1 runs a case on the subject under test and reports its verdict. It skips the spec, with the reason, where this machine cannot run the case.
+func Run1(ctx context.Context, c harness.Case) harness.Verdict {
+	ginkgo.GinkgoHelper()
+	if s := os.Getenv(SubjectEnv); s != "" {
+		c.Containerd = s
+	}
+	ginkgo.By("running " + c.Name + ": " + c.Plan.String())
+	v := runner.Run(ctx, c)
+	if v.Unable {
+		ginkgo.Skip(v.Why)
+	}
+	ginkgo.AddReportEntry(VerdictEntry, entry(v), ginkgo.ReportEntryVisibilityFailureOrVerbose)
+	return v
+}
+
+// Holds runs a case and asserts that it holds, or, on a release with a known bug, that it shows that bug and nothing else.
+func Holds(ctx context.Context, c harness.Case) harness.Verdict {
+	ginkgo.GinkgoHelper()
+	v := Run1(ctx, c)
+	gomega.Expect(v.AsKnown()).To(gomega.Succeed())
+	return v
+}
+
+// entry is a verdict in a report.
+type entry harness.Verdict
+
+// String is what a verdict table shows.
+func (e entry) String() string {
+	v := harness.Verdict(e)
+	s := string(v.Outcome)
+	if bad := v.Case.BadOn(v.Version); bad != nil && v.Outcome == harness.Violated {
+		s += fmt.Sprintf(" (known: %s)", bad.Issue)
+	}
+	return s
+}
