@@ -70,10 +70,18 @@ func (in *injector) failed(what fmt.Stringer, err error) {
 	in.errs = append(in.errs, fmt.Errorf("%s: %w", what, err))
 }
 
-// at makes the faults of a state happen. It returns when they have.
+// at makes the faults of a state happen, in the order of the plan. It returns when they have. A containerd that is killed stays down until the
+// last of them: so "kill containerd, kill the shim" is a shim that dies while containerd is down.
 func (in *injector) at(ctx context.Context, state string) {
 	in.x.timeline.note("client", "state %s", state)
+	down := false
 	for i, f := range in.x.Plan {
+		if f.At.Kind == failpoints.Proc && f.At.What == state {
+			if down && (f.At.Who == "task" || f.At.Who == "sandbox") { // only containerd can tell their pids
+				in.x.daemon.Release()
+			}
+			down = down || f.At.Who == "containerd" && f.Do.At(1).Action == term.Kill
+		}
 		var err error
 		switch {
 		case f.At.Kind == failpoints.Proc && f.At.What == state:
@@ -87,6 +95,9 @@ func (in *injector) at(ctx context.Context, state string) {
 			in.failed(f, err)
 		}
 	}
+	if down {
+		in.x.daemon.Release()
+	}
 }
 
 // signal sends a proc fault's signal.
@@ -96,9 +107,6 @@ func (in *injector) signal(ctx context.Context, i int, f failpoints.Fault) error
 	text, err := in.act(ctx, verbs[action], f.At.Who, "")
 	if err != nil {
 		return err
-	}
-	if f.At.Who == "containerd" && action == term.Kill {
-		in.x.daemon.Release()
 	}
 	in.fired(i, "%s", text)
 	return nil

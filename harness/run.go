@@ -125,8 +125,7 @@ func (x *experiment) callFailed(what string, err error) {
 // Run runs a case and judges it. It never fails: what keeps a case from being judged is told by a Verdict that is invalid.
 func (r *Runner) Run(ctx context.Context, c Case) Verdict {
 	begun := time.Now()
-	x := &experiment{Case: c, runner: r, ctx: ctx, timeline: &timeline{}, ledger: &oracle.Ledger{}, events: &oracle.EventLog{}, helpers: map[int]bool{}, removed: make(chan struct{})}
-	x.Workload = c.Workload.withDefaults()
+	x := r.experiment(ctx, c)
 	v := Verdict{Case: c, Name: c.Name}
 	err := c.Check()
 	if err == nil {
@@ -136,6 +135,16 @@ func (r *Runner) Run(ctx context.Context, c Case) Verdict {
 	v.conclude(errors.Join(x.errs...))
 	v.Took = time.Since(begun)
 	return v
+}
+
+// experiment is a run that has not begun.
+func (r *Runner) experiment(ctx context.Context, c Case) *experiment {
+	x := &experiment{
+		Case: c, runner: r, ctx: ctx, timeline: &timeline{}, ledger: &oracle.Ledger{}, events: &oracle.EventLog{},
+		helpers: map[int]bool{}, removed: make(chan struct{}),
+	}
+	x.Workload = c.Workload.withDefaults()
+	return x
 }
 
 // conclude decides the outcome.
@@ -161,30 +170,44 @@ func (x *experiment) perform(ctx context.Context, v *Verdict) (err error) {
 			return err
 		}
 	}
+	if err := x.build(ctx); err != nil {
+		return errors.Join(err, x.leave(v, err))
+	}
+	v.LeftOut = x.daemon.LeftOut
+	err = x.experience(ctx, v)
+	return errors.Join(err, x.leave(v, err))
+}
+
+// build makes the world, with containerd up and the plan armed.
+func (x *experiment) build(ctx context.Context) (err error) {
 	if x.world, err = world.New(ctx, world.Config{Cache: x.runner.Cache, RootDisk: x.rootDisk()}); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, x.world.Close()) }()
 	x.witness = witness{x.world}
 	x.caller = &caller{timeline: x.timeline, timeout: x.Workload.CallTimeout, failed: x.callFailed}
 	x.inject = newInjector(x)
-	defer func() { err = errors.Join(err, x.inject.clean()) }()
 	x.client = newTaskClient(x)
 	if x.Workload.API == CRI {
 		x.client = newCRIClient(x)
 	}
-	defer func() {
-		if kerr := x.keep(v, err); kerr != nil {
-			err = errors.Join(err, kerr)
-		}
-	}()
-	if err := x.boot(ctx); err != nil {
-		return err
+	return x.boot(ctx)
+}
+
+// leave keeps the evidence of a bad end and ends the world, however far it was built.
+func (x *experiment) leave(v *Verdict, failure error) error {
+	if x.world == nil {
+		return nil
 	}
-	defer x.daemon.Close()
-	v.LeftOut = x.daemon.LeftOut
-	defer func() { err = errors.Join(err, x.controller.Close()) }()
-	return x.experience(ctx, v)
+	err := errors.Join(x.keep(v, failure), x.inject.clean())
+	v.CPU = x.world.CPU()
+	if x.daemon != nil {
+		x.daemon.Close()
+	}
+	err = errors.Join(err, x.world.Close()) // its processes are the controller's clients
+	if x.controller != nil {
+		err = errors.Join(err, x.controller.Close())
+	}
+	return err
 }
 
 // boot starts containerd, with the plan armed.
@@ -214,10 +237,7 @@ func (x *experiment) boot(ctx context.Context) error {
 			return err
 		},
 	})
-	if err != nil {
-		return errors.Join(err, x.controller.Close())
-	}
-	return nil
+	return err
 }
 
 // experience lets the workload meet the plan, and asks the oracle.

@@ -84,8 +84,13 @@ func (t *taskClient) initPID(who string) (int, error) {
 	return int(t.containers[0].pid), nil
 }
 
+// namespaced is a context of the task workload's containerd namespace.
+func namespaced(ctx context.Context) context.Context {
+	return namespaces.WithNamespace(ctx, daemon.TaskNamespace)
+}
+
 func (t *taskClient) run(ctx context.Context) error {
-	ctx = namespaces.WithNamespace(ctx, daemon.TaskNamespace)
+	ctx = namespaced(ctx)
 	ctx, cancel := context.WithTimeout(ctx, t.x.Workload.Deadline)
 	defer cancel()
 	t.lifecycle(ctx, t.containers, t.x.inject.at)
@@ -386,8 +391,7 @@ func (t *taskClient) removeSnapshot(ctx context.Context, c *client.Client, k *co
 
 // again uses the first id for a whole lifecycle without faults.
 func (t *taskClient) again(ctx context.Context) error {
-	ctx = namespaces.WithNamespace(ctx, daemon.TaskNamespace)
-	ctx, cancel := context.WithTimeout(ctx, t.x.Workload.Deadline)
+	ctx, cancel := context.WithTimeout(namespaced(ctx), t.x.Workload.Deadline)
 	defer cancel()
 	k := &container{name: t.containers[0].name, id: t.containers[0].id}
 	err := errors.Join(t.create(ctx, k), t.start(ctx, k))

@@ -44,6 +44,8 @@ type Verdict struct {
 	// Evidence is the folder with the timeline, the logs and the case, of a case that did not hold.
 	Evidence string        `json:"evidence,omitempty"`
 	Took     time.Duration `json:"tookNs"`
+	// CPU is the processor time that the world has used.
+	CPU time.Duration `json:"cpuNs"`
 }
 
 // Firing is the proof that a fault happened.
