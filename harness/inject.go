@@ -70,22 +70,17 @@ func (in *injector) failed(what fmt.Stringer, err error) {
 	in.errs = append(in.errs, fmt.Errorf("%s: %w", what, err))
 }
 
-// at makes the faults of a state happen, in the order of the plan. It returns when they have. A containerd that is killed stays down until the
-// last of them: so "kill containerd, kill the shim" is a shim that dies while containerd is down.
+// at makes the faults of a state happen, in the order of the plan. It returns when they have. A containerd that is killed stays down until the last
+// of them, so that a plan which kills containerd and then the shim has the shim die while containerd is down.
 func (in *injector) at(ctx context.Context, state string) {
 	in.x.timeline.note("client", "state %s", state)
 	down := false
 	for i, f := range in.x.Plan {
-		if f.At.Kind == failpoints.Proc && f.At.What == state {
-			if down && (f.At.Who == "task" || f.At.Who == "sandbox") { // only containerd can tell their pids
-				in.x.daemon.Release()
-			}
-			down = down || f.At.Who == "containerd" && f.Do.At(1).Action == term.Kill
-		}
 		var err error
 		switch {
 		case f.At.Kind == failpoints.Proc && f.At.What == state:
 			err = in.signal(ctx, i, f)
+			down = down || f.At.Who == "containerd" && f.Do.At(1).Action == term.Kill
 		case f.At.Kind == failpoints.IO && f.At.What == state:
 			err = in.press(ctx, i, f)
 		case f.At.Kind == failpoints.Sys && f.At.Where == state:
@@ -104,6 +99,9 @@ func (in *injector) at(ctx context.Context, state string) {
 func (in *injector) signal(ctx context.Context, i int, f failpoints.Fault) error {
 	verbs := map[term.Action]string{term.Kill: "kill", term.Stop: "stop", term.Cont: "cont"}
 	action := f.Do.At(1).Action
+	if f.At.Who == "task" || f.At.Who == "sandbox" {
+		in.x.daemon.Release() // only containerd can tell their pids
+	}
 	text, err := in.act(ctx, verbs[action], f.At.Who, "")
 	if err != nil {
 		return err
