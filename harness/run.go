@@ -32,6 +32,9 @@ type Runner struct {
 	KeepAll bool
 	// Log is told of builds. Default: nobody.
 	Log io.Writer
+	// Sabotage is for positive controls and nothing else (suites/control): called when the client is done and before the oracle looks, it leaves
+	// something in the world that must be found. Default: nil.
+	Sabotage func(context.Context, Scene) error
 
 	mu       sync.Mutex
 	prepared map[string]*subject
@@ -257,6 +260,9 @@ func (x *experiment) experience(ctx context.Context, v *Verdict) error {
 	x.invalid(x.controller.Err())
 	if ctx.Err() != nil {
 		return fmt.Errorf("the run was ended: %w", ctx.Err())
+	}
+	if err := x.sabotage(ctx); err != nil {
+		return err
 	}
 	err = x.judge(ctx, v, gaveUp)
 	v.Timeline = x.tell()
