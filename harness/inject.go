@@ -60,7 +60,7 @@ func (in *injector) anyFired() bool {
 			return true
 		}
 	}
-	return false
+	return in.x.anyMisbehaved()
 }
 
 func (in *injector) failed(what fmt.Stringer, err error) {
@@ -275,7 +275,11 @@ func (in *injector) finish() []Firing {
 			firings[i].Proof = "did not fire"
 		}
 	}
-	return firings
+	misbehaved, err := in.x.misbehaved()
+	if err != nil {
+		in.x.invalid(err)
+	}
+	return append(firings, misbehaved...)
 }
 
 // clean undoes what outlives the case's faults: the throttle of a device, a strace.

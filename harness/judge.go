@@ -75,7 +75,7 @@ func (x *experiment) judge(ctx context.Context, v *Verdict, gaveUp error) error 
 		return err
 	}
 	x.timeline.note("oracle", "%d findings", len(v.Findings))
-	if gaveUp != nil || len(x.Plan) == 0 {
+	if gaveUp != nil || x.faultless() {
 		return nil // without a fault nothing can be in the way of the id
 	}
 	return x.judgeAgain(ctx, v, after)
@@ -160,12 +160,12 @@ func (x *experiment) judgeExits(v *Verdict) error {
 		}
 	}
 	v.Truths, v.Told = judged.Truths(), judged.Observations()
-	if len(ran) == 0 && len(x.Plan) > 0 {
+	if len(ran) == 0 && !x.faultless() {
 		return nil
 	}
 	lies, err := judged.Check()
 	v.Findings = append(v.Findings, lies...)
-	if errors.Is(err, oracle.ErrNotObserved) && !errors.Is(err, oracle.ErrNoTruth) && len(x.Plan) > 0 {
+	if errors.Is(err, oracle.ErrNotObserved) && !errors.Is(err, oracle.ErrNoTruth) && !x.faultless() {
 		return nil // after a fault there may be nobody left to ask; events, which must arrive, are judged by themselves
 	}
 	return err

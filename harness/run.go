@@ -215,26 +215,22 @@ func (x *experiment) leave(v *Verdict, failure error) error {
 
 // boot starts containerd, with the plan armed.
 func (x *experiment) boot(ctx context.Context) error {
-	if err := daemon.CopyTree(x.subject.template, x.world.Inside(x.world.RootDir())); err != nil {
-		return fmt.Errorf("copy the images to the world: %w", err)
+	if err := daemon.FillRoot(ctx, x.world, x.subject.template); err != nil {
+		return err
 	}
 	socket := filepath.Join(x.world.Dir(), "probes.sock")
 	env := []string{probe.SocketEnv + "=" + socket}
-	extra := ""
-	if x.Workload.Fakeshim != "" {
-		program, err := fakeshim.Build(ctx, x.runner.Cache)
-		if err != nil {
-			return err
-		}
-		extra = filepath.Dir(program)
-		env = append(env, x.fakeshimEnv()...)
+	// Without misbehaviour the fake shim is what the id is used again with.
+	program, err := fakeshim.Build(ctx, x.runner.Cache)
+	if err != nil {
+		return err
 	}
-	var err error
+	env = append(env, x.fakeshimEnv()...)
 	if x.controller, err = failpoints.Listen(socket, x.Plan, x.inject.onPause); err != nil {
 		return err
 	}
 	x.daemon, err = daemon.Start(ctx, daemon.Params{
-		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == CRI, Env: env, ExtraPath: extra,
+		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == CRI, Env: env, ExtraPath: filepath.Dir(program),
 		OnStart: func(ctx context.Context, _ *daemon.Daemon, c *client.Client) error {
 			_, err := x.events.Record(ctx, c)
 			return err
@@ -292,7 +288,10 @@ func (x *experiment) sceneUp(ctx context.Context) (oracle.Scene, error) {
 }
 
 // runtime is the name of the shim's runtime.
-func (x *experiment) runtime() string {
+func (x *experiment) runtime(k *container) string {
+	if k.shim != "" {
+		return k.shim
+	}
 	if x.Workload.Fakeshim != "" {
 		return fakeshim.Runtime
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/shims/fakeshim"
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
@@ -46,6 +47,7 @@ type container struct {
 	name  string // of its files in the world
 	id    string // containerd's; "" while the client was told none
 	spec  Container
+	shim  string // the runtime, where it is not the workload's
 	pid   uint32 // of its init, in the world; 0 while the client was told none
 	life  oracle.Life
 	told  bool // Wait has told its exit status
@@ -147,7 +149,7 @@ func (t *taskClient) create(ctx context.Context, k *container) error {
 			return err
 		}
 		made, err := c.NewContainer(ctx, k.id, client.WithImage(image), client.WithNewSnapshot(k.id, image),
-			client.WithNewSpec(t.spec(k)...), client.WithRuntime(t.x.runtime(), nil))
+			client.WithNewSpec(t.spec(k)...), client.WithRuntime(t.x.runtime(k), nil))
 		if err != nil {
 			return err
 		}
@@ -389,11 +391,16 @@ func (t *taskClient) removeSnapshot(ctx context.Context, c *client.Client, k *co
 	return err
 }
 
-// again uses the first id for a whole lifecycle without faults.
+// again uses the first id for a whole lifecycle without faults. The shim is the fake one, because with runc this look alone would cost as much as
+// the workload: what of runc could be in the way, its state and its cgroup, the oracle has looked for, and the rest (metadata, snapshot, bundle,
+// socket) is in the way of any shim. A workload can ask for runc by Again.
 func (t *taskClient) again(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(namespaced(ctx), t.x.Workload.Deadline)
 	defer cancel()
-	k := &container{name: t.containers[0].name, id: t.containers[0].id}
+	k := &container{name: t.containers[0].name, id: t.containers[0].id, shim: fakeshim.Runtime}
+	if t.x.Workload.Again == AgainRunc || t.x.Workload.Fakeshim != "" {
+		k.shim = runcshim.Runtime
+	}
 	err := errors.Join(t.create(ctx, k), t.start(ctx, k))
 	if err == nil {
 		t.end(ctx, k)
