@@ -89,6 +89,18 @@ const (
 
 var reports = []Report{InWait, InDelete, InState, InEvent, InCleanup}
 
+// Noted are the keys under which a word of that key is noted when it is met (package met): its own, but for exit, which speaks for every report.
+func Noted(key string) []string {
+	if key != "exit" {
+		return []string{key}
+	}
+	noted := make([]string, len(reports))
+	for i, r := range reports {
+		noted[i] = string(r)
+	}
+	return noted
+}
+
 // keys are the values that each key takes, apart from numbers.
 var keys = map[string][]string{
 	"start":     {Hang, Late, Fail, Refuse},

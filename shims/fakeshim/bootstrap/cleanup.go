@@ -15,6 +15,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
+	"github.com/shimquake/shimquake/shims/fakeshim/met"
 	"github.com/shimquake/shimquake/shims/fakeshim/process"
 	"github.com/shimquake/shimquake/shims/fakeshim/record"
 	"github.com/shimquake/shimquake/shims/fakeshim/spec"
@@ -41,7 +42,7 @@ func Cleanup(p Params) error {
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := act(b.Cleanup, "delete"); err != nil {
+	if err := act(b.Cleanup, "cleanup"); err != nil {
 		return err
 	}
 	exit, err := finish(bundle)
@@ -88,9 +89,11 @@ func kill(ctx context.Context, id signal.Identity) error {
 }
 
 func answerDelete(w io.Writer, b behaviour.Behaviour, exit process.Exit) error {
-	out, err := proto.Marshal(&task.DeleteResponse{
-		Pid: uint32(exit.PID), ExitStatus: b.Status(behaviour.InCleanup, exit.Status), ExitedAt: timestamppb.New(exit.At),
-	})
+	status, err := met.Status(b, behaviour.InCleanup, exit.Status)
+	if err != nil {
+		return err
+	}
+	out, err := proto.Marshal(&task.DeleteResponse{Pid: uint32(exit.PID), ExitStatus: status, ExitedAt: timestamppb.New(exit.At)})
 	if err != nil {
 		return err
 	}

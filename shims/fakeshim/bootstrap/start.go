@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
+	"github.com/shimquake/shimquake/shims/fakeshim/met"
 	"github.com/shimquake/shimquake/shims/fakeshim/spec"
 )
 
@@ -52,7 +53,7 @@ func Start(p Params) error {
 		return err
 	}
 	if b.Start.Name == behaviour.Refuse {
-		return fmt.Errorf("start: refused: %w", ErrAsked)
+		return errors.Join(fmt.Errorf("start: refused: %w", ErrAsked), met.Note("start", "refused before it did anything"))
 	}
 	stdin, err := io.ReadAll(io.LimitReader(p.Stdin, stdinLimit))
 	if err != nil {
@@ -89,12 +90,22 @@ func Start(p Params) error {
 	if err != nil {
 		return err
 	}
+	if b.Bootstrap != "" {
+		if err := met.Note("bootstrap", "answered %q to a containerd that expects %s", out, generation); err != nil {
+			return err
+		}
+	}
 	_, err = p.Stdout.Write(out)
 	return err
 }
 
-// act does what start= or cleanup= ask for.
+// act does what start= or cleanup= (that is what) ask for.
 func act(a behaviour.Act, what string) error {
+	if a.Name != "" {
+		if err := met.Note(what, "%s, after everything else was done", a); err != nil {
+			return err
+		}
+	}
 	switch a.Name {
 	case behaviour.Hang:
 		for range time.Tick(time.Hour) { // a bare select would be reported as a deadlock

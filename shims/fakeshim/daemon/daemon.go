@@ -19,6 +19,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
 	"github.com/shimquake/shimquake/shims/fakeshim/events"
+	"github.com/shimquake/shimquake/shims/fakeshim/met"
 	"github.com/shimquake/shimquake/shims/fakeshim/service"
 )
 
@@ -76,7 +77,11 @@ func Run(p Params) error {
 			served = false
 		case s := <-signals:
 			logger.Printf("%v", s)
-			served = b.SIGTERM == "ignore"
+			if served = b.SIGTERM == "ignore"; served {
+				if err := met.Note("sigterm", "ignored %v", s); err != nil {
+					return err
+				}
+			}
 		case err := <-failed:
 			return fmt.Errorf("serve: %w", err)
 		}
@@ -84,10 +89,10 @@ func Run(p Params) error {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	err = publisher.Close(ctx)
-	if b.Socket != "leave" {
-		err = errors.Join(err, os.Remove(p.Socket))
+	if b.Socket == "leave" {
+		return errors.Join(err, met.Note("socket", "left %s", p.Socket))
 	}
-	return err
+	return errors.Join(err, os.Remove(p.Socket))
 }
 
 // serve passes every method through the probe, so that each is a point at entry and exit.

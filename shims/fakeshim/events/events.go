@@ -20,6 +20,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
+	"github.com/shimquake/shimquake/shims/fakeshim/met"
 )
 
 const (
@@ -78,8 +79,10 @@ func (p *Publisher) Publish(event any) {
 	case p.policy == behaviour.EventsNone,
 		p.policy == behaviour.EventsNoExit && topic == "/tasks/exit",
 		p.policy == behaviour.EventsNoDel && topic == "/tasks/delete":
+		p.note("did not publish %s", topic)
 		return
 	case p.policy == behaviour.EventsTwice && topic == "/tasks/exit":
+		p.note("published %s twice", topic)
 		times = 2
 	}
 	body, err := typeurl.MarshalAnyToProto(event)
@@ -106,6 +109,12 @@ func (p *Publisher) Close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("events were not published: %w", ctx.Err())
+	}
+}
+
+func (p *Publisher) note(format string, args ...any) {
+	if err := met.Note("events", format, args...); err != nil {
+		p.log("%v", err)
 	}
 }
 

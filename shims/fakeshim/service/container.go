@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
+	"github.com/shimquake/shimquake/shims/fakeshim/met"
 	"github.com/shimquake/shimquake/shims/fakeshim/process"
 	"github.com/shimquake/shimquake/shims/fakeshim/record"
 	"github.com/shimquake/shimquake/shims/fakeshim/spec"
@@ -109,17 +110,19 @@ func (s *Service) initExited(c *container) func(process.Exit) {
 }
 
 func (s *Service) publishExit(c *container, id string, exit process.Exit) {
-	s.Publish(&events.TaskExit{
-		ContainerID: c.id, ID: id, Pid: uint32(exit.PID),
-		ExitStatus: c.behaviour.Status(behaviour.InEvent, exit.Status),
-		ExitedAt:   timestamppb.New(exit.At),
-	})
+	status, err := met.Status(c.behaviour, behaviour.InEvent, exit.Status)
+	if err != nil {
+		s.Log("%s: %v", c.id, err)
+	}
+	s.Publish(&events.TaskExit{ContainerID: c.id, ID: id, Pid: uint32(exit.PID), ExitStatus: status, ExitedAt: timestamppb.New(exit.At)})
 }
 
-func deleteResponse(b behaviour.Behaviour, exit process.Exit) *task.DeleteResponse {
-	return &task.DeleteResponse{
-		Pid: uint32(exit.PID), ExitStatus: b.Status(behaviour.InDelete, exit.Status), ExitedAt: timestamppb.New(exit.At),
+func deleteResponse(b behaviour.Behaviour, exit process.Exit) (*task.DeleteResponse, error) {
+	status, err := met.Status(b, behaviour.InDelete, exit.Status)
+	if err != nil {
+		return nil, err
 	}
+	return &task.DeleteResponse{Pid: uint32(exit.PID), ExitStatus: status, ExitedAt: timestamppb.New(exit.At)}, nil
 }
 
 // find returns the process of an exec, or of the container when execID is empty, with its streams. The process is nil for

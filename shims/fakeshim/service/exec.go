@@ -88,5 +88,5 @@ func (s *Service) deleteExec(ctx context.Context, c *container, id string) (*tas
 	c.mu.Lock()
 	delete(c.execs, id)
 	c.mu.Unlock()
-	return deleteResponse(c.behaviour, exit), nil
+	return deleteResponse(c.behaviour, exit)
 }

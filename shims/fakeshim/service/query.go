@@ -19,6 +19,7 @@ import (
 	events "github.com/containerd/containerd/api/events"
 
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
+	"github.com/shimquake/shimquake/shims/fakeshim/met"
 	"github.com/shimquake/shimquake/shims/fakeshim/process"
 )
 
@@ -53,7 +54,9 @@ func (s *Service) State(_ context.Context, r *task.StateRequest) (*task.StateRes
 	status, exit := p.State()
 	resp.Pid, resp.Status = uint32(p.PID()), statuses[status]
 	if status == process.Stopped {
-		resp.ExitStatus = c.behaviour.Status(behaviour.InState, exit.Status)
+		if resp.ExitStatus, err = met.Status(c.behaviour, behaviour.InState, exit.Status); err != nil {
+			return nil, err
+		}
 		resp.ExitedAt = timestamppb.New(exit.At)
 	}
 	return resp, nil
@@ -69,9 +72,11 @@ func (s *Service) Wait(ctx context.Context, r *task.WaitRequest) (*task.WaitResp
 	if err != nil {
 		return nil, err
 	}
-	return &task.WaitResponse{
-		ExitStatus: c.behaviour.Status(behaviour.InWait, exit.Status), ExitedAt: timestamppb.New(exit.At),
-	}, nil
+	status, err := met.Status(c.behaviour, behaviour.InWait, exit.Status)
+	if err != nil {
+		return nil, err
+	}
+	return &task.WaitResponse{ExitStatus: status, ExitedAt: timestamppb.New(exit.At)}, nil
 }
 
 // Kill sends a signal to a process, or to all of a container.

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
+	"github.com/shimquake/shimquake/shims/fakeshim/met"
 )
 
 // Names are the services under which the task API is served. Their messages are the same on the wire.
@@ -154,7 +155,10 @@ func (s *Service) Delete(ctx context.Context, r *task.DeleteRequest) (*task.Dele
 	if gone {
 		return nil, fmt.Errorf("container %q was deleted meanwhile: %w", r.ID, errdefs.ErrNotFound)
 	}
-	resp := deleteResponse(c.behaviour, exit)
+	resp, err := deleteResponse(c.behaviour, exit)
+	if err != nil {
+		return nil, err
+	}
 	s.Publish(&events.TaskDelete{ContainerID: c.id, Pid: resp.Pid, ExitStatus: resp.ExitStatus, ExitedAt: resp.ExitedAt})
 	return resp, nil
 }
@@ -177,6 +181,7 @@ func (s *Service) Shutdown(context.Context, *task.ShutdownRequest) (*emptypb.Emp
 		s.Log("not shut down: %d containers left", len(s.containers))
 	case s.Behaviour.Shutdown == "ignore":
 		s.Log("shutdown ignored, as asked")
+		return empty, met.Note("shutdown", "answered Shutdown and lived on")
 	default:
 		s.Stop()
 	}

@@ -1,0 +1,50 @@
+package met
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestNote(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "met")
+	if err := Note("wait", "nobody listens"); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(Env, path)
+	if notes, err := Read(path); err != nil || len(notes) != 0 {
+		t.Errorf("Read before any note = %v, %v", notes, err)
+	}
+	for _, n := range []struct{ key, text string }{{"wait", "said 9"}, {"shutdown", "lives\non"}, {"wait", "said 9 again"}} {
+		if err := Note(n.key, "%s", n.text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	notes, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := notes["wait"]; !slices.Equal(got, []string{"said 9", "said 9 again"}) {
+		t.Errorf("wait: %q", got)
+	}
+	if got := notes["shutdown"]; !slices.Equal(got, []string{"lives on"}) {
+		t.Errorf("shutdown: %q; want it on one line", got)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "met")
+	for _, text := range []string{"wait", "wait said 9", "alone\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if notes, err := Read(path); err == nil {
+			t.Errorf("Read(%q) = %v, want an error", text, notes)
+		}
+	}
+	t.Setenv(Env, filepath.Join(path, "below-a-file"))
+	if err := Note("wait", "said 9"); err == nil {
+		t.Error("Note has noted nothing and says nothing")
+	}
+}
