@@ -53,10 +53,11 @@ func (look looker) settle(ctx context.Context, before Inventory, c Circumstances
 				return inv, left, nil
 			}
 			err = look.awaitChange(ctx, before, inv, left, c, &pause)
-		} else if ctx.Err() == nil && wait(ctx, pause) == nil {
-			continue // containerd may be starting
 		}
-		if ctx.Err() == nil && err == nil {
+		if err != nil && ctx.Err() == nil {
+			_ = wait(ctx, pause) // containerd may be starting; or it saw the deadline pass before we do: a call carries it
+		}
+		if ctx.Err() == nil {
 			continue
 		}
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
