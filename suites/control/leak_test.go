@@ -1,0 +1,114 @@
+package control
+
+import (
+	"context"
+	"os"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+// plant leaves something in a world.
+type plant func(context.Context, harness.Scene) error
+
+// control is one thing to leave, and what must be found of it: these classes and no others.
+type control struct {
+	name    string
+	api     harness.API
+	leave   plant
+	class   oracle.Class
+	besides []oracle.Class
+}
+
+const taskBundles = "/run/containerd/io.containerd.runtime.v2.task/" + daemon.TaskNamespace + "/"
+
+var controls = []control{
+	{name: "a real shim that containerd does not know", leave: startShim, class: oracle.ClassShim, besides: []oracle.Class{oracle.ClassSocket}},
+	{name: "a process that belongs to nobody", leave: startSleep, class: oracle.ClassProcess},
+	{name: "a process of runc's that containerd does not know", leave: createByRunc, class: oracle.ClassProcess,
+		besides: []oracle.Class{oracle.ClassRuncState, oracle.ClassCgroup}},
+	{name: "the socket of a killed shim", leave: after(startShim, killShim), class: oracle.ClassSocket},
+	{name: "a bundle", leave: makeDir(func(harness.Scene) string { return taskBundles + planted }), class: oracle.ClassBundle},
+	{name: "a bundle in whose removal containerd died", leave: makeDir(func(harness.Scene) string { return taskBundles + "." + planted }), class: oracle.ClassBundle},
+	{name: "a work directory", leave: makeDir(func(s harness.Scene) string {
+		return s.World.RootDir() + "/io.containerd.runtime.v2.task/" + daemon.TaskNamespace + "/" + planted
+	}), class: oracle.ClassBundle},
+	{name: "a directory of CRI", api: harness.CRI, leave: makeDir(func(s harness.Scene) string {
+		return s.World.RootDir() + "/io.containerd.grpc.v1.cri/containers/" + planted
+	}), class: oracle.ClassCRIDir},
+	{name: "a mount", leave: mountTmpfs, class: oracle.ClassMount},
+	{name: "a cgroup", leave: makeCgroup, class: oracle.ClassCgroup},
+	{name: "the state of a killed container of runc's", leave: abandonRunc, class: oracle.ClassRuncState, besides: []oracle.Class{oracle.ClassCgroup}},
+	{name: "a snapshot", leave: prepareSnapshot, class: oracle.ClassSnapshot},
+	{name: "a lease", leave: createLease, class: oracle.ClassLease},
+	{name: "a FIFO", leave: makeFIFO, class: oracle.ClassFIFO},
+	{name: "a container without a task", leave: createContainer, class: oracle.ClassContainer},
+	{name: "a running task", leave: startTask, class: oracle.ClassTask, besides: []oracle.Class{
+		oracle.ClassShim, oracle.ClassProcess, oracle.ClassSocket, oracle.ClassBundle, oracle.ClassMount, oracle.ClassCgroup,
+		oracle.ClassRuncState, oracle.ClassSnapshot, oracle.ClassContainer,
+	}},
+	{name: "a sandbox in containerd's store", leave: createSandbox, class: oracle.ClassSandbox},
+	{name: "a whole pod, which leaves something of every class", api: harness.CRI, leave: runPod, class: oracle.ClassSandbox,
+		besides: slices.DeleteFunc(slices.Clone(oracle.LeakClasses), func(c oracle.Class) bool { return c == oracle.ClassSandbox })},
+}
+
+// after does one after the other.
+func after(plants ...plant) plant {
+	return func(ctx context.Context, s harness.Scene) error {
+		for _, p := range plants {
+			if err := p(ctx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+var _ = Describe("a world in which something was left on purpose", Label("control"), func() {
+	for _, c := range controls {
+		It("is violated by "+c.name, spec.Quick, func(ctx context.Context) {
+			k := harness.Case{Name: "control-leak", Workload: exits(c.api)}
+			clean(ctx, k)
+			k.Workload.Settle = soon
+			v := sabotaged(ctx, k, c.leave)
+			Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
+			Expect(classes(v)).To(ConsistOf(append([]oracle.Class{c.class}, c.besides...)), "%v", v)
+		})
+	}
+	It("was made for every class of leak", spec.Quick, func() {
+		var have []oracle.Class
+		for _, c := range controls {
+			have = append(have, c.class)
+		}
+		Expect(have).To(ContainElements(oracle.LeakClasses))
+	})
+})
+
+// sabotaged runs a case with a plant. What violates by design is no evidence worth keeping.
+func sabotaged(ctx context.Context, c harness.Case, leave plant) harness.Verdict {
+	GinkgoHelper()
+	c.Containerd = os.Getenv(spec.SubjectEnv)
+	r := &harness.Runner{Evidence: GinkgoT().TempDir(), Log: GinkgoWriter, Sabotage: leave}
+	v := r.Run(ctx, c)
+	if v.Unable {
+		Skip(v.Why)
+	}
+	AddReportEntry("planted", v.String(), ReportEntryVisibilityFailureOrVerbose)
+	return v
+}
+
+// classes are those of what violates, each once.
+func classes(v harness.Verdict) []oracle.Class {
+	var all []oracle.Class
+	for _, f := range v.Violations() {
+		all = append(all, f.Class)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,250 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	bootstrap "github.com/containerd/containerd/api/runtime/bootstrap/v1"
+	"github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/sandbox"
+	"github.com/containerd/containerd/v2/core/snapshots"
+	"github.com/containerd/containerd/v2/pkg/cio"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+	"github.com/containerd/containerd/v2/pkg/oci"
+	. "github.com/onsi/ginkgo/v2"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/fixtures/world/wire"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/shims/runcshim"
+)
+
+// planted is the id of everything that a control leaves.
+const planted = "planted"
+
+// bundleDir is a bundle outside of containerd's state: its own kind of leak must not be in the way of the others. It ends with the world.
+func bundleDir(s harness.Scene) string { return filepath.Join(s.World.Dir(), "tmp", planted) }
+
+// run runs a program in the world to its end.
+func run(ctx context.Context, s harness.Scene, p world.Params) error {
+	p.Output = filepath.Join(s.World.Dir(), "control.log")
+	proc, err := s.World.Start(ctx, p)
+	if err != nil {
+		return err
+	}
+	e, err := proc.Exited(ctx)
+	if err == nil && e.Code() != 0 {
+		text, _ := os.ReadFile(p.Output)
+		err = fmt.Errorf("%v exited with %d: %s", p.Argv, e.Code(), text)
+	}
+	return err
+}
+
+// bundle writes an OCI bundle whose process waits, with its cgroup where the shim would have it.
+func bundle(ctx context.Context, s harness.Scene) error {
+	dir := bundleDir(s)
+	if err := os.MkdirAll(filepath.Join(dir, "rootfs"), 0o755); err != nil {
+		return err
+	}
+	cache, err := containerd.CacheDir()
+	if err != nil {
+		return err
+	}
+	program, err := payload.Build(ctx, cache)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "rootfs/payload"), text, 0o755); err != nil {
+		return err
+	}
+	spec := oci.Spec{
+		Version: specs.Version,
+		Root:    &specs.Root{Path: "rootfs"},
+		Process: &specs.Process{Args: []string{"/payload", "wait"}, Cwd: "/"},
+		Mounts: []specs.Mount{
+			{Destination: "/proc", Type: "proc", Source: "proc"},
+			{Destination: "/dev", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "mode=755"}},
+		},
+		Linux: &specs.Linux{
+			CgroupsPath: "/" + daemon.TaskNamespace + "/" + planted,
+			Namespaces:  []specs.LinuxNamespace{{Type: specs.MountNamespace}},
+		},
+	}
+	if text, err = json.Marshal(spec); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "config.json"), text, 0o644)
+}
+
+// startShim starts the subject's real shim as containerd does, and nobody tells containerd.
+func startShim(ctx context.Context, s harness.Scene) error {
+	if err := bundle(ctx, s); err != nil {
+		return err
+	}
+	params, err := proto.Marshal(&bootstrap.BootstrapParams{
+		InstanceID: planted, Namespace: daemon.TaskNamespace, ContainerdVersion: s.Subject.Version,
+		ContainerdGrpcAddress: s.Address, ContainerdTtrpcAddress: s.Address + ".ttrpc", ContainerdBinary: s.Subject.Containerd,
+	})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(bundleDir(s), "params"), params, 0o644); err != nil {
+		return err
+	}
+	// It logs to a FIFO that containerd reads.
+	fifo := filepath.Join(bundleDir(s), "log")
+	if err := unix.Mkfifo(fifo, 0o700); err != nil {
+		return err
+	}
+	reader, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	DeferCleanup(reader.Close)
+	return run(ctx, s, world.Params{
+		Argv: []string{"/bin/sh", "-c", `exec "$@" <params`, "sh", s.Subject.Shim, "-namespace", daemon.TaskNamespace, "-id", planted,
+			"-address", s.Address, "-publish-binary", s.Subject.Containerd, "start"},
+		Env: []string{"TTRPC_ADDRESS=" + s.Address + ".ttrpc", "GRPC_ADDRESS=" + s.Address, "PATH=" + s.Subject.PATH(), "MAX_SHIM_VERSION=2", "NAMESPACE=" + daemon.TaskNamespace},
+		Dir: bundleDir(s),
+	})
+}
+
+// killShim ends the planted shim without a chance to remove its socket.
+func killShim(ctx context.Context, s harness.Scene) error {
+	all, err := oracle.Processes(s.Scene)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if p.Shim != nil && p.Shim.ID == planted {
+			return s.World.Signal(ctx, signal.Identity{PID: p.PID, Start: p.Start}, unix.SIGKILL)
+		}
+	}
+	return errors.New("the planted shim is not there")
+}
+
+// createByRunc makes a container by runc alone: its init waits to be started, and containerd knows nothing of it.
+func createByRunc(ctx context.Context, s harness.Scene) error {
+	if err := bundle(ctx, s); err != nil {
+		return err
+	}
+	return run(ctx, s, world.Params{
+		Argv: []string{s.Subject.Runc, "--root", "/run/containerd/runc/" + daemon.TaskNamespace, "create", "--bundle", bundleDir(s),
+			"--pid-file", filepath.Join(bundleDir(s), "pid"), planted},
+		Env: []string{"PATH=" + s.Subject.PATH()}, Dir: bundleDir(s),
+	})
+}
+
+// abandonRunc is createByRunc whose init is then killed: state and cgroup stay.
+func abandonRunc(ctx context.Context, s harness.Scene) error {
+	if err := createByRunc(ctx, s); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(bundleDir(s), "pid"))
+	if err != nil {
+		return err
+	}
+	all, err := oracle.Processes(s.Scene)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if fmt.Sprint(p.PID) == string(bytes.TrimSpace(text)) {
+			return s.World.Signal(ctx, signal.Identity{PID: p.PID, Start: p.Start}, unix.SIGKILL)
+		}
+	}
+	return fmt.Errorf("runc's init, pid %s, is not there", text)
+}
+
+// startSleep leaves a process that belongs to nobody.
+func startSleep(ctx context.Context, s harness.Scene) error {
+	_, err := s.World.Start(ctx, world.Params{Argv: []string{"/bin/sleep", "1000"}, Output: "/dev/null"})
+	return err
+}
+
+// makeDir makes a directory in the world.
+func makeDir(dir func(harness.Scene) string) plant {
+	return func(_ context.Context, s harness.Scene) error { return os.MkdirAll(s.World.Inside(dir(s)), 0o711) }
+}
+
+func mountTmpfs(ctx context.Context, s harness.Scene) error {
+	return s.World.Mount(ctx, wire.Mount{Source: planted, Target: "/mnt", Type: "tmpfs"})
+}
+
+// makeCgroup makes a group in each hierarchy, where runc would have it.
+func makeCgroup(_ context.Context, s harness.Scene) error {
+	var errs []error
+	for _, dir := range s.CgroupDirs {
+		errs = append(errs, os.MkdirAll(filepath.Join(dir, daemon.TaskNamespace, planted), 0o755))
+	}
+	return errors.Join(errs...)
+}
+
+func makeFIFO(_ context.Context, s harness.Scene) error {
+	return unix.Mkfifo(filepath.Join(s.World.FIFODir(), planted+"-stdout"), 0o600)
+}
+
+// inNamespace is the context for containerd's API.
+func inNamespace(ctx context.Context) context.Context {
+	return namespaces.WithNamespace(ctx, daemon.TaskNamespace)
+}
+
+// prepareSnapshot takes an active snapshot that containerd's garbage collection must not remove: as a leaked container's.
+func prepareSnapshot(ctx context.Context, s harness.Scene) error {
+	_, err := s.Client.SnapshotService("overlayfs").Prepare(inNamespace(ctx), planted, "",
+		snapshots.WithLabels(map[string]string{"containerd.io/gc.root": planted}))
+	return err
+}
+
+func createLease(ctx context.Context, s harness.Scene) error {
+	_, err := s.Client.LeasesService().Create(inNamespace(ctx))
+	return err
+}
+
+// createContainer makes a container without a task and without a snapshot.
+func createContainer(ctx context.Context, s harness.Scene) error {
+	_, err := s.Client.NewContainer(inNamespace(ctx), planted, client.WithRuntime(runcshim.Runtime, nil), client.WithNewSpec())
+	return err
+}
+
+func createSandbox(ctx context.Context, s harness.Scene) error {
+	_, err := s.Client.SandboxStore().Create(inNamespace(ctx), sandbox.Sandbox{ID: planted, Runtime: sandbox.RuntimeOpts{Name: runcshim.Runtime}})
+	return err
+}
+
+// startTask runs a container that its client then forgets.
+func startTask(ctx context.Context, s harness.Scene) error {
+	ctx = inNamespace(ctx)
+	image, err := s.Client.GetImage(ctx, payload.Image)
+	if err != nil {
+		return err
+	}
+	c, err := s.Client.NewContainer(ctx, planted, client.WithImage(image), client.WithNewSnapshot(planted, image),
+		client.WithRuntime(runcshim.Runtime, nil),
+		client.WithNewSpec(oci.WithDefaultSpec(), oci.WithRootFSPath("rootfs"), oci.WithProcessArgs(payload.Program, "wait")))
+	if err != nil {
+		return err
+	}
+	task, err := c.NewTask(ctx, cio.NullIO)
+	if err != nil {
+		return err
+	}
+	return task.Start(ctx)
+}

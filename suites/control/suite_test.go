@@ -1,0 +1,36 @@
+// Package control holds the positive controls of the whole product: every kind of leak and every kind of lie is planted once in a real world with
+// a real containerd, between the workload's end and the oracle's look, and must be found. A harness that finds nothing would otherwise
+// pass for a containerd that leaks nothing.
+package control
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+func TestControl(t *testing.T) { spec.Run(t, "control") }
+
+var _ = SynchronizedBeforeSuite(func(ctx context.Context) { spec.Prepare(ctx) }, func() {})
+
+// soon is how long the oracle waits for what was planted to go away. It never does, so the default of 6s would only be waited out.
+const soon = time.Second
+
+// exits is a workload that ends with 7.
+func exits(api harness.API) harness.Workload {
+	return harness.Workload{API: api, Containers: []harness.Container{{Exit: 7}}}
+}
+
+// clean asserts that a case holds when nothing is planted.
+func clean(ctx context.Context, c harness.Case) {
+	GinkgoHelper()
+	v := spec.Run1(ctx, c)
+	Expect(v.Outcome).To(Equal(harness.Held), "%v", v)
+	Expect(v.Violations()).To(BeEmpty())
+}
