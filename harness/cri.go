@@ -86,6 +86,9 @@ func (c *criClient) lifecycle(ctx context.Context) {
 	live = slices.DeleteFunc(live, func(k *container) bool { return c.create(ctx, k) != nil })
 	c.x.inject.at(ctx, "created")
 	live = slices.DeleteFunc(live, func(k *container) bool { return c.start(ctx, k) != nil })
+	for _, k := range live {
+		c.x.witness.begun(ctx, k)
+	}
 	c.x.inject.at(ctx, "running")
 	for _, k := range live {
 		c.end(ctx, k)
@@ -107,13 +110,17 @@ func (c *criClient) call(ctx context.Context, what string, f func(context.Contex
 	})
 }
 
-// config is the pod's; it shares the world's network namespace, so that no CNI plugin is needed.
+// namespaceOptions are those that kubelet asks for, but for the network: a pod on the world's own needs no CNI plugin. Each container is in a PID namespace
+// of its own, so that none dies just because the sandbox does.
+func namespaceOptions() *cri.NamespaceOption {
+	return &cri.NamespaceOption{Network: cri.NamespaceMode_NODE, Pid: cri.NamespaceMode_CONTAINER}
+}
+
+// config is the pod's.
 func (c *criClient) config() *cri.PodSandboxConfig {
 	return &cri.PodSandboxConfig{
 		Metadata: &cri.PodSandboxMetadata{Name: "pod", Uid: "shimquake", Namespace: "default"},
-		Linux: &cri.LinuxPodSandboxConfig{SecurityContext: &cri.LinuxSandboxSecurityContext{
-			NamespaceOptions: &cri.NamespaceOption{Network: cri.NamespaceMode_NODE},
-		}},
+		Linux:    &cri.LinuxPodSandboxConfig{SecurityContext: &cri.LinuxSandboxSecurityContext{NamespaceOptions: namespaceOptions()}},
 	}
 }
 
@@ -139,6 +146,7 @@ func (c *criClient) create(ctx context.Context, k *container) error {
 			Command:  c.x.command(k),
 			Envs:     []*cri.KeyValue{{Key: payload.TruthEnv, Value: []byte(mountedTruth + "/" + k.name + ".truth")}},
 			Mounts:   []*cri.Mount{{ContainerPath: mountedTruth, HostPath: c.x.world.TruthDir()}},
+			Linux:    &cri.LinuxContainerConfig{SecurityContext: &cri.LinuxContainerSecurityContext{NamespaceOptions: namespaceOptions()}},
 		}})
 		if err != nil {
 			return err

@@ -114,6 +114,9 @@ func (t *taskClient) lifecycle(ctx context.Context, ks []*container, at func(con
 	}
 	at(ctx, "created")
 	live = slices.DeleteFunc(live, func(k *container) bool { return t.start(ctx, k) != nil })
+	for _, k := range live {
+		t.x.witness.begun(ctx, k)
+	}
 	at(ctx, "running")
 	for _, k := range live {
 		t.end(ctx, k)

@@ -1,9 +1,11 @@
 package harness
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -29,6 +31,34 @@ func (w witness) expect(name string) error { return os.WriteFile(w.file(name), n
 
 // release lets a waiting payload come to its end.
 func (w witness) release(name string) error { return os.WriteFile(w.trigger(name), nil, 0o644) }
+
+// lookEvery is how often the record of a payload that has been started is looked at; patience is how long it may take to write its first line.
+// It needs some 3 ms here.
+const (
+	lookEvery = time.Millisecond
+	patience  = 2 * time.Second
+)
+
+// begun waits until the payload of a container whose Start has succeeded runs, and handles signals if it is sent one: Start returns when
+// the payload's program is about to be loaded, and of a payload that is killed before its first line nobody could say how it ended. It gives
+// up on a payload that does not come to it.
+func (w witness) begun(ctx context.Context, k *container) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		own, err := w.record(k.name)
+		if err == nil && own.Runs > 0 && (k.spec.Signal == "" || !own.ReadyAt.IsZero()) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
 
 // truth is how the payload of a container really ended. ran is false when it never began.
 //
