@@ -152,6 +152,9 @@ func (x *experiment) judgeExits(v *Verdict) error {
 		if err := judged.True(t); err != nil {
 			return err
 		}
+		if len(x.Plan) == 0 && t.Status != k.spec.want() {
+			return fmt.Errorf("the payload of %s was to end with %d, ended with %d (%s), and nothing was broken", k.name, k.spec.want(), t.Status, t.Source)
+		}
 		judged.Require(k.id, "", x.client.observers()...)
 	}
 	for _, o := range x.ledger.Observations() {

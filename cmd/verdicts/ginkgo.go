@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/onsi/ginkgo/v2/types"
@@ -34,6 +35,7 @@ func (found *specReport) add(report types.Report) {
 	bad := false
 	for _, spec := range report.SpecReports {
 		r := row{suite: suite, name: spec.FullText(), seconds: spec.RunTime.Seconds(), reason: oneLine(spec.Failure.Message)}
+		r.cases = casesOf(spec.ReportEntries)
 		isSpec := spec.LeafNodeType.Is(types.NodeTypeIt)
 		switch {
 		case spec.State.Is(types.SpecStateFailureStates):
@@ -61,6 +63,23 @@ func (found *specReport) add(report types.Report) {
 		found.rows = append(found.rows, row{suite: suite, name: "the suite runs to its end", verdict: failed, reason: oneLine(reason)})
 	}
 }
+
+// casesOf sums up the verdicts that a spec has reported, each once.
+func casesOf(entries types.ReportEntries) string {
+	var all []string
+	for _, e := range entries {
+		if e.Name != verdictEntry {
+			continue
+		}
+		if text := e.StringRepresentation(); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// verdictEntry is spec.VerdictEntry, which this small program does not link.
+const verdictEntry = "verdict"
 
 // where is short: the row names the suite's folder already.
 func where(at types.CodeLocation) string {

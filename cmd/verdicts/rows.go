@@ -16,6 +16,7 @@ type row struct {
 	suite   string  // the folder of a suite, or the import path of a package
 	name    string  // the spec's full text, or the test's name
 	verdict verdict // how it ended
+	cases   string  // what the spec's cases came to: "held", "violated (known: containerd#8981)"; "" of a test
 	seconds float64 // wall time
 	reason  string  // why it failed or was skipped, one line
 }

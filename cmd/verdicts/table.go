@@ -8,16 +8,16 @@ import (
 
 // printTable prints one row a spec, and the reason beneath those that failed or were skipped.
 func printTable(out io.Writer, rows []row) {
-	width := len("SUITE")
+	suites, cases := len("SUITE"), len("VERDICT")
 	for _, r := range rows {
-		width = max(width, len(r.suite))
+		suites, cases = max(suites, len(r.suite)), max(cases, len(r.cases))
 	}
-	line := func(a, b, c, d string) { put(out, "%-7s  %7s  %-*s  %s\n", a, b, width, c, d) }
-	line("VERDICT", "SECONDS", "SUITE", "SPEC")
+	line := func(a, b, c, d, e string) { put(out, "%-7s  %-*s  %7s  %-*s  %s\n", a, cases, b, c, suites, d, e) }
+	line("SPEC", "VERDICT", "SECONDS", "SUITE", "")
 	for _, r := range rows {
-		line(string(r.verdict), fmt.Sprintf("%.2f", r.seconds), r.suite, r.name)
+		line(string(r.verdict), r.cases, fmt.Sprintf("%.2f", r.seconds), r.suite, r.name)
 		if r.reason != "" {
-			line("", "", "", "  "+r.reason)
+			line("", "", "", "", "  "+r.reason)
 		}
 	}
 	put(out, "\n")
@@ -25,14 +25,14 @@ func printTable(out io.Writer, rows []row) {
 
 // printMarkdown prints the same as a table for a GitHub step summary.
 func printMarkdown(out io.Writer, rows []row) {
-	put(out, "| verdict | seconds | suite | spec |\n|---|---:|---|---|\n")
+	put(out, "| spec | verdict | seconds | suite | |\n|---|---|---:|---|---|\n")
 	cell := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;")
 	for _, r := range rows {
 		name := cell.Replace(r.name)
 		if r.reason != "" {
 			name += "<br>" + cell.Replace(r.reason)
 		}
-		put(out, "| %s | %.2f | %s | %s |\n", r.verdict, r.seconds, cell.Replace(r.suite), name)
+		put(out, "| %s | %s | %.2f | %s | %s |\n", r.verdict, cell.Replace(r.cases), r.seconds, cell.Replace(r.suite), name)
 	}
 	put(out, "\n")
 }
