@@ -59,7 +59,7 @@ func Find(word string) (harness.Case, error) {
 		}
 	}
 	if !strings.ContainsAny(word, "/.") {
-		return harness.Case{}, &failpoints.UnknownError{What: "case", Name: word, Nearest: failpoints.Nearest(word, Names()), Known: Names()}
+		return harness.Case{}, &failpoints.UnknownError{What: "case (a name of the catalogue, or a YAML file with a dot or slash in its path)", Name: word, Nearest: failpoints.Nearest(word, Names()), Known: Names()}
 	}
 	text, err := os.ReadFile(word)
 	if err != nil {

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -87,11 +88,16 @@ func (v Verdict) String() string {
 	for _, t := range v.Truths {
 		fmt.Fprintf(&b, "  exit:  %s ended with %d (%s)%s\n", t.Container, t.Status, t.Source, v.said(t.Container))
 	}
+	text := longID.ReplaceAllString(b.String(), "$1")
 	if v.Evidence != "" {
-		fmt.Fprintf(&b, "  kept:  %s\n", v.Evidence)
+		text += fmt.Sprintf("  kept:  %s\n", v.Evidence)
 	}
-	return b.String()
+	return text
 }
+
+// longID is an id that CRI made up, or a hashed socket's name; people tell them apart by their first 12 digits. The JSON form and the evidence have
+// all 64.
+var longID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 
 // said sums up what the observers of a container told.
 func (v Verdict) said(container string) string {
