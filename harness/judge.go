@@ -61,6 +61,7 @@ func (x *experiment) judge(ctx context.Context, v *Verdict, gaveUp error) error 
 		return err
 	}
 	found(left...)
+	found(oracle.Answers(ctx, scene.Client, answerBound)...)
 	forgotten, err := oracle.Forgotten(after)
 	if err != nil {
 		return err
@@ -78,7 +79,37 @@ func (x *experiment) judge(ctx context.Context, v *Verdict, gaveUp error) error 
 	if gaveUp != nil || x.faultless() {
 		return nil // without a fault nothing can be in the way of the id
 	}
+	if !x.judgeRestart(ctx, v) {
+		return nil
+	}
 	return x.judgeAgain(ctx, v, after)
+}
+
+// answerBound is how long an idle containerd may take for a simple answer. It takes less than a millisecond.
+const answerBound = 5 * time.Second
+
+// restartBound is how long a containerd with nothing to load may take until it answers. It takes 30 to 60 ms; each shim that does not answer costs it
+// 5 s (shim.load of [timeouts]).
+const restartBound = 10 * time.Second
+
+// judgeRestart restarts containerd where the case asks for it and no crash has done so already.
+func (x *experiment) judgeRestart(ctx context.Context, v *Verdict) bool {
+	if (x.Workload.API != CRI && !x.Workload.Thorough) || len(x.daemon.Deaths()) > 0 {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, restartBound)
+	defer cancel()
+	err := x.daemon.Kill(ctx)
+	if err == nil {
+		x.daemon.Release()
+		_, _, err = x.daemon.Up(ctx)
+	}
+	x.timeline.note("oracle", "containerd restarted: %v", err)
+	if err != nil {
+		v.Findings = append(v.Findings, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, What: "restart of containerd",
+			Reason: fmt.Sprintf("it does not answer within %s: %v", restartBound, err)})
+	}
+	return err == nil
 }
 
 // settle waits for what is still going on, and names what is left.

@@ -34,7 +34,7 @@ type workloadText struct {
 	CallTimeout string          `yaml:"callTimeout,omitempty"`
 	Deadline    string          `yaml:"deadline,omitempty"`
 	Settle      string          `yaml:"settle,omitempty"`
-	Again       string          `yaml:"again,omitempty"`
+	Thorough    bool            `yaml:"thorough,omitempty"`
 	Fakeshim    string          `yaml:"fakeshim,omitempty"`
 }
 
@@ -92,7 +92,7 @@ func ParseCase(file string, text []byte) (Case, error) {
 func (c Case) String() string {
 	w := c.Workload
 	ct := caseText{Name: c.Name, About: c.About, Issues: c.Issues, Containerd: c.Containerd, Bad: c.Bad, Workload: workloadText{
-		API: string(w.API), Grouped: w.Grouped, CallTimeout: span(w.CallTimeout), Deadline: span(w.Deadline), Settle: span(w.Settle), Again: w.Again, Fakeshim: w.Fakeshim,
+		API: string(w.API), Grouped: w.Grouped, CallTimeout: span(w.CallTimeout), Deadline: span(w.Deadline), Settle: span(w.Settle), Thorough: w.Thorough, Fakeshim: w.Fakeshim,
 	}}
 	for _, k := range w.Containers {
 		ct.Workload.Containers = append(ct.Workload.Containers, containerText(k))
@@ -125,7 +125,7 @@ type caseParser struct {
 
 func (p caseParser) build(ct caseText) (Case, error) {
 	c := Case{Name: ct.Name, About: ct.About, Issues: ct.Issues, Containerd: ct.Containerd, Bad: ct.Bad, Workload: Workload{
-		API: API(ct.Workload.API), Grouped: ct.Workload.Grouped, Again: ct.Workload.Again, Fakeshim: ct.Workload.Fakeshim,
+		API: API(ct.Workload.API), Grouped: ct.Workload.Grouped, Thorough: ct.Workload.Thorough, Fakeshim: ct.Workload.Fakeshim,
 	}}
 	for _, k := range ct.Workload.Containers {
 		c.Workload.Containers = append(c.Workload.Containers, Container(k))

@@ -396,12 +396,12 @@ func (t *taskClient) removeSnapshot(ctx context.Context, c *client.Client, k *co
 
 // again uses the first id for a whole lifecycle without faults. The shim is the fake one, because with runc this look alone would cost as much as
 // the workload: what of runc could be in the way, its state and its cgroup, the oracle has looked for, and the rest (metadata, snapshot, bundle,
-// socket) is in the way of any shim. A workload can ask for runc by Again.
+// socket) is in the way of any shim. A thorough workload asks for runc.
 func (t *taskClient) again(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(namespaced(ctx), t.x.Workload.Deadline)
 	defer cancel()
 	k := &container{name: t.containers[0].name, id: t.containers[0].id, shim: fakeshim.Runtime}
-	if t.x.Workload.Again == AgainRunc || t.x.Workload.Fakeshim != "" {
+	if t.x.Workload.Thorough || t.x.Workload.Fakeshim != "" {
 		k.shim = runcshim.Runtime
 	}
 	err := errors.Join(t.create(ctx, k), t.start(ctx, k))
