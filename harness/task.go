@@ -328,7 +328,7 @@ func (t *taskClient) removeOnce(ctx context.Context, c *client.Client, k *contai
 		return err
 	}
 	if err == nil {
-		err = t.forceDelete(ctx, k, task)
+		err = t.forceDelete(ctx, c, k, task)
 	} else if k.retry {
 		err = t.sendDelete(ctx, c, k)
 	} else {
@@ -341,8 +341,11 @@ func (t *taskClient) removeOnce(ctx context.Context, c *client.Client, k *contai
 }
 
 // forceDelete kills what still runs and deletes the task.
-func (t *taskClient) forceDelete(ctx context.Context, k *container, task client.Task) error {
+func (t *taskClient) forceDelete(ctx context.Context, c *client.Client, k *container, task client.Task) error {
 	status, err := task.Status(ctx)
+	if errdefs.IsNotFound(err) && k.retry {
+		return t.sendDelete(ctx, c, k)
+	}
 	if err != nil && !errdefs.IsNotFound(err) {
 		return err
 	}
@@ -365,8 +368,12 @@ func (t *taskClient) forceDelete(ctx context.Context, k *container, task client.
 	}
 	err = t.deleteTask(ctx, k, task, client.WithProcessKill)
 	if errdefs.IsNotFound(err) {
+		if k.retry { // the shim has forgotten the task since the client looked for it
+			return t.sendDelete(ctx, c, k)
+		}
 		return nil
 	}
+	k.retry = err != nil
 	return err
 }
 
