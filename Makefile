@@ -17,7 +17,7 @@ export CONTAINERD SHORT FOCUS PROCS TIMEOUT RACE FUZZTIME
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
 
-.PHONY: help setup suites test lint bench fuzz build gc clean vagrant-check workflows-check scripts-check
+.PHONY: help setup suites test kill-test lint bench fuzz build gc clean vagrant-check workflows-check scripts-check
 
 help: ## show this list
 	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
@@ -30,6 +30,10 @@ suites: ## (root) run every suite on CONTAINERD; ends with a table of verdicts
 test: ## (root) unit tests, fuzz seeds, controls and the quick form of the suites
 	@scripts/setup
 	@scripts/test
+
+kill-test: ## (root) SIGKILL the harness ROUNDS=50 times, and prove that the next run leaves nothing of it
+	@scripts/setup
+	@scripts/kill-test
 
 lint: ## golangci-lint, and the checks of scripts, workflows and Vagrantfile
 	@$(GO) scripts/tool golangci-lint run ./...

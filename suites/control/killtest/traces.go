@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/shimquake/shimquake/failpoints/iopressure"
+)
+
+// nilSignal asks whether a process is there.
+const nilSignal = syscall.Signal(0)
+
+// killed is what a run had on the host when it was killed.
+type killed struct {
+	base, token string
+	after       time.Duration
+	worlds      []string
+	throttles   []iopressure.Record
+	counts      map[string]int // of traces, by kind
+}
+
+// look lists the worlds of a run that has just been killed, and all that belongs to them.
+func (t *test) look(token string, after time.Duration) (*killed, error) {
+	k := &killed{base: t.base, token: token, after: after, counts: map[string]int{}}
+	var err error
+	if k.worlds, err = t.worlds(); err != nil {
+		return nil, err
+	}
+	for _, w := range k.worlds {
+		text, err := os.ReadFile(filepath.Join(k.base, "worlds", w, "throttle.json"))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		var r iopressure.Record
+		if err := json.Unmarshal(text, &r); err != nil {
+			return nil, fmt.Errorf("%s of world %s: %w", "throttle.json", w, err)
+		}
+		k.throttles = append(k.throttles, r)
+	}
+	all, err := k.traces()
+	for _, t := range all {
+		kind, _, _ := strings.Cut(t, " ")
+		k.counts[kind]++
+	}
+	return k, err
+}
+
+func (k *killed) row(round int) string {
+	return fmt.Sprintf("%d\t%s\t%d\t%d\t%d\t%d\t%d", round, k.after.Round(time.Millisecond), len(k.worlds), k.counts["process"], k.counts["loop"],
+		k.counts["throttle"], k.counts["cgroup"])
+}
+
+// awaitGone waits until no trace is left, and names the last one. What is left after patience is returned in words.
+func (k *killed) awaitGone(ctx context.Context) (left []string, took string, err error) {
+	begun := time.Now()
+	last := "at once"
+	err = poll(ctx, patience, func() (bool, error) {
+		left, err = k.traces()
+		if len(left) > 0 {
+			kind, _, _ := strings.Cut(left[len(left)-1], " ")
+			last = fmt.Sprintf("%s, the %s last", time.Since(begun).Round(time.Millisecond), kind)
+		}
+		return len(left) == 0, err
+	}, nil)
+	return left, last, err
+}
+
+// traces are all that is on the host of the killed run's worlds: words that begin with the kind.
+func (k *killed) traces() ([]string, error) {
+	var all []string
+	for _, f := range []func() ([]string, error){k.folders, k.groups, k.loops, k.limits, k.processes} {
+		some, err := f()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+func (k *killed) folder(world string) string { return filepath.Join(k.base, "worlds", world) }
+
+func (k *killed) folders() ([]string, error) {
+	var all []string
+	for _, w := range k.worlds {
+		if _, err := os.Lstat(k.folder(w)); err == nil {
+			all = append(all, "folder "+k.folder(w))
+		}
+	}
+	return all, nil
+}
+
+func (k *killed) groups() ([]string, error) {
+	var all []string
+	for _, w := range k.worlds {
+		for _, pattern := range []string{"/sys/fs/cgroup/shimquake/", "/sys/fs/cgroup/*/shimquake/"} {
+			found, err := filepath.Glob(pattern + w)
+			if err != nil {
+				return nil, err
+			}
+			for _, g := range found {
+				all = append(all, "cgroup "+g)
+			}
+		}
+	}
+	return all, nil
+}
+
+func (k *killed) loops() ([]string, error) {
+	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, f := range files {
+		if text, err := os.ReadFile(f); err == nil && k.mine(string(text)) { // one that is gone by now is none
+			all = append(all, "loop device "+f)
+		}
+	}
+	return all, nil
+}
+
+// limits are the throttles that are still in force. A device that carries another disk by now may be throttled by its new owner.
+func (k *killed) limits() ([]string, error) {
+	var all []string
+	for _, r := range k.throttles {
+		backing, err := os.ReadFile(filepath.Join("/sys/dev/block", r.Dev, "loop/backing_file"))
+		if err == nil && !k.mine(string(backing)) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(r.Group, "blkio.throttle.write_bps_device"))
+		if errors.Is(err, os.ErrNotExist) { // cgroup v2: the limit is the world's group's, and goes with it
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(strings.Split(string(text), "\n"), fmt.Sprintf("%s %d", r.Dev, r.BPS)) {
+			all = append(all, fmt.Sprintf("throttle %s %d", r.Dev, r.BPS))
+		}
+	}
+	return all, nil
+}
+
+// processes are those in the worlds' cgroups, those that were told of the worlds' folders, those that carry the run's token, and those that see
+// a mount of the worlds. Nobody is signalled by this.
+func (k *killed) processes() ([]string, error) {
+	procs, err := procfs.AllProcs()
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, p := range procs {
+		if p.PID == os.Getpid() {
+			continue
+		}
+		for _, file := range []string{"cgroup", "environ", "cmdline", "mountinfo"} {
+			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.PID, file))
+			if err == nil && (k.mine(string(text)) || file == "environ" && k.carries(string(text))) { // one that is gone by now is none
+				comm, _ := p.Comm()
+				all = append(all, fmt.Sprintf("process %d (%s) by its %s", p.PID, comm, file))
+				break
+			}
+		}
+	}
+	own, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	if k.mine(string(own)) {
+		all = append(all, "mount on the host")
+	}
+	return all, nil
+}
+
+// mine says whether a text names one of the worlds.
+func (k *killed) mine(text string) bool {
+	return slices.ContainsFunc(k.worlds, func(w string) bool {
+		return strings.Contains(text, k.folder(w)) || strings.Contains(text, "/shimquake/"+w)
+	})
+}
+
+func (k *killed) carries(environ string) bool {
+	return slices.Contains(strings.Split(environ, "\x00"), k.token)
+}
+
+// poll asks until it is so; what says why it is not, when the time is over, nil lets that be no error.
+func poll(ctx context.Context, most time.Duration, so func() (bool, error), what func() string) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(most)
+	for {
+		if ok, err := so(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-late:
+			if what == nil {
+				return nil
+			}
+			return errors.New(what())
+		}
+	}
+}
