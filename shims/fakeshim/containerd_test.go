@@ -2,7 +2,6 @@ package fakeshim
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,22 +15,21 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/fixtures/world"
 )
-
-// releases are one of each generation of the bootstrap answer; CONTAINERD names another.
-var releases = []string{"v2.4.2", "v2.3.7", "v1.7.35", "v1.6.8"}
 
 // TestContainerd runs tasks on the fake shim under real containerds, which find out by themselves how to speak to it.
 func TestContainerd(t *testing.T) {
 	if err := world.Check(); err != nil {
 		t.Skip(err)
 	}
-	all := releases
-	if one := os.Getenv("CONTAINERD"); one != "" {
-		all = []string{one}
-	} else if testing.Short() {
+	all, err := containerd.ReleasesToTest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if testing.Short() {
 		all = all[:1]
 	}
 	for _, release := range all {
