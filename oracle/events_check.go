@@ -196,11 +196,14 @@ func twice(first, again *TaskEvent) string {
 	return s
 }
 
+// noPID is the -1 of a pid file that could not be read, as it arrives in an event: up to 2.3.7 the shim's delete helper did not check it.
+const noPID = 1<<32 - 1
+
 func (c *containerEvents) complete(e *TaskEvent) []Finding {
 	what := fmt.Sprintf("%s of %s", e.Topic, process{c.name, e.Exec})
 	var out []Finding
-	if e.PID == 0 {
-		out = append(out, c.finding(e, what, "has pid 0"))
+	if e.PID == 0 || e.PID == noPID {
+		out = append(out, c.finding(e, what, fmt.Sprintf("has pid %d", int32(e.PID))))
 	}
 	if e.Exited.IsZero() || e.Exited.Unix() == 0 {
 		out = append(out, c.finding(e, what, "has no time of exit"))

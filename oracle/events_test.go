@@ -23,6 +23,8 @@ func logOf(words string) *EventLog {
 			e.PID = 0
 		case "8":
 			e.PID = 8
+		case "-1":
+			e.PID = noPID
 		}
 		if name == "exec-exit" {
 			e.Exec, name = "e1", "exit"
@@ -57,6 +59,7 @@ func TestEvents(t *testing.T) {
 		{"exit before start", "create exit start delete", whole, nil, []string{"/tasks/start of c1: arrived after /tasks/exit"}},
 		{"delete before exit", "create start delete exit", whole, nil, []string{"/tasks/exit of c1: arrived after /tasks/delete"}},
 		{"no pid", "create start exit:0 delete", whole, nil, []string{"/tasks/exit of c1: has pid 0"}},
+		{"a pid that could not be read", "create start exit delete:-1", whole, nil, []string{"/tasks/delete of c1: has pid -1"}},
 		{"no time", "create start exit delete!", whole, nil, []string{"/tasks/delete of c1: has no time"}},
 		{"exec after init", "create start exit exec-exit delete", whole, nil, []string{"after the exit of the container's init"}},
 		{"exec twice", "create start exec-exit exec-exit exit delete", whole, nil, []string{"exec e1: arrived twice"}},
