@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/iopressure"
 	"github.com/shimquake/shimquake/failpoints/slowsys"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/world"
 )
 
@@ -38,6 +39,12 @@ func (x *experiment) keep(v *Verdict, failure error) error {
 		return fmt.Errorf("keep the evidence: %w", err)
 	}
 	v.Evidence = dir
+	var boot *daemon.BootError
+	if errors.As(failure, &boot) {
+		if err := boot.Keep(dir); err != nil {
+			return err
+		}
+	}
 	if v.Timeline == nil && x.daemon != nil {
 		v.Timeline = x.tell()
 	}

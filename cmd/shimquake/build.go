@@ -9,6 +9,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/world"
 )
 
@@ -44,7 +45,8 @@ func prepareError(err error) error {
 		return statusError{statusInvalid, err}
 	}
 	var build *containerd.BuildError
-	if errors.As(err, &build) {
+	var boot *daemon.BootError
+	if errors.As(err, &build) || errors.As(err, &boot) {
 		return statusError{statusInvalid, err}
 	}
 	return statusError{statusUsage, err}
