@@ -205,15 +205,6 @@ func (x *experiment) judgeExits(v *Verdict) error {
 	return err
 }
 
-// ledgerShims takes what shims answered to Delete, as their probes saw it.
-func (x *experiment) ledgerShims() {
-	for _, h := range x.controller.Hits() {
-		if h.Point == "rpc:shim:Task.Delete:exit" && h.Status != nil && h.ExecID == "" {
-			x.ledger.Observe(oracle.Observation{Container: h.ID, Observer: oracle.ByShimDelete, Status: *h.Status, PID: int(h.ReplyPID)})
-		}
-	}
-}
-
 // eventPatience is how long the client waits for the TaskExit event of a container whose Wait has returned.
 const eventPatience = 2 * time.Second
 

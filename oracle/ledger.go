@@ -20,6 +20,7 @@ const (
 	ByTaskExit   Observer = "TaskExit"    // the event
 	ByTaskDelete Observer = "TaskDelete"  // the event
 	ByShimDelete Observer = "shim-delete" // the shim's answer to Delete, or that of its `delete` helper
+	ByShimState  Observer = "shim-state"  // the shim's answer to State, once it has told the exit by Wait
 	ByCRIStatus  Observer = "cri-status"  // CRI's ContainerStatus
 	ByRestarted  Observer = "restarted"   // a restarted containerd's State or Wait
 )
