@@ -268,10 +268,9 @@ func (in *injector) finish() []Firing {
 	for i, f := range in.x.Plan {
 		firings[i] = Firing{Fault: f, Text: f.String(), Count: in.proofs[i].count, Proof: in.proofs[i].text}
 		if f.At.Kind == failpoints.RPC {
-			firings[i].Count = in.x.controller.Fired(i)
-			firings[i].Proof = fmt.Sprintf("fired %d times, counted by the probe", firings[i].Count)
+			firings[i].Count, firings[i].Proof = in.counted(i)
 		}
-		if firings[i].Count == 0 {
+		if firings[i].Count == 0 && firings[i].Proof == "" {
 			firings[i].Proof = "did not fire"
 		}
 	}
@@ -281,6 +280,32 @@ func (in *injector) finish() []Firing {
 	}
 	return append(firings, misbehaved...)
 }
+
+// counted is how often an rpc fault happened, and how that is known. A process that was to crash must have been seen to end: init reaps containerd and
+// the shims.
+func (in *injector) counted(i int) (int, string) {
+	n := in.x.controller.Fired(i)
+	if n == 0 {
+		return 0, ""
+	}
+	proof := fmt.Sprintf("fired %d times, counted by the probe", n)
+	for _, h := range in.x.controller.Hits() {
+		if h.Fault != i || h.Did != term.Crash {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(in.x.ctx, crashPatience)
+		e, err := in.x.world.Exited(ctx, h.PID)
+		cancel()
+		if err != nil || e.Code() != 128+uint32(unix.SIGKILL) {
+			return 0, fmt.Sprintf("%s, pid %d in its world, was told to crash and was not seen to: %v, %v", h.Who, h.PID, e, err)
+		}
+		proof += fmt.Sprintf("; %s, pid %d in its world, was reaped with %d", h.Who, h.PID, e.Code())
+	}
+	return n, proof
+}
+
+// crashPatience is how long the end of a process that has sent SIGKILL to itself may take to be seen.
+const crashPatience = 5 * time.Second
 
 // clean undoes what outlives the case's faults: the throttle of a device, a strace.
 func (in *injector) clean() error {
