@@ -134,6 +134,9 @@ func (x *experiment) circumstances() oracle.Circumstances {
 	if x.inject.anyFired() {
 		c.Happened = append(c.Happened, oracle.FaultInjected)
 	}
+	if len(x.daemon.Deaths()) > 0 {
+		c.Happened = append(c.Happened, oracle.ContainerdDied)
+	}
 	serving := map[int]bool{}
 	for _, h := range x.controller.Hits() {
 		if h.Who != "shim" {

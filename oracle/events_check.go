@@ -43,6 +43,9 @@ const missingKey = "missing"
 // repeatKey marks, in a finding's details, an event that says again what another has said: the same pid and status.
 const repeatKey = "repeats"
 
+// lateKey marks, in a finding's details, an event that arrived after one that must follow it.
+const lateKey = "late"
+
 func anyMissing(all []Finding) bool {
 	for _, f := range all {
 		if f.Details[missingKey] != "" {
@@ -164,8 +167,9 @@ func (c *containerEvents) check(deaf []span) []Finding {
 		}
 		for later := r + 1; later <= 4; later++ {
 			if run.first[later] != nil {
-				out = append(out, c.finding(e, fmt.Sprintf("%s of %s", e.Topic, c.name),
-					fmt.Sprintf("arrived after %s", run.first[later].Topic)))
+				f := c.finding(e, fmt.Sprintf("%s of %s", e.Topic, c.name), fmt.Sprintf("arrived after %s", run.first[later].Topic))
+				f.Details[lateKey] = e.Topic
+				out = append(out, f)
 				break
 			}
 		}

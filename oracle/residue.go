@@ -21,12 +21,14 @@ const (
 	ShimKilledServing = "shim-killed-serving"
 	// TaskDeleted: a client was told that its Delete succeeded, so the shim was told to exit.
 	TaskDeleted = "task-deleted"
+	// ContainerdDied: containerd ended at least once, and was started again.
+	ContainerdDied = "containerd-died"
 	// FaultInjected: any fault happened.
 	FaultInjected = "fault-injected"
 )
 
 // happenings are all of them.
-var happenings = []string{ShimKilled, ShimKilledServing, TaskDeleted, FaultInjected}
+var happenings = []string{ShimKilled, ShimKilledServing, TaskDeleted, ContainerdDied, FaultInjected}
 
 // Circumstances are what decides whether a known residue may, or must, appear.
 type Circumstances struct {
@@ -59,7 +61,7 @@ type KnownResidue struct {
 // mayBeKnown are the classes that a residue can have. A leaked process, mount or bundle, and a wrong exit code, are
 // never known: there a release is simply bad. The list names what is allowed, so a class that is added
 // later is not excused by oversight. Of events only a missing TaskDelete can be known, whose
-// exit status was told by then, and an event that says the same once more.
+// exit status was told by then, an event that says the same once more, and a create or start that came late.
 var mayBeKnown = []Class{ClassEvent, ClassSocket, ClassFIFO, ClassLease, ClassSnapshot, ClassCgroup, ClassCRIDir}
 
 //go:embed residues/*.yaml
@@ -108,9 +110,9 @@ func parseResidue(text []byte) (KnownResidue, error) {
 	if !slices.Contains(mayBeKnown, r.Class) {
 		return r, fmt.Errorf("class %q can never be known, only one of %v", r.Class, mayBeKnown)
 	}
-	if r.Class == ClassEvent && r.Match[missingKey] != topicDelete && r.Match[repeatKey] == "" {
-		return r, fmt.Errorf("the only event that may be missing is %s, and others may only say the same again: match: {%s: %s} or {%s: TOPIC}",
-			topicDelete, missingKey, topicDelete, repeatKey)
+	if r.Class == ClassEvent && !knowableEvent(r.Match) {
+		return r, fmt.Errorf("the only event that may be missing is %s, only %s and %s may be late, and others may only say the same again: match: {%s: %s}, {%s: %s} or {%s: TOPIC}",
+			topicDelete, topicCreate, topicStart, missingKey, topicDelete, lateKey, topicStart, repeatKey)
 	}
 	if len(r.When) == 0 {
 		return r, errors.New("a residue needs `when`: it must not excuse a plain case")
@@ -125,6 +127,12 @@ func parseResidue(text []byte) (KnownResidue, error) {
 		return r, fmt.Errorf("releases %q: %w", r.Releases, err)
 	}
 	return r, nil
+}
+
+// knowableEvent tells whether a residue may match such findings about events. An exit that is missing, or comes after the delete, leads clients
+// astray.
+func knowableEvent(match map[string]string) bool {
+	return match[missingKey] == topicDelete || match[lateKey] == topicCreate || match[lateKey] == topicStart || match[repeatKey] != ""
 }
 
 // applies tells whether the residue is known of the release. A pre-release or a commit counts as its release.

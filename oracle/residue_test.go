@@ -26,6 +26,11 @@ func TestParseResidueRefuses(t *testing.T) {
 		{"bad range", ">= 2.0.0", "about two", "releases"},
 		{"unknown condition", "[shim-killed]", "[full-moon]", "full-moon"},
 		{"no condition", "when: [shim-killed]", "", "plain case"},
+		{"an exit that is late", `class: socket
+says: it stays
+when: [shim-killed]
+expect: [shim-killed-serving]
+match: {listening: "false"}`, "class: event\nsays: it\nwhen: [containerd-died]\nmatch: {late: /tasks/exit}", "may be late"},
 		{"an event that is not a delete", "class: socket", "class: event", "only event that may be missing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
