@@ -1,0 +1,109 @@
+// Package protocol holds the specs about shims that do not keep to the protocol: what they answer when they are started, what they report, whether
+// they die when they are told to, and at which call they die unasked. The fake shim does all that, and proves that it did.
+package protocol
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+const (
+	anyRelease = ">= 1.6.0"
+	noIssue    = "no issue known"
+)
+
+// orphaned: `start` forks the shim and then answers. Whenever containerd cannot use the answer, or does not get one, it removes the bundle and
+// leaves the forked shim running: binary.Start of core/runtime/v2 knows of no shim but by that answer.
+var orphaned = []harness.Bad{{Releases: anyRelease, By: []oracle.Class{oracle.ClassShim}, Issue: noIssue}}
+
+// giveUp is how long a client waits for a start that it does not see the end of.
+const giveUp = 2 * time.Second
+
+// misbehaving is a container that ends by itself on a fake shim with these words.
+func misbehaving(name, words string) harness.Case {
+	return harness.Case{Name: name, Workload: harness.Workload{Fakeshim: words, Containers: []harness.Container{{Exit: 7}}}}
+}
+
+var _ = Describe("a shim that misbehaves when it is started", Label("shim", "start"), func() {
+	DescribeTable("leaves nothing, and its id can be used again, when the start",
+		func(ctx context.Context, name, words string, bad []harness.Bad) {
+			c := misbehaving("start-"+name, words)
+			c.Bad = bad
+			spec.Holds(ctx, c)
+		},
+		Entry("is refused before it did anything", spec.Quick, "refused", "start=refuse", nil),
+		Entry("answers 300 ms late", spec.Quick, "late", "start=late(300ms)", nil),
+		Entry("fails after the shim was forked", "failed", "start=fail", orphaned),
+		Entry("answers as shims of containerd 1.6 do", spec.Quick, "answer-old", "bootstrap=old", nil),
+		Entry("answers garbage", "answer-garbage", "bootstrap=garbage", orphaned),
+		Entry("answers nothing", "answer-empty", "bootstrap=empty", orphaned),
+		Entry("answers with a version that nobody knows", "answer-future", "bootstrap=future", orphaned),
+		Entry("answers with the address of no socket", "answer-nowhere", "bootstrap=nowhere", orphaned),
+	)
+	DescribeTable("leaves nothing when the client gives up after 2 s and the start",
+		func(ctx context.Context, name, words string) {
+			c := misbehaving("start-"+name, words)
+			c.Workload.CallTimeout = giveUp
+			c.Bad = orphaned
+			spec.Holds(ctx, c)
+		},
+		Entry("never answers", "hangs", "start=hang"),
+		Entry("answers after 3 s", "too-late", "start=late(3s)"),
+	)
+})
+
+var _ = Describe("a shim that does not end as it is told", Label("shim", "shutdown"), func() {
+	It("is gone after Shutdown, which it answered and ignored", func(ctx context.Context) {
+		c := misbehaving("shutdown-ignored", "shutdown=ignore")
+		// containerd takes the answer to Shutdown for the end of the shim: it does not look whether the process is gone.
+		c.Bad = orphaned
+		spec.Holds(ctx, c)
+	})
+	It("leaves no socket", func(ctx context.Context) {
+		c := misbehaving("socket-left", "socket=leave")
+		// Only the shim removes its socket file; the next shim of that id removes what a dead one has left.
+		c.Bad = []harness.Bad{{Releases: anyRelease, By: []oracle.Class{oracle.ClassSocket}, Issue: noIssue}}
+		spec.Holds(ctx, c)
+	})
+})
+
+// unlearnt: containerd cannot learn the exit of a container whose shim is dead when the `delete` command fails, and tells 255 with pid 0,
+// after the shim has told the real one.
+var unlearnt = []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}
+
+var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash"), func() {
+	at := func(state, name, words string, bad ...harness.Bad) harness.Case {
+		c := misbehaving("cleanup-"+name+"-"+state, words)
+		if state == "running" {
+			c.Workload.Containers = []harness.Container{{Signal: "SIGKILL"}} // it does not end by itself before containerd ends it
+		}
+		c.Plan = failpoints.Plan{failpoints.Kill("proc:shim:" + state)}
+		c.Bad = bad
+		return c
+	}
+	known := func(by ...oracle.Class) harness.Bad { return harness.Bad{Releases: anyRelease, By: by, Issue: noIssue} }
+	// Whether the bundle stays is a race within containerd: its clean-up after the closed connection forgets the task and keeps the bundle;
+	// the client's Delete, when that comes first, removes it.
+	raced := func(b harness.Bad) harness.Bad {
+		b.May = []oracle.Class{oracle.ClassBundle, oracle.ClassContainer}
+		return b
+	}
+	DescribeTable("misbehaves leaves nothing and no made-up exit code, when it",
+		func(ctx context.Context, c harness.Case) { spec.Holds(ctx, c) },
+		Entry("takes 500 ms, and the container had exited", spec.Quick, at("exited", "late", "cleanup=late(500ms)")),
+		Entry("takes 500 ms, and the container runs", spec.Quick, at("running", "late", "cleanup=late(500ms)")),
+		Entry("fails, and the container had exited", at("exited", "fails", "cleanup=fail",
+			raced(known(unlearnt...)))),
+		Entry("fails, and the container runs", at("running", "fails", "cleanup=fail",
+			raced(known(append(unlearnt, oracle.ClassProcess)...)))),
+		Entry("never ends, and the container had exited", at("exited", "hangs", "cleanup=hang", known(unlearnt...))),
+		Entry("never ends, and the container runs", at("running", "hangs", "cleanup=hang", known(append(unlearnt, oracle.ClassProcess)...))),
+	)
+})
