@@ -1,0 +1,36 @@
+package crashcreate
+
+import (
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// quick are the cases of the short form.
+var quick = map[string]bool{
+	"crashcreate-task-create1-entry-self": true, "crashcreate-task-create1-exit-held": true, "crashcreate-task-start1-entry-held": true,
+	"crashcreate-task-start1-exit-then-shim": true, "crashcreate-sandbox-create1-exit-self": true, "crashcreate-container-start2-exit-self": true,
+}
+
+// A CRI that starts with the record of a sandbox, and a shim that holds no task for it, keeps the shim. When the sandbox is removed, containerd runs
+// the shim's delete helper, finds no pid, and publishes the exit and the delete of a task that never was: with pid 0, or -1 up to 2.3.
+const unborn = "no issue known: exit and delete of a sandbox's task that was never created"
+
+var unbornExit = []harness.Bad{{Releases: ">= 1.6.0", By: []oracle.Class{oracle.ClassEvent}, Issue: unborn}}
+
+// The helper that removes a dead shim's bundle gives up when Create has not yet written the bundle's runtime file.
+var residue = []harness.Bad{{Releases: "< 2.1.0", By: []oracle.Class{oracle.ClassBundle}, Issue: "containerd#11071"}}
+
+// The id of a task is the client's own, and the bundle is in its way.
+var residueOfID = []harness.Bad{{Releases: "< 2.1.0", By: []oracle.Class{oracle.ClassBundle, oracle.ClassContainer}, Issue: "containerd#11071"}}
+
+// known is what releases are known to violate, by the name of the case.
+var known = map[string][]harness.Bad{
+	"crashcreate-sandbox-create1-entry-self":         unbornExit,
+	"crashcreate-sandbox-create1-entry-held":         unbornExit,
+	"crashcreate-task-create1-entry-then-shim":       residueOfID,
+	"crashcreate-task-create1-entry-after-shim":      residueOfID,
+	"crashcreate-sandbox-create1-entry-then-shim":    residue,
+	"crashcreate-sandbox-create1-entry-after-shim":   residue,
+	"crashcreate-container-create2-entry-then-shim":  residue,
+	"crashcreate-container-create2-entry-after-shim": residue,
+}

@@ -1,0 +1,49 @@
+package shimkill
+
+import (
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// CRI learns of an exit from its Wait alone. When the shim dies, that Wait ends with the connection, and CRI writes 255 at once, without a look at
+// what containerd's own clean-up of the dead shim finds out: that publishes TaskExit with 137, for nobody.
+const deaf = "no issue known: CRI takes the end of its Wait's connection for an exit with 255, and ignores the TaskExit that follows"
+
+// A CRI that starts and finds no task of a container that ran writes 255 as well, whatever was told before containerd went down, and although the
+// bundle was there to ask when it came back.
+const forgetful = "no issue known: CRI writes 255 for a container whose shim died while containerd was down"
+
+// Up to 2.3, containerd watches a connection to a shim for the task that has opened it, the pod's sandbox; those of its containers that come later
+// have nobody who cleans up after them when the shim is gone.
+const unwatched = "containerd#13293; the 255 of CRI is its own"
+
+var code = []oracle.Class{oracle.ClassExitCode}
+
+var (
+	saysUnknown = []harness.Bad{{Releases: ">= 1.6.0", By: code, Issue: deaf}}
+	lostWhile   = []harness.Bad{{Releases: ">= 1.6.0", By: code, Issue: forgetful}}
+	survives    = []harness.Bad{
+		{Releases: ">= 2.0.0, < 2.4.0", Issue: unwatched,
+			By: []oracle.Class{oracle.ClassProcess, oracle.ClassCgroup, oracle.ClassRuncState, oracle.ClassExitCode}},
+		saysUnknown[0],
+	}
+	// The container had exited and its Delete never reached runc.
+	staysUndeleted = []harness.Bad{
+		{Releases: ">= 2.0.0, < 2.4.0", Issue: unwatched, By: []oracle.Class{oracle.ClassCgroup, oracle.ClassRuncState}},
+	}
+)
+
+// known is what releases are known to violate, by the name of the case.
+var known = map[string][]harness.Bad{
+	"shimkill-pod-running":            survives,
+	"shimkill-pod2-running":           survives,
+	"shimkill-pod-running-down":       lostWhile,
+	"shimkill-pod2-running-down":      lostWhile,
+	"shimkill-pod-delete-entry-up":    staysUndeleted,
+	"shimkill-pod2-delete-entry-up":   survives,
+	"shimkill-pod2-delete-exit-up":    survives,
+	"shimkill-pod-delete-entry-down":  lostWhile,
+	"shimkill-pod-delete-exit-down":   lostWhile,
+	"shimkill-pod2-delete-entry-down": lostWhile,
+	"shimkill-pod2-delete-exit-down":  lostWhile,
+}

@@ -1,0 +1,134 @@
+// Package shimkill holds the specs about a shim that is SIGKILLed: in each state of its task, in the middle of each call, while
+// containerd runs and while it is down. containerd must end what the shim has left, and tell the truth of it.
+//
+// A shim that dies together with containerd in the middle of Create or Start is crashcreate's.
+package shimkill
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+// shape is a workload that the shim is taken away from.
+type shape struct {
+	name  string // in the names of cases
+	title string // in those of specs
+	harness.Workload
+}
+
+// shot is a container that stays until it is killed: one that ended by itself at the same time would make the truth ambiguous.
+var shot = harness.Container{Signal: "SIGKILL"}
+
+var shapes = []shape{
+	{"task", "the shim of a task", harness.Workload{Containers: []harness.Container{shot}}},
+	{"group", "a shim with two tasks", harness.Workload{Grouped: true, Containers: []harness.Container{shot, shot}}},
+	{"pod", "the shim of a pod", harness.Workload{API: harness.CRI, Containers: []harness.Container{shot}}},
+	{"pod2", "the shim of a pod with two containers", harness.Workload{API: harness.CRI, Containers: []harness.Container{shot, shot}}},
+}
+
+// entry is a case and what is left of its name in a table.
+type entry struct {
+	title string
+	harness.Case
+}
+
+// table is a way to kill the shim, at each moment.
+type table struct {
+	title   string
+	entries []entry
+}
+
+// tables are all ways to kill the shim of a shape.
+func (s shape) tables() []table {
+	down := failpoints.Steps("kill containerd", "kill shim", "start containerd")
+	return []table{
+		{"while containerd runs, when it is", s.states("")},
+		{"while containerd is down, when it was", s.states("-down")},
+		{"while it holds", s.points("up", failpoints.Steps("kill shim"), "Task.Create", "Task.Start", "Task.Delete")},
+		{"while containerd is down and it holds", s.points("down", down, "Task.Delete")},
+	}
+}
+
+// states are cases that kill the shim between two calls.
+func (s shape) states(how string) []entry {
+	var out []entry
+	for _, state := range []string{"created", "running", "exited"} {
+		plan := failpoints.Plan{failpoints.Kill("proc:shim:" + state)}
+		if how != "" {
+			plan = append(failpoints.Plan{failpoints.Kill("proc:containerd:" + state)}, plan...)
+		}
+		out = append(out, entry{state, s.case1(state+how, plan)})
+	}
+	return out
+}
+
+// points are cases that kill the shim within a call.
+func (s shape) points(how string, steps []failpoints.Step, methods ...string) []entry {
+	var out []entry
+	for _, method := range methods {
+		for _, side := range []string{"entry", "exit"} {
+			name := fmt.Sprintf("%s-%s-%s", strings.ToLower(strings.TrimPrefix(method, "Task.")), side, how)
+			plan := failpoints.Plan{failpoints.PauseAt("rpc:shim:"+method+":"+side, steps...)}
+			out = append(out, entry{method + " at its " + side, s.case1(name, plan)})
+		}
+	}
+	return out
+}
+
+func (s shape) case1(name string, plan failpoints.Plan) harness.Case {
+	name = "shimkill-" + s.name + "-" + name
+	return harness.Case{Name: name, Workload: s.Workload, Plan: plan, Bad: known[name]}
+}
+
+// quick are the cases of the short form.
+var quick = map[string]bool{
+	"shimkill-task-created": true, "shimkill-task-running": true, "shimkill-group-running": true, "shimkill-pod-exited": true,
+	"shimkill-task-create-exit-up": true, "shimkill-task-delete-entry-down": true, "shimkill-task-running-down": true,
+}
+
+var _ = Describe("a shim that is SIGKILLed", Label("shim"), func() {
+	for _, s := range shapes {
+		for _, t := range s.tables() {
+			args := []any{func(ctx context.Context, c harness.Case) { spec.Holds(ctx, c) }}
+			for _, e := range t.entries {
+				labels := Label()
+				if quick[e.Name] {
+					labels = spec.Quick
+				}
+				args = append(args, Entry(e.title, labels, e.Case))
+			}
+			DescribeTable(s.title+", "+t.title, args...)
+		}
+	}
+})
+
+var _ = Describe("a payload that has exited by itself with 7", Label("shim", "issue:14113"), func() {
+	It("is known to have, when its shim is SIGKILLed before Delete", spec.Quick, func(ctx context.Context) {
+		spec.Holds(ctx, spec.Named("shim-sigkill-after-exit"))
+	})
+})
+
+var _ = It("names only cases that there are as known or quick", func() {
+	names := map[string]bool{}
+	for _, s := range shapes {
+		for _, t := range s.tables() {
+			for _, e := range t.entries {
+				names[e.Name] = true
+			}
+		}
+	}
+	for name := range known {
+		Expect(names).To(HaveKey(name))
+	}
+	for name := range quick {
+		Expect(names).To(HaveKey(name))
+	}
+})
