@@ -70,8 +70,7 @@ func (k *killed) awaitGone(ctx context.Context) (left []string, took string, err
 	err = poll(ctx, patience, func() (bool, error) {
 		left, err = k.traces()
 		if len(left) > 0 {
-			kind, _, _ := strings.Cut(left[len(left)-1], " ")
-			last = fmt.Sprintf("%s, the %s last", time.Since(begun).Round(time.Millisecond), kind)
+			last = fmt.Sprintf("%s, last was %s", time.Since(begun).Round(time.Millisecond), left[len(left)-1])
 		}
 		return len(left) == 0, err
 	}, nil)
@@ -165,6 +164,10 @@ func (k *killed) processes() ([]string, error) {
 	var all []string
 	for _, p := range procs {
 		if p.PID == os.Getpid() {
+			continue
+		}
+		// One that has ended is the host's init's to reap, at its own pace.
+		if stat, err := p.Stat(); err != nil || stat.State == "Z" && stat.PPID == 1 {
 			continue
 		}
 		for _, file := range []string{"cgroup", "environ", "cmdline", "mountinfo"} {
