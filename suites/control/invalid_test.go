@@ -36,8 +36,8 @@ var _ = Describe("a case that shows nothing", Label("control"), func() {
 	})
 	It("is invalid when a misbehaviour of the fake shim is not met", spec.Quick, func(ctx context.Context) {
 		w := exits(harness.TaskAPI)
-		w.Fakeshim = "cleanup=hang"
-		invalid(ctx, harness.Case{Name: "control-unmet", Workload: w}, "cleanup=hang")
+		w.Fakeshim = "sigterm=ignore" // nobody sends one
+		invalid(ctx, harness.Case{Name: "control-unmet", Workload: w}, "sigterm=ignore")
 	})
 	It("is invalid when the workload fails although no fault has happened", spec.Quick, func(ctx context.Context) {
 		w := exits(harness.TaskAPI)

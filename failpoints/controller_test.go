@@ -1,0 +1,329 @@
+package failpoints
+
+import (
+	"bufio"
+	"encoding/json"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+)
+
+const (
+	entry = "rpc:shim:Task.Delete:entry"
+	other = "rpc:shim:Task.State:exit"
+)
+
+func listen(t *testing.T, onPause func(Pause), plan ...Fault) (*Controller, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	c, err := Listen(path, plan, onPause)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c, path
+}
+
+// process speaks the wire format as an instrumented process does.
+type process struct {
+	t    *testing.T
+	conn net.Conn
+	enc  *json.Encoder
+	in   *bufio.Reader
+	seq  int64
+}
+
+// connect introduces a process and takes the first list of armed points over.
+func connect(t *testing.T, path string, pid int, terms map[string]string) (*process, []string) {
+	t.Helper()
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	p := &process{t: t, conn: conn, enc: json.NewEncoder(conn), in: bufio.NewReader(conn)}
+	p.send(probe.FromProcess{Hello: &probe.Hello{Who: "shim", PID: pid, Args: []string{"shim"}, Terms: terms}})
+	return p, p.takeOver()
+}
+
+func (p *process) send(m probe.FromProcess) {
+	p.t.Helper()
+	if err := p.enc.Encode(m); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *process) receive() probe.FromController {
+	p.t.Helper()
+	line, err := p.in.ReadBytes('\n')
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var m probe.FromController
+	if err := json.Unmarshal(line, &m); err != nil {
+		p.t.Fatal(err)
+	}
+	return m
+}
+
+// takeOver acknowledges a list of armed points.
+func (p *process) takeOver() []string {
+	p.t.Helper()
+	m := p.receive()
+	p.send(probe.FromProcess{Ack: m.Generation})
+	return m.Armed
+}
+
+// hit passes a point and does not wait for the answer, if it asks for one.
+func (p *process) hit(point string, ask bool) {
+	p.t.Helper()
+	p.seq++
+	p.send(probe.FromProcess{Hit: &probe.Hit{Seq: p.seq, Point: point, Ask: ask, At: time.Now().UnixNano(), ID: "c1"}})
+}
+
+// ask passes an armed point and returns what is to be done.
+func (p *process) ask(point string) probe.Answer {
+	p.t.Helper()
+	p.hit(point, true)
+	m := p.receive()
+	if m.Answer == nil || m.Answer.Seq != p.seq {
+		p.t.Fatalf("answer %+v to hit %d", m, p.seq)
+	}
+	return *m.Answer
+}
+
+// within fails the test when f has not returned in time.
+func within(t *testing.T, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it takes too long")
+	}
+}
+
+// hits waits until the controller has that many.
+func (c *Controller) await(t *testing.T, is func() bool) {
+	t.Helper()
+	late := time.After(10 * time.Second)
+	for {
+		c.mu.Lock()
+		changed := c.changed
+		c.mu.Unlock()
+		if is() {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			t.Fatal("it does not come to pass")
+		}
+	}
+}
+
+func TestCountsAreOfTheCase(t *testing.T) {
+	c, path := listen(t, nil, Crash(entry, 3), Once(other, term.Lose))
+	a, armed := connect(t, path, 1, nil)
+	if !slices.Equal(armed, []string{entry, other}) {
+		t.Errorf("armed %v", armed)
+	}
+	b, _ := connect(t, path, 2, nil)
+	var did []string
+	for _, p := range []*process{a, b, a, b} { // the third hit of the case is a's second
+		did = append(did, p.ask(entry).Do)
+	}
+	if want := []string{"off", "off", "crash", "off"}; !slices.Equal(did, want) {
+		t.Errorf("did %v, want %v", did, want)
+	}
+	a.hit("rpc:shim:Task.Wait:entry", false)
+	c.await(t, func() bool { return len(c.Hits()) == 5 })
+	if c.Fired(0) != 1 || c.Fired(1) != 0 {
+		t.Errorf("fired %d and %d", c.Fired(0), c.Fired(1))
+	}
+	h := c.Hits()[2]
+	if h.PID != 1 || h.Who != "shim" || h.Did != term.Crash || h.Fault != 0 || h.ID != "c1" || h.Point != entry {
+		t.Errorf("hit %+v", h)
+	}
+	if h := c.Hits()[4]; h.Fault != -1 || h.Did != term.Off {
+		t.Errorf("an unarmed hit: %+v", h)
+	}
+}
+
+func TestTwoFaultsAtOnePoint(t *testing.T) {
+	c, path := listen(t, nil, Error(entry, 1, "one"), Error(entry, 2, "two"))
+	p, _ := connect(t, path, 1, nil)
+	var args []string
+	for range 3 {
+		args = append(args, p.ask(entry).Arg)
+	}
+	// Both count every hit; the first that has something to do does it.
+	if want := []string{"one", "two", ""}; !slices.Equal(args, want) || c.Fired(0) != 1 || c.Fired(1) != 1 {
+		t.Errorf("%v, fired %d and %d", args, c.Fired(0), c.Fired(1))
+	}
+}
+
+func TestPauseAndRelease(t *testing.T) {
+	paused := make(chan Pause)
+	c, path := listen(t, func(p Pause) { paused <- p }, PauseAt(entry, Steps("release")...))
+	p, _ := connect(t, path, 7, nil)
+	p.hit(entry, true)
+	held := <-paused
+	if held.Hit.PID != 7 || held.Fault.At.String() != entry {
+		t.Errorf("paused %+v", held)
+	}
+	// Another request of the process goes on meanwhile, and is answered first.
+	if a := p.ask(entry); a.Do != "off" {
+		t.Errorf("the second hit is told %q", a.Do)
+	}
+	held.Release()
+	held.Release()
+	m := p.receive()
+	if m.Answer == nil || m.Answer.Seq != 1 || m.Answer.Do != "pause" {
+		t.Errorf("released with %+v", m)
+	}
+	if a := p.ask(entry); a.Do != "off" { // so the second Release has sent nothing
+		t.Errorf("the third hit is told %q", a.Do)
+	}
+	if c.Hits()[0].Held <= 0 || c.Fired(0) != 1 {
+		t.Errorf("held for %s, fired %d", c.Hits()[0].Held, c.Fired(0))
+	}
+}
+
+// A process that is killed while it waits is no reason to wait for it.
+func TestAClientThatDies(t *testing.T) {
+	paused := make(chan Pause)
+	c, path := listen(t, func(p Pause) { paused <- p }, PauseAt(entry, Steps("release")...))
+	p, _ := connect(t, path, 1, nil)
+	q, _ := connect(t, path, 2, nil)
+	p.hit(entry, true)
+	held := <-paused
+	if err := p.conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.await(t, func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(c.sessions) == 1 })
+	within(t, held.Release)
+	within(t, func() {
+		armed := make(chan []string)
+		go func() { armed <- q.takeOver() }()
+		c.Arm(nil)
+		if got := <-armed; len(got) != 0 {
+			t.Errorf("armed %v", got)
+		}
+	})
+	if c.Fired(0) != 0 || c.Err() != nil { // the counts are of the plan that is armed now
+		t.Logf("fired %d, %v", c.Fired(0), c.Err())
+	}
+}
+
+func TestArmWhileConnected(t *testing.T) {
+	c, path := listen(t, nil, Once(entry, term.Hang))
+	p, armed := connect(t, path, 1, nil)
+	if !slices.Equal(armed, []string{entry}) || p.ask(entry).Do != "hang" {
+		t.Fatalf("armed %v", armed)
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); c.Arm(Plan{Once(other, term.Lose), Kill("proc:shim:running")}) }()
+	m := p.receive()
+	select {
+	case <-done:
+		t.Error("Arm returned before the process knew")
+	default:
+	}
+	if !slices.Equal(m.Armed, []string{other}) { // a proc point is not the probe's
+		t.Errorf("armed %v", m.Armed)
+	}
+	p.send(probe.FromProcess{Ack: m.Generation})
+	within(t, func() { <-done })
+	if p.ask(other).Do != "lose" || p.ask(entry).Do != "off" {
+		t.Error("the new plan does not decide")
+	}
+}
+
+func TestGarbage(t *testing.T) {
+	for _, text := range []string{"no json\n", "{\"hit\": 7}\n", "\x00\xff\n"} {
+		c, path := listen(t, nil, Once(entry, term.Lose))
+		p, _ := connect(t, path, 1, nil)
+		if _, err := p.conn.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.in.ReadByte(); err == nil {
+			t.Errorf("%q: the controller goes on talking", text)
+		}
+		if err := c.Err(); err == nil || !strings.Contains(err.Error(), "a probe sent") {
+			t.Errorf("%q: %v", text, err)
+		}
+		q, _ := connect(t, path, 2, nil) // it still serves others
+		if q.ask(entry).Do != "lose" {
+			t.Error("the next process is not served")
+		}
+	}
+}
+
+// Faults that a shim finds in its bundle join the plan.
+func TestTermsOfAProcess(t *testing.T) {
+	c, path := listen(t, nil)
+	_, armed := connect(t, path, 1, nil)
+	if len(armed) != 0 {
+		t.Errorf("armed %v", armed)
+	}
+	p, armed := connect(t, path, 2, map[string]string{entry: "1*error(x)"})
+	if !slices.Equal(armed, []string{entry}) {
+		t.Errorf("armed %v", armed)
+	}
+	if a := p.ask(entry); a.Do != "error" || a.Arg != "x" {
+		t.Errorf("answer %+v", a)
+	}
+	for point, do := range map[string]string{"rpc:shim:Task.Delte:entry": "1*crash", entry: "crahs", other: "1*kill"} {
+		connect(t, path, 3, map[string]string{point: do})
+		if err := c.Err(); err == nil || !strings.Contains(err.Error(), "process 3") {
+			t.Errorf("%s=%s: %v", point, do, err)
+		}
+	}
+}
+
+func TestListenWhereNobodyCan(t *testing.T) {
+	if _, err := Listen(filepath.Join(t.TempDir(), "none", "s"), nil, nil); err == nil {
+		t.Error("listens in a folder that is not there")
+	}
+}
+
+func FuzzController(f *testing.F) {
+	f.Add([]byte("{\"hello\":{\"who\":\"shim\",\"pid\":1,\"args\":[]}}\n{\"hit\":{\"seq\":1,\"point\":\"" + entry + "\",\"ask\":true}}\n"))
+	f.Add([]byte("{\"ack\":-5}\n{\"hit\":{\"seq\":1}}\n"))
+	f.Add([]byte("{\"hello\":null,\"hit\":null}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c := &Controller{sessions: map[*session]struct{}{}, changed: make(chan struct{})}
+		c.setPlan(Plan{Once(entry, term.Lose)})
+		ours, theirs := net.Pipe()
+		done := make(chan struct{})
+		go func() { defer close(done); c.serve(theirs) }()
+		go func() { _, _ = bufio.NewReader(ours).WriteTo(discard{}) }() // until the other end closes
+		_, _ = ours.Write(text)                                         // the controller may have hung up before the end
+		_ = ours.Close()
+		within(t, func() { <-done })
+		for _, h := range c.Hits() {
+			if h.Fault >= 0 && !h.Ask {
+				t.Errorf("a process that asked nothing was told something: %+v", h)
+			}
+		}
+	})
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
