@@ -44,6 +44,9 @@ func (c *criClient) shares(string) bool { return true }
 
 // initPID asks containerd for the pid of a task.
 func (c *criClient) initPID(who string) (int, error) {
+	if pid := c.knownPID(who); pid != 0 {
+		return pid, nil
+	}
 	id := c.sandbox
 	if who == "task" {
 		id = c.containers[0].id
@@ -52,6 +55,13 @@ func (c *criClient) initPID(who string) (int, error) {
 		return 0, fmt.Errorf("the client was told of no %s", who)
 	}
 	return c.pid(c.x.ctx, id)
+}
+
+func (c *criClient) knownPID(who string) int {
+	if who == "task" {
+		return int(c.containers[0].pid)
+	}
+	return 0
 }
 
 func (c *criClient) pid(ctx context.Context, id string) (int, error) {
@@ -174,9 +184,7 @@ func (c *criClient) start(ctx context.Context, k *container) error {
 // end lets the payload come to its end, or stops the container: at once (SIGKILL), or with time to handle SIGTERM.
 func (c *criClient) end(ctx context.Context, k *container) {
 	if k.spec.Signal == "" {
-		if err := c.x.witness.release(k.name); err != nil {
-			c.x.invalid(err)
-		}
+		c.x.release(ctx, k)
 		return
 	}
 	grace := int64(0)

@@ -99,8 +99,8 @@ func (in *injector) at(ctx context.Context, state string) {
 func (in *injector) signal(ctx context.Context, i int, f failpoints.Fault) error {
 	verbs := map[term.Action]string{term.Kill: "kill", term.Stop: "stop", term.Cont: "cont"}
 	action := f.Do.At(1).Action
-	if f.At.Who == "task" || f.At.Who == "sandbox" {
-		in.x.daemon.Release() // only containerd can tell their pids
+	if (f.At.Who == "task" || f.At.Who == "sandbox") && in.x.client.knownPID(f.At.Who) == 0 {
+		in.x.daemon.Release() // only containerd can tell the pid
 	}
 	text, err := in.act(ctx, verbs[action], f.At.Who, "")
 	if err != nil {

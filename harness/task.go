@@ -34,6 +34,8 @@ type workloader interface {
 	again(ctx context.Context) error
 	// initPID is the init process of the first container ("task") or of the sandbox.
 	initPID(who string) (int, error)
+	// knownPID is that process where the client knows it without asking containerd, or 0.
+	knownPID(who string) int
 	// shares says whether a shim of that id serves the workload's other containers too.
 	shares(shim string) bool
 	// containers are all that the workload has asked for.
@@ -80,10 +82,17 @@ func (t *taskClient) shares(shim string) bool {
 }
 
 func (t *taskClient) initPID(who string) (int, error) {
-	if who != "task" || t.containers[0].pid == 0 {
-		return 0, fmt.Errorf("the client was told of no %s process", who)
+	if pid := t.knownPID(who); pid != 0 {
+		return pid, nil
 	}
-	return int(t.containers[0].pid), nil
+	return 0, fmt.Errorf("the client was told of no %s process", who)
+}
+
+func (t *taskClient) knownPID(who string) int {
+	if who == "task" {
+		return int(t.containers[0].pid)
+	}
+	return 0
 }
 
 // namespaced is a context of the task workload's containerd namespace.
@@ -207,9 +216,7 @@ func load(ctx context.Context, c *client.Client, id string) (client.Task, error)
 // end lets the payload come to its end, or sends the signal that ends it.
 func (t *taskClient) end(ctx context.Context, k *container) {
 	if k.spec.Signal == "" {
-		if err := t.x.witness.release(k.name); err != nil {
-			t.x.invalid(err)
-		}
+		t.x.release(ctx, k)
 		return
 	}
 	// A client that was told of an error tries again: the signal may have got lost with a containerd that died.
