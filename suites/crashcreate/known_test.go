@@ -11,11 +11,20 @@ var quick = map[string]bool{
 	"crashcreate-task-start1-exit-then-shim": true, "crashcreate-sandbox-create1-exit-self": true, "crashcreate-container-start2-exit-self": true,
 }
 
+// Up to 1.6, containerd takes a shim that holds no task for one that does.
+const adopted = "containerd#6860"
+
+var leaksShim = []harness.Bad{{Releases: "< 1.7.0", By: []oracle.Class{oracle.ClassShim}, Issue: adopted}}
+
+// The shim is the pod's and goes with it. Then it is cleaned up after the container too, whose task never was: in vain, as in residue, but with an exit
+// and a delete that have no pid.
+var leaksBundle = []harness.Bad{{Releases: "< 1.7.0", By: []oracle.Class{oracle.ClassBundle, oracle.ClassEvent}, Issue: adopted + " and containerd#11071"}}
+
 // A CRI that starts with the record of a sandbox, and a shim that holds no task for it, keeps the shim. When the sandbox is removed, containerd runs
 // the shim's delete helper, finds no pid, and publishes the exit and the delete of a task that never was: with pid 0, or -1 up to 2.3.
 const unborn = "no issue known: exit and delete of a sandbox's task that was never created"
 
-var unbornExit = []harness.Bad{{Releases: ">= 1.6.0", By: []oracle.Class{oracle.ClassEvent}, Issue: unborn}}
+var unbornExit = []harness.Bad{leaksShim[0], {Releases: ">= 2.0.0", By: []oracle.Class{oracle.ClassEvent}, Issue: unborn}}
 
 // The helper that removes a dead shim's bundle gives up when Create has not yet written the bundle's runtime file.
 var residue = []harness.Bad{{Releases: "< 2.1.0", By: []oracle.Class{oracle.ClassBundle}, Issue: "containerd#11071"}}
@@ -25,6 +34,10 @@ var residueOfID = []harness.Bad{{Releases: "< 2.1.0", By: []oracle.Class{oracle.
 
 // known is what releases are known to violate, by the name of the case.
 var known = map[string][]harness.Bad{
+	"crashcreate-task-create1-entry-self":            leaksShim,
+	"crashcreate-task-create1-entry-held":            leaksShim,
+	"crashcreate-container-create2-entry-self":       leaksBundle,
+	"crashcreate-container-create2-entry-held":       leaksBundle,
 	"crashcreate-sandbox-create1-entry-self":         unbornExit,
 	"crashcreate-sandbox-create1-entry-held":         unbornExit,
 	"crashcreate-task-create1-entry-then-shim":       residueOfID,
