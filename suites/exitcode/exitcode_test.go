@@ -1,0 +1,141 @@
+// Package exitcode holds the specs about exit codes: whatever breaks, nobody may tell another one than the container's own. It is a matrix of
+// faults by ends, and by both APIs.
+package exitcode
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+// end is how a container ends when nothing else ends it.
+type end struct {
+	name      string
+	container harness.Container
+	status    uint32
+}
+
+// ends are the columns: 255 is what containerd says when it does not know, 137 what it makes up for a dead shim.
+var ends = []end{
+	{"exit 0", harness.Container{Exit: 0}, 0},
+	{"exit 7", harness.Container{Exit: 7}, 7},
+	{"exit 255", harness.Container{Exit: 255}, 255},
+	{"SIGTERM", harness.Container{Signal: "SIGTERM"}, 143},
+	{"SIGKILL", harness.Container{Signal: "SIGKILL"}, 137},
+}
+
+// fault is a row.
+type fault struct {
+	name, what string
+	plan       failpoints.Plan
+	// apis are those by which the fault can be met after the container runs. Default: both.
+	apis []harness.API
+	// kills says that containerd has to end the container, which then has no other end than 137. One that ends by itself at that very moment
+	// would do so unseen.
+	kills bool
+	// bad is what releases are known to tell of a container that ended with that status.
+	bad func(harness.API, end) []harness.Bad
+}
+
+var faults = []fault{
+	{name: "none", what: "nothing breaks"},
+	{name: "containerd-dies-running", what: "containerd is SIGKILLed while the container runs", plan: kill("proc:containerd:running")},
+	{name: "containerd-dies-exited", what: "containerd is SIGKILLed when the container has exited", plan: kill("proc:containerd:exited")},
+	{name: "container-dies-meanwhile", what: "the container is SIGKILLed while containerd is down", kills: true, bad: forgotten,
+		plan: append(kill("proc:containerd:running"), kill("proc:task:running")...)},
+	{name: "shim-dies-running", what: "the shim is SIGKILLed while the container runs", plan: kill("proc:shim:running"), kills: true, bad: deaf},
+	{name: "shim-dies-exited", what: "the shim is SIGKILLed when the container has exited", plan: kill("proc:shim:exited"), bad: cleanupLies},
+	{name: "delete-refused", what: "the shim refuses Delete once", plan: plan(failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected"))},
+	{name: "delete-reply-lost", what: "the shim's reply to Delete is lost", plan: plan(failpoints.Error("rpc:shim:Task.Delete:exit", 1, "injected"))},
+	// CRI makes its Wait and its first State when it starts a container, and gives the container up when they fail.
+	{name: "wait-refused", what: "the shim refuses Wait once", plan: plan(failpoints.Error("rpc:shim:Task.Wait:entry", 1, "injected")), apis: task},
+	{name: "state-refused", what: "the shim refuses State once", plan: plan(failpoints.Error("rpc:shim:Task.State:entry", 1, "injected")), apis: task},
+	{name: "shutdown-refused", what: "the shim refuses Shutdown once", plan: plan(failpoints.Error("rpc:shim:Task.Shutdown:entry", 1, "injected"))},
+}
+
+var task = []harness.API{harness.TaskAPI}
+
+func plan(f failpoints.Fault) failpoints.Plan { return failpoints.Plan{f} }
+
+func kill(point string) failpoints.Plan { return plan(failpoints.Kill(point)) }
+
+// cleanupLies: the `delete` command of those releases answers 137 for a container that has exited and is not deleted yet. Of one that a SIGKILL
+// has ended that is the truth.
+func cleanupLies(_ harness.API, e end) []harness.Bad {
+	if e.status == 137 {
+		return nil
+	}
+	return []harness.Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, Issue: "containerd#14113"}}
+}
+
+// forgotten: a containerd that starts and finds a shim whose container has ended deletes it, and tells nobody the exit that Delete answered
+// (loadShim of core/runtime/v2). CRI then finds no task and writes 255.
+func forgotten(api harness.API, _ end) []harness.Bad {
+	if api == harness.TaskAPI {
+		return nil // it is told nothing at all
+	}
+	return []harness.Bad{{Releases: ">= 1.6.0", By: []oracle.Class{oracle.ClassExitCode}, Issue: "no issue known"}}
+}
+
+// deaf: CRI takes the end of its Wait's connection for an exit with 255, and does not look at the TaskExit of containerd's own clean-up. From 2.0 to
+// 2.3 there is none either, and the container lives on (containerd#13293).
+func deaf(api harness.API, _ end) []harness.Bad {
+	if api == harness.TaskAPI {
+		return nil
+	}
+	return []harness.Bad{
+		{Releases: ">= 2.0.0, < 2.4.0", By: []oracle.Class{oracle.ClassProcess, oracle.ClassCgroup, oracle.ClassRuncState, oracle.ClassExitCode}, Issue: "containerd#13293"},
+		{Releases: ">= 1.6.0", By: []oracle.Class{oracle.ClassExitCode}, Issue: "no issue known"},
+	}
+}
+
+// cell is a case of the matrix, and the status that the payload must really have had.
+func cell(f fault, e end, api harness.API) harness.Case {
+	c := harness.Case{
+		Name:     fmt.Sprintf("exit-%s-%s-%s", strings.ToLower(strings.ReplaceAll(e.name, " ", "-")), f.name, api),
+		Workload: harness.Workload{API: api, Containers: []harness.Container{e.container}},
+		Plan:     f.plan,
+	}
+	if f.bad != nil {
+		c.Bad = f.bad(api, e)
+	}
+	return c
+}
+
+var _ = Describe("the exit code of a container", Label("exit-code"), func() {
+	for _, api := range []harness.API{harness.TaskAPI, harness.CRI} {
+		for _, f := range faults {
+			if f.apis != nil && !slices.Contains(f.apis, api) {
+				continue
+			}
+			for _, e := range ends {
+				if f.kills && e.container.Signal == "" {
+					continue
+				}
+				status := e.status
+				if f.kills {
+					status = 137
+				}
+				labels := []any{Label(string(api))}
+				if api == harness.TaskAPI && (e.status == 7 || f.kills) {
+					labels = append(labels, spec.Quick)
+				}
+				It(fmt.Sprintf("is %d by the %s API: %s, %s", status, api, e.name, f.what), append(labels, func(ctx context.Context) {
+					v := spec.Holds(ctx, cell(f, e, api))
+					// A check that does not look would find no truth, or another.
+					Expect(v.Truths).To(ConsistOf(HaveField("Status", status)))
+					Expect(v.Told).NotTo(BeEmpty(), "somebody was told")
+				})...)
+			}
+		}
+	}
+})
