@@ -110,10 +110,24 @@ var _ = Describe("a shim that is SIGKILLed", Label("shim"), func() {
 	}
 })
 
+// seven is a case whose container has exited with 7, and told so, when containerd and its shim die with Delete in the shim's hands.
+func seven(name string, api harness.API) harness.Case {
+	return harness.Case{
+		Name: name, Bad: known[name], Workload: harness.Workload{API: api, Containers: []harness.Container{{Exit: 7}}},
+		Plan: failpoints.Plan{failpoints.PauseAt("rpc:shim:Task.Delete:entry", failpoints.Steps("kill containerd", "kill shim", "start containerd")...)},
+	}
+}
+
+var sevens = []harness.Case{seven("shimkill-task-seven", harness.TaskAPI), seven("shimkill-pod-seven", harness.CRI)}
+
 var _ = Describe("a payload that has exited by itself with 7", Label("shim", "issue:14113"), func() {
 	It("is known to have, when its shim is SIGKILLed before Delete", spec.Quick, func(ctx context.Context) {
 		spec.Holds(ctx, spec.Named("shim-sigkill-after-exit"))
 	})
+	DescribeTable("is known to have, when containerd and the shim are SIGKILLed before Delete, to the client of", Label("crash"),
+		func(ctx context.Context, c harness.Case) { spec.Holds(ctx, c) },
+		Entry("the task API", sevens[0]), Entry("CRI", sevens[1]),
+	)
 })
 
 var _ = It("names only cases that there are as known or quick", func() {
@@ -124,6 +138,9 @@ var _ = It("names only cases that there are as known or quick", func() {
 				names[e.Name] = true
 			}
 		}
+	}
+	for _, c := range sevens {
+		names[c.Name] = true
 	}
 	for name := range known {
 		Expect(names).To(HaveKey(name))
