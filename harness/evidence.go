@@ -87,7 +87,7 @@ func copyLogs(w *world.World, dir string) error {
 
 // Unable says whether an error means that this machine cannot run the case at all.
 func Unable(err error) bool {
-	for _, e := range []error{world.ErrNotRoot, world.ErrNoCgroup, iopressure.ErrNoController, iopressure.ErrNoLoop, slowsys.ErrNoStrace} {
+	for _, e := range []error{world.ErrNotRoot, world.ErrNoCgroup, world.ErrLacksController, iopressure.ErrNoController, iopressure.ErrNoLoop, slowsys.ErrNoStrace} {
 		if errors.Is(err, e) {
 			return true
 		}

@@ -173,6 +173,9 @@ func (x *experiment) perform(ctx context.Context, v *Verdict) (err error) {
 			return err
 		}
 	}
+	if err := x.able(); err != nil {
+		return err
+	}
 	if err := x.build(ctx); err != nil {
 		return errors.Join(err, x.leave(v, err))
 	}

@@ -22,7 +22,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/containerd/cgroups/v3/cgroup2"
 	"github.com/moby/sys/mountinfo"
 )
 
@@ -62,18 +61,15 @@ func detect() (hierarchy, error) {
 	if err != nil {
 		return hierarchy{}, fmt.Errorf("look for the block-IO controller: %w", err)
 	}
-	return choose(mounts, func(dir string) ([]string, error) {
-		m, err := cgroup2.Load("/", cgroup2.WithMountpoint(dir))
-		if err != nil {
-			return nil, err
-		}
-		return m.RootControllers()
+	return choose(mounts, func(file string) ([]string, error) {
+		text, err := os.ReadFile(file)
+		return strings.Fields(string(text)), err
 	})
 }
 
 // choose picks the hierarchy to use from the cgroup mounts; controllers reads
-// cgroup.controllers of a v2 mount.
-func choose(mounts []*mountinfo.Info, controllers func(dir string) ([]string, error)) (hierarchy, error) {
+// cgroup.controllers or cgroup.subtree_control of a v2 mount.
+func choose(mounts []*mountinfo.Info, controllers func(file string) ([]string, error)) (hierarchy, error) {
 	var why []string
 	for _, m := range mounts {
 		if m.FSType != "cgroup" || !slices.Contains(strings.Split(m.VFSOptions, ","), "blkio") {
@@ -95,10 +91,33 @@ func choose(mounts []*mountinfo.Info, controllers func(dir string) ([]string, er
 		if m.FSType != "cgroup2" {
 			continue
 		}
-		have, err := controllers(m.Mountpoint)
-		if err != nil {
+		reason, err := lack(m.Mountpoint, controllers)
+		switch {
+		case err != nil:
 			why = append(why, fmt.Sprintf("%s: %v", m.Mountpoint, err))
-			continue
+		case reason != "":
+			why = append(why, reason)
+		default:
+			return hierarchy{V2, m.Mountpoint}, nil
+		}
+	}
+	if len(why) == 0 {
+		why = []string{"neither a v1 blkio hierarchy nor cgroup2 is mounted:" +
+			" mount -t cgroup2 none /sys/fs/cgroup, or run on the host"}
+	}
+	return hierarchy{}, fmt.Errorf("%w: %s", ErrNoController, strings.Join(why, "; "))
+}
+
+// lack says what keeps the groups below a v2 mount from being limited, and what to do; "" when nothing does.
+func lack(dir string, controllers func(file string) ([]string, error)) (string, error) {
+	for _, way := range []struct{ file, what, todo string }{
+		{"cgroup.controllers", "lacks", "boot with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable"},
+		{"cgroup.subtree_control", "does not enable", "echo '+io +memory' > " + filepath.Join(dir, "cgroup.subtree_control")},
+	} {
+		file := filepath.Join(dir, way.file)
+		have, err := controllers(file)
+		if err != nil {
+			return "", err
 		}
 		var missing []string
 		for _, c := range []string{"io", "memory"} { // memory says whose a dirty page is
@@ -106,17 +125,11 @@ func choose(mounts []*mountinfo.Info, controllers func(dir string) ([]string, er
 				missing = append(missing, c)
 			}
 		}
-		if len(missing) == 0 {
-			return hierarchy{V2, m.Mountpoint}, nil
+		if len(missing) > 0 {
+			return fmt.Sprintf("%s %s %s: %s", file, way.what, strings.Join(missing, " and "), way.todo), nil
 		}
-		why = append(why, fmt.Sprintf("%s/cgroup.controllers lacks %s: boot with systemd.unified_cgroup_hierarchy=1"+
-			" and without cgroup_disable", m.Mountpoint, strings.Join(missing, " and ")))
 	}
-	if len(why) == 0 {
-		why = []string{"neither a v1 blkio hierarchy nor cgroup2 is mounted:" +
-			" mount -t cgroup2 none /sys/fs/cgroup, or run on the host"}
-	}
-	return hierarchy{}, fmt.Errorf("%w: %s", ErrNoController, strings.Join(why, "; "))
+	return "", nil
 }
 
 // missingFile explains a limit file that does not exist.

@@ -2,6 +2,7 @@ package iopressure
 
 import (
 	"errors"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ func TestChoose(t *testing.T) {
 	v2 := &mountinfo.Info{FSType: "cgroup2", Root: "/", Mountpoint: "/sys/fs/cgroup"}
 	for name, tc := range map[string]struct {
 		mounts      []*mountinfo.Info
-		controllers string
+		controllers string // "A / B": only B is enabled for children
 		want        Mode
 		says        string // of the error
 	}{
@@ -26,17 +27,22 @@ func TestChoose(t *testing.T) {
 		"v2":                    {[]*mountinfo.Info{v2}, "cpu io memory pids", V2, ""},
 		"v2 without io":         {[]*mountinfo.Info{v2}, "cpu memory", "", "/sys/fs/cgroup/cgroup.controllers lacks io:"},
 		"v2 without both":       {[]*mountinfo.Info{v2, pids}, "", "", "lacks io and memory"},
+		"v2, io not enabled":    {[]*mountinfo.Info{v2}, "cpu io memory pids / memory pids", "", "echo '+io +memory' > /sys/fs/cgroup/cgroup.subtree_control"},
 		"v2 that is unreadable": {[]*mountinfo.Info{v2}, "!", "", "unreadable"},
 		"nothing":               {nil, "", "", "neither"},
 		"in a container":        {[]*mountinfo.Info{inner}, "", "", "run on the host"},
 		"an unusual name":       {[]*mountinfo.Info{both}, "", "", "mount it as /cg/blkio"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := choose(tc.mounts, func(string) ([]string, error) {
+			got, err := choose(tc.mounts, func(file string) ([]string, error) {
 				if tc.controllers == "!" {
 					return nil, errors.New("unreadable")
 				}
-				return strings.Fields(tc.controllers), nil
+				have, enabled, differ := strings.Cut(tc.controllers, " / ")
+				if differ && filepath.Base(file) == "cgroup.subtree_control" {
+					return strings.Fields(enabled), nil
+				}
+				return strings.Fields(have), nil
 			})
 			if got.mode != tc.want || (err == nil) != (tc.want != "") {
 				t.Fatalf("got %q, %v; want %q", got.mode, err, tc.want)

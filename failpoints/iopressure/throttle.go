@@ -37,8 +37,8 @@ type Target struct {
 type Throttle struct{ rec Record }
 
 // Limit slows writes to a device down. It returns ErrNoController when the host cannot
-// do it. On V2 it enables the io and memory controllers for the target group in every
-// group above it, which stays. The limit outlives this process:
+// do it; on V2 every group above the target must enable the io and memory controllers.
+// The limit outlives this process:
 // store its Record (Target.Keep), so that Undo can lift it then.
 func Limit(ctx context.Context, t Target) (*Throttle, error) {
 	if err := ctx.Err(); err != nil {
@@ -58,7 +58,7 @@ func Limit(ctx context.Context, t Target) (*Throttle, error) {
 	}
 	rec.Mode, rec.Group = h.mode, h.root
 	if h.mode == V2 {
-		if rec.Group, err = enable(h.root, t.CgroupDir); err != nil {
+		if rec.Group, err = limitable(h.root, t.CgroupDir); err != nil {
 			return nil, fmt.Errorf("throttle %s: %w", t.Dev, err)
 		}
 	}
@@ -89,26 +89,18 @@ func (t *Throttle) Record() Record { return t.rec }
 // Lift ends the limit; what waited in it goes on at full speed. A second Lift does nothing.
 func (t *Throttle) Lift() error { return Undo(t.rec) }
 
-// enable makes sure that the group dir can be limited, and returns its clean path.
-func enable(root, dir string) (string, error) {
+// limitable says whether the group dir can be limited, and returns its clean path. It changes nothing: what a group above
+// does not enable for its children is the host's decision (on cgroup v2 a service manager's).
+func limitable(root, dir string) (string, error) {
 	rel, err := filepath.Rel(root, dir)
 	if err != nil || dir == "" || rel == "." || rel == ".." || strings.HasPrefix(rel, "../") {
 		return "", fmt.Errorf("group %q: on cgroup v2 want the folder of a group beneath %s", dir, root)
 	}
 	dir = filepath.Join(root, rel)
-	file := filepath.Join(dir, "io.max")
-	if _, err := os.Stat(dir); err != nil {
-		return "", missingFile(file)
-	}
-	m, err := cgroup2.Load("/"+rel, cgroup2.WithMountpoint(root))
-	if err != nil {
-		return "", fmt.Errorf("group %s: %w", dir, err)
-	}
-	if err := m.ToggleControllers([]string{"io", "memory"}, cgroup2.Enable); err != nil {
-		return "", errors.Join(missingFile(file), err)
-	}
-	if _, err := os.Stat(file); err != nil {
-		return "", missingFile(file)
+	for _, file := range []string{"io.max", "memory.current"} { // memory says whose a dirty page is
+		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+			return "", missingFile(filepath.Join(dir, file))
+		}
 	}
 	return dir, nil
 }
