@@ -128,7 +128,7 @@ func (c *Controller) Hits() []Hit {
 	return append([]Hit(nil), c.hits...)
 }
 
-// Fired is how often the i-th fault of the plan acted. Faults of other kinds than rpc are not decided here: always 0.
+// Fired is how often the i-th fault of a plan acted since Listen: Arm(nil) does not make it forgotten. Faults of other kinds than rpc are not decided here: always 0.
 func (c *Controller) Fired(i int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,0 +1,197 @@
+package probe_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+)
+
+// roleEnv makes the test's binary an instrumented process: it serves as many requests as it says, and prints what each came to.
+const roleEnv = "SHIMQUAKE_TEST_REQUESTS"
+
+func TestMain(m *testing.M) {
+	if n := os.Getenv(roleEnv); n != "" {
+		for range len(n) {
+			_, err := probe.Serve(context.Background(), "/containerd.task.v3.Task/Delete", func() {}, func(_ context.Context, decoded func(any) error) (any, error) {
+				return nil, decoded(struct{ ID string }{"c1"})
+			})
+			fmt.Println(err)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// serve runs an instrumented shim that serves n requests in a folder, and returns what each came to.
+func serve(t *testing.T, n int, dir string, env ...string) ([]string, error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Args = []string{"containerd-shim-test-v1"}
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), append(env, roleEnv+"="+strings.Repeat("x", n))...)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		err = fmt.Errorf("%w: %s", err, exit.Stderr)
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n"), err
+}
+
+const deleteEntry = "rpc:shim:Task.Delete:entry"
+
+func listen(t *testing.T, onPause func(failpoints.Pause), plan ...failpoints.Fault) (*failpoints.Controller, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	c, err := failpoints.Listen(path, plan, onPause)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c, probe.SocketEnv + "=" + path
+}
+
+// The count of a fault holds over real processes: the third request of the case is the first of the second process.
+func TestAControllerOverTwoProcesses(t *testing.T) {
+	c, env := listen(t, nil, failpoints.Fault{At: failpoints.MustPoint(deleteEntry), Do: term.Of(
+		term.Clause{Count: 2, Action: term.Off}, term.Clause{Count: 1, Action: term.Error, Arg: "third"})})
+	first, err := serve(t, 2, t.TempDir(), env)
+	if err != nil || !slices.Equal(first, []string{"<nil>", "<nil>"}) {
+		t.Errorf("the first process: %q, %v", first, err)
+	}
+	second, err := serve(t, 2, t.TempDir(), env)
+	if err != nil || !slices.Equal(second, []string{"third", "<nil>"}) {
+		t.Errorf("the second process: %q, %v", second, err)
+	}
+	if hits := c.Hits(); len(hits) != 8 || c.Fired(0) != 1 || hits[4].Did != term.Error || hits[4].ID != "c1" || hits[4].Who != "shim" {
+		t.Errorf("fired %d, hits %+v", c.Fired(0), hits)
+	}
+}
+
+// The hit of a process that kills itself is known, and the next process passes.
+func TestACrash(t *testing.T) {
+	c, env := listen(t, nil, failpoints.Crash(deleteEntry, 1))
+	_, err := serve(t, 1, t.TempDir(), env)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Errorf("it ended with %v, want SIGKILL", err)
+	}
+	if c.Fired(0) != 1 {
+		t.Errorf("fired %d", c.Fired(0))
+	}
+	if out, err := serve(t, 1, t.TempDir(), env); err != nil || out[0] != "<nil>" {
+		t.Errorf("the next: %q, %v", out, err)
+	}
+}
+
+func TestAPause(t *testing.T) {
+	held := make(chan failpoints.Hit, 1)
+	c, env := listen(t, func(p failpoints.Pause) { held <- p.Hit; p.Release() }, failpoints.PauseAt(deleteEntry, failpoints.Steps("release")...))
+	out, err := serve(t, 1, t.TempDir(), env)
+	if err != nil || out[0] != "<nil>" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if h := <-held; h.Point != deleteEntry || c.Fired(0) != 1 {
+		t.Errorf("held %+v, fired %d", h, c.Fired(0))
+	}
+}
+
+// A controller that ends lets everybody go on.
+func TestAControllerThatEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	paused := make(chan struct{})
+	c, err := failpoints.Listen(path, failpoints.Plan{failpoints.PauseAt(deleteEntry, failpoints.Steps("release")...)},
+		func(failpoints.Pause) { close(paused) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	go func() { <-paused; closed <- c.Close() }()
+	out, err := serve(t, 2, t.TempDir(), probe.SocketEnv+"="+path)
+	if err != nil || !slices.Equal(out, []string{"<nil>", "<nil>"}) || <-closed != nil {
+		t.Errorf("%q, %v", out, err)
+	}
+	// One that is gone before the process begins.
+	if out, err := serve(t, 1, t.TempDir(), probe.SocketEnv+"="+path); err != nil || out[0] != "<nil>" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+func bundle(t *testing.T, config string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestStandalone(t *testing.T) {
+	annotated := `{"annotations":{"shimquake.failpoint/` + deleteEntry + `":"1*off->1*error(from the bundle)","other":"x"}}`
+	for _, test := range []struct {
+		name, dir, env string
+		want           []string
+	}{
+		{"neither", "", "", []string{"<nil>", "<nil>", "<nil>"}},
+		{"environment", "", deleteEntry + "=1*error(a); rpc:shim:Task.Delete:exit = 1*off->error(b) ;", []string{"a", "b", "b"}},
+		{"annotations", annotated, "", []string{"<nil>", "from the bundle", "<nil>"}},
+		{"annotations over environment", annotated, deleteEntry + "=error(a)", []string{"<nil>", "from the bundle", "<nil>"}},
+		{"a bundle that is none", "{", deleteEntry + "=1*error(a)", []string{"a", "<nil>", "<nil>"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if test.dir != "" {
+				dir = bundle(t, test.dir)
+			}
+			out, err := serve(t, 3, dir, probe.FailpointsEnv+"="+test.env)
+			if err != nil || !slices.Equal(out, test.want) {
+				t.Errorf("%q, %v; want %q", out, err, test.want)
+			}
+		})
+	}
+}
+
+// A process that cannot do what it is asked for must not run without it.
+func TestStandaloneRefuses(t *testing.T) {
+	for env, says := range map[string]string{
+		deleteEntry + "=crahs":   "crahs",
+		deleteEntry + "=1*pause": "needs a controller",
+	} {
+		_, err := serve(t, 1, t.TempDir(), probe.FailpointsEnv+"="+env)
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), deleteEntry) {
+			t.Errorf("%s: %v; want status 2, the point and %q", env, err, says)
+		}
+	}
+}
+
+// With a controller, what the bundle asks for is decided there.
+func TestAnnotationsWithAController(t *testing.T) {
+	c, env := listen(t, nil)
+	dir := bundle(t, `{"annotations":{"shimquake.failpoint/`+deleteEntry+`":"1*error(x)"}}`)
+	out, err := serve(t, 2, dir, env)
+	if err != nil || !slices.Equal(out, []string{"x", "<nil>"}) || c.Fired(0) != 1 || c.Err() != nil {
+		t.Errorf("%q, %v; fired %d, %v", out, err, c.Fired(0), c.Err())
+	}
+}
