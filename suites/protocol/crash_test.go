@@ -8,7 +8,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -28,10 +30,30 @@ var sides = []struct{ name, what string }{
 	{"exit", "when it has done so, and has not answered"},
 }
 
+// cutOff: containerd takes a connection that ends for the end of the shim. It cleans up what the shim has, and never calls it again.
+var cutOff = []harness.Bad{{Releases: anyRelease, By: []oracle.Class{oracle.ClassShim}, Issue: noIssue}}
+
 var (
 	waiting = harness.Container{Signal: "SIGKILL"}
 	exiting = harness.Container{Exit: 7}
 )
+
+var _ = Describe("a shim that breaks its connections at a call, and lives", Label("shim"), func() {
+	for _, call := range calls {
+		It("leaves nothing and no made-up exit code: "+call.name, func(ctx context.Context) {
+			bad := cutOff
+			if call.name == "Shutdown" {
+				bad = nil // the shim has heard it
+			}
+			spec.Holds(ctx, harness.Case{
+				Name:     "connection-breaks-at-" + strings.ToLower(call.name),
+				Workload: harness.Workload{Fakeshim: "plain", Containers: []harness.Container{call.container}},
+				Plan:     failpoints.Plan{failpoints.Once("rpc:shim:Task."+call.name+":entry", term.Close)},
+				Bad:      bad,
+			})
+		})
+	}
+})
 
 var _ = Describe("a shim that dies at a call", Label("shim", "crash"), func() {
 	for _, call := range calls {

@@ -1,0 +1,92 @@
+package shutdown
+
+import (
+	"context"
+	"os"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+// A pod's shim serves the sandbox and its containers. Releases up to 1.7, and from 2.4 on, send Shutdown after the Delete of each, and the shim obeys
+// the last; from 2.0 to 2.3 only the sandbox's own Delete is followed by one. Sandbox.ShutdownSandbox is for runtimes with a sandbox API of
+// their own; CRI's podsandbox controller, which runs runc, never calls it. So of a pod with one container
+//   - the first Shutdown is the container's, and from 2.0 to 2.3 the sandbox's;
+//   - the second is the sandbox's, and from 2.0 to 2.3 there is none.
+const onlyOne = ">= 2.0.0, < 2.4.0"
+
+// once are the releases that send a pod's shim one Shutdown, and do not look at its error.
+var once = []harness.Bad{{Releases: onlyOne, By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}}
+
+// Both are of releases that send the container's Delete a Shutdown.
+var (
+	// cutOff: containerd takes a connection that ends for the end of the shim, cleans up after it and never calls it again; the shim, which still has
+	// the sandbox, waits for ever.
+	cutOff = []harness.Bad{{Releases: "< 2.0.0 || >= 2.4.0", By: []oracle.Class{oracle.ClassShim}, Issue: "no issue known"}}
+	// unwritten: CRI writes down an exit when the Delete that follows it has returned. A containerd that dies in between finds no task when it is back,
+	// and CRI writes 255.
+	unwritten = []harness.Bad{{Releases: "< 2.0.0 || >= 2.4.0", By: []oracle.Class{oracle.ClassExitCode}, Issue: "no issue known"}}
+)
+
+// pod is a pod of one container whose client gives each of its calls that long; 0: as long as kubelet does.
+func pod(timeout time.Duration) harness.Workload {
+	return harness.Workload{API: harness.CRI, CallTimeout: timeout, Containers: []harness.Container{{Exit: 7}}}
+}
+
+// second is the fault at the second hit of Shutdown.
+func second(c term.Clause) failpoints.Fault {
+	c.Count = 1
+	return failpoints.Fault{At: failpoints.MustPoint(entry), Do: term.Of(term.Clause{Count: 1, Action: term.Off}, c)}
+}
+
+// held is a pause at the second Shutdown, the sandbox's, while these steps are taken.
+func held(steps ...string) failpoints.Fault {
+	f := second(term.Clause{Action: term.Pause})
+	f.While = failpoints.Steps(steps...)
+	return f
+}
+
+// ignored are the releases that do not look at the error of the sandbox's Shutdown.
+var ignored = []harness.Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}}
+
+var _ = Describe("a pod whose shim's first Shutdown, of its container", Label("cri", "shim", "issue:8981"), func() {
+	DescribeTable("leaves no shim when it",
+		func(ctx context.Context, name string, fault failpoints.Fault, bad []harness.Bad) {
+			spec.Holds(ctx, harness.Case{Name: "shutdown-container-" + name, Workload: pod(0), Bad: bad, Plan: failpoints.Plan{fault}})
+		},
+		Entry("failed", "fails", failpoints.Error(entry, 1, "injected"), once),
+		Entry("ran and its reply was lost", spec.Quick, "reply-lost", failpoints.Once(entry, term.Lose), nil),
+		Entry("met a closed connection", "connection-closed", failpoints.Once(entry, term.Close), cutOff),
+		Entry("never answered", Label("slow"), "hangs", failpoints.Once(entry, term.Hang), once),
+		Entry("was held while containerd was SIGKILLed", Label("crash"), "containerd-killed",
+			failpoints.PauseAt(entry, failpoints.Steps("kill containerd", "start containerd", "release")...), unwritten),
+	)
+})
+
+var _ = Describe("a pod whose shim's last Shutdown, of its sandbox", Label("cri", "shim", "issue:8981"), func() {
+	BeforeEach(func() {
+		if (harness.Case{Bad: once}).BadOn(os.Getenv(spec.SubjectEnv)) != nil {
+			Skip("releases " + onlyOne + " send a pod's shim one Shutdown; the specs about the first are about the sandbox's there")
+		}
+	})
+	DescribeTable("leaves no shim when it",
+		func(ctx context.Context, name string, w harness.Workload, fault failpoints.Fault, bad []harness.Bad) {
+			spec.Holds(ctx, harness.Case{Name: "shutdown-sandbox-" + name, Workload: w, Bad: bad, Plan: failpoints.Plan{fault}})
+		},
+		Entry("failed", spec.Quick, "fails", pod(0), second(term.Clause{Action: term.Error, Arg: "injected"}), ignored),
+		Entry("ran and its reply was lost", spec.Quick, "reply-lost", pod(0), second(term.Clause{Action: term.Lose}), nil),
+		Entry("met a closed connection", "connection-closed", pod(0), second(term.Clause{Action: term.Close}), nil),
+		Entry("never answered", Label("slow"), "hangs", pod(0), second(term.Clause{Action: term.Hang}), ignored),
+		Entry("was held until the client was done", Label("slow"), "held", pod(0), held("await removal", "release"), ignored),
+		Entry("was held when the client cancelled its call", Label("slow"), "cancelled", pod(0), held("cancel client", "await removal", "release"), ignored),
+		Entry("was held past the deadline of the client's call", Label("slow"), "deadline", pod(5*time.Second), held("await client", "await removal", "release"), ignored),
+		Entry("was held while containerd was SIGKILLed", spec.Quick, Label("crash"), "containerd-killed", pod(0),
+			held("kill containerd", "start containerd", "release"), nil),
+	)
+})
