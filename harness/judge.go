@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/containerd/containerd/v2/client"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/oracle"
@@ -57,6 +59,10 @@ func (x *experiment) judge(ctx context.Context, v *Verdict, gaveUp error) error 
 		return nil
 	}
 	after, left, err := x.settle(ctx, scene, x.before)
+	if refused(err) {
+		found(oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, What: "containerd", Reason: "it cannot tell what it has: " + err.Error()})
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -110,6 +116,13 @@ func (x *experiment) judgeRestart(ctx context.Context, v *Verdict) bool {
 			Reason: fmt.Sprintf("it does not answer within %s: %v", restartBound, err)})
 	}
 	return err == nil
+}
+
+// refused says whether containerd was asked and answered with an error of its own (seen on v2.3.7: "client supports only v2 and v3 TTRPC task client",
+// at each listing of tasks). That it was not reached, or not in time, says nothing.
+func refused(err error) bool {
+	s, answered := status.FromError(err)
+	return err != nil && answered && s.Code() == codes.Unknown
 }
 
 // settle waits for what is still going on, and names what is left.
