@@ -55,11 +55,11 @@ var faults = []fault{
 	{name: "shim-dies-running", what: "the shim is SIGKILLed while the container runs", plan: kill("proc:shim:running"), kills: true, bad: deaf},
 	{name: "shim-dies-exited", what: "the shim is SIGKILLed when the container has exited", plan: kill("proc:shim:exited"), bad: cleanupLies},
 	{name: "delete-refused", what: "the shim refuses Delete once", plan: plan(failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected"))},
-	{name: "delete-reply-lost", what: "the shim's reply to Delete is lost", plan: plan(failpoints.Error("rpc:shim:Task.Delete:exit", 1, "injected"))},
+	{name: "delete-reply-lost", what: "the shim's reply to Delete is lost", plan: plan(failpoints.Error("rpc:shim:Task.Delete:exit", 1, "injected")), bad: cleanupLies},
 	// CRI makes its Wait and its first State when it starts a container, and gives the container up when they fail.
 	{name: "wait-refused", what: "the shim refuses Wait once", plan: plan(failpoints.Error("rpc:shim:Task.Wait:entry", 1, "injected")), apis: task},
 	{name: "state-refused", what: "the shim refuses State once", plan: plan(failpoints.Error("rpc:shim:Task.State:entry", 1, "injected")), apis: task},
-	{name: "shutdown-refused", what: "the shim refuses Shutdown once", plan: plan(failpoints.Error("rpc:shim:Task.Shutdown:entry", 1, "injected"))},
+	{name: "shutdown-refused", what: "the shim refuses Shutdown once", plan: plan(failpoints.Error("rpc:shim:Task.Shutdown:entry", 1, "injected")), bad: unretried},
 }
 
 var task = []harness.API{harness.TaskAPI}
@@ -68,13 +68,22 @@ func plan(f failpoints.Fault) failpoints.Plan { return failpoints.Plan{f} }
 
 func kill(point string) failpoints.Plan { return plan(failpoints.Kill(point)) }
 
-// cleanupLies: the `delete` command of those releases answers 137 for a container that has exited and is not deleted yet. Of one that a SIGKILL
-// has ended that is the truth.
-func cleanupLies(_ harness.API, e end) []harness.Bad {
-	if e.status == 137 {
+// cleanupLies: the `delete` command of those releases answers 137 for a container that has exited. Of one that a SIGKILL has ended that is the
+// truth, and CRI, which deletes a task as soon as it has ended, is done with it by then.
+func cleanupLies(api harness.API, e end) []harness.Bad {
+	if e.status == 137 || api == harness.CRI {
 		return nil
 	}
 	return []harness.Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, Issue: "containerd#14113"}}
+}
+
+// unretried: those releases do not look at the error of Shutdown. From 2.0 to 2.3 the first one that a pod's shim gets is the last.
+func unretried(api harness.API, _ end) []harness.Bad {
+	releases := "< 2.4.0"
+	if api == harness.CRI {
+		releases = ">= 2.0.0, < 2.4.0"
+	}
+	return []harness.Bad{{Releases: releases, By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}}
 }
 
 // forgotten: a containerd that starts and finds a shim whose container has ended deletes it, and tells nobody the exit that Delete answered
