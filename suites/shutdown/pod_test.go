@@ -45,7 +45,8 @@ func second(c term.Clause) failpoints.Fault {
 	return failpoints.Fault{At: failpoints.MustPoint(entry), Do: term.Of(term.Clause{Count: 1, Action: term.Off}, c)}
 }
 
-// held is a pause at the second Shutdown, the sandbox's, while these steps are taken.
+// held is a pause at the second Shutdown, the sandbox's, while these steps are taken. "wait 4s" outlasts containerd's patience with Shutdown (3 s,
+// shim.shutdown of [timeouts]); it waits for nothing else.
 func held(steps ...string) failpoints.Fault {
 	f := second(term.Clause{Action: term.Pause})
 	f.While = failpoints.Steps(steps...)
@@ -84,7 +85,7 @@ var _ = Describe("a pod whose shim's last Shutdown, of its sandbox", Label("cri"
 		Entry("met a closed connection", "connection-closed", pod(0), second(term.Clause{Action: term.Close}), nil),
 		Entry("never answered", Label("slow"), "hangs", pod(0), second(term.Clause{Action: term.Hang}), ignored),
 		Entry("was held until the client was done", Label("slow"), "held", pod(0), held("await removal", "release"), ignored),
-		Entry("was held when the client cancelled its call", Label("slow"), "cancelled", pod(0), held("cancel client", "await removal", "release"), ignored),
+		Entry("was held when the client cancelled its call", Label("slow"), "cancelled", pod(0), held("cancel client", "wait 4s", "release"), ignored),
 		Entry("was held past the deadline of the client's call", Label("slow"), "deadline", pod(5*time.Second), held("await client", "await removal", "release"), ignored),
 		Entry("was held while containerd was SIGKILLed", spec.Quick, Label("crash"), "containerd-killed", pod(0),
 			held("kill containerd", "start containerd", "release"), nil),
