@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,17 +15,18 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/oracle"
 )
 
 // The text form of a case. Fields stand in the order in which a person would tell them.
 type caseText struct {
 	Name       string       `yaml:"name"`
-	About      string       `yaml:"about,omitempty"`
+	About      freeText     `yaml:"about,omitempty"`
 	Issues     []int        `yaml:"issues,omitempty,flow"`
-	Containerd string       `yaml:"containerd,omitempty"`
+	Containerd freeText     `yaml:"containerd,omitempty"`
 	Workload   workloadText `yaml:"workload,omitempty"`
 	Plan       []faultText  `yaml:"plan,omitempty"`
-	Bad        []Bad        `yaml:"bad,omitempty"`
+	Bad        []badText    `yaml:"bad,omitempty"`
 }
 
 type workloadText struct {
@@ -46,8 +48,31 @@ type containerText struct {
 
 type faultText struct {
 	At    string   `yaml:"at"`
-	Do    string   `yaml:"do"`
+	Do    freeText `yaml:"do"`
 	While []string `yaml:"while,omitempty,flow"`
+}
+
+type badText struct {
+	Releases freeText       `yaml:"releases"`
+	By       []oracle.Class `yaml:"by,flow"`
+	May      []oracle.Class `yaml:"may,omitempty,flow"`
+	Issue    freeText       `yaml:"issue"`
+}
+
+// freeText is a text that a person chose. The YAML library writes some, such as "? x", in a form that it cannot read: those are quoted.
+type freeText string
+
+// MarshalYAML is for the YAML library.
+func (t freeText) MarshalYAML() ([]byte, error) {
+	plain, err := yaml.Marshal(string(t))
+	if err != nil {
+		return nil, err
+	}
+	var back map[string]string
+	if err := yaml.Unmarshal(append([]byte("key: "), plain...), &back); err != nil || back["key"] != string(t) || strings.Contains(string(t), "\n") {
+		return []byte(strconv.Quote(string(t))), nil
+	}
+	return plain, nil
 }
 
 // InputError is a case file that cannot be run, with the place where it is wrong.
@@ -91,14 +116,17 @@ func ParseCase(file string, text []byte) (Case, error) {
 // String is the text form of the case, which ParseCase reads.
 func (c Case) String() string {
 	w := c.Workload
-	ct := caseText{Name: c.Name, About: c.About, Issues: c.Issues, Containerd: c.Containerd, Bad: c.Bad, Workload: workloadText{
+	ct := caseText{Name: c.Name, About: freeText(c.About), Issues: c.Issues, Containerd: freeText(c.Containerd), Workload: workloadText{
 		API: string(w.API), Grouped: w.Grouped, CallTimeout: span(w.CallTimeout), Deadline: span(w.Deadline), Settle: span(w.Settle), Thorough: w.Thorough, Fakeshim: w.Fakeshim,
 	}}
+	for _, b := range c.Bad {
+		ct.Bad = append(ct.Bad, badText{freeText(b.Releases), b.By, b.May, freeText(b.Issue)})
+	}
 	for _, k := range w.Containers {
 		ct.Workload.Containers = append(ct.Workload.Containers, containerText(k))
 	}
 	for _, f := range c.Plan {
-		ft := faultText{At: f.At.String(), Do: f.Do.String()}
+		ft := faultText{At: f.At.String(), Do: freeText(f.Do.String())}
 		for _, s := range f.While {
 			ft.While = append(ft.While, s.String())
 		}
@@ -124,9 +152,12 @@ type caseParser struct {
 }
 
 func (p caseParser) build(ct caseText) (Case, error) {
-	c := Case{Name: ct.Name, About: ct.About, Issues: ct.Issues, Containerd: ct.Containerd, Bad: ct.Bad, Workload: Workload{
+	c := Case{Name: ct.Name, About: string(ct.About), Issues: ct.Issues, Containerd: string(ct.Containerd), Workload: Workload{
 		API: API(ct.Workload.API), Grouped: ct.Workload.Grouped, Thorough: ct.Workload.Thorough, Fakeshim: ct.Workload.Fakeshim,
 	}}
+	for _, b := range ct.Bad {
+		c.Bad = append(c.Bad, Bad{string(b.Releases), b.By, b.May, string(b.Issue)})
+	}
 	for _, k := range ct.Workload.Containers {
 		c.Workload.Containers = append(c.Workload.Containers, Container(k))
 	}
@@ -164,7 +195,7 @@ func (p caseParser) fault(ft faultText, path string) (f failpoints.Fault, err er
 	if f.At, err = failpoints.ParsePoint(ft.At); err != nil {
 		return f, p.at(path+".at", err)
 	}
-	if f.Do, err = term.Parse(ft.Do); err != nil {
+	if f.Do, err = term.Parse(string(ft.Do)); err != nil {
 		return f, p.at(path+".do", err)
 	}
 	for i, s := range ft.While {

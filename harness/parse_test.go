@@ -1,0 +1,219 @@
+package harness
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+const whole = `name: shutdown-error-once
+about: "A sentence, with a colon: here."
+issues: [8981, 4769]
+containerd: v2.3.7
+workload:
+  api: task
+  callTimeout: 500ms
+  containers:
+    - exit: 7
+    - signal: SIGTERM
+plan:
+  - at: rpc:shim:Task.Shutdown:entry
+    do: 1*pause
+    while: [cancel client, wait 2s, release]
+bad:
+  - releases: "< 2.4.0"
+    by: [shim]
+    issue: containerd#8981
+`
+
+func TestParseCase(t *testing.T) {
+	got, err := ParseCase("x.yaml", []byte(whole))
+	want := Case{
+		Name: "shutdown-error-once", About: "A sentence, with a colon: here.", Issues: []int{8981, 4769}, Containerd: "v2.3.7",
+		Workload: Workload{API: TaskAPI, CallTimeout: 500 * time.Millisecond, Containers: []Container{{Exit: 7}, {Signal: "SIGTERM"}}},
+		Plan:     failpoints.Plan{failpoints.PauseAt("rpc:shim:Task.Shutdown:entry", failpoints.Steps("cancel client", "wait 2s", "release")...)},
+		Bad:      []Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// Each line of the whole case, spoilt in one place, is an error with that place and the right word.
+func TestParseCaseErrors(t *testing.T) {
+	for _, test := range []struct {
+		name, old, with string
+		line, column    int
+		says            string
+	}{
+		{"a key", "workload:", "worklaod:", 5, 1, `key "worklaod" is unknown, did you mean "workload"?`},
+		{"a nested key", "callTimeout: 500ms", "calltimeout: 500ms", 7, 3, `did you mean "callTimeout"?`},
+		{"a container's key", "- exit: 7", "- exitt: 7", 9, 7, `did you mean "exit"?`},
+		{"a fault's key", "    do: 1*pause", "    doo: 1*pause", 13, 5, `did you mean "do"?`},
+		{"bad's key", "    by: [shim]", "    buy: [shim]", 17, 5, `did you mean "by"?`},
+		{"a point's method", "Task.Shutdown:entry", "Task.Shutdwon:entry", 12, 9, `did you mean "Task.Shutdown"?`},
+		{"a point's kind", "rpc:shim", "rcp:shim", 12, 9, `did you mean "rpc"?`},
+		{"an action", "1*pause", "1*puase", 13, 9, `pause`},
+		{"an action that the point does not take", "1*pause", "1*kill", 13, 9, "takes off, error"},
+		{"a pause without steps", "    while: [cancel client, wait 2s, release]\n", "", 13, 9, "a pause needs steps"},
+		{"a step's verb", "cancel client", "cancle client", 14, 13, `did you mean "cancel"?`},
+		{"a step's object", "cancel client", "cancel clint", 14, 13, `did you mean "client"?`},
+		{"a step's duration", "wait 2s", "wait 2", 14, 28, "expected a duration"},
+		{"a duration", "500ms", "500", 7, 16, `callTimeout "500": expected a duration`},
+		{"a negative duration", "500ms", "-1s", 7, 16, "expected a duration"},
+		{"a type", "exit: 7", "exit: seven", 9, 13, "int"},
+		{"a list in place of a text", "name: shutdown-error-once", "name: [a]", 1, 7, "string"},
+		{"an api", "api: task", "api: taks", 0, 0, `did you mean "task"?`},
+		{"a signal", "SIGTERM", "SIGTEMR", 0, 0, "SIGKILL and SIGTERM"},
+		{"an exit status", "exit: 7", "exit: 256", 0, 0, "not between 0 and 255"},
+		{"a name", "name: shutdown-error-once", "name: Shutdown Error", 0, 0, "lower-case"},
+		{"no name", "name: shutdown-error-once\n", "", 0, 0, "name"},
+		{"a class", "by: [shim]", "by: [shin]", 0, 0, `"shin"`},
+		{"a range", `"< 2.4.0"`, `"< old"`, 0, 0, `releases "< old"`},
+		{"broken YAML", "plan:\n", "plan: [\n", 0, 0, ""},
+		{"a tab", "  api: task", "\tapi: task", 6, 1, ""},
+		{"two cases", "name: shutdown", "name: x\n---\nname: shutdown", 0, 0, "one case, found 2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := strings.Replace(whole, test.old, test.with, 1)
+			if text == whole {
+				t.Fatal("the test spoils nothing")
+			}
+			_, err := ParseCase("x.yaml", []byte(text))
+			var in *InputError
+			if !errors.As(err, &in) {
+				t.Fatalf("%v is no InputError", err)
+			}
+			if !strings.HasPrefix(err.Error(), "x.yaml:") || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q: want one line that says %q", err, test.says)
+			}
+			if test.line != 0 && (in.Line != test.line || in.Column != test.column) {
+				t.Errorf("%v: at %d:%d, want %d:%d", err, in.Line, in.Column, test.line, test.column)
+			}
+		})
+	}
+	for _, text := range []string{"", "\n", "# nothing\n", "7", "[]", "name"} {
+		if _, err := ParseCase("x.yaml", []byte(text)); err == nil {
+			t.Errorf("%q is a case", text)
+		}
+	}
+}
+
+// aFault draws a fault that a case may have.
+func aFault(api API) *rapid.Generator[failpoints.Fault] {
+	return rapid.Custom(func(t *rapid.T) failpoints.Fault {
+		f := failpoints.Fault{At: rapid.SampledFrom(failpoints.Points()).Draw(t, "point")}
+		text := map[failpoints.Kind][]string{
+			failpoints.RPC:  {"1*error(a: b)", "1*error(# 'x)", "2*off->1*crash", "hang", "3*error(#)->lose", "1*pause", "delay(20)", "error( x )"},
+			failpoints.Proc: {"1*kill", "stop", "1*cont"},
+			failpoints.Sys:  {"delay(100)"},
+			failpoints.IO:   {"1*pressure(4MiB/s,60MiB)"},
+		}[f.At.Kind]
+		do, err := term.Parse(rapid.SampledFrom(text).Draw(t, "term"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Do = do
+		if strings.Contains(do.String(), "pause") {
+			steps := rapid.SliceOfN(rapid.SampledFrom([]string{"cancel client", "await removal", "kill shim", "start containerd", "wait 1.5s", "release"}), 1, 4)
+			f.While = failpoints.Steps(steps.Draw(t, "steps")...)
+		}
+		return f
+	}).Filter(func(f failpoints.Fault) bool { return f.At.Who != "sandbox" || api == CRI })
+}
+
+func aContainer() *rapid.Generator[Container] {
+	return rapid.Custom(func(t *rapid.T) Container {
+		if s := rapid.SampledFrom([]string{"", "SIGKILL", "SIGTERM"}).Draw(t, "signal"); s != "" {
+			return Container{Signal: s}
+		}
+		return Container{Exit: rapid.IntRange(0, 255).Draw(t, "exit"), HoldStdout: rapid.Bool().Draw(t, "hold")}
+	})
+}
+
+func aDuration() *rapid.Generator[time.Duration] {
+	return rapid.Map(rapid.IntRange(0, 10_000_000), func(us int) time.Duration { return time.Duration(us) * time.Microsecond })
+}
+
+// some makes an empty list the nil that a file without the key gives.
+func some[T any](t *rapid.T, g *rapid.Generator[T], name string) []T {
+	all := rapid.SliceOfN(g, 0, 3).Draw(t, name)
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+func aCase(t *rapid.T) Case {
+	c := Case{
+		Name:       rapid.StringMatching(`[a-z0-9][a-z0-9.-]{0,20}`).Draw(t, "name"),
+		About:      rapid.StringMatching(`[ -~äé日\n]{0,60}`).Draw(t, "about"),
+		Issues:     some(t, rapid.IntRange(1, 99999), "issues"),
+		Containerd: rapid.SampledFrom([]string{"", "v2.4.2", "bin:/usr/bin", "src:../containerd"}).Draw(t, "containerd"),
+		Workload: Workload{
+			API: rapid.SampledFrom([]API{"", TaskAPI, CRI}).Draw(t, "api"), Grouped: rapid.Bool().Draw(t, "grouped"), Thorough: rapid.Bool().Draw(t, "thorough"),
+			Containers:  some(t, aContainer(), "containers"),
+			CallTimeout: aDuration().Draw(t, "callTimeout"), Deadline: aDuration().Draw(t, "deadline"), Settle: aDuration().Draw(t, "settle"),
+		},
+	}
+	if c.Workload.API != CRI {
+		c.Workload.Fakeshim = rapid.SampledFrom([]string{"", "plain", "exit=137,events=twice"}).Draw(t, "fakeshim")
+	}
+	if plan := some(t, aFault(c.Workload.API), "plan"); plan != nil {
+		c.Plan = plan
+	}
+	c.Bad = some(t, rapid.Custom(func(t *rapid.T) Bad {
+		return Bad{
+			Releases: rapid.SampledFrom([]string{"< 2.4.0", ">= 1.7.0, < 1.7.4 || 2.0.x", "*"}).Draw(t, "releases"),
+			By:       rapid.SliceOfN(rapid.SampledFrom(oracle.Classes), 1, 3).Draw(t, "by"),
+			May:      some(t, rapid.SampledFrom(oracle.Classes), "may"),
+			Issue:    rapid.StringMatching(`[!-~]([ -~]{0,20}[!-~])?`).Draw(t, "issue"),
+		}
+	}), "bad")
+	return c
+}
+
+// A case is the same after it was written and read: minimise, sweep and evidence rely on it.
+func TestCaseRoundTrip(t *testing.T) { rapid.Check(t, roundTrip) }
+
+func FuzzCaseRoundTrip(f *testing.F) { f.Fuzz(rapid.MakeFuzz(roundTrip)) }
+
+func roundTrip(t *rapid.T) {
+	c := aCase(t)
+	if err := c.Check(); err != nil {
+		t.Fatalf("%v:\n%s", err, c)
+	}
+	again, err := ParseCase("x.yaml", []byte(c.String()))
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, c)
+	}
+	if !reflect.DeepEqual(again, c) {
+		t.Fatalf("%#v\nwas written as\n%s\nand read as\n%#v", c, c, again)
+	}
+}
+
+// Whatever a file holds, reading it ends with a case that checks or with an error that says where.
+func FuzzParseCase(f *testing.F) {
+	f.Add(whole)
+	f.Add("name: x\nplan:\n- at: io:root:running\n  do: 1*pressure(1MiB/s,1MiB)\n")
+	f.Add("a: &a [*a]\n")
+	f.Add("{name: x, <<: {about: y}}")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := ParseCase("x.yaml", []byte(text))
+		var in *InputError
+		if err != nil && !errors.As(err, &in) {
+			t.Errorf("%v is no InputError", err)
+		}
+		if err == nil && c.Check() != nil {
+			t.Errorf("%q is read, and wrong: %v", text, c.Check())
+		}
+	})
+}
