@@ -102,13 +102,13 @@ func unretried(api harness.API, _ end) []harness.Bad {
 	return []harness.Bad{{Releases: releases, By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}}
 }
 
-// forgotten: a containerd that starts and finds a shim whose container has ended deletes it, and tells nobody the exit that Delete answered
-// (loadShim of core/runtime/v2). CRI then finds no task and writes 255.
+// forgotten: a containerd that starts and finds a shim without processes takes it for a leaked one (the fix of #6860), deletes its task, and tells nobody
+// the exit that Delete answered (loadShim of core/runtime/v2). CRI then finds no task and writes 255. Up to 1.6 it finds the task, and the real code.
 func forgotten(api harness.API, _ end) []harness.Bad {
 	if api == harness.TaskAPI {
 		return nil // it is told nothing at all
 	}
-	return []harness.Bad{{Releases: ">= 1.6.0", By: []oracle.Class{oracle.ClassExitCode}, Issue: "no issue known"}}
+	return []harness.Bad{{Releases: ">= 1.7.0", By: []oracle.Class{oracle.ClassExitCode}, Issue: "no issue known"}}
 }
 
 // deaf: CRI takes the end of its Wait's connection for an exit with 255, and does not look at the TaskExit of containerd's own clean-up. From 2.0 to
