@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -59,6 +60,7 @@ var faults = []fault{
 	// CRI makes its Wait and its first State when it starts a container, and gives the container up when they fail.
 	{name: "wait-refused", what: "the shim refuses Wait once", plan: plan(failpoints.Error("rpc:shim:Task.Wait:entry", 1, "injected")), apis: task},
 	{name: "state-refused", what: "the shim refuses State once", plan: plan(failpoints.Error("rpc:shim:Task.State:entry", 1, "injected")), apis: task},
+	{name: "umount-slow", what: "each umount2 of the shim takes 300 ms longer", plan: plan(failpoints.SlowSyscall("sys:shim:umount2:exited", 300*time.Millisecond))},
 	{name: "shutdown-refused", what: "the shim refuses Shutdown once", plan: plan(failpoints.Error("rpc:shim:Task.Shutdown:entry", 1, "injected")), bad: unretried},
 }
 
