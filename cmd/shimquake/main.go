@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/failpoints"
 )
 
 // Exit statuses, as docs/design.md has them.
@@ -63,7 +65,21 @@ client recover as kubelet and dockerd do, and judges what is left.
 Exit status: 0 held, 1 violated, 2 wrong usage or bad input, 3 invalid (a fault did not fire, or this machine cannot run it).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
 	c.AddCommand(runCommand(), buildCommand(), listCommand(), gcCommand())
 	return c
+}
+
+// unknownCommand is what cobra would say in four lines.
+func unknownCommand(c *cobra.Command, words []string) error {
+	if len(words) == 0 {
+		return nil
+	}
+	var known []string
+	for _, sub := range c.Commands() {
+		known = append(known, sub.Name())
+	}
+	return &failpoints.UnknownError{What: "command", Name: words[0], Nearest: failpoints.Nearest(words[0], known), Known: known}
 }

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestMain makes the test's binary the program itself when asked to: what is tested is the whole of it, exit status and output.
+func TestMain(m *testing.M) {
+	if os.Getenv("SHIMQUAKE_TEST_MAIN") != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// answer is what the program says.
+type answer struct {
+	status   int
+	out, err string
+}
+
+func shimquake(t *testing.T, as *syscall.Credential, args ...string) answer {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if as != nil { // who must be able to reach it
+		self = reachable(t, self)
+	}
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Env = append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return answer{cmd.ProcessState.ExitCode(), out.String(), complaint.String()}
+}
+
+// reachable is a copy of a program that everybody may execute.
+func reachable(t *testing.T, program string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sq") //nolint:usetesting // t.TempDir's parent is closed to other users
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	text, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(dir, "shimquake")
+	for _, err := range []error{os.Chmod(dir, 0o755), os.WriteFile(to, text, 0o755)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "case.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// What a user gets wrong is told in one line that names the right word, and exit status 2. Nothing runs.
+func TestBadInput(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		args []string
+		says string
+	}{
+		{"a case", []string{"run", "shutdown-eror-once"}, `did you mean "shutdown-error-once"?`},
+		{"a case beside a good one", []string{"run", "shutdown-error-once", "xyzzy"}, `"xyzzy" is unknown`},
+		{"no case", []string{"run"}, "arg"},
+		{"a file", []string{"run", "./none.yaml"}, "./none.yaml: open"},
+		{"a folder", []string{"run", "/tmp/"}, "directory"},
+		{"a key", []string{"run", file(t, "name: x\nworklaod: {}\n")}, `case.yaml:2:1: key "worklaod" is unknown, did you mean "workload"?`},
+		{"a point", []string{"run", file(t, "name: x\nplan:\n  - at: rpc:shim:Task.Shutdwon:entry\n    do: 1*crash\n")}, `case.yaml:3:9: point`},
+		{"broken YAML", []string{"run", file(t, "name: [x\n")}, "case.yaml:"},
+		{"an empty file", []string{"run", file(t, "")}, "case.yaml: "},
+		{"binary", []string{"run", file(t, "\x00\x01\xff")}, "case.yaml:"},
+		{"a release", []string{"run", "--containerd", "v2.4.22", "shutdown-error-once"}, `did you mean "v2.4.2"?`},
+		{"no release", []string{"run", "--containerd", "latest", "shutdown-error-once"}, "bin:DIR"},
+		{"a scheme", []string{"run", "--containerd", "git:x", "shutdown-error-once"}, "bin:DIR or src:DIR"},
+		{"a folder of binaries", []string{"run", "--containerd", "bin:/none", "shutdown-error-once"}, "/none"},
+		{"an empty folder of binaries", []string{"run", "--containerd", "bin:" + t.TempDir(), "shutdown-error-once"}, "the folder needs containerd"},
+		{"a count", []string{"run", "--count", "0", "shutdown-error-once"}, "at least 1"},
+		{"a flag", []string{"run", "--cuont", "1", "shutdown-error-once"}, "--cuont"},
+		{"a command", []string{"rnu"}, `did you mean "run"?`},
+		{"what to list", []string{"list", "case"}, `did you mean "cases"?`},
+		{"what to build", []string{"build", "v9.9.9"}, "v9.9.9"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := shimquake(t, nil, test.args...)
+			if a.status != statusUsage || a.out != "" || !strings.Contains(a.err, test.says) {
+				t.Errorf("status %d, output %q, complaint %q; want 2, nothing, and %q", a.status, a.out, a.err, test.says)
+			}
+			if strings.Count(strings.TrimSpace(a.err), "\n") != 0 || !strings.HasPrefix(a.err, "shimquake: ") {
+				t.Errorf("complaint %q is not one line", a.err)
+			}
+		})
+	}
+}
+
+// A machine or a user that cannot run a case makes it invalid: status 3, and what to do.
+func TestNotRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to become somebody else")
+	}
+	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
+	for _, args := range [][]string{{"run", "shutdown-error-once"}, {"gc"}} {
+		a := shimquake(t, nobody, args...)
+		if a.status != statusInvalid || !strings.Contains(a.err, "not root") || !strings.Contains(a.err, "sudo") {
+			t.Errorf("%v: status %d, %q; want 3 and advice", args, a.status, a.err)
+		}
+	}
+	if a := shimquake(t, nobody, "list", "cases"); a.status != statusHeld || !strings.Contains(a.out, "shutdown-error-once") {
+		t.Errorf("list: status %d, %q, %q; a list is for everybody", a.status, a.out, a.err)
+	}
+	if a := shimquake(t, nobody, "run", "shutdown-eror-once"); a.status != statusUsage {
+		t.Errorf("a wrong name: status %d, %q", a.status, a.err)
+	}
+}
+
+// The exit status of real runs: held, violated, and a fault that does not fire.
+func TestExitStatus(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, for worlds")
+	}
+	for _, test := range []struct {
+		name, text string
+		status     int
+		verdict    string
+		says       string
+	}{
+		{"held", "name: held\nplan:\n  - {at: \"rpc:shim:Task.Shutdown:entry\", do: 1*error(x)}\n", statusHeld, "held", "fired 1 times"},
+		{"violated", "name: violated\nworkload: {fakeshim: exit=137, containers: [{exit: 7}]}\n", statusViolated, "violated", "made-up-137"},
+		{"does not fire", "name: unfired\nplan:\n  - {at: \"rpc:shim:Task.Pause:entry\", do: 1*error(x)}\n", statusInvalid, "invalid", "did not fire"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := shimquake(t, nil, "run", "--json", "--out", t.TempDir(), file(t, test.text))
+			if strings.Contains(a.out, `"unable":true`) {
+				t.Skip(a.out)
+			}
+			var v struct{ Verdict string }
+			if err := json.Unmarshal([]byte(a.out), &v); err != nil {
+				t.Fatalf("%v: %q, %q", err, a.out, a.err)
+			}
+			if a.status != test.status || v.Verdict != test.verdict || !strings.Contains(a.out, test.says) {
+				t.Errorf("status %d, %s %s; want %d, %s and %q", a.status, a.out, a.err, test.status, test.verdict, test.says)
+			}
+		})
+	}
+}
