@@ -28,7 +28,7 @@ func TestParsePoint(t *testing.T) {
 		{"rpc:shim:Task.Shutdown:enter", Point{}, "entry", "side"},
 		{"sys:containerd:umount2:exited", Point{}, "", "process"},
 		{"sys:shim:umount:exited", Point{}, "umount2", "name"},
-		{"proc:shim:runing", Point{}, "running", "name"},
+		{"proc:shim:runnin", Point{}, "running", "name"},
 		{"", Point{}, "", "kind"},
 		{"rpc", Point{}, "", "4 parts"},
 		{"rpc:shim:Task.Shutdown", Point{}, "", "for example rpc:containerd:Task.State:entry"},

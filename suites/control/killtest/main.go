@@ -38,6 +38,7 @@ var cases = []string{"shutdown-error-once", "shim-sigkill-running", "umount-io-p
 const (
 	patience   = 10 * time.Second
 	firstWorld = 60 * time.Second
+	early      = 1500 * time.Millisecond
 )
 
 type test struct {
@@ -64,7 +65,7 @@ func (t *test) run(ctx context.Context, out io.Writer) (err error) {
 	fmt.Fprintf(out, "seed %d, worlds in %s\n", t.seed, t.base)
 	random := rand.New(rand.NewPCG(t.seed, 0))
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "round\tkilled after\tworlds\tprocesses\tloop devices\tthrottles\tcgroups\tleft when the next run had begun\tall gone after")
+	fmt.Fprintln(table, "round\tkilled after\tand again after\tworlds\tprocesses\tloop devices\tthrottles\tcgroups\tleft when the next run had begun\tall gone after")
 	var before *killed
 	bad := false
 	for round := range t.rounds + 1 {
@@ -88,6 +89,18 @@ func (t *test) run(ctx context.Context, out io.Writer) (err error) {
 			if before, err = t.killAt(r, moment); err != nil {
 				return err
 			}
+			if random.IntN(3) > 0 {
+				continue
+			}
+			// Another one dies early: while it collects what the first has left, or makes its first worlds.
+			if r, err = t.start(ctx, t.rounds+1+round); err != nil {
+				return err
+			}
+			second, err := t.killAt(r, time.Duration(random.Int64N(int64(early))))
+			if err != nil {
+				return err
+			}
+			before.join(second)
 			continue
 		}
 		if _, err := t.killAt(r, 0); err != nil {

@@ -22,16 +22,32 @@ const nilSignal = syscall.Signal(0)
 
 // killed is what a run had on the host when it was killed.
 type killed struct {
-	base, token string
-	after       time.Duration
-	worlds      []string
-	throttles   []iopressure.Record
-	counts      map[string]int // of traces, by kind
+	base      string
+	tokens    []string
+	after     []time.Duration
+	worlds    []string
+	throttles []iopressure.Record
+	counts    map[string]int // of traces, by kind
+}
+
+// join adds a run that was killed before anybody had looked for what the first one left.
+func (k *killed) join(second *killed) {
+	k.tokens = append(k.tokens, second.tokens...)
+	k.after = append(k.after, second.after...)
+	for _, w := range second.worlds {
+		if !slices.Contains(k.worlds, w) {
+			k.worlds = append(k.worlds, w)
+		}
+	}
+	k.throttles = append(k.throttles, second.throttles...)
+	for kind, n := range second.counts {
+		k.counts[kind] = max(k.counts[kind], n)
+	}
 }
 
 // look lists the worlds of a run that has just been killed, and all that belongs to them.
 func (t *test) look(token string, after time.Duration) (*killed, error) {
-	k := &killed{base: t.base, token: token, after: after, counts: map[string]int{}}
+	k := &killed{base: t.base, tokens: []string{token}, after: []time.Duration{after}, counts: map[string]int{}}
 	var err error
 	if k.worlds, err = t.worlds(); err != nil {
 		return nil, err
@@ -59,7 +75,11 @@ func (t *test) look(token string, after time.Duration) (*killed, error) {
 }
 
 func (k *killed) row(round int) string {
-	return fmt.Sprintf("%d\t%s\t%d\t%d\t%d\t%d\t%d", round, k.after.Round(time.Millisecond), len(k.worlds), k.counts["process"], k.counts["loop"],
+	again := "-"
+	if len(k.after) > 1 {
+		again = k.after[1].Round(time.Millisecond).String()
+	}
+	return fmt.Sprintf("%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d", round, k.after[0].Round(time.Millisecond), again, len(k.worlds), k.counts["process"], k.counts["loop"],
 		k.counts["throttle"], k.counts["cgroup"])
 }
 
@@ -197,7 +217,7 @@ func (k *killed) mine(text string) bool {
 }
 
 func (k *killed) carries(environ string) bool {
-	return slices.Contains(strings.Split(environ, "\x00"), k.token)
+	return slices.ContainsFunc(strings.Split(environ, "\x00"), func(v string) bool { return slices.Contains(k.tokens, v) })
 }
 
 // poll asks until it is so; what says why it is not, when the time is over, nil lets that be no error.
