@@ -96,9 +96,7 @@ func (c *criClient) lifecycle(ctx context.Context) {
 	live = slices.DeleteFunc(live, func(k *container) bool { return c.create(ctx, k) != nil })
 	c.x.inject.at(ctx, "created")
 	live = slices.DeleteFunc(live, func(k *container) bool { return c.start(ctx, k) != nil })
-	for _, k := range live {
-		c.x.witness.begun(ctx, k)
-	}
+	c.x.begun(ctx, live)
 	c.x.inject.at(ctx, "running")
 	for _, k := range live {
 		c.end(ctx, k)

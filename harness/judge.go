@@ -221,32 +221,6 @@ func (x *experiment) judgeExits(v *Verdict) error {
 	return err
 }
 
-// eventPatience is how long the client waits for the TaskExit event of a container whose Wait has returned.
-const eventPatience = 2 * time.Second
-
-// awaitExit waits for the TaskExit event. dockerd and CRI act on the event and not on Wait: a shim wakes those who wait before it sends the
-// event, so that a client that deletes at once can see the delete event first (seen on v2.4.2). An event that does not come is the
-// oracle's to judge.
-func (x *experiment) awaitExit(ctx context.Context, id string) {
-	patience := time.NewTimer(eventPatience)
-	defer patience.Stop()
-	for {
-		events, more := x.events.Grown()
-		for _, e := range events {
-			if e.Container == id && e.Topic == "/tasks/exit" && e.Exec == "" {
-				return
-			}
-		}
-		select {
-		case <-more:
-		case <-patience.C:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // judgeEvents judges the events when no more can come.
 func (x *experiment) judgeEvents(ctx context.Context, c *client.Client) ([]oracle.Finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, x.Workload.Deadline)

@@ -121,11 +121,10 @@ func (t *taskClient) lifecycle(ctx context.Context, ks []*container, at func(con
 			live = append(live, k)
 		}
 	}
+	t.x.made(ctx, live)
 	at(ctx, "created")
 	live = slices.DeleteFunc(live, func(k *container) bool { return t.start(ctx, k) != nil })
-	for _, k := range live {
-		t.x.witness.begun(ctx, k)
-	}
+	t.x.begun(ctx, live)
 	at(ctx, "running")
 	for _, k := range live {
 		t.end(ctx, k)
