@@ -108,7 +108,7 @@ func unretried(api harness.API, _ end) []harness.Bad {
 // the exit that Delete answered (loadShim of core/runtime/v2). CRI then finds no task and writes 255. Up to 1.6 it finds the task, and the real code.
 func forgotten(api harness.API, _ end) []harness.Bad {
 	if api == harness.TaskAPI {
-		return nil // it is told nothing at all
+		return nil // it is told nothing at all, and an event that was due while nobody could subscribe is not asked for
 	}
 	return []harness.Bad{{Releases: ">= 1.7.0", By: []oracle.Class{oracle.ClassExitCode}, Issue: "no issue known"}}
 }
