@@ -11,7 +11,9 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/iopressure"
 	"github.com/shimquake/shimquake/failpoints/slowsys"
+	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/gobuild"
 	"github.com/shimquake/shimquake/fixtures/world"
 )
 
@@ -87,7 +89,10 @@ func copyLogs(w *world.World, dir string) error {
 
 // Unable says whether an error means that this machine cannot run the case at all.
 func Unable(err error) bool {
-	for _, e := range []error{world.ErrNotRoot, world.ErrNoCgroup, world.ErrLacksController, iopressure.ErrNoController, iopressure.ErrNoLoop, slowsys.ErrNoStrace} {
+	for _, e := range []error{
+		world.ErrNotRoot, world.ErrNoCgroup, world.ErrLacksController, iopressure.ErrNoController, iopressure.ErrNoLoop, slowsys.ErrNoStrace,
+		containerd.ErrNoGo, gobuild.ErrNoGo,
+	} {
 		if errors.Is(err, e) {
 			return true
 		}

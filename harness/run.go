@@ -48,7 +48,10 @@ type subject struct {
 
 // Prepare builds what the cases of a subject need, so that the first Run does not take a minute.
 func (r *Runner) Prepare(ctx context.Context, spec string) error {
-	_, err := r.prepare(ctx, spec)
+	if _, err := r.prepare(ctx, spec); err != nil {
+		return err
+	}
+	_, err := fakeshim.Build(ctx, r.Cache)
 	return err
 }
 

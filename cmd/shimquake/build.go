@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
-	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/harness"
 )
 
 func buildCommand() *cobra.Command {
@@ -24,6 +24,12 @@ func buildCommand() *cobra.Command {
 				s, err := containerd.Resolve(cmd.Context(), spec, containerd.Options{Stock: stock, Log: os.Stderr})
 				if err != nil {
 					return prepareError(err)
+				}
+				if !stock && os.Geteuid() == 0 { // the rest of what cases need, so that a copy of the cache is enough for another machine
+					r := harness.Runner{Log: os.Stderr}
+					if err := r.Prepare(cmd.Context(), spec); err != nil {
+						return prepareError(err)
+					}
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", s.Version, s.Bin)
 			}
@@ -41,7 +47,7 @@ func prepareError(err error) error {
 	if errors.As(err, &unknown) {
 		return err
 	}
-	if errors.Is(err, world.ErrNotRoot) || errors.Is(err, world.ErrNoCgroup) {
+	if harness.Unable(err) {
 		return statusError{statusInvalid, err}
 	}
 	var build *containerd.BuildError
