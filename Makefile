@@ -21,7 +21,7 @@ GO := . scripts/env &&
 
 help: ## show this list
 	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 suites: ## (root) run every suite on CONTAINERD; ends with a table of verdicts
 	@scripts/setup
@@ -34,6 +34,9 @@ test: ## (root) unit tests, fuzz seeds, controls and the quick form of the suite
 kill-test: ## (root) SIGKILL the harness ROUNDS=50 times, and prove that the next run leaves nothing of it
 	@scripts/setup
 	@scripts/kill-test
+
+vm-v2: ## (root) the quick suites in a throw-away machine with pure cgroup v2 (needs qemu; LABELS= KERNEL= CONTROLLERS=)
+	@$(GO) scripts/vm-suites
 
 lint: ## golangci-lint, and the checks of scripts, workflows and Vagrantfile
 	@$(GO) scripts/tool golangci-lint run ./...
