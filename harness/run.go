@@ -259,6 +259,7 @@ func (x *experiment) experience(ctx context.Context, v *Verdict) error {
 	v.Firings = x.inject.finish()
 	x.controller.Arm(nil)
 	x.invalid(x.unfired(v.Firings))
+	x.invalid(unhurt(x.Case, x.controller.Hits()))
 	x.invalid(x.controller.Err())
 	if ctx.Err() != nil {
 		return fmt.Errorf("the run was ended: %w", ctx.Err())
