@@ -240,8 +240,12 @@ func (x *experiment) judgeEvents(ctx context.Context, c *client.Client) ([]oracl
 	return oracle.Mark(x.events.Check(lives), x.circumstances()), nil
 }
 
+// againTimeout is how long each call of the last look at liveness may take. On a busy machine one can take seconds.
+const againTimeout = 10 * time.Second
+
 // judgeAgain uses the id once more, and looks whether that leaves nothing either.
 func (x *experiment) judgeAgain(ctx context.Context, v *Verdict, before oracle.Inventory) error {
+	x.caller.timeout = max(x.caller.timeout, againTimeout) // a client's own impatience is part of the workload, not of this look
 	err := x.client.again(ctx)
 	if err != nil {
 		v.Findings = append(v.Findings, oracle.Finding{
