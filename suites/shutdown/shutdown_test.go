@@ -37,7 +37,7 @@ var _ = Describe("a shim whose Shutdown failed", Label("shim", "issue:8981"), fu
 	})
 	It("is gone when the deadline of the client's first Delete has passed", func(ctx context.Context) {
 		w := exits(7)
-		w.CallTimeout = 500 * time.Millisecond
+		w.CallTimeout = 2 * time.Second
 		spec.Holds(ctx, harness.Case{Name: "shutdown-deadline", Workload: w, Bad: unretried, Plan: failpoints.Plan{
 			failpoints.PauseAt(entry, failpoints.Steps("await removal", "release")...),
 		}})
