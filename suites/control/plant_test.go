@@ -105,6 +105,9 @@ func startShim(ctx context.Context, s harness.Scene) error {
 	if err != nil {
 		return err
 	}
+	if s.Subject.Generation < 3 {
+		params = nil // shims of 1.x read the runtime's options there, and need none
+	}
 	if err := os.WriteFile(filepath.Join(bundleDir(s), "params"), params, 0o644); err != nil {
 		return err
 	}

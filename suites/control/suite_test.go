@@ -28,9 +28,10 @@ func exits(api harness.API) harness.Workload {
 }
 
 // clean asserts that a case holds when nothing is planted.
-func clean(ctx context.Context, c harness.Case) {
+func clean(ctx context.Context, c harness.Case) harness.Verdict {
 	GinkgoHelper()
 	v := spec.Run1(ctx, c)
 	Expect(v.Outcome).To(Equal(harness.Held), "%v", v)
 	Expect(v.Violations()).To(BeEmpty())
+	return v
 }
