@@ -23,8 +23,10 @@ func TestPlantedLeaksAreFound(t *testing.T) {
 		says  []string
 		more  []Class // what comes with it
 	}{
-		{"process", func(w *miniWorld) { w.start(order{Argv: []string{"sleep", "1000"}}) },
-			ClassProcess, []string{"(sleep 1000)", "its parent is init", "no children"}, nil},
+		{"process", func(w *miniWorld) {
+			pid := w.start(order{Argv: []string{"sleep", "1000"}})
+			w.until("it was executed", func(inv Inventory) bool { p, _ := inv.process(pid); return len(p.Argv) == 2 })
+		}, ClassProcess, []string{"(sleep 1000)", "its parent is init", "no children"}, nil},
 		{"stopped process", func(w *miniWorld) {
 			w.start(order{Argv: []string{"sh", "-c", "kill -STOP $$"}})
 			w.until("it is stopped", func(inv Inventory) bool {

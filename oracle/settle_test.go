@@ -3,7 +3,7 @@ package oracle
 import (
 	"context"
 	"errors"
-	"os"
+	"fmt"
 	"testing"
 	"time"
 )
@@ -67,14 +67,9 @@ func TestSettle(t *testing.T) {
 // dieSoon leaves a socket that is listened on by a process of the world that soon ends.
 func dieSoon(w *miniWorld, name string) {
 	w.t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.start(order{
-		Argv: []string{"timeout", "-s", "KILL", "0.5", self}, Env: []string{"LISTEN=" + name, roleVar + "=listener"},
-	})
+	pid := w.role("listener", []string{"LISTEN=" + name})
 	w.until("somebody listens", func(inv Inventory) bool { return len(inv.Sockets) == 1 && inv.Sockets[0].Listening })
+	w.start(order{Argv: []string{"sh", "-c", fmt.Sprintf("sleep 0.5; kill -KILL %d", pid)}})
 }
 
 // A clean scene is looked at once.
