@@ -103,7 +103,6 @@ type experiment struct {
 	ledger     *oracle.Ledger
 	events     *oracle.EventLog
 	before     oracle.Inventory
-	helpers    map[int]bool  // processes in the world that the harness itself has started
 	removed    chan struct{} // closed when the client is done
 
 	mu   sync.Mutex
@@ -147,7 +146,7 @@ func (r *Runner) Run(ctx context.Context, c Case) Verdict {
 func (r *Runner) experiment(ctx context.Context, c Case) *experiment {
 	x := &experiment{
 		Case: c, runner: r, ctx: ctx, timeline: &timeline{}, ledger: &oracle.Ledger{}, events: &oracle.EventLog{},
-		helpers: map[int]bool{}, removed: make(chan struct{}),
+		removed: make(chan struct{}),
 	}
 	x.Workload = c.Workload.withDefaults()
 	return x
@@ -278,7 +277,7 @@ func (x *experiment) scene() oracle.Scene {
 		Root: x.world.Inside("/"), State: daemon.StateDir, ContainerdRoot: x.world.RootDir(), CgroupDirs: x.world.CgroupDirs(),
 		FIFODirs: []string{"/run/containerd/fifo", x.world.FIFODir()},
 		Own: func(pid int) bool {
-			return pid == 1 || pid == x.daemon.PID() || x.helpers[pid]
+			return pid == 1 || pid == x.daemon.PID()
 		},
 	}
 }

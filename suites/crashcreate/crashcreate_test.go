@@ -43,7 +43,7 @@ type way struct {
 var shot = []harness.Container{{Signal: "SIGKILL"}}
 
 var ways = []way{
-	{"task", "a task", harness.Workload{Containers: shot},
+	{"task", "a task", harness.Workload{Containers: shot, Thorough: true},
 		[]hit{{"Task.Create", 1}, {"Task.Connect", 1}, {"Task.State", 1}, {"Task.Start", 1}, {"Task.State", 2}}},
 	{"sandbox", "a pod's sandbox", harness.Workload{API: harness.CRI, Containers: shot},
 		[]hit{{"Task.Create", 1}, {"Task.Connect", 1}, {"Task.Start", 1}, {"Task.State", 1}}},
