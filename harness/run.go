@@ -267,6 +267,13 @@ func (x *experiment) experience(ctx context.Context, v *Verdict) error {
 		return err
 	}
 	err = x.judge(ctx, v, gaveUp)
+	if own := ownDeaths(x.daemon.Deaths(), x.controller.Hits()); len(own) > 0 {
+		v.Findings = append(v.Findings, own...)
+		if err != nil { // it died under the oracle's eyes: that it could not tell the rest makes nothing of this untrue
+			x.timeline.note("oracle", "could not look at everything: %v", err)
+			err = nil
+		}
+	}
 	v.Timeline = x.tell()
 	return err
 }
