@@ -31,7 +31,7 @@ type answer struct {
 
 func shimquake(t *testing.T, as *syscall.Credential, args ...string) answer {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute) // a first build takes minutes
 	defer cancel()
 	self, err := os.Executable()
 	if err != nil {
