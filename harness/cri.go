@@ -248,7 +248,7 @@ func (c *criClient) look(ctx context.Context, k *container) (bool, error) {
 	c.x.ledger.Observe(oracle.Observation{
 		Container: k.id, Observer: oracle.ByCRIStatus, Status: uint32(r.Status.ExitCode), At: time.Unix(0, r.Status.FinishedAt), PID: int(k.pid),
 	})
-	k.told = true
+	k.told, k.status = true, uint32(r.Status.ExitCode)
 	return true, nil
 }
 
@@ -328,9 +328,7 @@ func (c *criClient) again(ctx context.Context) error {
 	if err == nil {
 		second.end(ctx, k)
 		second.wait(ctx, k)
-		if !k.told {
-			err = errors.New("its exit was never told")
-		}
+		err = toldAgain(k)
 	}
 	return errors.Join(err, until(ctx, second.remove))
 }

@@ -24,7 +24,12 @@ func (x *experiment) unfired(firings []Firing) error {
 			missed = append(missed, f.Text)
 		}
 	}
+	x.inject.mu.Lock()
+	defer x.inject.mu.Unlock()
 	if len(missed) == 0 {
+		if len(x.inject.errs) > 0 { // a step that was not taken leaves another fault than the plan says
+			return fmt.Errorf("not all of the plan could be done: %w", errors.Join(x.inject.errs...))
+		}
 		return nil
 	}
 	hits := map[string]int{}
@@ -39,8 +44,6 @@ func (x *experiment) unfired(firings []Firing) error {
 	if len(seen) == 0 {
 		seen = []string{"no point at all"}
 	}
-	x.inject.mu.Lock()
-	defer x.inject.mu.Unlock()
 	return errors.Join(append(slices.Clone(x.inject.errs),
 		fmt.Errorf("these faults did not fire: %s; hit instead: %s", strings.Join(missed, "; "), strings.Join(seen, ", ")))...)
 }
@@ -193,7 +196,9 @@ func (x *experiment) judgeExits(v *Verdict) error {
 			return fmt.Errorf("learn the truth: %w", err)
 		}
 		if !did {
-			continue
+			if t, did = x.killedBefore(k); !did {
+				continue
+			}
 		}
 		ran[k.id] = true
 		if err := judged.True(t); err != nil {
@@ -232,6 +237,8 @@ func (x *experiment) judgeEvents(ctx context.Context, c *client.Client) ([]oracl
 	for _, k := range x.client.all() {
 		if own, err := x.witness.record(k.name); err == nil && own.Exited {
 			k.life.Exited = own.ExitedAt
+		} else if err == nil && own.Runs > 0 {
+			k.life.Exited = k.waited // a payload that is killed has no time to note it
 		}
 		if k.id != "" {
 			lives = append(lives, k.life)
@@ -262,6 +269,17 @@ func (x *experiment) judgeAgain(ctx context.Context, v *Verdict, before oracle.I
 		return err
 	}
 	v.Findings = append(v.Findings, slices.DeleteFunc(left, func(f oracle.Finding) bool { return f.Invariant == oracle.Residue })...)
+	return nil
+}
+
+// toldAgain judges the exit of a container that was to end with 0 and without a fault.
+func toldAgain(k *container) error {
+	if !k.told {
+		return errors.New("its exit was never told")
+	}
+	if k.status != k.spec.want() {
+		return fmt.Errorf("it ends with %d, and %d was told", k.spec.want(), k.status)
+	}
 	return nil
 }
 

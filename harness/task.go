@@ -43,14 +43,16 @@ type workloader interface {
 
 // container is what the client knows of one.
 type container struct {
-	name  string // of its files in the world
-	id    string // containerd's; "" while the client was told none
-	spec  Container
-	shim  string // the runtime, where it is not the workload's
-	pid   uint32 // of its init, in the world; 0 while the client was told none
-	life  oracle.Life
-	told  bool // Wait has told its exit status
-	retry bool // Delete has failed: it must be sent again
+	name   string // of its files in the world
+	id     string // containerd's; "" while the client was told none
+	spec   Container
+	shim   string // the runtime, where it is not the workload's
+	pid    uint32 // of its init, in the world; 0 while the client was told none
+	life   oracle.Life
+	told   bool      // its exit status was told
+	waited time.Time // when Wait has told it; the zero time: it has not
+	status uint32    // the last that was told
+	retry  bool      // Delete has failed: it must be sent again
 }
 
 // taskClient uses containerd's own API, as dockerd does.
@@ -263,11 +265,7 @@ func (t *taskClient) wait(ctx context.Context, k *container) {
 		if status.Error() != nil {
 			return status.Error()
 		}
-		observer := oracle.ByWait
-		if len(t.x.daemon.Deaths()) > 0 {
-			observer = oracle.ByRestarted
-		}
-		t.told(k, observer, status.ExitCode(), status.ExitTime())
+		t.waited(k, status)
 		t.x.awaitExit(ctx, k.id)
 		e.What += fmt.Sprintf(": %d", status.ExitCode())
 		return nil
@@ -279,7 +277,17 @@ func (t *taskClient) wait(ctx context.Context, k *container) {
 	t.x.timeline.add(e)
 }
 
+// waited notes what Wait has told.
+func (t *taskClient) waited(k *container, status client.ExitStatus) {
+	observer := oracle.ByWait
+	if len(t.x.daemon.Deaths()) > 0 {
+		observer = oracle.ByRestarted
+	}
+	k.waited = time.Now()
+	t.told(k, observer, status.ExitCode(), status.ExitTime())
+}
+
 func (t *taskClient) told(k *container, by oracle.Observer, status uint32, at time.Time) {
-	k.told = true
+	k.told, k.status = true, status
 	t.x.ledger.Observe(oracle.Observation{Container: k.id, Observer: by, Status: status, At: at, PID: int(k.pid)})
 }

@@ -97,7 +97,11 @@ func (t *taskClient) forceDelete(ctx context.Context, c *client.Client, k *conta
 			return err
 		}
 		select {
-		case <-exits:
+		case status := <-exits:
+			if status.Error() == nil {
+				t.waited(k, status)
+				t.x.awaitExit(ctx, k.id)
+			}
 		case <-ctx.Done():
 			return fmt.Errorf("wait for the end of %s: %w", k.id, ctx.Err())
 		}
@@ -151,9 +155,7 @@ func (t *taskClient) again(ctx context.Context) error {
 	if err == nil {
 		t.end(ctx, k)
 		t.wait(ctx, k)
-		if !k.told {
-			err = errors.New("its exit was never told")
-		}
+		err = toldAgain(k)
 	}
 	return errors.Join(err, t.remove(ctx, k))
 }

@@ -91,6 +91,18 @@ func (w witness) truth(k *container) (t oracle.Truth, ran bool, err error) {
 	return t, true, nil
 }
 
+// killedBefore is the truth of a container whose payload never began because the harness has killed its init before.
+func (x *experiment) killedBefore(k *container) (oracle.Truth, bool) {
+	x.inject.mu.Lock()
+	defer x.inject.mu.Unlock()
+	for id := range x.inject.killed {
+		if k.pid != 0 && id.PID == int(k.pid) {
+			return oracle.Truth{Container: k.id, Status: 128 + uint32(unix.SIGKILL), Source: "SIGKILL sent by the harness, before its payload began"}, true
+		}
+	}
+	return oracle.Truth{}, false
+}
+
 // release lets the payload of a container come to its end, as soon as containerd is up: whether one that was killed is back by then must not be a
 // matter of luck. What ends while containerd is down is ended by a fault, proc:task:running after proc:containerd:running.
 func (x *experiment) release(ctx context.Context, k *container) {
