@@ -81,6 +81,7 @@ func (x *experiment) judge(ctx context.Context, v *Verdict, gaveUp error) error 
 		return err
 	}
 	found(events...)
+	heard := len(x.events.Events())
 	if err := x.judgeExits(v); err != nil {
 		return err
 	}
@@ -91,7 +92,10 @@ func (x *experiment) judge(ctx context.Context, v *Verdict, gaveUp error) error 
 	if !x.judgeRestart(ctx, v) {
 		return nil
 	}
-	return x.judgeAgain(ctx, v, after)
+	err = x.judgeAgain(ctx, v, after)
+	lies, lateErr := lateLies(v.Truths, x.client.all(), x.events.Events()[heard:])
+	found(lies...)
+	return errors.Join(err, lateErr)
 }
 
 // answerBound is how long an idle containerd may take for a simple answer. It takes less than a millisecond.
