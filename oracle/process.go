@@ -34,13 +34,20 @@ type Process struct {
 	SocketInodes []uint64 `json:"-"`
 	// Own marks a process of the harness: init, containerd, a helper.
 	Own bool `json:"own,omitempty"`
+
+	kernel bool // a kernel thread
 }
+
+// kernelThread is PF_KTHREAD of the kernel's include/linux/sched.h, in the flags of proc_pid_stat(5). A missing executable and command line are no
+// sign: a process whose exit is held up by the umount of its mount namespace has neither, and in a world process 2, whose children kernel threads
+// are elsewhere, is containerd.
+const kernelThread = 0x00200000
 
 // Zombie tells whether the process has ended and was not reaped.
 func (p Process) Zombie() bool { return p.State == "Z" || p.State == "X" }
 
-// processes reads the scene's process table. A process that ends meanwhile is left out. Kernel threads (process 2 of
-// the initial PID namespace and its children) are no leak of anybody and are left out.
+// processes reads the scene's process table. A process that ends meanwhile is left out. Kernel threads are no
+// leak of anybody and are left out.
 func processes(proc procfs.FS, own func(int) bool) ([]Process, error) {
 	all, err := proc.AllProcs()
 	if err != nil {
@@ -56,7 +63,7 @@ func processes(proc procfs.FS, own func(int) bool) ([]Process, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read process %d: %w", entry.PID, err)
 		}
-		if p.Comm == "kthreadd" && p.Parent == 0 || p.Parent == 2 && p.Exe == "" && len(p.Argv) == 0 && !p.Zombie() {
+		if p.kernel {
 			continue
 		}
 		p.Own = own(p.PID)
@@ -81,7 +88,9 @@ func readProcess(entry procfs.Proc) (Process, error) {
 	if err != nil {
 		return Process{}, err
 	}
-	p := Process{PID: stat.PID, Parent: stat.PPID, Start: stat.Starttime, Comm: stat.Comm, State: stat.State}
+	p := Process{
+		PID: stat.PID, Parent: stat.PPID, Start: stat.Starttime, Comm: stat.Comm, State: stat.State, kernel: stat.Flags&kernelThread != 0,
+	}
 	if p.Zombie() {
 		return p, nil
 	}
