@@ -8,9 +8,11 @@ import (
 	"time"
 )
 
-// retryPause is how long the client waits after a failed attempt before the next. kubelet and dockerd wait longer; what matters is that they
-// come back.
-const retryPause = 50 * time.Millisecond
+// The client waits after a failed attempt before the next, longer each time. kubelet and dockerd wait longer; what matters is that they come back.
+const (
+	firstRetry = 5 * time.Millisecond
+	lastRetry  = 50 * time.Millisecond
+)
 
 // caller makes the client's calls: each with its own deadline, each on the timeline, and the one in flight can be cancelled.
 type caller struct {
@@ -64,7 +66,7 @@ func (c *caller) inFlight() *flight {
 
 // until calls attempt again and again until it succeeds or ctx ends. The error is that of the last attempt.
 func until(ctx context.Context, attempt func(context.Context) error) error {
-	pause := time.NewTimer(0)
+	pause, wait := time.NewTimer(0), firstRetry
 	defer pause.Stop()
 	var last error
 	for {
@@ -76,6 +78,7 @@ func until(ctx context.Context, attempt func(context.Context) error) error {
 		if last = attempt(ctx); last == nil {
 			return nil
 		}
-		pause.Reset(retryPause)
+		pause.Reset(wait)
+		wait = min(2*wait, lastRetry)
 	}
 }
