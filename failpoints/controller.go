@@ -78,10 +78,11 @@ func (c *Controller) Close() error {
 	return err
 }
 
-// Arm replaces the plan, with all counts at zero, in every process that is connected: when it returns they all know.
+// Arm replaces the plan, with all counts at zero, in every process that is connected: when it returns they all know. To disarm waits for nobody:
+// nothing is done at a point that a process still takes for armed, and one that stands still (SIGSTOP) would never say that it knows.
 func (c *Controller) Arm(plan Plan) {
 	c.setPlan(plan)
-	for {
+	for len(plan) > 0 {
 		c.mu.Lock()
 		waiting := false
 		for s := range c.sessions {
