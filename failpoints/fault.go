@@ -56,6 +56,9 @@ func (f Fault) Check() error {
 		if c.Count > 0 && f.At.Kind == Sys {
 			return fmt.Errorf("%s: strace counts per thread, so a sys point takes no count: leave out %d*", f.At, c.Count)
 		}
+		if c.Action == term.Delay && c.Delay() == 0 {
+			return fmt.Errorf("%s: delay(0) does nothing: give it a time, such as delay(200ms)", f.At)
+		}
 		pauses = pauses || c.Action == term.Pause
 	}
 	if pauses != (len(f.While) > 0) {

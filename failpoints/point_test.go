@@ -145,6 +145,8 @@ func TestFaultCheck(t *testing.T) {
 		{"sys:shim:umount2:exited", "off", "", "takes delay"},
 		{"io:root:exited", "delay(100)", "", "takes pressure"},
 		{"rpc:shim:Task.Delete:entry", "1*pause", "", "a pause needs steps"},
+		{"rpc:shim:Task.Delete:entry", "1*delay(0)", "", "does nothing"},
+		{"sys:shim:umount2:exited", "delay(0s)", "", "does nothing"},
 		{"rpc:shim:Task.Delete:entry", "1*crash", "release", "steps need a pause"},
 	} {
 		do, err := term.Parse(test.do)
