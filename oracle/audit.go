@@ -52,7 +52,7 @@ func markSockets(ctx context.Context, s Scene, found []Finding) []Finding {
 	if err != nil {
 		return found
 	}
-	return Mark(found, Circumstances{Release: v.Version, Happened: []string{ShimKilled}})
+	return Mark(found, Circumstances{Release: v.Version, Happened: slices.Repeat([]string{ShimKilled}, len(found))})
 }
 
 // suspicious judges an inventory by itself: what exists without what it belongs to.

@@ -34,7 +34,7 @@ var happenings = []string{ShimKilled, ShimKilledServing, TaskDeleted, Containerd
 type Circumstances struct {
 	// Release of containerd, "v2.4.2". Empty or no version: no residue is known of it.
 	Release string
-	// Happened lists ShimKilled and its like.
+	// Happened lists ShimKilled and its like, each as often as it happened.
 	Happened []string
 }
 
@@ -52,6 +52,8 @@ type KnownResidue struct {
 	When []string `yaml:"when"`
 	// Expect: when one of these happened the residue must appear; a note says so when it does not.
 	Expect []string `yaml:"expect"`
+	// Each, when it is set, is what leaves one of them each time that it happens: no more than that are known.
+	Each string `yaml:"each"`
 	// Match must hold of the finding's details, key by key: {listening: "false"}.
 	Match map[string]string `yaml:"match"`
 
@@ -117,7 +119,7 @@ func parseResidue(text []byte) (KnownResidue, error) {
 	if len(r.When) == 0 {
 		return r, errors.New("a residue needs `when`: it must not excuse a plain case")
 	}
-	for _, h := range slices.Concat(r.When, r.Expect) {
+	for _, h := range slices.Concat(r.When, r.Expect, optional(r.Each)) {
 		if !slices.Contains(happenings, h) {
 			return r, fmt.Errorf("nothing happens that is called %q, only %v", h, happenings)
 		}
@@ -162,9 +164,11 @@ func Mark(all []Finding, c Circumstances) []Finding { return mark(residues, all,
 
 func mark(known []KnownResidue, all []Finding, c Circumstances) []Finding {
 	out := slices.Clone(all)
+	marked := map[string]int{}
 	for i, f := range out {
 		for _, r := range known {
-			if r.matches(f) && r.applies(c.Release) && anyOf(r.When, c.Happened) {
+			if r.matches(f) && r.applies(c.Release) && anyOf(r.When, c.Happened) && (r.Each == "" || marked[r.ID] < count(c.Happened, r.Each)) {
+				marked[r.ID]++
 				out[i].Known = r.ID
 				out[i].Reason += "; " + r.Says
 				break
@@ -192,6 +196,24 @@ func gonesOf(known []KnownResidue, marked []Finding, c Circumstances) []Finding 
 		})
 	}
 	return out
+}
+
+// optional is a list of the word, or an empty one.
+func optional(word string) []string {
+	if word == "" {
+		return nil
+	}
+	return []string{word}
+}
+
+func count(happened []string, what string) int {
+	n := 0
+	for _, h := range happened {
+		if h == what {
+			n++
+		}
+	}
+	return n
 }
 
 func anyOf(list, happened []string) bool {
