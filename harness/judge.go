@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -67,7 +68,17 @@ func (x *experiment) judge(ctx context.Context, v *Verdict, gaveUp error) error 
 		return nil
 	}
 	if err != nil {
-		return err
+		// One that hangs by itself is a finding. One that the plan has stopped, or that is not reached for a reason of ours, is none.
+		now, downErr := x.sceneUp(up) // the client at hand may be that of one that was killed meanwhile
+		if downErr != nil || x.stopsContainerd() {
+			return err
+		}
+		hangs := oracle.Answers(ctx, now.Client, answerBound)
+		if len(hangs) == 0 || ctx.Err() != nil {
+			return err
+		}
+		found(hangs...)
+		return nil
 	}
 	found(left...)
 	found(oracle.Answers(ctx, scene.Client, answerBound)...)
@@ -100,6 +111,14 @@ func (x *experiment) judge(ctx context.Context, v *Verdict, gaveUp error) error 
 
 // answerBound is how long an idle containerd may take for a simple answer. It takes less than a millisecond.
 const answerBound = 5 * time.Second
+
+// stopsContainerd says whether the plan has containerd stand still at some time.
+func (x *experiment) stopsContainerd() bool {
+	return slices.ContainsFunc(x.Plan, func(f failpoints.Fault) bool {
+		return f.At.Who == "containerd" && f.Do.At(1).Action == term.Stop ||
+			slices.ContainsFunc(f.While, func(s failpoints.Step) bool { return s.Verb == "stop" && s.Who == "containerd" })
+	})
+}
 
 // restartBound is how long a containerd with nothing to load may take until it answers. It takes 30 to 60 ms; each shim that does not answer costs it
 // 5 s (shim.load of [timeouts]).
