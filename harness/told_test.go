@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -58,5 +59,13 @@ func TestToldAgain(t *testing.T) {
 		if err := toldAgain(&tc.k); (err == nil) != tc.good {
 			t.Errorf("%+v: %v", tc.k, err)
 		}
+	}
+}
+
+// An exit of which nobody was told is not one that everybody told right.
+func TestVerdictSaysThatNobodyTold(t *testing.T) {
+	v := Verdict{Truths: []oracle.Truth{{Container: "c0", Status: 7, Source: "its own record"}}}
+	if s := v.String(); !strings.Contains(s, "told: by nobody") {
+		t.Error(s)
 	}
 }

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -86,7 +87,7 @@ func (v Verdict) String() string {
 		fmt.Fprintf(&b, "  found: %s\n", f)
 	}
 	for _, t := range v.Truths {
-		fmt.Fprintf(&b, "  exit:  %s ended with %d (%s)%s\n", t.Container, t.Status, t.Source, v.said(t.Container))
+		fmt.Fprintf(&b, "  exit:  %s ended with %d (%s)%s\n", t.Container, t.Status, t.Source, cmp.Or(v.said(t.Container), "; told: by nobody"))
 	}
 	text := longID.ReplaceAllString(b.String(), "$1")
 	if v.Evidence != "" {
