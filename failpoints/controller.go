@@ -46,6 +46,7 @@ type Controller struct {
 	hits       []Hit
 	sessions   map[*session]struct{}
 	generation int64
+	pauses     int           // calls of onPause that have not returned
 	changed    chan struct{} // closed and replaced at every hit and ack
 	errs       []error
 }
@@ -120,6 +121,19 @@ func (c *Controller) armed() []string {
 		}
 	}
 	return points
+}
+
+// AwaitPauses returns when onPause has returned for every process that has been paused.
+func (c *Controller) AwaitPauses() {
+	for {
+		c.mu.Lock()
+		pauses, changed := c.pauses, c.changed
+		c.mu.Unlock()
+		if pauses == 0 {
+			return
+		}
+		<-changed
+	}
 }
 
 // Hits are all hits so far, in the order in which they arrived.
@@ -271,7 +285,14 @@ func (c *Controller) hit(s *session, ph probe.Hit) {
 		})
 	}
 	fault := c.plan[h.Fault]
-	c.wg.Go(func() { c.onPause(Pause{Fault: fault, Hit: h, Release: release}) })
+	c.pauses++
+	c.wg.Go(func() {
+		c.onPause(Pause{Fault: fault, Hit: h, Release: release})
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.pauses--
+		c.notify()
+	})
 }
 
 // session is one connected process.

@@ -18,8 +18,7 @@ import (
 // injector makes the plan's faults happen and keeps the proof of each. Points of kind rpc are decided by the controller; the others happen
 // when the workload reaches their state.
 type injector struct {
-	x       *experiment
-	pausing sync.WaitGroup // steps under way
+	x *experiment
 
 	mu     sync.Mutex
 	proofs []proof                  // one for each fault of the plan
@@ -167,8 +166,6 @@ func (in *injector) identify(pid int) (signal.Identity, error) {
 
 // onPause takes a fault's steps while a process waits at its point. It is called by the controller.
 func (in *injector) onPause(p failpoints.Pause) {
-	in.pausing.Add(1)
-	defer in.pausing.Done()
 	defer p.Release()
 	in.x.timeline.note("harness", "%s (pid %d) is paused at %s", p.Hit.Who, p.Hit.PID, p.Fault.At)
 	flight := in.x.caller.inFlight()
@@ -250,80 +247,6 @@ func (in *injector) send(ctx context.Context, verb, who string, id signal.Identi
 	}
 	return nil
 }
-
-// finish waits for steps under way and says for each fault whether it happened.
-func (in *injector) finish() []Firing {
-	in.pausing.Wait()
-	in.mu.Lock()
-	proving := in.proving
-	in.proving = nil
-	in.mu.Unlock()
-	for _, proof := range proving {
-		if err := proof(); err != nil {
-			in.x.invalid(err)
-		}
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	firings := make([]Firing, len(in.x.Plan))
-	for i, f := range in.x.Plan {
-		firings[i] = Firing{Fault: f, Text: f.String(), Count: in.proofs[i].count, Proof: in.proofs[i].text}
-		if f.At.Kind == failpoints.RPC {
-			firings[i].Count, firings[i].Proof = in.counted(i)
-		}
-		if firings[i].Count == 0 && firings[i].Proof == "" {
-			firings[i].Proof = "did not fire"
-		}
-	}
-	misbehaved, err := in.x.misbehaved()
-	if err != nil {
-		in.x.invalid(err)
-	}
-	return append(firings, misbehaved...)
-}
-
-// counted is how often an rpc fault happened, and how that is known. A process that was to crash must have been seen to end: init reaps containerd and
-// the shims.
-func (in *injector) counted(i int) (int, string) {
-	n := in.x.controller.Fired(i)
-	if n == 0 {
-		return 0, ""
-	}
-	if want := leastHits(in.x.Plan[i].Do); n < want {
-		return 0, fmt.Sprintf("fired %d times, and its last part comes with the %d.", n, want)
-	}
-	proof := fmt.Sprintf("fired %d times, counted by the probe", n)
-	for _, h := range in.x.controller.Hits() {
-		if h.Fault != i || h.Did != term.Crash {
-			continue
-		}
-		ctx, cancel := context.WithTimeout(in.x.ctx, crashPatience)
-		e, err := in.x.world.Exited(ctx, h.PID)
-		cancel()
-		if err != nil || e.Code() != 128+uint32(unix.SIGKILL) {
-			return 0, fmt.Sprintf("%s, pid %d in its world, was told to crash and was not seen to: %v, %v", h.Who, h.PID, e, err)
-		}
-		proof += fmt.Sprintf("; %s, pid %d in its world, was reaped with %d", h.Who, h.PID, e.Code())
-	}
-	return n, proof
-}
-
-// leastHits is how often a term must have done something until each of its parts has at least once: 1*error->1*crash has not happened before the
-// crash has.
-func leastHits(t term.Term) int {
-	least, before := 0, 0
-	for _, c := range t.Clauses() {
-		if c.Action == term.Off {
-			continue
-		}
-		least = before + 1
-		before += max(c.Count, 1)
-	}
-	return least
-}
-
-// crashPatience is how long the end of a process that has sent SIGKILL to itself may take to be seen.
-const crashPatience = 5 * time.Second
 
 // clean undoes what outlives the case's faults: the throttle of a device, a strace.
 func (in *injector) clean() error {

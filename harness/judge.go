@@ -220,6 +220,7 @@ func (x *experiment) judgeExits(v *Verdict) error {
 		}
 		if !did {
 			if t, did = x.killedBefore(k); !did {
+				v.NeverBegan = append(v.NeverBegan, k.id)
 				continue
 			}
 		}
@@ -267,7 +268,31 @@ func (x *experiment) judgeEvents(ctx context.Context, c *client.Client) ([]oracl
 			lives = append(lives, k.life)
 		}
 	}
-	return oracle.Mark(x.events.Check(lives), x.circumstances()), nil
+	found := x.events.Check(lives)
+	for i, f := range found {
+		if f.Details != nil && x.lastOfShim(f.ID) {
+			found[i].Details["last"] = "true"
+		}
+	}
+	return oracle.Mark(found, x.circumstances()), nil
+}
+
+// lastOfShim says whether the delete of a container was the last thing that its shim had to tell before it was told to exit. In a pod that is the
+// sandbox's, of containers behind one shim that of the one that was deleted last.
+func (x *experiment) lastOfShim(id string) bool {
+	if x.Workload.API == CRI {
+		return !slices.ContainsFunc(x.client.all(), func(k *container) bool { return k.id == id })
+	}
+	if !x.Workload.Grouped {
+		return true
+	}
+	var last *container
+	for _, k := range x.client.all() {
+		if last == nil || k.life.Deleted.After(last.life.Deleted) {
+			last = k
+		}
+	}
+	return last.id == id
 }
 
 // againTimeout is how long each call of the last look at liveness may take. On a busy machine one can take seconds.

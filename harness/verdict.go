@@ -39,6 +39,8 @@ type Verdict struct {
 	// Exits is the ledger: what is true, and who told what.
 	Truths []oracle.Truth       `json:"truths,omitempty"`
 	Told   []oracle.Observation `json:"told,omitempty"`
+	// NeverBegan are the containers whose payload never ran: there was no exit code to tell.
+	NeverBegan []string `json:"neverBegan,omitempty"`
 	// Timeline is what happened, in order.
 	Timeline []Entry `json:"-"`
 	// LeftOut is what this machine's configuration of containerd leaves out, with reasons.
@@ -88,6 +90,9 @@ func (v Verdict) String() string {
 	}
 	for _, t := range v.Truths {
 		fmt.Fprintf(&b, "  exit:  %s ended with %d (%s)%s\n", t.Container, t.Status, t.Source, cmp.Or(v.said(t.Container), "; told: by nobody"))
+	}
+	for _, id := range v.NeverBegan {
+		fmt.Fprintf(&b, "  exit:  the payload of %s never began\n", id)
 	}
 	text := longID.ReplaceAllString(b.String(), "$1")
 	if v.Evidence != "" {

@@ -1,0 +1,112 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+)
+
+// finish waits for steps under way and says for each fault whether it happened.
+func (in *injector) finish() []Firing {
+	in.x.controller.AwaitPauses()
+	in.mu.Lock()
+	proving := in.proving
+	in.proving = nil
+	in.mu.Unlock()
+	for _, proof := range proving {
+		if err := proof(); err != nil {
+			in.x.invalid(err)
+		}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	firings := make([]Firing, len(in.x.Plan))
+	for i, f := range in.x.Plan {
+		firings[i] = Firing{Fault: f, Text: f.String(), Count: in.proofs[i].count, Proof: in.proofs[i].text}
+		if f.At.Kind == failpoints.RPC {
+			firings[i].Count, firings[i].Proof = in.counted(i)
+		}
+		if firings[i].Count == 0 && firings[i].Proof == "" {
+			firings[i].Proof = "did not fire"
+		}
+	}
+	misbehaved, err := in.x.misbehaved()
+	if err != nil {
+		in.x.invalid(err)
+	}
+	return append(firings, misbehaved...)
+}
+
+// counted is how often an rpc fault happened, and how that is known. A process that was to crash must have been seen to end: init reaps containerd and
+// the shims.
+func (in *injector) counted(i int) (int, string) {
+	n := in.x.controller.Fired(i)
+	if n == 0 {
+		return 0, ""
+	}
+	if want := leastHits(in.x.Plan[i].Do); n < want {
+		return 0, fmt.Sprintf("fired %d times, and its last part comes with the %d.", n, want)
+	}
+	proof := fmt.Sprintf("fired %d times, counted by the probe", n)
+	hits := in.x.controller.Hits()
+	for at, h := range hits {
+		if h.Fault != i {
+			continue
+		}
+		if h.Did == term.Cancel || h.Did == term.Deadline {
+			if !heeded(h, hits[at+1:]) {
+				return 0, fmt.Sprintf("the context of %s, pid %d in its world, was ended at %s, and the call went on as if it were not", h.Who, h.PID, h.Point)
+			}
+			continue
+		}
+		if h.Did != term.Crash {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(in.x.ctx, crashPatience)
+		e, err := in.x.world.Exited(ctx, h.PID)
+		cancel()
+		if err != nil || e.Code() != 128+uint32(unix.SIGKILL) {
+			return 0, fmt.Sprintf("%s, pid %d in its world, was told to crash and was not seen to: %v, %v", h.Who, h.PID, e, err)
+		}
+		proof += fmt.Sprintf("; %s, pid %d in its world, was reaped with %d", h.Who, h.PID, e.Code())
+	}
+	return n, proof
+}
+
+// heeded says whether a call whose context was ended has failed. A handler may not look at its context at all, and then nothing was broken. At an exit
+// point the probe itself puts the context's error in the place of the outcome.
+func heeded(h failpoints.Hit, later []failpoints.Hit) bool {
+	call, entry := strings.CutSuffix(h.Point, ":entry")
+	if !entry {
+		return true
+	}
+	for _, l := range later {
+		if l.Point == call+":exit" && l.PID == h.PID && l.ID == h.ID && l.ExecID == h.ExecID {
+			return l.Err != ""
+		}
+	}
+	return true // it never came back
+}
+
+// leastHits is how often a term must have done something until each of its parts has at least once: 1*error->1*crash has not happened before the
+// crash has.
+func leastHits(t term.Term) int {
+	least, before := 0, 0
+	for _, c := range t.Clauses() {
+		if c.Action == term.Off {
+			continue
+		}
+		least = before + 1
+		before += max(c.Count, 1)
+	}
+	return least
+}
+
+// crashPatience is how long the end of a process that has sent SIGKILL to itself may take to be seen.
+const crashPatience = 5 * time.Second
