@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,12 +106,13 @@ func (v Verdict) String() string {
 // all 64.
 var longID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 
-// said sums up what the observers of a container told.
+// said sums up what the observers of a container told, each that said the same once.
 func (v Verdict) said(container string) string {
 	var parts []string
 	for _, o := range v.Told {
-		if o.Container == container {
-			parts = append(parts, fmt.Sprintf("%s %d", o.Observer, o.Status))
+		text := fmt.Sprintf("%s %d", o.Observer, o.Status)
+		if o.Container == container && !slices.Contains(parts, text) {
+			parts = append(parts, text)
 		}
 	}
 	if len(parts) == 0 {
