@@ -12,9 +12,9 @@ import (
 )
 
 func listCommand() *cobra.Command {
-	what := []string{"cases", "points", "versions"}
+	what := []string{"bugs", "cases", "points", "versions"}
 	return &cobra.Command{
-		Use:       "list cases|points|versions",
+		Use:       "list bugs|cases|points|versions",
 		Short:     "List what there is",
 		ValidArgs: what,
 		Args:      cobra.ExactArgs(1),
@@ -24,6 +24,12 @@ func listCommand() *cobra.Command {
 			case "cases":
 				for _, c := range catalogue.Cases() {
 					fmt.Fprintf(w, "%s\t%s\n", c.Name, c.About)
+				}
+			case "bugs":
+				for _, c := range catalogue.Cases() {
+					for _, b := range c.Bad {
+						fmt.Fprintf(w, "%s\t%s\t%s\n", b.Issue, b.Releases, c.Name)
+					}
 				}
 			case "points":
 				for _, p := range failpoints.Points() {
