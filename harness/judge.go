@@ -268,13 +268,21 @@ func (x *experiment) judgeEvents(ctx context.Context, c *client.Client) ([]oracl
 			lives = append(lives, k.life)
 		}
 	}
-	found := x.events.Check(lives)
+	found, now := x.events.Check(lives), x.circumstances()
+	shimKilled := slices.Contains(now.Happened, oracle.ShimKilled)
 	for i, f := range found {
-		if f.Details != nil && x.lastOfShim(f.ID) {
+		if f.Details != nil && (x.lastOfShim(f.ID) || shimKilled && x.shimDeleted(f.ID)) {
 			found[i].Details["last"] = "true"
 		}
 	}
-	return oracle.Mark(found, x.circumstances()), nil
+	return oracle.Mark(found, now), nil
+}
+
+// shimDeleted says whether a shim has carried out the Delete of a container. If it was killed afterwards, what it had not sent died with it.
+func (x *experiment) shimDeleted(id string) bool {
+	return slices.ContainsFunc(x.controller.Hits(), func(h failpoints.Hit) bool {
+		return h.Point == "rpc:shim:Task.Delete:exit" && h.ID == id && h.ExecID == "" && h.Err == ""
+	})
 }
 
 // lastOfShim says whether the delete of a container was the last thing that its shim had to tell before it was told to exit. In a pod that is the

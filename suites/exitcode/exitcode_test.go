@@ -120,7 +120,8 @@ func deaf(api harness.API, _ end) []harness.Bad {
 		return nil
 	}
 	return []harness.Bad{
-		{Releases: ">= 2.0.0, < 2.4.0", By: []oracle.Class{oracle.ClassProcess, oracle.ClassCgroup, oracle.ClassRuncState, oracle.ClassExitCode}, Issue: "containerd#13293"},
+		{Releases: ">= 2.0.0, < 2.4.0", Issue: "containerd#13293",
+			By: []oracle.Class{oracle.ClassProcess, oracle.ClassCgroup, oracle.ClassRuncState, oracle.ClassExitCode, oracle.ClassEvent}},
 		{Releases: ">= 1.6.0", By: []oracle.Class{oracle.ClassExitCode}, Issue: "no issue known"},
 	}
 }

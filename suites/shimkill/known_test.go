@@ -15,7 +15,7 @@ const deaf = "no issue known: CRI takes the end of its Wait's connection for an 
 const forgetful = "no issue known: CRI writes 255 for a container whose shim died while containerd was down"
 
 // Up to 2.3, containerd watches a connection to a shim for the task that has opened it, the pod's sandbox; those of its containers that come later
-// have nobody who cleans up after them when the shim is gone.
+// have nobody who cleans up after them when the shim is gone, nor who publishes their exit and delete.
 const unwatched = "containerd#13293; the 255 of CRI is its own"
 
 var code = []oracle.Class{oracle.ClassExitCode}
@@ -25,12 +25,12 @@ var (
 	lostWhile   = []harness.Bad{{Releases: ">= 1.6.0", By: code, Issue: forgetful}}
 	survives    = []harness.Bad{
 		{Releases: ">= 2.0.0, < 2.4.0", Issue: unwatched,
-			By: []oracle.Class{oracle.ClassProcess, oracle.ClassCgroup, oracle.ClassRuncState, oracle.ClassExitCode}},
+			By: []oracle.Class{oracle.ClassProcess, oracle.ClassCgroup, oracle.ClassRuncState, oracle.ClassExitCode, oracle.ClassEvent}},
 		saysUnknown[0],
 	}
 	// The container had exited and its Delete never reached runc.
 	staysUndeleted = []harness.Bad{
-		{Releases: ">= 2.0.0, < 2.4.0", Issue: unwatched, By: []oracle.Class{oracle.ClassCgroup, oracle.ClassRuncState}},
+		{Releases: ">= 2.0.0, < 2.4.0", Issue: unwatched, By: []oracle.Class{oracle.ClassCgroup, oracle.ClassRuncState, oracle.ClassEvent}},
 	}
 )
 
