@@ -11,6 +11,7 @@ import (
 	task "github.com/containerd/containerd/api/runtime/task/v3"
 	types "github.com/containerd/containerd/api/types/task"
 	"github.com/containerd/errdefs"
+	"github.com/containerd/ttrpc"
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/shimquake/shimquake/shims/fakeshim/service"
@@ -48,8 +49,9 @@ func TestLifecycle(t *testing.T) {
 	}
 	_, err = s.State(t.Context(), &task.StateRequest{ID: "c1"})
 	is(t, "State after Delete", err, errdefs.ErrNotFound)
-	if _, err := s.Shutdown(t.Context(), &task.ShutdownRequest{ID: "c1"}); err != nil {
-		t.Errorf("Shutdown was not answered: %v", err)
+	// The reply and the end of the connection race, as with the real shim; containerd takes either for success (shim.Shutdown of core/runtime/v2).
+	if _, err := s.Shutdown(t.Context(), &task.ShutdownRequest{ID: "c1"}); err != nil && !errors.Is(err, ttrpc.ErrClosed) {
+		t.Errorf("Shutdown failed: %v", err)
 	}
 	s.gone(t)
 	if _, err := os.Stat(s.socket); !errors.Is(err, os.ErrNotExist) {
@@ -230,7 +232,7 @@ func TestGroup(t *testing.T) {
 		if _, err := s.Delete(t.Context(), &task.DeleteRequest{ID: id}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Shutdown(t.Context(), &task.ShutdownRequest{ID: id}); err != nil {
+		if _, err := s.Shutdown(t.Context(), &task.ShutdownRequest{ID: id}); err != nil && !errors.Is(err, ttrpc.ErrClosed) {
 			t.Fatal(err)
 		}
 		if id == "c2" {
