@@ -42,6 +42,7 @@ type Controller struct {
 
 	mu         sync.Mutex
 	plan       Plan
+	trace      bool
 	counts     []int // hits of each fault's point so far
 	hits       []Hit
 	sessions   map[*session]struct{}
@@ -79,6 +80,41 @@ func (c *Controller) Close() error {
 	return err
 }
 
+// Trace has the processes tell of every statement that they pass, too.
+func (c *Controller) Trace() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trace = true
+	c.announce()
+}
+
+// Flush returns when every hit has arrived that a process passed before the call; a process that has ended must have been read to its end. One that
+// stands still (SIGSTOP) never answers: it is waited for until patience has passed.
+func (c *Controller) Flush(patience time.Duration) {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	c.mu.Lock()
+	c.announce()
+	generation := c.generation
+	for {
+		waiting := false
+		for s := range c.sessions {
+			waiting = waiting || s.acked < generation
+		}
+		changed := c.changed
+		c.mu.Unlock()
+		if !waiting {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late.C:
+			return
+		}
+		c.mu.Lock()
+	}
+}
+
 // Arm replaces the plan, with all counts at zero, in every process that is connected: when it returns they all know. To disarm waits for nobody:
 // nothing is done at a point that a process still takes for armed, and one that stands still (SIGSTOP) would never say that it knows.
 func (c *Controller) Arm(plan Plan) {
@@ -109,14 +145,14 @@ func (c *Controller) setPlan(plan Plan) {
 func (c *Controller) announce() {
 	c.generation++
 	for s := range c.sessions {
-		s.arm(c.generation, c.armed())
+		s.arm(c.generation, c.armed(), c.trace)
 	}
 }
 
 func (c *Controller) armed() []string {
 	points := []string{} // not nil: an empty list is a message too
 	for _, f := range c.plan {
-		if f.At.Kind == RPC {
+		if f.At.Kind.Probed() {
 			points = append(points, f.At.String())
 		}
 	}
@@ -143,7 +179,7 @@ func (c *Controller) Hits() []Hit {
 	return append([]Hit(nil), c.hits...)
 }
 
-// Fired is how often the i-th fault of a plan acted since Listen: Arm(nil) does not make it forgotten. Faults of other kinds than rpc are not decided here: always 0.
+// Fired is how often the i-th fault of a plan acted since Listen: Arm(nil) does not make it forgotten. Faults of kinds that are not Probed are not decided here: always 0.
 func (c *Controller) Fired(i int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -245,7 +281,7 @@ func (c *Controller) hello(s *session, h probe.Hello) {
 		c.announce()
 		return
 	}
-	s.arm(c.generation, c.armed())
+	s.arm(c.generation, c.armed(), c.trace)
 }
 
 // hit records a hit and, where the process waits, decides it.
@@ -256,7 +292,7 @@ func (c *Controller) hit(s *session, ph probe.Hit) {
 	clause := term.Clause{Action: term.Off}
 	if ph.Ask {
 		for i, f := range c.plan {
-			if f.At.String() != ph.Point {
+			if f.At.String() != ph.Point || f.At.Kind == Stmt && !probe.DecidedAt(f.Do, ph) {
 				continue
 			}
 			c.counts[i]++
@@ -306,8 +342,8 @@ type session struct {
 // The writes of a session are made with the controller's lock held. A process that is gone cannot be told; its reader ends the
 // session.
 
-func (s *session) arm(generation int64, points []string) {
-	_ = s.enc.Encode(probe.FromController{Armed: points, Generation: generation})
+func (s *session) arm(generation int64, points []string, trace bool) {
+	_ = s.enc.Encode(probe.FromController{Armed: points, Generation: generation, Trace: trace})
 }
 
 func (s *session) answer(seq int64, clause term.Clause) {

@@ -327,3 +327,61 @@ func FuzzController(f *testing.F) {
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+func TestFlushWaitsForWhatWasSent(t *testing.T) {
+	c, path := listen(t, nil)
+	p, _ := connect(t, path, 7, nil)
+	const hits = 20000
+	for i := range hits {
+		p.send(probe.FromProcess{Hit: &probe.Hit{Seq: int64(i), Point: other}})
+	}
+	if err := p.conn.Close(); err != nil { // as one that has ended: it acknowledges nothing any more
+		t.Fatal(err)
+	}
+	c.Flush(time.Minute)
+	if n := len(c.Hits()); n != hits {
+		t.Errorf("%d hits have arrived, want %d", n, hits)
+	}
+}
+
+func TestFlushGivesUpOnOneThatStandsStill(t *testing.T) {
+	c, path := listen(t, nil)
+	_, _ = connect(t, path, 7, nil)
+	c.Flush(time.Millisecond)
+}
+
+func TestStatementFaultsAreDecidedWhereTheyApply(t *testing.T) {
+	const at = "stmt:shim:runc-task.service.Delete:a"
+	c, path := listen(t, nil, Fault{At: MustPoint(at), Do: mustTerm(t, "1*error(x)")}, Fault{At: MustPoint(at), Do: mustTerm(t, "5*off->1*crash")},
+		Fault{At: MustPoint(at), Do: mustTerm(t, "1*cancel")})
+	p, armed := connect(t, path, 7, nil)
+	if !slices.Contains(armed, at) {
+		t.Fatalf("armed: %q", armed)
+	}
+	for i, step := range []struct {
+		hit  probe.Hit
+		want term.Action
+	}{
+		{probe.Hit{Ctx: probe.ByTimeout}, term.Off},
+		{probe.Hit{Call: true}, term.Error},
+		{probe.Hit{Ctx: probe.ByCaller}, term.Cancel},
+	} {
+		step.hit.Seq, step.hit.Point, step.hit.Ask = int64(i), at, true
+		p.send(probe.FromProcess{Hit: &step.hit})
+		if a := p.receive().Answer; a == nil || a.Do != string(step.want) {
+			t.Errorf("hit %d: answer %+v, want %s", i, a, step.want)
+		}
+	}
+	if c.Fired(0) != 1 || c.Fired(2) != 1 {
+		t.Errorf("fired %d and %d times", c.Fired(0), c.Fired(2))
+	}
+}
+
+func mustTerm(t *testing.T, s string) term.Term {
+	t.Helper()
+	parsed, err := term.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}

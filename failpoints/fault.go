@@ -61,6 +61,11 @@ func (f Fault) Check() error {
 		}
 		pauses = pauses || c.Action == term.Pause
 	}
+	if f.At.Kind == Stmt {
+		if err := decidedTogether(f); err != nil {
+			return err
+		}
+	}
 	if pauses != (len(f.While) > 0) {
 		if pauses {
 			return fmt.Errorf("%s: a pause needs steps to take while it holds (while: [kill containerd, release])", f.At)

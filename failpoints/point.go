@@ -22,15 +22,16 @@ const (
 	Proc Kind = "proc" // a state of the workload, when a process is signalled
 	Sys  Kind = "sys"  // a system call of a process
 	IO   Kind = "io"   // writes to a filesystem
+	Stmt Kind = "stmt" // a statement of containerd or of its shim, by a probe
 )
 
 // Point is a place where a fault can happen, `kind:who:what[:where]`: `rpc:shim:Task.Shutdown:entry`,
-// `proc:shim:running`, `sys:shim:umount2:exited`, `io:root:running`. It is comparable.
+// `proc:shim:running`, `sys:shim:umount2:exited`, `io:root:running`, `stmt:shim:runc-task.service.Delete:if-err-nil`. It is comparable.
 type Point struct {
 	Kind  Kind
 	Who   string // containerd, shim, sandbox, task; root for io
-	What  string // a method, a state, a system call
-	Where string // entry or exit of a method; the state from which on a system call is slow; otherwise empty
+	What  string // a method, a state, a system call, a function of a woven package
+	Where string // entry or exit of a method; the state from which on a system call is slow; a statement's text; otherwise empty
 }
 
 func (p Point) String() string {
@@ -77,15 +78,25 @@ var rules = map[Kind]rule{
 	},
 	Sys: {who: []string{"shim"}, what: Syscalls, where: States, actions: []term.Action{term.Delay}},
 	IO:  {who: []string{"root"}, what: States, actions: []term.Action{term.Pressure}},
+	Stmt: {
+		who: []string{"containerd", "shim"},
+		actions: []term.Action{term.Off, term.Error, term.Panic, term.Delay, term.Crash, term.Cancel, term.Deadline, term.Lose, term.Pause},
+	},
 }
+
+// Probed says whether hits of the kind's points are reported and decided by probes in the processes.
+func (k Kind) Probed() bool { return k == RPC || k == Stmt }
 
 // ParsePoint reads a point's name. Its error says which part is unknown, and the nearest right name.
 func ParsePoint(s string) (Point, error) {
 	parts := strings.Split(s, ":")
-	kinds := []string{string(RPC), string(Proc), string(Sys), string(IO)}
+	kinds := []string{string(RPC), string(Proc), string(Sys), string(IO), string(Stmt)}
 	r, ok := rules[Kind(parts[0])]
 	if !ok {
 		return Point{}, unknown("point "+quote(s)+": kind", parts[0], kinds)
+	}
+	if Kind(parts[0]) == Stmt {
+		return parseStmt(s, parts)
 	}
 	want := [][]string{r.who, r.what}
 	if r.where != nil {
@@ -112,7 +123,8 @@ func (r rule) example(k Kind) Point {
 	return p
 }
 
-// Points are all points that have names of their own: every method's entry and exit on both sides, every state, every call.
+// Points are all points that are the same in every release: every method's entry and exit on both sides, every state, every call. Which
+// statements there are is known of a woven build only.
 func Points() []Point {
 	var all []Point
 	for _, k := range []Kind{RPC, Proc, Sys, IO} {

@@ -19,6 +19,9 @@ type link struct {
 	seq     int64
 	waiting map[int64]chan Answer
 	gone    bool
+	ready   bool // it is the process's decider
+	wanted  map[string]bool
+	trace   bool
 }
 
 // dial introduces the process and waits until it knows which points are armed, so that not even the first statement of
@@ -69,7 +72,26 @@ func (l *link) receive(r *bufio.Reader) error {
 		points[p] = true
 	}
 	l.points.Store(&points)
+	l.arm(points, m.Trace)
 	return l.send(FromProcess{Ack: m.Generation})
+}
+
+// arm passes on what is armed among statements. The first list comes before the process has the link.
+func (l *link) arm(points map[string]bool, trace bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wanted, l.trace = points, trace
+	if l.ready {
+		armStatements(points, trace)
+	}
+}
+
+// begin is called when the process's hits come here.
+func (l *link) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ready = true
+	armStatements(l.wanted, l.trace)
 }
 
 // end lets everybody go on who still waits for an answer: the controller is gone.

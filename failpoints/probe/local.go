@@ -36,6 +36,14 @@ func newLocal(texts map[string]string) *local {
 
 func (l *local) seen(Hit) {}
 
+func (l *local) begin() {
+	points := map[string]bool{}
+	for p := range l.terms {
+		points[p] = true
+	}
+	armStatements(points, false)
+}
+
 func (l *local) armed(point string) bool {
 	_, ok := l.terms[point]
 	return ok
@@ -44,8 +52,12 @@ func (l *local) armed(point string) bool {
 func (l *local) ask(h Hit) Answer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	t := l.terms[h.Point]
+	if strings.HasPrefix(h.Point, "stmt:") && !DecidedAt(t, h) {
+		return Answer{}
+	}
 	l.hits[h.Point]++
-	c := l.terms[h.Point].At(l.hits[h.Point])
+	c := t.At(l.hits[h.Point])
 	return Answer{Do: string(c.Action), Arg: c.Arg}
 }
 

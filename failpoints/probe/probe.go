@@ -1,8 +1,9 @@
 // Package probe is what shimquake links into a process under test: it tells a controller of every point that the
 // process passes, and does what the controller answers.
 //
-// It is used in two ways. weave puts calls of Serve and Call into the ttrpc module that a release of containerd
-// links, and so reaches each ttrpc method of its daemon and of its shim; shims/fakeshim calls Serve itself.
+// It is used in three ways. weave puts calls of Serve and Call into the ttrpc module that a release of containerd
+// links, and so reaches each ttrpc method of its daemon and of its shim; it puts At, AtCtx, Fn and Request into the
+// code of the lifecycle itself; shims/fakeshim calls Serve.
 //
 // The environment decides what a process does:
 //
@@ -38,6 +39,8 @@ type decider interface {
 	// ask returns what to do at an armed hit. It waits for as long as the answer takes.
 	ask(Hit) Answer
 	armed(point string) bool
+	// begin is called once the process's hits come here.
+	begin()
 }
 
 var current atomic.Pointer[decider]
@@ -50,6 +53,7 @@ func init() {
 	self = role
 	if d := connect(role); d != nil {
 		current.Store(&d)
+		d.begin()
 	}
 }
 

@@ -38,6 +38,8 @@ func (s *script) armed(point string) bool {
 	return ok
 }
 
+func (s *script) begin() {}
+
 func (s *script) points() []string {
 	var all []string
 	for _, h := range s.hits {

@@ -28,6 +28,10 @@ type Hit struct {
 	ReplyPID uint32  `json:"reply_pid,omitempty"`
 	// Err is the error that the call ended with.
 	Err string `json:"err,omitempty"`
+	// Call is whether the hit is not a statement's but that of the call in it (see Fn).
+	Call bool `json:"call,omitempty"`
+	// Ctx is who can end the context at a statement: ByCaller or ByTimeout; "" where nobody can.
+	Ctx string `json:"ctx,omitempty"`
 }
 
 // Answer is what to do at a hit: an action of package term with its argument.
@@ -48,6 +52,7 @@ type FromProcess struct {
 // FromController is a line from the controller: Answer, or Armed with its generation (from 1).
 type FromController struct {
 	Armed      []string `json:"armed,omitempty"`
+	Trace      bool     `json:"trace,omitempty"` // every statement is to be told, too
 	Generation int64    `json:"generation,omitempty"`
 	Answer     *Answer  `json:"answer,omitempty"`
 }

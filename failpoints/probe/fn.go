@@ -1,0 +1,63 @@
+package probe
+
+import (
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+)
+
+// Fn is the function that a statement calls, where the call's last result is the statement's error: weave makes Fn(n, f)(args) of f(args). It returns f
+// itself unless the statement is armed.
+func Fn[F any](n int, f F) F {
+	t := statements.Load()
+	if t == nil || t.mode(n) == silent {
+		return f
+	}
+	wrapped, ok := t.wrap(n, reflect.ValueOf(f)).(F)
+	if !ok {
+		return f
+	}
+	return wrapped
+}
+
+var errorType = reflect.TypeFor[error]()
+
+// wrap makes a function like f that tells of its call and fails when it is told to: at error f is not called, at lose it is, and its results are lost.
+func (t *statementTable) wrap(n int, f reflect.Value) any {
+	if f.Kind() != reflect.Func || f.IsNil() || f.Type().NumOut() == 0 || f.Type().Out(f.Type().NumOut()-1) != errorType {
+		return nil
+	}
+	return reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
+		call := f.Call
+		if f.Type().IsVariadic() {
+			call = f.CallSlice
+		}
+		h := Hit{Point: t.names[n], At: time.Now().UnixNano(), Call: true}
+		if t.mode(n) == told {
+			t.decider.seen(h)
+			return call(args)
+		}
+		a := t.decider.ask(h)
+		switch term.Action(a.Do) {
+		case term.Lose:
+			call(args)
+			return failure(f.Type(), errors.New("the call's result was lost (shimquake)"))
+		case term.Error:
+			return failure(f.Type(), errors.New(term.Clause{Arg: a.Arg}.Text()))
+		}
+		return call(args)
+	}).Interface()
+}
+
+// failure are results of a function that are all zero but for the error.
+func failure(f reflect.Type, err error) []reflect.Value {
+	out := make([]reflect.Value, f.NumOut())
+	for i := range out {
+		out[i] = reflect.Zero(f.Out(i))
+	}
+	out[len(out)-1] = reflect.New(errorType).Elem()
+	out[len(out)-1].Set(reflect.ValueOf(err))
+	return out
+}

@@ -1,0 +1,170 @@
+package probe
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+)
+
+// Statement points. weave numbers the statements of a build, puts At or AtCtx before each and Fn around calls that can fail, and has every woven
+// package register its names. As long as nothing is armed, each of them is one atomic load.
+
+// statements is what is armed among the statements of this process; nil: nothing is.
+var statements atomic.Pointer[statementTable]
+
+// statementTable says what to do at each statement, by its number.
+type statementTable struct {
+	decider decider
+	modes   []mode
+	names   []string
+}
+
+type mode uint8
+
+const (
+	silent  mode = iota
+	told         // the controller is told of it, because another statement of the function is armed, or because it traces
+	decided      // the controller is asked
+)
+
+// At is a statement that is about to run.
+func At(n int) {
+	if t := statements.Load(); t != nil {
+		t.pass(n, nil) //nolint:staticcheck // no context is in scope
+	}
+}
+
+// AtCtx is a statement that is about to run and has a context in scope.
+func AtCtx(n int, ctx context.Context) { //nolint:revive // the number is first in all calls that weave makes
+	if t := statements.Load(); t != nil {
+		t.pass(n, ctx)
+	}
+}
+
+func (t *statementTable) mode(n int) mode {
+	if n < 0 || n >= len(t.modes) {
+		return silent
+	}
+	return t.modes[n]
+}
+
+func (t *statementTable) pass(n int, ctx context.Context) {
+	m := t.mode(n)
+	if m == silent {
+		return
+	}
+	root := rootOf(ctx)
+	h := Hit{Point: t.names[n], At: time.Now().UnixNano(), Ctx: root.open()}
+	if m == told {
+		t.decider.seen(h)
+		return
+	}
+	a := t.decider.ask(h)
+	clause := term.Clause{Action: term.Action(a.Do), Arg: a.Arg}
+	switch clause.Action {
+	case term.Panic:
+		panic(clause.Text())
+	case term.Delay:
+		time.Sleep(clause.Delay()) //nolint:forbidigo // a fault's purpose, not a wait for an event
+	case term.Crash:
+		Crash()
+	case term.Cancel:
+		root.end(context.Canceled)
+		settle(ctx)
+	case term.Deadline:
+		root.end(context.DeadlineExceeded)
+		settle(ctx)
+	}
+}
+
+// settle waits until the end of a request has come to the context at hand: one that was derived by way of context.WithValue learns of it by a goroutine.
+// One that is kept from it by context.WithoutCancel never does.
+func settle(ctx context.Context) {
+	if ctx.Done() == nil {
+		return
+	}
+	patience := time.NewTimer(20 * time.Millisecond)
+	defer patience.Stop()
+	select {
+	case <-ctx.Done():
+	case <-patience.C:
+	}
+}
+
+// registry holds the names of the woven packages that this process links.
+var registry struct {
+	sync.Mutex
+	names  []string // by number; "" where another process has the number
+	wanted map[string]bool
+	trace  bool
+}
+
+// Register takes the names of a woven package's statements, which are numbered from base. It returns how many they are.
+func Register(base int, names []string) int {
+	registry.Lock()
+	defer registry.Unlock()
+	for len(registry.names) < base+len(names) {
+		registry.names = append(registry.names, "")
+	}
+	copy(registry.names[base:], names)
+	rebuild()
+	return len(names)
+}
+
+// armStatements says which points are armed; trace has every statement told.
+func armStatements(points map[string]bool, trace bool) {
+	registry.Lock()
+	defer registry.Unlock()
+	registry.wanted, registry.trace = points, trace
+	rebuild()
+}
+
+// rebuild makes the table of what is armed. registry is locked. A package that is linked into daemon and shim is told of where its points belong.
+func rebuild() {
+	d := current.Load()
+	own := "stmt:" + self + ":"
+	functions := map[string]bool{}
+	for p := range registry.wanted {
+		if strings.HasPrefix(p, own) {
+			functions[function(p)] = true
+		}
+	}
+	if d == nil || len(functions) == 0 && !registry.trace {
+		statements.Store(nil)
+		return
+	}
+	t := &statementTable{decider: *d, modes: make([]mode, len(registry.names)), names: registry.names}
+	for n, name := range registry.names {
+		switch {
+		case !strings.HasPrefix(name, own):
+		case registry.wanted[name]:
+			t.modes[n] = decided
+		case registry.trace || functions[function(name)]:
+			t.modes[n] = told
+		}
+	}
+	statements.Store(t)
+}
+
+// function is a statement point's name without the statement.
+func function(point string) string { return point[:strings.LastIndexByte(point, ':')] }
+
+// DecidedAt says whether a term is decided at this hit of a statement: what replaces a call's error at the call, what ends a context where there is one
+// that can be ended so, and all else at the statement.
+func DecidedAt(t term.Term, h Hit) bool {
+	for _, c := range t.Clauses() {
+		switch c.Action {
+		case term.Error, term.Lose:
+			return h.Call
+		case term.Cancel:
+			return !h.Call && h.Ctx == ByCaller
+		case term.Deadline:
+			return !h.Call && h.Ctx != ""
+		}
+	}
+	return !h.Call
+}

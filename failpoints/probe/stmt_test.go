@@ -1,0 +1,142 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// The names of a package woven for the test; the last belongs to a process that this one is not.
+var names = []string{
+	"stmt:containerd:runtime.F:a", "stmt:containerd:runtime.F:b", "stmt:containerd:runtime.G:a", "stmt:shim:shim.F:a",
+}
+
+// weave registers the names, and arms points as a controller would.
+func weave(t *testing.T, s *script, trace bool) {
+	t.Helper()
+	decide(t, s)
+	points := map[string]bool{}
+	for p := range s.answers {
+		points[p] = true
+	}
+	registry.names, self = nil, "containerd"
+	Register(0, names[:1])
+	armStatements(points, trace)
+	Register(1, names[1:]) // packages may register after the first points were armed
+	t.Cleanup(func() {
+		registry.names = nil
+		armStatements(nil, false)
+	})
+}
+
+func TestStatements(t *testing.T) {
+	s := &script{answers: map[string]Answer{names[1]: {Do: "panic", Arg: "as asked"}, names[3]: {Do: "panic"}}}
+	weave(t, s, false)
+	At(0)
+	At(2)
+	At(3)
+	At(99)
+	func() {
+		defer func() {
+			if r := recover(); r != "as asked" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		At(1)
+	}()
+	if want := []string{names[0], names[1]}; !slices.Equal(s.points(), want) {
+		t.Errorf("told of %q, want the armed one and its neighbour: %q", s.points(), want)
+	}
+}
+
+func TestTraceTellsOfAll(t *testing.T) {
+	s := &script{}
+	weave(t, s, true)
+	for n := range names {
+		At(n)
+	}
+	if !slices.Equal(s.points(), names[:3]) {
+		t.Errorf("told of %q, want %q", s.points(), names[:3])
+	}
+}
+
+func TestFn(t *testing.T) {
+	called := 0
+	sum := func(numbers ...int) (int, error) {
+		called++
+		return len(numbers), nil
+	}
+	for _, test := range []struct {
+		do     string
+		calls  int
+		n      int
+		failed string
+	}{
+		{"off", 1, 2, ""},
+		{"error", 0, 0, "no space"},
+		{"lose", 1, 0, "the call's result was lost (shimquake)"},
+	} {
+		t.Run(test.do, func(t *testing.T) {
+			s := &script{answers: map[string]Answer{names[0]: {Do: test.do, Arg: "no space"}}}
+			weave(t, s, false)
+			called = 0
+			n, err := Fn(0, sum)([]int{1, 2}...)
+			if n != test.n || called != test.calls || fmt.Sprint(err) != test.failed && (err != nil || test.failed != "") {
+				t.Errorf("%d, %v after %d calls", n, err, called)
+			}
+			if len(s.hits) != 1 || !s.hits[0].Call {
+				t.Errorf("hits %+v, want one of the call", s.hits)
+			}
+			if f := Fn(0, func() int { return 7 }); f() != 7 { // its last result is no error
+				t.Error("a function without an error was wrapped")
+			}
+		})
+	}
+}
+
+// What serves a request is told by the function's name, and functions of this test's package serve none.
+func TestRequestTimesOut(t *testing.T) {
+	s := &script{answers: map[string]Answer{names[0]: {Do: "deadline"}}}
+	weave(t, s, false)
+	if ctx := Request(t.Context()); rootOf(ctx) != nil {
+		t.Error("a context that nobody ends by a timeout was made one")
+	}
+	timed, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	ctx := Request(timed)
+	type key struct{}
+	derived, cancel2 := context.WithCancel(context.WithValue(Request(ctx), key{}, 1))
+	defer cancel2()
+	kept := context.WithoutCancel(derived)
+	AtCtx(0, kept)
+	<-derived.Done() // by way of a value it comes a moment later
+	if !errors.Is(derived.Err(), context.DeadlineExceeded) || kept.Err() != nil {
+		t.Errorf("derived: %v, kept: %v", derived.Err(), kept.Err())
+	}
+	AtCtx(0, derived)
+	if len(s.hits) != 2 || s.hits[0].Ctx != ByTimeout || s.hits[1].Ctx != "" {
+		t.Errorf("hits %+v, want one in a context that a timeout can end, and one in a context that has ended", s.hits)
+	}
+}
+
+func BenchmarkUnarmed(b *testing.B) {
+	ctx := b.Context()
+	f := func(context.Context) error { return nil }
+	for name, pass := range map[string]func(){
+		"bare":    func() { _ = f(ctx) },
+		"At":      func() { At(0); _ = f(ctx) },
+		"AtCtx":   func() { AtCtx(0, ctx); _ = f(ctx) },
+		"Fn":      func() { _ = Fn(0, f)(ctx) },
+		"Fn of a method": func() { _, _ = Fn(0, b.Context)(), ctx },
+		"Request": func() { _ = f(Request(ctx)) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				pass()
+			}
+		})
+	}
+}
