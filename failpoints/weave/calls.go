@@ -1,0 +1,88 @@
+package weave
+
+import (
+	"go/ast"
+	"strings"
+)
+
+// Which calls of a statement can be made to fail is decided by the source's text: types would need every dependency of a release to be checked first.
+// What is wrapped by mistake does not compile, so a mistake is loud.
+
+// builtins are not values. recover is the one whose result may be called err.
+var builtins = map[string]bool{"append": true, "cap": true, "copy": true, "len": true, "make": true, "max": true, "min": true, "new": true,
+	"recover": true, "any": true, "error": true, "string": true, "int": true, "int32": true, "int64": true, "uint32": true, "uint64": true, "byte": true}
+
+// makers are packages whose functions make an error of an error or a text: nothing happens in them that could fail.
+var makers = map[string]bool{"errors": true, "errdefs": true, "errgrpc": true, "errhttp": true, "status": true}
+
+// notValues are functions and types of other packages that cannot be used as a value: generic functions, and conversions.
+var notValues = map[string]bool{"shim.ReadRuntimeOptions": true, "unix.Errno": true, "syscall.Errno": true}
+
+// local is what a package declares that cannot be used as a function value: its types and its generic functions.
+func local(files []*File) map[string]bool {
+	names := map[string]bool{}
+	for _, f := range files {
+		for _, decl := range f.AST.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil && d.Type.TypeParams != nil {
+					names[d.Name.Name] = true
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if t, ok := spec.(*ast.TypeSpec); ok {
+						names[t.Name.Name] = true
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+// failing is the call whose last result is the statement's error, or nil. returnsError says that the last result of the function around it is an error.
+func (p *walker) failing(s ast.Stmt, returnsError bool) *ast.CallExpr {
+	var e ast.Expr
+	switch s := s.(type) {
+	case *ast.IfStmt:
+		return p.failing(s.Init, false)
+	case *ast.SwitchStmt:
+		return p.failing(s.Init, false)
+	case *ast.AssignStmt:
+		if id, ok := s.Lhs[len(s.Lhs)-1].(*ast.Ident); ok && len(s.Rhs) == 1 && (id.Name == "err" || strings.HasSuffix(id.Name, "Err")) {
+			e = s.Rhs[0]
+		}
+	case *ast.ReturnStmt:
+		if returnsError && len(s.Results) > 0 {
+			e = s.Results[len(s.Results)-1]
+		}
+	}
+	if call, ok := e.(*ast.CallExpr); ok && p.wrappable(call.Fun) {
+		return call
+	}
+	return nil
+}
+
+// wrappable says whether a called expression is a function value that does more than make an error.
+func (p *walker) wrappable(fun ast.Expr) bool {
+	switch f := fun.(type) {
+	case *ast.Ident:
+		return !builtins[f.Name] && !p.local[f.Name]
+	case *ast.SelectorExpr:
+		x, ok := f.X.(*ast.Ident)
+		if !ok {
+			return f.Sel.Name != "Err"
+		}
+		return !makers[x.Name] && !notValues[x.Name+"."+f.Sel.Name] && f.Sel.Name != "Err" && (x.Name != "fmt" || f.Sel.Name != "Errorf")
+	}
+	return false // a literal that is called at once, an instantiation, a conversion
+}
+
+// returnsError says whether a function's last result is written as error.
+func returnsError(t *ast.FuncType) bool {
+	if t.Results == nil || len(t.Results.List) == 0 {
+		return false
+	}
+	id, ok := t.Results.List[len(t.Results.List)-1].Type.(*ast.Ident)
+	return ok && id.Name == "error"
+}
