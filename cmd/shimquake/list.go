@@ -13,12 +13,18 @@ import (
 
 func listCommand() *cobra.Command {
 	what := []string{"bugs", "cases", "points", "versions"}
-	return &cobra.Command{
+	var points pointsQuery
+	c := &cobra.Command{
 		Use:       "list bugs|cases|points|versions",
 		Short:     "List what there is",
 		ValidArgs: what,
 		Args:      cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] != "points" {
+				if err := points.refuse(cmd); err != nil {
+					return err
+				}
+			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
 			switch args[0] {
 			case "cases":
@@ -32,8 +38,8 @@ func listCommand() *cobra.Command {
 					}
 				}
 			case "points":
-				for _, p := range failpoints.Points() {
-					fmt.Fprintln(w, p)
+				if err := points.list(cmd, w); err != nil {
+					return err
 				}
 			case "versions":
 				all, err := containerd.Releases()
@@ -49,4 +55,6 @@ func listCommand() *cobra.Command {
 			return w.Flush()
 		},
 	}
+	points.flags(c)
+	return c
 }

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+)
+
+// pointsQuery chooses the points that are listed. Its zero value are those that every release has.
+type pointsQuery struct {
+	containerd string // whose points, statements among them; it is built when the cache does not have it
+	match      string // a regular expression that the name or the place of a point must match
+}
+
+// refuse says no to the flags where something else than points is listed.
+func (q *pointsQuery) refuse(cmd *cobra.Command) error {
+	for _, name := range []string{"containerd", "match"} {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s is for: shimquake list points", name)
+		}
+	}
+	return nil
+}
+
+func (q *pointsQuery) flags(c *cobra.Command) {
+	c.Flags().StringVar(&q.containerd, "containerd", "", "points of this containerd, its statements among them (a release, bin:DIR, src:DIR)")
+	c.Flags().StringVar(&q.match, "match", "", "only points whose name or place matches this regular expression")
+}
+
+// list writes a point a line: its name, and of a statement its place and what it takes beside crash, pause, delay and panic.
+func (q *pointsQuery) list(cmd *cobra.Command, w io.Writer) error {
+	match, err := regexp.Compile(q.match)
+	if err != nil {
+		return fmt.Errorf("--match: %w", err)
+	}
+	line := func(name, rest string) {
+		if match.MatchString(name + rest) {
+			fmt.Fprintln(w, name+rest)
+		}
+	}
+	if !cmd.Flags().Changed("containerd") {
+		for _, p := range failpoints.Points() {
+			line(p.String(), "")
+		}
+		return nil
+	}
+	subject, err := containerd.Resolve(cmd.Context(), q.containerd, containerd.Options{Log: os.Stderr})
+	if err != nil {
+		return prepareError(err)
+	}
+	statements, err := subject.Statements()
+	if err != nil {
+		return err
+	}
+	for _, p := range subject.Points() {
+		if p.Kind != failpoints.Stmt {
+			line(p.String(), "")
+		}
+	}
+	for _, s := range statements {
+		var takes []string
+		if s.Call {
+			takes = append(takes, "error lose")
+		}
+		if s.Ctx {
+			takes = append(takes, "cancel deadline")
+		}
+		line(s.Name, "\t"+s.Place()+"\t"+strings.Join(takes, " "))
+	}
+	return nil
+}
