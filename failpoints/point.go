@@ -79,7 +79,7 @@ var rules = map[Kind]rule{
 	Sys: {who: []string{"shim"}, what: Syscalls, where: States, actions: []term.Action{term.Delay}},
 	IO:  {who: []string{"root"}, what: States, actions: []term.Action{term.Pressure}},
 	Stmt: {
-		who: []string{"containerd", "shim"},
+		who:     []string{"containerd", "shim"},
 		actions: []term.Action{term.Off, term.Error, term.Panic, term.Delay, term.Crash, term.Cancel, term.Deadline, term.Lose, term.Pause},
 	},
 }

@@ -59,6 +59,11 @@ type Workload struct {
 	// Thorough looks at liveness at the price of another lifecycle: the first id is used again with runc's shim and not with the fake one, and
 	// containerd is restarted before, as it always is for CRI, where a failed restart is how a leak shows itself.
 	Thorough bool
+	// Restart restarts containerd (SIGTERM) when all containers have run, while the first still does and the others have exited and are not deleted
+	// yet.
+	Restart bool
+	// Deleters is how many clients delete each container of a task workload, at once. Default: 1.
+	Deleters int
 	// Fakeshim runs the workload on shims/fakeshim with these words (misbehaviours) in place of the runc shim. Task API only.
 	// "plain" is the shim without any.
 	Fakeshim string
@@ -135,6 +140,9 @@ func (c Case) Check() error {
 	for _, b := range c.Bad {
 		errs = append(errs, b.check())
 	}
+	if c.Workload.Deleters < 0 || c.Workload.Deleters > 1 && c.Workload.API == CRI {
+		errs = append(errs, fmt.Errorf("deleters: %d: a number of clients of the task API is needed", c.Workload.Deleters))
+	}
 	for _, f := range c.Plan {
 		errs = append(errs, f.Check())
 		if f.At.Who == "sandbox" && c.Workload.API != CRI {
@@ -179,9 +187,9 @@ func (c Case) rootDisk() int {
 	return 0
 }
 
-// holds says whether the payload must stay until a fault of the running state has happened.
+// holds says whether the payload must stay until a fault of the running state, or a restart, has happened.
 func (c Case) holds() bool {
-	return slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool {
-		return f.At.Kind != failpoints.RPC && (f.At.What == "running" || f.At.Where == "running")
+	return c.Workload.Restart || slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool {
+		return !f.At.Kind.Probed() && (f.At.What == "running" || f.At.Where == "running")
 	})
 }

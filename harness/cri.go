@@ -33,7 +33,7 @@ func newCRIClient(x *experiment) *criClient {
 	return c
 }
 
-func (c *criClient) observers() []oracle.Observer {
+func (c *criClient) observers(*container) []oracle.Observer {
 	return []oracle.Observer{oracle.ByCRIStatus, oracle.ByTaskExit}
 }
 
@@ -98,13 +98,23 @@ func (c *criClient) lifecycle(ctx context.Context) {
 	live = slices.DeleteFunc(live, func(k *container) bool { return c.start(ctx, k) != nil })
 	c.x.begun(ctx, live)
 	c.x.inject.at(ctx, "running")
-	for _, k := range live {
+	if c.x.restarts(c.containers) && len(live) > 0 {
+		c.ending(ctx, live[1:])
+		c.x.restart(ctx)
+		live = live[:1]
+	}
+	c.ending(ctx, live)
+	c.x.inject.at(ctx, "exited")
+}
+
+// ending lets containers come to their end.
+func (c *criClient) ending(ctx context.Context, ks []*container) {
+	for _, k := range ks {
 		c.end(ctx, k)
 	}
-	for _, k := range live {
+	for _, k := range ks {
 		c.wait(ctx, k)
 	}
-	c.x.inject.at(ctx, "exited")
 }
 
 // call is one call of the client to a containerd that is up.

@@ -207,6 +207,7 @@ func (x *experiment) circumstances() oracle.Circumstances {
 // judgeExits compares what was told of each container's exit with the truth.
 func (x *experiment) judgeExits(v *Verdict) error {
 	x.events.Ledgered(x.ledger)
+	x.controller.Flush(hitPatience)
 	x.ledgerShims()
 	ran := map[string]bool{}
 	judged := &oracle.Ledger{}
@@ -231,7 +232,7 @@ func (x *experiment) judgeExits(v *Verdict) error {
 		if len(x.Plan) == 0 && t.Status != k.spec.want() {
 			return fmt.Errorf("the payload of %s was to end with %d, ended with %d (%s), and nothing was broken", k.name, k.spec.want(), t.Status, t.Source)
 		}
-		judged.Require(k.id, "", x.client.observers()...)
+		judged.Require(k.id, "", x.client.observers(k)...)
 	}
 	for _, o := range x.ledger.Observations() {
 		if ran[o.Container] { // of a payload that never began nothing is known

@@ -9,7 +9,7 @@ import (
 // caseKeys are the keys that each mapping of a case file may have, by the path of the mapping.
 var caseKeys = map[string][]string{
 	"":                     {"name", "about", "issues", "containerd", "workload", "plan", "bad"},
-	".workload":            {"api", "containers", "grouped", "callTimeout", "deadline", "settle", "thorough", "fakeshim"},
+	".workload":            {"api", "containers", "grouped", "callTimeout", "deadline", "settle", "thorough", "fakeshim", "restart", "deleters"},
 	".workload.containers": {"exit", "signal", "holdStdout"},
 	".plan":                {"at", "do", "while"},
 	".bad":                 {"releases", "by", "may", "issue"},

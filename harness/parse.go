@@ -37,6 +37,8 @@ type workloadText struct {
 	Deadline    string          `yaml:"deadline,omitempty"`
 	Settle      string          `yaml:"settle,omitempty"`
 	Thorough    bool            `yaml:"thorough,omitempty"`
+	Restart     bool            `yaml:"restart,omitempty"`
+	Deleters    int             `yaml:"deleters,omitempty"`
 	Fakeshim    string          `yaml:"fakeshim,omitempty"`
 }
 
@@ -118,6 +120,7 @@ func (c Case) String() string {
 	w := c.Workload
 	ct := caseText{Name: c.Name, About: freeText(c.About), Issues: c.Issues, Containerd: freeText(c.Containerd), Workload: workloadText{
 		API: string(w.API), Grouped: w.Grouped, CallTimeout: span(w.CallTimeout), Deadline: span(w.Deadline), Settle: span(w.Settle), Thorough: w.Thorough, Fakeshim: w.Fakeshim,
+		Restart: w.Restart, Deleters: w.Deleters,
 	}}
 	for _, b := range c.Bad {
 		ct.Bad = append(ct.Bad, badText{freeText(b.Releases), b.By, b.May, freeText(b.Issue)})
@@ -154,6 +157,7 @@ type caseParser struct {
 func (p caseParser) build(ct caseText) (Case, error) {
 	c := Case{Name: ct.Name, About: string(ct.About), Issues: ct.Issues, Containerd: string(ct.Containerd), Workload: Workload{
 		API: API(ct.Workload.API), Grouped: ct.Workload.Grouped, Thorough: ct.Workload.Thorough, Fakeshim: ct.Workload.Fakeshim,
+		Restart: ct.Workload.Restart, Deleters: ct.Workload.Deleters,
 	}}
 	for _, b := range ct.Bad {
 		c.Bad = append(c.Bad, Bad{string(b.Releases), b.By, b.May, string(b.Issue)})

@@ -29,7 +29,7 @@ func (in *injector) finish() []Firing {
 	firings := make([]Firing, len(in.x.Plan))
 	for i, f := range in.x.Plan {
 		firings[i] = Firing{Fault: f, Text: f.String(), Count: in.proofs[i].count, Proof: in.proofs[i].text}
-		if f.At.Kind == failpoints.RPC {
+		if f.At.Kind.Probed() {
 			firings[i].Count, firings[i].Proof = in.counted(i)
 		}
 		if firings[i].Count == 0 && firings[i].Proof == "" {
@@ -43,7 +43,7 @@ func (in *injector) finish() []Firing {
 	return append(firings, misbehaved...)
 }
 
-// counted is how often an rpc fault happened, and how that is known. A process that was to crash must have been seen to end: init reaps containerd and
+// counted is how often a fault at a probe happened, and how that is known. A process that was to crash must have been seen to end: init reaps containerd and
 // the shims.
 func (in *injector) counted(i int) (int, string) {
 	n := in.x.controller.Fired(i)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/containerd/containerd/v2/client"
+	"github.com/containerd/errdefs"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe"
@@ -104,6 +105,7 @@ type experiment struct {
 	events     *oracle.EventLog
 	before     oracle.Inventory
 	removed    chan struct{} // closed when the client is done
+	trace      *Trace        // where the passes go; nil: they are not traced
 
 	mu   sync.Mutex
 	errs []error // what makes the verdict invalid
@@ -122,17 +124,25 @@ func (x *experiment) invalid(err error) {
 // callFailed makes the verdict invalid when a call of the client fails although nothing has been broken yet: a workload that does not work
 // by itself shows nothing about the fault.
 func (x *experiment) callFailed(what string, err error) {
-	if !x.inject.anyFired() {
+	if !x.inject.anyFired() && !x.overtaken(err) {
 		x.invalid(fmt.Errorf("%s failed before any fault had happened: %w", what, err))
 	}
 }
 
+// overtaken says whether a call has failed because somebody else has been quicker to delete: another client, or a containerd that was started.
+func (x *experiment) overtaken(err error) bool {
+	return errdefs.IsNotFound(err) && (x.Workload.Deleters > 1 || x.Workload.Restart)
+}
+
 // Run runs a case and judges it. It never fails: what keeps a case from being judged is told by a Verdict that is invalid.
 func (r *Runner) Run(ctx context.Context, c Case) Verdict {
+	return r.run(ctx, r.experiment(ctx, c))
+}
+
+func (r *Runner) run(ctx context.Context, x *experiment) Verdict {
 	begun := time.Now()
-	x := r.experiment(ctx, c)
-	v := Verdict{Case: c, Name: c.Name}
-	err := c.Check()
+	v := Verdict{Case: x.Case, Name: x.Name}
+	err := x.Check()
 	if err == nil {
 		err = x.perform(ctx, &v)
 	}
@@ -234,6 +244,9 @@ func (x *experiment) boot(ctx context.Context) error {
 	if x.controller, err = failpoints.Listen(socket, x.Plan, x.inject.onPause); err != nil {
 		return err
 	}
+	if x.trace != nil {
+		x.controller.Trace()
+	}
 	x.daemon, err = daemon.Start(ctx, daemon.Params{
 		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == CRI, Env: env, ExtraPath: filepath.Dir(program),
 		OnStart: func(ctx context.Context, _ *daemon.Daemon, c *client.Client) error {
@@ -255,11 +268,13 @@ func (x *experiment) experience(ctx context.Context, v *Verdict) error {
 	}
 	gaveUp := x.client.run(ctx)
 	close(x.removed)
+	x.controller.Flush(hitPatience)
 	v.Firings = x.inject.finish()
 	x.controller.Arm(nil)
 	x.invalid(x.unfired(v.Firings))
 	x.invalid(unhurt(x.Case, x.controller.Hits()))
 	x.invalid(x.controller.Err())
+	x.traced()
 	if ctx.Err() != nil {
 		return fmt.Errorf("the run was ended: %w", ctx.Err())
 	}
@@ -277,6 +292,9 @@ func (x *experiment) experience(ctx context.Context, v *Verdict) error {
 	v.Timeline = x.tell()
 	return err
 }
+
+// hitPatience is how long a process that stands still may keep the hits of the others from being read.
+const hitPatience = 2 * time.Second
 
 // scene is the world as the oracle sees it, without containerd.
 func (x *experiment) scene() oracle.Scene {

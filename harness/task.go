@@ -37,8 +37,8 @@ type workloader interface {
 	shares(shim string) bool
 	// containers are all that the workload has asked for.
 	all() []*container
-	// observers are those that tell the exit of every container when nothing is broken.
-	observers() []oracle.Observer
+	// observers are those that tell the exit of a container when nothing is broken.
+	observers(k *container) []oracle.Observer
 }
 
 // container is what the client knows of one.
@@ -70,8 +70,15 @@ func newTaskClient(x *experiment) *taskClient {
 	return t
 }
 
-func (t *taskClient) observers() []oracle.Observer {
-	return []oracle.Observer{oracle.ByWait, oracle.ByDelete}
+func (t *taskClient) observers(k *container) []oracle.Observer {
+	switch {
+	case !t.x.Workload.Restart:
+		return []oracle.Observer{oracle.ByWait, oracle.ByDelete}
+	case k == t.containers[0]:
+		return []oracle.Observer{oracle.ByRestarted, oracle.ByDelete}
+	}
+	// A containerd that starts deletes tasks without a process (loadShims in v1.6 to v2.4), so that the client finds none to delete.
+	return []oracle.Observer{oracle.ByWait}
 }
 
 func (t *taskClient) all() []*container { return t.containers }
@@ -125,15 +132,24 @@ func (t *taskClient) lifecycle(ctx context.Context, ks []*container, at func(con
 	live = slices.DeleteFunc(live, func(k *container) bool { return t.start(ctx, k) != nil })
 	t.x.begun(ctx, live)
 	at(ctx, "running")
-	for _, k := range live {
-		t.end(ctx, k)
+	ending := func(ks []*container) {
+		for _, k := range ks {
+			t.end(ctx, k)
+		}
+		for _, k := range ks {
+			t.wait(ctx, k)
+		}
 	}
-	for _, k := range live {
-		t.wait(ctx, k)
+	last := live
+	if t.x.restarts(ks) && len(live) > 0 {
+		ending(live[1:])
+		t.x.restart(ctx)
+		last = live[:1]
 	}
+	ending(last)
 	at(ctx, "exited")
 	for _, k := range slices.Backward(live) {
-		t.delete(ctx, k)
+		t.deleteByAll(ctx, k)
 	}
 }
 

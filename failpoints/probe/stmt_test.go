@@ -126,12 +126,12 @@ func BenchmarkUnarmed(b *testing.B) {
 	ctx := b.Context()
 	f := func(context.Context) error { return nil }
 	for name, pass := range map[string]func(){
-		"bare":    func() { _ = f(ctx) },
-		"At":      func() { At(0); _ = f(ctx) },
-		"AtCtx":   func() { AtCtx(0, ctx); _ = f(ctx) },
-		"Fn":      func() { _ = Fn(0, f)(ctx) },
+		"bare":           func() { _ = f(ctx) },
+		"At":             func() { At(0); _ = f(ctx) },
+		"AtCtx":          func() { AtCtx(0, ctx); _ = f(ctx) },
+		"Fn":             func() { _ = Fn(0, f)(ctx) },
 		"Fn of a method": func() { _, _ = Fn(0, b.Context)(), ctx },
-		"Request": func() { _ = f(Request(ctx)) },
+		"Request":        func() { _ = f(Request(ctx)) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
