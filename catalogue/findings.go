@@ -1,0 +1,134 @@
+package catalogue
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/goccy/go-yaml"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Finding is what a sweep is known to find on some releases: data, a file each in findings/. It excuses nothing but what it matches, on the releases
+// that it names; a sweep that no longer finds it says so.
+type Finding struct {
+	ID string `yaml:"id"`
+	// About says in a sentence or two why it happens.
+	About string `yaml:"about"`
+	// Releases is a range of semantic versions (Masterminds/semver): ">= 2.0.0".
+	Releases string `yaml:"releases"`
+	// Issue of containerd, or 0 where none is known.
+	Issue int `yaml:"issue,omitempty"`
+	// Match are the things that it leaves; each that is like one of these is explained by it.
+	Match []Match `yaml:"match"`
+	// Where limits it to faults at these places: WHO PKG.FUNC, or WHO METHOD, in the form of path.Match: "containerd runtime.binary.*". Default:
+	// everywhere.
+	Where []string `yaml:"where,omitempty"`
+	// Paths, Workloads and Actions limit it to what the client was doing, to workloads and to actions. Default: all.
+	Paths     []string `yaml:"paths,omitempty,flow"`
+	Workloads []string `yaml:"workloads,omitempty,flow"`
+	Actions   []string `yaml:"actions,omitempty,flow"`
+	// Sometimes is set for a race: a sweep that does not find it says nothing.
+	Sometimes bool `yaml:"sometimes,omitempty"`
+	// Case shows it: `shimquake run ID`. A sweep that covers its point and action must find it. Empty for a race.
+	Case harness.Case `yaml:"-"`
+
+	releases *semver.Constraints
+}
+
+// Match is like a finding when all that it says holds of it.
+type Match struct {
+	Class oracle.Class `yaml:"class"`
+	// Words must all be in what was left and why, as a sweep tells it.
+	Words []string `yaml:"words,omitempty,flow"`
+}
+
+//go:embed findings
+var findingFiles embed.FS
+
+var findings = mustFindings(findingFiles)
+
+// Findings are all known findings, by id. A file that does not parse is found by the tests, and ends the program at once.
+func Findings() []Finding { return slices.Clone(findings) }
+
+func mustFindings(files fs.FS) []Finding {
+	names, err := fs.Glob(files, "findings/*.yaml")
+	if err != nil {
+		panic(err)
+	}
+	out := make([]Finding, 0, len(names))
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			panic(err)
+		}
+		f, err := ParseFinding(name, text)
+		if err == nil && f.ID != strings.TrimSuffix(path.Base(name), ".yaml") {
+			err = fmt.Errorf("its id is %q", f.ID)
+		}
+		if err != nil {
+			panic(fmt.Sprintf("%s: %v", name, err))
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// ParseFinding reads one file.
+func ParseFinding(name string, text []byte) (Finding, error) {
+	var f struct {
+		Finding `yaml:",inline"`
+		Case    yaml.MapSlice `yaml:"case"`
+	}
+	if err := yaml.UnmarshalWithOptions(text, &f, yaml.Strict()); err != nil {
+		return f.Finding, fmt.Errorf("read finding: %w", err)
+	}
+	if f.ID == "" || f.About == "" || len(f.Match) == 0 {
+		return f.Finding, errors.New("a known finding needs id, about and match")
+	}
+	for _, m := range f.Match {
+		if !slices.Contains(oracle.Classes, m.Class) {
+			return f.Finding, fmt.Errorf("no finding is of class %q, only of %v", m.Class, oracle.Classes)
+		}
+	}
+	for _, w := range f.Where {
+		if _, err := path.Match(w, ""); err != nil {
+			return f.Finding, fmt.Errorf("where %q: %w", w, err)
+		}
+	}
+	var err error
+	if f.releases, err = semver.NewConstraint(f.Releases); err != nil {
+		return f.Finding, fmt.Errorf("releases %q: %w", f.Releases, err)
+	}
+	if len(f.Case) == 0 {
+		if !f.Sometimes {
+			return f.Finding, errors.New("a known finding that is no race (sometimes) needs a case that shows it")
+		}
+		return f.Finding, nil
+	}
+	kase, err := yaml.Marshal(f.Case)
+	if err != nil {
+		return f.Finding, err
+	}
+	f.Finding.Case, err = harness.ParseCase(name, kase)
+	if err == nil && f.Finding.Case.Name != f.ID {
+		err = fmt.Errorf("its case is called %q: it must be called as the finding is", f.Finding.Case.Name)
+	}
+	return f.Finding, err
+}
+
+// Applies says whether the finding is known of a release. A pre-release or a commit counts as its release.
+func (f Finding) Applies(release string) bool {
+	v, err := semver.NewVersion(release)
+	if err != nil {
+		return false
+	}
+	return f.releases.Check(semver.New(v.Major(), v.Minor(), v.Patch(), "", ""))
+}

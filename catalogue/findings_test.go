@@ -1,0 +1,55 @@
+package catalogue
+
+import (
+	"strings"
+	"testing"
+)
+
+const leak = `id: shim-left
+about: why
+releases: ">= 2.0.0, < 2.4.0"
+match:
+  - class: shim
+    words: [no task of that id]
+where: ["shim Task.*"]
+case:
+  name: shim-left
+  workload:
+    containers:
+      - exit: 7
+  plan:
+    - at: rpc:shim:Task.Shutdown:entry
+      do: 1*error(injected)
+`
+
+func TestParseFinding(t *testing.T) {
+	f, err := ParseFinding("x.yaml", []byte(leak))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Case.Plan[0].At.String() != "rpc:shim:Task.Shutdown:entry" {
+		t.Errorf("case %v", f.Case)
+	}
+	for release, want := range map[string]bool{"v2.3.7": true, "v2.4.2": false, "v2.0.0-rc.1": true, "v1.7.35": false, "a1b2c3": false} {
+		if f.Applies(release) != want {
+			t.Errorf("%s: %v", release, !want)
+		}
+	}
+}
+
+func TestParseFindingRefuses(t *testing.T) {
+	for name, replace := range map[string][2]string{
+		"a key that nobody knows": {"about:", "abuot:"},
+		"an unknown class":        {"class: shim", "class: shimm"},
+		"a bad range":             {"< 2.4.0", "<< 2.4.0"},
+		"a bad pattern":           {"Task.*", "Task.["},
+		"another case's name":     {"  name: shim-left", "  name: another"},
+		"an unknown point":        {"Task.Shutdown", "Task.Shutdwn"},
+		"no match":                {"match:\n  - class: shim\n    words: [no task of that id]\n", ""},
+		"no case":                 {leak[strings.Index(leak, "case:"):], ""},
+	} {
+		if _, err := ParseFinding("x.yaml", []byte(strings.Replace(leak, replace[0], replace[1], 1))); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package sweep
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Group is a finding: what cases leave that leave the same, for the same reason.
+type Group struct {
+	// Name is made of what is left and where: shim-runtime.binary.start.
+	Name string `json:"finding"`
+	// Left is what all of its cases leave, the gravest first.
+	Left []Trait `json:"left"`
+	// Also is what some of them leave besides, and how many.
+	Also map[string]int `json:"also,omitempty"`
+	// Points is how many points it was seen at, Cases in how many cases.
+	Points int `json:"points"`
+	Cases  int `json:"cases"`
+	// Actions and Workloads are in how many of these cases each was.
+	Actions   map[string]int `json:"actions"`
+	Workloads map[string]int `json:"workloads"`
+	Paths     map[string]int `json:"paths"`
+	Windows   []Window       `json:"windows"`
+	// Shown is the simplest case that shows it; nil where none was looked for.
+	Shown *Shown `json:"shown,omitempty"`
+
+	members []member
+}
+
+// member is a case of a group: small, because there may be thousands.
+type member struct {
+	spec int     // in the plan
+	left []Trait // what is not explained by known findings; shared with other members
+	with []Trait
+}
+
+// signature is what members of one group have in common.
+func signature(left []Trait) string {
+	parts := make([]string, len(left))
+	for i, t := range left {
+		parts[i] = t.String()
+	}
+	return strings.Join(parts, " | ")
+}
+
+// groups puts members that leave the same together, the largest group first. A case that leaves more than another in the same function, with the same
+// gravest thing for the same reason, belongs to it: what it leaves besides is told as such.
+func groups(p Plan, all []member) []Group {
+	by := map[string][]member{}
+	for _, m := range all {
+		by[signature(m.left)] = append(by[signature(m.left)], m)
+	}
+	keys := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(by[a][0].left), len(by[b][0].left)), strings.Compare(a, b))
+	})
+	var out []*Group
+	for _, k := range keys {
+		members := by[k]
+		var rest []member
+		for _, m := range members {
+			if g := hostOf(p, out, m); g != nil {
+				g.members = append(g.members, m)
+			} else {
+				rest = append(rest, m)
+			}
+		}
+		if len(rest) > 0 {
+			out = append(out, &Group{Left: rest[0].left, members: rest})
+		}
+	}
+	done := make([]Group, len(out))
+	for i, g := range out {
+		slices.SortFunc(g.members, func(a, b member) int { return cmp.Compare(a.spec, b.spec) })
+		g.sum(p)
+		done[i] = *g
+	}
+	slices.SortFunc(done, func(a, b Group) int {
+		return cmp.Or(byGravity(a.Left[0], b.Left[0]), cmp.Compare(b.Cases, a.Cases), strings.Compare(signature(a.Left), signature(b.Left)))
+	})
+	nameAll(done)
+	return done
+}
+
+// hostOf is the group that a member which leaves more belongs to.
+func hostOf(p Plan, all []*Group, m member) *Group {
+	at := placeOf(p.Specs[m.spec].Point)
+	for _, g := range all {
+		if len(g.Left) >= len(m.left) || g.Left[0] != m.left[0] || !subset(g.Left, m.left) {
+			continue
+		}
+		if slices.ContainsFunc(g.members, func(o member) bool { return placeOf(p.Specs[o.spec].Point) == at }) {
+			return g
+		}
+	}
+	return nil
+}
+
+func subset(some, all []Trait) bool {
+	return !slices.ContainsFunc(some, func(t Trait) bool { return !slices.Contains(all, t) })
+}
+
+// sum counts what the members have.
+func (g *Group) sum(p Plan) {
+	g.Cases = len(g.members)
+	g.Actions, g.Workloads, g.Paths, g.Also = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+	points := map[string]bool{}
+	for _, m := range g.members {
+		s := p.Specs[m.spec]
+		points[s.Point] = true
+		g.Actions[word(s.Action)]++
+		g.Workloads[s.Workload]++
+		g.Paths[s.Path]++
+		for _, t := range slices.Concat(m.left, m.with) {
+			if !slices.Contains(g.Left, t) {
+				g.Also[t.String()]++
+			}
+		}
+	}
+	g.Points = len(points)
+	g.Windows = windows(p, points)
+}
+
+// windows are the functions that points are in, the one with the most points first.
+func windows(p Plan, points map[string]bool) []Window {
+	in := map[place][]string{}
+	for _, name := range slices.Sorted(maps.Keys(points)) {
+		in[placeOf(name)] = append(in[placeOf(name)], name)
+	}
+	swept := map[place][]string{}
+	for _, s := range p.Specs {
+		if at := placeOf(s.Point); in[at] != nil && !slices.Contains(swept[at], s.Point) {
+			swept[at] = append(swept[at], s.Point)
+		}
+	}
+	var out []Window
+	for at, names := range in {
+		slices.SortFunc(names, p.inSource)
+		w := Window{Who: at.who, Function: at.function, First: names[0], Last: names[len(names)-1], Points: len(names)}
+		w.From, w.To = p.Places[w.First], p.Places[w.Last]
+		for _, s := range swept[at] {
+			if p.inSource(s, w.First) >= 0 && p.inSource(s, w.Last) <= 0 {
+				w.Swept++
+			}
+		}
+		out = append(out, w)
+	}
+	slices.SortFunc(out, func(a, b Window) int {
+		return cmp.Or(cmp.Compare(b.Points, a.Points), strings.Compare(a.Who+a.Function, b.Who+b.Function))
+	})
+	return out
+}
+
+// inSource orders points by their place in the source.
+func (p Plan) inSource(a, b string) int {
+	fileA, lineA, _ := cutLast(p.Places[a], ":")
+	fileB, lineB, _ := cutLast(p.Places[b], ":")
+	nA, _ := strconv.Atoi(lineA) // rpc points have none: 0
+	nB, _ := strconv.Atoi(lineB)
+	return cmp.Or(strings.Compare(fileA, fileB), cmp.Compare(nA, nB), strings.Compare(a, b))
+}
+
+// nameAll names groups by what is left and the function where most of their points are.
+func nameAll(all []Group) {
+	taken := map[string]int{}
+	for i := range all {
+		g := &all[i]
+		name := slug(string(g.Left[0].Class) + "-" + g.Windows[0].Who + "-" + g.Windows[0].Function)
+		if taken[name]++; taken[name] > 1 {
+			name += "-" + strconv.Itoa(taken[name])
+		}
+		g.Name = name
+	}
+}

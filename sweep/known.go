@@ -1,0 +1,117 @@
+package sweep
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// explains says whether a known finding explains a trait of a case.
+func explains(k catalogue.Finding, s Spec, t Trait) bool {
+	if !appliesAt(k, s) {
+		return false
+	}
+	text := t.String()
+	return slices.ContainsFunc(k.Match, func(m catalogue.Match) bool {
+		return m.Class == t.Class && !slices.ContainsFunc(m.Words, func(w string) bool { return !strings.Contains(text, w) })
+	})
+}
+
+// appliesAt says whether a known finding may appear in a case.
+func appliesAt(k catalogue.Finding, s Spec) bool {
+	among := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
+	if !among(k.Paths, s.Path) || !among(k.Workloads, s.Workload) || !among(k.Actions, word(s.Action)) {
+		return false
+	}
+	at := placeOf(s.Point).String()
+	return len(k.Where) == 0 || slices.ContainsFunc(k.Where, func(pattern string) bool {
+		ok, err := path.Match(pattern, at)
+		return err == nil && ok
+	})
+}
+
+// covers says whether a spec does what the case of a known finding does.
+func covers(s Spec, c harness.Case) bool {
+	if len(c.Plan) != 1 || c.Plan[0].At.String() != s.Point {
+		return false
+	}
+	w, err := workloadNamed(s.Workload)
+	if err != nil || (w.API == harness.CRI) != (c.Workload.API == harness.CRI) || w.Restart != c.Workload.Restart {
+		return false
+	}
+	do, err := s.term()
+	return err == nil && sameDeed(failpoints.Fault{Do: do}, c.Plan[0])
+}
+
+// sameDeed compares terms without the texts of errors.
+func sameDeed(a, b failpoints.Fault) bool {
+	x, y := a.Do.Clauses(), b.Do.Clauses()
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if x[i].Count != y[i].Count || x[i].Action != y[i].Action {
+			return false
+		}
+	}
+	return true
+}
+
+// Known is what a sweep saw of a known finding.
+type Known struct {
+	ID    string `json:"known"`
+	About string `json:"about"`
+	Issue int    `json:"issue,omitempty"`
+	Group
+	// Gone says that the sweep covers the finding's case and did not find it anywhere.
+	Gone bool `json:"gone,omitempty"`
+	// Covered says that the sweep covers the finding's case.
+	Covered bool `json:"covered"`
+}
+
+// split takes what known findings explain out of the members, and tells of each known finding of the release what it explains.
+func split(p Plan, known []catalogue.Finding, all []member, done func(spec int) bool) (fresh []member, seen []Known) {
+	explained := make([][]member, len(known))
+	for _, m := range all {
+		s := p.Specs[m.spec]
+		var rest []Trait
+		for _, t := range m.left {
+			i := slices.IndexFunc(known, func(k catalogue.Finding) bool { return k.Applies(p.Version) && explains(k, s, t) })
+			if i < 0 {
+				rest = append(rest, t)
+				continue
+			}
+			if n := len(explained[i]); n > 0 && explained[i][n-1].spec == m.spec {
+				explained[i][n-1].left = append(explained[i][n-1].left, t)
+			} else {
+				explained[i] = append(explained[i], member{spec: m.spec, left: []Trait{t}, with: m.with})
+			}
+		}
+		if len(rest) > 0 {
+			with := m.with
+			if len(rest) < len(m.left) {
+				with = nil // they come with what is known
+			}
+			fresh = append(fresh, member{spec: m.spec, left: rest, with: with})
+		}
+	}
+	for i, k := range known {
+		if !k.Applies(p.Version) {
+			continue
+		}
+		g := Group{members: explained[i]}
+		g.sum(p)
+		found := Known{ID: k.ID, About: k.About, Issue: k.Issue, Group: g}
+		for n, s := range p.Specs {
+			found.Covered = found.Covered || done(n) && covers(s, k.Case)
+		}
+		found.Gone = found.Covered && g.Cases == 0 && !k.Sometimes
+		found.Group.Name = k.ID
+		seen = append(seen, found)
+	}
+	return fresh, seen
+}

@@ -1,0 +1,178 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// tries is how often a case runs whose fault does not fire: what a busy machine does differently once it seldom does three times.
+const tries = 3
+
+// Schedule runs the cases of a plan.
+type Schedule struct {
+	Engine Engine
+	Head   Head
+	// Journal gets each result as it comes.
+	Journal *Journal
+	// Done are the results that there are already.
+	Done []Result
+	// Parallel is how many worlds run at once. A case that leaks waits for seconds, and costs nothing meanwhile: more than processors.
+	Parallel int
+	// OnResult, if any, is told of each result; one at a time.
+	OnResult func(Result)
+}
+
+// ErrInterrupted says that the sweep was ended before it was through; what has been done is in the journal.
+var ErrInterrupted = errors.New("the sweep was ended")
+
+// Run runs what has no result yet, and returns all results. When ctx ends it returns those so far with ErrInterrupted.
+func (s Schedule) Run(ctx context.Context) ([]Result, error) {
+	results := slices.Clone(s.Done)
+	evidence := newKeeper(s.Done)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	group, ctx := errgroup.WithContext(ctx)
+	ended := make(chan Result)
+	work := make(chan int)
+	group.Go(func() error { // the feeder
+		defer close(work)
+		for _, i := range s.todo() {
+			select {
+			case work <- i:
+			case <-ctx.Done():
+				return ErrInterrupted
+			}
+		}
+		return nil
+	})
+	var workers errgroup.Group
+	for range max(s.Parallel, 1) {
+		workers.Go(func() error {
+			for i := range work {
+				r, err := s.one(ctx, i)
+				if err != nil {
+					stop()
+					return err
+				}
+				ended <- r
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		defer close(ended)
+		return workers.Wait()
+	})
+	var failed error
+	for r := range ended {
+		if failed != nil {
+			continue // the workers must not wait for ever
+		}
+		if failed = errors.Join(evidence.keep(&r), s.Journal.Add(r)); failed != nil {
+			stop()
+			continue
+		}
+		results = append(results, r)
+		if s.OnResult != nil {
+			s.OnResult(r)
+		}
+	}
+	if err := group.Wait(); failed == nil {
+		failed = err
+	}
+	return results, failed
+}
+
+// todo are the cases without a result, spread.
+func (s Schedule) todo() []int {
+	done := make(map[int]bool, len(s.Done))
+	for _, r := range s.Done {
+		done[r.I] = true
+	}
+	specs := s.Head.Plan.Specs
+	var todo []int
+	for i := range specs {
+		if s.Head.Shard.Has(i) && !done[i] {
+			todo = append(todo, i)
+		}
+	}
+	slices.SortFunc(todo, func(a, b int) int { return cmp.Or(cmp.Compare(specs[a].order(), specs[b].order()), cmp.Compare(a, b)) })
+	return todo
+}
+
+// one runs a case until its fault has fired.
+func (s Schedule) one(ctx context.Context, i int) (Result, error) {
+	c, err := s.Head.Plan.Specs[i].Case(s.Head.Plan.Containerd)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{I: i}
+	for n := 1; ; n++ {
+		if ctx.Err() != nil {
+			return r, ErrInterrupted
+		}
+		v := s.Engine.Run(ctx, c)
+		if ctx.Err() != nil { // it was ended in its midst
+			return r, errors.Join(ErrInterrupted, os.RemoveAll(v.Evidence))
+		}
+		if v.Unable {
+			return r, fmt.Errorf("this machine cannot run the sweep: %s", v.Why)
+		}
+		r.Outcome, r.Why, r.Found, r.Evidence, r.Millis = v.Outcome, v.Why, v.Violations(), v.Evidence, v.Took.Milliseconds()
+		if n > 1 {
+			r.Tries = n
+		}
+		if v.Outcome != harness.Invalid || n == tries {
+			return r, nil
+		}
+		if err := os.RemoveAll(v.Evidence); err != nil {
+			return r, err
+		}
+	}
+}
+
+// keeper keeps the evidence of the first few cases of a kind, and throws the rest away.
+type keeper map[string]int
+
+// keptOf is how many folders of a kind are kept.
+const keptOf = 2
+
+func newKeeper(done []Result) keeper {
+	k := keeper{}
+	for _, r := range done {
+		if r.Evidence != "" {
+			k[r.Kind()]++
+		}
+	}
+	return k
+}
+
+func (k keeper) keep(r *Result) error {
+	if r.Evidence == "" {
+		return nil
+	}
+	if k[r.Kind()]++; k[r.Kind()] <= keptOf {
+		return nil
+	}
+	err := os.RemoveAll(r.Evidence)
+	r.Evidence = ""
+	return err
+}
+
+// Kind is what cases have in common of which a few are enough to look at.
+func (r Result) Kind() string {
+	if r.Outcome == harness.Invalid {
+		return "invalid " + strings.TrimSpace(whyShort(r.Why))
+	}
+	left, _ := traits(r.Found)
+	return signature(left)
+}

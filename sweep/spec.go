@@ -1,0 +1,103 @@
+package sweep
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// Spec is one case of a plan: an action at a hit of a point. It is small, because a plan has thousands.
+type Spec struct {
+	// Point is the name of a point: rpc:shim:Task.Shutdown:entry.
+	Point string `json:"at"`
+	// Nth is the hit of the point in the whole case, from 1.
+	Nth int `json:"hit"`
+	// Action is what happens there, with its argument: crash, error, delay(6000).
+	Action string `json:"do"`
+	// Path is what the client is doing then: create, start, exit, delete or load.
+	Path string `json:"path"`
+	// Workload is its name: task, restart or cri.
+	Workload string `json:"workload"`
+	// Unsteady says that not every trace passed this hit.
+	Unsteady bool `json:"unsteady,omitempty"`
+}
+
+// String is for people: the point, the hit if it is not the first, the action and where.
+func (s Spec) String() string {
+	hit := ""
+	if s.Nth > 1 {
+		hit = fmt.Sprintf(" (hit %d)", s.Nth)
+	}
+	return fmt.Sprintf("%s%s %s, %s of %s", s.Point, hit, s.Action, s.Path, s.Workload)
+}
+
+// name is the name of the spec's case: lower-case words joined by dashes.
+func (s Spec) name() string {
+	text := strings.TrimPrefix(strings.TrimPrefix(s.Point, "stmt:"), "rpc:") + "-" + word(s.Action)
+	if s.Nth > 1 {
+		text += fmt.Sprintf("-%d", s.Nth)
+	}
+	return slug(text)
+}
+
+// slug makes a case's name of any text.
+func slug(text string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(text) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.':
+			b.WriteRune(r)
+		case !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	return strings.Trim(b.String(), "-")
+}
+
+// word is an action without its argument.
+func word(action string) string {
+	w, _, _ := strings.Cut(action, "(")
+	return w
+}
+
+// Case is the case that the spec stands for, on a subject. The error is that of a name that this build does not know.
+func (s Spec) Case(containerd string) (harness.Case, error) {
+	w, err := workloadNamed(s.Workload)
+	if err != nil {
+		return harness.Case{}, err
+	}
+	at, err := failpoints.ParsePoint(s.Point)
+	if err != nil {
+		return harness.Case{}, err
+	}
+	f := failpoints.Fault{At: at}
+	if f.Do, err = s.term(); err != nil {
+		return harness.Case{}, err
+	}
+	f.While = steps(s.Action)
+	return harness.Case{
+		Name: s.name(), Containerd: containerd, Workload: w.Workload, Plan: failpoints.Plan{f},
+		About: fmt.Sprintf("%s at %s, while the client is at %s (workload %s).", s.Action, s.Point, s.Path, s.Workload),
+	}, nil
+}
+
+// term is the action at the n-th hit, once.
+func (s Spec) term() (term.Term, error) {
+	text := "1*" + s.Action
+	if s.Nth > 1 {
+		text = fmt.Sprintf("%d*off->%s", s.Nth-1, text)
+	}
+	return term.Parse(text)
+}
+
+// order spreads the cases of a plan evenly and always alike: neighbours often leak alike, and a leak is waited for, so that one after the other they
+// would leave the processors idle.
+func (s Spec) order() uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d %s %s %s", s.Point, s.Nth, s.Action, s.Path, s.Workload)
+	return h.Sum64()
+}
