@@ -31,7 +31,7 @@ func Slug(line string) string {
 	if b.Len() == 0 {
 		return "block" // of the statements in containerd only a bare block has neither letter nor digit
 	}
-	return b.String()
+	return strings.TrimSuffix(b.String()[:min(b.Len(), slugLength)], "-")
 }
 
 // functionName is FUNC of a point's name: Func or Recv.Func, without star and type parameters.

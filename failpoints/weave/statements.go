@@ -73,7 +73,7 @@ func allowGenerics(goMod string) error {
 	})
 }
 
-var versionLine = regexp.MustCompile(`(?m)^\s*Version\s*=\s*"v?([0-9]+\.[0-9][^"]*)"`)
+var versionLine = regexp.MustCompile(`(?m)^\s*(?:var\s+)?Version\s*=\s*"v?([0-9]+\.[0-9][^"]*)"`)
 
 // generation finds the line of releases that a source belongs to by its version/version.go, which a checkout has too.
 func generation(module, dir string) (Generation, error) {

@@ -112,6 +112,11 @@ func (p *walker) inside(root ast.Node, s scope) {
 			return false
 		case *ast.IfStmt:
 			s = s.after(n.Init)
+			if elseIf, ok := n.Else.(*ast.IfStmt); ok {
+				p.inside(&ast.IfStmt{If: n.If, Init: n.Init, Cond: n.Cond, Body: n.Body}, s)
+				p.elseIf(elseIf, s)
+				return false
+			}
 		case *ast.ForStmt:
 			s = s.after(n.Init)
 		case *ast.SwitchStmt:
@@ -125,6 +130,14 @@ func (p *walker) inside(root ast.Node, s scope) {
 		}
 		return true
 	})
+}
+
+// elseIf makes a statement of its own of `else if`: `else { if ... }` is the same.
+func (p *walker) elseIf(stmt *ast.IfStmt, s scope) {
+	p.Insert(stmt.Pos(), "{ ")
+	p.statement(stmt, s)
+	p.inside(stmt, s)
+	p.Insert(stmt.End(), " }")
 }
 
 // literals weaves the function literals of a function, and nothing else of it.

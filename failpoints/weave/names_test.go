@@ -1,0 +1,67 @@
+package weave
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestSlug(t *testing.T) {
+	for line, want := range map[string]string{
+		"out, err := cmd.CombinedOutput()":    "out-err-cmd.CombinedOutput",
+		"if err != nil {":                     "if-err-nil",
+		"return nil":                          "return-nil",
+		"{":                                   "block",
+		"":                                    "block",
+		"(*p)(x)":                             "p-x",
+		"s.état = 1":                          "s.-tat-1",
+		"a_b.C9 // ::x":                       "a_b.C9-x",
+		strings.Repeat("a", 50):               strings.Repeat("a", 40),
+		strings.Repeat("a", 39) + "  bcd":     strings.Repeat("a", 39),
+		strings.Repeat("ab ", 20):             strings.TrimSuffix(strings.Repeat("ab-", 14)[:40], "-"),
+		"return fmt.Errorf(\"%w: %s\", a, b)": "return-fmt.Errorf-w-s-a-b",
+	} {
+		if got := Slug(line); got != want {
+			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
+	}
+}
+
+var slugText = regexp.MustCompile(`^[A-Za-z0-9_.]+(-[A-Za-z0-9_.]+)*$`)
+
+func FuzzSlug(f *testing.F) {
+	for _, line := range []string{"if err := x.f(a, b); err != nil {", "é:#", "- - -", "_"} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		got := Slug(line)
+		if len(got) > slugLength || !slugText.MatchString(got) {
+			t.Errorf("%q: slug %q", line, got)
+		}
+		if again := Slug(got); again != got {
+			t.Errorf("%q: slug %q, of which the slug is %q", line, got, again)
+		}
+	})
+}
+
+func TestFunctionName(t *testing.T) {
+	for decl, want := range map[string]string{
+		"func f() {}":             "f",
+		"func (T) f() {}":         "T.f",
+		"func (t *T) f() {}":      "T.f",
+		"func (t *T[K]) f() {}":   "T.f",
+		"func (t T[K, V]) f() {}": "T.f",
+		"func f[K any](k K) {}":   "f",
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+decl, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := functionName(file.Decls[0].(*ast.FuncDecl)); got != want {
+			t.Errorf("%s: got %q, want %q", decl, got, want)
+		}
+	}
+}

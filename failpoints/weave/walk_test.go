@@ -1,0 +1,111 @@
+package weave
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// weaveSource weaves all functions of a source text. Points are named by their numbers and have marks: c for a call, x for a context.
+func weaveSource(f *File) (names []string, out []byte, err error) {
+	w := &walker{File: f, local: local([]*File{f}), context: contextType(f.AST)}
+	w.add = func(function string, pos token.Position, text string, call, ctx bool) int {
+		name := fmt.Sprintf("%s:%d %s", function, pos.Line, Slug(text))
+		if call {
+			name += " call"
+		}
+		if ctx {
+			name += " ctx"
+		}
+		names = append(names, name)
+		return len(names)
+	}
+	for _, decl := range f.AST.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok {
+			w.weave(fn)
+		}
+	}
+	out, err = ApplyEdits(f.src, f.edits)
+	return names, out, err
+}
+
+func parseText(src string) (*File, error) {
+	f := &File{Name: "x.go", Fset: token.NewFileSet(), src: []byte(src)}
+	var err error
+	f.AST, err = parser.ParseFile(f.Fset, "x.go", src, parser.ParseComments|parser.SkipObjectResolution)
+	return f, err
+}
+
+func TestWeave(t *testing.T) {
+	tests, err := filepath.Glob("testdata/weave/*.go.txt")
+	if err != nil || len(tests) == 0 {
+		t.Fatalf("no tests in testdata/weave (%v)", err)
+	}
+	for _, name := range tests {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			src, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := parseText(string(src))
+			if err != nil {
+				t.Fatal(err)
+			}
+			names, out, err := weaveSource(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := string(out) + "-- points --\n" + strings.Join(names, "\n") + "\n"
+			golden := strings.TrimSuffix(name, ".go.txt") + ".golden"
+			if os.Getenv("UPDATE_GOLDEN") != "" {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil || got != string(want) {
+				t.Errorf("%s (%v), UPDATE_GOLDEN=1 rewrites it; got:\n%s", golden, err, got)
+			}
+			if bytes.Count(out, []byte("\n")) != bytes.Count(src, []byte("\n")) {
+				t.Error("lines have moved")
+			}
+		})
+	}
+}
+
+// FuzzWeave: whatever Go source there is, woven it is Go with the same lines.
+func FuzzWeave(f *testing.F) {
+	tests, err := filepath.Glob("testdata/weave/*.go.txt")
+	if err != nil || len(tests) == 0 {
+		f.Fatalf("no seeds in testdata/weave (%v)", err)
+	}
+	for _, name := range tests {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(src))
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		file, err := parseText(src)
+		if err != nil {
+			return
+		}
+		_, out, err := weaveSource(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parseText(string(out)); err != nil {
+			t.Errorf("woven it does not parse: %v\n%s", err, out)
+		}
+		if bytes.Count(out, []byte("\n")) != strings.Count(src, "\n") {
+			t.Errorf("lines have moved:\n%s", out)
+		}
+	})
+}
