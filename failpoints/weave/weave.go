@@ -3,6 +3,9 @@
 // A build stands in a workspace: a folder with a go.mod and a go.sum. Weaving copies the modules that are to be edited out
 // of the module cache into the workspace (go build's -overlay refuses files beneath the cache), edits the copies and
 // replaces the modules by them. Edits keep every line where it was, so stack traces and logs still match the release.
+//
+// Ttrpc weaves the methods between containerd and its shims, Statements the code of their lifecycle. folders.go says where that code is in
+// each line of releases: a release that has moved some of it needs a line there, and until then it does not build woven.
 package weave
 
 import (
