@@ -25,7 +25,7 @@ type Mutation struct {
 	// Resembles names the upstream issues, or the state before a fix, that it is like.
 	Resembles string `yaml:"resembles"`
 	Edits     []Edit `yaml:"edits"`
-	// Plain is what cases without a fault say of it: Held, or Violated where a sweep would not be needed to see it.
+	// Plain is what cases without a fault say of it: Held, or Broken where no sweep is needed to see it.
 	Plain string `yaml:"plain"`
 	// Sweep is the part of the sweep that must find it.
 	Sweep Scope `yaml:"sweep"`
@@ -33,8 +33,8 @@ type Mutation struct {
 
 // What cases without a fault say of a mutation.
 const (
-	Held     = "held"
-	Violated = "violated"
+	Held   = "held"
+	Broken = "broken" // violated, or invalid because the workload fails by itself
 )
 
 // Edit replaces a text that stands once in a file by another.
@@ -93,8 +93,8 @@ func parse(text []byte) (Mutation, error) {
 	if m.ID == "" || m.About == "" || m.Resembles == "" || len(m.Edits) == 0 {
 		return m, errors.New("a mutation needs id, about, resembles and edits")
 	}
-	if m.Plain != Held && m.Plain != Violated {
-		return m, fmt.Errorf("plain is %q: write %s or %s", m.Plain, Held, Violated)
+	if m.Plain != Held && m.Plain != Broken {
+		return m, fmt.Errorf("plain is %q: write %s or %s", m.Plain, Held, Broken)
 	}
 	for _, e := range m.Edits {
 		if !filepath.IsLocal(e.File) || e.Old == "" || e.Old == e.New {

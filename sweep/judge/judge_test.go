@@ -1,0 +1,43 @@
+package judge
+
+import (
+	"testing"
+	"time"
+)
+
+// The sweep finds every mutation, and nothing in the untouched source that is not known.
+func TestJudge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sweeps a containerd for each mutation: half an hour")
+	}
+	j := &Judge{Runner: runner(t), Out: "../../out/judge"}
+	all, err := Mutations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, m := range all {
+		t.Run(m.ID, func(t *testing.T) {
+			begun := time.Now()
+			got, err := j.Judge(t.Context(), m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%v, %s", got, time.Since(begun).Round(time.Second))
+			if !got.Found() {
+				t.Errorf("the sweep is blind to it: %s", m.About)
+				return
+			}
+			found++
+		})
+	}
+	t.Logf("%d of %d mutations found", found, len(all))
+	for scope, s := range j.untouched {
+		for _, g := range s.Report.New {
+			t.Errorf("the untouched source, %s: %s is not known: %v, %d cases", scope, g.Name, g.Left, g.Cases)
+		}
+		if s.Report.Fired < s.Report.Planned {
+			t.Errorf("the untouched source, %s: %d planned, %d fired", scope, s.Report.Planned, s.Report.Fired)
+		}
+	}
+}

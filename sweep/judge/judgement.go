@@ -1,0 +1,125 @@
+package judge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep"
+)
+
+// Judgement says how a mutation was found.
+type Judgement struct {
+	ID string
+	// Plain: the workload itself did not hold, without a fault.
+	Plain bool
+	// New are the findings that the untouched source has not, as the sweep tells them.
+	New []sweep.Group
+	// Wider are cases which hold on the untouched source, and what they leave is nothing new: a known window has become wider.
+	Wider []sweep.Spec
+	Cases int
+}
+
+// Found says whether the sweep found the mutation.
+func (j Judgement) Found() bool { return j.Plain || len(j.New) > 0 || len(j.Wider) > 0 }
+
+// String is a line for a table.
+func (j Judgement) String() string {
+	switch {
+	case j.Plain:
+		return fmt.Sprintf("found    %-28s without a fault", j.ID)
+	case len(j.New) > 0:
+		names := make([]string, len(j.New))
+		for i, g := range j.New {
+			names[i] = fmt.Sprintf("%s (%d)", g.Name, g.Cases)
+		}
+		return fmt.Sprintf("found    %-28s by %d cases: %s", j.ID, j.Cases, strings.Join(names, ", "))
+	case len(j.Wider) > 0:
+		return fmt.Sprintf("found    %-28s by %d cases: %d that hold otherwise, such as %s", j.ID, j.Cases, len(j.Wider), j.Wider[0])
+	}
+	return fmt.Sprintf("NOT FOUND %-27s by %d cases", j.ID, j.Cases)
+}
+
+// Judge sweeps a mutation, and compares what it leaves with what the untouched source leaves.
+func (j *Judge) Judge(ctx context.Context, m Mutation) (Judgement, error) {
+	out := Judgement{ID: m.ID}
+	broken, err := j.Sweep(ctx, m, m.Sweep)
+	if err != nil {
+		return out, err
+	}
+	if broken.Plain != nil {
+		if out.Plain = m.Plain == Broken; !out.Plain {
+			err = fmt.Errorf("%s must hold without a fault: %v", m.ID, broken.Plain)
+		}
+		return out, err
+	}
+	base, err := j.Untouched(ctx, m.Sweep)
+	if err != nil {
+		return out, err
+	}
+	out.Cases = broken.Report.Executed
+	out.New = unlike(broken.Report.New, base.Report.New)
+	if len(out.New) == 0 {
+		out.Wider, err = j.wider(ctx, m, base, broken)
+	}
+	return out, err
+}
+
+// unlike are the groups that leave something else than all of the others.
+func unlike(some, others []sweep.Group) []sweep.Group {
+	return slices.DeleteFunc(slices.Clone(some), func(g sweep.Group) bool {
+		return slices.ContainsFunc(others, func(o sweep.Group) bool { return slices.Equal(g.Left, o.Left) })
+	})
+}
+
+// replays is how often a case must be violated on the one source, and hold on the other, so that it is no race.
+const replays = 3
+
+// mostReplayed is how many cases are replayed; one that stands the trial is enough.
+const mostReplayed = 10
+
+// wider are the cases that are violated on the mutated source and hold on the untouched one, each time.
+func (j *Judge) wider(ctx context.Context, m Mutation, base, broken Swept) ([]sweep.Spec, error) {
+	var suspects []sweep.Spec
+	for spec, r := range broken.Cases {
+		if b, ok := base.Cases[spec]; ok && r.Outcome == harness.Violated && b.Outcome == harness.Held {
+			suspects = append(suspects, spec)
+		}
+	}
+	slices.SortFunc(suspects, func(a, b sweep.Spec) int { return strings.Compare(a.String(), b.String()) })
+	var sure []sweep.Spec
+	for _, s := range suspects[:min(len(suspects), mostReplayed)] {
+		bad, err := j.always(ctx, m, s, harness.Violated)
+		if err != nil {
+			return nil, err
+		}
+		good, err := j.always(ctx, Untouched, s, harness.Held)
+		if err != nil {
+			return nil, err
+		}
+		if bad && good {
+			sure = append(sure, s)
+		}
+	}
+	return sure, nil
+}
+
+// always says whether a case has the same outcome each time.
+func (j *Judge) always(ctx context.Context, m Mutation, s sweep.Spec, want harness.Outcome) (bool, error) {
+	dir, err := Tree(ctx, m)
+	if err != nil {
+		return false, err
+	}
+	c, err := s.Case("src:" + dir)
+	if err != nil {
+		return false, err
+	}
+	for range replays {
+		if v := j.Runner.Run(ctx, c); v.Outcome != want {
+			return false, ctx.Err()
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,106 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep"
+)
+
+// Judge sweeps mutated sources.
+type Judge struct {
+	Runner *harness.Runner
+	// Out is the folder for the journals, one folder a sweep. What an earlier judge left there is removed.
+	Out string
+	// Parallel is how many worlds run at once. Default: Parallel.
+	Parallel int
+
+	untouched map[string]Swept // by scope
+}
+
+// Swept is what a sweep of a source came to.
+type Swept struct {
+	// Plain is the verdict of a workload that did not hold without a fault: the sweep refuses it.
+	Plain *harness.Verdict
+	// Report, and the cases that it is made of, by what they do.
+	Report sweep.Report
+	Cases  map[sweep.Spec]sweep.Result
+}
+
+func (s Scope) String() string {
+	return strings.Join([]string{strings.Join(s.Workloads, "+"), strings.Join(s.Who, "+"), strings.Join(s.Paths, "+"), strings.Join(s.Actions, "+")}, "-")
+}
+
+// Sweep sweeps the source with a mutation in it.
+func (j *Judge) Sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) {
+	swept, err := j.sweep(ctx, m, s)
+	if err != nil {
+		return swept, fmt.Errorf("sweep %s (%s): %w", m.ID, s, err)
+	}
+	return swept, nil
+}
+
+func (j *Judge) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) {
+	dir, err := Tree(ctx, m)
+	if err != nil {
+		return Swept{}, err
+	}
+	subject := "src:" + dir
+	if err := j.Runner.Prepare(ctx, subject); err != nil {
+		return Swept{}, err
+	}
+	plan, err := sweep.Make(ctx, j.Runner, sweep.Options{Containerd: subject, Workloads: s.Workloads, Who: s.Who, Paths: s.Paths, Actions: s.Actions})
+	var trace *sweep.TraceError
+	if errors.As(err, &trace) {
+		return Swept{Plain: &trace.Verdict}, nil
+	}
+	if err != nil {
+		return Swept{}, err
+	}
+	out := filepath.Join(j.Out, m.ID+"-"+s.String())
+	if err := os.RemoveAll(out); err != nil {
+		return Swept{}, err
+	}
+	head := sweep.Head{Plan: plan, Shard: sweep.Shard{I: 1, Of: 1}}
+	journal, err := sweep.CreateJournal(out, head)
+	if err != nil {
+		return Swept{}, err
+	}
+	run := sweep.Schedule{Engine: j.Runner, Head: head, Journal: journal, Parallel: j.Parallel}
+	if run.Parallel == 0 {
+		run.Parallel = Parallel
+	}
+	results, err := run.Run(ctx)
+	if err := errors.Join(err, journal.Close()); err != nil {
+		return Swept{}, err
+	}
+	done := Swept{Report: sweep.NewReport(head, results, catalogue.Findings()), Cases: map[sweep.Spec]sweep.Result{}}
+	for _, r := range results {
+		spec := plan.Specs[r.I]
+		spec.Unsteady = false // which traces had it is of one plan only
+		done.Cases[spec] = r
+	}
+	return done, os.WriteFile(filepath.Join(out, "report.txt"), []byte(done.Report.String()), 0o644)
+}
+
+// Untouched sweeps the source as it is; each scope once.
+func (j *Judge) Untouched(ctx context.Context, s Scope) (Swept, error) {
+	if done, ok := j.untouched[s.String()]; ok {
+		return done, nil
+	}
+	done, err := j.Sweep(ctx, Untouched, s)
+	if err != nil {
+		return done, err
+	}
+	if j.untouched == nil {
+		j.untouched = map[string]Swept{}
+	}
+	j.untouched[s.String()] = done
+	return done, nil
+}
