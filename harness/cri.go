@@ -325,6 +325,9 @@ func (c *criClient) removed(id string) {
 	}
 }
 
+// againBriefly is again: the names of pods and containers are reserved in containerd's memory.
+func (c *criClient) againBriefly(ctx context.Context) error { return c.again(ctx) }
+
 // again runs a pod of the same name, which must not be reserved any more, with a first container.
 func (c *criClient) again(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.x.Workload.Deadline)

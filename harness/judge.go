@@ -304,42 +304,6 @@ func (x *experiment) lastOfShim(id string) bool {
 	return last.id == id
 }
 
-// againTimeout is how long each call of the last look at liveness may take. On a busy machine one can take seconds.
-const againTimeout = 10 * time.Second
-
-// judgeAgain uses the id once more, and looks whether that leaves nothing either.
-func (x *experiment) judgeAgain(ctx context.Context, v *Verdict, before oracle.Inventory) error {
-	x.caller.timeout = max(x.caller.timeout, againTimeout) // a client's own impatience is part of the workload, not of this look
-	err := x.client.again(ctx)
-	if err != nil {
-		v.Findings = append(v.Findings, oracle.Finding{
-			Invariant: oracle.Liveness, Class: oracle.ClassContainer, What: "using the id again", Reason: err.Error(),
-		})
-		return nil
-	}
-	scene, err := x.sceneUp(ctx)
-	if err != nil {
-		return err
-	}
-	_, left, err := x.settle(ctx, scene, before)
-	if err != nil {
-		return err
-	}
-	v.Findings = append(v.Findings, slices.DeleteFunc(left, func(f oracle.Finding) bool { return f.Invariant == oracle.Residue })...)
-	return nil
-}
-
-// toldAgain judges the exit of a container that was to end with 0 and without a fault.
-func toldAgain(k *container) error {
-	if !k.told {
-		return errors.New("its exit was never told")
-	}
-	if k.status != k.spec.want() {
-		return fmt.Errorf("it ends with %d, and %d was told", k.spec.want(), k.status)
-	}
-	return nil
-}
-
 // tell merges what the client, the probes, containerd's deaths and its events say into one timeline.
 func (x *experiment) tell() []Entry {
 	for _, h := range x.controller.Hits() {

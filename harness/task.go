@@ -29,6 +29,8 @@ type workloader interface {
 	run(ctx context.Context) error
 	// again uses the first id once more, without a fault, and expects the whole lifecycle to work.
 	again(ctx context.Context) error
+	// againBriefly looks only whether the first id can be had again, without a shim.
+	againBriefly(ctx context.Context) error
 	// initPID is the init process of the first container ("task") or of the sandbox.
 	initPID(who string) (int, error)
 	// knownPID is that process where the client knows it without asking containerd, or 0.
@@ -174,8 +176,7 @@ func (t *taskClient) create(ctx context.Context, k *container) error {
 		if err != nil {
 			return err
 		}
-		made, err := c.NewContainer(ctx, k.id, client.WithImage(image), client.WithNewSnapshot(k.id, image),
-			client.WithNewSpec(t.spec(k)...), client.WithRuntime(t.x.runtime(k), nil))
+		made, err := t.container(ctx, c, k, image)
 		if err != nil {
 			return err
 		}
@@ -186,6 +187,12 @@ func (t *taskClient) create(ctx context.Context, k *container) error {
 		k.pid, k.life.Created = task.Pid(), time.Now()
 		return nil
 	})
+}
+
+// container makes the container, without a task.
+func (t *taskClient) container(ctx context.Context, c *client.Client, k *container, image client.Image) (client.Container, error) {
+	return c.NewContainer(ctx, k.id, client.WithImage(image), client.WithNewSnapshot(k.id, image), client.WithNewSpec(t.spec(k)...),
+		client.WithRuntime(t.x.runtime(k), nil))
 }
 
 // spec is the OCI specification of a container: the payload with its known end, its record mounted from the world.

@@ -13,6 +13,7 @@ import (
 	"github.com/containerd/errdefs/pkg/errgrpc"
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/shims/fakeshim"
 	"github.com/shimquake/shimquake/shims/runcshim"
@@ -200,4 +201,18 @@ func (t *taskClient) again(ctx context.Context) error {
 		err = toldAgain(k)
 	}
 	return errors.Join(err, t.remove(ctx, k))
+}
+
+// againBriefly creates the first id's container and snapshot once more, and deletes them.
+func (t *taskClient) againBriefly(ctx context.Context) error {
+	k := &container{name: t.containers[0].name, id: t.containers[0].id, shim: fakeshim.Runtime}
+	err := t.call(namespaced(ctx), "create", k, func(ctx context.Context, c *client.Client) error {
+		image, err := c.GetImage(ctx, payload.Image)
+		if err != nil {
+			return err
+		}
+		_, err = t.container(ctx, c, k, image)
+		return err
+	})
+	return errors.Join(err, t.remove(namespaced(ctx), k))
 }
