@@ -18,7 +18,7 @@ const againTimeout = 10 * time.Second
 func (x *experiment) judgeAgain(ctx context.Context, v *Verdict, before oracle.Inventory) error {
 	x.caller.timeout = max(x.caller.timeout, againTimeout) // a client's own impatience is part of the workload, not of this look
 	use := x.client.again
-	if len(v.Violations()) == 0 && x.bootedSince() {
+	if len(v.Violations()) == 0 && x.brief() {
 		use = x.client.againBriefly
 	}
 	if err := use(ctx); err != nil {
@@ -39,10 +39,17 @@ func (x *experiment) judgeAgain(ctx context.Context, v *Verdict, before oracle.I
 	return nil
 }
 
-// bootedSince says whether the runner is brief and containerd has been started since the last fault: then nothing of a fault is left in its memory.
-func (x *experiment) bootedSince() bool {
+// brief says whether less than a lifecycle will do: the runner is brief, and it is a pod, or containerd has been started since the last fault, so that
+// nothing of a fault is left in its memory.
+func (x *experiment) brief() bool {
 	deaths := x.daemon.Deaths()
-	if !x.runner.Brief || x.Workload.Thorough || len(deaths) == 0 {
+	if !x.runner.Brief || x.Workload.Thorough {
+		return false
+	}
+	if x.Workload.API == CRI {
+		return true
+	}
+	if len(deaths) == 0 {
 		return false
 	}
 	for _, f := range x.Plan {

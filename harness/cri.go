@@ -325,8 +325,13 @@ func (c *criClient) removed(id string) {
 	}
 }
 
-// againBriefly is again: the names of pods and containers are reserved in containerd's memory.
-func (c *criClient) againBriefly(ctx context.Context) error { return c.again(ctx) }
+// againBriefly runs a pod of the same name without a container: what could be in the way is the name's reservation.
+func (c *criClient) againBriefly(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.x.Workload.Deadline)
+	defer cancel()
+	second := &criClient{x: c.x}
+	return errors.Join(second.runSandbox(ctx), until(ctx, second.remove))
+}
 
 // again runs a pod of the same name, which must not be reserved any more, with a first container.
 func (c *criClient) again(ctx context.Context) error {

@@ -35,9 +35,9 @@ type Runner struct {
 	KeepAll bool
 	// Log is told of builds. Default: nobody.
 	Log io.Writer
-	// Brief saves the shim when the first id of a task workload is used again, in cases where it could be in nobody's way: containerd was started
-	// again since the last fault, and nothing was left. Then the id's container and snapshot are created and deleted, and no task. It saves a
-	// fourth of the case. Default: a whole lifecycle.
+	// Brief saves most of the second use of the first id, where nothing was left: of a pod a sandbox without containers is run, by whose name it can
+	// be in the way; of a task, where containerd was started again since the last fault, container and snapshot are created and deleted. It saves
+	// a fourth of the case. Default: a whole lifecycle.
 	Brief bool
 	// Sabotage is for positive controls and nothing else (suites/control): called when the client is done and before the oracle looks, it leaves
 	// something in the world that must be found. Default: nil.
