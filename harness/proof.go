@@ -1,12 +1,8 @@
 package harness
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
@@ -68,13 +64,11 @@ func (in *injector) counted(i int) (int, string) {
 		if h.Did != term.Crash {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(in.x.ctx, crashPatience)
-		e, err := in.x.world.Exited(ctx, h.PID)
-		cancel()
-		if err != nil || e.Code() != 128+uint32(unix.SIGKILL) {
-			return 0, fmt.Sprintf("%s, pid %d in its world, was told to crash and was not seen to: %v, %v", h.Who, h.PID, e, err)
+		how, err := in.crashed(h.PID)
+		if err != nil {
+			return 0, fmt.Sprintf("%s, pid %d in its world, was told to crash and was not seen to: %v", h.Who, h.PID, err)
 		}
-		proof += fmt.Sprintf("; %s, pid %d in its world, was reaped with %d", h.Who, h.PID, e.Code())
+		proof += fmt.Sprintf("; %s, pid %d in its world, %s", h.Who, h.PID, how)
 	}
 	return n, proof
 }
@@ -107,6 +101,3 @@ func leastHits(t term.Term) int {
 	}
 	return least
 }
-
-// crashPatience is how long the end of a process that has sent SIGKILL to itself may take to be seen.
-const crashPatience = 5 * time.Second
