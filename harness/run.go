@@ -269,12 +269,8 @@ func (x *experiment) boot(ctx context.Context) error {
 
 // experience lets the workload meet the plan, and asks the oracle.
 func (x *experiment) experience(ctx context.Context, v *Verdict) error {
-	scene, err := x.sceneUp(ctx)
-	if err != nil {
+	if err := x.takeBefore(ctx); err != nil {
 		return err
-	}
-	if x.before, err = oracle.Take(ctx, scene); err != nil {
-		return fmt.Errorf("take the inventory before: %w", err)
 	}
 	gaveUp := x.client.run(ctx)
 	close(x.removed)
@@ -291,7 +287,7 @@ func (x *experiment) experience(ctx context.Context, v *Verdict) error {
 	if err := x.sabotage(ctx); err != nil {
 		return err
 	}
-	err = x.judge(ctx, v, gaveUp)
+	err := x.judge(ctx, v, gaveUp)
 	if own := ownDeaths(x.daemon.Deaths(), x.controller.Hits()); len(own) > 0 {
 		v.Findings = append(v.Findings, own...)
 		if err != nil { // it died under the oracle's eyes: that it could not tell the rest makes nothing of this untrue
