@@ -35,7 +35,7 @@ func checkAction(a string) error {
 // faults are what an action means at a pass: none where it is decided at another moment, and two for an error at a statement, whose call is made
 // or is not. At a method of ttrpc the point's name says which: at its exit the handler has run.
 func faults(action string, p Pass) []string {
-	fail := []string{"error(" + errorText + ")", "lose(" + errorText + ")"}
+	fail := []string{"error(" + errorText + ")", "lose"}
 	switch w := word(action); {
 	case p.Moment == atMethod && action == "error":
 		return fail[:1]
@@ -47,8 +47,6 @@ func faults(action string, p Pass) []string {
 		return nil
 	case action == "error":
 		return fail
-	case action == "lose" && p.Moment == atCall:
-		return fail[1:]
 	case action == "delay":
 		return []string{fmt.Sprintf("delay(%d)", slow)}
 	}

@@ -86,8 +86,8 @@ func (m Minimiser) Show(ctx context.Context, p Plan, g *Group) error {
 
 // same says whether a verdict shows all that the finding is about.
 func (m Minimiser) same(v harness.Verdict, g *Group) bool {
-	left, _ := traits(v.Violations())
-	return v.Outcome == harness.Violated && subset(g.Left, left)
+	main, with := traits(v.Violations())
+	return v.Outcome == harness.Violated && subset(g.Left, slices.Concat(main, with))
 }
 
 // runs runs a case n times.

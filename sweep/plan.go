@@ -69,7 +69,7 @@ func NewPlan(o Options, traces []Traces) (Plan, error) {
 		}
 	}
 	p.Digest = p.digest()
-	return p, nil
+	return p, p.check("plan")
 }
 
 // candidate is a hit that may be swept.

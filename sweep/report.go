@@ -65,7 +65,13 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 		case harness.Violated:
 			r.Violated++
 			main, with := traits(res.Found)
-			members = append(members, member{res.I, main, with})
+			for i, f := range families(main) {
+				m := member{spec: res.I, left: f}
+				if i == 0 { // the gravest brings them
+					m.with = with
+				}
+				members = append(members, m)
+			}
 		default:
 			why := plain(whyShort(res.Why))
 			missed[why] = append(missed[why], res.I)
@@ -87,9 +93,12 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 	return r
 }
 
+// notFired begins the reason of a verdict whose fault did not fire (harness.Verdict.Why).
+const notFired = "these faults did not fire: "
+
 // whyShort leaves out what is of one case only: which point it was, and what was hit instead.
 func whyShort(why string) string {
-	if strings.HasPrefix(why, "these faults did not fire: ") {
+	if strings.HasPrefix(why, notFired) {
 		return "not reached: the fault did not fire"
 	}
 	return why

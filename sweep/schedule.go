@@ -8,8 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"github.com/shimquake/shimquake/harness"
 )
@@ -36,49 +35,41 @@ var ErrInterrupted = errors.New("the sweep was ended")
 
 // Run runs what has no result yet, and returns all results. When ctx ends it returns those so far with ErrInterrupted.
 func (s Schedule) Run(ctx context.Context) ([]Result, error) {
-	results := slices.Clone(s.Done)
-	evidence := newKeeper(s.Done)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	group, ctx := errgroup.WithContext(ctx)
-	ended := make(chan Result)
-	work := make(chan int)
-	group.Go(func() error { // the feeder
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	work, ended := make(chan int), make(chan Result)
+	todo := s.todo()
+	var workers sync.WaitGroup
+	workers.Go(func() { // feeds the others
 		defer close(work)
-		for _, i := range s.todo() {
+		for _, i := range todo {
 			select {
 			case work <- i:
-			case <-ctx.Done():
-				return ErrInterrupted
+			case <-running.Done():
+				return
 			}
 		}
-		return nil
 	})
-	var workers errgroup.Group
 	for range max(s.Parallel, 1) {
-		workers.Go(func() error {
+		workers.Go(func() {
 			for i := range work {
-				r, err := s.one(ctx, i)
+				r, err := s.one(running, i)
 				if err != nil {
-					stop()
-					return err
+					stop(err)
+					return
 				}
 				ended <- r
 			}
-			return nil
 		})
 	}
-	group.Go(func() error {
-		defer close(ended)
-		return workers.Wait()
-	})
-	var failed error
-	for r := range ended {
-		if failed != nil {
-			continue // the workers must not wait for ever
-		}
-		if failed = errors.Join(evidence.keep(&r), s.Journal.Add(r)); failed != nil {
-			stop()
+	go func() {
+		workers.Wait()
+		close(ended)
+	}()
+	results, evidence := slices.Clone(s.Done), newKeeper(s.Done)
+	for r := range ended { // also after a failure: nobody must wait for ever
+		if err := errors.Join(evidence.keep(&r), s.Journal.Add(r)); err != nil {
+			stop(err)
 			continue
 		}
 		results = append(results, r)
@@ -86,10 +77,14 @@ func (s Schedule) Run(ctx context.Context) ([]Result, error) {
 			s.OnResult(r)
 		}
 	}
-	if err := group.Wait(); failed == nil {
-		failed = err
+	switch cause := context.Cause(running); {
+	case len(results) == len(s.Done)+len(todo):
+		return results, nil
+	case ctx.Err() != nil:
+		return results, ErrInterrupted
+	default:
+		return results, cause
 	}
-	return results, failed
 }
 
 // todo are the cases without a result, spread.
@@ -131,13 +126,18 @@ func (s Schedule) one(ctx context.Context, i int) (Result, error) {
 		if n > 1 {
 			r.Tries = n
 		}
-		if v.Outcome != harness.Invalid || n == tries {
+		if v.Outcome != harness.Invalid || n == tries || !mayFire(v) {
 			return r, nil
 		}
 		if err := os.RemoveAll(v.Evidence); err != nil {
 			return r, err
 		}
 	}
+}
+
+// mayFire says whether an invalid case is worth another try. A containerd that a fault keeps from booting will not boot the next time either.
+func mayFire(v harness.Verdict) bool {
+	return strings.HasPrefix(v.Why, notFired)
 }
 
 // keeper keeps the evidence of the first few cases of a kind, and throws the rest away.

@@ -134,6 +134,38 @@ func traits(found []oracle.Finding) (main, with []Trait) {
 	return main, with
 }
 
+// families puts the traits of a case that have one cause together: what was left, whose exit codes were lies of one kind, which events were wrong
+// alike. Each family is a finding of its own: a case may show several.
+func families(main []Trait) [][]Trait {
+	var out [][]Trait
+	for _, t := range main {
+		i := slices.IndexFunc(out, func(f []Trait) bool { return related(f[0], t) })
+		if i < 0 {
+			out = append(out, []Trait{t})
+		} else {
+			out[i] = append(out[i], t)
+		}
+	}
+	return out
+}
+
+// related says whether two traits of one case belong to one finding. CRI keeps its own record of exits, so its lies have causes of their own.
+func related(a, b Trait) bool {
+	if a.Invariant != b.Invariant {
+		return false
+	}
+	cri := func(t Trait) bool { return t.What == "by "+string(oracle.ByCRIStatus) }
+	switch a.Invariant {
+	case oracle.Leak:
+		return true
+	case oracle.Exit:
+		return a.Why == b.Why && cri(a) == cri(b)
+	case oracle.Event:
+		return a.Why == b.Why
+	}
+	return a.What == b.What
+}
+
 // byGravity orders traits: by class as the oracle has them, then by their words.
 func byGravity(a, b Trait) int {
 	return cmp.Or(

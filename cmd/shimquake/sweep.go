@@ -101,7 +101,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	if f.resume != "" {
 		f.out = f.resume
 	}
-	r := &harness.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr}
+	r := &harness.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
 	s := sweep.Schedule{Engine: r, Parallel: f.parallel}
 	if err := f.open(ctx, r, &s, out); err != nil || f.planOnly {
 		return err
