@@ -14,7 +14,8 @@ import (
 
 // Trace is what a workload passes on its way.
 type Trace struct {
-	// Passes are in the order in which they happened, from the start of containerd until the client is done.
+	// Passes are in the order in which they happened, from the start of containerd until the client is done. What the oracle's own questions pass is
+	// not among them, but it is counted.
 	Passes  []Pass
 	Verdict Verdict
 }
@@ -79,9 +80,14 @@ func (x *experiment) traced() {
 		if h.Ctx != "" {
 			p.NthDeadline = count("deadline")
 		}
-		x.trace.Passes = append(x.trace.Passes, p)
+		if p.Path != asking {
+			x.trace.Passes = append(x.trace.Passes, p)
+		}
 	}
 }
+
+// asking is the path of what nobody's workload does: the oracle's look at the world before.
+const asking = "asking"
 
 // phases are the beginnings of what goes on, in their order.
 type phases []phase
@@ -117,6 +123,9 @@ func (x *experiment) phases() phases {
 		word, _, _ := strings.Cut(e.What, " ")
 		if path := paths[word]; e.Who == "client" && path != "" {
 			ps = append(ps, phase{e.At, path})
+		}
+		if e.Who == "oracle" && len(ps) == 0 {
+			ps = append(ps, phase{e.At, asking})
 		}
 	}
 	calls := slices.Clone(ps)

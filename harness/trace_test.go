@@ -38,6 +38,9 @@ func TestTrace(t *testing.T) {
 					t.Errorf("%s was not passed on the path %s", point, path)
 				}
 			}
+			if slices.ContainsFunc(trace.Passes, func(p Pass) bool { return p.Path == asking }) {
+				t.Error("the oracle's own questions are among the passes")
+			}
 			loads := slices.ContainsFunc(trace.Passes, func(p Pass) bool { return p.Path == "load" && p.Point.Kind == failpoints.RPC })
 			if loads != w.Restart {
 				t.Errorf("ttrpc calls while containerd loads: %v", loads)
