@@ -14,6 +14,7 @@ func (x *experiment) takeBefore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, x.Workload.Deadline)
 	defer cancel()
 	var hopeless error
+	x.timeline.note("oracle", "looks at what there is before")
 	err := until(ctx, func(ctx context.Context) error {
 		scene, err := x.sceneUp(ctx)
 		if err != nil {
