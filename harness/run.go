@@ -187,7 +187,7 @@ func (x *experiment) perform(ctx context.Context, v *Verdict) (err error) {
 	}
 	v.Version = x.subject.Version
 	for _, f := range x.Plan {
-		if err := x.subject.Takes(f.At.Kind); err != nil {
+		if err := x.subject.Has(f.At); err != nil {
 			return err
 		}
 	}
