@@ -9,9 +9,9 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// Parallel is how many worlds run at once: two on each processor of the machine that the figures of docs/ are from, because a case
-// also waits.
-const Parallel = 4
+// Parallel is how many worlds run at once: three on each processor of the machine that the figures are from, because a case that leaks only
+// waits.
+const Parallel = 6
 
 // Faultless are cases without a fault, which must always hold: what they find is a bug of the release, or an error of ours. Three of
 // four are of the task API.

@@ -45,7 +45,17 @@ func (j Judgement) String() string {
 // Judge sweeps a mutation, and compares what it leaves with what the untouched source leaves.
 func (j *Judge) Judge(ctx context.Context, m Mutation) (Judgement, error) {
 	out := Judgement{ID: m.ID}
-	broken, err := j.Sweep(ctx, m, m.Sweep)
+	base := Swept{}
+	if m.Plain != Broken {
+		var err error
+		if base, err = j.Untouched(ctx, m.Sweep); err != nil {
+			return out, err
+		}
+		if base.Plain != nil {
+			return out, fmt.Errorf("the untouched source must hold without a fault: %v", base.Plain)
+		}
+	}
+	broken, err := j.Sweep(ctx, m, m.Sweep, j.enough(base))
 	if err != nil {
 		return out, err
 	}
@@ -55,16 +65,32 @@ func (j *Judge) Judge(ctx context.Context, m Mutation) (Judgement, error) {
 		}
 		return out, err
 	}
-	base, err := j.Untouched(ctx, m.Sweep)
-	if err != nil {
-		return out, err
-	}
 	out.Cases = broken.Report.Executed
 	out.New = unlike(broken.Report.New, base.Report.New)
 	if len(out.New) == 0 {
 		out.Wider, err = j.wider(ctx, m, base, broken)
 	}
 	return out, err
+}
+
+// enough counts the cases that leave what no case of the untouched source leaves.
+func (j *Judge) enough(base Swept) func(sweep.Result) bool {
+	kinds := map[string]bool{}
+	for _, r := range base.Cases {
+		if r.Outcome == harness.Violated {
+			kinds[r.Kind()] = true
+		}
+	}
+	seen, enough := 0, j.Enough
+	if enough == 0 {
+		enough = 5
+	}
+	return func(r sweep.Result) bool {
+		if r.Outcome == harness.Violated && !kinds[r.Kind()] {
+			seen++
+		}
+		return seen >= enough
+	}
 }
 
 // unlike are the groups that leave something else than all of the others.

@@ -20,6 +20,9 @@ type Judge struct {
 	Out string
 	// Parallel is how many worlds run at once. Default: Parallel.
 	Parallel int
+	// Enough is after how many cases of a mutation that leave what no case of the untouched source leaves its sweep is ended: what is broken can
+	// make each case wait for a minute. Default: 5.
+	Enough int
 
 	untouched map[string]Swept // by scope
 }
@@ -37,16 +40,16 @@ func (s Scope) String() string {
 	return strings.Join([]string{strings.Join(s.Workloads, "+"), strings.Join(s.Who, "+"), strings.Join(s.Paths, "+"), strings.Join(s.Actions, "+")}, "-")
 }
 
-// Sweep sweeps the source with a mutation in it.
-func (j *Judge) Sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) {
-	swept, err := j.sweep(ctx, m, s)
+// Sweep sweeps the source with a mutation in it, until enough says that it has seen enough; nil never does.
+func (j *Judge) Sweep(ctx context.Context, m Mutation, s Scope, enough func(sweep.Result) bool) (Swept, error) {
+	swept, err := j.sweep(ctx, m, s, enough)
 	if err != nil {
 		return swept, fmt.Errorf("sweep %s (%s): %w", m.ID, s, err)
 	}
 	return swept, nil
 }
 
-func (j *Judge) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) {
+func (j *Judge) sweep(ctx context.Context, m Mutation, s Scope, enough func(sweep.Result) bool) (Swept, error) {
 	dir, err := Tree(ctx, m)
 	if err != nil {
 		return Swept{}, err
@@ -76,7 +79,17 @@ func (j *Judge) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) {
 	if run.Parallel == 0 {
 		run.Parallel = Parallel
 	}
-	results, err := run.Run(ctx)
+	until, end := context.WithCancel(ctx)
+	defer end()
+	run.OnResult = func(r sweep.Result) {
+		if enough != nil && enough(r) {
+			end()
+		}
+	}
+	results, err := run.Run(until)
+	if errors.Is(err, sweep.ErrInterrupted) && ctx.Err() == nil { // it was enough
+		err = nil
+	}
 	if err := errors.Join(err, journal.Close()); err != nil {
 		return Swept{}, err
 	}
@@ -94,7 +107,7 @@ func (j *Judge) Untouched(ctx context.Context, s Scope) (Swept, error) {
 	if done, ok := j.untouched[s.String()]; ok {
 		return done, nil
 	}
-	done, err := j.Sweep(ctx, Untouched, s)
+	done, err := j.Sweep(ctx, Untouched, s, nil)
 	if err != nil {
 		return done, err
 	}
