@@ -21,30 +21,38 @@ func explains(k catalogue.Finding, s Spec, t Trait) bool {
 	})
 }
 
-// appliesAt says whether a known finding may appear in a case.
+// appliesAt says whether a known finding may appear in a case: one of several faults is enough.
 func appliesAt(k catalogue.Finding, s Spec) bool {
 	among := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
-	if !among(k.Paths, s.Path) || !among(k.Workloads, s.Workload) || !among(k.Actions, word(s.Action)) {
-		return false
-	}
-	at := placeOf(s.Point).String()
-	return len(k.Where) == 0 || slices.ContainsFunc(k.Where, func(pattern string) bool {
-		ok, err := path.Match(pattern, at)
-		return err == nil && ok
+	return among(k.Workloads, s.Workload) && slices.ContainsFunc(s.deeds(), func(d Deed) bool {
+		if !among(k.Paths, d.Path) || !among(k.Actions, word(d.Action)) {
+			return false
+		}
+		at := placeOf(d.Point).String()
+		return len(k.Where) == 0 || slices.ContainsFunc(k.Where, func(pattern string) bool {
+			ok, err := path.Match(pattern, at)
+			return err == nil && ok
+		})
 	})
 }
 
 // covers says whether a spec does what the case of a known finding does.
 func covers(s Spec, c harness.Case) bool {
-	if len(c.Plan) != 1 || c.Plan[0].At.String() != s.Point {
-		return false
-	}
 	w, err := workloadNamed(s.Workload)
-	if err != nil || (w.API == harness.CRI) != (c.Workload.API == harness.CRI) || w.Restart != c.Workload.Restart {
+	if err != nil || (w.API == harness.CRI) != (c.Workload.API == harness.CRI) || w.Restart != c.Workload.Restart || w.Deleters != c.Workload.Deleters {
 		return false
 	}
-	do, err := s.term()
-	return err == nil && sameDeed(failpoints.Fault{Do: do}, c.Plan[0])
+	deeds := s.deeds()
+	if len(deeds) != len(c.Plan) {
+		return false
+	}
+	for i, d := range deeds {
+		f, err := d.fault()
+		if err != nil || f.At != c.Plan[i].At || !slices.Equal(f.While, c.Plan[i].While) || !sameDeed(f, c.Plan[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // sameDeed compares terms without the texts of errors.

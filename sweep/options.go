@@ -19,7 +19,7 @@ type Options struct {
 	Actions []string
 	// Paths are what the client does meanwhile: create, start, exit, delete, load. Default: all.
 	Paths []string
-	// Workloads are the names of the workloads. Default: all.
+	// Workloads are the names of the workloads. Default: DefaultWorkloads.
 	Workloads []string
 	// Hits is which hits of a point are swept on a path: first, all, or the first N. Default: first.
 	Hits string
@@ -48,7 +48,7 @@ func (o Options) withDefaults() Options {
 	}
 	fill(&o.Actions, "crash", "error", "cancel")
 	fill(&o.Paths, Paths...)
-	fill(&o.Workloads, WorkloadNames()...)
+	fill(&o.Workloads, DefaultWorkloads()...)
 	if o.Hits == "" {
 		o.Hits = "first"
 	}

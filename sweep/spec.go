@@ -5,8 +5,6 @@ import (
 	"hash/fnv"
 	"strings"
 
-	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -24,6 +22,10 @@ type Spec struct {
 	Workload string `json:"workload"`
 	// Unsteady says that not every trace passed this hit.
 	Unsteady bool `json:"unsteady,omitempty"`
+	// While are the steps of a pause, joined by commas. Default: those of steps.
+	While string `json:"while,omitempty"`
+	// Also are the case's other faults.
+	Also Others `json:"also,omitzero"`
 }
 
 // String is for people: the point, the hit if it is not the first, the action and where.
@@ -32,17 +34,32 @@ func (s Spec) String() string {
 	if s.Nth > 1 {
 		hit = fmt.Sprintf(" (hit %d)", s.Nth)
 	}
-	return fmt.Sprintf("%s%s %s, %s of %s", s.Point, hit, s.Action, s.Path, s.Workload)
+	text := fmt.Sprintf("%s%s %s, %s of %s", s.Point, hit, s.Action, s.Path, s.Workload)
+	for _, d := range s.Also.Deeds() {
+		text += " + " + d.String()
+	}
+	return text
 }
 
-// name is the name of the spec's case: lower-case words joined by dashes.
+// name is the name of the spec's case: lower-case words joined by dashes. Of several faults it has the functions only, and a digest: it names a folder.
 func (s Spec) name() string {
+	if s.Also != (Others{}) {
+		var parts []string
+		for _, d := range s.deeds() {
+			parts = append(parts, placeOf(d.Point).function+"-"+word(d.Action))
+		}
+		text := slug(strings.Join(parts, "-"))
+		return fmt.Sprintf("%s-%08x", text[:min(len(text), longestName)], uint32(s.order()))
+	}
 	text := strings.TrimPrefix(strings.TrimPrefix(s.Point, "stmt:"), "rpc:") + "-" + word(s.Action)
 	if s.Nth > 1 {
 		text += fmt.Sprintf("-%d", s.Nth)
 	}
 	return slug(text)
 }
+
+// longestName is how many bytes of the names of functions a case's name has.
+const longestName = 120
 
 // slug makes a case's name of any text.
 func slug(text string) string {
@@ -70,28 +87,18 @@ func (s Spec) Case(containerd string) (harness.Case, error) {
 	if err != nil {
 		return harness.Case{}, err
 	}
-	at, err := failpoints.ParsePoint(s.Point)
-	if err != nil {
-		return harness.Case{}, err
+	c := harness.Case{Name: s.name(), Containerd: containerd, Workload: w.Workload}
+	var about []string
+	for _, d := range s.deeds() {
+		f, err := d.fault()
+		if err != nil {
+			return harness.Case{}, err
+		}
+		c.Plan = append(c.Plan, f)
+		about = append(about, fmt.Sprintf("%s at %s, while the client is at %s", d.Action, d.Point, d.Path))
 	}
-	f := failpoints.Fault{At: at}
-	if f.Do, err = s.term(); err != nil {
-		return harness.Case{}, err
-	}
-	f.While = steps(s.Action)
-	return harness.Case{
-		Name: s.name(), Containerd: containerd, Workload: w.Workload, Plan: failpoints.Plan{f},
-		About: fmt.Sprintf("%s at %s, while the client is at %s (workload %s).", s.Action, s.Point, s.Path, s.Workload),
-	}, nil
-}
-
-// term is the action at the n-th hit, once.
-func (s Spec) term() (term.Term, error) {
-	text := "1*" + s.Action
-	if s.Nth > 1 {
-		text = fmt.Sprintf("%d*off->%s", s.Nth-1, text)
-	}
-	return term.Parse(text)
+	c.About = fmt.Sprintf("%s (workload %s).", strings.Join(about, "; "), s.Workload)
+	return c, nil
 }
 
 // order spreads the cases of a plan evenly and always alike: neighbours often leak alike, and a leak is waited for, so that one after the other they
@@ -99,5 +106,11 @@ func (s Spec) term() (term.Term, error) {
 func (s Spec) order() uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d %s %s %s", s.Point, s.Nth, s.Action, s.Path, s.Workload)
+	for _, d := range s.Also.Deeds() {
+		fmt.Fprintf(h, " %s", d)
+	}
+	if s.While != "" {
+		fmt.Fprintf(h, " %s", s.While)
+	}
 	return h.Sum64()
 }

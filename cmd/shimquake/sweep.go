@@ -57,7 +57,7 @@ Exit status: 0 nothing new, 1 a new finding or a known one that is gone, 2 wrong
 	fl.StringSliceVar(&f.Who, "who", nil, "whose points: daemon, shim, both (default both)")
 	fl.StringSliceVar(&f.Actions, "actions", nil, "crash, error, cancel, deadline, delay, pause, ... (default crash,error,cancel)")
 	fl.StringSliceVar(&f.Paths, "path", nil, "what the client does meanwhile: create, start, exit, delete, load (default all)")
-	fl.StringSliceVar(&f.Workloads, "workload", nil, strings.Join(sweep.WorkloadNames(), ", ")+" (default all)")
+	fl.StringSliceVar(&f.Workloads, "workload", nil, strings.Join(sweep.WorkloadNames(), ", ")+" (default "+strings.Join(sweep.DefaultWorkloads(), ",")+")")
 	fl.StringVar(&f.Hits, "hits", "first", "which hits of a point on a path: first, all, or how many of the first")
 	fl.StringVar(&f.points, "points", "", "a regular expression that a point's name must match")
 	fl.BoolVar(&f.EveryWorkload, "every-workload", false, "sweep a point in each workload that reaches it, not only in the cheapest")
