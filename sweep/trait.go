@@ -79,7 +79,7 @@ var variables = []struct {
 	{regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(h|m|s|ms|us|µs|ns)\b`), "TIME"},
 	{regexp.MustCompile(`/var/lib/shimquake/worlds/[^/ "]+`), "WORLD"},
 	{regexp.MustCompile(`\b[cb]\d+\b`), "ID"}, // the task client's ids
-	{regexp.MustCompile(`\b(default|k8s\.io|moby)/`), ""},
+	{regexp.MustCompile(`\b(default|k8s\.io|moby|shimquake)/`), ""},
 	{regexp.MustCompile(`\d+`), "N"},
 }
 

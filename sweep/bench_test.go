@@ -1,0 +1,54 @@
+package sweep
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// BenchmarkSweep tells how many cases a minute a sweep of 100 and one of 2,000 cases runs: the rate must not fall as the plan grows. They are real
+// cases: containerd crashes at statements of the task's lifecycle, the same ones over and over in the longer plan.
+func BenchmarkSweep(b *testing.B) {
+	r := &harness.Runner{Evidence: b.TempDir(), Brief: true}
+	if err := r.Prepare(b.Context(), ""); err != nil {
+		b.Skip(err)
+	}
+	p, err := Make(b.Context(), r, Options{Who: []string{"daemon"}, Actions: []string{"crash"}, Workloads: []string{"task"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, n := range []int{100, 2000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			cut := p
+			every := max(len(p.Specs)/n, 1) // spread over the plan, so that both have the same share of leaks
+			cut.Specs = nil
+			for i := 0; len(cut.Specs) < n; i += every {
+				cut.Specs = append(cut.Specs, p.Specs[i%len(p.Specs)])
+			}
+			cut.Digest = cut.digest()
+			for b.Loop() {
+				h := Head{Plan: cut, Shard: Shard{1, 1}}
+				j, err := CreateJournal(b.TempDir(), h)
+				if err != nil {
+					b.Fatal(err)
+				}
+				begun := time.Now()
+				results, err := Schedule{Engine: r, Head: h, Journal: j, Parallel: 3 * runtime.NumCPU()}.Run(b.Context())
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(n)/time.Since(begun).Minutes(), "cases/min")
+				invalid := slices.DeleteFunc(results, func(r Result) bool { return r.Outcome != harness.Invalid })
+				b.ReportMetric(float64(len(invalid)), "invalid")
+				if err := j.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(0, "ns/op") // it says nothing that the rate does not
+		})
+	}
+}

@@ -1,0 +1,187 @@
+package sweep
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// shimLeft is what a leaked shim looks like in one case: with its ids.
+func shimLeft(pid int, id string) []oracle.Finding {
+	return []oracle.Finding{
+		{Invariant: oracle.Leak, Class: oracle.ClassShim, What: fmt.Sprintf("shim process %d (containerd-shim-runc-v2 shimquake/%s)", pid, id),
+			Reason: "no task of that id in containerd; bundle gone; socket still listening; no children"},
+		{Invariant: oracle.Leak, Class: oracle.ClassSocket, What: "shim socket /run/containerd/s/" + strings.Repeat("a1", 32),
+			Reason: fmt.Sprintf("socket still listening; held by shim process %d of shimquake/%s; no bundle is left", pid, id)},
+		{Invariant: oracle.Liveness, Class: oracle.ClassContainer, What: "using the id again", Reason: "it exists"},
+	}
+}
+
+func lie(kind, by string) oracle.Finding {
+	return oracle.Finding{Invariant: oracle.Exit, Class: oracle.ClassExitCode, What: "exit code of c0 by " + by,
+		Reason: by + " said 137; the payload exited with 7 (its own record)", Details: map[string]string{"lie": kind, "observer": by}}
+}
+
+func TestTraitsForgetWhatIsOfOneCase(t *testing.T) {
+	for name, c := range map[string]struct {
+		found []oracle.Finding
+		want  string
+	}{
+		"a leaked shim, and what comes with it": {shimLeft(41, "c0"), "leak shim: no task of that id in containerd; bundle gone; socket still listening; no children"},
+		"a lie":                                 {[]oracle.Finding{lie(oracle.MadeUp137, "TaskExit")}, "exit exit-code (by TaskExit): made-up-137"},
+		"an event that is missing": {[]oracle.Finding{{Invariant: oracle.Event, Class: oracle.ClassEvent, What: "/tasks/exit of c0",
+			Reason: "never arrived; the client knew at 17:36:23.420 that it exited", Details: map[string]string{"missing": "/tasks/exit"}}},
+			"event event (/tasks/exit of ID): never arrived"},
+		"a mount": {[]oracle.Finding{{Invariant: oracle.Leak, Class: oracle.ClassMount, What: "overlay mount on /run/containerd/x/c1/rootfs",
+			Reason: "still mounted for k8s.io/" + strings.Repeat("0f", 32) + "; bundle gone"}}, "leak mount (overlay): still mounted for ID; bundle gone"},
+		"a process": {[]oracle.Finding{{Invariant: oracle.Leak, Class: oracle.ClassProcess, Reason: "of container shimquake/c0; child of shim 41; children 43 44",
+			Details: map[string]string{"argv": "/bin/payload wait"}}}, "leak process (payload): of container ID; child of shim N; children"},
+	} {
+		main, _ := traits(c.found)
+		if signature(main) != c.want {
+			t.Errorf("%s: %q, want %q", name, signature(main), c.want)
+		}
+	}
+}
+
+func TestFamilies(t *testing.T) {
+	main, _ := traits(append(shimLeft(5, "c0"), lie(oracle.MadeUp137, "TaskExit"), lie(oracle.MadeUp137, "wait"), lie(oracle.MadeUp255, "cri-status")))
+	var got []string
+	for _, f := range families(main) {
+		got = append(got, fmt.Sprintf("%s x%d", f[0].Class, len(f)))
+	}
+	if want := []string{"shim x1", "exit-code x2", "exit-code x1"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// planOf is a plan with a crash at each of these points, which stand on lines 10, 20, ...
+func planOf(points ...string) Plan {
+	p := Plan{Version: "v2.4.2", Places: map[string]string{}}
+	for i, at := range points {
+		p.Specs = append(p.Specs, Spec{Point: at, Nth: 1, Action: "crash", Path: "create", Workload: "task"})
+		p.Places[at] = fmt.Sprintf("core/runtime/v2/binary.go:%d", 10*(i+1))
+	}
+	return p
+}
+
+func report(p Plan, known []catalogue.Finding, found ...[]oracle.Finding) Report {
+	results := make([]Result, len(found))
+	for i, f := range found {
+		results[i] = Result{I: i, Outcome: harness.Held, Found: f}
+		if len(f) > 0 {
+			results[i].Outcome = harness.Violated
+		}
+	}
+	return NewReport(Head{Plan: p, Shard: Shard{1, 1}}, results, known)
+}
+
+const start = "stmt:containerd:runtime.binary.Start:"
+
+func TestPointsOfOneWindowAreOneFinding(t *testing.T) {
+	p := planOf(start+"a", start+"b", start+"c", start+"d", start+"e")
+	r := report(p, nil, nil, shimLeft(1, "c0"), nil, append(shimLeft(2, "c1"), oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassLease, Reason: "not deleted"}), nil)
+	if len(r.New) != 1 {
+		t.Fatalf("%d findings, want 1:\n%s", len(r.New), r)
+	}
+	g := r.New[0]
+	want := Window{Who: "containerd", Function: "runtime.binary.Start", First: start + "b", Last: start + "d",
+		From: "core/runtime/v2/binary.go:20", To: "core/runtime/v2/binary.go:40", Points: 2, Swept: 3}
+	if g.Points != 2 || len(g.Windows) != 1 || g.Windows[0] != want {
+		t.Errorf("windows %+v, want %+v", g.Windows, want)
+	}
+	if g.Also["leak lease: not deleted"] != 1 {
+		t.Errorf("what one of them leaves besides is not told: %v", g.Also)
+	}
+	if g.Name != "shim-containerd-runtime.binary.start" || r.Status() != 1 {
+		t.Errorf("name %q, status %d", g.Name, r.Status())
+	}
+}
+
+func TestAnotherReasonIsAnotherFinding(t *testing.T) {
+	other := shimLeft(3, "c0")
+	other[0].Reason = "containerd has its task: STOPPED, pid 7; bundle still there; no socket; no children"
+	r := report(planOf(start+"a", start+"b"), nil, shimLeft(1, "c0"), other)
+	if len(r.New) != 2 || r.New[0].Name == r.New[1].Name {
+		t.Errorf("%d findings, want 2 of different names:\n%s", len(r.New), r)
+	}
+}
+
+// known is a finding of the catalogue that explains a leaked shim in binary.Start.
+func known(t *testing.T, edit ...string) catalogue.Finding {
+	t.Helper()
+	text := strings.NewReplacer(edit...).Replace(`id: start
+about: why
+releases: ">= 2.0.0"
+match:
+  - {class: shim, words: [no task of that id]}
+where: ["containerd runtime.binary.*"]
+case:
+  name: start
+  workload: {containers: [{exit: 7}]}
+  plan: [{at: "` + start + `a", do: 1*crash}]
+`)
+	f, err := catalogue.ParseFinding("start.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestKnownFindings(t *testing.T) {
+	p := planOf(start+"a", start+"b")
+	both := append(shimLeft(1, "c0"), lie(oracle.MadeUp0, "wait"))
+	for name, c := range map[string]struct {
+		edit   []string
+		found  []oracle.Finding
+		fresh  int
+		seen   int
+		gone   int
+		status int
+	}{
+		"explained":                        {nil, shimLeft(1, "c0"), 0, 1, 0, 0},
+		"explained, and something besides": {nil, both, 1, 1, 0, 1},
+		"gone":                             {nil, nil, 0, 0, 1, 1},
+		"gone, and only sometimes there":   {[]string{"case:", "sometimes: true\ncase:"}, nil, 0, 0, 0, 0},
+		"of another release":               {[]string{">= 2.0.0", "< 2.0.0"}, shimLeft(1, "c0"), 1, 0, 0, 1},
+		"of another place":                 {[]string{"binary.*", "shim.*"}, shimLeft(1, "c0"), 1, 0, 1, 1},
+		"of another action":                {[]string{"match:", "actions: [error]\nmatch:"}, shimLeft(1, "c0"), 1, 0, 1, 1},
+		"its case is not in the plan":      {[]string{start + "a", start + "zzz"}, nil, 0, 0, 0, 0},
+		"words that are not there":         {[]string{"no task of that id", "bundle still there"}, shimLeft(1, "c0"), 1, 0, 1, 1},
+	} {
+		r := report(p, []catalogue.Finding{known(t, c.edit...)}, c.found, nil)
+		if len(r.New) != c.fresh || r.seen() != c.seen || len(r.Gone()) != c.gone || r.Status() != c.status {
+			t.Errorf("%s: %d new, %d known, %d gone, status %d; want %d, %d, %d, %d\n%s", name, len(r.New), r.seen(), len(r.Gone()), r.Status(), c.fresh, c.seen, c.gone, c.status, r)
+		}
+	}
+}
+
+func TestTheReportDoesNotDependOnTheOrderOfResults(t *testing.T) {
+	p := planOf(start+"a", start+"b", start+"c")
+	results := []Result{
+		{I: 0, Outcome: harness.Violated, Found: shimLeft(1, "c0")}, {I: 1, Outcome: harness.Invalid, Why: notFired + start + "b 1*crash; hit instead: x"},
+		{I: 2, Outcome: harness.Violated, Found: []oracle.Finding{lie(oracle.MadeUp255, "wait")}},
+	}
+	h := Head{Plan: p, Shard: Shard{1, 1}}
+	want := NewReport(h, results, nil)
+	slices.Reverse(results)
+	if got := NewReport(h, results, nil); got.String() != want.String() {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if want.Planned != 3 || want.Executed != 3 || want.Fired != 2 || len(want.Missed) != 1 {
+		t.Errorf("%s", want)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	p := planOf(start + "a")
+	missed := NewReport(Head{Plan: p, Shard: Shard{1, 1}}, []Result{{I: 0, Outcome: harness.Invalid, Why: "x"}}, nil)
+	if held, none := report(p, nil, nil), report(p, nil); held.Status() != 0 || none.Status() != 3 || missed.Status() != 3 {
+		t.Errorf("held %d, not run %d, invalid %d; want 0, 3, 3", held.Status(), none.Status(), missed.Status())
+	}
+}

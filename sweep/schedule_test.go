@@ -1,0 +1,147 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// engine answers cases without running them: what is tested here is who runs what, when, and what is kept of it. Real cases run in real_test.go.
+type engine struct {
+	verdict func(c harness.Case, run int) harness.Verdict
+
+	mu   sync.Mutex
+	runs map[string]int
+}
+
+func (e *engine) Run(_ context.Context, c harness.Case) harness.Verdict {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.runs == nil {
+		e.runs = map[string]int{}
+	}
+	e.runs[c.Name]++
+	return e.verdict(c, e.runs[c.Name])
+}
+
+func (e *engine) Trace(context.Context, harness.Case) (harness.Trace, error) {
+	return harness.Trace{}, errors.New("not traced here")
+}
+
+func held(harness.Case, int) harness.Verdict { return harness.Verdict{Outcome: harness.Held} }
+
+func TestScheduleRunsEachCaseOnce(t *testing.T) {
+	dir, j, h := begun(t, 40, Shard{2, 3})
+	e := &engine{verdict: held}
+	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 4}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, again, err := ReadJournal(dir)
+	if err != nil || len(again) != len(results) || len(results) != 13 || len(e.runs) != 13 {
+		t.Errorf("%d results, %d in the journal, %d cases ran; want 13: %v", len(results), len(again), len(e.runs), err)
+	}
+}
+
+func TestASweepThatWasEndedGoesOn(t *testing.T) {
+	dir, j, h := begun(t, 30, Shard{1, 1})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	e := &engine{verdict: held}
+	n := 0
+	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 3, OnResult: func(Result) {
+		if n++; n == 10 {
+			cancel()
+		}
+	}}.Run(ctx)
+	if !errors.Is(err, ErrInterrupted) || len(results) < 10 || len(results) == 30 {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j, h, done, err := ResumeJournal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err = Schedule{Engine: e, Head: h, Journal: j, Done: done, Parallel: 3}.Run(t.Context())
+	if err != nil || len(results) != 30 {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	for name, runs := range e.runs {
+		if runs > 2 { // those that were under way ran again
+			t.Errorf("%s ran %d times", name, runs)
+		}
+	}
+	if _, all, err := ReadJournal(dir); err != nil || len(all) != 30 {
+		t.Errorf("the journal has %d results: %v", len(all), err)
+	}
+}
+
+func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		why     string
+		firesAt int // the run in which it does
+		runs    int
+		outcome harness.Outcome
+	}{
+		"fires at the second": {notFired + "x", 2, 2, harness.Held},
+		"never fires":         {notFired + "x", 99, tries, harness.Invalid},
+		"cannot boot":         {"containerd does not boot", 99, 1, harness.Invalid},
+	} {
+		_, j, h := begun(t, 1, Shard{1, 1})
+		e := &engine{verdict: func(k harness.Case, run int) harness.Verdict {
+			if run < c.firesAt {
+				return harness.Verdict{Outcome: harness.Invalid, Why: c.why}
+			}
+			return held(k, run)
+		}}
+		results, err := Schedule{Engine: e, Head: h, Journal: j}.Run(t.Context())
+		if err != nil || len(results) != 1 || results[0].Outcome != c.outcome || e.runs[h.Plan.Specs[0].name()] != c.runs {
+			t.Errorf("%s: %+v after %v runs, %v", name, results, e.runs, err)
+		}
+	}
+}
+
+func TestAMachineThatCannotEndsTheSweep(t *testing.T) {
+	_, j, h := begun(t, 50, Shard{1, 1})
+	e := &engine{verdict: func(harness.Case, int) harness.Verdict {
+		return harness.Verdict{Outcome: harness.Invalid, Why: "not root", Unable: true}
+	}}
+	_, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 2}.Run(t.Context())
+	if err == nil || errors.Is(err, ErrInterrupted) || !strings.Contains(err.Error(), "not root") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestEvidenceOfTheFirstFewIsKept(t *testing.T) {
+	_, j, h := begun(t, 12, Shard{1, 1})
+	kept := t.TempDir()
+	e := &engine{verdict: func(c harness.Case, _ int) harness.Verdict {
+		dir := filepath.Join(kept, c.Name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Error(err)
+		}
+		return harness.Verdict{Outcome: harness.Violated, Findings: shimLeft(1, "c0"), Evidence: dir}
+	}}
+	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 4}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs, err := os.ReadDir(kept)
+	named := 0
+	for _, r := range results {
+		if r.Evidence != "" {
+			named++
+		}
+	}
+	if err != nil || len(dirs) != keptOf || named != keptOf {
+		t.Errorf("%d folders, %d named, want %d: %v", len(dirs), named, keptOf, err)
+	}
+}
