@@ -40,7 +40,7 @@ vm-v2: ## (root) the quick suites in a throw-away machine with pure cgroup v2 (n
 
 judge: ## (root) break containerd's source in the ways of sweep/judge/mutations, and see that the sweep finds each (FOCUS=ID)
 	@mkdir -p out
-	@$(GO) go test -count=1 -timeout "$${TIMEOUT:-120m}" -v -run "TestJudge/$${FOCUS:-.}" ./sweep/judge | tee out/judge.txt
+	@$(GO) go test -count=1 -timeout "$${TIMEOUT:-120m}" -v -run "Test(MutationsWithoutFault|Judge)/$${FOCUS:-.}" ./sweep/judge -judge | tee out/judge.txt
 
 faultless: ## (root) COUNT=1000 cases without a fault, which must all hold
 	@$(GO) go test -count=1 -timeout "$${TIMEOUT:-60m}" -v -run TestFaultless ./sweep/judge -faultless "$${COUNT:-1000}"

@@ -40,9 +40,7 @@ func TestFaultless(t *testing.T) {
 
 // What cases without a fault see of a mutation is what its file says. One that they do not see can only be found by faults.
 func TestMutationsWithoutFault(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a containerd for each mutation")
-	}
+	long(t)
 	r := runner(t)
 	all, err := Mutations()
 	if err != nil {

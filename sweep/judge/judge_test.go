@@ -1,15 +1,24 @@
 package judge
 
 import (
+	"flag"
 	"testing"
 	"time"
 )
 
+var judging = flag.Bool("judge", false, "sweep a containerd for each mutation (make judge)")
+
+// long skips a test that builds a containerd for each mutation, where nobody asked for it.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() || !*judging {
+		t.Skip("builds a containerd for each mutation and takes half an hour: make judge")
+	}
+}
+
 // The sweep finds every mutation, and nothing in the untouched source that is not known.
 func TestJudge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("sweeps a containerd for each mutation: half an hour")
-	}
+	long(t)
 	j := &Judge{Runner: runner(t), Out: "../../out/judge"}
 	all, err := Mutations()
 	if err != nil {
