@@ -21,11 +21,11 @@ type Options struct {
 	Paths []string
 	// Workloads are the names of the workloads. Default: DefaultWorkloads.
 	Workloads []string
-	// Hits is which hits of a point are swept on a path: first, all, or the first N. Default: first.
+	// Hits is which hits of a point are swept: its first (first), the first on each path (path), the first N on each path, or all. Default: first.
 	Hits string
 	// Points must match a point's name. Default: all.
 	Points *regexp.Regexp
-	// EveryWorkload sweeps a point in each workload that reaches it. Default: in the cheapest.
+	// EveryWorkload sweeps a point in each workload that reaches it so. Default: in the cheapest.
 	EveryWorkload bool
 }
 
@@ -83,17 +83,17 @@ func (o Options) Check() error {
 	return errors.Join(append(errs, err)...)
 }
 
-// hits is how many hits of a point are swept on a path; 0 is all.
+// hits is how many hits of a point are swept, on a path or at all; 0 is all.
 func (o Options) hits() (int, error) {
 	switch o.Hits {
-	case "", "first":
+	case "", "first", "path":
 		return 1, nil
 	case "all":
 		return 0, nil
 	}
 	n, err := strconv.Atoi(o.Hits)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("--hits %q: first, all, or how many of the first", o.Hits)
+		return 0, fmt.Errorf("--hits %q: first, path, all, or how many of the first on each path", o.Hits)
 	}
 	return n, nil
 }

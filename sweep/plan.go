@@ -138,23 +138,29 @@ func choose(o Options, all []candidate) ([]candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return firstHits(all, most, o.EveryWorkload), nil
+	return firstHits(all, most, o.Hits != "first", o.EveryWorkload), nil
 }
 
-// firstHits keeps, of each point on each path, the first hits; of the workloads that reach it so, the cheapest. A hit that every trace has is
-// preferred to one that some have not, and a workload with such a hit to one without.
-func firstHits(all []candidate, most int, everyWorkload bool) []candidate {
+// firstHits keeps the first hits of each point: of all of them (most 1, eachPath false), or on each path. Of the workloads that reach a point so, it
+// takes the cheapest. A hit that every trace has is preferred to one that some have not, a workload with such a hit to one without, and one while the
+// client waits for something to one at which containerd only starts.
+func firstHits(all []candidate, most int, eachPath, everyWorkload bool) []candidate {
 	type unit struct {
 		point          string
 		moment         moment
 		path, workload string
 	}
+	of := func(c candidate) unit {
+		u := unit{c.Point.String(), c.Moment, c.Path, c.workload}
+		if !eachPath {
+			u.path = ""
+		}
+		return u
+	}
 	units := map[unit][]candidate{}
 	for _, c := range all {
-		u := unit{c.Point.String(), c.Moment, c.Path, c.workload}
-		units[u] = append(units[u], c)
+		units[of(c)] = append(units[of(c)], c)
 	}
-	best := map[unit]string{} // without its workload: the workload
 	keys := slices.SortedFunc(maps.Keys(units), func(a, b unit) int {
 		return cmp.Or(cmp.Compare(cost(a.workload), cost(b.workload)), strings.Compare(a.point, b.point), strings.Compare(string(a.moment), string(b.moment)),
 			cmp.Compare(slices.Index(Paths, a.path), slices.Index(Paths, b.path)))
@@ -162,9 +168,11 @@ func firstHits(all []candidate, most int, everyWorkload bool) []candidate {
 	steady := func(cs []candidate) bool {
 		return slices.ContainsFunc(cs, func(c candidate) bool { return !c.unsteady })
 	}
+	best := map[unit]string{} // of a unit without its workload
 	for _, wantSteady := range []bool{true, false} {
 		for _, u := range keys {
-			bare := unit{u.point, u.moment, u.path, ""}
+			bare := u
+			bare.workload = ""
 			if best[bare] == "" && steady(units[u]) == wantSteady {
 				best[bare] = u.workload
 			}
@@ -172,12 +180,16 @@ func firstHits(all []candidate, most int, everyWorkload bool) []candidate {
 	}
 	var out []candidate
 	for _, u := range keys {
-		if !everyWorkload && best[unit{u.point, u.moment, u.path, ""}] != u.workload {
+		bare := u
+		bare.workload = ""
+		if !everyWorkload && best[bare] != u.workload {
 			continue
 		}
 		cs := units[u]
 		if most == 1 {
-			slices.SortStableFunc(cs, func(a, b candidate) int { return cmp.Compare(btoi(a.unsteady), btoi(b.unsteady)) })
+			slices.SortStableFunc(cs, func(a, b candidate) int {
+				return cmp.Or(cmp.Compare(btoi(a.unsteady), btoi(b.unsteady)), cmp.Compare(btoi(a.Path == "load"), btoi(b.Path == "load")))
+			})
 		}
 		if most > 0 && len(cs) > most {
 			cs = cs[:most]

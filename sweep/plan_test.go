@@ -53,11 +53,13 @@ func TestPlan(t *testing.T) {
 		o    Options
 		want []string
 	}{
-		"crash at statements, on each path": {Options{Actions: []string{"crash"}, Points: regexp.MustCompile("^stmt")}, []string{
+		"crash at statements": {Options{Actions: []string{"crash"}, Points: regexp.MustCompile("^stmt")}, []string{
+			caught + " crash, create of task", called + " crash, create of task"}},
+		"crash at statements, on each path": {Options{Hits: "path", Actions: []string{"crash"}, Points: regexp.MustCompile("^stmt")}, []string{
 			caught + " crash, create of task", caught + " (hit 3) crash, delete of task", called + " crash, create of task"}},
 		"an error is two faults at a statement": {Options{Actions: []string{"error"}, Who: []string{"daemon"}}, []string{
 			called + " error(x), create of task", called + " lose, create of task"}},
-		"an error is one fault at a method": {Options{Actions: []string{"error"}, Who: []string{"shim"}}, []string{
+		"an error is one fault at a method": {Options{Hits: "path", Actions: []string{"error"}, Who: []string{"shim"}}, []string{
 			method + " error(x), delete of task", method + " (hit 2) error(x), exit of cri"}},
 		"cancel where a client can": {Options{Actions: []string{"cancel"}, Who: []string{"daemon"}}, []string{called + " cancel, create of task"}},
 		"later hits":                {Options{Actions: []string{"crash"}, Hits: "all", Paths: []string{"create"}, Workloads: []string{"task"}}, []string{caught + " crash, create of task", caught + " (hit 2) crash, create of task", called + " crash, create of task"}},
@@ -135,7 +137,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		`did you mean "delete"`: {Paths: []string{"delet"}},
 		`did you mean "task"`:   {Workloads: []string{"taks"}},
 		`did you mean "daemon"`: {Who: []string{"deamon"}},
-		"first, all, or":        {Hits: "0"},
+		"first, path, all, or":  {Hits: "0"},
 		"expected":              {Actions: []string{"delay(x)"}},
 	} {
 		if err := o.Check(); err == nil || !strings.Contains(err.Error(), says) {

@@ -34,11 +34,11 @@ func (e *engine) Trace(context.Context, harness.Case) (harness.Trace, error) {
 	return harness.Trace{}, errors.New("not traced here")
 }
 
-func held(harness.Case, int) harness.Verdict { return harness.Verdict{Outcome: harness.Held} }
+func allHeld(harness.Case, int) harness.Verdict { return harness.Verdict{Outcome: harness.Held} }
 
 func TestScheduleRunsEachCaseOnce(t *testing.T) {
 	dir, j, h := begun(t, 40, Shard{2, 3})
-	e := &engine{verdict: held}
+	e := &engine{verdict: allHeld}
 	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 4}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestASweepThatWasEndedGoesOn(t *testing.T) {
 	dir, j, h := begun(t, 30, Shard{1, 1})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	e := &engine{verdict: held}
+	e := &engine{verdict: allHeld}
 	n := 0
 	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 3, OnResult: func(Result) {
 		if n++; n == 10 {
@@ -100,7 +100,7 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 			if run < c.firesAt {
 				return harness.Verdict{Outcome: harness.Invalid, Why: c.why}
 			}
-			return held(k, run)
+			return allHeld(k, run)
 		}}
 		results, err := Schedule{Engine: e, Head: h, Journal: j}.Run(t.Context())
 		if err != nil || len(results) != 1 || results[0].Outcome != c.outcome || e.runs[h.Plan.Specs[0].name()] != c.runs {

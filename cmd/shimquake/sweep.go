@@ -31,6 +31,7 @@ type sweepFlags struct {
 	planOnly bool
 	json     bool
 	replay   int
+	pairs    []string
 }
 
 // worldsPerCPU is how many worlds run at once for each processor: a case that leaks only waits, for 6 s and more.
@@ -47,6 +48,7 @@ left into findings. It fails on a finding that the catalogue does not know, and 
 Exit status: 0 nothing new, 1 a new finding or a known one that is gone, 2 wrong usage or nothing to sweep, 3 a case that shows nothing.`,
 		Example: `  shimquake sweep --who daemon --actions crash --workload task
   shimquake sweep --path delete --plan-only
+  shimquake sweep --pairs all --out out/pairs
   shimquake sweep --resume out/sweep
   shimquake sweep --plan plan.json --shard 2/4 --out shard2; shimquake sweep merge shard*`,
 		Args: cobra.NoArgs,
@@ -58,12 +60,13 @@ Exit status: 0 nothing new, 1 a new finding or a known one that is gone, 2 wrong
 	fl.StringSliceVar(&f.Actions, "actions", nil, "crash, error, cancel, deadline, delay, pause, ... (default crash,error,cancel)")
 	fl.StringSliceVar(&f.Paths, "path", nil, "what the client does meanwhile: create, start, exit, delete, load (default all)")
 	fl.StringSliceVar(&f.Workloads, "workload", nil, strings.Join(sweep.WorkloadNames(), ", ")+" (default "+strings.Join(sweep.DefaultWorkloads(), ",")+")")
-	fl.StringVar(&f.Hits, "hits", "first", "which hits of a point on a path: first, all, or how many of the first")
+	fl.StringVar(&f.Hits, "hits", "first", "which hits of a point: first (of all), path (the first on each path), all, or how many of the first on each path")
 	fl.StringVar(&f.points, "points", "", "a regular expression that a point's name must match")
 	fl.BoolVar(&f.EveryWorkload, "every-workload", false, "sweep a point in each workload that reaches it, not only in the cheapest")
 	fl.StringVar(&f.shard, "shard", "", "i/n: only every n-th case of the plan, from the i-th")
 	fl.StringVar(&f.plan, "plan", "", "run the plan of this file (see --plan-only)")
 	fl.BoolVar(&f.planOnly, "plan-only", false, "trace and plan; print the plan as JSON and run nothing")
+	fl.StringSliceVar(&f.pairs, "pairs", nil, "in place of single faults the pairs that they cannot reach: "+strings.Join(sweep.PairKinds, ", ")+", all")
 	fl.StringVar(&f.resume, "resume", "", "go on with the sweep of this folder")
 	f.registerCommon(c)
 	c.AddCommand(sweepMergeCommand())
@@ -85,6 +88,9 @@ func (f *sweepFlags) check() error {
 	}
 	if f.resume != "" && (f.plan != "" || f.planOnly || f.shard != "" || f.Containerd != "") {
 		errs = append(errs, errors.New("--resume goes on with a sweep as it was begun: leave out --plan, --plan-only, --shard and --containerd"))
+	}
+	if o := f.Options; len(f.pairs) > 0 && (len(o.Who)+len(o.Actions)+len(o.Paths)+len(o.Workloads) > 0 || o.Hits != "first" || o.EveryWorkload) {
+		errs = append(errs, errors.New("--pairs has its own points, actions and workloads: only --points narrows it down"))
 	}
 	re, err := regexp.Compile(f.points)
 	if err != nil {
@@ -154,7 +160,7 @@ func (f *sweepFlags) open(ctx context.Context, r *harness.Runner, s *sweep.Sched
 		if err = r.Prepare(ctx, f.Containerd); err != nil {
 			return prepareError(err)
 		}
-		s.Head.Plan, err = sweep.Make(ctx, r, f.Options)
+		s.Head.Plan, err = f.make(ctx, r)
 	}
 	if err != nil {
 		return sweepError(err)
@@ -164,6 +170,14 @@ func (f *sweepFlags) open(ctx context.Context, r *harness.Runner, s *sweep.Sched
 	}
 	s.Journal, err = sweep.CreateJournal(f.out, s.Head)
 	return err
+}
+
+// make traces and plans: single faults, or pairs.
+func (f *sweepFlags) make(ctx context.Context, r *harness.Runner) (sweep.Plan, error) {
+	if len(f.pairs) > 0 {
+		return sweep.MakePairs(ctx, r, f.Options, f.pairs)
+	}
+	return sweep.Make(ctx, r, f.Options)
 }
 
 // prepare builds the plan's subject and makes sure that it is the one that the plan was made for.
