@@ -1,0 +1,60 @@
+package sweep
+
+import (
+	"slices"
+	"strings"
+)
+
+// held is how long a call is held, in a step, while the client comes back: long enough for it to be in the midst of the same call.
+const held = "wait 100ms"
+
+// retried are the functions in whose statements a client cancels and comes back: those that carry out a create or a delete, on both sides.
+var retried = []string{
+	"tasks.local.Create", "tasks.local.Delete", "runtime.TaskManager.Create", "runtime.TaskManager.Delete", "runtime.shimTask.Create", "runtime.shimTask.delete",
+	"runc-task.service.Create", "runc-task.service.Delete",
+}
+
+// retry has the client cancel its call and come back at once: at each method of ttrpc, and at each statement that carries out a create or delete. At
+// methods also with the call held until the client is back.
+func (w *pairing) retry() ([]Spec, error) {
+	passes, err := w.plain("task")
+	if err != nil {
+		return nil, err
+	}
+	var out []Spec
+	for _, p := range firstOfEach(passes, "pause", func(p Pass) bool {
+		return p.Path != "load" && (p.Moment == atMethod && !strings.HasPrefix(p.Point.What, "Events.") || slices.Contains(retried, p.Point.What))
+	}) {
+		s := single(p, "pause", "task")
+		out = append(out, s)
+		if p.Moment == atMethod {
+			s.While = "cancel client,await client," + held + ",release"
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// deleters has two clients delete at once. The one that comes first, and at methods also the second, is held at each statement and method that a
+// delete passes, until the call of the client that goes on is done; or until that client's patience has ended, where the held one has a lock.
+func (w *pairing) deleters() ([]Spec, error) {
+	passes, err := w.plain("deleters")
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]int{}
+	var out []Spec
+	for _, p := range passes {
+		if p.Path != "delete" || !p.decides("pause") || strings.HasPrefix(p.Point.What, "Events.") {
+			continue
+		}
+		key := p.Point.String()
+		seen[key]++
+		if n := seen[key]; n == 1 || n == 2 && p.Moment == atMethod {
+			s := single(p, "pause", "deleters")
+			s.While = "await client,release"
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
