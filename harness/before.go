@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/shimquake/shimquake/oracle"
 )
 
@@ -27,6 +30,9 @@ func (x *experiment) takeBefore(ctx context.Context) error {
 		if !x.inject.anyFired() { // nothing was broken: there is no reason to try again
 			hopeless = err
 			return nil
+		}
+		if status.Code(err) == codes.Unimplemented { // a plugin's init met the fault, and only a restart mends that
+			err = errors.Join(err, x.daemon.Restart(ctx))
 		}
 		return err
 	})
