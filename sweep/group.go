@@ -8,10 +8,12 @@ import (
 	"strings"
 )
 
-// Group is a finding: what cases leave that leave the same, for the same reason.
+// Group is a finding: what cases leave that leave the same, for the same reason, when the same has happened.
 type Group struct {
 	// Name is made of what is left and where: shim-runtime.binary.start.
 	Name string `json:"finding"`
+	// When is what the faults did: the containerd dies, the shim dies, or something fails.
+	When string `json:"when"`
 	// Left is what all of its cases leave, the gravest first.
 	Left []Trait `json:"left"`
 	// Also is what some of them leave besides, and how many.
@@ -37,6 +39,21 @@ type member struct {
 	with []Trait
 }
 
+// when says what a case's faults do. What a crash leaves has another cause than what an error leaves, even where it is the same.
+func when(s Spec) string {
+	var parts []string
+	for _, d := range s.deeds() {
+		part := "something fails"
+		if w := word(d.Action); w == "crash" || w == "panic" {
+			part = placeOf(d.Point).who + " dies"
+		}
+		if !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
 // signature is what members of one group have in common.
 func signature(left []Trait) string {
 	parts := make([]string, len(left))
@@ -51,7 +68,8 @@ func signature(left []Trait) string {
 func groups(p Plan, all []member) []Group {
 	by := map[string][]member{}
 	for _, m := range all {
-		by[signature(m.left)] = append(by[signature(m.left)], m)
+		key := when(p.Specs[m.spec]) + ": " + signature(m.left)
+		by[key] = append(by[key], m)
 	}
 	keys := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(by[a][0].left), len(by[b][0].left)), strings.Compare(a, b))
@@ -68,7 +86,7 @@ func groups(p Plan, all []member) []Group {
 			}
 		}
 		if len(rest) > 0 {
-			out = append(out, &Group{Left: rest[0].left, members: rest})
+			out = append(out, &Group{When: when(p.Specs[rest[0].spec]), Left: rest[0].left, members: rest})
 		}
 	}
 	done := make([]Group, len(out))
@@ -78,7 +96,7 @@ func groups(p Plan, all []member) []Group {
 		done[i] = *g
 	}
 	slices.SortFunc(done, func(a, b Group) int {
-		return cmp.Or(byGravity(a.Left[0], b.Left[0]), cmp.Compare(b.Cases, a.Cases), strings.Compare(signature(a.Left), signature(b.Left)))
+		return cmp.Or(byGravity(a.Left[0], b.Left[0]), cmp.Compare(b.Cases, a.Cases), strings.Compare(a.When+signature(a.Left), b.When+signature(b.Left)))
 	})
 	nameAll(done)
 	return done
@@ -88,7 +106,7 @@ func groups(p Plan, all []member) []Group {
 func hostOf(p Plan, all []*Group, m member) *Group {
 	at := placeOf(p.Specs[m.spec].Point)
 	for _, g := range all {
-		if len(g.Left) >= len(m.left) || g.Left[0] != m.left[0] || !subset(g.Left, m.left) {
+		if g.When != when(p.Specs[m.spec]) || len(g.Left) >= len(m.left) || g.Left[0] != m.left[0] || !subset(g.Left, m.left) {
 			continue
 		}
 		if slices.ContainsFunc(g.members, func(o member) bool { return placeOf(p.Specs[o.spec].Point) == at }) {
@@ -155,8 +173,8 @@ func windows(p Plan, points map[string]bool) []Window {
 
 // inSource orders points by their place in the source.
 func (p Plan) inSource(a, b string) int {
-	fileA, lineA, _ := cutLast(p.Places[a], ":")
-	fileB, lineB, _ := cutLast(p.Places[b], ":")
+	fileA, lineA, _ := cutLine(p.Places[a])
+	fileB, lineB, _ := cutLine(p.Places[b])
 	nA, _ := strconv.Atoi(lineA) // rpc points have none: 0
 	nB, _ := strconv.Atoi(lineB)
 	return cmp.Or(strings.Compare(fileA, fileB), cmp.Compare(nA, nB), strings.Compare(a, b))

@@ -37,7 +37,7 @@ func (w Window) String() string {
 	s := fmt.Sprintf("%s %s", w.Who, w.Function)
 	if w.From != "" {
 		s += " " + w.From
-		if _, line, ok := cutLast(w.To, ":"); ok && w.To != w.From {
+		if _, line, ok := cutLine(w.To); ok && w.To != w.From {
 			s += ".." + line
 		}
 	} else if w.First != w.Last {
@@ -52,13 +52,14 @@ func (w Window) String() string {
 }
 
 func last(point string) string {
-	_, after, _ := cutLast(point, ":")
+	_, after, _ := cutLine(point)
 	return after
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
+// cutLine cuts a text at its last colon: what is after it is a line, or a statement.
+func cutLine(s string) (before, after string, found bool) {
+	if i := strings.LastIndexByte(s, ':'); i >= 0 {
+		return s[:i], s[i+1:], true
 	}
 	return s, "", false
 }

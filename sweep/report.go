@@ -51,7 +51,7 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 	}
 	results = slices.Clone(results)
 	slices.SortFunc(results, func(a, b Result) int { return cmp.Compare(a.I, b.I) })
-	var members []member
+	var all []member
 	missed := map[string][]int{}
 	fired := map[int]bool{}
 	for _, res := range results {
@@ -64,14 +64,7 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 			r.Held++
 		case harness.Violated:
 			r.Violated++
-			main, with := traits(res.Found)
-			for i, f := range families(main) {
-				m := member{spec: res.I, left: f}
-				if i == 0 { // the gravest brings them
-					m.with = with
-				}
-				members = append(members, m)
-			}
+			all = append(all, members(res)...)
 		default:
 			why := plain(whyShort(res.Why))
 			missed[why] = append(missed[why], res.I)
@@ -80,7 +73,7 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 		r.Fired++
 		fired[res.I] = true
 	}
-	fresh, seen := split(p, known, members, func(i int) bool { return fired[i] })
+	fresh, seen := split(p, known, all, func(i int) bool { return fired[i] })
 	r.New, r.Known = groups(p, fresh), seen
 	for _, why := range slices.Sorted(maps.Keys(missed)) {
 		m := Missed{Why: why, Unsteady: true}
@@ -95,6 +88,20 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 
 // notFired begins the reason of a verdict whose fault did not fire (harness.Verdict.Why).
 const notFired = "these faults did not fire: "
+
+// members are the findings that a case shows.
+func members(res Result) []member {
+	main, with := traits(res.Found)
+	var out []member
+	for i, f := range families(main) {
+		m := member{spec: res.I, left: f}
+		if i == 0 { // the gravest brings them
+			m.with = with
+		}
+		out = append(out, m)
+	}
+	return out
+}
 
 // whyShort leaves out what is of one case only: which point it was, and what was hit instead.
 func whyShort(why string) string {
@@ -185,7 +192,7 @@ func (r Report) String() string {
 		}
 	}
 	for _, g := range r.New {
-		fmt.Fprintf(&b, "\nNEW: %s: %s\n", g.Name, g.counts())
+		fmt.Fprintf(&b, "\nNEW: %s: when %s: %s\n", g.Name, g.When, g.counts())
 		g.details(&b)
 	}
 	fmt.Fprintf(&b, "\n%d new, %d known, %d gone\n", len(r.New), r.seen(), len(r.Gone()))
