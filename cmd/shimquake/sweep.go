@@ -32,6 +32,7 @@ type sweepFlags struct {
 	json     bool
 	replay   int
 	pairs    []string
+	randoms  randomFlags
 }
 
 // worldsPerCPU is how many worlds run at once for each processor: a case that leaks only waits, for 6 s and more.
@@ -69,7 +70,7 @@ Exit status: 0 nothing new, 1 a new finding or a known one that is gone, 2 wrong
 	fl.StringSliceVar(&f.pairs, "pairs", nil, "in place of single faults the pairs that they cannot reach: "+strings.Join(sweep.PairKinds, ", ")+", all")
 	fl.StringVar(&f.resume, "resume", "", "go on with the sweep of this folder")
 	f.registerCommon(c)
-	c.AddCommand(sweepMergeCommand())
+	c.AddCommand(sweepMergeCommand(), sweepReportCommand())
 	return c
 }
 
@@ -92,6 +93,10 @@ func (f *sweepFlags) check() error {
 	if o := f.Options; len(f.pairs) > 0 && (len(o.Who)+len(o.Actions)+len(o.Paths)+len(o.Workloads) > 0 || o.Hits != "first" || o.EveryWorkload) {
 		errs = append(errs, errors.New("--pairs has its own points, actions and workloads: only --points narrows it down"))
 	}
+	if f.randoms.on && (f.resume != "" || f.planOnly || f.shard != "" || len(f.pairs) > 0) {
+		errs = append(errs, errors.New("--random stands without --resume, --plan-only, --shard and --pairs: each machine takes its own --seed"))
+	}
+	errs = append(errs, f.randoms.check())
 	re, err := regexp.Compile(f.points)
 	if err != nil {
 		errs = append(errs, fmt.Errorf("--points: %w", err))
@@ -103,6 +108,9 @@ func (f *sweepFlags) check() error {
 func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
+	}
+	if f.randoms.on {
+		return f.random(ctx, out)
 	}
 	if f.resume != "" {
 		f.out = f.resume
@@ -242,5 +250,23 @@ func sweepMergeCommand() *cobra.Command {
 		},
 	}
 	f.registerCommon(c)
+	return c
+}
+
+func sweepReportCommand() *cobra.Command {
+	f := sweepFlags{}
+	c := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Tell what a sweep has found so far, also while it runs",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			h, results, err := sweep.ReadJournal(dirs[0])
+			if err != nil {
+				return err
+			}
+			return f.report(cmd.Context(), nil, h, results, cmd.OutOrStdout())
+		},
+	}
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a finding")
 	return c
 }
