@@ -56,6 +56,18 @@ func (s Spec) deeds() []Deed {
 	return append(append([]Deed(nil), s.Also.Deeds()...), Deed{s.Point, s.Nth, s.Action, s.Path, s.While})
 }
 
+// alone are the spec's faults, where there are several, each by itself: the last first.
+func (s Spec) alone() []Spec {
+	if s.Also == (Others{}) {
+		return nil
+	}
+	var out []Spec
+	for _, d := range s.deeds() {
+		out = append([]Spec{{Point: d.Point, Nth: d.Nth, Action: d.Action, Path: d.Path, Workload: s.Workload, While: d.While}}, out...)
+	}
+	return out
+}
+
 // String is for people.
 func (d Deed) String() string {
 	hit := ""

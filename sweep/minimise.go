@@ -49,8 +49,13 @@ func (m Minimiser) Show(ctx context.Context, p Plan, g *Group) error {
 	if err != nil {
 		return err
 	}
+	return m.ShowBy(ctx, c, g)
+}
+
+// ShowBy shows a finding by a case that has been chosen already.
+func (m Minimiser) ShowBy(ctx context.Context, c harness.Case, g *Group) (err error) {
 	c.Name = g.Name
-	c.About = fmt.Sprintf("%s Seen at %d points, in %d cases of a sweep.", g.Left[0], g.Points, g.Cases)
+	c.About = fmt.Sprintf("%s. Seen at %d points, in %d cases of a sweep.", g.Left[0], g.Points, g.Cases)
 	dir := filepath.Join(m.Out, "findings")
 	g.Shown = &Shown{File: filepath.Join(dir, g.Name+".yaml"), Replays: m.Replays}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -112,12 +117,26 @@ func (m Minimiser) simplest(ctx context.Context, p Plan, g *Group) (harness.Case
 		specs[i] = p.Specs[mem.spec]
 	}
 	s := slices.MinFunc(specs, func(a, b Spec) int {
-		return cmp.Or(cmp.Compare(btoi(a.Unsteady), btoi(b.Unsteady)), cmp.Compare(simplicity(a.Action), simplicity(b.Action)),
+		return cmp.Or(cmp.Compare(len(a.deeds()), len(b.deeds())), cmp.Compare(btoi(a.Unsteady), btoi(b.Unsteady)), cmp.Compare(simplicity(a.Action), simplicity(b.Action)),
 			cmp.Compare(cost(a.Workload), cost(b.Workload)), cmp.Compare(a.Nth, b.Nth))
 	})
 	best, err := s.Case(p.Containerd)
 	if err != nil {
 		return best, err
+	}
+	for _, alone := range s.alone() {
+		try, err := alone.Case(p.Containerd)
+		if err != nil {
+			return best, err
+		}
+		shows, err := m.shows(ctx, try, g)
+		if err != nil {
+			return best, err
+		}
+		if shows {
+			best = try
+			break
+		}
 	}
 	for _, w := range smaller(best.Workload) {
 		try := best
@@ -125,18 +144,27 @@ func (m Minimiser) simplest(ctx context.Context, p Plan, g *Group) (harness.Case
 		if try.Check() != nil {
 			continue
 		}
-		v := m.runs(ctx, try, 1)[0]
-		if v.Evidence != "" {
-			if err := os.RemoveAll(v.Evidence); err != nil {
-				return best, err
-			}
+		shows, err := m.shows(ctx, try, g)
+		if err != nil {
+			return best, err
 		}
-		if m.same(v, g) {
+		if shows {
 			best = try
 			break
 		}
 	}
 	return best, ctx.Err()
+}
+
+// shows runs a case once and says whether it shows the finding. Its evidence is thrown away.
+func (m Minimiser) shows(ctx context.Context, c harness.Case, g *Group) (bool, error) {
+	v := m.runs(ctx, c, 1)[0]
+	if v.Evidence != "" {
+		if err := os.RemoveAll(v.Evidence); err != nil {
+			return false, err
+		}
+	}
+	return m.same(v, g), nil
 }
 
 // smaller are workloads with less in them than w, the smallest first.

@@ -70,7 +70,7 @@ func MakePairs(ctx context.Context, e Engine, o Options, kinds []string) (Plan, 
 	return p, p.check("plan")
 }
 
-// pairRuns is how often what comes after a first fault is traced.
+// pairRuns is how often a workload, and what comes after a first fault, is traced.
 const pairRuns = 2
 
 // tracesAtOnce is how many worlds trace at the same time.
@@ -90,8 +90,9 @@ type after struct {
 	later [][]Pass
 }
 
-// plain traces a workload without a fault, pairRuns times, and returns the passes of the first run that all others have, too.
-func (w *pairing) plain(workload string) ([]Pass, error) {
+// plain traces a workload without a fault, pairRuns times, and returns the passes that all runs have on the same path, and then those of the first
+// run that not all have; and which are which.
+func (w *pairing) plain(workload string) (passes []Pass, steady func(Pass) bool, err error) {
 	runs := make([][]Pass, pairRuns)
 	var g errgroup.Group
 	for i := range runs {
@@ -101,9 +102,20 @@ func (w *pairing) plain(workload string) ([]Pass, error) {
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return common(runs), nil
+	always := map[string]bool{}
+	for _, p := range common(runs) {
+		always[p.key()] = true
+		passes = append(passes, p)
+	}
+	steady = func(p Pass) bool { return always[p.key()] }
+	for _, p := range runs[0] {
+		if !steady(p) {
+			passes = append(passes, p)
+		}
+	}
+	return passes, steady, nil
 }
 
 // common are the passes of the first run that all others have.
@@ -124,7 +136,7 @@ func common(runs [][]Pass) []Pass {
 	return out
 }
 
-func (p Pass) key() string { return fmt.Sprintf("%s %s %d", p.Point, p.Moment, p.Nth) }
+func (p Pass) key() string { return fmt.Sprintf("%s %s %d %s", p.Point, p.Moment, p.Nth, p.Path) }
 
 // follow traces what is passed after each of these first faults, n times each. A first fault that a run does not reach is told by a nil list.
 func (w *pairing) follow(firsts []Spec, n int) ([]after, error) {

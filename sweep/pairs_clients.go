@@ -17,7 +17,7 @@ var retried = []string{
 // retry has the client cancel its call and come back at once: at each method of ttrpc, and at each statement that carries out a create or delete. At
 // methods also with the call held until the client is back.
 func (w *pairing) retry() ([]Spec, error) {
-	passes, err := w.plain("task")
+	passes, steady, err := w.plain("task")
 	if err != nil {
 		return nil, err
 	}
@@ -26,6 +26,7 @@ func (w *pairing) retry() ([]Spec, error) {
 		return p.Path != "load" && (p.Moment == atMethod && !strings.HasPrefix(p.Point.What, "Events.") || slices.Contains(retried, p.Point.What))
 	}) {
 		s := single(p, "pause", "task")
+		s.Unsteady = !steady(p)
 		out = append(out, s)
 		if p.Moment == atMethod {
 			s.While = "cancel client,await client," + held + ",release"
@@ -38,7 +39,7 @@ func (w *pairing) retry() ([]Spec, error) {
 // deleters has two clients delete at once. The one that comes first, and at methods also the second, is held at each statement and method that a
 // delete passes, until the call of the client that goes on is done; or until that client's patience has ended, where the held one has a lock.
 func (w *pairing) deleters() ([]Spec, error) {
-	passes, err := w.plain("deleters")
+	passes, steady, err := w.plain("deleters")
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +53,7 @@ func (w *pairing) deleters() ([]Spec, error) {
 		seen[key]++
 		if n := seen[key]; n == 1 || n == 2 && p.Moment == atMethod {
 			s := single(p, "pause", "deleters")
+			s.Unsteady = !steady(p)
 			s.While = "await client,release"
 			out = append(out, s)
 		}

@@ -23,16 +23,16 @@ var everyStatement = []string{"runtime.binary.Start", "runtime.Bundle.Delete", "
 func (w *pairing) recovery() ([]Spec, error) {
 	var firsts []Spec
 	for _, workload := range []string{"task", "restart"} {
-		passes, err := w.plain(workload)
+		passes, steady, err := w.plain(workload)
 		if err != nil {
 			return nil, err
 		}
-		crashes := firstOfEach(passes, "crash", func(p Pass) bool {
+		crashes := firstOfEach(passes, "crash", func(p Pass) bool { // what is no hit of every run is no first crash: all else builds upon it
 			// Without containers there is nothing to recover, and with one running there is on the restart only.
-			return p.Point.Who == "containerd" && (p.Path == "load") == (workload == "restart") && (workload == "task" || afterStart(passes, p))
+			return steady(p) && p.Point.Who == "containerd" && (p.Path == "load") == (workload == "restart") && (workload == "task" || afterStart(passes, p))
 		})
 		for _, p := range crashes {
-			if slices.Contains(everyStatement, p.Point.What) || slices.ContainsFunc(heads(crashes), func(h Pass) bool { return h == p }) {
+			if slices.Contains(everyStatement, p.Point.What) || slices.Contains(heads(crashes), p) {
 				firsts = append(firsts, single(p, "crash", workload))
 			}
 		}

@@ -17,7 +17,7 @@ const perShimPoint = 3
 // shim crashes containerd and the shim, in either order. The first dies at the entry or exit of dies; then the other at each method, and at the head of
 // each function, that it passes afterwards, and containerd at each statement of its clean-up of a dead shim.
 func (w *pairing) shim() ([]Spec, error) {
-	passes, err := w.plain("task")
+	passes, _, err := w.plain("task")
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ type workload struct {
 // workloads are all of them, the cheapest first: a point is swept in the first that reaches it.
 var workloads = []workload{
 	{name: "task", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
-	{name: "deleters", Workload: harness.Workload{Deleters: 2, CallTimeout: 3 * time.Second, Containers: []harness.Container{{Exit: 7}}}, asked: true},
+	{name: "deleters", Workload: harness.Workload{Deleters: 2, CallTimeout: 3 * time.Second, Containers: []harness.Container{{Signal: "SIGTERM"}}}, asked: true},
 	{name: "two", Workload: harness.Workload{Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}, asked: true},
 	{name: "grouped", Workload: harness.Workload{Grouped: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}, asked: true},
 	{name: "restart", Workload: harness.Workload{Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},

@@ -70,6 +70,7 @@ Exit status: 0 nothing new, 1 a new finding or a known one that is gone, 2 wrong
 	fl.StringSliceVar(&f.pairs, "pairs", nil, "in place of single faults the pairs that they cannot reach: "+strings.Join(sweep.PairKinds, ", ")+", all")
 	fl.StringVar(&f.resume, "resume", "", "go on with the sweep of this folder")
 	f.registerCommon(c)
+	f.randoms.register(c)
 	c.AddCommand(sweepMergeCommand(), sweepReportCommand())
 	return c
 }

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep"
+)
+
+// randomFlags are those of `shimquake sweep --random`.
+type randomFlags struct {
+	on     bool
+	length time.Duration
+	plans  int
+	seed   uint64
+	shrink time.Duration
+}
+
+func (f *randomFlags) register(c *cobra.Command) {
+	c.Flags().BoolVar(&f.on, "random", false, "in place of single faults random plans of up to four, until --for or --plans")
+	c.Flags().DurationVar(&f.length, "for", 0, "how long random plans are begun")
+	c.Flags().IntVar(&f.plans, "plans", 0, "how many random plans at most")
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "the seed of the first random plan; the n-th has the n-1 next (default: a new one, which is told)")
+	c.Flags().DurationVar(&f.shrink, "shrink", 2*time.Minute, "how long a new violation is made smaller at most")
+}
+
+func (f *randomFlags) check() error {
+	switch {
+	case !f.on && (f.length != 0 || f.plans != 0 || f.seed != 0):
+		return errors.New("--for, --plans and --seed are for --random")
+	case f.on && (f.length <= 0 && f.plans <= 0 || f.length < 0 || f.plans < 0):
+		return errors.New("--random needs an end: --for 30m, or --plans 100")
+	case f.on && f.shrink <= 0:
+		return fmt.Errorf("--shrink %s: a time is needed", f.shrink)
+	}
+	return nil
+}
+
+// randomPlans are the workloads and actions that random plans are drawn from.
+func randomPlans(o sweep.Options) sweep.Options {
+	if len(o.Workloads) == 0 {
+		o.Workloads = []string{"task", "two", "grouped", "restart", "cri"}
+	}
+	if len(o.Actions) == 0 {
+		o.Actions = []string{"crash", "error", "cancel", "deadline", "delay(200)"}
+	}
+	o.EveryWorkload, o.Hits = true, "path"
+	return o
+}
+
+// random draws, runs and reports.
+func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
+	r := &harness.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr}
+	base := filepath.Join(f.out, "plan.json")
+	d := &sweep.Random{Engine: r, Seed: f.randoms.seed, For: f.randoms.length, Plans: f.randoms.plans, Parallel: f.parallel, Shrink: f.randoms.shrink,
+		Known: catalogue.Findings()}
+	if d.Seed == 0 {
+		d.Seed = rand.Uint64()>>16 | 1 // short enough to type
+	}
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
+		return fmt.Errorf("random plans: %w", err)
+	}
+	if d.Base, err = f.randomBase(ctx, r, base); err != nil {
+		return sweepError(err)
+	}
+	draws, err := os.OpenFile(filepath.Join(f.out, "draws.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("random plans: %w", err)
+	}
+	defer func() { err = errors.Join(err, draws.Close()) }()
+	fmt.Fprintf(os.Stderr, "random plans from seed %d and the points of %s\n", d.Seed, base)
+	toFile, toOut := json.NewEncoder(draws), json.NewEncoder(out)
+	d.OnDraw = func(d sweep.Draw) error {
+		if f.json {
+			if err := toOut.Encode(d); err != nil {
+				return err
+			}
+		}
+		return toFile.Encode(d)
+	}
+	run, err := d.Run(ctx)
+	if err != nil {
+		return statusError{statusInvalid, fmt.Errorf("%w after %d random plans; they are in %s", err, run.Drawn, draws.Name())}
+	}
+	rep, err := run.Report(ctx, sweep.Minimiser{Engine: r, Out: f.out, Replays: f.replay, Parallel: f.parallel}, d.Known, base)
+	if err != nil {
+		return statusError{statusInvalid, err}
+	}
+	if f.json {
+		if err = rep.JSON(out); err == nil {
+			err = toOut.Encode(rep)
+		}
+	} else {
+		_, err = fmt.Fprint(out, rep)
+	}
+	if err != nil {
+		return err
+	}
+	if status := rep.Status(); status != statusHeld {
+		return statusError{status: status}
+	}
+	return nil
+}
+
+// randomBase is the plan of single faults that random plans are drawn from. It is kept, because a seed means the same plan only with the same points.
+func (f *sweepFlags) randomBase(ctx context.Context, r *harness.Runner, file string) (sweep.Plan, error) {
+	if f.plan != "" {
+		p, err := sweep.ReadPlan(f.plan)
+		if err == nil {
+			err = prepare(ctx, r, p)
+		}
+		if err != nil {
+			return p, err
+		}
+		return p, p.Write(file)
+	}
+	if err := r.Prepare(ctx, f.Containerd); err != nil {
+		return sweep.Plan{}, prepareError(err)
+	}
+	p, err := sweep.Make(ctx, r, randomPlans(f.Options))
+	if err != nil {
+		return p, err
+	}
+	return p, p.Write(file)
+}
