@@ -6,6 +6,8 @@ import (
 	"time"
 )
 
+var reuse = flag.Bool("reuse", false, "take the sweeps of the untouched source that the last judge has left")
+
 var judging = flag.Bool("judge", false, "sweep a containerd for each mutation (make judge)")
 
 // long skips a test that builds a containerd for each mutation, where nobody asked for it.
@@ -19,7 +21,7 @@ func long(t *testing.T) {
 // The sweep finds every mutation, and nothing in the untouched source that is not known.
 func TestJudge(t *testing.T) {
 	long(t)
-	j := &Judge{Runner: runner(t), Out: "../../out/judge"}
+	j := &Judge{Runner: runner(t), Out: "../../out/judge", Reuse: *reuse}
 	all, err := Mutations()
 	if err != nil {
 		t.Fatal(err)

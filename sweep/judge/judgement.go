@@ -1,10 +1,13 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/sweep"
@@ -17,13 +20,13 @@ type Judgement struct {
 	Plain bool
 	// New are the findings that the untouched source has not, as the sweep tells them.
 	New []sweep.Group
-	// Wider are cases which hold on the untouched source, and what they leave is nothing new: a known window has become wider.
-	Wider []sweep.Spec
+	// Wider is, where nothing new is left, a case that holds on the untouched source each time: a known window has become wider.
+	Wider *sweep.Spec
 	Cases int
 }
 
 // Found says whether the sweep found the mutation.
-func (j Judgement) Found() bool { return j.Plain || len(j.New) > 0 || len(j.Wider) > 0 }
+func (j Judgement) Found() bool { return j.Plain || len(j.New) > 0 || j.Wider != nil }
 
 // String is a line for a table.
 func (j Judgement) String() string {
@@ -36,8 +39,8 @@ func (j Judgement) String() string {
 			names[i] = fmt.Sprintf("%s (%d)", g.Name, g.Cases)
 		}
 		return fmt.Sprintf("found    %-28s by %d cases: %s", j.ID, j.Cases, strings.Join(names, ", "))
-	case len(j.Wider) > 0:
-		return fmt.Sprintf("found    %-28s by %d cases: %d that hold otherwise, such as %s", j.ID, j.Cases, len(j.Wider), j.Wider[0])
+	case j.Wider != nil:
+		return fmt.Sprintf("found    %-28s by %d cases: what is known, where it is not: %s", j.ID, j.Cases, j.Wider)
 	}
 	return fmt.Sprintf("NOT FOUND %-27s by %d cases", j.ID, j.Cases)
 }
@@ -73,24 +76,24 @@ func (j *Judge) Judge(ctx context.Context, m Mutation) (Judgement, error) {
 	return out, err
 }
 
-// enough counts the cases that leave what no case of the untouched source leaves.
-func (j *Judge) enough(base Swept) func(sweep.Result) bool {
-	kinds := map[string]bool{}
-	for _, r := range base.Cases {
-		if r.Outcome == harness.Violated {
-			kinds[r.Kind()] = true
-		}
-	}
+// enough counts the cases that are violated and hold on the untouched source.
+func (j *Judge) enough(base Swept) func(sweep.Spec, sweep.Result) bool {
 	seen, enough := 0, j.Enough
 	if enough == 0 {
 		enough = 5
 	}
-	return func(r sweep.Result) bool {
-		if r.Outcome == harness.Violated && !kinds[r.Kind()] {
+	return func(s sweep.Spec, r sweep.Result) bool {
+		if base.turned(s, r) {
 			seen++
 		}
 		return seen >= enough
 	}
+}
+
+// turned says whether a case that holds on this source is violated on another.
+func (s Swept) turned(spec sweep.Spec, r sweep.Result) bool {
+	here, ok := s.Cases[spec]
+	return ok && here.Outcome == harness.Held && r.Outcome == harness.Violated
 }
 
 // unlike are the groups that leave something else than all of the others.
@@ -100,36 +103,36 @@ func unlike(some, others []sweep.Group) []sweep.Group {
 	})
 }
 
-// replays is how often a case must be violated on the one source, and hold on the other, so that it is no race.
-const replays = 3
+// replays is how often a case must be violated again on the one source, and hold again on the other, so that it is no race.
+const replays = 2
 
-// mostReplayed is how many cases are replayed; one that stands the trial is enough.
-const mostReplayed = 10
+// mostReplayed is how many cases are replayed, the quickest first; one that stands the trial is enough.
+const mostReplayed = 5
 
-// wider are the cases that are violated on the mutated source and hold on the untouched one, each time.
-func (j *Judge) wider(ctx context.Context, m Mutation, base, broken Swept) ([]sweep.Spec, error) {
+// wider is a case that is violated on the mutated source and holds on the untouched one, each time; nil where there is none.
+func (j *Judge) wider(ctx context.Context, m Mutation, base, broken Swept) (*sweep.Spec, error) {
 	var suspects []sweep.Spec
 	for spec, r := range broken.Cases {
-		if b, ok := base.Cases[spec]; ok && r.Outcome == harness.Violated && b.Outcome == harness.Held {
+		if base.turned(spec, r) {
 			suspects = append(suspects, spec)
 		}
 	}
-	slices.SortFunc(suspects, func(a, b sweep.Spec) int { return strings.Compare(a.String(), b.String()) })
-	var sure []sweep.Spec
+	slices.SortFunc(suspects, func(a, b sweep.Spec) int {
+		return cmp.Or(cmp.Compare(broken.Cases[a].Millis, broken.Cases[b].Millis), strings.Compare(a.String(), b.String()))
+	})
 	for _, s := range suspects[:min(len(suspects), mostReplayed)] {
-		bad, err := j.always(ctx, m, s, harness.Violated)
-		if err != nil {
-			return nil, err
-		}
-		good, err := j.always(ctx, Untouched, s, harness.Held)
-		if err != nil {
+		var g errgroup.Group
+		var bad, good bool
+		g.Go(func() (err error) { bad, err = j.always(ctx, m, s, harness.Violated); return })
+		g.Go(func() (err error) { good, err = j.always(ctx, Untouched, s, harness.Held); return })
+		if err := g.Wait(); err != nil {
 			return nil, err
 		}
 		if bad && good {
-			sure = append(sure, s)
+			return &s, nil
 		}
 	}
-	return sure, nil
+	return nil, nil
 }
 
 // always says whether a case has the same outcome each time.

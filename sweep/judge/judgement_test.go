@@ -17,7 +17,7 @@ func TestJudgement(t *testing.T) {
 		"blind":   {Judgement{ID: "m", Cases: 7}, false, "NOT FOUND m"},
 		"plain":   {Judgement{ID: "m", Plain: true}, true, "without a fault"},
 		"finding": {Judgement{ID: "m", Cases: 7, New: []sweep.Group{{Name: "shim-x", Cases: 3}}}, true, "by 7 cases: shim-x (3)"},
-		"window":  {Judgement{ID: "m", Wider: []sweep.Spec{{Point: "p", Action: "crash"}}}, true, "1 that hold otherwise"},
+		"window":  {Judgement{ID: "m", Wider: &sweep.Spec{Point: "p", Action: "crash"}}, true, "where it is not: p crash"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Join(strings.Fields(tt.judgement.String()), " ")

@@ -20,6 +20,9 @@ type Judge struct {
 	Out string
 	// Parallel is how many worlds run at once. Default: Parallel.
 	Parallel int
+	// Reuse takes the sweeps of the untouched source that an earlier judge has left in Out, if they are of the same binaries and whole. They say nothing
+	// of an oracle that has been changed since.
+	Reuse bool
 	// Enough is after how many cases of a mutation that leave what no case of the untouched source leaves its sweep is ended: what is broken can
 	// make each case wait for a minute. Default: 5.
 	Enough int
@@ -41,7 +44,7 @@ func (s Scope) String() string {
 }
 
 // Sweep sweeps the source with a mutation in it, until enough says that it has seen enough; nil never does.
-func (j *Judge) Sweep(ctx context.Context, m Mutation, s Scope, enough func(sweep.Result) bool) (Swept, error) {
+func (j *Judge) Sweep(ctx context.Context, m Mutation, s Scope, enough func(sweep.Spec, sweep.Result) bool) (Swept, error) {
 	swept, err := j.sweep(ctx, m, s, enough)
 	if err != nil {
 		return swept, fmt.Errorf("sweep %s (%s): %w", m.ID, s, err)
@@ -49,7 +52,7 @@ func (j *Judge) Sweep(ctx context.Context, m Mutation, s Scope, enough func(swee
 	return swept, nil
 }
 
-func (j *Judge) sweep(ctx context.Context, m Mutation, s Scope, enough func(sweep.Result) bool) (Swept, error) {
+func (j *Judge) sweep(ctx context.Context, m Mutation, s Scope, enough func(sweep.Spec, sweep.Result) bool) (Swept, error) {
 	dir, err := Tree(ctx, m)
 	if err != nil {
 		return Swept{}, err
@@ -66,7 +69,7 @@ func (j *Judge) sweep(ctx context.Context, m Mutation, s Scope, enough func(swee
 	if err != nil {
 		return Swept{}, err
 	}
-	out := filepath.Join(j.Out, m.ID+"-"+s.String())
+	out := j.folder(m, s)
 	if err := os.RemoveAll(out); err != nil {
 		return Swept{}, err
 	}
@@ -82,7 +85,7 @@ func (j *Judge) sweep(ctx context.Context, m Mutation, s Scope, enough func(swee
 	until, end := context.WithCancel(ctx)
 	defer end()
 	run.OnResult = func(r sweep.Result) {
-		if enough != nil && enough(r) {
+		if enough != nil && enough(key(plan.Specs[r.I]), r) {
 			end()
 		}
 	}
@@ -93,13 +96,22 @@ func (j *Judge) sweep(ctx context.Context, m Mutation, s Scope, enough func(swee
 	if err := errors.Join(err, journal.Close()); err != nil {
 		return Swept{}, err
 	}
-	done := Swept{Report: sweep.NewReport(head, results, catalogue.Findings()), Cases: map[sweep.Spec]sweep.Result{}}
-	for _, r := range results {
-		spec := plan.Specs[r.I]
-		spec.Unsteady = false // which traces had it is of one plan only
-		done.Cases[spec] = r
-	}
+	done := newSwept(head, results)
 	return done, os.WriteFile(filepath.Join(out, "report.txt"), []byte(done.Report.String()), 0o644)
+}
+
+func newSwept(head sweep.Head, results []sweep.Result) Swept {
+	s := Swept{Report: sweep.NewReport(head, results, catalogue.Findings()), Cases: map[sweep.Spec]sweep.Result{}}
+	for _, r := range results {
+		s.Cases[key(head.Plan.Specs[r.I])] = r
+	}
+	return s
+}
+
+// key is what a case does. Which traces had it is of one plan only.
+func key(s sweep.Spec) sweep.Spec {
+	s.Unsteady = false
+	return s
 }
 
 // Untouched sweeps the source as it is; each scope once.
@@ -107,9 +119,12 @@ func (j *Judge) Untouched(ctx context.Context, s Scope) (Swept, error) {
 	if done, ok := j.untouched[s.String()]; ok {
 		return done, nil
 	}
-	done, err := j.Sweep(ctx, Untouched, s, nil)
-	if err != nil {
-		return done, err
+	done, ok := j.reused(ctx, s)
+	if !ok {
+		var err error
+		if done, err = j.Sweep(ctx, Untouched, s, nil); err != nil {
+			return done, err
+		}
 	}
 	if j.untouched == nil {
 		j.untouched = map[string]Swept{}
@@ -117,3 +132,17 @@ func (j *Judge) Untouched(ctx context.Context, s Scope) (Swept, error) {
 	j.untouched[s.String()] = done
 	return done, nil
 }
+
+// reused is the sweep of the untouched source that stands in Out.
+func (j *Judge) reused(ctx context.Context, s Scope) (Swept, bool) {
+	if !j.Reuse {
+		return Swept{}, false
+	}
+	head, results, err := sweep.ReadJournal(j.folder(Untouched, s))
+	if err != nil || len(results) < len(head.Plan.Specs) || head.Plan.CheckSubject(ctx) != nil {
+		return Swept{}, false
+	}
+	return newSwept(head, results), true
+}
+
+func (j *Judge) folder(m Mutation, s Scope) string { return filepath.Join(j.Out, m.ID+"-"+s.String()) }
