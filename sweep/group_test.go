@@ -164,7 +164,7 @@ func TestKnownFindings(t *testing.T) {
 func TestTheReportDoesNotDependOnTheOrderOfResults(t *testing.T) {
 	p := planOf(start+"a", start+"b", start+"c")
 	results := []Result{
-		{I: 0, Outcome: harness.Violated, Found: shimLeft(1, "c0")}, {I: 1, Outcome: harness.Invalid, Why: notFired + start + "b 1*crash; hit instead: x"},
+		{I: 0, Outcome: harness.Violated, Found: shimLeft(1, "c0")}, {I: 1, Outcome: harness.Invalid, Why: "not fired: did not fire"},
 		{I: 2, Outcome: harness.Violated, Found: []oracle.Finding{lie(oracle.MadeUp255, "wait")}},
 	}
 	h := Head{Plan: p, Shard: Shard{1, 1}}
@@ -175,6 +175,17 @@ func TestTheReportDoesNotDependOnTheOrderOfResults(t *testing.T) {
 	}
 	if want.Planned != 3 || want.Executed != 3 || want.Fired != 2 || len(want.Missed) != 1 {
 		t.Errorf("%s", want)
+	}
+}
+
+func TestWhatCanBeExcused(t *testing.T) {
+	p := planOf(start+"a", start+"b")
+	p.Specs[1].Unsteady = true
+	for why, want := range map[string]int{"not fired: did not fire": 3, "not fired: the context of shim, pid 4, was ended at x, and " + unheeded: 0} {
+		r := NewReport(Head{Plan: p, Shard: Shard{1, 1}}, []Result{{I: 0, Outcome: harness.Invalid, Why: why}, {I: 1, Outcome: harness.Invalid, Why: "not fired: did not fire"}}, nil)
+		if r.Status() != want || len(r.Missed) != 2 || r.Fired != 0 {
+			t.Errorf("%s: status %d, want %d\n%s", why, r.Status(), want, r)
+		}
 	}
 }
 

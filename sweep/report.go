@@ -36,8 +36,10 @@ type Report struct {
 type Missed struct {
 	Why   string   `json:"why"`
 	Cases []string `json:"invalid"`
-	// Unsteady says that all of them are of hits which not every trace had.
+	// Unsteady says that all of them are of hits which not every trace had, Unheeded that the process did not look at the context which was ended:
+	// neither is an error of the sweep.
 	Unsteady bool `json:"unsteady,omitempty"`
+	Unheeded bool `json:"unheeded,omitempty"`
 }
 
 // NewReport makes the report of a sweep, or of a shard.
@@ -52,7 +54,7 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 	results = slices.Clone(results)
 	slices.SortFunc(results, func(a, b Result) int { return cmp.Compare(a.I, b.I) })
 	var all []member
-	missed := map[string][]int{}
+	missed := map[string][]int{} // by why; unsteady hits by themselves
 	fired := map[int]bool{}
 	for _, res := range results {
 		r.Executed++
@@ -66,7 +68,10 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 			r.Violated++
 			all = append(all, members(res)...)
 		default:
-			why := plain(whyShort(res.Why))
+			why := plain(res.Why)
+			if p.Specs[res.I].Unsteady {
+				why += "\x00" // a reason of its own
+			}
 			missed[why] = append(missed[why], res.I)
 			continue
 		}
@@ -76,7 +81,7 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 	fresh, seen := split(p, known, all, func(i int) bool { return fired[i] })
 	r.New, r.Known = groups(p, fresh), seen
 	for _, why := range slices.Sorted(maps.Keys(missed)) {
-		m := Missed{Why: why, Unsteady: true}
+		m := Missed{Why: strings.TrimSuffix(why, "\x00"), Unsteady: true, Unheeded: strings.Contains(why, unheeded)}
 		for _, i := range missed[why] {
 			m.Cases = append(m.Cases, p.Specs[i].String())
 			m.Unsteady = m.Unsteady && p.Specs[i].Unsteady
@@ -85,9 +90,6 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 	}
 	return r
 }
-
-// notFired begins the reason of a verdict whose fault did not fire (harness.Verdict.Why).
-const notFired = "these faults did not fire: "
 
 // members are the findings that a case shows.
 func members(res Result) []member {
@@ -103,14 +105,6 @@ func members(res Result) []member {
 	return out
 }
 
-// whyShort leaves out what is of one case only: which point it was, and what was hit instead.
-func whyShort(why string) string {
-	if strings.HasPrefix(why, notFired) {
-		return "not reached: the fault did not fire"
-	}
-	return why
-}
-
 // Gone are the ids of known findings that are gone.
 func (r Report) Gone() []string {
 	var ids []string
@@ -122,12 +116,12 @@ func (r Report) Gone() []string {
 	return ids
 }
 
-// Status is the exit status: 1 for a new finding or a known one that is gone, 3 where a case shows nothing or did not run, 0 otherwise.
+// Status is the exit status: 1 for a new finding or a known one that is gone, 3 where a case did not run or shows nothing and should, 0 otherwise.
 func (r Report) Status() int {
 	switch {
 	case len(r.New) > 0 || len(r.Gone()) > 0:
 		return 1
-	case r.Fired < r.Planned:
+	case r.Executed < r.Planned || slices.ContainsFunc(r.Missed, func(m Missed) bool { return !m.Unsteady && !m.Unheeded }):
 		return 3
 	}
 	return 0
@@ -172,8 +166,11 @@ func (r Report) String() string {
 	b.WriteByte('\n')
 	for _, m := range r.Missed {
 		steady := ""
-		if m.Unsteady {
+		switch {
+		case m.Unsteady:
 			steady = ", all of hits that not every trace had"
+		case m.Unheeded:
+			steady = ", which nothing can come of"
 		}
 		fmt.Fprintf(&b, "\ninvalid: %d cases%s: %s\n", len(m.Cases), steady, m.Why)
 		for _, c := range m.Cases[:min(len(m.Cases), mostMissed)] {

@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// tries is how often a case runs whose fault does not fire: what a busy machine does differently once it seldom does three times.
+// tries is how often a case runs that shows nothing: what a busy machine does differently once it seldom does three times.
 const tries = 3
 
 // Schedule runs the cases of a plan.
@@ -122,7 +122,7 @@ func (s Schedule) one(ctx context.Context, i int) (Result, error) {
 		if v.Unable {
 			return r, fmt.Errorf("this machine cannot run the sweep: %s", v.Why)
 		}
-		r.Outcome, r.Why, r.Found, r.Evidence, r.Millis = v.Outcome, v.Why, v.Violations(), v.Evidence, v.Took.Milliseconds()
+		r.Outcome, r.Why, r.Found, r.Evidence, r.Millis = v.Outcome, whyInvalid(v), v.Violations(), v.Evidence, v.Took.Milliseconds()
 		if n > 1 {
 			r.Tries = n
 		}
@@ -135,10 +135,31 @@ func (s Schedule) one(ctx context.Context, i int) (Result, error) {
 	}
 }
 
-// mayFire says whether an invalid case is worth another try. A containerd that a fault keeps from booting will not boot the next time either.
+// mayFire says whether an invalid case is worth another try. A containerd that a fault keeps from booting will not boot the next
+// time either, and a process that does not look at a context there will not look.
 func mayFire(v harness.Verdict) bool {
-	return strings.HasPrefix(v.Why, notFired)
+	return !strings.Contains(v.Why, "does not boot") && !strings.Contains(whyInvalid(v), unheeded)
 }
+
+// whyInvalid says why a case shows nothing. Of a fault that did not fire that is what is known of it; what was hit instead is in the evidence.
+func whyInvalid(v harness.Verdict) string {
+	if v.Outcome != harness.Invalid {
+		return ""
+	}
+	var why []string
+	for _, f := range v.Firings {
+		if f.Count == 0 {
+			why = append(why, f.Proof)
+		}
+	}
+	if len(why) == 0 {
+		return v.Why
+	}
+	return "not fired: " + strings.Join(why, "; ")
+}
+
+// unheeded is in the proof of a fault that ended a context which nobody looked at (harness.Firing).
+const unheeded = "the call went on as if it were not"
 
 // keeper keeps the evidence of the first few cases of a kind, and throws the rest away.
 type keeper map[string]int
@@ -171,7 +192,7 @@ func (k keeper) keep(r *Result) error {
 // Kind is what cases have in common of which a few are enough to look at.
 func (r Result) Kind() string {
 	if r.Outcome == harness.Invalid {
-		return "invalid " + strings.TrimSpace(whyShort(r.Why))
+		return "invalid " + plain(r.Why)
 	}
 	left, _ := traits(r.Found)
 	return signature(left)

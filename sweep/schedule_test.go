@@ -91,8 +91,8 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 		runs    int
 		outcome harness.Outcome
 	}{
-		"fires at the second": {notFired + "x", 2, 2, harness.Held},
-		"never fires":         {notFired + "x", 99, tries, harness.Invalid},
+		"fires at the second": {"x", 2, 2, harness.Held},
+		"never fires":         {"x", 99, tries, harness.Invalid},
 		"cannot boot":         {"containerd does not boot", 99, 1, harness.Invalid},
 	} {
 		_, j, h := begun(t, 1, Shard{1, 1})
