@@ -155,7 +155,10 @@ func refused(err error) bool {
 func (x *experiment) settle(ctx context.Context, s oracle.Scene, before oracle.Inventory) (oracle.Inventory, []oracle.Finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, x.Workload.Settle)
 	defer cancel()
-	inv, left, err := oracle.Settle(ctx, s, before, x.circumstances())
+	var inv oracle.Inventory
+	var left []oracle.Finding
+	var err error
+	x.runner.yield(func() { inv, left, err = oracle.Settle(ctx, s, before, x.circumstances()) })
 	if err != nil {
 		return inv, nil, err
 	}

@@ -39,6 +39,9 @@ type Runner struct {
 	// be in the way; of a task, where containerd was started again since the last fault, container and snapshot are created and deleted. It saves
 	// a fourth of the case. Default: a whole lifecycle.
 	Brief bool
+	// Yield, if any, is called around a time in which a case only waits for what may still go away by itself, up to Workload.Settle: whoever hands out
+	// processors can give this one's to another case meanwhile. It must call wait once, and return when the case may go on.
+	Yield func(wait func())
 	// Sabotage is for positive controls and nothing else (suites/control): called when the client is done and before the oracle looks, it leaves
 	// something in the world that must be found. Default: nil.
 	Sabotage func(context.Context, Scene) error
@@ -51,6 +54,14 @@ type Runner struct {
 type subject struct {
 	*containerd.Subject
 	template string
+}
+
+func (r *Runner) yield(wait func()) {
+	if r.Yield == nil {
+		wait()
+		return
+	}
+	r.Yield(wait)
 }
 
 // Prepare builds what the cases of a subject need, so that the first Run does not take a minute.
