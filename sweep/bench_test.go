@@ -13,7 +13,9 @@ import (
 // BenchmarkSweep tells how many cases a minute a sweep of 100 and one of 2,000 cases runs: the rate must not fall as the plan grows. They are real
 // cases: containerd crashes at statements of the task's lifecycle, the same ones over and over in the longer plan.
 func BenchmarkSweep(b *testing.B) {
-	r := &harness.Runner{Evidence: b.TempDir(), Brief: true}
+	parallel := 3 * runtime.NumCPU()
+	slots := NewSlots(parallel)
+	r := &harness.Runner{Evidence: b.TempDir(), Brief: true, Yield: slots.Yield}
 	if err := r.Prepare(b.Context(), ""); err != nil {
 		b.Skip(err)
 	}
@@ -37,7 +39,7 @@ func BenchmarkSweep(b *testing.B) {
 					b.Fatal(err)
 				}
 				begun := time.Now()
-				results, err := Schedule{Engine: r, Head: h, Journal: j, Parallel: 3 * runtime.NumCPU()}.Run(b.Context())
+				results, err := Schedule{Engine: r, Head: h, Journal: j, Parallel: parallel, Slots: slots}.Run(b.Context())
 				if err != nil {
 					b.Fatal(err)
 				}

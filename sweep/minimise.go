@@ -39,8 +39,9 @@ type Minimiser struct {
 	Out string
 	// Replays is how often each is run.
 	Replays int
-	// Parallel is how many worlds run at once.
+	// Parallel is how many cases work at once, Slots those of the Engine, if it has some.
 	Parallel int
+	Slots    Slots
 }
 
 // Show writes the simplest case of a finding, with its evidence, and says how often it shows it.
@@ -99,9 +100,11 @@ func (m Minimiser) same(v harness.Verdict, g *Group) bool {
 func (m Minimiser) runs(ctx context.Context, c harness.Case, n int) []harness.Verdict {
 	out := make([]harness.Verdict, n)
 	var g errgroup.Group
-	g.SetLimit(max(m.Parallel, 1))
+	g.SetLimit(m.Slots.worlds(m.Parallel))
 	for i := range out {
 		g.Go(func() error {
+			m.Slots.take()
+			defer m.Slots.give()
 			out[i] = m.Engine.Run(ctx, c)
 			return nil
 		})

@@ -24,8 +24,10 @@ type Schedule struct {
 	Journal *Journal
 	// Done are the results that there are already.
 	Done []Result
-	// Parallel is how many worlds run at once. A case that leaks waits for seconds, and costs nothing meanwhile: more than processors.
+	// Parallel is how many cases work at once. Default: 1.
 	Parallel int
+	// Slots, if any, are those that a Runner's cases yield while they only wait: there are more worlds then than Parallel.
+	Slots Slots
 	// OnResult, if any, is told of each result; one at a time.
 	OnResult func(Result)
 }
@@ -50,10 +52,12 @@ func (s Schedule) Run(ctx context.Context) ([]Result, error) {
 			}
 		}
 	})
-	for range max(s.Parallel, 1) {
+	for range s.Slots.worlds(s.Parallel) {
 		workers.Go(func() {
 			for i := range work {
+				s.Slots.take()
 				r, err := s.one(running, i)
+				s.Slots.give()
 				if err != nil {
 					stop(err)
 					return

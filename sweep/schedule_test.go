@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -144,4 +145,36 @@ func TestEvidenceOfTheFirstFewIsKept(t *testing.T) {
 	if err != nil || len(dirs) != keptOf || named != keptOf {
 		t.Errorf("%d folders, %d named, want %d: %v", len(dirs), named, keptOf, err)
 	}
+}
+
+// Cases that only wait let others work: with one slot, and a wait that ends when the second case has begun, both come to their ends.
+func TestACaseThatWaitsGivesItsSlotAway(t *testing.T) {
+	_, j, h := begun(t, 2, Shard{1, 1})
+	slots := NewSlots(1)
+	begun := make(chan struct{}, 2)
+	e := yielding{slots, begun}
+	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 1, Slots: slots}.Run(t.Context())
+	if err != nil || len(results) != 2 || len(slots) != 1 {
+		t.Errorf("%d results, %d slots: %v", len(results), len(slots), err)
+	}
+}
+
+// yielding is an engine whose cases wait until two have begun.
+type yielding struct {
+	slots Slots
+	begun chan struct{}
+}
+
+func (y yielding) Run(ctx context.Context, _ harness.Case) harness.Verdict {
+	y.begun <- struct{}{}
+	y.slots.Yield(func() {
+		for len(y.begun) < 2 && ctx.Err() == nil {
+			runtime.Gosched()
+		}
+	})
+	return harness.Verdict{Outcome: harness.Held}
+}
+
+func (y yielding) Trace(context.Context, harness.Case) (harness.Trace, error) {
+	return harness.Trace{}, errors.New("not traced here")
 }

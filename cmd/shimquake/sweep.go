@@ -35,7 +35,7 @@ type sweepFlags struct {
 	randoms  randomFlags
 }
 
-// worldsPerCPU is how many worlds run at once for each processor: a case that leaks only waits, for 6 s and more.
+// worldsPerCPU is how many cases work at once for each processor: they wait for each other's processes, too.
 const worldsPerCPU = 3
 
 func sweepCommand() *cobra.Command {
@@ -77,7 +77,7 @@ Exit status: 0 nothing new, 1 a new finding or a known one that is gone, 2 wrong
 
 func (f *sweepFlags) registerCommon(c *cobra.Command) {
 	c.Flags().StringVar(&f.out, "out", "out/sweep", "folder for the journal, the findings and their evidence")
-	c.Flags().IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(), "how many worlds run at once")
+	c.Flags().IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(), "how many cases work at once; those that only wait for what may still go away come on top")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a result, and one a finding")
 	c.Flags().IntVar(&f.replay, "replay", 20, "how often the case of a new finding is replayed; 0: it is not minimised either")
 }
@@ -117,7 +117,9 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 		f.out = f.resume
 	}
 	r := &harness.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
-	s := sweep.Schedule{Engine: r, Parallel: f.parallel}
+	slots := sweep.NewSlots(f.parallel)
+	s := sweep.Schedule{Engine: r, Parallel: f.parallel, Slots: slots}
+	r.Yield = slots.Yield
 	if err := f.open(ctx, r, &s, out); err != nil || f.planOnly {
 		return err
 	}
@@ -144,7 +146,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	case err != nil:
 		return statusError{statusInvalid, err}
 	}
-	return f.report(ctx, r, s.Head, results, out)
+	return f.report(ctx, r, slots, s.Head, results, out)
 }
 
 // open makes the plan, or reads it, and begins or resumes the journal.
@@ -207,10 +209,10 @@ func sweepError(err error) error {
 }
 
 // report tells what was found, with the case of each new finding, and returns the exit status as an error.
-func (f *sweepFlags) report(ctx context.Context, r *harness.Runner, h sweep.Head, results []sweep.Result, out io.Writer) error {
+func (f *sweepFlags) report(ctx context.Context, r *harness.Runner, slots sweep.Slots, h sweep.Head, results []sweep.Result, out io.Writer) error {
 	rep := sweep.NewReport(h, results, catalogue.Findings())
 	if f.replay > 0 && h.Shard.Whole() {
-		m := sweep.Minimiser{Engine: r, Out: f.out, Replays: f.replay, Parallel: f.parallel}
+		m := sweep.Minimiser{Engine: r, Out: f.out, Replays: f.replay, Parallel: f.parallel, Slots: slots}
 		for i := range rep.New {
 			if err := m.Show(ctx, h.Plan, &rep.New[i]); err != nil {
 				return statusError{statusInvalid, fmt.Errorf("%w; the cases are done: shimquake sweep --resume %s", err, f.out)}
@@ -247,7 +249,7 @@ func sweepMergeCommand() *cobra.Command {
 				return err
 			}
 			r := &harness.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr}
-			return f.report(cmd.Context(), r, h, results, cmd.OutOrStdout())
+			return f.report(cmd.Context(), r, nil, h, results, cmd.OutOrStdout())
 		},
 	}
 	f.registerCommon(c)
@@ -265,7 +267,7 @@ func sweepReportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return f.report(cmd.Context(), nil, h, results, cmd.OutOrStdout())
+			return f.report(cmd.Context(), nil, nil, h, results, cmd.OutOrStdout())
 		},
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a finding")

@@ -1,0 +1,50 @@
+package sweep
+
+import "time"
+
+// Slots are how many cases work at once. A case that only waits for what may still go away gives its slot to another one meanwhile, so that neither
+// do the processors idle nor is a busy machine made busier.
+type Slots chan struct{}
+
+// NewSlots are n slots.
+func NewSlots(n int) Slots {
+	s := make(Slots, n)
+	for range n {
+		s <- struct{}{}
+	}
+	return s
+}
+
+// take waits for a slot. No slots at all are as many as one likes.
+func (s Slots) take() {
+	if s != nil {
+		<-s
+	}
+}
+
+func (s Slots) give() {
+	if s != nil {
+		s <- struct{}{}
+	}
+}
+
+// grace is how long a wait may take before the slot is given away: most of them end with the first look, and a case that has to queue for its slot
+// again keeps its world for longer.
+const grace = 300 * time.Millisecond
+
+// Yield gives the slot away while wait runs, and takes one again when it has ended: it is for harness.Runner.
+func (s Slots) Yield(wait func()) {
+	given := time.AfterFunc(grace, s.give)
+	wait()
+	if !given.Stop() {
+		s.take()
+	}
+}
+
+// worlds is how many cases there may be where that many work at once. Each keeps a containerd in memory.
+func (s Slots) worlds(working int) int {
+	if s == nil {
+		return max(working, 1)
+	}
+	return 4 * max(working, 1)
+}
