@@ -145,7 +145,12 @@ func (r Report) JSON(w io.Writer) error {
 	for _, g := range r.New {
 		put(g)
 	}
-	put(r)
+	put(struct {
+		Report
+		New   int `json:"new"`
+		Known int `json:"known"`
+		Gone  int `json:"gone"`
+	}{r, len(r.New), r.seen(), len(r.Gone())})
 	return errs
 }
 
