@@ -51,8 +51,11 @@ func when(s Spec) string {
 			parts = append(parts, part)
 		}
 	}
-	return strings.Join(parts, " and ")
+	return strings.Join(parts, and)
 }
+
+// and joins what several faults do.
+const and = " and "
 
 // signature is what members of one group have in common.
 func signature(left []Trait) string {
@@ -72,7 +75,7 @@ func groups(p Plan, all []member) []Group {
 		by[key] = append(by[key], m)
 	}
 	keys := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(by[a][0].left), len(by[b][0].left)), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(len(by[a][0].left), len(by[b][0].left)), cmp.Compare(strings.Count(a, and), strings.Count(b, and)), strings.Compare(a, b))
 	})
 	var out []*Group
 	for _, k := range keys {
@@ -102,18 +105,35 @@ func groups(p Plan, all []member) []Group {
 	return done
 }
 
-// hostOf is the group that a member which leaves more belongs to.
+// hostOf is the group that a member which leaves more belongs to, or one of several faults of which fewer leave the same.
 func hostOf(p Plan, all []*Group, m member) *Group {
-	at := placeOf(p.Specs[m.spec].Point)
+	spec := p.Specs[m.spec]
+	does := when(spec)
 	for _, g := range all {
-		if g.When != when(p.Specs[m.spec]) || len(g.Left) >= len(m.left) || g.Left[0] != m.left[0] || !subset(g.Left, m.left) {
+		if g.Left[0] != m.left[0] || !subset(g.Left, m.left) {
 			continue
 		}
-		if slices.ContainsFunc(g.members, func(o member) bool { return placeOf(p.Specs[o.spec].Point) == at }) {
+		if g.When == does && len(g.Left) == len(m.left) || g.When != does && !isPart(g.When, does) {
+			continue
+		}
+		if slices.ContainsFunc(g.members, func(o member) bool { return near(p.Specs[o.spec], spec) }) {
 			return g
 		}
 	}
 	return nil
+}
+
+// isPart says whether a text of when is a part of another.
+func isPart(some, all string) bool {
+	parts := strings.Split(all, and)
+	return !slices.ContainsFunc(strings.Split(some, and), func(w string) bool { return !slices.Contains(parts, w) })
+}
+
+// near says whether two cases have faults in one function.
+func near(a, b Spec) bool {
+	return slices.ContainsFunc(a.deeds(), func(x Deed) bool {
+		return slices.ContainsFunc(b.deeds(), func(y Deed) bool { return placeOf(x.Point) == placeOf(y.Point) })
+	})
 }
 
 func subset(some, all []Trait) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -162,6 +163,7 @@ func (w *pairing) later(first Spec) ([]Pass, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Workload.Settle = time.Second // what is left, the sweep will tell
 	for range tries {
 		t, err := w.engine.Trace(w.ctx, c)
 		if w.ctx.Err() != nil {

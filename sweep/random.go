@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,14 +49,16 @@ type Draw struct {
 	Shrunk bool   `json:"shrunk,omitempty"`
 	Odd    string `json:"odd,omitempty"`
 	Result
+
+	target []Trait // what it was shrunk for
 }
 
 // RandomRun is what came of random plans: the plan that they make up together, and the results, for NewReport.
 type RandomRun struct {
 	Head    Head
 	Results []Result
-	// Shrunk are the indices in the plan of what rapid has made of new violations, and their seeds.
-	Shrunk map[int]uint64
+	// Shrunk is what rapid has made of new violations, by their indices in the plan.
+	Shrunk map[int]Draw
 	// Drawn plans, and of them those that had a fault which was not reached.
 	Drawn, Missed int
 }
@@ -72,7 +75,7 @@ func (r *Random) Run(ctx context.Context) (RandomRun, error) {
 	if len(deeds) == 0 {
 		return RandomRun{}, &EmptyError{Filter: "--random", Before: len(r.Base.Specs), Options: r.Base.Options}
 	}
-	c, err := newChecker(max(r.Shrink, 30*time.Second))
+	c, err := newChecker(cmp.Or(r.Shrink, 30*time.Second))
 	if err != nil {
 		return RandomRun{}, err
 	}
@@ -99,7 +102,7 @@ func (r *Random) Run(ctx context.Context) (RandomRun, error) {
 		workers.Wait()
 		close(r.draws)
 	}()
-	run := RandomRun{Shrunk: map[int]uint64{}}
+	run := RandomRun{Shrunk: map[int]Draw{}}
 	run.Head.Plan = Plan{Containerd: r.Base.Containerd, Version: r.Base.Version, Subject: r.Base.Subject, Places: r.Base.Places,
 		Options: fmt.Sprintf("--random --seed %d, from plan %s", r.Seed, r.Base.Digest)}
 	for d := range r.draws {
@@ -125,7 +128,7 @@ func (run *RandomRun) add(d Draw) {
 	run.Head.Plan.Specs = append(run.Head.Plan.Specs, d.Spec)
 	run.Results = append(run.Results, d.Result)
 	if d.Shrunk {
-		run.Shrunk[d.I] = d.Seed
+		run.Shrunk[d.I] = d
 		return
 	}
 	run.Drawn++
@@ -163,7 +166,7 @@ func (r *Random) one(ctx context.Context, c *checker, plans *rapid.Generator[Spe
 	s.drawn.Seed = seed
 	r.draws <- *s.drawn
 	if s.smallest != nil {
-		s.smallest.Seed, s.smallest.Shrunk = seed, true
+		s.smallest.Seed, s.smallest.Shrunk, s.smallest.target = seed, true, s.target
 		if !b.Failed() {
 			s.smallest.Odd = fmt.Sprint(b.log)
 		}

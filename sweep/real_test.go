@@ -23,15 +23,27 @@ func (h hasty) Run(ctx context.Context, c harness.Case) harness.Verdict {
 // swept sweeps for real.
 func swept(t *testing.T, o Options) (Plan, Report) {
 	t.Helper()
-	dir := t.TempDir()
-	r := &harness.Runner{Evidence: dir + "/evidence", Brief: true}
-	if err := r.Prepare(t.Context(), o.Containerd); err != nil {
+	return sweptPlan(t, func(ctx context.Context, e Engine) (Plan, error) { return Make(ctx, e, o) }, o.Containerd)
+}
+
+// prepared is a runner that can run a subject.
+func prepared(t *testing.T, containerd string) *harness.Runner {
+	t.Helper()
+	r := &harness.Runner{Evidence: t.TempDir() + "/evidence", Brief: true}
+	if err := r.Prepare(t.Context(), containerd); err != nil {
 		if harness.Unable(err) {
 			t.Skip(err)
 		}
 		t.Fatal(err)
 	}
-	p, err := Make(t.Context(), r, o)
+	return r
+}
+
+// sweptPlan makes a plan and runs it.
+func sweptPlan(t *testing.T, plan func(context.Context, Engine) (Plan, error), containerd string) (Plan, Report) {
+	t.Helper()
+	dir, r := t.TempDir(), prepared(t, containerd)
+	p, err := plan(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func randomPlans(o sweep.Options) sweep.Options {
 
 // random draws, runs and reports.
 func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
-	r := &harness.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr}
+	r := &harness.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
 	base := filepath.Join(f.out, "plan.json")
 	d := &sweep.Random{Engine: r, Seed: f.randoms.seed, For: f.randoms.length, Plans: f.randoms.plans, Parallel: f.parallel, Shrink: f.randoms.shrink,
 		Known: catalogue.Findings()}
