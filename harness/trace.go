@@ -10,6 +10,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 )
 
 // Trace is what a workload passes on its way.
@@ -128,11 +129,17 @@ func (x *experiment) phases() phases {
 			ps = append(ps, phase{e.At, asking})
 		}
 	}
+	return ps.loading(x.daemon.Deaths())
+}
+
+// loading puts containerd's deaths among the client's calls. From its death until it answers containerd loads, whatever the client tries meanwhile.
+func (ps phases) loading(deaths []daemon.Death) phases {
 	calls := slices.Clone(ps)
-	for _, d := range x.daemon.Deaths() {
+	for _, d := range deaths {
+		back := d.At.Add(d.BackIn)
+		ps = slices.DeleteFunc(ps, func(p phase) bool { return !p.from.Before(d.At) && (d.BackIn == 0 || p.from.Before(back)) })
 		ps = append(ps, phase{d.At, "load"})
 		if d.BackIn > 0 {
-			back := d.At.Add(d.BackIn)
 			ps = append(ps, phase{back, cmp.Or(calls.at(back), "load")})
 		}
 	}
