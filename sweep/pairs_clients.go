@@ -3,6 +3,8 @@ package sweep
 import (
 	"slices"
 	"strings"
+
+	"github.com/shimquake/shimquake/failpoints"
 )
 
 // held is how long a call is held, in a step, while the client comes back: long enough for it to be in the midst of the same call.
@@ -37,16 +39,23 @@ func (w *pairing) retry() ([]Spec, error) {
 }
 
 // deleters has two clients delete at once. The one that comes first, and at methods also the second, is held at each statement and method that a
-// delete passes, until the call of the client that goes on is done; or until that client's patience has ended, where the held one has a lock.
+// delete passes, until the call of the client that goes on is done; or until that client's patience has ended, where the held one has a lock. What is
+// passed after the last answer of the shim, or by its helpers, is in nobody's call: there is nobody to hold.
 func (w *pairing) deleters() ([]Spec, error) {
 	passes, steady, err := w.plain("deleters")
 	if err != nil {
 		return nil, err
 	}
+	answered := 0
+	for i, p := range passes {
+		if steady(p) && p.Point.Kind == failpoints.RPC && p.Point.Who == "containerd" && !strings.HasPrefix(p.Point.What, "Events.") {
+			answered = i
+		}
+	}
 	seen := map[string]int{}
 	var out []Spec
-	for _, p := range passes {
-		if p.Path != "delete" || !p.decides("pause") || strings.HasPrefix(p.Point.What, "Events.") {
+	for i, p := range passes {
+		if p.Path != "delete" || steady(p) && i > answered || !p.decides("pause") || ofNoCall(p) {
 			continue
 		}
 		key := p.Point.String()
@@ -59,4 +68,13 @@ func (w *pairing) deleters() ([]Spec, error) {
 		}
 	}
 	return out, nil
+}
+
+// ofNoCall says whether a pass is of a process's own work, and of no call: events, and what a shim's main function and its helpers do.
+func ofNoCall(p Pass) bool {
+	own := []string{"Events."}
+	if p.Point.Who == "shim" {
+		own = append(own, "shim.", "runc-manager.")
+	}
+	return slices.ContainsFunc(own, func(prefix string) bool { return strings.HasPrefix(p.Point.What, prefix) })
 }

@@ -46,6 +46,7 @@ const (
 	creates = "rpc:containerd:Task.Create:entry"
 	serves  = "rpc:shim:Task.Create:entry"
 	deletes = "rpc:shim:Task.Delete:entry"
+	answers = "rpc:containerd:Task.Delete:exit"
 )
 
 func texts(all []Spec) []string {
@@ -103,7 +104,8 @@ func TestShimPairsGoInEitherOrder(t *testing.T) {
 func TestClientsPairs(t *testing.T) {
 	held := "stmt:shim:runc-task.service.Delete:if-err-nil"
 	e := &tracer{passes: map[string][]harness.Pass{"": {
-		went(boot, 1, "load"), went(creates, 1, "create"), went(deletes, 1, "delete"), went(held, 1, "delete"), went(deletes, 2, "delete"), went(held, 2, "delete"), went(loads, 1, "delete")}}}
+		went(boot, 1, "load"), went(creates, 1, "create"), went(deletes, 1, "delete"), went(held, 1, "delete"), went(deletes, 2, "delete"), went(held, 2, "delete"), went(loads, 1, "delete"),
+		went(answers, 1, "delete"), went(removes, 1, "delete")}}}
 	w := &pairing{ctx: t.Context(), engine: e}
 	retry, err := w.retry()
 	deleters, err2 := w.deleters()
@@ -122,8 +124,10 @@ func TestClientsPairs(t *testing.T) {
 		creates + " 1*pause [cancel client, await client, release] of task", creates + " 1*pause [cancel client, await client, wait 100ms, release] of task",
 		deletes + " 1*pause [cancel client, await client, release] of task", deletes + " 1*pause [cancel client, await client, wait 100ms, release] of task",
 		held + " 1*pause [cancel client, await client, release] of task",
+		answers + " 1*pause [cancel client, await client, release] of task", answers + " 1*pause [cancel client, await client, wait 100ms, release] of task",
 		deletes + " 1*pause [await client, release] of deleters", held + " 1*pause [await client, release] of deleters",
 		deletes + " 1*off->1*pause [await client, release] of deleters", loads + " 1*pause [await client, release] of deleters",
+		answers + " 1*pause [await client, release] of deleters",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
