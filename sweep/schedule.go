@@ -70,9 +70,9 @@ func (s Schedule) Run(ctx context.Context) ([]Result, error) {
 		workers.Wait()
 		close(ended)
 	}()
-	results, evidence := slices.Clone(s.Done), newKeeper(s.Done)
+	results, evidence := slices.Clone(s.Done), newKeeper(s.Head.Plan, s.Done)
 	for r := range ended { // also after a failure: nobody must wait for ever
-		if err := errors.Join(evidence.keep(&r), s.Journal.Add(r)); err != nil {
+		if err := errors.Join(evidence.keep(s.Head.Plan.Specs[r.I], &r), s.Journal.Add(r)); err != nil {
 			stop(err)
 			continue
 		}
@@ -171,21 +171,25 @@ type keeper map[string]int
 // keptOf is how many folders of a kind are kept.
 const keptOf = 2
 
-func newKeeper(done []Result) keeper {
+func newKeeper(p Plan, done []Result) keeper {
 	k := keeper{}
 	for _, r := range done {
 		if r.Evidence != "" {
-			k[r.Kind()]++
+			k[kindOfCase(p.Specs[r.I], r)]++
 		}
 	}
 	return k
 }
 
-func (k keeper) keep(r *Result) error {
+// kindOfCase is what cases of one finding have in common: what they leave, when what has happened.
+func kindOfCase(s Spec, r Result) string { return when(s) + ": " + r.Kind() }
+
+func (k keeper) keep(s Spec, r *Result) error {
 	if r.Evidence == "" {
 		return nil
 	}
-	if k[r.Kind()]++; k[r.Kind()] <= keptOf {
+	if kind := kindOfCase(s, *r); k[kind] < keptOf {
+		k[kind]++
 		return nil
 	}
 	err := os.RemoveAll(r.Evidence)
