@@ -50,13 +50,16 @@ func (m Minimiser) Show(ctx context.Context, p Plan, g *Group) error {
 	if err != nil {
 		return err
 	}
-	return m.ShowBy(ctx, c, g)
+	return m.ShowBy(ctx, c, g, "")
 }
 
-// ShowBy shows a finding by a case that has been chosen already.
-func (m Minimiser) ShowBy(ctx context.Context, c harness.Case, g *Group) (err error) {
+// ShowBy shows a finding by a case that has been chosen already; note is a sentence about it.
+func (m Minimiser) ShowBy(ctx context.Context, c harness.Case, g *Group, note string) (err error) {
 	c.Name = g.Name
 	c.About = fmt.Sprintf("%s. Seen at %d points, in %d cases of a sweep.", g.Left[0], g.Points, g.Cases)
+	if note != "" {
+		c.About += " " + note
+	}
 	dir := filepath.Join(m.Out, "findings")
 	g.Shown = &Shown{File: filepath.Join(dir, g.Name+".yaml"), Replays: m.Replays}
 	if err := os.MkdirAll(dir, 0o755); err != nil {

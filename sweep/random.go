@@ -26,8 +26,9 @@ type Random struct {
 	For time.Duration
 	// Plans is how many plans are drawn at most. Default: as many as time allows.
 	Plans int
-	// Parallel is how many worlds run at once. Default: 1.
+	// Parallel is how many cases work at once, Slots those of the Engine, if it has some. Default: 1.
 	Parallel int
+	Slots    Slots
 	// Shrink is how long rapid may make one violation smaller. Default: rapid's own, 30s.
 	Shrink time.Duration
 	Known  []catalogue.Finding
@@ -85,7 +86,7 @@ func (r *Random) Run(ctx context.Context) (RandomRun, error) {
 	defer stop(nil)
 	until := time.Now().Add(r.For)
 	var workers sync.WaitGroup
-	for range max(r.Parallel, 1) {
+	for range r.Slots.worlds(r.Parallel) {
 		workers.Go(func() {
 			for running.Err() == nil && (r.For <= 0 || time.Now().Before(until)) {
 				seed, ok := r.take()

@@ -40,13 +40,13 @@ func (run RandomRun) Report(ctx context.Context, m Minimiser, known []catalogue.
 		if i := run.shrunkFor(g); i >= 0 {
 			spec := run.Head.Plan.Specs[i]
 			c, err := spec.Case(run.Head.Plan.Containerd)
+			d := run.Shrunk[i]
 			if err == nil {
-				err = m.ShowBy(ctx, c, g)
+				err = m.ShowBy(ctx, c, g, fmt.Sprintf("Shrunk from the random plan of seed %d.", d.Seed))
 			}
 			if err != nil {
 				return rep, err
 			}
-			d := run.Shrunk[i]
 			rep.Shrunk = append(rep.Shrunk, Shrunk{d.Seed, spec.String(), signature(g.Left), d.Odd, g.Shown})
 		} else if m.Replays > 0 {
 			if err := m.Show(ctx, run.Head.Plan, g); err != nil {

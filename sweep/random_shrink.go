@@ -57,7 +57,9 @@ func (s *shrinking) run(spec Spec) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	s.random.Slots.take()
 	v := s.random.Engine.Run(s.ctx, c)
+	s.random.Slots.give()
 	if v.Unable {
 		return Result{}, errors.New("this machine cannot run the plans: " + v.Why)
 	}

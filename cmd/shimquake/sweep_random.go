@@ -62,8 +62,10 @@ func randomPlans(o sweep.Options) sweep.Options {
 // random draws, runs and reports.
 func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 	r := &harness.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
+	slots := sweep.NewSlots(f.parallel)
+	r.Yield = slots.Yield
 	base := filepath.Join(f.out, "plan.json")
-	d := &sweep.Random{Engine: r, Seed: f.randoms.seed, For: f.randoms.length, Plans: f.randoms.plans, Parallel: f.parallel, Shrink: f.randoms.shrink,
+	d := &sweep.Random{Engine: r, Seed: f.randoms.seed, For: f.randoms.length, Plans: f.randoms.plans, Parallel: f.parallel, Slots: slots, Shrink: f.randoms.shrink,
 		Known: catalogue.Findings()}
 	if d.Seed == 0 {
 		d.Seed = rand.Uint64()>>16 | 1 // short enough to type
@@ -93,7 +95,7 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return statusError{statusInvalid, fmt.Errorf("%w after %d random plans; they are in %s", err, run.Drawn, draws.Name())}
 	}
-	rep, err := run.Report(ctx, sweep.Minimiser{Engine: r, Out: f.out, Replays: f.replay, Parallel: f.parallel}, d.Known, base)
+	rep, err := run.Report(ctx, sweep.Minimiser{Engine: r, Out: f.out, Replays: f.replay, Parallel: f.parallel, Slots: slots}, d.Known, base)
 	if err != nil {
 		return statusError{statusInvalid, err}
 	}
