@@ -50,7 +50,7 @@ func Names() []string {
 	return names
 }
 
-// Find is the case that a word on the command line means: a name, or a YAML file. Errors are of type *failpoints.UnknownError or
+// Find is the case that a word on the command line means: a name, the id of a known finding, or a YAML file. Errors are of type *failpoints.UnknownError or
 // *harness.InputError.
 func Find(word string) (harness.Case, error) {
 	for _, c := range Cases() {
@@ -58,8 +58,18 @@ func Find(word string) (harness.Case, error) {
 			return c, nil
 		}
 	}
+	var ids []string
+	for _, f := range findings {
+		if f.Case.Name == "" {
+			continue // a race has no case
+		}
+		if f.ID == word {
+			return f.Case, nil
+		}
+		ids = append(ids, f.ID)
+	}
 	if !strings.ContainsAny(word, "/.") {
-		return harness.Case{}, &failpoints.UnknownError{What: "case (a name of the catalogue, or a YAML file with a dot or slash in its path)", Name: word, Nearest: failpoints.Nearest(word, Names()), Known: Names()}
+		return harness.Case{}, &failpoints.UnknownError{What: "case (a name of the catalogue, or a YAML file with a dot or slash in its path)", Name: word, Nearest: failpoints.Nearest(word, append(Names(), ids...)), Known: Names()}
 	}
 	text, err := os.ReadFile(word)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // traceRuns is how often each workload is traced for a plan: goroutines race, and what is hit in some runs only must be known as such.
-const traceRuns = 3
+const traceRuns = 6
 
 // Make traces the workloads on the subject and makes the plan.
 func Make(ctx context.Context, e Engine, o Options) (Plan, error) {

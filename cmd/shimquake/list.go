@@ -12,10 +12,10 @@ import (
 )
 
 func listCommand() *cobra.Command {
-	what := []string{"bugs", "cases", "points", "versions"}
+	what := []string{"bugs", "cases", "findings", "points", "versions"}
 	var points pointsQuery
 	c := &cobra.Command{
-		Use:       "list bugs|cases|points|versions",
+		Use:       "list bugs|cases|findings|points|versions",
 		Short:     "List what there is",
 		ValidArgs: what,
 		Args:      cobra.ExactArgs(1),
@@ -36,6 +36,14 @@ func listCommand() *cobra.Command {
 					for _, b := range c.Bad {
 						fmt.Fprintf(w, "%s\t%s\t%s\n", b.Issue, b.Releases, c.Name)
 					}
+				}
+			case "findings":
+				for _, f := range catalogue.Findings() {
+					issue := "no issue known"
+					if f.Issue > 0 {
+						issue = fmt.Sprintf("containerd#%d", f.Issue)
+					}
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.ID, f.Releases, issue, f.About)
 				}
 			case "points":
 				if err := points.list(cmd, w); err != nil {
