@@ -151,20 +151,6 @@ func refused(err error) bool {
 	return err != nil && answered && s.Code() == codes.Unknown
 }
 
-// settle waits for what is still going on, and names what is left.
-func (x *experiment) settle(ctx context.Context, s oracle.Scene, before oracle.Inventory) (oracle.Inventory, []oracle.Finding, error) {
-	ctx, cancel := context.WithTimeout(ctx, x.Workload.Settle)
-	defer cancel()
-	var inv oracle.Inventory
-	var left []oracle.Finding
-	var err error
-	x.runner.yield(func() { inv, left, err = oracle.Settle(ctx, s, before, x.circumstances()) })
-	if err != nil {
-		return inv, nil, err
-	}
-	return inv, append(left, oracle.Gone(left, x.circumstances())...), nil
-}
-
 // circumstances are what known residues depend on.
 func (x *experiment) circumstances() oracle.Circumstances {
 	c := oracle.Circumstances{Release: x.subject.Version}
