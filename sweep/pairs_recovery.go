@@ -17,9 +17,24 @@ const (
 // everyStatement are functions in which each statement may leave something else on disk: the fork of a shim, and the end of a bundle.
 var everyStatement = []string{"runtime.binary.Start", "runtime.Bundle.Delete", "runtime.atomicDelete", "runtime.binary.Delete"}
 
+// fewStatements is what a function must have at least for its head to be tried as a first crash: those with less look something up.
+const fewStatements = 4
+
+// statements is how many of the passes are in the function of one of them, on its path.
+func statements(passes []Pass, of Pass) int {
+	n := 0
+	for _, p := range passes {
+		if p.Point.Who == of.Point.Who && p.Point.What == of.Point.What && p.Path == of.Path {
+			n++
+		}
+	}
+	return n
+}
+
 // recovery crashes containerd while it recovers from a crash. What is different on disk shows in what the recovery does; so the first crashes are
-// chosen by that: of the heads of all functions, and all statements of those that fork shims and delete bundles, as many as it takes to have every
-// point that any recovery passes, at most mostFirsts. Each point is then crashed after the first few of them that lead to it.
+// chosen by that: of all methods of ttrpc, the heads of all functions that do more than look something up, and all statements of those that fork shims
+// and delete bundles, as many as it takes to have every point that any recovery passes, at most mostFirsts. Each point is then crashed after the first
+// few of them that lead to it.
 func (w *pairing) recovery() ([]Spec, error) {
 	var firsts []Spec
 	for _, workload := range []string{"task", "restart"} {
@@ -29,10 +44,11 @@ func (w *pairing) recovery() ([]Spec, error) {
 		}
 		crashes := firstOfEach(passes, "crash", func(p Pass) bool { // what is no hit of every run is no first crash: all else builds upon it
 			// Without containers there is nothing to recover, and with one running there is on the restart only.
-			return steady(p) && p.Point.Who == "containerd" && (p.Path == "load") == (workload == "restart") && (workload == "task" || afterStart(passes, p))
+			return steady(p) && !boots(p) && p.Point.Who == "containerd" && (p.Path == "load") == (workload == "restart") && (workload == "task" || afterStart(passes, p))
 		})
+		first := heads(crashes)
 		for _, p := range crashes {
-			if slices.Contains(everyStatement, p.Point.What) || slices.Contains(heads(crashes), p) {
+			if slices.Contains(everyStatement, p.Point.What) || slices.Contains(first, p) && (p.Moment == atMethod || statements(crashes, p) >= fewStatements) {
 				firsts = append(firsts, single(p, "crash", workload))
 			}
 		}
@@ -42,12 +58,16 @@ func (w *pairing) recovery() ([]Spec, error) {
 		return nil, err
 	}
 	chosen := cover(traced, recovers)
-	for i := range chosen { // once more, to see what is passed always
-		again, err := w.follow([]Spec{chosen[i].first}, pairRuns-1)
-		if err != nil {
-			return nil, err
-		}
-		chosen[i].later = append(chosen[i].later, again[0].later...)
+	firsts = firsts[:0]
+	for _, a := range chosen {
+		firsts = append(firsts, a.first)
+	}
+	again, err := w.follow(firsts, pairRuns-1) // to see what is passed always
+	if err != nil {
+		return nil, err
+	}
+	for i := range chosen {
+		chosen[i].later = append(chosen[i].later, again[i].later...)
 	}
 	return pairUp(chosen, "crash", recovers, func(p Pass) int {
 		if p.Path == "load" {
