@@ -28,8 +28,8 @@ type Finding struct {
 	Issue int `yaml:"issue,omitempty"`
 	// Match are the things that it leaves; each that is like one of these is explained by it.
 	Match []Match `yaml:"match"`
-	// Where limits it to faults at these places: WHO PKG.FUNC, or WHO METHOD, in the form of path.Match: "containerd runtime.binary.*". Default:
-	// everywhere.
+	// Where limits it to faults at these places: WHO PKG.FUNC, or WHO METHOD, or the name of a point, in the form of path.Match:
+	// "containerd runtime.binary.*", "stmt:containerd:runtime.binary.Start:conn-*". Default: everywhere.
 	Where []string `yaml:"where,omitempty"`
 	// Paths, Workloads and Actions limit it to what the client was doing, to workloads and to actions. Default: all.
 	Paths     []string `yaml:"paths,omitempty,flow"`

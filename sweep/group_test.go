@@ -149,6 +149,8 @@ func TestKnownFindings(t *testing.T) {
 		"gone":                             {nil, nil, 0, 0, 1, 1},
 		"gone, and only sometimes there":   {[]string{"case:", "sometimes: true\ncase:"}, nil, 0, 0, 0, 0},
 		"of another release":               {[]string{">= 2.0.0", "< 2.0.0"}, shimLeft(1, "c0"), 1, 0, 0, 1},
+		"of this very point":               {[]string{"containerd runtime.binary.*", start + "[ab]"}, shimLeft(1, "c0"), 0, 1, 0, 0},
+		"of another point of the function": {[]string{"containerd runtime.binary.*", start + "b"}, shimLeft(1, "c0"), 1, 0, 1, 1},
 		"of another place":                 {[]string{"binary.*", "shim.*"}, shimLeft(1, "c0"), 1, 0, 1, 1},
 		"of another action":                {[]string{"match:", "actions: [error]\nmatch:"}, shimLeft(1, "c0"), 1, 0, 1, 1},
 		"its case is not in the plan":      {[]string{start + "a", start + "zzz"}, nil, 0, 0, 0, 0},

@@ -30,8 +30,9 @@ func appliesAt(k catalogue.Finding, s Spec) bool {
 		}
 		at := placeOf(d.Point).String()
 		return len(k.Where) == 0 || slices.ContainsFunc(k.Where, func(pattern string) bool {
-			ok, err := path.Match(pattern, at)
-			return err == nil && ok
+			here, err := path.Match(pattern, at)
+			exactly, _ := path.Match(pattern, d.Point) // a bad pattern is refused when the finding is read
+			return err == nil && (here || exactly)
 		})
 	})
 }
