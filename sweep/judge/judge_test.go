@@ -47,8 +47,9 @@ func TestJudge(t *testing.T) {
 		for _, g := range s.Report.New {
 			t.Errorf("the untouched source, %s: %s is not known: %v, %d cases", scope, g.Name, g.Left, g.Cases)
 		}
-		if s.Report.Fired < s.Report.Planned {
-			t.Errorf("the untouched source, %s: %d planned, %d fired", scope, s.Report.Planned, s.Report.Fired)
+		for _, id := range s.Report.Gone() {
+			t.Errorf("the untouched source, %s: %s is known and was not found", scope, id)
 		}
+		t.Logf("the untouched source, %s: %d planned, %d fired, %d violated, all of that known", scope, s.Report.Planned, s.Report.Fired, s.Report.Violated)
 	}
 }
