@@ -50,6 +50,6 @@ func TestJudge(t *testing.T) {
 		for _, id := range s.Report.Gone() {
 			t.Errorf("the untouched source, %s: %s is known and was not found", scope, id)
 		}
-		t.Logf("the untouched source, %s: %d planned, %d fired, %d violated, all of that known", scope, s.Report.Planned, s.Report.Fired, s.Report.Violated)
+		t.Logf("the untouched source, %s: %d planned, %d fired, %d violated", scope, s.Report.Planned, s.Report.Fired, s.Report.Violated)
 	}
 }
