@@ -72,7 +72,7 @@ func MakePairs(ctx context.Context, e Engine, o Options, kinds []string) (Plan, 
 }
 
 // pairRuns is how often a workload, and what comes after a first fault, is traced.
-const pairRuns = 2
+const pairRuns = 3
 
 // tracesAtOnce is how many worlds trace at the same time.
 const tracesAtOnce = 6

@@ -74,7 +74,7 @@ func (w *pairing) deleters() ([]Spec, error) {
 func ofNoCall(p Pass) bool {
 	own := []string{"Events."}
 	if p.Point.Who == "shim" {
-		own = append(own, "shim.", "runc-manager.")
+		own = append(own, "shim.", "runc-manager.", "runc.Read", "process.NewRunc")
 	}
 	return slices.ContainsFunc(own, func(prefix string) bool { return strings.HasPrefix(p.Point.What, prefix) })
 }
