@@ -64,7 +64,8 @@ func (c *caller) inFlight() *flight {
 	return c.current
 }
 
-// until calls attempt again and again until it succeeds or ctx ends. The error is that of the last attempt.
+// until calls attempt again and again until it succeeds or ctx ends. The error is that of the last attempt that the end of ctx did not cut off, if
+// there is one: which of an attempt's calls is cut off is luck, and its error says nothing.
 func until(ctx context.Context, attempt func(context.Context) error) error {
 	pause, wait := time.NewTimer(0), firstRetry
 	defer pause.Stop()
@@ -75,8 +76,12 @@ func until(ctx context.Context, attempt func(context.Context) error) error {
 			return errors.Join(last, fmt.Errorf("gave up: %w", ctx.Err()))
 		case <-pause.C:
 		}
-		if last = attempt(ctx); last == nil {
+		err := attempt(ctx)
+		if err == nil {
 			return nil
+		}
+		if last == nil || ctx.Err() == nil {
+			last = err
 		}
 		pause.Reset(wait)
 		wait = min(2*wait, lastRetry)
