@@ -36,8 +36,8 @@ type Report struct {
 type Missed struct {
 	Why   string   `json:"why"`
 	Cases []string `json:"invalid"`
-	// Unsteady says that all of them are of hits which not every trace had, Unheeded that the process did not look at the context which was ended:
-	// neither is an error of the sweep.
+	// Unsteady says that all of them are of hits which not every trace had, Unheeded that the process did not look at the context which was ended, or
+	// ended by itself before it could crash: neither is an error of the sweep.
 	Unsteady bool `json:"unsteady,omitempty"`
 	Unheeded bool `json:"unheeded,omitempty"`
 }
@@ -81,7 +81,7 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 	fresh, seen := split(p, known, all, func(i int) bool { return fired[i] })
 	r.New, r.Known = groups(p, fresh), seen
 	for _, why := range slices.Sorted(maps.Keys(missed)) {
-		m := Missed{Why: strings.TrimSuffix(why, "\x00"), Unsteady: true, Unheeded: strings.Contains(why, unheeded)}
+		m := Missed{Why: strings.TrimSuffix(why, "\x00"), Unsteady: true, Unheeded: strings.Contains(why, unheeded) || strings.Contains(why, overtaken)}
 		for _, i := range missed[why] {
 			m.Cases = append(m.Cases, p.Specs[i].String())
 			m.Unsteady = m.Unsteady && p.Specs[i].Unsteady
@@ -177,7 +177,7 @@ func (r Report) String() string {
 		case m.Unheeded:
 			steady = ", which nothing can come of"
 		}
-		fmt.Fprintf(&b, "\ninvalid: %d cases%s: %s\n", len(m.Cases), steady, m.Why)
+		fmt.Fprintf(&b, "\ninvalid: %d cases%s: %s\n", len(m.Cases), steady, shorten(m.Why))
 		for _, c := range m.Cases[:min(len(m.Cases), mostMissed)] {
 			fmt.Fprintf(&b, "    %s\n", c)
 		}
@@ -199,6 +199,15 @@ func (r Report) String() string {
 	}
 	fmt.Fprintf(&b, "\n%d new, %d known, %d gone\n", len(r.New), r.seen(), len(r.Gone()))
 	return b.String()
+}
+
+// shorten cuts a text for a line of the report.
+func shorten(text string) string {
+	const most = 160
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 // seen is how many known findings were found.

@@ -165,6 +165,9 @@ func whyInvalid(v harness.Verdict) string {
 // unheeded is in the proof of a fault that ended a context which nobody looked at (harness.Firing).
 const unheeded = "the call went on as if it were not"
 
+// overtaken is in the proof of a crash in a process that was about to end, and did so first.
+const overtaken = "was told to crash and was not seen to: it was reaped with"
+
 // keeper keeps the evidence of the first few cases of a kind, and throws the rest away.
 type keeper map[string]int
 
