@@ -258,6 +258,7 @@ func (x *experiment) judgeEvents(ctx context.Context, c *client.Client) ([]oracl
 			lives = append(lives, k.life)
 		}
 	}
+	deafWhileDown(x.events, x.daemon.Deaths())
 	found, now := x.events.Check(lives), x.circumstances()
 	shimKilled := slices.Contains(now.Happened, oracle.ShimKilled)
 	for i, f := range found {
