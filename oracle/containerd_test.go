@@ -13,6 +13,7 @@ import (
 	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/leases"
 	"github.com/containerd/containerd/v2/core/snapshots"
 	"github.com/containerd/containerd/v2/pkg/cio"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
@@ -211,10 +212,18 @@ func TestACleanLifeIsCleanAtOnce(t *testing.T) {
 func TestARunningContainerIsSeenWhole(t *testing.T) {
 	w, ctx := withContainerd(t)
 	before := w.take()
-	_, err := w.scene.Client.LeasesService().Create(ctx)
+	leased := w.scene.Client.LeasesService()
+	_, err := leased.Create(ctx)
+	w.must(err)
+	short, err := leased.Create(ctx, leases.WithRandomID(), leases.WithExpiration(time.Hour))
 	w.must(err)
 	w.launch(ctx, "c1", "sleep 1000")
+	kept := Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "c1"}
+	w.must(leased.AddResource(ctx, short, leases.Resource{ID: kept.Key, Type: "snapshots/" + kept.Snapshotter}))
 	inv := w.take()
+	if got := inv.Daemon.Expiring; len(got) != 1 || got[0].ID != short.ID || !slices.Equal(got[0].Snapshots, []Snapshot{kept}) {
+		t.Errorf("leases that expire: %v, want %s, which keeps %v", got, short.ID, kept)
+	}
 	var classes []Class
 	for _, f := range Leaks(before, inv) {
 		classes = append(classes, f.Class)

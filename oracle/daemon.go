@@ -20,6 +20,8 @@ type Daemon struct {
 	Tasks      []Task     `json:"tasks,omitempty"`
 	Snapshots  []Snapshot `json:"snapshots,omitempty"`
 	Leases     []Ref      `json:"leases,omitempty"`
+	// Expiring are those of the leases that containerd's garbage collection ends by itself.
+	Expiring []ExpiringLease `json:"expiring,omitempty"`
 	// Sandboxes are those of the sandbox store; none before containerd 1.7, which has no such service.
 	Sandboxes []Ref `json:"sandboxes,omitempty"`
 }
@@ -76,6 +78,7 @@ func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
 		d.Tasks = append(d.Tasks, a.Tasks...)
 		d.Snapshots = append(d.Snapshots, a.Snapshots...)
 		d.Leases = append(d.Leases, a.Leases...)
+		d.Expiring = append(d.Expiring, a.Expiring...)
 		d.Sandboxes = append(d.Sandboxes, a.Sandboxes...)
 	}
 	return d, nil
@@ -102,12 +105,8 @@ func (d *Daemon) ask(ctx context.Context, ns string, s Scene, want parts) error 
 		}
 	}
 	if want.has(ClassLease) {
-		all, err := s.Client.LeasesService().List(ctx)
-		if err != nil {
-			return fmt.Errorf("list leases of %s: %w", ns, err)
-		}
-		for _, l := range all {
-			d.Leases = append(d.Leases, Ref{ns, l.ID})
+		if err := d.askLeases(ctx, ns, s); err != nil {
+			return err
 		}
 	}
 	if want.has(ClassSnapshot) {

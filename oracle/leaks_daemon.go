@@ -1,6 +1,13 @@
 package oracle
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// expiresKey is the detail, "true", of a lease that ends by itself, and of a snapshot that only such a lease keeps.
+const expiresKey = "expires"
 
 // daemon lists what containerd still knows and did not know before.
 func (j judge) daemon() []Finding {
@@ -33,17 +40,30 @@ func (j judge) daemon() []Finding {
 		if s.Committed {
 			continue
 		}
-		reason := "active or view, and not removed; "
-		if is.container(s.Namespace, s.Key) {
+		reason, details := "active or view, and not removed; ", map[string]string{"snapshotter": s.Snapshotter}
+		l, expires := is.expiring(func(l ExpiringLease) bool { return slices.Contains(l.Snapshots, s) })
+		switch {
+		case is.container(s.Namespace, s.Key):
 			reason += "the container of that name is still there"
-		} else {
+		case expires:
+			reason += "no container of that name; held by lease " + l.ID + ", which expires"
+			details[expiresKey] = "true"
+		default:
 			reason += "no container of that name"
 		}
 		add(ClassSnapshot, s.Namespace, s.Key, reason)
-		out[len(out)-1].Details = map[string]string{"snapshotter": s.Snapshotter}
+		out[len(out)-1].Details = details
 	}
 	for _, r := range fresh(was.Leases, is.Leases, ref) {
-		add(ClassLease, r.Namespace, r.ID, "not deleted: it keeps its content and snapshots from being collected")
+		reason := "not deleted: it keeps its content and snapshots from being collected"
+		l, expires := is.expiring(func(l ExpiringLease) bool { return l.Ref == r })
+		if expires {
+			reason += " until it expires"
+		}
+		add(ClassLease, r.Namespace, r.ID, reason)
+		if expires {
+			out[len(out)-1].Details = map[string]string{expiresKey: "true", "expiry": l.Expires.Format(time.RFC3339)}
+		}
 	}
 	for _, r := range fresh(was.Sandboxes, is.Sandboxes, ref) {
 		add(ClassSandbox, r.Namespace, r.ID, "containerd's sandbox store still has it; "+j.whyTask(r.Namespace, r.ID))

@@ -1,8 +1,12 @@
 package oracle
 
 import (
+	"maps"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/containerd/containerd/v2/core/leases"
 )
 
 // What containerd still knows is found, each class alone; suites/control does the same with a real containerd.
@@ -45,5 +49,38 @@ func TestDaemonLeaks(t *testing.T) {
 				t.Errorf("without a daemon before: %v", found)
 			}
 		})
+	}
+}
+
+// A lease that ends by itself, and the snapshot that it keeps, are told as such; one without an end is not, though another one has.
+func TestLeasesThatExpire(t *testing.T) {
+	held := Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "held"}
+	free := Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "free"}
+	short, long := Ref{"default", "short"}, Ref{"default", "long"}
+	end := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	after := Inventory{Daemon: &Daemon{
+		Leases: []Ref{short, long}, Snapshots: []Snapshot{held, free},
+		Expiring: []ExpiringLease{{Ref: short, Expires: end, Snapshots: []Snapshot{held}}},
+	}}
+	found := Mark(Leaks(Inventory{Daemon: &Daemon{}}, after), Circumstances{Release: "v2.4.2", Happened: []string{ContainerdDied}})
+	known := map[string]string{}
+	for _, f := range found {
+		known[f.ID] = f.Known
+	}
+	want := map[string]string{"short": "lease-expires", "held": "snapshot-of-a-lease-that-expires", "long": "", "free": ""}
+	if !maps.Equal(known, want) {
+		t.Errorf("%v, want %v", known, want)
+	}
+	for _, f := range found {
+		if f.ID == "short" && f.Details["expiry"] != end.Format(time.RFC3339) {
+			t.Errorf("it expires at %s, told %q", end, f.Details["expiry"])
+		}
+	}
+}
+
+func TestSnapshotsOfALease(t *testing.T) {
+	got := snapshotsOf("ns", []leases.Resource{{ID: "sha256:1", Type: "content"}, {ID: "c1", Type: "snapshots/overlayfs"}})
+	if want := []Snapshot{{Namespace: "ns", Snapshotter: "overlayfs", Key: "c1"}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
