@@ -42,6 +42,8 @@ func faults(action string, p Pass) []string {
 		return nil
 	case p.Moment != atMethod && (w == "close" || w == "hang"): // there is no connection
 		return nil
+	case (w == "cancel" || w == "deadline") && idle(p.Point):
+		return nil
 	case w == "pause" && (p.Path == "load" || p.Path == "exit"): // no call of the client's is in flight
 		return nil
 	case action == "error":

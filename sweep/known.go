@@ -24,8 +24,11 @@ func explains(k catalogue.Finding, s Spec, t Trait) bool {
 // appliesAt says whether a known finding may appear in a case: one of several faults is enough.
 func appliesAt(k catalogue.Finding, s Spec) bool {
 	among := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
+	// Beside a crash of containerd any fault may come while it loads, whatever path its hit has without the crash.
+	loads := s.Also != (Others{}) && slices.ContainsFunc(s.deeds(), func(d Deed) bool { return word(d.Action) == "crash" && placeOf(d.Point).who == "containerd" })
 	return among(k.Workloads, s.Workload) && slices.ContainsFunc(s.deeds(), func(d Deed) bool {
-		if !among(k.Paths, d.Path) || !among(k.Actions, word(d.Action)) {
+		onPath := among(k.Paths, d.Path) || loads && slices.Contains(k.Paths, "load")
+		if !onPath || !among(k.Actions, word(d.Action)) {
 			return false
 		}
 		at := placeOf(d.Point).String()

@@ -200,8 +200,12 @@ func TestAPairIsKnownByEitherFault(t *testing.T) {
 			t.Errorf("%s: %v", where, got)
 		}
 	}
+	s.Also[0].Action, s.Action = "error(x)", "error(x)"
 	if appliesAt(catalogue.Finding{Where: []string{"containerd runtime.binary.*"}, Paths: []string{"load"}}, s) {
 		t.Error("place and path must be of one fault")
+	}
+	if s.Action = "crash"; !appliesAt(catalogue.Finding{Where: []string{"containerd runtime.binary.*"}, Paths: []string{"load"}}, s) {
+		t.Error("a fault beside a crash may come while containerd loads")
 	}
 }
 

@@ -122,6 +122,7 @@ func choose(o Options, all []candidate) ([]candidate, error) {
 			return slices.Contains(o.Who, map[string]string{"containerd": "daemon", "shim": "shim"}[c.Point.Who])
 		}},
 		{"--path " + strings.Join(o.Paths, ","), func(c candidate) bool { return slices.Contains(o.Paths, c.Path) }},
+		{"what a timer does, unless --points asks for it", func(c candidate) bool { return o.Points.String() != "" || !isTimed(c.Point) }},
 		{"--points " + o.Points.String(), func(c candidate) bool { return o.Points.MatchString(c.Point.String()) }},
 		{"--actions " + strings.Join(o.Actions, ","), func(c candidate) bool {
 			return slices.ContainsFunc(o.Actions, func(a string) bool { return len(faults(a, c.Pass)) > 0 })

@@ -35,6 +35,7 @@ type Shrunk struct {
 func (run RandomRun) Report(ctx context.Context, m Minimiser, known []catalogue.Finding, base string) (RandomReport, error) {
 	rep := RandomReport{Report: NewReport(run.Head, run.Results, known), Drawn: run.Drawn, Missed: run.Missed,
 		Replay: "shimquake sweep --random --plans 1 --plan " + base + " --seed SEED"}
+	rep.Report.Missed = nil // each is another: the draws have them
 	for k := range rep.New {
 		g := &rep.New[k]
 		if i := run.shrunkFor(g); i >= 0 {
