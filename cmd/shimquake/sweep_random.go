@@ -32,7 +32,7 @@ func (f *randomFlags) register(c *cobra.Command) {
 	c.Flags().DurationVar(&f.length, "for", 0, "how long random plans are begun")
 	c.Flags().IntVar(&f.plans, "plans", 0, "how many random plans at most")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "the seed of the first random plan; the n-th has the n-1 next (default: a new one, which is told)")
-	c.Flags().DurationVar(&f.shrink, "shrink", 2*time.Minute, "how long a new violation is made smaller at most")
+	c.Flags().DurationVar(&f.shrink, "shrink", 3*time.Minute, "how long a new violation is made smaller at most")
 }
 
 func (f *randomFlags) check() error {
