@@ -10,10 +10,11 @@ import (
 
 // timed are functions that run when a timer says so: CRI and the metrics plugin collect statistics all the time. Whether a workload meets them is luck,
 // and their faults say nothing about it. They are swept when --points asks for them.
-var timed = []string{"tasks.getTasksMetrics", "tasks.local.Metrics", "tasks.service.Metrics", "runtime.shimTask.Stats", "runc-task.service.Stats", "Task.Stats"}
+var timed = []string{"tasks.getTasksMetrics", "tasks.local.Metrics", "tasks.service.Metrics", "runtime.shimTask.Stats", "runc-task.service.Stats", "Task.Stats",
+	"cri-events.backOff.getExpiredIDs"}
 
 func isTimed(p failpoints.Point) bool {
-	return slices.Contains(timed, p.What) || p.What == "cri-events.EventMonitor.Start" && strings.Contains(p.Where, "backOff")
+	return slices.Contains(timed, p.What) || p.What == "cri-events.EventMonitor.Start" && (strings.Contains(p.Where, "backOff") || strings.Contains(p.Where, "range-ids"))
 }
 
 // passive are statements, by their text, that cannot wait and call nothing that could look at a context: one that is cancelled before them is still
