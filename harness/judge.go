@@ -63,6 +63,13 @@ func (x *experiment) judge(ctx context.Context, v *Verdict, gaveUp error) error 
 		return nil
 	}
 	after, left, err := x.settle(ctx, scene, x.before)
+	if status.Code(err) == codes.Unimplemented && x.inject.anyFired() { // as in takeBefore
+		if err = x.daemon.Restart(up); err == nil {
+			if scene, err = x.sceneUp(up); err == nil {
+				after, left, err = x.settle(ctx, scene, x.before)
+			}
+		}
+	}
 	if refused(err) {
 		found(oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, What: "containerd", Reason: "it cannot tell what it has: " + err.Error()})
 		return nil
