@@ -26,7 +26,7 @@ func TestJudge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := 0
+	found, masked := 0, 0
 	for _, m := range all {
 		t.Run(m.ID, func(t *testing.T) {
 			begun := time.Now()
@@ -35,6 +35,13 @@ func TestJudge(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("%v, %s", got, time.Since(begun).Round(time.Second))
+			if m.Masked != "" {
+				masked++
+				if got.Found() {
+					t.Errorf("there is nothing to find: %s", m.Masked)
+				}
+				return
+			}
 			if !got.Found() {
 				t.Errorf("the sweep is blind to it: %s", m.About)
 				return
@@ -42,7 +49,7 @@ func TestJudge(t *testing.T) {
 			found++
 		})
 	}
-	t.Logf("%d of %d mutations found", found, len(all))
+	t.Logf("%d of %d mutations found, and %d swept that leave nothing", found, len(all)-masked, masked)
 	for scope, s := range j.untouched {
 		for _, g := range s.Report.New {
 			t.Errorf("the untouched source, %s: %s is not known: %v, %d cases", scope, g.Name, g.Left, g.Cases)

@@ -27,7 +27,10 @@ type Mutation struct {
 	Edits     []Edit `yaml:"edits"`
 	// Plain is what cases without a fault say of it: Held, or Broken where no sweep is needed to see it.
 	Plain string `yaml:"plain"`
-	// Sweep is the part of the sweep that must find it.
+	// Masked says, where nothing can be found, why: something else of containerd mends what the mutation breaks, so that nothing is left and no wrong
+	// exit is told. These are negative controls: a sweep that finds one is wrong. Empty for all others.
+	Masked string `yaml:"masked,omitempty"`
+	// Sweep is the part of the sweep that must find it, or in which there is nothing to find.
 	Sweep Scope `yaml:"sweep"`
 }
 
