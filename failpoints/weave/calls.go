@@ -2,7 +2,7 @@ package weave
 
 import (
 	"go/ast"
-	"strings"
+	"regexp"
 )
 
 // Which calls of a statement can be made to fail is decided by the source's text: types would need every dependency of a release to be checked first.
@@ -40,6 +40,9 @@ func local(files []*File) map[string]bool {
 	return names
 }
 
+// errorName is what containerd calls an error: err, retErr, err2, werr. A call whose last result is none after all is let alone when it is made.
+var errorName = regexp.MustCompile(`^([a-z]?err|.*Err)[0-9]*$`)
+
 // failing is the call whose last result is the statement's error, or nil. returnsError says that the last result of the function around it is an error.
 func (p *walker) failing(s ast.Stmt, returnsError bool) *ast.CallExpr {
 	var e ast.Expr
@@ -49,7 +52,7 @@ func (p *walker) failing(s ast.Stmt, returnsError bool) *ast.CallExpr {
 	case *ast.SwitchStmt:
 		return p.failing(s.Init, false)
 	case *ast.AssignStmt:
-		if id, ok := s.Lhs[len(s.Lhs)-1].(*ast.Ident); ok && len(s.Rhs) == 1 && (id.Name == "err" || strings.HasSuffix(id.Name, "Err")) {
+		if id, ok := s.Lhs[len(s.Lhs)-1].(*ast.Ident); ok && len(s.Rhs) == 1 && errorName.MatchString(id.Name) {
 			e = s.Rhs[0]
 		}
 	case *ast.ReturnStmt:
