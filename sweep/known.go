@@ -43,7 +43,8 @@ func appliesAt(k catalogue.Finding, s Spec) bool {
 // covers says whether a spec does what the case of a known finding does.
 func covers(s Spec, c harness.Case) bool {
 	w, err := workloadNamed(s.Workload)
-	if err != nil || (w.API == harness.CRI) != (c.Workload.API == harness.CRI) || w.Restart != c.Workload.Restart || w.Deleters != c.Workload.Deleters {
+	if err != nil || (w.API == harness.CRI) != (c.Workload.API == harness.CRI) || w.Restart != c.Workload.Restart || w.Grouped != c.Workload.Grouped ||
+		w.Deleters != c.Workload.Deleters {
 		return false
 	}
 	deeds := s.deeds()
