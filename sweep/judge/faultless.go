@@ -9,9 +9,12 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// Parallel is how many worlds run at once: three on each processor of the machine that the figures are from, because a case that leaks only
-// waits.
-const Parallel = 6
+// parallel is how many worlds run at once where nothing is waited for; worlds is how many in a sweep, where a case that leaks only waits. The machine
+// that the figures are from has two processors.
+const (
+	parallel = 4
+	worlds   = 6
+)
 
 // Faultless are cases without a fault, which must always hold: what they find is a bug of the release, or an error of ours. Three of
 // four are of the task API.
@@ -29,7 +32,7 @@ func RunFaultless(ctx context.Context, r *harness.Runner, containerd string, cou
 	}
 	verdicts := make(chan harness.Verdict)
 	var g errgroup.Group
-	g.SetLimit(Parallel)
+	g.SetLimit(parallel)
 	go func() {
 		defer close(verdicts)
 		for i := range count {

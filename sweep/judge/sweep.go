@@ -18,7 +18,7 @@ type Judge struct {
 	Runner *harness.Runner
 	// Out is the folder for the journals, one folder a sweep. What an earlier judge left there is removed.
 	Out string
-	// Parallel is how many worlds run at once. Default: Parallel.
+	// Parallel is how many worlds run at once. Default: 6.
 	Parallel int
 	// Reuse takes the sweeps of the untouched source that an earlier judge has left in Out, if they are of the same binaries and whole. They say nothing
 	// of an oracle that has been changed since.
@@ -80,7 +80,7 @@ func (j *Judge) sweep(ctx context.Context, m Mutation, s Scope, enough func(swee
 	}
 	run := sweep.Schedule{Engine: j.Runner, Head: head, Journal: journal, Parallel: j.Parallel}
 	if run.Parallel == 0 {
-		run.Parallel = Parallel
+		run.Parallel = worlds
 	}
 	until, end := context.WithCancel(ctx)
 	defer end()
