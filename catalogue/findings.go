@@ -93,6 +93,9 @@ func ParseFinding(name string, text []byte) (Finding, error) {
 	if f.ID == "" || f.About == "" || len(f.Match) == 0 {
 		return f.Finding, errors.New("a known finding needs id, about and match")
 	}
+	if len(f.Where) == 0 && !f.Sometimes {
+		return f.Finding, errors.New("a known finding needs a window (where): without one it would excuse what other causes leave")
+	}
 	for _, m := range f.Match {
 		if !slices.Contains(oracle.Classes, m.Class) {
 			return f.Finding, fmt.Errorf("no finding is of class %q, only of %v", m.Class, oracle.Classes)

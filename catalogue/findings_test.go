@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -50,6 +51,19 @@ func TestParseFindingRefuses(t *testing.T) {
 	} {
 		if _, err := ParseFinding("x.yaml", []byte(strings.Replace(leak, replace[0], replace[1], 1))); err == nil {
 			t.Errorf("%s was taken", name)
+		}
+	}
+}
+
+// TestFindingsAreTold asks the documentation for each known finding: data that nobody can read about is an excuse.
+func TestFindingsAreTold(t *testing.T) {
+	text, err := os.ReadFile("../docs/findings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range Findings() {
+		if !strings.Contains(string(text), "\n| "+f.ID+" | ") {
+			t.Errorf("docs/findings.md has no row for %s", f.ID)
 		}
 	}
 }

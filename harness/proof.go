@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -76,6 +77,9 @@ func (in *injector) counted(i int) (int, string) {
 // heeded says whether a call whose context was ended has failed. A handler may not look at its context at all, and then nothing was broken. At an exit
 // point the probe itself puts the context's error in the place of the outcome.
 func heeded(h failpoints.Hit, later []failpoints.Hit) bool {
+	if strings.HasPrefix(h.Point, string(failpoints.Stmt)+":") { // the probe tells whether the context at hand has ended with the request
+		return slices.ContainsFunc(later, func(l failpoints.Hit) bool { return l.Point == h.Point && l.PID == h.PID && l.Ended })
+	}
 	call, entry := strings.CutSuffix(h.Point, ":entry")
 	if !entry {
 		return true

@@ -42,7 +42,7 @@ func TestTraitsForgetWhatIsOfOneCase(t *testing.T) {
 		"a process": {[]oracle.Finding{{Invariant: oracle.Leak, Class: oracle.ClassProcess, Reason: "of container shimquake/c0; child of shim 41; children 43 44",
 			Details: map[string]string{"argv": "/bin/payload wait"}}}, "leak process (payload): of container ID; child of shim N; children"},
 	} {
-		main, _ := traits(c.found)
+		main, _ := traits(c.found, true)
 		if signature(main) != c.want {
 			t.Errorf("%s: %q, want %q", name, signature(main), c.want)
 		}
@@ -50,7 +50,7 @@ func TestTraitsForgetWhatIsOfOneCase(t *testing.T) {
 }
 
 func TestFamilies(t *testing.T) {
-	main, _ := traits(append(shimLeft(5, "c0"), lie(oracle.MadeUp137, "TaskExit"), lie(oracle.MadeUp137, "wait"), lie(oracle.MadeUp255, "cri-status")))
+	main, _ := traits(append(shimLeft(5, "c0"), lie(oracle.MadeUp137, "TaskExit"), lie(oracle.MadeUp137, "wait"), lie(oracle.MadeUp255, "cri-status")), true)
 	var got []string
 	for _, f := range families(main) {
 		got = append(got, fmt.Sprintf("%s x%d", f[0].Class, len(f)))
@@ -181,13 +181,38 @@ func TestTheReportDoesNotDependOnTheOrderOfResults(t *testing.T) {
 }
 
 func TestWhatCanBeExcused(t *testing.T) {
-	p := planOf(start+"a", start+"b")
+	p := planOf(start+"a", start+"b", start+"c")
 	p.Specs[1].Unsteady = true
+	fired := Result{I: 2, Outcome: harness.Held} // a sweep in which nothing fires shows nothing, whatever the excuses
 	for why, want := range map[string]int{"not fired: did not fire": 3, "not fired: the context of shim, pid 4, was ended at x, and " + unheeded: 0, "not fired: shim, pid 4 in its world, " + overtaken + " 0": 0} {
-		r := NewReport(Head{Plan: p, Shard: Shard{1, 1}}, []Result{{I: 0, Outcome: harness.Invalid, Why: why}, {I: 1, Outcome: harness.Invalid, Why: "not fired: did not fire"}}, nil)
-		if r.Status() != want || len(r.Missed) != 2 || r.Fired != 0 {
+		r := NewReport(Head{Plan: p, Shard: Shard{1, 1}}, []Result{{I: 0, Outcome: harness.Invalid, Why: why}, {I: 1, Outcome: harness.Invalid, Why: "not fired: did not fire"}, fired}, nil)
+		if r.Status() != want || len(r.Missed) != 2 || r.Fired != 1 {
 			t.Errorf("%s: status %d, want %d\n%s", why, r.Status(), want, r)
 		}
+	}
+	nothing := NewReport(Head{Plan: planOf(start + "a"), Shard: Shard{1, 1}}, []Result{{I: 0, Outcome: harness.Invalid, Why: unheeded}}, nil)
+	if nothing.Status() != 3 {
+		t.Errorf("a sweep in which nothing fired: status %d\n%s", nothing.Status(), nothing)
+	}
+}
+
+// What somebody else's shim leaves does not excuse what a client could not do, what containerd has forgotten, or another container's mount.
+func TestWhatComesWithAShim(t *testing.T) {
+	shim := shimLeft(1, "c1")[0]
+	shim.ID = "c1"
+	for what, f := range map[string]oracle.Finding{
+		"the client gave up":   {Invariant: oracle.Liveness, Class: oracle.ClassContainer, What: "removal", Reason: "gave up"},
+		"a forgotten process":  {Invariant: oracle.Forgot, Class: oracle.ClassProcess, What: "process 7", ID: "c1", Reason: "runs"},
+		"a mount of another":   {Invariant: oracle.Leak, Class: oracle.ClassMount, What: "overlay mount on x", ID: "c2", Reason: "still mounted"},
+		"a process of another": {Invariant: oracle.Leak, Class: oracle.ClassProcess, What: "process 7", ID: "c2", Reason: "runs"},
+	} {
+		if main, _ := traits([]oracle.Finding{shim, f}, false); len(main) != 2 {
+			t.Errorf("%s comes with the shim: %v", what, main)
+		}
+	}
+	own := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassMount, What: "overlay mount on x", ID: "c1", Reason: "still mounted"}
+	if main, with := traits([]oracle.Finding{shim, own}, false); len(main) != 1 || len(with) != 1 {
+		t.Errorf("its own mount does not come with the shim: %v", main)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -43,7 +44,8 @@ type Result struct {
 
 // Journal is a journal that is being written. Records survive SIGKILL: each is one write.
 type Journal struct {
-	file *os.File
+	file  *os.File
+	whole int64 // how many bytes of it are whole records
 }
 
 // CreateJournal begins the journal of a sweep in dir. One that is there already is not overwritten: os.ErrExist.
@@ -59,7 +61,7 @@ func CreateJournal(dir string, h Head) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin the journal: %w", err)
 	}
-	j := &Journal{f}
+	j := &Journal{file: f}
 	if err := j.own(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -76,7 +78,7 @@ func ResumeJournal(dir string) (*Journal, Head, []Result, error) {
 	if err != nil {
 		return nil, Head{}, nil, fmt.Errorf("resume: %w", err)
 	}
-	j := &Journal{f}
+	j := &Journal{file: f}
 	fail := func(err error) (*Journal, Head, []Result, error) {
 		return nil, Head{}, nil, errors.Join(err, f.Close())
 	}
@@ -90,6 +92,7 @@ func ResumeJournal(dir string) (*Journal, Head, []Result, error) {
 	if err := f.Truncate(whole); err != nil {
 		return fail(fmt.Errorf("cut the torn line off: %w", err))
 	}
+	j.whole = whole
 	return j, h, all, nil
 }
 
@@ -107,11 +110,14 @@ func (j *Journal) Add(r Result) error { return j.write(r) }
 func (j *Journal) write(record any) error {
 	line, err := json.Marshal(record)
 	if err == nil {
-		_, err = j.file.Write(append(line, '\n'))
+		if _, err = j.file.Write(append(line, '\n')); err != nil { // a full disk: what it took of the record must not stand before the next
+			err = errors.Join(err, j.file.Truncate(j.whole))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
+	j.whole += int64(len(line)) + 1
 	return nil
 }
 
@@ -160,6 +166,9 @@ func readJournal(from io.Reader, name string) (h Head, all []Result, whole int64
 		var res Result
 		if err := decode(line, &res); err != nil {
 			return h, nil, 0, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		if !slices.Contains([]harness.Outcome{harness.Held, harness.Violated, harness.Invalid}, res.Outcome) {
+			return h, nil, 0, fmt.Errorf("%s:%d: %q is no verdict", name, n, res.Outcome)
 		}
 		if res.I < 0 || res.I >= len(h.Plan.Specs) || !h.Shard.Has(res.I) || seen[res.I] {
 			return h, nil, 0, fmt.Errorf("%s:%d: case %d is not of this shard (%s of %d cases), or is there twice", name, n, res.I, h.Shard, len(h.Plan.Specs))

@@ -119,10 +119,14 @@ func split(p Plan, known []catalogue.Finding, all []member, done func(spec int) 
 		g := Group{members: explained[i]}
 		g.sum(p)
 		found := Known{ID: k.ID, About: k.About, Issue: k.Issue, Group: g}
+		// Its own case must show it: that a neighbour does is another case's news.
 		for n, s := range p.Specs {
-			found.Covered = found.Covered || done(n) && covers(s, k.Case)
+			if done(n) && covers(s, k.Case) {
+				found.Covered = true
+				shown := slices.ContainsFunc(explained[i], func(m member) bool { return m.spec == n })
+				found.Gone = found.Gone || !shown && !k.Sometimes
+			}
 		}
-		found.Gone = found.Covered && g.Cases == 0 && !k.Sometimes
 		found.Group.Name = k.ID
 		seen = append(seen, found)
 	}

@@ -41,7 +41,7 @@ func (s *shrinking) violates(spec Spec) bool {
 			s.drawn = d
 			s.target = s.random.claim(spec, res)
 		}
-		if s.target != nil && res.shows(s.target) {
+		if s.target != nil && res.shows(s.target, spec.shared()) {
 			s.smallest = d
 			s.seen[spec] = true
 			return true
@@ -71,8 +71,8 @@ func (s *shrinking) run(spec Spec) (Result, error) {
 }
 
 // shows says whether a case has left all of these.
-func (r Result) shows(target []Trait) bool {
-	main, _ := traits(r.Found)
+func (r Result) shows(target []Trait, shared bool) bool {
+	main, _ := traits(r.Found, shared)
 	return r.Outcome == harness.Violated && subset(target, main)
 }
 
@@ -82,7 +82,7 @@ func (r *Random) claim(spec Spec, res Result) []Trait {
 		return nil
 	}
 	p := Plan{Version: r.Base.Version, Specs: []Spec{spec}}
-	fresh, _ := split(p, r.Known, members(Result{Found: res.Found}), func(int) bool { return true })
+	fresh, _ := split(p, r.Known, members(Result{Found: res.Found}, spec.shared()), func(int) bool { return true })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, m := range fresh {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
 )
 
 // Report is what a sweep has found. It is made of the plan and the results, in whatever order they came, and of nothing else.
@@ -66,13 +67,16 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 			r.Held++
 		case harness.Violated:
 			r.Violated++
-			all = append(all, members(res)...)
+			all = append(all, members(res, p.Specs[res.I].shared())...)
 		default:
 			why := plain(res.Why)
 			if p.Specs[res.I].Unsteady {
 				why += "\x00" // a reason of its own
 			}
 			missed[why] = append(missed[why], res.I)
+			// One that ended by itself is told, whatever the rest of the case shows.
+			res.Found = slices.DeleteFunc(slices.Clone(res.Found), func(f oracle.Finding) bool { return f.Class != oracle.ClassDaemon })
+			all = append(all, members(res, false)...)
 			continue
 		}
 		r.Fired++
@@ -92,8 +96,8 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 }
 
 // members are the findings that a case shows.
-func members(res Result) []member {
-	main, with := traits(res.Found)
+func members(res Result, shared bool) []member {
+	main, with := traits(res.Found, shared)
 	var out []member
 	for i, f := range families(main) {
 		m := member{spec: res.I, left: f}
@@ -121,7 +125,7 @@ func (r Report) Status() int {
 	switch {
 	case len(r.New) > 0 || len(r.Gone()) > 0:
 		return 1
-	case r.Executed < r.Planned || slices.ContainsFunc(r.Missed, func(m Missed) bool { return !m.Unsteady && !m.Unheeded }):
+	case r.Executed < r.Planned || r.Executed > 0 && r.Fired == 0 || slices.ContainsFunc(r.Missed, func(m Missed) bool { return !m.Unsteady && !m.Unheeded }):
 		return 3
 	}
 	return 0

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
 )
 
 // tries is how often a case runs that shows nothing: what a busy machine does differently once it seldom does three times.
@@ -140,9 +141,11 @@ func (s Schedule) one(ctx context.Context, i int) (Result, error) {
 }
 
 // mayFire says whether an invalid case is worth another try. A containerd that a fault keeps from booting will not boot the next
-// time either, and a process that does not look at a context there will not look.
+// time either, and a process that does not look at a context there will not look. One that fired is never tried again: what it came to is its result.
 func mayFire(v harness.Verdict) bool {
-	return !strings.Contains(v.Why, "does not boot") && !strings.Contains(whyInvalid(v), unheeded)
+	missed := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Count == 0 })
+	died := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool { return f.Class == oracle.ClassDaemon })
+	return missed && !died && !strings.Contains(v.Why, "does not boot") && !strings.Contains(whyInvalid(v), unheeded)
 }
 
 // whyInvalid says why a case shows nothing. Of a fault that did not fire that is what is known of it; what was hit instead is in the evidence.
@@ -205,6 +208,6 @@ func (r Result) Kind() string {
 	if r.Outcome == harness.Invalid {
 		return "invalid " + plain(r.Why)
 	}
-	left, _ := traits(r.Found)
+	left, _ := traits(r.Found, false)
 	return signature(left)
 }

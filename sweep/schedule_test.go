@@ -88,18 +88,24 @@ func TestASweepThatWasEndedGoesOn(t *testing.T) {
 func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		why     string
-		firesAt int // the run in which it does
+		missed  bool // its fault did not fire
+		firesAt int  // the run in which it does
 		runs    int
 		outcome harness.Outcome
 	}{
-		"fires at the second": {"x", 2, 2, harness.Held},
-		"never fires":         {"x", 99, tries, harness.Invalid},
-		"cannot boot":         {"containerd does not boot", 99, 1, harness.Invalid},
+		"fires at the second":          {"x", true, 2, 2, harness.Held},
+		"never fires":                  {"x", true, 99, tries, harness.Invalid},
+		"cannot boot":                  {"containerd does not boot", true, 99, 1, harness.Invalid},
+		"fired, and nobody could look": {"list tasks: deadline exceeded", false, 2, 1, harness.Invalid},
 	} {
 		_, j, h := begun(t, 1, Shard{1, 1})
 		e := &engine{verdict: func(k harness.Case, run int) harness.Verdict {
 			if run < c.firesAt {
-				return harness.Verdict{Outcome: harness.Invalid, Why: c.why}
+				v := harness.Verdict{Outcome: harness.Invalid, Why: c.why, Firings: []harness.Firing{{Count: 1}}}
+				if c.missed {
+					v.Firings = []harness.Firing{{Proof: c.why}}
+				}
+				return v
 			}
 			return allHeld(k, run)
 		}}

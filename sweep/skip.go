@@ -17,9 +17,9 @@ func isTimed(p failpoints.Point) bool {
 	return slices.Contains(timed, p.What) || p.What == "cri-events.EventMonitor.Start" && (strings.Contains(p.Where, "backOff") || strings.Contains(p.Where, "range-ids"))
 }
 
-// passive are statements, by their text, that cannot wait and call nothing that could look at a context: one that is cancelled before them is still
+// passive are statements, by their text, that cannot wait and call nothing that is given one: one that is cancelled before them is still
 // unseen at the next statement, where it is cancelled too.
-var passive = regexp.MustCompile(`^(if-err|if-[A-Za-z0-9_.]+-nil|return|return-nil|return-err|return-nil-err|defer-[A-Za-z-]*|log\..*|var-.*|[A-Za-z0-9_.]+-(true|false|nil))(#\d+)?$`)
+var passive = regexp.MustCompile(`^(if-err|if-[A-Za-z0-9_.]+-nil|return(-.*)?|defer-[A-Za-z-]*|log\..*|var-.*|[A-Za-z0-9_.]+-(true|false|nil))(#\d+)?$`)
 
 // idle says whether ending the context at a statement is the same as ending it at the next.
 func idle(p failpoints.Point) bool {

@@ -16,8 +16,8 @@ func TestSkipped(t *testing.T) {
 		"stmt:containerd:runtime.binary.Start:return-nil-err":                             {idle: true},
 		"stmt:containerd:runtime.binary.Start:ns-_-namespaces.Namespace-ctx":              {},
 		"stmt:containerd:runtime.binary.Start:log.G-ctx-.WithError-err-.Error-copy-shi":   {},
-		"stmt:containerd:runtime.TaskManager.Create:return-nil-fmt.Errorf-failed-to-star": {},
-		"stmt:containerd:cri.criService.StopPodSandbox:return-c.stop-sandbox":             {},
+		"stmt:containerd:runtime.TaskManager.Create:return-nil-fmt.Errorf-failed-to-star": {idle: true},
+		"stmt:containerd:cri.criService.StopPodSandbox:return-c.stop-sandbox":             {idle: true},
 		"rpc:shim:Task.Delete:entry":                                                      {},
 	} {
 		p := failpoints.MustPoint(point)

@@ -114,3 +114,11 @@ func (s Spec) order() uint64 {
 	}
 	return h.Sum64()
 }
+
+// shared says whether containers of the case's workload share a shim.
+func (s Spec) shared() bool {
+	w, err := workloadNamed(s.Workload)
+	return err != nil || sharesShim(w.Workload)
+}
+
+func sharesShim(w harness.Workload) bool { return w.API == harness.CRI || w.Grouped }

@@ -109,7 +109,9 @@ var companions = map[oracle.Class][]oracle.Class{
 
 // traits are those of a case's findings: what names the finding, the gravest first, and what comes with that. The second use of an id that fails
 // where something is left comes with it.
-func traits(found []oracle.Finding) (main, with []Trait) {
+//
+// shared says that containers share a shim, as those of a pod do; else only what is of the same id comes with it.
+func traits(found []oracle.Finding, shared bool) (main, with []Trait) {
 	var all []Trait
 	for _, f := range found {
 		if t := traitOf(f); !slices.Contains(all, t) {
@@ -121,7 +123,9 @@ func traits(found []oracle.Finding) (main, with []Trait) {
 	for _, t := range all {
 		comes := t.Invariant == oracle.Liveness && left && t.What == "using the id again"
 		for _, o := range all {
-			if o.Invariant == oracle.Leak && t.Invariant != oracle.Exit && t.Invariant != oracle.Event && t.Class != o.Class && slices.Contains(companions[o.Class], t.Class) {
+			// What the client could not do, and what containerd has forgotten, are findings by themselves.
+			if o.Invariant == oracle.Leak && t.Invariant == oracle.Leak && t.Class != o.Class && slices.Contains(companions[o.Class], t.Class) &&
+				(shared || sameThing(found, o, t)) {
 				comes = true
 			}
 		}
@@ -132,6 +136,17 @@ func traits(found []oracle.Finding) (main, with []Trait) {
 		}
 	}
 	return main, with
+}
+
+// sameThing says whether all findings of the trait t are of ids of which there is one of the trait o, or of no id at all.
+func sameThing(found []oracle.Finding, o, t Trait) bool {
+	ids := map[string]bool{"": true}
+	for _, f := range found {
+		if traitOf(f) == o {
+			ids[f.ID] = true
+		}
+	}
+	return !slices.ContainsFunc(found, func(f oracle.Finding) bool { return traitOf(f) == t && !ids[f.ID] })
 }
 
 // families puts the traits of a case that have one cause together: what was left, whose exit codes were lies of one kind, which events were wrong

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
@@ -53,7 +54,12 @@ Exit status: 0 nothing new, 1 a new finding or a known one that is gone, 2 wrong
   shimquake sweep --resume out/sweep
   shimquake sweep --plan plan.json --shard 2/4 --out shard2; shimquake sweep merge shard*`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := refuseIgnored(cmd.Flags()); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), cmd.OutOrStdout())
+		},
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.Containerd, "containerd", "", "the subject: a release (v1.7.2), bin:DIR or src:DIR (default: the newest release)")
@@ -73,6 +79,29 @@ Exit status: 0 nothing new, 1 a new finding or a known one that is gone, 2 wrong
 	f.randoms.register(c)
 	c.AddCommand(sweepMergeCommand(), sweepReportCommand())
 	return c
+}
+
+// planning are the flags that choose what is planned, and what would be dropped in silence beside a plan that stands already.
+var planning = []string{"containerd", "who", "actions", "path", "workload", "hits", "points", "every-workload", "pairs"}
+
+// refuseIgnored refuses flags that would choose nothing: a sweep of another release than one asks for would say that this one is clean.
+func refuseIgnored(fl *pflag.FlagSet) error {
+	refuse := func(because, why string, names ...string) error {
+		if !fl.Changed(because) {
+			return nil
+		}
+		for _, n := range names {
+			if fl.Changed(n) {
+				return fmt.Errorf("--%s with --%s: %s", n, because, why)
+			}
+		}
+		return nil
+	}
+	return errors.Join(
+		refuse("plan", "the plan says already what is swept: leave it out, or make another plan (--plan-only)", planning...),
+		refuse("resume", "the sweep goes on as it was begun, in its own folder: leave it out", append([]string{"out"}, planning...)...),
+		refuse("random", "random plans take every hit that the traces have: leave it out", "hits", "every-workload"),
+	)
 }
 
 func (f *sweepFlags) registerCommon(c *cobra.Command) {

@@ -18,6 +18,10 @@ type endable struct {
 
 func newEndable(parent context.Context) *endable {
 	e := &endable{Context: parent, kind: ByCaller, done: make(chan struct{}), after: map[*func()]bool{}}
+	if err := parent.Err(); err != nil { // at once: AfterFunc would tell a moment later
+		e.end(err)
+		return e
+	}
 	context.AfterFunc(parent, func() { e.end(parent.Err()) })
 	return e
 }

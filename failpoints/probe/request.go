@@ -18,8 +18,8 @@ const (
 // Request is the context of a woven function. Its outermost call in a goroutine's life makes the context one that a fault can end for everybody who
 // derives from it, as a client does that goes away. What was derived with context.WithoutCancel is not ended: that is what it is for.
 func Request(ctx context.Context) context.Context {
-	if statements.Load() == nil || ctx == nil || ctx.Done() == nil {
-		return ctx
+	if statements.Load() == nil || ctx == nil || ctx.Done() == nil || ctx.Err() != nil {
+		return ctx // of a request that has ended nothing is left to end
 	}
 	if rootOf(ctx).open() != "" {
 		return ctx

@@ -73,12 +73,18 @@ func (t *statementTable) pass(n int, ctx context.Context) {
 	case term.Crash:
 		Crash()
 	case term.Cancel:
-		root.end(context.Canceled)
-		settle(ctx)
+		t.end(h, root, ctx, context.Canceled)
 	case term.Deadline:
-		root.end(context.DeadlineExceeded)
-		settle(ctx)
+		t.end(h, root, ctx, context.DeadlineExceeded)
 	}
+}
+
+// end ends a request, and tells whether the context at hand has ended with it.
+func (t *statementTable) end(h Hit, root *endable, ctx context.Context, err error) { //nolint:revive // the context is what is looked at
+	root.end(err)
+	settle(ctx)
+	h.At, h.Ctx, h.Ended = time.Now().UnixNano(), "", ctx.Err() != nil
+	t.decider.seen(h)
 }
 
 // settle waits until the end of a request has come to the context at hand: one that was derived by way of context.WithValue learns of it by a goroutine.

@@ -32,6 +32,8 @@ type Hit struct {
 	Call bool `json:"call,omitempty"`
 	// Ctx is who can end the context at a statement: ByCaller or ByTimeout; "" where nobody can.
 	Ctx string `json:"ctx,omitempty"`
+	// Ended is told once more of a statement where a request was ended: that the context at hand has ended with it.
+	Ended bool `json:"ended,omitempty"`
 }
 
 // Answer is what to do at a hit: an action of package term with its argument.
