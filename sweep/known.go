@@ -24,10 +24,10 @@ func explains(k catalogue.Finding, s Spec, t Trait) bool {
 // appliesAt says whether a known finding may appear in a case: one of several faults is enough.
 func appliesAt(k catalogue.Finding, s Spec) bool {
 	among := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
-	// Beside a crash of containerd any fault may come while it loads, whatever path its hit has without the crash.
+	// Beside a crash of containerd any fault may come while it loads, whatever path its hit has without the crash; and a shim's own, in its midst.
 	loads := s.Also != (Others{}) && slices.ContainsFunc(s.deeds(), func(d Deed) bool { return word(d.Action) == "crash" && placeOf(d.Point).who == "containerd" })
 	return among(k.Workloads, s.Workload) && slices.ContainsFunc(s.deeds(), func(d Deed) bool {
-		onPath := among(k.Paths, d.Path) || loads && slices.Contains(k.Paths, "load")
+		onPath := among(k.Paths, d.Path) || loads && (slices.Contains(k.Paths, "load") || d.Path == "load" && placeOf(d.Point).who == "shim")
 		if !onPath || !among(k.Actions, word(d.Action)) {
 			return false
 		}
