@@ -34,7 +34,7 @@ const (
 // At is a statement that is about to run.
 func At(n int) {
 	if t := statements.Load(); t != nil {
-		t.pass(n, nil) //nolint:staticcheck // no context is in scope
+		t.pass(n, nil)
 	}
 }
 
@@ -52,7 +52,7 @@ func (t *statementTable) mode(n int) mode {
 	return t.modes[n]
 }
 
-func (t *statementTable) pass(n int, ctx context.Context) {
+func (t *statementTable) pass(n int, ctx context.Context) { //nolint:revive // as in AtCtx
 	m := t.mode(n)
 	if m == silent {
 		return
