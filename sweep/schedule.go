@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -29,6 +30,8 @@ type Schedule struct {
 	Parallel int
 	// Slots, if any, are those that a Runner's cases yield while they only wait: there are more worlds then than Parallel.
 	Slots Slots
+	// Known are findings whose cases run first: they wait for what does not go away, and that wait should not come when nothing else is left to do.
+	Known []catalogue.Finding
 	// OnResult, if any, is told of each result; one at a time.
 	OnResult func(Result)
 }
@@ -92,7 +95,7 @@ func (s Schedule) Run(ctx context.Context) ([]Result, error) {
 	}
 }
 
-// todo are the cases without a result, spread.
+// todo are the cases without a result: first those that known findings apply to, and otherwise spread.
 func (s Schedule) todo() []int {
 	done := make(map[int]bool, len(s.Done))
 	for _, r := range s.Done {
@@ -105,7 +108,13 @@ func (s Schedule) todo() []int {
 			todo = append(todo, i)
 		}
 	}
-	slices.SortFunc(todo, func(a, b int) int { return cmp.Or(cmp.Compare(specs[a].order(), specs[b].order()), cmp.Compare(a, b)) })
+	waits := make(map[int]bool, len(todo))
+	for _, i := range todo {
+		waits[i] = slices.ContainsFunc(s.Known, func(k catalogue.Finding) bool { return k.Applies(s.Head.Plan.Version) && appliesAt(k, specs[i]) })
+	}
+	slices.SortFunc(todo, func(a, b int) int {
+		return cmp.Or(btoi(waits[b])-btoi(waits[a]), cmp.Compare(specs[a].order(), specs[b].order()), cmp.Compare(a, b))
+	})
 	return todo
 }
 

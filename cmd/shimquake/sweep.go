@@ -147,7 +147,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	r := &harness.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
 	slots := sweep.NewSlots(f.parallel)
-	s := sweep.Schedule{Engine: r, Parallel: f.parallel, Slots: slots}
+	s := sweep.Schedule{Engine: r, Parallel: f.parallel, Slots: slots, Known: catalogue.Findings()}
 	r.Yield = slots.Yield
 	if err := f.open(ctx, r, &s, out); err != nil || f.planOnly {
 		return err
