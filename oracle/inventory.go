@@ -6,8 +6,6 @@ import (
 	"path"
 	"slices"
 	"time"
-
-	"github.com/prometheus/procfs"
 )
 
 // Inventory is everything of containerd that is in a scene at one time.
@@ -50,11 +48,7 @@ func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 		}
 	}
 	if want.has(ClassProcess, ClassShim) {
-		proc, err := procfs.NewFS(s.Proc)
-		if err != nil {
-			return inv, fmt.Errorf("open the scene's procfs (is its init alive?): %w", err)
-		}
-		if inv.Processes, err = processes(proc, s.Own); err != nil {
+		if inv.Processes, err = processes(s.Proc, s.Own); err != nil {
 			return inv, err
 		}
 	}

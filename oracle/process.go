@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,9 +48,13 @@ const kernelThread = 0x00200000
 // Zombie tells whether the process has ended and was not reaped.
 func (p Process) Zombie() bool { return p.State == "Z" || p.State == "X" }
 
-// processes reads the scene's process table. A process that ends meanwhile is left out. Kernel threads are no
+// processes reads the process table of a procfs. A process that ends meanwhile is left out. Kernel threads are no
 // leak of anybody and are left out.
-func processes(proc procfs.FS, own func(int) bool) ([]Process, error) {
+func processes(dir string, own func(int) bool) ([]Process, error) {
+	proc, err := procfs.NewFS(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the scene's procfs (is its init alive?): %w", err)
+	}
 	all, err := proc.AllProcs()
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
@@ -70,7 +76,7 @@ func processes(proc procfs.FS, own func(int) bool) ([]Process, error) {
 		index[p.PID] = len(out)
 		out = append(out, p)
 	}
-	markForeign(proc, out)
+	markForeign(dir, out)
 	slices.SortFunc(out, func(a, b Process) int { return a.PID - b.PID })
 	for i, p := range out {
 		index[p.PID] = i
@@ -119,31 +125,24 @@ func readProcess(entry procfs.Proc) (Process, error) {
 }
 
 // markForeign compares the PID namespaces of shims with process 1's. Where they cannot be read, none is foreign.
-func markForeign(proc procfs.FS, all []Process) {
+func markForeign(dir string, all []Process) {
 	home := ""
 	for i := range all {
 		if all[i].Shim == nil {
 			continue
 		}
 		if home == "" {
-			home = pidNamespace(proc, 1)
+			home = pidNamespace(dir, 1)
 		}
-		theirs := pidNamespace(proc, all[i].PID)
+		theirs := pidNamespace(dir, all[i].PID)
 		all[i].Foreign = home != "" && theirs != "" && home != theirs
 	}
 }
 
-// pidNamespace is the inode in the link /proc/PID/ns/pid, "4026531836", or "" when it cannot be read.
-func pidNamespace(proc procfs.FS, pid int) string {
-	p, err := proc.Proc(pid)
-	if err != nil {
-		return ""
-	}
-	all, err := p.Namespaces()
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprint(all["pid"].Inode)
+// pidNamespace reads the link PID/ns/pid, "pid:[4026531836]"; it is "" when it cannot be read. procfs would read the links of all namespaces.
+func pidNamespace(dir string, pid int) string {
+	name, _ := os.Readlink(filepath.Join(dir, strconv.Itoa(pid), "ns", "pid"))
+	return name
 }
 
 func depth(cgroup string) int {

@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/prometheus/procfs"
 )
 
 // A process whose exit is held up has neither a program nor a command line, just as a kernel thread has none; its parent may be process 2.
@@ -24,11 +22,7 @@ func TestKernelThreadsAreToldByTheirFlag(t *testing.T) {
 			}
 		}
 	}
-	proc, err := procfs.NewFS(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := processes(proc, func(int) bool { return false })
+	got, err := processes(dir, func(int) bool { return false })
 	if err != nil || len(got) != 1 || got[0].PID != 21 {
 		t.Errorf("%+v, %v; want the ending process and not the kernel thread", got, err)
 	}

@@ -9,8 +9,8 @@ import (
 
 // How often Settle looks again. A look at one leftover process costs some 50 us; a socket or a directory less.
 const (
-	firstPause = 5 * time.Millisecond
-	lastPause  = 50 * time.Millisecond
+	firstPause = 10 * time.Millisecond
+	lastPause  = 100 * time.Millisecond
 )
 
 // residueLooks is how many looks in a row must find nothing but known residues before Settle takes them for final.
@@ -85,7 +85,7 @@ func (look looker) awaitChange(ctx context.Context, before, full Inventory, left
 		if err := wait(ctx, *pause); err != nil {
 			return err
 		}
-		*pause = min(*pause*5/4, lastPause)
+		*pause = min(*pause*3/2, lastPause)
 		if len(want) == 0 {
 			return nil
 		}

@@ -104,20 +104,21 @@ func settle(ctx context.Context) {
 // registry holds the names of the woven packages that this process links.
 var registry struct {
 	sync.Mutex
-	names  []string // by number; "" where another process has the number
-	wanted map[string]bool
-	trace  bool
+	names     []string // by number; "" where another process has the number
+	wanted    map[string]bool
+	functions map[string]bool // those of the wanted points that are this process's
+	trace     bool
 }
 
 // Register takes the names of a woven package's statements, which are numbered from base. It returns how many they are.
 func Register(base int, names []string) int {
 	registry.Lock()
 	defer registry.Unlock()
-	for len(registry.names) < base+len(names) {
-		registry.names = append(registry.names, "")
+	if more := base + len(names) - len(registry.names); more > 0 {
+		registry.names = append(registry.names, make([]string, more)...)
 	}
 	copy(registry.names[base:], names)
-	rebuild()
+	rebuild(base, base+len(names))
 	return len(names)
 }
 
@@ -125,32 +126,41 @@ func Register(base int, names []string) int {
 func armStatements(points map[string]bool, trace bool) {
 	registry.Lock()
 	defer registry.Unlock()
-	registry.wanted, registry.trace = points, trace
-	rebuild()
-}
-
-// rebuild makes the table of what is armed. registry is locked. A package that is linked into daemon and shim is told of where its points belong.
-func rebuild() {
-	d := current.Load()
-	own := "stmt:" + self + ":"
-	functions := map[string]bool{}
-	for p := range registry.wanted {
-		if strings.HasPrefix(p, own) {
-			functions[function(p)] = true
+	registry.wanted, registry.trace, registry.functions = points, trace, map[string]bool{}
+	for p := range points {
+		if strings.HasPrefix(p, own()) {
+			registry.functions[function(p)] = true
 		}
 	}
-	if d == nil || len(functions) == 0 && !registry.trace {
+	rebuild(0, len(registry.names))
+}
+
+// own begins the names of this process's statements.
+func own() string { return "stmt:" + self + ":" }
+
+// rebuild makes the table of what is armed, of which the numbers in [from, to) have changed: packages register one by one while the process starts, and
+// it starts in every case. registry is locked. A package that is linked into daemon and shim is told of where its points belong.
+func rebuild(from, to int) {
+	d := current.Load()
+	if d == nil || len(registry.functions) == 0 && !registry.trace {
 		statements.Store(nil)
 		return
 	}
 	t := &statementTable{decider: *d, modes: make([]mode, len(registry.names)), names: registry.names}
-	for n, name := range registry.names {
+	if old := statements.Load(); old != nil {
+		copy(t.modes, old.modes)
+	} else {
+		from, to = 0, len(registry.names)
+	}
+	prefix := own()
+	for n, name := range registry.names[from:to] {
+		t.modes[from+n] = silent
 		switch {
-		case !strings.HasPrefix(name, own):
+		case !strings.HasPrefix(name, prefix):
 		case registry.wanted[name]:
-			t.modes[n] = decided
-		case registry.trace || functions[function(name)]:
-			t.modes[n] = told
+			t.modes[from+n] = decided
+		case registry.trace || registry.functions[function(name)]:
+			t.modes[from+n] = told
 		}
 	}
 	statements.Store(t)
