@@ -83,12 +83,13 @@ func TestPlanMarksTheUnsteady(t *testing.T) {
 		if s.Unsteady {
 			n++
 		}
-		if s.Unsteady != (s.Point == caught && s.Nth == 4) {
+		// One trace had 3 hits and the other 4: a run may have 2.
+		if s.Unsteady != (s.Point == caught && s.Nth > 2) {
 			t.Errorf("%s: unsteady %v", s, s.Unsteady)
 		}
 	}
-	if n != 1 {
-		t.Errorf("%d are unsteady, want 1", n)
+	if n != 2 {
+		t.Errorf("%d are unsteady, want 2", n)
 	}
 }
 
