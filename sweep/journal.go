@@ -3,6 +3,7 @@ package sweep
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,8 @@ const journalFile = "journal.jsonl"
 type Head struct {
 	Plan  Plan  `json:"plan"`
 	Shard Shard `json:"shard"`
+	// Judge is the shimquake that judges; see [Judge]. CreateJournal sets it.
+	Judge string `json:"judge"`
 }
 
 // Result is what came of one case.
@@ -65,13 +68,17 @@ func CreateJournal(dir string, h Head) (*Journal, error) {
 	if err := j.own(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if err := j.write(h); err != nil {
+	if h.Judge, err = Judge(); err == nil {
+		err = j.write(h)
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return j, nil
 }
 
-// ResumeJournal opens a journal to go on with it, and returns what it holds. A last line that a killed sweep has torn is cut off.
+// ResumeJournal opens a journal to go on with it, and returns what it holds. A last line that a killed sweep has torn is cut off. Another shimquake may judge
+// otherwise and is refused: ErrOtherJudge.
 func ResumeJournal(dir string) (*Journal, Head, []Result, error) {
 	name := filepath.Join(dir, journalFile)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0)
@@ -88,6 +95,14 @@ func ResumeJournal(dir string) (*Journal, Head, []Result, error) {
 	h, all, whole, err := readJournal(f, name)
 	if err != nil {
 		return fail(err)
+	}
+	self, err := Judge()
+	if err != nil {
+		return fail(err)
+	}
+	if h.Judge != self {
+		return fail(fmt.Errorf("%s: %w: it was begun by %s, this is %s; go on with that one, or begin again in another folder (--out)", name, ErrOtherJudge,
+			cmp.Or(h.Judge, "one that did not say which it is"), self))
 	}
 	if err := f.Truncate(whole); err != nil {
 		return fail(fmt.Errorf("cut the torn line off: %w", err))

@@ -117,6 +117,36 @@ func TestBadJournalsAreRefused(t *testing.T) {
 	}
 }
 
+// rejudge makes a journal another shimquake's.
+func rejudge(t *testing.T, dir string) {
+	t.Helper()
+	self, err := Judge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, journalFile)
+	text, err := os.ReadFile(name)
+	if err != nil || !bytes.Contains(text, []byte(self)) {
+		t.Fatalf("%q is not in the journal: %v", self, err)
+	}
+	if err := os.WriteFile(name, bytes.Replace(text, []byte(self), []byte("shimquake of yesterday"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What an older shimquake called held, this one may not.
+func TestAnotherShimquakesSweepIsNotGoneOnWith(t *testing.T) {
+	dir, j, _ := begun(t, 2, Shard{1, 1})
+	add(t, j, 0)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rejudge(t, dir)
+	if _, _, _, err := ResumeJournal(dir); !errors.Is(err, ErrOtherJudge) || !strings.Contains(err.Error(), "of yesterday") || !strings.Contains(err.Error(), "--out") {
+		t.Errorf("resumed: %v", err)
+	}
+}
+
 func TestMerge(t *testing.T) {
 	shard := func(i, of int, done ...int) string {
 		dir, j, _ := begun(t, 4, Shard{i, of})
@@ -137,11 +167,14 @@ func TestMerge(t *testing.T) {
 		t.Errorf("merged:\n%s\none machine:\n%s", got, want)
 	}
 	other, _, _ := begun(t, 5, Shard{2, 2})
+	foreign := shard(2, 2, 1)
+	rejudge(t, foreign)
 	for says, dirs := range map[string][]string{
 		"are missing: 2/2": {one},
 		"are both shard":   {one, two, shard(1, 2)},
 		"another plan":     {one, other},
 		"do not fit":       {one, shard(3, 3)},
+		"judged it, and":   {one, foreign},
 		"no sweep":         {one, t.TempDir()},
 	} {
 		if _, _, err := Merge(dirs); err == nil || !strings.Contains(err.Error(), says) {

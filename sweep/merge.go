@@ -21,6 +21,9 @@ func Merge(dirs []string) (Head, []Result, error) {
 		if h.Plan.Digest != whole.Plan.Digest {
 			return whole, nil, fmt.Errorf("%s has another plan (%s) than %s (%s): give all shards the same plan with --plan FILE", dir, h.Plan.Digest, dirs[0], whole.Plan.Digest)
 		}
+		if h.Judge != whole.Judge {
+			return whole, nil, fmt.Errorf("%s: %w: %s judged it, and %s judged %s; build all of them from one commit with one Go", dir, ErrOtherJudge, h.Judge, whole.Judge, dirs[0])
+		}
 		if h.Shard.Of != whole.Shard.Of {
 			return whole, nil, fmt.Errorf("%s is shard %s, %s is shard %s: they do not fit together", dir, h.Shard, dirs[0], whole.Shard)
 		}
