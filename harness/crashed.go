@@ -18,6 +18,9 @@ const (
 	reapPatience  = 100 * time.Millisecond
 )
 
+// errOvertaken is the error for a process that has ended by itself before its crash.
+var errOvertaken = errors.New("it was reaped with")
+
 // crashed says how it is known that a process which was told to send SIGKILL to itself has ended. init reaps containerd and the shims and tells with
 // what; of a short-lived helper (`shim start`, `shim delete`) containerd is the parent, and that it is gone is all there is to see: it does nothing
 // after the signal.
@@ -40,7 +43,7 @@ func (in *injector) crashed(pid int) (string, error) {
 		return "is gone, reaped by its parent", nil
 	}
 	if e.Code() != 128+uint32(unix.SIGKILL) {
-		return "", fmt.Errorf("it was reaped with %d", e.Code())
+		return "", fmt.Errorf("%w %d", errOvertaken, e.Code())
 	}
 	return fmt.Sprintf("was reaped with %d", e.Code()), nil
 }

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ func (in *injector) finish() []Firing {
 	for i, f := range in.x.Plan {
 		firings[i] = Firing{Fault: f, Text: f.String(), Count: in.proofs[i].count, Proof: in.proofs[i].text}
 		if f.At.Kind.Probed() {
-			firings[i].Count, firings[i].Proof = in.counted(i)
+			firings[i].Count, firings[i].Proof, firings[i].Miss = in.counted(i)
 		}
 		if firings[i].Count == 0 && firings[i].Proof == "" {
 			firings[i].Proof = "did not fire"
@@ -40,15 +41,15 @@ func (in *injector) finish() []Firing {
 	return append(firings, misbehaved...)
 }
 
-// counted is how often a fault at a probe happened, and how that is known. A process that was to crash must have been seen to end: init reaps containerd and
+// counted is how often a fault at a probe happened, how that is known, and what is known of why it did not. A process that was to crash must have been seen to end: init reaps containerd and
 // the shims.
-func (in *injector) counted(i int) (int, string) {
+func (in *injector) counted(i int) (int, string, Miss) {
 	n := in.x.controller.Fired(i)
 	if n == 0 {
-		return 0, ""
+		return 0, "", ""
 	}
 	if want := leastHits(in.x.Plan[i].Do); n < want {
-		return 0, fmt.Sprintf("fired %d times, and its last part comes with the %d.", n, want)
+		return 0, fmt.Sprintf("fired %d times, and its last part comes with the %d.", n, want), ""
 	}
 	proof := fmt.Sprintf("fired %d times, counted by the probe", n)
 	hits := in.x.controller.Hits()
@@ -58,7 +59,7 @@ func (in *injector) counted(i int) (int, string) {
 		}
 		if h.Did == term.Cancel || h.Did == term.Deadline {
 			if !heeded(h, hits[at+1:]) {
-				return 0, fmt.Sprintf("the context of %s, pid %d in its world, was ended at %s, and the call went on as if it were not", h.Who, h.PID, h.Point)
+				return 0, fmt.Sprintf("the context of %s, pid %d in its world, was ended at %s, and the call went on as if it were not", h.Who, h.PID, h.Point), MissUnheeded
 			}
 			continue
 		}
@@ -67,11 +68,15 @@ func (in *injector) counted(i int) (int, string) {
 		}
 		how, err := in.crashed(h.PID)
 		if err != nil {
-			return 0, fmt.Sprintf("%s, pid %d in its world, was told to crash and was not seen to: %v", h.Who, h.PID, err)
+			miss := Miss("")
+			if errors.Is(err, errOvertaken) {
+				miss = MissOvertaken
+			}
+			return 0, fmt.Sprintf("%s, pid %d in its world, was told to crash and was not seen to: %v", h.Who, h.PID, err), miss
 		}
 		proof += fmt.Sprintf("; %s, pid %d in its world, %s", h.Who, h.PID, how)
 	}
-	return n, proof
+	return n, proof, ""
 }
 
 // heeded says whether a call whose context was ended has failed. A handler may not look at its context at all, and then nothing was broken. At an exit

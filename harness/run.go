@@ -184,6 +184,8 @@ func (v *Verdict) conclude(invalid error) {
 	switch {
 	case invalid != nil:
 		v.Outcome, v.Why, v.Unable = Invalid, invalid.Error(), Unable(invalid)
+		var boot *daemon.BootError
+		v.NoBoot = errors.As(invalid, &boot)
 	case len(v.Violations()) > 0:
 		v.Outcome = Violated
 	default:

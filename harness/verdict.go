@@ -33,6 +33,8 @@ type Verdict struct {
 	Why string `json:"why,omitempty"`
 	// Unable is set where the machine cannot run the case (no loop device, no controller, no strace): specs skip for it.
 	Unable bool `json:"unable,omitempty"`
+	// NoBoot is set where the verdict is invalid because containerd does not boot: it will not the next time either.
+	NoBoot bool `json:"noBoot,omitempty"`
 	// Findings are what does not hold, and known residues, which do not violate.
 	Findings []oracle.Finding `json:"findings,omitempty"`
 	// Firings say for each fault of the plan how it is known to have happened.
@@ -61,7 +63,20 @@ type Firing struct {
 	Count int `json:"count"`
 	// Proof says how that is known: a count from the probe, a measured duration, a reaped pid.
 	Proof string `json:"proof"`
+	// Miss says of one that the probe did and that came to nothing what it came to.
+	Miss Miss `json:"miss,omitempty"`
 }
+
+// Miss is why a fault that the probe did came to nothing. Neither can be helped by another try's timing alone.
+type Miss string
+
+// The misses that are known.
+const (
+	// MissUnheeded is a context that was ended, and at which nobody looked.
+	MissUnheeded Miss = "unheeded"
+	// MissOvertaken is a crash of a process that was about to end, and did so first.
+	MissOvertaken Miss = "overtaken"
+)
 
 // Violations are the findings that violate.
 func (v Verdict) Violations() []oracle.Finding { return oracle.Violations(v.Findings) }

@@ -184,13 +184,13 @@ func TestWhatCanBeExcused(t *testing.T) {
 	p := planOf(start+"a", start+"b", start+"c")
 	p.Specs[1].Unsteady = true
 	fired := Result{I: 2, Outcome: harness.Held} // a sweep in which nothing fires shows nothing, whatever the excuses
-	for why, want := range map[string]int{"not fired: did not fire": 3, "not fired: the context of shim, pid 4, was ended at x, and " + unheeded: 0, "not fired: shim, pid 4 in its world, " + overtaken + " 0": 0} {
-		r := NewReport(Head{Plan: p, Shard: Shard{1, 1}}, []Result{{I: 0, Outcome: harness.Invalid, Why: why}, {I: 1, Outcome: harness.Invalid, Why: "not fired: did not fire"}, fired}, nil)
+	for miss, want := range map[harness.Miss]int{"": 3, harness.MissUnheeded: 0, harness.MissOvertaken: 0} {
+		r := NewReport(Head{Plan: p, Shard: Shard{1, 1}}, []Result{{I: 0, Outcome: harness.Invalid, Why: "not fired: did not fire", Miss: miss}, {I: 1, Outcome: harness.Invalid, Why: "not fired: did not fire"}, fired}, nil)
 		if r.Status() != want || len(r.Missed) != 2 || r.Fired != 1 {
-			t.Errorf("%s: status %d, want %d\n%s", why, r.Status(), want, r)
+			t.Errorf("%q: status %d, want %d\n%s", miss, r.Status(), want, r)
 		}
 	}
-	nothing := NewReport(Head{Plan: planOf(start + "a"), Shard: Shard{1, 1}}, []Result{{I: 0, Outcome: harness.Invalid, Why: unheeded}}, nil)
+	nothing := NewReport(Head{Plan: planOf(start + "a"), Shard: Shard{1, 1}}, []Result{{I: 0, Outcome: harness.Invalid, Why: "nobody looked", Miss: harness.MissUnheeded}}, nil)
 	if nothing.Status() != 3 {
 		t.Errorf("a sweep in which nothing fired: status %d\n%s", nothing.Status(), nothing)
 	}

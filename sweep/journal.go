@@ -36,6 +36,8 @@ type Result struct {
 	Outcome harness.Outcome `json:"verdict"`
 	// Why says why the verdict is invalid: the fault did not fire.
 	Why string `json:"why,omitempty"`
+	// Miss says so of a fault that came to nothing, where it is known.
+	Miss harness.Miss `json:"miss,omitempty"`
 	// Tries is how often the case ran until its fault fired; only those that are more than 1 are noted.
 	Tries int `json:"tries,omitempty"`
 	// Found is what violates.

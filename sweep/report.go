@@ -55,7 +55,12 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 	results = slices.Clone(results)
 	slices.SortFunc(results, func(a, b Result) int { return cmp.Compare(a.I, b.I) })
 	var all []member
-	missed := map[string][]int{} // by why; unsteady hits by themselves
+	type reason struct {
+		why      string
+		unsteady bool // reasons of their own
+		miss     harness.Miss
+	}
+	missed := map[reason][]int{}
 	fired := map[int]bool{}
 	for _, res := range results {
 		r.Executed++
@@ -69,10 +74,7 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 			r.Violated++
 			all = append(all, members(res, p.Specs[res.I].shared())...)
 		default:
-			why := plain(res.Why)
-			if p.Specs[res.I].Unsteady {
-				why += "\x00" // a reason of its own
-			}
+			why := reason{plain(res.Why), p.Specs[res.I].Unsteady, res.Miss}
 			missed[why] = append(missed[why], res.I)
 			// One that ended by itself is told, whatever the rest of the case shows.
 			res.Found = slices.DeleteFunc(slices.Clone(res.Found), func(f oracle.Finding) bool { return f.Class != oracle.ClassDaemon })
@@ -84,11 +86,13 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 	}
 	fresh, seen := split(p, known, all, func(i int) bool { return fired[i] })
 	r.New, r.Known = groups(p, fresh), seen
-	for _, why := range slices.Sorted(maps.Keys(missed)) {
-		m := Missed{Why: strings.TrimSuffix(why, "\x00"), Unsteady: true, Unheeded: strings.Contains(why, unheeded) || strings.Contains(why, overtaken)}
+	reasons := slices.SortedFunc(maps.Keys(missed), func(a, b reason) int {
+		return cmp.Or(strings.Compare(a.why, b.why), cmp.Compare(btoi(a.unsteady), btoi(b.unsteady)), strings.Compare(string(a.miss), string(b.miss)))
+	})
+	for _, why := range reasons {
+		m := Missed{Why: why.why, Unsteady: why.unsteady, Unheeded: why.miss != ""}
 		for _, i := range missed[why] {
 			m.Cases = append(m.Cases, p.Specs[i].String())
-			m.Unsteady = m.Unsteady && p.Specs[i].Unsteady
 		}
 		r.Missed = append(r.Missed, m)
 	}

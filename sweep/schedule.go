@@ -136,7 +136,8 @@ func (s Schedule) one(ctx context.Context, i int) (Result, error) {
 		if v.Unable {
 			return r, fmt.Errorf("this machine cannot run the sweep: %s", v.Why)
 		}
-		r.Outcome, r.Why, r.Found, r.Evidence, r.Millis = v.Outcome, whyInvalid(v), v.Violations(), v.Evidence, v.Took.Milliseconds()
+		r.Outcome, r.Found, r.Evidence, r.Millis = v.Outcome, v.Violations(), v.Evidence, v.Took.Milliseconds()
+		r.Why, r.Miss = whyInvalid(v)
 		if n > 1 {
 			r.Tries = n
 		}
@@ -154,31 +155,28 @@ func (s Schedule) one(ctx context.Context, i int) (Result, error) {
 func mayFire(v harness.Verdict) bool {
 	missed := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Count == 0 })
 	died := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool { return f.Class == oracle.ClassDaemon })
-	return missed && !died && !strings.Contains(v.Why, "does not boot") && !strings.Contains(whyInvalid(v), unheeded)
+	return missed && !died && !v.NoBoot && !slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Miss == harness.MissUnheeded })
 }
 
-// whyInvalid says why a case shows nothing. Of a fault that did not fire that is what is known of it; what was hit instead is in the evidence.
-func whyInvalid(v harness.Verdict) string {
+// whyInvalid says why a case shows nothing, and whether that is a miss that nobody can help. Of a fault that did not fire that is what is known of it; what was hit instead is in the evidence.
+func whyInvalid(v harness.Verdict) (string, harness.Miss) {
 	if v.Outcome != harness.Invalid {
-		return ""
+		return "", ""
 	}
+	missed := slices.DeleteFunc(slices.Clone(v.Firings), func(f harness.Firing) bool { return f.Count > 0 })
+	if len(missed) == 0 {
+		return v.Why, ""
+	}
+	miss := missed[0].Miss
 	var why []string
-	for _, f := range v.Firings {
-		if f.Count == 0 {
-			why = append(why, f.Proof)
+	for _, f := range missed {
+		why = append(why, f.Proof)
+		if f.Miss == "" {
+			miss = "" // one that nothing explains
 		}
 	}
-	if len(why) == 0 {
-		return v.Why
-	}
-	return "not fired: " + strings.Join(why, "; ")
+	return "not fired: " + strings.Join(why, "; "), miss
 }
-
-// unheeded is in the proof of a fault that ended a context which nobody looked at (harness.Firing).
-const unheeded = "the call went on as if it were not"
-
-// overtaken is in the proof of a crash in a process that was about to end, and did so first.
-const overtaken = "was told to crash and was not seen to: it was reaped with"
 
 // keeper keeps the evidence of the first few cases of a kind, and throws the rest away.
 type keeper map[string]int

@@ -86,6 +86,7 @@ func TestASweepThatWasEndedGoesOn(t *testing.T) {
 }
 
 func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
+	const noBoot, unheeded = "containerd does not boot", "nobody looked at the context"
 	for name, c := range map[string]struct {
 		why     string
 		missed  bool // its fault did not fire
@@ -95,7 +96,8 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 	}{
 		"fires at the second":          {"x", true, 2, 2, harness.Held},
 		"never fires":                  {"x", true, 99, tries, harness.Invalid},
-		"cannot boot":                  {"containerd does not boot", true, 99, 1, harness.Invalid},
+		"cannot boot":                  {noBoot, true, 99, 1, harness.Invalid},
+		"nobody looked":                {unheeded, true, 99, 1, harness.Invalid},
 		"fired, and nobody could look": {"list tasks: deadline exceeded", false, 2, 1, harness.Invalid},
 	} {
 		_, j, h := begun(t, 1, Shard{1, 1})
@@ -104,6 +106,10 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 				v := harness.Verdict{Outcome: harness.Invalid, Why: c.why, Firings: []harness.Firing{{Count: 1}}}
 				if c.missed {
 					v.Firings = []harness.Firing{{Proof: c.why}}
+					v.NoBoot = c.why == noBoot
+					if c.why == unheeded {
+						v.Firings[0].Miss = harness.MissUnheeded
+					}
 				}
 				return v
 			}
