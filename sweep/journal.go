@@ -61,7 +61,7 @@ func CreateJournal(dir string, h Head) (*Journal, error) {
 	name := filepath.Join(dir, journalFile)
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 	if errors.Is(err, os.ErrExist) {
-		return nil, fmt.Errorf("%s holds a sweep already: go on with it (--resume %s), or take another folder (--out): %w", dir, dir, err)
+		return nil, holdsOne(dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("begin the journal: %w", err)
@@ -77,6 +77,18 @@ func CreateJournal(dir string, h Head) (*Journal, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return j, nil
+}
+
+// Unused says whether a sweep may begin in dir, before its traces are made: os.ErrExist where one has.
+func Unused(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, journalFile)); err == nil {
+		return holdsOne(dir)
+	}
+	return nil // CreateJournal tells of what else is wrong with it
+}
+
+func holdsOne(dir string) error {
+	return fmt.Errorf("%s holds a sweep already: go on with it (--resume %s), or take another folder (--out): %w", dir, dir, os.ErrExist)
 }
 
 // ResumeJournal opens a journal to go on with it, and returns what it holds. A last line that a killed sweep has torn is cut off. Another shimquake may judge

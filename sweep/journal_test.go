@@ -53,6 +53,12 @@ func TestJournalIsReadBack(t *testing.T) {
 	if _, err := CreateJournal(dir, h); !errors.Is(err, os.ErrExist) || !strings.Contains(err.Error(), "--resume") {
 		t.Errorf("a journal was begun over another: %v", err)
 	}
+	if err := Unused(dir); !errors.Is(err, os.ErrExist) || !strings.Contains(err.Error(), "--resume") {
+		t.Errorf("%s is in use: %v", dir, err)
+	}
+	if err := Unused(t.TempDir()); err != nil {
+		t.Error(err)
+	}
 }
 
 // A sweep that is killed while it writes leaves half a line. It is cut off, and what is written next stands on a line of its own.

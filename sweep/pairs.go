@@ -179,6 +179,9 @@ func (w *pairing) later(first Spec) ([]Pass, error) {
 		at := slices.IndexFunc(all, func(p Pass) bool {
 			return p.Point.String() == first.Point && p.Nth == first.Nth && p.decides(first.Action)
 		})
+		if at < 0 { // it held without the first fault: what comes after it, this trace does not know
+			continue
+		}
 		return all[at+1:], nil
 	}
 	return nil, nil

@@ -196,6 +196,11 @@ func (f *sweepFlags) open(ctx context.Context, r *harness.Runner, s *sweep.Sched
 	if s.Head.Shard, err = sweep.ParseShard(f.shard); err != nil {
 		return err
 	}
+	if !f.planOnly {
+		if err := sweep.Unused(f.out); err != nil {
+			return err
+		}
+	}
 	if f.plan != "" {
 		if s.Head.Plan, err = sweep.ReadPlan(f.plan); err == nil {
 			err = prepare(ctx, r, s.Head.Plan)
