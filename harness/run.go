@@ -54,6 +54,7 @@ type Runner struct {
 type subject struct {
 	*containerd.Subject
 	template string
+	fakeshim string // path of the fake shim's program
 }
 
 func (r *Runner) yield(wait func()) {
@@ -66,10 +67,7 @@ func (r *Runner) yield(wait func()) {
 
 // Prepare builds what the cases of a subject need, so that the first Run does not take a minute.
 func (r *Runner) Prepare(ctx context.Context, spec string) error {
-	if _, err := r.prepare(ctx, spec); err != nil {
-		return err
-	}
-	_, err := fakeshim.Build(ctx, r.Cache)
+	_, err := r.prepare(ctx, spec)
 	return err
 }
 
@@ -97,10 +95,14 @@ func (r *Runner) prepare(ctx context.Context, spec string) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
+	fake, err := fakeshim.Build(ctx, r.Cache)
+	if err != nil {
+		return nil, err
+	}
 	if r.prepared == nil {
 		r.prepared = map[string]*subject{}
 	}
-	r.prepared[spec] = &subject{Subject: s, template: template}
+	r.prepared[spec] = &subject{Subject: s, template: template, fakeshim: fake}
 	return r.prepared[spec], nil
 }
 
@@ -259,11 +261,8 @@ func (x *experiment) boot(ctx context.Context) error {
 	socket := filepath.Join(x.world.Dir(), "probes.sock")
 	env := []string{probe.SocketEnv + "=" + socket, collectLess}
 	// Without misbehaviour the fake shim is what the id is used again with.
-	program, err := fakeshim.Build(ctx, x.runner.Cache)
-	if err != nil {
-		return err
-	}
 	env = append(env, x.fakeshimEnv()...)
+	var err error
 	if x.controller, err = failpoints.Listen(socket, x.Plan, x.inject.onPause); err != nil {
 		return err
 	}
@@ -271,7 +270,7 @@ func (x *experiment) boot(ctx context.Context) error {
 		x.controller.Trace()
 	}
 	x.daemon, err = daemon.Start(ctx, daemon.Params{
-		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == CRI, Env: env, ExtraPath: filepath.Dir(program),
+		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == CRI, Env: env, ExtraPath: filepath.Dir(x.subject.fakeshim),
 		OnStart: func(ctx context.Context, _ *daemon.Daemon, c *client.Client) error {
 			_, err := x.events.Record(ctx, c)
 			return err

@@ -10,7 +10,7 @@ import (
 // How often Settle looks again. A look at one leftover process costs some 50 us; a socket or a directory less.
 const (
 	firstPause = 10 * time.Millisecond
-	lastPause  = 100 * time.Millisecond
+	lastPause  = 300 * time.Millisecond
 )
 
 // residueLooks is how many looks in a row must find nothing but known residues before Settle takes them for final.
