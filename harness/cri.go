@@ -221,11 +221,20 @@ func ignoreNotFound(err error) error {
 // statusPause is the time between two looks at a container's status. kubelet looks every second.
 const statusPause = 10 * time.Millisecond
 
-// wait looks at the container's status until it has exited.
+// stopAgain is how long a container may run on after a StopContainer that succeeded until the client stops it again, as kubelet's next sync would.
+const stopAgain = 2 * time.Second
+
+// wait looks at the container's status until it has exited, or half of the client's time is over: what is left then must still be removed.
 func (c *criClient) wait(ctx context.Context, k *container) {
 	e := Entry{At: time.Now(), Who: "client", What: "await the exit of " + k.name}
-	tick := time.NewTicker(statusPause)
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+	}
+	tick, again := time.NewTicker(statusPause), time.NewTicker(stopAgain)
 	defer tick.Stop()
+	defer again.Stop()
 	for done := false; !done; {
 		var err error
 		if done, err = c.look(ctx, k); err != nil {
@@ -235,6 +244,10 @@ func (c *criClient) wait(ctx context.Context, k *container) {
 		case <-ctx.Done():
 			e.Err += ctx.Err().Error()
 			done = true
+		case <-again.C:
+			if !done && k.spec.Signal != "" {
+				c.end(ctx, k)
+			}
 		case <-tick.C:
 		}
 	}
