@@ -41,8 +41,8 @@ func (in *injector) finish() []Firing {
 	return append(firings, misbehaved...)
 }
 
-// counted is how often a fault at a probe happened, how that is known, and what is known of why it did not. A process that was to crash must have been seen to end: init reaps containerd and
-// the shims.
+// counted is how often a fault at a probe happened, how that is known, and what is known of why it did not. A process that was to crash must have been seen
+// to end: init reaps containerd and the shims.
 func (in *injector) counted(i int) (int, string, Miss) {
 	n := in.x.controller.Fired(i)
 	if n == 0 {

@@ -158,7 +158,8 @@ func mayFire(v harness.Verdict) bool {
 	return missed && !died && !v.NoBoot && !slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Miss == harness.MissUnheeded })
 }
 
-// whyInvalid says why a case shows nothing, and whether that is a miss that nobody can help. Of a fault that did not fire that is what is known of it; what was hit instead is in the evidence.
+// whyInvalid says why a case shows nothing, and whether that is a miss that nobody can help. Of a fault that did not fire that is what is known of it; what was
+// hit instead is in the evidence.
 func whyInvalid(v harness.Verdict) (string, harness.Miss) {
 	if v.Outcome != harness.Invalid {
 		return "", ""
