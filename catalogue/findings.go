@@ -43,11 +43,11 @@ type Finding struct {
 	releases *semver.Constraints
 }
 
-// Match is like a finding when all that it says holds of it.
+// Match is like a finding of the oracle when all that it says holds of it.
 type Match struct {
 	Class oracle.Class `yaml:"class"`
-	// Words must all be in what was left and why, as a sweep tells it.
-	Words []string `yaml:"words,omitempty,flow"`
+	// Facts must all be among those of what was left.
+	Facts oracle.Facts `yaml:"facts,omitempty,flow"`
 }
 
 //go:embed findings
@@ -97,6 +97,9 @@ func ParseFinding(name string, text []byte) (Finding, error) {
 		return f.Finding, errors.New("a known finding needs a window (where): without one it would excuse what other causes leave")
 	}
 	for _, m := range f.Match {
+		if details := m.Facts.Details(); len(details) > 0 {
+			return f.Finding, fmt.Errorf("match: %s is of one case alone", details[0])
+		}
 		if !slices.Contains(oracle.Classes, m.Class) {
 			return f.Finding, fmt.Errorf("no finding is of class %q, only of %v", m.Class, oracle.Classes)
 		}
@@ -127,7 +130,10 @@ func ParseFinding(name string, text []byte) (Finding, error) {
 	return f.Finding, err
 }
 
-// Applies says whether the finding is known of a release. A pre-release or a commit counts as its release.
+// Like reports whether a finding of the oracle is like the match.
+func (m Match) Like(f oracle.Finding) bool { return m.Class == f.Class && f.Facts.Has(m.Facts) }
+
+// Applies reports whether the finding is known of a release. A pre-release or a commit counts as its release.
 func (f Finding) Applies(release string) bool {
 	v, err := semver.NewVersion(release)
 	if err != nil {

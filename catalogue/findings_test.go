@@ -11,7 +11,7 @@ about: why
 releases: ">= 2.0.0, < 2.4.0"
 match:
   - class: shim
-    words: [no task of that id]
+    facts: [task=none]
 where: ["shim Task.*"]
 case:
   name: shim-left
@@ -42,11 +42,14 @@ func TestParseFindingRefuses(t *testing.T) {
 	for name, replace := range map[string][2]string{
 		"a key that nobody knows": {"about:", "abuot:"},
 		"an unknown class":        {"class: shim", "class: shimm"},
+		"an unknown fact":         {"task=none", "tusk=none"},
+		"an unknown value":        {"task=none", "task=nine"},
+		"a fact of one case":      {"task=none", "task-pid=7"},
 		"a bad range":             {"< 2.4.0", "<< 2.4.0"},
 		"a bad pattern":           {"Task.*", "Task.["},
 		"another case's name":     {"  name: shim-left", "  name: another"},
 		"an unknown point":        {"Task.Shutdown", "Task.Shutdwn"},
-		"no match":                {"match:\n  - class: shim\n    words: [no task of that id]\n", ""},
+		"no match":                {"match:\n  - class: shim\n    facts: [task=none]\n", ""},
 		"no case":                 {leak[strings.Index(leak, "case:"):], ""},
 	} {
 		if _, err := ParseFinding("x.yaml", []byte(strings.Replace(leak, replace[0], replace[1], 1))); err == nil {

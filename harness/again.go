@@ -23,7 +23,7 @@ func (x *experiment) judgeAgain(ctx context.Context, v *Verdict, before oracle.I
 	}
 	if err := use(ctx); err != nil {
 		v.Findings = append(v.Findings, oracle.Finding{
-			Invariant: oracle.Liveness, Class: oracle.ClassContainer, What: "using the id again", Reason: err.Error(),
+			Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: oracle.Failure(oracle.IDReuse, err),
 		})
 		return nil
 	}

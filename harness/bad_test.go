@@ -29,7 +29,7 @@ func TestBadOn(t *testing.T) {
 
 func TestAsKnown(t *testing.T) {
 	leak := func(class oracle.Class) oracle.Finding {
-		return oracle.Finding{Invariant: oracle.Leak, Class: class, What: "it"}
+		return oracle.Finding{Invariant: oracle.Leak, Class: class}
 	}
 	excused := leak(oracle.ClassEvent)
 	excused.Known = "taskdelete-lost"

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/shimquake/shimquake/oracle"
 )
 
 // The client waits after a failed attempt before the next, longer each time. kubelet and dockerd wait longer; what matters is that they come back.
@@ -46,6 +49,8 @@ func (c *caller) call(ctx context.Context, what string, f func(context.Context) 
 	if err != nil {
 		e.Err = err.Error()
 		c.failed(what, err)
+		verb, _, _ := strings.Cut(what, " ")
+		err = &oracle.CallError{Call: verb, Err: err}
 	}
 	c.timeline.add(e)
 	close(fl.done)

@@ -83,7 +83,7 @@ func (c *criClient) run(ctx context.Context) error {
 	err := until(ctx, c.remove)
 	c.x.inject.at(ctx, "deleted")
 	if err != nil {
-		return fmt.Errorf("the client could not remove the pod: %w", err)
+		return err
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ func ownDeaths(deaths []daemon.Death, hits []failpoints.Hit) []oracle.Finding {
 		if d.Asked || told[d.PID] {
 			continue
 		}
-		out = append(out, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, What: "containerd", PID: d.PID,
-			Reason: fmt.Sprintf("it ended by itself with %d, and no fault told it to; its last words are in containerd.log", d.Code)})
+		out = append(out, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Subject: oracle.Subject{PID: d.PID},
+			Facts: oracle.Facts{oracle.FactWhat: oracle.Death, oracle.FactExit: fmt.Sprint(d.Code)}})
 	}
 	return out
 }

@@ -53,13 +53,13 @@ func (x *experiment) unfired(firings []Firing) error {
 func (x *experiment) judge(ctx context.Context, v *Verdict, gaveUp error) error {
 	found := func(fs ...oracle.Finding) { v.Findings = append(v.Findings, fs...) }
 	if gaveUp != nil {
-		found(oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer, What: "removal", Reason: gaveUp.Error()})
+		found(x.notRemoved(gaveUp))
 	}
 	up, cancel := context.WithTimeout(ctx, x.Workload.Deadline)
 	defer cancel()
 	scene, err := x.sceneUp(up)
 	if err != nil {
-		found(oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassProcess, What: "containerd", Reason: err.Error()})
+		found(oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassProcess, Facts: oracle.Failure(oracle.Boot, err)})
 		return nil
 	}
 	after, left, err := x.settle(ctx, scene, x.before)
@@ -71,7 +71,7 @@ func (x *experiment) judge(ctx context.Context, v *Verdict, gaveUp error) error 
 		}
 	}
 	if refused(err) {
-		found(oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, What: "containerd", Reason: "it cannot tell what it has: " + err.Error()})
+		found(oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: oracle.Failure(oracle.Listing, err)})
 		return nil
 	}
 	if err != nil {
@@ -116,6 +116,15 @@ func (x *experiment) judge(ctx context.Context, v *Verdict, gaveUp error) error 
 	return errors.Join(err, lateErr)
 }
 
+// notRemoved is the finding about what the client could not get rid of.
+func (x *experiment) notRemoved(err error) oracle.Finding {
+	fs := oracle.Failure(oracle.Removal, err)
+	if fs[oracle.FactObject] = oracle.AContainer; x.Workload.API == CRI {
+		fs[oracle.FactObject] = oracle.APod
+	}
+	return oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: fs}
+}
+
 // answerBound is how long an idle containerd may take for a simple answer. It takes less than a millisecond.
 const answerBound = 5 * time.Second
 
@@ -145,8 +154,8 @@ func (x *experiment) judgeRestart(ctx context.Context, v *Verdict) bool {
 	}
 	x.timeline.note("oracle", "containerd restarted: %v", err)
 	if err != nil {
-		v.Findings = append(v.Findings, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, What: "restart of containerd",
-			Reason: fmt.Sprintf("it does not answer within %s: %v", restartBound, err)})
+		v.Findings = append(v.Findings, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon,
+			Facts: oracle.Failure(oracle.ARestart, err).With(oracle.Facts{oracle.FactBound: restartBound.String()})})
 	}
 	return err == nil
 }
@@ -269,8 +278,8 @@ func (x *experiment) judgeEvents(ctx context.Context, c *client.Client) ([]oracl
 	found, now := x.events.Check(lives), x.circumstances()
 	shimKilled := slices.Contains(now.Happened, oracle.ShimKilled)
 	for i, f := range found {
-		if f.Details != nil && (x.lastOfShim(f.ID) || shimKilled && x.shimDeleted(f.ID)) {
-			found[i].Details["last"] = "true"
+		if x.lastOfShim(f.Subject.ID) || shimKilled && x.shimDeleted(f.Subject.ID) {
+			found[i].Facts[oracle.FactLast] = oracle.Yes
 		}
 	}
 	return oracle.Mark(found, now), nil

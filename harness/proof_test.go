@@ -65,12 +65,12 @@ func TestLastOfShim(t *testing.T) {
 	}
 	var missing oracle.Finding // what the residue asks for
 	missing.Invariant, missing.Class = oracle.Event, oracle.ClassEvent
-	missing.Details = map[string]string{"missing": "/tasks/delete"}
+	missing.Facts = oracle.Facts{oracle.FactEvent: oracle.Missing, oracle.FactTopic: "/tasks/delete"}
 	c := oracle.Circumstances{Release: "v2.4.2", Happened: []string{oracle.TaskDeleted}}
 	if oracle.Mark([]oracle.Finding{missing}, c)[0].Known != "" {
 		t.Error("a lost TaskDelete is known though it was not its shim's last event")
 	}
-	missing.Details["last"] = "true"
+	missing.Facts[oracle.FactLast] = oracle.Yes
 	if oracle.Mark([]oracle.Finding{missing}, c)[0].Known == "" {
 		t.Error("a lost last TaskDelete is not known")
 	}

@@ -27,7 +27,7 @@ func (x *experiment) settle(ctx context.Context, s oracle.Scene, before oracle.I
 		x.controller.Flush(hitPatience)
 		busy := calling(x.controller.Hits(), x.daemon.Deaths())
 		if len(oracle.Violations(left)) == 0 || busy == "" || time.Now().After(limit) {
-			return inv, append(left, oracle.Gone(left, x.circumstances())...), nil
+			return inv, append(left, oracle.Absent(left, x.circumstances())...), nil
 		}
 		x.timeline.note("oracle", "%d things are left; containerd is still at %s", len(left), busy)
 	}

@@ -89,7 +89,7 @@ func (t *taskClient) remove(ctx context.Context, k *container) error {
 		return t.call(ctx, "remove", k, func(ctx context.Context, c *client.Client) error { return t.removeOnce(ctx, c, k) })
 	})
 	if err != nil {
-		return fmt.Errorf("the client could not remove container %s: %w", k.id, err)
+		return fmt.Errorf("%s: %w", k.id, err)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (t *taskClient) forceDelete(ctx context.Context, c *client.Client, k *conta
 				t.x.awaitExit(ctx, k.id)
 			}
 		case <-ctx.Done():
-			return fmt.Errorf("wait for the end of %s: %w", k.id, ctx.Err())
+			return &oracle.CallError{Call: "wait", Err: ctx.Err()}
 		}
 	}
 	err = t.deleteTask(ctx, k, task, client.WithProcessKill)

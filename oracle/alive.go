@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
@@ -14,10 +13,8 @@ func Answers(ctx context.Context, client *containerd.Client, bound time.Duration
 	defer cancel()
 	begun := time.Now()
 	if _, err := client.Version(ctx); err != nil {
-		return []Finding{{
-			Invariant: Liveness, Class: ClassDaemon, What: "containerd",
-			Reason: fmt.Sprintf("it did not answer Version within %s (%s): %v", bound, time.Since(begun).Round(time.Millisecond), err),
-		}}
+		return []Finding{{Invariant: Liveness, Class: ClassDaemon, Facts: Failure(Answer, err).
+			With(Facts{FactBound: bound.String(), FactApart: time.Since(begun).Round(time.Millisecond).String()})}}
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func Audit(ctx context.Context, s Scene) (Inventory, []Finding, error) {
 	}
 	found := slices.DeleteFunc(suspicious(second), func(f Finding) bool {
 		return !slices.ContainsFunc(suspects, func(s Finding) bool {
-			return s.Class == f.Class && s.What == f.What && s.Details["start"] == f.Details["start"]
+			return s.Class == f.Class && s.Subject == f.Subject
 		})
 	})
 	return second, markSockets(ctx, s, found), nil
@@ -71,26 +71,26 @@ func suspicious(inv Inventory) []Finding {
 func belongsNowhere(inv Inventory, f Finding) bool {
 	switch f.Class {
 	case ClassShim:
-		p, _ := inv.process(f.PID)
+		p, _ := inv.process(f.Subject.PID)
 		return p.Shim != nil && !p.Foreign && !serves(inv, p)
 	case ClassBundle:
-		if strings.Contains(f.What, "work directory") {
-			_, ok := inv.bundle(f.Namespace, f.ID)
+		if f.Facts[FactKind] == AWorkDir {
+			_, ok := inv.bundle(f.Subject.Namespace, f.Subject.ID)
 			return !ok
 		}
-		b, _ := inv.bundle(f.Namespace, f.ID)
+		b, _ := inv.bundle(f.Subject.Namespace, f.Subject.ID)
 		return b.Hidden || !served(inv, b)
 	case ClassMount:
-		if f.ID == "" {
+		if f.Subject.ID == "" {
 			return false // not of a bundle or a pod
 		}
-		_, known := inv.knows("", f.ID)
-		return !known && !slices.ContainsFunc(inv.CRIDirs, func(d Dir) bool { return d.ID == f.ID })
+		_, known := inv.knows("", f.Subject.ID)
+		return !known && !slices.ContainsFunc(inv.CRIDirs, func(d Dir) bool { return d.ID == f.Subject.ID })
 	case ClassSocket:
-		return f.Details["listening"] == "false"
+		return f.Facts[FactSocket] == Silent
 	case ClassRuncState:
-		_, bundle := inv.bundle(f.Namespace, f.ID)
-		return !bundle && !inv.hasTask(f.Namespace, f.ID)
+		_, bundle := inv.bundle(f.Subject.Namespace, f.Subject.ID)
+		return !bundle && !inv.hasTask(f.Subject.Namespace, f.Subject.ID)
 	default: // containers, snapshots, leases and the like may well be there without a task
 		return false
 	}

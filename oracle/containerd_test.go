@@ -246,7 +246,7 @@ func TestARunningContainerIsSeenWhole(t *testing.T) {
 		"is STOPPED": {Tasks: []Task{{Namespace: "default", ID: "c1", Status: "STOPPED"}}},
 	} {
 		inv.Daemon = d
-		if found, err := Forgotten(inv); err != nil || len(found) == 0 || !strings.Contains(found[0].Reason, reason) {
+		if found, err := Forgotten(inv); err != nil || len(found) == 0 || !strings.Contains(found[0].Reason(), reason) {
 			t.Errorf("forgotten: %v, %v; want one that says %q", found, err, reason)
 		}
 	}
@@ -277,7 +277,7 @@ func TestAKilledShimLeavesItsSocketOnly(t *testing.T) {
 	if len(found) != 1 || found[0].Known != "containerd-11292" || took > 2*time.Second {
 		t.Errorf("settled after %s with %v", took, found)
 	}
-	if notes := Gone(found, killed); len(notes) != 0 {
+	if notes := Absent(found, killed); len(notes) != 0 {
 		t.Errorf("notes: %v", notes)
 	}
 	// Nobody says that a shim was killed: then the socket is a leak, and the whole time is waited.

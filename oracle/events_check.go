@@ -3,6 +3,7 @@ package oracle
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -37,22 +38,8 @@ func (l *EventLog) Await(ctx context.Context, lives []Life) []Finding {
 	}
 }
 
-// missingKey marks, in a finding's details, an event that never arrived.
-const missingKey = "missing"
-
-// repeatKey marks, in a finding's details, an event that says again what another has said: the same pid and status.
-const repeatKey = "repeats"
-
-// lateKey marks, in a finding's details, an event that arrived after one that must follow it.
-const lateKey = "late"
-
 func anyMissing(all []Finding) bool {
-	for _, f := range all {
-		if f.Details[missingKey] != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(f Finding) bool { return f.Facts[FactEvent] == Missing })
 }
 
 // Check judges the events of each life, and the order and number of all others too: create, start, exit and delete arrive
@@ -111,13 +98,12 @@ type containerEvents struct {
 	life            *Life // nil when the client tells nothing of it
 }
 
-func (c *containerEvents) finding(e *TaskEvent, what, reason string) Finding {
-	f := Finding{Invariant: Event, Class: ClassEvent, Namespace: c.namespace, ID: c.name, What: what, Reason: reason}
+func (c *containerEvents) finding(e *TaskEvent, fs Facts) Finding {
+	f := Finding{Invariant: Event, Class: ClassEvent, Subject: Subject{Namespace: c.namespace, ID: c.name}, Facts: fs}
 	if e != nil {
-		f.PID = e.PID
-		f.Details = map[string]string{
-			"topic": e.Topic, "exec": e.Exec, "status": fmt.Sprint(e.Status),
-			"sent": e.Sent.UTC().Format(time.RFC3339Nano), "seen": e.Seen.UTC().Format(time.RFC3339Nano),
+		f.Subject.PID, f.Subject.Exec, f.Facts[FactTopic] = e.PID, e.Exec, e.Topic
+		if e.Exec != "" {
+			f.Facts[FactOf] = AnExec
 		}
 	}
 	return f
@@ -158,18 +144,12 @@ func (c *containerEvents) check(deaf []span) []Finding {
 			run = incarnation{}
 		}
 		if run.first[r] != nil {
-			f := c.finding(e, fmt.Sprintf("%s of %s", e.Topic, c.name), twice(run.first[r], e))
-			if first := run.first[r]; first.Status == e.Status && first.PID == e.PID {
-				f.Details[repeatKey] = e.Topic
-			}
-			out = append(out, f)
+			out = append(out, c.finding(e, repeats(run.first[r], e)))
 			continue
 		}
 		for later := r + 1; later <= 4; later++ {
 			if run.first[later] != nil {
-				f := c.finding(e, fmt.Sprintf("%s of %s", e.Topic, c.name), fmt.Sprintf("arrived after %s", run.first[later].Topic))
-				f.Details[lateKey] = e.Topic
-				out = append(out, f)
+				out = append(out, c.finding(e, Facts{FactEvent: Late, FactAfter: run.first[later].Topic}))
 				break
 			}
 		}
@@ -192,25 +172,28 @@ func (r *incarnation) begins(create *TaskEvent) bool {
 	return r.first[4] != nil
 }
 
-func twice(first, again *TaskEvent) string {
-	s := fmt.Sprintf("arrived twice, %s apart", again.Seen.Sub(first.Seen).Round(time.Millisecond))
-	if first.Status != again.Status {
-		s += fmt.Sprintf("; the status was %d, then %d", first.Status, again.Status)
+// repeats are the facts of an event that has come before.
+func repeats(first, again *TaskEvent) Facts {
+	fs := Facts{FactEvent: Repeated, FactRepeat: SameAgain, FactApart: again.Seen.Sub(first.Seen).Round(time.Millisecond).String()}
+	switch {
+	case first.Status != again.Status:
+		fs[FactRepeat], fs[FactFirst], fs[FactTold] = OtherStatus, fmt.Sprint(first.Status), fmt.Sprint(again.Status)
+	case first.PID != again.PID:
+		fs[FactRepeat] = OtherPID
 	}
-	return s
+	return fs
 }
 
 // noPID is the -1 of a pid file that could not be read, as it arrives in an event: up to 2.3.7 the shim's delete helper did not check it.
 const noPID = 1<<32 - 1
 
 func (c *containerEvents) complete(e *TaskEvent) []Finding {
-	what := fmt.Sprintf("%s of %s", e.Topic, process{c.name, e.Exec})
 	var out []Finding
 	if e.PID == 0 || e.PID == noPID {
-		out = append(out, c.finding(e, what, fmt.Sprintf("has pid %d", int32(e.PID))))
+		out = append(out, c.finding(e, Facts{FactEvent: NoPID}))
 	}
 	if e.Exited.IsZero() || e.Exited.Unix() == 0 {
-		out = append(out, c.finding(e, what, "has no time of exit"))
+		out = append(out, c.finding(e, Facts{FactEvent: NoTime}))
 	}
 	return out
 }
@@ -219,13 +202,12 @@ func (c *containerEvents) exec(run *incarnation, e *TaskEvent) []Finding {
 	if e.Topic != topicExit {
 		return nil
 	}
-	what := fmt.Sprintf("%s of %s", e.Topic, process{c.name, e.Exec})
 	var out []Finding
 	if run.execs[e.Exec] {
-		out = append(out, c.finding(e, what, "arrived twice"))
+		out = append(out, c.finding(e, Facts{FactEvent: Repeated}))
 	}
 	if run.first[3] != nil {
-		out = append(out, c.finding(e, what, "arrived after the exit of the container's init process"))
+		out = append(out, c.finding(e, Facts{FactEvent: Late, FactAfter: AfterInitExit}))
 	}
 	if run.execs == nil {
 		run.execs = map[string]bool{}
@@ -243,19 +225,15 @@ func (c *containerEvents) missing(deaf []span) []Finding {
 	for _, must := range []struct {
 		topic string
 		since time.Time
-		deed  string
 	}{
-		{topicCreate, c.life.Created, "created"}, {topicStart, c.life.Started, "started"},
-		{topicExit, c.life.Exited, "exited"}, {topicDelete, c.life.Deleted, "deleted"},
+		{topicCreate, c.life.Created}, {topicStart, c.life.Started}, {topicExit, c.life.Exited}, {topicDelete, c.life.Deleted},
 	} {
 		if must.since.IsZero() || c.has(must.topic) || overlaps(deaf, c.life.Begun, must.since.Add(deafGrace)) {
 			continue
 		}
-		f := c.finding(nil, fmt.Sprintf("%s of %s", must.topic, c.name),
-			fmt.Sprintf("never arrived; the client knew at %s that it was %s, and the subscription stood all the time",
-				must.since.UTC().Format("15:04:05.000"), must.deed))
-		f.Details = map[string]string{missingKey: must.topic}
-		out = append(out, f)
+		out = append(out, c.finding(nil, Facts{
+			FactEvent: Missing, FactTopic: must.topic, FactAt: must.since.UTC().Format("15:04:05.000"),
+		}))
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -53,35 +52,30 @@ var LeakClasses = []Class{
 // Classes are all classes, in the order in which findings are listed.
 var Classes = append(slices.Clone(LeakClasses), ClassExitCode, ClassEvent, ClassDaemon)
 
-// Finding is one thing that does not hold.
+// Finding is one thing that does not hold: which rule, about what, and what is known of it. Words are made of it by
+// String, for people; no code reads them.
 type Finding struct {
 	Invariant Invariant `json:"invariant"`
 	Class     Class     `json:"class"`
-	// What names the thing: "shim process 41", "/run/containerd/s/ab12".
-	What string `json:"what"`
-	// Reason says why it is one, in words, parts joined by "; ".
-	Reason string `json:"reason"`
+	Subject   Subject   `json:"subject"`
+	Facts     Facts     `json:"facts"`
 	// Known is the id of the known residue that explains the finding; such a finding does not violate.
 	Known string `json:"known,omitempty"`
-
-	Namespace string            `json:"namespace,omitempty"` // containerd namespace
-	ID        string            `json:"id,omitempty"`        // container, task, sandbox or lease
-	PID       int               `json:"pid,omitempty"`       // in the scene's PID namespace
-	Path      string            `json:"path,omitempty"`      // inside the scene; cgroups: on the host
-	Details   map[string]string `json:"details,omitempty"`
 }
 
-// Violates tells whether the finding breaks its invariant: it is neither a known residue nor a note.
+// Subject is the one thing that a finding is about. The zero value of a field means that it has none.
+type Subject struct {
+	Namespace string `json:"namespace,omitempty"` // containerd namespace
+	ID        string `json:"id,omitempty"`        // container, task, sandbox or lease
+	Exec      string `json:"exec,omitempty"`      // of the container
+	PID       int    `json:"pid,omitempty"`       // in the scene's PID namespace
+	Start     uint64 `json:"start,omitempty"`     // of the process, in clock ticks since boot
+	Path      string `json:"path,omitempty"`      // inside the scene; cgroups: on the host
+	Name      string `json:"name,omitempty"`      // a process's command line, a shim's program
+}
+
+// Violates reports whether the finding breaks its invariant: it is neither a known residue nor a note.
 func (f Finding) Violates() bool { return f.Known == "" && f.Invariant != Residue }
-
-// String is one line for a human.
-func (f Finding) String() string {
-	s := fmt.Sprintf("%s %s: %s: %s", f.Invariant, f.Class, f.What, f.Reason)
-	if f.Known != "" {
-		s += " (known: " + f.Known + ")"
-	}
-	return s
-}
 
 // Violations are the findings that violate.
 func Violations(all []Finding) []Finding {
@@ -93,8 +87,8 @@ func sortFindings(all []Finding) {
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(Classes, a.Class), slices.Index(Classes, b.Class)),
-			cmp.Compare(a.PID, b.PID),
-			strings.Compare(a.What, b.What),
+			cmp.Compare(a.Subject.PID, b.Subject.PID),
+			strings.Compare(a.What(), b.What()),
 		)
 	})
 }

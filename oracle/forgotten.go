@@ -1,6 +1,6 @@
 package oracle
 
-import "fmt"
+import "strconv"
 
 // Forgotten lists the processes of containers that containerd does not know: their container or task is gone, or
 // containerd says that the task does not run. It returns [ErrNoDaemon] when containerd was not asked.
@@ -20,30 +20,30 @@ func Forgotten(inv Inventory) ([]Finding, error) {
 		if id == "" {
 			continue
 		}
-		reason := whyForgotten(inv.Daemon, ns, id)
-		if reason == "" {
+		why, forgotten := whyForgotten(inv.Daemon, ns, id)
+		if !forgotten {
 			continue
 		}
+		why[FactProgram] = program(p)
 		out = append(out, Finding{
-			Invariant: Forgot, Class: ClassProcess, Namespace: ns, ID: id, PID: p.PID, Path: p.Exe,
-			What:   fmt.Sprintf("process %d (%s) of container %s/%s", p.PID, commandLine(p), ns, id),
-			Reason: reason, Details: processDetails(p),
+			Invariant: Forgot, Class: ClassProcess, Facts: why,
+			Subject: Subject{Namespace: ns, ID: id, PID: p.PID, Start: p.Start, Path: p.Exe, Name: commandLine(p)},
 		})
 	}
 	sortFindings(out)
 	return out, nil
 }
 
-func whyForgotten(d *Daemon, ns, id string) string {
+// whyForgotten reports whether containerd does not know that a container runs.
+func whyForgotten(d *Daemon, ns, id string) (Facts, bool) {
 	t, ok := d.task(ns, id)
 	switch {
-	case ok && (t.Status == "STOPPED" || t.Status == "UNKNOWN"):
-		return fmt.Sprintf("it runs; containerd says that its task is %s (pid %d)", t.Status, t.PID)
+	case ok && (t.Status == taskStopped || t.Status == taskUnknown):
+		return Facts{FactTask: t.Status, FactTaskPID: strconv.Itoa(t.PID)}, true
 	case ok:
-		return ""
+		return Facts{}, false
 	case d.container(ns, id):
-		return "it runs; containerd knows the container but no task of it"
-	default:
-		return "it runs; containerd knows neither a container nor a task of that id"
+		return Facts{FactTask: None, FactContainer: There}, true
 	}
+	return Facts{FactTask: None, FactContainer: None}, true
 }

@@ -43,7 +43,7 @@ func TestForgotten(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if (len(found) == 1) != (test.want != "") || len(found) == 1 && !strings.Contains(found[0].Reason, test.want) {
+			if (len(found) == 1) != (test.want != "") || len(found) == 1 && !strings.Contains(found[0].Reason(), test.want) {
 				t.Errorf("found %v, want %q", found, test.want)
 			}
 		})

@@ -1,10 +1,8 @@
 package oracle
 
 import (
-	"fmt"
-	"path"
 	"slices"
-	"strings"
+	"strconv"
 )
 
 // Leaks lists everything in after that was not in before, each with its reason. What is not a leak, and why:
@@ -21,10 +19,10 @@ import (
 // Things that containerd knows (containers, tasks, snapshots, leases, sandboxes) are only judged when after has a
 // Daemon; [Settle] refuses to call a scene clean without one.
 func Leaks(before, after Inventory) []Finding {
-	j := judge{before: before, after: after}
+	d := diff{before: before, after: after}
 	var out []Finding
 	for _, look := range []func() []Finding{
-		j.processes, j.sockets, j.bundles, j.mounts, j.cgroups, j.files, j.daemon,
+		d.processes, d.sockets, d.bundles, d.mounts, d.cgroups, d.files, d.daemon,
 	} {
 		out = append(out, look()...)
 	}
@@ -32,8 +30,8 @@ func Leaks(before, after Inventory) []Finding {
 	return out
 }
 
-// judge compares two inventories.
-type judge struct{ before, after Inventory }
+// diff is the difference between two inventories.
+type diff struct{ before, after Inventory }
 
 // fresh lists the members of after that before has not, by key, counting: of two alike in after one stays when
 // before had one.
@@ -53,112 +51,95 @@ func fresh[T any, K comparable](before, after []T, key func(T) K) []T {
 	return out
 }
 
-func (j judge) processes() []Finding {
+func (d diff) processes() []Finding {
 	type key struct {
 		pid   int
 		start uint64
 	}
 	var out []Finding
-	for _, p := range fresh(j.before.Processes, j.after.Processes, func(p Process) key { return key{p.PID, p.Start} }) {
+	for _, p := range fresh(d.before.Processes, d.after.Processes, func(p Process) key { return key{p.PID, p.Start} }) {
 		if p.Own {
 			continue
 		}
-		f := Finding{Invariant: Leak, PID: p.PID, Path: p.Exe, Details: processDetails(p)}
+		f := Finding{Invariant: Leak, Subject: Subject{PID: p.PID, Start: p.Start, Path: p.Exe}}
 		if p.Shim != nil {
-			f.Class, f.Namespace, f.ID = ClassShim, p.Shim.Namespace, p.Shim.ID
-			f.What = fmt.Sprintf("shim process %d (%s %s/%s)", p.PID, shimName(p.Argv), f.Namespace, f.ID)
-			f.Reason = j.whyShim(p)
+			f.Class, f.Facts = ClassShim, d.shim(p)
+			f.Subject.Namespace, f.Subject.ID, f.Subject.Name = p.Shim.Namespace, p.Shim.ID, shimName(p.Argv)
 		} else {
-			f.Class = ClassProcess
-			f.Namespace, f.ID = owner(p, j.after)
-			f.What = fmt.Sprintf("process %d (%s)", p.PID, commandLine(p))
-			f.Reason = j.whyProcess(p, f.Namespace, f.ID)
+			ns, id := owner(p, d.after)
+			f.Class, f.Facts = ClassProcess, d.process(p, id)
+			f.Subject.Namespace, f.Subject.ID, f.Subject.Name = ns, id, commandLine(p)
 		}
 		out = append(out, f)
 	}
 	return out
 }
 
-func (j judge) sockets() []Finding {
+func (d diff) sockets() []Finding {
 	var out []Finding
-	for _, s := range fresh(j.before.Sockets, j.after.Sockets, func(s Socket) string { return s.Path }) {
-		f := Finding{Invariant: Leak, Class: ClassSocket, Path: s.Path, What: "shim socket " + s.Path, Details: map[string]string{}}
-		f.Details["listening"] = fmt.Sprint(s.Listening)
-		f.Reason = "socket file is there and nobody listens"
+	for _, s := range fresh(d.before.Sockets, d.after.Sockets, func(s Socket) string { return s.Path }) {
+		f := Finding{Invariant: Leak, Class: ClassSocket, Subject: Subject{Path: s.Path}, Facts: Facts{FactSocket: Silent}}
 		if s.Listening {
-			f.Reason = "socket still listening"
-			if p, ok := j.socketHolder(s); ok {
-				f.PID, f.Namespace, f.ID = p.PID, p.Shim.Namespace, p.Shim.ID
-				f.Reason += fmt.Sprintf("; held by shim process %d of %s/%s", p.PID, f.Namespace, f.ID)
+			f.Facts[FactSocket] = Listening
+			if p, ok := d.socketHolder(s); ok {
+				f.Facts[FactHolder] = ByShim
+				f.Subject.PID, f.Subject.Namespace, f.Subject.ID = p.PID, p.Shim.Namespace, p.Shim.ID
 			}
 		}
-		if b, ok := j.socketBundle(s); ok {
-			f.Namespace, f.ID = b.Namespace, b.ID
-			f.Reason += fmt.Sprintf("; bundle %s/%s names it", b.Namespace, b.ID)
-		} else if len(j.after.Bundles) == 0 {
-			f.Reason += "; no bundle is left"
+		if b, ok := d.socketBundle(s); ok {
+			f.Facts[FactBundle] = Named
+			f.Subject.Namespace, f.Subject.ID = b.Namespace, b.ID
+		} else if len(d.after.Bundles) == 0 {
+			f.Facts[FactBundle] = NoneLeft
 		}
 		out = append(out, f)
 	}
 	return out
 }
 
-func (j judge) bundles() []Finding {
+func (d diff) bundles() []Finding {
 	var out []Finding
-	for _, b := range fresh(j.before.Bundles, j.after.Bundles, func(b Bundle) string { return b.Path }) {
-		f := Finding{Invariant: Leak, Class: ClassBundle, Namespace: b.Namespace, ID: b.ID, Path: b.Path}
-		f.What, f.Details = "bundle "+b.Path, map[string]string{"address": b.Address}
-		why := []string{j.whyTask(b.Namespace, b.ID)}
+	for _, b := range fresh(d.before.Bundles, d.after.Bundles, func(b Bundle) string { return b.Path }) {
+		f := Finding{Invariant: Leak, Class: ClassBundle, Subject: Subject{Namespace: b.Namespace, ID: b.ID, Path: b.Path}}
+		f.Facts = d.task(b.Namespace, b.ID)
+		f.Facts[FactShim] = None
 		switch {
 		case b.Work:
-			f.What = "work directory " + b.Path
-			if _, ok := j.after.bundle(b.Namespace, b.ID); !ok {
-				why = append(why, "its bundle is gone")
+			f.Facts[FactKind] = AWorkDir
+			if _, ok := d.after.bundle(b.Namespace, b.ID); !ok {
+				f.Facts[FactBundle] = Gone
 			}
 		case b.Hidden:
-			why = append(why, "hidden: containerd died inside its removal")
+			f.Facts[FactBundle] = Hidden
 		}
-		if p, ok := j.after.shim(b.Namespace, b.ID); ok {
-			why = append(why, fmt.Sprintf("its shim %d lives", p.PID))
-		} else {
-			why = append(why, "no shim of that id")
+		if p, ok := d.after.shim(b.Namespace, b.ID); ok {
+			f.Facts[FactShim], f.Facts[FactShimPID] = Alive, strconv.Itoa(p.PID)
 		}
-		f.Reason = strings.Join(why, "; ")
 		out = append(out, f)
 	}
 	return out
 }
 
-func (j judge) mounts() []Finding {
+func (d diff) mounts() []Finding {
 	var out []Finding
-	for _, m := range fresh(j.before.Mounts, j.after.Mounts, func(m Mount) Mount { return m }) {
-		f := Finding{Invariant: Leak, Class: ClassMount, Path: m.Point}
-		f.What = fmt.Sprintf("%s mount on %s", m.Type, m.Point)
-		f.Details = map[string]string{"source": m.Source, "root": m.Root}
-		f.Namespace, f.ID = mountOwner(m.Point)
-		f.Reason = "not mounted before"
-		if f.ID != "" {
-			why := []string{fmt.Sprintf("still mounted for %s", path.Join(f.Namespace, f.ID)), j.whyTask(f.Namespace, f.ID)}
-			if b, ok := j.after.bundle(f.Namespace, f.ID); !ok {
-				why = append(why, "bundle gone")
-			} else if b.Hidden {
-				why = append(why, "bundle hidden")
-			} else {
-				why = append(why, "bundle still there")
-			}
-			f.Reason = strings.Join(why, "; ")
+	for _, m := range fresh(d.before.Mounts, d.after.Mounts, func(m Mount) Mount { return m }) {
+		f := Finding{Invariant: Leak, Class: ClassMount, Subject: Subject{Path: m.Point}}
+		f.Subject.Namespace, f.Subject.ID = mountOwner(m.Point)
+		if f.Subject.ID != "" {
+			f.Facts = d.task(f.Subject.Namespace, f.Subject.ID).With(d.bundle(f.Subject.Namespace, f.Subject.ID))
 		}
+		f.Facts[FactMountType] = m.Type
 		out = append(out, f)
 	}
 	return out
 }
 
 // cgroups gives one finding for a group, however many hierarchies (cgroup v1) have it.
-func (j judge) cgroups() []Finding {
-	known := j.namespaces()
+func (d diff) cgroups() []Finding {
+	known := d.namespaces()
 	var order []string
 	groups := map[string][]Cgroup{}
-	for _, c := range fresh(j.before.Cgroups, j.after.Cgroups, func(c Cgroup) string { return c.Path }) {
+	for _, c := range fresh(d.before.Cgroups, d.after.Cgroups, func(c Cgroup) string { return c.Path }) {
 		if c.Procs == 0 && slices.Contains(known, c.Rel) {
 			continue // runc keeps the parent of /NAMESPACE/ID
 		}
@@ -169,56 +150,56 @@ func (j judge) cgroups() []Finding {
 	}
 	out := make([]Finding, 0, len(order))
 	for _, rel := range order {
-		out = append(out, j.cgroup(rel, groups[rel]))
+		out = append(out, d.cgroup(rel, groups[rel]))
 	}
 	return out
 }
 
-func (j judge) cgroup(rel string, in []Cgroup) Finding {
+func (d diff) cgroup(rel string, in []Cgroup) Finding {
 	procs, leaf := 0, true
-	paths := make([]string, len(in))
-	for i, c := range in {
-		procs, leaf, paths[i] = max(procs, c.Procs), leaf && c.Leaf, c.Path
+	for _, c := range in {
+		procs, leaf = max(procs, c.Procs), leaf && c.Leaf
 	}
-	f := Finding{Invariant: Leak, Class: ClassCgroup, What: "cgroup " + in[0].Path, Path: in[0].Path, Reason: "empty"}
+	f := Finding{Invariant: Leak, Class: ClassCgroup, Subject: Subject{Path: in[0].Path}}
+	f.Subject.Namespace, f.Subject.ID = cgroupOwner(rel)
+	if f.Subject.ID != "" {
+		f.Facts = d.task("", f.Subject.ID)
+	}
 	switch {
 	case procs > 0:
-		f.Reason = fmt.Sprintf("holds %d processes", procs)
+		f.Facts[FactProcs], f.Facts[FactCount] = Some, strconv.Itoa(procs)
 	case !leaf:
-		f.Reason = "holds other groups"
+		f.Facts[FactGroups] = Nested
+	default:
+		f.Facts[FactProcs] = None
 	}
 	if len(in) > 1 {
-		f.What += fmt.Sprintf(" (and in %d more hierarchies)", len(in)-1)
-		f.Details = map[string]string{"paths": strings.Join(paths, " ")}
-	}
-	if f.Namespace, f.ID = cgroupOwner(rel); f.ID != "" {
-		f.Reason += "; " + j.whyTask("", f.ID)
+		f.Facts[FactHierarchies] = strconv.Itoa(len(in))
 	}
 	return f
 }
 
-func (j judge) files() []Finding {
+func (d diff) files() []Finding {
 	var out []Finding
-	for _, r := range fresh(j.before.RuncStates, j.after.RuncStates, func(r RuncState) string { return r.Path }) {
-		f := Finding{Invariant: Leak, Class: ClassRuncState, Namespace: r.Namespace, ID: r.ID, Path: r.Path}
-		f.What, f.Reason = "runc state "+r.Path, j.whyTask(r.Namespace, r.ID)
-		out = append(out, f)
+	add := func(class Class, at Subject, fs Facts) {
+		out = append(out, Finding{Invariant: Leak, Class: class, Subject: at, Facts: fs})
 	}
-	for _, d := range fresh(j.before.CRIDirs, j.after.CRIDirs, func(d Dir) string { return d.Path }) {
-		f := Finding{Invariant: Leak, Class: ClassCRIDir, ID: d.ID, Path: d.Path}
-		f.What, f.Reason = "CRI directory "+d.Path, j.whyTask("", d.ID)
-		out = append(out, f)
+	for _, r := range fresh(d.before.RuncStates, d.after.RuncStates, func(r RuncState) string { return r.Path }) {
+		add(ClassRuncState, Subject{Namespace: r.Namespace, ID: r.ID, Path: r.Path}, d.task(r.Namespace, r.ID))
 	}
-	for _, p := range fresh(j.before.FIFOs, j.after.FIFOs, func(p string) string { return p }) {
-		out = append(out, Finding{Invariant: Leak, Class: ClassFIFO, What: "FIFO " + p, Path: p, Reason: "not removed"})
+	for _, c := range fresh(d.before.CRIDirs, d.after.CRIDirs, func(c Dir) string { return c.Path }) {
+		add(ClassCRIDir, Subject{ID: c.ID, Path: c.Path}, d.task("", c.ID))
+	}
+	for _, p := range fresh(d.before.FIFOs, d.after.FIFOs, func(p string) string { return p }) {
+		add(ClassFIFO, Subject{Path: p}, Facts{})
 	}
 	return out
 }
 
 // namespaces are all containerd namespaces that either inventory knows of.
-func (j judge) namespaces() []string {
+func (d diff) namespaces() []string {
 	var out []string
-	for _, inv := range []Inventory{j.before, j.after} {
+	for _, inv := range []Inventory{d.before, d.after} {
 		if inv.Daemon != nil {
 			out = append(out, inv.Daemon.Namespaces...)
 		}

@@ -65,15 +65,15 @@ func TestLeasesThatExpire(t *testing.T) {
 	found := Mark(Leaks(Inventory{Daemon: &Daemon{}}, after), Circumstances{Release: "v2.4.2", Happened: []string{ContainerdDied}})
 	known := map[string]string{}
 	for _, f := range found {
-		known[f.ID] = f.Known
+		known[f.Subject.ID] = f.Known
 	}
 	want := map[string]string{"short": "lease-expires", "held": "snapshot-of-a-lease-that-expires", "long": "", "free": ""}
 	if !maps.Equal(known, want) {
 		t.Errorf("%v, want %v", known, want)
 	}
 	for _, f := range found {
-		if f.ID == "short" && f.Details["expiry"] != end.Format(time.RFC3339) {
-			t.Errorf("it expires at %s, told %q", end, f.Details["expiry"])
+		if f.Subject.ID == "short" && f.Facts[FactAt] != end.Format(time.RFC3339) {
+			t.Errorf("it expires at %s, told %q", end, f.Facts[FactAt])
 		}
 	}
 }

@@ -137,13 +137,13 @@ func (l *Ledger) Truths() []Truth {
 	return out
 }
 
-// Check names every lie. Its error says that the ledger cannot be judged, or not wholly: an observed process without
-// a truth ([ErrNoTruth]) or a required observer that told nothing ([ErrNotObserved]); the lies are returned all the same.
+// Check names every wrong exit status. Its error says that the ledger cannot be judged, or not wholly: an observed process without
+// a truth ([ErrNoTruth]) or a required observer that told nothing ([ErrNotObserved]); the wrong ones are returned all the same.
 // A ledger without any observation is not judged either.
 func (l *Ledger) Check() ([]Finding, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var lies []Finding
+	var wrong []Finding
 	var errs []error
 	if len(l.told) == 0 {
 		errs = append(errs, fmt.Errorf("exit ledger: %w: nobody told any", ErrNotObserved))
@@ -157,11 +157,11 @@ func (l *Ledger) Check() ([]Finding, error) {
 			unknown[p] = true
 			errs = append(errs, fmt.Errorf("exit ledger: %s: %w", p, ErrNoTruth))
 		case ok && o.Status != truth.Status:
-			lies = append(lies, l.lie(p, o, truth))
+			wrong = append(wrong, l.wrong(p, o, truth))
 		}
 	}
 	errs = append(errs, l.missing()...)
-	return lies, errors.Join(errs...)
+	return wrong, errors.Join(errs...)
 }
 
 // missing lists required observers that told nothing, in a fixed order.

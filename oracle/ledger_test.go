@@ -51,8 +51,8 @@ func TestLedgerNamesLies(t *testing.T) {
 				t.Fatalf("%d lies, want 1: %v", len(lies), lies)
 			}
 			f := lies[0]
-			if f.Details["lie"] != test.lie || !strings.Contains(f.Reason, test.reason) || f.Class != ClassExitCode || !f.Violates() {
-				t.Errorf("got %s: %s; want %s: %s", f.Details["lie"], f, test.lie, test.reason)
+			if f.Facts[FactStatus] != test.lie || !strings.Contains(f.Reason(), test.reason) || f.Class != ClassExitCode || !f.Violates() {
+				t.Errorf("got %s: %s; want %s: %s", f.Facts[FactStatus], f, test.lie, test.reason)
 			}
 		})
 	}

@@ -2,93 +2,112 @@ package oracle
 
 import (
 	"fmt"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// whyTask says what containerd knows of a task of that id.
-func (j judge) whyTask(ns, id string) string {
-	if j.after.Daemon == nil {
-		return "containerd was not asked for its task"
+// task are the facts of containerd's task of that id.
+func (d diff) task(ns, id string) Facts {
+	if d.after.Daemon == nil {
+		return Facts{FactTask: NotAsked}
 	}
-	if t, ok := j.after.Daemon.task(ns, id); ok {
-		return fmt.Sprintf("containerd has its task: %s, pid %d", t.Status, t.PID)
+	if t, ok := d.after.Daemon.task(ns, id); ok {
+		return Facts{FactTask: t.Status, FactTaskPID: strconv.Itoa(t.PID)}
 	}
-	return "no task of that id in containerd"
+	return Facts{FactTask: None}
 }
 
-func (j judge) whyShim(p Process) string {
-	why := []string{j.whyTask(p.Shim.Namespace, p.Shim.ID)}
-	if p.Shim.Action != "" {
-		why = append(why, fmt.Sprintf("a %q helper that did not end", p.Shim.Action))
+// bundle are the facts of the bundle of that id.
+func (d diff) bundle(ns, id string) Facts {
+	b, ok := d.after.bundle(ns, id)
+	switch {
+	case !ok:
+		return Facts{FactBundle: Gone}
+	case b.Hidden:
+		return Facts{FactBundle: Hidden}
 	}
-	if _, ok := j.after.bundle(p.Shim.Namespace, p.Shim.ID); ok {
-		why = append(why, "bundle still there")
-	} else {
-		why = append(why, "bundle gone")
+	return Facts{FactBundle: There}
+}
+
+func (d diff) shim(p Process) Facts {
+	fs := d.task(p.Shim.Namespace, p.Shim.ID).With(family(p))
+	fs[FactHelper] = p.Shim.Action
+	fs[FactBundle], fs[FactSocket] = Gone, None
+	if _, ok := d.after.bundle(p.Shim.Namespace, p.Shim.ID); ok {
+		fs[FactBundle] = There
 	}
-	listens := slices.ContainsFunc(j.after.Sockets, func(s Socket) bool {
+	if slices.ContainsFunc(d.after.Sockets, func(s Socket) bool {
 		return s.Listening && slices.Contains(p.SocketInodes, s.Inode)
-	})
-	if listens {
-		why = append(why, "socket still listening")
-	} else {
-		why = append(why, "no socket")
+	}) {
+		fs[FactSocket] = Listening
 	}
-	return strings.Join(append(why, whyFamily(p)...), "; ")
+	return fs
 }
 
-func (j judge) whyProcess(p Process, ns, id string) string {
-	var why []string
+func (d diff) process(p Process, id string) Facts {
+	fs := Facts{FactOwner: None}
 	if id != "" {
-		why = append(why, fmt.Sprintf("of container %s", strings.TrimPrefix(ns+"/"+id, "/")), j.whyTask("", id))
-	} else {
-		why = append(why, "belongs to no container that is known")
+		fs = d.task("", id)
+		fs[FactOwner] = OfContainer
 	}
-	if parent, ok := j.after.process(p.Parent); ok && parent.Shim != nil {
-		why = append(why, fmt.Sprintf("child of shim %d", p.Parent))
+	fs[FactProgram] = program(p)
+	fs[FactParent], fs[FactParentPID] = ByOther, strconv.Itoa(p.Parent)
+	if parent, ok := d.after.process(p.Parent); ok && parent.Shim != nil {
+		fs[FactParent] = ByShim
 	} else if p.Parent == 1 {
-		why = append(why, "orphan: its parent is init")
-	} else {
-		why = append(why, fmt.Sprintf("child of process %d", p.Parent))
+		fs[FactParent] = ByInit
 	}
-	return strings.Join(append(why, whyFamily(p)...), "; ")
+	return fs.With(family(p))
 }
 
-// whyFamily tells of a process's children and of a state that keeps it from ending.
-func whyFamily(p Process) []string {
-	var why []string
+// program is the name of a process's program, "" where it cannot be read.
+func program(p Process) string {
+	if len(p.Argv) == 0 {
+		return ""
+	}
+	words := strings.Fields(p.Argv[0])
+	if len(words) == 0 {
+		return ""
+	}
+	return path.Base(words[0])
+}
+
+// family are the facts of a process's children and of a state that keeps it from ending.
+func family(p Process) Facts {
+	fs := Facts{FactChildren: None}
 	switch p.State {
 	case "Z", "X":
-		why = append(why, fmt.Sprintf("zombie: process %d has not reaped it", p.Parent))
+		fs[FactState], fs[FactParentPID] = AZombie, strconv.Itoa(p.Parent)
 	case "T", "t":
-		why = append(why, "stopped")
+		fs[FactState] = AStopped
 	case "D":
-		why = append(why, "in uninterruptible sleep")
+		fs[FactState] = Uninterruptible
 	}
-	if len(p.Children) == 0 {
-		return append(why, "no children")
+	if len(p.Children) > 0 {
+		fs[FactChildren], fs[FactChildPIDs] = Some, strings.Trim(fmt.Sprint(p.Children), "[]")
 	}
-	return append(why, "children "+strings.Trim(fmt.Sprint(p.Children), "[]"))
+	return fs
 }
 
-func (j judge) socketHolder(s Socket) (Process, bool) {
-	i := slices.IndexFunc(j.after.Processes, func(p Process) bool { return slices.Contains(p.SocketInodes, s.Inode) })
+func (d diff) socketHolder(s Socket) (Process, bool) {
+	i := slices.IndexFunc(d.after.Processes, func(p Process) bool { return slices.Contains(p.SocketInodes, s.Inode) })
 	if i < 0 || s.Inode == 0 {
 		return Process{}, false
 	}
-	return j.after.Processes[i], true
+	return d.after.Processes[i], true
 }
 
-func (j judge) socketBundle(s Socket) (Bundle, bool) {
+func (d diff) socketBundle(s Socket) (Bundle, bool) {
 	name := strings.TrimPrefix(s.Path, "@")
-	i := slices.IndexFunc(j.after.Bundles, func(b Bundle) bool {
+	i := slices.IndexFunc(d.after.Bundles, func(b Bundle) bool {
 		return b.Path == s.Beside && s.Beside != "" || b.Address != "" && strings.HasSuffix(b.Address, name)
 	})
 	if i < 0 {
 		return Bundle{}, false
 	}
-	return j.after.Bundles[i], true
+	return d.after.Bundles[i], true
 }
 
 func commandLine(p Process) string {
@@ -101,11 +120,4 @@ func commandLine(p Process) string {
 		line = strings.ToValidUTF8(line[:most], "") + "..."
 	}
 	return line
-}
-
-func processDetails(p Process) map[string]string {
-	return map[string]string{
-		"argv": strings.Join(p.Argv, " "), "state": p.State, "cgroup": p.Cgroup,
-		"parent": fmt.Sprint(p.Parent), "start": fmt.Sprint(p.Start),
-	}
 }

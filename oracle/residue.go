@@ -54,8 +54,8 @@ type KnownResidue struct {
 	Expect []string `yaml:"expect"`
 	// Each, when it is set, is what leaves one of them each time that it happens: no more than that are known.
 	Each string `yaml:"each"`
-	// Match must hold of the finding's details, key by key: {listening: "false"}.
-	Match map[string]string `yaml:"match"`
+	// Match must be among the finding's facts: [socket=silent].
+	Match Facts `yaml:"match,flow"`
 
 	releases *semver.Constraints
 }
@@ -113,8 +113,9 @@ func parseResidue(text []byte) (KnownResidue, error) {
 		return r, fmt.Errorf("class %q can never be known, only one of %v", r.Class, mayBeKnown)
 	}
 	if r.Class == ClassEvent && !knowableEvent(r.Match) {
-		return r, fmt.Errorf("the only event that may be missing is %s, only %s and %s may be late, and others may only say the same again: match: {%s: %s}, {%s: %s} or {%s: TOPIC}",
-			topicDelete, topicCreate, topicStart, missingKey, topicDelete, lateKey, topicStart, repeatKey)
+		return r, fmt.Errorf("the only event that may be missing is %s, only %s and %s may be late, and others may only say the same again: match [%s], [%s] or [%s]",
+			topicDelete, topicCreate, topicStart, Facts{FactEvent: Missing, FactTopic: topicDelete}, Facts{FactEvent: Late, FactTopic: topicStart},
+			Facts{FactEvent: Repeated, FactRepeat: SameAgain})
 	}
 	if len(r.When) == 0 {
 		return r, errors.New("a residue needs `when`: it must not excuse a plain case")
@@ -131,13 +132,16 @@ func parseResidue(text []byte) (KnownResidue, error) {
 	return r, nil
 }
 
-// knowableEvent tells whether a residue may match such findings about events. An exit that is missing, or comes after the delete, leads clients
+// knowableEvent reports whether a residue may match such findings about events. An exit that is missing, or comes after the delete, leads clients
 // astray.
-func knowableEvent(match map[string]string) bool {
-	return match[missingKey] == topicDelete || match[lateKey] == topicCreate || match[lateKey] == topicStart || match[repeatKey] != ""
+func knowableEvent(match Facts) bool {
+	return slices.ContainsFunc([]Facts{
+		{FactEvent: Missing, FactTopic: topicDelete}, {FactEvent: Late, FactTopic: topicCreate}, {FactEvent: Late, FactTopic: topicStart},
+		{FactEvent: Repeated, FactRepeat: SameAgain},
+	}, match.Has)
 }
 
-// applies tells whether the residue is known of the release. A pre-release or a commit counts as its release.
+// applies reports whether the residue is known of the release. A pre-release or a commit counts as its release.
 func (r KnownResidue) applies(release string) bool {
 	v, err := semver.NewVersion(release)
 	if err != nil || r.releases == nil {
@@ -151,12 +155,7 @@ func (r KnownResidue) matches(f Finding) bool {
 	if (f.Invariant == Event) != (f.Class == ClassEvent) || (f.Invariant != Leak && f.Invariant != Event) || f.Class != r.Class || !slices.Contains(mayBeKnown, f.Class) {
 		return false
 	}
-	for key, value := range r.Match {
-		if f.Details[key] != value {
-			return false
-		}
-	}
-	return true
+	return f.Facts.Has(r.Match)
 }
 
 // Mark returns the findings with Known set where a known residue explains one.
@@ -170,7 +169,6 @@ func mark(known []KnownResidue, all []Finding, c Circumstances) []Finding {
 			if r.matches(f) && r.applies(c.Release) && anyOf(r.When, c.Happened) && (r.Each == "" || marked[r.ID] < count(c.Happened, r.Each)) {
 				marked[r.ID]++
 				out[i].Known = r.ID
-				out[i].Reason += "; " + r.Says
 				break
 			}
 		}
@@ -178,22 +176,18 @@ func mark(known []KnownResidue, all []Finding, c Circumstances) []Finding {
 	return out
 }
 
-// Gone notes the known residues that should have appeared among the marked findings and did not. A note violates
+// Absent notes the known residues that should have appeared among the marked findings and did not. A note violates
 // nothing: it says that the list, or the case, is no longer true.
-func Gone(marked []Finding, c Circumstances) []Finding { return gonesOf(residues, marked, c) }
+func Absent(marked []Finding, c Circumstances) []Finding { return absentOf(residues, marked, c) }
 
-func gonesOf(known []KnownResidue, marked []Finding, c Circumstances) []Finding {
+func absentOf(known []KnownResidue, marked []Finding, c Circumstances) []Finding {
 	var out []Finding
 	for _, r := range known {
 		seen := slices.ContainsFunc(marked, func(f Finding) bool { return f.Known == r.ID })
 		if seen || !r.applies(c.Release) || !anyOf(r.Expect, c.Happened) {
 			continue
 		}
-		out = append(out, Finding{
-			Invariant: Residue, Class: r.Class, What: "residue gone: " + r.ID,
-			Reason: fmt.Sprintf("%s is known to leave it (%s), and it is not there; if %s is fixed, end its range in oracle/residues/%s.yaml",
-				c.Release, r.Says, r.Issue, r.ID),
-		})
+		out = append(out, Finding{Invariant: Residue, Class: r.Class, Subject: Subject{Name: c.Release}, Facts: Facts{FactResidue: r.ID}})
 	}
 	return out
 }

@@ -13,7 +13,7 @@ class: socket
 says: it stays
 when: [shim-killed]
 expect: [shim-killed-serving]
-match: {listening: "false"}
+match: [socket=silent]
 `
 
 func TestParseResidueRefuses(t *testing.T) {
@@ -30,7 +30,7 @@ func TestParseResidueRefuses(t *testing.T) {
 says: it stays
 when: [shim-killed]
 expect: [shim-killed-serving]
-match: {listening: "false"}`, "class: event\nsays: it\nwhen: [containerd-died]\nmatch: {late: /tasks/exit}", "may be late"},
+match: [socket=silent]`, "class: event\nsays: it\nwhen: [containerd-died]\nmatch: [event=late, topic=/tasks/exit]", "may be late"},
 		{"an event that is not a delete", "class: socket", "class: event", "only event that may be missing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestNeverKnown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Class, r.Match = class, nil
+		r.Class, r.Match = class, Facts{}
 		f := Finding{Invariant: Leak, Class: class}
 		c := Circumstances{Release: "v2.4.2", Happened: []string{ShimKilled}}
 		if got := mark([]KnownResidue{r}, []Finding{f}, c); got[0].Known != "" || !got[0].Violates() {
@@ -75,8 +75,8 @@ func TestMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead := Finding{Invariant: Leak, Class: ClassSocket, Details: map[string]string{"listening": "false"}}
-	alive := Finding{Invariant: Leak, Class: ClassSocket, Details: map[string]string{"listening": "true"}}
+	dead := Finding{Invariant: Leak, Class: ClassSocket, Facts: Facts{FactSocket: Silent}}
+	alive := Finding{Invariant: Leak, Class: ClassSocket, Facts: Facts{FactSocket: Listening}}
 	killed := []string{ShimKilled}
 	for _, test := range []struct {
 		name  string
@@ -119,12 +119,12 @@ func TestGone(t *testing.T) {
 		{"another release", nil, Circumstances{"v2.5.0", serving.Happened}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			notes := gonesOf(known, test.marked, test.c)
+			notes := absentOf(known, test.marked, test.c)
 			if len(notes) != test.notes {
 				t.Fatalf("notes: %v", notes)
 			}
 			for _, n := range notes {
-				if n.Violates() || !strings.HasPrefix(n.What, "residue gone") {
+				if n.Violates() || !strings.HasPrefix(n.What(), "residue gone") {
 					t.Errorf("note %v", n)
 				}
 			}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/shimquake/shimquake/oracle"
 )
 
 // Group is a finding: what cases leave that leave the same, for the same reason, when the same has happened.
@@ -15,7 +17,7 @@ type Group struct {
 	// When is what the faults did: the containerd dies, the shim dies, or something fails.
 	When string `json:"when"`
 	// Left is what all of its cases leave, the gravest first.
-	Left []Trait `json:"left"`
+	Left []Signature `json:"left"`
 	// Also is what some of them leave besides, and how many.
 	Also map[string]int `json:"also,omitempty"`
 	// Points is how many points it was seen at, Cases in how many cases.
@@ -34,9 +36,11 @@ type Group struct {
 
 // member is a case of a group: small, because there may be thousands.
 type member struct {
-	spec int     // in the plan
-	left []Trait // what is not explained by known findings; shared with other members
-	with []Trait
+	spec int         // in the plan
+	left []Signature // what is not explained by known findings; shared with other members
+	with []Signature
+	// found is all that the case left, shared with its other members.
+	found []oracle.Finding
 }
 
 // when says what a case's faults do. What a crash leaves has another cause than what an error leaves, even where it is the same.
@@ -58,7 +62,7 @@ func when(s Spec) string {
 const and = " and "
 
 // signature is what members of one group have in common.
-func signature(left []Trait) string {
+func signature(left []Signature) string {
 	parts := make([]string, len(left))
 	for i, t := range left {
 		parts[i] = t.String()
@@ -136,8 +140,8 @@ func near(a, b Spec) bool {
 	})
 }
 
-func subset(some, all []Trait) bool {
-	return !slices.ContainsFunc(some, func(t Trait) bool { return !slices.Contains(all, t) })
+func subset(some, all []Signature) bool {
+	return !slices.ContainsFunc(some, func(t Signature) bool { return !slices.Contains(all, t) })
 }
 
 // sum counts what the members have.

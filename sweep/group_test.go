@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,35 +15,37 @@ import (
 // shimLeft is what a leaked shim looks like in one case: with its ids.
 func shimLeft(pid int, id string) []oracle.Finding {
 	return []oracle.Finding{
-		{Invariant: oracle.Leak, Class: oracle.ClassShim, What: fmt.Sprintf("shim process %d (containerd-shim-runc-v2 shimquake/%s)", pid, id),
-			Reason: "no task of that id in containerd; bundle gone; socket still listening; no children"},
-		{Invariant: oracle.Leak, Class: oracle.ClassSocket, What: "shim socket /run/containerd/s/" + strings.Repeat("a1", 32),
-			Reason: fmt.Sprintf("socket still listening; held by shim process %d of shimquake/%s; no bundle is left", pid, id)},
-		{Invariant: oracle.Liveness, Class: oracle.ClassContainer, What: "using the id again", Reason: "it exists"},
+		{Invariant: oracle.Leak, Class: oracle.ClassShim, Subject: oracle.Subject{PID: pid, ID: id}, Facts: oracle.Facts{
+			oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone, oracle.FactSocket: oracle.Listening, oracle.FactChildren: oracle.None}},
+		{Invariant: oracle.Leak, Class: oracle.ClassSocket, Subject: oracle.Subject{PID: pid, ID: id}, Facts: oracle.Facts{
+			oracle.FactSocket: oracle.Listening, oracle.FactHolder: oracle.ByShim, oracle.FactBundle: oracle.NoneLeft}},
+		{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: oracle.Failure(oracle.IDReuse, errors.New(id+" exists"))},
 	}
 }
 
-func lie(kind, by string) oracle.Finding {
-	return oracle.Finding{Invariant: oracle.Exit, Class: oracle.ClassExitCode, What: "exit code of c0 by " + by,
-		Reason: by + " said 137; the payload exited with 7 (its own record)", Details: map[string]string{"lie": kind, "observer": by}}
+func wrongExit(kind, by string) oracle.Finding {
+	return oracle.Finding{Invariant: oracle.Exit, Class: oracle.ClassExitCode,
+		Facts: oracle.Facts{oracle.FactBy: by, oracle.FactStatus: kind, oracle.FactTold: "137", oracle.FactTrue: "7"}}
 }
 
-func TestTraitsForgetWhatIsOfOneCase(t *testing.T) {
+func TestSignaturesForgetWhatIsOfOneCase(t *testing.T) {
 	for name, c := range map[string]struct {
 		found []oracle.Finding
 		want  string
 	}{
-		"a leaked shim, and what comes with it": {shimLeft(41, "c0"), "leak shim: no task of that id in containerd; bundle gone; socket still listening; no children"},
-		"a lie":                                 {[]oracle.Finding{lie(oracle.MadeUp137, "TaskExit")}, "exit exit-code (by TaskExit): made-up-137"},
-		"an event that is missing": {[]oracle.Finding{{Invariant: oracle.Event, Class: oracle.ClassEvent, What: "/tasks/exit of c0",
-			Reason: "never arrived; the client knew at 17:36:23.420 that it exited", Details: map[string]string{"missing": "/tasks/exit"}}},
-			"event event (/tasks/exit of ID): never arrived"},
-		"a mount": {[]oracle.Finding{{Invariant: oracle.Leak, Class: oracle.ClassMount, What: "overlay mount on /run/containerd/x/c1/rootfs",
-			Reason: "still mounted for k8s.io/" + strings.Repeat("0f", 32) + "; bundle gone"}}, "leak mount (overlay): still mounted for ID; bundle gone"},
-		"a process": {[]oracle.Finding{{Invariant: oracle.Leak, Class: oracle.ClassProcess, Reason: "of container shimquake/c0; child of shim 41; children 43 44",
-			Details: map[string]string{"argv": "/bin/payload wait"}}}, "leak process (payload): of container ID; child of shim N; children"},
+		"a leaked shim, and what comes with it": {shimLeft(41, "c0"), "leak shim: task=none bundle=gone socket=listening children=none"},
+		"a wrong exit status":                   {[]oracle.Finding{wrongExit(oracle.MadeUp137, "TaskExit")}, "exit exit-code: by=TaskExit status=made-up-137"},
+		"an event that is missing": {[]oracle.Finding{{Invariant: oracle.Event, Class: oracle.ClassEvent, Subject: oracle.Subject{ID: "c0"},
+			Facts: oracle.Facts{oracle.FactEvent: oracle.Missing, oracle.FactTopic: "/tasks/exit", oracle.FactAt: "17:36:23.420"}}},
+			"event event: event=missing topic=/tasks/exit"},
+		"a process": {[]oracle.Finding{{Invariant: oracle.Leak, Class: oracle.ClassProcess, Subject: oracle.Subject{ID: "c0"}, Facts: oracle.Facts{
+			oracle.FactProgram: "payload", oracle.FactParent: oracle.ByShim, oracle.FactParentPID: "41", oracle.FactChildPIDs: "43 44"}}},
+			"leak process: program=payload parent=shim"},
+		"a call that failed": {[]oracle.Finding{{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
+			Facts: oracle.Failure(oracle.Removal, &oracle.CallError{Call: "delete", Err: errors.New("task c0 of pid 41: after 10.2s")})}},
+			"liveness container: what=removal call=delete code=Unknown message=task ID of pid N: after TIME"},
 	} {
-		main, _ := traits(c.found, true)
+		main, _ := signatures(c.found, true)
 		if signature(main) != c.want {
 			t.Errorf("%s: %q, want %q", name, signature(main), c.want)
 		}
@@ -50,7 +53,7 @@ func TestTraitsForgetWhatIsOfOneCase(t *testing.T) {
 }
 
 func TestFamilies(t *testing.T) {
-	main, _ := traits(append(shimLeft(5, "c0"), lie(oracle.MadeUp137, "TaskExit"), lie(oracle.MadeUp137, "wait"), lie(oracle.MadeUp255, "cri-status")), true)
+	main, _ := signatures(append(shimLeft(5, "c0"), wrongExit(oracle.MadeUp137, "TaskExit"), wrongExit(oracle.MadeUp137, "wait"), wrongExit(oracle.MadeUp255, "cri-status")), true)
 	var got []string
 	for _, f := range families(main) {
 		got = append(got, fmt.Sprintf("%s x%d", f[0].Class, len(f)))
@@ -85,7 +88,7 @@ const start = "stmt:containerd:runtime.binary.Start:"
 
 func TestPointsOfOneWindowAreOneFinding(t *testing.T) {
 	p := planOf(start+"a", start+"b", start+"c", start+"d", start+"e")
-	r := report(p, nil, nil, shimLeft(1, "c0"), nil, append(shimLeft(2, "c1"), oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassLease, Reason: "not deleted"}), nil)
+	r := report(p, nil, nil, shimLeft(1, "c0"), nil, append(shimLeft(2, "c1"), oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassLease}), nil)
 	if len(r.New) != 1 {
 		t.Fatalf("%d findings, want 1:\n%s", len(r.New), r)
 	}
@@ -95,7 +98,7 @@ func TestPointsOfOneWindowAreOneFinding(t *testing.T) {
 	if g.Points != 2 || len(g.Windows) != 1 || g.Windows[0] != want {
 		t.Errorf("windows %+v, want %+v", g.Windows, want)
 	}
-	if g.Also["leak lease: not deleted"] != 1 {
+	if g.Also["leak lease"] != 1 {
 		t.Errorf("what one of them leaves besides is not told: %v", g.Also)
 	}
 	if g.Name != "shim-containerd-runtime.binary.start" || r.Status() != 1 {
@@ -105,7 +108,7 @@ func TestPointsOfOneWindowAreOneFinding(t *testing.T) {
 
 func TestAnotherReasonIsAnotherFinding(t *testing.T) {
 	other := shimLeft(3, "c0")
-	other[0].Reason = "containerd has its task: STOPPED, pid 7; bundle still there; no socket; no children"
+	other[0].Facts = oracle.Facts{oracle.FactTask: "STOPPED", oracle.FactBundle: oracle.There, oracle.FactSocket: oracle.None}
 	r := report(planOf(start+"a", start+"b"), nil, shimLeft(1, "c0"), other)
 	if len(r.New) != 2 || r.New[0].Name == r.New[1].Name {
 		t.Errorf("%d findings, want 2 of different names:\n%s", len(r.New), r)
@@ -119,7 +122,7 @@ func known(t *testing.T, edit ...string) catalogue.Finding {
 about: why
 releases: ">= 2.0.0"
 match:
-  - {class: shim, words: [no task of that id]}
+  - {class: shim, facts: [task=none]}
 where: ["containerd runtime.binary.*"]
 case:
   name: start
@@ -135,7 +138,7 @@ case:
 
 func TestKnownFindings(t *testing.T) {
 	p := planOf(start+"a", start+"b")
-	both := append(shimLeft(1, "c0"), lie(oracle.MadeUp0, "wait"))
+	both := append(shimLeft(1, "c0"), wrongExit(oracle.MadeUp0, "wait"))
 	for name, c := range map[string]struct {
 		edit   []string
 		found  []oracle.Finding
@@ -154,7 +157,7 @@ func TestKnownFindings(t *testing.T) {
 		"of another place":                 {[]string{"binary.*", "shim.*"}, shimLeft(1, "c0"), 1, 0, 1, 1},
 		"of another action":                {[]string{"match:", "actions: [error]\nmatch:"}, shimLeft(1, "c0"), 1, 0, 1, 1},
 		"its case is not in the plan":      {[]string{start + "a", start + "zzz"}, nil, 0, 0, 0, 0},
-		"words that are not there":         {[]string{"no task of that id", "bundle still there"}, shimLeft(1, "c0"), 1, 0, 1, 1},
+		"facts that are not there":         {[]string{"task=none", "bundle=there"}, shimLeft(1, "c0"), 1, 0, 1, 1},
 	} {
 		r := report(p, []catalogue.Finding{known(t, c.edit...)}, c.found, nil)
 		if len(r.New) != c.fresh || r.seen() != c.seen || len(r.Gone()) != c.gone || r.Status() != c.status {
@@ -167,7 +170,7 @@ func TestTheReportDoesNotDependOnTheOrderOfResults(t *testing.T) {
 	p := planOf(start+"a", start+"b", start+"c")
 	results := []Result{
 		{I: 0, Outcome: harness.Violated, Found: shimLeft(1, "c0")}, {I: 1, Outcome: harness.Invalid, Why: "not fired: did not fire"},
-		{I: 2, Outcome: harness.Violated, Found: []oracle.Finding{lie(oracle.MadeUp255, "wait")}},
+		{I: 2, Outcome: harness.Violated, Found: []oracle.Finding{wrongExit(oracle.MadeUp255, "wait")}},
 	}
 	h := Head{Plan: p, Shard: Shard{1, 1}}
 	want := NewReport(h, results, nil)
@@ -199,19 +202,19 @@ func TestWhatCanBeExcused(t *testing.T) {
 // What somebody else's shim leaves does not excuse what a client could not do, what containerd has forgotten, or another container's mount.
 func TestWhatComesWithAShim(t *testing.T) {
 	shim := shimLeft(1, "c1")[0]
-	shim.ID = "c1"
+	shim.Subject.ID = "c1"
 	for what, f := range map[string]oracle.Finding{
-		"the client gave up":   {Invariant: oracle.Liveness, Class: oracle.ClassContainer, What: "removal", Reason: "gave up"},
-		"a forgotten process":  {Invariant: oracle.Forgot, Class: oracle.ClassProcess, What: "process 7", ID: "c1", Reason: "runs"},
-		"a mount of another":   {Invariant: oracle.Leak, Class: oracle.ClassMount, What: "overlay mount on x", ID: "c2", Reason: "still mounted"},
-		"a process of another": {Invariant: oracle.Leak, Class: oracle.ClassProcess, What: "process 7", ID: "c2", Reason: "runs"},
+		"the client gave up":   {Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: oracle.Facts{oracle.FactWhat: oracle.Removal}},
+		"a forgotten process":  {Invariant: oracle.Forgot, Class: oracle.ClassProcess, Subject: oracle.Subject{ID: "c1"}},
+		"a mount of another":   {Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c2"}},
+		"a process of another": {Invariant: oracle.Leak, Class: oracle.ClassProcess, Subject: oracle.Subject{ID: "c2"}},
 	} {
-		if main, _ := traits([]oracle.Finding{shim, f}, false); len(main) != 2 {
+		if main, _ := signatures([]oracle.Finding{shim, f}, false); len(main) != 2 {
 			t.Errorf("%s comes with the shim: %v", what, main)
 		}
 	}
-	own := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassMount, What: "overlay mount on x", ID: "c1", Reason: "still mounted"}
-	if main, with := traits([]oracle.Finding{shim, own}, false); len(main) != 1 || len(with) != 1 {
+	own := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c1"}}
+	if main, with := signatures([]oracle.Finding{shim, own}, false); len(main) != 1 || len(with) != 1 {
 		t.Errorf("its own mount does not come with the shim: %v", main)
 	}
 }

@@ -3,21 +3,17 @@ package sweep
 import (
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
 )
 
-// explains says whether a known finding explains a trait of a case.
-func explains(k catalogue.Finding, s Spec, t Trait) bool {
-	if !appliesAt(k, s) {
-		return false
-	}
-	text := t.String()
-	return slices.ContainsFunc(k.Match, func(m catalogue.Match) bool {
-		return m.Class == t.Class && !slices.ContainsFunc(m.Words, func(w string) bool { return !strings.Contains(text, w) })
+// explains reports whether a known finding explains a signature of a case: all findings of the case that have it.
+func explains(k catalogue.Finding, s Spec, found []oracle.Finding, sig Signature) bool {
+	return appliesAt(k, s) && !slices.ContainsFunc(found, func(f oracle.Finding) bool {
+		return signatureOf(f) == sig && !slices.ContainsFunc(k.Match, func(m catalogue.Match) bool { return m.Like(f) })
 	})
 }
 
@@ -91,9 +87,9 @@ func split(p Plan, known []catalogue.Finding, all []member, done func(spec int) 
 	explained := make([][]member, len(known))
 	for _, m := range all {
 		s := p.Specs[m.spec]
-		var rest []Trait
+		var rest []Signature
 		for _, t := range m.left {
-			i := slices.IndexFunc(known, func(k catalogue.Finding) bool { return k.Applies(p.Version) && explains(k, s, t) })
+			i := slices.IndexFunc(known, func(k catalogue.Finding) bool { return k.Applies(p.Version) && explains(k, s, m.found, t) })
 			if i < 0 {
 				rest = append(rest, t)
 				continue
@@ -101,7 +97,7 @@ func split(p Plan, known []catalogue.Finding, all []member, done func(spec int) 
 			if n := len(explained[i]); n > 0 && explained[i][n-1].spec == m.spec {
 				explained[i][n-1].left = append(explained[i][n-1].left, t)
 			} else {
-				explained[i] = append(explained[i], member{spec: m.spec, left: []Trait{t}, with: m.with})
+				explained[i] = append(explained[i], member{spec: m.spec, left: []Signature{t}, with: m.with, found: m.found})
 			}
 		}
 		if len(rest) > 0 {
@@ -109,7 +105,7 @@ func split(p Plan, known []catalogue.Finding, all []member, done func(spec int) 
 			if len(rest) < len(m.left) {
 				with = nil // they come with what is known
 			}
-			fresh = append(fresh, member{spec: m.spec, left: rest, with: with})
+			fresh = append(fresh, member{spec: m.spec, left: rest, with: with, found: m.found})
 		}
 	}
 	for i, k := range known {

@@ -95,7 +95,7 @@ func (m Minimiser) ShowBy(ctx context.Context, c harness.Case, g *Group, note st
 
 // same says whether a verdict shows all that the finding is about.
 func (m Minimiser) same(v harness.Verdict, g *Group) bool {
-	main, with := traits(v.Violations(), sharesShim(v.Case.Workload))
+	main, with := signatures(v.Violations(), sharesShim(v.Case.Workload))
 	return v.Outcome == harness.Violated && subset(g.Left, slices.Concat(main, with))
 }
 

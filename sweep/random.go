@@ -51,7 +51,7 @@ type Draw struct {
 	Odd    string `json:"odd,omitempty"`
 	Result
 
-	target []Trait // what it was shrunk for
+	target []Signature // what it was shrunk for
 }
 
 // RandomRun is what came of random plans: the plan that they make up together, and the results, for NewReport.

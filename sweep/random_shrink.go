@@ -15,7 +15,7 @@ type shrinking struct {
 	// drawn is the seed's own plan, smallest the last that has shown the same.
 	drawn, smallest *Draw
 	// target is what the drawn plan has left and nobody knows; a smaller plan must leave it, too.
-	target []Trait
+	target []Signature
 	// seen are the plans that were run, and whether they have left it: rapid wants an answer that does not change.
 	seen map[Spec]bool
 	err  error
@@ -71,13 +71,13 @@ func (s *shrinking) run(spec Spec) (Result, error) {
 }
 
 // shows says whether a case has left all of these.
-func (r Result) shows(target []Trait, shared bool) bool {
-	main, _ := traits(r.Found, shared)
+func (r Result) shows(target []Signature, shared bool) bool {
+	main, _ := signatures(r.Found, shared)
 	return r.Outcome == harness.Violated && subset(target, main)
 }
 
 // claim is something that a case has left, that the catalogue does not know, and that no other plan has been seen to leave.
-func (r *Random) claim(spec Spec, res Result) []Trait {
+func (r *Random) claim(spec Spec, res Result) []Signature {
 	if res.Outcome != harness.Violated {
 		return nil
 	}

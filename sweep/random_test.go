@@ -85,7 +85,7 @@ func TestRapidShrinksWhatIsNewOnce(t *testing.T) {
 	}
 	for i, d := range run.Shrunk {
 		s := run.Head.Plan.Specs[i]
-		if n := len(s.deeds()); n > 2 || s.Workload != "task" || !run.Results[i].shows([]Trait{traitOf(shimLeft(1, "c0")[0])}, false) {
+		if n := len(s.deeds()); n > 2 || s.Workload != "task" || !run.Results[i].shows([]Signature{signatureOf(shimLeft(1, "c0")[0])}, false) {
 			t.Errorf("seed %d shrinks to %s, want one or two faults of task", d.Seed, s)
 		}
 	}

@@ -101,10 +101,10 @@ func NewReport(h Head, results []Result, known []catalogue.Finding) Report {
 
 // members are the findings that a case shows.
 func members(res Result, shared bool) []member {
-	main, with := traits(res.Found, shared)
+	main, with := signatures(res.Found, shared)
 	var out []member
 	for i, f := range families(main) {
-		m := member{spec: res.I, left: f}
+		m := member{spec: res.I, left: f, found: res.Found}
 		if i == 0 { // the gravest brings them
 			m.with = with
 		}

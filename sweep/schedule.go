@@ -216,6 +216,6 @@ func (r Result) Kind() string {
 	if r.Outcome == harness.Invalid {
 		return "invalid " + plain(r.Why)
 	}
-	left, _ := traits(r.Found, false)
+	left, _ := signatures(r.Found, false)
 	return signature(left)
 }

@@ -37,8 +37,8 @@ var _ = Describe("a shim that tells a wrong exit code of a payload", Label("cont
 			v := lying(ctx, exits(harness.TaskAPI), words)
 			var told []oracle.Observer
 			for _, f := range v.Violations() {
-				Expect(f.Details).To(HaveKeyWithValue("lie", kind), "%v", f)
-				told = append(told, oracle.Observer(f.Details["observer"]))
+				Expect(f.Facts[oracle.FactStatus]).To(Equal(kind), "%v", f)
+				told = append(told, oracle.Observer(f.Facts[oracle.FactBy]))
 			}
 			slices.Sort(told)
 			told = slices.Compact(told)
@@ -61,25 +61,25 @@ var _ = Describe("a shim that tells a wrong exit code of a payload", Label("cont
 		// It ends by the client's signal, and so after containerd has come back.
 		w := harness.Workload{Containers: []harness.Container{{Signal: "SIGTERM"}}}
 		v := lying(ctx, w, "wait=255", failpoints.Kill("proc:containerd:running"))
-		Expect(v.Violations()).To(ContainElement(HaveField("Details", HaveKeyWithValue("observer", string(oracle.ByRestarted)))), "%v", v)
+		Expect(v.Violations()).To(ContainElement(spec.HaveFacts(oracle.Facts{oracle.FactBy: string(oracle.ByRestarted)})), "%v", v)
 	})
 })
 
 var _ = Describe("a world whose events", Label("control"), func() {
-	says := func(v harness.Verdict, words string, besides ...oracle.Class) {
+	says := func(v harness.Verdict, want oracle.Facts, besides ...oracle.Class) {
 		GinkgoHelper()
 		Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
 		Expect(classes(v)).To(ConsistOf(append(besides, oracle.ClassEvent)), "%v", v)
-		Expect(v.Violations()).To(ContainElement(HaveField("Reason", ContainSubstring(words))), "%v", v)
+		Expect(v.Violations()).To(ContainElement(spec.HaveFacts(want)), "%v", v)
 	}
 	DescribeTable("are violated by a shim that",
-		func(ctx context.Context, words, reason string) {
+		func(ctx context.Context, words, topic string) {
 			w := exits(harness.TaskAPI)
 			w.Fakeshim = words
-			says(sabotaged(ctx, harness.Case{Name: "control-events", Workload: w}, nil), reason)
+			says(sabotaged(ctx, harness.Case{Name: "control-events", Workload: w}, nil), oracle.Facts{oracle.FactEvent: oracle.Missing, oracle.FactTopic: topic})
 		},
-		Entry("publishes no exit", "events=no-exit", "never arrived"),
-		Entry("publishes nothing", "events=none", "never arrived"),
+		Entry("publishes no exit", "events=no-exit", "/tasks/exit"),
+		Entry("publishes nothing", "events=none", "/tasks/exit"),
 	)
 	It("say an exit twice hold after a fault, as releases are known to do that, but it is named", spec.Quick, func(ctx context.Context) {
 		w := exits(harness.TaskAPI)
@@ -89,18 +89,18 @@ var _ = Describe("a world whose events", Label("control"), func() {
 		Expect(v.Findings).To(ContainElement(HaveField("Known", "exit-repeated")), "%v", v)
 	})
 	DescribeTable("are violated by one that containerd passes on, and that",
-		func(ctx context.Context, reason string, published ...event) {
+		func(ctx context.Context, want oracle.Facts, published ...event) {
 			c := harness.Case{Name: "control-events", Workload: exits(harness.TaskAPI)}
-			says(sabotaged(ctx, c, publish(published...)), reason)
+			says(sabotaged(ctx, c, publish(published...)), want)
 		},
-		Entry("repeats the exit of the workload", spec.Quick, "arrived twice", exited("c0", 4242, 7, time.Now())),
-		Entry("comes out of order", spec.Quick, "arrived after /tasks/exit", exited(planted, 4242, 7, time.Now()), started(planted, 4242)),
-		Entry("has no pid", spec.Quick, "has pid 0", started(planted, 0), exited(planted, 0, 7, time.Now())),
-		Entry("has no time", spec.Quick, "has no time of exit", started(planted, 4242), exited(planted, 4242, 7, time.Time{})),
+		Entry("repeats the exit of the workload", spec.Quick, oracle.Facts{oracle.FactEvent: oracle.Repeated}, exited("c0", 4242, 7, time.Now())),
+		Entry("comes out of order", spec.Quick, oracle.Facts{oracle.FactEvent: oracle.Late, oracle.FactAfter: "/tasks/exit"}, exited(planted, 4242, 7, time.Now()), started(planted, 4242)),
+		Entry("has no pid", spec.Quick, oracle.Facts{oracle.FactEvent: oracle.NoPID}, started(planted, 0), exited(planted, 0, 7, time.Now())),
+		Entry("has no time", spec.Quick, oracle.Facts{oracle.FactEvent: oracle.NoTime}, started(planted, 4242), exited(planted, 4242, 7, time.Time{})),
 	)
 	It("tell another status the second time are violated, and so is the exit code", spec.Quick, func(ctx context.Context) {
 		c := harness.Case{Name: "control-events", Workload: exits(harness.TaskAPI)}
-		says(sabotaged(ctx, c, publish(exited("c0", 4242, 137, time.Now()))), "the status was 7, then 137", oracle.ClassExitCode)
+		says(sabotaged(ctx, c, publish(exited("c0", 4242, 137, time.Now()))), oracle.Facts{oracle.FactRepeat: oracle.OtherStatus, oracle.FactFirst: "7", oracle.FactTold: "137"}, oracle.ClassExitCode)
 	})
 })
 

@@ -29,8 +29,8 @@ var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 			v := spec.Holds(ctx, c)
 			Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(7))), "the payload itself does not lie")
 			Expect(v.Told).To(ContainElement(And(HaveField("Observer", by), HaveField("Status", uint32(lie)))))
-			Expect(v.Violations()).To(ContainElement(HaveField("Details", And(
-				HaveKeyWithValue("observer", string(by)), HaveKeyWithValue("told", "99"), HaveKeyWithValue("true", "7")))))
+			Expect(v.Violations()).To(ContainElement(spec.HaveFacts(oracle.Facts{
+				oracle.FactBy: string(by), oracle.FactTold: "99", oracle.FactTrue: "7"})))
 		},
 		Entry("its reply to Wait", spec.Quick, "wait", nil, oracle.ByWait),
 		Entry("its reply to Delete", spec.Quick, "delete", nil, oracle.ByDelete),
@@ -44,7 +44,7 @@ var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 		c.Bad = told(oracle.ClassExitCode)
 		v := spec.Holds(ctx, c)
 		for _, by := range []oracle.Observer{oracle.ByWait, oracle.ByDelete, oracle.ByShimState, oracle.ByShimDelete, oracle.ByTaskExit} {
-			Expect(v.Violations()).To(ContainElement(HaveField("Details", HaveKeyWithValue("observer", string(by)))))
+			Expect(v.Violations()).To(ContainElement(spec.HaveFacts(oracle.Facts{oracle.FactBy: string(by)})))
 		}
 	})
 	DescribeTable("does not publish",

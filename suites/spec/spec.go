@@ -10,10 +10,12 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/source"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
 )
 
 // SubjectEnv names the containerd that the suites test: a release, bin:DIR or src:DIR. Empty: the default release.
@@ -81,6 +83,11 @@ func Holds(ctx context.Context, c harness.Case) harness.Verdict {
 	v := Run1(ctx, c)
 	gomega.Expect(v.AsKnown()).To(gomega.Succeed())
 	return v
+}
+
+// HaveFacts matches a finding of which these facts are known.
+func HaveFacts(want oracle.Facts) types.GomegaMatcher {
+	return gomega.WithTransform(func(f oracle.Finding) bool { return f.Facts.Has(want) }, gomega.BeTrueBecause("facts: %s", want))
 }
 
 // entry is a verdict in a report.

@@ -29,9 +29,9 @@ func TestJudgement(t *testing.T) {
 }
 
 func TestUnlike(t *testing.T) {
-	shim := sweep.Trait{Invariant: oracle.Leak, Class: oracle.ClassShim, Why: "no task"}
-	bundle := sweep.Trait{Invariant: oracle.Leak, Class: oracle.ClassBundle, Why: "no task"}
-	group := func(name string, left ...sweep.Trait) sweep.Group { return sweep.Group{Name: name, Left: left} }
+	shim := sweep.Signature{Invariant: oracle.Leak, Class: oracle.ClassShim}
+	bundle := sweep.Signature{Invariant: oracle.Leak, Class: oracle.ClassBundle}
+	group := func(name string, left ...sweep.Signature) sweep.Group { return sweep.Group{Name: name, Left: left} }
 	for name, tt := range map[string]struct {
 		some, others []sweep.Group
 		want         int

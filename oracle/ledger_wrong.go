@@ -1,0 +1,61 @@
+package oracle
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kinds of wrong exit status: values of FactStatus.
+const (
+	MadeUp0   = "made-up-0"   // success was told of a process that failed
+	MadeUp137 = "made-up-137" // what containerd writes when it cleans up after a dead shim
+	MadeUp255 = "made-up-255" // client.UnknownExitStatus: containerd could not tell
+	MadeUpSig = "made-up-signal"
+	Wrong     = "wrong"
+)
+
+// signalBase is added to a signal's number in an exit status (pkg/sys/reaper in containerd).
+const signalBase = 128
+
+// wrong is the finding about an observation that differs from the truth.
+func (l *Ledger) wrong(p process, o Observation, truth Truth) Finding {
+	f := Finding{
+		Invariant: Exit, Class: ClassExitCode, Subject: Subject{ID: o.Container, Exec: p.exec, PID: o.PID},
+		Facts: Facts{
+			FactBy: string(o.Observer), FactStatus: kindOfStatus(o.Status), FactTold: fmt.Sprint(o.Status),
+			FactTrue: fmt.Sprint(truth.Status), FactSource: truth.Source,
+			FactSentBy: l.sent[p][int(o.Status)-signalBase],
+		},
+	}
+	if !o.At.IsZero() {
+		f.Facts[FactAt] = o.At.UTC().Format("2006-01-02T15:04:05.000000Z")
+	}
+	return f
+}
+
+// lastSignal is SIGRTMAX of Linux.
+const lastSignal = 64
+
+// kindOfStatus is the kind of a wrong exit status.
+func kindOfStatus(status uint32) string {
+	signal := int(status) - signalBase
+	switch {
+	case status == 0:
+		return MadeUp0
+	case status == 255:
+		return MadeUp255
+	case signal == int(unix.SIGKILL):
+		return MadeUp137
+	case signal > 0 && signal <= lastSignal:
+		return MadeUpSig
+	}
+	return Wrong
+}
+
+func signalName(signal int) string {
+	if name := unix.SignalName(unix.Signal(signal)); name != "" {
+		return name
+	}
+	return fmt.Sprintf("signal %d", signal)
+}

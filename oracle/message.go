@@ -1,0 +1,87 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errgrpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// CallError is the error of one call of a client.
+type CallError struct {
+	// Call is what was called, as its API names it: StopPodSandbox.
+	Call string
+	Err  error
+}
+
+func (e *CallError) Error() string { return e.Call + ": " + e.Err.Error() }
+
+func (e *CallError) Unwrap() error { return e.Err }
+
+// Failure are the facts of something that did not succeed: the client's call that failed, if it is known, its code,
+// and what containerd said.
+func Failure(what string, err error) Facts {
+	fs := Facts{FactWhat: what, FactError: err.Error()}
+	inner := err
+	var call *CallError
+	for errors.As(inner, &call) { // the innermost is the one that was answered
+		fs[FactCall], inner = call.Call, call.Err
+	}
+	fs[FactCode], fs[FactMessage] = Code(inner).String(), message(inner)
+	return fs
+}
+
+// Code is the gRPC code of an error that a client of containerd was given.
+func Code(err error) codes.Code {
+	if s, ok := status.FromError(err); ok {
+		return s.Code()
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return codes.DeadlineExceeded
+	case errors.Is(err, context.Canceled):
+		return codes.Canceled
+	case errdefs.IsUnknown(err):
+		return codes.Unknown
+	}
+	return status.Code(errgrpc.ToGRPC(err))
+}
+
+// variables are the parts of a message of containerd that are of one case only, and what stands for them.
+var variables = []struct {
+	pattern *regexp.Regexp
+	as      string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "ID"}, // UUIDs
+	{regexp.MustCompile(`\b[0-9a-f]{12,}\b`), "ID"},                                            // CRI's ids and hashed sockets
+	{regexp.MustCompile(`\b\d\d:\d\d:\d\d(\.\d+)?`), "TIME"},
+	{regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(h|m|s|ms|us|µs|ns)\b`), "TIME"},
+	{regexp.MustCompile(`/[^ "]*/worlds/[^/ "]+`), "WORLD"},
+	{regexp.MustCompile(`\b[cb]\d+\b`), "ID"}, // the task client's ids
+	{regexp.MustCompile(`\d+`), "N"},
+}
+
+// longestMessage is how many bytes of a message are compared: some are long, and differ at their ends.
+const longestMessage = 240
+
+// message is the first line of what containerd said, with what is of one case only taken out. It is the one text that
+// is compared, because containerd gives no more than a text where its code is Unknown.
+func message(err error) string {
+	text := err.Error()
+	if s, ok := status.FromError(err); ok {
+		text = s.Message()
+	}
+	for _, v := range variables {
+		text = v.pattern.ReplaceAllString(text, v.as)
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	if len(text) > longestMessage {
+		text = strings.ToValidUTF8(text[:longestMessage], "")
+	}
+	return text
+}

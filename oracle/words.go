@@ -1,0 +1,282 @@
+package oracle
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// String is one line for a person.
+func (f Finding) String() string {
+	s := fmt.Sprintf("%s %s: %s: %s", f.Invariant, f.Class, f.What(), f.Reason())
+	if f.Known != "" {
+		s += " (known: " + f.Known + ")"
+	}
+	return s
+}
+
+// What names the finding's subject for a person: "shim process 41 (containerd-shim-runc-v2 default/c1)".
+func (f Finding) What() string {
+	s := f.Subject
+	switch f.Invariant {
+	case Residue:
+		return "residue gone: " + f.Facts[FactResidue]
+	case Exit:
+		return fmt.Sprintf("exit code of %s by %s", process{s.ID, s.Exec}, f.Facts[FactBy])
+	case Event:
+		return fmt.Sprintf("%s of %s", f.Facts[FactTopic], process{s.ID, s.Exec})
+	case Liveness:
+		return livenessWords[f.Facts[FactWhat]]
+	case Forgot:
+		return fmt.Sprintf("process %d (%s) of container %s/%s", s.PID, s.Name, s.Namespace, s.ID)
+	}
+	return f.leaked()
+}
+
+// livenessWords are what did not succeed.
+var livenessWords = map[string]string{
+	Removal: "removal", IDReuse: "ID reuse", Boot: "containerd", Listing: "containerd", Answer: "containerd",
+	ARestart: "restart of containerd", Death: "containerd",
+}
+
+// leaked names a thing that was left.
+func (f Finding) leaked() string {
+	s := f.Subject
+	switch f.Class {
+	case ClassShim:
+		return fmt.Sprintf("shim process %d (%s %s/%s)", s.PID, s.Name, s.Namespace, s.ID)
+	case ClassProcess:
+		return fmt.Sprintf("process %d (%s)", s.PID, s.Name)
+	case ClassSocket:
+		return "shim socket " + s.Path
+	case ClassBundle:
+		if f.Facts[FactKind] == AWorkDir {
+			return "work directory " + s.Path
+		}
+		return "bundle " + s.Path
+	case ClassMount:
+		return fmt.Sprintf("%s mount on %s", f.Facts[FactMountType], s.Path)
+	case ClassCgroup:
+		if n, err := strconv.Atoi(f.Facts[FactHierarchies]); err == nil {
+			return fmt.Sprintf("cgroup %s (and in %d more hierarchies)", s.Path, n-1)
+		}
+		return "cgroup " + s.Path
+	case ClassRuncState:
+		return "runc state " + s.Path
+	case ClassCRIDir:
+		return "CRI directory " + s.Path
+	case ClassFIFO:
+		return "FIFO " + s.Path
+	}
+	return fmt.Sprintf("%s %s/%s", f.Class, s.Namespace, s.ID)
+}
+
+// Reason says for a person why it is a finding, parts joined by "; ".
+func (f Finding) Reason() string {
+	var why []string
+	switch f.Invariant {
+	case Residue:
+		return f.residueGone()
+	case Exit:
+		why = f.exitReasons()
+	case Event:
+		why = f.eventReasons()
+	case Liveness:
+		why = []string{f.livenessReason()}
+	case Forgot:
+		why = []string{f.forgotReason()}
+	default:
+		why = f.leakReasons()
+	}
+	for _, r := range residues {
+		if r.ID == f.Known {
+			why = append(why, r.Says)
+		}
+	}
+	return strings.Join(why, "; ")
+}
+
+func (f Finding) residueGone() string {
+	i := slices.IndexFunc(residues, func(r KnownResidue) bool { return r.ID == f.Facts[FactResidue] })
+	if i < 0 {
+		return "it is not there"
+	}
+	r := residues[i]
+	return fmt.Sprintf("%s is known to leave it (%s), and it is not there; if %s is fixed, end its range in oracle/residues/%s.yaml",
+		f.Subject.Name, r.Says, r.Issue, r.ID)
+}
+
+// leakReasons are put together in the order in which a reader asks: whose is it, and what is left of the rest.
+func (f Finding) leakReasons() []string {
+	fs := f.Facts
+	var why []string
+	say := func(words string) {
+		if words != "" {
+			why = append(why, words)
+		}
+	}
+	switch f.Class {
+	case ClassProcess:
+		if fs[FactOwner] == OfContainer {
+			say("of container " + strings.TrimPrefix(f.Subject.Namespace+"/"+f.Subject.ID, "/"))
+		} else {
+			say("belongs to no container that is known")
+		}
+	case ClassSocket:
+		say(map[string]string{Silent: "socket file is there and nobody listens", Listening: "socket still listening"}[fs[FactSocket]])
+		if fs[FactHolder] == ByShim {
+			say(fmt.Sprintf("held by shim process %d of %s/%s", f.Subject.PID, f.Subject.Namespace, f.Subject.ID))
+		}
+		say(map[string]string{
+			Named:    fmt.Sprintf("bundle %s/%s names it", f.Subject.Namespace, f.Subject.ID),
+			NoneLeft: "no bundle is left",
+		}[fs[FactBundle]])
+		return why
+	case ClassMount:
+		if f.Subject.ID == "" {
+			return []string{"not mounted before"}
+		}
+		say("still mounted for " + path.Join(f.Subject.Namespace, f.Subject.ID))
+	case ClassCgroup:
+		say(cgroupWords(fs))
+	case ClassFIFO:
+		return []string{"not removed"}
+	case ClassContainer:
+		say("containerd still has it")
+	case ClassTask:
+		say(fmt.Sprintf("containerd still has it: %s, pid %s", fs[FactTask], fs[FactTaskPID]))
+		if fs[FactProcess] == None {
+			say("no such process")
+		}
+		return why
+	case ClassSnapshot:
+		return []string{"active or view, and not removed", snapshotWords(fs)}
+	case ClassLease:
+		kept := "not deleted: it keeps its content and snapshots from being collected"
+		if fs[FactExpires] == Yes {
+			kept += " until it expires"
+		}
+		return []string{kept}
+	case ClassSandbox:
+		say("containerd's sandbox store still has it")
+	}
+	say(taskWords(fs))
+	if fs[FactHelper] != "" {
+		say(fmt.Sprintf("a %q helper that did not end", fs[FactHelper]))
+	}
+	say(f.bundleWords())
+	say(map[string]string{Listening: "socket still listening", None: "no socket"}[fs[FactSocket]])
+	say(shimWords(fs))
+	say(parentWords(fs))
+	return append(why, familyWords(fs)...)
+}
+
+func taskWords(fs Facts) string {
+	switch fs[FactTask] {
+	case "":
+		return ""
+	case NotAsked:
+		return "containerd was not asked for its task"
+	case None:
+		return "no task of that id in containerd"
+	}
+	return fmt.Sprintf("containerd has its task: %s, pid %s", fs[FactTask], fs[FactTaskPID])
+}
+
+func (f Finding) bundleWords() string {
+	if f.Class == ClassBundle {
+		return map[string]string{Gone: "its bundle is gone", Hidden: "hidden: containerd died inside its removal"}[f.Facts[FactBundle]]
+	}
+	return map[string]string{Gone: "bundle gone", There: "bundle still there", Hidden: "bundle hidden"}[f.Facts[FactBundle]]
+}
+
+func shimWords(fs Facts) string {
+	switch fs[FactShim] {
+	case Alive:
+		return fmt.Sprintf("its shim %s lives", fs[FactShimPID])
+	case None:
+		return "no shim of that id"
+	}
+	return ""
+}
+
+func parentWords(fs Facts) string {
+	switch fs[FactParent] {
+	case ByShim:
+		return "child of shim " + fs[FactParentPID]
+	case ByInit:
+		return "orphan: its parent is init"
+	case ByOther:
+		return "child of process " + fs[FactParentPID]
+	}
+	return ""
+}
+
+// familyWords tell of a process's children and of a state that keeps it from ending.
+func familyWords(fs Facts) []string {
+	var why []string
+	switch fs[FactState] {
+	case AZombie:
+		why = append(why, fmt.Sprintf("zombie: process %s has not reaped it", fs[FactParentPID]))
+	case AStopped:
+		why = append(why, "stopped")
+	case Uninterruptible:
+		why = append(why, "in uninterruptible sleep")
+	}
+	switch fs[FactChildren] {
+	case None:
+		why = append(why, "no children")
+	case Some:
+		why = append(why, "children "+fs[FactChildPIDs])
+	}
+	return why
+}
+
+func cgroupWords(fs Facts) string {
+	switch {
+	case fs[FactProcs] == Some:
+		return fmt.Sprintf("holds %s processes", fs[FactCount])
+	case fs[FactGroups] == Nested:
+		return "holds other groups"
+	}
+	return "empty"
+}
+
+func snapshotWords(fs Facts) string {
+	switch {
+	case fs[FactContainer] == There:
+		return "the container of that name is still there"
+	case fs[FactLease] == Expiring:
+		return "no container of that name; held by lease " + fs[FactLeaseID] + ", which expires"
+	}
+	return "no container of that name"
+}
+
+func (f Finding) forgotReason() string {
+	switch {
+	case f.Facts[FactTask] != None:
+		return fmt.Sprintf("it runs; containerd says that its task is %s (pid %s)", f.Facts[FactTask], f.Facts[FactTaskPID])
+	case f.Facts[FactContainer] == There:
+		return "it runs; containerd knows the container but no task of it"
+	}
+	return "it runs; containerd knows neither a container nor a task of that id"
+}
+
+func (f Finding) livenessReason() string {
+	fs := f.Facts
+	switch fs[FactWhat] {
+	case Removal:
+		return fmt.Sprintf("the client could not remove the %s: %s", fs[FactObject], fs[FactError])
+	case Listing:
+		return "it cannot tell what it has: " + fs[FactError]
+	case Answer:
+		return fmt.Sprintf("it did not answer Version within %s (%s): %s", fs[FactBound], fs[FactApart], fs[FactError])
+	case ARestart:
+		return fmt.Sprintf("it does not answer within %s: %s", fs[FactBound], fs[FactError])
+	case Death:
+		return fmt.Sprintf("it ended by itself with %s, and no fault told it to; its last words are in containerd.log", fs[FactExit])
+	}
+	return fs[FactError]
+}
