@@ -17,13 +17,13 @@ import (
 // Hit is one passing of a point, and what was done there.
 type Hit struct {
 	probe.Hit
-	Who  string        // containerd or shim
-	PID  int           // of the process, in its world
-	Time time.Time     // when it passed
-	Did  term.Action   // off where nothing was done
-	Held time.Duration // how long a pause held it
+	Who  string        `json:"who"`              // containerd or shim
+	PID  int           `json:"pid"`              // of the process, in its world
+	Time time.Time     `json:"time"`             // when it passed
+	Did  term.Action   `json:"did"`              // off where nothing was done
+	Held time.Duration `json:"heldNs,omitempty"` // how long a pause held it
 	// Fault is the index in the plan of the fault that acted, or -1.
-	Fault int
+	Fault int `json:"fault"`
 }
 
 // Pause is a process that waits at a point.

@@ -84,7 +84,7 @@ var rules = map[Kind]rule{
 	},
 }
 
-// Probed says whether hits of the kind's points are reported and decided by probes in the processes.
+// Probed reports whether hits of the kind's points are reported and decided by probes in the processes.
 func (k Kind) Probed() bool { return k == RPC || k == Stmt }
 
 // ParsePoint reads a point's name. Its error says which part is unknown, and the nearest right name.
@@ -121,6 +121,17 @@ func (r rule) example(k Kind) Point {
 		p.Where = r.where[0]
 	}
 	return p
+}
+
+// State is the state of the workload at which a fault at the point begins, or "" where a probe decides.
+func (p Point) State() string {
+	switch p.Kind {
+	case Proc, IO:
+		return p.What
+	case Sys:
+		return p.Where
+	}
+	return ""
 }
 
 // Points are all points that are the same in every release: every method's entry and exit on both sides, every state, every call. Which

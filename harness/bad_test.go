@@ -90,26 +90,3 @@ func TestBadCheck(t *testing.T) {
 		}
 	}
 }
-
-// What decides the outcome of a verdict.
-func TestConclude(t *testing.T) {
-	leak := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassShim}
-	known := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassSocket, Known: "containerd-11292"}
-	note := oracle.Finding{Invariant: oracle.Residue, Class: oracle.ClassSocket}
-	for _, test := range []struct {
-		name  string
-		found []oracle.Finding
-		err   error
-		want  Outcome
-	}{
-		{"nothing", nil, nil, Held},
-		{"a known residue and a note", []oracle.Finding{known, note}, nil, Held},
-		{"a leak", []oracle.Finding{known, leak}, nil, Violated},
-		{"a leak in a run that shows nothing", []oracle.Finding{leak}, &InputError{}, Invalid},
-	} {
-		v := Verdict{Findings: test.found}
-		if v.conclude(test.err); v.Outcome != test.want {
-			t.Errorf("%s: %s, want %s", test.name, v.Outcome, test.want)
-		}
-	}
-}

@@ -79,8 +79,8 @@ type Container struct {
 	HoldStdout bool
 }
 
-// want is the exit status that the payload has unless a fault kills it.
-func (c Container) want() uint32 {
+// Want is the exit status that the payload has unless a fault kills it.
+func (c Container) Want() uint32 {
 	switch c.Signal {
 	case "SIGKILL":
 		return 128 + uint32(unix.SIGKILL)
@@ -90,11 +90,11 @@ func (c Container) want() uint32 {
 	return uint32(c.Exit)
 }
 
-// signals are those that a container can be ended with.
-var signals = map[string]unix.Signal{"SIGKILL": unix.SIGKILL, "SIGTERM": unix.SIGTERM}
+// Signals are those that a container can be ended with.
+var Signals = map[string]unix.Signal{"SIGKILL": unix.SIGKILL, "SIGTERM": unix.SIGTERM}
 
-// withDefaults fills the documented defaults in.
-func (w Workload) withDefaults() Workload {
+// WithDefaults fills the documented defaults in.
+func (w Workload) WithDefaults() Workload {
 	if w.API == "" {
 		w.API = TaskAPI
 	}
@@ -116,7 +116,7 @@ func (w Workload) withDefaults() Workload {
 	return w
 }
 
-// Check says what is wrong with the case before anything runs.
+// Check reports what is wrong with the case before anything runs.
 func (c Case) Check() error {
 	var errs []error
 	if c.Name == "" || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" {
@@ -164,7 +164,7 @@ func (c Container) check(i int) error {
 	if c.Exit < 0 || c.Exit > 255 {
 		return fmt.Errorf("containers[%d]: exit %d is not between 0 and 255", i, c.Exit)
 	}
-	if _, ok := signals[c.Signal]; c.Signal != "" && !ok {
+	if _, ok := Signals[c.Signal]; c.Signal != "" && !ok {
 		return fmt.Errorf("containers[%d]: signal %q: SIGKILL and SIGTERM are sent", i, c.Signal)
 	}
 	if c.Signal != "" && c.Exit != 0 {
@@ -173,8 +173,8 @@ func (c Container) check(i int) error {
 	return nil
 }
 
-// rootDisk is the size in MiB of the disk that containerd's root needs, or 0 for a tmpfs.
-func (c Case) rootDisk() int {
+// RootDisk is the size in MiB of the disk that containerd's root needs, or 0 for a tmpfs.
+func (c Case) RootDisk() int {
 	for _, f := range c.Plan {
 		if f.At.Kind != failpoints.IO {
 			continue
@@ -187,9 +187,27 @@ func (c Case) rootDisk() int {
 	return 0
 }
 
-// holds says whether the payload must stay until a fault of the running state, or a restart, has happened.
-func (c Case) holds() bool {
-	return c.Workload.Restart || slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool {
-		return !f.At.Kind.Probed() && (f.At.What == "running" || f.At.Where == "running")
-	})
+// Holds reports whether the payload must stay until a fault of the running state, or a restart, has happened.
+func (c Case) Holds() bool {
+	return c.Workload.Restart || slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })
+}
+
+// Misbehaviours are the words that the fake shim is asked for, one by one.
+func (c Case) Misbehaviours() []string {
+	if c.fakeshimWords() == "" {
+		return nil
+	}
+	words := strings.Split(c.fakeshimWords(), ",")
+	for i := range words {
+		words[i] = strings.TrimSpace(words[i])
+	}
+	return words
+}
+
+// Faultless reports that nothing is to be broken: the case must go as a plain lifecycle does.
+func (c Case) Faultless() bool { return len(c.Plan) == 0 && len(c.Misbehaviours()) == 0 }
+
+// OnlyProbed reports whether probes decide all faults of the plan, so that their moments are among the hits.
+func (c Case) OnlyProbed() bool {
+	return !slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return !f.At.Kind.Probed() })
 }

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,45 +21,45 @@ import (
 
 // The text form of a case. Fields stand in the order in which a person would tell them.
 type caseText struct {
-	Name       string       `yaml:"name"`
-	About      freeText     `yaml:"about,omitempty"`
-	Issues     []int        `yaml:"issues,omitempty,flow"`
-	Containerd freeText     `yaml:"containerd,omitempty"`
-	Workload   workloadText `yaml:"workload,omitempty"`
-	Plan       []faultText  `yaml:"plan,omitempty"`
-	Bad        []badText    `yaml:"bad,omitempty"`
+	Name       string       `yaml:"name" json:"name"`
+	About      freeText     `yaml:"about,omitempty" json:"about,omitempty"`
+	Issues     []int        `yaml:"issues,omitempty,flow" json:"issues,omitempty"`
+	Containerd freeText     `yaml:"containerd,omitempty" json:"containerd,omitempty"`
+	Workload   workloadText `yaml:"workload,omitempty" json:"workload,omitzero"`
+	Plan       []faultText  `yaml:"plan,omitempty" json:"plan,omitempty"`
+	Bad        []badText    `yaml:"bad,omitempty" json:"bad,omitempty"`
 }
 
 type workloadText struct {
-	API         string          `yaml:"api,omitempty"`
-	Containers  []containerText `yaml:"containers,omitempty"`
-	Grouped     bool            `yaml:"grouped,omitempty"`
-	CallTimeout string          `yaml:"callTimeout,omitempty"`
-	Deadline    string          `yaml:"deadline,omitempty"`
-	Settle      string          `yaml:"settle,omitempty"`
-	Thorough    bool            `yaml:"thorough,omitempty"`
-	Restart     bool            `yaml:"restart,omitempty"`
-	Deleters    int             `yaml:"deleters,omitempty"`
-	Fakeshim    string          `yaml:"fakeshim,omitempty"`
+	API         string          `yaml:"api,omitempty" json:"api,omitempty"`
+	Containers  []containerText `yaml:"containers,omitempty" json:"containers,omitempty"`
+	Grouped     bool            `yaml:"grouped,omitempty" json:"grouped,omitempty"`
+	CallTimeout string          `yaml:"callTimeout,omitempty" json:"callTimeout,omitempty"`
+	Deadline    string          `yaml:"deadline,omitempty" json:"deadline,omitempty"`
+	Settle      string          `yaml:"settle,omitempty" json:"settle,omitempty"`
+	Thorough    bool            `yaml:"thorough,omitempty" json:"thorough,omitempty"`
+	Restart     bool            `yaml:"restart,omitempty" json:"restart,omitempty"`
+	Deleters    int             `yaml:"deleters,omitempty" json:"deleters,omitempty"`
+	Fakeshim    string          `yaml:"fakeshim,omitempty" json:"fakeshim,omitempty"`
 }
 
 type containerText struct {
-	Exit       int    `yaml:"exit,omitempty"`
-	Signal     string `yaml:"signal,omitempty"`
-	HoldStdout bool   `yaml:"holdStdout,omitempty"`
+	Exit       int    `yaml:"exit,omitempty" json:"exit,omitempty"`
+	Signal     string `yaml:"signal,omitempty" json:"signal,omitempty"`
+	HoldStdout bool   `yaml:"holdStdout,omitempty" json:"holdStdout,omitempty"`
 }
 
 type faultText struct {
-	At    string   `yaml:"at"`
-	Do    freeText `yaml:"do"`
-	While []string `yaml:"while,omitempty,flow"`
+	At    string   `yaml:"at" json:"at"`
+	Do    freeText `yaml:"do" json:"do"`
+	While []string `yaml:"while,omitempty,flow" json:"while,omitempty"`
 }
 
 type badText struct {
-	Releases freeText       `yaml:"releases"`
-	By       []oracle.Class `yaml:"by,flow"`
-	May      []oracle.Class `yaml:"may,omitempty,flow"`
-	Issue    freeText       `yaml:"issue"`
+	Releases freeText       `yaml:"releases" json:"releases"`
+	By       []oracle.Class `yaml:"by,flow" json:"by"`
+	May      []oracle.Class `yaml:"may,omitempty,flow" json:"may,omitempty"`
+	Issue    freeText       `yaml:"issue" json:"issue"`
 }
 
 // freeText is a text that a person chose. The YAML library writes some, such as "? x", in a form that it cannot read: those are quoted.
@@ -117,6 +118,28 @@ func ParseCase(file string, text []byte) (Case, error) {
 
 // String is the text form of the case, which ParseCase reads.
 func (c Case) String() string {
+	text, err := yaml.Marshal(c.text())
+	if err != nil { // strings, numbers and lists only
+		panic(err)
+	}
+	return string(text)
+}
+
+// MarshalJSON is an object with the keys and values of the text form.
+func (c Case) MarshalJSON() ([]byte, error) { return json.Marshal(c.text()) }
+
+// UnmarshalJSON reads such an object.
+func (c *Case) UnmarshalJSON(text []byte) error {
+	var ct caseText
+	if err := strict(text, &ct); err != nil {
+		return err
+	}
+	var err error
+	*c, err = caseParser{file: "case"}.build(ct)
+	return err
+}
+
+func (c Case) text() caseText {
 	w := c.Workload
 	ct := caseText{Name: c.Name, About: freeText(c.About), Issues: c.Issues, Containerd: freeText(c.Containerd), Workload: workloadText{
 		API: string(w.API), Grouped: w.Grouped, CallTimeout: span(w.CallTimeout), Deadline: span(w.Deadline), Settle: span(w.Settle), Thorough: w.Thorough, Fakeshim: w.Fakeshim,
@@ -135,11 +158,7 @@ func (c Case) String() string {
 		}
 		ct.Plan = append(ct.Plan, ft)
 	}
-	text, err := yaml.Marshal(ct)
-	if err != nil { // strings, numbers and lists only
-		panic(err)
-	}
-	return string(text)
+	return ct
 }
 
 func span(d time.Duration) string {

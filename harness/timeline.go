@@ -1,54 +1,80 @@
 package harness
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 )
 
-// Entry is one thing that happened.
+// Entry is one thing that happened, in words.
 type Entry struct {
-	At   time.Time     `json:"at"`
-	Who  string        `json:"who"` // client, harness, containerd, shim, event, oracle
-	What string        `json:"what"`
-	Took time.Duration `json:"tookNs,omitempty"`
-	Err  string        `json:"err,omitempty"`
+	At   time.Time
+	Who  string // client, harness, containerd, shim, event, oracle
+	What string
+	Took time.Duration
+	Err  string
 }
 
-// String is a line of the timeline's text form, with the time since from.
-func (e Entry) line(from time.Time) string {
-	s := fmt.Sprintf("%9.3fs %-10s %s", e.At.Sub(from).Seconds(), e.Who, e.What)
-	if e.Took > 0 {
-		s += fmt.Sprintf(" (%s)", e.Took.Round(time.Microsecond))
+// Timeline tells a history to a person: what the client, the probes, containerd's deaths and its events say, by time.
+func (h *History) Timeline() []Entry {
+	var all []Entry
+	for _, c := range h.Calls {
+		e := Entry{At: c.At, Who: "client", What: strings.TrimSpace(c.Verb + " " + c.Of), Took: c.Took}
+		if c.Who != "client" {
+			e.What += ", by " + c.Who
+		}
+		if c.Says != "" {
+			e.What += ": " + c.Says
+		}
+		if c.Err != nil {
+			e.Err = c.Err.Text
+		}
+		all = append(all, e)
 	}
-	if e.Err != "" {
-		s += " -> " + e.Err
+	for _, n := range h.Notes {
+		e := Entry{At: n.At, Who: n.Who, What: n.Text}
+		if n.Err != nil {
+			e.Err = n.Err.Text
+		}
+		all = append(all, e)
 	}
-	return s
-}
-
-// timeline collects entries from several goroutines.
-type timeline struct {
-	mu      sync.Mutex
-	entries []Entry
-}
-
-func (t *timeline) add(e Entry) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.entries = append(t.entries, e)
-}
-
-func (t *timeline) note(who, format string, args ...any) {
-	t.add(Entry{At: time.Now(), Who: who, What: fmt.Sprintf(format, args...)})
-}
-
-// sorted are the entries by time.
-func (t *timeline) sorted() []Entry {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := slices.Clone(t.entries)
+	for _, hit := range h.Hits {
+		e := Entry{At: hit.Time, Who: hit.Who, What: strings.TrimSpace(hit.Point + " " + hit.ID), Took: hit.Held, Err: hit.Err}
+		if hit.Fault >= 0 {
+			e.What += " FAULT " + string(hit.Did)
+		}
+		if hit.Status != nil {
+			e.What += fmt.Sprintf(" status %d", *hit.Status)
+		}
+		all = append(all, e)
+	}
+	for _, d := range h.Deaths {
+		what := fmt.Sprintf("ended with %d, answers again after %s", d.Code, d.BackIn.Round(time.Millisecond))
+		if d.BackIn == 0 {
+			what = fmt.Sprintf("ended with %d", d.Code)
+		}
+		all = append(all, Entry{At: d.At, Who: "containerd", What: what})
+	}
+	for _, ev := range h.Events {
+		what := fmt.Sprintf("%s %s %s pid %d status %d", ev.Topic, ev.Container, ev.Exec, ev.PID, ev.Status)
+		all = append(all, Entry{At: ev.Seen, Who: "event", What: strings.ReplaceAll(what, "  ", " ")})
+	}
 	slices.SortStableFunc(all, func(a, b Entry) int { return a.At.Compare(b.At) })
 	return all
+}
+
+// TimelineText is the timeline, a line an entry, with the time since its first.
+func (h *History) TimelineText() string {
+	var b strings.Builder
+	all := h.Timeline()
+	for _, e := range all {
+		fmt.Fprintf(&b, "%9.3fs %-10s %s", e.At.Sub(all[0].At).Seconds(), e.Who, e.What)
+		if e.Took > 0 {
+			fmt.Fprintf(&b, " (%s)", e.Took.Round(time.Microsecond))
+		}
+		fmt.Fprintln(&b, cmp.Or(strings.TrimSuffix(" -> "+e.Err, " -> "), ""))
+	}
+	return b.String()
 }

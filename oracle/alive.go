@@ -13,7 +13,7 @@ func Answers(ctx context.Context, client *containerd.Client, bound time.Duration
 	defer cancel()
 	begun := time.Now()
 	if _, err := client.Version(ctx); err != nil {
-		return []Finding{{Invariant: Liveness, Class: ClassDaemon, Facts: Failure(Answer, err).
+		return []Finding{{Invariant: Liveness, Class: ClassDaemon, Facts: FailedOf(err).Facts(Answer).
 			With(Facts{FactBound: bound.String(), FactApart: time.Since(begun).Round(time.Millisecond).String()})}}
 	}
 	return nil

@@ -202,7 +202,9 @@ func TestACleanLifeIsCleanAtOnce(t *testing.T) {
 	if found := Violations(Mark(log.Check([]Life{life}), deleted)); len(found) != 0 {
 		t.Errorf("events: %v", found)
 	}
-	log.Ledgered(&ledger)
+	for _, o := range Told(log.Events()) {
+		ledger.Observe(o)
+	}
 	if lies, err := ledger.Check(); err != nil || len(lies) != 0 {
 		t.Errorf("exit codes: %v, %v", lies, err)
 	}

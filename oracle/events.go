@@ -29,15 +29,18 @@ type TaskEvent struct {
 	Seen   time.Time `json:"seen"`            // when it arrived here
 }
 
-// span is a time in which nobody listened.
-type span struct{ from, to time.Time }
+// Gap is a time in which nobody was subscribed. To is the zero time while it lasts.
+type Gap struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to,omitzero"`
+}
 
 // EventLog keeps the events in the order of their arrival, and the times in which nobody was subscribed. The zero
 // value is ready; it may be used concurrently.
 type EventLog struct {
 	mu     sync.Mutex
 	events []TaskEvent
-	deaf   []span
+	gaps   []Gap
 	grown  chan struct{} // closed when an event is added, or a mark arrives
 	marks  map[string]bool
 }
@@ -53,12 +56,19 @@ func (l *EventLog) Add(e TaskEvent) {
 	}
 }
 
-// Deaf records that nobody was subscribed between two times: containerd was down, or the stream broke. An event may
+// Missed records that nobody was subscribed between two times: containerd was down, or the stream broke. An event may
 // be missing then; twice or out of order it may not be.
-func (l *EventLog) Deaf(from, to time.Time) {
+func (l *EventLog) Missed(from, to time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.deaf = append(l.deaf, span{from, to})
+	l.gaps = append(l.gaps, Gap{from, to})
+}
+
+// Gaps are the times in which nobody was subscribed.
+func (l *EventLog) Gaps() []Gap {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.gaps)
 }
 
 // Events returns a copy of the events in the order of their arrival.
@@ -78,18 +88,14 @@ func (l *EventLog) Grown() ([]TaskEvent, <-chan struct{}) {
 	return slices.Clone(l.events), l.grown
 }
 
-// Ledgered gives the exits and deletes of the log to an exit ledger.
-func (l *EventLog) Ledgered(into *Ledger) {
-	for _, e := range l.Events() {
-		o := Observation{Container: e.Container, Exec: e.Exec, Status: e.Status, At: e.Exited, PID: e.PID}
-		switch e.Topic {
-		case topicExit:
-			o.Observer = ByTaskExit
-		case topicDelete:
-			o.Observer = ByTaskDelete
-		default:
-			continue
+// Told are the exit statuses that events carry.
+func Told(events []TaskEvent) []Observation {
+	by := map[string]Observer{topicExit: ByTaskExit, topicDelete: ByTaskDelete}
+	var out []Observation
+	for _, e := range events {
+		if by[e.Topic] != "" {
+			out = append(out, Observation{Container: e.Container, Exec: e.Exec, Observer: by[e.Topic], Status: e.Status, At: e.Exited, PID: e.PID})
 		}
-		into.Observe(o)
 	}
+	return out
 }

@@ -14,12 +14,12 @@ type Life struct {
 	// the event is not required. Exited is when the client, or the payload's record, knew of the exit.
 	Created, Started, Exited, Deleted time.Time
 	// Begun is when the client first asked for the container. An event may be missing when nobody was subscribed at
-	// some time between Begun and Deaf's grace after the deed.
+	// some time between Begun and lateGrace after it was due.
 	Begun time.Time
 }
 
-// deafGrace is how late an event may be on its way when the subscription breaks: shims queue events and try again.
-const deafGrace = 5 * time.Second
+// lateGrace is how late an event may be on its way when the subscription breaks: shims queue events and try again.
+const lateGrace = 5 * time.Second
 
 // Await waits until every required event is there, or ctx ends, and then judges as Check does. Events are on their
 // way for a while after the call that caused them has returned.
@@ -42,34 +42,36 @@ func anyMissing(all []Finding) bool {
 	return slices.ContainsFunc(all, func(f Finding) bool { return f.Facts[FactEvent] == Missing })
 }
 
-// Check judges the events of each life, and the order and number of all others too: create, start, exit and delete arrive
-// once each, in this order, exit and delete with a pid and a time, and an exec's exit not after its init's.
-func (l *EventLog) Check(lives []Life) []Finding {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// Check judges the log so far, see CheckEvents.
+func (l *EventLog) Check(lives []Life) []Finding { return CheckEvents(l.Events(), l.Gaps(), lives) }
+
+// CheckEvents judges the events of each life, and the order and number of all others too: create, start, exit and delete
+// arrive once each, in this order, exit and delete with a pid and a time, and an exec's exit not after its init's. What was
+// due in a gap may be missing.
+func CheckEvents(events []TaskEvent, gaps []Gap, lives []Life) []Finding {
 	var out []Finding
 	seen := map[string]bool{}
-	for _, container := range l.containers() {
+	for _, container := range containersOf(events) {
 		if container.life = find(lives, container.name); container.life != nil {
 			seen[container.name] = true
 		}
-		out = append(out, container.check(l.deaf)...)
+		out = append(out, container.check(gaps)...)
 	}
 	for i := range lives {
 		if !seen[lives[i].Container] { // not one event of it
 			c := containerEvents{name: lives[i].Container, life: &lives[i]}
-			out = append(out, c.check(l.deaf)...)
+			out = append(out, c.check(gaps)...)
 		}
 	}
 	sortFindings(out)
 	return out
 }
 
-// containers groups the events by container, in the order of the first event.
-func (l *EventLog) containers() []*containerEvents {
+// containersOf groups events by container, in the order of the first event.
+func containersOf(events []TaskEvent) []*containerEvents {
 	var out []*containerEvents
 	index := map[string]*containerEvents{}
-	for _, e := range l.events {
+	for _, e := range events {
 		key := e.Namespace + "/" + e.Container
 		c := index[key]
 		if c == nil {
@@ -124,7 +126,7 @@ func rank(topic string) int {
 	return 0
 }
 
-func (c *containerEvents) check(deaf []span) []Finding {
+func (c *containerEvents) check(gaps []Gap) []Finding {
 	var out []Finding
 	var run incarnation
 	for i := range c.events {
@@ -155,7 +157,7 @@ func (c *containerEvents) check(deaf []span) []Finding {
 		}
 		run.first[r] = e
 	}
-	return append(out, c.missing(deaf)...)
+	return append(out, c.missing(gaps)...)
 }
 
 // incarnation is one life of an id: an id may be used again once it was deleted.
@@ -217,7 +219,7 @@ func (c *containerEvents) exec(run *incarnation, e *TaskEvent) []Finding {
 }
 
 // missing compares with what the client knows. Presence is judged over all incarnations of the id.
-func (c *containerEvents) missing(deaf []span) []Finding {
+func (c *containerEvents) missing(gaps []Gap) []Finding {
 	if c.life == nil {
 		return nil
 	}
@@ -228,7 +230,7 @@ func (c *containerEvents) missing(deaf []span) []Finding {
 	}{
 		{topicCreate, c.life.Created}, {topicStart, c.life.Started}, {topicExit, c.life.Exited}, {topicDelete, c.life.Deleted},
 	} {
-		if must.since.IsZero() || c.has(must.topic) || overlaps(deaf, c.life.Begun, must.since.Add(deafGrace)) {
+		if must.since.IsZero() || c.has(must.topic) || overlaps(gaps, c.life.Begun, must.since.Add(lateGrace)) {
 			continue
 		}
 		out = append(out, c.finding(nil, Facts{
@@ -247,11 +249,6 @@ func (c *containerEvents) has(topic string) bool {
 	return false
 }
 
-func overlaps(deaf []span, from, to time.Time) bool {
-	for _, d := range deaf {
-		if d.from.Before(to) && (d.to.IsZero() || d.to.After(from)) {
-			return true
-		}
-	}
-	return false
+func overlaps(gaps []Gap, from, to time.Time) bool {
+	return slices.ContainsFunc(gaps, func(g Gap) bool { return g.From.Before(to) && (g.To.IsZero() || g.To.After(from)) })
 }

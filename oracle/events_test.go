@@ -43,7 +43,7 @@ func TestEvents(t *testing.T) {
 	for _, test := range []struct {
 		name, events string
 		life         Life
-		deaf         []span
+		gaps         []Gap
 		want         []string // a part of each finding
 	}{
 		{"in order", "create start exit delete", whole, nil, nil},
@@ -63,15 +63,15 @@ func TestEvents(t *testing.T) {
 		{"no time", "create start exit delete!", whole, nil, []string{"/tasks/delete of c1: has no time"}},
 		{"exec after init", "create start exit exec-exit delete", whole, nil, []string{"after the exit of the container's init"}},
 		{"exec twice", "create start exec-exit exec-exit exit delete", whole, nil, []string{"exec e1: arrived twice"}},
-		{"missing while deaf", "create start", whole, []span{{at(20), at(40)}}, nil},
-		{"missing while deaf for good", "create start", whole, []span{{from: at(20)}}, nil},
-		{"deaf before it began", "create start exit", whole, []span{{at(-20), at(-10)}}, []string{"/tasks/delete of c1: never"}},
-		{"twice though deaf", "create start exit exit", whole, []span{{at(20), at(40)}}, []string{"arrived twice"}},
-		{"disorder though deaf", "create delete exit", whole, []span{{at(20), at(40)}}, []string{"arrived after"}},
+		{"missing in a gap", "create start", whole, []Gap{{at(20), at(40)}}, nil},
+		{"missing while gap without an end", "create start", whole, []Gap{{From: at(20)}}, nil},
+		{"a gap before it began", "create start exit", whole, []Gap{{at(-20), at(-10)}}, []string{"/tasks/delete of c1: never"}},
+		{"twice in a gap", "create start exit exit", whole, []Gap{{at(20), at(40)}}, []string{"arrived twice"}},
+		{"disorder in a gap", "create delete exit", whole, []Gap{{at(20), at(40)}}, []string{"arrived after"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := logOf(test.events)
-			l.deaf = test.deaf
+			l.gaps = test.gaps
 			found := l.Check([]Life{test.life})
 			if len(found) != len(test.want) {
 				t.Fatalf("%d findings, want %d: %v", len(found), len(test.want), found)
@@ -113,10 +113,8 @@ func TestAwaitTakesALateEvent(t *testing.T) {
 	}
 }
 
-func TestLedgered(t *testing.T) {
-	var ledger Ledger
-	logOf("create start exit delete").Ledgered(&ledger)
-	told := ledger.Observations()
+func TestTold(t *testing.T) {
+	told := Told(logOf("create start exit delete").Events())
 	if len(told) != 2 || told[0].Observer != ByTaskExit || told[1].Observer != ByTaskDelete {
 		t.Errorf("told: %v", told)
 	}

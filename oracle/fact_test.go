@@ -65,7 +65,7 @@ func TestCauseForgetsWhatIsOfOneCase(t *testing.T) {
 // What containerd says is told apart by code and message, never by what we say of it.
 func TestFailure(t *testing.T) {
 	answer := status.Error(codes.FailedPrecondition, "task c0 of "+strings.Repeat("0f", 32)+" in state 3 after 10.2s")
-	fs := Failure(Removal, &CallError{"remove", &CallError{"StopPodSandbox", answer}})
+	fs := FailedOf(&CallError{"remove", &CallError{"StopPodSandbox", answer}}).Facts(Removal)
 	want := Facts{FactWhat: Removal, FactCall: "StopPodSandbox", FactCode: "FailedPrecondition",
 		FactMessage: "task ID of ID in state N after TIME"}
 	if got := fs.Cause(); got != want {

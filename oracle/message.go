@@ -23,17 +23,41 @@ func (e *CallError) Error() string { return e.Call + ": " + e.Err.Error() }
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Failure are the facts of something that did not succeed: the client's call that failed, if it is known, its code,
-// and what containerd said.
-func Failure(what string, err error) Facts {
-	fs := Facts{FactWhat: what, FactError: err.Error()}
+// Failed is an error as a history keeps it: the client's call that failed, if it is known, and what was answered.
+type Failed struct {
+	Call string `json:"call,omitempty"`
+	Code string `json:"code"` // the name of a gRPC code: NotFound
+	// Answered reports whether containerd itself has answered so.
+	Answered bool `json:"answered,omitempty"`
+	// Said is the message of the answer, Text all that is known of the error.
+	Said string `json:"said"`
+	Text string `json:"text"`
+}
+
+// FailedOf keeps an error; nil for none.
+func FailedOf(err error) *Failed {
+	if err == nil {
+		return nil
+	}
+	f := &Failed{Text: err.Error()}
 	inner := err
 	var call *CallError
 	for errors.As(inner, &call) { // the innermost is the one that was answered
-		fs[FactCall], inner = call.Call, call.Err
+		f.Call, inner = call.Call, call.Err
 	}
-	fs[FactCode], fs[FactMessage] = Code(inner).String(), message(inner)
-	return fs
+	f.Code, f.Said = Code(inner).String(), inner.Error()
+	if s, ok := status.FromError(inner); ok {
+		f.Answered, f.Said = true, s.Message()
+	}
+	return f
+}
+
+// Error is all that is known of it.
+func (f *Failed) Error() string { return f.Text }
+
+// Facts are those of something that did not succeed because of it.
+func (f *Failed) Facts(what string) Facts {
+	return Facts{FactWhat: what, FactCall: f.Call, FactCode: f.Code, FactMessage: message(f.Said), FactError: f.Text}
 }
 
 // Code is the gRPC code of an error that a client of containerd was given.
@@ -71,11 +95,7 @@ const longestMessage = 240
 
 // message is the first line of what containerd said, with what is of one case only taken out. It is the one text that
 // is compared, because containerd gives no more than a text where its code is Unknown.
-func message(err error) string {
-	text := err.Error()
-	if s, ok := status.FromError(err); ok {
-		text = s.Message()
-	}
+func message(text string) string {
 	for _, v := range variables {
 		text = v.pattern.ReplaceAllString(text, v.as)
 	}

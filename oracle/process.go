@@ -33,7 +33,7 @@ type Process struct {
 	// Foreign marks a shim in another PID namespace than process 1's: of a containerd within a container. Only read of shims.
 	Foreign bool `json:"foreign,omitempty"`
 	// SocketInodes are the sockets that a shim holds open; only read of shims.
-	SocketInodes []uint64 `json:"-"`
+	SocketInodes []uint64 `json:"socketInodes,omitempty"`
 	// Own marks a process of the harness: init, containerd, a helper.
 	Own bool `json:"own,omitempty"`
 
@@ -45,7 +45,10 @@ type Process struct {
 // are elsewhere, is containerd.
 const kernelThread = 0x00200000
 
-// Zombie tells whether the process has ended and was not reaped.
+// Serves reports whether the process is a shim that serves: none of its short-lived helpers, and not ended.
+func (p Process) Serves() bool { return p.Shim != nil && p.Shim.Action == "" && !p.Zombie() }
+
+// Zombie reports whether the process has ended and was not reaped.
 func (p Process) Zombie() bool { return p.State == "Z" || p.State == "X" }
 
 // processes reads the process table of a procfs. A process that ends meanwhile is left out. Kernel threads are no

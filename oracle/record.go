@@ -29,7 +29,7 @@ func (r *Recording) Done() <-chan error { return r.done }
 
 // Record subscribes the log to containerd's events about tasks. When it returns, events are arriving: containerd
 // accepts a subscription at some time after the call, so a mark is published until it comes back. It ends with ctx; when
-// containerd dies the log turns deaf from then on, until the next Record on it.
+// containerd dies a gap begins, until the next Record on the log.
 func (l *EventLog) Record(ctx context.Context, client *containerd.Client) (*Recording, error) {
 	stream, errs := client.Subscribe(ctx, `topic~="^/tasks/"`, `topic=="`+markTopic+`"`)
 	if err := l.awaitMark(ctx, client, stream, errs); err != nil {
@@ -44,8 +44,8 @@ func (l *EventLog) Record(ctx context.Context, client *containerd.Client) (*Reco
 			case env := <-stream:
 				l.add(env)
 			case err := <-errs:
-				if ctx.Err() == nil { // the caller's own end is no deafness: he has heard what he wanted
-					l.Deaf(time.Now(), time.Time{})
+				if ctx.Err() == nil { // the caller's own end is no gap: he has heard what he wanted
+					l.Missed(time.Now(), time.Time{})
 					r.done <- err
 				}
 				return
@@ -128,13 +128,13 @@ func (l *EventLog) passed(mark string) {
 	}
 }
 
-// hearing ends the deaf times that have no end yet.
+// hearing ends the gaps that have no end yet.
 func (l *EventLog) hearing(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := range l.deaf {
-		if l.deaf[i].to.IsZero() {
-			l.deaf[i].to = now
+	for i := range l.gaps {
+		if l.gaps[i].To.IsZero() {
+			l.gaps[i].To = now
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 )
 
 // BenchmarkSweep tells how many cases a minute a sweep of 100 and one of 2,000 cases runs: the rate must not fall as the plan grows. They are real
@@ -15,7 +16,7 @@ import (
 func BenchmarkSweep(b *testing.B) {
 	parallel := 3 * runtime.NumCPU()
 	slots := NewSlots(parallel)
-	r := &harness.Runner{Evidence: b.TempDir(), Brief: true, Yield: slots.Yield}
+	r := &runner.Runner{Evidence: b.TempDir(), Brief: true, Yield: slots.Yield}
 	if err := r.Prepare(b.Context(), ""); err != nil {
 		b.Skip(err)
 	}

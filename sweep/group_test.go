@@ -19,7 +19,7 @@ func shimLeft(pid int, id string) []oracle.Finding {
 			oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone, oracle.FactSocket: oracle.Listening, oracle.FactChildren: oracle.None}},
 		{Invariant: oracle.Leak, Class: oracle.ClassSocket, Subject: oracle.Subject{PID: pid, ID: id}, Facts: oracle.Facts{
 			oracle.FactSocket: oracle.Listening, oracle.FactHolder: oracle.ByShim, oracle.FactBundle: oracle.NoneLeft}},
-		{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: oracle.Failure(oracle.IDReuse, errors.New(id+" exists"))},
+		{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: oracle.FailedOf(errors.New(id + " exists")).Facts(oracle.IDReuse)},
 	}
 }
 
@@ -42,7 +42,7 @@ func TestSignaturesForgetWhatIsOfOneCase(t *testing.T) {
 			oracle.FactProgram: "payload", oracle.FactParent: oracle.ByShim, oracle.FactParentPID: "41", oracle.FactChildPIDs: "43 44"}}},
 			"leak process: program=payload parent=shim"},
 		"a call that failed": {[]oracle.Finding{{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
-			Facts: oracle.Failure(oracle.Removal, &oracle.CallError{Call: "delete", Err: errors.New("task c0 of pid 41: after 10.2s")})}},
+			Facts: oracle.FailedOf(&oracle.CallError{Call: "delete", Err: errors.New("task c0 of pid 41: after 10.2s")}).Facts(oracle.Removal)}},
 			"liveness container: what=removal call=delete code=Unknown message=task ID of pid N: after TIME"},
 	} {
 		main, _ := signatures(c.found, true)
@@ -187,13 +187,13 @@ func TestWhatCanBeExcused(t *testing.T) {
 	p := planOf(start+"a", start+"b", start+"c")
 	p.Specs[1].Unsteady = true
 	fired := Result{I: 2, Outcome: harness.Held} // a sweep in which nothing fires shows nothing, whatever the excuses
-	for miss, want := range map[harness.Miss]int{"": 3, harness.MissUnheeded: 0, harness.MissOvertaken: 0} {
+	for miss, want := range map[harness.Miss]int{"": 3, harness.MissUnobserved: 0, harness.MissAlreadyExited: 0} {
 		r := NewReport(Head{Plan: p, Shard: Shard{1, 1}}, []Result{{I: 0, Outcome: harness.Invalid, Why: "not fired: did not fire", Miss: miss}, {I: 1, Outcome: harness.Invalid, Why: "not fired: did not fire"}, fired}, nil)
 		if r.Status() != want || len(r.Missed) != 2 || r.Fired != 1 {
 			t.Errorf("%q: status %d, want %d\n%s", miss, r.Status(), want, r)
 		}
 	}
-	nothing := NewReport(Head{Plan: planOf(start + "a"), Shard: Shard{1, 1}}, []Result{{I: 0, Outcome: harness.Invalid, Why: "nobody looked", Miss: harness.MissUnheeded}}, nil)
+	nothing := NewReport(Head{Plan: planOf(start + "a"), Shard: Shard{1, 1}}, []Result{{I: 0, Outcome: harness.Invalid, Why: "nobody looked", Miss: harness.MissUnobserved}}, nil)
 	if nothing.Status() != 3 {
 		t.Errorf("a sweep in which nothing fired: status %d\n%s", nothing.Status(), nothing)
 	}

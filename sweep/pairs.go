@@ -169,7 +169,7 @@ func (w *pairing) later(first Spec) ([]Pass, error) {
 		if w.ctx.Err() != nil {
 			return nil, ErrInterrupted
 		}
-		if t.Verdict.Unable {
+		if t.Verdict.Unable() {
 			return nil, err
 		}
 		if err != nil || t.Verdict.Outcome == harness.Invalid {

@@ -60,10 +60,10 @@ func (s *shrinking) run(spec Spec) (Result, error) {
 	s.random.Slots.take()
 	v := s.random.Engine.Run(s.ctx, c)
 	s.random.Slots.give()
-	if v.Unable {
-		return Result{}, errors.New("this machine cannot run the plans: " + v.Why)
+	if v.Unable() {
+		return Result{}, errors.New("this machine cannot run the plans: " + v.Why())
 	}
-	res := Result{Outcome: v.Outcome, Why: v.Why, Found: v.Violations(), Millis: v.Took.Milliseconds()}
+	res := Result{Outcome: v.Outcome, Why: v.Why(), Found: v.Violations(), Millis: v.Took.Milliseconds()}
 	if s.ctx.Err() != nil || v.Evidence == "" {
 		return res, nil
 	}

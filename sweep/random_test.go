@@ -36,7 +36,7 @@ func leaks(invalid string, words ...string) func(harness.Case, int) harness.Verd
 	return func(c harness.Case, _ int) harness.Verdict {
 		plan := c.Plan.String()
 		if invalid != "" && strings.Contains(plan, invalid) {
-			return harness.Verdict{Outcome: harness.Invalid, Why: "these faults did not fire: " + invalid}
+			return harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: harness.ByMiss, Text: "these faults did not fire: " + invalid}}}
 		}
 		if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(plan, w) }) {
 			return harness.Verdict{Outcome: harness.Held}

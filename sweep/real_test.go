@@ -9,11 +9,12 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle"
 )
 
 // hasty is a runner whose oracle waits a second, and not six, for what is left: a test should be quick, and what leaks here leaks for good.
-type hasty struct{ *harness.Runner }
+type hasty struct{ *runner.Runner }
 
 func (h hasty) Run(ctx context.Context, c harness.Case) harness.Verdict {
 	c.Workload.Settle = time.Second
@@ -27,11 +28,11 @@ func swept(t *testing.T, o Options) (Plan, Report) {
 }
 
 // prepared is a runner that can run a subject.
-func prepared(t *testing.T, containerd string) *harness.Runner {
+func prepared(t *testing.T, containerd string) *runner.Runner {
 	t.Helper()
-	r := &harness.Runner{Evidence: t.TempDir() + "/evidence", Brief: true}
+	r := &runner.Runner{Evidence: t.TempDir() + "/evidence", Brief: true}
 	if err := r.Prepare(t.Context(), containerd); err != nil {
-		if harness.Unable(err) {
+		if runner.IsUnsupported(err) {
 			t.Skip(err)
 		}
 		t.Fatal(err)

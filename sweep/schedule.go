@@ -133,8 +133,8 @@ func (s Schedule) one(ctx context.Context, i int) (Result, error) {
 		if ctx.Err() != nil { // it was ended in its midst
 			return r, errors.Join(ErrInterrupted, os.RemoveAll(v.Evidence))
 		}
-		if v.Unable {
-			return r, fmt.Errorf("this machine cannot run the sweep: %s", v.Why)
+		if v.Unable() {
+			return r, fmt.Errorf("this machine cannot run the sweep: %s", v.Why())
 		}
 		r.Outcome, r.Found, r.Evidence, r.Millis = v.Outcome, v.Violations(), v.Evidence, v.Took.Milliseconds()
 		r.Why, r.Miss = whyInvalid(v)
@@ -155,7 +155,7 @@ func (s Schedule) one(ctx context.Context, i int) (Result, error) {
 func mayFire(v harness.Verdict) bool {
 	missed := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Count == 0 })
 	died := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool { return f.Class == oracle.ClassDaemon })
-	return missed && !died && !v.NoBoot && !slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Miss == harness.MissUnheeded })
+	return missed && !died && !v.HasProblem(harness.ByBoot) && !slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Miss == harness.MissUnobserved })
 }
 
 // whyInvalid says why a case shows nothing, and whether that is a miss that nobody can help. Of a fault that did not fire that is what is known of it; what was
@@ -166,7 +166,7 @@ func whyInvalid(v harness.Verdict) (string, harness.Miss) {
 	}
 	missed := slices.DeleteFunc(slices.Clone(v.Firings), func(f harness.Firing) bool { return f.Count > 0 })
 	if len(missed) == 0 {
-		return v.Why, ""
+		return v.Why(), ""
 	}
 	miss := missed[0].Miss
 	var why []string

@@ -103,12 +103,14 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 		_, j, h := begun(t, 1, Shard{1, 1})
 		e := &engine{verdict: func(k harness.Case, run int) harness.Verdict {
 			if run < c.firesAt {
-				v := harness.Verdict{Outcome: harness.Invalid, Why: c.why, Firings: []harness.Firing{{Count: 1}}}
+				v := harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: harness.ByMiss, Text: c.why}}, Firings: []harness.Firing{{Count: 1}}}
 				if c.missed {
 					v.Firings = []harness.Firing{{Proof: c.why}}
-					v.NoBoot = c.why == noBoot
+					if c.why == noBoot {
+						v.Problems[0].Kind = harness.ByBoot
+					}
 					if c.why == unheeded {
-						v.Firings[0].Miss = harness.MissUnheeded
+						v.Firings[0].Miss = harness.MissUnobserved
 					}
 				}
 				return v
@@ -125,7 +127,7 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 func TestAMachineThatCannotEndsTheSweep(t *testing.T) {
 	_, j, h := begun(t, 50, Shard{1, 1})
 	e := &engine{verdict: func(harness.Case, int) harness.Verdict {
-		return harness.Verdict{Outcome: harness.Invalid, Why: "not root", Unable: true}
+		return harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: harness.ByMachine, Text: "not root"}}}
 	}}
 	_, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 2}.Run(t.Context())
 	if err == nil || errors.Is(err, ErrInterrupted) || !strings.Contains(err.Error(), "not root") {

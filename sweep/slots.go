@@ -32,7 +32,7 @@ func (s Slots) give() {
 // again keeps its world for longer.
 const grace = 300 * time.Millisecond
 
-// Yield gives the slot away while wait runs, and takes one again when it has ended: it is for harness.Runner.
+// Yield gives the slot away while wait runs, and takes one again when it has ended: it is for runner.Runner.
 func (s Slots) Yield(wait func()) {
 	given := time.AfterFunc(grace, s.give)
 	wait()

@@ -33,7 +33,7 @@ type Traces struct {
 	Runs     [][]Pass
 }
 
-// Engine runs cases: a [harness.Runner].
+// Engine runs cases: a [runner.Runner].
 type Engine interface {
 	Run(context.Context, harness.Case) harness.Verdict
 	Trace(context.Context, harness.Case) (harness.Trace, error)

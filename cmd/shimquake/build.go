@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
-	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 )
 
 func buildCommand() *cobra.Command {
@@ -26,7 +26,7 @@ func buildCommand() *cobra.Command {
 					return prepareError(err)
 				}
 				if !stock && os.Geteuid() == 0 { // the rest of what cases need, so that a copy of the cache is enough for another machine
-					r := harness.Runner{Log: os.Stderr}
+					r := runner.Runner{Log: os.Stderr}
 					if err := r.Prepare(cmd.Context(), spec); err != nil {
 						return prepareError(err)
 					}
@@ -47,7 +47,7 @@ func prepareError(err error) error {
 	if errors.As(err, &unknown) {
 		return err
 	}
-	if harness.Unable(err) {
+	if runner.IsUnsupported(err) {
 		return statusError{statusInvalid, err}
 	}
 	var build *containerd.BuildError

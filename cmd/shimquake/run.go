@@ -13,6 +13,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 )
 
 // runFlags are the flags of commands that run cases.
@@ -74,7 +75,7 @@ func runCommand() *cobra.Command {
 
 // run runs the cases, prints their verdicts as they come and returns the exit status as an error.
 func (f *runFlags) run(ctx context.Context, cases []harness.Case, out io.Writer) error {
-	r := &harness.Runner{Evidence: f.out + "/evidence", KeepAll: f.keep, Log: os.Stderr}
+	r := &runner.Runner{Evidence: f.out + "/evidence", KeepAll: f.keep, Log: os.Stderr}
 	for _, c := range cases { // one after the other, and before the clock runs
 		if err := r.Prepare(ctx, c.Containerd); err != nil {
 			return prepareError(err)

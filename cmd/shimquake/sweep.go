@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/sweep"
 )
 
@@ -149,7 +149,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	if f.resume != "" {
 		f.out = f.resume
 	}
-	r := &harness.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
+	r := &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
 	slots := sweep.NewSlots(f.parallel)
 	s := sweep.Schedule{Engine: r, Parallel: f.parallel, Slots: slots, Known: catalogue.Findings()}
 	r.Yield = slots.Yield
@@ -183,7 +183,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 }
 
 // open makes the plan, or reads it, and begins or resumes the journal.
-func (f *sweepFlags) open(ctx context.Context, r *harness.Runner, s *sweep.Schedule, out io.Writer) (err error) {
+func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedule, out io.Writer) (err error) {
 	if f.resume != "" {
 		if s.Journal, s.Head, s.Done, err = sweep.ResumeJournal(f.resume); err != nil {
 			return err
@@ -222,7 +222,7 @@ func (f *sweepFlags) open(ctx context.Context, r *harness.Runner, s *sweep.Sched
 }
 
 // make traces and plans: single faults, or pairs.
-func (f *sweepFlags) make(ctx context.Context, r *harness.Runner) (sweep.Plan, error) {
+func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (sweep.Plan, error) {
 	if len(f.pairs) > 0 {
 		return sweep.MakePairs(ctx, r, f.Options, f.pairs)
 	}
@@ -230,7 +230,7 @@ func (f *sweepFlags) make(ctx context.Context, r *harness.Runner) (sweep.Plan, e
 }
 
 // prepare builds the plan's subject and makes sure that it is the one that the plan was made for.
-func prepare(ctx context.Context, r *harness.Runner, p sweep.Plan) error {
+func prepare(ctx context.Context, r *runner.Runner, p sweep.Plan) error {
 	if err := r.Prepare(ctx, p.Containerd); err != nil {
 		return prepareError(err)
 	}
@@ -247,7 +247,7 @@ func sweepError(err error) error {
 }
 
 // report tells what was found, with the case of each new finding, and returns the exit status as an error.
-func (f *sweepFlags) report(ctx context.Context, r *harness.Runner, slots sweep.Slots, h sweep.Head, results []sweep.Result, out io.Writer) error {
+func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.Slots, h sweep.Head, results []sweep.Result, out io.Writer) error {
 	rep := sweep.NewReport(h, results, catalogue.Findings())
 	if f.replay > 0 && h.Shard.Whole() {
 		m := sweep.Minimiser{Engine: r, Out: f.out, Replays: f.replay, Parallel: f.parallel, Slots: slots}
@@ -286,7 +286,7 @@ func sweepMergeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r := &harness.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr}
+			r := &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr}
 			return f.report(cmd.Context(), r, nil, h, results, cmd.OutOrStdout())
 		},
 	}

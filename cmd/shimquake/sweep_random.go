@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/sweep"
 )
 
@@ -61,7 +61,7 @@ func randomPlans(o sweep.Options) sweep.Options {
 
 // random draws, runs and reports.
 func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
-	r := &harness.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
+	r := &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
 	slots := sweep.NewSlots(f.parallel)
 	r.Yield = slots.Yield
 	base := filepath.Join(f.out, "plan.json")
@@ -116,7 +116,7 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 }
 
 // randomBase is the plan of single faults that random plans are drawn from. It is kept, because a seed means the same plan only with the same points.
-func (f *sweepFlags) randomBase(ctx context.Context, r *harness.Runner, file string) (sweep.Plan, error) {
+func (f *sweepFlags) randomBase(ctx context.Context, r *runner.Runner, file string) (sweep.Plan, error) {
 	if f.plan != "" {
 		p, err := sweep.ReadPlan(f.plan)
 		if err == nil {

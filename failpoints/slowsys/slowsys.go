@@ -45,6 +45,14 @@ type Params struct {
 	Start func(*exec.Cmd) error
 }
 
+// Available reports whether there is a strace: nil or ErrNoStrace.
+func Available() error {
+	if _, err := exec.LookPath("strace"); err != nil {
+		return fmt.Errorf("%w (%w)", ErrNoStrace, err)
+	}
+	return nil
+}
+
 var syscallName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // check refuses what strace would misread. A syscall such as "umount2:error=EIO"

@@ -12,6 +12,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -21,7 +22,7 @@ var _ = Describe("a case that shows nothing", Label("control"), func() {
 		v := sabotaged(ctx, c, nil)
 		Expect(v.Outcome).To(Equal(harness.Invalid), "%v", v)
 		for _, s := range says {
-			Expect(v.Why).To(ContainSubstring(s))
+			Expect(v.Why()).To(ContainSubstring(s))
 		}
 	}
 	It("is invalid when its fault never fires, and names the points that were hit instead", spec.Quick, func(ctx context.Context) {
@@ -45,9 +46,9 @@ var _ = Describe("a case that shows nothing", Label("control"), func() {
 		invalid(ctx, harness.Case{Name: "control-broken", Workload: w}, "before any fault had happened")
 	})
 	It("is invalid when a control cannot be planted", spec.Quick, func(ctx context.Context) {
-		v := sabotaged(ctx, harness.Case{Name: "control-unplanted"}, func(context.Context, harness.Scene) error { return context.Canceled })
+		v := sabotaged(ctx, harness.Case{Name: "control-unplanted"}, func(context.Context, runner.Scene) error { return context.Canceled })
 		Expect(v.Outcome).To(Equal(harness.Invalid))
-		Expect(v.Why).To(ContainSubstring("sabotage"))
+		Expect(v.Why()).To(ContainSubstring("sabotage"))
 	})
 })
 

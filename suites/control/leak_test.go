@@ -11,12 +11,13 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
 // plant leaves something in a world.
-type plant func(context.Context, harness.Scene) error
+type plant func(context.Context, runner.Scene) error
 
 // control is one thing to leave, and what must be found of it: these classes and no others.
 type control struct {
@@ -43,12 +44,12 @@ var controls = []control{
 	{name: "a process of runc's that containerd does not know", leave: createByRunc, class: oracle.ClassProcess,
 		besides: []oracle.Class{oracle.ClassRuncState, oracle.ClassCgroup}},
 	{name: "the socket of a killed shim", leave: after(startShim, killShim), class: oracle.ClassSocket},
-	{name: "a bundle", leave: makeDir(func(harness.Scene) string { return taskBundles + planted }), class: oracle.ClassBundle},
-	{name: "a bundle in whose removal containerd died", leave: makeDir(func(harness.Scene) string { return taskBundles + "." + planted }), class: oracle.ClassBundle},
-	{name: "a work directory", leave: makeDir(func(s harness.Scene) string {
+	{name: "a bundle", leave: makeDir(func(runner.Scene) string { return taskBundles + planted }), class: oracle.ClassBundle},
+	{name: "a bundle in whose removal containerd died", leave: makeDir(func(runner.Scene) string { return taskBundles + "." + planted }), class: oracle.ClassBundle},
+	{name: "a work directory", leave: makeDir(func(s runner.Scene) string {
 		return s.World.RootDir() + "/io.containerd.runtime.v2.task/" + daemon.TaskNamespace + "/" + planted
 	}), class: oracle.ClassBundle},
-	{name: "a directory of CRI", api: harness.CRI, leave: makeDir(func(s harness.Scene) string {
+	{name: "a directory of CRI", api: harness.CRI, leave: makeDir(func(s runner.Scene) string {
 		return s.World.RootDir() + "/io.containerd.grpc.v1.cri/containers/" + planted
 	}), class: oracle.ClassCRIDir},
 	{name: "a mount", leave: mountTmpfs, class: oracle.ClassMount},
@@ -70,7 +71,7 @@ var controls = []control{
 
 // after does one after the other.
 func after(plants ...plant) plant {
-	return func(ctx context.Context, s harness.Scene) error {
+	return func(ctx context.Context, s runner.Scene) error {
 		for _, p := range plants {
 			if err := p(ctx, s); err != nil {
 				return err
@@ -106,10 +107,10 @@ var _ = Describe("a world in which something was left on purpose", Label("contro
 func sabotaged(ctx context.Context, c harness.Case, leave plant) harness.Verdict {
 	GinkgoHelper()
 	c.Containerd = os.Getenv(spec.SubjectEnv)
-	r := &harness.Runner{Evidence: GinkgoT().TempDir(), Log: GinkgoWriter, Sabotage: leave}
+	r := &runner.Runner{Evidence: GinkgoT().TempDir(), Log: GinkgoWriter, Sabotage: leave}
 	v := r.Run(ctx, c)
-	if v.Unable {
-		Skip(v.Why)
+	if v.Unable() {
+		Skip(v.Why())
 	}
 	AddReportEntry("planted", v.String(), ReportEntryVisibilityFailureOrVerbose)
 	return v

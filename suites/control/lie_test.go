@@ -13,6 +13,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/suites/spec"
 )
@@ -124,7 +125,7 @@ func exited(id string, pid, status uint32, at time.Time) event {
 
 // publish sends events through the world's containerd, as a shim does.
 func publish(all ...event) plant {
-	return func(ctx context.Context, s harness.Scene) error {
+	return func(ctx context.Context, s runner.Scene) error {
 		for _, e := range all {
 			if err := s.Client.EventService().Publish(inNamespace(ctx), e.topic, e.body); err != nil {
 				return err

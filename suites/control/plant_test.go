@@ -27,7 +27,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/fixtures/world/wire"
-	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
@@ -36,10 +36,10 @@ import (
 const planted = "planted"
 
 // bundleDir is a bundle outside of containerd's state: its own kind of leak must not be in the way of the others. It ends with the world.
-func bundleDir(s harness.Scene) string { return filepath.Join(s.World.Dir(), "tmp", planted) }
+func bundleDir(s runner.Scene) string { return filepath.Join(s.World.Dir(), "tmp", planted) }
 
 // run runs a program in the world to its end.
-func run(ctx context.Context, s harness.Scene, p world.Params) error {
+func run(ctx context.Context, s runner.Scene, p world.Params) error {
 	p.Output = filepath.Join(s.World.Dir(), "control.log")
 	proc, err := s.World.Start(ctx, p)
 	if err != nil {
@@ -54,7 +54,7 @@ func run(ctx context.Context, s harness.Scene, p world.Params) error {
 }
 
 // bundle writes an OCI bundle whose process waits, with its cgroup where the shim would have it.
-func bundle(ctx context.Context, s harness.Scene) error {
+func bundle(ctx context.Context, s runner.Scene) error {
 	dir := bundleDir(s)
 	if err := os.MkdirAll(filepath.Join(dir, "rootfs"), 0o755); err != nil {
 		return err
@@ -94,7 +94,7 @@ func bundle(ctx context.Context, s harness.Scene) error {
 }
 
 // startShim starts the subject's real shim as containerd does, and nobody tells containerd.
-func startShim(ctx context.Context, s harness.Scene) error {
+func startShim(ctx context.Context, s runner.Scene) error {
 	if err := bundle(ctx, s); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func startShim(ctx context.Context, s harness.Scene) error {
 }
 
 // killShim ends the planted shim without a chance to remove its socket.
-func killShim(ctx context.Context, s harness.Scene) error {
+func killShim(ctx context.Context, s runner.Scene) error {
 	all, err := oracle.Processes(s.Scene)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func killShim(ctx context.Context, s harness.Scene) error {
 }
 
 // createByRunc makes a container by runc alone: its init waits to be started, and containerd knows nothing of it.
-func createByRunc(ctx context.Context, s harness.Scene) error {
+func createByRunc(ctx context.Context, s runner.Scene) error {
 	if err := bundle(ctx, s); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func createByRunc(ctx context.Context, s harness.Scene) error {
 }
 
 // abandonRunc is createByRunc whose init is then killed: state and cgroup stay.
-func abandonRunc(ctx context.Context, s harness.Scene) error {
+func abandonRunc(ctx context.Context, s runner.Scene) error {
 	if err := createByRunc(ctx, s); err != nil {
 		return err
 	}
@@ -177,22 +177,22 @@ func abandonRunc(ctx context.Context, s harness.Scene) error {
 }
 
 // startSleep leaves a process that belongs to nobody.
-func startSleep(ctx context.Context, s harness.Scene) error {
+func startSleep(ctx context.Context, s runner.Scene) error {
 	_, err := s.World.Start(ctx, world.Params{Argv: []string{"/bin/sleep", "1000"}, Output: "/dev/null"})
 	return err
 }
 
 // makeDir makes a directory in the world.
-func makeDir(dir func(harness.Scene) string) plant {
-	return func(_ context.Context, s harness.Scene) error { return os.MkdirAll(s.World.Inside(dir(s)), 0o711) }
+func makeDir(dir func(runner.Scene) string) plant {
+	return func(_ context.Context, s runner.Scene) error { return os.MkdirAll(s.World.Inside(dir(s)), 0o711) }
 }
 
-func mountTmpfs(ctx context.Context, s harness.Scene) error {
+func mountTmpfs(ctx context.Context, s runner.Scene) error {
 	return s.World.Mount(ctx, wire.Mount{Source: planted, Target: "/mnt", Type: "tmpfs"})
 }
 
 // makeCgroup makes a group in each hierarchy, where runc would have it.
-func makeCgroup(_ context.Context, s harness.Scene) error {
+func makeCgroup(_ context.Context, s runner.Scene) error {
 	var errs []error
 	for _, dir := range s.CgroupDirs {
 		errs = append(errs, os.MkdirAll(filepath.Join(dir, daemon.TaskNamespace, planted), 0o755))
@@ -200,7 +200,7 @@ func makeCgroup(_ context.Context, s harness.Scene) error {
 	return errors.Join(errs...)
 }
 
-func makeFIFO(_ context.Context, s harness.Scene) error {
+func makeFIFO(_ context.Context, s runner.Scene) error {
 	return unix.Mkfifo(filepath.Join(s.World.FIFODir(), planted+"-stdout"), 0o600)
 }
 
@@ -210,30 +210,30 @@ func inNamespace(ctx context.Context) context.Context {
 }
 
 // prepareSnapshot takes an active snapshot that containerd's garbage collection must not remove: as a leaked container's.
-func prepareSnapshot(ctx context.Context, s harness.Scene) error {
+func prepareSnapshot(ctx context.Context, s runner.Scene) error {
 	_, err := s.Client.SnapshotService("overlayfs").Prepare(inNamespace(ctx), planted, "",
 		snapshots.WithLabels(map[string]string{"containerd.io/gc.root": planted}))
 	return err
 }
 
-func createLease(ctx context.Context, s harness.Scene) error {
+func createLease(ctx context.Context, s runner.Scene) error {
 	_, err := s.Client.LeasesService().Create(inNamespace(ctx))
 	return err
 }
 
 // createContainer makes a container without a task and without a snapshot.
-func createContainer(ctx context.Context, s harness.Scene) error {
+func createContainer(ctx context.Context, s runner.Scene) error {
 	_, err := s.Client.NewContainer(inNamespace(ctx), planted, client.WithRuntime(runcshim.Runtime, nil), client.WithNewSpec())
 	return err
 }
 
-func createSandbox(ctx context.Context, s harness.Scene) error {
+func createSandbox(ctx context.Context, s runner.Scene) error {
 	_, err := s.Client.SandboxStore().Create(inNamespace(ctx), sandbox.Sandbox{ID: planted, Runtime: sandbox.RuntimeOpts{Name: runcshim.Runtime}})
 	return err
 }
 
 // startTask runs a container that its client then forgets.
-func startTask(ctx context.Context, s harness.Scene) error {
+func startTask(ctx context.Context, s runner.Scene) error {
 	ctx = inNamespace(ctx)
 	image, err := s.Client.GetImage(ctx, payload.Image)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/fixtures/payload"
-	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 )
 
 // runPod leaves a pod with a running container, as a kubelet that forgot it.
-func runPod(ctx context.Context, s harness.Scene) error {
+func runPod(ctx context.Context, s runner.Scene) error {
 	conn, err := grpc.NewClient("unix://"+s.Address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return err

@@ -68,6 +68,6 @@ var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 		// containerd sends a shim no SIGTERM.
 		v := spec.Run1(ctx, misbehaving("misbehaviour-not-met", "sigterm=ignore"))
 		Expect(v.Outcome).To(Equal(harness.Invalid))
-		Expect(v.Why).To(ContainSubstring("fakeshim sigterm=ignore"))
+		Expect(v.Why()).To(ContainSubstring("fakeshim sigterm=ignore"))
 	})
 })

@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/source"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle"
 )
 
@@ -27,7 +28,7 @@ var Quick = ginkgo.Label("quick")
 // VerdictEntry is the name of the report entry that holds a spec's verdict.
 const VerdictEntry = "verdict"
 
-var runner = &harness.Runner{Evidence: evidence(), Log: ginkgo.GinkgoWriter}
+var cases = &runner.Runner{Evidence: evidence(), Log: ginkgo.GinkgoWriter}
 
 // evidence is out/evidence of the checkout, wherever go test runs.
 func evidence() string {
@@ -46,8 +47,8 @@ func Run(t *testing.T, name string) {
 
 // Prepare is for a suite's SynchronizedBeforeSuite: it builds the subject once, so that no spec waits a minute for it.
 func Prepare(ctx context.Context) {
-	if err := runner.Prepare(ctx, os.Getenv(SubjectEnv)); err != nil {
-		if harness.Unable(err) {
+	if err := cases.Prepare(ctx, os.Getenv(SubjectEnv)); err != nil {
+		if runner.IsUnsupported(err) {
 			ginkgo.Skip(err.Error())
 		}
 		ginkgo.Fail(err.Error())
@@ -69,9 +70,9 @@ func Run1(ctx context.Context, c harness.Case) harness.Verdict {
 		c.Containerd = s
 	}
 	ginkgo.By("running " + c.Name + ": " + c.Plan.String())
-	v := runner.Run(ctx, c)
-	if v.Unable {
-		ginkgo.Skip(v.Why)
+	v := cases.Run(ctx, c)
+	if v.Unable() {
+		ginkgo.Skip(v.Why())
 	}
 	ginkgo.AddReportEntry(VerdictEntry, entry(v), ginkgo.ReportEntryVisibilityFailureOrVerbose)
 	return v

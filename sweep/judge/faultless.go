@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 )
 
 // parallel is how many worlds run at once where nothing is waited for; worlds is how many in a sweep, where a case that leaks only waits. The machine
@@ -26,7 +27,7 @@ var Faultless = []harness.Case{
 }
 
 // RunFaultless runs count faultless cases of a containerd, each kind in its turn, and hands each verdict to told, one at a time.
-func RunFaultless(ctx context.Context, r *harness.Runner, containerd string, count int, told func(harness.Verdict)) error {
+func RunFaultless(ctx context.Context, r *runner.Runner, containerd string, count int, told func(harness.Verdict)) error {
 	if err := r.Prepare(ctx, containerd); err != nil {
 		return fmt.Errorf("prepare containerd %s: %w", containerd, err)
 	}

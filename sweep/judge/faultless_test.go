@@ -7,21 +7,22 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 )
 
 var faultless = flag.Int("faultless", 12, "how many cases without a fault TestFaultless runs on the untouched release")
 
-func runner(t *testing.T) *harness.Runner {
+func caseRunner(t *testing.T) *runner.Runner {
 	t.Helper()
 	if err := world.Check(); err != nil {
 		t.Skipf("worlds cannot be made here: %v", err)
 	}
-	return &harness.Runner{Evidence: "../../out/judge/evidence"}
+	return &runner.Runner{Evidence: "../../out/judge/evidence"}
 }
 
 // Cases without a fault hold, every single one. `make faultless` asks for a thousand.
 func TestFaultless(t *testing.T) {
-	r, begun := runner(t), time.Now()
+	r, begun := caseRunner(t), time.Now()
 	held, ran := 0, 0
 	err := RunFaultless(t.Context(), r, Release, *faultless, func(v harness.Verdict) {
 		ran++
@@ -41,7 +42,7 @@ func TestFaultless(t *testing.T) {
 // What cases without a fault see of a mutation is what its file says. One that they do not see can only be found by faults.
 func TestMutationsWithoutFault(t *testing.T) {
 	long(t)
-	r := runner(t)
+	r := caseRunner(t)
 	all, err := Mutations()
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func long(t *testing.T) {
 // The sweep finds every mutation, and nothing in the untouched source that is not known.
 func TestJudge(t *testing.T) {
 	long(t)
-	j := &Judge{Runner: runner(t), Out: "../../out/judge", Reuse: *reuse}
+	j := &Judge{Runner: caseRunner(t), Out: "../../out/judge", Reuse: *reuse}
 	all, err := Mutations()
 	if err != nil {
 		t.Fatal(err)

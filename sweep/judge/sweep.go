@@ -10,12 +10,13 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/sweep"
 )
 
 // Judge sweeps mutated sources.
 type Judge struct {
-	Runner *harness.Runner
+	Runner *runner.Runner
 	// Out is the folder for the journals, one folder a sweep. What an earlier judge left there is removed.
 	Out string
 	// Parallel is how many worlds run at once. Default: 6.

@@ -1,0 +1,129 @@
+// Package client is what the clients of containerd have in common. Each has a folder of its own below this one: task is
+// dockerd's way, cri is kubelet's. A client goes through a workload's lifecycle, comes back with what fails, as those two
+// do, and writes down what it does and is told; it breaks nothing and judges nothing.
+package client
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/errdefs"
+	"google.golang.org/grpc"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/record"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Client is one way to use containerd, with a workload.
+type Client interface {
+	// Run goes through the lifecycle and then removes everything, again and again until the deadline. Its error is that
+	// of the last attempt: the client never got rid of it.
+	Run(ctx context.Context) error
+	// Reuse uses the first id once more, without a fault, and expects that to work; briefly leaves out what no fault can
+	// be in the way of.
+	Reuse(ctx context.Context, briefly bool) error
+	// Instances are all containers that the workload has asked for. They are the client's: nobody changes them.
+	Instances() []*harness.Instance
+	// InitPID is the init process of the first container ("task") or of the sandbox; KnownPID is it where the client
+	// knows it without asking containerd, or 0.
+	InitPID(ctx context.Context, who string) (int, error)
+	KnownPID(who string) int
+	// Shares reports whether a shim of that id serves the workload's other containers too.
+	Shares(shim string) bool
+}
+
+// Params are what a client is given.
+type Params struct {
+	Case harness.Case
+	// Up waits until containerd answers, and gives its clients.
+	Up func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
+	// Restart restarts containerd and waits until it answers; Died reports whether it has ended, by that or otherwise.
+	Restart func(context.Context) error
+	Died    func() bool
+	// State is called when the workload has come to a state: faults happen there. Fired reports whether any has.
+	State func(ctx context.Context, state string)
+	Fired func() bool
+	// Runtime is that of the workload's containers; OtherRuntime is what the first id is used again with.
+	Runtime, OtherRuntime string
+	// TruthDir is the world's folder for the records of payloads.
+	TruthDir string
+	Events   *oracle.EventLog
+	Record   *record.Recorder
+}
+
+// Session is what every client works with: it makes the calls, each with its own deadline and written down.
+type Session struct {
+	Params
+	// CallTimeout is how long a call may take.
+	CallTimeout time.Duration
+
+	mu      sync.Mutex
+	current *Flight
+}
+
+// NewSession begins the work of a client.
+func NewSession(p Params) *Session {
+	return &Session{Params: p, CallTimeout: p.Case.Workload.CallTimeout}
+}
+
+// Flight is a call in flight.
+type Flight struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// Cancel ends the call's context, as a client does that goes away.
+func (f *Flight) Cancel() { f.cancel() }
+
+// Done is closed when the call has ended.
+func (f *Flight) Done() <-chan struct{} { return f.done }
+
+// InFlight is the call that runs now, or nil.
+func (s *Session) InFlight() *Flight {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// Call runs f as one call of the client. Its error is an *oracle.CallError.
+func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.CallTimeout)
+	defer cancel()
+	fl := &Flight{cancel: cancel, done: make(chan struct{})}
+	s.fly(nil, fl)
+	c := harness.Call{Who: "client", Verb: verb, Of: of, At: time.Now()}
+	err := f(ctx)
+	s.Ended(c, err)
+	close(fl.done)
+	s.fly(fl, nil)
+	if err != nil {
+		return &oracle.CallError{Call: verb, Err: err}
+	}
+	return nil
+}
+
+// fly makes another call the one in flight; where was is given it must be that.
+func (s *Session) fly(was, is *Flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if was == nil || s.current == was {
+		s.current = is
+	}
+}
+
+// Ended writes down a call that has ended.
+func (s *Session) Ended(c harness.Call, err error) {
+	c.Took, c.Err = time.Since(c.At), oracle.FailedOf(err)
+	c.Unprovoked = err != nil && !s.Fired() && !s.Overtaken(err)
+	s.Record.Call(c)
+}
+
+// Overtaken reports whether a call has failed because somebody else has been quicker to delete: another client, or a
+// containerd that was started.
+func (s *Session) Overtaken(err error) bool {
+	w := s.Case.Workload
+	return errdefs.IsNotFound(err) && (w.Deleters > 1 || w.Restart)
+}

@@ -1,0 +1,167 @@
+package cri
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// namespaceOptions are those that kubelet asks for, but for the network: a pod on the world's own needs no CNI plugin. Each
+// container is in a PID namespace of its own, so that none dies just because the sandbox does.
+func namespaceOptions() *api.NamespaceOption {
+	return &api.NamespaceOption{Network: api.NamespaceMode_NODE, Pid: api.NamespaceMode_CONTAINER}
+}
+
+// config is the pod's.
+func (c *Client) config() *api.PodSandboxConfig {
+	return &api.PodSandboxConfig{
+		Metadata: &api.PodSandboxMetadata{Name: "pod", Uid: "shimquake", Namespace: "default"},
+		Linux:    &api.LinuxPodSandboxConfig{SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: namespaceOptions()}},
+	}
+}
+
+func (c *Client) runSandbox(ctx context.Context) error {
+	return c.call(ctx, "RunPodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		r, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config()})
+		if err == nil {
+			c.sandbox = r.PodSandboxId
+		}
+		return err
+	})
+}
+
+func (c *Client) create(ctx context.Context, i *harness.Instance) error {
+	if err := c.Expect(i.Name); err != nil {
+		return err
+	}
+	i.Begun = time.Now()
+	name, value := client.Env(i)
+	return c.call(ctx, "CreateContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		r, err := rt.CreateContainer(ctx, &api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
+			Metadata: &api.ContainerMetadata{Name: i.Name},
+			Image:    &api.ImageSpec{Image: payload.Image},
+			Command:  c.Command(i),
+			Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},
+			Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}},
+			Linux:    &api.LinuxContainerConfig{SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: namespaceOptions()}},
+		}})
+		if err == nil {
+			i.ID = r.ContainerId
+		}
+		return err
+	})
+}
+
+func (c *Client) start(ctx context.Context, i *harness.Instance) error {
+	err := c.call(ctx, "StartContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		_, err := rt.StartContainer(ctx, &api.StartContainerRequest{ContainerId: i.ID})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	i.Created, i.Started = time.Now(), time.Now()
+	if pid, err := c.pid(ctx, i.ID); err == nil { // it may have exited already
+		i.PID = uint32(pid)
+	}
+	return nil
+}
+
+// end lets the payload come to its end, or stops the container: immediately (SIGKILL), or with time to handle SIGTERM.
+func (c *Client) end(ctx context.Context, i *harness.Instance) {
+	if i.Spec.Signal == "" {
+		c.Release(ctx, i)
+		return
+	}
+	grace := int64(0)
+	if i.Spec.Signal == "SIGTERM" {
+		grace = 30
+	}
+	err := client.Until(ctx, func(ctx context.Context) error {
+		return c.call(ctx, "StopContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
+			c.Record.Sent(i.ID, int(harness.Signals[i.Spec.Signal]))
+			_, err := rt.StopContainer(ctx, &api.StopContainerRequest{ContainerId: i.ID, Timeout: grace})
+			return ignoreNotFound(err)
+		})
+	})
+	if err != nil {
+		c.Record.Failed("client", "gave up stopping "+i.Name, err)
+	}
+}
+
+func ignoreNotFound(err error) error {
+	if status.Code(err) == codes.NotFound {
+		return nil
+	}
+	return err
+}
+
+// statusPause is the time between two looks at a container's status. kubelet looks every second.
+const statusPause = 10 * time.Millisecond
+
+// stopAgain is how long a container may run on after a StopContainer that succeeded until the client stops it again, as
+// kubelet's next sync would.
+const stopAgain = 2 * time.Second
+
+// wait looks at the container's status until it has exited, or half of the client's time is over: what is left then must
+// still be removed.
+func (c *Client) wait(ctx context.Context, i *harness.Instance) {
+	call := harness.Call{Who: "client", Verb: "await", Of: i.Name, At: time.Now()}
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+	}
+	tick, again := time.NewTicker(statusPause), time.NewTicker(stopAgain)
+	defer tick.Stop()
+	defer again.Stop()
+	var last error
+	for done := false; !done; {
+		var err error
+		if done, err = c.look(ctx, i); err != nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			if last == nil {
+				last = ctx.Err()
+			}
+			done = true
+		case <-again.C:
+			if !done && i.Spec.Signal != "" {
+				c.end(ctx, i)
+			}
+		case <-tick.C:
+		}
+	}
+	call.Took, call.Err = time.Since(call.At), oracle.FailedOf(last)
+	c.Record.Call(call)
+}
+
+// look asks for the status once; true when there is nothing more to wait for.
+func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
+	_, conn, err := c.Up(ctx)
+	if err != nil {
+		return false, err
+	}
+	r, err := api.NewRuntimeServiceClient(conn).ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: i.ID})
+	if status.Code(err) == codes.NotFound {
+		return true, err
+	}
+	if err != nil || r.Status.State != api.ContainerState_CONTAINER_EXITED {
+		return false, err
+	}
+	i.Told, i.Status = true, uint32(r.Status.ExitCode)
+	c.Record.Told(oracle.Observation{
+		Container: i.ID, Observer: oracle.ByCRIStatus, Status: i.Status, At: time.Unix(0, r.Status.FinishedAt), PID: int(i.PID),
+	})
+	return true, nil
+}

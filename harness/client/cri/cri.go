@@ -1,0 +1,154 @@
+// Package cri is the client that uses CRI, as kubelet does: it runs a pod, looks at its containers' status until they have
+// exited, stops and removes it; what fails it does again.
+package cri
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Client is one client with its pod.
+type Client struct {
+	*client.Session
+	instances []*harness.Instance
+	sandbox   string // id; "" while none is known
+}
+
+// New makes the client of a case.
+func New(s *client.Session) *Client {
+	c := &Client{Session: s}
+	for n, spec := range s.Case.Workload.Containers {
+		c.instances = append(c.instances, &harness.Instance{
+			Name: fmt.Sprintf("c%d", n), Spec: spec, MustTell: []oracle.Observer{oracle.ByCRIStatus, oracle.ByTaskExit},
+		})
+	}
+	return c
+}
+
+// Instances are all containers of the pod.
+func (c *Client) Instances() []*harness.Instance { return c.instances }
+
+// Shares is true: all containers of a pod are served by one shim.
+func (c *Client) Shares(string) bool { return true }
+
+// InitPID asks containerd for the pid of a task.
+func (c *Client) InitPID(ctx context.Context, who string) (int, error) {
+	if pid := c.KnownPID(who); pid != 0 {
+		return pid, nil
+	}
+	id := c.sandbox
+	if who == "task" {
+		id = c.instances[0].ID
+	}
+	if id == "" {
+		return 0, fmt.Errorf("the client was told of no %s", who)
+	}
+	return c.pid(ctx, id)
+}
+
+// KnownPID is that of the first container, once it is started.
+func (c *Client) KnownPID(who string) int {
+	if who == "task" {
+		return int(c.instances[0].PID)
+	}
+	return 0
+}
+
+func (c *Client) pid(ctx context.Context, id string) (int, error) {
+	cl, _, err := c.Up(ctx)
+	if err != nil {
+		return 0, err
+	}
+	task, err := load(namespaces.WithNamespace(ctx, daemon.CRINamespace), cl, id)
+	if err != nil {
+		return 0, err
+	}
+	return int(task.Pid()), nil
+}
+
+func load(ctx context.Context, cl *containerd.Client, id string) (containerd.Task, error) {
+	made, err := cl.LoadContainer(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return made.Task(ctx, nil)
+}
+
+// Run goes through the lifecycle and removes the pod.
+func (c *Client) Run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.Deadline)
+	defer cancel()
+	c.lifecycle(ctx)
+	err := client.Until(ctx, c.remove)
+	c.State(ctx, "deleted")
+	return err
+}
+
+func (c *Client) lifecycle(ctx context.Context) {
+	live := slices.Clone(c.instances)
+	if c.runSandbox(ctx) != nil {
+		live = nil
+	}
+	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return c.create(ctx, i) != nil })
+	c.State(ctx, "created")
+	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return c.start(ctx, i) != nil })
+	c.AwaitStarted(ctx, live)
+	c.State(ctx, "running")
+	if c.Restarts() && len(live) > 0 {
+		c.ending(ctx, live[1:])
+		c.RestartNow(ctx)
+		live = live[:1]
+	}
+	c.ending(ctx, live)
+	c.State(ctx, "exited")
+}
+
+// ending lets containers come to their end.
+func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
+	for _, i := range all {
+		c.end(ctx, i)
+	}
+	for _, i := range all {
+		c.wait(ctx, i)
+	}
+}
+
+// call is one call of the client to a containerd that is up.
+func (c *Client) call(ctx context.Context, verb, of string, f func(context.Context, api.RuntimeServiceClient) error) error {
+	return c.Call(ctx, verb, of, func(ctx context.Context) error {
+		_, conn, err := c.Up(ctx)
+		if err != nil {
+			return err
+		}
+		return f(ctx, api.NewRuntimeServiceClient(conn))
+	})
+}
+
+// Reuse runs a pod of the same name, which must not be reserved any more, with a first container; briefly without one: what
+// could be in the way is the name's reservation.
+func (c *Client) Reuse(ctx context.Context, briefly bool) error {
+	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.Deadline)
+	defer cancel()
+	i := &harness.Instance{Name: c.instances[0].Name}
+	second := &Client{Session: c.Session, instances: []*harness.Instance{i}}
+	err := second.runSandbox(ctx)
+	if err == nil && !briefly {
+		if err = errors.Join(second.create(ctx, i), second.start(ctx, i)); err == nil {
+			second.end(ctx, i)
+			second.wait(ctx, i)
+			err = client.CheckReuse(i)
+		}
+	}
+	return errors.Join(err, client.Until(ctx, second.remove))
+}

@@ -1,0 +1,97 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// MountedTruth is where a container finds the world's folder for the records of payloads.
+const MountedTruth = "/shimquake"
+
+func (s *Session) recordFile(name string) string { return filepath.Join(s.TruthDir, name+".truth") }
+
+// Payload is what the payload of a container has noted.
+func (s *Session) Payload(name string) (payload.Truth, error) {
+	return payload.ReadTruth(s.recordFile(name))
+}
+
+// Expect makes the file that the payload of a container writes to.
+func (s *Session) Expect(name string) error { return os.WriteFile(s.recordFile(name), nil, 0o666) }
+
+// Release lets the payload of a container come to its end, as soon as containerd is up: whether one that was killed is
+// back by then must not be a matter of luck. What ends while containerd is down is ended by a fault, proc:task:running
+// after proc:containerd:running.
+func (s *Session) Release(ctx context.Context, i *harness.Instance) {
+	if _, _, err := s.Up(ctx); err != nil {
+		s.Record.Failed("client", "containerd is not up when "+i.Name+" is to end", err)
+	}
+	err := os.WriteFile(filepath.Join(s.TruthDir, i.Name+".end"), nil, 0o644)
+	s.Record.Problem(harness.ByHarness, err)
+}
+
+// Command is what a container's payload is told to do.
+func (s *Session) Command(i *harness.Instance) []string {
+	if i.Spec.Signal != "" {
+		return []string{payload.Program, "wait"}
+	}
+	kind := "exit"
+	if i.Spec.HoldStdout {
+		kind = "hold-stdout"
+	}
+	args := []string{payload.Program, kind, fmt.Sprint(i.Spec.Exit)}
+	if s.Case.Holds() {
+		args = append(args, "-trigger", filepath.Join(MountedTruth, i.Name+".end"))
+	}
+	return args
+}
+
+// Env tells the payload where to note its life.
+func Env(i *harness.Instance) (name, value string) {
+	return payload.TruthEnv, MountedTruth + "/" + i.Name + ".truth"
+}
+
+// lookEvery is how often the record of a payload that has been started is looked at; patience is how long it may take to
+// write its first line. It needs some 3 ms here.
+const (
+	lookEvery = time.Millisecond
+	patience  = 2 * time.Second
+)
+
+// awaitPayload waits until the payload of a container whose Start has succeeded runs, and handles signals if it is sent
+// one: Start returns when the payload's program is about to be loaded, and of a payload that is killed before its first line
+// nobody could say how it ended. It gives up on a payload that does not come to it.
+func (s *Session) awaitPayload(ctx context.Context, i *harness.Instance) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		own, err := s.Payload(i.Name)
+		if err == nil && own.Runs > 0 && (i.Spec.Signal == "" || !own.ReadyAt.IsZero()) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// CheckReuse judges the exit of a container that was to end without a fault.
+func CheckReuse(i *harness.Instance) error {
+	if !i.Told {
+		return errors.New("its exit was never reported")
+	}
+	if i.Status != i.Spec.Want() {
+		return fmt.Errorf("it ends with %d, and %d was reported", i.Spec.Want(), i.Status)
+	}
+	return nil
+}

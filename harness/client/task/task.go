@@ -1,0 +1,146 @@
+// Package task is the client that uses containerd's own API, as dockerd does.
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Client is one client with its workload.
+type Client struct {
+	*client.Session
+	instances []*harness.Instance
+	// undeleted are those whose Delete has failed: it must be sent again.
+	undeleted map[*harness.Instance]bool
+}
+
+// New makes the client of a case.
+func New(s *client.Session) *Client {
+	c := &Client{Session: s, undeleted: map[*harness.Instance]bool{}}
+	for n, spec := range s.Case.Workload.Containers {
+		id := fmt.Sprintf("c%d", n)
+		i := &harness.Instance{Name: id, ID: id, Spec: spec}
+		i.MustTell = c.observers(n)
+		c.instances = append(c.instances, i)
+	}
+	return c
+}
+
+// observers are those that tell the exit of the n-th container when nothing is broken.
+func (c *Client) observers(n int) []oracle.Observer {
+	switch {
+	case !c.Restarts():
+		return []oracle.Observer{oracle.ByWait, oracle.ByDelete}
+	case n == 0:
+		return []oracle.Observer{oracle.ByRestarted, oracle.ByDelete}
+	}
+	// A containerd that starts deletes tasks without a process (loadShims in v1.6 to v2.4), so that the client finds none
+	// to delete.
+	return []oracle.Observer{oracle.ByWait}
+}
+
+// Instances are all containers of the workload.
+func (c *Client) Instances() []*harness.Instance { return c.instances }
+
+// Shares reports whether a shim serves all containers.
+func (c *Client) Shares(shim string) bool {
+	return c.Case.Workload.Grouped && shim == c.instances[0].ID
+}
+
+// InitPID is the init process of the first container.
+func (c *Client) InitPID(_ context.Context, who string) (int, error) {
+	if pid := c.KnownPID(who); pid != 0 {
+		return pid, nil
+	}
+	return 0, fmt.Errorf("the client was told of no %s process", who)
+}
+
+// KnownPID is that process where Create has told it, or 0.
+func (c *Client) KnownPID(who string) int {
+	if who == "task" {
+		return int(c.instances[0].PID)
+	}
+	return 0
+}
+
+// namespaced is a context of the task workload's containerd namespace.
+func namespaced(ctx context.Context) context.Context {
+	return namespaces.WithNamespace(ctx, daemon.TaskNamespace)
+}
+
+// Run goes through the lifecycle and removes everything.
+func (c *Client) Run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
+	defer cancel()
+	c.lifecycle(ctx)
+	var errs []error
+	for _, i := range slices.Backward(c.instances) {
+		errs = append(errs, c.remove(ctx, i))
+	}
+	c.State(ctx, "deleted")
+	return errors.Join(errs...)
+}
+
+// lifecycle goes as far as it gets: what fails is left to remove.
+func (c *Client) lifecycle(ctx context.Context) {
+	var live []*harness.Instance
+	for _, i := range c.instances {
+		if c.create(ctx, i, c.Runtime) == nil {
+			live = append(live, i)
+		}
+	}
+	c.AwaitCreated(ctx, live)
+	c.State(ctx, "created")
+	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return c.start(ctx, i) != nil })
+	c.AwaitStarted(ctx, live)
+	c.State(ctx, "running")
+	last := live
+	if c.Restarts() && len(live) > 0 {
+		c.ending(ctx, live[1:])
+		c.RestartNow(ctx)
+		last = live[:1]
+	}
+	c.ending(ctx, last)
+	c.State(ctx, "exited")
+	for _, i := range slices.Backward(live) {
+		c.deleteByAll(ctx, i)
+	}
+}
+
+// ending lets containers come to their end.
+func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
+	for _, i := range all {
+		c.end(ctx, i)
+	}
+	for _, i := range all {
+		c.wait(ctx, i)
+	}
+}
+
+// Reuse uses the first id for a whole lifecycle without faults. The shim is another one than the workload's where that is
+// cheaper: what of runc could be in the way, its state and its cgroup, the oracle has looked for, and the rest (metadata,
+// snapshot, bundle, socket) is in the way of any shim. Briefly it creates and deletes the container and the snapshot only.
+func (c *Client) Reuse(ctx context.Context, briefly bool) error {
+	ctx, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
+	defer cancel()
+	i := &harness.Instance{Name: c.instances[0].Name, ID: c.instances[0].ID}
+	if briefly {
+		return errors.Join(c.createBriefly(ctx, i), c.remove(ctx, i))
+	}
+	err := errors.Join(c.create(ctx, i, c.OtherRuntime), c.start(ctx, i))
+	if err == nil {
+		c.end(ctx, i)
+		c.wait(ctx, i)
+		err = client.CheckReuse(i)
+	}
+	return errors.Join(err, c.remove(ctx, i))
+}

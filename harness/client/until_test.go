@@ -1,0 +1,45 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+func TestUntilTellsWhatTheEndDidNotCutOff(t *testing.T) {
+	refused := errors.New("refused")
+	for name, attempts := range map[string][]error{
+		"an attempt is cut off after one that was refused": {refused, context.DeadlineExceeded},
+		"the only attempt is refused as the time ends":     {refused},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		n := 0
+		err := Until(ctx, func(context.Context) error {
+			n++
+			if n == len(attempts) {
+				cancel()
+			}
+			return attempts[n-1]
+		})
+		cancel()
+		if !errors.Is(err, refused) || errors.Is(err, context.DeadlineExceeded) || n != len(attempts) {
+			t.Errorf("%s: %v after %d attempts, want %v", name, err, n, refused)
+		}
+	}
+}
+
+func TestCheckReuse(t *testing.T) {
+	for _, tc := range []struct {
+		i    harness.Instance
+		good bool
+	}{
+		{harness.Instance{Told: true}, true}, {harness.Instance{}, false}, {harness.Instance{Told: true, Status: 137}, false},
+		{harness.Instance{Told: true, Status: 255}, false},
+	} {
+		if err := CheckReuse(&tc.i); (err == nil) != tc.good {
+			t.Errorf("%+v: %v", tc.i, err)
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package harness
+
+import (
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// History is what happened when a case ran: all that its Verdict is made of. It is a value: nothing in it depends on the
+// machine or the world any more. Pids are those of the world's PID namespace.
+type History struct {
+	Case Case `json:"case"`
+	// Version is the release that the containerd under test reported.
+	Version string  `json:"containerd"`
+	Machine Machine `json:"machine"`
+	// Reached is how far the run came.
+	Reached Stage         `json:"reached"`
+	Began   time.Time     `json:"began"`
+	Took    time.Duration `json:"tookNs"`
+	// CPU is the processor time that the world has used.
+	CPU time.Duration `json:"cpuNs"`
+	// LeftOut is what this machine's configuration of containerd leaves out, with reasons.
+	LeftOut []string `json:"leftOut,omitempty"`
+	// Problems are what kept the run from showing anything.
+	Problems []Problem `json:"problems,omitempty"`
+
+	// Instances are the containers of the workload, in its order.
+	Instances []Instance `json:"instances,omitempty"`
+	// Calls are those of the client, in the order of their ends.
+	Calls []Call `json:"calls,omitempty"`
+	// Signals are those that the client sent.
+	Signals []SentSignal `json:"signals,omitempty"`
+	// Told is what the client was told of exits.
+	Told []oracle.Observation `json:"told,omitempty"`
+
+	// Firings are the proofs of the plan's faults, in its order, and then of the fake shim's misbehaviours.
+	Firings []Firing `json:"firings,omitempty"`
+	// Hits are the passings of probes, in the order in which they arrived.
+	Hits []failpoints.Hit `json:"hits,omitempty"`
+	// Kills are the processes that the harness has killed.
+	Kills []Kill `json:"kills,omitempty"`
+	// Deaths are the ends of containerd; each was started again.
+	Deaths []daemon.Death `json:"deaths,omitempty"`
+	// Exits are the processes that the world's init has reaped.
+	Exits []Exit `json:"exits,omitempty"`
+
+	// Events are containerd's, in the order of their arrival; in Gaps nobody was subscribed.
+	Events []oracle.TaskEvent `json:"events,omitempty"`
+	Gaps   []oracle.Gap       `json:"gaps,omitempty"`
+	// Done is when the client was done: what is passed afterwards is the oracle's doing.
+	Done time.Time `json:"done,omitzero"`
+	// Flushed is how much had come of three lists when all of that had settled, before the id was used again.
+	Flushed Flushed `json:"flushed"`
+
+	// Before is what there was when containerd had started; BeforeBegan is when that was asked for.
+	Before      *oracle.Inventory `json:"before,omitempty"`
+	BeforeBegan time.Time         `json:"beforeBegan,omitzero"`
+	// Removal is why the client could not remove everything; nil when it did.
+	Removal *oracle.Failed `json:"removal,omitempty"`
+	// After is the look at what the client and the faults have left.
+	After *Look `json:"after,omitempty"`
+	// Restart is that of containerd before the first id is used again; nil when there was none.
+	Restart *Restart `json:"restart,omitempty"`
+	// Reuse is the second use of the first id; nil when there was none.
+	Reuse *Reuse `json:"reuse,omitempty"`
+
+	// Notes are for people.
+	Notes []Note `json:"notes,omitempty"`
+	// Evidence is the folder with the logs, of a case whose evidence is kept.
+	Evidence string `json:"evidence,omitempty"`
+}
+
+// Stage is how far a run came.
+type Stage string
+
+// The stages, in their order.
+const (
+	NotBegun  Stage = ""          // the case was not run
+	Prepared  Stage = "prepared"  // its containerd is built, and the machine can run it
+	Booted    Stage = "booted"    // containerd answers in its world
+	Underway  Stage = "underway"  // the client is at work
+	Removed   Stage = "removed"   // the client is done
+	LookedAt  Stage = "looked-at" // what is left was looked at
+	Completed Stage = "completed" // the id was used again, or needed not be
+)
+
+// Machine is where a case ran.
+type Machine struct {
+	Kernel string `json:"kernel"`
+	// Cgroups is v1, v2 or hybrid.
+	Cgroups string `json:"cgroups"`
+	CPUs    int    `json:"cpus"`
+}
+
+// ProblemKind is why a run shows nothing, or not all.
+type ProblemKind string
+
+// The kinds of problems.
+const (
+	ByInput   ProblemKind = "input"       // the case cannot be run: its text, or a point that the subject lacks
+	ByMachine ProblemKind = "machine"     // this machine lacks what the case takes
+	ByBoot    ProblemKind = "no-boot"     // containerd does not boot: it will not the next time either
+	ByBuild   ProblemKind = "build"       // the subject, or a part of the world, cannot be built
+	ByStep    ProblemKind = "step"        // a fault, or a step of a pause, could not be done
+	ByMiss    ProblemKind = "miss"        // a fault did not happen
+	ByBefore  ProblemKind = "before"      // the workload failed before anything was broken
+	ByTruth   ProblemKind = "truth"       // how a payload really ended is not known
+	ByLook    ProblemKind = "look"        // the oracle could not look, for a reason of ours
+	ByHarness ProblemKind = "harness"     // the harness itself failed
+	ByEnd     ProblemKind = "interrupted" // the run was ended
+)
+
+// Problem is one reason why a run shows nothing.
+type Problem struct {
+	Kind ProblemKind `json:"kind"`
+	// Miss is what the fault came to that came to nothing, where it is known.
+	Miss Miss `json:"miss,omitempty"`
+	// Text is for people.
+	Text string `json:"text"`
+}
+
+// Instance is one container of the workload, as its client knew it and as its payload noted it.
+type Instance struct {
+	Name string    `json:"name"`         // of its files in the world
+	ID   string    `json:"id,omitempty"` // containerd's; "" while the client was told none
+	Spec Container `json:"spec"`
+	PID  uint32    `json:"pid,omitempty"` // of its init; 0 while the client was told none
+	// Begun is when the client first asked for it. The others are when it was told of success; the zero time: it was not.
+	Begun   time.Time `json:"begun,omitzero"`
+	Created time.Time `json:"created,omitzero"`
+	Started time.Time `json:"started,omitzero"`
+	Waited  time.Time `json:"waited,omitzero"`
+	Deleted time.Time `json:"deleted,omitzero"`
+	// Told reports whether the client was told of its exit, and Status what it was told last.
+	Told   bool   `json:"told,omitempty"`
+	Status uint32 `json:"status,omitempty"`
+	// MustTell are the observers that tell its exit when nothing is broken.
+	MustTell []oracle.Observer `json:"mustTell,omitempty"`
+	// Payload is its own record.
+	Payload payload.Truth `json:"payload"`
+}
+
+// Call is one call of a client.
+type Call struct {
+	// Who is client, or one that works beside it.
+	Who string `json:"who"`
+	// Verb is what was called: create, kill, StopPodSandbox; Of is the instance's name, if it was of one.
+	Verb string         `json:"verb"`
+	Of   string         `json:"of,omitempty"`
+	At   time.Time      `json:"at"`
+	Took time.Duration  `json:"tookNs"`
+	Err  *oracle.Failed `json:"err,omitempty"`
+	// Unprovoked reports of a call that failed that no fault had happened by then.
+	Unprovoked bool `json:"unprovoked,omitempty"`
+	// Says is what was answered, for people.
+	Says string `json:"says,omitempty"`
+}
+
+// SentSignal is a signal that the client sent to a container's init.
+type SentSignal struct {
+	Container string    `json:"container"`
+	Signal    int       `json:"signal"`
+	At        time.Time `json:"at"`
+}
+
+// Kill is a process that the harness has sent SIGKILL to, and that has ended.
+type Kill struct {
+	PID   int       `json:"pid"`
+	Start uint64    `json:"start"` // clock ticks since boot
+	Who   string    `json:"who"`   // shim, task, sandbox, containerd
+	At    time.Time `json:"at"`
+}
+
+// Exit is the end of a process that the world's init has reaped.
+type Exit struct {
+	PID  int       `json:"pid"`
+	Code uint32    `json:"code"` // 128+signal when a signal ended it
+	At   time.Time `json:"at"`
+}
+
+// Look is one look of the oracle, when everything has settled.
+type Look struct {
+	At time.Time `json:"at"`
+	// Up is why containerd did not come up to be asked; nil when it did.
+	Up *oracle.Failed `json:"up,omitempty"`
+	// Asked is why containerd, or the world, could not tell what there is; nil when it could.
+	Asked *oracle.Failed `json:"asked,omitempty"`
+	// Inventory is what there is; nil when it could not be told.
+	Inventory *oracle.Inventory `json:"inventory,omitempty"`
+	// Answer is containerd's to a simple question; nil when it was not asked.
+	Answer *Answer `json:"answer,omitempty"`
+}
+
+// Answer is one to a simple question.
+type Answer struct {
+	Took  time.Duration  `json:"tookNs"`
+	Bound time.Duration  `json:"boundNs"`
+	Err   *oracle.Failed `json:"err,omitempty"`
+}
+
+// Restart is one of containerd by the oracle.
+type Restart struct {
+	Took  time.Duration  `json:"tookNs"`
+	Bound time.Duration  `json:"boundNs"`
+	Err   *oracle.Failed `json:"err,omitempty"` // it does not answer within the bound
+}
+
+// Reuse is the second use of the first id.
+type Reuse struct {
+	// Brief reports that only the parts were used that a fault can still be in the way of.
+	Brief bool           `json:"brief,omitempty"`
+	Err   *oracle.Failed `json:"err,omitempty"`
+	After *Look          `json:"after,omitempty"`
+}
+
+// Note is something that happened, for people.
+type Note struct {
+	At   time.Time      `json:"at"`
+	Who  string         `json:"who"` // client, harness, oracle
+	Text string         `json:"text"`
+	Err  *oracle.Failed `json:"err,omitempty"`
+}
+
+// Firing is the proof that a fault happened.
+type Firing struct {
+	// Fault is its index in the plan, or -1 for a misbehaviour of the fake shim.
+	Fault int    `json:"index"`
+	Text  string `json:"fault"`
+	// Count is how often it happened; 0 makes the verdict invalid.
+	Count int `json:"count"`
+	// Proof says how that is known: a count from the probe, a measured duration, a reaped pid.
+	Proof string `json:"proof"`
+	// Miss says of one that the probe did and that came to nothing what it came to.
+	Miss Miss `json:"miss,omitempty"`
+}
+
+// Miss is why a fault that the probe did came to nothing. Neither can be helped by another try's timing alone.
+type Miss string
+
+// The misses that are known.
+const (
+	// MissUnobserved is a context that was ended, and at which nobody looked.
+	MissUnobserved Miss = "context-not-observed"
+	// MissAlreadyExited is a crash of a process that was about to end, and did so first.
+	MissAlreadyExited Miss = "already-exited"
+)
+
+// Flushed is how many members lists had by then.
+type Flushed struct {
+	Events int `json:"events"`
+	Hits   int `json:"hits"`
+	Told   int `json:"told"`
+}
+
+// AnyFired reports whether any fault has happened.
+func (h *History) AnyFired() bool {
+	for _, f := range h.Firings {
+		if f.Count > 0 {
+			return true
+		}
+	}
+	for _, hit := range h.Hits {
+		if hit.Fault >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Restarted reports whether containerd has ended at least once, and so was started again.
+func (h *History) Restarted() bool { return len(h.Deaths) > 0 }

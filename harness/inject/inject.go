@@ -1,0 +1,213 @@
+// Package inject makes the faults of a case happen, and keeps the proof of each.
+//
+// A kind of fault is one file with one type, see Fault, and one line in kinds. It breaks things and says how that is known;
+// it knows no client and judges nothing.
+package inject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/record"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Fault is one fault of a case while it runs.
+type Fault interface {
+	// Begin makes it happen, or puts it in force, when the workload has come to its state (Point.State); what a probe
+	// decides is in force from the start, and its Begin is never called.
+	Begin(ctx context.Context) error
+	// Proof is called when the client is done: how often it happened, and how that is known.
+	Proof(ctx context.Context) (harness.Firing, error)
+	// Undo undoes what outlives the case: a throttle, a strace. It is called once, also when Begin was not.
+	Undo() error
+}
+
+// kind is how the faults of a kind of points are made.
+type kind struct {
+	// available says why this machine cannot do them, before anything is made; nil: every machine can.
+	available func() error
+	make      func(*Injector, int) Fault
+}
+
+// kinds has a line for each kind of points.
+var kinds = map[failpoints.Kind]kind{
+	failpoints.RPC:  {make: newProbed},
+	failpoints.Stmt: {make: newProbed},
+	failpoints.Proc: {make: newSignal},
+	failpoints.Sys:  {make: newSlowCall, available: slowCallAvailable},
+	failpoints.IO:   {make: newPressure, available: pressureAvailable},
+}
+
+// Available reports why this machine cannot do a plan.
+func Available(plan failpoints.Plan) error {
+	for _, f := range plan {
+		if k := kinds[f.At.Kind]; k.available != nil {
+			if err := k.available(); err != nil {
+				return fmt.Errorf("this machine cannot do %s: %w", f, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Target is what the faults of a case are done to.
+type Target struct {
+	World *world.World
+	// Daemon is set once containerd was started.
+	Daemon *daemon.Daemon
+	// Processes lists those of the world.
+	Processes func() ([]oracle.Process, error)
+	// InitPID is the init process of the first container ("task") or of the sandbox; KnownPID is it where that is known
+	// without asking containerd, or 0. Shares reports whether a shim of that id serves the other containers, too.
+	InitPID  func(ctx context.Context, who string) (int, error)
+	KnownPID func(who string) int
+	Shares   func(shim string) bool
+	// InFlight is the client's call in flight; done is nil where there is none.
+	InFlight func() (cancel func(), done <-chan struct{})
+	// Removed is closed when the client is done with everything.
+	Removed <-chan struct{}
+}
+
+// Injector makes the faults of one case happen.
+type Injector struct {
+	Target
+	ctx    context.Context
+	plan   failpoints.Plan
+	record *record.Recorder
+	words  []string // misbehaviours of the fake shim
+	faults []Fault  // of the plan, and then those of words
+
+	// Controller decides the hits of probes.
+	Controller *failpoints.Controller
+
+	mu     sync.Mutex
+	counts []int    // how often each fault of the plan was seen to happen
+	texts  []string // the last proof of each
+	force  []bool   // it may happen from now on; whether it has is known later
+}
+
+// New prepares the faults of a case. ctx is that of the whole run.
+func New(ctx context.Context, c harness.Case, t Target, r *record.Recorder) *Injector {
+	n := len(c.Plan)
+	in := &Injector{
+		Target: t, ctx: ctx, plan: c.Plan, record: r, words: c.Misbehaviours(),
+		counts: make([]int, n), texts: make([]string, n), force: make([]bool, n),
+	}
+	for i, f := range c.Plan {
+		in.faults = append(in.faults, kinds[f.At.Kind].make(in, i))
+	}
+	for _, word := range in.words {
+		in.faults = append(in.faults, &misbehaviour{in: in, word: word})
+	}
+	return in
+}
+
+// Listen lets probes ask what to do, on a unix socket.
+func (in *Injector) Listen(socket string) (err error) {
+	in.Controller, err = failpoints.Listen(socket, in.plan, in.onPause)
+	return err
+}
+
+// At makes the faults of a state happen, in the order of the plan. It returns when they have. A containerd that is killed
+// stays down until the last of them, so that a plan which kills containerd and then the shim has the shim die while
+// containerd is down.
+func (in *Injector) At(ctx context.Context, state string) {
+	in.record.Note("client", "state %s", state)
+	down := false
+	for i, f := range in.plan {
+		if f.At.State() != state {
+			continue
+		}
+		if err := in.faults[i].Begin(ctx); err != nil {
+			in.failed(f, err)
+		}
+		down = down || f.At.Who == "containerd" && f.Do.At(1).Action == term.Kill
+	}
+	if down {
+		in.Daemon.Release()
+	}
+}
+
+// Finish waits for steps under way and takes the proof of each fault.
+func (in *Injector) Finish() []harness.Firing {
+	in.Controller.AwaitPauses()
+	firings := make([]harness.Firing, len(in.faults))
+	for i, fault := range in.faults {
+		f, err := fault.Proof(in.ctx)
+		in.record.Problem(harness.ByStep, err)
+		f.Fault = -1
+		if i < len(in.plan) {
+			f.Fault, f.Text = i, in.plan[i].String()
+		}
+		if f.Count == 0 && f.Proof == "" {
+			f.Proof = "did not fire"
+		}
+		firings[i] = f
+	}
+	return firings
+}
+
+// AnyFired reports whether any fault has happened yet, or may have.
+func (in *Injector) AnyFired() bool {
+	for i := range in.plan {
+		in.mu.Lock()
+		seen := in.counts[i] > 0 || in.force[i]
+		in.mu.Unlock()
+		if seen || in.Controller.Fired(i) > 0 {
+			return true
+		}
+	}
+	for _, f := range in.faults[len(in.plan):] {
+		if proof, err := f.Proof(in.ctx); err == nil && proof.Count > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Undo undoes what outlives the case.
+func (in *Injector) Undo() error {
+	var errs []error
+	for _, f := range in.faults {
+		errs = append(errs, f.Undo())
+	}
+	return errors.Join(errs...)
+}
+
+// fired notes that the i-th fault happened.
+func (in *Injector) fired(i int, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	in.record.Note("harness", "%s: %s", in.plan[i], text)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.counts[i]++
+	in.texts[i] = text
+}
+
+// inForce notes that the i-th fault may happen from now on.
+func (in *Injector) inForce(i int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.force[i] = true
+}
+
+// seen is the proof of a fault by what fired has noted.
+func (in *Injector) seen(i int) harness.Firing {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return harness.Firing{Count: in.counts[i], Proof: in.texts[i]}
+}
+
+// failed notes a fault, or a step, that could not be done.
+func (in *Injector) failed(what fmt.Stringer, err error) {
+	in.record.Failed("harness", what.String(), err)
+	in.record.Problem(harness.ByStep, fmt.Errorf("%s: %w", what, err))
+}

@@ -1,0 +1,51 @@
+package inject
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
+	"github.com/shimquake/shimquake/shims/fakeshim/met"
+)
+
+// misbehaviour is one of the fake shim. It is a fault like those of a plan: it must prove that it was met. The shim notes
+// each in a file of the world before it goes on (package met).
+type misbehaviour struct {
+	in   *Injector
+	word string
+}
+
+// Env tells the fake shim how to misbehave, and where to note that it did.
+func Env(c harness.Case, w *world.World) []string {
+	return []string{behaviour.Env + "=" + strings.Join(c.Misbehaviours(), ","), met.Env + "=" + metFile(w)}
+}
+
+// metFile is in the world's folder, by the same name inside and outside; as a log it is part of the evidence.
+func metFile(w *world.World) string { return filepath.Join(w.Dir(), "fakeshim-met.log") }
+
+// Begin is never called: the shim knows from its start.
+func (m *misbehaviour) Begin(context.Context) error { return nil }
+
+// Proof is the shim's own note.
+func (m *misbehaviour) Proof(context.Context) (harness.Firing, error) {
+	f := harness.Firing{Text: "fakeshim " + m.word, Proof: "was not met"}
+	notes, err := met.Read(metFile(m.in.World))
+	if err != nil {
+		return f, err
+	}
+	key, _, _ := strings.Cut(m.word, "=")
+	for _, k := range behaviour.Noted(key) {
+		if n := len(notes[k]); n > 0 {
+			f.Count += n
+			f.Proof = fmt.Sprintf("met %d times, noted by the shim: %s: %s", f.Count, k, notes[k][0])
+		}
+	}
+	return f, nil
+}
+
+// Undo has nothing to undo.
+func (m *misbehaviour) Undo() error { return nil }

@@ -1,0 +1,79 @@
+package inject
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+)
+
+// onPause takes a fault's steps while a process waits at its point. The controller calls it.
+func (in *Injector) onPause(p failpoints.Pause) {
+	defer p.Release()
+	in.record.Note("harness", "%s (pid %d) is paused at %s", p.Hit.Who, p.Hit.PID, p.Fault.At)
+	cancel, done := in.InFlight()
+	down := false
+	for _, s := range p.Fault.While {
+		if err := in.step(in.ctx, s, p, cancel, done); err != nil {
+			in.failed(s, err)
+		}
+		down = s.Who == "containerd" && (s.Verb == "kill" || down && s.Verb != "start")
+		in.record.Note("harness", "step %s done", s)
+	}
+	if down {
+		in.Daemon.Release()
+	}
+}
+
+func (in *Injector) step(ctx context.Context, s failpoints.Step, p failpoints.Pause, cancel func(), done <-chan struct{}) error {
+	switch s.Verb {
+	case "release":
+		p.Release()
+		return nil
+	case "wait":
+		t := time.NewTimer(s.For)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+		return nil
+	case "start":
+		in.Daemon.Release()
+		if _, _, err := in.Daemon.Up(ctx); err != nil { // the judge's business, and not a step that was not taken
+			in.record.Failed("harness", "containerd was started and does not answer", err)
+		}
+		return nil
+	case "cancel", "await":
+		return in.client(ctx, s, cancel, done)
+	}
+	if p.Hit.Who == s.Who && s.Who == "shim" { // the very one that waits
+		id, err := in.identify(p.Hit.PID)
+		if err != nil {
+			return err
+		}
+		return in.send(ctx, s.Verb, s.Who, id)
+	}
+	_, err := in.act(ctx, s.Verb, s.Who, p.Hit.ID)
+	return err
+}
+
+// client takes a step with the client's call in flight, or waits until it is done with everything.
+func (in *Injector) client(ctx context.Context, s failpoints.Step, cancel func(), done <-chan struct{}) error {
+	switch {
+	case s.Who == "removal":
+		done = in.Removed
+	case done == nil:
+		return errors.New("the client has no call in flight")
+	case s.Verb == "cancel":
+		cancel()
+		return nil
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

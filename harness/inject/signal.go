@@ -1,0 +1,130 @@
+package inject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// sent is a signal to a process of the world, when the workload is in a state: proc:shim:running 1*kill.
+type sent struct {
+	in *Injector
+	i  int
+}
+
+func newSignal(in *Injector, i int) Fault { return &sent{in, i} }
+
+// Begin sends it.
+func (s *sent) Begin(ctx context.Context) error {
+	f := s.in.plan[s.i]
+	verbs := map[term.Action]string{term.Kill: "kill", term.Stop: "stop", term.Cont: "cont"}
+	if (f.At.Who == "task" || f.At.Who == "sandbox") && s.in.KnownPID(f.At.Who) == 0 {
+		s.in.Daemon.Release() // only containerd can tell the pid
+	}
+	text, err := s.in.act(ctx, verbs[f.Do.At(1).Action], f.At.Who, "")
+	if err != nil {
+		return err
+	}
+	s.in.fired(s.i, "%s", text)
+	return nil
+}
+
+// Proof is that the process was found, and the signal done.
+func (s *sent) Proof(context.Context) (harness.Firing, error) { return s.in.seen(s.i), nil }
+
+// Undo has nothing to undo: a stopped process ends with the world.
+func (s *sent) Undo() error { return nil }
+
+// act kills, stops or continues a process of the world: the shim of a container (by default of the first), containerd, the
+// sandbox's or a container's init. It returns, in words, what is known to have happened.
+func (in *Injector) act(ctx context.Context, verb, who, container string) (string, error) {
+	if who == "containerd" {
+		pid := in.Daemon.PID()
+		do := map[string]func(context.Context) error{"kill": in.Daemon.Kill, "stop": in.Daemon.Stop, "cont": in.Daemon.Cont}
+		return fmt.Sprintf("containerd, pid %d in its world: %s done", pid, verb), do[verb](ctx)
+	}
+	id, err := in.find(ctx, who, container)
+	if err != nil {
+		return "", err
+	}
+	begun := time.Now()
+	if err := in.send(ctx, verb, who, id); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s, pid %d in its world: %s done in %s", who, id.PID, verb, time.Since(begun).Round(time.Microsecond)), nil
+}
+
+// send signals a process of the world, and remembers whom it killed.
+func (in *Injector) send(ctx context.Context, verb, who string, id signal.Identity) error {
+	sig := map[string]unix.Signal{"kill": unix.SIGKILL, "stop": unix.SIGSTOP, "cont": unix.SIGCONT}[verb]
+	if err := in.World.Signal(ctx, id, sig); err != nil {
+		return err
+	}
+	if verb == "kill" {
+		in.record.Killed(harness.Kill{PID: id.PID, Start: id.Start, Who: who, At: time.Now()})
+	}
+	return nil
+}
+
+// errNoShim says that no shim serves in the world.
+var errNoShim = errors.New("there is no such process: no shim serves in the world")
+
+// find names the process that a point means.
+func (in *Injector) find(ctx context.Context, who, container string) (signal.Identity, error) {
+	if who == "task" || who == "sandbox" {
+		pid, err := in.InitPID(ctx, who)
+		if err != nil {
+			return signal.Identity{}, err
+		}
+		return in.identify(pid)
+	}
+	all, err := in.Processes()
+	if err != nil {
+		return signal.Identity{}, err
+	}
+	for _, p := range all {
+		if p.Serves() && (container == "" || p.Shim.ID == container || in.Shares(p.Shim.ID)) {
+			return signal.Identity{PID: p.PID, Start: p.Start}, nil
+		}
+	}
+	return signal.Identity{}, errNoShim
+}
+
+// identify finds the start time of a pid of the world.
+func (in *Injector) identify(pid int) (signal.Identity, error) {
+	all, err := in.Processes()
+	if err != nil {
+		return signal.Identity{}, err
+	}
+	for _, p := range all {
+		if p.PID == pid {
+			return signal.Identity{PID: pid, Start: p.Start}, nil
+		}
+	}
+	return signal.Identity{}, fmt.Errorf("pid %d of the world: %w", pid, signal.ErrGone)
+}
+
+// shims are the shims that serve in the world now.
+func (in *Injector) shims() ([]signal.Identity, error) {
+	all, err := in.Processes()
+	if err != nil {
+		return nil, err
+	}
+	var ids []signal.Identity
+	for _, p := range all {
+		if p.Serves() {
+			ids = append(ids, signal.Identity{PID: p.PID, Start: p.Start})
+		}
+	}
+	if len(ids) == 0 {
+		return nil, errNoShim
+	}
+	return ids, nil
+}

@@ -1,0 +1,75 @@
+package inject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints/slowsys"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// slowCall delays each call of a system call in the shims, by strace: sys:shim:umount2:exited delay(12000).
+type slowCall struct {
+	in       *Injector
+	i        int
+	attached map[int]*slowsys.Injection // by the shim's pid
+}
+
+func newSlowCall(in *Injector, i int) Fault {
+	return &slowCall{in: in, i: i, attached: map[int]*slowsys.Injection{}}
+}
+
+func slowCallAvailable() error { return slowsys.Available() }
+
+// Begin attaches strace to the shims that serve.
+func (s *slowCall) Begin(ctx context.Context) error {
+	f := s.in.plan[s.i]
+	ids, err := s.in.shims()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		pid, err := s.in.World.HostPID(id)
+		if err != nil {
+			return err
+		}
+		s.attached[id.PID], err = slowsys.Attach(ctx, slowsys.Params{
+			PID: pid, Syscall: f.At.What, Delay: f.Do.At(1).Delay(),
+			Log: filepath.Join(s.in.World.Dir(), fmt.Sprintf("strace-%d.log", id.PID)),
+		})
+		if err != nil {
+			delete(s.attached, id.PID)
+			return err
+		}
+		s.in.inForce(s.i)
+	}
+	return nil
+}
+
+// Proof is a call that strace has delayed.
+func (s *slowCall) Proof(context.Context) (harness.Firing, error) {
+	for pid, a := range s.attached {
+		if n, longest := a.Fired(); n > 0 {
+			s.in.fired(s.i, "%d calls of %s were delayed in the shim with pid %d in its world, the longest took %s (strace)",
+				n, s.in.plan[s.i].At.What, pid, longest.Round(time.Millisecond))
+		}
+	}
+	return s.in.seen(s.i), nil
+}
+
+// detachPatience is how long strace may take to let a process go.
+const detachPatience = 5 * time.Second
+
+// Undo detaches strace.
+func (s *slowCall) Undo() error {
+	var errs []error
+	for _, a := range s.attached {
+		ctx, cancel := context.WithTimeout(context.Background(), detachPatience)
+		errs = append(errs, a.Detach(ctx))
+		cancel()
+	}
+	return errors.Join(errs...)
+}

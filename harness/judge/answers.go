@@ -1,0 +1,48 @@
+package judge
+
+import (
+	"slices"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// answers: containerd comes up, can tell what it has, and answers a simple question within its bound. That it could not be
+// asked for a reason of ours is a problem, and no finding.
+func answers(h *harness.History) ([]oracle.Finding, []harness.Problem) { return answersOf(h, h.After) }
+
+func answersOf(h *harness.History, l *harness.Look) ([]oracle.Finding, []harness.Problem) {
+	if l == nil {
+		return nil, nil
+	}
+	found := func(class oracle.Class, fs oracle.Facts) ([]oracle.Finding, []harness.Problem) {
+		return []oracle.Finding{{Invariant: oracle.Liveness, Class: class, Facts: fs}}, nil
+	}
+	hangs := l.Answer != nil && l.Answer.Err != nil
+	switch {
+	case l.Up != nil:
+		return found(oracle.ClassProcess, l.Up.Facts(oracle.Boot))
+	case l.Asked != nil && refused(l.Asked):
+		return found(oracle.ClassDaemon, l.Asked.Facts(oracle.Listing))
+	case l.Asked != nil && (!hangs || stopsContainerd(h.Case)):
+		return nil, problem(harness.ByLook, l.Asked.Text)
+	case hangs:
+		return found(oracle.ClassDaemon, l.Answer.Err.Facts(oracle.Answer).With(oracle.Facts{
+			oracle.FactBound: l.Answer.Bound.String(), oracle.FactApart: l.Answer.Took.String()}))
+	}
+	return nil, nil
+}
+
+// refused reports whether containerd was asked and answered with an error of its own (seen on v2.3.7: "client supports only
+// v2 and v3 TTRPC task client", at each listing of tasks). That it was not reached, or not in time, says nothing.
+func refused(f *oracle.Failed) bool { return f.Answered && f.Code == "Unknown" }
+
+// stopsContainerd reports whether the plan has containerd stand still at some time.
+func stopsContainerd(c harness.Case) bool {
+	return slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool {
+		return f.At.Who == "containerd" && f.Do.At(1).Action == term.Stop ||
+			slices.ContainsFunc(f.While, func(s failpoints.Step) bool { return s.Verb == "stop" && s.Who == "containerd" })
+	})
+}

@@ -1,0 +1,66 @@
+package judge
+
+import (
+	"strings"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Conditions are what has happened so far that known residues depend on. The runner asks for them while it waits for what
+// may still go away.
+func Conditions(h harness.History) oracle.Circumstances { return conditions(&h, time.Time{}) }
+
+// conditions are those at a time; the zero time stands for the end.
+func conditions(h *harness.History, at time.Time) oracle.Circumstances {
+	c := oracle.Circumstances{Release: h.Version}
+	for _, i := range h.Instances {
+		if !i.Deleted.IsZero() {
+			c.Happened = append(c.Happened, oracle.TaskDeleted)
+		}
+	}
+	if h.AnyFired() {
+		c.Happened = append(c.Happened, oracle.FaultInjected)
+	}
+	for _, d := range h.Deaths {
+		if at.IsZero() || !d.At.After(at) {
+			c.Happened = append(c.Happened, oracle.ContainerdDied)
+			break
+		}
+	}
+	for _, pid := range killedShims(h) {
+		c.Happened = append(c.Happened, oracle.ShimKilled)
+		if served(h, pid) {
+			c.Happened = append(c.Happened, oracle.ShimKilledServing)
+		}
+	}
+	return c
+}
+
+// killedShims are the pids of the shims that died by SIGKILL or a panic, by whomever.
+func killedShims(h *harness.History) []int {
+	var pids []int
+	for _, hit := range h.Hits {
+		if hit.Who == "shim" && (hit.Did == term.Crash || hit.Did == term.Panic) {
+			pids = append(pids, hit.PID)
+		}
+	}
+	for _, k := range h.Kills {
+		if k.Who == "shim" {
+			pids = append(pids, k.PID)
+		}
+	}
+	return pids
+}
+
+// served reports whether a shim has been asked to create a task, so that it surely listened on its socket.
+func served(h *harness.History, pid int) bool {
+	for _, hit := range h.Hits {
+		if hit.Who == "shim" && hit.PID == pid && strings.HasPrefix(hit.Point, "rpc:shim:Task.Create:") {
+			return true
+		}
+	}
+	return false
+}

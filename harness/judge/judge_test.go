@@ -1,0 +1,273 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// at is a time of the tests' histories, in milliseconds since their beginning.
+func at(ms int) time.Time { return time.Unix(1_000_000, 0).Add(time.Duration(ms) * time.Millisecond) }
+
+const (
+	createEntry   = "rpc:shim:Task.Create:entry"
+	createExit    = "rpc:shim:Task.Create:exit"
+	deleteExit    = "rpc:shim:Task.Delete:exit"
+	shutdownEntry = "rpc:shim:Task.Shutdown:entry"
+)
+
+// clean is the history of a case with one fault that did no harm: its container exits with 7, and everybody says so.
+func clean() harness.History {
+	i := harness.Instance{
+		Name: "c0", ID: "c0", Spec: harness.Container{Exit: 7}, PID: 41,
+		Begun: at(0), Created: at(10), Started: at(20), Waited: at(31), Deleted: at(40), Told: true, Status: 7,
+		MustTell: []oracle.Observer{oracle.ByWait, oracle.ByDelete},
+		Payload:  payload.Truth{Runs: 1, StartedAt: at(20), Exited: true, Status: 7, ExitedAt: at(30)},
+	}
+	event := func(topic string, ms int) oracle.TaskEvent {
+		e := oracle.TaskEvent{Namespace: "shimquake", Topic: topic, Container: "c0", PID: 41, Seen: at(ms), Sent: at(ms)}
+		if topic == "/tasks/exit" || topic == "/tasks/delete" {
+			e.Status, e.Exited = 7, at(30)
+		}
+		return e
+	}
+	told := func(by oracle.Observer) oracle.Observation {
+		return oracle.Observation{Container: "c0", Observer: by, Status: 7, At: at(30), PID: 41}
+	}
+	return harness.History{
+		Case:    harness.Case{Name: "x", Plan: failpoints.Plan{failpoints.Error(shutdownEntry, 1, "injected")}},
+		Version: "v2.4.2", Reached: harness.Completed, Began: at(-100),
+		Instances: []harness.Instance{i},
+		Told:      []oracle.Observation{told(oracle.ByWait), told(oracle.ByDelete)},
+		Firings:   []harness.Firing{{Text: "x", Count: 1, Proof: "counted"}},
+		Hits: []failpoints.Hit{
+			hit(createEntry, 5, nil), hit(createExit, 9, nil), hit(shutdownEntry, 40, func(h *failpoints.Hit) { h.Fault, h.Did = 0, term.Error }),
+		},
+		Exits:   []harness.Exit{{PID: 41, Code: 7, At: at(30)}},
+		Events:  []oracle.TaskEvent{event("/tasks/create", 10), event("/tasks/start", 20), event("/tasks/exit", 31), event("/tasks/delete", 40)},
+		Flushed: harness.Flushed{Events: 4, Hits: 3, Told: 2},
+		Before:  &oracle.Inventory{Daemon: &oracle.Daemon{}},
+		After:   &harness.Look{At: at(50), Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{}}, Answer: &harness.Answer{}},
+		Reuse:   &harness.Reuse{After: &harness.Look{At: at(60), Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{}}}},
+	}
+}
+
+// hit is one of the shim with pid 42.
+func hit(point string, ms int, change func(*failpoints.Hit)) failpoints.Hit {
+	h := failpoints.Hit{Hit: probe.Hit{Point: point, ID: "c0"}, Who: "shim", PID: 42, Time: at(ms), Did: term.Off, Fault: -1}
+	if change != nil {
+		change(&h)
+	}
+	return h
+}
+
+func failed(code, said string) *oracle.Failed {
+	return &oracle.Failed{Code: code, Said: said, Text: said, Answered: true}
+}
+
+// Each row changes the clean history in one way, and says what the judge must find: a finding, in the form of a signature,
+// or a problem.
+func TestRules(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*harness.History)
+		want   string // of a finding: INVARIANT CLASS FACTS; of a problem: its kind; "" for held
+	}{
+		"nothing": {func(*harness.History) {}, ""},
+
+		"a fault that did not fire":       {func(h *harness.History) { h.Firings[0].Count = 0 }, "miss"},
+		"a call that failed before":       {func(h *harness.History) { h.Calls = unprovoked("create") }, "before"},
+		"a shim that cannot create":       {func(h *harness.History) { h.Hits[1].Err = "no devices" }, "before"},
+		"a recorded problem":              {func(h *harness.History) { h.Problems = problem(harness.ByStep, "x") }, "step"},
+		"two ends of one payload":         {func(h *harness.History) { h.Exits[0].Code = 9 }, "truth"},
+		"a payload that ran twice":        {func(h *harness.History) { h.Instances[0].Payload.Runs = 2 }, "truth"},
+		"another end without a fault":     {func(h *harness.History) { plain(h); end(h, 9) }, "truth"},
+		"an observer that told nothing":   {func(h *harness.History) { plain(h); h.Told, h.Flushed.Told = h.Told[:1], 1 }, "truth"},
+		"and after a fault it need not":   {func(h *harness.History) { h.Told, h.Flushed.Told = h.Told[:1], 1 }, ""},
+		"the client cannot remove it":     {func(h *harness.History) { h.Removal = failed("Unknown", "busy") }, "liveness container what=removal"},
+		"containerd does not come up":     {func(h *harness.History) { h.After = &harness.Look{Up: failed("Unavailable", "down")} }, "liveness process what=boot"},
+		"it cannot tell what it has":      {func(h *harness.History) { h.After = &harness.Look{Asked: failed("Unknown", "ttrpc")} }, "liveness containerd what=listing"},
+		"it hangs":                        {func(h *harness.History) { h.After = hung() }, "liveness containerd what=answer"},
+		"it hangs because it was told to": {func(h *harness.History) { h.After = hung(); h.Case.Plan = stopped() }, "look"},
+		"the world cannot be read":        {func(h *harness.History) { h.After = &harness.Look{Asked: failed("Internal", "gone")} }, "look"},
+		"it is slow to answer":            {func(h *harness.History) { h.After.Answer.Err = failed("DeadlineExceeded", "late") }, "liveness containerd what=answer"},
+		"a leaked shim":                   {leave(oracle.Process{PID: 42, Start: 1, Shim: &oracle.ShimArgs{ID: "c0", Namespace: "shimquake"}}), "leak shim task=none bundle=gone"},
+		"a dead shim's socket, known": {func(h *harness.History) {
+			kill(h, "shim", 42)
+			h.After.Inventory.Sockets = []oracle.Socket{{Path: "/s/1"}}
+		}, "known containerd-11292"},
+		"a socket, and nobody was killed":  {func(h *harness.History) { h.After.Inventory.Sockets = []oracle.Socket{{Path: "/s/1"}} }, "leak socket socket=silent"},
+		"a residue that is not there":      {func(h *harness.History) { kill(h, "shim", 42) }, "residue socket"},
+		"a process that nobody knows":      {leave(oracle.Process{PID: 41, Cgroup: "/x/shimquake/c0"}), "leak process owner=none"},
+		"a container that runs, forgotten": {forgottenRuns, "forgotten process task=STOPPED"},
+		"an exit that was never reported":  {func(h *harness.History) { drop(h, 2) }, "event event event=missing topic=/tasks/exit"},
+		"a delete that was lost, known":    {func(h *harness.History) { drop(h, 3) }, "known taskdelete-lost"},
+		"a delete that came first":         {func(h *harness.History) { h.Events[2], h.Events[3] = h.Events[3], h.Events[2] }, "event event event=late topic=/tasks/exit after=/tasks/delete"},
+		"nobody could hear the exit": {func(h *harness.History) {
+			drop(h, 2)
+			h.Deaths = []daemon.Death{{At: at(29), BackIn: time.Second, Asked: true}}
+		}, ""},
+		"a gap in the subscription":          {func(h *harness.History) { drop(h, 2); h.Gaps = []oracle.Gap{{From: at(25), To: at(35)}} }, ""},
+		"Wait says 137":                      {func(h *harness.History) { h.Told[0].Status = 137 }, "exit exit-code by=wait status=made-up-137"},
+		"the event says 0":                   {func(h *harness.History) { h.Events[2].Status = 0 }, "exit exit-code by=TaskExit status=made-up-0"},
+		"the shim says 255":                  {shimSays(255), "exit exit-code by=shim-delete status=made-up-255"},
+		"a restart that takes too long":      {func(h *harness.History) { h.Restart = &harness.Restart{Err: failed("Unavailable", "down")} }, "liveness containerd what=restart"},
+		"the id cannot be used again":        {func(h *harness.History) { h.Reuse = &harness.Reuse{Err: failed("AlreadyExists", "it is there")} }, "liveness container what=id-reuse code=AlreadyExists"},
+		"its second use leaves something":    {func(h *harness.History) { h.Reuse.After.Inventory.FIFOs = []string{"/f"} }, "leak fifo"},
+		"its second use cannot be looked at": {func(h *harness.History) { h.Reuse.After = &harness.Look{Asked: failed("Internal", "x")} }, "look"},
+		"a wrong exit that comes late":       {lateExit(41, 137), "exit exit-code by=TaskExit status=made-up-137"},
+		"the exit of the second life":        {lateExit(61, 0), ""},
+		"containerd ends by itself":          {func(h *harness.History) { h.Deaths = []daemon.Death{{PID: 9, Code: 2, At: at(100)}} }, "liveness containerd what=death exit=2"},
+		"and nobody could look":              {diesWhenLookedAt, "liveness containerd what=death exit=2"},
+		"it was killed by the harness":       {func(h *harness.History) { h.Deaths = []daemon.Death{{PID: 9, Code: 137, Asked: true, At: at(100)}} }, ""},
+		"it was told to crash":               {toldTo(term.Crash, "containerd", 137), ""},
+		"it was told to panic":               {toldTo(term.Panic, "containerd", 2), ""},
+		"it was told to fail, and panicked":  {toldTo(term.Error, "containerd", 2), "liveness containerd what=death exit=2"},
+		"a shim was told to crash":           {toldTo(term.Crash, "shim", 2), "liveness containerd what=death exit=2"},
+		"the truth of a killed payload":      {killedPayload, ""},
+		"of one that was killed before":      {killedBeforeItBegan, "exit exit-code by=wait status=made-up-0"},
+		"of one that never ran":              {func(h *harness.History) { h.Instances[0].Payload = payload.Truth{}; h.Exits = nil }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := clean()
+			tc.change(&h)
+			v := Judge(h)
+			if got := says(v, tc.want); got != "" {
+				t.Errorf("%s; want %q\n%s", got, tc.want, v)
+			}
+		})
+	}
+}
+
+// says compares a verdict with what a row wants.
+func says(v harness.Verdict, want string) string {
+	id, known := strings.CutPrefix(want, "known ")
+	words := strings.Fields(want)
+	switch {
+	case want == "" || known || strings.HasPrefix(want, "residue"):
+		if v.Outcome != harness.Held {
+			return "it did not hold"
+		}
+	case len(words) == 1:
+		if v.Outcome != harness.Invalid || !v.HasProblem(harness.ProblemKind(want)) {
+			return "it has no such problem"
+		}
+		return ""
+	case v.Outcome != harness.Violated:
+		return "it is not violated"
+	}
+	for _, f := range v.Findings {
+		if known && f.Known == id {
+			return ""
+		}
+		if len(words) > 1 && !known {
+			fs, err := oracle.ParseFacts(words[2:])
+			if err != nil {
+				return err.Error()
+			}
+			if string(f.Invariant) == words[0] && string(f.Class) == words[1] && f.Facts.Has(fs) {
+				return ""
+			}
+		}
+	}
+	if want == "" {
+		return ""
+	}
+	return "it has no such finding"
+}
+
+func unprovoked(verb string) []harness.Call {
+	return []harness.Call{{Verb: verb, Err: failed("Unknown", "x"), Unprovoked: true}}
+}
+
+// plain takes the fault out of a history.
+func plain(h *harness.History) {
+	h.Case.Plan, h.Firings, h.Reuse = nil, nil, nil
+	h.Hits[2].Fault, h.Hits[2].Did = -1, term.Off
+}
+
+// end has the payload, and all who tell of it, end otherwise.
+func end(h *harness.History, status int) {
+	h.Instances[0].Payload.Status, h.Exits[0].Code = status, uint32(status)
+	for i := range h.Told {
+		h.Told[i].Status = uint32(status)
+	}
+	for i := 2; i < 4; i++ {
+		h.Events[i].Status = uint32(status)
+	}
+}
+
+func hung() *harness.Look {
+	return &harness.Look{Asked: failed("DeadlineExceeded", "late"), Answer: &harness.Answer{Err: failed("DeadlineExceeded", "late")}}
+}
+
+func stopped() failpoints.Plan {
+	stop, _ := term.Parse("1*stop")
+	return failpoints.Plan{{At: failpoints.MustPoint("proc:containerd:running"), Do: stop}}
+}
+
+func leave(p oracle.Process) func(*harness.History) {
+	return func(h *harness.History) { h.After.Inventory.Processes = []oracle.Process{p} }
+}
+
+func kill(h *harness.History, who string, pid int) {
+	h.Kills = append(h.Kills, harness.Kill{Who: who, PID: pid, At: at(25)})
+}
+
+func forgottenRuns(h *harness.History) {
+	p := oracle.Process{PID: 41, Start: 1, Cgroup: "/w/shimquake/c0"}
+	task := oracle.Daemon{Tasks: []oracle.Task{{Namespace: "shimquake", ID: "c0", PID: 41, Status: "STOPPED"}}}
+	h.Before.Processes, h.Before.Daemon = []oracle.Process{p}, &task // so that nothing of it is a leak
+	h.After.Inventory.Processes, h.After.Inventory.Daemon = h.Before.Processes, &task
+}
+
+func drop(h *harness.History, n int) {
+	h.Events = append(h.Events[:n:n], h.Events[n+1:]...)
+	h.Flushed.Events--
+}
+
+func shimSays(status uint32) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Hits = append(h.Hits, hit(deleteExit, 39, func(h *failpoints.Hit) { h.Status = &status }))
+		h.Flushed.Hits++
+	}
+}
+
+func lateExit(pid int, status uint32) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Events = append(h.Events, oracle.TaskEvent{Topic: "/tasks/exit", Container: "c0", PID: pid, Status: status, Exited: at(30)})
+	}
+}
+
+func diesWhenLookedAt(h *harness.History) {
+	h.Deaths = []daemon.Death{{PID: 9, Code: 2, At: at(45)}}
+	h.After = nil
+	h.Problems = problem(harness.ByLook, "containerd is down")
+}
+
+func toldTo(do term.Action, who string, code uint32) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Hits[2].Who, h.Hits[2].PID, h.Hits[2].Did = who, 9, do
+		h.Deaths = []daemon.Death{{PID: 9, Code: code, At: at(100)}}
+	}
+}
+
+func killedPayload(h *harness.History) {
+	kill(h, "task", 41)
+	end(h, 137)
+	h.Instances[0].Payload.Exited, h.Instances[0].Payload.Status = false, 0
+}
+
+func killedBeforeItBegan(h *harness.History) {
+	kill(h, "task", 41)
+	h.Instances[0].Payload = payload.Truth{}
+	end(h, 0)
+	h.Exits = nil
+}

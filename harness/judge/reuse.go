@@ -1,0 +1,66 @@
+package judge
+
+import (
+	"slices"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// restart: a containerd with nothing to load answers again within the bound.
+func restart(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+	if h.Restart == nil || h.Restart.Err == nil {
+		return nil, nil
+	}
+	return []oracle.Finding{{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: h.Restart.Err.Facts(oracle.ARestart).With(
+		oracle.Facts{oracle.FactBound: h.Restart.Bound.String()})}}, nil
+}
+
+// reuse: the id can be used again, and that leaves nothing either.
+func reuse(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+	switch {
+	case h.Reuse == nil:
+		return nil, nil
+	case h.Reuse.Err != nil:
+		return []oracle.Finding{{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: h.Reuse.Err.Facts(oracle.IDReuse)}}, nil
+	case h.Reuse.After == nil || !looked(h):
+		return nil, nil
+	}
+	l := h.Reuse.After
+	if l.Inventory == nil {
+		text := "containerd did not come up"
+		if l.Asked != nil {
+			text = l.Asked.Text
+		}
+		return nil, problem(harness.ByLook, text)
+	}
+	left := oracle.Mark(oracle.Leaks(*h.After.Inventory, *l.Inventory), conditions(h, l.At))
+	return slices.DeleteFunc(left, func(f oracle.Finding) bool { return f.Invariant == oracle.Residue }), nil
+}
+
+// lateExits: no wrong exit status comes in events that arrive when everything has settled. A containerd that cleans up
+// after a dead shim removes the bundle first and tells of the exit afterwards (cleanupAfterDeadShim,
+// core/runtime/v2/shim.go of v2.4.2), so that a world can look clean while a made-up status is still to come. Events of the
+// id's second life have another pid.
+func lateExits(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+	if !looked(h) || h.Reuse == nil {
+		return nil, nil
+	}
+	var l oracle.Ledger
+	truths, _, _ := ledger(h)
+	for _, t := range truths {
+		if err := l.True(t); err != nil {
+			return nil, problem(harness.ByTruth, err.Error())
+		}
+	}
+	first := slices.DeleteFunc(slices.Clone(h.Events[h.Flushed.Events:]), func(e oracle.TaskEvent) bool {
+		return e.Exec != "" || !slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
+			return i.PID != 0 && e.Container == i.ID && e.PID == int(i.PID)
+		})
+	})
+	for _, o := range oracle.Told(first) {
+		l.Observe(o)
+	}
+	wrong, _ := l.Check() // that there are none, or of what never ran, is no news by now
+	return wrong, nil
+}

@@ -1,0 +1,55 @@
+package judge
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// killed is the exit status of what SIGKILL ended.
+const killed = 128 + uint32(unix.SIGKILL)
+
+// truth is how the payload of a container really ended. ran is false when it never began.
+//
+// A payload that notes its start and not its end was killed: the program handles or ignores every other signal, and as the
+// init of its PID namespace it is out of reach of their default actions. Where the world's init has reaped it, the wait
+// status is compared.
+func truth(h *harness.History, i harness.Instance) (t oracle.Truth, ran bool, err error) {
+	own := i.Payload
+	switch {
+	case i.ID == "":
+		return oracle.Truth{}, false, nil
+	case own.Runs == 0:
+		t, ran = killedBefore(h, i)
+		return t, ran, nil
+	case own.Runs > 1:
+		return oracle.Truth{}, true, fmt.Errorf("the payload of %s was started %d times", i.Name, own.Runs)
+	}
+	t = oracle.Truth{Container: i.ID, Status: killed, Source: "killed: its own record ends before its exit"}
+	if own.Exited {
+		t.Status, t.Source = uint32(own.Status), "its own record"
+	}
+	for _, e := range h.Exits {
+		if i.PID == 0 || e.PID != int(i.PID) {
+			continue
+		}
+		if e.Code != t.Status {
+			return t, true, fmt.Errorf("the payload of %s: %s says %d, the world's init reaped pid %d with %d", i.Name, t.Source, t.Status, i.PID, e.Code)
+		}
+		t.Source += fmt.Sprintf(", reaped by the world's init as pid %d", i.PID)
+	}
+	return t, true, nil
+}
+
+// killedBefore is the truth of a container whose payload never began because the harness has killed its init before.
+func killedBefore(h *harness.History, i harness.Instance) (oracle.Truth, bool) {
+	for _, k := range h.Kills {
+		if i.PID != 0 && k.PID == int(i.PID) {
+			return oracle.Truth{Container: i.ID, Status: killed, Source: "SIGKILL sent by the harness, before its payload began"}, true
+		}
+	}
+	return oracle.Truth{}, false
+}

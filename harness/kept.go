@@ -1,0 +1,130 @@
+package harness
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+)
+
+// HistoryFile is the name of a Kept in a folder of evidence.
+const HistoryFile = "history.json"
+
+// HistoryFormat is the version of a history's JSON form. It changes when an older reader would misread it.
+const HistoryFormat = 1
+
+// Kept is a history as it is kept: a JSON object
+//
+//	{"shimquake": "history", "format": 1, "digest": "...", "verdict": {...}, "history": {...}}
+//
+// The verdict is that of the shimquake that ran the case; another one may judge the history otherwise. The digest is that
+// of the history, so that one that was edited is not taken for what happened.
+type Kept struct {
+	Verdict Verdict
+	History History
+}
+
+type keptText struct {
+	Shimquake string          `json:"shimquake"`
+	Format    int             `json:"format"`
+	Digest    string          `json:"digest"`
+	Verdict   json.RawMessage `json:"verdict"`
+	History   json.RawMessage `json:"history"`
+}
+
+// marker says that a JSON object is a Kept.
+const marker = "history"
+
+// Encode is the JSON form, in one line.
+func (k Kept) Encode() ([]byte, error) {
+	history, err := json.Marshal(k.History)
+	if err != nil {
+		return nil, fmt.Errorf("encode a history: %w", err)
+	}
+	verdict, err := json.Marshal(k.Verdict)
+	if err != nil {
+		return nil, fmt.Errorf("encode a verdict: %w", err)
+	}
+	text, err := json.Marshal(keptText{marker, HistoryFormat, digest(history), verdict, history})
+	if err != nil {
+		return nil, fmt.Errorf("encode a history: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// DecodeKept reads the JSON form. Errors are of type *InputError and say what is wrong in one line: it is cut off, was
+// edited, is of another version, or no history at all.
+func DecodeKept(name string, text []byte) (Kept, error) {
+	fail := func(format string, args ...any) (Kept, error) {
+		return Kept{}, &InputError{File: name, Err: fmt.Errorf(format, args...)}
+	}
+	var t keptText
+	if err := json.Unmarshal(text, &t); err != nil {
+		if at := bytes.TrimSpace(text); len(at) == 0 || at[0] != '{' {
+			return fail("no history: a history is a JSON object that `shimquake run --keep` writes")
+		}
+		return fail("no whole history: is it cut off? (%w)", err)
+	}
+	switch {
+	case t.Shimquake != marker:
+		return fail("no history of shimquake: it has no \"shimquake\": %q", marker)
+	case t.Format != HistoryFormat:
+		return fail("its form has version %d, and this shimquake reads %d: judge it with the one that wrote it", t.Format, HistoryFormat)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, t.History); err != nil {
+		return fail("no whole history: %w", err)
+	}
+	if got := digest(compact.Bytes()); got != t.Digest {
+		return fail("it was changed after it was written: its digest is %s, not %s", got, t.Digest)
+	}
+	var k Kept
+	if err := strict(t.History, &k.History); err != nil {
+		return fail("its history cannot be read: %w", err)
+	}
+	if err := json.Unmarshal(t.Verdict, &k.Verdict); err != nil {
+		return fail("its verdict cannot be read: %w", err)
+	}
+	if err := k.History.check(); err != nil {
+		return fail("%w", err)
+	}
+	return k, nil
+}
+
+// strict reads JSON with no other fields than are known.
+func strict(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// check reports what no run writes, so that a judge need not look for it.
+func (h *History) check() error {
+	for _, list := range []struct {
+		name         string
+		flushed, all int
+	}{
+		{"events", h.Flushed.Events, len(h.Events)}, {"hits", h.Flushed.Hits, len(h.Hits)}, {"told", h.Flushed.Told, len(h.Told)},
+	} {
+		if list.flushed < 0 || list.flushed > list.all {
+			return fmt.Errorf("flushed.%s is %d of %d", list.name, list.flushed, list.all)
+		}
+	}
+	for _, f := range h.Firings {
+		if f.Fault < -1 || f.Fault >= len(h.Case.Plan) {
+			return fmt.Errorf("firing %q is of fault %d, of %d", f.Text, f.Fault, len(h.Case.Plan))
+		}
+	}
+	for _, c := range h.Calls {
+		if c.Unprovoked && c.Err == nil {
+			return fmt.Errorf("call %s failed without an error", c.Verb)
+		}
+	}
+	return nil
+}

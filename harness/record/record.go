@@ -1,0 +1,94 @@
+// Package record collects a history while its case runs: clients, faults and the runner write to one Recorder.
+package record
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Recorder is ready as its zero value; it may be used concurrently.
+type Recorder struct {
+	mu sync.Mutex
+	h  harness.History
+}
+
+// Note writes something down for people.
+func (r *Recorder) Note(who, format string, args ...any) {
+	r.add(harness.Note{At: time.Now(), Who: who, Text: fmt.Sprintf(format, args...)})
+}
+
+// Failed writes down for people that something did not succeed; err may be nil.
+func (r *Recorder) Failed(who, what string, err error) {
+	r.add(harness.Note{At: time.Now(), Who: who, Text: what, Err: oracle.FailedOf(err)})
+}
+
+func (r *Recorder) add(n harness.Note) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.h.Notes = append(r.h.Notes, n)
+}
+
+// Call writes down a call that has ended.
+func (r *Recorder) Call(c harness.Call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.h.Calls = append(r.h.Calls, c)
+}
+
+// Told writes down an exit status that the client was told.
+func (r *Recorder) Told(o oracle.Observation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.h.Told = append(r.h.Told, o)
+}
+
+// Sent writes down a signal that the client has sent.
+func (r *Recorder) Sent(container string, signal int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.h.Signals = append(r.h.Signals, harness.SentSignal{Container: container, Signal: signal, At: time.Now()})
+}
+
+// Killed writes down a process that the harness has killed.
+func (r *Recorder) Killed(k harness.Kill) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.h.Kills = append(r.h.Kills, k)
+}
+
+// Problem writes down why the run shows nothing. A nil error is none.
+func (r *Recorder) Problem(kind harness.ProblemKind, err error) {
+	if err == nil {
+		return
+	}
+	var of interface{ Problem() harness.ProblemKind }
+	if errors.As(err, &of) {
+		kind = of.Problem()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.h.Problems = append(r.h.Problems, harness.Problem{Kind: kind, Text: err.Error()})
+}
+
+// Set changes what the runner alone writes.
+func (r *Recorder) Set(change func(*harness.History)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(&r.h)
+}
+
+// History is what has been collected so far. It shares no list with the recorder.
+func (r *Recorder) History() harness.History {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.h
+	h.Problems, h.Calls, h.Signals = slices.Clone(h.Problems), slices.Clone(h.Calls), slices.Clone(h.Signals)
+	h.Told, h.Kills, h.Notes = slices.Clone(h.Told), slices.Clone(h.Kills), slices.Clone(h.Notes)
+	return h
+}

@@ -1,0 +1,47 @@
+package runner
+
+import (
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// TestBrief counts how often the id is used: in whole after a fault that containerd has lived through, without a task after a crash.
+func TestBrief(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs containerd")
+	}
+	for name, test := range map[string]struct {
+		brief          bool
+		fault          failpoints.Fault
+		creates, waits int
+	}{
+		"crash":           {true, failpoints.Crash("rpc:containerd:Task.Delete:exit", 1), 2, 1},
+		"crash, in whole": {false, failpoints.Crash("rpc:containerd:Task.Delete:exit", 1), 2, 2},
+		"error":           {true, failpoints.Error("rpc:shim:Task.Shutdown:entry", 1, "x"), 2, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Runner{Brief: test.brief}
+			v := r.Run(t.Context(), harness.Case{Name: "brief", Plan: failpoints.Plan{test.fault}})
+			if v.Unable() {
+				t.Skip(v.Why())
+			}
+			if v.Outcome != harness.Held {
+				t.Fatal(v)
+			}
+			creates, waits := 0, 0
+			for _, c := range v.History.Calls {
+				switch c.Verb {
+				case "create":
+					creates++
+				case "wait":
+					waits++
+				}
+			}
+			if creates != test.creates || waits != test.waits {
+				t.Errorf("%d creates and %d waits, want %d and %d", creates, waits, test.creates, test.waits)
+			}
+		})
+	}
+}

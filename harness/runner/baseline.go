@@ -1,0 +1,47 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// takeBaseline takes the inventory that the one after is compared with. What containerd is asked for it passes points, too:
+// a fault may meet it there, and then it is asked again.
+func (x *run) takeBaseline() error {
+	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
+	defer cancel()
+	begun := time.Now()
+	var before oracle.Inventory
+	var hopeless error
+	x.record.Note("oracle", "looks at what there is before")
+	err := client.Until(ctx, func(ctx context.Context) error {
+		scene, err := x.sceneUp(ctx)
+		if err != nil {
+			return err
+		}
+		if before, err = oracle.Take(ctx, scene); err == nil {
+			return nil
+		}
+		err = fmt.Errorf("take the inventory before: %w", err)
+		if !x.inject.AnyFired() { // nothing was broken: there is no reason to try again
+			hopeless = err
+			return nil
+		}
+		if oracle.Code(err) == codes.Unimplemented { // a plugin's init met the fault, and only a restart mends that
+			err = errors.Join(err, x.daemon.Restart(ctx))
+		}
+		return err
+	})
+	if err = errors.Join(hopeless, err); err == nil {
+		x.record.Set(func(h *harness.History) { h.Before, h.BeforeBegan = &before, begun })
+	}
+	return err
+}

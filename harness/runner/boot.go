@@ -1,0 +1,104 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+
+	containerd "github.com/containerd/containerd/v2/client"
+
+	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/harness/client/cri"
+	"github.com/shimquake/shimquake/harness/client/task"
+	"github.com/shimquake/shimquake/harness/inject"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/shims/fakeshim"
+	"github.com/shimquake/shimquake/shims/runcshim"
+)
+
+// clients has a line for each client.
+var clients = map[harness.API]func(*client.Session) client.Client{
+	harness.TaskAPI: func(s *client.Session) client.Client { return task.New(s) },
+	harness.CRI:     func(s *client.Session) client.Client { return cri.New(s) },
+}
+
+// collectLess spares processes that live for less than a second most of their garbage collections: a tenth of a case's CPU
+// time. It can be set from outside, like every other variable.
+var collectLess = "GOGC=" + cmp.Or(os.Getenv("GOGC"), "400")
+
+// boot makes the world and starts containerd in it, with the plan armed.
+func (x *run) boot() (err error) {
+	if x.world, err = world.New(x.ctx, world.Config{Cache: x.runner.Cache, RootDisk: x.RootDisk()}); err != nil {
+		return err
+	}
+	x.session = client.NewSession(x.clientParams())
+	x.client = clients[x.Workload.API](x.session)
+	x.inject = inject.New(x.ctx, x.Case, x.target(), &x.record)
+	if err := daemon.FillRoot(x.ctx, x.world, x.subject.template); err != nil {
+		return err
+	}
+	socket := filepath.Join(x.world.Dir(), "probes.sock")
+	if err := x.inject.Listen(socket); err != nil {
+		return err
+	}
+	if x.trace {
+		x.inject.Controller.Trace()
+	}
+	env := []string{probe.SocketEnv + "=" + socket, collectLess}
+	x.daemon, err = daemon.Start(x.ctx, daemon.Params{
+		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == harness.CRI,
+		// Without misbehaviour the fake shim is what the id is used again with.
+		Env: append(env, inject.Env(x.Case, x.world)...), ExtraPath: filepath.Dir(x.subject.fakeshim),
+		OnStart: func(ctx context.Context, _ *daemon.Daemon, c *containerd.Client) error {
+			_, err := x.events.Record(ctx, c)
+			return err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	x.inject.Daemon = x.daemon
+	x.record.Set(func(h *harness.History) { h.LeftOut = x.daemon.LeftOut })
+	return nil
+}
+
+// clientParams are what a client works with.
+func (x *run) clientParams() client.Params {
+	p := client.Params{
+		Case: x.Case, Up: x.up, Died: func() bool { return len(x.daemon.Deaths()) > 0 },
+		Restart: func(ctx context.Context) error { return x.daemon.Restart(ctx) },
+		State:   func(ctx context.Context, state string) { x.inject.At(ctx, state) },
+		Fired:   func() bool { return x.inject.AnyFired() },
+		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
+		TruthDir: x.world.TruthDir(), Events: &x.events, Record: &x.record,
+	}
+	if x.Workload.Fakeshim != "" {
+		p.Runtime = fakeshim.Runtime
+	}
+	if x.Workload.Fakeshim != "" || x.Workload.Thorough {
+		p.OtherRuntime = runcshim.Runtime
+	}
+	return p
+}
+
+// target is what faults are done to.
+func (x *run) target() inject.Target {
+	return inject.Target{
+		World:     x.world,
+		Processes: func() ([]oracle.Process, error) { return oracle.Processes(x.scene()) },
+		InitPID:   x.client.InitPID, KnownPID: x.client.KnownPID, Shares: x.client.Shares,
+		InFlight: func() (func(), <-chan struct{}) {
+			f := x.session.InFlight()
+			if f == nil {
+				return nil, nil
+			}
+			return f.Cancel, f.Done()
+		},
+		Removed: x.removed,
+	}
+}

@@ -1,0 +1,87 @@
+package runner
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/judge"
+)
+
+// keepLogs copies the logs of a case that did not hold out of its world, before the world ends, and returns the folder of
+// its evidence; "" where none is kept.
+func (x *run) keepLogs(v harness.Verdict) (string, error) {
+	if v.Outcome == harness.Held && !x.runner.KeepAll || v.Unable() || x.world == nil {
+		return "", nil
+	}
+	dir, err := x.evidenceDir()
+	if err != nil {
+		return "", err
+	}
+	return dir, copyLogs(x.world, dir)
+}
+
+// evidenceDir is the folder of the run's evidence. It is made when it is asked for.
+func (x *run) evidenceDir() (string, error) {
+	base := cmp.Or(x.runner.Evidence, filepath.Join("out", "evidence"))
+	name := fmt.Sprintf("%s-%s-%s", x.Name, x.begun.Format("20060102-150405"), x.world.Name())
+	dir, err := filepath.Abs(filepath.Join(base, name))
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
+		return "", fmt.Errorf("keep the evidence: %w", err)
+	}
+	return dir, nil
+}
+
+// keepBootLog keeps the log of a containerd that does not boot, whose path the error names.
+func (x *run) keepBootLog(err error) error {
+	var boot *daemon.BootError
+	if x.world == nil || !errors.As(err, &boot) {
+		return nil
+	}
+	dir, err := x.evidenceDir()
+	if err != nil {
+		return err
+	}
+	return boot.Keep(dir)
+}
+
+// keepHistory writes what the verdict is made of, and the rest that people read, to the folder of the evidence.
+func keepHistory(h harness.History) error {
+	if h.Evidence == "" {
+		return nil
+	}
+	text, err := harness.Kept{Verdict: judge.Judge(h), History: h}.Encode()
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(h.Evidence, harness.HistoryFile), text, 0o644),
+		os.WriteFile(filepath.Join(h.Evidence, "case.yaml"), []byte(h.Case.String()), 0o644),
+		os.WriteFile(filepath.Join(h.Evidence, "timeline.txt"), []byte(h.TimelineText()), 0o644),
+	)
+}
+
+// copyLogs copies the plain files of the world's folder: containerd's log and configuration, what helpers have written.
+func copyLogs(w *world.World, dir string) error {
+	var errs []error
+	for _, pattern := range []string{"*.log", "*.toml", "truth/*.truth"} {
+		files, err := filepath.Glob(filepath.Join(w.Dir(), pattern))
+		errs = append(errs, err)
+		for _, f := range files {
+			data, err := os.ReadFile(f)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, filepath.Base(f)), data, 0o644)
+			}
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

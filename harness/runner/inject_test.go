@@ -1,0 +1,35 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+)
+
+func parsed(t *testing.T, text string) term.Term {
+	t.Helper()
+	do, err := term.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return do
+}
+
+// What of a plan was not done makes the verdict invalid, even when its point was passed.
+func TestHalfAFaultIsInvalid(t *testing.T) {
+	for _, tc := range []struct {
+		name, says string
+		fault      failpoints.Fault
+	}{
+		{"a step fails: there is no task yet", "kill task", failpoints.PauseAt("rpc:shim:Task.Create:entry", failpoints.Steps("kill task", "release")...)},
+		{"there is no second hit", "1*crash", failpoints.Fault{At: failpoints.MustPoint("rpc:shim:Task.Start:exit"), Do: parsed(t, "1*delay(1)->1*crash")}},
+	} {
+		v := runCase(t, harness.Case{Name: "half-a-fault", Plan: failpoints.Plan{tc.fault}})
+		if v.Outcome != harness.Invalid || !strings.Contains(v.Why(), tc.says) {
+			t.Errorf("%s: %v", tc.name, v)
+		}
+	}
+}

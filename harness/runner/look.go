@@ -1,0 +1,175 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// answerBound is how long an idle containerd may take for a simple answer. It takes less than a millisecond.
+const answerBound = 5 * time.Second
+
+// busyBound is how long settle waits in all, past the workload's own time, for a containerd that is still calling a shim: to
+// clean up it takes 5 s each for Delete and Shutdown, one after the other, and 3 s more in its own Delete (shim.cleanup and
+// shim.shutdown of [timeouts]).
+const busyBound = 13 * time.Second
+
+// look waits for what is still going on, and takes down what is left and what events have come.
+func (x *run) look() error {
+	l := x.lookAt(x.before())
+	x.record.Set(func(h *harness.History) { h.After = &l })
+	if l.Inventory == nil {
+		return nil
+	}
+	if err := x.flushEvents(); err != nil {
+		return err
+	}
+	x.inject.Controller.Flush(flushTimeout)
+	instances := x.instances() // before the id is used again
+	now := x.history()
+	x.record.Set(func(h *harness.History) {
+		h.Instances = instances
+		h.Flushed = harness.Flushed{Events: len(now.Events), Hits: len(now.Hits), Told: len(now.Told)}
+	})
+	return nil
+}
+
+func (x *run) before() oracle.Inventory { return *x.record.History().Before }
+
+// lookAt compares with an inventory until nothing is left, or what is left stays.
+func (x *run) lookAt(before oracle.Inventory) (l harness.Look) {
+	up, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
+	defer cancel()
+	scene, err := x.sceneUp(up)
+	if err != nil {
+		return harness.Look{At: time.Now(), Up: oracle.FailedOf(err)}
+	}
+	after, err := x.settle(scene, before)
+	if oracle.Code(err) == codes.Unimplemented && err != nil && x.inject.AnyFired() { // as in takeBaseline
+		if err = x.daemon.Restart(up); err == nil {
+			if scene, err = x.sceneUp(up); err == nil {
+				after, err = x.settle(scene, before)
+			}
+		}
+	}
+	l = harness.Look{At: time.Now(), Asked: oracle.FailedOf(err)}
+	if err == nil {
+		l.Inventory = &after
+	} else if now, downErr := x.sceneUp(up); downErr == nil {
+		scene = now // the client at hand may be that of one that was killed meanwhile
+	} else {
+		return l
+	}
+	a := answer(x.ctx, scene)
+	l.Answer = &a
+	return l
+}
+
+// answer asks containerd a simple question.
+func answer(ctx context.Context, s oracle.Scene) harness.Answer {
+	bound, cancel := context.WithTimeout(ctx, answerBound)
+	defer cancel()
+	a, begun := harness.Answer{Bound: answerBound}, time.Now()
+	_, err := s.Client.Version(bound)
+	a.Took = time.Since(begun).Round(time.Microsecond)
+	if ctx.Err() == nil {
+		a.Err = oracle.FailedOf(err)
+	}
+	return a
+}
+
+// settle waits for what is still going on, and takes the inventory of what is left then. A leak is one when nobody is about
+// to remove it: while containerd waits for a shim's answer it may still clean up behind it.
+func (x *run) settle(s oracle.Scene, before oracle.Inventory) (oracle.Inventory, error) {
+	limit := time.Now().Add(x.Workload.Settle + busyBound)
+	for {
+		inv, left, err := x.settleOnce(s, before)
+		if err != nil {
+			return inv, err
+		}
+		x.inject.Controller.Flush(flushTimeout)
+		busy := calling(x.inject.Controller.Hits(), x.daemon.Deaths())
+		if len(oracle.Violations(left)) == 0 || busy == "" || time.Now().After(limit) {
+			return inv, nil
+		}
+		x.record.Note("oracle", "%d things are left; containerd is still at %s", len(left), busy)
+	}
+}
+
+func (x *run) settleOnce(s oracle.Scene, before oracle.Inventory) (inv oracle.Inventory, left []oracle.Finding, err error) {
+	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Settle)
+	defer cancel()
+	now := judge.Conditions(x.history())
+	x.yield(func() { inv, left, err = oracle.Settle(ctx, s, before, now) })
+	return inv, left, err
+}
+
+func (x *run) yield(wait func()) {
+	if x.runner.Yield == nil {
+		wait()
+		return
+	}
+	x.runner.Yield(wait)
+}
+
+// flushEvents waits until the events that containerd was told of have come.
+func (x *run) flushEvents() error {
+	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
+	defer cancel()
+	c, _, err := x.up(ctx)
+	if err == nil {
+		err = x.events.Flush(ctx, c)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("wait for the last events: %w", err), x.ctx.Err())
+	}
+	return nil
+}
+
+// calling is a call to a shim that a living containerd has begun and not ended, or "". A Wait says nothing: it lasts as long
+// as the task.
+func calling(hits []failpoints.Hit, deaths []daemon.Death) string {
+	type call struct {
+		pid      int
+		what, id string
+	}
+	dead := map[int]bool{}
+	for _, d := range deaths {
+		dead[d.PID] = true
+	}
+	open := map[call]int{}
+	var order []call
+	for _, h := range hits {
+		what, entry := strings.CutSuffix(h.Point, ":entry")
+		exit := false
+		if !entry {
+			what, exit = strings.CutSuffix(h.Point, ":exit")
+		}
+		if !entry && !exit || !strings.HasPrefix(what, "rpc:containerd:Task.") || strings.HasSuffix(what, ".Wait") {
+			continue
+		}
+		c := call{h.PID, what, h.ID}
+		if exit {
+			open[c]--
+			continue
+		}
+		open[c]++
+		order = append(order, c)
+	}
+	for _, c := range order {
+		if open[c] > 0 && !dead[c.pid] {
+			return strings.TrimPrefix(c.what, "rpc:containerd:") + " of " + c.id
+		}
+	}
+	return ""
+}

@@ -1,0 +1,36 @@
+package runner
+
+import (
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+)
+
+func TestAContainerdThatStillCallsAShimIsWaitedFor(t *testing.T) {
+	hit := func(point string, pid int) failpoints.Hit {
+		return failpoints.Hit{Hit: probe.Hit{Point: point, ID: "c0"}, Who: "containerd", PID: pid}
+	}
+	const entry, exit = "rpc:containerd:Task.Shutdown:entry", "rpc:containerd:Task.Shutdown:exit"
+	for _, tc := range []struct {
+		name   string
+		hits   []failpoints.Hit
+		deaths []daemon.Death
+		want   string
+	}{
+		{"nothing was called", nil, nil, ""},
+		{"it was answered", []failpoints.Hit{hit(entry, 9), hit(exit, 9)}, nil, ""},
+		{"it was not", []failpoints.Hit{hit(entry, 9)}, nil, "Task.Shutdown of c0"},
+		{"the second was not", []failpoints.Hit{hit(entry, 9), hit(exit, 9), hit(entry, 9)}, nil, "Task.Shutdown of c0"},
+		{"whoever called is dead", []failpoints.Hit{hit(entry, 9)}, []daemon.Death{{PID: 9}}, ""},
+		{"the next containerd calls", []failpoints.Hit{hit(entry, 9), hit(entry, 11)}, []daemon.Death{{PID: 9}}, "Task.Shutdown of c0"},
+		{"a Wait lasts as long as its task", []failpoints.Hit{hit("rpc:containerd:Task.Wait:entry", 9)}, nil, ""},
+		{"the shim's side is not containerd's", []failpoints.Hit{hit("rpc:shim:Task.Delete:entry", 9)}, nil, ""},
+		{"a statement is no call", []failpoints.Hit{hit("stmt:containerd:runtime.shimTask.delete:entry", 9)}, nil, ""},
+	} {
+		if got := calling(tc.hits, tc.deaths); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}

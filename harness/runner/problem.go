@@ -1,0 +1,96 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/iopressure"
+	"github.com/shimquake/shimquake/failpoints/slowsys"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/gobuild"
+	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/inject"
+)
+
+// IsUnsupported reports whether an error means that this machine cannot run the case at all.
+func IsUnsupported(err error) bool {
+	for _, e := range []error{
+		world.ErrNotRoot, world.ErrNoCgroup, world.ErrLacksController, iopressure.ErrNoController, iopressure.ErrNoLoop, slowsys.ErrNoStrace,
+		containerd.ErrNoGo, gobuild.ErrNoGo,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// kindOf is the kind of problem that an error is, or otherwise.
+func kindOf(err error, otherwise harness.ProblemKind) harness.ProblemKind {
+	var boot *daemon.BootError
+	var in *inputError
+	switch {
+	case IsUnsupported(err):
+		return harness.ByMachine
+	case errors.As(err, &boot):
+		return harness.ByBoot
+	case errors.As(err, &in):
+		return harness.ByInput
+	case errors.Is(err, errEnded):
+		return harness.ByEnd
+	}
+	return otherwise
+}
+
+// inputError is a case that cannot be run.
+type inputError struct{ error }
+
+func (e *inputError) Unwrap() error { return e.error }
+
+func input(err error) error { return &inputError{err} }
+
+// errEnded says that the run was ended before it was through.
+var errEnded = errors.New("the run was ended")
+
+func ended(ctx context.Context) error { return fmt.Errorf("%w: %w", errEnded, context.Cause(ctx)) }
+
+// checkRequirements reports, before anything is made, what this machine lacks of what the case takes besides a world.
+func (x *run) checkRequirements() error {
+	if x.Workload.Fakeshim == "" {
+		if err := world.Needs("devices"); err != nil {
+			return fmt.Errorf("runc cannot run containers on this machine: %w", err)
+		}
+	}
+	// A pod's containers have CPU shares, which runc refuses to drop.
+	if x.Workload.API == harness.CRI {
+		if err := world.Needs("cpu"); err != nil {
+			return fmt.Errorf("this machine cannot run pods: %w", err)
+		}
+	}
+	return inject.Available(failpoints.Plan(x.Plan))
+}
+
+// machine is this one.
+func machine() harness.Machine {
+	m := harness.Machine{Kernel: "unknown", Cgroups: "v1", CPUs: runtime.NumCPU()}
+	var u unix.Utsname
+	if err := unix.Uname(&u); err == nil {
+		m.Kernel = unix.ByteSliceToString(u.Release[:])
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs("/sys/fs/cgroup", &fs); err == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC {
+		m.Cgroups = "v2"
+	} else if mounts, err := os.ReadFile("/proc/self/mounts"); err == nil && strings.Contains(string(mounts), " cgroup2 ") {
+		m.Cgroups = "hybrid"
+	}
+	return m
+}

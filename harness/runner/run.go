@@ -1,0 +1,171 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/harness/inject"
+	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/harness/record"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// run is one run of a case.
+type run struct {
+	ctx    context.Context
+	runner *Runner
+	harness.Case
+	trace   bool
+	begun   time.Time
+	record  record.Recorder
+	subject *subject
+	world   *world.World
+	daemon  *daemon.Daemon
+	session *client.Session
+	client  client.Client
+	inject  *inject.Injector
+	events  oracle.EventLog
+	removed chan struct{} // closed when the client is done
+}
+
+// begin is a run that has not done anything yet.
+func (r *Runner) begin(ctx context.Context, c harness.Case, trace bool) *run {
+	x := &run{ctx: ctx, runner: r, Case: c, trace: trace, begun: time.Now(), removed: make(chan struct{})}
+	x.Workload = c.Workload.WithDefaults()
+	x.record.Set(func(h *harness.History) { h.Case, h.Began, h.Machine = c, x.begun, machine() })
+	return x
+}
+
+// observe goes through the stages of a run, and ends at the first that shows that the rest would show nothing.
+func (x *run) observe() {
+	for _, stage := range []struct {
+		reaches harness.Stage
+		do      func() error
+		kind    harness.ProblemKind // of its error
+	}{
+		{harness.Prepared, x.prepare, harness.ByHarness},
+		{harness.Booted, x.boot, harness.ByHarness},
+		{harness.Underway, x.takeBaseline, harness.ByHarness},
+		{harness.Removed, x.runWorkload, harness.ByHarness},
+		{harness.LookedAt, x.look, harness.ByLook},
+		{harness.Completed, x.useAgain, harness.ByLook},
+	} {
+		if err := stage.do(); err != nil {
+			x.record.Problem(kindOf(err, stage.kind), errors.Join(err, x.keepBootLog(err)))
+			return
+		}
+		x.record.Set(func(h *harness.History) { h.Reached = stage.reaches })
+	}
+}
+
+// prepare builds the subject, and asks whether it and this machine can run the case.
+func (x *run) prepare() (err error) {
+	if err := x.Check(); err != nil {
+		return input(err)
+	}
+	if x.subject, err = x.runner.prepare(x.ctx, x.Containerd); err != nil {
+		return err
+	}
+	x.record.Set(func(h *harness.History) { h.Version = x.subject.Version })
+	for _, f := range x.Plan {
+		if err := x.subject.Has(f.At); err != nil {
+			return input(err)
+		}
+	}
+	return x.checkRequirements()
+}
+
+// runWorkload lets the client meet the plan, and takes the proof of each fault.
+func (x *run) runWorkload() error {
+	err := x.client.Run(x.ctx)
+	close(x.removed)
+	x.inject.Controller.Flush(flushTimeout)
+	done, firings := time.Now(), x.inject.Finish()
+	x.inject.Controller.Arm(nil)
+	x.record.Set(func(h *harness.History) {
+		h.Removal, h.Done, h.Firings = oracle.FailedOf(err), done, firings
+	})
+	x.record.Problem(harness.ByHarness, x.inject.Controller.Err())
+	if x.ctx.Err() != nil {
+		return ended(x.ctx)
+	}
+	return x.sabotage()
+}
+
+// flushTimeout is how long a process that stands still may keep the hits of the others from being read.
+const flushTimeout = 2 * time.Second
+
+// history is what is known by now.
+func (x *run) history() harness.History {
+	h := x.record.History()
+	if x.inject != nil && x.inject.Controller != nil {
+		h.Hits = x.inject.Controller.Hits()
+	}
+	if x.daemon != nil {
+		h.Deaths = x.daemon.Deaths()
+	}
+	h.Events, h.Gaps = x.events.Events(), x.events.Gaps()
+	if x.world != nil {
+		for _, e := range x.world.Exits() {
+			h.Exits = append(h.Exits, harness.Exit{PID: e.PID, Code: e.Code(), At: e.At})
+		}
+	}
+	if h.Instances == nil && x.client != nil {
+		h.Instances = x.instances()
+	}
+	return h
+}
+
+// instances are the containers as their client and their payloads know them by now.
+func (x *run) instances() []harness.Instance {
+	var out []harness.Instance
+	for _, i := range x.client.Instances() {
+		own, err := x.session.Payload(i.Name)
+		if err != nil && i.ID != "" {
+			x.record.Problem(harness.ByTruth, fmt.Errorf("learn how a payload ended: %w", err))
+		}
+		copied := *i
+		copied.Payload = own
+		out = append(out, copied)
+	}
+	return out
+}
+
+// close keeps the evidence of a bad end and ends the world, however far it was built.
+func (x *run) close() harness.History {
+	h := x.history()
+	dir, err := x.keepLogs(judge.Judge(h))
+	if x.inject != nil {
+		err = errors.Join(err, x.inject.Undo())
+	}
+	if x.world != nil {
+		h.CPU = x.world.CPU()
+		err = errors.Join(err, x.closeWorld())
+	}
+	if err != nil {
+		h.Problems = append(h.Problems, harness.Problem{Kind: harness.ByHarness, Text: err.Error()})
+	}
+	h.Took, h.Evidence = time.Since(h.Began), dir
+	if err := keepHistory(h); err != nil {
+		h.Problems = append(h.Problems, harness.Problem{Kind: harness.ByHarness, Text: err.Error()})
+	}
+	return h
+}
+
+// closeWorld ends the world. Its processes are the controller's clients.
+func (x *run) closeWorld() error {
+	if x.daemon != nil {
+		x.daemon.Close()
+	}
+	err := x.world.Close()
+	if x.inject != nil && x.inject.Controller != nil {
+		err = errors.Join(err, x.inject.Controller.Close())
+	}
+	return err
+}

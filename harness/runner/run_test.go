@@ -1,0 +1,56 @@
+package runner
+
+import (
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+)
+
+func runCase(t *testing.T, c harness.Case) harness.Verdict {
+	t.Helper()
+	r := &Runner{Evidence: t.TempDir(), KeepAll: testing.Verbose()}
+	v := r.Run(t.Context(), c)
+	if v.Unable() {
+		t.Skip(v.Why())
+	}
+	if testing.Verbose() {
+		t.Log(v.History.TimelineText())
+	}
+	return v
+}
+
+func exits(codes ...int) []harness.Container {
+	var out []harness.Container
+	for _, code := range codes {
+		out = append(out, harness.Container{Exit: code})
+	}
+	return out
+}
+
+func TestPlainCaseHolds(t *testing.T) {
+	v := runCase(t, harness.Case{Name: "plain", Workload: harness.Workload{Containers: exits(7)}})
+	if v.Outcome != harness.Held || v.History.Reached != harness.Completed {
+		t.Error(v)
+	}
+	t.Log(v)
+}
+
+func TestShutdownErrorOnce(t *testing.T) {
+	v := runCase(t, harness.Case{Name: "shutdown-error-once", Workload: harness.Workload{Containers: exits(7)},
+		Plan: failpoints.Plan{failpoints.Error("rpc:shim:Task.Shutdown:entry", 1, "injected")}})
+	if v.Outcome != harness.Held {
+		t.Error(v)
+	}
+	t.Log(v)
+}
+
+func TestPlainPodHolds(t *testing.T) {
+	v := runCase(t, harness.Case{Name: "plain-pod", Workload: harness.Workload{
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM"}},
+	}})
+	if v.Outcome != harness.Held {
+		t.Error(v)
+	}
+	t.Log(v)
+}

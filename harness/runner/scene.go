@@ -1,0 +1,68 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"google.golang.org/grpc"
+
+	under "github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// scene is the world as the oracle sees it, without containerd.
+func (x *run) scene() oracle.Scene {
+	return oracle.Scene{
+		Root: x.world.Inside("/"), State: daemon.StateDir, ContainerdRoot: x.world.RootDir(), CgroupDirs: x.world.CgroupDirs(),
+		FIFODirs: []string{"/run/containerd/fifo", x.world.FIFODir()},
+		Own: func(pid int) bool {
+			return pid == 1 || pid == x.daemon.PID()
+		},
+	}
+}
+
+// up waits until containerd answers.
+func (x *run) up(ctx context.Context) (*containerd.Client, *grpc.ClientConn, error) {
+	return x.daemon.Up(ctx)
+}
+
+// sceneUp is the scene with a containerd that answers.
+func (x *run) sceneUp(ctx context.Context) (oracle.Scene, error) {
+	c, _, err := x.up(ctx)
+	if err != nil {
+		return oracle.Scene{}, err
+	}
+	s := x.scene()
+	s.Client = c
+	return s, nil
+}
+
+// Scene is what a Runner's Sabotage may lay hands on: a world whose client is done, just before the oracle looks.
+type Scene struct {
+	// Scene is the world as the oracle sees it, with a client of the containerd in it.
+	oracle.Scene
+	World   *world.World
+	Subject *under.Subject
+	// Address is containerd's gRPC socket, the same inside and outside of the world.
+	Address string
+}
+
+// sabotage lets a control plant what the oracle must find. An error makes the verdict invalid.
+func (x *run) sabotage() error {
+	if x.runner.Sabotage == nil {
+		return nil
+	}
+	s, err := x.sceneUp(x.ctx)
+	if err != nil {
+		return err
+	}
+	x.record.Note("harness", "sabotage")
+	err = x.runner.Sabotage(x.ctx, Scene{Scene: s, World: x.world, Subject: x.subject.Subject, Address: x.daemon.Address()})
+	if err != nil {
+		return fmt.Errorf("sabotage: %w", err)
+	}
+	return nil
+}

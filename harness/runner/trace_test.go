@@ -1,0 +1,53 @@
+package runner
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// TestTrace looks at where a plain lifecycle and one with a restart pass the points whose place everybody knows.
+func TestTrace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs containerd")
+	}
+	var r Runner
+	for name, w := range map[string]harness.Workload{
+		"plain":   {},
+		"restart": {Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trace, err := r.Trace(t.Context(), harness.Case{Name: "trace", Workload: w})
+			if trace.Verdict.Unable() {
+				t.Skip(err) // not root, or no world to be had
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if trace.Verdict.Outcome != harness.Held {
+				t.Fatal(trace.Verdict)
+			}
+			for point, path := range map[string]string{
+				"rpc:containerd:Task.Create:entry": "create", "rpc:shim:Task.Start:entry": "start", "rpc:shim:Task.Wait:exit": "exit",
+				"rpc:shim:Task.Delete:entry": "delete", "rpc:containerd:Task.Shutdown:entry": "delete",
+			} {
+				at := failpoints.MustPoint(point)
+				if !slices.ContainsFunc(trace.Passes, func(p harness.Pass) bool { return p.Point == at && p.Path == path }) {
+					t.Errorf("%s was not passed on the path %s", point, path)
+				}
+			}
+			for _, p := range trace.Passes {
+				if strings.HasPrefix(p.Point.What, "tasks.local.List") {
+					t.Errorf("%s, on the path %s: only the oracle lists tasks", p.Point, p.Path)
+				}
+			}
+			loads := slices.ContainsFunc(trace.Passes, func(p harness.Pass) bool { return p.Path == "load" && p.Point.Kind == failpoints.RPC })
+			if loads != w.Restart {
+				t.Errorf("ttrpc calls while containerd loads: %v", loads)
+			}
+		})
+	}
+}

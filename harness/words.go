@@ -1,0 +1,53 @@
+package harness
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// String tells the verdict to a person, in a few lines.
+func (v Verdict) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-8s %s on containerd %s in %s\n", v.Outcome, v.Name, v.Version, v.Took.Round(time.Millisecond))
+	if why := v.Why(); why != "" {
+		fmt.Fprintf(&b, "  why:   %s\n", strings.ReplaceAll(why, "\n", "\n         "))
+	}
+	for _, f := range v.Firings {
+		fmt.Fprintf(&b, "  fault: %s: %s\n", f.Text, f.Proof)
+	}
+	for _, f := range v.Findings {
+		fmt.Fprintf(&b, "  found: %s\n", f)
+	}
+	for _, t := range v.Truths {
+		fmt.Fprintf(&b, "  exit:  %s ended with %d (%s); told: %s\n", t.Container, t.Status, t.Source,
+			cmp.Or(v.ToldOf(t.Container), "by nobody"))
+	}
+	for _, id := range v.NeverBegan {
+		fmt.Fprintf(&b, "  exit:  the payload of %s never began\n", id)
+	}
+	text := longID.ReplaceAllString(b.String(), "$1")
+	if v.Evidence != "" {
+		text += fmt.Sprintf("  kept:  %s\n", v.Evidence)
+	}
+	return text
+}
+
+// longID is an id that CRI made up, or a hashed socket's name; people tell them apart by their first 12 digits. The JSON
+// form and the evidence have all 64.
+var longID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
+
+// ToldOf sums up what the observers of a container told, each that said the same once: "wait 7, TaskExit 7".
+func (v Verdict) ToldOf(container string) string {
+	var parts []string
+	for _, o := range v.Told {
+		text := fmt.Sprintf("%s %d", o.Observer, o.Status)
+		if o.Container == container && !slices.Contains(parts, text) {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
