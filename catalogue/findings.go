@@ -11,6 +11,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
@@ -119,11 +120,10 @@ func ParseFinding(name string, text []byte) (Finding, error) {
 		}
 		return f.Finding, nil
 	}
-	kase, err := yaml.Marshal(f.Case)
-	if err != nil {
-		return f.Finding, err
+	tree, err := parser.ParseBytes(text, 0)
+	if err == nil {
+		f.Finding.Case, err = harness.ParseCaseAt(name, tree, "$.case")
 	}
-	f.Finding.Case, err = harness.ParseCase(name, kase)
 	if err == nil && f.Finding.Case.Name != f.ID {
 		err = fmt.Errorf("its case is called %q: it must be called as the finding is", f.Finding.Case.Name)
 	}

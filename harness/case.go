@@ -119,37 +119,53 @@ func (w Workload) WithDefaults() Workload {
 // Check reports what is wrong with the case before anything runs.
 func (c Case) Check() error {
 	var errs []error
-	if c.Name == "" || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" {
-		errs = append(errs, fmt.Errorf("name %q: lower-case letters, digits, dots and dashes are needed", c.Name))
-	}
-	if !slices.Contains([]API{"", TaskAPI, CRI}, c.Workload.API) {
-		errs = append(errs, &failpoints.UnknownError{What: "api", Name: string(c.Workload.API),
-			Nearest: failpoints.Nearest(string(c.Workload.API), []string{"task", "cri"}), Known: []string{"task", "cri"}})
-	}
-	for i, ct := range c.Workload.Containers {
-		errs = append(errs, ct.check(i))
-	}
-	if c.Workload.Fakeshim != "" {
-		if c.Workload.API == CRI {
-			errs = append(errs, errors.New("fakeshim serves the task API only: leave out api: cri"))
-		}
-		if _, err := behaviour.Parse(c.fakeshimWords()); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	for _, b := range c.Bad {
-		errs = append(errs, b.check())
-	}
-	if c.Workload.Deleters < 0 || c.Workload.Deleters > 1 && c.Workload.API == CRI {
-		errs = append(errs, fmt.Errorf("deleters: %d: a number of clients of the task API is needed", c.Workload.Deleters))
-	}
-	for _, f := range c.Plan {
-		errs = append(errs, f.Check())
-		if f.At.Who == "sandbox" && c.Workload.API != CRI {
-			errs = append(errs, fmt.Errorf("%s: only a CRI workload has a sandbox (api: cri)", f.At))
-		}
+	for _, p := range c.problems() {
+		errs = append(errs, p.err)
 	}
 	return errors.Join(errs...)
+}
+
+// fieldError is what is wrong with one field, by its path in the text form.
+type fieldError struct {
+	path string
+	err  error
+}
+
+func (c Case) problems() (all []fieldError) {
+	add := func(path string, err error) {
+		if err != nil {
+			all = append(all, fieldError{path, err})
+		}
+	}
+	w := c.Workload
+	if c.Name == "" || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" {
+		add("name", fmt.Errorf("name %q: lower-case letters, digits, dots and dashes are needed", c.Name))
+	}
+	if apis := []string{string(TaskAPI), string(CRI)}; w.API != "" && !slices.Contains(apis, string(w.API)) {
+		add("workload.api", &failpoints.UnknownError{What: "api", Name: string(w.API), Nearest: failpoints.Nearest(string(w.API), apis), Known: apis})
+	}
+	for i, ct := range w.Containers {
+		add(fmt.Sprintf("workload.containers[%d]", i), ct.check(i))
+	}
+	if w.Fakeshim != "" && w.API == CRI {
+		add("workload.fakeshim", errors.New("fakeshim serves the task API only: leave out api: cri"))
+	}
+	if _, err := behaviour.Parse(c.fakeshimWords()); w.Fakeshim != "" {
+		add("workload.fakeshim", err)
+	}
+	if w.Deleters < 0 || w.Deleters > 1 && w.API == CRI {
+		add("workload.deleters", fmt.Errorf("deleters: %d: a number of clients of the task API is needed", w.Deleters))
+	}
+	for i, f := range c.Plan {
+		add(fmt.Sprintf("plan[%d].do", i), f.Check())
+		if f.At.Who == "sandbox" && w.API != CRI {
+			add(fmt.Sprintf("plan[%d].at", i), fmt.Errorf("%s: only a CRI workload has a sandbox (api: cri)", f.At))
+		}
+	}
+	for i, b := range c.Bad {
+		add(fmt.Sprintf("bad[%d]", i), b.check())
+	}
+	return all
 }
 
 // fakeshimWords are the misbehaviours, without the word that stands for none.

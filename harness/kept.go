@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 )
 
 // HistoryFile is the name of a Kept in a folder of evidence.
@@ -61,10 +63,7 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 	}
 	var t keptText
 	if err := json.Unmarshal(text, &t); err != nil {
-		if at := bytes.TrimSpace(text); len(at) == 0 || at[0] != '{' {
-			return fail("no history: a history is a JSON object that `shimquake run --keep` writes")
-		}
-		return fail("no whole history: is it cut off? (%w)", err)
+		return Kept{}, &InputError{File: name, Err: notWhole(err)}
 	}
 	switch {
 	case t.Shimquake != marker:
@@ -90,6 +89,40 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 		return fail("%w", err)
 	}
 	return k, nil
+}
+
+// EachKept reads histories, one JSON object after the other, and calls visit for each.
+func EachKept(name string, from io.Reader, visit func(Kept) error) error {
+	d := json.NewDecoder(from)
+	for n := 1; ; n++ {
+		var text json.RawMessage
+		err := d.Decode(&text)
+		if errors.Is(err, io.EOF) && n > 1 {
+			return nil
+		}
+		at := name
+		if n > 1 {
+			at = fmt.Sprintf("%s, history %d", name, n)
+		}
+		if err != nil {
+			return &InputError{File: at, Err: notWhole(err)}
+		}
+		k, err := DecodeKept(at, text)
+		if err == nil {
+			err = visit(k)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// notWhole says in a line what is wrong with a text that is no JSON.
+func notWhole(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("it ends before its history does: was it cut off?")
+	}
+	return fmt.Errorf("no history: `shimquake run --keep` writes those, as JSON (%w)", err)
 }
 
 // strict reads JSON with no other fields than are known.

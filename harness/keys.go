@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"errors"
+
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -15,26 +17,23 @@ var caseKeys = map[string][]string{
 	".bad":                 {"releases", "by", "may", "issue"},
 }
 
-// keys reports the first unknown key below node, with the nearest right one. The YAML library's own strict mode knows no names to
-// suggest.
+// keys reports the unknown keys below node, each with the nearest right one. The YAML library's own strict mode stops at the
+// first, and knows no names to suggest.
 func (p caseParser) keys(node ast.Node, path string, known map[string][]string) error {
+	var errs []error
 	switch n := node.(type) {
 	case *ast.MappingNode:
 		for _, v := range n.Values {
-			if err := p.key(v, path, known); err != nil {
-				return err
-			}
+			errs = append(errs, p.key(v, path, known))
 		}
 	case *ast.MappingValueNode:
 		return p.key(n, path, known)
 	case *ast.SequenceNode:
 		for _, v := range n.Values {
-			if err := p.keys(v, path, known); err != nil {
-				return err
-			}
+			errs = append(errs, p.keys(v, path, known))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (p caseParser) key(v *ast.MappingValueNode, path string, known map[string][]string) error {

@@ -1,11 +1,9 @@
 package harness
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
@@ -94,23 +93,41 @@ func (e *InputError) Error() string {
 
 func (e *InputError) Unwrap() error { return e.Err }
 
-// ParseCase reads the text form of a case. Errors are of type *InputError and name file, line, column and, for a wrong name, the
-// nearest right one.
+// ParseCase reads the text form of a case. Its errors, all that the file has, are of type *InputError, joined; each names
+// file, line, column and, for a wrong name, the nearest right one.
 func ParseCase(file string, text []byte) (Case, error) {
-	p := caseParser{file: file}
+	p := caseParser{file: file, root: "$"}
 	tree, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return Case{}, p.wrap(err)
 	}
-	p.tree = tree
 	if len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
-		return Case{}, p.at("$", fmt.Errorf("a file holds one case, found %d", len(tree.Docs)))
+		return Case{}, p.at("", fmt.Errorf("a file holds one case, found %d", len(tree.Docs)))
 	}
-	if err := p.keys(tree.Docs[0].Body, "", caseKeys); err != nil {
+	p.tree = tree
+	return p.parse(tree.Docs[0].Body)
+}
+
+// ParseCaseAt reads the case that stands at a path ("$.case") of a file of another kind.
+func ParseCaseAt(file string, tree *ast.File, path string) (Case, error) {
+	p := caseParser{file: file, tree: tree, root: path}
+	at, err := yaml.PathString(path)
+	if err != nil {
+		return Case{}, err
+	}
+	node, err := at.FilterFile(tree)
+	if err != nil {
+		return Case{}, p.wrap(err)
+	}
+	return p.parse(node)
+}
+
+func (p caseParser) parse(node ast.Node) (Case, error) {
+	if err := p.keys(node, "", caseKeys); err != nil {
 		return Case{}, err
 	}
 	var ct caseText
-	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&ct); err != nil && !errors.Is(err, io.EOF) {
+	if err := yaml.NodeToValue(node, &ct, yaml.Strict()); err != nil {
 		return Case{}, p.wrap(err)
 	}
 	return p.build(ct)
@@ -168,9 +185,11 @@ func span(d time.Duration) string {
 	return d.String()
 }
 
+// caseParser knows where in a file a case stands.
 type caseParser struct {
 	file string
-	tree *ast.File
+	tree *ast.File // nil: nothing has a place
+	root string    // the YAML path of the case
 }
 
 func (p caseParser) build(ct caseText) (Case, error) {
@@ -184,69 +203,88 @@ func (p caseParser) build(ct caseText) (Case, error) {
 	for _, k := range ct.Workload.Containers {
 		c.Workload.Containers = append(c.Workload.Containers, Container(k))
 	}
+	errs := p.durations(ct.Workload, &c.Workload)
+	for i, ft := range ct.Plan {
+		f, err := p.fault(ft, fmt.Sprintf("plan[%d]", i))
+		errs = append(errs, err...)
+		c.Plan = append(c.Plan, f)
+	}
+	if len(errs) == 0 { // what could not be read would be found wrong once more
+		for _, e := range c.problems() {
+			errs = append(errs, p.at(e.path, firstLine(e.err)))
+		}
+	}
+	return c, errors.Join(errs...)
+}
+
+// durations reads those of a workload.
+func (p caseParser) durations(wt workloadText, w *Workload) (errs []error) {
 	for _, d := range []struct {
 		key, text string
 		to        *time.Duration
 	}{
-		{"callTimeout", ct.Workload.CallTimeout, &c.Workload.CallTimeout},
-		{"deadline", ct.Workload.Deadline, &c.Workload.Deadline},
-		{"settle", ct.Workload.Settle, &c.Workload.Settle},
+		{"callTimeout", wt.CallTimeout, &w.CallTimeout}, {"deadline", wt.Deadline, &w.Deadline}, {"settle", wt.Settle, &w.Settle},
 	} {
 		if d.text == "" {
 			continue
 		}
 		v, err := time.ParseDuration(d.text)
 		if err != nil || v <= 0 {
-			return c, p.at("$.workload."+d.key, fmt.Errorf("%s %q: expected a duration such as 2s", d.key, d.text))
+			errs = append(errs, p.at("workload."+d.key, fmt.Errorf("%s %q: expected a duration such as 2s", d.key, d.text)))
+			continue
 		}
 		*d.to = v
 	}
-	for i, ft := range ct.Plan {
-		f, err := p.fault(ft, fmt.Sprintf("$.plan[%d]", i))
-		if err != nil {
-			return c, err
-		}
-		c.Plan = append(c.Plan, f)
-	}
-	if err := c.Check(); err != nil {
-		return c, p.at("$", firstLine(err))
-	}
-	return c, nil
+	return errs
 }
 
-func (p caseParser) fault(ft faultText, path string) (f failpoints.Fault, err error) {
+func (p caseParser) fault(ft faultText, path string) (f failpoints.Fault, errs []error) {
+	var err error
 	if f.At, err = failpoints.ParsePoint(ft.At); err != nil {
-		return f, p.at(path+".at", err)
+		errs = append(errs, p.at(path+".at", err))
 	}
 	if f.Do, err = term.Parse(string(ft.Do)); err != nil {
-		return f, p.at(path+".do", err)
+		errs = append(errs, p.at(path+".do", err))
 	}
 	for i, s := range ft.While {
 		st, err := failpoints.ParseStep(s)
 		if err != nil {
-			return f, p.at(fmt.Sprintf("%s.while[%d]", path, i), err)
+			errs = append(errs, p.at(fmt.Sprintf("%s.while[%d]", path, i), err))
 		}
 		f.While = append(f.While, st)
 	}
-	if err := f.Check(); err != nil {
-		return f, p.at(path+".do", err)
-	}
-	return f, nil
+	return f, errs
 }
 
-// at places an error at a YAML path.
+// at places an error at a path below the case; "" is the case itself. Of a key that is not there the nearest key above it
+// has the place.
 func (p caseParser) at(path string, err error) error {
 	e := &InputError{File: p.file, Err: err}
-	yp, perr := yaml.PathString(path)
-	if perr != nil || p.tree == nil {
-		return e
+	for p.tree != nil && path != "" {
+		yp, perr := yaml.PathString(p.root + "." + path)
+		if perr != nil {
+			break
+		}
+		if node, nerr := yp.FilterFile(p.tree); nerr == nil && node != nil {
+			e.Line, e.Column = begin(node).Line, begin(node).Column
+			break
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
 	}
-	node, nerr := yp.FilterFile(p.tree)
-	if nerr != nil || node == nil || path == "$" {
-		return e
-	}
-	e.Line, e.Column = node.GetToken().Position.Line, node.GetToken().Position.Column
 	return e
+}
+
+// begin is where a node begins: the library calls the colon the place of a mapping.
+func begin(node ast.Node) *token.Position {
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		if len(n.Values) > 0 {
+			return n.Values[0].Key.GetToken().Position
+		}
+	case *ast.MappingValueNode:
+		return n.Key.GetToken().Position
+	}
+	return node.GetToken().Position
 }
 
 // wrap places an error of the YAML library, whose own text shows the lines around it.

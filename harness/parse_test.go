@@ -3,6 +3,7 @@ package harness
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,13 +72,13 @@ func TestParseCaseErrors(t *testing.T) {
 		{"a negative duration", "500ms", "-1s", 7, 16, "expected a duration"},
 		{"a type", "exit: 7", "exit: seven", 9, 13, "int"},
 		{"a list in place of a text", "name: shutdown-error-once", "name: [a]", 1, 7, "string"},
-		{"an api", "api: task", "api: taks", 0, 0, `did you mean "task"?`},
-		{"a signal", "SIGTERM", "SIGTEMR", 0, 0, "SIGKILL and SIGTERM"},
-		{"an exit status", "exit: 7", "exit: 256", 0, 0, "not between 0 and 255"},
-		{"a name", "name: shutdown-error-once", "name: Shutdown Error", 0, 0, "lower-case"},
+		{"an api", "api: task", "api: taks", 6, 8, `did you mean "task"?`},
+		{"a signal", "SIGTERM", "SIGTEMR", 10, 7, "SIGKILL and SIGTERM"},
+		{"an exit status", "exit: 7", "exit: 256", 9, 7, "not between 0 and 255"},
+		{"a name", "name: shutdown-error-once", "name: Shutdown Error", 1, 7, "lower-case"},
 		{"no name", "name: shutdown-error-once\n", "", 0, 0, "name"},
-		{"a class", "by: [shim]", "by: [shin]", 0, 0, `"shin"`},
-		{"a range", `"< 2.4.0"`, `"< old"`, 0, 0, `releases "< old"`},
+		{"a class", "by: [shim]", "by: [shin]", 16, 5, `"shin"`},
+		{"a range", `"< 2.4.0"`, `"< old"`, 16, 5, `releases "< old"`},
 		{"broken YAML", "plan:\n", "plan: [\n", 0, 0, ""},
 		{"a tab", "  api: task", "\tapi: task", 6, 1, ""},
 		{"two cases", "name: shutdown", "name: x\n---\nname: shutdown", 0, 0, "one case, found 2"},
@@ -105,6 +106,40 @@ func TestParseCaseErrors(t *testing.T) {
 			t.Errorf("%q is a case", text)
 		}
 	}
+}
+
+// All that is wrong with a file is reported in one go.
+func TestParseCaseReportsAllErrors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text  string
+		lines []int
+	}{
+		"keys":   {"nmae: x\nworkload:\n  apii: task\nplan:\n- aat: x\n", []int{1, 3, 5}},
+		"values": {"name: x\nworkload: {deadline: soon}\nplan:\n- at: rpc:shim:Task.Crate:entry\n  do: 1*errror(x)\n", []int{2, 4, 5}},
+		"fields": {"name: X\nworkload:\n  api: crii\n  deleters: -1\n", []int{1, 3, 4}},
+	} {
+		_, err := ParseCase("x.yaml", []byte(tc.text))
+		var lines []int
+		if all, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range flat(all.Unwrap()) {
+				lines = append(lines, e.Line)
+			}
+		}
+		if !slices.Equal(lines, tc.lines) {
+			t.Errorf("%s: at lines %v, want %v: %v", name, lines, tc.lines, err)
+		}
+	}
+}
+
+func flat(errs []error) (out []*InputError) {
+	for _, e := range errs {
+		if in, ok := e.(*InputError); ok {
+			out = append(out, in)
+		} else if more, ok := e.(interface{ Unwrap() []error }); ok {
+			out = append(out, flat(more.Unwrap())...)
+		}
+	}
+	return out
 }
 
 // aFault draws a fault that a case may have.

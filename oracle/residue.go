@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
-	"go.yaml.in/yaml/v3"
+	"github.com/goccy/go-yaml"
 )
 
 // What may have happened in a case, for [Circumstances.Happened] and a residue's `when` and `expect`.
@@ -101,9 +101,7 @@ func mustLoad(files fs.FS) []KnownResidue {
 // parseResidue reads and checks one file.
 func parseResidue(text []byte) (KnownResidue, error) {
 	var r KnownResidue
-	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&r); err != nil {
+	if err := yaml.UnmarshalWithOptions(text, &r, yaml.Strict()); err != nil {
 		return r, fmt.Errorf("read residue: %w", err)
 	}
 	if r.ID == "" || r.Issue == "" || r.Says == "" {

@@ -28,12 +28,12 @@ var _ = Describe("a case that shows nothing", Label("control"), func() {
 	It("is invalid when its fault never fires, and names the points that were hit instead", spec.Quick, func(ctx context.Context) {
 		invalid(ctx, harness.Case{Name: "control-unfired", Workload: exits(harness.TaskAPI), Plan: failpoints.Plan{
 			failpoints.Error("rpc:shim:Task.Pause:entry", 1, "injected"),
-		}}, "these faults did not fire: rpc:shim:Task.Pause:entry", "hit instead", "rpc:shim:Task.Shutdown:entry x1")
+		}}, "this fault did not fire: rpc:shim:Task.Pause:entry", "hit instead", "rpc:shim:Task.Shutdown:entry x1")
 	})
 	It("is invalid when one of its two faults fires", spec.Quick, func(ctx context.Context) {
 		invalid(ctx, harness.Case{Name: "control-half-fired", Workload: exits(harness.TaskAPI), Plan: failpoints.Plan{
 			failpoints.Once("rpc:shim:Task.Shutdown:entry", term.Lose), failpoints.Crash("rpc:shim:Task.Create:entry", 9),
-		}}, "these faults did not fire: rpc:shim:Task.Create:entry")
+		}}, "this fault did not fire: rpc:shim:Task.Create:entry")
 	})
 	It("is invalid when a misbehaviour of the fake shim is not met", spec.Quick, func(ctx context.Context) {
 		w := exits(harness.TaskAPI)

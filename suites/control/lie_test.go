@@ -141,7 +141,7 @@ var _ = Describe("a process of a container that containerd has forgotten", Label
 		w.Settle = soon
 		v := sabotaged(ctx, harness.Case{Name: "control-forgotten", Workload: w}, createByRunc)
 		Expect(v.Violations()).To(ContainElement(And(
-			HaveField("Invariant", oracle.Forgot), HaveField("ID", planted), HaveField("Namespace", daemon.TaskNamespace),
+			HaveField("Invariant", oracle.Forgot), HaveField("Subject.ID", planted), HaveField("Subject.Namespace", daemon.TaskNamespace),
 		)), "%v", v)
 	})
 })

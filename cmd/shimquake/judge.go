@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/judge"
+)
+
+func judgeCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "judge EVIDENCE...",
+		Short: "Judge kept histories again: files, folders, or - for stdin",
+		Long: `Judge makes the verdicts of histories that "run", "sweep" and the suites have kept (history.json), by today's rules. It needs
+no root and runs nothing. Where the verdict is another one than when the case ran, it says so.
+
+Exit status: 0 all held, 1 one violated, 2 a history that cannot be read, 3 one shows nothing.`,
+		Example: `  shimquake judge out/evidence
+  shimquake judge out/evidence/umount-delayed-20261121-161856-w1a9d9c7a
+  zcat history.json.gz | shimquake judge -`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			j := judging{out: cmd.OutOrStdout(), json: asJSON, tally: map[harness.Outcome]int{}}
+			for _, w := range words {
+				if err := j.evidence(w, cmd.InOrStdin()); err != nil {
+					return err
+				}
+			}
+			return j.status()
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a verdict")
+	return c
+}
+
+// judging judges one history after the other.
+type judging struct {
+	out   io.Writer
+	json  bool
+	tally map[harness.Outcome]int
+}
+
+// evidence judges what a word of the command line means.
+func (j *judging) evidence(word string, stdin io.Reader) error {
+	if word == "-" {
+		return j.histories("stdin", stdin)
+	}
+	info, err := os.Stat(word)
+	if err != nil {
+		return &harness.InputError{File: word, Err: err}
+	}
+	if !info.IsDir() {
+		return j.file(word)
+	}
+	found := 0
+	err = filepath.WalkDir(word, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != harness.HistoryFile {
+			return err
+		}
+		found++
+		return j.file(path)
+	})
+	if err == nil && found == 0 {
+		err = &harness.InputError{File: word, Err: fmt.Errorf("no %s is in this folder or below: run with --keep to keep those of cases that held", harness.HistoryFile)}
+	}
+	return err
+}
+
+func (j *judging) file(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return &harness.InputError{File: name, Err: err}
+	}
+	return errors.Join(j.histories(name, f), f.Close())
+}
+
+// histories judges all that a stream holds.
+func (j *judging) histories(name string, from io.Reader) error {
+	return harness.EachKept(name, from, func(k harness.Kept) error {
+		v := judge.Judge(k.History)
+		j.tally[v.Outcome]++
+		if j.json {
+			return json.NewEncoder(j.out).Encode(v)
+		}
+		_, err := fmt.Fprint(j.out, v)
+		if err == nil && v.Outcome != k.Verdict.Outcome {
+			_, err = fmt.Fprintf(j.out, "  was:   %s, when it ran\n", k.Verdict.Outcome)
+		}
+		return err
+	})
+}
+
+// status is the exit status as an error.
+func (j *judging) status() error {
+	switch {
+	case j.tally[harness.Violated] > 0:
+		return statusError{status: statusViolated}
+	case j.tally[harness.Invalid] > 0:
+		return statusError{status: statusInvalid}
+	}
+	return nil
+}
