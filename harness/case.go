@@ -44,39 +44,39 @@ const (
 
 // Workload is what the client does: create, start, wait, delete. The zero value is one container that exits with 0, by the task API.
 type Workload struct {
-	API        API
-	Containers []Container
+	API        API         `yaml:"api,omitempty"`
+	Containers []Container `yaml:"containers,omitempty"`
 	// Grouped puts the containers of a task workload behind one shim, as those of a pod are.
-	Grouped bool
+	Grouped bool `yaml:"grouped,omitempty"`
 	// CallTimeout is how long the client gives each of its calls, until it gives up and comes back. Default: 10s for the task API (dockerd),
 	// 2m for CRI (kubelet's runtime-request-timeout).
-	CallTimeout time.Duration
+	CallTimeout time.Duration `yaml:"callTimeout,omitempty"`
 	// Deadline is how long the client tries to get everything removed. Default: 60s.
-	Deadline time.Duration
+	Deadline time.Duration `yaml:"deadline,omitempty"`
 	// Settle is how long the oracle waits for what is still there after the client's last call, before it calls it leaked. Default: 6s, one
 	// more than containerd gives its own clean-up of a dead shim (shim.cleanup of [timeouts]).
-	Settle time.Duration
+	Settle time.Duration `yaml:"settle,omitempty"`
 	// Thorough looks at liveness at the price of another lifecycle: the first id is used again with runc's shim and not with the fake one, and
 	// containerd is restarted before, as it always is for CRI, where a failed restart is how a leak shows itself.
-	Thorough bool
+	Thorough bool `yaml:"thorough,omitempty"`
 	// Restart restarts containerd (SIGTERM) when all containers have run, while the first still does and the others have exited and are not deleted
 	// yet.
-	Restart bool
+	Restart bool `yaml:"restart,omitempty"`
 	// Deleters is how many clients delete each container of a task workload, at once. Default: 1.
-	Deleters int
+	Deleters int `yaml:"deleters,omitempty"`
 	// Fakeshim runs the workload on shims/fakeshim with these words (misbehaviours) in place of the runc shim. Task API only.
 	// "plain" is the shim without any.
-	Fakeshim string
+	Fakeshim string `yaml:"fakeshim,omitempty"`
 }
 
 // Container is a container with a known end.
 type Container struct {
 	// Exit is the status that its payload exits with by itself.
-	Exit int
+	Exit int `yaml:"exit,omitempty"`
 	// Signal, in place of Exit, is sent by the client: SIGKILL ends the payload (137), SIGTERM lets it exit with 143.
-	Signal string
+	Signal string `yaml:"signal,omitempty"`
 	// HoldStdout leaves a child behind that holds the standard output.
-	HoldStdout bool
+	HoldStdout bool `yaml:"holdStdout,omitempty"`
 }
 
 // Want is the exit status that the payload has unless a fault kills it.
@@ -152,6 +152,14 @@ func (c Case) problems() (all []fieldError) {
 	}
 	if _, err := behaviour.Parse(c.fakeshimWords()); w.Fakeshim != "" {
 		add("workload.fakeshim", err)
+	}
+	for _, d := range []struct {
+		key string
+		is  time.Duration
+	}{{"callTimeout", w.CallTimeout}, {"deadline", w.Deadline}, {"settle", w.Settle}} {
+		if d.is < 0 {
+			add("workload."+d.key, fmt.Errorf("%s %s: expected a duration such as 2s", d.key, d.is))
+		}
 	}
 	if w.Deleters < 0 || w.Deleters > 1 && w.API == CRI {
 		add("workload.deleters", fmt.Errorf("deleters: %d: a number of clients of the task API is needed", w.Deleters))

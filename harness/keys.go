@@ -2,53 +2,97 @@ package harness
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/shimquake/shimquake/failpoints"
 )
 
-// caseKeys are the keys that each mapping of a case file may have, by the path of the mapping.
-var caseKeys = map[string][]string{
-	"":                     {"name", "about", "issues", "containerd", "workload", "plan", "bad"},
-	".workload":            {"api", "containers", "grouped", "callTimeout", "deadline", "settle", "thorough", "fakeshim", "restart", "deleters"},
-	".workload.containers": {"exit", "signal", "holdStdout"},
-	".plan":                {"at", "do", "while"},
-	".bad":                 {"releases", "by", "may", "issue"},
+// mapping is what a mapping of a case file may hold: the types of its values, by its keys in their order.
+type mapping struct {
+	keys  []string
+	types map[string]reflect.Type
 }
 
-// keys reports the unknown keys below node, each with the nearest right one. The YAML library's own strict mode stops at the
-// first, and knows no names to suggest.
-func (p caseParser) keys(node ast.Node, path string, known map[string][]string) error {
-	var errs []error
+// caseKeys are the mappings of a case file, by their paths.
+var caseKeys = keysOf(reflect.TypeFor[caseText](), "", map[string]mapping{})
+
+// keysOf collects the keys of a struct's text form, and of the structs in it.
+func keysOf(t reflect.Type, path string, into map[string]mapping) map[string]mapping {
+	m := mapping{types: map[string]reflect.Type{}}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		m.keys, m.types[name] = append(m.keys, name), f.Type
+		inner := f.Type
+		if inner.Kind() == reflect.Slice {
+			inner = inner.Elem()
+		}
+		if inner.Kind() == reflect.Struct {
+			keysOf(inner, path+"."+name, into)
+		}
+	}
+	into[path] = m
+	return into
+}
+
+// keys reports the unknown keys below node, each with the nearest right one, and durations that are none. The YAML library's
+// own strict mode stops at the first, and knows no names to suggest.
+func (p caseParser) keys(node ast.Node, path string) (errs []error) {
 	switch n := node.(type) {
 	case *ast.MappingNode:
 		for _, v := range n.Values {
-			errs = append(errs, p.key(v, path, known))
+			errs = append(errs, p.key(v, path)...)
 		}
 	case *ast.MappingValueNode:
-		return p.key(n, path, known)
+		return p.key(n, path)
 	case *ast.SequenceNode:
 		for _, v := range n.Values {
-			errs = append(errs, p.keys(v, path, known))
+			errs = append(errs, p.keys(v, path)...)
 		}
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
-func (p caseParser) key(v *ast.MappingValueNode, path string, known map[string][]string) error {
-	names, nested := known[path]
+func (p caseParser) key(v *ast.MappingValueNode, path string) []error {
+	m, nested := caseKeys[path]
 	if !nested {
 		return nil // the decoder says what is wrong with its type
 	}
 	name := v.Key.GetToken().Value
-	for _, n := range names {
-		if n == name {
-			return p.keys(v.Value, path+"."+name, known)
+	if !slices.Contains(m.keys, name) {
+		return []error{p.here(v.Key, &failpoints.UnknownError{
+			What: "key", Name: name, Nearest: failpoints.Nearest(name, m.keys), Known: m.keys,
+		})}
+	}
+	if m.types[name] == reflect.TypeFor[time.Duration]() {
+		text := v.Value.GetToken().Value
+		if d, err := time.ParseDuration(text); err != nil || d <= 0 {
+			return []error{p.here(v.Value, fmt.Errorf("%s %q: expected a duration such as 2s", name, text))}
 		}
 	}
-	pos := v.Key.GetToken().Position
-	return &InputError{File: p.file, Line: pos.Line, Column: pos.Column, Err: &failpoints.UnknownError{
-		What: "key", Name: name, Nearest: failpoints.Nearest(name, names), Known: names,
-	}}
+	return p.keys(v.Value, path+"."+name)
+}
+
+// here places an error at a node.
+func (p caseParser) here(node ast.Node, err error) *InputError {
+	at := begin(node)
+	return &InputError{File: p.file, Line: at.Line, Column: at.Column, Err: err}
+}
+
+// anyDuration takes a duration for what it is; keys has reported one that is none.
+var anyDuration = yaml.CustomUnmarshaler(func(d *time.Duration, text []byte) error {
+	*d, _ = time.ParseDuration(strings.Trim(string(text), " \n\"'"))
+	return nil
+})
+
+// unknownKey reports whether an error is about a key, so that nothing can be decoded.
+func unknownKey(err error) bool {
+	var u *failpoints.UnknownError
+	return errors.As(err, &u)
 }

@@ -1,12 +1,11 @@
 package harness
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -20,45 +19,26 @@ import (
 
 // The text form of a case. Fields stand in the order in which a person would tell them.
 type caseText struct {
-	Name       string       `yaml:"name" json:"name"`
-	About      freeText     `yaml:"about,omitempty" json:"about,omitempty"`
-	Issues     []int        `yaml:"issues,omitempty,flow" json:"issues,omitempty"`
-	Containerd freeText     `yaml:"containerd,omitempty" json:"containerd,omitempty"`
-	Workload   workloadText `yaml:"workload,omitempty" json:"workload,omitzero"`
-	Plan       []faultText  `yaml:"plan,omitempty" json:"plan,omitempty"`
-	Bad        []badText    `yaml:"bad,omitempty" json:"bad,omitempty"`
-}
-
-type workloadText struct {
-	API         string          `yaml:"api,omitempty" json:"api,omitempty"`
-	Containers  []containerText `yaml:"containers,omitempty" json:"containers,omitempty"`
-	Grouped     bool            `yaml:"grouped,omitempty" json:"grouped,omitempty"`
-	CallTimeout string          `yaml:"callTimeout,omitempty" json:"callTimeout,omitempty"`
-	Deadline    string          `yaml:"deadline,omitempty" json:"deadline,omitempty"`
-	Settle      string          `yaml:"settle,omitempty" json:"settle,omitempty"`
-	Thorough    bool            `yaml:"thorough,omitempty" json:"thorough,omitempty"`
-	Restart     bool            `yaml:"restart,omitempty" json:"restart,omitempty"`
-	Deleters    int             `yaml:"deleters,omitempty" json:"deleters,omitempty"`
-	Fakeshim    string          `yaml:"fakeshim,omitempty" json:"fakeshim,omitempty"`
-}
-
-type containerText struct {
-	Exit       int    `yaml:"exit,omitempty" json:"exit,omitempty"`
-	Signal     string `yaml:"signal,omitempty" json:"signal,omitempty"`
-	HoldStdout bool   `yaml:"holdStdout,omitempty" json:"holdStdout,omitempty"`
+	Name       string      `yaml:"name"`
+	About      freeText    `yaml:"about,omitempty"`
+	Issues     []int       `yaml:"issues,omitempty,flow"`
+	Containerd freeText    `yaml:"containerd,omitempty"`
+	Workload   Workload    `yaml:"workload,omitempty"`
+	Plan       []faultText `yaml:"plan,omitempty"`
+	Bad        []badText   `yaml:"bad,omitempty"`
 }
 
 type faultText struct {
-	At    string   `yaml:"at" json:"at"`
-	Do    freeText `yaml:"do" json:"do"`
-	While []string `yaml:"while,omitempty,flow" json:"while,omitempty"`
+	At    string   `yaml:"at"`
+	Do    freeText `yaml:"do"`
+	While []string `yaml:"while,omitempty,flow"`
 }
 
 type badText struct {
-	Releases freeText       `yaml:"releases" json:"releases"`
-	By       []oracle.Class `yaml:"by,flow" json:"by"`
-	May      []oracle.Class `yaml:"may,omitempty,flow" json:"may,omitempty"`
-	Issue    freeText       `yaml:"issue" json:"issue"`
+	Releases freeText       `yaml:"releases"`
+	By       []oracle.Class `yaml:"by,flow"`
+	May      []oracle.Class `yaml:"may,omitempty,flow"`
+	Issue    freeText       `yaml:"issue"`
 }
 
 // freeText is a text that a person chose. The YAML library writes some, such as "? x", in a form that it cannot read: those are quoted.
@@ -123,14 +103,15 @@ func ParseCaseAt(file string, tree *ast.File, path string) (Case, error) {
 }
 
 func (p caseParser) parse(node ast.Node) (Case, error) {
-	if err := p.keys(node, "", caseKeys); err != nil {
-		return Case{}, err
+	errs := p.keys(node, "")
+	if slices.ContainsFunc(errs, unknownKey) {
+		return Case{}, errors.Join(errs...)
 	}
 	var ct caseText
-	if err := yaml.NodeToValue(node, &ct, yaml.Strict()); err != nil {
-		return Case{}, p.wrap(err)
+	if err := yaml.NodeToValue(node, &ct, yaml.Strict(), anyDuration); err != nil {
+		return Case{}, errors.Join(append(errs, p.wrap(err))...)
 	}
-	return p.build(ct)
+	return p.build(ct, errs)
 }
 
 // String is the text form of the case, which ParseCase reads.
@@ -143,30 +124,18 @@ func (c Case) String() string {
 }
 
 // MarshalJSON is an object with the keys and values of the text form.
-func (c Case) MarshalJSON() ([]byte, error) { return json.Marshal(c.text()) }
+func (c Case) MarshalJSON() ([]byte, error) { return yaml.YAMLToJSON([]byte(c.String())) }
 
-// UnmarshalJSON reads such an object.
-func (c *Case) UnmarshalJSON(text []byte) error {
-	var ct caseText
-	if err := strict(text, &ct); err != nil {
-		return err
-	}
-	var err error
-	*c, err = caseParser{file: "case"}.build(ct)
+// UnmarshalJSON reads such an object: JSON is YAML, too.
+func (c *Case) UnmarshalJSON(text []byte) (err error) {
+	*c, err = ParseCase("case", text)
 	return err
 }
 
 func (c Case) text() caseText {
-	w := c.Workload
-	ct := caseText{Name: c.Name, About: freeText(c.About), Issues: c.Issues, Containerd: freeText(c.Containerd), Workload: workloadText{
-		API: string(w.API), Grouped: w.Grouped, CallTimeout: span(w.CallTimeout), Deadline: span(w.Deadline), Settle: span(w.Settle), Thorough: w.Thorough, Fakeshim: w.Fakeshim,
-		Restart: w.Restart, Deleters: w.Deleters,
-	}}
+	ct := caseText{Name: c.Name, About: freeText(c.About), Issues: c.Issues, Containerd: freeText(c.Containerd), Workload: c.Workload}
 	for _, b := range c.Bad {
 		ct.Bad = append(ct.Bad, badText{freeText(b.Releases), b.By, b.May, freeText(b.Issue)})
-	}
-	for _, k := range w.Containers {
-		ct.Workload.Containers = append(ct.Workload.Containers, containerText(k))
 	}
 	for _, f := range c.Plan {
 		ft := faultText{At: f.At.String(), Do: freeText(f.Do.String())}
@@ -178,13 +147,6 @@ func (c Case) text() caseText {
 	return ct
 }
 
-func span(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return d.String()
-}
-
 // caseParser knows where in a file a case stands.
 type caseParser struct {
 	file string
@@ -192,18 +154,11 @@ type caseParser struct {
 	root string    // the YAML path of the case
 }
 
-func (p caseParser) build(ct caseText) (Case, error) {
-	c := Case{Name: ct.Name, About: string(ct.About), Issues: ct.Issues, Containerd: string(ct.Containerd), Workload: Workload{
-		API: API(ct.Workload.API), Grouped: ct.Workload.Grouped, Thorough: ct.Workload.Thorough, Fakeshim: ct.Workload.Fakeshim,
-		Restart: ct.Workload.Restart, Deleters: ct.Workload.Deleters,
-	}}
+func (p caseParser) build(ct caseText, errs []error) (Case, error) {
+	c := Case{Name: ct.Name, About: string(ct.About), Issues: ct.Issues, Containerd: string(ct.Containerd), Workload: ct.Workload}
 	for _, b := range ct.Bad {
 		c.Bad = append(c.Bad, Bad{string(b.Releases), b.By, b.May, string(b.Issue)})
 	}
-	for _, k := range ct.Workload.Containers {
-		c.Workload.Containers = append(c.Workload.Containers, Container(k))
-	}
-	errs := p.durations(ct.Workload, &c.Workload)
 	for i, ft := range ct.Plan {
 		f, err := p.fault(ft, fmt.Sprintf("plan[%d]", i))
 		errs = append(errs, err...)
@@ -215,27 +170,6 @@ func (p caseParser) build(ct caseText) (Case, error) {
 		}
 	}
 	return c, errors.Join(errs...)
-}
-
-// durations reads those of a workload.
-func (p caseParser) durations(wt workloadText, w *Workload) (errs []error) {
-	for _, d := range []struct {
-		key, text string
-		to        *time.Duration
-	}{
-		{"callTimeout", wt.CallTimeout, &w.CallTimeout}, {"deadline", wt.Deadline, &w.Deadline}, {"settle", wt.Settle, &w.Settle},
-	} {
-		if d.text == "" {
-			continue
-		}
-		v, err := time.ParseDuration(d.text)
-		if err != nil || v <= 0 {
-			errs = append(errs, p.at("workload."+d.key, fmt.Errorf("%s %q: expected a duration such as 2s", d.key, d.text)))
-			continue
-		}
-		*d.to = v
-	}
-	return errs
 }
 
 func (p caseParser) fault(ft faultText, path string) (f failpoints.Fault, errs []error) {
@@ -259,19 +193,17 @@ func (p caseParser) fault(ft faultText, path string) (f failpoints.Fault, errs [
 // at places an error at a path below the case; "" is the case itself. Of a key that is not there the nearest key above it
 // has the place.
 func (p caseParser) at(path string, err error) error {
-	e := &InputError{File: p.file, Err: err}
 	for p.tree != nil && path != "" {
 		yp, perr := yaml.PathString(p.root + "." + path)
 		if perr != nil {
 			break
 		}
 		if node, nerr := yp.FilterFile(p.tree); nerr == nil && node != nil {
-			e.Line, e.Column = begin(node).Line, begin(node).Column
-			break
+			return p.here(node, err)
 		}
 		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
 	}
-	return e
+	return &InputError{File: p.file, Err: err}
 }
 
 // begin is where a node begins: the library calls the colon the place of a mapping.
