@@ -219,7 +219,9 @@ func (x *experiment) perform(ctx context.Context, v *Verdict) (err error) {
 
 // build makes the world, with containerd up and the plan armed.
 func (x *experiment) build(ctx context.Context) (err error) {
-	if x.world, err = world.New(ctx, world.Config{Cache: x.runner.Cache, RootDisk: x.rootDisk()}); err != nil {
+	if x.world, err = world.New(ctx, world.Config{
+		Cache: x.runner.Cache, Show: x.subject.Folders(), RootDisk: x.rootDisk(),
+	}); err != nil {
 		return err
 	}
 	x.witness = witness{x.world}
