@@ -239,7 +239,7 @@ func (x *experiment) leave(v *Verdict, failure error) error {
 	if x.world == nil {
 		return nil
 	}
-	err := errors.Join(x.keep(v, failure), x.inject.clean())
+	err := errors.Join(x.keep(v, failure), x.inject.clean(), x.world.Limited())
 	v.CPU = x.world.CPU()
 	if x.daemon != nil {
 		x.daemon.Close()
