@@ -57,7 +57,8 @@ type hierarchy struct {
 }
 
 func detect() (hierarchy, error) {
-	mounts, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("cgroup", "cgroup2"))
+	// Those of a chroot or a container, elsewhere, are not the host's own.
+	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter("/sys/fs/cgroup"))
 	if err != nil {
 		return hierarchy{}, fmt.Errorf("look for the block-IO controller: %w", err)
 	}

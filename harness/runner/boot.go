@@ -33,7 +33,9 @@ var collectLess = "GOGC=" + cmp.Or(os.Getenv("GOGC"), "400")
 
 // boot makes the world and starts containerd in it, with the plan armed.
 func (x *run) boot() (err error) {
-	if x.world, err = world.New(x.ctx, world.Config{Cache: x.runner.Cache, RootDisk: x.RootDisk()}); err != nil {
+	if x.world, err = world.New(x.ctx, world.Config{
+		Cache: x.runner.Cache, Show: x.subject.Folders(), RootDisk: x.RootDisk(),
+	}); err != nil {
 		return err
 	}
 	x.session = client.NewSession(x.clientParams())

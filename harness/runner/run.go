@@ -146,7 +146,7 @@ func (x *run) close() harness.History {
 	}
 	if x.world != nil {
 		h.CPU = x.world.CPU()
-		err = errors.Join(err, x.closeWorld())
+		err = errors.Join(err, x.world.Limited(), x.closeWorld())
 	}
 	if err != nil {
 		h.Problems = append(h.Problems, harness.Problem{Kind: harness.ByHarness, Text: err.Error()})
