@@ -68,7 +68,7 @@ Exit status: 0 held, 1 violated, 2 wrong usage or bad input, 3 invalid (a fault 
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
-	c.AddCommand(runCommand(), buildCommand(), listCommand(), gcCommand(), sweepCommand())
+	c.AddCommand(runCommand(), buildCommand(), listCommand(), gcCommand(), sweepCommand(), checkCommand())
 	return c
 }
 

@@ -45,6 +45,20 @@ type Params struct {
 	Start func(*exec.Cmd) error
 }
 
+// Available says whether this machine has what Attach needs; if not, it returns ErrNoStrace.
+func Available() error {
+	_, err := find("strace")
+	return err
+}
+
+func find(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%w (%w)", ErrNoStrace, err)
+	}
+	return path, nil
+}
+
 var syscallName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // check refuses what strace would misread. A syscall such as "umount2:error=EIO"
@@ -69,9 +83,9 @@ func (p *Params) command(trace, stderr *os.File) (*exec.Cmd, error) {
 	if name == "" {
 		name = "strace"
 	}
-	path, err := exec.LookPath(name)
+	path, err := find(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w (%w)", ErrNoStrace, err)
+		return nil, err
 	}
 	cmd := exec.Command(path,
 		"-f", "-y", "-T", "-ttt", "-a", "1",
