@@ -11,7 +11,6 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/iopressure"
 	"github.com/shimquake/shimquake/failpoints/slowsys"
-	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/gobuild"
 	"github.com/shimquake/shimquake/fixtures/world"
@@ -91,7 +90,7 @@ func copyLogs(w *world.World, dir string) error {
 func Unable(err error) bool {
 	for _, e := range []error{
 		world.ErrNotRoot, world.ErrNoCgroup, world.ErrLacksController, iopressure.ErrNoController, iopressure.ErrNoLoop, iopressure.ErrNoMkfs, slowsys.ErrNoStrace,
-		containerd.ErrNoGo, gobuild.ErrNoGo,
+		gobuild.ErrNoGo,
 	} {
 		if errors.Is(err, e) {
 			return true

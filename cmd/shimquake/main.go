@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/gobuild"
+	"github.com/shimquake/shimquake/fixtures/source"
 )
 
 // Exit statuses, as docs/design.md has them.
@@ -39,6 +41,10 @@ func (e statusError) Unwrap() error { return e.err }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
+	if checkout, err := source.Root(); err == nil {
+		// Without Go what the cache has can be used all the same, and a build says that there is none.
+		_ = gobuild.FindGo(ctx, checkout)
+	}
 	err := root().ExecuteContext(ctx)
 	stop()
 	if err == nil {
