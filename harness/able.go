@@ -46,8 +46,8 @@ func (n need) unmet() error {
 	return nil
 }
 
-// able says, before anything is made, whether this machine has what the case takes. Its errors are Unable.
-func (c Case) able() error {
+// Able says, before anything is made, whether this machine has what the case takes. Its errors are Unable.
+func (c Case) Able() error {
 	for _, n := range needs {
 		if !n.wanted(c) {
 			continue

@@ -206,7 +206,7 @@ func (x *experiment) perform(ctx context.Context, v *Verdict) (err error) {
 			return err
 		}
 	}
-	if err := x.able(); err != nil {
+	if err := x.Able(); err != nil {
 		return err
 	}
 	if err := x.build(ctx); err != nil {

@@ -30,6 +30,9 @@ func swept(t *testing.T, o Options) (Plan, Report) {
 func prepared(t *testing.T, containerd string) *harness.Runner {
 	t.Helper()
 	r := &harness.Runner{Evidence: t.TempDir() + "/evidence", Brief: true}
+	if err := (harness.Case{}).Able(); err != nil {
+		t.Skip(err)
+	}
 	if err := r.Prepare(t.Context(), containerd); err != nil {
 		if harness.Unable(err) {
 			t.Skip(err)
