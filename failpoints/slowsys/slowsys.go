@@ -20,7 +20,7 @@ import (
 )
 
 // ErrNoStrace says that strace cannot be found.
-var ErrNoStrace = errors.New("strace is missing: install it (apt-get install strace), or name it in Params.Strace")
+var ErrNoStrace = errors.New("strace is missing: install it (apt-get install strace)")
 
 // ErrNotAttached says that strace could not attach: no such process, no permission
 // (CAP_SYS_PTRACE), or another tracer holds it. The text tells which.
