@@ -39,7 +39,7 @@ func (r row) known() string {
 	return strings.Join(all, ", ")
 }
 
-// printTable prints the specs of each suite, and beneath those that failed why.
+// printTable prints the specs of each suite that ran, and beneath those that failed why. What was skipped is told by printSkips.
 func printTable(out io.Writer, rows []row) {
 	verdicts := len("VERDICT")
 	for _, r := range rows {
@@ -51,13 +51,16 @@ func printTable(out io.Writer, rows []row) {
 	line("SPEC", "VERDICT", "SECONDS", "")
 	for i, r := range rows {
 		if i == 0 || rows[i-1].suite != r.suite {
-			put(out, "%s\n", r.suite)
+			put(out, "%s: %s\n", r.suite, count(rows, r.suite))
+		}
+		if r.verdict == skipped {
+			continue
 		}
 		line(string(r.verdict), r.outcomes(), fmt.Sprintf("%.2f", r.seconds), r.name)
 		if k := r.known(); k != "" {
 			line("", "", "", "known: "+k)
 		}
-		if r.verdict == failed && r.reason != "" {
+		if r.reason != "" {
 			line("", "", "", "  "+r.reason)
 		}
 	}
@@ -105,19 +108,34 @@ func printFailures(out io.Writer, rows []row) {
 	}
 }
 
+// tally is how many tests ended how.
+type tally map[verdict]int
+
+func (t tally) String() string {
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", t[passed], t[failed], t[skipped])
+}
+
+// count counts the rows of a suite; "" is all.
+func count(rows []row, suite string) tally {
+	t := tally{}
+	for _, r := range rows {
+		if suite == "" || r.suite == suite {
+			t[r.verdict]++
+		}
+	}
+	return t
+}
+
 // printCount prints the last line, and tells whether something failed.
 func printCount(out io.Writer, rows []row, notSelected int) error {
-	count := map[verdict]int{}
-	for _, r := range rows {
-		count[r.verdict]++
-	}
 	if notSelected > 0 {
 		put(out, "%d specs were not selected\n", notSelected)
 	}
-	if _, err := fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", count[passed], count[failed], count[skipped]); err != nil {
+	all := count(rows, "")
+	if _, err := fmt.Fprintln(out, all); err != nil {
 		return fmt.Errorf("print the count: %w", err)
 	}
-	if count[failed] > 0 {
+	if all[failed] > 0 {
 		return errFailed
 	}
 	return nil

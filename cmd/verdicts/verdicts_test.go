@@ -208,7 +208,7 @@ func TestTextFitsATerminal(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, want := range []string{"passed   held, violated  1234.57  a pod", "known: containerd#8981, no issue known", "skipped   1  this machine", "\numount\n"} {
+	for _, want := range []string{"passed   held, violated  1234.57  a pod", "known: containerd#8981, no issue known", "skipped   1  this machine", "\numount: 0 passed, 1 failed, 0 skipped\n", "shutdown: 1 passed, 0 failed, 1 skipped\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
