@@ -48,7 +48,8 @@ func (n need) unmet() error {
 	return nil
 }
 
-// Able says, before anything is made, whether this machine has what the case takes. Its errors are Unable.
+// Able says, before anything is made, whether this machine has what the case takes. Its
+// errors are Unable.
 func (c Case) Able() error {
 	for _, n := range needs {
 		if !n.wanted(c) {
@@ -61,8 +62,8 @@ func (c Case) Able() error {
 	return nil
 }
 
-// Lacks says what kinds of cases this machine cannot run, each with the reason and what to do. The verdicts of those
-// cases are invalid and Unable, for the same reason.
+// Lacks says what kinds of cases this machine cannot run, each with the reason and what
+// to do. The verdicts of those cases are invalid and Unable, for the same reason.
 func Lacks() []error {
 	var lacks []error
 	for _, n := range needs {

@@ -89,7 +89,8 @@ func copyLogs(w *world.World, dir string) error {
 // Unable says whether an error means that this machine cannot run the case at all.
 func Unable(err error) bool {
 	for _, e := range []error{
-		world.ErrNotRoot, world.ErrNoCgroup, world.ErrLacksController, iopressure.ErrNoController, iopressure.ErrNoLoop, iopressure.ErrNoMkfs, slowsys.ErrNoStrace,
+		world.ErrNotRoot, world.ErrNoCgroup, world.ErrLacksController,
+		iopressure.ErrNoController, iopressure.ErrNoLoop, iopressure.ErrNoMkfs, slowsys.ErrNoStrace,
 		gobuild.ErrNoGo,
 	} {
 		if errors.Is(err, e) {

@@ -25,8 +25,9 @@ import (
 	"github.com/shimquake/shimquake/fixtures/world"
 )
 
-// withContainerd starts a containerd in a world and gives the world a client of it. The oracle stands below the fixtures and knows nothing of
-// them; only this test takes the subject from there, so that it runs wherever cases do.
+// withContainerd starts a containerd in a world and gives the world a client of it. The
+// oracle stands below the fixtures and knows nothing of them; only this test takes the
+// subject from there, so that it runs wherever cases do.
 func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	t.Helper()
 	if err := errors.Join(world.Check(), world.Needs("devices")); err != nil {

@@ -28,6 +28,8 @@ Exit status: 0; with --strict 3 when something is lacking.`,
 	return c
 }
 
+var errStrict = errors.New("strict: see what this machine lacks above; mend it, or run without STRICT (--strict)")
+
 // tellLacks prints a line a lack. In a strict check one is enough to end what was to come.
 func tellLacks(out io.Writer, lacks []error, strict bool) error {
 	for _, err := range lacks {
@@ -37,7 +39,7 @@ func tellLacks(out io.Writer, lacks []error, strict bool) error {
 		fmt.Fprintln(out, "this machine can run every case")
 	}
 	if strict && len(lacks) > 0 {
-		return statusError{statusInvalid, errors.New("strict: see what this machine lacks above; mend it, or run without STRICT (--strict)")}
+		return statusError{statusInvalid, errStrict}
 	}
 	return nil
 }

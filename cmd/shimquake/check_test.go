@@ -27,7 +27,8 @@ func TestTellLacks(t *testing.T) {
 			status = se.status
 		}
 		if out.String() != test.says || status != test.status {
-			t.Errorf("%v, strict %v: %q, %v; want %q and status %d", test.lacks, test.strict, out.String(), err, test.says, test.status)
+			t.Errorf("%v, strict %v: %q, %v; want %q and status %d",
+				test.lacks, test.strict, out.String(), err, test.says, test.status)
 		}
 	}
 }

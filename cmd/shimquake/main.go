@@ -42,7 +42,8 @@ func (e statusError) Unwrap() error { return e.err }
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
 	if checkout, err := source.Root(); err == nil {
-		// Without Go what the cache has can be used all the same, and a build says that there is none.
+		// Without Go what the cache has can be used all the same, and a build says that
+		// there is none.
 		_ = gobuild.FindGo(ctx, checkout)
 	}
 	err := root().ExecuteContext(ctx)

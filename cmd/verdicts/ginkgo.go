@@ -18,7 +18,8 @@ type specReport struct {
 	unselected  []unselectedSuite
 }
 
-// unselectedSuite is a suite without one selected spec, although nobody asked for some specs by their text.
+// unselectedSuite is a suite without one selected spec, although nobody asked for some
+// specs by their text.
 type unselectedSuite struct{ name, filter string }
 
 // readReports reads the file that ginkgo --json-report writes: one report a suite.

@@ -1,6 +1,7 @@
-// Command verdicts reads what go test and Ginkgo report, prints a table or a plain count, and exits 1
-// when anything failed or when nothing ran at all. With -strict it fails for what was left out, too: a test that was
-// skipped for a reason that is not in skips.yaml, and a suite of which nothing ran.
+// Command verdicts reads what go test and Ginkgo report, prints a table or a plain count,
+// and exits 1 when anything failed or when nothing ran at all. With -strict it fails for
+// what was left out, too: a test that was skipped for a reason that is not in skips.yaml,
+// and a suite of which nothing ran.
 //
 //	go test -json ./... | verdicts -stream out/unit/events.json
 //	verdicts -unit out/unit/events.json -unit-exit 0 -specs out/suites/specs.json -specs-exit 1 -table -strict
@@ -37,7 +38,8 @@ func main() {
 	flag.IntVar(&p.specsExit, "specs-exit", 0, "exit `STATUS` of that ginkgo")
 	flag.BoolVar(&p.table, "table", false, "print one row a spec")
 	flag.BoolVar(&p.markdown, "markdown", false, "print the table in GitHub's Markdown")
-	flag.BoolVar(&p.strict, "strict", false, "fail for what was left out: skips that are not in skips.yaml, suites of which nothing ran")
+	flag.BoolVar(&p.strict, "strict", false,
+		"fail for what was left out: skips that are not in skips.yaml, suites of which nothing ran")
 	flag.Parse()
 	if flag.NArg() > 0 || p.stream == "" && p.unit == "" && p.specs == "" {
 		flag.Usage()

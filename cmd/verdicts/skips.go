@@ -19,7 +19,8 @@ type skip struct {
 // testLine begins what go test prints of a skipped test.
 var testLine = regexp.MustCompile(`^\S+_test\.go:\d+: `)
 
-// skips are the reasons for which something was skipped, each once, the most frequent first.
+// skips are the reasons for which something was skipped, each once, the most frequent
+// first.
 func skips(rows []row) []skip {
 	var all []skip
 	for _, r := range rows {

@@ -50,25 +50,29 @@ func isAllowed(reason string) bool {
 	return slices.ContainsFunc(allowed, func(s allowedSkip) bool { return s.match.MatchString(reason) })
 }
 
-// leftOut makes a failed row of each reason for a skip that skips.yaml does not have, and of each suite of which nothing ran.
+// leftOut makes a failed row of each reason for a skip that skips.yaml does not have, and
+// of each suite of which nothing ran.
 func leftOut(rows []row, unselected []unselectedSuite) []row {
 	var red []row
 	for _, s := range skips(rows) {
 		if isAllowed(s.reason) {
 			continue
 		}
-		red = append(red, row{suite: "strict", verdict: failed, reason: s.reason,
-			name: fmt.Sprintf("%d skipped, of %s, and cmd/verdicts/skips.yaml does not allow it", s.count, strings.Join(s.suites, ", "))})
+		name := fmt.Sprintf("%d skipped, of %s, and cmd/verdicts/skips.yaml does not allow it", s.count, strings.Join(s.suites, ", "))
+		red = append(red, row{suite: "strict", name: name, verdict: failed, reason: s.reason})
+	}
+	idle := func(suite, reason string) {
+		red = append(red, row{suite: suite, name: "something of it runs", verdict: failed, reason: "strict: " + reason})
 	}
 	for _, name := range idleSuites(rows) {
-		red = append(red, row{suite: name, name: "something of it runs", verdict: failed, reason: "strict: all of it was skipped"})
+		idle(name, "all of it was skipped")
 	}
 	for _, s := range unselected {
-		reason := "strict: it has no spec"
-		if s.filter != "" {
-			reason = fmt.Sprintf("strict: none of its specs has the label %q", s.filter)
+		if s.filter == "" {
+			idle(s.name, "it has no spec")
+			continue
 		}
-		red = append(red, row{suite: s.name, name: "something of it runs", verdict: failed, reason: reason})
+		idle(s.name, fmt.Sprintf("none of its specs has the label %q", s.filter))
 	}
 	return red
 }

@@ -11,13 +11,15 @@ import (
 	"github.com/onsi/ginkgo/v2/formatter"
 )
 
-// width is that of the text forms, in columns: what a terminal, a mail and a CI log show without breaking lines.
+// width is that of the text forms, in columns: what a terminal, a mail and a CI log show
+// without breaking lines.
 const width = 100
 
 // known is what a spec's verdict says of a violation that its release is known for.
 var known = regexp.MustCompile(` \(known: ([^)]*)\)`)
 
-// outcomes are a row's verdicts without what is known of them, each once: "held", "held, violated".
+// outcomes are a row's verdicts without what is known of them, each once: "held", "held,
+// violated".
 func (r row) outcomes() string {
 	var all []string
 	for o := range strings.SplitSeq(known.ReplaceAllString(r.cases, ""), ", ") {
@@ -39,7 +41,8 @@ func (r row) known() string {
 	return strings.Join(all, ", ")
 }
 
-// printTable prints the specs of each suite that ran, and beneath those that failed why. What was skipped is told by printSkips.
+// printTable prints the specs of each suite that ran, and beneath those that failed why.
+// What was skipped is told by printSkips.
 func printTable(out io.Writer, rows []row) {
 	verdicts := len("VERDICT")
 	for _, r := range rows {
@@ -70,7 +73,8 @@ func printTable(out io.Writer, rows []row) {
 // plain wraps without colours.
 var plain = formatter.New(formatter.ColorModeNone)
 
-// hang is text after a head, broken between words at width, its later lines beneath its first one.
+// hang is text after a head, broken between words at width, its later lines beneath its
+// first one.
 func hang(head, text string) string {
 	indent := utf8.RuneCountInString(head)
 	lines := strings.Split(plain.Fiw(0, uint(width-indent), "%s", text), "\n")

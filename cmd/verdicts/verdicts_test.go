@@ -190,7 +190,8 @@ func TestStreamShowsOnlyFailures(t *testing.T) {
 	}
 }
 
-// everything a table may hold: a long name, a long reason, a word that no line can hold, and more than one verdict.
+// everything a table may hold: a long name, a long reason, a word that no line can hold,
+// and more than one verdict.
 var wide = []row{
 	{suite: "shutdown", name: strings.Repeat("a pod whose shim's last Shutdown met a closed connection ", 4), verdict: passed,
 		cases: "held, violated (known: containerd#8981), violated (known: no issue known)", seconds: 1234.567},
@@ -208,7 +209,10 @@ func TestTextFitsATerminal(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, want := range []string{"passed   held, violated  1234.57  a pod", "known: containerd#8981, no issue known", "skipped   1  this machine", "\numount: 0 passed, 1 failed, 0 skipped\n", "shutdown: 1 passed, 0 failed, 1 skipped\n"} {
+	for _, want := range []string{
+		"shutdown: 1 passed, 0 failed, 1 skipped\n", "\numount: 0 passed, 1 failed, 0 skipped\n",
+		"passed   held, violated  1234.57  a pod", "known: containerd#8981, no issue known", "skipped   1  this machine",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
@@ -240,18 +244,21 @@ func TestStrict(t *testing.T) {
 	passes := it("passes", types.SpecStatePassed, "")
 	focused := suite("cri", it("is not in focus", types.SpecStateSkipped, ""))
 	focused.SuiteConfig.FocusStrings = []string{"second Delete"}
+	skips := func(reason string) types.SpecReport { return it("x", types.SpecStateSkipped, reason) }
 	tests := map[string]struct {
 		reports []types.Report
 		red     string // how the failure begins that is told; "": none
 	}{
 		"all ran":              {[]types.Report{suite("a", passes)}, ""},
-		"an allowed skip":      {[]types.Report{suite("a", passes, it("leaks", types.SpecStateSkipped, older))}, ""},
-		"the machine lacks it": {[]types.Report{suite("a", passes, it("x", types.SpecStateSkipped, "this machine cannot run pods"))}, "failed: strict: 1 skipped, of a,"},
-		"a pending spec":       {[]types.Report{suite("a", passes, it("x", types.SpecStatePending, ""))}, "failed: strict: 1 skipped, of a,"},
+		"an allowed skip":      {[]types.Report{suite("a", passes, skips(older))}, ""},
+		"the machine lacks it": {
+			[]types.Report{suite("a", passes, skips("this machine cannot run pods"))}, "failed: strict: 1 skipped, of a,"},
+		"a pending spec": {
+			[]types.Report{suite("a", passes, it("x", types.SpecStatePending, ""))}, "failed: strict: 1 skipped, of a,"},
 		"a whole suite, although each skip is allowed": {
-			[]types.Report{suite("a", passes), suite("b", it("leaks", types.SpecStateSkipped, older))}, "failed: b: something of it runs"},
+			[]types.Report{suite("a", passes), suite("b", skips(older))}, "failed: b: something of it runs"},
 		"a suite in which nothing is selected": {
-			[]types.Report{suite("a", passes), suite("b", it("slow", types.SpecStateSkipped, ""))}, "failed: b: something of it runs"},
+			[]types.Report{suite("a", passes), suite("b", skips(""))}, "failed: b: something of it runs"},
 		"a suite that is not in focus": {[]types.Report{suite("a", passes), focused}, ""},
 	}
 	for name, test := range tests {
@@ -270,7 +277,8 @@ func TestStrict(t *testing.T) {
 			}
 			out.Reset()
 			err = run(params{specs: path, strict: true}, nil, &out)
-			if isRed := errors.Is(err, errFailed); isRed != (test.red != "") || !strings.Contains(out.String(), test.red) {
+			isRed := errors.Is(err, errFailed)
+			if isRed != (test.red != "") || !strings.Contains(out.String(), test.red) {
 				t.Errorf("strict: %v, want red %q in\n%s", err, test.red, out.String())
 			}
 		})

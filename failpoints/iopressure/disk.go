@@ -110,8 +110,8 @@ func findMkfs() (string, error) {
 	return path, nil
 }
 
-// Available says whether a disk can be put under pressure here: ErrNoController, ErrNoLoop or ErrNoMkfs if not. The
-// errors say what to do.
+// Available says whether a disk can be put under pressure here: ErrNoController,
+// ErrNoLoop or ErrNoMkfs if not. The errors say what to do.
 func Available() error {
 	if _, err := Detect(); err != nil {
 		return err

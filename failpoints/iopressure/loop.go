@@ -62,12 +62,14 @@ func openControl() (*os.File, error) {
 func nextFree(ctl *os.File) (int, error) {
 	n, err := unix.IoctlRetInt(int(ctl.Fd()), unix.LOOP_CTL_GET_FREE)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w: list those in use with losetup -a", ErrNoLoop, os.NewSyscallError("LOOP_CTL_GET_FREE", err))
+		err = os.NewSyscallError("LOOP_CTL_GET_FREE", err)
+		return 0, fmt.Errorf("%w: %w: list those in use with losetup -a", ErrNoLoop, err)
 	}
 	return n, nil
 }
 
-// freeLoop says whether the kernel has a loop device to give, and whether it can be opened; nothing is attached to it.
+// freeLoop says whether the kernel has a loop device to give, and whether it can be
+// opened; nothing is attached to it.
 func freeLoop() error {
 	ctl, err := openControl()
 	if err != nil {

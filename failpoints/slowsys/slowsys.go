@@ -45,7 +45,8 @@ type Params struct {
 	Start func(*exec.Cmd) error
 }
 
-// Available says whether this machine has what Attach needs; if not, it returns ErrNoStrace.
+// Available says whether this machine has what Attach needs; if not, it returns
+// ErrNoStrace.
 func Available() error {
 	_, err := find("strace")
 	return err
