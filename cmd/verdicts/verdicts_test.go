@@ -249,8 +249,8 @@ func TestStrict(t *testing.T) {
 		reports []types.Report
 		red     string // how the failure begins that is told; "": none
 	}{
-		"all ran":              {[]types.Report{suite("a", passes)}, ""},
-		"an allowed skip":      {[]types.Report{suite("a", passes, skips(older))}, ""},
+		"all ran":         {[]types.Report{suite("a", passes)}, ""},
+		"an allowed skip": {[]types.Report{suite("a", passes, skips(older))}, ""},
 		"the machine lacks it": {
 			[]types.Report{suite("a", passes, skips("this machine cannot run pods"))}, "failed: strict: 1 skipped, of a,"},
 		"a pending spec": {
