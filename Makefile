@@ -7,12 +7,13 @@ MAKEFLAGS     += --no-print-directory
 # What a user may set: make suites CONTAINERD=v1.7.4 SHORT=1
 CONTAINERD ?=
 SHORT      ?=
+STRICT     ?=
 FOCUS      ?=
 PROCS      ?=
 TIMEOUT    ?=
 RACE       ?=
 FUZZTIME   ?= 30s
-export CONTAINERD SHORT FOCUS PROCS TIMEOUT RACE FUZZTIME
+export CONTAINERD SHORT STRICT FOCUS PROCS TIMEOUT RACE FUZZTIME
 
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
@@ -20,7 +21,7 @@ GO := . scripts/env &&
 .PHONY: help setup suites test kill-test judge faultless lint bench fuzz build gc clean vagrant-check workflows-check scripts-check
 
 help: ## show this list
-	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
+	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [STRICT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 suites: ## (root) run every suite on CONTAINERD; ends with a table of verdicts
@@ -62,13 +63,13 @@ build: ## bin/shimquake
 setup: ## (root) install the system packages that are missing
 	@scripts/setup
 
-scripts-check: ## shellcheck on the scripts, where it is installed
+scripts-check: ## shellcheck on the scripts (STRICT=1: it must be installed)
 	@scripts/check shellcheck
 
 workflows-check: ## actionlint on .github/workflows
 	@$(GO) scripts/check workflows
 
-vagrant-check: ## vagrant validate, where vagrant is installed
+vagrant-check: ## vagrant validate (STRICT=1: it must be installed)
 	@scripts/check vagrant
 
 gc: ## (root) remove what a killed run may have left: worlds, loop devices, throttles

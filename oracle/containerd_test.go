@@ -20,22 +20,24 @@ import (
 	"github.com/containerd/containerd/v2/pkg/oci"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
+
+	fixture "github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/fixtures/world"
 )
 
-// binVar names a folder with containerd, containerd-shim-runc-v2 and runc. The oracle must not build one itself: it
-// stands below the fixtures. suites/control runs the oracle on whole worlds; these tests are for work on the oracle.
-const binVar = "SHIMQUAKE_ORACLE_BIN"
-
-// withContainerd starts a containerd in a world and gives the world a client of it.
+// withContainerd starts a containerd in a world and gives the world a client of it. The
+// oracle stands below the fixtures and knows nothing of them; only this test takes the
+// subject from there, so that it runs wherever cases do.
 func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	t.Helper()
-	bin := os.Getenv(binVar)
-	if bin == "" {
-		t.Skipf("set %s to a folder with containerd, its shim and runc", binVar)
+	if err := errors.Join(world.Check(), world.Needs("devices")); err != nil {
+		t.Skip(err)
 	}
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, for namespaces and cgroups of its own")
+	subject, err := fixture.Resolve(t.Context(), "", fixture.Options{Log: t.Output()})
+	if err != nil {
+		t.Fatal(err)
 	}
+	bin := subject.Bin
 	groups := testCgroups(t) // before the world: it is removed after it
 	w := newWorld(t)
 	w.scene.CgroupDirs = groups
@@ -54,7 +56,6 @@ func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	})
 	w.scene.Own = func(pid int) bool { return pid == 1 || pid == daemon }
 	ctx := namespaces.WithNamespace(t.Context(), "default")
-	var err error
 	w.scene.Client, err = containerd.New(filepath.Join(dir, "c.sock"))
 	w.must(err)
 	ready, cancel := context.WithTimeout(ctx, 10*time.Second)

@@ -31,6 +31,9 @@ func swept(t *testing.T, o Options) (Plan, Report) {
 func prepared(t *testing.T, containerd string) *runner.Runner {
 	t.Helper()
 	r := &runner.Runner{Evidence: t.TempDir() + "/evidence", Brief: true}
+	if err := runner.CheckRequirements(harness.Case{}); err != nil {
+		t.Skip(err)
+	}
 	if err := r.Prepare(t.Context(), containerd); err != nil {
 		if runner.IsUnsupported(err) {
 			t.Skip(err)

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/gobuild"
+	"github.com/shimquake/shimquake/fixtures/source"
 )
 
 // Exit statuses, as docs/design.md has them.
@@ -39,6 +41,11 @@ func (e statusError) Unwrap() error { return e.err }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
+	if checkout, err := source.Root(); err == nil {
+		// Without Go what the cache has can be used all the same, and a build says that
+		// there is none.
+		_ = gobuild.FindGo(ctx, checkout)
+	}
 	err := root().ExecuteContext(ctx)
 	stop()
 	if err == nil {
@@ -68,7 +75,7 @@ Exit status: 0 held, 1 violated, 2 wrong usage or bad input, 3 invalid (a fault 
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
-	c.AddCommand(runCommand(), judgeCommand(), buildCommand(), listCommand(), gcCommand(), sweepCommand())
+	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), gcCommand(), sweepCommand())
 	return c
 }
 

@@ -15,7 +15,12 @@ import (
 type specReport struct {
 	rows        []row
 	notSelected int // specs that the label filter or the focus left out: neither run nor skipped
+	unselected  []unselectedSuite
 }
+
+// unselectedSuite is a suite without one selected spec, although nobody asked for some
+// specs by their text.
+type unselectedSuite struct{ name, filter string }
 
 // readReports reads the file that ginkgo --json-report writes: one report a suite.
 func readReports(r io.Reader) (specReport, error) {
@@ -32,7 +37,7 @@ func readReports(r io.Reader) (specReport, error) {
 
 func (found *specReport) add(report types.Report) {
 	suite := filepath.Base(report.SuitePath)
-	bad := false
+	bad, before := false, len(found.rows)
 	for _, spec := range report.SpecReports {
 		r := row{suite: suite, name: spec.FullText(), seconds: spec.RunTime.Seconds(), reason: oneLine(spec.Failure.Message)}
 		r.cases = casesOf(spec.ReportEntries)
@@ -61,6 +66,9 @@ func (found *specReport) add(report types.Report) {
 	if !report.SuiteSucceeded && !bad {
 		reason := strings.Join(report.SpecialSuiteFailureReasons, "; ")
 		found.rows = append(found.rows, row{suite: suite, name: "the suite runs to its end", verdict: failed, reason: oneLine(reason)})
+	}
+	if len(found.rows) == before && len(report.SuiteConfig.FocusStrings) == 0 {
+		found.unselected = append(found.unselected, unselectedSuite{suite, report.SuiteConfig.LabelFilter})
 	}
 }
 

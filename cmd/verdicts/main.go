@@ -1,8 +1,10 @@
-// Command verdicts reads what go test and Ginkgo report, prints a table or a plain count, and exits 1
-// when anything failed or when nothing ran at all.
+// Command verdicts reads what go test and Ginkgo report, prints a table or a plain count,
+// and exits 1 when anything failed or when nothing ran at all. With -strict it fails for
+// what was left out, too: a test that was skipped for a reason that is not in skips.yaml,
+// and a suite of which nothing ran.
 //
 //	go test -json ./... | verdicts -stream out/unit/events.json
-//	verdicts -unit out/unit/events.json -unit-exit 0 -specs out/suites/specs.json -specs-exit 1 -table
+//	verdicts -unit out/unit/events.json -unit-exit 0 -specs out/suites/specs.json -specs-exit 1 -table -strict
 //
 // The last line is always `N passed, N failed, N skipped`, except with -stream, which only shows progress.
 package main
@@ -24,6 +26,7 @@ type params struct {
 	specsExit int    // the exit status of that ginkgo
 	table     bool   // one row a spec
 	markdown  bool   // the table in GitHub's Markdown
+	strict    bool   // what was left out is a failure
 }
 
 func main() {
@@ -35,6 +38,8 @@ func main() {
 	flag.IntVar(&p.specsExit, "specs-exit", 0, "exit `STATUS` of that ginkgo")
 	flag.BoolVar(&p.table, "table", false, "print one row a spec")
 	flag.BoolVar(&p.markdown, "markdown", false, "print the table in GitHub's Markdown")
+	flag.BoolVar(&p.strict, "strict", false,
+		"fail for what was left out: skips that are not in skips.yaml, suites of which nothing ran")
 	flag.Parse()
 	if flag.NArg() > 0 || p.stream == "" && p.unit == "" && p.specs == "" {
 		flag.Usage()
@@ -65,14 +70,18 @@ func run(p params, in io.Reader, out io.Writer) error {
 		}
 		rows = append(rows, orNothingRan(found, "go test", p.unitExit)...)
 	}
+	var unselected []unselectedSuite
 	notSelected := 0
 	if p.specs != "" {
 		found, err := readSpecs(p.specs, p.specsExit)
 		if err != nil {
 			return err
 		}
-		notSelected = found.notSelected
+		notSelected, unselected = found.notSelected, found.unselected
 		rows = append(rows, orNothingRan(found.rows, "the suites", p.specsExit)...)
+	}
+	if p.strict {
+		rows = append(rows, leftOut(rows, unselected)...)
 	}
 	switch {
 	case p.markdown:
@@ -82,6 +91,7 @@ func run(p params, in io.Reader, out io.Writer) error {
 	default:
 		printFailures(out, rows)
 	}
+	printSkips(out, rows, p.markdown)
 	return printCount(out, rows, notSelected)
 }
 

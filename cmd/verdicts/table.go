@@ -3,24 +3,89 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/onsi/ginkgo/v2/formatter"
 )
 
-// printTable prints one row a spec, and the reason beneath those that failed or were skipped.
-func printTable(out io.Writer, rows []row) {
-	suites, cases := len("SUITE"), len("VERDICT")
-	for _, r := range rows {
-		suites, cases = max(suites, len(r.suite)), max(cases, len(r.cases))
+// width is that of the text forms, in columns: what a terminal, a mail and a CI log show
+// without breaking lines.
+const width = 100
+
+// known is what a spec's verdict says of a violation that its release is known for.
+var known = regexp.MustCompile(` \(known: ([^)]*)\)`)
+
+// outcomes are a row's verdicts without what is known of them, each once: "held", "held,
+// violated".
+func (r row) outcomes() string {
+	var all []string
+	for o := range strings.SplitSeq(known.ReplaceAllString(r.cases, ""), ", ") {
+		if !slices.Contains(all, o) {
+			all = append(all, o)
+		}
 	}
-	line := func(a, b, c, d, e string) { put(out, "%-7s  %-*s  %7s  %-*s  %s\n", a, cases, b, c, suites, d, e) }
-	line("SPEC", "VERDICT", "SECONDS", "SUITE", "")
+	return strings.Join(all, ", ")
+}
+
+// known are the issues that a row's violations are known by.
+func (r row) known() string {
+	var all []string
+	for _, m := range known.FindAllStringSubmatch(r.cases, -1) {
+		if !slices.Contains(all, m[1]) {
+			all = append(all, m[1])
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// printTable prints the specs of each suite that ran, and beneath those that failed why.
+// What was skipped is told by printSkips.
+func printTable(out io.Writer, rows []row) {
+	verdicts := len("VERDICT")
 	for _, r := range rows {
-		line(string(r.verdict), r.cases, fmt.Sprintf("%.2f", r.seconds), r.suite, r.name)
+		verdicts = max(verdicts, len(r.outcomes()))
+	}
+	line := func(spec, verdict, seconds, text string) {
+		put(out, "%s", hang(fmt.Sprintf("%-7s  %-*s  %7s  ", spec, verdicts, verdict, seconds), text))
+	}
+	line("SPEC", "VERDICT", "SECONDS", "")
+	for i, r := range rows {
+		if i == 0 || rows[i-1].suite != r.suite {
+			put(out, "%s: %s\n", r.suite, count(rows, r.suite))
+		}
+		if r.verdict == skipped {
+			continue
+		}
+		line(string(r.verdict), r.outcomes(), fmt.Sprintf("%.2f", r.seconds), r.name)
+		if k := r.known(); k != "" {
+			line("", "", "", "known: "+k)
+		}
 		if r.reason != "" {
-			line("", "", "", "", "  "+r.reason)
+			line("", "", "", "  "+r.reason)
 		}
 	}
 	put(out, "\n")
+}
+
+// plain wraps without colours.
+var plain = formatter.New(formatter.ColorModeNone)
+
+// hang is text after a head, broken between words at width, its later lines beneath its
+// first one.
+func hang(head, text string) string {
+	indent := utf8.RuneCountInString(head)
+	lines := strings.Split(plain.Fiw(0, uint(width-indent), "%s", text), "\n")
+	var b strings.Builder
+	for i, l := range lines {
+		if i > 0 {
+			head = strings.Repeat(" ", indent)
+		}
+		b.WriteString(strings.TrimRight(head+l, " ") + "\n")
+	}
+	return b.String()
 }
 
 // printMarkdown prints the same as a table for a GitHub step summary.
@@ -29,7 +94,7 @@ func printMarkdown(out io.Writer, rows []row) {
 	cell := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;")
 	for _, r := range rows {
 		name := cell.Replace(r.name)
-		if r.reason != "" {
+		if r.verdict == failed && r.reason != "" {
 			name += "<br>" + cell.Replace(r.reason)
 		}
 		put(out, "| %s | %s | %.2f | %s | %s |\n", r.verdict, cell.Replace(r.cases), r.seconds, cell.Replace(r.suite), name)
@@ -42,24 +107,39 @@ func printFailures(out io.Writer, rows []row) {
 	put(out, "\n")
 	for _, r := range rows {
 		if r.verdict == failed {
-			put(out, "failed: %s: %s\n        %s\n", r.suite, r.name, r.reason)
+			put(out, "%s%s", hang("failed: ", r.suite+": "+r.name), hang("        ", r.reason))
 		}
 	}
 }
 
+// tally is how many tests ended how.
+type tally map[verdict]int
+
+func (t tally) String() string {
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", t[passed], t[failed], t[skipped])
+}
+
+// count counts the rows of a suite; "" is all.
+func count(rows []row, suite string) tally {
+	t := tally{}
+	for _, r := range rows {
+		if suite == "" || r.suite == suite {
+			t[r.verdict]++
+		}
+	}
+	return t
+}
+
 // printCount prints the last line, and tells whether something failed.
 func printCount(out io.Writer, rows []row, notSelected int) error {
-	count := map[verdict]int{}
-	for _, r := range rows {
-		count[r.verdict]++
-	}
 	if notSelected > 0 {
 		put(out, "%d specs were not selected\n", notSelected)
 	}
-	if _, err := fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", count[passed], count[failed], count[skipped]); err != nil {
+	all := count(rows, "")
+	if _, err := fmt.Fprintln(out, all); err != nil {
 		return fmt.Errorf("print the count: %w", err)
 	}
-	if count[failed] > 0 {
+	if all[failed] > 0 {
 		return errFailed
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/onsi/ginkgo/v2/types"
@@ -113,6 +114,9 @@ func TestReadReports(t *testing.T) {
 	if diff := cmp.Diff(want, got.rows, cmp.AllowUnexported(row{})); diff != "" {
 		t.Error(diff)
 	}
+	if len(got.unselected) != 0 {
+		t.Errorf("suites without a selected spec: %v, want none", got.unselected)
+	}
 	if got.notSelected != 1 {
 		t.Errorf("%d specs not selected, want 1", got.notSelected)
 	}
@@ -183,5 +187,111 @@ func TestStreamShowsOnlyFailures(t *testing.T) {
 	}
 	if text, err := os.ReadFile(kept); err != nil || string(text) != in {
 		t.Errorf("kept %q (%v), want the events as they came", text, err)
+	}
+}
+
+// everything a table may hold: a long name, a long reason, a word that no line can hold,
+// and more than one verdict.
+var wide = []row{
+	{suite: "shutdown", name: strings.Repeat("a pod whose shim's last Shutdown met a closed connection ", 4), verdict: passed,
+		cases: "held, violated (known: containerd#8981), violated (known: no issue known)", seconds: 1234.567},
+	{suite: "shutdown", name: "is not quick", verdict: skipped, reason: strings.Repeat("this machine lacks it ", 20)},
+	{suite: "umount", name: "fails", verdict: failed, reason: strings.Repeat("it found what nobody wants ", 11)},
+}
+
+func TestTextFitsATerminal(t *testing.T) {
+	var out strings.Builder
+	printTable(&out, wide)
+	printFailures(&out, wide)
+	printSkips(&out, wide, false)
+	for line := range strings.Lines(out.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	for _, want := range []string{
+		"shutdown: 1 passed, 0 failed, 1 skipped\n", "\numount: 0 passed, 1 failed, 0 skipped\n",
+		"passed   held, violated  1234.57  a pod", "known: containerd#8981, no issue known", "skipped   1  this machine",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestSkipsAreOneLineAReason(t *testing.T) {
+	const lack = "this machine cannot run pods: no cpu"
+	rows := []row{
+		{suite: "x/weave", name: "a", verdict: skipped, reason: "a_test.go:9: needs root"},
+		{suite: "shutdown", name: "b", verdict: skipped, reason: lack},
+		{suite: "umount", name: "c", verdict: skipped, reason: lack},
+		{suite: "umount", name: "d", verdict: passed, reason: ""},
+	}
+	var out strings.Builder
+	printSkips(&out, rows, false)
+	want := "skipped   2  " + lack + " (shutdown, umount)\nskipped   1  needs root (weave)\n"
+	if out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
+
+// Each way in which a run could be green having tested little is red in a strict one.
+func TestStrict(t *testing.T) {
+	const older = "v1.6.36 is older than 2.3.0" // skips.yaml has it
+	suite := func(name string, specs ...types.SpecReport) types.Report {
+		return types.Report{SuitePath: "/x/suites/" + name, SuiteSucceeded: true, SpecReports: specs}
+	}
+	passes := it("passes", types.SpecStatePassed, "")
+	focused := suite("cri", it("is not in focus", types.SpecStateSkipped, ""))
+	focused.SuiteConfig.FocusStrings = []string{"second Delete"}
+	skips := func(reason string) types.SpecReport { return it("x", types.SpecStateSkipped, reason) }
+	tests := map[string]struct {
+		reports []types.Report
+		red     string // how the failure begins that is told; "": none
+	}{
+		"all ran":         {[]types.Report{suite("a", passes)}, ""},
+		"an allowed skip": {[]types.Report{suite("a", passes, skips(older))}, ""},
+		"the machine lacks it": {
+			[]types.Report{suite("a", passes, skips("this machine cannot run pods"))}, "failed: strict: 1 skipped, of a,"},
+		"a pending spec": {
+			[]types.Report{suite("a", passes, it("x", types.SpecStatePending, ""))}, "failed: strict: 1 skipped, of a,"},
+		"a whole suite, although each skip is allowed": {
+			[]types.Report{suite("a", passes), suite("b", skips(older))}, "failed: b: something of it runs"},
+		"a suite in which nothing is selected": {
+			[]types.Report{suite("a", passes), suite("b", skips(""))}, "failed: b: something of it runs"},
+		"a suite that is not in focus": {[]types.Report{suite("a", passes), focused}, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			text, err := json.Marshal(test.reports)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), "specs.json")
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			if err := run(params{specs: path}, nil, &out); err != nil {
+				t.Errorf("not strict: %v\n%s", err, out.String())
+			}
+			out.Reset()
+			err = run(params{specs: path, strict: true}, nil, &out)
+			isRed := errors.Is(err, errFailed)
+			if isRed != (test.red != "") || !strings.Contains(out.String(), test.red) {
+				t.Errorf("strict: %v, want red %q in\n%s", err, test.red, out.String())
+			}
+		})
+	}
+}
+
+func TestSkipsNeedAReason(t *testing.T) {
+	for _, text := range []string{"- match: x", "- why: x", "- {match: '(', why: x}", "x"} {
+		if all, err := parseSkips([]byte(text)); err == nil {
+			t.Errorf("%q: %v, want an error", text, all)
+		}
+	}
+	if len(allowed) > 6 {
+		t.Errorf("%d reasons are allowed: the list is to be short", len(allowed))
 	}
 }

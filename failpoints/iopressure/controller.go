@@ -72,6 +72,7 @@ func detect() (hierarchy, error) {
 // cgroup.controllers or cgroup.subtree_control of a v2 mount.
 func choose(mounts []*mountinfo.Info, controllers func(file string) ([]string, error)) (hierarchy, error) {
 	var why []string
+	v1 := slices.ContainsFunc(mounts, func(m *mountinfo.Info) bool { return m.FSType == "cgroup" })
 	for _, m := range mounts {
 		if m.FSType != "cgroup" || !slices.Contains(strings.Split(m.VFSOptions, ","), "blkio") {
 			continue
@@ -91,6 +92,9 @@ func choose(mounts []*mountinfo.Info, controllers func(file string) ([]string, e
 	for _, m := range mounts {
 		if m.FSType != "cgroup2" {
 			continue
+		}
+		if v1 && m.Mountpoint != "/sys/fs/cgroup" && len(why) == 0 {
+			why = append(why, "cgroup v1 is mounted without blkio: mount -t cgroup -o blkio cgroup /sys/fs/cgroup/blkio")
 		}
 		reason, err := lack(m.Mountpoint, controllers)
 		switch {

@@ -96,17 +96,40 @@ func isDisk(backing string) bool {
 	return strings.HasPrefix(filepath.Base(backing), diskPrefix)
 }
 
+// ErrNoMkfs says that no filesystem can be made on a disk.
+var ErrNoMkfs = errors.New("mkfs.ext4 is missing: install it (apt-get install e2fsprogs)")
+
+func findMkfs() (string, error) {
+	path, err := exec.LookPath("mkfs.ext4")
+	if err != nil {
+		// Debian's root has it where a user's PATH does not look.
+		if path, err = exec.LookPath("/usr/sbin/mkfs.ext4"); err != nil {
+			return "", fmt.Errorf("%w (%w)", ErrNoMkfs, err)
+		}
+	}
+	return path, nil
+}
+
+// Available says whether a disk can be put under pressure here: ErrNoController,
+// ErrNoLoop or ErrNoMkfs if not. The errors say what to do.
+func Available() error {
+	if _, err := Detect(); err != nil {
+		return err
+	}
+	if _, err := findMkfs(); err != nil {
+		return err
+	}
+	return freeLoop()
+}
+
 // mkfs is quick because nothing is written but metadata, and complete: the inode tables
 // are initialised now (in a sparse file that costs nothing), or the kernel's lazy
 // initialisation would use up the throttled bandwidth later. The journal stays, as on a
 // customer's disk; what umount flushes is data either way.
 func mkfs(file string) error {
-	path, err := exec.LookPath("mkfs.ext4")
+	path, err := findMkfs()
 	if err != nil {
-		// Debian's root has it where a user's PATH does not look.
-		if path, err = exec.LookPath("/usr/sbin/mkfs.ext4"); err != nil {
-			return fmt.Errorf("%w: install e2fsprogs", err)
-		}
+		return err
 	}
 	// Left to itself, mkfs waits up to 4 s for the kernel's random numbers, once and
 	// again, in a VM that has just booted and has no virtio-rng.

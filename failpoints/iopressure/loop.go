@@ -23,17 +23,17 @@ const tries = 64
 // LOOP_CONFIGURE came with Linux 5.8; it does both in one step, so there is no moment
 // at which a SIGKILL would leave a device that is not cleared.
 func attach(file *os.File) (*os.File, error) {
-	ctl, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	ctl, err := openControl()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w: modprobe loop, and run as root with the host's /dev", ErrNoLoop, err)
+		return nil, err
 	}
 	defer func() { _ = ctl.Close() }()
 	config := unix.LoopConfig{Fd: uint32(file.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR}}
 	copy(config.Info.File_name[:len(config.Info.File_name)-1], filepath.Base(file.Name()))
 	for range tries {
-		n, err := unix.IoctlRetInt(int(ctl.Fd()), unix.LOOP_CTL_GET_FREE)
+		n, err := nextFree(ctl)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w: list those in use with losetup -a", ErrNoLoop, os.NewSyscallError("LOOP_CTL_GET_FREE", err))
+			return nil, err
 		}
 		dev, err := openLoop(n)
 		if err != nil {
@@ -49,6 +49,42 @@ func attach(file *os.File) (*os.File, error) {
 		}
 	}
 	return nil, fmt.Errorf("%w: %d times in a row another process was quicker: try again with fewer at a time", ErrNoLoop, tries)
+}
+
+func openControl() (*os.File, error) {
+	ctl, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w: modprobe loop, and run as root with the host's /dev", ErrNoLoop, err)
+	}
+	return ctl, nil
+}
+
+func nextFree(ctl *os.File) (int, error) {
+	n, err := unix.IoctlRetInt(int(ctl.Fd()), unix.LOOP_CTL_GET_FREE)
+	if err != nil {
+		err = os.NewSyscallError("LOOP_CTL_GET_FREE", err)
+		return 0, fmt.Errorf("%w: %w: list those in use with losetup -a", ErrNoLoop, err)
+	}
+	return n, nil
+}
+
+// freeLoop says whether the kernel has a loop device to give, and whether it can be
+// opened; nothing is attached to it.
+func freeLoop() error {
+	ctl, err := openControl()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = ctl.Close() }() // nothing was written
+	n, err := nextFree(ctl)
+	if err != nil {
+		return err
+	}
+	dev, err := openLoop(n)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoLoop, err)
+	}
+	return dev.Close()
 }
 
 // openLoop opens /dev/loopN, and makes the node where /dev is not kept by the kernel

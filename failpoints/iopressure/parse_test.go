@@ -16,6 +16,7 @@ func TestChoose(t *testing.T) {
 	inner := &mountinfo.Info{FSType: "cgroup", VFSOptions: "rw,blkio", Root: "/docker/1", Mountpoint: "/sys/fs/cgroup/blkio"}
 	both := &mountinfo.Info{FSType: "cgroup", VFSOptions: "rw,net_cls,blkio", Root: "/", Mountpoint: "/cg/net_cls,blkio"}
 	v2 := &mountinfo.Info{FSType: "cgroup2", Root: "/", Mountpoint: "/sys/fs/cgroup"}
+	beside := &mountinfo.Info{FSType: "cgroup2", Root: "/", Mountpoint: "/sys/fs/cgroup/unified"}
 	for name, tc := range map[string]struct {
 		mounts      []*mountinfo.Info
 		controllers string // "A / B": only B is enabled for children
@@ -29,6 +30,7 @@ func TestChoose(t *testing.T) {
 		"v2 without both":       {[]*mountinfo.Info{v2, pids}, "", "", "lacks io and memory"},
 		"v2, io not enabled":    {[]*mountinfo.Info{v2}, "cpu io memory pids / memory pids", "", "echo '+io +memory' > /sys/fs/cgroup/cgroup.subtree_control"},
 		"v2 that is unreadable": {[]*mountinfo.Info{v2}, "!", "", "unreadable"},
+		"v1 without blkio":      {[]*mountinfo.Info{pids, beside}, "hugetlb", "", "without blkio: mount -t cgroup -o blkio"},
 		"nothing":               {nil, "", "", "neither"},
 		"in a container":        {[]*mountinfo.Info{inner}, "", "", "run on the host"},
 		"an unusual name":       {[]*mountinfo.Info{both}, "", "", "mount it as /cg/blkio"},

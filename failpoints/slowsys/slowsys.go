@@ -20,7 +20,7 @@ import (
 )
 
 // ErrNoStrace says that strace cannot be found.
-var ErrNoStrace = errors.New("strace is missing: install it (apt-get install strace), or name it in Params.Strace")
+var ErrNoStrace = errors.New("strace is missing: install it (apt-get install strace)")
 
 // ErrNotAttached says that strace could not attach: no such process, no permission
 // (CAP_SYS_PTRACE), or another tracer holds it. The text tells which.
@@ -45,12 +45,19 @@ type Params struct {
 	Start func(*exec.Cmd) error
 }
 
-// Available reports whether there is a strace: nil or ErrNoStrace.
+// Available reports whether this machine has what Attach needs; if not, it returns
+// ErrNoStrace.
 func Available() error {
-	if _, err := exec.LookPath("strace"); err != nil {
-		return fmt.Errorf("%w (%w)", ErrNoStrace, err)
+	_, err := find("strace")
+	return err
+}
+
+func find(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%w (%w)", ErrNoStrace, err)
 	}
-	return nil
+	return path, nil
 }
 
 var syscallName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -77,9 +84,9 @@ func (p *Params) command(trace, stderr *os.File) (*exec.Cmd, error) {
 	if name == "" {
 		name = "strace"
 	}
-	path, err := exec.LookPath(name)
+	path, err := find(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w (%w)", ErrNoStrace, err)
+		return nil, err
 	}
 	cmd := exec.Command(path,
 		"-f", "-y", "-T", "-ttt", "-a", "1",

@@ -8,10 +8,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/iopressure"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/failpoints/slowsys"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
@@ -32,9 +36,11 @@ type Fault interface {
 
 // kind is how the faults of a kind of points are made.
 type kind struct {
-	// available says why this machine cannot do them, before anything is made; nil: every machine can.
+	make func(*Injector, int) Fault
+	// available says why this machine cannot do them, before anything is made, and does is what it cannot do then; nil: every
+	// machine can.
 	available func() error
-	make      func(*Injector, int) Fault
+	does      string
 }
 
 // kinds has a line for each kind of points.
@@ -42,20 +48,31 @@ var kinds = map[failpoints.Kind]kind{
 	failpoints.RPC:  {make: newProbed},
 	failpoints.Stmt: {make: newProbed},
 	failpoints.Proc: {make: newSignal},
-	failpoints.Sys:  {make: newSlowCall, available: slowCallAvailable},
-	failpoints.IO:   {make: newPressure, available: pressureAvailable},
+	failpoints.Sys:  {make: newSlowCall, available: slowsys.Available, does: "delay a system call (sys: faults)"},
+	failpoints.IO:   {make: newPressure, available: iopressure.Available, does: "put a disk under pressure (io: faults)"},
 }
 
-// Available reports why this machine cannot do a plan.
-func Available(plan failpoints.Plan) error {
-	for _, f := range plan {
-		if k := kinds[f.At.Kind]; k.available != nil {
-			if err := k.available(); err != nil {
-				return fmt.Errorf("this machine cannot do %s: %w", f, err)
-			}
+// Need is something that a kind of faults takes of the machine.
+type Need struct {
+	What      string // what the machine cannot do without it
+	Available func() error
+	kind      failpoints.Kind
+}
+
+// Wanted reports whether a plan has such faults.
+func (n Need) Wanted(plan failpoints.Plan) bool {
+	return slices.ContainsFunc(plan, func(f failpoints.Fault) bool { return f.At.Kind == n.kind })
+}
+
+// Needs are those of all kinds of faults.
+func Needs() (all []Need) {
+	for name, k := range kinds {
+		if k.available != nil {
+			all = append(all, Need{k.does, k.available, name})
 		}
 	}
-	return nil
+	slices.SortFunc(all, func(a, b Need) int { return strings.Compare(string(a.kind), string(b.kind)) })
+	return all
 }
 
 // Target is what the faults of a case are done to.

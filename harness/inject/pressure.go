@@ -27,11 +27,6 @@ type pressure struct {
 
 func newPressure(in *Injector, i int) Fault { return &pressure{in: in, i: i} }
 
-func pressureAvailable() error {
-	_, err := iopressure.Detect()
-	return err
-}
-
 // Begin throttles, dirties and begins to watch.
 func (p *pressure) Begin(ctx context.Context) error {
 	bps, dirty, err := term.ParsePressure(p.in.plan[p.i].Do.At(1).Arg)

@@ -22,8 +22,6 @@ func newSlowCall(in *Injector, i int) Fault {
 	return &slowCall{in: in, i: i, attached: map[int]*slowsys.Injection{}}
 }
 
-func slowCallAvailable() error { return slowsys.Available() }
-
 // Begin attaches strace to the shims that serve.
 func (s *slowCall) Begin(ctx context.Context) error {
 	f := s.in.plan[s.i]

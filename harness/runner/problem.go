@@ -10,22 +10,19 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/iopressure"
 	"github.com/shimquake/shimquake/failpoints/slowsys"
-	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/gobuild"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/harness/inject"
 )
 
 // IsUnsupported reports whether an error means that this machine cannot run the case at all.
 func IsUnsupported(err error) bool {
 	for _, e := range []error{
-		world.ErrNotRoot, world.ErrNoCgroup, world.ErrLacksController, iopressure.ErrNoController, iopressure.ErrNoLoop, slowsys.ErrNoStrace,
-		containerd.ErrNoGo, gobuild.ErrNoGo,
+		world.ErrNotRoot, world.ErrNoCgroup, world.ErrLacksController, iopressure.ErrNoController, iopressure.ErrNoLoop,
+		iopressure.ErrNoMkfs, slowsys.ErrNoStrace, gobuild.ErrNoGo,
 	} {
 		if errors.Is(err, e) {
 			return true
@@ -62,22 +59,6 @@ func input(err error) error { return &inputError{err} }
 var errEnded = errors.New("the run was ended")
 
 func ended(ctx context.Context) error { return fmt.Errorf("%w: %w", errEnded, context.Cause(ctx)) }
-
-// checkRequirements reports, before anything is made, what this machine lacks of what the case takes besides a world.
-func (x *run) checkRequirements() error {
-	if x.Workload.Fakeshim == "" {
-		if err := world.Needs("devices"); err != nil {
-			return fmt.Errorf("runc cannot run containers on this machine: %w", err)
-		}
-	}
-	// A pod's containers have CPU shares, which runc refuses to drop.
-	if x.Workload.API == harness.CRI {
-		if err := world.Needs("cpu"); err != nil {
-			return fmt.Errorf("this machine cannot run pods: %w", err)
-		}
-	}
-	return inject.Available(failpoints.Plan(x.Plan))
-}
 
 // machine is this one.
 func machine() harness.Machine {

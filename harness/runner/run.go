@@ -78,7 +78,7 @@ func (x *run) prepare() (err error) {
 			return input(err)
 		}
 	}
-	return x.checkRequirements()
+	return CheckRequirements(x.Case)
 }
 
 // runWorkload lets the client meet the plan, and takes the proof of each fault.

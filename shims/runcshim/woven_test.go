@@ -2,6 +2,7 @@ package runcshim_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,7 +63,7 @@ func TestWovenReleases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds every release")
 	}
-	if err := world.Check(); err != nil {
+	if err := errors.Join(world.Check(), world.Needs("devices")); err != nil {
 		t.Skip(err)
 	}
 	releases, err := containerd.ReleasesToTest()

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// skip is a reason for which tests were skipped.
+type skip struct {
+	reason string
+	count  int
+	suites []string
+}
+
+// testLine begins what go test prints of a skipped test.
+var testLine = regexp.MustCompile(`^\S+_test\.go:\d+: `)
+
+// skips are the reasons for which something was skipped, each once, the most frequent
+// first.
+func skips(rows []row) []skip {
+	var all []skip
+	for _, r := range rows {
+		if r.verdict != skipped {
+			continue
+		}
+		reason := testLine.ReplaceAllString(r.reason, "")
+		if reason == "" {
+			reason = "no reason was given"
+		}
+		i := slices.IndexFunc(all, func(s skip) bool { return s.reason == reason })
+		if i < 0 {
+			i = len(all)
+			all = append(all, skip{reason: reason})
+		}
+		all[i].count++
+		if suite := path.Base(r.suite); !slices.Contains(all[i].suites, suite) {
+			all[i].suites = append(all[i].suites, suite)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b skip) int { return b.count - a.count })
+	return all
+}
+
+// printSkips tells what was left out and why, once for each reason and not for each test.
+func printSkips(out io.Writer, rows []row, markdown bool) {
+	for _, s := range skips(rows) {
+		text := s.reason + " (" + strings.Join(s.suites, ", ") + ")"
+		if markdown {
+			put(out, "- skipped %d: %s\n", s.count, text)
+			continue
+		}
+		put(out, "%s", hang(fmt.Sprintf("skipped %3d  ", s.count), text))
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed skips.yaml
+var skipsFile []byte
+
+// allowedSkip is a reason for which a test may be skipped in a strict run.
+type allowedSkip struct {
+	Match string `yaml:"match"`
+	Why   string `yaml:"why"`
+	match *regexp.Regexp
+}
+
+func parseSkips(text []byte) ([]allowedSkip, error) {
+	var all []allowedSkip
+	if err := yaml.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	for i, s := range all {
+		if s.Match == "" || s.Why == "" {
+			return nil, fmt.Errorf("entry %d needs match and why: %+v", i+1, s)
+		}
+		var err error
+		if all[i].match, err = regexp.Compile(s.Match); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// allowed are the entries of skips.yaml; a test reads it, too.
+var allowed = func() []allowedSkip {
+	all, err := parseSkips(skipsFile)
+	if err != nil {
+		panic("cmd/verdicts/skips.yaml: " + err.Error())
+	}
+	return all
+}()
+
+func isAllowed(reason string) bool {
+	return slices.ContainsFunc(allowed, func(s allowedSkip) bool { return s.match.MatchString(reason) })
+}
+
+// leftOut makes a failed row of each reason for a skip that skips.yaml does not have, and
+// of each suite of which nothing ran.
+func leftOut(rows []row, unselected []unselectedSuite) []row {
+	var red []row
+	for _, s := range skips(rows) {
+		if isAllowed(s.reason) {
+			continue
+		}
+		name := fmt.Sprintf("%d skipped, of %s, and cmd/verdicts/skips.yaml does not allow it", s.count, strings.Join(s.suites, ", "))
+		red = append(red, row{suite: "strict", name: name, verdict: failed, reason: s.reason})
+	}
+	idle := func(suite, reason string) {
+		red = append(red, row{suite: suite, name: "something of it runs", verdict: failed, reason: "strict: " + reason})
+	}
+	for _, name := range idleSuites(rows) {
+		idle(name, "all of it was skipped")
+	}
+	for _, s := range unselected {
+		if s.filter == "" {
+			idle(s.name, "it has no spec")
+			continue
+		}
+		idle(s.name, fmt.Sprintf("none of its specs has the label %q", s.filter))
+	}
+	return red
+}
+
+// idleSuites are the suites and packages of which everything was skipped.
+func idleSuites(rows []row) []string {
+	var idle []string
+	ran := map[string]bool{}
+	for _, r := range rows {
+		ran[r.suite] = ran[r.suite] || r.verdict != skipped
+	}
+	for _, r := range rows {
+		if !ran[r.suite] && !slices.Contains(idle, r.suite) {
+			idle = append(idle, r.suite)
+		}
+	}
+	return idle
+}

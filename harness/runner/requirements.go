@@ -1,0 +1,72 @@
+package runner
+
+import (
+	"fmt"
+
+	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/inject"
+)
+
+// requirement is something that cases take of the machine.
+type requirement struct {
+	what   string // what the machine cannot do without it
+	wanted func(harness.Case) bool
+	check  func() error // IsUnsupported knows its errors, and they say what to do
+}
+
+const anyCase = "run any case"
+
+var requirements = append([]requirement{
+	{anyCase, always, world.Check},
+	// A case with the fake shim, too: it uses its id again with runc.
+	{"run containers", always, func() error { return world.Needs("devices") }},
+	// A pod's containers have CPU shares, which runc refuses to drop.
+	{"run pods", func(c harness.Case) bool { return c.Workload.API == harness.CRI }, func() error { return world.Needs("cpu") }},
+}, ofFaults()...)
+
+func always(harness.Case) bool { return true }
+
+// ofFaults are the requirements of the kinds of faults.
+func ofFaults() (all []requirement) {
+	for _, n := range inject.Needs() {
+		all = append(all, requirement{n.What, func(c harness.Case) bool { return n.Wanted(c.Plan) }, n.Available})
+	}
+	return all
+}
+
+func (r requirement) unmet() error {
+	if err := r.check(); err != nil {
+		return fmt.Errorf("this machine cannot %s: %w", r.what, err)
+	}
+	return nil
+}
+
+// CheckRequirements reports, before anything is made, what this machine lacks of what the case takes. IsUnsupported knows
+// its errors.
+func CheckRequirements(c harness.Case) error {
+	for _, r := range requirements {
+		if !r.wanted(c) {
+			continue
+		}
+		if err := r.unmet(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Lacks are the kinds of cases that this machine cannot run, each with the reason and what to do. The verdicts of those cases
+// are invalid, with a problem of kind harness.ByMachine, for the same reason.
+func Lacks() []error {
+	var lacks []error
+	for _, r := range requirements {
+		if err := r.unmet(); err != nil {
+			lacks = append(lacks, err)
+		}
+		if len(lacks) > 0 && r.what == anyCase {
+			break // the rest follows from it
+		}
+	}
+	return lacks
+}
