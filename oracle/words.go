@@ -266,6 +266,7 @@ func (f Finding) forgotReason() string {
 
 func (f Finding) livenessReason() string {
 	fs := f.Facts
+	fs[FactError] = strings.ReplaceAll(fs[FactError], "\n", "; ") // joined errors
 	switch fs[FactWhat] {
 	case Removal:
 		return fmt.Sprintf("the client could not remove the %s: %s", fs[FactObject], fs[FactError])
