@@ -12,9 +12,9 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// BenchmarkSweep measures how many cases a minute a sweep of 100 and one of 2,000 cases runs: the
-// rate must not fall as the plan grows. They are real cases: containerd crashes at statements of the
-// task's lifecycle, the same ones over and over in the longer plan.
+// BenchmarkSweep measures how many cases a minute a sweep of 100 and one of 2,000 cases
+// runs: the rate must not fall as the plan grows. They are real cases: containerd crashes
+// at statements of the task's lifecycle, the same ones over and over in the longer plan.
 func BenchmarkSweep(b *testing.B) {
 	parallel := 3 * runtime.NumCPU()
 	slots := NewSlots(parallel)

@@ -1,9 +1,9 @@
-// Package sweep runs the cases of a plan, and finds for each cluster of what they leave the
-// simplest case that shows it.
+// Package sweep runs the cases of a plan, and finds for each cluster of what they leave
+// the simplest case that shows it.
 //
-// A sweep is a [plan.Plan] (what runs), a journal (what came of it, a line a case, as it comes) and
-// a [triage.Report] (made of nothing but these two). So a sweep can be killed and resumed, split
-// over machines and merged, and gives the same report.
+// A sweep is a [plan.Plan] (what runs), a journal (what came of it, a line a case, as it
+// comes) and a [triage.Report] (made of nothing but these two). So a sweep can be killed
+// and resumed, split over machines and merged, and gives the same report.
 //
 // The rooms below know nothing of those above:
 //

@@ -21,19 +21,20 @@ type Minimiser struct {
 	Out string
 	// Replays is how often each is run. 0: nothing is minimised.
 	Replays int
-	// Parallel is how many cases work concurrently, Slots those of the Engine, if it has some.
+	// Parallel is how many cases work concurrently, Slots those of the Engine, if it has
+	// some.
 	Parallel int
 	Slots    Slots
 	// Origin, if any, is a sentence about a case of the plan, for what is minimised from it.
 	Origin func(spec int) string
 }
 
-// shrinkTries is how often a smaller case is run until it is believed to be without what is
-// looked for.
+// shrinkTries is how often a smaller case is run until it is believed to be without what
+// is looked for.
 const shrinkTries = 2
 
-// ShowAll finds the simplest case of each new cluster of a report, writes it with its evidence,
-// and notes in Shown how often it shows the cluster.
+// ShowAll finds the simplest case of each new cluster of a report, writes it with its
+// evidence, and notes in Shown how often it shows the cluster.
 func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) error {
 	if m.Replays == 0 {
 		return nil
@@ -60,17 +61,18 @@ func (m Minimiser) show(ctx context.Context, p plan.Plan, c *triage.Cluster) err
 	if k, err = simplify(k, shows); err != nil {
 		return err
 	}
+	c.Shown = &triage.Shown{Replays: m.Replays}
 	k.Name = c.Name
 	k.About = fmt.Sprintf("%s. Seen at %d points, in %d cases of a sweep.", c.Left[0], c.Points, c.Cases)
 	if m.Origin != nil {
-		k.About += " " + m.Origin(from)
+		c.Shown.Origin = m.Origin(from)
+		k.About += " " + c.Shown.Origin
 	}
-	c.Shown = &triage.Shown{From: from, Replays: m.Replays}
 	return m.replay(ctx, k, c)
 }
 
-// replay writes a cluster's case, runs it, counts how often it shows the cluster, and keeps the
-// evidence of one run that did.
+// replay writes a cluster's case, runs it, counts how often it shows the cluster, and
+// keeps the evidence of one run that did.
 func (m Minimiser) replay(ctx context.Context, k harness.Case, c *triage.Cluster) error {
 	dir := filepath.Join(m.Out, "findings")
 	c.Shown.File = filepath.Join(dir, c.Name+".yaml")
@@ -130,8 +132,8 @@ func (m Minimiser) runs(ctx context.Context, c harness.Case, n int) []harness.Ve
 	return out
 }
 
-// minimise leaves out faults of a case as long as it shows the same: what remains needs each of
-// its faults.
+// minimise leaves out faults of a case as long as it shows the same: what remains needs
+// each of its faults.
 func minimise(c harness.Case, shows func(harness.Case) (bool, error)) (harness.Case, error) {
 	return reduce(c, func(c harness.Case) (out []harness.Case) {
 		for i := range c.Plan {

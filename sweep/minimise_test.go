@@ -102,13 +102,16 @@ func TestAClusterIsShown(t *testing.T) {
 		}
 		return v
 	}
-	m := Minimiser{Engine: e, Out: out, Replays: 5, Parallel: 2, Origin: func(i int) string { return "From " + p.Specs[i].Workload + "." }}
+	m := Minimiser{
+		Engine: e, Out: out, Replays: 5, Parallel: 2,
+		Origin: func(i int) string { return "From " + p.Specs[i].Workload + "." },
+	}
 	if err := m.ShowAll(t.Context(), p, &rep); err != nil {
 		t.Fatal(err)
 	}
 	shown := rep.New[0].Shown
 	text, err := os.ReadFile(shown.File)
-	if err != nil || shown.Replays != 5 || shown.Same != 4 || shown.From != 0 {
+	if err != nil || shown.Replays != 5 || shown.Same != 4 || shown.Origin != "From restart." {
 		t.Fatalf("%+v, %v", shown, err)
 	}
 	c, err := harness.ParseCase(shown.File, text)

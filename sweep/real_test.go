@@ -16,8 +16,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// hasty is a runner whose oracle waits a second, and not six, for what is left: a test should be
-// quick, and what leaks here leaks permanently.
+// hasty is a runner whose oracle waits a second, and not six, for what is left: a test
+// should be quick, and what leaks here leaks permanently.
 type hasty struct{ *harness.Runner }
 
 func (h hasty) Run(ctx context.Context, c harness.Case) harness.Verdict {
@@ -88,8 +88,8 @@ func TestTheDeletePathOfTheNewestRelease(t *testing.T) {
 	}
 }
 
-// The control: containerd up to 2.3 ignores the error of Shutdown (containerd#8981), and a sweep of
-// it must say so.
+// The control: containerd up to 2.3 ignores the error of Shutdown (containerd#8981), and
+// a sweep of it must say so.
 func TestALeakedShimIsFound(t *testing.T) {
 	_, r := swept(t, plan.Options{
 		Containerd: "v2.3.7", Who: []string{"shim"}, Actions: []string{"error"}, Workloads: []string{"task"},

@@ -28,22 +28,22 @@ type Schedule struct {
 	Done []journal.Result
 	// Parallel is how many cases work concurrently. Default: 1.
 	Parallel int
-	// Slots, if any, are those that a Runner's cases yield while they only wait: there are more
-	// worlds then than Parallel.
+	// Slots, if any, are those that a Runner's cases yield while they only wait: there are
+	// more worlds then than Parallel.
 	Slots Slots
-	// Known are findings whose cases run first: they wait for what does not go away, and that
-	// wait should not come when nothing else is left to do.
+	// Known are findings whose cases run first: they wait for what does not go away, and
+	// that wait should not come when nothing else is left to do.
 	Known []catalogue.Finding
 	// OnResult, if any, gets each result; one at a time.
 	OnResult func(journal.Result)
 }
 
-// ErrInterrupted is the error for a sweep that was ended before it was through; what has been
-// done is in the journal.
+// ErrInterrupted is the error for a sweep that was ended before it was through; what has
+// been done is in the journal.
 var ErrInterrupted = errors.New("the sweep was ended")
 
-// Run runs what has no result yet, and returns all results. When ctx ends it returns those so
-// far with ErrInterrupted.
+// Run runs what has no result yet, and returns all results. When ctx ends it returns
+// those so far with ErrInterrupted.
 func (s Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -69,8 +69,8 @@ func (s Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 	}
 }
 
-// start has workers run cases, and returns their results as they come. One that fails stops the
-// others.
+// start has workers run cases, and returns their results as they come. One that fails
+// stops the others.
 func (s Schedule) start(ctx context.Context, stop context.CancelCauseFunc, todo []int) <-chan journal.Result {
 	work, ended := make(chan int), make(chan journal.Result)
 	var workers sync.WaitGroup
@@ -103,8 +103,8 @@ func (s Schedule) start(ctx context.Context, stop context.CancelCauseFunc, todo 
 	return ended
 }
 
-// todo are the cases without a result: first those that known findings apply to, and otherwise
-// spread.
+// todo are the cases without a result: first those that known findings apply to, and
+// otherwise spread.
 func (s Schedule) todo() []int {
 	done := make(map[int]bool, len(s.Done))
 	for _, r := range s.Done {
@@ -161,8 +161,8 @@ func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
 	}
 }
 
-// ResultOf is what a verdict says of the case with that index. The error is that of a machine
-// that cannot run any case.
+// ResultOf is what a verdict says of the case with that index. The error is that of a
+// machine that cannot run any case.
 func ResultOf(i int, v harness.Verdict) (journal.Result, error) {
 	if v.Unable {
 		return journal.Result{}, fmt.Errorf("this machine cannot run the sweep: %s", v.Why)
@@ -174,9 +174,10 @@ func ResultOf(i int, v harness.Verdict) (journal.Result, error) {
 	return r, nil
 }
 
-// mayFire reports whether an invalid case is worth another try. A containerd that a fault keeps
-// from booting will not boot the next time either, and a process that does not look at a context
-// there will not look. One that fired is never tried again: what it came to is its result.
+// mayFire reports whether an invalid case is worth another try. A containerd that a fault
+// keeps from booting will not boot the next time either, and a process that does not look
+// at a context there will not look. One that fired is never tried again: what it came to
+// is its result.
 func mayFire(v harness.Verdict) bool {
 	missed := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Count == 0 })
 	unheeded := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Miss == harness.MissUnheeded })
@@ -184,9 +185,9 @@ func mayFire(v harness.Verdict) bool {
 	return missed && !died && !v.NoBoot && !unheeded
 }
 
-// whyInvalid returns why a case shows nothing, and whether that is a miss that nobody can help.
-// Of a fault that did not fire that is what is known of it; what was hit instead is in the
-// evidence.
+// whyInvalid returns why a case shows nothing, and whether that is a miss that nobody can
+// help. Of a fault that did not fire that is what is known of it; what was hit instead is
+// in the evidence.
 func whyInvalid(v harness.Verdict) (string, harness.Miss) {
 	if v.Outcome != harness.Invalid {
 		return "", ""

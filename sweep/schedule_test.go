@@ -18,8 +18,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// engine answers cases without running them: what is tested here is who runs what, when, and what
-// is kept of it. Real cases run in real_test.go.
+// engine answers cases without running them: what is tested here is who runs what, when,
+// and what is kept of it. Real cases run in real_test.go.
 type engine struct {
 	verdict func(c harness.Case, run int) harness.Verdict
 
@@ -199,8 +199,8 @@ func TestEvidenceOfTheFirstFewIsKept(t *testing.T) {
 	}
 }
 
-// Cases that only wait let others work: with one slot, and a wait that ends when the second case has
-// begun, both come to their ends.
+// Cases that only wait let others work: with one slot, and a wait that ends when the
+// second case has begun, both come to their ends.
 func TestACaseThatWaitsGivesItsSlotAway(t *testing.T) {
 	_, j, h := begun(t, 2, whole)
 	slots := NewSlots(1)

@@ -8,9 +8,9 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Slots are how many cases work concurrently. A case that only waits for what may still go away
-// gives its slot to another one meanwhile, so that neither do the processors idle nor is a busy
-// machine made busier.
+// Slots are how many cases work concurrently. A case that only waits for what may still
+// go away gives its slot to another one meanwhile, so that neither do the processors idle
+// nor is a busy machine made busier.
 type Slots chan struct{}
 
 // NewSlots are n slots.
@@ -42,12 +42,13 @@ func (s Slots) Run(ctx context.Context, e plan.Engine, c harness.Case) harness.V
 	return e.Run(ctx, c)
 }
 
-// grace is how long a wait may take before the slot is given away: most of them end with the
-// first look, and a case that has to queue for its slot again keeps its world for longer.
+// grace is how long a wait may take before the slot is given away: most of them end with
+// the first look, and a case that has to queue for its slot again keeps its world for
+// longer.
 const grace = 300 * time.Millisecond
 
-// Yield gives the slot away while wait runs, and takes one again when it has ended: it is for
-// harness.Runner.
+// Yield gives the slot away while wait runs, and takes one again when it has ended: it is
+// for harness.Runner.
 func (s Slots) Yield(wait func()) {
 	given := time.AfterFunc(grace, s.give)
 	wait()
@@ -56,7 +57,8 @@ func (s Slots) Yield(wait func()) {
 	}
 }
 
-// Worlds is how many cases there may be where that many work concurrently. Each keeps a containerd in memory.
+// Worlds is how many cases there may be where that many work concurrently. Each keeps a
+// containerd in memory.
 func (s Slots) Worlds(working int) int {
 	if s == nil {
 		return max(working, 1)

@@ -41,7 +41,8 @@ type sweepFlags struct {
 	randoms  randomFlags
 }
 
-// worldsPerCPU is how many cases work concurrently for each processor: they wait for each other's processes, too.
+// worldsPerCPU is how many cases work concurrently for each processor: they wait for each
+// other's processes, too.
 const worldsPerCPU = 3
 
 func sweepCommand() *cobra.Command {
@@ -49,10 +50,12 @@ func sweepCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sweep",
 		Short: "Run every point of a path x every action, and report what is left",
-		Long: `Sweep traces the workloads without a fault, plans a case for each point that they pass and each action, runs them all, and puts what is
-left into clusters. It fails on a cluster that the catalogue does not know, and on a known finding that is gone.
+		Long: `Sweep traces the workloads without a fault, plans a case for each point that they pass and each
+action, runs them all, and puts what is left into clusters. It fails on a cluster that the catalogue does
+not know, and on a known finding that is gone.
 
-Exit status: 0 nothing new, 1 a new cluster or a known finding that is gone, 2 wrong usage or nothing to sweep, 3 a case that shows nothing.`,
+Exit status: 0 nothing new, 1 a new cluster or a known finding that is gone, 2 wrong usage or nothing to
+sweep, 3 a case that shows nothing.`,
 		Example: `  shimquake sweep --who daemon --actions crash --workload task
   shimquake sweep --path delete --plan-only
   shimquake sweep --pairs all --out out/pairs
@@ -67,16 +70,20 @@ Exit status: 0 nothing new, 1 a new cluster or a known finding that is gone, 2 w
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.Containerd, "containerd", "", "the subject: a release (v1.7.2), bin:DIR or src:DIR (default: the newest release)")
+	fl.StringVar(&f.Containerd, "containerd", "",
+		"the subject: a release (v1.7.2), bin:DIR or src:DIR (default: the newest release)")
 	fl.StringSliceVar(&f.Who, "who", nil, "whose points: daemon, shim, both (default both)")
-	fl.StringSliceVar(&f.Actions, "actions", nil, "crash, error, cancel, deadline, delay, pause, ... (default crash,error,cancel)")
-	fl.StringSliceVar(&f.Paths, "path", nil, "what the client does meanwhile: create, start, exit, delete, load (default all)")
+	fl.StringSliceVar(&f.Actions, "actions", nil,
+		"crash, error, cancel, deadline, delay, pause, ... (default crash,error,cancel)")
+	fl.StringSliceVar(&f.Paths, "path", nil,
+		"what the client does meanwhile: create, start, exit, delete, load (default all)")
 	fl.StringSliceVar(&f.Workloads, "workload", nil,
 		strings.Join(plan.WorkloadNames(), ", ")+" (default "+strings.Join(plan.DefaultWorkloads(), ",")+")")
 	fl.StringVar(&f.Hits, "hits", "first",
 		"which hits of a point: first (of all), path (the first on each path), all, or how many of the first on each path")
 	fl.StringVar(&f.points, "points", "", "a regular expression that a point's name must match")
-	fl.BoolVar(&f.EveryWorkload, "every-workload", false, "sweep a point in each workload that reaches it, not only in the cheapest")
+	fl.BoolVar(&f.EveryWorkload, "every-workload", false,
+		"sweep a point in each workload that reaches it, not only in the cheapest")
 	fl.StringVar(&f.shard, "shard", "", "i/n: only every n-th case of the plan, from the i-th")
 	fl.StringVar(&f.plan, "plan", "", "run the plan of this file (see --plan-only)")
 	fl.BoolVar(&f.planOnly, "plan-only", false, "trace and plan; print the plan as JSON and run nothing")
@@ -89,14 +96,14 @@ Exit status: 0 nothing new, 1 a new cluster or a known finding that is gone, 2 w
 	return c
 }
 
-// planning are the flags that choose what is planned, and what would be dropped in silence beside
-// a plan that stands already.
+// planning are the flags that choose what is planned, and what would be dropped in
+// silence beside a plan that stands already.
 var planning = []string{
 	"containerd", "who", "actions", "path", "workload", "hits", "points", "every-workload", "pairs",
 }
 
-// refuseIgnored refuses flags that would choose nothing: a sweep of another release than one asks
-// for would say that this one is clean.
+// refuseIgnored refuses flags that would choose nothing: a sweep of another release than
+// one asks for would say that this one is clean.
 func refuseIgnored(fl *pflag.FlagSet) error {
 	refuse := func(because, why string, names ...string) error {
 		if !fl.Changed(because) {
@@ -111,13 +118,15 @@ func refuseIgnored(fl *pflag.FlagSet) error {
 	}
 	return errors.Join(
 		refuse("plan", "the plan says already what is swept: leave it out, or make another plan (--plan-only)", planning...),
-		refuse("resume", "the sweep goes on as it was begun, in its own folder: leave it out", append([]string{"out"}, planning...)...),
+		refuse("resume", "the sweep goes on as it was begun, in its own folder: leave it out",
+			append([]string{"out"}, planning...)...),
 		refuse("random", "random plans take every hit that the traces have: leave it out", "hits", "every-workload"),
 	)
 }
 
 func (f *sweepFlags) registerCommon(c *cobra.Command) {
-	c.Flags().StringVar(&f.out, "out", "out/sweep", "folder for the journal, the cases of new clusters and their evidence")
+	c.Flags().StringVar(&f.out, "out", "out/sweep",
+		"folder for the journal, the cases of new clusters and their evidence")
 	c.Flags().IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(),
 		"how many cases work concurrently; those that only wait for what may still go away come on top")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a result, and one a cluster")
@@ -248,7 +257,8 @@ func (f *sweepFlags) make(ctx context.Context, r *harness.Runner) (plan.Plan, er
 	return plan.Make(ctx, r, f.Options)
 }
 
-// prepare builds the plan's subject and makes sure that it is the one that the plan was made for.
+// prepare builds the plan's subject and makes sure that it is the one that the plan was
+// made for.
 func prepare(ctx context.Context, r *harness.Runner, p plan.Plan) error {
 	if err := r.Prepare(ctx, p.Containerd); err != nil {
 		return prepareError(err)
@@ -256,8 +266,8 @@ func prepare(ctx context.Context, r *harness.Runner, p plan.Plan) error {
 	return p.CheckSubject(ctx)
 }
 
-// sweepError gives an error before the sweep its exit status: what the user chose is usage, a
-// workload that does not hold is invalid.
+// sweepError gives an error before the sweep its exit status: what the user chose is
+// usage, a workload that does not hold is invalid.
 func sweepError(err error) error {
 	var trace *plan.TraceError
 	if errors.As(err, &trace) {
@@ -266,8 +276,8 @@ func sweepError(err error) error {
 	return err
 }
 
-// report prints what was found, with the case of each new cluster, and returns the exit status as
-// an error.
+// report prints what was found, with the case of each new cluster, and returns the exit
+// status as an error.
 func (f *sweepFlags) report(ctx context.Context, r *harness.Runner, slots sweep.Slots, h journal.Head,
 	results []journal.Result, out io.Writer) error {
 	rep := triage.NewReport(h, results, catalogue.Findings())

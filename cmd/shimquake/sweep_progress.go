@@ -14,8 +14,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// sweepProgress is a bar on the terminal's stderr with rate, time left and what was found so far;
-// elsewhere it is quiet.
+// sweepProgress is a bar on the terminal's stderr with rate, time left and what was found
+// so far; elsewhere it is quiet.
 type sweepProgress struct {
 	bar  *progressbar.ProgressBar
 	kind map[string]bool // what was found so far, by kind
@@ -39,7 +39,8 @@ func newSweepProgress(s sweep.Schedule) *sweepProgress {
 	return p
 }
 
-// clear takes the bar away before something else is printed. What a terminal refuses is no failure of the sweep.
+// clear takes the bar away before something else is printed. What a terminal refuses is
+// no failure of the sweep.
 func (p *sweepProgress) clear() {
 	if p.bar != nil {
 		_ = p.bar.Clear()

@@ -30,7 +30,8 @@ type randomFlags struct {
 }
 
 func (f *randomFlags) register(c *cobra.Command) {
-	c.Flags().BoolVar(&f.on, "random", false, "in place of single faults random plans of up to four, until --for or --plans")
+	c.Flags().BoolVar(&f.on, "random", false,
+		"in place of single faults random plans of up to four, until --for or --plans")
 	c.Flags().DurationVar(&f.length, "for", 0, "how long random plans are begun")
 	c.Flags().IntVar(&f.plans, "plans", 0, "how many random plans at most")
 	c.Flags().Uint64Var(&f.seed, "seed", 0,
@@ -102,8 +103,8 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 	return f.print(rep, out)
 }
 
-// randomBase is the plan of single faults that random plans are drawn from. It is kept, because a
-// seed means the same plan only with the same points.
+// randomBase is the plan of single faults that random plans are drawn from. It is kept,
+// because a seed means the same plan only with the same points.
 func (f *sweepFlags) randomBase(ctx context.Context, r *harness.Runner, file string) (plan.Plan, error) {
 	if f.plan != "" {
 		p, err := plan.Read(f.plan)

@@ -13,9 +13,9 @@ import (
 // ErrOtherBuild is the error for results of two builds of shimquake in one sweep.
 var ErrOtherBuild = errors.New("the sweep is another shimquake's")
 
-// BuildID names the running program by a digest of its executable, "shimquake 09f2c4d1a77e".
-// make build is reproducible: machines that build one commit with one Go have the same. An error
-// means that the executable cannot be read.
+// BuildID names the running program by a digest of its executable, "shimquake
+// 09f2c4d1a77e". make build is reproducible: machines that build one commit with one Go
+// have the same. An error means that the executable cannot be read.
 func BuildID() (string, error) { return buildID() }
 
 var buildID = sync.OnceValues(func() (string, error) {

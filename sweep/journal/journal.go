@@ -1,6 +1,6 @@
-// Package journal is what came of a sweep: JSON lines, a Head and then a Result for each case, in
-// the order of their ends. A sweep that was killed goes on with its journal; the journals of the
-// shards of one plan are merged.
+// Package journal is what came of a sweep: JSON lines, a Head and then a Result for each
+// case, in the order of their ends. A sweep that was killed goes on with its journal; the
+// journals of the shards of one plan are merged.
 package journal
 
 import (
@@ -41,7 +41,8 @@ type Result struct {
 	Why string `json:"why,omitempty"`
 	// Miss is why a fault came to nothing, where that is known.
 	Miss harness.Miss `json:"miss,omitempty"`
-	// Tries is how often the case ran until its fault fired; only those that are more than 1 are noted.
+	// Tries is how often the case ran until its fault fired; only those that are more than 1
+	// are noted.
 	Tries int `json:"tries,omitempty"`
 	// Found is what violates.
 	Found []oracle.Finding `json:"found,omitempty"`
@@ -56,8 +57,8 @@ type Journal struct {
 	whole int64 // how many bytes of it are whole records
 }
 
-// Create begins the journal of a sweep in dir. One that is there already is not overwritten:
-// os.ErrExist.
+// Create begins the journal of a sweep in dir. One that is there already is not
+// overwritten: os.ErrExist.
 func Create(dir string, h Head) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("begin the journal: %w", err)
@@ -83,8 +84,8 @@ func Create(dir string, h Head) (*Journal, error) {
 	return j, nil
 }
 
-// CheckUnused reports whether a sweep may begin in dir, before its traces are made: os.ErrExist
-// where one has.
+// CheckUnused reports whether a sweep may begin in dir, before its traces are made:
+// os.ErrExist where one has.
 func CheckUnused(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, fileName)); err == nil {
 		return inUse(dir)
@@ -97,8 +98,9 @@ func inUse(dir string) error {
 		dir, dir, os.ErrExist)
 }
 
-// Resume opens a journal to go on with it, and returns what it holds. A last line that a killed
-// sweep has torn is cut off. Another build may judge otherwise and is refused: ErrOtherBuild.
+// Resume opens a journal to go on with it, and returns what it holds. A last line that a
+// killed sweep has torn is cut off. Another build may judge otherwise and is refused:
+// ErrOtherBuild.
 func Resume(dir string) (*Journal, Head, []Result, error) {
 	name := filepath.Join(dir, fileName)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0)

@@ -77,8 +77,8 @@ func TestJournalIsReadBack(t *testing.T) {
 	}
 }
 
-// A sweep that is killed while it writes leaves half a line. It is cut off, and what is written
-// next stands on a line of its own.
+// A sweep that is killed while it writes leaves half a line. It is cut off, and what is
+// written next stands on a line of its own.
 func TestATornLineIsCutOff(t *testing.T) {
 	dir, j, _ := begun(t, 3, whole)
 	add(t, j, 0)

@@ -7,7 +7,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Merge puts the journals of all shards of one plan together, as if one machine had run it.
+// Merge puts the journals of all shards of one plan together, as if one machine had run
+// it.
 func Merge(dirs []string) (Head, []Result, error) {
 	var whole Head
 	var all []Result
@@ -42,7 +43,8 @@ func Merge(dirs []string) (Head, []Result, error) {
 	return whole, all, nil
 }
 
-// fits reports why a shard cannot be merged with the first one, in the folders dir and first.
+// fits reports why a shard cannot be merged with the first one, in the folders dir and
+// first.
 func (h Head) fits(one Head, dir, first string) error {
 	switch {
 	case h.Plan.Digest != one.Plan.Digest:

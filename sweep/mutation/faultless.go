@@ -9,15 +9,16 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// parallel is how many worlds run concurrently where nothing is waited for; worlds is how many in
-// a sweep, where a case that leaks only waits. The figures are from two processors.
+// parallel is how many worlds run concurrently where nothing is waited for; worlds is how
+// many in a sweep, where a case that leaks only waits. The figures are from two
+// processors.
 const (
 	parallel = 4
 	worlds   = 6
 )
 
-// Faultless are cases without a fault, which must always hold: what they find is a bug of the
-// release, or an error of ours. Three of four are of the task API.
+// Faultless are cases without a fault, which must always hold: what they find is a bug of
+// the release, or an error of ours. Three of four are of the task API.
 var Faultless = []harness.Case{
 	{Name: "plain-exit", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-kill", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}}},
@@ -27,8 +28,8 @@ var Faultless = []harness.Case{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 }
 
-// RunFaultless runs count faultless cases of a containerd, each kind in its turn, and hands each
-// verdict to report, one at a time.
+// RunFaultless runs count faultless cases of a containerd, each kind in its turn, and
+// hands each verdict to report, one at a time.
 func RunFaultless(ctx context.Context, r *harness.Runner, containerd string, count int,
 	report func(harness.Verdict)) error {
 	if err := r.Prepare(ctx, containerd); err != nil {

@@ -38,7 +38,8 @@ func TestFaultless(t *testing.T) {
 	t.Logf("%d of %d held in %s, %.1f a second", held, *faultless, took.Round(time.Second), float64(held)/took.Seconds())
 }
 
-// What cases without a fault see of a mutation is what its file says. One that they do not see can only be found by faults.
+// What cases without a fault see of a mutation is what its file says. One that they do
+// not see can only be found by faults.
 func TestMutationsWithoutFault(t *testing.T) {
 	long(t)
 	r := runner(t)

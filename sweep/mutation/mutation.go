@@ -17,7 +17,8 @@ import (
 // Release is the containerd whose source the mutations are edits of.
 const Release = "v2.4.2"
 
-// Mutation is a small edit of containerd's source that breaks it: data, a file each in mutations/.
+// Mutation is a small edit of containerd's source that breaks it: data, a file each in
+// mutations/.
 type Mutation struct {
 	ID string `yaml:"id"`
 	// About says in a sentence what the broken containerd does.
@@ -25,13 +26,15 @@ type Mutation struct {
 	// Resembles names the upstream issues, or the state before a fix, that it is like.
 	Resembles string `yaml:"resembles"`
 	Edits     []Edit `yaml:"edits"`
-	// Plain is what cases without a fault say of it: Held, or Broken where no sweep is needed to see it.
+	// Plain is what cases without a fault say of it: Held, or Broken where no sweep is
+	// needed to see it.
 	Plain string `yaml:"plain"`
-	// Masked is, where nothing can be found, why: something else of containerd repairs what the
-	// mutation breaks, so that nothing is left and no wrong exit status is reported. These are
-	// negative controls: a sweep that finds one is wrong. Empty for all others.
+	// Masked is, where nothing can be found, why: something else of containerd repairs what
+	// the mutation breaks, so that nothing is left and no wrong exit status is reported.
+	// These are negative controls: a sweep that finds one is wrong. Empty for all others.
 	Masked string `yaml:"masked,omitempty"`
-	// Sweep is the part of the sweep that must find it, or in which there is nothing to find.
+	// Sweep is the part of the sweep that must find it, or in which there is nothing to
+	// find.
 	Sweep Scope `yaml:"sweep"`
 }
 
@@ -48,8 +51,8 @@ type Edit struct {
 	New  string `yaml:"new"`
 }
 
-// Scope is a part of the sweep, wide enough that it is not aimed at the edit: whole paths, and all
-// points on them.
+// Scope is a part of the sweep, wide enough that it is not aimed at the edit: whole
+// paths, and all points on them.
 type Scope struct {
 	Workloads []string `yaml:"workloads"`
 	Who       []string `yaml:"who"`
@@ -57,8 +60,8 @@ type Scope struct {
 	Actions   []string `yaml:"actions"`
 }
 
-// ErrEdit is an edit whose text does not stand exactly once in its file: the mutation belongs to
-// another release.
+// ErrEdit is an edit whose text does not stand exactly once in its file: the mutation
+// belongs to another release.
 var ErrEdit = errors.New("the mutation does not fit the source")
 
 //go:embed mutations/*.yaml

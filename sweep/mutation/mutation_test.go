@@ -59,7 +59,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Every mutation fits the release and compiles: one that does not would be found by the compiler and not by the sweep.
+// Every mutation fits the release and compiles: one that does not would be found by the
+// compiler and not by the sweep.
 func TestMutations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a package or two of containerd for each mutation")

@@ -21,8 +21,8 @@ type Result struct {
 	Plain bool
 	// New are the clusters that the untouched source has not.
 	New []triage.Cluster
-	// Wider is, where nothing new is left, a case that holds on the untouched source each time:
-	// a known window has become wider.
+	// Wider is, where nothing new is left, a case that holds on the untouched source each
+	// time: a known window has become wider.
 	Wider *plan.Spec
 	// Cases is how many were run.
 	Cases int
@@ -48,7 +48,8 @@ func (r Result) String() string {
 	return fmt.Sprintf("NOT FOUND %-27s by %d cases", r.ID, r.Cases)
 }
 
-// Test sweeps a mutation, and compares what it leaves with what the untouched source leaves.
+// Test sweeps a mutation, and compares what it leaves with what the untouched source
+// leaves.
 func (t *Tester) Test(ctx context.Context, m Mutation) (Result, error) {
 	out := Result{ID: m.ID}
 	base := Swept{}
@@ -98,19 +99,21 @@ func (s Swept) turned(c Case) bool {
 
 // unlike are the clusters that leave something else than all of the others.
 func unlike(some, others []triage.Cluster) []triage.Cluster {
-	return slices.DeleteFunc(slices.Clone(some), func(c triage.Cluster) bool { return slices.ContainsFunc(others, c.Like) })
+	return slices.DeleteFunc(slices.Clone(some), func(c triage.Cluster) bool {
+		return slices.ContainsFunc(others, func(o triage.Cluster) bool { return slices.Equal(c.Left, o.Left) })
+	})
 }
 
-// replays is how often a case must be violated again on the one source, and hold again on the
-// other, so that it is no race.
+// replays is how often a case must be violated again on the one source, and hold again on
+// the other, so that it is no race.
 const replays = 2
 
-// mostReplayed is how many cases are replayed, the quickest first; one that stands the trial is
-// enough.
+// mostReplayed is how many cases are replayed, the quickest first; one that stands the
+// trial is enough.
 const mostReplayed = 5
 
-// wider is a case that is violated on the mutated source and holds on the untouched one, each
-// time; nil where there is none.
+// wider is a case that is violated on the mutated source and holds on the untouched one,
+// each time; nil where there is none.
 func (t *Tester) wider(ctx context.Context, m Mutation, base, broken Swept) (*plan.Spec, error) {
 	var suspects []Case
 	for _, c := range broken.Cases {

@@ -20,14 +20,14 @@ import (
 // Tester sweeps mutated sources.
 type Tester struct {
 	Runner *harness.Runner
-	// Out is the folder for the journals, one folder a sweep. What an earlier test left there is
-	// removed.
+	// Out is the folder for the journals, one folder a sweep. What an earlier test left
+	// there is removed.
 	Out string
 	// Parallel is how many worlds run concurrently. Default: 6.
 	Parallel int
-	// Reuse takes the sweeps of the untouched source that an earlier test has left in Out, if
-	// they are of the same binaries and whole. They say nothing of an oracle that has been
-	// changed since.
+	// Reuse takes the sweeps of the untouched source that an earlier test has left in Out,
+	// if they are of the same binaries and whole. They say nothing of an oracle that has
+	// been changed since.
 	Reuse bool
 	// Enough is how many cases of a mutation must leave what no case of the untouched source
 	// leaves, until its sweep is ended: what is broken can make each case wait for a minute.
@@ -39,7 +39,8 @@ type Tester struct {
 
 // Swept is what a sweep of a source came to.
 type Swept struct {
-	// Plain is the verdict of a workload that did not hold without a fault: the sweep refuses it.
+	// Plain is the verdict of a workload that did not hold without a fault: the sweep
+	// refuses it.
 	Plain *harness.Verdict
 	// Report, and the cases that it is made of, by the keys of their specs.
 	Report triage.Report
@@ -60,8 +61,8 @@ func (s Scope) String() string {
 	return strings.Join(parts, "-")
 }
 
-// Sweep sweeps the source with a mutation in it, until enough reports that it has seen enough;
-// nil never does.
+// Sweep sweeps the source with a mutation in it, until enough reports that it has seen
+// enough; nil never does.
 func (t *Tester) Sweep(ctx context.Context, m Mutation, s Scope, enough func(Case) bool) (Swept, error) {
 	swept, err := t.sweep(ctx, m, s, enough)
 	if err != nil {

@@ -10,7 +10,8 @@ var reuse = flag.Bool("reuse", false, "take the sweeps of the untouched source t
 
 var asked = flag.Bool("mutation", false, "sweep a containerd for each mutation (make mutation)")
 
-// long skips a test that builds a containerd for each mutation, where nobody asked for it.
+// long skips a test that builds a containerd for each mutation, where nobody asked for
+// it.
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() || !*asked {

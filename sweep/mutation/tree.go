@@ -21,12 +21,13 @@ import (
 
 const module = "github.com/containerd/containerd/v2"
 
-// Untouched is the mutation that changes nothing: the control that the others are compared with.
+// Untouched is the mutation that changes nothing: the control that the others are
+// compared with.
 var Untouched = Mutation{ID: "untouched", About: "the release as it is", Plain: Held}
 
-// Tree returns a folder with the source of Release and the mutation in it, as `src:DIR` takes it.
-// It stands in the cache of built subjects, under a name that says its content, so that the same
-// tree is built once.
+// Tree returns a folder with the source of Release and the mutation in it, as `src:DIR`
+// takes it. It stands in the cache of built subjects, under a name that says its content,
+// so that the same tree is built once.
 func Tree(ctx context.Context, m Mutation) (string, error) {
 	cache, err := containerd.CacheDir()
 	if err != nil {
@@ -93,8 +94,8 @@ func release(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// copySource copies what a build of the module may read. Tests are left out, as are the files'
-// modes: those of the module cache are read-only.
+// copySource copies what a build of the module may read. Tests are left out, as are the
+// files' modes: those of the module cache are read-only.
 func copySource(from, to string) error {
 	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {

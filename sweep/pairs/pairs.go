@@ -1,6 +1,6 @@
-// Package pairs plans what the sweep of single faults cannot reach: a crash during the recovery
-// from a crash, crashes of containerd and of the shim in either order, a client that cancels and
-// comes back immediately, and two clients that delete concurrently.
+// Package pairs plans what the sweep of single faults cannot reach: a crash during the
+// recovery from a crash, crashes of containerd and of the shim in either order, a client
+// that cancels and comes back immediately, and two clients that delete concurrently.
 package pairs
 
 import (
@@ -28,8 +28,8 @@ var makers = map[string]func(*pairing) ([]plan.Spec, error){
 	"deleters": (*pairing).deleters,
 }
 
-// Make plans pairs of some kinds, or of "all". Of the options only Containerd and Points are
-// used: Points must match the point that varies.
+// Make plans pairs of some kinds, or of "all". Of the options only Containerd and Points
+// are used: Points must match the point that varies.
 func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string) (plan.Plan, error) {
 	o = o.WithDefaults()
 	if slices.Contains(kinds, "all") {
@@ -45,7 +45,6 @@ func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string) (p
 		p.Options += fmt.Sprintf(" --points %q", text)
 	}
 	w := &pairing{ctx: ctx, engine: e, containerd: o.Containerd}
-	var specs plan.Specs
 	before := 0
 	for _, kind := range Kinds {
 		if !slices.Contains(kinds, kind) {
@@ -58,11 +57,11 @@ func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string) (p
 		before += len(all)
 		for _, s := range all {
 			if o.Points.MatchString(s.Last().Point.String()) {
-				specs.Add(s)
+				p.Specs = append(p.Specs, s)
 			}
 		}
 	}
-	if p.Specs = specs.All; len(p.Specs) == 0 {
+	if p.Specs = plan.Distinct(p.Specs); len(p.Specs) == 0 {
 		return p, &plan.EmptyError{Filter: p.Options, Before: before, Options: p.Options}
 	}
 	return p.Complete(ctx)
@@ -88,8 +87,9 @@ type after struct {
 	later [][]plan.Pass
 }
 
-// faultless traces a workload without a fault. It returns the passes that all runs have on the
-// same path, and then those of the first run that not all have; and which are which.
+// faultless traces a workload without a fault. It returns the passes that all runs have
+// on the same path, and then those of the first run that not all have; and which are
+// which.
 func (w *pairing) faultless(workload string) (passes []plan.Pass, steady func(plan.Pass) bool, err error) {
 	all := make([][]plan.Pass, runs)
 	var g errgroup.Group
@@ -131,8 +131,8 @@ func common(all [][]plan.Pass) []plan.Pass {
 	return passes
 }
 
-// follow traces what is passed after each of these first faults, n times each. A run that does
-// not reach the first fault is a nil list.
+// follow traces what is passed after each of these first faults, n times each. A run that
+// does not reach the first fault is a nil list.
 func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 	out := make([]after, len(firsts))
 	var g errgroup.Group
@@ -189,8 +189,8 @@ type spot struct {
 
 func spotOf(p plan.Pass) spot { return spot{p.Point, p.Path} }
 
-// firstOfEach are the first passes of each point on each path at which an action is decided, in
-// their order.
+// firstOfEach are the first passes of each point on each path at which an action is
+// decided, in their order.
 func firstOfEach(passes []plan.Pass, action string, keep func(plan.Pass) bool) []plan.Pass {
 	seen := map[spot]bool{}
 	var out []plan.Pass
@@ -203,8 +203,8 @@ func firstOfEach(passes []plan.Pass, action string, keep func(plan.Pass) bool) [
 	return out
 }
 
-// heads are, of the passes of each function on each path, the first one: all points of ttrpc
-// methods are.
+// heads are, of the passes of each function on each path, the first one: all points of
+// ttrpc methods are.
 func heads(passes []plan.Pass) []plan.Pass {
 	seen := map[spot]bool{}
 	var out []plan.Pass
@@ -222,7 +222,8 @@ func heads(passes []plan.Pass) []plan.Pass {
 	return out
 }
 
-// boots reports whether containerd passes a point at every start, whatever it has to recover.
+// boots reports whether containerd passes a point at every start, whatever it has to
+// recover.
 func boots(p plan.Pass) bool {
 	function := p.Point.What[strings.LastIndex(p.Point.What, ".")+1:]
 	return p.Path == "load" && slices.Contains(plan.Boots, function)

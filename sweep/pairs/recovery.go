@@ -7,9 +7,9 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// mostFirsts is how many first crashes have their recovery crashed. Each point of it is crashed
-// after perLoadPoint of them while containerd starts, and after perPoint while the client goes
-// on.
+// mostFirsts is how many first crashes have their recovery crashed. Each point of it is
+// crashed after perLoadPoint of them while containerd starts, and after perPoint while
+// the client goes on.
 const (
 	mostFirsts   = 12
 	perLoadPoint = 3
@@ -31,10 +31,10 @@ func statements(passes []plan.Pass, of plan.Pass) int {
 	return n
 }
 
-// recovery crashes containerd while it recovers from a crash. What is different on disk shows
-// in what the recovery does, so the first crashes are chosen by that: as many of firstCrashes as
-// it takes to have every point that any recovery passes, at most mostFirsts. Each point is then
-// crashed after the first few of them that lead to it.
+// recovery crashes containerd while it recovers from a crash. What is different on disk
+// shows in what the recovery does, so the first crashes are chosen by that: as many of
+// firstCrashes as it takes to have every point that any recovery passes, at most
+// mostFirsts. Each point is then crashed after the first few of them that lead to it.
 func (w *pairing) recovery() ([]plan.Spec, error) {
 	firsts, err := w.firstCrashes()
 	if err != nil {
@@ -64,9 +64,10 @@ func (w *pairing) recovery() ([]plan.Spec, error) {
 	}), nil
 }
 
-// firstCrashes are crashes of containerd at all methods of ttrpc, at the heads of all functions
-// that do more than look something up, and at all statements of those that fork shims and delete
-// bundles. What is no hit of every run is no first crash: all else builds upon it.
+// firstCrashes are crashes of containerd at all methods of ttrpc, at the heads of all
+// functions that do more than look something up, and at all statements of those that fork
+// shims and delete bundles. What is no hit of every run is no first crash: all else
+// builds upon it.
 func (w *pairing) firstCrashes() ([]plan.Spec, error) {
 	var firsts []plan.Spec
 	for _, workload := range []string{"task", "restart"} {
@@ -102,14 +103,14 @@ func afterStart(passes []plan.Pass, p plan.Pass) bool {
 	return started >= 0 && slices.Index(passes, p) > started
 }
 
-// recovers reports whether a pass is part of a recovery: containerd's own, and not what it does
-// at every start.
+// recovers reports whether a pass is part of a recovery: containerd's own, and not what
+// it does at every start.
 func recovers(p plan.Pass) bool {
 	return p.Point.Who == "containerd" && !boots(p) && p.Takes("crash")
 }
 
-// cover chooses the fewest, greedily, whose passes have every point that any has; those that add
-// most come first.
+// cover chooses the fewest, greedily, whose passes have every point that any has; those
+// that add most come first.
 func cover(all []after, counts func(plan.Pass) bool) []after {
 	points := make([]map[failpoints.Point]bool, len(all))
 	for i, a := range all {
@@ -146,9 +147,9 @@ func cover(all []after, counts func(plan.Pass) bool) []after {
 	return chosen
 }
 
-// pairUp makes the cases: each point on each path after at most that many of the first faults
-// that lead to it. A first fault that was not reached again is planned alone, so that the report
-// has it.
+// pairUp makes the cases: each point on each path after at most that many of the first
+// faults that lead to it. A first fault that was not reached again is planned alone, so
+// that the report has it.
 func pairUp(all []after, action string, keep func(plan.Pass) bool, most func(plan.Pass) int) []plan.Spec {
 	count := map[spot]int{}
 	var out []plan.Spec

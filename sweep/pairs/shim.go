@@ -9,9 +9,10 @@ import (
 // perShimPoint is after how many first crashes each point is crashed.
 const perShimPoint = 3
 
-// shim crashes containerd and the shim, in either order. The first dies at the entry or exit of
-// plan.Dies. Then the other dies at each method, and at the head of each function, that it
-// passes afterwards, and containerd at each statement of its clean-up of a dead shim.
+// shim crashes containerd and the shim, in either order. The first dies at the entry or
+// exit of plan.Dies. Then the other dies at each method, and at the head of each
+// function, that it passes afterwards, and containerd at each statement of its clean-up
+// of a dead shim.
 func (w *pairing) shim() ([]plan.Spec, error) {
 	passes, _, err := w.faultless("task")
 	if err != nil {

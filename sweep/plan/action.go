@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Actions are the words for what can happen, by how much a reader has to know: the simplest
-// action of a cluster is the one that it is shown by.
+// Actions are the words for what can happen, by how much a reader has to know: the
+// simplest action of a cluster is the one that it is shown by.
 var Actions = []string{"crash", "error", "lose", "cancel", "deadline", "panic", "close", "hang", "delay", "pause"}
 
 // simplicity is an action's place in that order.
@@ -40,8 +40,8 @@ func checkAction(a string) error {
 func (p Pass) Takes(action string) bool { return len(p.faults(action)) > 0 }
 
 // faults are what an action means at a pass. They are none where it is decided at another
-// moment. They are two for an error at a statement, whose call is made or is not; at a method
-// of ttrpc the point's name says which: at its exit the handler has run.
+// moment. They are two for an error at a statement, whose call is made or is not; at a
+// method of ttrpc the point's name says which: at its exit the handler has run.
 func (p Pass) faults(action string) []string {
 	w, method := word(action), p.Moment == AtMethod
 	moment := failpoints.MomentOf(term.Action(w))

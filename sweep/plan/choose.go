@@ -29,8 +29,8 @@ func (m moment) compare(o moment) int {
 	return cmp.Or(strings.Compare(m.Point.String(), o.Point.String()), cmp.Compare(m.Moment, o.Moment))
 }
 
-// candidates are the hits of all workloads, each once, in a fixed order. What a hit's path is,
-// the first trace says that has it.
+// candidates are the hits of all workloads, each once, in a fixed order. What a hit's
+// path is, the first trace says that has it.
 func candidates(traces []Traces) []candidate {
 	type hit struct {
 		moment
@@ -61,9 +61,9 @@ func candidates(traces []Traces) []candidate {
 	return all
 }
 
-// sureHits is how many hits of each point every run may be expected to have: the fewest of any
-// trace, less the spread between the traces. A loop that goes round 7 to 9 times will go round 6
-// times sooner or later. Where every trace had one, a first hit is sure.
+// sureHits is how many hits of each point every run may be expected to have: the fewest
+// of any trace, less the spread between the traces. A loop that goes round 7 to 9 times
+// will go round 6 times sooner or later. Where every trace had one, a first hit is sure.
 func sureHits(runs [][]Pass) map[moment]int {
 	least, most := map[moment]int{}, map[moment]int{}
 	for i, run := range runs {
@@ -124,7 +124,8 @@ func choose(o Options, all []candidate) ([]candidate, error) {
 	return firstHits(all, most, o.Hits != "first", o.EveryWorkload), nil
 }
 
-// unit is what the first hits are chosen from: those of a point, of one path or of all ("").
+// unit is what the first hits are chosen from: those of a point, of one path or of all
+// ("").
 type unit struct {
 	moment
 	path, workload string
@@ -136,12 +137,12 @@ func (u unit) bare() unit {
 	return u
 }
 
-// firstHits keeps the first hits of each point: of all of them (most 1, eachPath false), or on
-// each path. Of the workloads that reach a point so, it takes the cheapest.
+// firstHits keeps the first hits of each point: of all of them (most 1, eachPath false),
+// or on each path. Of the workloads that reach a point so, it takes the cheapest.
 //
-// A hit that every trace has is preferred to one that some have not, a workload with such a hit
-// to one without, and one while the client waits for something to one at which containerd only
-// starts.
+// A hit that every trace has is preferred to one that some have not, a workload with such
+// a hit to one without, and one while the client waits for something to one at which
+// containerd only starts.
 func firstHits(all []candidate, most int, eachPath, everyWorkload bool) []candidate {
 	units := map[unit][]candidate{}
 	for _, c := range all {
@@ -175,8 +176,8 @@ func firstHits(all []candidate, most int, eachPath, everyWorkload bool) []candid
 	return out
 }
 
-// cheapest is the workload of each unit: the first of those with a hit that every trace has, or
-// else the first.
+// cheapest is the workload of each unit: the first of those with a hit that every trace
+// has, or else the first.
 func cheapest(keys []unit, units map[unit][]candidate) map[unit]string {
 	best := map[unit]string{}
 	for _, wantSteady := range []bool{true, false} {

@@ -19,12 +19,13 @@ type Fault struct {
 	Action string `json:"do"`
 	// Path is what the client is doing then: create, start, exit, delete or load.
 	Path string `json:"path"`
-	// While are the steps of a pause, joined by commas. Default: the client cancels its call,
-	// and waits until it has ended.
+	// While are the steps of a pause, joined by commas. Default: the client cancels its
+	// call, and waits until it has ended.
 	While string `json:"while,omitempty"`
 }
 
-// String is for people: the point, the hit if it is not the first, the action and the path.
+// String is for people: the point, the hit if it is not the first, the action and the
+// path.
 func (f Fault) String() string {
 	hit := ""
 	if f.Nth > 1 {
@@ -58,10 +59,7 @@ func (f Fault) Fault() (failpoints.Fault, error) {
 	if steps == "" && f.Word() == string(term.Pause) { // the client goes away, as one that has lost patience
 		steps = "cancel client,await client,release"
 	}
-	for text := range strings.SplitSeq(steps, ",") {
-		if steps == "" {
-			break
-		}
+	for text := range strings.FieldsFuncSeq(steps, func(r rune) bool { return r == ',' }) {
 		step, err := failpoints.ParseStep(text)
 		if err != nil {
 			return out, err

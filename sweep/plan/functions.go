@@ -1,10 +1,12 @@
 package plan
 
-// Functions of containerd that a plan knows by name. A test looks each of them up in the woven
-// default release, so that a release that renames one does not quietly empty a list.
+// Functions of containerd that a plan knows by name. A test looks each of them up in the
+// woven default release, so that a release that renames one does not quietly empty a
+// list.
 var (
 	// timed run when a timer says so: CRI and the metrics plugin collect statistics all the
-	// time. Whether a workload meets them is luck. They are swept when --points asks for them.
+	// time. Whether a workload meets them is luck. They are swept when --points asks for
+	// them.
 	timed = []string{
 		"tasks.getTasksMetrics", "tasks.local.Metrics", "tasks.service.Metrics",
 		"runtime.shimTask.Stats", "runc-task.service.Stats", "Task.Stats",
@@ -23,8 +25,8 @@ var (
 		"runc-task.service.Create", "runc-task.service.Delete",
 	}
 
-	// ForksAndDeletes are the fork of a shim and the end of a bundle: each of their statements
-	// may leave something else on disk.
+	// ForksAndDeletes are the fork of a shim and the end of a bundle: each of their
+	// statements may leave something else on disk.
 	ForksAndDeletes = []string{
 		"runtime.binary.Start", "runtime.Bundle.Delete", "runtime.atomicDelete", "runtime.binary.Delete",
 	}
@@ -35,14 +37,14 @@ var (
 		"runtime.atomicDelete", "runtime.shimTask.delete", "runtime.shim.Delete",
 	}
 
-	// Boots are the functions, without package and type, that containerd runs at every start,
-	// whatever it has to recover.
+	// Boots are the functions, without package and type, that containerd runs at every
+	// start, whatever it has to recover.
 	Boots = []string{
 		"init", "initFunc", "Register", "NewShimManager", "defaultPlatforms", "emitPlatformWarnings",
 	}
 
-	// OwnWork are the beginnings of the names of functions in which a shim does its own work:
-	// its main function and its helpers serve nobody's call.
+	// OwnWork are the beginnings of the names of functions in which a shim does its own
+	// work: its main function and its helpers serve nobody's call.
 	OwnWork = []string{"shim.", "runc-manager.", "runc.Read", "process.NewRunc"}
 
 	// Dies are the methods at which the first of containerd and the shim dies.

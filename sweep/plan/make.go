@@ -14,12 +14,12 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd"
 )
 
-// traceRuns is how often each workload is traced for a plan: goroutines race, and what is hit in
-// some runs only must be known as such.
+// traceRuns is how often each workload is traced for a plan: goroutines race, and what is
+// hit in some runs only must be known as such.
 const traceRuns = 6
 
-// Tries is how often a case runs whose fault does not fire: what a busy machine does differently
-// once it seldom does three times.
+// Tries is how often a case runs whose fault does not fire: what a busy machine does
+// differently once it seldom does three times.
 const Tries = 3
 
 // Make traces the workloads on the subject and makes the plan.
@@ -49,8 +49,8 @@ func Make(ctx context.Context, e Engine, o Options) (Plan, error) {
 	return p.Complete(ctx)
 }
 
-// Complete is the plan with its subject's version and digest, with the places of its statements
-// and sealed.
+// Complete is the plan with its subject's version and digest, with the places of its
+// statements and sealed.
 func (p Plan) Complete(ctx context.Context) (Plan, error) {
 	var err error
 	if p.Version, p.Subject, err = Identify(ctx, p.Containerd); err != nil {
@@ -86,8 +86,8 @@ func (p *Plan) locate(ctx context.Context) error {
 	return nil
 }
 
-// Identify returns which version a subject is, and the digest of its binaries: of its daemon and
-// its shim.
+// Identify returns which version a subject is, and the digest of its binaries: of its
+// daemon and its shim.
 func Identify(ctx context.Context, spec string) (version, digest string, err error) {
 	s, err := containerd.Resolve(ctx, spec, containerd.Options{})
 	if err != nil {
@@ -108,8 +108,8 @@ func Identify(ctx context.Context, spec string) (version, digest string, err err
 	return s.Version, hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// CheckSubject reports an error where the containerd at hand is not the one that the plan was
-// made for.
+// CheckSubject reports an error where the containerd at hand is not the one that the plan
+// was made for.
 func (p Plan) CheckSubject(ctx context.Context) error {
 	version, digest, err := Identify(ctx, p.Containerd)
 	if err != nil {

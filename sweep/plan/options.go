@@ -13,22 +13,25 @@ import (
 
 // Options choose what is planned. The zero value is the default sweep.
 type Options struct {
-	// Containerd is the subject: a release, bin:DIR or src:DIR. Default: the default release.
+	// Containerd is the subject: a release, bin:DIR or src:DIR. Default: the default
+	// release.
 	Containerd string
 	// Who are the processes whose points are swept: daemon, shim. Default: both.
 	Who []string
 	// Actions are what happens at each point. Default: crash, error, cancel.
 	Actions []string
-	// Paths are what the client does meanwhile: create, start, exit, delete, load. Default: all.
+	// Paths are what the client does meanwhile: create, start, exit, delete, load. Default:
+	// all.
 	Paths []string
 	// Workloads are the names of the workloads. Default: DefaultWorkloads.
 	Workloads []string
-	// Hits is which hits of a point are swept: its first (first), the first on each path (path),
-	// the first N on each path, or all. Default: first.
+	// Hits is which hits of a point are swept: its first (first), the first on each path
+	// (path), the first N on each path, or all. Default: first.
 	Hits string
 	// Points must match a point's name. Default: all.
 	Points *regexp.Regexp
-	// EveryWorkload sweeps a point in each workload that reaches it so. Default: in the cheapest.
+	// EveryWorkload sweeps a point in each workload that reaches it so. Default: in the
+	// cheapest.
 	EveryWorkload bool
 }
 

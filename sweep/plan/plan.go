@@ -1,5 +1,5 @@
-// Package plan is what a sweep runs: a case for each point that a workload passes and each action
-// that the point takes, in a fixed order, with a digest.
+// Package plan is what a sweep runs: a case for each point that a workload passes and
+// each action that the point takes, in a fixed order, with a digest.
 package plan
 
 import (
@@ -8,21 +8,24 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/shimquake/shimquake/failpoints"
 )
 
-// Format is the version of a plan's JSON form, and of a journal's. Another one is refused.
+// Format is the version of a plan's JSON form, and of a journal's. Another one is
+// refused.
 const Format = 2
 
-// Plan is what a sweep runs, in a fixed order. Its JSON form is the first record of a journal.
+// Plan is what a sweep runs, in a fixed order. Its JSON form is the first record of a
+// journal.
 type Plan struct {
 	// Digest is that of all the rest: two plans are the same when theirs are.
 	Digest string `json:"digest"`
 	// Format is the version of the JSON form.
 	Format int `json:"format"`
-	// Containerd is the subject as it was asked for, Version what it reports, and Subject the
-	// digest of its binaries.
+	// Containerd is the subject as it was asked for, Version what it reports, and Subject
+	// the digest of its binaries.
 	Containerd string `json:"containerd"`
 	Version    string `json:"version"`
 	Subject    string `json:"subject"`
@@ -51,8 +54,8 @@ func (e *EmptyError) Error() string {
 		"see what there is with --plan-only and fewer filters", e.Filter, e.Before, e.Options)
 }
 
-// New makes the plan of what was traced. The same traces give the same plan. The error is an
-// *EmptyError where the options leave nothing.
+// New makes the plan of what was traced. The same traces give the same plan. The error is
+// an *EmptyError where the options leave nothing.
 func New(o Options, traces []Traces) (Plan, error) {
 	o = o.WithDefaults()
 	if err := o.Check(); err != nil {
@@ -66,35 +69,28 @@ func New(o Options, traces []Traces) (Plan, error) {
 	for _, t := range traces {
 		p.Runs = max(p.Runs, len(t.Runs))
 	}
-	var specs Specs
 	for _, c := range chosen {
 		for _, a := range o.Actions {
 			for _, do := range c.faults(a) {
 				s := Single(c.Pass, do, c.workload)
 				s.Unsteady = c.unsteady
-				specs.Add(s) // error gives lose, too
+				p.Specs = append(p.Specs, s)
 			}
 		}
 	}
-	p.Specs = specs.All
+	p.Specs = Distinct(p.Specs) // error gives lose, too
 	return p.Sealed(), p.check("plan")
 }
 
-// Specs are cases without a second one that does the same.
-type Specs struct {
-	All  []Spec
-	keys map[string]bool
-}
-
-// Add adds a case, unless it is there already.
-func (s *Specs) Add(spec Spec) {
-	if s.keys == nil {
-		s.keys = map[string]bool{}
-	}
-	if key := spec.Key(); !s.keys[key] {
-		s.keys[key] = true
-		s.All = append(s.All, spec)
-	}
+// Distinct are cases without a second one that does the same.
+func Distinct(all []Spec) []Spec {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(s Spec) bool {
+		key := s.Key()
+		twice := seen[key]
+		seen[key] = true
+		return twice
+	})
 }
 
 // Sealed is the plan with its digest.
@@ -131,14 +127,14 @@ func Read(file string) (Plan, error) {
 	return p, p.Check(file)
 }
 
-// CheckFormat refuses the JSON text of a plan of another format, before the rest is read. What
-// is no plan at all the reader of the rest refuses.
+// CheckFormat refuses the JSON text of a plan of another format, before the rest is read.
+// What is no plan at all the reader of the rest refuses.
 func CheckFormat(file string, text []byte) error {
 	var p struct{ Format *int }
 	if err := json.Unmarshal(text, &p); err != nil || p.Format != nil && *p.Format == Format {
 		return nil
 	}
-	return fmt.Errorf("%s: the plan is another shimquake's: this one reads format %d only, so plan and sweep again with it",
+	return fmt.Errorf("%s: the plan is another shimquake's: this one reads format %d only; plan and sweep again",
 		file, Format)
 }
 

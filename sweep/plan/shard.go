@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Shard is a part of a plan: every Of-th case, from the I-th. The zero value is the whole plan.
+// Shard is a part of a plan: every Of-th case, from the I-th. The zero value is the whole
+// plan.
 type Shard struct {
 	I  int `json:"i"` // from 1
 	Of int `json:"of"`

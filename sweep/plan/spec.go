@@ -48,8 +48,8 @@ func (s Spec) String() string {
 	return text
 }
 
-// Key is the same text for cases that do the same. Unsteady says something of one plan only,
-// and is no part of it.
+// Key is the same text for cases that do the same. Unsteady says something of one plan
+// only, and is no part of it.
 func (s Spec) Key() string {
 	last := s.Last()
 	text := fmt.Sprintf("%s %d %s %s %s", last.Point, last.Nth, last.Action, last.Path, s.Workload)
@@ -59,16 +59,16 @@ func (s Spec) Key() string {
 	return strings.TrimSuffix(text+" "+last.While, " ")
 }
 
-// Order spreads the cases of a plan evenly and always alike. Neighbours often leak alike, and a
-// leak is waited for: one after the other they would leave the processors idle.
+// Order spreads the cases of a plan evenly and always alike. Neighbours often leak alike,
+// and a leak is waited for: one after the other they would leave the processors idle.
 func (s Spec) Order() uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(s.Key())) // a hash takes everything
 	return h.Sum64()
 }
 
-// Simpler compares by how much a reader has to know: fewer faults come first, then hits that
-// every trace has, the simplest action, the cheapest workload and the earliest hit.
+// Simpler compares by how much a reader has to know: fewer faults come first, then hits
+// that every trace has, the simplest action, the cheapest workload and the earliest hit.
 func Simpler(a, b Spec) int {
 	x, y := a.Last(), b.Last()
 	return cmp.Or(
@@ -81,8 +81,8 @@ func Simpler(a, b Spec) int {
 // longestName is how many bytes of the names of functions a case's name has.
 const longestName = 120
 
-// name is the name of the spec's case: lower-case words joined by dashes. It names a folder, so
-// of several faults it has the functions only, and a digest.
+// name is the name of the spec's case: lower-case words joined by dashes. It names a
+// folder, so of several faults it has the functions only, and a digest.
 func (s Spec) name() string {
 	if len(s.Faults) == 1 {
 		f := s.Faults[0]
@@ -114,8 +114,8 @@ func Slug(text string) string {
 	return strings.Trim(b.String(), "-")
 }
 
-// Case is the case that the spec stands for, on a subject. The error is that of a name that
-// this build does not know.
+// Case is the case that the spec stands for, on a subject. The error is that of a name
+// that this build does not know.
 func (s Spec) Case(containerd string) (harness.Case, error) {
 	if len(s.Faults) == 0 {
 		return harness.Case{}, errors.New("a case of a sweep needs a fault")

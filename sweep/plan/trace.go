@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// AtMethod is the moment at which all actions at a method of ttrpc are decided. At a statement
-// there are several moments: see failpoints.Moment.
+// AtMethod is the moment at which all actions at a method of ttrpc are decided. At a
+// statement there are several moments: see failpoints.Moment.
 const AtMethod failpoints.Moment = "method"
 
 // Pass is a moment at which something can be done.
@@ -34,7 +34,8 @@ type Engine interface {
 	Trace(context.Context, harness.Case) (harness.Trace, error)
 }
 
-// TraceError is a workload that does not hold without a fault: a sweep of it would show nothing.
+// TraceError is a workload that does not hold without a fault: a sweep of it would show
+// nothing.
 type TraceError struct {
 	Workload string
 	Verdict  harness.Verdict

@@ -16,7 +16,8 @@ type workload struct {
 	asked bool
 }
 
-// workloads are all of them, the cheapest first: a point is swept in the first that reaches it.
+// workloads are all of them, the cheapest first: a point is swept in the first that
+// reaches it.
 var workloads = []workload{
 	{name: "task", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
 	{name: "deleters", asked: true, Workload: harness.Workload{
@@ -56,11 +57,12 @@ func workloadNamed(name string) (workload, error) {
 	return workload{}, failpoints.Unknown("workload", name, WorkloadNames())
 }
 
-// SharesShim reports whether the containers of a workload share a shim, as those of a pod do.
+// SharesShim reports whether the containers of a workload share a shim, as those of a pod
+// do.
 func SharesShim(w harness.Workload) bool { return w.API == harness.CRI || w.Grouped }
 
-// Same reports whether a case's client does what that of the spec's workload does. How many
-// containers it has, and how long it waits, do not count.
+// Same reports whether a case's client does what that of the spec's workload does. How
+// many containers it has, and how long it waits, do not count.
 func (s Spec) Same(c harness.Workload) bool {
 	w, err := workloadNamed(s.Workload)
 	return err == nil && (w.API == harness.CRI) == (c.API == harness.CRI) && w.Restart == c.Restart &&

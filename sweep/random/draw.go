@@ -12,8 +12,8 @@ import (
 // mostFaults is how many faults a random plan has at most.
 const mostFaults = 4
 
-// faults are the single faults of a plan, by workload, action and path: what random plans are
-// drawn from.
+// faults are the single faults of a plan, by workload, action and path: what random plans
+// are drawn from.
 type faults map[string]map[string]map[string][]plan.Fault
 
 func faultsOf(base plan.Plan) faults {
@@ -35,8 +35,8 @@ func faultsOf(base plan.Plan) faults {
 	return all
 }
 
-// specs draw a case: a workload, and up to mostFaults different faults in it, in the order in
-// which their paths come.
+// specs draw a case: a workload, and up to mostFaults different faults in it, in the
+// order in which their paths come.
 func (fs faults) specs() *rapid.Generator[plan.Spec] {
 	workloads := among(plan.WorkloadNames(), fs)
 	return rapid.Custom(func(t *rapid.T) plan.Spec {

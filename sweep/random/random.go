@@ -17,8 +17,9 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Random draws plans of several faults and runs them. The n-th plan is drawn by rapid from the
-// seed Seed+n-1 and the points of Base alone, so a seed with the same Base is the same plan.
+// Random draws plans of several faults and runs them. The n-th plan is drawn by rapid
+// from the seed Seed+n-1 and the points of Base alone, so a seed with the same Base is
+// the same plan.
 type Random struct {
 	Engine plan.Engine
 	// Base is a plan of single faults: random plans are made of its steady ones.
@@ -29,8 +30,8 @@ type Random struct {
 	For time.Duration
 	// Plans is how many plans are drawn at most. Default: as many as time allows.
 	Plans int
-	// Parallel is how many cases work concurrently, Slots those of the Engine, if it has some.
-	// Default: 1.
+	// Parallel is how many cases work concurrently, Slots those of the Engine, if it has
+	// some. Default: 1.
 	Parallel int
 	Slots    sweep.Slots
 	// OnDraw, if any, gets each plan that was run; one at a time.
@@ -44,8 +45,8 @@ type Draw struct {
 	journal.Result
 }
 
-// Run draws and runs plans until the time is up, and returns them by their seeds. When ctx ends
-// it returns those so far with sweep.ErrInterrupted.
+// Run draws and runs plans until the time is up, and returns them by their seeds. When
+// ctx ends it returns those so far with sweep.ErrInterrupted.
 func (r *Random) Run(ctx context.Context) ([]Draw, error) {
 	if r.Seed == 0 || r.For <= 0 && r.Plans <= 0 {
 		return nil, errors.New("random plans need a seed that is not 0, and an end: a time or a number")
@@ -90,8 +91,8 @@ func (r *Random) Run(ctx context.Context) ([]Draw, error) {
 	return draws, err
 }
 
-// run runs the plan that was drawn. A plan whose faults did not fire is not tried again: there
-// are others. Evidence of what it leaves is made when it is minimised.
+// run runs the plan that was drawn. A plan whose faults did not fire is not tried again:
+// there are others. Evidence of what it leaves is made when it is minimised.
 func (r *Random) run(ctx context.Context, d Draw) (Draw, error) {
 	c, err := d.Spec.Case(r.Base.Containerd)
 	if err != nil || ctx.Err() != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Cluster is the cases that leave the same, for the same reason, when the same has happened.
+// Cluster is the cases that leave the same, for the same reason, when the same has
+// happened.
 type Cluster struct {
 	// Name is made of what is left and where: shim-runtime.binary.start.
 	Name string `json:"cluster"`
@@ -43,8 +44,8 @@ type Cluster struct {
 type Shown struct {
 	// File is the case, for `shimquake run`.
 	File string `json:"case"`
-	// From is the index in the plan of the case that it was minimised from.
-	From int `json:"from"`
+	// Origin is a sentence about the case of the plan that it was minimised from, if any.
+	Origin string `json:"origin,omitempty"`
 	// Replays of it were made, Same of which left all that the cluster is about.
 	Replays int `json:"replays"`
 	Same    int `json:"same"`
@@ -53,7 +54,7 @@ type Shown struct {
 }
 
 func (s *Shown) String() string {
-	return fmt.Sprintf("%s, %d of %d replays", s.File, s.Same, s.Replays)
+	return strings.TrimSpace(fmt.Sprintf("%s, %d of %d replays. %s", s.File, s.Same, s.Replays, s.Origin))
 }
 
 // occurrence is a case of a cluster: small, because there may be thousands.
@@ -92,11 +93,8 @@ func (c Cluster) ShownBy(v harness.Verdict) bool {
 	return v.Outcome == harness.Violated && subset(c.Left, slices.Concat(main, with))
 }
 
-// Like reports whether another cluster leaves the same.
-func (c Cluster) Like(o Cluster) bool { return slices.Equal(c.Left, o.Left) }
-
-// happened are the kinds of things that a case's faults do. What a crash leaves has another
-// cause than what an error leaves, even where it is the same.
+// happened are the kinds of things that a case's faults do. What a crash leaves has
+// another cause than what an error leaves, even where it is the same.
 func happened(s plan.Spec) []string {
 	var parts []string
 	for _, f := range s.Faults {
@@ -114,8 +112,8 @@ func happened(s plan.Spec) []string {
 // when is the text of what happened.
 func when(s plan.Spec) string { return strings.Join(happened(s), " and ") }
 
-// Kind is the same for cases of which a few are enough to look at: they leave the same, when the
-// same has happened.
+// Kind is the same for cases of which a few are enough to look at: they leave the same,
+// when the same has happened.
 func Kind(s plan.Spec, r journal.Result) string {
 	if r.Outcome == harness.Invalid {
 		return when(s) + ": invalid " + plain(r.Why)
@@ -124,9 +122,9 @@ func Kind(s plan.Spec, r journal.Result) string {
 	return when(s) + ": " + text(left)
 }
 
-// clusters puts occurrences that leave the same together, the largest cluster first. A case that
-// leaves more than another in the same function, with the same most severe thing for the same
-// reason, belongs to it: what it leaves besides is reported as such.
+// clusters puts occurrences that leave the same together, the largest cluster first. A
+// case that leaves more than another in the same function, with the same most severe
+// thing for the same reason, belongs to it: what it leaves besides is reported as such.
 func clusters(p plan.Plan, all []occurrence) []Cluster {
 	by := map[string][]occurrence{}
 	for _, o := range all {
@@ -166,8 +164,8 @@ func clusters(p plan.Plan, all []occurrence) []Cluster {
 	return done
 }
 
-// hostOf is the cluster that an occurrence which leaves more belongs to, or one of several
-// faults of which fewer leave the same.
+// hostOf is the cluster that an occurrence which leaves more belongs to, or one of
+// several faults of which fewer leave the same.
 func hostOf(p plan.Plan, all []*Cluster, o occurrence) *Cluster {
 	spec := p.Specs[o.spec]
 	parts := happened(spec)

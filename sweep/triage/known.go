@@ -11,19 +11,19 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// explains reports whether a known finding explains a signature of a case: all findings of the
-// case that have it.
+// explains reports whether a known finding explains a signature of a case: all findings
+// of the case that have it.
 func explains(k catalogue.Finding, s plan.Spec, found []oracle.Finding, sig Signature) bool {
 	return AppliesTo(k, s) && !slices.ContainsFunc(found, func(f oracle.Finding) bool {
 		return signatureOf(f) == sig && !slices.ContainsFunc(k.Match, func(m catalogue.Match) bool { return m.Like(f) })
 	})
 }
 
-// AppliesTo reports whether a known finding may appear in a case: place, path and action of one
-// of its faults are enough.
+// AppliesTo reports whether a known finding may appear in a case: place, path and action
+// of one of its faults are enough.
 func AppliesTo(k catalogue.Finding, s plan.Spec) bool {
-	// Beside a crash of containerd any fault may come while it loads, whatever path its hit has
-	// without the crash; and a shim's own, in its midst.
+	// Beside a crash of containerd any fault may come while it loads, whatever path its hit
+	// has without the crash; and a shim's own, in its midst.
 	loads := len(s.Faults) > 1 && slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 		return f.Word() == "crash" && f.Point.Who == "containerd"
 	})
@@ -88,10 +88,11 @@ type Known struct {
 	Covered bool `json:"covered"`
 }
 
-// split takes what known findings explain out of the occurrences. It returns the rest, and for
-// each known finding of the release what it explains. fired reports whether a case's faults
-// happened.
-func split(p plan.Plan, known []catalogue.Finding, all []occurrence, fired func(spec int) bool) ([]occurrence, []Known) {
+// split takes what known findings explain out of the occurrences. It returns the rest,
+// and for each known finding of the release what it explains. fired reports whether a
+// case's faults happened.
+func split(p plan.Plan, known []catalogue.Finding, all []occurrence,
+	fired func(spec int) bool) ([]occurrence, []Known) {
 	known = slices.DeleteFunc(slices.Clone(known), func(k catalogue.Finding) bool { return !k.Applies(p.Version) })
 	explained := make([][]occurrence, len(known))
 	var fresh []occurrence
@@ -126,8 +127,8 @@ func split(p plan.Plan, known []catalogue.Finding, all []occurrence, fired func(
 	return fresh, seen
 }
 
-// seenOf is what a sweep saw of one known finding. Its own case must show it: that a neighbour
-// does is another case's news.
+// seenOf is what a sweep saw of one known finding. Its own case must show it: that a
+// neighbour does is another case's news.
 func seenOf(p plan.Plan, k catalogue.Finding, explained []occurrence, fired func(spec int) bool) Known {
 	out := Known{ID: k.ID, About: k.About, Issue: k.Issue, Cluster: Cluster{Name: k.ID, occurrences: explained}}
 	out.sum(p)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// variables are the parts of the reason of an invalid verdict that are of one case only, and what
-// stands for them.
+// variables are the parts of the reason of an invalid verdict that are of one case only,
+// and what stands for them.
 var variables = []struct {
 	pattern *regexp.Regexp
 	as      string
@@ -22,8 +22,8 @@ var variables = []struct {
 	{regexp.MustCompile(`\d+`), "N"},
 }
 
-// longest is how many bytes of a reason are compared: errors of clients can be long, and differ
-// at their ends.
+// longest is how many bytes of a reason are compared: errors of clients can be long, and
+// differ at their ends.
 const longest = 240
 
 func plain(text string) string {

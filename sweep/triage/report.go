@@ -16,8 +16,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Report is what a sweep has found. It is made of the plan and the results, in whatever order
-// they came, and of nothing else.
+// Report is what a sweep has found. It is made of the plan and the results, in whatever
+// order they came, and of nothing else.
 type Report struct {
 	Version string     `json:"containerd"`
 	Digest  string     `json:"plan"`
@@ -40,9 +40,9 @@ type Report struct {
 type Missed struct {
 	Why   string   `json:"why"`
 	Cases []string `json:"invalid"`
-	// Unsteady is set where all of them are of hits which not every trace had. Unheeded is set
-	// where the process did not look at the context which was ended, or ended by itself before
-	// it could crash. Neither is an error of the sweep.
+	// Unsteady is set where all of them are of hits which not every trace had. Unheeded is
+	// set where the process did not look at the context which was ended, or ended by itself
+	// before it could crash. Neither is an error of the sweep.
 	Unsteady bool `json:"unsteady,omitempty"`
 	Unheeded bool `json:"unheeded,omitempty"`
 }
@@ -143,8 +143,8 @@ func (r Report) Seen() int {
 	return n
 }
 
-// Status is the exit status: 1 for a new cluster or a known finding that is gone, 3 where a case
-// did not run or shows nothing and should, 0 otherwise.
+// Status is the exit status: 1 for a new cluster or a known finding that is gone, 3 where
+// a case did not run or shows nothing and should, 0 otherwise.
 func (r Report) Status() int {
 	blind := slices.ContainsFunc(r.Missed, func(m Missed) bool { return !m.Unsteady && !m.Unheeded })
 	switch {

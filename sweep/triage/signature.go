@@ -1,5 +1,5 @@
-// Package triage makes of what a sweep has found a few clusters, each with one cause, and compares
-// them with the known findings of the catalogue.
+// Package triage makes of what a sweep has found a few clusters, each with one cause, and
+// compares them with the known findings of the catalogue.
 package triage
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// Signature is what a finding has in common with those of other cases: what was left and why, without what is of one
-// case only. It is comparable.
+// Signature is what a finding has in common with those of other cases: what was left and
+// why, without what is of one case only. It is comparable.
 type Signature struct {
 	Invariant oracle.Invariant `json:"invariant"`
 	Class     oracle.Class     `json:"class"`
@@ -19,7 +19,8 @@ type Signature struct {
 	Facts oracle.Facts `json:"facts"`
 }
 
-// String is the form in which a known finding is matched: leak shim: task=none bundle=gone.
+// String is the form in which a known finding is matched: leak shim: task=none
+// bundle=gone.
 func (s Signature) String() string {
 	return strings.TrimSuffix(string(s.Invariant)+" "+string(s.Class)+": "+s.Facts.String(), ": ")
 }
@@ -27,8 +28,8 @@ func (s Signature) String() string {
 // signatureOf takes from a finding what is of one case only.
 func signatureOf(f oracle.Finding) Signature { return Signature{f.Invariant, f.Class, f.Facts.Cause()} }
 
-// companions come with something that is left: they are reported with it and make no cluster of
-// their own.
+// companions come with something that is left: they are reported with it and make no
+// cluster of their own.
 var companions = map[oracle.Class][]oracle.Class{
 	oracle.ClassShim: {
 		oracle.ClassSocket, oracle.ClassBundle, oracle.ClassCgroup, oracle.ClassFIFO, oracle.ClassProcess,
@@ -41,11 +42,12 @@ var companions = map[oracle.Class][]oracle.Class{
 	oracle.ClassBundle:    {oracle.ClassMount},
 }
 
-// signatures are those of a case's findings: what names a cluster, the most severe first, and
-// what comes with that. The ID reuse that fails where something is left comes with it.
+// signatures are those of a case's findings: what names a cluster, the most severe first,
+// and what comes with that. The ID reuse that fails where something is left comes with
+// it.
 //
-// shared is set where containers share a shim, as those of a pod do. Elsewhere only what is of
-// the same id comes with something.
+// shared is set where containers share a shim, as those of a pod do. Elsewhere only what
+// is of the same id comes with something.
 func signatures(found []oracle.Finding, shared bool) (main, with []Signature) {
 	var all []Signature
 	for _, f := range found {
@@ -59,7 +61,8 @@ func signatures(found []oracle.Finding, shared bool) (main, with []Signature) {
 	})
 	for _, t := range all {
 		comes := t.Invariant == oracle.Liveness && left && t.Facts[oracle.FactWhat] == oracle.IDReuse
-		// What the client could not do, and what containerd has forgotten, are findings by themselves.
+		// What the client could not do, and what containerd has forgotten, are findings by
+		// themselves.
 		comes = comes || t.Invariant == oracle.Leak && slices.ContainsFunc(all, func(o Signature) bool {
 			return o.Invariant == oracle.Leak && t.Class != o.Class &&
 				slices.Contains(companions[o.Class], t.Class) && (shared || sameThing(found, o, t))
@@ -73,8 +76,8 @@ func signatures(found []oracle.Finding, shared bool) (main, with []Signature) {
 	return main, with
 }
 
-// sameThing reports whether all findings of the signature t are of ids of which there is one of
-// the signature o, or of no id at all.
+// sameThing reports whether all findings of the signature t are of ids of which there is
+// one of the signature o, or of no id at all.
 func sameThing(found []oracle.Finding, o, t Signature) bool {
 	ids := map[string]bool{"": true}
 	for _, f := range found {
@@ -87,8 +90,9 @@ func sameThing(found []oracle.Finding, o, t Signature) bool {
 	})
 }
 
-// families puts the signatures of a case that have one cause together: what was left, whose exit codes were wrong in one
-// way, which events were wrong alike. Each family is a cluster's: a case may show several.
+// families puts the signatures of a case that have one cause together: what was left,
+// whose exit codes were wrong in one way, which events were wrong alike. Each family is a
+// cluster's: a case may show several.
 func families(main []Signature) [][]Signature {
 	var out [][]Signature
 	for _, s := range main {
@@ -102,8 +106,8 @@ func families(main []Signature) [][]Signature {
 	return out
 }
 
-// related reports whether two signatures of one case belong to one finding. CRI keeps its own record of exits, so what it
-// says wrong has causes of its own.
+// related reports whether two signatures of one case belong to one finding. CRI keeps its
+// own record of exits, so what it says wrong has causes of its own.
 func related(a, b Signature) bool {
 	if a.Invariant != b.Invariant {
 		return false

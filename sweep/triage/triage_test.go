@@ -219,8 +219,8 @@ func TestWhatCanBeExcused(t *testing.T) {
 	}
 }
 
-// What somebody else's shim leaves does not excuse what a client could not do, what containerd has
-// forgotten, or another container's mount.
+// What somebody else's shim leaves does not excuse what a client could not do, what
+// containerd has forgotten, or another container's mount.
 func TestWhatComesWithAShim(t *testing.T) {
 	shim := shimLeft(1, "c1")[0]
 	shim.Subject.ID = "c1"
