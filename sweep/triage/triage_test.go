@@ -3,6 +3,8 @@ package triage
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -300,4 +302,31 @@ func TestCovers(t *testing.T) {
 			t.Errorf("%s: %s covers %s", name, s, c.Plan)
 		}
 	}
+}
+
+// Whatever was read of a journal can be reported.
+func FuzzReport(f *testing.F) {
+	p := planOf(start+"a", start+"b").Sealed()
+	results := []journal.Result{
+		{I: 1, Outcome: harness.Violated, Found: shimLeft(4, "c0")}, {I: 0, Outcome: harness.Invalid, Why: "x"}}
+	dir := f.TempDir()
+	j, err := journal.Create(dir, headOf(p))
+	for _, r := range results {
+		err = errors.Join(err, j.Add(r))
+	}
+	file := filepath.Join(dir, "journal.jsonl")
+	text, rerr := os.ReadFile(file)
+	if err := errors.Join(err, rerr, j.Close()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "journal.jsonl"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if h, results, err := journal.Read(dir); err == nil {
+			_ = NewReport(h, results, nil).String()
+		}
+	})
 }
