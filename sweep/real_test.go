@@ -98,7 +98,9 @@ func TestALeakedShimIsFound(t *testing.T) {
 	if len(r.New) != 1 || r.New[0].Left[0].Class != oracle.ClassShim || r.Status() != 1 {
 		t.Fatalf("one leaked shim must be found:\n%s", r)
 	}
-	if w := r.New[0].Windows[0]; w.Who != "shim" || w.Function != "Task.Shutdown" || !strings.Contains(r.String(), "NEW: shim-shim-task.shutdown") {
+	w := r.New[0].Windows[0]
+	named := strings.Contains(r.String(), "NEW: shim-shim-task.shutdown")
+	if w.Who != "shim" || w.Function != "Task.Shutdown" || !named {
 		t.Errorf("%+v\n%s", w, r)
 	}
 }

@@ -153,7 +153,8 @@ func rebuild(t *testing.T, dir string) {
 	if err != nil || !bytes.Contains(text, []byte(self)) {
 		t.Fatalf("%q is not in the journal: %v", self, err)
 	}
-	if err := os.WriteFile(name, bytes.Replace(text, []byte(self), []byte("shimquake of yesterday"), 1), 0o600); err != nil {
+	text = bytes.Replace(text, []byte(self), []byte("shimquake of yesterday"), 1)
+	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

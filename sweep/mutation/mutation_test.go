@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -46,9 +47,9 @@ func TestParse(t *testing.T) {
 	}{
 		"good":              {good, true},
 		"a key too many":    {good + "more: 1\n", false},
-		"no sweep":          {"id: x\nabout: y\nresembles: z\nedits: [{file: a.go, old: b, new: c}]\nplain: held\n", false},
+		"no sweep":          {strings.Split(good, "sweep")[0], false},
 		"no edit":           {"id: x\nabout: y\nresembles: z\nplain: held\n", false},
-		"leaves the module": {"id: x\nabout: y\nresembles: z\nedits: [{file: ../a.go, old: b, new: c}]\nplain: held\n", false},
+		"leaves the module": {strings.Replace(good, "a.go", "../a.go", 1), false},
 		"empty":             {"", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,10 +18,11 @@ func TestResult(t *testing.T) {
 		found  bool
 		says   string
 	}{
-		"blind":   {Result{ID: "m", Cases: 7}, false, "NOT FOUND m"},
-		"plain":   {Result{ID: "m", Plain: true}, true, "without a fault"},
-		"finding": {Result{ID: "m", Cases: 7, New: []triage.Cluster{{Name: "shim-x", Cases: 3}}}, true, "by 7 cases: shim-x (3)"},
-		"window":  {Result{ID: "m", Wider: &wider}, true, "where it is not: rpc:shim:Task.Delete:entry crash"},
+		"blind": {Result{ID: "m", Cases: 7}, false, "NOT FOUND m"},
+		"plain": {Result{ID: "m", Plain: true}, true, "without a fault"},
+		"finding": {Result{ID: "m", Cases: 7, New: []triage.Cluster{{Name: "shim-x", Cases: 3}}}, true,
+			"by 7 cases: shim-x (3)"},
+		"window": {Result{ID: "m", Wider: &wider}, true, "where it is not: rpc:shim:Task.Delete:entry crash"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Join(strings.Fields(tt.result.String()), " ")
@@ -45,7 +46,8 @@ func TestUnlike(t *testing.T) {
 		"nothing":              {nil, []triage.Cluster{cluster("a", shim)}, 0},
 		"the same elsewhere":   {[]triage.Cluster{cluster("a", shim)}, []triage.Cluster{cluster("b", shim)}, 0},
 		"more than the others": {[]triage.Cluster{cluster("a", shim, bundle)}, []triage.Cluster{cluster("a", shim)}, 1},
-		"something else":       {[]triage.Cluster{cluster("a", shim), cluster("b", bundle)}, []triage.Cluster{cluster("a", shim)}, 1},
+		"something else": {
+			[]triage.Cluster{cluster("a", shim), cluster("b", bundle)}, []triage.Cluster{cluster("a", shim)}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := unlike(tt.some, tt.others); len(got) != tt.want {

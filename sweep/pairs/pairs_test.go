@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// tracer tells what is passed, by the faults of a case: of none, or of one.
+// tracer knows what is passed, by the faults of a case: of none, or of one.
 type tracer struct {
 	passes map[string][]harness.Pass
 }
@@ -57,7 +57,8 @@ func texts(all []plan.Spec) []string {
 }
 
 func TestRecoveryCrashesEachPointOfARecovery(t *testing.T) {
-	plain := []harness.Pass{went(boot, 1, "load"), went(forks, 1, "create"), went(parses, 1, "create"), went(removes, 1, "delete")}
+	plain := []harness.Pass{
+		went(boot, 1, "load"), went(forks, 1, "create"), went(parses, 1, "create"), went(removes, 1, "delete")}
 	e := &tracer{passes: map[string][]harness.Pass{
 		"":                 plain,
 		forks + " 1*crash": append(plain[:2:2], went(boot, 2, "load"), went(loads, 1, "load"), went(removes, 1, "delete")),
@@ -83,7 +84,8 @@ func TestShimPairsGoInEitherOrder(t *testing.T) {
 	e := &tracer{passes: map[string][]harness.Pass{
 		"":                   plain,
 		creates + " 1*crash": {plain[0], went(boot, 2, "load"), went(deletes, 1, "load")},
-		serves + " 1*crash":  {plain[0], plain[1], went(removes, 1, "create"), went(removed, 1, "create"), went(deletes, 1, "delete")},
+		serves + " 1*crash": {plain[0], plain[1],
+			went(removes, 1, "create"), went(removed, 1, "create"), went(deletes, 1, "delete")},
 	}}
 	got, err := (&pairing{ctx: t.Context(), engine: e}).shim()
 	if err != nil {

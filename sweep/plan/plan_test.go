@@ -33,7 +33,8 @@ func traced() []Traces {
 	}
 	more := append(slices.Clone(run), pass(caught, failpoints.AtStatement, 4, "delete"))
 	pod := []Pass{
-		pass(method, AtMethod, 1, "delete"), pass(method, AtMethod, 2, "exit"), pass(caught, failpoints.AtStatement, 1, "create"),
+		pass(method, AtMethod, 1, "delete"), pass(method, AtMethod, 2, "exit"),
+		pass(caught, failpoints.AtStatement, 1, "create"),
 	}
 	return []Traces{{"task", [][]Pass{run, more}}, {"cri", [][]Pass{pod, pod}}}
 }
@@ -58,11 +59,15 @@ func TestPlan(t *testing.T) {
 	}{
 		"crash at statements": {Options{Actions: []string{"crash"}, Points: regexp.MustCompile("^stmt")}, []string{
 			caught + " crash, create of task", called + " crash, create of task"}},
-		"crash at statements, on each path": {Options{Hits: "path", Actions: []string{"crash"}, Points: regexp.MustCompile("^stmt")}, []string{
+		"crash at statements, on each path": {Options{
+			Hits: "path", Actions: []string{"crash"}, Points: regexp.MustCompile("^stmt"),
+		}, []string{
 			caught + " crash, create of task", caught + " (hit 3) crash, delete of task", called + " crash, create of task"}},
 		"an error is two faults at a statement": {Options{Actions: []string{"error"}, Who: []string{"daemon"}}, []string{
 			called + " error(x), create of task", called + " lose, create of task"}},
-		"an error is one fault at a method": {Options{Hits: "path", Actions: []string{"error"}, Who: []string{"shim"}}, []string{
+		"an error is one fault at a method": {Options{
+			Hits: "path", Actions: []string{"error"}, Who: []string{"shim"},
+		}, []string{
 			method + " error(x), delete of task", method + " (hit 2) error(x), exit of cri"}},
 		"cancel where a client can": {Options{Actions: []string{"cancel"}, Who: []string{"daemon"}}, []string{
 			called + " cancel, create of task"}},

@@ -72,7 +72,7 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for says, text := range map[string]string{
-		"another shimquake's": `{"digest":"d","cases":[{"at":"` + method + `","hit":1,"do":"crash","path":"x","workload":"task"}]}`,
+		"another shimquake's": `{"digest":"d","cases":[{"at":"` + method + `","hit":1,"do":"crash"}]}`,
 		"is not a plan":       "hello",
 		"format 2":            strings.Replace(string(text), `"format":2`, `"format":3`, 1),
 		"was changed":         strings.Replace(string(text), `"hit":1`, `"hit":2`, 1),

@@ -21,10 +21,12 @@ import (
 func shimLeft(pid int, id string) []oracle.Finding {
 	return []oracle.Finding{
 		{Invariant: oracle.Leak, Class: oracle.ClassShim, Subject: oracle.Subject{PID: pid, ID: id}, Facts: oracle.Facts{
-			oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone, oracle.FactSocket: oracle.Listening, oracle.FactChildren: oracle.None}},
+			oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone,
+			oracle.FactSocket: oracle.Listening, oracle.FactChildren: oracle.None}},
 		{Invariant: oracle.Leak, Class: oracle.ClassSocket, Subject: oracle.Subject{PID: pid, ID: id}, Facts: oracle.Facts{
 			oracle.FactSocket: oracle.Listening, oracle.FactHolder: oracle.ByShim, oracle.FactBundle: oracle.NoneLeft}},
-		{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: oracle.Failure(oracle.IDReuse, errors.New(id+" exists"))},
+		{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
+			Facts: oracle.Failure(oracle.IDReuse, errors.New(id+" exists"))},
 	}
 }
 
@@ -38,8 +40,10 @@ func TestSignaturesForgetWhatIsOfOneCase(t *testing.T) {
 		found []oracle.Finding
 		want  string
 	}{
-		"a leaked shim, and what comes with it": {shimLeft(41, "c0"), "leak shim: task=none bundle=gone socket=listening children=none"},
-		"a wrong exit status":                   {[]oracle.Finding{wrongExit(oracle.MadeUp137, "TaskExit")}, "exit exit-code: by=TaskExit status=made-up-137"},
+		"a leaked shim, and what comes with it": {
+			shimLeft(41, "c0"), "leak shim: task=none bundle=gone socket=listening children=none"},
+		"a wrong exit status": {
+			[]oracle.Finding{wrongExit(oracle.MadeUp137, "TaskExit")}, "exit exit-code: by=TaskExit status=made-up-137"},
 		"an event that is missing": {[]oracle.Finding{{
 			Invariant: oracle.Event, Class: oracle.ClassEvent, Subject: oracle.Subject{ID: "c0"},
 			Facts: oracle.Facts{
@@ -103,7 +107,8 @@ const start = "stmt:containerd:runtime.binary.Start:"
 
 func TestPointsOfOneWindowAreOneFinding(t *testing.T) {
 	p := planOf(start+"a", start+"b", start+"c", start+"d", start+"e")
-	r := report(p, nil, nil, shimLeft(1, "c0"), nil, append(shimLeft(2, "c1"), oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassLease}), nil)
+	more := append(shimLeft(2, "c1"), oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassLease})
+	r := report(p, nil, nil, shimLeft(1, "c0"), nil, more, nil)
 	if len(r.New) != 1 {
 		t.Fatalf("%d findings, want 1:\n%s", len(r.New), r)
 	}
@@ -124,7 +129,8 @@ func TestPointsOfOneWindowAreOneFinding(t *testing.T) {
 
 func TestAnotherReasonIsAnotherFinding(t *testing.T) {
 	other := shimLeft(3, "c0")
-	other[0].Facts = oracle.Facts{oracle.FactTask: "STOPPED", oracle.FactBundle: oracle.There, oracle.FactSocket: oracle.None}
+	other[0].Facts = oracle.Facts{
+		oracle.FactTask: "STOPPED", oracle.FactBundle: oracle.There, oracle.FactSocket: oracle.None}
 	r := report(planOf(start+"a", start+"b"), nil, shimLeft(1, "c0"), other)
 	if len(r.New) != 2 || r.New[0].Name == r.New[1].Name {
 		t.Errorf("%d findings, want 2 of different names:\n%s", len(r.New), r)
@@ -168,12 +174,14 @@ func TestKnownFindings(t *testing.T) {
 		"gone":                             {nil, nil, 0, 0, 1, 1},
 		"gone, and only sometimes there":   {[]string{"case:", "sometimes: true\ncase:"}, nil, 0, 0, 0, 0},
 		"of another release":               {[]string{">= 2.0.0", "< 2.0.0"}, shimLeft(1, "c0"), 1, 0, 0, 1},
-		"of this very point":               {[]string{"containerd runtime.binary.*", start + "[ab]"}, shimLeft(1, "c0"), 0, 1, 0, 0},
-		"of another point of the function": {[]string{"containerd runtime.binary.*", start + "b"}, shimLeft(1, "c0"), 1, 0, 1, 1},
-		"of another place":                 {[]string{"binary.*", "shim.*"}, shimLeft(1, "c0"), 1, 0, 1, 1},
-		"of another action":                {[]string{"match:", "actions: [error]\nmatch:"}, shimLeft(1, "c0"), 1, 0, 1, 1},
-		"its case is not in the plan":      {[]string{start + "a", start + "zzz"}, nil, 0, 0, 0, 0},
-		"facts that are not there":         {[]string{"task=none", "bundle=there"}, shimLeft(1, "c0"), 1, 0, 1, 1},
+		"of this very point": {
+			[]string{"containerd runtime.binary.*", start + "[ab]"}, shimLeft(1, "c0"), 0, 1, 0, 0},
+		"of another point of the function": {
+			[]string{"containerd runtime.binary.*", start + "b"}, shimLeft(1, "c0"), 1, 0, 1, 1},
+		"of another place":            {[]string{"binary.*", "shim.*"}, shimLeft(1, "c0"), 1, 0, 1, 1},
+		"of another action":           {[]string{"match:", "actions: [error]\nmatch:"}, shimLeft(1, "c0"), 1, 0, 1, 1},
+		"its case is not in the plan": {[]string{start + "a", start + "zzz"}, nil, 0, 0, 0, 0},
+		"facts that are not there":    {[]string{"task=none", "bundle=there"}, shimLeft(1, "c0"), 1, 0, 1, 1},
 	} {
 		r := report(p, []catalogue.Finding{known(t, c.edit...)}, c.found, nil)
 		if len(r.New) != c.fresh || r.Seen() != c.seen || len(r.Gone()) != c.gone || r.Status() != c.status {
@@ -246,7 +254,8 @@ func TestWhatComesWithAShim(t *testing.T) {
 func TestStatus(t *testing.T) {
 	p := planOf(start + "a")
 	missed := NewReport(headOf(p), []journal.Result{{I: 0, Outcome: harness.Invalid, Why: "x"}}, nil)
-	if held, none := report(p, nil, nil), report(p, nil); held.Status() != 0 || none.Status() != 3 || missed.Status() != 3 {
+	held, none := report(p, nil, nil), report(p, nil)
+	if held.Status() != 0 || none.Status() != 3 || missed.Status() != 3 {
 		t.Errorf("held %d, not run %d, invalid %d; want 0, 3, 3", held.Status(), none.Status(), missed.Status())
 	}
 }
