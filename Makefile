@@ -18,7 +18,7 @@ export CONTAINERD SHORT STRICT FOCUS PROCS TIMEOUT RACE FUZZTIME
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
 
-.PHONY: help setup suites test kill-test judge faultless lint bench fuzz build gc clean vagrant-check workflows-check scripts-check
+.PHONY: help setup suites test kill-test mutation faultless lint bench fuzz build gc clean vagrant-check workflows-check scripts-check
 
 help: ## show this list
 	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [STRICT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
@@ -39,12 +39,12 @@ kill-test: ## (root) SIGKILL the harness ROUNDS=50 times, and prove that the nex
 vm-v2: ## (root) the quick suites in a throw-away machine with pure cgroup v2 (needs qemu; LABELS= KERNEL= CONTROLLERS=)
 	@$(GO) scripts/vm-suites
 
-judge: ## (root) break containerd's source in the ways of sweep/judge/mutations, and see that the sweep finds each (FOCUS=ID)
+mutation: ## (root) break containerd's source in the ways of sweep/mutation/mutations, and see that the sweep finds each (FOCUS=ID)
 	@mkdir -p out
-	@$(GO) go test -count=1 -timeout "$${TIMEOUT:-120m}" -v -run "Test(MutationsWithoutFault|Judge)/$${FOCUS:-.}" ./sweep/judge -judge | tee out/judge.txt
+	@$(GO) go test -count=1 -timeout "$${TIMEOUT:-120m}" -v -run "Test(MutationsWithoutFault|SweepFindsMutations)/$${FOCUS:-.}" ./sweep/mutation -mutation | tee out/mutation.txt
 
 faultless: ## (root) COUNT=1000 cases without a fault, which must all hold
-	@$(GO) go test -count=1 -timeout "$${TIMEOUT:-60m}" -v -run TestFaultless ./sweep/judge -faultless "$${COUNT:-1000}"
+	@$(GO) go test -count=1 -timeout "$${TIMEOUT:-60m}" -v -run TestFaultless ./sweep/mutation -faultless "$${COUNT:-1000}"
 
 lint: ## golangci-lint, and the checks of scripts, workflows and Vagrantfile
 	@$(GO) scripts/tool golangci-lint run ./...

@@ -22,7 +22,8 @@ func (e *UnknownError) Error() string {
 	return msg + "; known: " + strings.Join(e.Known, ", ")
 }
 
-func unknown(what, name string, known []string) error {
+// Unknown is the error of a name that is not among known: an *UnknownError with the nearest one that is.
+func Unknown(what, name string, known []string) error {
 	return &UnknownError{What: what, Name: name, Nearest: Nearest(name, known), Known: known}
 }
 

@@ -42,6 +42,15 @@ func (p Point) String() string {
 	return s
 }
 
+// MarshalText is the point's name, for JSON.
+func (p Point) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads a point's name, as ParsePoint does.
+func (p *Point) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePoint(string(text))
+	return err
+}
+
 // States are the states of a workload at which a process can be signalled or pressure can begin, in their order.
 // deleted is after the client's last call and before the oracle looks.
 var States = []string{"created", "running", "exited", "deleted"}
@@ -93,7 +102,7 @@ func ParsePoint(s string) (Point, error) {
 	kinds := []string{string(RPC), string(Proc), string(Sys), string(IO), string(Stmt)}
 	r, ok := rules[Kind(parts[0])]
 	if !ok {
-		return Point{}, unknown("point "+quote(s)+": kind", parts[0], kinds)
+		return Point{}, Unknown("point "+quote(s)+": kind", parts[0], kinds)
 	}
 	if Kind(parts[0]) == Stmt {
 		return parseStmt(s, parts)
@@ -108,7 +117,7 @@ func ParsePoint(s string) (Point, error) {
 	p := Point{Kind: Kind(parts[0])}
 	for i, field := range []*string{&p.Who, &p.What, &p.Where}[:len(want)] {
 		if !slices.Contains(want[i], parts[i+1]) {
-			return Point{}, unknown("point "+quote(s)+": "+[]string{"process", "name", "side"}[i], parts[i+1], want[i])
+			return Point{}, Unknown("point "+quote(s)+": "+[]string{"process", "name", "side"}[i], parts[i+1], want[i])
 		}
 		*field = parts[i+1]
 	}

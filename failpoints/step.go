@@ -45,7 +45,7 @@ func ParseStep(s string) (Step, error) {
 	verbs := []string{"await", "cancel", "cont", "kill", "release", "start", "stop", "wait"}
 	who, ok := objects[words[0]]
 	if !ok {
-		return Step{}, unknown("step "+quote(s)+": verb", words[0], verbs)
+		return Step{}, Unknown("step "+quote(s)+": verb", words[0], verbs)
 	}
 	st := Step{Verb: words[0]}
 	switch {
@@ -61,7 +61,7 @@ func ParseStep(s string) (Step, error) {
 	case len(words) == 2 && slices.Contains(who, words[1]):
 		st.Who = words[1]
 	case len(words) == 2 && len(who) > 0:
-		return Step{}, unknown("step "+quote(s)+": object", words[1], who)
+		return Step{}, Unknown("step "+quote(s)+": object", words[1], who)
 	case len(who) == 0:
 		return Step{}, fmt.Errorf("step %q: %s stands alone", s, st.Verb)
 	default:

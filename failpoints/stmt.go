@@ -22,7 +22,7 @@ func parseStmt(s string, parts []string) (Point, error) {
 	case len(parts) != 4:
 		return Point{}, fmt.Errorf("point %s: a stmt point has 4 parts joined by colons, for example %s", quote(s), example)
 	case !slices.Contains(rules[Stmt].who, parts[1]):
-		return Point{}, unknown("point "+quote(s)+": process", parts[1], rules[Stmt].who)
+		return Point{}, Unknown("point "+quote(s)+": process", parts[1], rules[Stmt].who)
 	case !stmtFunction.MatchString(parts[2]):
 		return Point{}, fmt.Errorf("point %s: function %s: want PACKAGE.FUNCTION or PACKAGE.TYPE.METHOD, for example %s", quote(s), quote(parts[2]), example)
 	case !stmtText.MatchString(parts[3]):
@@ -39,21 +39,35 @@ func decidedTogether(f Fault) error {
 		if c.Action == term.Off {
 			continue
 		}
-		if first != "" && decision(first) != decision(c.Action) {
-			return fmt.Errorf("%s: %s and %s are decided at different moments of a statement: make two faults of them", f.At, first, c.Action)
+		if first != "" && MomentOf(first) != MomentOf(c.Action) {
+			return fmt.Errorf("%s: %s and %s are decided at different moments of a statement: make two faults of them",
+				f.At, first, c.Action)
 		}
 		first = c.Action
 	}
 	return nil
 }
 
-// decision names the moment at which a statement's action is decided (probe.DecidedAt).
-func decision(a term.Action) string {
+// Moment is when an action at a statement is decided. Hits are counted by it.
+type Moment string
+
+// The moments of a statement.
+const (
+	AtStatement Moment = "statement" // before it
+	AtCall      Moment = "call"      // where the error of its call is replaced
+	AtCancel    Moment = "cancel"    // where a client can end its request
+	AtDeadline  Moment = "deadline"  // where a request's time can be up
+)
+
+// MomentOf is when an action at a statement is decided: what probe.DecidedAt asks of a hit.
+func MomentOf(a term.Action) Moment {
 	switch a {
 	case term.Error, term.Lose:
-		return "call"
-	case term.Cancel, term.Deadline:
-		return string(a)
+		return AtCall
+	case term.Cancel:
+		return AtCancel
+	case term.Deadline:
+		return AtDeadline
 	}
-	return "statement"
+	return AtStatement
 }

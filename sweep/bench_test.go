@@ -9,10 +9,13 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// BenchmarkSweep tells how many cases a minute a sweep of 100 and one of 2,000 cases runs: the rate must not fall as the plan grows. They are real
-// cases: containerd crashes at statements of the task's lifecycle, the same ones over and over in the longer plan.
+// BenchmarkSweep measures how many cases a minute a sweep of 100 and one of 2,000 cases
+// runs: the rate must not fall as the plan grows. They are real cases: containerd crashes
+// at statements of the task's lifecycle, the same ones over and over in the longer plan.
 func BenchmarkSweep(b *testing.B) {
 	parallel := 3 * runtime.NumCPU()
 	slots := NewSlots(parallel)
@@ -20,22 +23,24 @@ func BenchmarkSweep(b *testing.B) {
 	if err := r.Prepare(b.Context(), ""); err != nil {
 		b.Skip(err)
 	}
-	p, err := Make(b.Context(), r, Options{Who: []string{"daemon"}, Actions: []string{"crash"}, Workloads: []string{"task"}})
+	p, err := plan.Make(b.Context(), r, plan.Options{
+		Who: []string{"daemon"}, Actions: []string{"crash"}, Workloads: []string{"task"}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	for _, n := range []int{100, 2000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			cut := p
-			every := max(len(p.Specs)/n, 1) // spread over the plan, so that both have the same share of leaks
+			// Spread over the plan, so that both have the same share of leaks.
+			every := max(len(p.Specs)/n, 1)
 			cut.Specs = nil
 			for i := 0; len(cut.Specs) < n; i += every {
 				cut.Specs = append(cut.Specs, p.Specs[i%len(p.Specs)])
 			}
-			cut.Digest = cut.digest()
+			cut = cut.Sealed()
 			for b.Loop() {
-				h := Head{Plan: cut, Shard: Shard{1, 1}}
-				j, err := CreateJournal(b.TempDir(), h)
+				h := journal.Head{Plan: cut, Shard: whole}
+				j, err := journal.Create(b.TempDir(), h)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -45,7 +50,7 @@ func BenchmarkSweep(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.ReportMetric(float64(n)/time.Since(begun).Minutes(), "cases/min")
-				invalid := slices.DeleteFunc(results, func(r Result) bool { return r.Outcome != harness.Invalid })
+				invalid := slices.DeleteFunc(results, func(r journal.Result) bool { return r.Outcome != harness.Invalid })
 				b.ReportMetric(float64(len(invalid)), "invalid")
 				if err := j.Close(); err != nil {
 					b.Fatal(err)

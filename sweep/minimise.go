@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -11,166 +10,174 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// Shown is the case that shows a finding.
-type Shown struct {
-	// File is the case, for `shimquake run`.
-	File string `json:"case"`
-	// Replays of it were made, Same of which left all that the finding is about.
-	Replays int `json:"replays"`
-	Same    int `json:"same"`
-	// Evidence of one of these.
-	Evidence string `json:"evidence,omitempty"`
-}
-
-func (s *Shown) String() string {
-	text := s.File
-	if s.Replays > 0 {
-		text += fmt.Sprintf(", %d of %d replays", s.Same, s.Replays)
-	}
-	return text
-}
-
-// Minimiser finds the simplest case of a finding and replays it.
+// Minimiser finds the simplest case of a cluster and replays it.
 type Minimiser struct {
-	Engine Engine
+	Engine plan.Engine
 	// Out is the sweep's folder: cases go to its folder findings.
 	Out string
-	// Replays is how often each is run.
+	// Replays is how often each is run. 0: nothing is minimised.
 	Replays int
-	// Parallel is how many cases work at once, Slots those of the Engine, if it has some.
+	// Parallel is how many cases work concurrently, Slots those of the Engine, if it has
+	// some.
 	Parallel int
 	Slots    Slots
+	// Origin, if any, is a sentence about a case of the plan, for what is minimised from it.
+	Origin func(spec int) string
 }
 
-// Show writes the simplest case of a finding, with its evidence, and says how often it shows it.
-func (m Minimiser) Show(ctx context.Context, p Plan, g *Group) error {
-	c, err := m.simplest(ctx, p, g)
+// shrinkTries is how often a smaller case is run until it is believed to be without what
+// is looked for.
+const shrinkTries = 2
+
+// ShowAll finds the simplest case of each new cluster of a report, writes it with its
+// evidence, and notes in Shown how often it shows the cluster.
+func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) error {
+	if m.Replays == 0 {
+		return nil
+	}
+	for i := range r.New {
+		if err := m.show(ctx, p, &r.New[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show extracts a case, minimises its faults, simplifies its workload and replays it.
+func (m Minimiser) show(ctx context.Context, p plan.Plan, c *triage.Cluster) error {
+	from := c.Simplest(p)
+	k, err := p.Specs[from].Case(p.Containerd)
 	if err != nil {
 		return err
 	}
-	return m.ShowBy(ctx, c, g, "")
+	shows := func(k harness.Case) (bool, error) { return m.shows(ctx, k, c) }
+	if k, err = minimise(k, shows); err != nil {
+		return err
+	}
+	if k, err = simplify(k, shows); err != nil {
+		return err
+	}
+	c.Shown = &triage.Shown{Replays: m.Replays}
+	k.Name = c.Name
+	k.About = fmt.Sprintf("%s. Seen at %d points, in %d cases of a sweep.", c.Left[0], c.Points, c.Cases)
+	if m.Origin != nil {
+		c.Shown.Origin = m.Origin(from)
+		k.About += " " + c.Shown.Origin
+	}
+	return m.replay(ctx, k, c)
 }
 
-// ShowBy shows a finding by a case that has been chosen already; note is a sentence about it.
-func (m Minimiser) ShowBy(ctx context.Context, c harness.Case, g *Group, note string) (err error) {
-	c.Name = g.Name
-	c.About = fmt.Sprintf("%s. Seen at %d points, in %d cases of a sweep.", g.Left[0], g.Points, g.Cases)
-	if note != "" {
-		c.About += " " + note
-	}
+// replay writes a cluster's case, runs it, counts how often it shows the cluster, and
+// keeps the evidence of one run that did.
+func (m Minimiser) replay(ctx context.Context, k harness.Case, c *triage.Cluster) error {
 	dir := filepath.Join(m.Out, "findings")
-	g.Shown = &Shown{File: filepath.Join(dir, g.Name+".yaml"), Replays: m.Replays}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("write the finding's case: %w", err)
+	c.Shown.File = filepath.Join(dir, c.Name+".yaml")
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = os.WriteFile(c.Shown.File, []byte(k.String()), 0o644)
 	}
-	if err := os.WriteFile(g.Shown.File, []byte(c.String()), 0o644); err != nil {
-		return fmt.Errorf("write the finding's case: %w", err)
+	if err != nil {
+		return fmt.Errorf("write the cluster's case: %w", err)
 	}
-	verdicts := m.runs(ctx, c, m.Replays)
-	for _, v := range verdicts {
-		same := m.same(v, g)
+	for _, v := range m.runs(ctx, k, m.Replays) {
+		same := c.ShownBy(v)
 		if same {
-			g.Shown.Same++
+			c.Shown.Same++
 		}
 		if v.Evidence == "" {
 			continue
 		}
-		if same && g.Shown.Evidence == "" {
-			g.Shown.Evidence = filepath.Join(dir, g.Name)
-			err = os.RemoveAll(g.Shown.Evidence)
-			if err == nil {
-				err = os.Rename(v.Evidence, g.Shown.Evidence)
+		if same && c.Shown.Evidence == "" {
+			c.Shown.Evidence = filepath.Join(dir, c.Name)
+			if err = os.RemoveAll(c.Shown.Evidence); err == nil {
+				err = os.Rename(v.Evidence, c.Shown.Evidence)
 			}
 		} else {
 			err = os.RemoveAll(v.Evidence)
 		}
 		if err != nil {
-			return fmt.Errorf("keep the finding's evidence: %w", err)
+			return fmt.Errorf("keep the cluster's evidence: %w", err)
 		}
 	}
 	return ctx.Err()
 }
 
-// same says whether a verdict shows all that the finding is about.
-func (m Minimiser) same(v harness.Verdict, g *Group) bool {
-	main, with := signatures(v.Violations(), sharesShim(v.Case.Workload))
-	return v.Outcome == harness.Violated && subset(g.Left, slices.Concat(main, with))
+// shows reports whether a case shows the cluster. Its evidence is thrown away.
+func (m Minimiser) shows(ctx context.Context, k harness.Case, c *triage.Cluster) (bool, error) {
+	verdicts := m.runs(ctx, k, shrinkTries)
+	for _, v := range verdicts {
+		if err := os.RemoveAll(v.Evidence); err != nil { // "" is nothing to remove
+			return false, err
+		}
+	}
+	return slices.ContainsFunc(verdicts, c.ShownBy), ctx.Err()
 }
 
 // runs runs a case n times.
 func (m Minimiser) runs(ctx context.Context, c harness.Case, n int) []harness.Verdict {
 	out := make([]harness.Verdict, n)
 	var g errgroup.Group
-	g.SetLimit(m.Slots.worlds(m.Parallel))
+	g.SetLimit(m.Slots.Worlds(m.Parallel))
 	for i := range out {
 		g.Go(func() error {
-			m.Slots.take()
-			defer m.Slots.give()
-			out[i] = m.Engine.Run(ctx, c)
+			out[i] = m.Slots.Run(ctx, m.Engine, c)
 			return nil
 		})
 	}
-	_ = g.Wait() // nothing fails: verdicts tell
+	_ = g.Wait() // nothing fails: the verdicts say what happened
 	return out
 }
 
-// simplest is the group's case with the simplest action on the smallest workload, in a smaller workload still if that shows the same.
-func (m Minimiser) simplest(ctx context.Context, p Plan, g *Group) (harness.Case, error) {
-	specs := make([]Spec, len(g.members))
-	for i, mem := range g.members {
-		specs[i] = p.Specs[mem.spec]
-	}
-	s := slices.MinFunc(specs, func(a, b Spec) int {
-		return cmp.Or(cmp.Compare(len(a.deeds()), len(b.deeds())), cmp.Compare(btoi(a.Unsteady), btoi(b.Unsteady)), cmp.Compare(simplicity(a.Action), simplicity(b.Action)),
-			cmp.Compare(cost(a.Workload), cost(b.Workload)), cmp.Compare(a.Nth, b.Nth))
-	})
-	best, err := s.Case(p.Containerd)
-	if err != nil {
-		return best, err
-	}
-	for _, alone := range s.alone() {
-		try, err := alone.Case(p.Containerd)
-		if err != nil {
-			return best, err
+// minimise leaves out faults of a case as long as it shows the same: what remains needs
+// each of its faults.
+func minimise(c harness.Case, shows func(harness.Case) (bool, error)) (harness.Case, error) {
+	return reduce(c, func(c harness.Case) (out []harness.Case) {
+		for i := range c.Plan {
+			less := c
+			if less.Plan = slices.Delete(slices.Clone(c.Plan), i, i+1); len(less.Plan) > 0 {
+				out = append(out, less)
+			}
 		}
-		shows, err := m.shows(ctx, try, g)
-		if err != nil {
-			return best, err
-		}
-		if shows {
-			best = try
-			break
-		}
-	}
-	for _, w := range smaller(best.Workload) {
-		try := best
-		try.Workload = w
-		if try.Check() != nil {
-			continue
-		}
-		shows, err := m.shows(ctx, try, g)
-		if err != nil {
-			return best, err
-		}
-		if shows {
-			best = try
-			break
-		}
-	}
-	return best, ctx.Err()
+		return out
+	}, shows)
 }
 
-// shows runs a case once and says whether it shows the finding. Its evidence is thrown away.
-func (m Minimiser) shows(ctx context.Context, c harness.Case, g *Group) (bool, error) {
-	v := m.runs(ctx, c, 1)[0]
-	if v.Evidence != "" {
-		if err := os.RemoveAll(v.Evidence); err != nil {
-			return false, err
+// simplify takes the smallest workload with which a case shows the same.
+func simplify(c harness.Case, shows func(harness.Case) (bool, error)) (harness.Case, error) {
+	return reduce(c, func(c harness.Case) (out []harness.Case) {
+		for _, w := range smaller(c.Workload) {
+			less := c
+			less.Workload = w
+			out = append(out, less)
+		}
+		return out
+	}, shows)
+}
+
+// reduce takes the first smaller form of a case that shows the same, until none does.
+func reduce(c harness.Case, smaller func(harness.Case) []harness.Case,
+	shows func(harness.Case) (bool, error)) (harness.Case, error) {
+	for again := true; again; {
+		again = false
+		for _, less := range smaller(c) {
+			if less.Check() != nil { // a point of a sandbox without CRI
+				continue
+			}
+			same, err := shows(less)
+			if err != nil {
+				return c, err
+			}
+			if same {
+				c, again = less, true
+				break
+			}
 		}
 	}
-	return m.same(v, g), nil
+	return c, nil
 }
 
 // smaller are workloads with less in them than w, the smallest first.

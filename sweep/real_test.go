@@ -11,9 +11,14 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/pairs"
+	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// hasty is a runner whose oracle waits a second, and not six, for what is left: a test should be quick, and what leaks here leaks for good.
+// hasty is a runner whose oracle waits a second, and not six, for what is left: a test
+// should be quick, and what leaks here leaks permanently.
 type hasty struct{ *runner.Runner }
 
 func (h hasty) Run(ctx context.Context, c harness.Case) harness.Verdict {
@@ -22,18 +27,17 @@ func (h hasty) Run(ctx context.Context, c harness.Case) harness.Verdict {
 }
 
 // swept sweeps for real.
-func swept(t *testing.T, o Options) (Plan, Report) {
+func swept(t *testing.T, o plan.Options) (plan.Plan, triage.Report) {
 	t.Helper()
-	return sweptPlan(t, func(ctx context.Context, e Engine) (Plan, error) { return Make(ctx, e, o) }, o.Containerd)
+	return sweptPlan(t, func(ctx context.Context, e plan.Engine) (plan.Plan, error) {
+		return plan.Make(ctx, e, o)
+	}, o.Containerd)
 }
 
 // prepared is a runner that can run a subject.
 func prepared(t *testing.T, containerd string) *runner.Runner {
 	t.Helper()
 	r := &runner.Runner{Evidence: t.TempDir() + "/evidence", Brief: true}
-	if err := runner.CheckRequirements(harness.Case{}); err != nil {
-		t.Skip(err)
-	}
 	if err := r.Prepare(t.Context(), containerd); err != nil {
 		if runner.IsUnsupported(err) {
 			t.Skip(err)
@@ -44,15 +48,16 @@ func prepared(t *testing.T, containerd string) *runner.Runner {
 }
 
 // sweptPlan makes a plan and runs it.
-func sweptPlan(t *testing.T, plan func(context.Context, Engine) (Plan, error), containerd string) (Plan, Report) {
+func sweptPlan(t *testing.T, making func(context.Context, plan.Engine) (plan.Plan, error),
+	containerd string) (plan.Plan, triage.Report) {
 	t.Helper()
 	dir, r := t.TempDir(), prepared(t, containerd)
-	p, err := plan(t.Context(), r)
+	p, err := making(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := Head{Plan: p, Shard: Shard{1, 1}}
-	j, err := CreateJournal(dir, h)
+	h := journal.Head{Plan: p, Shard: whole}
+	j, err := journal.Create(dir, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,32 +67,52 @@ func sweptPlan(t *testing.T, plan func(context.Context, Engine) (Plan, error), c
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	h, results, err := ReadJournal(dir)
+	h, results, err := journal.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, NewReport(h, results, catalogue.Findings())
+	return p, triage.NewReport(h, results, catalogue.Findings())
 }
 
 func TestTheDeletePathOfTheNewestRelease(t *testing.T) {
-	p, r := swept(t, Options{Who: []string{"shim"}, Actions: []string{"error"}, Paths: []string{"delete"}, Workloads: []string{"task"}, Points: regexp.MustCompile("^rpc:.*Task")})
+	p, r := swept(t, plan.Options{
+		Who: []string{"shim"}, Actions: []string{"error"}, Paths: []string{"delete"}, Workloads: []string{"task"},
+		Points: regexp.MustCompile("^rpc:.*Task"),
+	})
 	if r.Planned < 4 || r.Executed != r.Planned || r.Fired != r.Planned || r.Planned != len(p.Specs) {
 		t.Errorf("not all of it was run:\n%s", r)
 	}
-	for _, g := range r.New {
-		if g.Left[0].Class == oracle.ClassShim {
+	for _, c := range r.New {
+		if c.Left[0].Class == oracle.ClassShim {
 			t.Errorf("its delete path leaks no shim when a method fails once:\n%s", r)
 		}
 	}
 }
 
-// The control: containerd up to 2.3 ignores the error of Shutdown (containerd#8981), and a sweep of it must say so.
+// The control: containerd up to 2.3 ignores the error of Shutdown (containerd#8981), and
+// a sweep of it must say so.
 func TestALeakedShimIsFound(t *testing.T) {
-	_, r := swept(t, Options{Containerd: "v2.3.7", Who: []string{"shim"}, Actions: []string{"error"}, Workloads: []string{"task"}, Points: regexp.MustCompile("^rpc:shim:Task.Shutdown:entry$")})
+	_, r := swept(t, plan.Options{
+		Containerd: "v2.3.7", Who: []string{"shim"}, Actions: []string{"error"}, Workloads: []string{"task"},
+		Points: regexp.MustCompile("^rpc:shim:Task.Shutdown:entry$"),
+	})
 	if len(r.New) != 1 || r.New[0].Left[0].Class != oracle.ClassShim || r.Status() != 1 {
 		t.Fatalf("one leaked shim must be found:\n%s", r)
 	}
-	if w := r.New[0].Windows[0]; w.Who != "shim" || w.Function != "Task.Shutdown" || !strings.Contains(r.String(), "NEW: shim-shim-task.shutdown") {
+	w := r.New[0].Windows[0]
+	named := strings.Contains(r.String(), "NEW: shim-shim-task.shutdown")
+	if w.Who != "shim" || w.Function != "Task.Shutdown" || !named {
 		t.Errorf("%+v\n%s", w, r)
+	}
+}
+
+// What a client that cancels its delete and comes back meets on the newest release.
+func TestRetriesOfTheNewestRelease(t *testing.T) {
+	_, r := sweptPlan(t, func(ctx context.Context, e plan.Engine) (plan.Plan, error) {
+		points := regexp.MustCompile("^rpc:shim:Task.(Delete|Shutdown):entry$")
+		return pairs.Make(ctx, e, plan.Options{Points: points}, []string{"retry"})
+	}, "")
+	if r.Planned != 4 || r.Fired != r.Planned || r.Violated != 0 {
+		t.Errorf("a cancelled delete is retried until it is done:\n%s", r)
 	}
 }

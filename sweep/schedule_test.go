@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,10 +11,15 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// engine answers cases without running them: what is tested here is who runs what, when, and what is kept of it. Real cases run in real_test.go.
+// engine answers cases without running them: what is tested here is who runs what, when,
+// and what is kept of it. Real cases run in real_test.go.
 type engine struct {
 	verdict func(c harness.Case, run int) harness.Verdict
 
@@ -35,28 +41,62 @@ func (e *engine) Trace(context.Context, harness.Case) (harness.Trace, error) {
 	return harness.Trace{}, errors.New("not traced here")
 }
 
+// whole is the shard that is the whole plan.
+var whole = plan.Shard{I: 1, Of: 1}
+
+// begun is a journal of a plan with a crash at each of n points, in a folder.
+func begun(t testing.TB, n int, shard plan.Shard) (string, *journal.Journal, journal.Head) {
+	t.Helper()
+	p := plan.Plan{Version: "v2.4.2", Subject: "abc"}
+	for i := range n {
+		at := failpoints.MustPoint("stmt:containerd:runtime.binary.Start:" + strings.Repeat("x", i+1))
+		p.Specs = append(p.Specs, plan.Single(plan.Pass{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
+	}
+	dir, h := t.TempDir(), journal.Head{Plan: p.Sealed(), Shard: shard}
+	j, err := journal.Create(dir, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() }) // closed twice in some tests
+	return dir, j, h
+}
+
+// only is how often the one case of a plan ran.
+func only(h journal.Head, runs int) map[string]int {
+	c, err := h.Plan.Specs[0].Case("")
+	if err != nil {
+		panic(err) // a workload of this program
+	}
+	return map[string]int{c.Name: runs}
+}
+
+// leakedShim is what a case with a leaked shim leaves.
+func leakedShim() []oracle.Finding {
+	return []oracle.Finding{{Invariant: oracle.Leak, Class: oracle.ClassShim, Subject: oracle.Subject{PID: 1, ID: "c0"}}}
+}
+
 func allHeld(harness.Case, int) harness.Verdict { return harness.Verdict{Outcome: harness.Held} }
 
 func TestScheduleRunsEachCaseOnce(t *testing.T) {
-	dir, j, h := begun(t, 40, Shard{2, 3})
+	dir, j, h := begun(t, 40, plan.Shard{I: 2, Of: 3})
 	e := &engine{verdict: allHeld}
 	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 4}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, again, err := ReadJournal(dir)
+	_, again, err := journal.Read(dir)
 	if err != nil || len(again) != len(results) || len(results) != 13 || len(e.runs) != 13 {
 		t.Errorf("%d results, %d in the journal, %d cases ran; want 13: %v", len(results), len(again), len(e.runs), err)
 	}
 }
 
 func TestASweepThatWasEndedGoesOn(t *testing.T) {
-	dir, j, h := begun(t, 30, Shard{1, 1})
+	dir, j, h := begun(t, 30, whole)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	e := &engine{verdict: allHeld}
 	n := 0
-	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 3, OnResult: func(Result) {
+	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 3, OnResult: func(journal.Result) {
 		if n++; n == 10 {
 			cancel()
 		}
@@ -67,7 +107,7 @@ func TestASweepThatWasEndedGoesOn(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	j, h, done, err := ResumeJournal(dir)
+	j, h, done, err := journal.Resume(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +120,7 @@ func TestASweepThatWasEndedGoesOn(t *testing.T) {
 			t.Errorf("%s ran %d times", name, runs)
 		}
 	}
-	if _, all, err := ReadJournal(dir); err != nil || len(all) != 30 {
+	if _, all, err := journal.Read(dir); err != nil || len(all) != 30 {
 		t.Errorf("the journal has %d results: %v", len(all), err)
 	}
 }
@@ -95,12 +135,12 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 		outcome harness.Outcome
 	}{
 		"fires at the second":          {"x", true, 2, 2, harness.Held},
-		"never fires":                  {"x", true, 99, tries, harness.Invalid},
+		"never fires":                  {"x", true, 99, plan.Tries, harness.Invalid},
 		"cannot boot":                  {noBoot, true, 99, 1, harness.Invalid},
 		"nobody looked":                {unheeded, true, 99, 1, harness.Invalid},
 		"fired, and nobody could look": {"list tasks: deadline exceeded", false, 2, 1, harness.Invalid},
 	} {
-		_, j, h := begun(t, 1, Shard{1, 1})
+		_, j, h := begun(t, 1, whole)
 		e := &engine{verdict: func(k harness.Case, run int) harness.Verdict {
 			if run < c.firesAt {
 				v := harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: harness.ByMiss, Text: c.why}}, Firings: []harness.Firing{{Count: 1}}}
@@ -118,14 +158,14 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 			return allHeld(k, run)
 		}}
 		results, err := Schedule{Engine: e, Head: h, Journal: j}.Run(t.Context())
-		if err != nil || len(results) != 1 || results[0].Outcome != c.outcome || e.runs[h.Plan.Specs[0].name()] != c.runs {
+		if err != nil || len(results) != 1 || results[0].Outcome != c.outcome || !maps.Equal(e.runs, only(h, c.runs)) {
 			t.Errorf("%s: %+v after %v runs, %v", name, results, e.runs, err)
 		}
 	}
 }
 
 func TestAMachineThatCannotEndsTheSweep(t *testing.T) {
-	_, j, h := begun(t, 50, Shard{1, 1})
+	_, j, h := begun(t, 50, whole)
 	e := &engine{verdict: func(harness.Case, int) harness.Verdict {
 		return harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: harness.ByMachine, Text: "not root"}}}
 	}}
@@ -136,14 +176,14 @@ func TestAMachineThatCannotEndsTheSweep(t *testing.T) {
 }
 
 func TestEvidenceOfTheFirstFewIsKept(t *testing.T) {
-	_, j, h := begun(t, 12, Shard{1, 1})
+	_, j, h := begun(t, 12, whole)
 	kept := t.TempDir()
 	e := &engine{verdict: func(c harness.Case, _ int) harness.Verdict {
 		dir := filepath.Join(kept, c.Name)
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Error(err)
 		}
-		return harness.Verdict{Outcome: harness.Violated, Findings: shimLeft(1, "c0"), Evidence: dir}
+		return harness.Verdict{Outcome: harness.Violated, Findings: leakedShim(), Evidence: dir}
 	}}
 	results, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 4}.Run(t.Context())
 	if err != nil {
@@ -161,9 +201,10 @@ func TestEvidenceOfTheFirstFewIsKept(t *testing.T) {
 	}
 }
 
-// Cases that only wait let others work: with one slot, and a wait that ends when the second case has begun, both come to their ends.
+// Cases that only wait let others work: with one slot, and a wait that ends when the
+// second case has begun, both come to their ends.
 func TestACaseThatWaitsGivesItsSlotAway(t *testing.T) {
-	_, j, h := begun(t, 2, Shard{1, 1})
+	_, j, h := begun(t, 2, whole)
 	slots := NewSlots(1)
 	begun := make(chan struct{}, 2)
 	e := yielding{slots, begun}

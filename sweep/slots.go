@@ -1,9 +1,16 @@
 package sweep
 
-import "time"
+import (
+	"context"
+	"time"
 
-// Slots are how many cases work at once. A case that only waits for what may still go away gives its slot to another one meanwhile, so that neither
-// do the processors idle nor is a busy machine made busier.
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// Slots are how many cases work concurrently. A case that only waits for what may still
+// go away gives its slot to another one meanwhile, so that neither do the processors idle
+// nor is a busy machine made busier.
 type Slots chan struct{}
 
 // NewSlots are n slots.
@@ -28,11 +35,20 @@ func (s Slots) give() {
 	}
 }
 
-// grace is how long a wait may take before the slot is given away: most of them end with the first look, and a case that has to queue for its slot
-// again keeps its world for longer.
+// Run runs a case in a slot.
+func (s Slots) Run(ctx context.Context, e plan.Engine, c harness.Case) harness.Verdict {
+	s.take()
+	defer s.give()
+	return e.Run(ctx, c)
+}
+
+// grace is how long a wait may take before the slot is given away: most of them end with
+// the first look, and a case that has to queue for its slot again keeps its world for
+// longer.
 const grace = 300 * time.Millisecond
 
-// Yield gives the slot away while wait runs, and takes one again when it has ended: it is for runner.Runner.
+// Yield gives the slot away while wait runs, and takes one again when it has ended: it is
+// for runner.Runner.
 func (s Slots) Yield(wait func()) {
 	given := time.AfterFunc(grace, s.give)
 	wait()
@@ -41,8 +57,9 @@ func (s Slots) Yield(wait func()) {
 	}
 }
 
-// worlds is how many cases there may be where that many work at once. Each keeps a containerd in memory.
-func (s Slots) worlds(working int) int {
+// Worlds is how many cases there may be where that many work concurrently. Each keeps a
+// containerd in memory.
+func (s Slots) Worlds(working int) int {
 	if s == nil {
 		return max(working, 1)
 	}

@@ -19,11 +19,15 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/pairs"
+	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/triage"
 )
 
 // sweepFlags are the flags of `shimquake sweep`.
 type sweepFlags struct {
-	sweep.Options
+	plan.Options
 	points   string
 	parallel int
 	out      string
@@ -37,18 +41,21 @@ type sweepFlags struct {
 	randoms  randomFlags
 }
 
-// worldsPerCPU is how many cases work at once for each processor: they wait for each other's processes, too.
+// worldsPerCPU is how many cases work concurrently for each processor: they wait for each
+// other's processes, too.
 const worldsPerCPU = 3
 
 func sweepCommand() *cobra.Command {
 	var f sweepFlags
 	c := &cobra.Command{
 		Use:   "sweep",
-		Short: "Run every point of a path x every action, and tell what is left",
-		Long: `Sweep traces the workloads without a fault, plans a case for each point that they pass and each action, runs them all, and groups what is
-left into findings. It fails on a finding that the catalogue does not know, and on a known one that is gone.
+		Short: "Run every point of a path x every action, and report what is left",
+		Long: `Sweep traces the workloads without a fault, plans a case for each point that they pass and each
+action, runs them all, and puts what is left into clusters. It fails on a cluster that the catalogue does
+not know, and on a known finding that is gone.
 
-Exit status: 0 nothing new, 1 a new finding or a known one that is gone, 2 wrong usage or nothing to sweep, 3 a case that shows nothing.`,
+Exit status: 0 nothing new, 1 a new cluster or a known finding that is gone, 2 wrong usage or nothing to
+sweep, 3 a case that shows nothing.`,
 		Example: `  shimquake sweep --who daemon --actions crash --workload task
   shimquake sweep --path delete --plan-only
   shimquake sweep --pairs all --out out/pairs
@@ -63,18 +70,25 @@ Exit status: 0 nothing new, 1 a new finding or a known one that is gone, 2 wrong
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.Containerd, "containerd", "", "the subject: a release (v1.7.2), bin:DIR or src:DIR (default: the newest release)")
+	fl.StringVar(&f.Containerd, "containerd", "",
+		"the subject: a release (v1.7.2), bin:DIR or src:DIR (default: the newest release)")
 	fl.StringSliceVar(&f.Who, "who", nil, "whose points: daemon, shim, both (default both)")
-	fl.StringSliceVar(&f.Actions, "actions", nil, "crash, error, cancel, deadline, delay, pause, ... (default crash,error,cancel)")
-	fl.StringSliceVar(&f.Paths, "path", nil, "what the client does meanwhile: create, start, exit, delete, load (default all)")
-	fl.StringSliceVar(&f.Workloads, "workload", nil, strings.Join(sweep.WorkloadNames(), ", ")+" (default "+strings.Join(sweep.DefaultWorkloads(), ",")+")")
-	fl.StringVar(&f.Hits, "hits", "first", "which hits of a point: first (of all), path (the first on each path), all, or how many of the first on each path")
+	fl.StringSliceVar(&f.Actions, "actions", nil,
+		"crash, error, cancel, deadline, delay, pause, ... (default crash,error,cancel)")
+	fl.StringSliceVar(&f.Paths, "path", nil,
+		"what the client does meanwhile: create, start, exit, delete, load (default all)")
+	fl.StringSliceVar(&f.Workloads, "workload", nil,
+		strings.Join(plan.WorkloadNames(), ", ")+" (default "+strings.Join(plan.DefaultWorkloads(), ",")+")")
+	fl.StringVar(&f.Hits, "hits", "first",
+		"which hits of a point: first (of all), path (the first on each path), all, or how many of the first on each path")
 	fl.StringVar(&f.points, "points", "", "a regular expression that a point's name must match")
-	fl.BoolVar(&f.EveryWorkload, "every-workload", false, "sweep a point in each workload that reaches it, not only in the cheapest")
+	fl.BoolVar(&f.EveryWorkload, "every-workload", false,
+		"sweep a point in each workload that reaches it, not only in the cheapest")
 	fl.StringVar(&f.shard, "shard", "", "i/n: only every n-th case of the plan, from the i-th")
 	fl.StringVar(&f.plan, "plan", "", "run the plan of this file (see --plan-only)")
 	fl.BoolVar(&f.planOnly, "plan-only", false, "trace and plan; print the plan as JSON and run nothing")
-	fl.StringSliceVar(&f.pairs, "pairs", nil, "in place of single faults the pairs that they cannot reach: "+strings.Join(sweep.PairKinds, ", ")+", all")
+	fl.StringSliceVar(&f.pairs, "pairs", nil,
+		"in place of single faults the pairs that they cannot reach: "+strings.Join(pairs.Kinds, ", ")+", all")
 	fl.StringVar(&f.resume, "resume", "", "go on with the sweep of this folder")
 	f.registerCommon(c)
 	f.randoms.register(c)
@@ -82,10 +96,14 @@ Exit status: 0 nothing new, 1 a new finding or a known one that is gone, 2 wrong
 	return c
 }
 
-// planning are the flags that choose what is planned, and what would be dropped in silence beside a plan that stands already.
-var planning = []string{"containerd", "who", "actions", "path", "workload", "hits", "points", "every-workload", "pairs"}
+// planning are the flags that choose what is planned, and what would be dropped in
+// silence beside a plan that stands already.
+var planning = []string{
+	"containerd", "who", "actions", "path", "workload", "hits", "points", "every-workload", "pairs",
+}
 
-// refuseIgnored refuses flags that would choose nothing: a sweep of another release than one asks for would say that this one is clean.
+// refuseIgnored refuses flags that would choose nothing: a sweep of another release than
+// one asks for would say that this one is clean.
 func refuseIgnored(fl *pflag.FlagSet) error {
 	refuse := func(because, why string, names ...string) error {
 		if !fl.Changed(because) {
@@ -100,16 +118,20 @@ func refuseIgnored(fl *pflag.FlagSet) error {
 	}
 	return errors.Join(
 		refuse("plan", "the plan says already what is swept: leave it out, or make another plan (--plan-only)", planning...),
-		refuse("resume", "the sweep goes on as it was begun, in its own folder: leave it out", append([]string{"out"}, planning...)...),
+		refuse("resume", "the sweep goes on as it was begun, in its own folder: leave it out",
+			append([]string{"out"}, planning...)...),
 		refuse("random", "random plans take every hit that the traces have: leave it out", "hits", "every-workload"),
 	)
 }
 
 func (f *sweepFlags) registerCommon(c *cobra.Command) {
-	c.Flags().StringVar(&f.out, "out", "out/sweep", "folder for the journal, the findings and their evidence")
-	c.Flags().IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(), "how many cases work at once; those that only wait for what may still go away come on top")
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a result, and one a finding")
-	c.Flags().IntVar(&f.replay, "replay", 20, "how often the case of a new finding is replayed; 0: it is not minimised either")
+	c.Flags().StringVar(&f.out, "out", "out/sweep",
+		"folder for the journal, the cases of new clusters and their evidence")
+	c.Flags().IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(),
+		"how many cases work concurrently; those that only wait for what may still go away come on top")
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a result, and one a cluster")
+	c.Flags().IntVar(&f.replay, "replay", 20,
+		"how often the case of a new cluster is replayed; 0: it is not minimised either")
 }
 
 // check says what is wrong with the flags before anything runs.
@@ -119,13 +141,17 @@ func (f *sweepFlags) check() error {
 		errs = append(errs, fmt.Errorf("--parallel %d --replay %d: at least 1, and not negative", f.parallel, f.replay))
 	}
 	if f.resume != "" && (f.plan != "" || f.planOnly || f.shard != "" || f.Containerd != "") {
-		errs = append(errs, errors.New("--resume goes on with a sweep as it was begun: leave out --plan, --plan-only, --shard and --containerd"))
+		errs = append(errs, errors.New("--resume goes on with a sweep as it was begun: "+
+			"leave out --plan, --plan-only, --shard and --containerd"))
 	}
-	if o := f.Options; len(f.pairs) > 0 && (len(o.Who)+len(o.Actions)+len(o.Paths)+len(o.Workloads) > 0 || o.Hits != "first" || o.EveryWorkload) {
+	o := f.Options
+	lists := len(o.Who) + len(o.Actions) + len(o.Paths) + len(o.Workloads)
+	if len(f.pairs) > 0 && (lists > 0 || o.Hits != "first" || o.EveryWorkload) {
 		errs = append(errs, errors.New("--pairs has its own points, actions and workloads: only --points narrows it down"))
 	}
 	if f.randoms.on && (f.resume != "" || f.planOnly || f.shard != "" || len(f.pairs) > 0) {
-		errs = append(errs, errors.New("--random stands without --resume, --plan-only, --shard and --pairs: each machine takes its own --seed"))
+		errs = append(errs, errors.New("--random stands without --resume, --plan-only, --shard and --pairs: "+
+			"each machine takes its own --seed"))
 	}
 	errs = append(errs, f.randoms.check())
 	re, err := regexp.Compile(f.points)
@@ -158,15 +184,16 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	bar := newSweepProgress(s)
 	enc := json.NewEncoder(out)
-	s.OnResult = func(res sweep.Result) {
+	s.OnResult = func(res journal.Result) {
+		spec := s.Head.Plan.Specs[res.I]
 		if f.json {
 			bar.clear()
-			_ = enc.Encode(struct { // what stdout refuses, the report's own line will tell
-				Spec sweep.Spec `json:"spec"`
-				sweep.Result
-			}{s.Head.Plan.Specs[res.I], res})
+			_ = enc.Encode(struct { // what stdout refuses, the report's own line will be refused, too
+				Spec plan.Spec `json:"spec"`
+				journal.Result
+			}{spec, res})
 		}
-		bar.step(res)
+		bar.step(spec, res)
 	}
 	results, err := s.Run(ctx)
 	bar.clear()
@@ -175,7 +202,8 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	switch {
 	case errors.Is(err, sweep.ErrInterrupted):
-		return statusError{statusInvalid, fmt.Errorf("%w after %d cases; go on with: shimquake sweep --resume %s", err, len(results), f.out)}
+		return statusError{statusInvalid,
+			fmt.Errorf("%w after %d cases; go on with: shimquake sweep --resume %s", err, len(results), f.out)}
 	case err != nil:
 		return statusError{statusInvalid, err}
 	}
@@ -185,7 +213,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 // open makes the plan, or reads it, and begins or resumes the journal.
 func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedule, out io.Writer) (err error) {
 	if f.resume != "" {
-		if s.Journal, s.Head, s.Done, err = sweep.ResumeJournal(f.resume); err != nil {
+		if s.Journal, s.Head, s.Done, err = journal.Resume(f.resume); err != nil {
 			return err
 		}
 		if err := prepare(ctx, r, s.Head.Plan); err != nil {
@@ -193,16 +221,16 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 		}
 		return nil
 	}
-	if s.Head.Shard, err = sweep.ParseShard(f.shard); err != nil {
+	if s.Head.Shard, err = plan.ParseShard(f.shard); err != nil {
 		return err
 	}
 	if !f.planOnly {
-		if err := sweep.Unused(f.out); err != nil {
+		if err := journal.CheckUnused(f.out); err != nil {
 			return err
 		}
 	}
 	if f.plan != "" {
-		if s.Head.Plan, err = sweep.ReadPlan(f.plan); err == nil {
+		if s.Head.Plan, err = plan.Read(f.plan); err == nil {
 			err = prepare(ctx, r, s.Head.Plan)
 		}
 	} else {
@@ -217,59 +245,72 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 	if f.planOnly {
 		return json.NewEncoder(out).Encode(s.Head.Plan)
 	}
-	s.Journal, err = sweep.CreateJournal(f.out, s.Head)
+	s.Journal, err = journal.Create(f.out, s.Head)
 	return err
 }
 
 // make traces and plans: single faults, or pairs.
-func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (sweep.Plan, error) {
+func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, error) {
 	if len(f.pairs) > 0 {
-		return sweep.MakePairs(ctx, r, f.Options, f.pairs)
+		return pairs.Make(ctx, r, f.Options, f.pairs)
 	}
-	return sweep.Make(ctx, r, f.Options)
+	return plan.Make(ctx, r, f.Options)
 }
 
-// prepare builds the plan's subject and makes sure that it is the one that the plan was made for.
-func prepare(ctx context.Context, r *runner.Runner, p sweep.Plan) error {
+// prepare builds the plan's subject and makes sure that it is the one that the plan was
+// made for.
+func prepare(ctx context.Context, r *runner.Runner, p plan.Plan) error {
 	if err := r.Prepare(ctx, p.Containerd); err != nil {
 		return prepareError(err)
 	}
 	return p.CheckSubject(ctx)
 }
 
-// sweepError gives an error before the sweep its exit status: what the user chose is usage, a workload that does not hold is invalid.
+// sweepError gives an error before the sweep its exit status: what the user chose is
+// usage, a workload that does not hold is invalid.
 func sweepError(err error) error {
-	var trace *sweep.TraceError
+	var trace *plan.TraceError
 	if errors.As(err, &trace) {
 		return statusError{statusInvalid, err}
 	}
 	return err
 }
 
-// report tells what was found, with the case of each new finding, and returns the exit status as an error.
-func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.Slots, h sweep.Head, results []sweep.Result, out io.Writer) error {
-	rep := sweep.NewReport(h, results, catalogue.Findings())
-	if f.replay > 0 && h.Shard.Whole() {
-		m := sweep.Minimiser{Engine: r, Out: f.out, Replays: f.replay, Parallel: f.parallel, Slots: slots}
-		for i := range rep.New {
-			if err := m.Show(ctx, h.Plan, &rep.New[i]); err != nil {
-				return statusError{statusInvalid, fmt.Errorf("%w; the cases are done: shimquake sweep --resume %s", err, f.out)}
-			}
+// report prints what was found, with the case of each new cluster, and returns the exit
+// status as an error.
+func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.Slots, h journal.Head,
+	results []journal.Result, out io.Writer) error {
+	rep := triage.NewReport(h, results, catalogue.Findings())
+	if h.Shard.Whole() {
+		if err := f.minimiser(r, slots).ShowAll(ctx, h.Plan, &rep); err != nil {
+			return statusError{statusInvalid, fmt.Errorf("%w; the cases are done: shimquake sweep --resume %s", err, f.out)}
 		}
 	}
-	var err error
+	return f.print(rep, out)
+}
+
+func (f *sweepFlags) minimiser(r *runner.Runner, slots sweep.Slots) sweep.Minimiser {
+	return sweep.Minimiser{Engine: r, Out: f.out, Replays: f.replay, Parallel: f.parallel, Slots: slots}
+}
+
+// report is a report of a sweep, or of random plans.
+type report interface {
+	fmt.Stringer
+	JSON(io.Writer) error
+	Status() int
+}
+
+// print prints a report, and returns its exit status as an error.
+func (f *sweepFlags) print(rep report, out io.Writer) (err error) {
 	if f.json {
 		err = rep.JSON(out)
 	} else {
 		_, err = fmt.Fprint(out, rep)
 	}
-	if err != nil {
-		return err
+	if status := rep.Status(); err == nil && status != statusHeld {
+		err = statusError{status: status}
 	}
-	if status := rep.Status(); status != statusHeld {
-		return statusError{status: status}
-	}
-	return nil
+	return err
 }
 
 func sweepMergeCommand() *cobra.Command {
@@ -282,7 +323,7 @@ func sweepMergeCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			h, results, err := sweep.Merge(dirs)
+			h, results, err := journal.Merge(dirs)
 			if err != nil {
 				return err
 			}
@@ -298,16 +339,16 @@ func sweepReportCommand() *cobra.Command {
 	f := sweepFlags{}
 	c := &cobra.Command{
 		Use:   "report DIR",
-		Short: "Tell what a sweep has found so far, also while it runs",
+		Short: "Report what a sweep has found so far, also while it runs",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
-			h, results, err := sweep.ReadJournal(dirs[0])
+			h, results, err := journal.Read(dirs[0])
 			if err != nil {
 				return err
 			}
 			return f.report(cmd.Context(), nil, nil, h, results, cmd.OutOrStdout())
 		},
 	}
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a finding")
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a cluster")
 	return c
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,8 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/random"
 )
 
 // randomFlags are those of `shimquake sweep --random`.
@@ -24,15 +27,15 @@ type randomFlags struct {
 	length time.Duration
 	plans  int
 	seed   uint64
-	shrink time.Duration
 }
 
 func (f *randomFlags) register(c *cobra.Command) {
-	c.Flags().BoolVar(&f.on, "random", false, "in place of single faults random plans of up to four, until --for or --plans")
+	c.Flags().BoolVar(&f.on, "random", false,
+		"in place of single faults random plans of up to four, until --for or --plans")
 	c.Flags().DurationVar(&f.length, "for", 0, "how long random plans are begun")
 	c.Flags().IntVar(&f.plans, "plans", 0, "how many random plans at most")
-	c.Flags().Uint64Var(&f.seed, "seed", 0, "the seed of the first random plan; the n-th has the n-1 next (default: a new one, which is told)")
-	c.Flags().DurationVar(&f.shrink, "shrink", 3*time.Minute, "how long a new violation is made smaller at most")
+	c.Flags().Uint64Var(&f.seed, "seed", 0,
+		"the seed of the first random plan; the n-th has the n-1 next (default: a new one, which is printed)")
 }
 
 func (f *randomFlags) check() error {
@@ -41,14 +44,12 @@ func (f *randomFlags) check() error {
 		return errors.New("--for, --plans and --seed are for --random")
 	case f.on && (f.length <= 0 && f.plans <= 0 || f.length < 0 || f.plans < 0):
 		return errors.New("--random needs an end: --for 30m, or --plans 100")
-	case f.on && f.shrink <= 0:
-		return fmt.Errorf("--shrink %s: a time is needed", f.shrink)
 	}
 	return nil
 }
 
 // randomPlans are the workloads and actions that random plans are drawn from.
-func randomPlans(o sweep.Options) sweep.Options {
+func randomPlans(o plan.Options) plan.Options {
 	if len(o.Workloads) == 0 {
 		o.Workloads = []string{"task", "two", "grouped", "restart", "cri"}
 	}
@@ -65,10 +66,9 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 	slots := sweep.NewSlots(f.parallel)
 	r.Yield = slots.Yield
 	base := filepath.Join(f.out, "plan.json")
-	d := &sweep.Random{Engine: r, Seed: f.randoms.seed, For: f.randoms.length, Plans: f.randoms.plans, Parallel: f.parallel, Slots: slots, Shrink: f.randoms.shrink,
-		Known: catalogue.Findings()}
-	if d.Seed == 0 {
-		d.Seed = rand.Uint64()>>16 | 1 // short enough to type
+	d := &random.Random{
+		Engine: r, Seed: cmp.Or(f.randoms.seed, rand.Uint64()>>16|1), // short enough to type
+		For: f.randoms.length, Plans: f.randoms.plans, Parallel: f.parallel, Slots: slots,
 	}
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
 		return fmt.Errorf("random plans: %w", err)
@@ -83,7 +83,7 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, draws.Close()) }()
 	fmt.Fprintf(os.Stderr, "random plans from seed %d and the points of %s\n", d.Seed, base)
 	toFile, toOut := json.NewEncoder(draws), json.NewEncoder(out)
-	d.OnDraw = func(d sweep.Draw) error {
+	d.OnDraw = func(d random.Draw) error {
 		if f.json {
 			if err := toOut.Encode(d); err != nil {
 				return err
@@ -91,34 +91,23 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 		}
 		return toFile.Encode(d)
 	}
-	run, err := d.Run(ctx)
+	drawn, err := d.Run(ctx)
 	if err != nil {
-		return statusError{statusInvalid, fmt.Errorf("%w after %d random plans; they are in %s", err, run.Drawn, draws.Name())}
+		return statusError{statusInvalid,
+			fmt.Errorf("%w after %d random plans; they are in %s", err, len(drawn), draws.Name())}
 	}
-	rep, err := run.Report(ctx, sweep.Minimiser{Engine: r, Out: f.out, Replays: f.replay, Parallel: f.parallel, Slots: slots}, d.Known, base)
+	rep, err := random.NewReport(ctx, drawn, d.Base, base, f.minimiser(r, slots), catalogue.Findings())
 	if err != nil {
 		return statusError{statusInvalid, err}
 	}
-	if f.json {
-		if err = rep.JSON(out); err == nil {
-			err = toOut.Encode(rep)
-		}
-	} else {
-		_, err = fmt.Fprint(out, rep)
-	}
-	if err != nil {
-		return err
-	}
-	if status := rep.Status(); status != statusHeld {
-		return statusError{status: status}
-	}
-	return nil
+	return f.print(rep, out)
 }
 
-// randomBase is the plan of single faults that random plans are drawn from. It is kept, because a seed means the same plan only with the same points.
-func (f *sweepFlags) randomBase(ctx context.Context, r *runner.Runner, file string) (sweep.Plan, error) {
+// randomBase is the plan of single faults that random plans are drawn from. It is kept,
+// because a seed means the same plan only with the same points.
+func (f *sweepFlags) randomBase(ctx context.Context, r *runner.Runner, file string) (plan.Plan, error) {
 	if f.plan != "" {
-		p, err := sweep.ReadPlan(f.plan)
+		p, err := plan.Read(f.plan)
 		if err == nil {
 			err = prepare(ctx, r, p)
 		}
@@ -128,9 +117,9 @@ func (f *sweepFlags) randomBase(ctx context.Context, r *runner.Runner, file stri
 		return p, p.Write(file)
 	}
 	if err := r.Prepare(ctx, f.Containerd); err != nil {
-		return sweep.Plan{}, prepareError(err)
+		return plan.Plan{}, prepareError(err)
 	}
-	p, err := sweep.Make(ctx, r, randomPlans(f.Options))
+	p, err := plan.Make(ctx, r, randomPlans(f.Options))
 	if err != nil {
 		return p, err
 	}

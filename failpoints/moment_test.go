@@ -1,0 +1,38 @@
+package failpoints
+
+import (
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+)
+
+// A process and its controller must agree on when an action is decided: hits are counted by it.
+func TestTheProbeDecidesAtTheMomentOfAnAction(t *testing.T) {
+	moments := map[Moment][]probe.Hit{ // hits at which something of that moment can be decided
+		AtStatement: {{}, {Ctx: probe.ByTimeout}, {Ctx: probe.ByCaller}},
+		AtCall:      {{Call: true}, {Call: true, Ctx: probe.ByCaller}},
+		AtCancel:    {{Ctx: probe.ByCaller}},
+		AtDeadline:  {{Ctx: probe.ByTimeout}, {Ctx: probe.ByCaller}},
+	}
+	for _, a := range rules[Stmt].actions {
+		if a == term.Off {
+			continue
+		}
+		clause := term.Clause{Count: 1, Action: a}
+		if a == term.Delay {
+			clause.Arg = "20"
+		}
+		decided := map[probe.Hit]bool{}
+		for _, h := range moments[MomentOf(a)] {
+			decided[h] = true
+		}
+		for _, hits := range moments {
+			for _, h := range hits {
+				if got := probe.DecidedAt(term.Of(clause), h); got != decided[h] {
+					t.Errorf("%s is decided at the hit %+v: %v, want %v", a, h, got, decided[h])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,243 @@
+// Package journal is what came of a sweep: JSON lines, a Head and then a Result for each
+// case, in the order of their ends. A sweep that was killed goes on with its journal; the
+// journals of the shards of one plan are merged.
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// fileName is the journal's name in a sweep's folder.
+const fileName = "journal.jsonl"
+
+// Head is a journal's first record.
+type Head struct {
+	Plan  plan.Plan  `json:"plan"`
+	Shard plan.Shard `json:"shard"`
+	// Build is the shimquake that runs the sweep: see [BuildID]. Create sets it.
+	Build string `json:"build"`
+}
+
+// Result is what came of one case.
+type Result struct {
+	// I is the case's index in the plan.
+	I       int             `json:"case"`
+	Outcome harness.Outcome `json:"verdict"`
+	// Why is why the verdict is invalid: the fault did not fire.
+	Why string `json:"why,omitempty"`
+	// Miss is why a fault came to nothing, where that is known.
+	Miss harness.Miss `json:"miss,omitempty"`
+	// Tries is how often the case ran until its fault fired; only those that are more than 1
+	// are noted.
+	Tries int `json:"tries,omitempty"`
+	// Found is what violates.
+	Found []oracle.Finding `json:"found,omitempty"`
+	// Evidence is the folder with the evidence, of the first few of a kind.
+	Evidence string `json:"evidence,omitempty"`
+	Millis   int64  `json:"ms"`
+}
+
+// Journal is a journal that is being written. Records survive SIGKILL: each is one write.
+type Journal struct {
+	file  *os.File
+	whole int64 // how many bytes of it are whole records
+}
+
+// Create begins the journal of a sweep in dir. One that is there already is not
+// overwritten: os.ErrExist.
+func Create(dir string, h Head) (*Journal, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("begin the journal: %w", err)
+	}
+	name := filepath.Join(dir, fileName)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return nil, inUse(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("begin the journal: %w", err)
+	}
+	j := &Journal{file: f}
+	if err := j.own(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if h.Build, err = BuildID(); err == nil {
+		err = j.write(h)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return j, nil
+}
+
+// CheckUnused reports whether a sweep may begin in dir, before its traces are made:
+// os.ErrExist where one has.
+func CheckUnused(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, fileName)); err == nil {
+		return inUse(dir)
+	}
+	return nil // Create reports what else is wrong with it
+}
+
+func inUse(dir string) error {
+	return fmt.Errorf("%s holds a sweep already: go on with it (--resume %s), or take another folder (--out): %w",
+		dir, dir, os.ErrExist)
+}
+
+// Resume opens a journal to go on with it, and returns what it holds. A last line that a
+// killed sweep has torn is cut off. Another build may judge otherwise and is refused:
+// ErrOtherBuild.
+func Resume(dir string) (*Journal, Head, []Result, error) {
+	name := filepath.Join(dir, fileName)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return nil, Head{}, nil, fmt.Errorf("resume: %w", err)
+	}
+	j := &Journal{file: f}
+	fail := func(err error) (*Journal, Head, []Result, error) {
+		return nil, Head{}, nil, errors.Join(err, f.Close())
+	}
+	if err := j.own(); err != nil {
+		return fail(err)
+	}
+	h, all, whole, err := read(f, name)
+	if err != nil {
+		return fail(err)
+	}
+	self, err := BuildID()
+	if err != nil {
+		return fail(err)
+	}
+	if h.Build != self {
+		return fail(fmt.Errorf("%s: %w: it was begun by %s, this is %s; "+
+			"go on with that one, or begin again in another folder (--out)", name, ErrOtherBuild, h.Build, self))
+	}
+	if err := f.Truncate(whole); err != nil {
+		return fail(fmt.Errorf("cut the torn line off: %w", err))
+	}
+	j.whole = whole
+	return j, h, all, nil
+}
+
+// own makes sure that nobody else writes to the journal, as long as this process lives.
+func (j *Journal) own() error {
+	if err := unix.Flock(int(j.file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return fmt.Errorf("%s is being written by another sweep: %w", j.file.Name(), err)
+	}
+	return nil
+}
+
+// Add appends a result.
+func (j *Journal) Add(r Result) error { return j.write(r) }
+
+func (j *Journal) write(record any) error {
+	line, err := json.Marshal(record)
+	if err == nil {
+		// A full disk: what it took of the record must not stand before the next.
+		if _, err = j.file.Write(append(line, '\n')); err != nil {
+			err = errors.Join(err, j.file.Truncate(j.whole))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write the journal: %w", err)
+	}
+	j.whole += int64(len(line)) + 1
+	return nil
+}
+
+// Close ends the writing.
+func (j *Journal) Close() error { return j.file.Close() }
+
+// Read reads the journal of a sweep in dir, without its last line if that is torn.
+func Read(dir string) (Head, []Result, error) {
+	name := filepath.Join(dir, fileName)
+	f, err := os.Open(name)
+	if err != nil {
+		return Head{}, nil, fmt.Errorf("no sweep in this folder: %w", err)
+	}
+	h, all, _, err := read(f, name)
+	return h, all, errors.Join(err, f.Close())
+}
+
+// read returns a journal's head, its results, and how many bytes of it are whole lines.
+func read(from io.Reader, name string) (h Head, all []Result, whole int64, err error) {
+	r := bufio.NewReader(from)
+	seen := map[int]bool{}
+	for n := 1; ; n++ {
+		line, err := r.ReadBytes('\n')
+		switch {
+		case errors.Is(err, io.EOF) && n == 1:
+			return h, nil, 0, fmt.Errorf("%s: it ends before its plan does: begin again in another folder", name)
+		case errors.Is(err, io.EOF): // without its end of line the last record is torn
+			return h, all, whole, nil
+		case err != nil:
+			return h, nil, 0, fmt.Errorf("read %s: %w", name, err)
+		}
+		whole += int64(len(line))
+		if n == 1 {
+			if err := h.read(line, name+":1"); err != nil {
+				return h, nil, 0, err
+			}
+			continue
+		}
+		var res Result
+		if err := decode(line, &res); err != nil {
+			return h, nil, 0, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		if err := h.check(res, seen); err != nil {
+			return h, nil, 0, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		seen[res.I] = true
+		all = append(all, res)
+	}
+}
+
+// read reads the first line.
+func (h *Head) read(line []byte, place string) error {
+	var raw struct{ Plan json.RawMessage }
+	if err := json.Unmarshal(line, &raw); err != nil || raw.Plan == nil {
+		return fmt.Errorf("%s: no journal of a sweep", place)
+	}
+	if err := plan.CheckFormat(place, raw.Plan); err != nil {
+		return err
+	}
+	if err := decode(line, h); err != nil {
+		return fmt.Errorf("%s: no journal of a sweep: %w", place, err)
+	}
+	if _, err := plan.ParseShard(h.Shard.String()); err != nil {
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	return h.Plan.Check(place)
+}
+
+// check reports why a result cannot follow those that were seen.
+func (h Head) check(res Result, seen map[int]bool) error {
+	if !slices.Contains([]harness.Outcome{harness.Held, harness.Violated, harness.Invalid}, res.Outcome) {
+		return fmt.Errorf("%q is no verdict", res.Outcome)
+	}
+	if res.I < 0 || res.I >= len(h.Plan.Specs) || !h.Shard.Has(res.I) || seen[res.I] {
+		return fmt.Errorf("case %d is not of this shard (%s of %d cases), or is there twice",
+			res.I, h.Shard, len(h.Plan.Specs))
+	}
+	return nil
+}
+
+func decode(line []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	return d.Decode(to)
+}

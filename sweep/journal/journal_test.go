@@ -1,0 +1,235 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// begun is a journal of a plan with a crash at each of n points, in a folder.
+func begun(t testing.TB, n int, shard plan.Shard) (string, *Journal, Head) {
+	t.Helper()
+	p := plan.Plan{Version: "v2.4.2", Subject: "abc"}
+	for i := range n {
+		at := failpoints.MustPoint("stmt:containerd:runtime.binary.Start:" + strings.Repeat("x", i+1))
+		p.Specs = append(p.Specs, plan.Single(plan.Pass{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
+	}
+	dir, h := t.TempDir(), Head{Plan: p.Sealed(), Shard: shard}
+	j, err := Create(dir, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() }) // closed twice in some tests
+	return dir, j, h
+}
+
+// whole is the shard that is the whole plan.
+var whole = plan.Shard{I: 1, Of: 1}
+
+// leak is a finding with facts, as a result has them.
+func leak() []oracle.Finding {
+	return []oracle.Finding{{
+		Invariant: oracle.Leak, Class: oracle.ClassShim, Subject: oracle.Subject{PID: 4, ID: "c0"},
+		Facts: oracle.Facts{oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone},
+	}}
+}
+
+func add(t *testing.T, j *Journal, is ...int) {
+	t.Helper()
+	for _, i := range is {
+		if err := j.Add(Result{I: i, Outcome: harness.Held}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestJournalIsReadBack(t *testing.T) {
+	dir, j, h := begun(t, 3, whole)
+	add(t, j, 2)
+	if err := j.Add(Result{I: 0, Outcome: harness.Violated, Found: leak()}); err != nil {
+		t.Fatal(err)
+	}
+	got, results, err := Read(dir)
+	if err != nil || got.Plan.Digest != h.Plan.Digest || len(results) != 2 {
+		t.Fatalf("%v, %d results, %v", got.Plan.Digest, len(results), err)
+	}
+	if r := results[1]; r.I != 0 || len(r.Found) != 1 || r.Found[0] != leak()[0] {
+		t.Errorf("%+v", r)
+	}
+	if _, err := Create(dir, h); !errors.Is(err, os.ErrExist) || !strings.Contains(err.Error(), "--resume") {
+		t.Errorf("a journal was begun over another: %v", err)
+	}
+	if err := CheckUnused(dir); !errors.Is(err, os.ErrExist) || !strings.Contains(err.Error(), "--resume") {
+		t.Errorf("%s is in use: %v", dir, err)
+	}
+	if err := CheckUnused(t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A sweep that is killed while it writes leaves half a line. It is cut off, and what is
+// written next stands on a line of its own.
+func TestATornLineIsCutOff(t *testing.T) {
+	dir, j, _ := begun(t, 3, whole)
+	add(t, j, 0)
+	if _, err := j.file.WriteString(`{"case":1,"verdict":"he`); err != nil {
+		t.Fatal(err)
+	}
+	if _, results, err := Read(dir); err != nil || len(results) != 1 {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j, _, results, err := Resume(dir)
+	if err != nil || len(results) != 1 {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	add(t, j, 1)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, results, err := Read(dir); err != nil || len(results) != 2 {
+		t.Fatalf("after it went on: %d results, %v", len(results), err)
+	}
+}
+
+func TestAJournalHasOneWriter(t *testing.T) {
+	dir, _, _ := begun(t, 1, whole)
+	if _, _, _, err := Resume(dir); err == nil || !strings.Contains(err.Error(), "another sweep") {
+		t.Errorf("a second writer was let in: %v", err)
+	}
+}
+
+func TestBadJournalsAreRefused(t *testing.T) {
+	for says, spoil := range map[string]func(string) string{
+		"is not of this shard":  func(s string) string { return s + `{"case":9,"verdict":"held","ms":1}` + "\n" },
+		"or is there twice":     func(s string) string { return s + `{"case":0,"verdict":"held","ms":1}` + "\n" },
+		"unknown field":         func(s string) string { return s + `{"kase":1}` + "\n" },
+		"ends before its plan":  func(s string) string { return s[:20] },
+		"was changed after":     func(s string) string { return strings.Replace(s, `"crash"`, `"panic"`, 1) },
+		"no journal of a sweep": func(string) string { return "hello\n" },
+		"another shimquake's":   func(s string) string { return strings.Replace(s, `"format":2`, `"format":1`, 1) },
+		"journal.jsonl:3":       func(s string) string { return s + "{\n" },
+	} {
+		dir, j, _ := begun(t, 2, whole)
+		add(t, j, 0)
+		name := filepath.Join(dir, fileName)
+		text, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(name, []byte(spoil(string(text))), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Read(dir); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", says, err)
+		}
+	}
+	if _, _, err := Read(t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an empty folder: %v", err)
+	}
+}
+
+// rebuild makes a journal another shimquake's.
+func rebuild(t *testing.T, dir string) {
+	t.Helper()
+	self, err := BuildID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, fileName)
+	text, err := os.ReadFile(name)
+	if err != nil || !bytes.Contains(text, []byte(self)) {
+		t.Fatalf("%q is not in the journal: %v", self, err)
+	}
+	text = bytes.Replace(text, []byte(self), []byte("shimquake of yesterday"), 1)
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What an older shimquake called held, this one may not.
+func TestAnotherShimquakesSweepIsNotGoneOnWith(t *testing.T) {
+	dir, j, _ := begun(t, 2, whole)
+	add(t, j, 0)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rebuild(t, dir)
+	_, _, _, err := Resume(dir)
+	if !errors.Is(err, ErrOtherBuild) || !strings.Contains(err.Error(), "of yesterday") ||
+		!strings.Contains(err.Error(), "--out") {
+		t.Errorf("resumed: %v", err)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	shard := func(i, of int, done ...int) string {
+		dir, j, _ := begun(t, 4, plan.Shard{I: i, Of: of})
+		add(t, j, done...)
+		return dir
+	}
+	one, two := shard(1, 2, 0, 2), shard(2, 2, 3, 1)
+	h, results, err := Merge([]string{two, one})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one1, results1, err := Read(shard(1, 1, 0, 1, 2, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(results, func(a, b Result) int { return a.I - b.I })
+	got, want := fmt.Sprintf("%+v %+v", h, results), fmt.Sprintf("%+v %+v", one1, results1)
+	if got != want {
+		t.Errorf("merged:\n%s\none machine:\n%s", got, want)
+	}
+	other, _, _ := begun(t, 5, plan.Shard{I: 2, Of: 2})
+	foreign := shard(2, 2, 1)
+	rebuild(t, foreign)
+	for says, dirs := range map[string][]string{
+		"are missing: 2/2": {one},
+		"are both shard":   {one, two, shard(1, 2)},
+		"another plan":     {one, other},
+		"do not fit":       {one, shard(3, 3)},
+		"ran it, and":      {one, foreign},
+		"no sweep":         {one, t.TempDir()},
+	} {
+		if _, _, err := Merge(dirs); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", says, err)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	dir, j, _ := begun(f, 3, whole)
+	if err := j.Add(Result{I: 1, Outcome: harness.Violated, Found: leak()}); err != nil {
+		f.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, fileName))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add(text[:len(text)-5])
+	f.Add([]byte("{}\n{}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		h, results, whole, err := read(bytes.NewReader(text), "fuzz")
+		if err != nil {
+			return
+		}
+		if whole > int64(len(text)) || len(results) > len(h.Plan.Specs) {
+			t.Fatalf("%d of %d bytes, %d results of %d cases", whole, len(text), len(results), len(h.Plan.Specs))
+		}
+	})
+}

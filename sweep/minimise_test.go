@@ -1,0 +1,129 @@
+package sweep
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/triage"
+)
+
+// faultsAt are a crash at each of these points, in a workload.
+func faultsAt(workload string, points ...string) plan.Spec {
+	s := plan.Spec{Workload: workload}
+	for _, p := range points {
+		at := failpoints.MustPoint("rpc:shim:Task." + p + ":entry")
+		s.Faults = append(s.Faults, plan.Fault{Point: at, Nth: 1, Action: "crash", Path: "delete"})
+	}
+	return s
+}
+
+// leaksAt leaks a shim where the plan has all of these words.
+func leaksAt(words ...string) *engine {
+	return &engine{verdict: func(c harness.Case, _ int) harness.Verdict {
+		for _, w := range words {
+			if !strings.Contains(c.Plan.String(), w) {
+				return harness.Verdict{Case: c, Outcome: harness.Held}
+			}
+		}
+		return harness.Verdict{Case: c, Outcome: harness.Violated, Findings: leakedShim()}
+	}}
+}
+
+func TestMinimiseLeavesWhatIsNeeded(t *testing.T) {
+	c, err := faultsAt("task", "Create", "Start", "Kill", "Delete").Case("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, needed := range [][]string{{"Delete"}, {"Create"}, {"Create", "Delete"}, {"Start", "Kill", "Delete"}} {
+		e := leaksAt(needed...)
+		got, err := minimise(c, func(c harness.Case) (bool, error) {
+			return e.Run(t.Context(), c).Outcome == harness.Violated, nil
+		})
+		if err != nil || len(got.Plan) != len(needed) || e.verdict(got, 1).Outcome != harness.Violated {
+			t.Errorf("%v: %s, %v", needed, got.Plan, err)
+		}
+	}
+	if len(c.Plan) != 4 {
+		t.Errorf("the case itself was changed: %s", c.Plan)
+	}
+	broken := errors.New("broken")
+	if _, err := minimise(c, func(harness.Case) (bool, error) { return false, broken }); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestSimplifyTakesTheSmallestWorkload(t *testing.T) {
+	c, err := faultsAt("cri", "Delete").Case("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, shows := range map[string]func(harness.Case) bool{
+		"task with 1":  func(harness.Case) bool { return true },
+		"cri with 1":   func(c harness.Case) bool { return c.Workload.API == harness.CRI },
+		"the same two": func(c harness.Case) bool { return len(c.Workload.Containers) == 2 },
+	} {
+		got, err := simplify(c, func(c harness.Case) (bool, error) { return shows(c), nil })
+		cri, one := got.Workload.API == harness.CRI, len(got.Workload.Containers) == 1
+		if err != nil || cri != (name != "task with 1") || one != (name != "the same two") {
+			t.Errorf("%s: %+v, %v", name, got.Workload, err)
+		}
+	}
+}
+
+// The simplest case of a cluster is written, and one folder of evidence stays.
+func TestAClusterIsShown(t *testing.T) {
+	p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{
+		faultsAt("restart", "Create", "Delete"), faultsAt("grouped", "Start", "Delete", "Kill"),
+	}}.Sealed()
+	results := []journal.Result{
+		{I: 0, Outcome: harness.Violated, Found: leakedShim()}, {I: 1, Outcome: harness.Violated, Found: leakedShim()},
+	}
+	rep := triage.NewReport(journal.Head{Plan: p}, results, nil)
+	if len(rep.New) != 1 {
+		t.Fatalf("one cluster is wanted:\n%s", rep)
+	}
+	e, kept, out := leaksAt("Delete"), t.TempDir(), t.TempDir()
+	leaks := e.verdict
+	e.verdict = func(c harness.Case, run int) harness.Verdict {
+		v := leaks(c, run)
+		var err error
+		if v.Evidence, err = os.MkdirTemp(kept, ""); err != nil {
+			t.Error(err)
+		}
+		if c.Name == rep.New[0].Name && run == 2 {
+			v.Outcome = harness.Held
+		}
+		return v
+	}
+	m := Minimiser{
+		Engine: e, Out: out, Replays: 5, Parallel: 2,
+		Origin: func(i int) string { return "From " + p.Specs[i].Workload + "." },
+	}
+	if err := m.ShowAll(t.Context(), p, &rep); err != nil {
+		t.Fatal(err)
+	}
+	shown := rep.New[0].Shown
+	text, err := os.ReadFile(shown.File)
+	if err != nil || shown.Replays != 5 || shown.Same != 4 || shown.Origin != "From restart." {
+		t.Fatalf("%+v, %v", shown, err)
+	}
+	c, err := harness.ParseCase(shown.File, text)
+	if err != nil || len(c.Plan) != 1 || c.Workload.Restart || len(c.Workload.Containers) != 1 ||
+		!strings.HasSuffix(c.About, "From restart.") {
+		t.Errorf("%s%v", text, err)
+	}
+	rest, err := os.ReadDir(kept)
+	if err != nil || len(rest) != 0 || shown.Evidence != filepath.Join(out, "findings", rep.New[0].Name) {
+		t.Errorf("%d folders are left, %s: %v", len(rest), shown.Evidence, err)
+	}
+	if _, err := os.Stat(shown.Evidence); err != nil {
+		t.Error(err)
+	}
+}

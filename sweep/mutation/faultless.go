@@ -1,0 +1,61 @@
+package mutation
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
+)
+
+// parallel is how many worlds run concurrently where nothing is waited for; worlds is how
+// many in a sweep, where a case that leaks only waits. The figures are from two
+// processors.
+const (
+	parallel = 4
+	worlds   = 6
+)
+
+// Faultless are cases without a fault, which must always hold: what they find is a bug of
+// the release, or an error of ours. Three of four are of the task API.
+var Faultless = []harness.Case{
+	{Name: "plain-exit", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-kill", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}}},
+	{Name: "plain-group", Workload: harness.Workload{
+		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
+	{Name: "plain-pod", Workload: harness.Workload{
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
+}
+
+// RunFaultless runs count faultless cases of a containerd, each kind in its turn, and
+// hands each verdict to report, one at a time.
+func RunFaultless(ctx context.Context, r *runner.Runner, containerd string, count int,
+	report func(harness.Verdict)) error {
+	if err := r.Prepare(ctx, containerd); err != nil {
+		return fmt.Errorf("prepare containerd %s: %w", containerd, err)
+	}
+	verdicts := make(chan harness.Verdict)
+	var g errgroup.Group
+	g.SetLimit(parallel)
+	go func() {
+		defer close(verdicts)
+		for i := range count {
+			if ctx.Err() != nil {
+				break
+			}
+			c := Faultless[i%len(Faultless)]
+			c.Containerd = containerd
+			g.Go(func() error {
+				verdicts <- r.Run(ctx, c)
+				return nil
+			})
+		}
+		_ = g.Wait() // its functions return no error
+	}()
+	for v := range verdicts {
+		report(v)
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,75 @@
+package mutation
+
+import (
+	"flag"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
+)
+
+var faultless = flag.Int("faultless", 12, "how many cases without a fault TestFaultless runs on the untouched release")
+
+func caseRunner(t *testing.T) *runner.Runner {
+	t.Helper()
+	if err := world.Check(); err != nil {
+		t.Skipf("worlds cannot be made here: %v", err)
+	}
+	return &runner.Runner{Evidence: "../../out/mutation/evidence"}
+}
+
+// Cases without a fault hold, every single one. `make faultless` asks for a thousand.
+func TestFaultless(t *testing.T) {
+	r, begun := caseRunner(t), time.Now()
+	held, ran := 0, 0
+	err := RunFaultless(t.Context(), r, Release, *faultless, func(v harness.Verdict) {
+		ran++
+		if v.Outcome == harness.Held {
+			held++
+			return
+		}
+		t.Errorf("verdict %d: %v", ran, v)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(begun)
+	t.Logf("%d of %d held in %s, %.1f a second", held, *faultless, took.Round(time.Second), float64(held)/took.Seconds())
+}
+
+// What cases without a fault see of a mutation is what its file says. One that they do
+// not see can only be found by faults.
+func TestMutationsWithoutFault(t *testing.T) {
+	long(t)
+	r := caseRunner(t)
+	all, err := Mutations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range append([]Mutation{Untouched}, all...) {
+		t.Run(m.ID, func(t *testing.T) {
+			dir, err := Tree(t.Context(), m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := Held
+			err = RunFaultless(t.Context(), r, "src:"+dir, 3*len(Faultless), func(v harness.Verdict) {
+				if v.Outcome == harness.Held {
+					return
+				}
+				got = Broken
+				if m.Plain == Held {
+					t.Errorf("%v", v)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != m.Plain {
+				t.Errorf("cases without a fault: %s, its file says %s", got, m.Plain)
+			}
+		})
+	}
+}

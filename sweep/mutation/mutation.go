@@ -1,0 +1,149 @@
+package mutation
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Release is the containerd whose source the mutations are edits of.
+const Release = "v2.4.2"
+
+// Mutation is a small edit of containerd's source that breaks it: data, a file each in
+// mutations/.
+type Mutation struct {
+	ID string `yaml:"id"`
+	// About says in a sentence what the broken containerd does.
+	About string `yaml:"about"`
+	// Resembles names the upstream issues, or the state before a fix, that it is like.
+	Resembles string `yaml:"resembles"`
+	Edits     []Edit `yaml:"edits"`
+	// Plain is what cases without a fault say of it: Held, or Broken where no sweep is
+	// needed to see it.
+	Plain string `yaml:"plain"`
+	// Masked is, where nothing can be found, why: something else of containerd repairs what
+	// the mutation breaks, so that nothing is left and no wrong exit status is reported.
+	// These are negative controls: a sweep that finds one is wrong. Empty for all others.
+	Masked string `yaml:"masked,omitempty"`
+	// Sweep is the part of the sweep that must find it, or in which there is nothing to
+	// find.
+	Sweep Scope `yaml:"sweep"`
+}
+
+// What cases without a fault say of a mutation.
+const (
+	Held   = "held"
+	Broken = "broken" // violated, or invalid because the workload fails by itself
+)
+
+// Edit replaces a text that stands once in a file by another.
+type Edit struct {
+	File string `yaml:"file"` // relative to the module's folder
+	Old  string `yaml:"old"`
+	New  string `yaml:"new"`
+}
+
+// Scope is a part of the sweep, wide enough that it is not aimed at the edit: whole
+// paths, and all points on them.
+type Scope struct {
+	Workloads []string `yaml:"workloads"`
+	Who       []string `yaml:"who"`
+	Paths     []string `yaml:"paths"`
+	Actions   []string `yaml:"actions"`
+}
+
+// ErrEdit is an edit whose text does not stand exactly once in its file: the mutation
+// belongs to another release.
+var ErrEdit = errors.New("the mutation does not fit the source")
+
+//go:embed mutations/*.yaml
+var files embed.FS
+
+// Mutations are all of them, by id. A bad file is found by the tests.
+func Mutations() ([]Mutation, error) {
+	names, err := fs.Glob(files, "mutations/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Mutation, 0, len(names))
+	for _, name := range names {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		m, err := parse(text)
+		if err == nil && m.ID != strings.TrimSuffix(path.Base(name), ".yaml") {
+			err = fmt.Errorf("its id is %q: name the file after it", m.ID)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// parse reads and checks one file.
+func parse(text []byte) (Mutation, error) {
+	var m Mutation
+	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&m); err != nil {
+		return m, err
+	}
+	if m.ID == "" || m.About == "" || m.Resembles == "" || len(m.Edits) == 0 {
+		return m, errors.New("a mutation needs id, about, resembles and edits")
+	}
+	if m.Plain != Held && m.Plain != Broken {
+		return m, fmt.Errorf("plain is %q: write %s or %s", m.Plain, Held, Broken)
+	}
+	for _, e := range m.Edits {
+		if !filepath.IsLocal(e.File) || e.Old == "" || e.Old == e.New {
+			return m, fmt.Errorf("edit of %q: it needs a file of the module, and a text to replace by another", e.File)
+		}
+	}
+	if s := m.Sweep; len(s.Workloads)*len(s.Who)*len(s.Paths)*len(s.Actions) == 0 {
+		return m, errors.New("sweep needs workloads, who, paths and actions")
+	}
+	return m, nil
+}
+
+// Apply makes the edits in the copy of the module that stands in dir.
+func (m Mutation) Apply(dir string) error {
+	for _, e := range m.Edits {
+		if err := e.apply(dir); err != nil {
+			return fmt.Errorf("mutation %s: %w", m.ID, err)
+		}
+	}
+	return nil
+}
+
+func (e Edit) apply(dir string) error {
+	name := filepath.Join(dir, e.File)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrEdit, err)
+	}
+	if n := strings.Count(string(text), e.Old); n != 1 {
+		return fmt.Errorf("%w: %s has %q %d times, not once", ErrEdit, e.File, e.Old, n)
+	}
+	return os.WriteFile(name, []byte(strings.Replace(string(text), e.Old, e.New, 1)), 0o644)
+}
+
+// Packages are the folders of the Go packages that the edits change.
+func (m Mutation) Packages() []string {
+	var dirs []string
+	for _, e := range m.Edits {
+		dirs = append(dirs, "./"+path.Dir(e.File))
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}

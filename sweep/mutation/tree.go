@@ -1,0 +1,133 @@
+package mutation
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/fixtures/source"
+)
+
+const module = "github.com/containerd/containerd/v2"
+
+// Untouched is the mutation that changes nothing: the control that the others are
+// compared with.
+var Untouched = Mutation{ID: "untouched", About: "the release as it is", Plain: Held}
+
+// Tree returns a folder with the source of Release and the mutation in it, as `src:DIR`
+// takes it. It stands in the cache of built subjects, under a name that says its content,
+// so that the same tree is built once.
+func Tree(ctx context.Context, m Mutation) (string, error) {
+	cache, err := containerd.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	text, err := yaml.Marshal(m.Edits)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	dir := filepath.Join(cache, "mutation", Release+"-"+m.ID+"-"+hex.EncodeToString(sum[:4]))
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", err
+	}
+	work, err := os.MkdirTemp(filepath.Dir(dir), ".tree-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	from, err := release(ctx)
+	if err == nil {
+		err = copySource(from, work)
+	}
+	if err == nil {
+		err = m.Apply(work)
+	}
+	if err == nil {
+		err = os.Chmod(work, 0o755)
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := os.Rename(work, dir); err != nil {
+		if _, other := os.Stat(dir); other != nil { // nobody else was faster
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// release is the folder of Release's module in Go's module cache.
+func release(ctx context.Context) (string, error) {
+	root, err := source.Root()
+	if err != nil {
+		return "", err
+	}
+	wrapper := filepath.Join(root, "fixtures/containerd/versions", Release)
+	list := []string{"list", "-mod=readonly", "-m", "-f", "{{.Dir}}", module}
+	dir, err := goCommand(ctx, wrapper, list...)
+	if err == nil && dir == "" {
+		if _, err = goCommand(ctx, wrapper, "mod", "download", module); err == nil {
+			dir, err = goCommand(ctx, wrapper, list...)
+		}
+	}
+	if err == nil && dir == "" {
+		err = errors.New("go list names no folder for it")
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the source of %s %s: %w", module, Release, err)
+	}
+	return dir, nil
+}
+
+// copySource copies what a build of the module may read. Tests are left out, as are the
+// files' modes: those of the module cache are read-only.
+func copySource(from, to string) error {
+	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, name)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		if !d.Type().IsRegular() || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), data, 0o644)
+	})
+}
+
+func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "PWD="+dir)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return strings.TrimSpace(string(out)), nil
+}

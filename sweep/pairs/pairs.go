@@ -1,0 +1,230 @@
+// Package pairs plans what the sweep of single faults cannot reach: a crash during the
+// recovery from a crash, crashes of containerd and of the shim in either order, a client
+// that cancels and comes back immediately, and two clients that delete concurrently.
+package pairs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// Kinds are the kinds of pairs, in the order in which they are planned.
+var Kinds = []string{"recovery", "shim", "retry", "deleters"}
+
+// makers plan a kind each.
+var makers = map[string]func(*pairing) ([]plan.Spec, error){
+	"recovery": (*pairing).recovery,
+	"shim":     (*pairing).shim,
+	"retry":    (*pairing).retry,
+	"deleters": (*pairing).deleters,
+}
+
+// Make plans pairs of some kinds, or of "all". Of the options only Containerd and Points
+// are used: Points must match the point that varies.
+func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string) (plan.Plan, error) {
+	o = o.WithDefaults()
+	if slices.Contains(kinds, "all") {
+		kinds = Kinds
+	}
+	for _, k := range kinds {
+		if makers[k] == nil {
+			return plan.Plan{}, failpoints.Unknown("--pairs", k, append(slices.Clone(Kinds), "all"))
+		}
+	}
+	p := plan.Plan{Containerd: o.Containerd, Options: "--pairs " + strings.Join(kinds, ","), Runs: runs}
+	if text := o.Points.String(); text != "" {
+		p.Options += fmt.Sprintf(" --points %q", text)
+	}
+	w := &pairing{ctx: ctx, engine: e, containerd: o.Containerd}
+	before := 0
+	for _, kind := range Kinds {
+		if !slices.Contains(kinds, kind) {
+			continue
+		}
+		all, err := makers[kind](w)
+		if err != nil {
+			return plan.Plan{}, fmt.Errorf("plan the pairs of %s: %w", kind, err)
+		}
+		before += len(all)
+		for _, s := range all {
+			if o.Points.MatchString(s.Last().Point.String()) {
+				p.Specs = append(p.Specs, s)
+			}
+		}
+	}
+	if p.Specs = plan.Distinct(p.Specs); len(p.Specs) == 0 {
+		return p, &plan.EmptyError{Filter: p.Options, Before: before, Options: p.Options}
+	}
+	return p.Complete(ctx)
+}
+
+// runs is how often a workload, and what comes after a first fault, is traced.
+const runs = 3
+
+// parallel is how many worlds trace concurrently.
+const parallel = 6
+
+// pairing is the planning of pairs.
+type pairing struct {
+	ctx        context.Context
+	engine     plan.Engine
+	containerd string
+}
+
+// after is what a case passes after its only fault.
+type after struct {
+	first plan.Spec
+	// later is what is passed after it, in each of the runs.
+	later [][]plan.Pass
+}
+
+// faultless traces a workload without a fault. It returns the passes that all runs have
+// on the same path, and then those of the first run that not all have; and which are
+// which.
+func (w *pairing) faultless(workload string) (passes []plan.Pass, steady func(plan.Pass) bool, err error) {
+	all := make([][]plan.Pass, runs)
+	var g errgroup.Group
+	for i := range all {
+		g.Go(func() (err error) {
+			all[i], err = plan.Trace(w.ctx, w.engine, w.containerd, workload)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	passes = common(all)
+	steady = in(passes)
+	for _, p := range all[0] {
+		if !steady(p) {
+			passes = append(passes, p)
+		}
+	}
+	return passes, steady, nil
+}
+
+// in reports whether a pass is among these.
+func in(passes []plan.Pass) func(plan.Pass) bool {
+	has := make(map[plan.Pass]bool, len(passes))
+	for _, p := range passes {
+		has[p] = true
+	}
+	return func(p plan.Pass) bool { return has[p] }
+}
+
+// common are the passes of the first run that all others have.
+func common(all [][]plan.Pass) []plan.Pass {
+	passes := slices.Clone(all[0])
+	for _, run := range all[1:] {
+		has := in(run)
+		passes = slices.DeleteFunc(passes, func(p plan.Pass) bool { return !has(p) })
+	}
+	return passes
+}
+
+// follow traces what is passed after each of these first faults, n times each. A run that
+// does not reach the first fault is a nil list.
+func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
+	out := make([]after, len(firsts))
+	var g errgroup.Group
+	g.SetLimit(parallel)
+	for i, first := range firsts {
+		out[i] = after{first, make([][]plan.Pass, n)}
+		for k := range n {
+			g.Go(func() error {
+				var err error
+				out[i].later[k], err = w.later(first)
+				return err
+			})
+		}
+	}
+	return out, g.Wait()
+}
+
+// later is what a case passes after its fault; nil where the fault does not fire.
+func (w *pairing) later(first plan.Spec) ([]plan.Pass, error) {
+	c, err := first.Case(w.containerd)
+	if err != nil {
+		return nil, err
+	}
+	c.Workload.Settle = time.Second // what is left, the sweep will report
+	fault := first.Last()
+	for range plan.Tries {
+		t, err := w.engine.Trace(w.ctx, c)
+		if w.ctx.Err() != nil {
+			return nil, context.Cause(w.ctx)
+		}
+		if t.Verdict.Unable() {
+			return nil, err
+		}
+		if err != nil || t.Verdict.Outcome == harness.Invalid {
+			continue
+		}
+		all := plan.Passes(t)
+		at := slices.IndexFunc(all, func(p plan.Pass) bool {
+			return p.Point == fault.Point && p.Nth == fault.Nth && p.Takes(fault.Action)
+		})
+		if at < 0 { // it held without the first fault: what comes after it, this trace does not know
+			continue
+		}
+		return all[at+1:], nil
+	}
+	return nil, nil
+}
+
+// spot is a point on a path.
+type spot struct {
+	failpoints.Point
+	path string
+}
+
+func spotOf(p plan.Pass) spot { return spot{p.Point, p.Path} }
+
+// firstOfEach are the first passes of each point on each path at which an action is
+// decided, in their order.
+func firstOfEach(passes []plan.Pass, action string, keep func(plan.Pass) bool) []plan.Pass {
+	seen := map[spot]bool{}
+	var out []plan.Pass
+	for _, p := range passes {
+		if at := spotOf(p); !seen[at] && p.Takes(action) && keep(p) {
+			seen[at] = true
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// heads are, of the passes of each function on each path, the first one: all points of
+// ttrpc methods are.
+func heads(passes []plan.Pass) []plan.Pass {
+	seen := map[spot]bool{}
+	var out []plan.Pass
+	for _, p := range passes {
+		at := spotOf(p)
+		at.Kind = ""
+		if p.Moment != plan.AtMethod {
+			at.Where = ""
+		}
+		if !seen[at] {
+			seen[at] = true
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// boots reports whether containerd passes a point at every start, whatever it has to
+// recover.
+func boots(p plan.Pass) bool {
+	function := p.Point.What[strings.LastIndex(p.Point.What, ".")+1:]
+	return p.Path == "load" && slices.Contains(plan.Boots, function)
+}

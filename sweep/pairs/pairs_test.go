@@ -1,0 +1,160 @@
+package pairs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// tracer knows what is passed, by the faults of a case: of none, or of one.
+type tracer struct {
+	passes map[string][]harness.Pass
+}
+
+func (*tracer) Run(context.Context, harness.Case) harness.Verdict {
+	panic("planning runs no case")
+}
+
+func (e *tracer) Trace(_ context.Context, c harness.Case) (harness.Trace, error) {
+	passes, ok := e.passes[c.Plan.String()]
+	if !ok {
+		return harness.Trace{Verdict: harness.Verdict{Outcome: harness.Invalid}}, errors.New("it did not fire")
+	}
+	return harness.Trace{Passes: passes, Verdict: harness.Verdict{Outcome: harness.Held}}, nil
+}
+
+// went is a passing of a point for the n-th time.
+func went(point string, nth int, path string) harness.Pass {
+	return harness.Pass{Point: failpoints.MustPoint(point), Nth: nth, Path: path}
+}
+
+const (
+	forks   = "stmt:containerd:runtime.binary.Start:out-err-cmd.CombinedOutput"
+	parses  = "stmt:containerd:runtime.binary.Start:parse"
+	removes = "stmt:containerd:runtime.Bundle.Delete:remove"
+	removed = "stmt:containerd:runtime.Bundle.Delete:removed"
+	loads   = "stmt:containerd:runtime.loadShim:load"
+	boot    = "stmt:containerd:runtime.init:boot"
+	creates = "rpc:containerd:Task.Create:entry"
+	serves  = "rpc:shim:Task.Create:entry"
+	deletes = "rpc:shim:Task.Delete:entry"
+	answers = "rpc:containerd:Task.Delete:exit"
+)
+
+func texts(all []plan.Spec) []string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = s.String()
+	}
+	return out
+}
+
+func TestRecoveryCrashesEachPointOfARecovery(t *testing.T) {
+	plain := []harness.Pass{
+		went(boot, 1, "load"), went(forks, 1, "create"), went(parses, 1, "create"), went(removes, 1, "delete")}
+	e := &tracer{passes: map[string][]harness.Pass{
+		"":                 plain,
+		forks + " 1*crash": append(plain[:2:2], went(boot, 2, "load"), went(loads, 1, "load"), went(removes, 1, "delete")),
+		// What comes after this one comes after the first, too: it adds nothing.
+		parses + " 1*crash": append(plain[:3:3], went(boot, 2, "load"), went(loads, 1, "load")),
+		// removes is not reached again: it is planned alone, if at all.
+	}}
+	got, err := (&pairing{ctx: t.Context(), engine: e}).recovery()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		loads + " crash, load of task + " + forks + " crash, create",
+		removes + " crash, delete of task + " + forks + " crash, create",
+	}
+	if !slices.Equal(texts(got), want) {
+		t.Errorf("%s\nwant\n%s", strings.Join(texts(got), "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestShimPairsGoInEitherOrder(t *testing.T) {
+	plain := []harness.Pass{went(creates, 1, "create"), went(serves, 1, "create"), went(deletes, 1, "delete")}
+	e := &tracer{passes: map[string][]harness.Pass{
+		"":                   plain,
+		creates + " 1*crash": {plain[0], went(boot, 2, "load"), went(deletes, 1, "load")},
+		serves + " 1*crash": {plain[0], plain[1],
+			went(removes, 1, "create"), went(removed, 1, "create"), went(deletes, 1, "delete")},
+	}}
+	got, err := (&pairing{ctx: t.Context(), engine: e}).shim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		deletes + " crash, load of task + " + creates + " crash, create",
+		removes + " crash, create of task + " + serves + " crash, create",
+		removed + " crash, create of task + " + serves + " crash, create",
+		deletes + " crash, delete of task", // its own trace was not there: the report must tell
+	}
+	if !slices.Equal(texts(got), want) {
+		t.Errorf("%s\nwant\n%s", strings.Join(texts(got), "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestClientsPairs(t *testing.T) {
+	held := "stmt:shim:runc-task.service.Delete:if-err-nil"
+	e := &tracer{passes: map[string][]harness.Pass{"": {
+		went(boot, 1, "load"), went(creates, 1, "create"), went(deletes, 1, "delete"), went(held, 1, "delete"),
+		went(deletes, 2, "delete"), went(held, 2, "delete"), went(loads, 1, "delete"),
+		went(answers, 1, "delete"), went(removes, 1, "delete")}}}
+	w := &pairing{ctx: t.Context(), engine: e}
+	retry, err := w.retry()
+	deleters, err2 := w.deleters()
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range append(retry, deleters...) {
+		c, err := s.Case("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%s of %s", c.Plan, s.Workload))
+	}
+	back := " 1*pause [cancel client, await client, release] of task"
+	whileHeld := " 1*pause [cancel client, await client, wait 100ms, release] of task"
+	other := " 1*pause [await client, release] of deleters"
+	want := []string{
+		creates + back, creates + whileHeld, deletes + back, deletes + whileHeld, held + back,
+		answers + back, answers + whileHeld,
+		deletes + other, held + other, deletes + " 1*off->1*pause [await client, release] of deleters",
+		loads + other, answers + other,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestAPointIsPairedWithAFewFirstsOnly(t *testing.T) {
+	pass := func(point string, nth int, path string) plan.Pass {
+		return plan.Pass{Point: failpoints.MustPoint(point), Moment: failpoints.AtStatement, Nth: nth, Path: path}
+	}
+	var all []after
+	for i := range 5 {
+		first := plan.Single(pass(forks, i+1, "create"), "crash", "task")
+		all = append(all, after{first, [][]plan.Pass{{pass(loads, 1, "load")}, {pass(loads, 1+i%2, "load")}}})
+	}
+	got := pairUp(all, "crash", recovers, func(plan.Pass) int { return 2 })
+	if len(got) != 2 || got[0].Unsteady || !got[1].Unsteady || got[0].Faults[0] == got[1].Faults[0] {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestUnknownPairs(t *testing.T) {
+	_, err := Make(t.Context(), &tracer{}, plan.Options{}, []string{"recover"})
+	var u *failpoints.UnknownError
+	if !errors.As(err, &u) || u.Nearest != "recovery" {
+		t.Errorf("%v", err)
+	}
+}

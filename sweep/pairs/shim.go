@@ -1,0 +1,47 @@
+package pairs
+
+import (
+	"slices"
+
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// perShimPoint is after how many first crashes each point is crashed.
+const perShimPoint = 3
+
+// shim crashes containerd and the shim, in either order. The first dies at the entry or
+// exit of plan.Dies. Then the other dies at each method, and at the head of each
+// function, that it passes afterwards, and containerd at each statement of its clean-up
+// of a dead shim.
+func (w *pairing) shim() ([]plan.Spec, error) {
+	passes, _, err := w.faultless("task")
+	if err != nil {
+		return nil, err
+	}
+	var out []plan.Spec
+	for _, who := range []string{"containerd", "shim"} {
+		var firsts []plan.Spec
+		for _, p := range firstOfEach(passes, "crash", func(p plan.Pass) bool {
+			return p.Moment == plan.AtMethod && p.Point.Who == who && slices.Contains(plan.Dies, p.Point.What)
+		}) {
+			firsts = append(firsts, plan.Single(p, "crash", "task"))
+		}
+		traced, err := w.follow(firsts, runs)
+		if err != nil {
+			return nil, err
+		}
+		second := func(p plan.Pass) bool { return p.Point.Who != who && !boots(p) && matters(traced, p) }
+		out = append(out, pairUp(traced, "crash", second, func(plan.Pass) int { return perShimPoint })...)
+	}
+	return out, nil
+}
+
+// matters reports whether the second crash of a shim pair is made at a pass.
+func matters(all []after, p plan.Pass) bool {
+	if p.Moment == plan.AtMethod || slices.Contains(plan.CleansUp, p.Point.What) {
+		return true
+	}
+	return slices.ContainsFunc(all, func(a after) bool {
+		return slices.ContainsFunc(heads(a.later[0]), func(h plan.Pass) bool { return spotOf(h) == spotOf(p) })
+	})
+}

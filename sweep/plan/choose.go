@@ -1,0 +1,203 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/failpoints"
+)
+
+// candidate is a hit that may be swept.
+type candidate struct {
+	Pass
+	workload string
+	unsteady bool
+}
+
+// moment is what hits are counted by.
+type moment struct {
+	failpoints.Point
+	failpoints.Moment
+}
+
+func (p Pass) counted() moment { return moment{p.Point, p.Moment} }
+
+// compare orders moments by the points' names.
+func (m moment) compare(o moment) int {
+	return cmp.Or(strings.Compare(m.Point.String(), o.Point.String()), cmp.Compare(m.Moment, o.Moment))
+}
+
+// candidates are the hits of all workloads, each once, in a fixed order. What a hit's
+// path is, the first trace says that has it.
+func candidates(traces []Traces) []candidate {
+	type hit struct {
+		moment
+		nth int
+	}
+	var all []candidate
+	for _, t := range traces {
+		first, count := map[hit]Pass{}, map[hit]int{}
+		for _, run := range t.Runs {
+			for _, p := range run {
+				h := hit{p.counted(), p.Nth}
+				if count[h] == 0 {
+					first[h] = p
+				}
+				count[h]++
+			}
+		}
+		sure := sureHits(t.Runs)
+		for h, p := range first {
+			unsteady := count[h] < len(t.Runs) || h.nth > sure[h.moment]
+			all = append(all, candidate{p, t.Workload, unsteady})
+		}
+	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(cost(a.workload), cost(b.workload)),
+			a.counted().compare(b.counted()), cmp.Compare(a.Nth, b.Nth))
+	})
+	return all
+}
+
+// sureHits is how many hits of each point every run may be expected to have: the fewest
+// of any trace, less the spread between the traces. A loop that goes round 7 to 9 times
+// will go round 6 times sooner or later. Where every trace had one, a first hit is sure.
+func sureHits(runs [][]Pass) map[moment]int {
+	least, most := map[moment]int{}, map[moment]int{}
+	for i, run := range runs {
+		of := map[moment]int{}
+		for _, p := range run {
+			of[p.counted()]++
+		}
+		for p, n := range of {
+			if i == 0 {
+				least[p] = n
+			}
+			most[p] = max(most[p], n)
+		}
+		for p := range most {
+			least[p] = min(least[p], of[p])
+		}
+	}
+	sure := map[moment]int{}
+	for p, n := range least {
+		sure[p] = max(n-(most[p]-n), min(n, 1))
+	}
+	return sure
+}
+
+// choose applies the options' filters.
+func choose(o Options, all []candidate) ([]candidate, error) {
+	if len(all) == 0 {
+		return nil, &EmptyError{Options: o.String()}
+	}
+	everyPoint := o.Points.String() == ""
+	filters := []struct {
+		name string
+		keep func(candidate) bool
+	}{
+		{"--who " + strings.Join(o.Who, ","), func(c candidate) bool {
+			return slices.Contains(o.Who, strings.Replace(c.Point.Who, "containerd", "daemon", 1))
+		}},
+		{"--path " + strings.Join(o.Paths, ","), func(c candidate) bool { return slices.Contains(o.Paths, c.Path) }},
+		{"what a timer does, unless --points asks for it", func(c candidate) bool {
+			return !everyPoint || !isTimed(c.Point)
+		}},
+		{"--points " + o.Points.String(), func(c candidate) bool { return o.Points.MatchString(c.Point.String()) }},
+		{"--actions " + strings.Join(o.Actions, ","), func(c candidate) bool {
+			return slices.ContainsFunc(o.Actions, c.Takes)
+		}},
+	}
+	for _, f := range filters {
+		before := len(all)
+		all = slices.DeleteFunc(all, func(c candidate) bool { return !f.keep(c) })
+		if len(all) == 0 {
+			return nil, &EmptyError{Filter: f.name, Before: before, Options: o.String()}
+		}
+	}
+	most, err := o.hits()
+	if err != nil {
+		return nil, err
+	}
+	return firstHits(all, most, o.Hits != "first", o.EveryWorkload), nil
+}
+
+// unit is what the first hits are chosen from: those of a point, of one path or of all
+// ("").
+type unit struct {
+	moment
+	path, workload string
+}
+
+// bare is the unit in whatever workload.
+func (u unit) bare() unit {
+	u.workload = ""
+	return u
+}
+
+// firstHits keeps the first hits of each point: of all of them (most 1, eachPath false),
+// or on each path. Of the workloads that reach a point so, it takes the cheapest.
+//
+// A hit that every trace has is preferred to one that some have not, a workload with such
+// a hit to one without, and one while the client waits for something to one at which
+// containerd only starts.
+func firstHits(all []candidate, most int, eachPath, everyWorkload bool) []candidate {
+	units := map[unit][]candidate{}
+	for _, c := range all {
+		u := unit{c.counted(), c.Path, c.workload}
+		if !eachPath {
+			u.path = ""
+		}
+		units[u] = append(units[u], c)
+	}
+	keys := slices.SortedFunc(maps.Keys(units), func(a, b unit) int {
+		return cmp.Or(cmp.Compare(cost(a.workload), cost(b.workload)), a.compare(b.moment),
+			cmp.Compare(slices.Index(Paths, a.path), slices.Index(Paths, b.path)))
+	})
+	best := cheapest(keys, units)
+	var out []candidate
+	for _, u := range keys {
+		if !everyWorkload && best[u.bare()] != u.workload {
+			continue
+		}
+		hits := units[u]
+		if most == 1 {
+			slices.SortStableFunc(hits, func(a, b candidate) int {
+				return cmp.Or(compareBools(a.unsteady, b.unsteady), compareBools(a.Path == "load", b.Path == "load"))
+			})
+		}
+		if most > 0 {
+			hits = hits[:min(most, len(hits))]
+		}
+		out = append(out, hits...)
+	}
+	return out
+}
+
+// cheapest is the workload of each unit: the first of those with a hit that every trace
+// has, or else the first.
+func cheapest(keys []unit, units map[unit][]candidate) map[unit]string {
+	best := map[unit]string{}
+	for _, wantSteady := range []bool{true, false} {
+		for _, u := range keys {
+			steady := slices.ContainsFunc(units[u], func(c candidate) bool { return !c.unsteady })
+			if best[u.bare()] == "" && steady == wantSteady {
+				best[u.bare()] = u.workload
+			}
+		}
+	}
+	return best
+}
+
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,52 @@
+package plan
+
+// Functions of containerd that a plan knows by name. A test looks each of them up in the
+// woven default release, so that a release that renames one does not quietly empty a
+// list.
+var (
+	// timed run when a timer says so: CRI and the metrics plugin collect statistics all the
+	// time. Whether a workload meets them is luck. They are swept when --points asks for
+	// them.
+	timed = []string{
+		"tasks.getTasksMetrics", "tasks.local.Metrics", "tasks.service.Metrics",
+		"runtime.shimTask.Stats", "runc-task.service.Stats", "Task.Stats",
+		"cri-events.backOff.getExpiredIDs",
+	}
+
+	// timedLoop waits for a timer among other things: only some of its statements are timed.
+	timedLoop = "cri-events.EventMonitor.Start"
+
+	// Retried carry out a create or a delete, on both sides: a client cancels in their
+	// statements and comes back.
+	Retried = []string{
+		"tasks.local.Create", "tasks.local.Delete",
+		"runtime.TaskManager.Create", "runtime.TaskManager.Delete",
+		"runtime.shimTask.Create", "runtime.shimTask.delete",
+		"runc-task.service.Create", "runc-task.service.Delete",
+	}
+
+	// ForksAndDeletes are the fork of a shim and the end of a bundle: each of their
+	// statements may leave something else on disk.
+	ForksAndDeletes = []string{
+		"runtime.binary.Start", "runtime.Bundle.Delete", "runtime.atomicDelete", "runtime.binary.Delete",
+	}
+
+	// CleansUp are functions in which each statement matters when a shim is dead.
+	CleansUp = []string{
+		"runtime.cleanupAfterDeadShim", "runtime.binary.Delete", "runtime.Bundle.Delete",
+		"runtime.atomicDelete", "runtime.shimTask.delete", "runtime.shim.Delete",
+	}
+
+	// Boots are the functions, without package and type, that containerd runs at every
+	// start, whatever it has to recover.
+	Boots = []string{
+		"init", "initFunc", "Register", "NewShimManager", "defaultPlatforms", "emitPlatformWarnings",
+	}
+
+	// OwnWork are the beginnings of the names of functions in which a shim does its own
+	// work: its main function and its helpers serve nobody's call.
+	OwnWork = []string{"shim.", "runc-manager.", "runc.Read", "process.NewRunc"}
+
+	// Dies are the methods at which the first of containerd and the shim dies.
+	Dies = []string{"Task.Create", "Task.Start", "Task.Delete", "Task.Shutdown"}
+)

@@ -1,0 +1,46 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+)
+
+// Every function that a plan knows by name is in the default release: a list with a name
+// that no release has would leave something out without a word.
+func TestEachFunctionIsInTheDefaultRelease(t *testing.T) {
+	subject, err := containerd.Resolve(t.Context(), "", containerd.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	statements, err := subject.Statements()
+	if err != nil || len(statements) == 0 {
+		t.Fatalf("%d statements: %v", len(statements), err)
+	}
+	functions := slices.Clone(failpoints.Methods)
+	for _, s := range statements {
+		functions = append(functions, s.Function)
+	}
+	is := func(function, name string) bool { return function == name }
+	for list, known := range map[string]struct {
+		names []string
+		fits  func(function, name string) bool
+	}{
+		"timed":           {append(slices.Clone(timed), timedLoop), is},
+		"Retried":         {Retried, is},
+		"ForksAndDeletes": {ForksAndDeletes, is},
+		"CleansUp":        {CleansUp, is},
+		"Boots":           {Boots, func(function, name string) bool { return strings.HasSuffix(function, "."+name) }},
+		"OwnWork":         {OwnWork, strings.HasPrefix},
+		"Dies":            {Dies, is},
+	} {
+		for _, name := range known.names {
+			if !slices.ContainsFunc(functions, func(f string) bool { return known.fits(f, name) }) {
+				t.Errorf("%s: containerd %s has no function %s", list, subject.Version, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+)
+
+// traceRuns is how often each workload is traced for a plan: goroutines race, and what is
+// hit in some runs only must be known as such.
+const traceRuns = 6
+
+// Tries is how often a case runs whose fault does not fire: what a busy machine does
+// differently once it seldom does three times.
+const Tries = 3
+
+// Make traces the workloads on the subject and makes the plan.
+func Make(ctx context.Context, e Engine, o Options) (Plan, error) {
+	o = o.WithDefaults()
+	if err := o.Check(); err != nil {
+		return Plan{}, err
+	}
+	traces := make([]Traces, len(o.Workloads))
+	var g errgroup.Group
+	for i, name := range o.Workloads {
+		traces[i] = Traces{Workload: name, Runs: make([][]Pass, traceRuns)}
+		for n := range traceRuns {
+			g.Go(func() (err error) {
+				traces[i].Runs[n], err = Trace(ctx, e, o.Containerd, name)
+				return err
+			})
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return Plan{}, err
+	}
+	p, err := New(o, traces)
+	if err != nil {
+		return p, err
+	}
+	return p.Complete(ctx)
+}
+
+// Complete is the plan with its subject's version and digest, with the places of its
+// statements and sealed.
+func (p Plan) Complete(ctx context.Context) (Plan, error) {
+	var err error
+	if p.Version, p.Subject, err = Identify(ctx, p.Containerd); err != nil {
+		return p, err
+	}
+	if err := p.locate(ctx); err != nil {
+		return p, err
+	}
+	return p.Sealed(), p.check("plan")
+}
+
+// locate notes where the statements of the plan stand.
+func (p *Plan) locate(ctx context.Context) error {
+	s, err := containerd.Resolve(ctx, p.Containerd, containerd.Options{})
+	if err != nil {
+		return err
+	}
+	all, err := s.Statements()
+	if err != nil {
+		return err
+	}
+	places := make(map[failpoints.Point]string, len(all))
+	for _, st := range all {
+		places[containerd.StatementPoint(st)] = st.Place()
+	}
+	p.Places = map[failpoints.Point]string{}
+	for _, spec := range p.Specs {
+		at := spec.Last().Point
+		if place, ok := places[at]; ok {
+			p.Places[at] = place
+		}
+	}
+	return nil
+}
+
+// Identify returns which version a subject is, and the digest of its binaries: of its
+// daemon and its shim.
+func Identify(ctx context.Context, spec string) (version, digest string, err error) {
+	s, err := containerd.Resolve(ctx, spec, containerd.Options{})
+	if err != nil {
+		return "", "", err
+	}
+	h := sha256.New()
+	for _, name := range []string{s.Containerd, s.Shim} {
+		f, err := os.Open(name)
+		if err != nil {
+			return "", "", fmt.Errorf("identify the subject: %w", err)
+		}
+		_, err = io.Copy(h, f)
+		_ = f.Close() // it was only read
+		if err != nil {
+			return "", "", fmt.Errorf("identify the subject: %w", err)
+		}
+	}
+	return s.Version, hex.EncodeToString(h.Sum(nil)[:8]), nil
+}
+
+// CheckSubject reports an error where the containerd at hand is not the one that the plan
+// was made for.
+func (p Plan) CheckSubject(ctx context.Context) error {
+	version, digest, err := Identify(ctx, p.Containerd)
+	if err != nil {
+		return err
+	}
+	if digest != p.Subject {
+		return fmt.Errorf("the plan %s was made for other binaries of containerd %q (%s, %s) than there are now (%s, %s): "+
+			"begin again in another folder", p.Digest, p.Containerd, p.Version, p.Subject, version, digest)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shimquake/shimquake/failpoints"
+)
+
+// Options choose what is planned. The zero value is the default sweep.
+type Options struct {
+	// Containerd is the subject: a release, bin:DIR or src:DIR. Default: the default
+	// release.
+	Containerd string
+	// Who are the processes whose points are swept: daemon, shim. Default: both.
+	Who []string
+	// Actions are what happens at each point. Default: crash, error, cancel.
+	Actions []string
+	// Paths are what the client does meanwhile: create, start, exit, delete, load. Default:
+	// all.
+	Paths []string
+	// Workloads are the names of the workloads. Default: DefaultWorkloads.
+	Workloads []string
+	// Hits is which hits of a point are swept: its first (first), the first on each path
+	// (path), the first N on each path, or all. Default: first.
+	Hits string
+	// Points must match a point's name. Default: all.
+	Points *regexp.Regexp
+	// EveryWorkload sweeps a point in each workload that reaches it so. Default: in the
+	// cheapest.
+	EveryWorkload bool
+}
+
+// Paths are the names of what a client does.
+var Paths = []string{"create", "start", "exit", "delete", "load"}
+
+// Whos are the words for processes.
+var Whos = []string{"daemon", "shim"}
+
+// WithDefaults are the options with the documented defaults filled in.
+func (o Options) WithDefaults() Options {
+	fill := func(list *[]string, by ...string) {
+		if len(*list) == 0 {
+			*list = by
+		}
+	}
+	fill(&o.Who, Whos...)
+	if slices.Contains(o.Who, "both") {
+		o.Who = Whos
+	}
+	fill(&o.Actions, "crash", "error", "cancel")
+	fill(&o.Paths, Paths...)
+	fill(&o.Workloads, DefaultWorkloads()...)
+	if o.Hits == "" {
+		o.Hits = "first"
+	}
+	if o.Points == nil {
+		o.Points = regexp.MustCompile("")
+	}
+	return o
+}
+
+// Check says what is wrong with the options, and what would be right.
+func (o Options) Check() error {
+	o = o.WithDefaults()
+	var errs []error
+	for _, list := range []struct {
+		what         string
+		words, known []string
+	}{
+		{"--who", o.Who, append(slices.Clone(Whos), "both")},
+		{"--path", o.Paths, Paths},
+		{"--workload", o.Workloads, WorkloadNames()},
+	} {
+		for _, w := range list.words {
+			if !slices.Contains(list.known, w) {
+				errs = append(errs, failpoints.Unknown(list.what, w, list.known))
+			}
+		}
+	}
+	for _, a := range o.Actions {
+		errs = append(errs, checkAction(a))
+	}
+	_, err := o.hits()
+	return errors.Join(append(errs, err)...)
+}
+
+// hits is how many hits of a point are swept, on a path or at all; 0 is all.
+func (o Options) hits() (int, error) {
+	switch o.Hits {
+	case "", "first", "path":
+		return 1, nil
+	case "all":
+		return 0, nil
+	}
+	n, err := strconv.Atoi(o.Hits)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("--hits %q: first, path, all, or how many of the first on each path", o.Hits)
+	}
+	return n, nil
+}
+
+// String is the options as one would type them, for a plan that is empty.
+func (o Options) String() string {
+	o = o.WithDefaults()
+	s := fmt.Sprintf("--who %s --actions %s --path %s --workload %s --hits %s", strings.Join(o.Who, ","),
+		strings.Join(o.Actions, ","), strings.Join(o.Paths, ","), strings.Join(o.Workloads, ","), o.Hits)
+	if p := o.Points.String(); p != "" {
+		s += fmt.Sprintf(" --points %q", p)
+	}
+	return s
+}

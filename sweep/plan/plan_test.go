@@ -1,0 +1,190 @@
+package plan
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/shimquake/shimquake/failpoints"
+)
+
+const (
+	caught = "stmt:containerd:runtime.binary.Start:if-err-nil"
+	called = "stmt:containerd:runtime.binary.Start:out-err-cmd.CombinedOutput"
+	method = "rpc:shim:Task.Shutdown:entry"
+)
+
+// pass is a pass at a moment.
+func pass(point string, m failpoints.Moment, nth int, path string) Pass {
+	return Pass{failpoints.MustPoint(point), m, nth, path}
+}
+
+// traced is two runs of the task workload and one of the pod's; one run has a hit more.
+func traced() []Traces {
+	run := []Pass{
+		pass(called, failpoints.AtStatement, 1, "create"), pass(called, failpoints.AtCall, 1, "create"),
+		pass(called, failpoints.AtCancel, 1, "create"), pass(caught, failpoints.AtStatement, 1, "create"),
+		pass(caught, failpoints.AtStatement, 2, "create"), pass(caught, failpoints.AtStatement, 3, "delete"),
+		pass(method, AtMethod, 1, "delete"),
+	}
+	more := append(slices.Clone(run), pass(caught, failpoints.AtStatement, 4, "delete"))
+	pod := []Pass{
+		pass(method, AtMethod, 1, "delete"), pass(method, AtMethod, 2, "exit"),
+		pass(caught, failpoints.AtStatement, 1, "create"),
+	}
+	return []Traces{{"task", [][]Pass{run, more}}, {"cri", [][]Pass{pod, pod}}}
+}
+
+func specs(t *testing.T, o Options) []string {
+	t.Helper()
+	p, err := New(o, traced())
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := make([]string, len(p.Specs))
+	for i, s := range p.Specs {
+		texts[i] = strings.ReplaceAll(s.String(), errorText, "x")
+	}
+	return texts
+}
+
+func TestPlan(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    Options
+		want []string
+	}{
+		"crash at statements": {Options{Actions: []string{"crash"}, Points: regexp.MustCompile("^stmt")}, []string{
+			caught + " crash, create of task", called + " crash, create of task"}},
+		"crash at statements, on each path": {Options{
+			Hits: "path", Actions: []string{"crash"}, Points: regexp.MustCompile("^stmt"),
+		}, []string{
+			caught + " crash, create of task", caught + " (hit 3) crash, delete of task", called + " crash, create of task"}},
+		"an error is two faults at a statement": {Options{Actions: []string{"error"}, Who: []string{"daemon"}}, []string{
+			called + " error(x), create of task", called + " lose, create of task"}},
+		"an error is one fault at a method": {Options{
+			Hits: "path", Actions: []string{"error"}, Who: []string{"shim"},
+		}, []string{
+			method + " error(x), delete of task", method + " (hit 2) error(x), exit of cri"}},
+		"cancel where a client can": {Options{Actions: []string{"cancel"}, Who: []string{"daemon"}}, []string{
+			called + " cancel, create of task"}},
+		"later hits": {Options{
+			Actions: []string{"crash"}, Hits: "all", Paths: []string{"create"}, Workloads: []string{"task"},
+		}, []string{
+			caught + " crash, create of task", caught + " (hit 2) crash, create of task", called + " crash, create of task"}},
+		"every workload": {Options{Actions: []string{"crash"}, EveryWorkload: true, Paths: []string{"delete"}}, []string{
+			method + " crash, delete of task", caught + " (hit 3) crash, delete of task", method + " crash, delete of cri"}},
+	} {
+		if got := specs(t, c.o); !slices.Equal(got, c.want) {
+			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+}
+
+// A hit that not all traces have is planned all the same, and marked.
+func TestPlanMarksTheUnsteady(t *testing.T) {
+	p, err := New(Options{Actions: []string{"crash"}, Hits: "all"}, traced())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, s := range p.Specs {
+		if s.Unsteady {
+			n++
+		}
+		// One trace had 3 hits and the other 4: a run may have 2.
+		if f := s.Last(); s.Unsteady != (f.Point.String() == caught && f.Nth > 2) {
+			t.Errorf("%s: unsteady %v", s, s.Unsteady)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d are unsteady, want 2", n)
+	}
+}
+
+func TestAnEmptyPlanSaysWhichFilterEmptiedIt(t *testing.T) {
+	for filter, o := range map[string]Options{
+		"--points ^nothing$": {Points: regexp.MustCompile("^nothing$")},
+		"--path load":        {Paths: []string{"load"}},
+		"--who daemon":       {Who: []string{"daemon"}, Workloads: []string{"cri"}, Points: regexp.MustCompile("^rpc")},
+		"--actions hang":     {Actions: []string{"hang"}, Points: regexp.MustCompile("^stmt")},
+	} {
+		traces := traced()
+		if filter == "--who daemon" {
+			traces = []Traces{{"cri", [][]Pass{{pass(method, AtMethod, 1, "exit")}}}}
+		}
+		_, err := New(o, traces)
+		var empty *EmptyError
+		if !errors.As(err, &empty) || empty.Filter != filter {
+			t.Errorf("%s: %v", filter, err)
+		}
+	}
+	if _, err := New(Options{}, nil); err == nil {
+		t.Error("a plan of no traces was made")
+	}
+}
+
+func TestThePlanIsTheSameForTheSameTraces(t *testing.T) {
+	first, err := New(Options{}, traced())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 { // maps are walked in another order each time
+		again, err := New(Options{}, traced())
+		if err != nil || again.Digest != first.Digest {
+			t.Fatalf("%s, then %s: %v", first.Digest, again.Digest, err)
+		}
+	}
+	other, err := New(Options{Actions: []string{"crash"}}, traced())
+	if err != nil || other.Digest == first.Digest {
+		t.Errorf("another plan has the same digest: %v", err)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for says, o := range map[string]Options{
+		`did you mean "crash"`:  {Actions: []string{"crahs"}},
+		`did you mean "delete"`: {Paths: []string{"delet"}},
+		`did you mean "task"`:   {Workloads: []string{"taks"}},
+		`did you mean "daemon"`: {Who: []string{"deamon"}},
+		"first, path, all, or":  {Hits: "0"},
+		"expected":              {Actions: []string{"delay(x)"}},
+	} {
+		if err := o.Check(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%+v: %v, want %q", o, err, says)
+		}
+	}
+}
+
+func TestShardsAreAPartition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		of, n := rapid.IntRange(1, 20).Draw(t, "of"), rapid.IntRange(0, 200).Draw(t, "n")
+		for i := range n {
+			in := 0
+			for k := 1; k <= of; k++ {
+				if (Shard{k, of}).Has(i) {
+					in++
+				}
+			}
+			if in != 1 {
+				t.Fatalf("case %d is in %d of %d shards", i, in, of)
+			}
+		}
+	})
+}
+
+func TestParseShard(t *testing.T) {
+	for text, want := range map[string]Shard{"": {1, 1}, "1/1": {1, 1}, "3/4": {3, 4}} {
+		if got, err := ParseShard(text); err != nil || got != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"0/4", "5/4", "2", "a/b", "1/0", "-1/2", "1/2/3"} {
+		if _, err := ParseShard(text); err == nil {
+			t.Errorf("%q was taken", text)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// aFault draws a fault.
+func aFault() *rapid.Generator[Fault] {
+	return rapid.Custom(func(t *rapid.T) Fault {
+		return Fault{
+			Point:  failpoints.MustPoint(rapid.SampledFrom([]string{called, caught, method}).Draw(t, "point")),
+			Nth:    rapid.IntRange(1, 5).Draw(t, "hit"),
+			Action: rapid.SampledFrom([]string{"crash", "delay(20)", "pause"}).Draw(t, "action"),
+			Path:   rapid.SampledFrom(Paths).Draw(t, "path"),
+		}
+	})
+}
+
+func TestSpecsComeBackFromJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Spec{Workload: "grouped", Faults: rapid.SliceOfN(aFault(), 1, 6).Draw(t, "faults")}
+		text, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back Spec
+		if err := json.Unmarshal(text, &back); err != nil || back.Key() != s.Key() || back.String() != s.String() {
+			t.Fatalf("%s: %+v, %v", text, back, err)
+		}
+		c, err := s.Case("v2.4.2")
+		if err != nil || c.Check() != nil || len(c.Plan) != len(s.Faults) || len(c.Name) > 180 {
+			t.Fatalf("%s: %v, %v", c, err, c.Check())
+		}
+		again, err := harness.ParseCase("x", []byte(c.String()))
+		if err != nil || again.Plan.String() != c.Plan.String() || !s.Same(again.Workload) {
+			t.Fatalf("%s: %v", again, err)
+		}
+	})
+}
+
+// Two cases that do not the same have two keys, and two names of folders.
+func TestKeys(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := Spec{Workload: "task", Faults: rapid.SliceOfN(aFault(), 1, 3).Draw(t, "a")}
+		b := Spec{Workload: "task", Faults: rapid.SliceOfN(aFault(), 1, 3).Draw(t, "b"), Unsteady: true}
+		x, errA := a.Case("")
+		y, errB := b.Case("")
+		same := x.Plan.String() == y.Plan.String() && x.About == y.About
+		if errA != nil || errB != nil || (a.Key() == b.Key()) != same || same && x.Name != y.Name {
+			t.Fatalf("%q, %q: %v, %v", a.Key(), b.Key(), errA, errB)
+		}
+	})
+}
+
+// What an older shimquake has planned is refused by one line that says what to do.
+func TestPlansThatCannotBeRead(t *testing.T) {
+	whole, err := New(Options{}, traced())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for says, text := range map[string]string{
+		"another shimquake's": `{"digest":"d","cases":[{"at":"` + method + `","hit":1,"do":"crash"}]}`,
+		"is not a plan":       "hello",
+		"format 2":            strings.Replace(string(text), `"format":2`, `"format":3`, 1),
+		"was changed":         strings.Replace(string(text), `"hit":1`, `"hit":2`, 1),
+		"is unknown":          strings.Replace(string(text), "Shutdown", "Shutdwon", 1),
+	} {
+		file := filepath.Join(t.TempDir(), "plan.json")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(file); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v", says, err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "plan.json")
+	if err := whole.Write(file); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := Read(file); err != nil || back.Digest != whole.Digest || len(back.Specs) != len(whole.Specs) {
+		t.Errorf("%s, want %s: %v", back.Digest, whole.Digest, err)
+	}
+	nothing := Plan{Specs: []Spec{{Workload: "task"}}}.Sealed()
+	if err := nothing.Check("x"); err == nil || !strings.Contains(err.Error(), "needs a fault") {
+		t.Errorf("a case without a fault: %v", err)
+	}
+}

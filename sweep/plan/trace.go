@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// AtMethod is the moment at which all actions at a method of ttrpc are decided. At a
+// statement there are several moments: see failpoints.Moment.
+const AtMethod failpoints.Moment = "method"
+
+// Pass is a moment at which something can be done.
+type Pass struct {
+	Point  failpoints.Point
+	Moment failpoints.Moment
+	// Nth is which of the point's moments of that kind it is in the whole case, from 1.
+	Nth int
+	// Path is what was going on: create, start, exit, delete or load.
+	Path string
+}
+
+// Traces are what a workload was seen to pass, run after run.
+type Traces struct {
+	Workload string
+	Runs     [][]Pass
+}
+
+// Engine runs cases: a [runner.Runner].
+type Engine interface {
+	Run(context.Context, harness.Case) harness.Verdict
+	Trace(context.Context, harness.Case) (harness.Trace, error)
+}
+
+// TraceError is a workload that does not hold without a fault: a sweep of it would show
+// nothing.
+type TraceError struct {
+	Workload string
+	Verdict  harness.Verdict
+}
+
+func (e *TraceError) Error() string {
+	return fmt.Sprintf("the workload %s must hold without a fault before it can be swept:\n%s", e.Workload, e.Verdict)
+}
+
+// Trace runs a workload without a fault, and returns what it passes.
+func Trace(ctx context.Context, e Engine, containerd, name string) ([]Pass, error) {
+	w, err := workloadNamed(name)
+	if err != nil {
+		return nil, err
+	}
+	t, err := e.Trace(ctx, harness.Case{Name: "trace-" + name, Containerd: containerd, Workload: w.Workload})
+	if err != nil || t.Verdict.Outcome != harness.Held {
+		return nil, &TraceError{name, t.Verdict}
+	}
+	return Passes(t), nil
+}
+
+// Passes are the moments of a trace at which something can be done.
+func Passes(t harness.Trace) []Pass {
+	var out []Pass
+	for _, p := range t.Passes {
+		add := func(m failpoints.Moment, nth int) {
+			if nth > 0 {
+				out = append(out, Pass{Point: p.Point, Moment: m, Nth: nth, Path: p.Path})
+			}
+		}
+		switch {
+		case p.Point.Kind != failpoints.Stmt:
+			add(AtMethod, p.Nth)
+			continue
+		case p.Call:
+			add(failpoints.AtCall, p.Nth)
+		default:
+			add(failpoints.AtStatement, p.Nth)
+		}
+		add(failpoints.AtCancel, p.NthCancel)
+		add(failpoints.AtDeadline, p.NthDeadline)
+	}
+	return out
+}

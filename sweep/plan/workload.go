@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// workload is one of those that are swept.
+type workload struct {
+	name string
+	harness.Workload
+	// asked is set for a workload that is only swept where it is asked for.
+	asked bool
+}
+
+// workloads are all of them, the cheapest first: a point is swept in the first that
+// reaches it.
+var workloads = []workload{
+	{name: "task", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
+	{name: "deleters", asked: true, Workload: harness.Workload{
+		Deleters: 2, CallTimeout: 3 * time.Second, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
+	{name: "two", asked: true, Workload: harness.Workload{Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+	{name: "grouped", asked: true, Workload: harness.Workload{
+		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+	{name: "restart", Workload: harness.Workload{
+		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+	{name: "cri", Workload: harness.Workload{
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM"}}}},
+}
+
+// WorkloadNames are the names of the workloads, the cheapest first.
+func WorkloadNames() []string {
+	names := make([]string, len(workloads))
+	for i, w := range workloads {
+		names[i] = w.name
+	}
+	return names
+}
+
+// DefaultWorkloads are the names of those that are swept when none is asked for.
+func DefaultWorkloads() []string {
+	return slices.DeleteFunc(WorkloadNames(), func(name string) bool { return workloads[cost(name)].asked })
+}
+
+// cost orders workloads by what a case of them takes.
+func cost(name string) int {
+	return slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
+}
+
+func workloadNamed(name string) (workload, error) {
+	if i := cost(name); i >= 0 {
+		return workloads[i], nil
+	}
+	return workload{}, failpoints.Unknown("workload", name, WorkloadNames())
+}
+
+// SharesShim reports whether the containers of a workload share a shim, as those of a pod
+// do.
+func SharesShim(w harness.Workload) bool { return w.API == harness.CRI || w.Grouped }
+
+// Same reports whether a case's client does what that of the spec's workload does. How
+// many containers it has, and how long it waits, do not count.
+func (s Spec) Same(c harness.Workload) bool {
+	w, err := workloadNamed(s.Workload)
+	return err == nil && (w.API == harness.CRI) == (c.API == harness.CRI) && w.Restart == c.Restart &&
+		w.Grouped == c.Grouped && w.Deleters == c.Deleters
+}

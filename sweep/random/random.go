@@ -1,0 +1,105 @@
+// Package random draws plans of several faults and runs them.
+package random
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// Random draws plans of several faults and runs them. The n-th plan is drawn by rapid
+// from the seed Seed+n-1 and the points of Base alone, so a seed with the same Base is
+// the same plan.
+type Random struct {
+	Engine plan.Engine
+	// Base is a plan of single faults: random plans are made of its steady ones.
+	Base plan.Plan
+	// Seed of the first plan; not 0.
+	Seed uint64
+	// For is how long new plans are begun. Default: until Plans have been.
+	For time.Duration
+	// Plans is how many plans are drawn at most. Default: as many as time allows.
+	Plans int
+	// Parallel is how many cases work concurrently, Slots those of the Engine, if it has
+	// some. Default: 1.
+	Parallel int
+	Slots    sweep.Slots
+	// OnDraw, if any, gets each plan that was run; one at a time.
+	OnDraw func(Draw) error
+}
+
+// Draw is a plan that was run.
+type Draw struct {
+	Seed uint64    `json:"seed"`
+	Spec plan.Spec `json:"spec"`
+	journal.Result
+}
+
+// Run draws and runs plans until the time is up, and returns them by their seeds. When
+// ctx ends it returns those so far with sweep.ErrInterrupted.
+func (r *Random) Run(ctx context.Context) ([]Draw, error) {
+	if r.Seed == 0 || r.For <= 0 && r.Plans <= 0 {
+		return nil, errors.New("random plans need a seed that is not 0, and an end: a time or a number")
+	}
+	faults := faultsOf(r.Base)
+	if len(faults) == 0 {
+		return nil, &plan.EmptyError{Filter: "--random", Before: len(r.Base.Specs), Options: r.Base.Options}
+	}
+	generator := faults.specs()
+	var mu sync.Mutex
+	var draws []Draw
+	g, running := errgroup.WithContext(ctx)
+	g.SetLimit(r.Slots.Worlds(r.Parallel))
+	until := time.Now().Add(r.For)
+	for n := uint64(0); r.Plans <= 0 || n < uint64(r.Plans); n++ {
+		if running.Err() != nil || r.For > 0 && !time.Now().Before(until) {
+			break
+		}
+		g.Go(func() error {
+			seed := r.Seed + n
+			d, err := r.run(running, Draw{Seed: seed, Spec: generator.Example(int(seed))})
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			draws = append(draws, d)
+			if r.OnDraw != nil {
+				return r.OnDraw(d)
+			}
+			return nil
+		})
+	}
+	err := g.Wait()
+	slices.SortFunc(draws, func(a, b Draw) int { return cmp.Compare(a.Seed, b.Seed) })
+	for i := range draws {
+		draws[i].I = i
+	}
+	if ctx.Err() != nil {
+		err = sweep.ErrInterrupted
+	}
+	return draws, err
+}
+
+// run runs the plan that was drawn. A plan whose faults did not fire is not tried again:
+// there are others. Evidence of what it leaves is made when it is minimised.
+func (r *Random) run(ctx context.Context, d Draw) (Draw, error) {
+	c, err := d.Spec.Case(r.Base.Containerd)
+	if err != nil || ctx.Err() != nil {
+		return d, errors.Join(err, ctx.Err())
+	}
+	v := r.Slots.Run(ctx, r.Engine, c)
+	d.Result, err = sweep.ResultOf(0, v)
+	d.Evidence = ""
+	return d, errors.Join(err, ctx.Err(), os.RemoveAll(v.Evidence)) // ctx: it was ended in its midst
+}

@@ -1,0 +1,79 @@
+package random
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/triage"
+)
+
+// Report is the report of random plans.
+type Report struct {
+	triage.Report
+	// Drawn plans, and of them those that had a fault which was not reached.
+	Drawn      int `json:"drawn"`
+	NotReached int `json:"notReached"`
+	// Replay is how the seeds are replayed.
+	Replay string `json:"replay"`
+}
+
+// NewReport makes the report of draws from a base, which is also found in a file, and
+// shows each new cluster by its simplest case.
+func NewReport(ctx context.Context, draws []Draw, base plan.Plan, file string, m sweep.Minimiser,
+	known []catalogue.Finding) (Report, error) {
+	p := plan.Plan{
+		Containerd: base.Containerd, Version: base.Version, Subject: base.Subject, Places: base.Places,
+		Options: "--random, from plan " + base.Digest,
+	}
+	var results []journal.Result
+	rep := Report{
+		Drawn:  len(draws),
+		Replay: "shimquake sweep --random --plans 1 --plan " + file + " --seed SEED",
+	}
+	for _, d := range draws {
+		p.Specs = append(p.Specs, d.Spec)
+		results = append(results, d.Result)
+		if d.Outcome == harness.Invalid {
+			rep.NotReached++
+		}
+	}
+	p = p.Sealed()
+	rep.Report = triage.NewReport(journal.Head{Plan: p}, results, known)
+	rep.Missed = nil // each is another: the draws have them
+	m.Origin = func(i int) string { return fmt.Sprintf("Minimised from the random plan of seed %d.", draws[i].Seed) }
+	err := m.ShowAll(ctx, p, &rep.Report)
+	return rep, err
+}
+
+// Status is 1 for a new cluster or a known finding that is gone, 3 where no plan at all
+// showed anything, 0 otherwise: plans with a fault that was not reached are to be
+// expected.
+func (r Report) Status() int {
+	switch {
+	case len(r.New) > 0 || len(r.Gone()) > 0:
+		return 1
+	case r.Fired == 0:
+		return 3
+	}
+	return 0
+}
+
+// JSON writes the report as JSON objects, one a line.
+func (r Report) JSON(w io.Writer) error {
+	if err := r.Report.JSON(w); err != nil {
+		return err
+	}
+	return json.NewEncoder(w).Encode(r)
+}
+
+func (r Report) String() string {
+	return fmt.Sprintf("%s%d of %d plans had a fault that was not reached, and show nothing\nreplay a seed: %s\n",
+		r.Report, r.NotReached, r.Drawn, r.Replay)
+}

@@ -1,0 +1,229 @@
+package triage
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// Cluster is the cases that leave the same, for the same reason, when the same has
+// happened.
+type Cluster struct {
+	// Name is made of what is left and where: shim-runtime.binary.start.
+	Name string `json:"cluster"`
+	// When is what the faults did: containerd dies, the shim dies, or something fails.
+	When string `json:"when"`
+	// Left is what all of its cases leave, the most severe first.
+	Left []Signature `json:"left"`
+	// Also is what some of them leave besides, and how many.
+	Also map[string]int `json:"also,omitempty"`
+	// Points is how many points it was seen at, Cases in how many cases.
+	Points int `json:"points"`
+	Cases  int `json:"cases"`
+	// Actions, Workloads and Paths are in how many of these cases each was.
+	Actions   map[string]int `json:"actions"`
+	Workloads map[string]int `json:"workloads"`
+	Paths     map[string]int `json:"paths"`
+	Windows   []Window       `json:"windows"`
+	// Shown is the simplest case that shows it; nil where none was looked for.
+	Shown *Shown `json:"shown,omitempty"`
+
+	occurrences []occurrence
+}
+
+// Shown is the case that shows a cluster.
+type Shown struct {
+	// File is the case, for `shimquake run`.
+	File string `json:"case"`
+	// Origin is a sentence about the case of the plan that it was minimised from, if any.
+	Origin string `json:"origin,omitempty"`
+	// Replays of it were made, Same of which left all that the cluster is about.
+	Replays int `json:"replays"`
+	Same    int `json:"same"`
+	// Evidence of one of these.
+	Evidence string `json:"evidence,omitempty"`
+}
+
+func (s *Shown) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s, %d of %d replays. %s", s.File, s.Same, s.Replays, s.Origin))
+}
+
+// occurrence is a case of a cluster: small, because there may be thousands.
+type occurrence struct {
+	spec int         // in the plan
+	left []Signature // what is not explained by known findings; shared with other occurrences
+	with []Signature
+	// found is all that the case left, shared with its other occurrences.
+	found []oracle.Finding
+}
+
+// occurrences are what a case shows, each for a cluster.
+func occurrences(res journal.Result, shared bool) []occurrence {
+	main, with := signatures(res.Found, shared)
+	var out []occurrence
+	for i, f := range families(main) {
+		o := occurrence{spec: res.I, left: f, found: res.Found}
+		if i == 0 { // the most severe brings them
+			o.with = with
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// Simplest is the index in the plan of the cluster's simplest case.
+func (c Cluster) Simplest(p plan.Plan) int {
+	return slices.MinFunc(c.occurrences, func(a, b occurrence) int {
+		return plan.Simpler(p.Specs[a.spec], p.Specs[b.spec])
+	}).spec
+}
+
+// ShownBy reports whether a verdict shows all that the cluster is about.
+func (c Cluster) ShownBy(v harness.Verdict) bool {
+	main, with := signatures(v.Violations(), plan.SharesShim(v.Case.Workload))
+	return v.Outcome == harness.Violated && subset(c.Left, slices.Concat(main, with))
+}
+
+// happened are the kinds of things that a case's faults do. What a crash leaves has
+// another cause than what an error leaves, even where it is the same.
+func happened(s plan.Spec) []string {
+	var parts []string
+	for _, f := range s.Faults {
+		part := "something fails"
+		if f.Kills() {
+			part = f.Point.Who + " dies"
+		}
+		if !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// when is the text of what happened.
+func when(s plan.Spec) string { return strings.Join(happened(s), " and ") }
+
+// Kind is the same for cases of which a few are enough to look at: they leave the same,
+// when the same has happened.
+func Kind(s plan.Spec, r journal.Result) string {
+	if r.Outcome == harness.Invalid {
+		return when(s) + ": invalid " + plain(r.Why)
+	}
+	left, _ := signatures(r.Found, false)
+	return when(s) + ": " + text(left)
+}
+
+// clusters puts occurrences that leave the same together, the largest cluster first. A
+// case that leaves more than another in the same function, with the same most severe
+// thing for the same reason, belongs to it: what it leaves besides is reported as such.
+func clusters(p plan.Plan, all []occurrence) []Cluster {
+	by := map[string][]occurrence{}
+	for _, o := range all {
+		key := when(p.Specs[o.spec]) + ": " + text(o.left)
+		by[key] = append(by[key], o)
+	}
+	keys := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
+		x, y := by[a][0], by[b][0]
+		return cmp.Or(cmp.Compare(len(x.left), len(y.left)),
+			cmp.Compare(len(happened(p.Specs[x.spec])), len(happened(p.Specs[y.spec]))), strings.Compare(a, b))
+	})
+	var out []*Cluster
+	for _, k := range keys {
+		var rest []occurrence
+		for _, o := range by[k] {
+			if c := hostOf(p, out, o); c != nil {
+				c.occurrences = append(c.occurrences, o)
+			} else {
+				rest = append(rest, o)
+			}
+		}
+		if len(rest) > 0 {
+			out = append(out, &Cluster{When: when(p.Specs[rest[0].spec]), Left: rest[0].left, occurrences: rest})
+		}
+	}
+	done := make([]Cluster, len(out))
+	for i, c := range out {
+		slices.SortFunc(c.occurrences, func(a, b occurrence) int { return cmp.Compare(a.spec, b.spec) })
+		c.sum(p)
+		done[i] = *c
+	}
+	slices.SortFunc(done, func(a, b Cluster) int {
+		return cmp.Or(bySeverity(a.Left[0], b.Left[0]), cmp.Compare(b.Cases, a.Cases),
+			strings.Compare(a.When+text(a.Left), b.When+text(b.Left)))
+	})
+	nameAll(done)
+	return done
+}
+
+// hostOf is the cluster that an occurrence which leaves more belongs to, or one of
+// several faults of which fewer leave the same.
+func hostOf(p plan.Plan, all []*Cluster, o occurrence) *Cluster {
+	spec := p.Specs[o.spec]
+	parts := happened(spec)
+	for _, c := range all {
+		if c.Left[0] != o.left[0] || !subset(c.Left, o.left) {
+			continue
+		}
+		host := happened(p.Specs[c.occurrences[0].spec])
+		same := c.When == when(spec)
+		isPart := !slices.ContainsFunc(host, func(w string) bool { return !slices.Contains(parts, w) })
+		if same && len(c.Left) == len(o.left) || !same && !isPart {
+			continue
+		}
+		if slices.ContainsFunc(c.occurrences, func(h occurrence) bool { return near(p.Specs[h.spec], spec) }) {
+			return c
+		}
+	}
+	return nil
+}
+
+// near reports whether two cases have faults in one function.
+func near(a, b plan.Spec) bool {
+	return slices.ContainsFunc(a.Faults, func(x plan.Fault) bool {
+		return slices.ContainsFunc(b.Faults, func(y plan.Fault) bool { return x.Place() == y.Place() })
+	})
+}
+
+// sum counts what the occurrences have.
+func (c *Cluster) sum(p plan.Plan) {
+	c.Cases = len(c.occurrences)
+	c.Actions, c.Workloads, c.Paths, c.Also = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+	points := map[failpoints.Point]bool{}
+	for _, o := range c.occurrences {
+		s := p.Specs[o.spec]
+		last := s.Last()
+		points[last.Point] = true
+		c.Actions[last.Word()]++
+		c.Workloads[s.Workload]++
+		c.Paths[last.Path]++
+		for _, t := range slices.Concat(o.left, o.with) {
+			if !slices.Contains(c.Left, t) {
+				c.Also[t.String()]++
+			}
+		}
+	}
+	c.Points = len(points)
+	c.Windows = windows(p, points)
+}
+
+// nameAll names clusters by what is left and the function where most of their points are.
+func nameAll(all []Cluster) {
+	taken := map[string]int{}
+	for i := range all {
+		c := &all[i]
+		name := plan.Slug(string(c.Left[0].Class) + "-" + c.Windows[0].Who + "-" + c.Windows[0].Function)
+		if taken[name]++; taken[name] > 1 {
+			name += "-" + strconv.Itoa(taken[name])
+		}
+		c.Name = name
+	}
+}

@@ -1,0 +1,41 @@
+package triage_test
+
+import (
+	"fmt"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/triage"
+)
+
+// Two of three cases leave the same: one cluster, with the window of points that it was seen at.
+func ExampleNewReport() {
+	p := plan.Plan{Version: "v2.4.2", Digest: "4836be6dd953e300", Places: map[failpoints.Point]string{}}
+	for line, statement := range []string{"fork", "parse", "connect"} {
+		at := failpoints.MustPoint("stmt:containerd:runtime.binary.Start:" + statement)
+		p.Specs = append(p.Specs, plan.Single(plan.Pass{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
+		p.Places[at] = fmt.Sprintf("core/runtime/v2/binary.go:%d", 100+line)
+	}
+	shim := oracle.Finding{
+		Invariant: oracle.Leak, Class: oracle.ClassShim, Subject: oracle.Subject{PID: 41},
+		Facts: oracle.Facts{oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone},
+	}
+	results := []journal.Result{
+		{I: 0, Outcome: harness.Held},
+		{I: 1, Outcome: harness.Violated, Found: []oracle.Finding{shim}},
+		{I: 2, Outcome: harness.Violated, Found: []oracle.Finding{shim}},
+	}
+	fmt.Println(triage.NewReport(journal.Head{Plan: p}, results, nil))
+	// Output:
+	// sweep of containerd v2.4.2, plan 4836be6dd953e300
+	// 3 planned, 3 executed, 3 fired: 1 held, 2 violated, 0 invalid
+	//
+	// NEW: shim-containerd-runtime.binary.start: when containerd dies: 2 points, 2 cases (crash 2; create 2; task 2)
+	//     left:  leak shim: task=none bundle=gone
+	//     where: containerd runtime.binary.Start core/runtime/v2/binary.go:101..102 (2 of 2 points)
+	//
+	// 1 new, 0 known, 0 gone
+}

@@ -1,0 +1,143 @@
+package triage
+
+import (
+	"path"
+	"slices"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// explains reports whether a known finding explains a signature of a case: all findings
+// of the case that have it.
+func explains(k catalogue.Finding, s plan.Spec, found []oracle.Finding, sig Signature) bool {
+	return AppliesTo(k, s) && !slices.ContainsFunc(found, func(f oracle.Finding) bool {
+		return signatureOf(f) == sig && !slices.ContainsFunc(k.Match, func(m catalogue.Match) bool { return m.Like(f) })
+	})
+}
+
+// AppliesTo reports whether a known finding may appear in a case: place, path and action
+// of one of its faults are enough.
+func AppliesTo(k catalogue.Finding, s plan.Spec) bool {
+	// Beside a crash of containerd any fault may come while it loads, whatever path its hit
+	// has without the crash; and a shim's own, in its midst.
+	loads := len(s.Faults) > 1 && slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
+		return f.Word() == "crash" && f.Point.Who == "containerd"
+	})
+	return among(k.Workloads, s.Workload) && slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
+		onPath := among(k.Paths, f.Path) ||
+			loads && (slices.Contains(k.Paths, "load") || f.Path == "load" && f.Point.Who == "shim")
+		return onPath && among(k.Actions, f.Word()) && isAt(k.Where, f)
+	})
+}
+
+// among reports whether a list has a word; an empty list has all.
+func among(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
+
+// isAt reports whether a fault is at one of these patterns of functions and points. A bad
+// pattern is refused when the finding is read.
+func isAt(where []string, f plan.Fault) bool {
+	return len(where) == 0 || slices.ContainsFunc(where, func(pattern string) bool {
+		here, _ := path.Match(pattern, f.Place())
+		exactly, _ := path.Match(pattern, f.Point.String())
+		return here || exactly
+	})
+}
+
+// covers reports whether a spec does what the case of a known finding does.
+func covers(s plan.Spec, c harness.Case) bool {
+	if !s.Same(c.Workload) || len(s.Faults) != len(c.Plan) {
+		return false
+	}
+	for i, f := range s.Faults {
+		fault, err := f.Fault()
+		if err != nil || fault.At != c.Plan[i].At || !slices.Equal(fault.While, c.Plan[i].While) ||
+			!sameTerm(fault, c.Plan[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameTerm compares what two faults do, without the texts of errors.
+func sameTerm(a, b failpoints.Fault) bool {
+	x, y := a.Do.Clauses(), b.Do.Clauses()
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if x[i].Count != y[i].Count || x[i].Action != y[i].Action {
+			return false
+		}
+	}
+	return true
+}
+
+// Known is what a sweep saw of a known finding.
+type Known struct {
+	ID    string `json:"known"`
+	About string `json:"about"`
+	Issue int    `json:"issue,omitempty"`
+	Cluster
+	// Gone is set where the sweep covers the finding's case and did not find it there.
+	Gone bool `json:"gone,omitempty"`
+	// Covered is set where the sweep covers the finding's case.
+	Covered bool `json:"covered"`
+}
+
+// split takes what known findings explain out of the occurrences. It returns the rest,
+// and for each known finding of the release what it explains. fired reports whether a
+// case's faults happened.
+func split(p plan.Plan, known []catalogue.Finding, all []occurrence,
+	fired func(spec int) bool) ([]occurrence, []Known) {
+	known = slices.DeleteFunc(slices.Clone(known), func(k catalogue.Finding) bool { return !k.Applies(p.Version) })
+	explained := make([][]occurrence, len(known))
+	var fresh []occurrence
+	for _, o := range all {
+		var rest []Signature
+		for _, sig := range o.left {
+			i := slices.IndexFunc(known, func(k catalogue.Finding) bool {
+				return explains(k, p.Specs[o.spec], o.found, sig)
+			})
+			if i < 0 {
+				rest = append(rest, sig)
+				continue
+			}
+			if n := len(explained[i]); n > 0 && explained[i][n-1].spec == o.spec {
+				explained[i][n-1].left = append(explained[i][n-1].left, sig)
+			} else {
+				explained[i] = append(explained[i], occurrence{o.spec, []Signature{sig}, o.with, o.found})
+			}
+		}
+		switch len(rest) {
+		case 0:
+		case len(o.left):
+			fresh = append(fresh, o)
+		default: // what comes with them comes with what is known
+			fresh = append(fresh, occurrence{spec: o.spec, left: rest, found: o.found})
+		}
+	}
+	var seen []Known
+	for i, k := range known {
+		seen = append(seen, seenOf(p, k, explained[i], fired))
+	}
+	return fresh, seen
+}
+
+// seenOf is what a sweep saw of one known finding. Its own case must show it: that a
+// neighbour does is another case's news.
+func seenOf(p plan.Plan, k catalogue.Finding, explained []occurrence, fired func(spec int) bool) Known {
+	out := Known{ID: k.ID, About: k.About, Issue: k.Issue, Cluster: Cluster{Name: k.ID, occurrences: explained}}
+	out.sum(p)
+	for n, s := range p.Specs {
+		if fired(n) && covers(s, k.Case) {
+			out.Covered = true
+			shown := slices.ContainsFunc(explained, func(o occurrence) bool { return o.spec == n })
+			out.Gone = out.Gone || !shown && !k.Sometimes
+		}
+	}
+	return out
+}

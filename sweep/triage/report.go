@@ -1,0 +1,184 @@
+package triage
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// Report is what a sweep has found. It is made of the plan and the results, in whatever
+// order they came, and of nothing else.
+type Report struct {
+	Version string     `json:"containerd"`
+	Digest  string     `json:"plan"`
+	Shard   plan.Shard `json:"shard"`
+	// Planned cases have Executed results; in Fired of these the fault happened.
+	Planned  int `json:"planned"`
+	Executed int `json:"executed"`
+	Fired    int `json:"fired"`
+	Held     int `json:"held"`
+	Violated int `json:"violated"`
+	// Again is how many fired only when they were tried again.
+	Again int `json:"firedAgain,omitempty"`
+	// Missed are the cases whose fault did not happen, by why.
+	Missed []Missed  `json:"-"`
+	New    []Cluster `json:"-"`
+	Known  []Known   `json:"-"`
+}
+
+// Missed are cases that show nothing, for the same reason.
+type Missed struct {
+	Why   string   `json:"why"`
+	Cases []string `json:"invalid"`
+	// Unsteady is set where all of them are of hits which not every trace had. Unheeded is
+	// set where the process did not look at the context which was ended, or ended by itself
+	// before it could crash. Neither is an error of the sweep.
+	Unsteady bool `json:"unsteady,omitempty"`
+	Unheeded bool `json:"unheeded,omitempty"`
+}
+
+// NewReport makes the report of a sweep, or of a shard.
+func NewReport(h journal.Head, results []journal.Result, known []catalogue.Finding) Report {
+	p := h.Plan
+	r := Report{Version: p.Version, Digest: p.Digest, Shard: h.Shard}
+	for i := range p.Specs {
+		if h.Shard.Has(i) {
+			r.Planned++
+		}
+	}
+	results = slices.Clone(results)
+	slices.SortFunc(results, func(a, b journal.Result) int { return cmp.Compare(a.I, b.I) })
+	var all []occurrence
+	fired := map[int]bool{}
+	for _, res := range results {
+		fired[res.I] = r.count(res)
+		if fired[res.I] {
+			all = append(all, occurrences(res, p.Specs[res.I].SharesShim())...)
+			continue
+		}
+		// One that ended by itself is reported, whatever the rest of the case shows.
+		res.Found = slices.DeleteFunc(slices.Clone(res.Found), func(f oracle.Finding) bool {
+			return f.Class != oracle.ClassDaemon
+		})
+		all = append(all, occurrences(res, false)...)
+	}
+	fresh, seen := split(p, known, all, func(i int) bool { return fired[i] })
+	r.New, r.Known, r.Missed = clusters(p, fresh), seen, missed(p, results)
+	return r
+}
+
+// count counts a result, and reports whether its fault happened.
+func (r *Report) count(res journal.Result) (fired bool) {
+	r.Executed++
+	switch res.Outcome {
+	case harness.Held:
+		r.Held++
+	case harness.Violated:
+		r.Violated++
+	default:
+		return false
+	}
+	r.Fired++
+	if res.Tries > 1 {
+		r.Again++
+	}
+	return true
+}
+
+// missed are the cases that show nothing, by their reasons.
+func missed(p plan.Plan, results []journal.Result) []Missed {
+	type reason struct {
+		why      string
+		unsteady bool
+		miss     harness.Miss
+	}
+	by := map[reason][]string{}
+	for _, res := range results {
+		if res.Outcome == harness.Invalid {
+			s := p.Specs[res.I]
+			why := reason{plain(res.Why), s.Unsteady, res.Miss}
+			by[why] = append(by[why], s.String())
+		}
+	}
+	reasons := slices.SortedFunc(maps.Keys(by), func(a, b reason) int {
+		return cmp.Or(strings.Compare(a.why, b.why),
+			strings.Compare(strconv.FormatBool(a.unsteady), strconv.FormatBool(b.unsteady)), cmp.Compare(a.miss, b.miss))
+	})
+	var out []Missed
+	for _, r := range reasons {
+		out = append(out, Missed{Why: r.why, Cases: by[r], Unsteady: r.unsteady, Unheeded: r.miss != ""})
+	}
+	return out
+}
+
+// Gone are the ids of known findings that are gone.
+func (r Report) Gone() []string {
+	var ids []string
+	for _, k := range r.Known {
+		if k.Gone {
+			ids = append(ids, k.ID)
+		}
+	}
+	return ids
+}
+
+// Seen is how many known findings were found.
+func (r Report) Seen() int {
+	n := 0
+	for _, k := range r.Known {
+		if k.Cases > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Status is the exit status: 1 for a new cluster or a known finding that is gone, 3 where
+// a case did not run or shows nothing and should, 0 otherwise.
+func (r Report) Status() int {
+	blind := slices.ContainsFunc(r.Missed, func(m Missed) bool { return !m.Unsteady && !m.Unheeded })
+	switch {
+	case len(r.New) > 0 || len(r.Gone()) > 0:
+		return 1
+	case r.Executed < r.Planned || r.Executed > 0 && r.Fired == 0 || blind:
+		return 3
+	}
+	return 0
+}
+
+// JSON writes the report as JSON objects, one a line.
+func (r Report) JSON(w io.Writer) error {
+	var lines []any
+	for _, m := range r.Missed {
+		lines = append(lines, m)
+	}
+	for _, k := range r.Known {
+		lines = append(lines, k)
+	}
+	for _, c := range r.New {
+		lines = append(lines, c)
+	}
+	lines = append(lines, struct {
+		Report
+		New   int `json:"new"`
+		Known int `json:"known"`
+		Gone  int `json:"gone"`
+	}{r, len(r.New), r.Seen(), len(r.Gone())})
+	enc := json.NewEncoder(w)
+	for _, line := range lines {
+		if err := enc.Encode(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+// Package triage makes of what a sweep has found a few clusters, each with one cause, and
+// compares them with the known findings of the catalogue.
+package triage
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Signature is what a finding has in common with those of other cases: what was left and
+// why, without what is of one case only. It is comparable.
+type Signature struct {
+	Invariant oracle.Invariant `json:"invariant"`
+	Class     oracle.Class     `json:"class"`
+	// Facts are those of a cause: see oracle.Facts.Cause.
+	Facts oracle.Facts `json:"facts"`
+}
+
+// String is the form in which a known finding is matched: leak shim: task=none
+// bundle=gone.
+func (s Signature) String() string {
+	return strings.TrimSuffix(string(s.Invariant)+" "+string(s.Class)+": "+s.Facts.String(), ": ")
+}
+
+// signatureOf takes from a finding what is of one case only.
+func signatureOf(f oracle.Finding) Signature { return Signature{f.Invariant, f.Class, f.Facts.Cause()} }
+
+// companions come with something that is left: they are reported with it and make no
+// cluster of their own.
+var companions = map[oracle.Class][]oracle.Class{
+	oracle.ClassShim: {
+		oracle.ClassSocket, oracle.ClassBundle, oracle.ClassCgroup, oracle.ClassFIFO, oracle.ClassProcess,
+		oracle.ClassMount, oracle.ClassRuncState, oracle.ClassTask, oracle.ClassContainer, oracle.ClassSnapshot,
+		oracle.ClassCRIDir, oracle.ClassSandbox,
+	},
+	oracle.ClassProcess:   {oracle.ClassCgroup, oracle.ClassBundle, oracle.ClassMount, oracle.ClassRuncState},
+	oracle.ClassContainer: {oracle.ClassSnapshot},
+	oracle.ClassSandbox:   {oracle.ClassSnapshot, oracle.ClassCRIDir},
+	oracle.ClassBundle:    {oracle.ClassMount},
+}
+
+// signatures are those of a case's findings: what names a cluster, the most severe first,
+// and what comes with that. The ID reuse that fails where something is left comes with
+// it.
+//
+// shared is set where containers share a shim, as those of a pod do. Elsewhere only what
+// is of the same id comes with something.
+func signatures(found []oracle.Finding, shared bool) (main, with []Signature) {
+	var all []Signature
+	for _, f := range found {
+		if t := signatureOf(f); !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, bySeverity)
+	left := slices.ContainsFunc(all, func(t Signature) bool {
+		return t.Invariant == oracle.Leak || t.Invariant == oracle.Forgot
+	})
+	for _, t := range all {
+		comes := t.Invariant == oracle.Liveness && left && t.Facts[oracle.FactWhat] == oracle.IDReuse
+		// What the client could not do, and what containerd has forgotten, are findings by
+		// themselves.
+		comes = comes || t.Invariant == oracle.Leak && slices.ContainsFunc(all, func(o Signature) bool {
+			return o.Invariant == oracle.Leak && t.Class != o.Class &&
+				slices.Contains(companions[o.Class], t.Class) && (shared || sameThing(found, o, t))
+		})
+		if comes {
+			with = append(with, t)
+		} else {
+			main = append(main, t)
+		}
+	}
+	return main, with
+}
+
+// sameThing reports whether all findings of the signature t are of ids of which there is
+// one of the signature o, or of no id at all.
+func sameThing(found []oracle.Finding, o, t Signature) bool {
+	ids := map[string]bool{"": true}
+	for _, f := range found {
+		if signatureOf(f) == o {
+			ids[f.Subject.ID] = true
+		}
+	}
+	return !slices.ContainsFunc(found, func(f oracle.Finding) bool {
+		return signatureOf(f) == t && !ids[f.Subject.ID]
+	})
+}
+
+// families puts the signatures of a case that have one cause together: what was left,
+// whose exit codes were wrong in one way, which events were wrong alike. Each family is a
+// cluster's: a case may show several.
+func families(main []Signature) [][]Signature {
+	var out [][]Signature
+	for _, s := range main {
+		i := slices.IndexFunc(out, func(f []Signature) bool { return related(f[0], s) })
+		if i < 0 {
+			out = append(out, []Signature{s})
+		} else {
+			out[i] = append(out[i], s)
+		}
+	}
+	return out
+}
+
+// related reports whether two signatures of one case belong to one finding. CRI keeps its
+// own record of exits, so what it says wrong has causes of its own.
+func related(a, b Signature) bool {
+	if a.Invariant != b.Invariant {
+		return false
+	}
+	same := func(keys ...oracle.Key) bool {
+		return !slices.ContainsFunc(keys, func(k oracle.Key) bool { return a.Facts[k] != b.Facts[k] })
+	}
+	cri := func(s Signature) bool { return s.Facts[oracle.FactBy] == string(oracle.ByCRIStatus) }
+	switch a.Invariant {
+	case oracle.Leak:
+		return true
+	case oracle.Exit:
+		return same(oracle.FactStatus) && cri(a) == cri(b)
+	case oracle.Event:
+		return same(oracle.FactEvent, oracle.FactAfter, oracle.FactRepeat)
+	case oracle.Forgot:
+		return same(oracle.FactProgram)
+	}
+	return same(oracle.FactWhat)
+}
+
+// bySeverity orders signatures: by class as the oracle has them, then by their facts.
+func bySeverity(a, b Signature) int {
+	return cmp.Or(
+		cmp.Compare(slices.Index(oracle.Classes, a.Class), slices.Index(oracle.Classes, b.Class)),
+		strings.Compare(string(a.Invariant), string(b.Invariant)), strings.Compare(a.Facts.String(), b.Facts.String()),
+	)
+}
+
+// text is the form of several signatures, for names and comparisons.
+func text(all []Signature) string {
+	parts := make([]string, len(all))
+	for i, s := range all {
+		parts[i] = s.String()
+	}
+	return strings.Join(parts, " | ")
+}
+
+// subset reports whether all contains some.
+func subset(some, all []Signature) bool {
+	return !slices.ContainsFunc(some, func(s Signature) bool { return !slices.Contains(all, s) })
+}

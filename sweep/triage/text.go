@@ -1,0 +1,108 @@
+package triage
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// How much of a report a person gets to see; the journal and the JSON form have all.
+const (
+	mostMissed  = 5   // cases of a reason
+	mostWindows = 8   // windows of a cluster, and things that it leaves besides
+	mostWhy     = 160 // bytes of a reason
+)
+
+// String is the report for people.
+func (r Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "sweep of containerd %s, plan %s", r.Version, r.Digest)
+	if !r.Shard.Whole() {
+		fmt.Fprintf(&b, ", shard %s", r.Shard)
+	}
+	fmt.Fprintf(&b, "\n%d planned, %d executed, %d fired: %d held, %d violated, %d invalid",
+		r.Planned, r.Executed, r.Fired, r.Held, r.Violated, r.Executed-r.Fired)
+	if r.Again > 0 {
+		fmt.Fprintf(&b, " (%d fired only when tried again)", r.Again)
+	}
+	b.WriteByte('\n')
+	for _, m := range r.Missed {
+		m.write(&b)
+	}
+	for _, k := range r.Known {
+		switch {
+		case k.Gone:
+			fmt.Fprintf(&b, "\nGONE: %s: known of this release, its case was run, and no case shows it: %s\n", k.ID, k.About)
+		case k.Cases > 0:
+			fmt.Fprintf(&b, "\nknown: %s: %s\n", k.ID, k.counts())
+		}
+	}
+	for _, c := range r.New {
+		fmt.Fprintf(&b, "\nNEW: %s: when %s: %s\n", c.Name, c.When, c.counts())
+		c.details(&b)
+	}
+	fmt.Fprintf(&b, "\n%d new, %d known, %d gone\n", len(r.New), r.Seen(), len(r.Gone()))
+	return b.String()
+}
+
+func (m Missed) write(b *strings.Builder) {
+	excuse := ""
+	switch {
+	case m.Unsteady:
+		excuse = ", all of hits that not every trace had"
+	case m.Unheeded:
+		excuse = ", which nothing can come of"
+	}
+	why := m.Why
+	if len(why) > mostWhy {
+		why = strings.ToValidUTF8(why[:mostWhy], "") + "..."
+	}
+	fmt.Fprintf(b, "\ninvalid: %d cases%s: %s\n", len(m.Cases), excuse, why)
+	for _, c := range m.Cases[:min(len(m.Cases), mostMissed)] {
+		fmt.Fprintf(b, "    %s\n", c)
+	}
+	if n := len(m.Cases) - mostMissed; n > 0 {
+		fmt.Fprintf(b, "    and %d more, see the journal\n", n)
+	}
+}
+
+func (c Cluster) counts() string {
+	return fmt.Sprintf("%d points, %d cases (%s; %s; %s)", c.Points, c.Cases,
+		tally(c.Actions), tally(c.Paths), tally(c.Workloads))
+}
+
+func (c Cluster) details(b *strings.Builder) {
+	for _, t := range c.Left {
+		fmt.Fprintf(b, "    left:  %s\n", t)
+	}
+	also := byCount(c.Also)
+	for _, t := range also[:min(len(also), mostWindows)] {
+		fmt.Fprintf(b, "    also:  %s (%d of %d)\n", t, c.Also[t], c.Cases)
+	}
+	for _, w := range c.Windows[:min(len(c.Windows), mostWindows)] {
+		fmt.Fprintf(b, "    where: %s\n", w)
+	}
+	if n := len(c.Windows) - mostWindows; n > 0 {
+		fmt.Fprintf(b, "    where: and %d functions more\n", n)
+	}
+	if c.Shown != nil {
+		fmt.Fprintf(b, "    case:  %s\n", c.Shown)
+	}
+}
+
+// byCount are the words, those that were counted most first.
+func byCount(counts map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
+	})
+}
+
+func tally(counts map[string]int) string {
+	words := byCount(counts)
+	for i, w := range words {
+		words[i] = fmt.Sprintf("%s %d", w, counts[w])
+	}
+	return strings.Join(words, ", ")
+}

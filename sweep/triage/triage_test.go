@@ -1,0 +1,341 @@
+package triage
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// shimLeft is what a leaked shim looks like in one case: with its ids.
+func shimLeft(pid int, id string) []oracle.Finding {
+	return []oracle.Finding{
+		{Invariant: oracle.Leak, Class: oracle.ClassShim, Subject: oracle.Subject{PID: pid, ID: id}, Facts: oracle.Facts{
+			oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone,
+			oracle.FactSocket: oracle.Listening, oracle.FactChildren: oracle.None}},
+		{Invariant: oracle.Leak, Class: oracle.ClassSocket, Subject: oracle.Subject{PID: pid, ID: id}, Facts: oracle.Facts{
+			oracle.FactSocket: oracle.Listening, oracle.FactHolder: oracle.ByShim, oracle.FactBundle: oracle.NoneLeft}},
+		{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
+			Facts: oracle.FailedOf(errors.New(id + " exists")).Facts(oracle.IDReuse)},
+	}
+}
+
+func wrongExit(kind, by string) oracle.Finding {
+	return oracle.Finding{Invariant: oracle.Exit, Class: oracle.ClassExitCode,
+		Facts: oracle.Facts{oracle.FactBy: by, oracle.FactStatus: kind, oracle.FactTold: "137", oracle.FactTrue: "7"}}
+}
+
+func TestSignaturesForgetWhatIsOfOneCase(t *testing.T) {
+	for name, c := range map[string]struct {
+		found []oracle.Finding
+		want  string
+	}{
+		"a leaked shim, and what comes with it": {
+			shimLeft(41, "c0"), "leak shim: task=none bundle=gone socket=listening children=none"},
+		"a wrong exit status": {
+			[]oracle.Finding{wrongExit(oracle.MadeUp137, "TaskExit")}, "exit exit-code: by=TaskExit status=made-up-137"},
+		"an event that is missing": {[]oracle.Finding{{
+			Invariant: oracle.Event, Class: oracle.ClassEvent, Subject: oracle.Subject{ID: "c0"},
+			Facts: oracle.Facts{
+				oracle.FactEvent: oracle.Missing, oracle.FactTopic: "/tasks/exit", oracle.FactAt: "17:36:23.420"}}},
+			"event event: event=missing topic=/tasks/exit"},
+		"a process": {[]oracle.Finding{{
+			Invariant: oracle.Leak, Class: oracle.ClassProcess, Subject: oracle.Subject{ID: "c0"},
+			Facts: oracle.Facts{
+				oracle.FactProgram: "payload", oracle.FactParent: oracle.ByShim,
+				oracle.FactParentPID: "41", oracle.FactChildPIDs: "43 44"}}},
+			"leak process: program=payload parent=shim"},
+		"a call that failed": {[]oracle.Finding{{
+			Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: oracle.FailedOf(
+				&oracle.CallError{Call: "delete", Err: errors.New("task c0 of pid 41: after 10.2s")}).Facts(oracle.Removal)}},
+			"liveness container: what=removal call=delete code=Unknown message=task ID of pid N: after TIME"},
+	} {
+		main, _ := signatures(c.found, true)
+		if text(main) != c.want {
+			t.Errorf("%s: %q, want %q", name, text(main), c.want)
+		}
+	}
+}
+
+func TestFamilies(t *testing.T) {
+	main, _ := signatures(append(shimLeft(5, "c0"), wrongExit(oracle.MadeUp137, "TaskExit"),
+		wrongExit(oracle.MadeUp137, "wait"), wrongExit(oracle.MadeUp255, "cri-status")), true)
+	var got []string
+	for _, f := range families(main) {
+		got = append(got, fmt.Sprintf("%s x%d", f[0].Class, len(f)))
+	}
+	if want := []string{"shim x1", "exit-code x2", "exit-code x1"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// planOf is a plan with a crash at each of these points, which stand on lines 10, 20, ...
+func planOf(points ...string) plan.Plan {
+	p := plan.Plan{Version: "v2.4.2", Places: map[failpoints.Point]string{}}
+	for i, name := range points {
+		at := failpoints.MustPoint(name)
+		p.Specs = append(p.Specs, plan.Single(plan.Pass{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
+		p.Places[at] = fmt.Sprintf("core/runtime/v2/binary.go:%d", 10*(i+1))
+	}
+	return p
+}
+
+func headOf(p plan.Plan) journal.Head { return journal.Head{Plan: p, Shard: plan.Shard{I: 1, Of: 1}} }
+
+func report(p plan.Plan, known []catalogue.Finding, found ...[]oracle.Finding) Report {
+	results := make([]journal.Result, len(found))
+	for i, f := range found {
+		results[i] = journal.Result{I: i, Outcome: harness.Held, Found: f}
+		if len(f) > 0 {
+			results[i].Outcome = harness.Violated
+		}
+	}
+	return NewReport(headOf(p), results, known)
+}
+
+const start = "stmt:containerd:runtime.binary.Start:"
+
+func TestPointsOfOneWindowAreOneFinding(t *testing.T) {
+	p := planOf(start+"a", start+"b", start+"c", start+"d", start+"e")
+	more := append(shimLeft(2, "c1"), oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassLease})
+	r := report(p, nil, nil, shimLeft(1, "c0"), nil, more, nil)
+	if len(r.New) != 1 {
+		t.Fatalf("%d findings, want 1:\n%s", len(r.New), r)
+	}
+	g := r.New[0]
+	want := Window{Who: "containerd", Function: "runtime.binary.Start",
+		First: failpoints.MustPoint(start + "b"), Last: failpoints.MustPoint(start + "d"),
+		From: "core/runtime/v2/binary.go:20", To: "core/runtime/v2/binary.go:40", Points: 2, Swept: 3}
+	if g.Points != 2 || len(g.Windows) != 1 || g.Windows[0] != want {
+		t.Errorf("windows %+v, want %+v", g.Windows, want)
+	}
+	if g.Also["leak lease"] != 1 {
+		t.Errorf("what one of them leaves besides is not reported: %v", g.Also)
+	}
+	if g.Name != "shim-containerd-runtime.binary.start" || r.Status() != 1 {
+		t.Errorf("name %q, status %d", g.Name, r.Status())
+	}
+}
+
+func TestAnotherReasonIsAnotherFinding(t *testing.T) {
+	other := shimLeft(3, "c0")
+	other[0].Facts = oracle.Facts{
+		oracle.FactTask: "STOPPED", oracle.FactBundle: oracle.There, oracle.FactSocket: oracle.None}
+	r := report(planOf(start+"a", start+"b"), nil, shimLeft(1, "c0"), other)
+	if len(r.New) != 2 || r.New[0].Name == r.New[1].Name {
+		t.Errorf("%d findings, want 2 of different names:\n%s", len(r.New), r)
+	}
+}
+
+// known is a finding of the catalogue that explains a leaked shim in binary.Start.
+func known(t *testing.T, edit ...string) catalogue.Finding {
+	t.Helper()
+	text := strings.NewReplacer(edit...).Replace(`id: start
+about: why
+releases: ">= 2.0.0"
+match:
+  - {class: shim, facts: [task=none]}
+where: ["containerd runtime.binary.*"]
+case:
+  name: start
+  workload: {containers: [{exit: 7}]}
+  plan: [{at: "` + start + `a", do: 1*crash}]
+`)
+	f, err := catalogue.ParseFinding("start.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestKnownFindings(t *testing.T) {
+	p := planOf(start+"a", start+"b")
+	both := append(shimLeft(1, "c0"), wrongExit(oracle.MadeUp0, "wait"))
+	for name, c := range map[string]struct {
+		edit   []string
+		found  []oracle.Finding
+		fresh  int
+		seen   int
+		gone   int
+		status int
+	}{
+		"explained":                        {nil, shimLeft(1, "c0"), 0, 1, 0, 0},
+		"explained, and something besides": {nil, both, 1, 1, 0, 1},
+		"gone":                             {nil, nil, 0, 0, 1, 1},
+		"gone, and only sometimes there":   {[]string{"case:", "sometimes: true\ncase:"}, nil, 0, 0, 0, 0},
+		"of another release":               {[]string{">= 2.0.0", "< 2.0.0"}, shimLeft(1, "c0"), 1, 0, 0, 1},
+		"of this very point": {
+			[]string{"containerd runtime.binary.*", start + "[ab]"}, shimLeft(1, "c0"), 0, 1, 0, 0},
+		"of another point of the function": {
+			[]string{"containerd runtime.binary.*", start + "b"}, shimLeft(1, "c0"), 1, 0, 1, 1},
+		"of another place":            {[]string{"binary.*", "shim.*"}, shimLeft(1, "c0"), 1, 0, 1, 1},
+		"of another action":           {[]string{"match:", "actions: [error]\nmatch:"}, shimLeft(1, "c0"), 1, 0, 1, 1},
+		"its case is not in the plan": {[]string{start + "a", start + "zzz"}, nil, 0, 0, 0, 0},
+		"facts that are not there":    {[]string{"task=none", "bundle=there"}, shimLeft(1, "c0"), 1, 0, 1, 1},
+	} {
+		r := report(p, []catalogue.Finding{known(t, c.edit...)}, c.found, nil)
+		if len(r.New) != c.fresh || r.Seen() != c.seen || len(r.Gone()) != c.gone || r.Status() != c.status {
+			t.Errorf("%s: want %d new, %d known, %d gone, status %d; got status %d\n%s",
+				name, c.fresh, c.seen, c.gone, c.status, r.Status(), r)
+		}
+	}
+}
+
+func TestTheReportDoesNotDependOnTheOrderOfResults(t *testing.T) {
+	p := planOf(start+"a", start+"b", start+"c")
+	results := []journal.Result{
+		{I: 0, Outcome: harness.Violated, Found: shimLeft(1, "c0")},
+		{I: 1, Outcome: harness.Invalid, Why: "not fired: did not fire"},
+		{I: 2, Outcome: harness.Violated, Found: []oracle.Finding{wrongExit(oracle.MadeUp255, "wait")}},
+	}
+	h := headOf(p)
+	want := NewReport(h, results, nil)
+	slices.Reverse(results)
+	if got := NewReport(h, results, nil); got.String() != want.String() {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if want.Planned != 3 || want.Executed != 3 || want.Fired != 2 || len(want.Missed) != 1 {
+		t.Errorf("%s", want)
+	}
+}
+
+func TestWhatCanBeExcused(t *testing.T) {
+	p := planOf(start+"a", start+"b", start+"c")
+	p.Specs[1].Unsteady = true
+	// A sweep in which nothing fires shows nothing, whatever the excuses.
+	fired := journal.Result{I: 2, Outcome: harness.Held}
+	for miss, want := range map[harness.Miss]int{"": 3, harness.MissUnobserved: 0, harness.MissAlreadyExited: 0} {
+		missed := journal.Result{I: 0, Outcome: harness.Invalid, Why: "not fired: did not fire", Miss: miss}
+		unsteady := journal.Result{I: 1, Outcome: harness.Invalid, Why: "not fired: did not fire"}
+		r := NewReport(headOf(p), []journal.Result{missed, unsteady, fired}, nil)
+		if r.Status() != want || len(r.Missed) != 2 || r.Fired != 1 {
+			t.Errorf("%q: status %d, want %d\n%s", miss, r.Status(), want, r)
+		}
+	}
+	nothing := NewReport(headOf(planOf(start+"a")), []journal.Result{
+		{I: 0, Outcome: harness.Invalid, Why: "nobody looked", Miss: harness.MissUnobserved}}, nil)
+	if nothing.Status() != 3 {
+		t.Errorf("a sweep in which nothing fired: status %d\n%s", nothing.Status(), nothing)
+	}
+}
+
+// What somebody else's shim leaves does not excuse what a client could not do, what
+// containerd has forgotten, or another container's mount.
+func TestWhatComesWithAShim(t *testing.T) {
+	shim := shimLeft(1, "c1")[0]
+	shim.Subject.ID = "c1"
+	for what, f := range map[string]oracle.Finding{
+		"the client gave up": {Invariant: oracle.Liveness, Class: oracle.ClassContainer,
+			Facts: oracle.Facts{oracle.FactWhat: oracle.Removal}},
+		"a forgotten process":  {Invariant: oracle.Forgot, Class: oracle.ClassProcess, Subject: oracle.Subject{ID: "c1"}},
+		"a mount of another":   {Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c2"}},
+		"a process of another": {Invariant: oracle.Leak, Class: oracle.ClassProcess, Subject: oracle.Subject{ID: "c2"}},
+	} {
+		if main, _ := signatures([]oracle.Finding{shim, f}, false); len(main) != 2 {
+			t.Errorf("%s comes with the shim: %v", what, main)
+		}
+	}
+	own := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c1"}}
+	if main, with := signatures([]oracle.Finding{shim, own}, false); len(main) != 1 || len(with) != 1 {
+		t.Errorf("its own mount does not come with the shim: %v", main)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	p := planOf(start + "a")
+	missed := NewReport(headOf(p), []journal.Result{{I: 0, Outcome: harness.Invalid, Why: "x"}}, nil)
+	held, none := report(p, nil, nil), report(p, nil)
+	if held.Status() != 0 || none.Status() != 3 || missed.Status() != 3 {
+		t.Errorf("held %d, not run %d, invalid %d; want 0, 3, 3", held.Status(), none.Status(), missed.Status())
+	}
+}
+
+// A pair is explained by what is known of either of its faults.
+func TestAPairIsKnownByEitherFault(t *testing.T) {
+	pass := func(point, path string) plan.Pass {
+		return plan.Pass{Point: failpoints.MustPoint(point), Nth: 1, Path: path}
+	}
+	forks, loads := pass(start+"fork", "create"), pass("stmt:containerd:runtime.loadShim:load", "load")
+	s := plan.Single(forks, "crash", "task").Then(loads, "crash")
+	for where, want := range map[string]bool{
+		"containerd runtime.binary.*": true, "containerd runtime.loadShim": true, "shim *": false,
+	} {
+		if got := AppliesTo(catalogue.Finding{Where: []string{where}}, s); got != want {
+			t.Errorf("%s: %v", where, got)
+		}
+	}
+	whileLoading := catalogue.Finding{Where: []string{"containerd runtime.binary.*"}, Paths: []string{"load"}}
+	if AppliesTo(whileLoading, plan.Single(forks, "error(x)", "task").Then(loads, "error(x)")) {
+		t.Error("place and path must be of one fault")
+	}
+	if !AppliesTo(whileLoading, plan.Single(forks, "error(x)", "task").Then(loads, "crash")) {
+		t.Error("a fault beside a crash may come while containerd loads")
+	}
+}
+
+// A known finding's own case must show it, with each of its faults.
+func TestCovers(t *testing.T) {
+	at := func(point string) plan.Pass {
+		return plan.Pass{Point: failpoints.MustPoint("rpc:shim:Task." + point), Nth: 1, Path: "delete"}
+	}
+	pair := plan.Single(at("Delete:entry"), "error(x)", "task").Then(at("Delete:exit"), "pause")
+	c, err := pair.Case("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := plan.Single(at("Delete:entry"), "error(y)", "task").Then(at("Delete:exit"), "pause")
+	if !covers(pair, c) || !covers(other, c) {
+		t.Error("the text of an error is no other case")
+	}
+	longer := other
+	longer.Faults = append([]plan.Fault(nil), other.Faults...)
+	longer.Faults[1].While = "await client,release"
+	for name, s := range map[string]plan.Spec{
+		"another workload": plan.Single(at("Delete:entry"), "error(x)", "grouped").Then(at("Delete:exit"), "pause"),
+		"one fault":        plan.Single(at("Delete:entry"), "error(x)", "task"),
+		"another action":   plan.Single(at("Delete:entry"), "crash", "task").Then(at("Delete:exit"), "pause"),
+		"another point":    plan.Single(at("Start:entry"), "error(x)", "task").Then(at("Delete:exit"), "pause"),
+		"other steps":      longer,
+	} {
+		if covers(s, c) {
+			t.Errorf("%s: %s covers %s", name, s, c.Plan)
+		}
+	}
+}
+
+// Whatever was read of a journal can be reported.
+func FuzzReport(f *testing.F) {
+	p := planOf(start+"a", start+"b").Sealed()
+	results := []journal.Result{
+		{I: 1, Outcome: harness.Violated, Found: shimLeft(4, "c0")}, {I: 0, Outcome: harness.Invalid, Why: "x"}}
+	dir := f.TempDir()
+	j, err := journal.Create(dir, headOf(p))
+	for _, r := range results {
+		err = errors.Join(err, j.Add(r))
+	}
+	file := filepath.Join(dir, "journal.jsonl")
+	text, rerr := os.ReadFile(file)
+	if err := errors.Join(err, rerr, j.Close()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "journal.jsonl"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if h, results, err := journal.Read(dir); err == nil {
+			_ = NewReport(h, results, nil).String()
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package triage
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// Window is a run of points of one function that leave the same.
+type Window struct {
+	Who      string           `json:"who"`
+	Function string           `json:"function"`
+	First    failpoints.Point `json:"first"`
+	Last     failpoints.Point `json:"last"`
+	// From and To are the places of these two: file:line. Empty for methods of ttrpc.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	// Points of the window leave it, of the Swept ones between first and last.
+	Points int `json:"points"`
+	Swept  int `json:"swept"`
+}
+
+func (w Window) String() string {
+	s := fmt.Sprintf("%s %s", w.Who, w.Function)
+	switch {
+	case w.From != "" && w.From != w.To:
+		_, line := cutLine(w.To)
+		s += fmt.Sprintf(" %s..%d", w.From, line)
+	case w.From != "":
+		s += " " + w.From
+	case w.First != w.Last:
+		s += fmt.Sprintf(" %s..%s", w.First.Where, w.Last.Where)
+	default:
+		s += " " + w.First.Where
+	}
+	if w.Swept > 1 {
+		s += fmt.Sprintf(" (%d of %d points)", w.Points, w.Swept)
+	}
+	return s
+}
+
+// cutLine takes FILE:LINE apart; a method of ttrpc has no place, and the line 0.
+func cutLine(place string) (file string, line int) {
+	file, digits, _ := strings.Cut(place, ":")
+	line, _ = strconv.Atoi(digits)
+	return file, line
+}
+
+// function is a window without its points.
+func function(p failpoints.Point) Window { return Window{Who: p.Who, Function: p.What} }
+
+// windows are the functions that points are in, the one with the most points first.
+func windows(p plan.Plan, points map[failpoints.Point]bool) []Window {
+	in, swept := map[Window][]failpoints.Point{}, map[Window]map[failpoints.Point]bool{}
+	for at := range points {
+		in[function(at)] = append(in[function(at)], at)
+		swept[function(at)] = map[failpoints.Point]bool{}
+	}
+	for _, s := range p.Specs {
+		at := s.Last().Point
+		if of := swept[function(at)]; of != nil {
+			of[at] = true
+		}
+	}
+	compare := func(a, b failpoints.Point) int { return inSource(p, a, b) }
+	var out []Window
+	for w, all := range in {
+		of := swept[w]
+		w.First, w.Last, w.Points = slices.MinFunc(all, compare), slices.MaxFunc(all, compare), len(all)
+		w.From, w.To = p.Places[w.First], p.Places[w.Last]
+		for at := range maps.Keys(of) {
+			if compare(at, w.First) >= 0 && compare(at, w.Last) <= 0 {
+				w.Swept++
+			}
+		}
+		out = append(out, w)
+	}
+	slices.SortFunc(out, func(a, b Window) int {
+		return cmp.Or(cmp.Compare(b.Points, a.Points), strings.Compare(a.Who+a.Function, b.Who+b.Function))
+	})
+	return out
+}
+
+// inSource orders points by their place in the source.
+func inSource(p plan.Plan, a, b failpoints.Point) int {
+	fileA, lineA := cutLine(p.Places[a])
+	fileB, lineB := cutLine(p.Places[b])
+	return cmp.Or(strings.Compare(fileA, fileB), cmp.Compare(lineA, lineB), strings.Compare(a.String(), b.String()))
+}
