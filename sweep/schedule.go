@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/shimquake/shimquake/catalogue"
@@ -50,7 +48,7 @@ func (s Schedule) Run(ctx context.Context) ([]journal.Result, error) {
 	todo := s.todo()
 	results, evidence := slices.Clone(s.Done), newKeeper(s.Head.Plan, s.Done)
 	for r := range s.start(running, stop, todo) { // also after a failure: nobody must wait permanently
-		if err := errors.Join(evidence.keep(s.Head.Plan.Specs[r.I], &r), s.Journal.Add(r)); err != nil {
+		if err := errors.Join(evidence.keep(s.Head.Plan.Specs[r.I], &r), s.Journal.Add(&r)); err != nil {
 			stop(err)
 			continue
 		}
@@ -145,7 +143,7 @@ func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
 		if ctx.Err() != nil { // it was ended in its midst
 			return journal.Result{}, errors.Join(ErrInterrupted, os.RemoveAll(v.Evidence))
 		}
-		r, err := ResultOf(i, v)
+		r, err := journal.ResultOf(i, v)
 		if err != nil {
 			return r, err
 		}
@@ -153,25 +151,12 @@ func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
 			r.Tries = n
 		}
 		if v.Outcome != harness.Invalid || n == plan.Tries || !mayFire(v) {
-			return r, nil
+			return r, r.Keep(v)
 		}
 		if err := os.RemoveAll(v.Evidence); err != nil {
 			return r, err
 		}
 	}
-}
-
-// ResultOf is what a verdict says of the case with that index. The error is that of a
-// machine that cannot run any case.
-func ResultOf(i int, v harness.Verdict) (journal.Result, error) {
-	if v.Unable() {
-		return journal.Result{}, fmt.Errorf("this machine cannot run the sweep: %s", v.Why())
-	}
-	r := journal.Result{
-		I: i, Outcome: v.Outcome, Found: v.Violations(), Evidence: v.Evidence, Millis: v.Took.Milliseconds(),
-	}
-	r.Why, r.Miss = whyInvalid(v)
-	return r, nil
 }
 
 // mayFire reports whether an invalid case is worth another try. A containerd that a fault
@@ -183,28 +168,6 @@ func mayFire(v harness.Verdict) bool {
 	unheeded := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Miss == harness.MissUnobserved })
 	died := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool { return f.Class == oracle.ClassDaemon })
 	return missed && !died && !v.HasProblem(harness.ByBoot) && !unheeded
-}
-
-// whyInvalid returns why a case shows nothing, and whether that is a miss that nobody can
-// help. Of a fault that did not fire that is what is known of it; what was hit instead is
-// in the evidence.
-func whyInvalid(v harness.Verdict) (string, harness.Miss) {
-	if v.Outcome != harness.Invalid {
-		return "", ""
-	}
-	missed := slices.DeleteFunc(slices.Clone(v.Firings), func(f harness.Firing) bool { return f.Count > 0 })
-	if len(missed) == 0 {
-		return v.Why(), ""
-	}
-	miss := missed[0].Miss
-	var why []string
-	for _, f := range missed {
-		why = append(why, f.Proof)
-		if f.Miss == "" {
-			miss = "" // one that nothing explains
-		}
-	}
-	return "not fired: " + strings.Join(why, "; "), miss
 }
 
 // keeper keeps the evidence of the first few cases of a kind, and throws the rest away.

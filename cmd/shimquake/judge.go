@@ -8,25 +8,28 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/sweep/journal"
 )
 
 func judgeCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "judge EVIDENCE...",
-		Short: "Judge kept histories again: files, folders, or - for stdin",
+		Short: "Judge kept histories again: files, folders, sweeps, or - for stdin",
 		Long: `Judge makes the verdicts of histories that "run", "sweep" and the suites have kept (history.json), by today's rules. It needs
 no root and runs nothing. Where the verdict is another one than when the case ran, it says so.
 
 Exit status: 0 all held, 1 one violated, 2 a history that cannot be read, 3 one shows nothing.`,
 		Example: `  shimquake judge out/evidence
   shimquake judge out/evidence/umount-delayed-20261121-161856-w1a9d9c7a
-  zcat history.json.gz | shimquake judge -`,
+  shimquake judge out/sweep
+  zcat out/sweep/histories.jsonl.gz | shimquake judge -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			j := judging{out: cmd.OutOrStdout(), json: asJSON, tally: map[harness.Outcome]int{}}
@@ -47,6 +50,7 @@ type judging struct {
 	out   io.Writer
 	json  bool
 	tally map[harness.Outcome]int
+	other int // judged otherwise than when they ran
 }
 
 // evidence judges what a word of the command line means.
@@ -60,6 +64,9 @@ func (j *judging) evidence(word string, stdin io.Reader) error {
 	}
 	if !info.IsDir() {
 		return j.file(word)
+	}
+	if journal.Has(word) {
+		return journal.EachHistory(word, func(_ journal.Result, k harness.Kept) error { return j.kept(k) })
 	}
 	found := 0
 	err = filepath.WalkDir(word, func(path string, d fs.DirEntry, err error) error {
@@ -85,22 +92,32 @@ func (j *judging) file(name string) error {
 
 // histories judges all that a stream holds.
 func (j *judging) histories(name string, from io.Reader) error {
-	return harness.EachKept(name, from, func(k harness.Kept) error {
-		v := judge.Judge(k.History)
-		j.tally[v.Outcome]++
-		if j.json {
-			return json.NewEncoder(j.out).Encode(v)
-		}
-		_, err := fmt.Fprint(j.out, v)
-		if err == nil && v.Outcome != k.Verdict.Outcome {
-			_, err = fmt.Fprintf(j.out, "  was:   %s, when it ran\n", k.Verdict.Outcome)
-		}
-		return err
-	})
+	return harness.EachKept(name, from, j.kept)
+}
+
+// kept judges one history, and reports where that is another verdict than when it ran.
+func (j *judging) kept(k harness.Kept) error {
+	v := judge.Judge(k.History)
+	j.tally[v.Outcome]++
+	if !judge.Same(v, k.Verdict) {
+		j.other++
+	}
+	if j.json {
+		return json.NewEncoder(j.out).Encode(v)
+	}
+	_, err := fmt.Fprint(j.out, v)
+	if err == nil && !judge.Same(v, k.Verdict) {
+		_, err = fmt.Fprintf(j.out, "  was:   %s\n", strings.ReplaceAll(strings.TrimSpace(k.Verdict.String()), "\n", "\n       "))
+	}
+	return err
 }
 
 // status is the exit status as an error.
 func (j *judging) status() error {
+	if !j.json {
+		fmt.Fprintf(j.out, "%d held, %d violated, %d invalid; %d judged otherwise than when they ran\n",
+			j.tally[harness.Held], j.tally[harness.Violated], j.tally[harness.Invalid], j.other)
+	}
 	switch {
 	case j.tally[harness.Violated] > 0:
 		return statusError{status: statusViolated}

@@ -68,3 +68,16 @@ func looked(h *harness.History) bool {
 func problem(kind harness.ProblemKind, text string) []harness.Problem {
 	return []harness.Problem{{Kind: kind, Text: text}}
 }
+
+// Same reports whether two verdicts say the same: the outcome, and the findings in any order.
+func Same(a, b harness.Verdict) bool {
+	if a.Outcome != b.Outcome || len(a.Findings) != len(b.Findings) {
+		return false
+	}
+	for _, f := range a.Findings {
+		if !slices.Contains(b.Findings, f) {
+			return false
+		}
+	}
+	return true
+}

@@ -3,15 +3,11 @@ package journal
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"sync"
 )
-
-// ErrOtherBuild is the error for results of two builds of shimquake in one sweep.
-var ErrOtherBuild = errors.New("the sweep is another shimquake's")
 
 // BuildID names the running program by a digest of its executable, "shimquake
 // 09f2c4d1a77e". make build is reproducible: machines that build one commit with one Go

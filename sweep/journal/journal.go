@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -32,29 +31,12 @@ type Head struct {
 	Build string `json:"build"`
 }
 
-// Result is what came of one case.
-type Result struct {
-	// I is the case's index in the plan.
-	I       int             `json:"case"`
-	Outcome harness.Outcome `json:"verdict"`
-	// Why is why the verdict is invalid: the fault did not fire.
-	Why string `json:"why,omitempty"`
-	// Miss is why a fault came to nothing, where that is known.
-	Miss harness.Miss `json:"miss,omitempty"`
-	// Tries is how often the case ran until its fault fired; only those that are more than 1
-	// are noted.
-	Tries int `json:"tries,omitempty"`
-	// Found is what violates.
-	Found []oracle.Finding `json:"found,omitempty"`
-	// Evidence is the folder with the evidence, of the first few of a kind.
-	Evidence string `json:"evidence,omitempty"`
-	Millis   int64  `json:"ms"`
-}
-
 // Journal is a journal that is being written. Records survive SIGKILL: each is one write.
 type Journal struct {
-	file  *os.File
-	whole int64 // how many bytes of it are whole records
+	file      *os.File
+	whole     int64 // how many bytes of it are whole records
+	histories *os.File
+	end       int64 // how many bytes of it are whole histories
 }
 
 // Create begins the journal of a sweep in dir. One that is there already is not
@@ -72,22 +54,31 @@ func Create(dir string, h Head) (*Journal, error) {
 		return nil, fmt.Errorf("begin the journal: %w", err)
 	}
 	j := &Journal{file: f}
-	if err := j.own(); err != nil {
-		return nil, errors.Join(err, f.Close())
+	if err = j.own(); err == nil {
+		err = j.openHistories(dir)
 	}
-	if h.Build, err = BuildID(); err == nil {
+	if err == nil {
+		h.Build, err = BuildID()
+	}
+	if err == nil {
 		err = j.write(h)
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
+}
+
+// Has reports whether a sweep has begun in dir.
+func Has(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, fileName))
+	return err == nil
 }
 
 // CheckUnused reports whether a sweep may begin in dir, before its traces are made:
 // os.ErrExist where one has.
 func CheckUnused(dir string) error {
-	if _, err := os.Lstat(filepath.Join(dir, fileName)); err == nil {
+	if Has(dir) {
 		return inUse(dir)
 	}
 	return nil // Create reports what else is wrong with it
@@ -98,9 +89,8 @@ func inUse(dir string) error {
 		dir, dir, os.ErrExist)
 }
 
-// Resume opens a journal to go on with it, and returns what it holds. A last line that a
-// killed sweep has torn is cut off. Another build may judge otherwise and is refused:
-// ErrOtherBuild.
+// Resume opens a journal to go on with it, and returns what it holds, as Read does. A last
+// line that a killed sweep has torn is cut off.
 func Resume(dir string) (*Journal, Head, []Result, error) {
 	name := filepath.Join(dir, fileName)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0)
@@ -109,22 +99,20 @@ func Resume(dir string) (*Journal, Head, []Result, error) {
 	}
 	j := &Journal{file: f}
 	fail := func(err error) (*Journal, Head, []Result, error) {
-		return nil, Head{}, nil, errors.Join(err, f.Close())
+		return nil, Head{}, nil, errors.Join(err, j.Close())
 	}
 	if err := j.own(); err != nil {
 		return fail(err)
 	}
 	h, all, whole, err := read(f, name)
+	if err == nil {
+		err = j.openHistories(dir)
+	}
+	if err == nil {
+		all, err = judgedHere(dir, h, all)
+	}
 	if err != nil {
 		return fail(err)
-	}
-	self, err := BuildID()
-	if err != nil {
-		return fail(err)
-	}
-	if h.Build != self {
-		return fail(fmt.Errorf("%s: %w: it was begun by %s, this is %s; "+
-			"go on with that one, or begin again in another folder (--out)", name, ErrOtherBuild, h.Build, self))
 	}
 	if err := f.Truncate(whole); err != nil {
 		return fail(fmt.Errorf("cut the torn line off: %w", err))
@@ -141,8 +129,13 @@ func (j *Journal) own() error {
 	return nil
 }
 
-// Add appends a result.
-func (j *Journal) Add(r Result) error { return j.write(r) }
+// Add appends a result, with its history, and notes where that stands.
+func (j *Journal) Add(r *Result) error {
+	if err := j.keep(r); err != nil {
+		return err
+	}
+	return j.write(*r)
+}
 
 func (j *Journal) write(record any) error {
 	line, err := json.Marshal(record)
@@ -160,9 +153,16 @@ func (j *Journal) write(record any) error {
 }
 
 // Close ends the writing.
-func (j *Journal) Close() error { return j.file.Close() }
+func (j *Journal) Close() error {
+	err := j.file.Close()
+	if j.histories != nil {
+		err = errors.Join(err, j.histories.Close())
+	}
+	return err
+}
 
-// Read reads the journal of a sweep in dir, without its last line if that is torn.
+// Read reads the journal of a sweep in dir, without its last line if that is torn. Where
+// another build has judged, the results are those of its histories by today's rules.
 func Read(dir string) (Head, []Result, error) {
 	name := filepath.Join(dir, fileName)
 	f, err := os.Open(name)
@@ -170,6 +170,9 @@ func Read(dir string) (Head, []Result, error) {
 		return Head{}, nil, fmt.Errorf("no sweep in this folder: %w", err)
 	}
 	h, all, _, err := read(f, name)
+	if err == nil {
+		all, err = judgedHere(dir, h, all)
+	}
 	return h, all, errors.Join(err, f.Close())
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -47,7 +48,7 @@ func leak() []oracle.Finding {
 func add(t *testing.T, j *Journal, is ...int) {
 	t.Helper()
 	for _, i := range is {
-		if err := j.Add(Result{I: i, Outcome: harness.Held}); err != nil {
+		if err := j.Add(&Result{I: i, Outcome: harness.Held}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,7 +57,7 @@ func add(t *testing.T, j *Journal, is ...int) {
 func TestJournalIsReadBack(t *testing.T) {
 	dir, j, h := begun(t, 3, whole)
 	add(t, j, 2)
-	if err := j.Add(Result{I: 0, Outcome: harness.Violated, Found: leak()}); err != nil {
+	if err := j.Add(&Result{I: 0, Outcome: harness.Violated, Found: leak()}); err != nil {
 		t.Fatal(err)
 	}
 	got, results, err := Read(dir)
@@ -159,8 +160,53 @@ func rebuild(t *testing.T, dir string) {
 	}
 }
 
-// What an older shimquake called held, this one may not.
-func TestAnotherShimquakesSweepIsNotGoneOnWith(t *testing.T) {
+// kept adds a result with a history of a case without a fault, which shows nothing but its
+// problem.
+func kept(t *testing.T, j *Journal, i int, p ...harness.Problem) {
+	t.Helper()
+	v := judge.Judge(harness.History{Case: harness.Case{Name: "x"}, Problems: p})
+	r, err := ResultOf(i, v)
+	if err == nil {
+		r.Outcome = harness.Violated // what the shimquake of yesterday said
+		err = errors.Join(r.Keep(v), j.Add(&r))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What an older shimquake called violated, this one may not: it judges the histories again.
+func TestAnotherShimquakesSweepIsJudgedAgain(t *testing.T) {
+	dir, j, _ := begun(t, 3, whole)
+	kept(t, j, 0)
+	kept(t, j, 2, harness.Problem{Kind: harness.ByMiss, Text: "x"})
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, own, err := Read(dir)
+	if err != nil || own[0].Outcome != harness.Violated {
+		t.Fatalf("by the one that ran it: %+v, %v", own, err)
+	}
+	rebuild(t, dir)
+	j, _, again, err := Resume(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again[0].Outcome != harness.Held || again[1].Outcome != harness.Invalid || again[1].Why != "x" {
+		t.Errorf("%+v", again)
+	}
+	kept(t, j, 1)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	err = EachHistory(dir, func(r Result, k harness.Kept) error { n++; return nil })
+	if err != nil || n != 3 {
+		t.Errorf("%d histories, %v", n, err)
+	}
+}
+
+func TestWithoutHistoriesAnotherShimquakesSweepIsRefused(t *testing.T) {
 	dir, j, _ := begun(t, 2, whole)
 	add(t, j, 0)
 	if err := j.Close(); err != nil {
@@ -168,9 +214,39 @@ func TestAnotherShimquakesSweepIsNotGoneOnWith(t *testing.T) {
 	}
 	rebuild(t, dir)
 	_, _, _, err := Resume(dir)
-	if !errors.Is(err, ErrOtherBuild) || !strings.Contains(err.Error(), "of yesterday") ||
+	if !errors.Is(err, ErrNoHistories) || !strings.Contains(err.Error(), "of yesterday") ||
 		!strings.Contains(err.Error(), "--out") {
 		t.Errorf("resumed: %v", err)
+	}
+}
+
+// A history that was torn or edited is told in a line, and nothing is judged.
+func TestAHistoryThatIsNotWholeIsRefused(t *testing.T) {
+	dir, j, _ := begun(t, 2, whole)
+	kept(t, j, 0)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rebuild(t, dir)
+	name := filepath.Join(dir, historiesName)
+	for what, change := range map[string]func([]byte) []byte{
+		"cut off": func(b []byte) []byte { return b[:len(b)/2] },
+		"edited":  func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+		"empty":   func([]byte) []byte { return nil },
+	} {
+		text, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(name, change(bytes.Clone(text)), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Read(dir); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -202,7 +278,7 @@ func TestMerge(t *testing.T) {
 		"are both shard":   {one, two, shard(1, 2)},
 		"another plan":     {one, other},
 		"do not fit":       {one, shard(3, 3)},
-		"ran it, and":      {one, foreign},
+		"of yesterday":      {one, foreign},
 		"no sweep":         {one, t.TempDir()},
 	} {
 		if _, _, err := Merge(dirs); err == nil || !strings.Contains(err.Error(), says) {
@@ -213,7 +289,7 @@ func TestMerge(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	dir, j, _ := begun(f, 3, whole)
-	if err := j.Add(Result{I: 1, Outcome: harness.Violated, Found: leak()}); err != nil {
+	if err := j.Add(&Result{I: 1, Outcome: harness.Violated, Found: leak()}); err != nil {
 		f.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, fileName))

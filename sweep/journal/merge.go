@@ -50,9 +50,6 @@ func (h Head) fits(one Head, dir, first string) error {
 	case h.Plan.Digest != one.Plan.Digest:
 		return fmt.Errorf("%s has another plan (%s) than %s (%s): give all shards the same plan with --plan FILE",
 			dir, h.Plan.Digest, first, one.Plan.Digest)
-	case h.Build != one.Build:
-		return fmt.Errorf("%s: %w: %s ran it, and %s ran %s; build all of them from one commit with one Go",
-			dir, ErrOtherBuild, h.Build, one.Build, first)
 	case h.Shard.Of != one.Shard.Of:
 		return fmt.Errorf("%s is shard %s, %s is shard %s: they do not fit together", dir, h.Shard, first, one.Shard)
 	}

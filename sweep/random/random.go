@@ -99,7 +99,7 @@ func (r *Random) run(ctx context.Context, d Draw) (Draw, error) {
 		return d, errors.Join(err, ctx.Err())
 	}
 	v := r.Slots.Run(ctx, r.Engine, c)
-	d.Result, err = sweep.ResultOf(0, v)
+	d.Result, err = journal.ResultOf(0, v)
 	d.Evidence = ""
 	return d, errors.Join(err, ctx.Err(), os.RemoveAll(v.Evidence)) // ctx: it was ended in its midst
 }

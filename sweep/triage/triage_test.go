@@ -321,7 +321,7 @@ func FuzzReport(f *testing.F) {
 	dir := f.TempDir()
 	j, err := journal.Create(dir, headOf(p))
 	for _, r := range results {
-		err = errors.Join(err, j.Add(r))
+		err = errors.Join(err, j.Add(&r))
 	}
 	file := filepath.Join(dir, "journal.jsonl")
 	text, rerr := os.ReadFile(file)

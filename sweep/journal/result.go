@@ -1,0 +1,82 @@
+package journal
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Result is what came of one case.
+type Result struct {
+	// I is the case's index in the plan.
+	I       int             `json:"case"`
+	Outcome harness.Outcome `json:"verdict"`
+	// Why is why the verdict is invalid: the fault did not fire.
+	Why string `json:"why,omitempty"`
+	// Miss is why a fault came to nothing, where that is known.
+	Miss harness.Miss `json:"miss,omitempty"`
+	// Tries is how often the case ran until its fault fired; only those that are more than 1
+	// are noted.
+	Tries int `json:"tries,omitempty"`
+	// Found is what violates.
+	Found []oracle.Finding `json:"found,omitempty"`
+	// Evidence is the folder with the evidence, of the first few of a kind.
+	Evidence string `json:"evidence,omitempty"`
+	Millis   int64  `json:"ms"`
+	// History is where the case's history stands in the file of histories.
+	History Part `json:"history,omitzero"`
+
+	packed []byte // the history, until it is written
+}
+
+// Keep has the history of the verdict kept with the result.
+func (r *Result) Keep(v harness.Verdict) (err error) {
+	if v.History != nil {
+		r.packed, err = pack(harness.Kept{Verdict: v, History: *v.History})
+	}
+	return err
+}
+
+// Part is a part of a file, in bytes.
+type Part struct {
+	At  int64 `json:"at"`
+	Len int64 `json:"len"`
+}
+
+// ResultOf is what a verdict says of the case with that index. The error is that of a
+// machine that cannot run any case.
+func ResultOf(i int, v harness.Verdict) (Result, error) {
+	if v.Unable() {
+		return Result{}, fmt.Errorf("this machine cannot run the sweep: %s", v.Why())
+	}
+	r := Result{
+		I: i, Outcome: v.Outcome, Found: v.Violations(), Evidence: v.Evidence, Millis: v.Took.Milliseconds(),
+	}
+	r.Why, r.Miss = whyInvalid(v)
+	return r, nil
+}
+
+// whyInvalid returns why a case shows nothing, and whether that is a miss that nobody can
+// help. Of a fault that did not fire that is what is known of it; what was hit instead is
+// in the evidence.
+func whyInvalid(v harness.Verdict) (string, harness.Miss) {
+	if v.Outcome != harness.Invalid {
+		return "", ""
+	}
+	missed := slices.DeleteFunc(slices.Clone(v.Firings), func(f harness.Firing) bool { return f.Count > 0 })
+	if len(missed) == 0 {
+		return v.Why(), ""
+	}
+	miss := missed[0].Miss
+	var why []string
+	for _, f := range missed {
+		why = append(why, f.Proof)
+		if f.Miss == "" {
+			miss = "" // one that nothing explains
+		}
+	}
+	return "not fired: " + strings.Join(why, "; "), miss
+}
