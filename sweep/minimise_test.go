@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,8 +94,8 @@ func TestAClusterIsShown(t *testing.T) {
 	leaks := e.verdict
 	e.verdict = func(c harness.Case, run int) harness.Verdict {
 		v := leaks(c, run)
-		var err error
-		if v.Evidence, err = os.MkdirTemp(kept, ""); err != nil {
+		v.Evidence = filepath.Join(kept, fmt.Sprintf("%s-%p", c.Name, &v))
+		if err := os.Mkdir(v.Evidence, 0o755); err != nil {
 			t.Error(err)
 		}
 		if c.Name == rep.New[0].Name && run == 2 {
