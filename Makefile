@@ -35,8 +35,8 @@ kill-test: ## (root) SIGKILL the harness ROUNDS=50 times, and prove that the nex
 	@scripts/setup
 	@scripts/kill-test
 
-vm-v2: ## (root) the quick suites in a throw-away machine with pure cgroup v2 (needs qemu; LABELS= KERNEL= CONTROLLERS=)
-	@$(GO) scripts/vm-suites
+vm-v2: ## (root) the quick and the pressure specs in throw-away machines with pure cgroup v2 (LABELS= MACHINES= KERNEL= CONTROLLERS=)
+	@scripts/vm-suites
 
 judge: ## (root) break containerd's source in the ways of sweep/judge/mutations, and see that the sweep finds each (FOCUS=ID)
 	@mkdir -p out

@@ -78,7 +78,7 @@ Exit status: 0 nothing new, 1 a new finding or a known one that is gone, 2 wrong
 	fl.StringVar(&f.resume, "resume", "", "go on with the sweep of this folder")
 	f.registerCommon(c)
 	f.randoms.register(c)
-	c.AddCommand(sweepMergeCommand(), sweepReportCommand())
+	c.AddCommand(sweepMergeCommand(), sweepReportCommand(), sweepCompareCommand())
 	return c
 }
 
