@@ -17,7 +17,7 @@ export CONTAINERD SHORT FOCUS PROCS TIMEOUT RACE FUZZTIME
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
 
-.PHONY: help setup suites test kill-test judge faultless lint bench fuzz build gc clean vagrant-check workflows-check scripts-check
+.PHONY: help setup suites test kill-test vm-v2 vm-sweep judge faultless lint bench fuzz build gc clean vagrant-check workflows-check scripts-check
 
 help: ## show this list
 	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
@@ -37,6 +37,9 @@ kill-test: ## (root) SIGKILL the harness ROUNDS=50 times, and prove that the nex
 
 vm-v2: ## (root) the quick and the pressure specs in throw-away machines with pure cgroup v2 (LABELS= MACHINES= KERNEL= CONTROLLERS=)
 	@scripts/vm-suites
+
+vm-sweep: ## (root) PART=1/10 of the default sweep here and on pure cgroup v2, compared case by case
+	@scripts/vm-sweep "$${PART:-1/10}"
 
 judge: ## (root) break containerd's source in the ways of sweep/judge/mutations, and see that the sweep finds each (FOCUS=ID)
 	@mkdir -p out
