@@ -18,7 +18,7 @@ export CONTAINERD SHORT STRICT FOCUS PROCS TIMEOUT RACE FUZZTIME
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
 
-.PHONY: help setup suites test kill-test mutation faultless lint bench fuzz build gc clean vagrant-check workflows-check scripts-check
+.PHONY: help setup suites test kill-test vm-v2 vm-sweep mutation faultless lint bench fuzz build gc clean vagrant-check workflows-check scripts-check
 
 help: ## show this list
 	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [STRICT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
@@ -36,8 +36,11 @@ kill-test: ## (root) SIGKILL the harness ROUNDS=50 times, and prove that the nex
 	@scripts/setup
 	@scripts/kill-test
 
-vm-v2: ## (root) the quick suites in a throw-away machine with pure cgroup v2 (needs qemu; LABELS= KERNEL= CONTROLLERS=)
-	@$(GO) scripts/vm-suites
+vm-v2: ## (root) the quick and the pressure specs in throw-away machines with pure cgroup v2 (LABELS= MACHINES= KERNEL= CONTROLLERS=)
+	@scripts/vm-suites
+
+vm-sweep: ## (root) PART=1/10 of the default sweep here and on pure cgroup v2, compared case by case
+	@scripts/vm-sweep "$${PART:-1/10}"
 
 mutation: ## (root) break containerd's source in the ways of sweep/mutation/mutations, and see that the sweep finds each (FOCUS=ID)
 	@mkdir -p out

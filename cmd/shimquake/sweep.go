@@ -92,7 +92,7 @@ sweep, 3 a case that shows nothing.`,
 	fl.StringVar(&f.resume, "resume", "", "go on with the sweep of this folder")
 	f.registerCommon(c)
 	f.randoms.register(c)
-	c.AddCommand(sweepMergeCommand(), sweepReportCommand())
+	c.AddCommand(sweepMergeCommand(), sweepReportCommand(), sweepCompareCommand())
 	return c
 }
 

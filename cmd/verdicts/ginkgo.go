@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -22,17 +23,24 @@ type specReport struct {
 // specs by their text.
 type unselectedSuite struct{ name, filter string }
 
-// readReports reads the file that ginkgo --json-report writes: one report a suite.
+// readReports reads the file that ginkgo --json-report writes, a list with one report a suite, or several such files in
+// one.
 func readReports(r io.Reader) (specReport, error) {
-	var reports []types.Report
 	var found specReport
-	if err := json.NewDecoder(r).Decode(&reports); err != nil {
-		return found, fmt.Errorf("not a JSON report of Ginkgo: %w", err)
+	decoder := json.NewDecoder(r)
+	for n := 0; ; n++ {
+		var reports []types.Report
+		err := decoder.Decode(&reports)
+		if n > 0 && errors.Is(err, io.EOF) {
+			return found, nil
+		}
+		if err != nil {
+			return found, fmt.Errorf("not a JSON report of Ginkgo: %w", err)
+		}
+		for _, report := range reports {
+			found.add(report)
+		}
 	}
-	for _, report := range reports {
-		found.add(report)
-	}
-	return found, nil
 }
 
 func (found *specReport) add(report types.Report) {

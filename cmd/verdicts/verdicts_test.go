@@ -122,6 +122,25 @@ func TestReadReports(t *testing.T) {
 	}
 }
 
+// TestReadSeveralReports reads files that were put together, and finds one that is torn.
+func TestReadSeveralReports(t *testing.T) {
+	one, err := json.Marshal([]types.Report{{SuitePath: "/x/suites/delete", SuiteSucceeded: true, SpecReports: types.SpecReports{
+		it("is gone", types.SpecStatePassed, ""),
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := readReports(strings.NewReader(string(one) + "\n" + string(one)))
+	if err != nil || len(got.rows) != 2 {
+		t.Errorf("%d rows of two reports, %v", len(got.rows), err)
+	}
+	for _, text := range []string{"", string(one) + string(one[:20])} {
+		if _, err := readReports(strings.NewReader(text)); err == nil {
+			t.Errorf("no error of %q", text)
+		}
+	}
+}
+
 // TestRun is about the exit status and the last line: what runs nothing, or stops early, must not look well.
 func TestRun(t *testing.T) {
 	good := `{"Action":"run","Package":"p","Test":"TestA"}` + "\n" + `{"Action":"pass","Package":"p","Test":"TestA"}`

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/sweep/triage"
+)
+
+func sweepCompareCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "compare A B...",
+		Short: "Tell of which cases two sweeps of one plan say different things",
+		Long: `Compare puts the cases of sweep A beside the same cases of sweep B, whose shards may be in several folders: of each its verdict and what was found,
+without ids, pids and times. So a machine, a kernel or a change of Shimquake can be compared with another.
+
+Exit status: 0 they agree, 1 some case differs, 2 there is nothing to compare.`,
+		Example: `  shimquake sweep --plan-only >plan.json
+  shimquake sweep --plan plan.json --shard 1/10 --out v1     # here
+  shimquake sweep --plan plan.json --shard 1/10 --out v2     # on another machine
+  shimquake sweep compare v1 v2`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			c, err := triage.Compare(dirs[0], dirs[1:])
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprint(cmd.OutOrStdout(), c); err != nil {
+				return err
+			}
+			if len(c.Differ) > 0 {
+				return statusError{status: statusViolated}
+			}
+			return nil
+		},
+	}
+}
