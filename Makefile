@@ -17,7 +17,7 @@ export CONTAINERD SHORT FOCUS PROCS TIMEOUT RACE FUZZTIME
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
 
-.PHONY: help setup suites test kill-test judge faultless lint bench fuzz build gc clean vagrant-check workflows-check scripts-check
+.PHONY: help setup suites test kill-test judge faultless lint bench fuzz build gc clean vagrant-check vagrant-test workflows-check scripts-check
 
 help: ## show this list
 	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
@@ -37,6 +37,9 @@ kill-test: ## (root) SIGKILL the harness ROUNDS=50 times, and prove that the nex
 
 vm-v2: ## (root) the quick suites in a throw-away machine with pure cgroup v2 (needs qemu; LABELS= KERNEL= CONTROLLERS=)
 	@$(GO) scripts/vm-suites
+
+vagrant-test: ## (root) vagrant up, the suites, vagrant destroy, for v2 and v1, on a box made here (MACHINES=v2 UPLINK=1 LABELS=)
+	@$(GO) scripts/vagrant-test $(MACHINES)
 
 judge: ## (root) break containerd's source in the ways of sweep/judge/mutations, and see that the sweep finds each (FOCUS=ID)
 	@mkdir -p out

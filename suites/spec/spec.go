@@ -22,6 +22,9 @@ const SubjectEnv = "SHIMQUAKE_CONTAINERD"
 // Quick labels the specs of the short form.
 var Quick = ginkgo.Label("quick")
 
+// Pressure labels the specs that put a disk under pressure, which the kernel does by cgroup v1 and by v2 in its own way each.
+var Pressure = ginkgo.Label("pressure")
+
 // VerdictEntry is the name of the report entry that holds a spec's verdict.
 const VerdictEntry = "verdict"
 

@@ -46,13 +46,13 @@ func slow(d time.Duration) failpoints.Plan {
 }
 
 var _ = Describe("a pod whose umount2 outlasts CRI's 10 s", Label("slow", "cri", "shim", "issue:7496", "issue:8931"), func() {
-	It("leaves no shim when the disk is under pressure", func(ctx context.Context) {
+	It("leaves no shim when the disk is under pressure", spec.Pressure, func(ctx context.Context) {
 		spec.Holds(ctx, spec.Named("umount-io-pressure"))
 	})
 	It("leaves no shim when strace delays the call", func(ctx context.Context) {
 		spec.Holds(ctx, spec.Named("umount-delayed"))
 	})
-	It("leaves no shim when the client gives up before CRI does, and comes back", func(ctx context.Context) {
+	It("leaves no shim when the client gives up before CRI does, and comes back", spec.Pressure, func(ctx context.Context) {
 		spec.Holds(ctx, harness.Case{Name: "umount-pressure-client-gives-up", Workload: pod(4 * time.Second), Bad: forgotten, Plan: pressure(tooMuchForCRI)})
 	})
 })
@@ -67,7 +67,7 @@ var _ = Describe("a pod whose umount2 is slow, and in time", Label("cri", "shim"
 })
 
 var _ = Describe("a task whose umount2 outlasts the client's Delete", Label("shim"), func() {
-	It("is gone after the client's next Delete when the disk is under pressure", Label("slow"), func(ctx context.Context) {
+	It("is gone after the client's next Delete when the disk is under pressure", Label("slow"), spec.Pressure, func(ctx context.Context) {
 		spec.Holds(ctx, harness.Case{Name: "umount-pressure-task", Workload: task(4 * time.Second), Bad: madeUp, Plan: pressure(fiveSeconds)})
 	})
 	It("is gone after the client's next Delete when strace delays the call", Label("slow"), func(ctx context.Context) {
