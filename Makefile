@@ -18,7 +18,7 @@ export CONTAINERD SHORT STRICT FOCUS PROCS TIMEOUT RACE FUZZTIME
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
 
-.PHONY: help setup suites test kill-test vm-v2 vm-sweep mutation faultless lint bench fuzz build gc clean vagrant-check workflows-check scripts-check
+.PHONY: help setup suites test kill-test vm-v2 vm-sweep mutation faultless lint bench fuzz build gc clean vagrant-check vagrant-test workflows-check scripts-check
 
 help: ## show this list
 	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [STRICT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
@@ -41,6 +41,9 @@ vm-v2: ## (root) the quick and the pressure specs in throw-away machines with pu
 
 vm-sweep: ## (root) PART=1/10 of the default sweep here and on pure cgroup v2, compared case by case
 	@scripts/vm-sweep "$${PART:-1/10}"
+
+vagrant-test: ## (root) vagrant up, the suites, vagrant destroy, for v2 and v1, on a box made here (MACHINES=v2 UPLINK=1 LABELS=)
+	@$(GO) scripts/vagrant-test $(MACHINES)
 
 mutation: ## (root) break containerd's source in the ways of sweep/mutation/mutations, and see that the sweep finds each (FOCUS=ID)
 	@mkdir -p out

@@ -278,7 +278,7 @@ func TestMerge(t *testing.T) {
 		"are both shard":   {one, two, shard(1, 2)},
 		"another plan":     {one, other},
 		"do not fit":       {one, shard(3, 3)},
-		"of yesterday":      {one, foreign},
+		"of yesterday":     {one, foreign},
 		"no sweep":         {one, t.TempDir()},
 	} {
 		if _, _, err := Merge(dirs); err == nil || !strings.Contains(err.Error(), says) {
