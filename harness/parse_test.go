@@ -114,7 +114,7 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 		text  string
 		lines []int
 	}{
-		"keys":   {"nmae: x\nworkload:\n  apii: task\nplan:\n- aat: x\n", []int{1, 3, 5}},
+		"keys":   {"nam: x\nworkload:\n  apii: task\nplan:\n- aat: x\n", []int{1, 3, 5}},
 		"values": {"name: x\nworkload: {deadline: soon}\nplan:\n- at: rpc:shim:Task.Crate:entry\n  do: 1*errror(x)\n", []int{2, 4, 5}},
 		"fields": {"name: X\nworkload:\n  api: crii\n  deleters: -1\n", []int{1, 3, 4}},
 	} {
@@ -133,10 +133,11 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 
 func flat(errs []error) (out []*InputError) {
 	for _, e := range errs {
-		if in, ok := e.(*InputError); ok {
-			out = append(out, in)
-		} else if more, ok := e.(interface{ Unwrap() []error }); ok {
+		var in *InputError
+		if more, ok := e.(interface{ Unwrap() []error }); ok {
 			out = append(out, flat(more.Unwrap())...)
+		} else if errors.As(e, &in) {
+			out = append(out, in)
 		}
 	}
 	return out

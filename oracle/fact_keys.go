@@ -71,37 +71,57 @@ const (
 
 // Values of facts.
 const (
-	None, There, Gone, NotAsked = "none", "there", "gone", "not-asked"
-	Some, Yes                   = "some", "true"
+	None     = "none"
+	There    = "there"
+	Gone     = "gone"
+	NotAsked = "not-asked"
+	Some     = "some"
+	Yes      = "true"
 
-	Hidden, Named, NoneLeft = "hidden", "names-it", "none-left" // FactBundle
-	Listening, Silent       = "listening", "silent"             // FactSocket: silent is a file without a listener
-	Alive                   = "alive"                           // FactShim
-	ByShim, ByInit          = "shim", "init"                    // FactHolder, FactParent
-	ByOther                 = "process"                         // FactParent
-	Expiring                = "expiring"                        // FactLease
-	OfContainer             = "container"                       // FactOwner
-	AZombie, AStopped       = "zombie", "stopped"               // FactState
-	Uninterruptible         = "uninterruptible"
-	AWorkDir                = "work-directory" // FactKind
-	Nested                  = "nested"         // FactGroups
+	Hidden   = "hidden"    // FactBundle: containerd died inside its removal
+	Named    = "names-it"  // the bundle names the socket
+	NoneLeft = "none-left" // no bundle is left at all
 
-	Missing, Repeated, Late = "missing", "repeated", "late" // FactEvent
-	NoPID, NoTime           = "no-pid", "no-time"
-	AfterInitExit           = "init-exit" // FactAfter
-	AnExec                  = "exec"      // FactOf
-	SameAgain               = "same"      // FactRepeat
-	OtherStatus, OtherPID   = "other-status", "other-pid"
+	Listening = "listening" // FactSocket
+	Silent    = "silent"    // a socket file without a listener
 
-	Removal, IDReuse = "removal", "id-reuse" // FactWhat
-	Boot, Listing    = "boot", "listing"
-	Answer, ARestart = "answer", "restart"
-	Death            = "death"
-	APod, AContainer = "pod", "container" // FactObject
-	helperStart      = "start"
-	helperDelete     = "delete"
-	taskUnknown      = "UNKNOWN"
-	taskStopped      = "STOPPED"
+	Alive           = "alive"     // FactShim
+	ByShim          = "shim"      // FactHolder, FactParent
+	ByInit          = "init"      // FactParent
+	ByOther         = "process"   // another parent
+	Expiring        = "expiring"  // FactLease
+	OfContainer     = "container" // FactOwner
+	AZombie         = "zombie"    // FactState
+	AStopped        = "stopped"
+	Uninterruptible = "uninterruptible"
+	AWorkDir        = "work-directory" // FactKind
+	Nested          = "nested"         // FactGroups
+
+	Missing       = "missing" // FactEvent
+	Repeated      = "repeated"
+	Late          = "late"
+	NoPID         = "no-pid"
+	NoTime        = "no-time"
+	AfterInitExit = "init-exit" // FactAfter
+	AnExec        = "exec"      // FactOf
+	SameAgain     = "same"      // FactRepeat
+	OtherStatus   = "other-status"
+	OtherPID      = "other-pid"
+
+	Removal    = "removal" // FactWhat
+	IDReuse    = "id-reuse"
+	Boot       = "boot"
+	Listing    = "listing"
+	Answer     = "answer"
+	ARestart   = "restart"
+	Death      = "death"
+	APod       = "pod" // FactObject
+	AContainer = "container"
+
+	helperStart  = "start"
+	helperDelete = "delete"
+	taskUnknown  = "UNKNOWN"
+	taskStopped  = "STOPPED"
 )
 
 // scope is how far a fact reaches.
