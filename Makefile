@@ -52,8 +52,10 @@ mutation: ## (root) break containerd's source in the ways of sweep/mutation/muta
 faultless: ## (root) COUNT=1000 cases without a fault, which must all hold
 	@$(GO) go test -count=1 -timeout "$${TIMEOUT:-60m}" -v -run TestFaultless ./sweep/mutation -faultless "$${COUNT:-1000}"
 
-lint: ## golangci-lint, and the checks of scripts, workflows and Vagrantfile
+lint: ## golangci-lint, and the checks of go.mod, comments, scripts, workflows and Vagrantfile
 	@$(GO) scripts/tool golangci-lint run ./...
+	@scripts/check tidy
+	@scripts/check comments
 	@$(MAKE) scripts-check workflows-check vagrant-check
 
 bench: ## benchmarks, into out/bench.txt

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/goccy/go-yaml"
 )
 
 //go:embed skips.yaml
@@ -22,7 +22,7 @@ type allowedSkip struct {
 
 func parseSkips(text []byte) ([]allowedSkip, error) {
 	var all []allowedSkip
-	if err := yaml.Unmarshal(text, &all); err != nil {
+	if err := yaml.UnmarshalWithOptions(text, &all, yaml.Strict()); err != nil {
 		return nil, err
 	}
 	for i, s := range all {

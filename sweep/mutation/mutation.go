@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/goccy/go-yaml"
 )
 
 // Release is the containerd whose source the mutations are edits of.
@@ -94,9 +94,7 @@ func Mutations() ([]Mutation, error) {
 // parse reads and checks one file.
 func parse(text []byte) (Mutation, error) {
 	var m Mutation
-	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&m); err != nil {
+	if err := yaml.UnmarshalWithOptions(text, &m, yaml.Strict()); err != nil {
 		return m, err
 	}
 	if m.ID == "" || m.About == "" || m.Resembles == "" || len(m.Edits) == 0 {

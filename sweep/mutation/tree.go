@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,8 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/source"
@@ -33,7 +32,7 @@ func Tree(ctx context.Context, m Mutation) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := yaml.Marshal(m.Edits)
+	text, err := json.Marshal(m.Edits)
 	if err != nil {
 		return "", err
 	}
