@@ -16,7 +16,8 @@ import (
 //go:embed cases/*.yaml
 var files embed.FS
 
-// Cases are all named cases, by name. A case that does not parse is found by the tests, and ends the program at once.
+// Cases are all named cases, by name. A case that does not parse is found by the tests,
+// and ends the program at once.
 func Cases() []harness.Case {
 	names, err := fs.Glob(files, "cases/*.yaml")
 	if err != nil {
@@ -50,7 +51,8 @@ func Names() []string {
 	return names
 }
 
-// Find is the case that a word on the command line means: a name, the id of a known finding, or a YAML file. Errors are of type *failpoints.UnknownError or
+// Find is the case that a word on the command line means: a name, the id of a known
+// finding, or a YAML file. Errors are of type *failpoints.UnknownError or
 // *harness.InputError.
 func Find(word string) (harness.Case, error) {
 	for _, c := range Cases() {

@@ -17,8 +17,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// Finding is what a sweep is known to find on some releases: data, a file each in findings/. It excuses nothing but what it matches, on the releases
-// that it names; a sweep that no longer finds it says so.
+// Finding is what a sweep is known to find on some releases: data, a file each in
+// findings/. It excuses nothing but what it matches, on the releases that it names; a
+// sweep that no longer finds it says so.
 type Finding struct {
 	ID string `yaml:"id"`
 	// About says in a sentence or two why it happens.
@@ -27,18 +28,22 @@ type Finding struct {
 	Releases string `yaml:"releases"`
 	// Issue of containerd, or 0 where none is known.
 	Issue int `yaml:"issue,omitempty"`
-	// Match are the things that it leaves; each that is like one of these is explained by it.
+	// Match are the things that it leaves; each that is like one of these is explained by
+	// it.
 	Match []Match `yaml:"match"`
-	// Where limits it to faults at these places: WHO PKG.FUNC, or WHO METHOD, or the name of a point, in the form of path.Match:
-	// "containerd runtime.binary.*", "stmt:containerd:runtime.binary.Start:conn-*". Default: everywhere.
+	// Where limits it to faults at these places: WHO PKG.FUNC, or WHO METHOD, or the name of
+	// a point, in the form of path.Match: "containerd runtime.binary.*",
+	// "stmt:containerd:runtime.binary.Start:conn-*". Default: everywhere.
 	Where []string `yaml:"where,omitempty"`
-	// Paths, Workloads and Actions limit it to what the client was doing, to workloads and to actions. Default: all.
+	// Paths, Workloads and Actions limit it to what the client was doing, to workloads and
+	// to actions. Default: all.
 	Paths     []string `yaml:"paths,omitempty,flow"`
 	Workloads []string `yaml:"workloads,omitempty,flow"`
 	Actions   []string `yaml:"actions,omitempty,flow"`
 	// Sometimes is set for a race: a sweep that does not find it says nothing.
 	Sometimes bool `yaml:"sometimes,omitempty"`
-	// Case shows it: `shimquake run ID`. A sweep that covers its point and action must find it. Empty for a race.
+	// Case shows it: `shimquake run ID`. A sweep that covers its point and action must find
+	// it. Empty for a race.
 	Case harness.Case `yaml:"-"`
 
 	releases *semver.Constraints
@@ -56,7 +61,8 @@ var findingFiles embed.FS
 
 var findings = mustFindings(findingFiles)
 
-// Findings are all known findings, by id. A file that does not parse is found by the tests, and ends the program at once.
+// Findings are all known findings, by id. A file that does not parse is found by the
+// tests, and ends the program at once.
 func Findings() []Finding { return slices.Clone(findings) }
 
 func mustFindings(files fs.FS) []Finding {
@@ -133,7 +139,8 @@ func ParseFinding(name string, text []byte) (Finding, error) {
 // Like reports whether a finding of the oracle is like the match.
 func (m Match) Like(f oracle.Finding) bool { return m.Class == f.Class && f.Facts.Has(m.Facts) }
 
-// Applies reports whether the finding is known of a release. A pre-release or a commit counts as its release.
+// Applies reports whether the finding is known of a release. A pre-release or a commit
+// counts as its release.
 func (f Finding) Applies(release string) bool {
 	v, err := semver.NewVersion(release)
 	if err != nil {

@@ -58,7 +58,8 @@ func TestParseFindingRefuses(t *testing.T) {
 	}
 }
 
-// TestFindingsAreTold asks the documentation for each known finding: data that nobody can read about is an excuse.
+// TestFindingsAreTold asks the documentation for each known finding: data that nobody can
+// read about is an excuse.
 func TestFindingsAreTold(t *testing.T) {
 	text, err := os.ReadFile("../docs/findings.md")
 	if err != nil {

@@ -52,8 +52,9 @@ type Controller struct {
 	errs       []error
 }
 
-// Listen makes a controller for a plan on a unix socket, which processes find by SHIMQUAKE_SOCKET.
-// onPause is called, in a goroutine of its own, when a process waits at a point; nil lets it go on at once.
+// Listen makes a controller for a plan on a unix socket, which processes find by
+// SHIMQUAKE_SOCKET. onPause is called, in a goroutine of its own, when a process waits at
+// a point; nil lets it go on at once.
 func Listen(path string, plan Plan, onPause func(Pause)) (*Controller, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("listen for probes: %w", err)
@@ -88,8 +89,9 @@ func (c *Controller) Trace() {
 	c.announce()
 }
 
-// Flush returns when every hit has arrived that a process passed before the call; a process that has ended must have been read to its end. One that
-// stands still (SIGSTOP) never answers: it is waited for until patience has passed.
+// Flush returns when every hit has arrived that a process passed before the call; a
+// process that has ended must have been read to its end. One that stands still (SIGSTOP)
+// never answers: it is waited for until patience has passed.
 func (c *Controller) Flush(patience time.Duration) {
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -115,8 +117,10 @@ func (c *Controller) Flush(patience time.Duration) {
 	}
 }
 
-// Arm replaces the plan, with all counts at zero, in every process that is connected: when it returns they all know. To disarm waits for nobody:
-// nothing is done at a point that a process still takes for armed, and one that stands still (SIGSTOP) would never say that it knows.
+// Arm replaces the plan, with all counts at zero, in every process that is connected:
+// when it returns they all know. To disarm waits for nobody: nothing is done at a point
+// that a process still takes for armed, and one that stands still (SIGSTOP) would never
+// say that it knows.
 func (c *Controller) Arm(plan Plan) {
 	c.setPlan(plan)
 	for len(plan) > 0 {
@@ -179,7 +183,8 @@ func (c *Controller) Hits() []Hit {
 	return append([]Hit(nil), c.hits...)
 }
 
-// Fired is how often the i-th fault of a plan acted since Listen: Arm(nil) does not make it forgotten. Faults of kinds that are not Probed are not decided here: always 0.
+// Fired is how often the i-th fault of a plan acted since Listen: Arm(nil) does not make
+// it forgotten. Faults of kinds that are not Probed are not decided here: always 0.
 func (c *Controller) Fired(i int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +197,8 @@ func (c *Controller) Fired(i int) int {
 	return n
 }
 
-// Err is what went wrong in talking to processes, for example annotations that do not parse.
+// Err is what went wrong in talking to processes, for example annotations that do not
+// parse.
 func (c *Controller) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -255,7 +261,8 @@ func (c *Controller) notify() {
 	c.changed = make(chan struct{})
 }
 
-// hello takes a process in, with the faults that its environment or its bundle's annotations carry.
+// hello takes a process in, with the faults that its environment or its bundle's
+// annotations carry.
 func (c *Controller) hello(s *session, h probe.Hello) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -339,8 +346,8 @@ type session struct {
 	acked int64
 }
 
-// The writes of a session are made with the controller's lock held. A process that is gone cannot be told; its reader ends the
-// session.
+// The writes of a session are made with the controller's lock held. A process that is
+// gone cannot be told; its reader ends the session.
 
 func (s *session) arm(generation int64, points []string, trace bool) {
 	_ = s.enc.Encode(probe.FromController{Armed: points, Generation: generation, Trace: trace})

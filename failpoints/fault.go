@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Fault is one thing that breaks: what happens at a point. A fault with a pause carries the steps that the harness takes
-// while the process waits.
+// Fault is one thing that breaks: what happens at a point. A fault with a pause carries
+// the steps that the harness takes while the process waits.
 type Fault struct {
 	At    Point
 	Do    term.Term
@@ -40,7 +40,8 @@ func (p Plan) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Check says whether the point can do what the term asks, and whether the steps have a pause to run in.
+// Check says whether the point can do what the term asks, and whether the steps have a
+// pause to run in.
 func (f Fault) Check() error {
 	r := rules[f.At.Kind]
 	pauses := false
@@ -75,7 +76,8 @@ func (f Fault) Check() error {
 	return nil
 }
 
-// MustPoint is ParsePoint for names that stand in code; it panics where ParsePoint returns an error.
+// MustPoint is ParsePoint for names that stand in code; it panics where ParsePoint
+// returns an error.
 func MustPoint(s string) Point {
 	p, err := ParsePoint(s)
 	if err != nil {
@@ -121,8 +123,8 @@ func SlowSyscall(at string, d time.Duration) Fault {
 	return Fault{At: MustPoint(at), Do: term.Of(term.Clause{Action: term.Delay, Arg: fmt.Sprint(d.Milliseconds())})}
 }
 
-// Pressure limits writes to the filesystem of containerd's root and dirties pages there; the argument is that of
-// term.ParsePressure, such as "4MiB/s,60MiB".
+// Pressure limits writes to the filesystem of containerd's root and dirties pages there;
+// the argument is that of term.ParsePressure, such as "4MiB/s,60MiB".
 func Pressure(at, rates string) Fault {
 	return once(at, term.Clause{Action: term.Pressure, Arg: rates})
 }

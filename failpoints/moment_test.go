@@ -7,7 +7,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// A process and its controller must agree on when an action is decided: hits are counted by it.
+// A process and its controller must agree on when an action is decided: hits are counted
+// by it.
 func TestTheProbeDecidesAtTheMomentOfAnAction(t *testing.T) {
 	moments := map[Moment][]probe.Hit{ // hits at which something of that moment can be decided
 		AtStatement: {{}, {Ctx: probe.ByTimeout}, {Ctx: probe.ByCaller}},

@@ -22,15 +22,16 @@ func (e *UnknownError) Error() string {
 	return msg + "; known: " + strings.Join(e.Known, ", ")
 }
 
-// Unknown is the error of a name that is not among known: an *UnknownError with the nearest one that is.
+// Unknown is the error of a name that is not among known: an *UnknownError with the
+// nearest one that is.
 func Unknown(what, name string, known []string) error {
 	return &UnknownError{What: what, Name: name, Nearest: Nearest(name, known), Known: known}
 }
 
 func quote(s string) string { return strconv.Quote(s) }
 
-// Nearest is the name in known with the smallest edit distance to name, or "" when none is near: more than half of
-// its letters would have to change.
+// Nearest is the name in known with the smallest edit distance to name, or "" when none
+// is near: more than half of its letters would have to change.
 func Nearest(name string, known []string) string {
 	best, nearest := len(name)/2+2, ""
 	for _, k := range known {

@@ -1,8 +1,9 @@
-// Package failpoints is what can break: points, the terms that say what happens there, faults and plans, and the
-// Controller that decides every hit of a case and keeps the proof that it happened.
+// Package failpoints is what can break: points, the terms that say what happens there,
+// faults and plans, and the Controller that decides every hit of a case and keeps the
+// proof that it happened.
 //
-// Injectors that work on the kernel's side have folders of their own: signal (processes), slowsys (system calls) and
-// iopressure (the block device).
+// Injectors that work on the kernel's side have folders of their own: signal (processes),
+// slowsys (system calls) and iopressure (the block device).
 package failpoints
 
 import (
@@ -25,8 +26,9 @@ const (
 	Stmt Kind = "stmt" // a statement of containerd or of its shim, by a probe
 )
 
-// Point is a place where a fault can happen, `kind:who:what[:where]`: `rpc:shim:Task.Shutdown:entry`,
-// `proc:shim:running`, `sys:shim:umount2:exited`, `io:root:running`, `stmt:shim:runc-task.service.Delete:if-err-nil`. It is comparable.
+// Point is a place where a fault can happen, `kind:who:what[:where]`:
+// `rpc:shim:Task.Shutdown:entry`, `proc:shim:running`, `sys:shim:umount2:exited`,
+// `io:root:running`, `stmt:shim:runc-task.service.Delete:if-err-nil`. It is comparable.
 type Point struct {
 	Kind  Kind
 	Who   string // containerd, shim, sandbox, task; root for io
@@ -51,12 +53,14 @@ func (p *Point) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// States are the states of a workload at which a process can be signalled or pressure can begin, in their order.
-// deleted is after the client's last call and before the oracle looks.
+// States are the states of a workload at which a process can be signalled or pressure can
+// begin, in their order. deleted is after the client's last call and before the oracle
+// looks.
 var States = []string{"created", "running", "exited", "deleted"}
 
-// Methods are the ttrpc methods between containerd and its shims, over all releases, without package and version. Sandbox is
-// served by shims since containerd 2.0; Events.Forward goes from the shim to containerd.
+// Methods are the ttrpc methods between containerd and its shims, over all releases,
+// without package and version. Sandbox is served by shims since containerd 2.0;
+// Events.Forward goes from the shim to containerd.
 var Methods = []string{
 	"Task.State", "Task.Create", "Task.Start", "Task.Delete", "Task.Pids", "Task.Pause", "Task.Resume", "Task.Checkpoint",
 	"Task.Kill", "Task.Exec", "Task.ResizePty", "Task.CloseIO", "Task.Update", "Task.Wait", "Task.Stats", "Task.Connect",
@@ -93,10 +97,12 @@ var rules = map[Kind]rule{
 	},
 }
 
-// Probed reports whether hits of the kind's points are reported and decided by probes in the processes.
+// Probed reports whether hits of the kind's points are reported and decided by probes in
+// the processes.
 func (k Kind) Probed() bool { return k == RPC || k == Stmt }
 
-// ParsePoint reads a point's name. Its error says which part is unknown, and the nearest right name.
+// ParsePoint reads a point's name. Its error says which part is unknown, and the nearest
+// right name.
 func ParsePoint(s string) (Point, error) {
 	parts := strings.Split(s, ":")
 	kinds := []string{string(RPC), string(Proc), string(Sys), string(IO), string(Stmt)}
@@ -132,7 +138,8 @@ func (r rule) example(k Kind) Point {
 	return p
 }
 
-// State is the state of the workload at which a fault at the point begins, or "" where a probe decides.
+// State is the state of the workload at which a fault at the point begins, or "" where a
+// probe decides.
 func (p Point) State() string {
 	switch p.Kind {
 	case Proc, IO:
@@ -143,8 +150,9 @@ func (p Point) State() string {
 	return ""
 }
 
-// Points are all points that are the same in every release: every method's entry and exit on both sides, every state, every call. Which
-// statements there are is known of a woven build only.
+// Points are all points that are the same in every release: every method's entry and exit
+// on both sides, every state, every call. Which statements there are is known of a woven
+// build only.
 func Points() []Point {
 	var all []Point
 	for _, k := range []Kind{RPC, Proc, Sys, IO} {

@@ -169,7 +169,8 @@ func TestFaultCheck(t *testing.T) {
 	}
 }
 
-// The constructors that code uses make what their names say, and nothing that Check refuses.
+// The constructors that code uses make what their names say, and nothing that Check
+// refuses.
 func TestConstructors(t *testing.T) {
 	const at = "rpc:shim:Task.Delete:entry"
 	for _, test := range []struct {

@@ -8,14 +8,15 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// A statement's names: the short name of its package and its function, with the receiver's type; and a slug of its text, numbered from the second of
-// the same text on.
+// A statement's names: the short name of its package and its function, with the
+// receiver's type; and a slug of its text, numbered from the second of the same text on.
 var (
 	stmtFunction = regexp.MustCompile(`^[a-z][a-z0-9-]*(\.[A-Za-z0-9_]+){1,2}$`)
 	stmtText     = regexp.MustCompile(`^[A-Za-z0-9_.-]+(#[1-9][0-9]*)?$`)
 )
 
-// parseStmt reads a statement point. Whether there is such a statement is known of a build only.
+// parseStmt reads a statement point. Whether there is such a statement is known of a
+// build only.
 func parseStmt(s string, parts []string) (Point, error) {
 	const example = "stmt:shim:runc-task.service.Delete:if-err-nil"
 	switch {
@@ -31,8 +32,9 @@ func parseStmt(s string, parts []string) (Point, error) {
 	return Point{Kind: Stmt, Who: parts[1], What: parts[2], Where: parts[3]}, nil
 }
 
-// decidedTogether refuses a term at a statement whose clauses are decided at different hits: the statement's, its call's, and those where a context
-// can be ended. Their counts would not be of the same thing.
+// decidedTogether refuses a term at a statement whose clauses are decided at different
+// hits: the statement's, its call's, and those where a context can be ended. Their counts
+// would not be of the same thing.
 func decidedTogether(f Fault) error {
 	var first term.Action
 	for _, c := range f.Do.Clauses() {
@@ -59,7 +61,8 @@ const (
 	AtDeadline  Moment = "deadline"  // where a request's time can be up
 )
 
-// MomentOf is when an action at a statement is decided: what probe.DecidedAt asks of a hit.
+// MomentOf is when an action at a statement is decided: what probe.DecidedAt asks of a
+// hit.
 func MomentOf(a term.Action) Moment {
 	switch a {
 	case term.Error, term.Lose:

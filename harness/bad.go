@@ -11,15 +11,19 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// Bad says which releases are known to violate a case, and how. It excuses nothing: `shimquake run` calls such a verdict violated. It is
-// what suites and the nightly run over old releases compare with, so that a release that is suddenly better, or worse, is told.
+// Bad says which releases are known to violate a case, and how. It excuses nothing:
+// `shimquake run` calls such a verdict violated. It is what suites and the nightly run
+// over old releases compare with, so that a release that is suddenly better, or worse, is
+// told.
 type Bad struct {
 	// Releases is a range of semantic versions: "< 2.4.0".
 	Releases string `yaml:"releases"`
-	// By are the classes of what violates, all of them and no others. A leaked shim keeps its socket, its bundle and its cgroup, and its id cannot
-	// be used again; that goes without saying.
+	// By are the classes of what violates, all of them and no others. A leaked shim keeps
+	// its socket, its bundle and its cgroup, and its id cannot be used again; that goes
+	// without saying.
 	By []oracle.Class `yaml:"by,flow"`
-	// May are the classes that may be violated besides: those that a race within containerd decides about.
+	// May are the classes that may be violated besides: those that a race within containerd
+	// decides about.
 	May []oracle.Class `yaml:"may,omitempty,flow"`
 	// Issue is where it is known from: "containerd#8981", or words.
 	Issue string `yaml:"issue"`
@@ -58,8 +62,9 @@ func (c Case) BadOn(version string) *Bad {
 	return nil
 }
 
-// AsKnown compares the verdict with what is known of the release. The error says what is different: nil means that a case without a known bug
-// held, or that one with a known bug was violated just so.
+// AsKnown compares the verdict with what is known of the release. The error says what is
+// different: nil means that a case without a known bug held, or that one with a known bug
+// was violated just so.
 func (v Verdict) AsKnown() error {
 	bad := v.Case.BadOn(v.Version)
 	if bad == nil {

@@ -1,6 +1,7 @@
-// Package harness runs Cases: a subject (which containerd, shim and runc), a workload (what the client does) and a plan (what breaks).
-// Run returns the Verdict: held, violated or invalid, with the evidence. There is no other engine: suites, sweeps, the catalogue and
-// the command line all run Cases.
+// Package harness runs Cases: a subject (which containerd, shim and runc), a workload
+// (what the client does) and a plan (what breaks). Run returns the Verdict: held,
+// violated or invalid, with the evidence. There is no other engine: suites, sweeps, the
+// catalogue and the command line all run Cases.
 package harness
 
 import (
@@ -42,30 +43,35 @@ const (
 	CRI     API = "cri"  // a pod, with a client that retries as kubelet does
 )
 
-// Workload is what the client does: create, start, wait, delete. The zero value is one container that exits with 0, by the task API.
+// Workload is what the client does: create, start, wait, delete. The zero value is one
+// container that exits with 0, by the task API.
 type Workload struct {
 	API        API         `yaml:"api,omitempty"`
 	Containers []Container `yaml:"containers,omitempty"`
 	// Grouped puts the containers of a task workload behind one shim, as those of a pod are.
 	Grouped bool `yaml:"grouped,omitempty"`
-	// CallTimeout is how long the client gives each of its calls, until it gives up and comes back. Default: 10s for the task API (dockerd),
-	// 2m for CRI (kubelet's runtime-request-timeout).
+	// CallTimeout is how long the client gives each of its calls, until it gives up and
+	// comes back. Default: 10s for the task API (dockerd), 2m for CRI (kubelet's
+	// runtime-request-timeout).
 	CallTimeout time.Duration `yaml:"callTimeout,omitempty"`
 	// Deadline is how long the client tries to get everything removed. Default: 60s.
 	Deadline time.Duration `yaml:"deadline,omitempty"`
-	// Settle is how long the oracle waits for what is still there after the client's last call, before it calls it leaked. Default: 6s, one
-	// more than containerd gives its own clean-up of a dead shim (shim.cleanup of [timeouts]).
+	// Settle is how long the oracle waits for what is still there after the client's last
+	// call, before it calls it leaked. Default: 6s, one more than containerd gives its own
+	// clean-up of a dead shim (shim.cleanup of [timeouts]).
 	Settle time.Duration `yaml:"settle,omitempty"`
-	// Thorough looks at liveness at the price of another lifecycle: the first id is used again with runc's shim and not with the fake one, and
-	// containerd is restarted before, as it always is for CRI, where a failed restart is how a leak shows itself.
+	// Thorough looks at liveness at the price of another lifecycle: the first id is used
+	// again with runc's shim and not with the fake one, and containerd is restarted before,
+	// as it always is for CRI, where a failed restart is how a leak shows itself.
 	Thorough bool `yaml:"thorough,omitempty"`
-	// Restart restarts containerd (SIGTERM) when all containers have run, while the first still does and the others have exited and are not deleted
-	// yet.
+	// Restart restarts containerd (SIGTERM) when all containers have run, while the first
+	// still does and the others have exited and are not deleted yet.
 	Restart bool `yaml:"restart,omitempty"`
-	// Deleters is how many clients delete each container of a task workload, at once. Default: 1.
+	// Deleters is how many clients delete each container of a task workload, at once.
+	// Default: 1.
 	Deleters int `yaml:"deleters,omitempty"`
-	// Fakeshim runs the workload on shims/fakeshim with these words (misbehaviours) in place of the runc shim. Task API only.
-	// "plain" is the shim without any.
+	// Fakeshim runs the workload on shims/fakeshim with these words (misbehaviours) in place
+	// of the runc shim. Task API only. "plain" is the shim without any.
 	Fakeshim string `yaml:"fakeshim,omitempty"`
 }
 
@@ -73,7 +79,8 @@ type Workload struct {
 type Container struct {
 	// Exit is the status that its payload exits with by itself.
 	Exit int `yaml:"exit,omitempty"`
-	// Signal, in place of Exit, is sent by the client: SIGKILL ends the payload (137), SIGTERM lets it exit with 143.
+	// Signal, in place of Exit, is sent by the client: SIGKILL ends the payload (137),
+	// SIGTERM lets it exit with 143.
 	Signal string `yaml:"signal,omitempty"`
 	// HoldStdout leaves a child behind that holds the standard output.
 	HoldStdout bool `yaml:"holdStdout,omitempty"`
@@ -211,7 +218,8 @@ func (c Case) RootDisk() int {
 	return 0
 }
 
-// Holds reports whether the payload must stay until a fault of the running state, or a restart, has happened.
+// Holds reports whether the payload must stay until a fault of the running state, or a
+// restart, has happened.
 func (c Case) Holds() bool {
 	return c.Workload.Restart || slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })
 }
@@ -228,10 +236,12 @@ func (c Case) Misbehaviours() []string {
 	return words
 }
 
-// Faultless reports that nothing is to be broken: the case must go as a plain lifecycle does.
+// Faultless reports that nothing is to be broken: the case must go as a plain lifecycle
+// does.
 func (c Case) Faultless() bool { return len(c.Plan) == 0 && len(c.Misbehaviours()) == 0 }
 
-// OnlyProbed reports whether probes decide all faults of the plan, so that their moments are among the hits.
+// OnlyProbed reports whether probes decide all faults of the plan, so that their moments
+// are among the hits.
 func (c Case) OnlyProbed() bool {
 	return !slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return !f.At.Kind.Probed() })
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// History is what happened when a case ran: all that its Verdict is made of. It is a value: nothing in it depends on the
-// machine or the world any more. Pids are those of the world's PID namespace.
+// History is what happened when a case ran: all that its Verdict is made of. It is a
+// value: nothing in it depends on the machine or the world any more. Pids are those of
+// the world's PID namespace.
 type History struct {
 	Case Case `json:"case"`
 	// Version is the release that the containerd under test reported.
@@ -36,7 +37,8 @@ type History struct {
 	// Told is what the client was told of exits.
 	Told []oracle.Observation `json:"told,omitempty"`
 
-	// Firings are the proofs of the plan's faults, in its order, and then of the fake shim's misbehaviours.
+	// Firings are the proofs of the plan's faults, in its order, and then of the fake shim's
+	// misbehaviours.
 	Firings []Firing `json:"firings,omitempty"`
 	// Hits are the passings of probes, in the order in which they arrived.
 	Hits []failpoints.Hit `json:"hits,omitempty"`
@@ -52,17 +54,20 @@ type History struct {
 	Gaps   []oracle.Gap       `json:"gaps,omitempty"`
 	// Done is when the client was done: what is passed afterwards is the oracle's doing.
 	Done time.Time `json:"done,omitzero"`
-	// Flushed is how much had come of three lists when all of that had settled, before the id was used again.
+	// Flushed is how much had come of three lists when all of that had settled, before the
+	// id was used again.
 	Flushed Flushed `json:"flushed"`
 
-	// Before is what there was when containerd had started; BeforeBegan is when that was asked for.
+	// Before is what there was when containerd had started; BeforeBegan is when that was
+	// asked for.
 	Before      *oracle.Inventory `json:"before,omitempty"`
 	BeforeBegan time.Time         `json:"beforeBegan,omitzero"`
 	// Removal is why the client could not remove everything; nil when it did.
 	Removal *oracle.Failed `json:"removal,omitempty"`
 	// After is the look at what the client and the faults have left.
 	After *Look `json:"after,omitempty"`
-	// Restart is that of containerd before the first id is used again; nil when there was none.
+	// Restart is that of containerd before the first id is used again; nil when there was
+	// none.
 	Restart *Restart `json:"restart,omitempty"`
 	// Reuse is the second use of the first id; nil when there was none.
 	Reuse *Reuse `json:"reuse,omitempty"`
@@ -122,19 +127,22 @@ type Problem struct {
 	Text string `json:"text"`
 }
 
-// Instance is one container of the workload, as its client knew it and as its payload noted it.
+// Instance is one container of the workload, as its client knew it and as its payload
+// noted it.
 type Instance struct {
 	Name string    `json:"name"`         // of its files in the world
 	ID   string    `json:"id,omitempty"` // containerd's; "" while the client was told none
 	Spec Container `json:"spec"`
 	PID  uint32    `json:"pid,omitempty"` // of its init; 0 while the client was told none
-	// Begun is when the client first asked for it. The others are when it was told of success; the zero time: it was not.
+	// Begun is when the client first asked for it. The others are when it was told of
+	// success; the zero time: it was not.
 	Begun   time.Time `json:"begun,omitzero"`
 	Created time.Time `json:"created,omitzero"`
 	Started time.Time `json:"started,omitzero"`
 	Waited  time.Time `json:"waited,omitzero"`
 	Deleted time.Time `json:"deleted,omitzero"`
-	// Told reports whether the client was told of its exit, and Status what it was told last.
+	// Told reports whether the client was told of its exit, and Status what it was told
+	// last.
 	Told   bool   `json:"told,omitempty"`
 	Status uint32 `json:"status,omitempty"`
 	// MustTell are the observers that tell its exit when nothing is broken.
@@ -147,7 +155,8 @@ type Instance struct {
 type Call struct {
 	// Who is client, or one that works beside it.
 	Who string `json:"who"`
-	// Verb is what was called: create, kill, StopPodSandbox; Of is the instance's name, if it was of one.
+	// Verb is what was called: create, kill, StopPodSandbox; Of is the instance's name, if
+	// it was of one.
 	Verb string         `json:"verb"`
 	Of   string         `json:"of,omitempty"`
 	At   time.Time      `json:"at"`
@@ -186,7 +195,8 @@ type Look struct {
 	At time.Time `json:"at"`
 	// Up is why containerd did not come up to be asked; nil when it did.
 	Up *oracle.Failed `json:"up,omitempty"`
-	// Asked is why containerd, or the world, could not tell what there is; nil when it could.
+	// Asked is why containerd, or the world, could not tell what there is; nil when it
+	// could.
 	Asked *oracle.Failed `json:"asked,omitempty"`
 	// Inventory is what there is; nil when it could not be told.
 	Inventory *oracle.Inventory `json:"inventory,omitempty"`
@@ -231,13 +241,15 @@ type Firing struct {
 	Text  string `json:"fault"`
 	// Count is how often it happened; 0 makes the verdict invalid.
 	Count int `json:"count"`
-	// Proof says how that is known: a count from the probe, a measured duration, a reaped pid.
+	// Proof says how that is known: a count from the probe, a measured duration, a reaped
+	// pid.
 	Proof string `json:"proof"`
 	// Miss says of one that the probe did and that came to nothing what it came to.
 	Miss Miss `json:"miss,omitempty"`
 }
 
-// Miss is why a fault that the probe did came to nothing. Neither can be helped by another try's timing alone.
+// Miss is why a fault that the probe did came to nothing. Neither can be helped by
+// another try's timing alone.
 type Miss string
 
 // The misses that are known.

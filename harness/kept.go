@@ -13,15 +13,17 @@ import (
 // HistoryFile is the name of a Kept in a folder of evidence.
 const HistoryFile = "history.json"
 
-// HistoryFormat is the version of a history's JSON form. It changes when an older reader would misread it.
+// HistoryFormat is the version of a history's JSON form. It changes when an older reader
+// would misread it.
 const HistoryFormat = 1
 
 // Kept is a history as it is kept: a JSON object
 //
 //	{"shimquake": "history", "format": 1, "digest": "...", "verdict": {...}, "history": {...}}
 //
-// The verdict is that of the shimquake that ran the case; another one may judge the history otherwise. The digest is that
-// of the history, so that one that was edited is not taken for what happened.
+// The verdict is that of the shimquake that ran the case; another one may judge the
+// history otherwise. The digest is that of the history, so that one that was edited is
+// not taken for what happened.
 type Kept struct {
 	Verdict Verdict
 	History History
@@ -55,8 +57,8 @@ func (k Kept) Encode() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// DecodeKept reads the JSON form. Errors are of type *InputError and say what is wrong in one line: it is cut off, was
-// edited, is of another version, or no history at all.
+// DecodeKept reads the JSON form. Errors are of type *InputError and say what is wrong in
+// one line: it is cut off, was edited, is of another version, or no history at all.
 func DecodeKept(name string, text []byte) (Kept, error) {
 	fail := func(format string, args ...any) (Kept, error) {
 		return Kept{}, &InputError{File: name, Err: fmt.Errorf(format, args...)}

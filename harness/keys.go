@@ -14,7 +14,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 )
 
-// mapping is what a mapping of a case file may hold: the types of its values, by its keys in their order.
+// mapping is what a mapping of a case file may hold: the types of its values, by its keys
+// in their order.
 type mapping struct {
 	keys  []string
 	types map[string]reflect.Type
@@ -41,8 +42,9 @@ func keysOf(t reflect.Type, path string, into map[string]mapping) map[string]map
 	return into
 }
 
-// keys reports the unknown keys below node, each with the nearest right one, and durations that are none. The YAML library's
-// own strict mode stops at the first, and knows no names to suggest.
+// keys reports the unknown keys below node, each with the nearest right one, and
+// durations that are none. The YAML library's own strict mode stops at the first, and
+// knows no names to suggest.
 func (p caseParser) keys(node ast.Node, path string) (errs []error) {
 	switch n := node.(type) {
 	case *ast.MappingNode:

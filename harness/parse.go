@@ -41,7 +41,8 @@ type badText struct {
 	Issue    freeText       `yaml:"issue"`
 }
 
-// freeText is a text that a person chose. The YAML library writes some, such as "? x", in a form that it cannot read: those are quoted.
+// freeText is a text that a person chose. The YAML library writes some, such as "? x", in
+// a form that it cannot read: those are quoted.
 type freeText string
 
 // MarshalYAML is for the YAML library.
@@ -73,8 +74,9 @@ func (e *InputError) Error() string {
 
 func (e *InputError) Unwrap() error { return e.Err }
 
-// ParseCase reads the text form of a case. Its errors, all that the file has, are of type *InputError, joined; each names
-// file, line, column and, for a wrong name, the nearest right one.
+// ParseCase reads the text form of a case. Its errors, all that the file has, are of type
+// *InputError, joined; each names file, line, column and, for a wrong name, the nearest
+// right one.
 func ParseCase(file string, text []byte) (Case, error) {
 	p := caseParser{file: file, root: "$"}
 	tree, err := parser.ParseBytes(text, 0)
@@ -190,8 +192,8 @@ func (p caseParser) fault(ft faultText, path string) (f failpoints.Fault, errs [
 	return f, errs
 }
 
-// at places an error at a path below the case; "" is the case itself. Of a key that is not there the nearest key above it
-// has the place.
+// at places an error at a path below the case; "" is the case itself. Of a key that is
+// not there the nearest key above it has the place.
 func (p caseParser) at(path string, err error) error {
 	for p.tree != nil && path != "" {
 		yp, perr := yaml.PathString(p.root + "." + path)

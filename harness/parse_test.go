@@ -48,7 +48,8 @@ func TestParseCase(t *testing.T) {
 	}
 }
 
-// Each line of the whole case, spoilt in one place, is an error with that place and the right word.
+// Each line of the whole case, spoilt in one place, is an error with that place and the
+// right word.
 func TestParseCaseErrors(t *testing.T) {
 	for _, test := range []struct {
 		name, old, with string
@@ -217,7 +218,8 @@ func aCase(t *rapid.T) Case {
 	return c
 }
 
-// A case is the same after it was written and read: minimise, sweep and evidence rely on it.
+// A case is the same after it was written and read: minimise, sweep and evidence rely on
+// it.
 func TestCaseRoundTrip(t *testing.T) { rapid.Check(t, roundTrip) }
 
 func FuzzCaseRoundTrip(f *testing.F) { f.Fuzz(rapid.MakeFuzz(roundTrip)) }
@@ -236,7 +238,8 @@ func roundTrip(t *rapid.T) {
 	}
 }
 
-// Whatever a file holds, reading it ends with a case that checks or with an error that says where.
+// Whatever a file holds, reading it ends with a case that checks or with an error that
+// says where.
 func FuzzParseCase(f *testing.F) {
 	f.Add(whole)
 	f.Add("name: x\nplan:\n- at: io:root:running\n  do: 1*pressure(1MiB/s,1MiB)\n")

@@ -21,21 +21,25 @@ type Trace struct {
 // Pass is one passing of a point.
 type Pass struct {
 	Point failpoints.Point
-	// Path is what was going on: create, start, exit or delete, by the client's call; load while containerd starts.
+	// Path is what was going on: create, start, exit or delete, by the client's call; load
+	// while containerd starts.
 	Path string
 	// Call reports whether the call in a statement was passed, and not the statement itself.
 	Call bool
-	// Ctx is who can end the context at a statement: probe.ByCaller, probe.ByTimeout, or nobody.
+	// Ctx is who can end the context at a statement: probe.ByCaller, probe.ByTimeout, or
+	// nobody.
 	Ctx string
-	// Nth counts, from 1, the passings of the point at which an action is decided: of calls those of the call, of
-	// statements those of the statement. NthCancel and NthDeadline count those at which the context can be cancelled, or its
-	// deadline can pass; 0 where it cannot.
+	// Nth counts, from 1, the passings of the point at which an action is decided: of calls
+	// those of the call, of statements those of the statement. NthCancel and NthDeadline
+	// count those at which the context can be cancelled, or its deadline can pass; 0 where
+	// it cannot.
 	Nth, NthCancel, NthDeadline int
 }
 
-// Passes are what a history's processes have passed, in the order of time, from the start of containerd until the client
-// was done. What the oracle's own questions pass is not among them, but it is counted. The run must have traced
-// (runner.Trace): otherwise only methods and the statements near an armed one are known.
+// Passes are what a history's processes have passed, in the order of time, from the start
+// of containerd until the client was done. What the oracle's own questions pass is not
+// among them, but it is counted. The run must have traced (runner.Trace): otherwise only
+// methods and the statements near an armed one are known.
 func (h *History) Passes() ([]Pass, error) {
 	hits := slices.DeleteFunc(slices.Clone(h.Hits), func(hit failpoints.Hit) bool { return hit.Time.After(h.Done) })
 	slices.SortStableFunc(hits, func(a, b failpoints.Hit) int { return a.Time.Compare(b.Time) })
@@ -74,7 +78,8 @@ func (h *History) Passes() ([]Pass, error) {
 	return out, nil
 }
 
-// The path of what nobody's workload does, the oracle's look at the world before, and that of a containerd that starts.
+// The path of what nobody's workload does, the oracle's look at the world before, and
+// that of a containerd that starts.
 const (
 	asking = "asking"
 	load   = "load"
@@ -108,7 +113,8 @@ var paths = map[string]string{
 	"RemovePodSandbox": "delete", "ListPodSandbox": "delete",
 }
 
-// phases learns from the client's calls what was going on when. A containerd that has ended loads until it answers again.
+// phases learns from the client's calls what was going on when. A containerd that has
+// ended loads until it answers again.
 func (h *History) phases() phases {
 	var ps phases
 	if !h.BeforeBegan.IsZero() {
@@ -124,7 +130,8 @@ func (h *History) phases() phases {
 	return ps.loading(h.Deaths)
 }
 
-// loading puts containerd's deaths among the client's calls. From its death until it answers containerd loads, whatever the client tries meanwhile.
+// loading puts containerd's deaths among the client's calls. From its death until it
+// answers containerd loads, whatever the client tries meanwhile.
 func (ps phases) loading(deaths []daemon.Death) phases {
 	calls := slices.Clone(ps)
 	for _, d := range deaths {

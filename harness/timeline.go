@@ -17,7 +17,8 @@ type Entry struct {
 	Err  string
 }
 
-// Timeline tells a history to a person: what the client, the probes, containerd's deaths and its events say, by time.
+// Timeline tells a history to a person: what the client, the probes, containerd's deaths
+// and its events say, by time.
 func (h *History) Timeline() []Entry {
 	var all []Entry
 	for _, c := range h.Calls {

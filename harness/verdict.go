@@ -34,11 +34,13 @@ type Verdict struct {
 	// Truths and Told are the exit ledger: what is true, and who told what.
 	Truths []oracle.Truth       `json:"truths,omitempty"`
 	Told   []oracle.Observation `json:"told,omitempty"`
-	// NeverBegan are the containers whose payload never ran: there was no exit status to tell.
+	// NeverBegan are the containers whose payload never ran: there was no exit status to
+	// tell.
 	NeverBegan []string `json:"neverBegan,omitempty"`
 	// LeftOut is what this machine's configuration of containerd leaves out, with reasons.
 	LeftOut []string `json:"leftOut,omitempty"`
-	// Evidence is the folder with the history and the logs, of a case whose evidence is kept.
+	// Evidence is the folder with the history and the logs, of a case whose evidence is
+	// kept.
 	Evidence string        `json:"evidence,omitempty"`
 	Took     time.Duration `json:"tookNs"`
 	// CPU is the processor time that the world has used.
@@ -60,7 +62,8 @@ func (v Verdict) HasProblem(kind ProblemKind) bool {
 	return slices.ContainsFunc(v.Problems, func(p Problem) bool { return p.Kind == kind })
 }
 
-// Unable reports whether this machine cannot run the case (no loop device, no controller, no strace): specs skip for it.
+// Unable reports whether this machine cannot run the case (no loop device, no controller,
+// no strace): specs skip for it.
 func (v Verdict) Unable() bool { return v.HasProblem(ByMachine) }
 
 // Why says for a person why the verdict is invalid.

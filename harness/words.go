@@ -36,11 +36,12 @@ func (v Verdict) String() string {
 	return text
 }
 
-// longID is an id that CRI made up, or a hashed socket's name; people tell them apart by their first 12 digits. The JSON
-// form and the evidence have all 64.
+// longID is an id that CRI made up, or a hashed socket's name; people tell them apart by
+// their first 12 digits. The JSON form and the evidence have all 64.
 var longID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 
-// ToldOf sums up what the observers of a container told, each that said the same once: "wait 7, TaskExit 7".
+// ToldOf sums up what the observers of a container told, each that said the same once:
+// "wait 7, TaskExit 7".
 func (v Verdict) ToldOf(container string) string {
 	var parts []string
 	for _, o := range v.Told {

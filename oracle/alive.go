@@ -7,7 +7,8 @@ import (
 	containerd "github.com/containerd/containerd/v2/client"
 )
 
-// Answers checks that containerd answers a simple question within the bound. What it answers is of no matter.
+// Answers checks that containerd answers a simple question within the bound. What it
+// answers is of no matter.
 func Answers(ctx context.Context, client *containerd.Client, bound time.Duration) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()

@@ -8,15 +8,18 @@ import (
 	"time"
 )
 
-// auditPause is the time between the two looks of an audit: longer than a healthy start or removal is half done.
+// auditPause is the time between the two looks of an audit: longer than a healthy start
+// or removal is half done.
 const auditPause = 2 * time.Second
 
-// Audit looks for leaks on a live node: the same inventory, judged without one of before. It reads files and asks
-// containerd questions; it sends no signal, connects to no shim and changes nothing. What is found is looked at again
-// after two seconds, and only what is still the same is reported: a task that is just being made or removed is no leak.
+// Audit looks for leaks on a live node: the same inventory, judged without one of before.
+// It reads files and asks containerd questions; it sends no signal, connects to no shim
+// and changes nothing. What is found is looked at again after two seconds, and only what
+// is still the same is reported: a task that is just being made or removed is no leak.
 //
-// Shims in other PID namespaces are not judged: they are of a containerd within a container, which is not asked.
-// Without Scene.Client only what the files alone prove is reported.
+// Shims in other PID namespaces are not judged: they are of a containerd within a
+// container, which is not asked. Without Scene.Client only what the files alone prove is
+// reported.
 func Audit(ctx context.Context, s Scene) (Inventory, []Finding, error) {
 	s.Own = func(int) bool { return false }
 	first, err := Take(ctx, s)
@@ -42,8 +45,8 @@ func Audit(ctx context.Context, s Scene) (Inventory, []Finding, error) {
 	return second, markSockets(ctx, s, found), nil
 }
 
-// markSockets marks socket files with the residue of a killed shim: on a live node nobody knows who was killed, and a
-// file that nobody listens on harms nobody.
+// markSockets marks socket files with the residue of a killed shim: on a live node nobody
+// knows who was killed, and a file that nobody listens on harms nobody.
 func markSockets(ctx context.Context, s Scene, found []Finding) []Finding {
 	if s.Client == nil {
 		return found
@@ -104,7 +107,8 @@ func (inv Inventory) hasTask(ns, id string) bool {
 	return ok
 }
 
-// serves tells whether a shim has a task, its own or one of its group: a bundle with a task names its socket.
+// serves tells whether a shim has a task, its own or one of its group: a bundle with a
+// task names its socket.
 func serves(inv Inventory, shim Process) bool {
 	ns, id := shim.Shim.Namespace, shim.Shim.ID
 	if inv.Daemon == nil { // a bundle is the best proof that there is
@@ -123,7 +127,8 @@ func serves(inv Inventory, shim Process) bool {
 	})
 }
 
-// served tells whether a bundle has a shim: one of its id, or a group's that listens on the bundle's address.
+// served tells whether a bundle has a shim: one of its id, or a group's that listens on
+// the bundle's address.
 func served(inv Inventory, b Bundle) bool {
 	if _, ok := inv.shim(b.Namespace, b.ID); ok {
 		return true

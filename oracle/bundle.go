@@ -6,31 +6,35 @@ import (
 	"strings"
 )
 
-// bundleParents are the directories below containerd's state and root directory that hold NAMESPACE/ID: the
-// runtime plugin of all releases, the sandbox controller since 1.7, and runtime v1 (containerd before 2.0).
+// bundleParents are the directories below containerd's state and root directory that hold
+// NAMESPACE/ID: the runtime plugin of all releases, the sandbox controller since 1.7, and
+// runtime v1 (containerd before 2.0).
 var bundleParents = []string{
 	"io.containerd.runtime.v2.task",
 	"io.containerd.sandbox.controller.v1.shim",
 	"io.containerd.runtime.v1.linux",
 }
 
-// criParents hold a directory per pod or container of CRI, below containerd's state and root directory.
+// criParents hold a directory per pod or container of CRI, below containerd's state and
+// root directory.
 var criParents = []string{
 	"io.containerd.grpc.v1.cri/sandboxes",
 	"io.containerd.grpc.v1.cri/containers",
 }
 
-// Bundle is a directory NAMESPACE/ID of a shim: the bundle in the state directory, or its twin, the work directory in
-// the root directory.
+// Bundle is a directory NAMESPACE/ID of a shim: the bundle in the state directory, or its
+// twin, the work directory in the root directory.
 type Bundle struct {
 	Path      string `json:"path"` // inside the scene
 	Namespace string `json:"namespace"`
 	ID        string `json:"id"`
 	// Work marks the twin in containerd's root directory.
 	Work bool `json:"work,omitempty"`
-	// Hidden marks `.ID`: containerd renames a bundle so before it removes it, and died in between.
+	// Hidden marks `.ID`: containerd renames a bundle so before it removes it, and died in
+	// between.
 	Hidden bool `json:"hidden,omitempty"`
-	// Address is the shim's, from the files `address` (1.x) or `bootstrap.json` (2.x); "" before the shim started.
+	// Address is the shim's, from the files `address` (1.x) or `bootstrap.json` (2.x); ""
+	// before the shim started.
 	Address string `json:"address,omitempty"`
 }
 
@@ -47,8 +51,8 @@ type RuncState struct {
 	ID        string `json:"id"`
 }
 
-// bundles lists the bundles and their work directories. An empty directory of a containerd namespace is none:
-// containerd creates it once and keeps it.
+// bundles lists the bundles and their work directories. An empty directory of a
+// containerd namespace is none: containerd creates it once and keeps it.
 func bundles(t *tree, state, root string) ([]Bundle, error) {
 	var out []Bundle
 	for _, top := range []struct {
@@ -72,7 +76,8 @@ func bundles(t *tree, state, root string) ([]Bundle, error) {
 	return out, nil
 }
 
-// bundleAddress cuts the address out of bootstrap.json without decoding it: a half-written file is evidence too.
+// bundleAddress cuts the address out of bootstrap.json without decoding it: a
+// half-written file is evidence too.
 func bundleAddress(t *tree, dir string) string {
 	if text := strings.TrimSpace(t.read(path.Join(dir, "address"))); text != "" {
 		return text
@@ -86,7 +91,8 @@ func bundleAddress(t *tree, dir string) string {
 	return text
 }
 
-// runcStates lists runc's state directories; the directory of a containerd namespace stays and is none.
+// runcStates lists runc's state directories; the directory of a containerd namespace
+// stays and is none.
 func runcStates(t *tree, root string) ([]RuncState, error) {
 	var out []RuncState
 	err := pairs(t, root, func(dir, namespace, id string) {

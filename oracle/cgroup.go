@@ -20,8 +20,8 @@ type Cgroup struct {
 	Leaf  bool `json:"leaf"` // without directories below
 }
 
-// cgroups lists all directories below dirs. The dirs themselves belong to the scene: they are not listed, and must
-// exist, so that a misspelt one cannot pass as a clean one.
+// cgroups lists all directories below dirs. The dirs themselves belong to the scene: they
+// are not listed, and must exist, so that a misspelt one cannot pass as a clean one.
 func cgroups(dirs []string) ([]Cgroup, error) {
 	var out []Cgroup
 	for _, base := range dirs {

@@ -78,7 +78,8 @@ func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	return w, ctx
 }
 
-// testCgroups makes a group in every hierarchy of the host, and removes it, with what is below, with the test.
+// testCgroups makes a group in every hierarchy of the host, and removes it, with what is
+// below, with the test.
 func testCgroups(t *testing.T) []string {
 	t.Helper()
 	var dirs []string
@@ -100,7 +101,8 @@ func testCgroups(t *testing.T) []string {
 	return dirs
 }
 
-// removeGroups removes a group and those below. Processes of a world that has just ended may still be leaving it.
+// removeGroups removes a group and those below. Processes of a world that has just ended
+// may still be leaving it.
 func removeGroups(t *testing.T, dir string) {
 	late := time.Now().Add(5 * time.Second)
 	for {
@@ -124,7 +126,8 @@ func removeGroups(t *testing.T, dir string) {
 	}
 }
 
-// launch creates and starts a container that runs a shell script over the host's programs, on a snapshot.
+// launch creates and starts a container that runs a shell script over the host's
+// programs, on a snapshot.
 func (w *miniWorld) launch(ctx context.Context, id, script string) containerd.Task {
 	w.t.Helper()
 	bind := func(dir string) specs.Mount {
@@ -283,7 +286,8 @@ func TestAKilledShimLeavesItsSocketOnly(t *testing.T) {
 	if notes := Absent(found, killed); len(notes) != 0 {
 		t.Errorf("notes: %v", notes)
 	}
-	// Nobody says that a shim was killed: then the socket is a leak, and the whole time is waited.
+	// Nobody says that a shim was killed: then the socket is a leak, and the whole time is
+	// waited.
 	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
 	if _, found, err := Settle(short, w.scene, before, Circumstances{Release: "v2.4.2"}); err != nil || len(Violations(found)) != 1 {

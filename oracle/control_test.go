@@ -13,8 +13,9 @@ import (
 
 const taskDir = "/run/containerd/io.containerd.runtime.v2.task"
 
-// Every class that can be planted without a containerd is planted once, in a world of its own, and must be found,
-// alone, with its reason. An empty listing would otherwise pass for zero leaks.
+// Every class that can be planted without a containerd is planted once, in a world of its
+// own, and must be found, alone, with its reason. An empty listing would otherwise pass
+// for zero leaks.
 func TestPlantedLeaksAreFound(t *testing.T) {
 	for _, test := range []struct {
 		name  string

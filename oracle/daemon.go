@@ -22,7 +22,8 @@ type Daemon struct {
 	Leases     []Ref      `json:"leases,omitempty"`
 	// Expiring are those of the leases that containerd's garbage collection ends by itself.
 	Expiring []ExpiringLease `json:"expiring,omitempty"`
-	// Sandboxes are those of the sandbox store; none before containerd 1.7, which has no such service.
+	// Sandboxes are those of the sandbox store; none before containerd 1.7, which has no
+	// such service.
 	Sandboxes []Ref `json:"sandboxes,omitempty"`
 }
 
@@ -62,7 +63,8 @@ func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
 		d.Namespaces = all
 	}
 	slices.Sort(d.Namespaces)
-	// One answer for each namespace: they are asked side by side, and only this function writes to d.
+	// One answer for each namespace: they are asked side by side, and only this function
+	// writes to d.
 	answers := make([]Daemon, len(d.Namespaces))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, ns := range d.Namespaces {

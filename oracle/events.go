@@ -20,7 +20,8 @@ type TaskEvent struct {
 	Namespace string `json:"namespace"`
 	Topic     string `json:"topic"`
 	Container string `json:"container"`
-	// Exec is "" for the init process, although containerd's TaskExit then carries the container's id.
+	// Exec is "" for the init process, although containerd's TaskExit then carries the
+	// container's id.
 	Exec   string    `json:"exec,omitempty"`
 	PID    int       `json:"pid,omitempty"`
 	Status uint32    `json:"status,omitempty"`
@@ -35,8 +36,8 @@ type Gap struct {
 	To   time.Time `json:"to,omitzero"`
 }
 
-// EventLog keeps the events in the order of their arrival, and the times in which nobody was subscribed. The zero
-// value is ready; it may be used concurrently.
+// EventLog keeps the events in the order of their arrival, and the times in which nobody
+// was subscribed. The zero value is ready; it may be used concurrently.
 type EventLog struct {
 	mu     sync.Mutex
 	events []TaskEvent
@@ -56,8 +57,8 @@ func (l *EventLog) Add(e TaskEvent) {
 	}
 }
 
-// Missed records that nobody was subscribed between two times: containerd was down, or the stream broke. An event may
-// be missing then; twice or out of order it may not be.
+// Missed records that nobody was subscribed between two times: containerd was down, or
+// the stream broke. An event may be missing then; twice or out of order it may not be.
 func (l *EventLog) Missed(from, to time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +79,8 @@ func (l *EventLog) Events() []TaskEvent {
 	return slices.Clone(l.events)
 }
 
-// Grown returns the events and a channel that is closed when there are more: so one can wait for an event without polling.
+// Grown returns the events and a channel that is closed when there are more: so one can
+// wait for an event without polling.
 func (l *EventLog) Grown() ([]TaskEvent, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,19 +10,21 @@ import (
 // Life is what the client knows of one container, and so which events must have arrived.
 type Life struct {
 	Container string
-	// Created, Started and Deleted are the times at which the client was told of success; the zero time: it was not, and
-	// the event is not required. Exited is when the client, or the payload's record, knew of the exit.
+	// Created, Started and Deleted are the times at which the client was told of success;
+	// the zero time: it was not, and the event is not required. Exited is when the client,
+	// or the payload's record, knew of the exit.
 	Created, Started, Exited, Deleted time.Time
-	// Begun is when the client first asked for the container. An event may be missing when nobody was subscribed at
-	// some time between Begun and lateGrace after it was due.
+	// Begun is when the client first asked for the container. An event may be missing when
+	// nobody was subscribed at some time between Begun and lateGrace after it was due.
 	Begun time.Time
 }
 
-// lateGrace is how late an event may be on its way when the subscription breaks: shims queue events and try again.
+// lateGrace is how late an event may be on its way when the subscription breaks: shims
+// queue events and try again.
 const lateGrace = 5 * time.Second
 
-// Await waits until every required event is there, or ctx ends, and then judges as Check does. Events are on their
-// way for a while after the call that caused them has returned.
+// Await waits until every required event is there, or ctx ends, and then judges as Check
+// does. Events are on their way for a while after the call that caused them has returned.
 func (l *EventLog) Await(ctx context.Context, lives []Life) []Finding {
 	for {
 		_, grown := l.Grown()
@@ -45,9 +47,10 @@ func anyMissing(all []Finding) bool {
 // Check judges the log so far, see CheckEvents.
 func (l *EventLog) Check(lives []Life) []Finding { return CheckEvents(l.Events(), l.Gaps(), lives) }
 
-// CheckEvents judges the events of each life, and the order and number of all others too: create, start, exit and delete
-// arrive once each, in this order, exit and delete with a pid and a time, and an exec's exit not after its init's. What was
-// due in a gap may be missing.
+// CheckEvents judges the events of each life, and the order and number of all others too:
+// create, start, exit and delete arrive once each, in this order, exit and delete with a
+// pid and a time, and an exec's exit not after its init's. What was due in a gap may be
+// missing.
 func CheckEvents(events []TaskEvent, gaps []Gap, lives []Life) []Finding {
 	var out []Finding
 	seen := map[string]bool{}
@@ -166,7 +169,8 @@ type incarnation struct {
 	execs map[string]bool
 }
 
-// begins tells whether a create begins another incarnation: one that repeats the pid of the first is a duplicate.
+// begins tells whether a create begins another incarnation: one that repeats the pid of
+// the first is a duplicate.
 func (r *incarnation) begins(create *TaskEvent) bool {
 	if r.first[1] != nil {
 		return r.first[1].PID != create.PID || r.first[4] != nil
@@ -186,7 +190,8 @@ func repeats(first, again *TaskEvent) Facts {
 	return fs
 }
 
-// noPID is the -1 of a pid file that could not be read, as it arrives in an event: up to 2.3.7 the shim's delete helper did not check it.
+// noPID is the -1 of a pid file that could not be read, as it arrives in an event: up to
+// 2.3.7 the shim's delete helper did not check it.
 const noPID = 1<<32 - 1
 
 func (c *containerEvents) complete(e *TaskEvent) []Finding {
@@ -218,7 +223,8 @@ func (c *containerEvents) exec(run *incarnation, e *TaskEvent) []Finding {
 	return out
 }
 
-// missing compares with what the client knows. Presence is judged over all incarnations of the id.
+// missing compares with what the client knows. Presence is judged over all incarnations
+// of the id.
 func (c *containerEvents) missing(gaps []Gap) []Finding {
 	if c.life == nil {
 		return nil

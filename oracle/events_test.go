@@ -10,8 +10,9 @@ import (
 // at is a time of the tests' own clock, in milliseconds.
 func at(ms int) time.Time { return time.Unix(1_000_000, 0).Add(time.Duration(ms) * time.Millisecond) }
 
-// events makes TaskEvents of words: "create", "start", "exit", "delete", "exec-exit"; ":N" gives the pid (7 if not
-// given), "!" takes the time of exit away. Each arrives 10 ms after the one before.
+// events makes TaskEvents of words: "create", "start", "exit", "delete", "exec-exit";
+// ":N" gives the pid (7 if not given), "!" takes the time of exit away. Each arrives 10
+// ms after the one before.
 func logOf(words string) *EventLog {
 	l := &EventLog{}
 	for i, word := range strings.Fields(words) {

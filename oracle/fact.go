@@ -16,8 +16,8 @@ type Key uint8
 //
 //	Facts{FactTask: None, FactBundle: Gone}
 //
-// They are comparable. In JSON and YAML they are a list of texts KEY=VALUE, in the order of the
-// keys: [task=none, bundle=gone].
+// They are comparable. In JSON and YAML they are a list of texts KEY=VALUE, in the order
+// of the keys: [task=none, bundle=gone].
 type Facts [factCount]string
 
 // Fact is one of them.
@@ -32,7 +32,8 @@ func (f Fact) String() string { return f.Key.String() + "=" + f.Value }
 // String is the key's name in the text form.
 func (k Key) String() string { return keys[k].name }
 
-// ParseFact reads the text form of a fact. A wrong name is a *failpoints.UnknownError with the nearest right one.
+// ParseFact reads the text form of a fact. A wrong name is a *failpoints.UnknownError
+// with the nearest right one.
 func ParseFact(text string) (Fact, error) {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || value == "" {
@@ -105,8 +106,8 @@ func (fs Facts) With(more Facts) Facts {
 	return fs
 }
 
-// Cause are those that a finding has in common with the findings of other cases that have the same cause: no ids, pids,
-// paths and times.
+// Cause are those that a finding has in common with the findings of other cases that have
+// the same cause: no ids, pids, paths and times.
 func (fs Facts) Cause() Facts {
 	for k := range fs {
 		if keys[k].scope != inCause {
@@ -116,7 +117,8 @@ func (fs Facts) Cause() Facts {
 	return fs
 }
 
-// Details are those of the facts that belong to one case alone, or nil: nothing may be matched with them.
+// Details are those of the facts that belong to one case alone, or nil: nothing may be
+// matched with them.
 func (fs Facts) Details() []Fact {
 	return slices.DeleteFunc(fs.All(), func(f Fact) bool { return keys[f.Key].scope != inDetail })
 }

@@ -6,10 +6,12 @@ import (
 	"path"
 )
 
-// fifoDepth is how deep FIFOs are looked for: CRI's are at sandboxes/ID/io/NUMBER/NAME, 3 below a listed directory.
+// fifoDepth is how deep FIFOs are looked for: CRI's are at sandboxes/ID/io/NUMBER/NAME, 3
+// below a listed directory.
 const fifoDepth = 6
 
-// fifos lists the named pipes below dirs. A bundle's `log` pipe is not listed: it is part of the bundle.
+// fifos lists the named pipes below dirs. A bundle's `log` pipe is not listed: it is part
+// of the bundle.
 func fifos(t *tree, dirs []string) ([]string, error) {
 	var out []string
 	var walk func(dir string, depth int) error

@@ -52,18 +52,20 @@ var LeakClasses = []Class{
 // Classes are all classes, in the order in which findings are listed.
 var Classes = append(slices.Clone(LeakClasses), ClassExitCode, ClassEvent, ClassDaemon)
 
-// Finding is one thing that does not hold: which rule, about what, and what is known of it. Words are made of it by
-// String, for people; no code reads them.
+// Finding is one thing that does not hold: which rule, about what, and what is known of
+// it. Words are made of it by String, for people; no code reads them.
 type Finding struct {
 	Invariant Invariant `json:"invariant"`
 	Class     Class     `json:"class"`
 	Subject   Subject   `json:"subject"`
 	Facts     Facts     `json:"facts"`
-	// Known is the id of the known residue that explains the finding; such a finding does not violate.
+	// Known is the id of the known residue that explains the finding; such a finding does
+	// not violate.
 	Known string `json:"known,omitempty"`
 }
 
-// Subject is the one thing that a finding is about. The zero value of a field means that it has none.
+// Subject is the one thing that a finding is about. The zero value of a field means that
+// it has none.
 type Subject struct {
 	Namespace string `json:"namespace,omitempty"` // containerd namespace
 	ID        string `json:"id,omitempty"`        // container, task, sandbox or lease
@@ -74,7 +76,8 @@ type Subject struct {
 	Name      string `json:"name,omitempty"`      // a process's command line, a shim's program
 }
 
-// Violates reports whether the finding breaks its invariant: it is neither a known residue nor a note.
+// Violates reports whether the finding breaks its invariant: it is neither a known
+// residue nor a note.
 func (f Finding) Violates() bool { return f.Known == "" && f.Invariant != Residue }
 
 // Violations are the findings that violate.

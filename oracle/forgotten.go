@@ -2,11 +2,12 @@ package oracle
 
 import "strconv"
 
-// Forgotten lists the processes of containers that containerd does not know: their container or task is gone, or
-// containerd says that the task does not run. It returns [ErrNoDaemon] when containerd was not asked.
+// Forgotten lists the processes of containers that containerd does not know: their
+// container or task is gone, or containerd says that the task does not run. It returns
+// [ErrNoDaemon] when containerd was not asked.
 //
-// Shims, helpers and zombies are not processes of a container. A process whose cgroup names no container is not judged
-// here but by [Leaks].
+// Shims, helpers and zombies are not processes of a container. A process whose cgroup
+// names no container is not judged here but by [Leaks].
 func Forgotten(inv Inventory) ([]Finding, error) {
 	if inv.Daemon == nil {
 		return nil, ErrNoDaemon

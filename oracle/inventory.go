@@ -30,15 +30,16 @@ func (p parts) has(any ...Class) bool {
 	return p == nil || slices.ContainsFunc(any, func(c Class) bool { return p[c] })
 }
 
-// Take lists what is in the scene. It costs a few milliseconds and changes nothing. An error means that something
-// could not be read, so that the inventory must not be judged: the world's init is gone, or containerd does not
-// answer. How long containerd may take is ctx's to say.
+// Take lists what is in the scene. It costs a few milliseconds and changes nothing. An
+// error means that something could not be read, so that the inventory must not be judged:
+// the world's init is gone, or containerd does not answer. How long containerd may take
+// is ctx's to say.
 func Take(ctx context.Context, s Scene) (Inventory, error) {
 	return take(ctx, s.withDefaults(), nil)
 }
 
-// take reads the wanted parts. Files and processes are read after containerd was asked: what it still knew is then
-// rather gone from the disk than the other way about.
+// take reads the wanted parts. Files and processes are read after containerd was asked:
+// what it still knew is then rather gone from the disk than the other way about.
 func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 	inv := Inventory{Taken: time.Now()}
 	var err error

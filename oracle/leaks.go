@@ -5,19 +5,21 @@ import (
 	"strconv"
 )
 
-// Leaks lists everything in after that was not in before, each with its reason. What is not a leak, and why:
+// Leaks lists everything in after that was not in before, each with its reason. What is
+// not a leak, and why:
 //   - processes of the harness (Scene.Own) and kernel threads;
-//   - the empty directory of a containerd namespace among the bundles, work directories and runc's states:
-//     containerd and runc make it for the first container and keep it;
-//   - the cgroup directory of a containerd namespace, as long as no process is in it itself: runc makes the parent
-//     of /NAMESPACE/ID and removes only the leaf;
+//   - the empty directory of a containerd namespace among the bundles, work directories
+//     and runc's states: containerd and runc make it for the first container and keep it;
+//   - the cgroup directory of a containerd namespace, as long as no process is in it
+//     itself: runc makes the parent of /NAMESPACE/ID and removes only the leaf;
 //   - committed snapshots: they are an image's layers and live as long as the image;
-//   - the directory of shim sockets, and containerd's own sockets, which are not among shim sockets;
+//   - the directory of shim sockets, and containerd's own sockets, which are not among
+//     shim sockets;
 //   - empty directories of FIFOs: only the pipes count;
 //   - what was in before already: a leak is reported by the case that caused it.
 //
-// Things that containerd knows (containers, tasks, snapshots, leases, sandboxes) are only judged when after has a
-// Daemon; [Settle] refuses to call a scene clean without one.
+// Things that containerd knows (containers, tasks, snapshots, leases, sandboxes) are only
+// judged when after has a Daemon; [Settle] refuses to call a scene clean without one.
 func Leaks(before, after Inventory) []Finding {
 	d := diff{before: before, after: after}
 	var out []Finding
@@ -33,8 +35,8 @@ func Leaks(before, after Inventory) []Finding {
 // diff is the difference between two inventories.
 type diff struct{ before, after Inventory }
 
-// fresh lists the members of after that before has not, by key, counting: of two alike in after one stays when
-// before had one.
+// fresh lists the members of after that before has not, by key, counting: of two alike in
+// after one stays when before had one.
 func fresh[T any, K comparable](before, after []T, key func(T) K) []T {
 	had := make(map[K]int, len(before))
 	for _, x := range before {

@@ -9,7 +9,8 @@ import (
 	"github.com/containerd/containerd/v2/core/leases"
 )
 
-// What containerd still knows is found, each class alone; suites/control does the same with a real containerd.
+// What containerd still knows is found, each class alone; suites/control does the same
+// with a real containerd.
 func TestDaemonLeaks(t *testing.T) {
 	c1 := Ref{"default", "c1"}
 	before := Inventory{Daemon: &Daemon{
@@ -52,7 +53,8 @@ func TestDaemonLeaks(t *testing.T) {
 	}
 }
 
-// A lease that ends by itself, and the snapshot that it keeps, are told as such; one without an end is not, though another one has.
+// A lease that ends by itself, and the snapshot that it keeps, are told as such; one
+// without an end is not, though another one has.
 func TestLeasesThatExpire(t *testing.T) {
 	held := Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "held"}
 	free := Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "free"}

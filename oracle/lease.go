@@ -11,8 +11,9 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// ExpiringLease is a lease with an end: containerd's garbage collection removes it, and what only it keeps, some time after that
-// (docs/garbage-collection.md of containerd). Its client library takes one for a day around each request that makes several things.
+// ExpiringLease is a lease with an end: containerd's garbage collection removes it, and
+// what only it keeps, some time after that (docs/garbage-collection.md of containerd).
+// Its client library takes one for a day around each request that makes several things.
 type ExpiringLease struct {
 	Ref
 	Expires time.Time `json:"expires"`
@@ -20,10 +21,12 @@ type ExpiringLease struct {
 	Snapshots []Snapshot `json:"snapshots,omitempty"`
 }
 
-// expireLabel is where a lease has its end, in the form of RFC 3339 (leases.WithExpiration).
+// expireLabel is where a lease has its end, in the form of RFC 3339
+// (leases.WithExpiration).
 const expireLabel = "containerd.io/gc.expire"
 
-// askLeases asks for the leases of a namespace, and of those with an end for the snapshots that they keep.
+// askLeases asks for the leases of a namespace, and of those with an end for the
+// snapshots that they keep.
 func (d *Daemon) askLeases(ctx context.Context, ns string, s Scene) error {
 	manager := s.Client.LeasesService()
 	all, err := manager.List(ctx)
@@ -48,7 +51,8 @@ func (d *Daemon) askLeases(ctx context.Context, ns string, s Scene) error {
 	return nil
 }
 
-// snapshotsOf are the snapshots among a lease's resources, whose type is snapshots/SNAPSHOTTER.
+// snapshotsOf are the snapshots among a lease's resources, whose type is
+// snapshots/SNAPSHOTTER.
 func snapshotsOf(ns string, kept []leases.Resource) []Snapshot {
 	var out []Snapshot
 	for _, r := range kept {

@@ -25,7 +25,8 @@ const (
 	ByRestarted  Observer = "restarted"   // a restarted containerd's State or Wait
 )
 
-// ErrNoTruth says that the real exit status of an observed container is not known, so its codes cannot be judged.
+// ErrNoTruth says that the real exit status of an observed container is not known, so its
+// codes cannot be judged.
 var ErrNoTruth = errors.New("the real exit status is not known")
 
 // ErrNotObserved says that an observer that was required told no exit code.
@@ -46,11 +47,13 @@ type Truth struct {
 	Container string `json:"container"`
 	Exec      string `json:"exec,omitempty"`
 	Status    uint32 `json:"status"`
-	// Source says who knows: "its own record", "SIGKILL sent by the harness", "reaped by the world's init".
+	// Source says who knows: "its own record", "SIGKILL sent by the harness", "reaped by the
+	// world's init".
 	Source string `json:"source"`
 }
 
-// Ledger collects what was told of exit codes and what is true. The zero value is ready; it may be used concurrently.
+// Ledger collects what was told of exit codes and what is true. The zero value is ready;
+// it may be used concurrently.
 type Ledger struct {
 	mu       sync.Mutex
 	told     []Observation
@@ -76,7 +79,8 @@ func (l *Ledger) Observe(o Observation) {
 	l.told = append(l.told, o)
 }
 
-// True records the real exit status. Two different truths of one process are an error of the harness.
+// True records the real exit status. Two different truths of one process are an error of
+// the harness.
 func (l *Ledger) True(t Truth) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +95,8 @@ func (l *Ledger) True(t Truth) error {
 	return nil
 }
 
-// Require says that these observers must tell the exit code of a container (exec "" for its init process).
+// Require says that these observers must tell the exit code of a container (exec "" for
+// its init process).
 func (l *Ledger) Require(container, exec string, by ...Observer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +107,8 @@ func (l *Ledger) Require(container, exec string, by ...Observer) {
 	l.required[p] = append(l.required[p], by...)
 }
 
-// Sent records a signal that somebody sent to the process, so that a made-up 128+signal is told from a real one.
+// Sent records a signal that somebody sent to the process, so that a made-up 128+signal
+// is told from a real one.
 func (l *Ledger) Sent(container, exec string, signal int, by string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,9 +143,10 @@ func (l *Ledger) Truths() []Truth {
 	return out
 }
 
-// Check names every wrong exit status. Its error says that the ledger cannot be judged, or not wholly: an observed process without
-// a truth ([ErrNoTruth]) or a required observer that told nothing ([ErrNotObserved]); the wrong ones are returned all the same.
-// A ledger without any observation is not judged either.
+// Check names every wrong exit status. Its error says that the ledger cannot be judged,
+// or not wholly: an observed process without a truth ([ErrNoTruth]) or a required
+// observer that told nothing ([ErrNotObserved]); the wrong ones are returned all the
+// same. A ledger without any observation is not judged either.
 func (l *Ledger) Check() ([]Finding, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

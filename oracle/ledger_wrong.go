@@ -15,7 +15,8 @@ const (
 	Wrong     = "wrong"
 )
 
-// signalBase is added to a signal's number in an exit status (pkg/sys/reaper in containerd).
+// signalBase is added to a signal's number in an exit status (pkg/sys/reaper in
+// containerd).
 const signalBase = 128
 
 // wrong is the finding about an observation that differs from the truth.

@@ -17,8 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The test binary plays the other parts too, chosen by this variable: "init" of a small world of its own, a "listener"
-// on the unix socket in LISTEN, and a "zombie", which has a child that it never reaps.
+// The test binary plays the other parts too, chosen by this variable: "init" of a small
+// world of its own, a "listener" on the unix socket in LISTEN, and a "zombie", which has
+// a child that it never reaps.
 const roleVar = "SHIMQUAKE_ORACLE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -41,7 +42,8 @@ func fatalIf(err error) {
 	}
 }
 
-// order is what a test asks its world's init: to run a program, and with Wait to say how it ended.
+// order is what a test asks its world's init: to run a program, and with Wait to say how
+// it ended.
 type order struct {
 	Argv, Env []string
 	Dir       string
@@ -54,7 +56,8 @@ type reply struct {
 	Error       string
 }
 
-// initMain is process 1 of the world: it makes the mounts its own and then obeys orders until its stdin ends.
+// initMain is process 1 of the world: it makes the mounts its own and then obeys orders
+// until its stdin ends.
 func initMain() error {
 	for _, m := range []struct {
 		source, target, fstype string
@@ -141,7 +144,8 @@ func start(o order) (int, error) {
 	})
 }
 
-// listenerMain listens on the address in LISTEN, "@name" for an abstract one, until it is killed.
+// listenerMain listens on the address in LISTEN, "@name" for an abstract one, until it is
+// killed.
 func listenerMain() error {
 	address := os.Getenv("LISTEN")
 	if err := os.MkdirAll(filepath.Dir(address), 0o700); err != nil && address[0] != '@' {

@@ -23,7 +23,8 @@ func (e *CallError) Error() string { return e.Call + ": " + e.Err.Error() }
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Failed is an error as a history keeps it: the client's call that failed, if it is known, and what was answered.
+// Failed is an error as a history keeps it: the client's call that failed, if it is
+// known, and what was answered.
 type Failed struct {
 	Call string `json:"call,omitempty"`
 	Code string `json:"code"` // the name of a gRPC code: NotFound
@@ -76,7 +77,8 @@ func Code(err error) codes.Code {
 	return status.Code(errgrpc.ToGRPC(err))
 }
 
-// variables are the parts of a message of containerd that are of one case only, and what stands for them.
+// variables are the parts of a message of containerd that are of one case only, and what
+// stands for them.
 var variables = []struct {
 	pattern *regexp.Regexp
 	as      string
@@ -90,11 +92,13 @@ var variables = []struct {
 	{regexp.MustCompile(`\d+`), "N"},
 }
 
-// longestMessage is how many bytes of a message are compared: some are long, and differ at their ends.
+// longestMessage is how many bytes of a message are compared: some are long, and differ
+// at their ends.
 const longestMessage = 240
 
-// message is the first line of what containerd said, with what is of one case only taken out. It is the one text that
-// is compared, because containerd gives no more than a text where its code is Unknown.
+// message is the first line of what containerd said, with what is of one case only taken
+// out. It is the one text that is compared, because containerd gives no more than a text
+// where its code is Unknown.
 func message(text string) string {
 	for _, v := range variables {
 		text = v.pattern.ReplaceAllString(text, v.as)

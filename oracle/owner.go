@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// owner names the container of a process by its cgroup: the deepest part of the path that is the id of something
-// known, a container, a task, a bundle or a runc state. When nothing of it is left but its group below the scene's
-// cgroups, that group names it. Otherwise: "", "".
+// owner names the container of a process by its cgroup: the deepest part of the path that
+// is the id of something known, a container, a task, a bundle or a runc state. When
+// nothing of it is left but its group below the scene's cgroups, that group names it.
+// Otherwise: "", "".
 func owner(p Process, inv Inventory) (ns, id string) {
 	words := strings.Split(strings.Trim(p.Cgroup, "/"), "/")
 	for i := len(words) - 1; i >= 0; i-- {
@@ -16,7 +17,8 @@ func owner(p Process, inv Inventory) (ns, id string) {
 		if id == "" {
 			continue
 		}
-		// Usually runc's path is /NAMESPACE/ID; with CRI the parent is a pod's group and tells no namespace.
+		// Usually runc's path is /NAMESPACE/ID; with CRI the parent is a pod's group and tells
+		// no namespace.
 		parent := ""
 		if i > 0 {
 			parent = words[i-1]
@@ -36,7 +38,8 @@ func owner(p Process, inv Inventory) (ns, id string) {
 	return "", ""
 }
 
-// knows tells whether anything of that id is there, and in which containerd namespace; ns "" asks for any.
+// knows tells whether anything of that id is there, and in which containerd namespace; ns
+// "" asks for any.
 func (inv Inventory) knows(ns, id string) (string, bool) {
 	is := func(theirNS, theirID string) bool { return theirID == id && (ns == "" || theirNS == ns) }
 	for _, b := range inv.Bundles {
@@ -62,8 +65,8 @@ func (inv Inventory) knows(ns, id string) (string, bool) {
 	return inv.Daemon.Containers[i].Namespace, true
 }
 
-// unitID reads an id from one part of a cgroup path: "c1" itself, and "c1" from systemd's "cri-containerd-c1.scope"
-// (the runtime's systemd driver writes PREFIX-ID.scope).
+// unitID reads an id from one part of a cgroup path: "c1" itself, and "c1" from systemd's
+// "cri-containerd-c1.scope" (the runtime's systemd driver writes PREFIX-ID.scope).
 func unitID(word string) string {
 	name, ok := strings.CutSuffix(word, ".scope")
 	if !ok {
@@ -77,8 +80,8 @@ func unitID(word string) string {
 	return name
 }
 
-// cgroupOwner guesses NAMESPACE and ID of a directory below the scene's cgroups. Groups that a container made
-// within its own are its, too.
+// cgroupOwner guesses NAMESPACE and ID of a directory below the scene's cgroups. Groups
+// that a container made within its own are its, too.
 func cgroupOwner(rel string) (ns, id string) {
 	words := strings.Split(rel, "/")
 	if len(words) < 2 {
@@ -87,7 +90,8 @@ func cgroupOwner(rel string) (ns, id string) {
 	return words[0], unitID(words[1])
 }
 
-// mountOwner reads the container or pod from a mount point in a bundle or in a directory of CRI.
+// mountOwner reads the container or pod from a mount point in a bundle or in a directory
+// of CRI.
 func mountOwner(point string) (ns, id string) {
 	for _, parent := range bundleParents {
 		if _, rest, ok := strings.Cut(point, "/"+parent+"/"); ok {

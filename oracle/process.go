@@ -30,7 +30,8 @@ type Process struct {
 	Children []int  `json:"children,omitempty"`
 	// Shim is set when the command line is a shim's.
 	Shim *ShimArgs `json:"shim,omitempty"`
-	// Foreign marks a shim in another PID namespace than process 1's: of a containerd within a container. Only read of shims.
+	// Foreign marks a shim in another PID namespace than process 1's: of a containerd within
+	// a container. Only read of shims.
 	Foreign bool `json:"foreign,omitempty"`
 	// SocketInodes are the sockets that a shim holds open; only read of shims.
 	SocketInodes []uint64 `json:"socketInodes,omitempty"`
@@ -40,19 +41,21 @@ type Process struct {
 	kernel bool // a kernel thread
 }
 
-// kernelThread is PF_KTHREAD of the kernel's include/linux/sched.h, in the flags of proc_pid_stat(5). A missing executable and command line are no
-// sign: a process whose exit is held up by the umount of its mount namespace has neither, and in a world process 2, whose children kernel threads
-// are elsewhere, is containerd.
+// kernelThread is PF_KTHREAD of the kernel's include/linux/sched.h, in the flags of
+// proc_pid_stat(5). A missing executable and command line are no sign: a process whose
+// exit is held up by the umount of its mount namespace has neither, and in a world
+// process 2, whose children kernel threads are elsewhere, is containerd.
 const kernelThread = 0x00200000
 
-// Serves reports whether the process is a shim that serves: none of its short-lived helpers, and not ended.
+// Serves reports whether the process is a shim that serves: none of its short-lived
+// helpers, and not ended.
 func (p Process) Serves() bool { return p.Shim != nil && p.Shim.Action == "" && !p.Zombie() }
 
 // Zombie reports whether the process has ended and was not reaped.
 func (p Process) Zombie() bool { return p.State == "Z" || p.State == "X" }
 
-// processes reads the process table of a procfs. A process that ends meanwhile is left out. Kernel threads are no
-// leak of anybody and are left out.
+// processes reads the process table of a procfs. A process that ends meanwhile is left
+// out. Kernel threads are no leak of anybody and are left out.
 func processes(dir string, own func(int) bool) ([]Process, error) {
 	proc, err := procfs.NewFS(dir)
 	if err != nil {
@@ -127,7 +130,8 @@ func readProcess(entry procfs.Proc) (Process, error) {
 	return p, nil
 }
 
-// markForeign compares the PID namespaces of shims with process 1's. Where they cannot be read, none is foreign.
+// markForeign compares the PID namespaces of shims with process 1's. Where they cannot be
+// read, none is foreign.
 func markForeign(dir string, all []Process) {
 	home := ""
 	for i := range all {
@@ -142,7 +146,8 @@ func markForeign(dir string, all []Process) {
 	}
 }
 
-// pidNamespace reads the link PID/ns/pid, "pid:[4026531836]"; it is "" when it cannot be read. procfs would read the links of all namespaces.
+// pidNamespace reads the link PID/ns/pid, "pid:[4026531836]"; it is "" when it cannot be
+// read. procfs would read the links of all namespaces.
 func pidNamespace(dir string, pid int) string {
 	name, _ := os.Readlink(filepath.Join(dir, strconv.Itoa(pid), "ns", "pid"))
 	return name

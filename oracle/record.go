@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// markTopic is published by Record until it comes back. The name of the namespace must only be valid: publishing
-// creates none.
+// markTopic is published by Record until it comes back. The name of the namespace must
+// only be valid: publishing creates none.
 const (
 	markTopic     = "/shimquake/subscribed"
 	markNamespace = "shimquake"
@@ -24,12 +24,14 @@ const (
 // Recording is a running subscription of an EventLog.
 type Recording struct{ done chan error }
 
-// Done gives the error that ended the subscription, none when ctx was cancelled, and is then closed.
+// Done gives the error that ended the subscription, none when ctx was cancelled, and is
+// then closed.
 func (r *Recording) Done() <-chan error { return r.done }
 
-// Record subscribes the log to containerd's events about tasks. When it returns, events are arriving: containerd
-// accepts a subscription at some time after the call, so a mark is published until it comes back. It ends with ctx; when
-// containerd dies a gap begins, until the next Record on the log.
+// Record subscribes the log to containerd's events about tasks. When it returns, events
+// are arriving: containerd accepts a subscription at some time after the call, so a mark
+// is published until it comes back. It ends with ctx; when containerd dies a gap begins,
+// until the next Record on the log.
 func (l *EventLog) Record(ctx context.Context, client *containerd.Client) (*Recording, error) {
 	stream, errs := client.Subscribe(ctx, `topic~="^/tasks/"`, `topic=="`+markTopic+`"`)
 	if err := l.awaitMark(ctx, client, stream, errs); err != nil {
@@ -79,7 +81,8 @@ func (l *EventLog) awaitMark(ctx context.Context, client *containerd.Client, str
 	}
 }
 
-// publishMark sends a mark through containerd's exchange. Any registered type serves as its body.
+// publishMark sends a mark through containerd's exchange. Any registered type serves as
+// its body.
 func publishMark(ctx context.Context, client *containerd.Client, name string) error {
 	mark := &eventsapi.TaskOOM{ContainerID: name}
 	if err := client.EventService().Publish(namespaces.WithNamespace(ctx, markNamespace), markTopic, mark); err != nil {
@@ -88,8 +91,9 @@ func publishMark(ctx context.Context, client *containerd.Client, name string) er
 	return nil
 }
 
-// Flush returns when everything that containerd has been told of by now has arrived in the log: the exchange keeps the order, so it sends a
-// mark and waits for that. When no shim lives any more, an event that is missing then is missing for ever.
+// Flush returns when everything that containerd has been told of by now has arrived in
+// the log: the exchange keeps the order, so it sends a mark and waits for that. When no
+// shim lives any more, an event that is missing then is missing for ever.
 func (l *EventLog) Flush(ctx context.Context, client *containerd.Client) error {
 	name := fmt.Sprintf("flush-%d", time.Now().UnixNano())
 	if err := publishMark(ctx, client, name); err != nil {
@@ -139,7 +143,8 @@ func (l *EventLog) hearing(now time.Time) {
 	}
 }
 
-// add decodes an envelope; marks and events that are not of a task's life are passed over.
+// add decodes an envelope; marks and events that are not of a task's life are passed
+// over.
 func (l *EventLog) add(env *events.Envelope) {
 	if env == nil || env.Event == nil {
 		return
@@ -190,7 +195,8 @@ func execOf(container, id string) string {
 	return id
 }
 
-// timeOf gives the zero time for none and for the Unix epoch: containerd converts the zero time to either.
+// timeOf gives the zero time for none and for the Unix epoch: containerd converts the
+// zero time to either.
 func timeOf(t *timestamppb.Timestamp) time.Time {
 	if t == nil || t.AsTime().Unix() <= 0 {
 		return time.Time{}

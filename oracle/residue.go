@@ -13,13 +13,15 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// What may have happened in a case, for [Circumstances.Happened] and a residue's `when` and `expect`.
+// What may have happened in a case, for [Circumstances.Happened] and a residue's `when`
+// and `expect`.
 const (
 	// ShimKilled: a shim was SIGKILLed, or killed itself, at any time.
 	ShimKilled = "shim-killed"
 	// ShimKilledServing: it had created a task by then, so it surely served on its socket.
 	ShimKilledServing = "shim-killed-serving"
-	// TaskDeleted: a client was told that its Delete succeeded, so the shim was told to exit.
+	// TaskDeleted: a client was told that its Delete succeeded, so the shim was told to
+	// exit.
 	TaskDeleted = "task-deleted"
 	// ContainerdDied: containerd ended at least once, and was started again.
 	ContainerdDied = "containerd-died"
@@ -38,7 +40,8 @@ type Circumstances struct {
 	Happened []string
 }
 
-// KnownResidue is something that releases are known to leave, and that violates nothing: data, a file each in residues/.
+// KnownResidue is something that releases are known to leave, and that violates nothing:
+// data, a file each in residues/.
 type KnownResidue struct {
 	ID string `yaml:"id"`
 	// Issue is where upstream knows of it: a URL.
@@ -50,9 +53,11 @@ type KnownResidue struct {
 	Says string `yaml:"says"`
 	// When: one of these must have happened, or the residue is no excuse.
 	When []string `yaml:"when"`
-	// Expect: when one of these happened the residue must appear; a note says so when it does not.
+	// Expect: when one of these happened the residue must appear; a note says so when it
+	// does not.
 	Expect []string `yaml:"expect"`
-	// Each, when it is set, is what leaves one of them each time that it happens: no more than that are known.
+	// Each, when it is set, is what leaves one of them each time that it happens: no more
+	// than that are known.
 	Each string `yaml:"each"`
 	// Match must be among the finding's facts: [socket=silent].
 	Match Facts `yaml:"match,flow"`
@@ -60,16 +65,18 @@ type KnownResidue struct {
 	releases *semver.Constraints
 }
 
-// mayBeKnown are the classes that a residue can have. A leaked process, mount or bundle, and a wrong exit code, are
-// never known: there a release is simply bad. The list names what is allowed, so a class that is added
-// later is not excused by oversight. Of events only a missing TaskDelete can be known, whose
-// exit status was told by then, an event that says the same once more, and a create or start that came late.
+// mayBeKnown are the classes that a residue can have. A leaked process, mount or bundle,
+// and a wrong exit code, are never known: there a release is simply bad. The list names
+// what is allowed, so a class that is added later is not excused by oversight. Of events
+// only a missing TaskDelete can be known, whose exit status was told by then, an event
+// that says the same once more, and a create or start that came late.
 var mayBeKnown = []Class{ClassEvent, ClassSocket, ClassFIFO, ClassLease, ClassSnapshot, ClassCgroup, ClassCRIDir}
 
 //go:embed residues/*.yaml
 var residueFiles embed.FS
 
-// residues are the known ones. A bad file is found by the tests, and in a binary it ends the program at once.
+// residues are the known ones. A bad file is found by the tests, and in a binary it ends
+// the program at once.
 var residues = mustLoad(residueFiles)
 
 // KnownResidues lists them.
@@ -130,8 +137,8 @@ func parseResidue(text []byte) (KnownResidue, error) {
 	return r, nil
 }
 
-// knowableEvent reports whether a residue may match such findings about events. An exit that is missing, or comes after the delete, leads clients
-// astray.
+// knowableEvent reports whether a residue may match such findings about events. An exit
+// that is missing, or comes after the delete, leads clients astray.
 func knowableEvent(match Facts) bool {
 	return slices.ContainsFunc([]Facts{
 		{FactEvent: Missing, FactTopic: topicDelete}, {FactEvent: Late, FactTopic: topicCreate}, {FactEvent: Late, FactTopic: topicStart},
@@ -139,7 +146,8 @@ func knowableEvent(match Facts) bool {
 	}, match.Has)
 }
 
-// applies reports whether the residue is known of the release. A pre-release or a commit counts as its release.
+// applies reports whether the residue is known of the release. A pre-release or a commit
+// counts as its release.
 func (r KnownResidue) applies(release string) bool {
 	v, err := semver.NewVersion(release)
 	if err != nil || r.releases == nil {
@@ -174,8 +182,9 @@ func mark(known []KnownResidue, all []Finding, c Circumstances) []Finding {
 	return out
 }
 
-// Absent notes the known residues that should have appeared among the marked findings and did not. A note violates
-// nothing: it says that the list, or the case, is no longer true.
+// Absent notes the known residues that should have appeared among the marked findings and
+// did not. A note violates nothing: it says that the list, or the case, is no longer
+// true.
 func Absent(marked []Finding, c Circumstances) []Finding { return absentOf(residues, marked, c) }
 
 func absentOf(known []KnownResidue, marked []Finding, c Circumstances) []Finding {

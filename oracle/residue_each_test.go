@@ -2,7 +2,8 @@ package oracle
 
 import "testing"
 
-// One shim that was killed excuses one socket: a second one is of a shim that ended by itself and has left it.
+// One shim that was killed excuses one socket: a second one is of a shim that ended by
+// itself and has left it.
 func TestAKilledShimExcusesOneSocket(t *testing.T) {
 	socket := func(path string) Finding {
 		return Finding{Invariant: Leak, Class: ClassSocket, Subject: Subject{Path: path}, Facts: Facts{FactSocket: Silent}}

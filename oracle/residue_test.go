@@ -42,7 +42,8 @@ match: [socket=silent]`, "class: event\nsays: it\nwhen: [containerd-died]\nmatch
 	}
 }
 
-// A leaked process, mount or bundle, or a wrong exit code, can never be known, whatever a file says.
+// A leaked process, mount or bundle, or a wrong exit code, can never be known, whatever a
+// file says.
 func TestNeverKnown(t *testing.T) {
 	never := []Class{
 		ClassShim, ClassProcess, ClassMount, ClassBundle, ClassExitCode,

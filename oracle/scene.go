@@ -12,24 +12,29 @@ import (
 // ErrNoDaemon says that containerd could not be asked, so nothing may be called clean.
 var ErrNoDaemon = errors.New("containerd was not asked: start it and give Scene.Client")
 
-// Scene is the place that an inventory is taken of. The zero value of a field is its documented default.
+// Scene is the place that an inventory is taken of. The zero value of a field is its
+// documented default.
 type Scene struct {
-	// Root is the prefix of the mount namespace under test: "/proc/1234/root" for a world whose init is process
-	// 1234, "/" (the default) for a live node.
+	// Root is the prefix of the mount namespace under test: "/proc/1234/root" for a world
+	// whose init is process 1234, "/" (the default) for a live node.
 	Root string
-	// Proc is the procfs of the PID namespace under test. Default: Root + "/proc". Its process 1 gives the mount
-	// table and the listening unix sockets (mountinfo and net/unix).
+	// Proc is the procfs of the PID namespace under test. Default: Root + "/proc". Its
+	// process 1 gives the mount table and the listening unix sockets (mountinfo and
+	// net/unix).
 	Proc string
 	// State and ContainerdRoot are containerd's state and root directory, inside the scene.
 	// Defaults: /run/containerd and /var/lib/containerd.
 	State, ContainerdRoot string
-	// SocketDirs are the directories of shim sockets, inside the scene. Default: /run/containerd/s, which shims use
-	// whatever containerd's own state directory is, and State/s.
+	// SocketDirs are the directories of shim sockets, inside the scene. Default:
+	// /run/containerd/s, which shims use whatever containerd's own state directory is, and
+	// State/s.
 	SocketDirs []string
-	// RuncRoot holds a directory per containerd namespace with runc's state of each container.
-	// Default: /run/containerd/runc (the shim's default, whatever the state directory).
+	// RuncRoot holds a directory per containerd namespace with runc's state of each
+	// container. Default: /run/containerd/runc (the shim's default, whatever the state
+	// directory).
 	RuncRoot string
-	// CgroupDirs are host paths of the scene's cgroup subtree: one for each hierarchy (v1) or one (v2).
+	// CgroupDirs are host paths of the scene's cgroup subtree: one for each hierarchy (v1)
+	// or one (v2).
 	CgroupDirs []string
 	// FIFODirs are directories inside the scene that hold clients' FIFOs, at any depth to 6.
 	// Default: /run/containerd/fifo.
@@ -40,8 +45,8 @@ type Scene struct {
 	Namespaces []string
 	// Snapshotters to ask. Default: overlayfs.
 	Snapshotters []string
-	// Own says which processes (in the scene's PID namespace) belong to the harness: init, containerd, helpers.
-	// Default: process 1 alone.
+	// Own says which processes (in the scene's PID namespace) belong to the harness: init,
+	// containerd, helpers. Default: process 1 alone.
 	Own func(pid int) bool
 }
 

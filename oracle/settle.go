@@ -7,25 +7,29 @@ import (
 	"time"
 )
 
-// How often Settle looks again. A look at one leftover process costs some 50 us; a socket or a directory less.
+// How often Settle looks again. A look at one leftover process costs some 50 us; a socket
+// or a directory less.
 const (
 	firstPause = 10 * time.Millisecond
 	lastPause  = 300 * time.Millisecond
 )
 
-// residueLooks is how many looks in a row must find nothing but known residues before Settle takes them for final.
+// residueLooks is how many looks in a row must find nothing but known residues before
+// Settle takes them for final.
 const residueLooks = 3
 
 // finalLook is how long the last inventory may take once the deadline has passed.
 const finalLook = 5 * time.Second
 
-// Settle waits until nothing is in the scene that was not in before, and returns what is left, known residues marked.
-// It returns at once when nothing is left, soon when only known residues are, and otherwise at ctx's deadline with
-// the findings; without a deadline it waits for ever. Between full inventories it looks only at the kinds of
-// things that were left: pidfds and inotify do not reach into another PID namespace and cgroup filesystems.
+// Settle waits until nothing is in the scene that was not in before, and returns what is
+// left, known residues marked. It returns at once when nothing is left, soon when only
+// known residues are, and otherwise at ctx's deadline with the findings; without a
+// deadline it waits for ever. Between full inventories it looks only at the kinds of
+// things that were left: pidfds and inotify do not reach into another PID namespace and
+// cgroup filesystems.
 //
-// An error means that nothing may be concluded: ctx was cancelled, containerd did not answer until the deadline, the
-// scene is gone, or Scene.Client is nil ([ErrNoDaemon]).
+// An error means that nothing may be concluded: ctx was cancelled, containerd did not
+// answer until the deadline, the scene is gone, or Scene.Client is nil ([ErrNoDaemon]).
 func Settle(ctx context.Context, s Scene, before Inventory, c Circumstances) (Inventory, []Finding, error) {
 	if s.Client == nil {
 		return Inventory{}, nil, fmt.Errorf("settle: %w", ErrNoDaemon)
@@ -67,7 +71,8 @@ func (look looker) settle(ctx context.Context, before Inventory, c Circumstances
 	}
 }
 
-// nextQuiet counts the looks in a row that found only known residues, and no process that could remove them yet.
+// nextQuiet counts the looks in a row that found only known residues, and no process that
+// could remove them yet.
 func nextQuiet(left []Finding, quiet int) int {
 	if len(Violations(left)) > 0 {
 		return 0
@@ -75,7 +80,8 @@ func nextQuiet(left []Finding, quiet int) int {
 	return quiet + 1
 }
 
-// awaitChange looks, with growing pauses, at the classes of what violates until none of it is left.
+// awaitChange looks, with growing pauses, at the classes of what violates until none of
+// it is left.
 func (look looker) awaitChange(ctx context.Context, before, full Inventory, left []Finding, c Circumstances, pause *time.Duration) error {
 	want := parts{}
 	for _, f := range Violations(left) {

@@ -6,18 +6,21 @@ import (
 	"strings"
 )
 
-// ShimArgs is what a shim's command line tells. All generations of containerd since 1.2 start a shim as
-// `BINARY -namespace NS -id ID -address ADDR [-debug] [-bundle DIR] [start|delete]` (pkg/shim in containerd).
+// ShimArgs is what a shim's command line tells. All generations of containerd since 1.2
+// start a shim as `BINARY -namespace NS -id ID -address ADDR [-debug] [-bundle DIR]
+// [start|delete]` (pkg/shim in containerd).
 type ShimArgs struct {
 	ID        string `json:"id"`
 	Namespace string `json:"namespace"`
-	// Action is "start" or "delete" for the short-lived helpers, "" for the shim that serves.
+	// Action is "start" or "delete" for the short-lived helpers, "" for the shim that
+	// serves.
 	Action string `json:"action,omitempty"`
 }
 
-// parseShimArgs tells whether argv is a shim's. The name of the binary alone is no proof: both -id and -namespace
-// must be there, as only a shim has both and any binary name can be configured as a runtime. Flags may be written as
-// Go's flag package takes them: -id X, --id X, -id=X.
+// parseShimArgs tells whether argv is a shim's. The name of the binary alone is no proof:
+// both -id and -namespace must be there, as only a shim has both and any binary name can
+// be configured as a runtime. Flags may be written as Go's flag package takes them: -id
+// X, --id X, -id=X.
 func parseShimArgs(argv []string) (ShimArgs, bool) {
 	var a ShimArgs
 	if len(argv) < 2 {

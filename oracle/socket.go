@@ -12,13 +12,15 @@ import (
 	"strings"
 )
 
-// Socket is a unix socket that shims serve on: a file, or a name in the abstract namespace (containerd before 1.4).
+// Socket is a unix socket that shims serve on: a file, or a name in the abstract
+// namespace (containerd before 1.4).
 type Socket struct {
 	// Path is the file inside the scene; an abstract name starts with "@".
 	Path string `json:"path"`
 	// Listening tells whether a process listens on it.
 	Listening bool `json:"listening"`
-	// Inode is the listener's in sockfs (the number in /proc/PID/fd links), 0 when nobody listens.
+	// Inode is the listener's in sockfs (the number in /proc/PID/fd links), 0 when nobody
+	// listens.
 	Inode uint64 `json:"inode,omitempty"`
 	// Beside is the bundle that holds the socket file, "" elsewhere.
 	Beside string `json:"beside,omitempty"`
@@ -30,14 +32,16 @@ type listener struct {
 	inode uint64
 }
 
-// acceptCon is __SO_ACCEPTCON of the kernel's include/uapi/linux/net.h: listen(2) was called.
+// acceptCon is __SO_ACCEPTCON of the kernel's include/uapi/linux/net.h: listen(2) was
+// called.
 const acceptCon = 1 << 16
 
 // parseNetUnix reads the listening sockets of /proc/PID/net/unix (proc_pid_net(5)):
 //
 //	Num RefCount Protocol Flags Type St Inode Path
 //
-// A line of another form is passed over: a name may hold a newline, and the kernel does not escape it.
+// A line of another form is passed over: a name may hold a newline, and the kernel does
+// not escape it.
 func parseNetUnix(r io.Reader) ([]listener, error) {
 	var out []listener
 	lines := bufio.NewScanner(r)
@@ -73,8 +77,8 @@ func listeners(proc string) ([]listener, error) {
 	return found, nil
 }
 
-// sockets lists shim sockets: the files in dirs, the socket files in bundles, and every abstract socket that
-// somebody listens on.
+// sockets lists shim sockets: the files in dirs, the socket files in bundles, and every
+// abstract socket that somebody listens on.
 func sockets(t *tree, dirs []string, bundles []Bundle, listening []listener) ([]Socket, error) {
 	byPath := map[string]listener{}
 	var out []Socket

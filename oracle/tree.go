@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree reads the files of a scene. Paths are resolved as inside the scene's root (openat2 RESOLVE_IN_ROOT, Linux
-// 5.6), so an absolute symlink there ("/var/run") leads to the scene's directory and never to the host's.
+// tree reads the files of a scene. Paths are resolved as inside the scene's root (openat2
+// RESOLVE_IN_ROOT, Linux 5.6), so an absolute symlink there ("/var/run") leads to the
+// scene's directory and never to the host's.
 type tree struct{ fd int }
 
 func openTree(root string) (*tree, error) {
@@ -38,7 +39,8 @@ func (t *tree) open(name string, flags uint64) (*os.File, error) {
 	}
 }
 
-// list reads a directory. A directory that is not there, or is gone meanwhile, is an empty one.
+// list reads a directory. A directory that is not there, or is gone meanwhile, is an
+// empty one.
 func (t *tree) list(name string) ([]os.DirEntry, error) {
 	f, err := t.open(name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {

@@ -17,7 +17,8 @@ func (f Finding) String() string {
 	return s
 }
 
-// What names the finding's subject for a person: "shim process 41 (containerd-shim-runc-v2 default/c1)".
+// What names the finding's subject for a person: "shim process 41
+// (containerd-shim-runc-v2 default/c1)".
 func (f Finding) What() string {
 	s := f.Subject
 	switch f.Invariant {
@@ -108,7 +109,8 @@ func (f Finding) residueGone() string {
 		f.Subject.Name, r.Says, r.Issue, r.ID)
 }
 
-// leakReasons are put together in the order in which a reader asks: whose is it, and what is left of the rest.
+// leakReasons are put together in the order in which a reader asks: whose is it, and what
+// is left of the rest.
 func (f Finding) leakReasons() []string {
 	fs := f.Facts
 	var why []string

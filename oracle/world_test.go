@@ -14,8 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// miniWorld is a PID, mount, IPC, UTS and network namespace with an init of our own: the least place in which all that
-// containerd leaves can be planted without touching the host.
+// miniWorld is a PID, mount, IPC, UTS and network namespace with an init of our own: the
+// least place in which all that containerd leaves can be planted without touching the
+// host.
 type miniWorld struct {
 	t     *testing.T
 	scene Scene

@@ -40,8 +40,8 @@ func buildCommand() *cobra.Command {
 	return c
 }
 
-// prepareError gives an error on the way to a case its exit status: what the user got wrong is usage, what the machine lacks, and a build
-// that fails, is invalid.
+// prepareError gives an error on the way to a case its exit status: what the user got
+// wrong is usage, what the machine lacks, and a build that fails, is invalid.
 func prepareError(err error) error {
 	var unknown *failpoints.UnknownError
 	if errors.As(err, &unknown) {

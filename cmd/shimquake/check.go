@@ -29,7 +29,8 @@ Exit status: 0; with --strict 3 when something is lacking.`,
 
 var errStrict = errors.New("strict: see what this machine lacks above; mend it, or run without STRICT (--strict)")
 
-// tellLacks prints a line a lack. In a strict check one is enough to end what was to come.
+// tellLacks prints a line a lack. In a strict check one is enough to end what was to
+// come.
 func tellLacks(out io.Writer, lacks []error, strict bool) error {
 	for _, err := range lacks {
 		fmt.Fprintln(out, "lacks:", err)

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// TestMain makes the test's binary the program itself when asked to: what is tested is the whole of it, exit status and output.
+// TestMain makes the test's binary the program itself when asked to: what is tested is
+// the whole of it, exit status and output.
 func TestMain(m *testing.M) {
 	if os.Getenv("SHIMQUAKE_TEST_MAIN") != "" {
 		main()
@@ -87,7 +88,8 @@ func file(t *testing.T, text string) string {
 	return name
 }
 
-// What a user gets wrong is told in one line that names the right word, and exit status 2. Nothing runs.
+// What a user gets wrong is told in one line that names the right word, and exit status
+// 2. Nothing runs.
 func TestBadInput(t *testing.T) {
 	for _, test := range []struct {
 		name string

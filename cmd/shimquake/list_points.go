@@ -13,7 +13,8 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd"
 )
 
-// pointsQuery chooses the points that are listed. Its zero value are those that every release has.
+// pointsQuery chooses the points that are listed. Its zero value are those that every
+// release has.
 type pointsQuery struct {
 	containerd string // whose points, statements among them; it is built when the cache does not have it
 	match      string // a regular expression that the name or the place of a point must match
@@ -34,7 +35,8 @@ func (q *pointsQuery) flags(c *cobra.Command) {
 	c.Flags().StringVar(&q.match, "match", "", "only points whose name or place matches this regular expression")
 }
 
-// list writes a point a line: its name, and of a statement its place and what it takes beside crash, pause, delay and panic.
+// list writes a point a line: its name, and of a statement its place and what it takes
+// beside crash, pause, delay and panic.
 func (q *pointsQuery) list(cmd *cobra.Command, w io.Writer) error {
 	match, err := regexp.Compile(q.match)
 	if err != nil {

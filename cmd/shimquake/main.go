@@ -1,4 +1,5 @@
-// Command shimquake runs fault-injection cases against a real containerd. See docs/design.md.
+// Command shimquake runs fault-injection cases against a real containerd. See
+// docs/design.md.
 package main
 
 import (

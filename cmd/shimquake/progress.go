@@ -21,7 +21,8 @@ func newProgress(total int) *progress {
 		progressbar.OptionShowIts(), progressbar.OptionSetItsString("cases"), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(24))}
 }
 
-// clear takes the bar away before something else is printed. What a terminal refuses is no failure of the run.
+// clear takes the bar away before something else is printed. What a terminal refuses is
+// no failure of the run.
 func (p *progress) clear() {
 	if p.bar != nil {
 		_ = p.bar.Clear()

@@ -73,7 +73,8 @@ func runCommand() *cobra.Command {
 	return c
 }
 
-// run runs the cases, prints their verdicts as they come and returns the exit status as an error.
+// run runs the cases, prints their verdicts as they come and returns the exit status as
+// an error.
 func (f *runFlags) run(ctx context.Context, cases []harness.Case, out io.Writer) error {
 	r := &runner.Runner{Evidence: f.out + "/evidence", KeepAll: f.keep, Log: os.Stderr}
 	for _, c := range cases { // one after the other, and before the clock runs

@@ -23,8 +23,8 @@ type specReport struct {
 // specs by their text.
 type unselectedSuite struct{ name, filter string }
 
-// readReports reads the file that ginkgo --json-report writes, a list with one report a suite, or several such files in
-// one.
+// readReports reads the file that ginkgo --json-report writes, a list with one report a
+// suite, or several such files in one.
 func readReports(r io.Reader) (specReport, error) {
 	var found specReport
 	decoder := json.NewDecoder(r)
@@ -102,7 +102,8 @@ func where(at types.CodeLocation) string {
 	return fmt.Sprintf("%s:%d", filepath.Base(at.FileName), at.LineNumber)
 }
 
-// maxReason is how much of a failure the table shows, in bytes: the whole is in Ginkgo's own output and report.
+// maxReason is how much of a failure the table shows, in bytes: the whole is in Ginkgo's
+// own output and report.
 const maxReason = 300
 
 // oneLine makes a table cell of a failure message: Gomega's fill many lines.

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// event is one line of go test -json (go doc test2json); build-output and build-fail events name no test.
+// event is one line of go test -json (go doc test2json); build-output and build-fail
+// events name no test.
 type event struct {
 	Action  string
 	Package string
@@ -18,8 +19,8 @@ type event struct {
 	Elapsed float64 // seconds
 }
 
-// eachEvent calls f with every event of r. A line that is not JSON becomes an output event of its own,
-// since a tool that go test runs may write past it.
+// eachEvent calls f with every event of r. A line that is not JSON becomes an output
+// event of its own, since a tool that go test runs may write past it.
 func eachEvent(r io.Reader, f func(event)) error {
 	lines := bufio.NewReader(r)
 	for {
@@ -42,9 +43,10 @@ func eachEvent(r io.Reader, f func(event)) error {
 
 type testKey struct{ pkg, test string }
 
-// readEvents makes a row of every test that has no subtests (a row of a table test counts, the table does not),
-// of every parent that failed by itself, and of every package that failed without a failed test: it did not
-// build, or panicked, or ran out of time.
+// readEvents makes a row of every test that has no subtests (a row of a table test
+// counts, the table does not), of every parent that failed by itself, and of every
+// package that failed without a failed test: it did not build, or panicked, or ran out of
+// time.
 func readEvents(r io.Reader) ([]row, error) {
 	var (
 		ends   []event
@@ -115,7 +117,8 @@ func isMarker(line string) bool {
 	return false
 }
 
-// stream shows go test as it looks without -json and without -v: the output of what failed, and a line a package.
+// stream shows go test as it looks without -json and without -v: the output of what
+// failed, and a line a package.
 func stream(r io.Reader, out io.Writer) error {
 	held := map[testKey][]string{}
 	return eachEvent(r, func(e event) {

@@ -6,7 +6,8 @@
 //	go test -json ./... | verdicts -stream out/unit/events.json
 //	verdicts -unit out/unit/events.json -unit-exit 0 -specs out/suites/specs.json -specs-exit 1 -table -strict
 //
-// The last line is always `N passed, N failed, N skipped`, except with -stream, which only shows progress.
+// The last line is always `N passed, N failed, N skipped`, except with -stream, which
+// only shows progress.
 package main
 
 import (
@@ -55,7 +56,8 @@ func main() {
 	}
 }
 
-// errFailed says that the reports are readable and hold a failure; it has been printed already.
+// errFailed says that the reports are readable and hold a failure; it has been printed
+// already.
 var errFailed = errors.New("something failed")
 
 func run(p params, in io.Reader, out io.Writer) error {
@@ -121,7 +123,8 @@ func readFile[T any](path string, read func(io.Reader) (T, error)) (T, error) {
 	return found, nil
 }
 
-// readSpecs reads Ginkgo's report. A ginkgo that failed before it could write one is a failure and not an error of ours.
+// readSpecs reads Ginkgo's report. A ginkgo that failed before it could write one is a
+// failure and not an error of ours.
 func readSpecs(path string, exit int) (specReport, error) {
 	found, err := readFile(path, readReports)
 	if exit != 0 && errors.Is(err, os.ErrNotExist) {

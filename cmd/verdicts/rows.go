@@ -21,8 +21,8 @@ type row struct {
 	reason  string  // why it failed or was skipped, one line
 }
 
-// orNothingRan adds a failed row when a command failed without naming a failure, or when not one test ran:
-// a run of nothing must never look like a good one.
+// orNothingRan adds a failed row when a command failed without naming a failure, or when
+// not one test ran: a run of nothing must never look like a good one.
 func orNothingRan(rows []row, who string, exit int) []row {
 	ran, bad := 0, 0
 	for _, r := range rows {

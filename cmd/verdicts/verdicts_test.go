@@ -141,7 +141,8 @@ func TestReadSeveralReports(t *testing.T) {
 	}
 }
 
-// TestRun is about the exit status and the last line: what runs nothing, or stops early, must not look well.
+// TestRun is about the exit status and the last line: what runs nothing, or stops early,
+// must not look well.
 func TestRun(t *testing.T) {
 	good := `{"Action":"run","Package":"p","Test":"TestA"}` + "\n" + `{"Action":"pass","Package":"p","Test":"TestA"}`
 	tests := map[string]struct {

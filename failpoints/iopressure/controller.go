@@ -113,7 +113,8 @@ func choose(mounts []*mountinfo.Info, controllers func(file string) ([]string, e
 	return hierarchy{}, fmt.Errorf("%w: %s", ErrNoController, strings.Join(why, "; "))
 }
 
-// lack says what keeps the groups below a v2 mount from being limited, and what to do; "" when nothing does.
+// lack says what keeps the groups below a v2 mount from being limited, and what to do; ""
+// when nothing does.
 func lack(dir string, controllers func(file string) ([]string, error)) (string, error) {
 	for _, way := range []struct{ file, what, todo string }{
 		{"cgroup.controllers", "lacks", "boot with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable"},

@@ -12,8 +12,9 @@ import (
 // Dirty writes a new file of mib MiB at path and does not sync it: the neighbour's dirty
 // pages. A file that is there is replaced, not overwritten: on cgroup v2 an inode stays
 // with the group that first wrote to it, and one that an unlimited process wrote, or that
-// is older than the limit, is flushed at full speed (seen on 6.1). Under a limit the kernel may hold the writer back once very much is dirty;
-// ctx is looked at after each MiB.
+// is older than the limit, is flushed at full speed (seen on 6.1). Under a limit the
+// kernel may hold the writer back once very much is dirty; ctx is looked at after each
+// MiB.
 //
 // On cgroup v2 the pages are charged to the group of the process that calls this, so
 // there it must run in the limited group: run DirtyArgs in the world instead.

@@ -71,7 +71,8 @@ func (d *Disk) Close() error {
 }
 
 // freshen frees a loop device from a limit that an earlier, SIGKILLed owner left on it.
-// V1 keeps limits by device number; V2 keeps them with a group, which is each world's own.
+// V1 keeps limits by device number; V2 keeps them with a group, which is each world's
+// own.
 func freshen(dev string) error {
 	h, err := detect()
 	if err != nil || h.mode != V1 {

@@ -86,11 +86,13 @@ func Limit(ctx context.Context, t Target) (*Throttle, error) {
 // Record describes the limit, for Undo in another process.
 func (t *Throttle) Record() Record { return t.rec }
 
-// Lift ends the limit; what waited in it goes on at full speed. A second Lift does nothing.
+// Lift ends the limit; what waited in it goes on at full speed. A second Lift does
+// nothing.
 func (t *Throttle) Lift() error { return Undo(t.rec) }
 
-// limitable says whether the group dir can be limited, and returns its clean path. It changes nothing: what a group above
-// does not enable for its children is the host's decision (on cgroup v2 a service manager's).
+// limitable says whether the group dir can be limited, and returns its clean path. It
+// changes nothing: what a group above does not enable for its children is the host's
+// decision (on cgroup v2 a service manager's).
 func limitable(root, dir string) (string, error) {
 	rel, err := filepath.Rel(root, dir)
 	if err != nil || dir == "" || rel == "." || rel == ".." || strings.HasPrefix(rel, "../") {

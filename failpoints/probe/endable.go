@@ -71,7 +71,8 @@ func (e *endable) Value(key any) any {
 	return e.Context.Value(key)
 }
 
-// AfterFunc is what package context looks for in contexts that are not its own: derived ones end before end returns, and not some time later.
+// AfterFunc is what package context looks for in contexts that are not its own: derived
+// ones end before end returns, and not some time later.
 func (e *endable) AfterFunc(f func()) (stop func() bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

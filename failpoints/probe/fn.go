@@ -8,8 +8,9 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Fn is the function that a statement calls, where the call's last result is the statement's error: weave makes Fn(n, f)(args) of f(args). It returns f
-// itself unless the statement is armed.
+// Fn is the function that a statement calls, where the call's last result is the
+// statement's error: weave makes Fn(n, f)(args) of f(args). It returns f itself unless
+// the statement is armed.
 func Fn[F any](n int, f F) F {
 	t := statements.Load()
 	if t == nil || t.mode(n) == silent {
@@ -24,7 +25,8 @@ func Fn[F any](n int, f F) F {
 
 var errorType = reflect.TypeFor[error]()
 
-// wrap makes a function like f that tells of its call and fails when it is told to: at error f is not called, at lose it is, and its results are lost.
+// wrap makes a function like f that tells of its call and fails when it is told to: at
+// error f is not called, at lose it is, and its results are lost.
 func (t *statementTable) wrap(n int, f reflect.Value) any {
 	if f.Kind() != reflect.Func || f.IsNil() || f.Type().NumOut() == 0 || f.Type().Out(f.Type().NumOut()-1) != errorType {
 		return nil

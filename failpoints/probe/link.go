@@ -24,8 +24,8 @@ type link struct {
 	trace   bool
 }
 
-// dial introduces the process and waits until it knows which points are armed, so that not even the first statement of
-// main passes an armed point unnoticed.
+// dial introduces the process and waits until it knows which points are armed, so that
+// not even the first statement of main passes an armed point unnoticed.
 func dial(path, role string, terms map[string]string) (*link, error) {
 	conn, err := net.DialTimeout("unix", path, 5*time.Second)
 	if err != nil {
@@ -76,7 +76,8 @@ func (l *link) receive(r *bufio.Reader) error {
 	return l.send(FromProcess{Ack: m.Generation})
 }
 
-// arm passes on what is armed among statements. The first list comes before the process has the link.
+// arm passes on what is armed among statements. The first list comes before the process
+// has the link.
 func (l *link) arm(points map[string]bool, trace bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

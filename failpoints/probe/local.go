@@ -25,7 +25,8 @@ func newLocal(texts map[string]string) *local {
 			err = fmt.Errorf("pause needs a controller that can release it (%s)", SocketEnv)
 		}
 		if err != nil {
-			// A process that ran without the fault it was asked for would make a test pass for nothing.
+			// A process that ran without the fault it was asked for would make a test pass for
+			// nothing.
 			fmt.Fprintf(os.Stderr, "shimquake: %s: %v\n", point, err)
 			os.Exit(2)
 		}
@@ -72,8 +73,8 @@ func fromEnvironment() map[string]string {
 	return terms
 }
 
-// fromBundle reads the annotations of an OCI specification; a shim is started in its bundle. No file, no faults: the
-// short-lived helpers of a shim are started elsewhere.
+// fromBundle reads the annotations of an OCI specification; a shim is started in its
+// bundle. No file, no faults: the short-lived helpers of a shim are started elsewhere.
 func fromBundle(path string) map[string]string {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -1,19 +1,21 @@
-// Package probe is what shimquake links into a process under test: it tells a controller of every point that the
-// process passes, and does what the controller answers.
+// Package probe is what shimquake links into a process under test: it tells a controller
+// of every point that the process passes, and does what the controller answers.
 //
-// It is used in three ways. weave puts calls of Serve and Call into the ttrpc module that a release of containerd
-// links, and so reaches each ttrpc method of its daemon and of its shim; it puts At, AtCtx, Fn and Request into the
-// code of the lifecycle itself; shims/fakeshim calls Serve.
+// It is used in three ways. weave puts calls of Serve and Call into the ttrpc module that
+// a release of containerd links, and so reaches each ttrpc method of its daemon and of
+// its shim; it puts At, AtCtx, Fn and Request into the code of the lifecycle itself;
+// shims/fakeshim calls Serve.
 //
 // The environment decides what a process does:
 //
 //	SHIMQUAKE_SOCKET      a unix socket of a failpoints.Controller: it decides every hit
 //	SHIMQUAKE_FAILPOINTS  point=term;point=term: without a socket the process decides by itself
 //
-// A shim also reads the annotations "shimquake.failpoint/POINT: TERM" of the bundle that it is started in. With
-// neither, a probe costs one atomic load.
+// A shim also reads the annotations "shimquake.failpoint/POINT: TERM" of the bundle that
+// it is started in. With neither, a probe costs one atomic load.
 //
-// The package uses the standard library only, because it is compiled with the dependencies of each release.
+// The package uses the standard library only, because it is compiled with the
+// dependencies of each release.
 package probe
 
 import (
@@ -71,7 +73,8 @@ func connect(role string) decider {
 		if l, err := dial(path, role, terms); err == nil {
 			return l
 		}
-		// The controller is gone: the run is over, and this process is about to end with its world.
+		// The controller is gone: the run is over, and this process is about to end with its
+		// world.
 		return nil
 	}
 	if len(terms) == 0 {

@@ -18,7 +18,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// roleEnv makes the test's binary an instrumented process: it serves as many requests as it says, and prints what each came to.
+// roleEnv makes the test's binary an instrumented process: it serves as many requests as
+// it says, and prints what each came to.
 const roleEnv = "SHIMQUAKE_TEST_REQUESTS"
 
 func TestMain(m *testing.M) {
@@ -34,7 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serve runs an instrumented shim that serves n requests in a folder, and returns what each came to.
+// serve runs an instrumented shim that serves n requests in a folder, and returns what
+// each came to.
 func serve(t *testing.T, n int, dir string, env ...string) ([]string, error) {
 	t.Helper()
 	self, err := os.Executable()
@@ -72,7 +74,8 @@ func listen(t *testing.T, onPause func(failpoints.Pause), plan ...failpoints.Fau
 	return c, probe.SocketEnv + "=" + path
 }
 
-// The count of a fault holds over real processes: the third request of the case is the first of the second process.
+// The count of a fault holds over real processes: the third request of the case is the
+// first of the second process.
 func TestAControllerOverTwoProcesses(t *testing.T) {
 	c, env := listen(t, nil, failpoints.Fault{At: failpoints.MustPoint(deleteEntry), Do: term.Of(
 		term.Clause{Count: 2, Action: term.Off}, term.Clause{Count: 1, Action: term.Error, Arg: "third"})})

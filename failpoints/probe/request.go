@@ -9,14 +9,17 @@ import (
 
 // What a context's end can mean at a statement (Hit.Ctx).
 const (
-	// ByCaller is the context of a request: its caller can cancel it, and its deadline can pass.
+	// ByCaller is the context of a request: its caller can cancel it, and its deadline can
+	// pass.
 	ByCaller = "caller"
 	// ByTimeout is a context that containerd made for itself with a timeout, which can pass.
 	ByTimeout = "timeout"
 )
 
-// Request is the context of a woven function. Its outermost call in a goroutine's life makes the context one that a fault can end for everybody who
-// derives from it, as a client does that goes away. What was derived with context.WithoutCancel is not ended: that is what it is for.
+// Request is the context of a woven function. Its outermost call in a goroutine's life
+// makes the context one that a fault can end for everybody who derives from it, as a
+// client does that goes away. What was derived with context.WithoutCancel is not ended:
+// that is what it is for.
 func Request(ctx context.Context) context.Context {
 	if statements.Load() == nil || ctx == nil || ctx.Done() == nil || ctx.Err() != nil {
 		return ctx // of a request that has ended nothing is left to end
@@ -33,7 +36,8 @@ func Request(ctx context.Context) context.Context {
 	return e
 }
 
-// rootKind tells by its name whether the calling function serves requests: an exported method of the tasks or the CRI service.
+// rootKind tells by its name whether the calling function serves requests: an exported
+// method of the tasks or the CRI service.
 func rootKind(skip int) string {
 	pc, _, _, ok := runtime.Caller(skip)
 	if !ok {

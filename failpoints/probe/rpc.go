@@ -12,15 +12,16 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Method is the name of a ttrpc method in points: the service without its proto package and version.
-// "/containerd.task.v3.Task/Create" is "Task.Create".
+// Method is the name of a ttrpc method in points: the service without its proto package
+// and version. "/containerd.task.v3.Task/Create" is "Task.Create".
 func Method(full string) string {
 	service, method, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
 	return service[strings.LastIndexByte(service, '.')+1:] + "." + method
 }
 
-// Serve passes a handler's entry and exit point. next runs the handler; it calls decoded with the request before the
-// handler sees it, which is where the entry point is. closeConns closes the server's connections.
+// Serve passes a handler's entry and exit point. next runs the handler; it calls decoded
+// with the request before the handler sees it, which is where the entry point is.
+// closeConns closes the server's connections.
 func Serve(ctx context.Context, fullMethod string, closeConns func(),
 	next func(ctx context.Context, decoded func(any) error) (any, error)) (any, error) {
 	d := current.Load()
@@ -38,8 +39,8 @@ func Serve(ctx context.Context, fullMethod string, closeConns func(),
 	return resp, err
 }
 
-// Call passes a caller's entry and exit point around next, which sends the request and waits for the reply.
-// closeConn closes the client's connection.
+// Call passes a caller's entry and exit point around next, which sends the request and
+// waits for the reply. closeConn closes the client's connection.
 func Call(ctx context.Context, service, method string, req any, closeConn func(), next func(context.Context) error) error {
 	d := current.Load()
 	if d == nil {
@@ -121,8 +122,8 @@ func (c *call) do(a Answer, where string) error {
 	case term.Close:
 		c.close()
 	case term.Pause:
-		// It was held, and is released by now. A request whose caller has gone away meanwhile is dropped, as a server does that
-		// waits for a lock with its request's context.
+		// It was held, and is released by now. A request whose caller has gone away meanwhile
+		// is dropped, as a server does that waits for a lock with its request's context.
 		return c.ctx.Err()
 	}
 	return nil
@@ -140,7 +141,8 @@ func Crash() {
 	select {}
 }
 
-// Messages are read by reflection: releases generate them with gogo or with protobuf-go, whose fields have the same names.
+// Messages are read by reflection: releases generate them with gogo or with protobuf-go,
+// whose fields have the same names.
 func field(message any, name string) reflect.Value {
 	v := reflect.Indirect(reflect.ValueOf(message))
 	if v.Kind() != reflect.Struct {

@@ -201,7 +201,8 @@ func TestWhatHitsTell(t *testing.T) {
 	}
 }
 
-// A request that does not decode never passes the entry point, and one that nobody listens to costs nothing.
+// A request that does not decode never passes the entry point, and one that nobody
+// listens to costs nothing.
 func TestWithoutADecider(t *testing.T) {
 	old := current.Swap(nil)
 	t.Cleanup(func() { current.Store(old) })

@@ -10,8 +10,9 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Statement points. weave numbers the statements of a build, puts At or AtCtx before each and Fn around calls that can fail, and has every woven
-// package register its names. As long as nothing is armed, each of them is one atomic load.
+// Statement points. weave numbers the statements of a build, puts At or AtCtx before each
+// and Fn around calls that can fail, and has every woven package register its names. As
+// long as nothing is armed, each of them is one atomic load.
 
 // statements is what is armed among the statements of this process; nil: nothing is.
 var statements atomic.Pointer[statementTable]
@@ -87,8 +88,9 @@ func (t *statementTable) end(h Hit, root *endable, ctx context.Context, err erro
 	t.decider.seen(h)
 }
 
-// settle waits until the end of a request has come to the context at hand: one that was derived by way of context.WithValue learns of it by a goroutine.
-// One that is kept from it by context.WithoutCancel never does.
+// settle waits until the end of a request has come to the context at hand: one that was
+// derived by way of context.WithValue learns of it by a goroutine. One that is kept from
+// it by context.WithoutCancel never does.
 func settle(ctx context.Context) {
 	if ctx.Done() == nil {
 		return
@@ -110,7 +112,8 @@ var registry struct {
 	trace     bool
 }
 
-// Register takes the names of a woven package's statements, which are numbered from base. It returns how many they are.
+// Register takes the names of a woven package's statements, which are numbered from base.
+// It returns how many they are.
 func Register(base int, names []string) int {
 	registry.Lock()
 	defer registry.Unlock()
@@ -138,8 +141,10 @@ func armStatements(points map[string]bool, trace bool) {
 // own begins the names of this process's statements.
 func own() string { return "stmt:" + self + ":" }
 
-// rebuild makes the table of what is armed, of which the numbers in [from, to) have changed: packages register one by one while the process starts, and
-// it starts in every case. registry is locked. A package that is linked into daemon and shim is told of where its points belong.
+// rebuild makes the table of what is armed, of which the numbers in [from, to) have
+// changed: packages register one by one while the process starts, and it starts in every
+// case. registry is locked. A package that is linked into daemon and shim is told of
+// where its points belong.
 func rebuild(from, to int) {
 	d := current.Load()
 	if d == nil || len(registry.functions) == 0 && !registry.trace {
@@ -169,8 +174,9 @@ func rebuild(from, to int) {
 // function is a statement point's name without the statement.
 func function(point string) string { return point[:strings.LastIndexByte(point, ':')] }
 
-// DecidedAt says whether a term is decided at this hit of a statement: what replaces a call's error at the call, what ends a context where there is one
-// that can be ended so, and all else at the statement.
+// DecidedAt says whether a term is decided at this hit of a statement: what replaces a
+// call's error at the call, what ends a context where there is one that can be ended so,
+// and all else at the statement.
 func DecidedAt(t term.Term, h Hit) bool {
 	for _, c := range t.Clauses() {
 		switch c.Action {

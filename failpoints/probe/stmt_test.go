@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// The names of a package woven for the test; the last belongs to a process that this one is not.
+// The names of a package woven for the test; the last belongs to a process that this one
+// is not.
 var names = []string{
 	"stmt:containerd:runtime.F:a", "stmt:containerd:runtime.F:b", "stmt:containerd:runtime.G:a", "stmt:shim:shim.F:a",
 }
@@ -97,7 +98,8 @@ func TestFn(t *testing.T) {
 	}
 }
 
-// What serves a request is told by the function's name, and functions of this test's package serve none.
+// What serves a request is told by the function's name, and functions of this test's
+// package serve none.
 func TestRequestTimesOut(t *testing.T) {
 	s := &script{answers: map[string]Answer{names[0]: {Do: "deadline"}}}
 	weave(t, s, false)

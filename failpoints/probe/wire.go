@@ -1,14 +1,15 @@
 package probe
 
-// The messages are one JSON object a line. A process begins with Hello; the controller answers with the points that
-// are armed, and sends them again whenever they change.
+// The messages are one JSON object a line. A process begins with Hello; the controller
+// answers with the points that are armed, and sends them again whenever they change.
 
 // Hello introduces a process.
 type Hello struct {
 	Who  string   `json:"who"` // containerd or shim
 	PID  int      `json:"pid"` // in the process's own PID namespace
 	Args []string `json:"args"`
-	// Terms are the faults that the process found in its environment and in its bundle's annotations.
+	// Terms are the faults that the process found in its environment and in its bundle's
+	// annotations.
 	Terms map[string]string `json:"terms,omitempty"`
 }
 
@@ -23,16 +24,19 @@ type Hit struct {
 	// ID and ExecID are the container's and the exec's id in the request, if it has them.
 	ID     string `json:"id,omitempty"`
 	ExecID string `json:"exec,omitempty"`
-	// Status is the exit status in the reply, and ReplyPID its pid, of methods that return them.
+	// Status is the exit status in the reply, and ReplyPID its pid, of methods that return
+	// them.
 	Status   *uint32 `json:"status,omitempty"`
 	ReplyPID uint32  `json:"reply_pid,omitempty"`
 	// Err is the error that the call ended with.
 	Err string `json:"err,omitempty"`
 	// Call is whether the hit is not a statement's but that of the call in it (see Fn).
 	Call bool `json:"call,omitempty"`
-	// Ctx is who can end the context at a statement: ByCaller or ByTimeout; "" where nobody can.
+	// Ctx is who can end the context at a statement: ByCaller or ByTimeout; "" where nobody
+	// can.
 	Ctx string `json:"ctx,omitempty"`
-	// Ended is told once more of a statement where a request was ended: that the context at hand has ended with it.
+	// Ended is told once more of a statement where a request was ended: that the context at
+	// hand has ended with it.
 	Ended bool `json:"ended,omitempty"`
 }
 
@@ -51,7 +55,8 @@ type FromProcess struct {
 	Ack int64 `json:"ack,omitempty"`
 }
 
-// FromController is a line from the controller: Answer, or Armed with its generation (from 1).
+// FromController is a line from the controller: Answer, or Armed with its generation
+// (from 1).
 type FromController struct {
 	Armed      []string `json:"armed,omitempty"`
 	Trace      bool     `json:"trace,omitempty"` // every statement is to be told, too

@@ -5,20 +5,24 @@ import (
 	"regexp"
 )
 
-// Which calls of a statement can be made to fail is decided by the source's text: types would need every dependency of a release to be checked first.
-// What is wrapped by mistake does not compile, so a mistake is loud.
+// Which calls of a statement can be made to fail is decided by the source's text: types
+// would need every dependency of a release to be checked first. What is wrapped by
+// mistake does not compile, so a mistake is loud.
 
 // builtins are not values. recover is the one whose result may be called err.
 var builtins = map[string]bool{"append": true, "cap": true, "copy": true, "len": true, "make": true, "max": true, "min": true, "new": true,
 	"recover": true, "any": true, "error": true, "string": true, "int": true, "int32": true, "int64": true, "uint32": true, "uint64": true, "byte": true}
 
-// makers are packages whose functions make an error of an error or a text: nothing happens in them that could fail.
+// makers are packages whose functions make an error of an error or a text: nothing
+// happens in them that could fail.
 var makers = map[string]bool{"errors": true, "errdefs": true, "errgrpc": true, "errhttp": true, "status": true}
 
-// notValues are functions and types of other packages that cannot be used as a value: generic functions, and conversions.
+// notValues are functions and types of other packages that cannot be used as a value:
+// generic functions, and conversions.
 var notValues = map[string]bool{"shim.ReadRuntimeOptions": true, "unix.Errno": true, "syscall.Errno": true}
 
-// local is what a package declares that cannot be used as a function value: its types and its generic functions.
+// local is what a package declares that cannot be used as a function value: its types and
+// its generic functions.
 func local(files []*File) map[string]bool {
 	names := map[string]bool{}
 	for _, f := range files {
@@ -40,10 +44,12 @@ func local(files []*File) map[string]bool {
 	return names
 }
 
-// errorName is what containerd calls an error: err, retErr, err2, werr. A call whose last result is none after all is let alone when it is made.
+// errorName is what containerd calls an error: err, retErr, err2, werr. A call whose last
+// result is none after all is let alone when it is made.
 var errorName = regexp.MustCompile(`^([a-z]?err|.*Err)[0-9]*$`)
 
-// failing is the call whose last result is the statement's error, or nil. returnsError says that the last result of the function around it is an error.
+// failing is the call whose last result is the statement's error, or nil. returnsError
+// says that the last result of the function around it is an error.
 func (p *walker) failing(s ast.Stmt, returnsError bool) *ast.CallExpr {
 	var e ast.Expr
 	switch s := s.(type) {
@@ -66,7 +72,8 @@ func (p *walker) failing(s ast.Stmt, returnsError bool) *ast.CallExpr {
 	return nil
 }
 
-// wrappable says whether a called expression is a function value that does more than make an error.
+// wrappable says whether a called expression is a function value that does more than make
+// an error.
 func (p *walker) wrappable(fun ast.Expr) bool {
 	switch f := fun.(type) {
 	case *ast.Ident:

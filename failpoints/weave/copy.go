@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// Unread are the folders in the root of a checkout that no build reads. Among them is vendor: builds here use the module
-// cache.
+// Unread are the folders in the root of a checkout that no build reads. Among them is
+// vendor: builds here use the module cache.
 var Unread = map[string]bool{".git": true, "vendor": true, "bin": true}
 
-// copyTree copies a module's folder. Files of the module cache are read-only; the copies can be edited.
+// copyTree copies a module's folder. Files of the module cache are read-only; the copies
+// can be edited.
 func copyTree(source, dest string) error {
 	return copyFiles(source, dest, func(string) bool { return true })
 }

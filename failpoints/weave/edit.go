@@ -59,8 +59,8 @@ func (f *File) Write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, f.Name), out, 0o644)
 }
 
-// ApplyEdits makes edits in a source text. Edits must not overlap and must not move a line; insertions at the same place
-// keep their order.
+// ApplyEdits makes edits in a source text. Edits must not overlap and must not move a
+// line; insertions at the same place keep their order.
 func ApplyEdits(src []byte, edits []Edit) ([]byte, error) {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Compare(a.Start, b.Start) })

@@ -1,12 +1,14 @@
 package weave
 
-// Package is a package of containerd whose statements are woven. Its alias is the same in every generation, so that a point keeps its name.
+// Package is a package of containerd whose statements are woven. Its alias is the same in
+// every generation, so that a point keeps its name.
 type Package struct {
 	Alias  string // begins FUNC in names: runtime.binary.Start
 	Who    string // containerd or shim: whose statement it is. Some packages are linked into both; the probe of the other process passes them by
 	Folder string // within the module
 
-	// Files are patterns (path.Match) of the files that are woven. Each must match. None: all files.
+	// Files are patterns (path.Match) of the files that are woven. Each must match. None:
+	// all files.
 	Files []string
 	// Leave are functions of these files that are not woven.
 	Leave []string
@@ -21,9 +23,11 @@ type Generation struct {
 	Packages []Package
 }
 
-// Of CRI only the lifecycle of pods and containers is woven, and of that not what merely computes a container's spec: it touches nothing outside
-// the process, so a fault there is the same as one just before it. The rest of the package is lists, statistics, exec, attach and port forwarding.
-// Patterns, not file names, because releases add files beside these (sandbox_run_linux.go, container_stop_signal.go).
+// Of CRI only the lifecycle of pods and containers is woven, and of that not what merely
+// computes a container's spec: it touches nothing outside the process, so a fault there
+// is the same as one just before it. The rest of the package is lists, statistics, exec,
+// attach and port forwarding. Patterns, not file names, because releases add files beside
+// these (sandbox_run_linux.go, container_stop_signal.go).
 var (
 	criFiles = []string{"container_create*.go", "container_start*.go", "container_stop*.go", "container_remove*.go",
 		"sandbox_run*.go", "sandbox_stop*.go", "sandbox_remove*.go", "restart*.go", "events*.go"}
@@ -33,7 +37,8 @@ var (
 		"generateApparmorSpecOpts", "appArmorProfileExists", "snapshotterOpts", "sandboxContainerSpec", "sandboxContainerSpecOpts",
 		"sandboxSnapshotterOpts", "parseDNSOptions", "cniNamespaceOpts", "toCNILabels", "toCNIBandWidth", "toCNIPortMappings", "toCNIDNS",
 		"selectPodIPs", "ipString", "logDebugCNIResult", "untrustedWorkload", "hostAccessingSandbox"}
-	// The event loop and recovery are started by Run; the other two are how stop and remove take files and mounts away.
+	// The event loop and recovery are started by Run; the other two are how stop and remove
+	// take files and mounts away.
 	criAlso          = []string{"criService.Run", "unmountRecursive", "ensureRemoveAll"}
 	podsandboxFiles  = []string{"controller.go", "recover.go", "sandbox_run*.go", "sandbox_stop*.go", "sandbox_delete*.go", "store.go"}
 	podsandboxAlso   = []string{"unmountRecursive", "ensureRemoveAll"}
@@ -54,7 +59,8 @@ func oneX(more ...Package) []Package {
 	}, more...)
 }
 
-// Generations are the lines of releases that can be woven. A release in which a package has moved needs a line of its own here.
+// Generations are the lines of releases that can be woven. A release in which a package
+// has moved needs a line of its own here.
 var Generations = []Generation{
 	{"github.com/containerd/containerd", "1.6.", oneX(
 		Package{Alias: "cri", Who: "containerd", Folder: "pkg/cri/server", Files: criFiles, Leave: criLeave, Also: criAlso},
@@ -74,7 +80,8 @@ var Generations = []Generation{
 		{Alias: "cri-events", Who: "containerd", Folder: "internal/cri/server/events"},
 		{Alias: "podsandbox", Who: "containerd", Folder: "internal/cri/server/podsandbox",
 			Files: append([]string{"events.go"}, podsandboxFiles...), Leave: criLeave, Also: podsandboxAlso},
-		// core/sandbox holds interfaces, clients of them and the store's types: no lifecycle of its own.
+		// core/sandbox holds interfaces, clients of them and the store's types: no lifecycle of
+		// its own.
 		{Alias: "sandbox", Who: "containerd", Folder: "plugins/sandbox"},
 		{Alias: "shim", Who: "shim", Folder: "pkg/shim"},
 		{Alias: "runc-manager", Who: "shim", Folder: "cmd/containerd-shim-runc-v2/manager"},

@@ -9,7 +9,8 @@ import (
 // slugLength is how much of a statement's first line its name keeps, in bytes.
 const slugLength = 40
 
-// Slug is a statement's first line as its name has it: letters, digits, `_` and `.` are kept, everything else becomes one `-`. It is never empty.
+// Slug is a statement's first line as its name has it: letters, digits, `_` and `.` are
+// kept, everything else becomes one `-`. It is never empty.
 func Slug(line string) string {
 	var b strings.Builder
 	gap := false
@@ -34,7 +35,8 @@ func Slug(line string) string {
 	return strings.TrimSuffix(b.String()[:min(b.Len(), slugLength)], "-")
 }
 
-// functionName is FUNC of a point's name: Func or Recv.Func, without star and type parameters.
+// functionName is FUNC of a point's name: Func or Recv.Func, without star and type
+// parameters.
 func functionName(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) == 0 {
 		return fn.Name.Name
@@ -58,7 +60,8 @@ func functionName(fn *ast.FuncDecl) string {
 	}
 }
 
-// namer gives each statement of a package a name of its own: the second one of a function with the same text gets #2.
+// namer gives each statement of a package a name of its own: the second one of a function
+// with the same text gets #2.
 type namer struct {
 	pkg  Package
 	seen map[string]int

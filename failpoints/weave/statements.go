@@ -40,12 +40,15 @@ type Table struct{ Statements []Statement }
 // registerFile is the file that each woven package is given.
 const registerFile = "shimquake_statements.go"
 
-// BuildTags are the tags under which one or the other binary of a release is built. A file that one of them reads is woven.
+// BuildTags are the tags under which one or the other binary of a release is built. A
+// file that one of them reads is woven.
 var BuildTags = []string{"urfave_cli_no_docs", "no_grpc"}
 
-// Statements puts a probe before every statement of containerd's and the shim's lifecycle code and fills the table. module is containerd's path.
+// Statements puts a probe before every statement of containerd's and the shim's lifecycle
+// code and fills the table. module is containerd's path.
 //
-// It returns ErrSite when the source is not as folders.go has it: a package or a function that has moved would otherwise silently be missing.
+// It returns ErrSite when the source is not as folders.go has it: a package or a function
+// that has moved would otherwise silently be missing.
 func Statements(module string, table *Table) Step {
 	return Step{Module: module, Edit: func(dir string) error {
 		g, err := generation(module, dir)
@@ -62,7 +65,8 @@ func Statements(module string, table *Table) Step {
 	}}
 }
 
-// allowGenerics raises the language of a module to that of Fn. v1.6.8 says 1.17, whose only difference is that it has none.
+// allowGenerics raises the language of a module to that of Fn. v1.6.8 says 1.17, whose
+// only difference is that it has none.
 func allowGenerics(goMod string) error {
 	const generics = "1.18"
 	return editModFile(goMod, func(f *modfile.File) error {
@@ -75,7 +79,8 @@ func allowGenerics(goMod string) error {
 
 var versionLine = regexp.MustCompile(`(?m)^\s*(?:var\s+)?Version\s*=\s*"v?([0-9]+\.[0-9][^"]*)"`)
 
-// generation finds the line of releases that a source belongs to by its version/version.go, which a checkout has too.
+// generation finds the line of releases that a source belongs to by its
+// version/version.go, which a checkout has too.
 func generation(module, dir string) (Generation, error) {
 	const name = "version/version.go"
 	src, err := os.ReadFile(filepath.Join(dir, name))
@@ -147,7 +152,8 @@ func register(pkg string, base int, statements []Statement) []byte {
 	return []byte(b.String())
 }
 
-// parsePackage parses the files of a folder that a linux build reads, in the order of their names.
+// parsePackage parses the files of a folder that a linux build reads, in the order of
+// their names.
 func parsePackage(dir, folder string) ([]*File, error) {
 	entries, err := os.ReadDir(filepath.Join(dir, folder))
 	if err != nil && !os.IsNotExist(err) {
@@ -186,7 +192,8 @@ func isBuilt(dir, name string) (bool, error) {
 	return false, nil
 }
 
-// choose returns the functions to weave, by their files. Every pattern and every name of the package must be met.
+// choose returns the functions to weave, by their files. Every pattern and every name of
+// the package must be met.
 func (p Package) choose(files []*File) (map[*File][]*ast.FuncDecl, error) {
 	met := map[string]bool{}
 	funcs := map[*File][]*ast.FuncDecl{}

@@ -10,17 +10,19 @@ import (
 	"path/filepath"
 )
 
-// TtrpcModule is the module through which containerd and its shims speak, in every release.
+// TtrpcModule is the module through which containerd and its shims speak, in every
+// release.
 const TtrpcModule = "github.com/containerd/ttrpc"
 
 //go:embed ttrpc_probe.go.txt
 var ttrpcProbe []byte
 
-// Ttrpc puts probes around every unary method, on the side of the server and on the side of the caller. It holds for
-// ttrpc v1.1.0 to v1.2.10.
+// Ttrpc puts probes around every unary method, on the side of the server and on the side
+// of the caller. It holds for ttrpc v1.1.0 to v1.2.10.
 func Ttrpc() Step { return Step{Module: TtrpcModule, Edit: weaveTtrpc} }
 
-// site is a place of ttrpc's source. weave makes the edits of one declaration and returns how many places it found there.
+// site is a place of ttrpc's source. weave makes the edits of one declaration and returns
+// how many places it found there.
 type site struct {
 	file, what string
 	weave      func(f *File, fn *ast.FuncDecl) int
@@ -113,7 +115,8 @@ func receiver(fn *ast.FuncDecl) string {
 	return types.ExprString(fn.Recv.List[0].Type)
 }
 
-// paramType is the type of a parameter as it is written, "" when there is none of that name.
+// paramType is the type of a parameter as it is written, "" when there is none of that
+// name.
 func paramType(fn *ast.FuncDecl, name string) string {
 	for _, field := range fn.Type.Params.List {
 		for _, n := range field.Names {

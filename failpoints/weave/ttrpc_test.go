@@ -16,7 +16,8 @@ import (
 
 const versionsDir = "../../fixtures/containerd/versions"
 
-// ttrpcVersions are the ttrpc versions of all releases under test, each with one of its wrapper modules.
+// ttrpcVersions are the ttrpc versions of all releases under test, each with one of its
+// wrapper modules.
 func ttrpcVersions(t *testing.T) map[string]string {
 	t.Helper()
 	mods, err := filepath.Glob(filepath.Join(versionsDir, "v*", "go.mod"))
@@ -41,7 +42,8 @@ func ttrpcVersions(t *testing.T) map[string]string {
 	return versions
 }
 
-// TestEveryRelease weaves and compiles the ttrpc of every release, as a build of that release would.
+// TestEveryRelease weaves and compiles the ttrpc of every release, as a build of that
+// release would.
 func TestEveryRelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("downloads and compiles ttrpc with its dependencies, for each version")
@@ -82,7 +84,8 @@ func TestEveryRelease(t *testing.T) {
 	}
 }
 
-// checkLines proves that the three files have the same lines but for one each, and that no other file changed.
+// checkLines proves that the three files have the same lines but for one each, and that
+// no other file changed.
 func checkLines(t *testing.T, original, woven string) {
 	t.Helper()
 	changed := map[string]int{}

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// weaveSource weaves all functions of a source text. Points are named by their numbers and have marks: c for a call, x for a context.
+// weaveSource weaves all functions of a source text. Points are named by their numbers
+// and have marks: c for a call, x for a context.
 func weaveSource(f *File) (names []string, out []byte, err error) {
 	w := &walker{File: f, local: local([]*File{f}), context: contextType(f.AST)}
 	w.add = func(function string, pos token.Position, text string, call, ctx bool) int {

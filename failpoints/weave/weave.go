@@ -1,11 +1,14 @@
 // Package weave puts probes into the source of a program before it is built.
 //
-// A build stands in a workspace: a folder with a go.mod and a go.sum. Weaving copies the modules that are to be edited out
-// of the module cache into the workspace (go build's -overlay refuses files beneath the cache), edits the copies and
-// replaces the modules by them. Edits keep every line where it was, so stack traces and logs still match the release.
+// A build stands in a workspace: a folder with a go.mod and a go.sum. Weaving copies the
+// modules that are to be edited out of the module cache into the workspace (go build's
+// -overlay refuses files beneath the cache), edits the copies and replaces the modules by
+// them. Edits keep every line where it was, so stack traces and logs still match the
+// release.
 //
-// Ttrpc weaves the methods between containerd and its shims, Statements the code of their lifecycle. folders.go says where that code is in
-// each line of releases: a release that has moved some of it needs a line there, and until then it does not build woven.
+// Ttrpc weaves the methods between containerd and its shims, Statements the code of their
+// lifecycle. folders.go says where that code is in each line of releases: a release that
+// has moved some of it needs a line there, and until then it does not build woven.
 package weave
 
 import (
@@ -27,18 +30,20 @@ const ProbeModule = "github.com/shimquake/shimquake/failpoints/probe"
 
 const probeVersion = "v0.0.0-woven"
 
-// Step edits one module of a build. Several steps may edit the same module, one after the other.
+// Step edits one module of a build. Several steps may edit the same module, one after the
+// other.
 type Step struct {
 	Module string                 // path of the module, as a go.mod names it
 	Edit   func(dir string) error // edits the copy of the module that stands in dir
 }
 
-// ErrSite is what an edit returns when the source is not as the step knows it: a release changed it, and the probe would
-// silently be missing.
+// ErrSite is what an edit returns when the source is not as the step knows it: a release
+// changed it, and the probe would silently be missing.
 var ErrSite = errors.New("the source to weave is not as expected")
 
-// Apply weaves a workspace: it applies the steps in their order and links the probe package, whose source is the folder
-// probe of this project. The workspace's go.mod is changed, its go.sum is not: the selected versions stay.
+// Apply weaves a workspace: it applies the steps in their order and links the probe
+// package, whose source is the folder probe of this project. The workspace's go.mod is
+// changed, its go.sum is not: the selected versions stay.
 func Apply(ctx context.Context, workspace, probe string, steps ...Step) error {
 	if len(steps) == 0 {
 		return nil
@@ -61,8 +66,8 @@ func Apply(ctx context.Context, workspace, probe string, steps ...Step) error {
 	return nil
 }
 
-// linkProbe copies the probe's source into a module of its own: it depends on nothing, so that it cannot change what
-// versions a release is built with.
+// linkProbe copies the probe's source into a module of its own: it depends on nothing, so
+// that it cannot change what versions a release is built with.
 func linkProbe(goMod, dest, source string) error {
 	own, err := readModFile(filepath.Join(source, "..", "..", "go.mod"))
 	if err != nil {
@@ -106,7 +111,8 @@ func copyModule(ctx context.Context, workspace, module, dest string) error {
 	})
 }
 
-// moduleDir is the folder of the module that the workspace selects; it is downloaded when it is not in the module cache.
+// moduleDir is the folder of the module that the workspace selects; it is downloaded when
+// it is not in the module cache.
 func moduleDir(ctx context.Context, workspace, module string) (string, error) {
 	list := []string{"list", "-mod=readonly", "-m", "-f", "{{.Dir}}", module}
 	dir, err := goCommand(ctx, workspace, list...)

@@ -7,7 +7,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// eventPatience is how long the client waits for an event that must come. One that does not come is the judge's business.
+// eventPatience is how long the client waits for an event that must come. One that does
+// not come is the judge's business.
 const eventPatience = 2 * time.Second
 
 // awaitEvent waits for an event of a container's init process.
@@ -31,20 +32,23 @@ func (s *Session) awaitEvent(ctx context.Context, id, topic string) {
 	}
 }
 
-// AwaitExit waits for the TaskExit event. dockerd and CRI act on the event and not on Wait: a shim wakes those who wait
-// before it sends the event, so that a client that deletes immediately can see the delete event first (seen on v2.4.2).
+// AwaitExit waits for the TaskExit event. dockerd and CRI act on the event and not on
+// Wait: a shim wakes those who wait before it sends the event, so that a client that
+// deletes immediately can see the delete event first (seen on v2.4.2).
 func (s *Session) AwaitExit(ctx context.Context, id string) { s.awaitEvent(ctx, id, "/tasks/exit") }
 
-// AwaitCreated waits until tasks whose Create has succeeded are reported. An event that a shim has not sent yet dies with
-// the shim, so without this it would be luck whether one that is killed when the task is created has sent it (seen on
-// v2.4.2, once in ten runs on a machine under load).
+// AwaitCreated waits until tasks whose Create has succeeded are reported. An event that a
+// shim has not sent yet dies with the shim, so without this it would be luck whether one
+// that is killed when the task is created has sent it (seen on v2.4.2, once in ten runs
+// on a machine under load).
 func (s *Session) AwaitCreated(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
 		s.awaitEvent(ctx, i.ID, "/tasks/create")
 	}
 }
 
-// AwaitStarted waits until containers whose Start has succeeded run: until their payloads do, and it is reported.
+// AwaitStarted waits until containers whose Start has succeeded run: until their payloads
+// do, and it is reported.
 func (s *Session) AwaitStarted(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
 		s.awaitPayload(ctx, i)
@@ -52,10 +56,12 @@ func (s *Session) AwaitStarted(ctx context.Context, all []*harness.Instance) {
 	}
 }
 
-// Restarts reports whether containerd is restarted in the midst of the lifecycle of the workload.
+// Restarts reports whether containerd is restarted in the midst of the lifecycle of the
+// workload.
 func (s *Session) Restarts() bool { return s.Case.Workload.Restart }
 
-// RestartNow restarts containerd and waits until it answers. That it does not is the judge's business.
+// RestartNow restarts containerd and waits until it answers. That it does not is the
+// judge's business.
 func (s *Session) RestartNow(ctx context.Context) {
 	s.Record.Failed("client", "containerd restarted", s.Restart(ctx))
 }

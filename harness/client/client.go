@@ -1,6 +1,7 @@
-// Package client is what the clients of containerd have in common. Each has a folder of its own below this one: task is
-// dockerd's way, cri is kubelet's. A client goes through a workload's lifecycle, comes back with what fails, as those two
-// do, and writes down what it does and is told; it breaks nothing and judges nothing.
+// Package client is what the clients of containerd have in common. Each has a folder of
+// its own below this one: task is dockerd's way, cri is kubelet's. A client goes through
+// a workload's lifecycle, comes back with what fails, as those two do, and writes down
+// what it does and is told; it breaks nothing and judges nothing.
 package client
 
 import (
@@ -19,16 +20,17 @@ import (
 
 // Client is one way to use containerd, with a workload.
 type Client interface {
-	// Run goes through the lifecycle and then removes everything, again and again until the deadline. Its error is that
-	// of the last attempt: the client never got rid of it.
+	// Run goes through the lifecycle and then removes everything, again and again until the
+	// deadline. Its error is that of the last attempt: the client never got rid of it.
 	Run(ctx context.Context) error
-	// Reuse uses the first id once more, without a fault, and expects that to work; briefly leaves out what no fault can
-	// be in the way of.
+	// Reuse uses the first id once more, without a fault, and expects that to work; briefly
+	// leaves out what no fault can be in the way of.
 	Reuse(ctx context.Context, briefly bool) error
-	// Instances are all containers that the workload has asked for. They are the client's: nobody changes them.
+	// Instances are all containers that the workload has asked for. They are the client's:
+	// nobody changes them.
 	Instances() []*harness.Instance
-	// InitPID is the init process of the first container ("task") or of the sandbox; KnownPID is it where the client
-	// knows it without asking containerd, or 0.
+	// InitPID is the init process of the first container ("task") or of the sandbox;
+	// KnownPID is it where the client knows it without asking containerd, or 0.
 	InitPID(ctx context.Context, who string) (int, error)
 	KnownPID(who string) int
 	// Shares reports whether a shim of that id serves the workload's other containers too.
@@ -40,13 +42,16 @@ type Params struct {
 	Case harness.Case
 	// Up waits until containerd answers, and gives its clients.
 	Up func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
-	// Restart restarts containerd and waits until it answers; Died reports whether it has ended, by that or otherwise.
+	// Restart restarts containerd and waits until it answers; Died reports whether it has
+	// ended, by that or otherwise.
 	Restart func(context.Context) error
 	Died    func() bool
-	// State is called when the workload has come to a state: faults happen there. Fired reports whether any has.
+	// State is called when the workload has come to a state: faults happen there. Fired
+	// reports whether any has.
 	State func(ctx context.Context, state string)
 	Fired func() bool
-	// Runtime is that of the workload's containers; OtherRuntime is what the first id is used again with.
+	// Runtime is that of the workload's containers; OtherRuntime is what the first id is
+	// used again with.
 	Runtime, OtherRuntime string
 	// TruthDir is the world's folder for the records of payloads.
 	TruthDir string
@@ -54,7 +59,8 @@ type Params struct {
 	Record   *record.Recorder
 }
 
-// Session is what every client works with: it makes the calls, each with its own deadline and written down.
+// Session is what every client works with: it makes the calls, each with its own deadline
+// and written down.
 type Session struct {
 	Params
 	// CallTimeout is how long a call may take.
@@ -121,8 +127,8 @@ func (s *Session) Ended(c harness.Call, err error) {
 	s.Record.Call(c)
 }
 
-// Overtaken reports whether a call has failed because somebody else has been quicker to delete: another client, or a
-// containerd that was started.
+// Overtaken reports whether a call has failed because somebody else has been quicker to
+// delete: another client, or a containerd that was started.
 func (s *Session) Overtaken(err error) bool {
 	w := s.Case.Workload
 	return errdefs.IsNotFound(err) && (w.Deleters > 1 || w.Restart)

@@ -25,9 +25,10 @@ func (s *Session) Payload(name string) (payload.Truth, error) {
 // Expect makes the file that the payload of a container writes to.
 func (s *Session) Expect(name string) error { return os.WriteFile(s.recordFile(name), nil, 0o666) }
 
-// Release lets the payload of a container come to its end, as soon as containerd is up: whether one that was killed is
-// back by then must not be a matter of luck. What ends while containerd is down is ended by a fault, proc:task:running
-// after proc:containerd:running.
+// Release lets the payload of a container come to its end, as soon as containerd is up:
+// whether one that was killed is back by then must not be a matter of luck. What ends
+// while containerd is down is ended by a fault, proc:task:running after
+// proc:containerd:running.
 func (s *Session) Release(ctx context.Context, i *harness.Instance) {
 	if _, _, err := s.Up(ctx); err != nil {
 		s.Record.Failed("client", "containerd is not up when "+i.Name+" is to end", err)
@@ -57,16 +58,17 @@ func Env(i *harness.Instance) (name, value string) {
 	return payload.TruthEnv, MountedTruth + "/" + i.Name + ".truth"
 }
 
-// lookEvery is how often the record of a payload that has been started is looked at; patience is how long it may take to
-// write its first line. It needs some 3 ms here.
+// lookEvery is how often the record of a payload that has been started is looked at;
+// patience is how long it may take to write its first line. It needs some 3 ms here.
 const (
 	lookEvery = time.Millisecond
 	patience  = 2 * time.Second
 )
 
-// awaitPayload waits until the payload of a container whose Start has succeeded runs, and handles signals if it is sent
-// one: Start returns when the payload's program is about to be loaded, and of a payload that is killed before its first line
-// nobody could say how it ended. It gives up on a payload that does not come to it.
+// awaitPayload waits until the payload of a container whose Start has succeeded runs, and
+// handles signals if it is sent one: Start returns when the payload's program is about to
+// be loaded, and of a payload that is killed before its first line nobody could say how
+// it ended. It gives up on a payload that does not come to it.
 func (s *Session) awaitPayload(ctx context.Context, i *harness.Instance) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -1,7 +1,7 @@
 // Package inject makes the faults of a case happen, and keeps the proof of each.
 //
-// A kind of fault is one file with one type, see Fault, and one line in kinds. It breaks things and says how that is known;
-// it knows no client and judges nothing.
+// A kind of fault is one file with one type, see Fault, and one line in kinds. It breaks
+// things and says how that is known; it knows no client and judges nothing.
 package inject
 
 import (
@@ -25,20 +25,22 @@ import (
 
 // Fault is one fault of a case while it runs.
 type Fault interface {
-	// Begin makes it happen, or puts it in force, when the workload has come to its state (Point.State); what a probe
-	// decides is in force from the start, and its Begin is never called.
+	// Begin makes it happen, or puts it in force, when the workload has come to its state
+	// (Point.State); what a probe decides is in force from the start, and its Begin is never
+	// called.
 	Begin(ctx context.Context) error
 	// Proof is called when the client is done: how often it happened, and how that is known.
 	Proof(ctx context.Context) (harness.Firing, error)
-	// Undo undoes what outlives the case: a throttle, a strace. It is called once, also when Begin was not.
+	// Undo undoes what outlives the case: a throttle, a strace. It is called once, also when
+	// Begin was not.
 	Undo() error
 }
 
 // kind is how the faults of a kind of points are made.
 type kind struct {
 	make func(*Injector, int) Fault
-	// available says why this machine cannot do them, before anything is made, and does is what it cannot do then; nil: every
-	// machine can.
+	// available says why this machine cannot do them, before anything is made, and does is
+	// what it cannot do then; nil: every machine can.
 	available func() error
 	does      string
 }
@@ -82,8 +84,9 @@ type Target struct {
 	Daemon *daemon.Daemon
 	// Processes lists those of the world.
 	Processes func() ([]oracle.Process, error)
-	// InitPID is the init process of the first container ("task") or of the sandbox; KnownPID is it where that is known
-	// without asking containerd, or 0. Shares reports whether a shim of that id serves the other containers, too.
+	// InitPID is the init process of the first container ("task") or of the sandbox;
+	// KnownPID is it where that is known without asking containerd, or 0. Shares reports
+	// whether a shim of that id serves the other containers, too.
 	InitPID  func(ctx context.Context, who string) (int, error)
 	KnownPID func(who string) int
 	Shares   func(shim string) bool
@@ -133,9 +136,9 @@ func (in *Injector) Listen(socket string) (err error) {
 	return err
 }
 
-// At makes the faults of a state happen, in the order of the plan. It returns when they have. A containerd that is killed
-// stays down until the last of them, so that a plan which kills containerd and then the shim has the shim die while
-// containerd is down.
+// At makes the faults of a state happen, in the order of the plan. It returns when they
+// have. A containerd that is killed stays down until the last of them, so that a plan
+// which kills containerd and then the shim has the shim die while containerd is down.
 func (in *Injector) At(ctx context.Context, state string) {
 	in.record.Note("client", "state %s", state)
 	down := false

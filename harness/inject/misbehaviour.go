@@ -12,8 +12,9 @@ import (
 	"github.com/shimquake/shimquake/shims/fakeshim/met"
 )
 
-// misbehaviour is one of the fake shim. It is a fault like those of a plan: it must prove that it was met. The shim notes
-// each in a file of the world before it goes on (package met).
+// misbehaviour is one of the fake shim. It is a fault like those of a plan: it must prove
+// that it was met. The shim notes each in a file of the world before it goes on (package
+// met).
 type misbehaviour struct {
 	in   *Injector
 	word string
@@ -24,7 +25,8 @@ func Env(c harness.Case, w *world.World) []string {
 	return []string{behaviour.Env + "=" + strings.Join(c.Misbehaviours(), ","), met.Env + "=" + metFile(w)}
 }
 
-// metFile is in the world's folder, by the same name inside and outside; as a log it is part of the evidence.
+// metFile is in the world's folder, by the same name inside and outside; as a log it is
+// part of the evidence.
 func metFile(w *world.World) string { return filepath.Join(w.Dir(), "fakeshim-met.log") }
 
 // Begin is never called: the shim knows from its start.

@@ -8,7 +8,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 )
 
-// onPause takes a fault's steps while a process waits at its point. The controller calls it.
+// onPause takes a fault's steps while a process waits at its point. The controller calls
+// it.
 func (in *Injector) onPause(p failpoints.Pause) {
 	defer p.Release()
 	in.record.Note("harness", "%s (pid %d) is paused at %s", p.Hit.Who, p.Hit.PID, p.Fault.At)
@@ -59,7 +60,8 @@ func (in *Injector) step(ctx context.Context, s failpoints.Step, p failpoints.Pa
 	return err
 }
 
-// client takes a step with the client's call in flight, or waits until it is done with everything.
+// client takes a step with the client's call in flight, or waits until it is done with
+// everything.
 func (in *Injector) client(ctx context.Context, s failpoints.Step, cancel func(), done <-chan struct{}) error {
 	switch {
 	case s.Who == "removal":

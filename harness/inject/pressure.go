@@ -13,11 +13,13 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// noticeable is how long an umount2 must have taken at least to count as slow. An unhindered one takes some 20 ms here.
+// noticeable is how long an umount2 must have taken at least to count as slow. An
+// unhindered one takes some 20 ms here.
 const noticeable = time.Second
 
-// pressure throttles the disk of containerd's root, lets a neighbour dirty it, and watches how long the shims' umount2
-// takes from then on: io:root:running pressure(4MiB/s,60MiB).
+// pressure throttles the disk of containerd's root, lets a neighbour dirty it, and
+// watches how long the shims' umount2 takes from then on: io:root:running
+// pressure(4MiB/s,60MiB).
 type pressure struct {
 	in        *Injector
 	i         int

@@ -16,7 +16,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// probed is a fault at a point where a probe asks the controller: rpc:shim:Task.Shutdown:entry 1*error(x).
+// probed is a fault at a point where a probe asks the controller:
+// rpc:shim:Task.Shutdown:entry 1*error(x).
 type probed struct {
 	in *Injector
 	i  int
@@ -30,9 +31,9 @@ func (p *probed) Begin(context.Context) error { return nil }
 // Undo has nothing to undo.
 func (p *probed) Undo() error { return nil }
 
-// Proof is the count of the controller. That a process was told to do something is not enough where it could have gone on
-// as if nothing had happened: one that was to crash must have been seen to end, and a call whose context was ended must
-// have failed.
+// Proof is the count of the controller. That a process was told to do something is not
+// enough where it could have gone on as if nothing had happened: one that was to crash
+// must have been seen to end, and a call whose context was ended must have failed.
 func (p *probed) Proof(ctx context.Context) (harness.Firing, error) {
 	f := harness.Firing{Count: p.in.Controller.Fired(p.i)}
 	if f.Count == 0 {
@@ -64,8 +65,9 @@ func (p *probed) Proof(ctx context.Context) (harness.Firing, error) {
 	return f, nil
 }
 
-// contextObserved reports whether a call whose context was ended has failed. A handler may not look at its context at all,
-// and then nothing was broken. At an exit point the probe itself puts the context's error in the place of the outcome.
+// contextObserved reports whether a call whose context was ended has failed. A handler
+// may not look at its context at all, and then nothing was broken. At an exit point the
+// probe itself puts the context's error in the place of the outcome.
 func contextObserved(h failpoints.Hit, later []failpoints.Hit) bool {
 	at, err := failpoints.ParsePoint(h.Point)
 	if err != nil || at.Where == "exit" {
@@ -84,8 +86,8 @@ func contextObserved(h failpoints.Hit, later []failpoints.Hit) bool {
 	return true // it never came back
 }
 
-// leastHits is how often a term must have done something until each of its parts has at least once: 1*error->1*crash has
-// not happened before the crash has.
+// leastHits is how often a term must have done something until each of its parts has at
+// least once: 1*error->1*crash has not happened before the crash has.
 func leastHits(t term.Term) int {
 	least, before := 0, 0
 	for _, c := range t.Clauses() {
@@ -98,17 +100,20 @@ func leastHits(t term.Term) int {
 	return least
 }
 
-// crashPatience is how long the end of a process that has sent SIGKILL to itself may take to be seen, crashLook how often it
-// is looked for, and reapPatience how long the news of it takes from the world's init once the process is gone.
+// crashPatience is how long the end of a process that has sent SIGKILL to itself may take
+// to be seen, crashLook how often it is looked for, and reapPatience how long the news of
+// it takes from the world's init once the process is gone.
 const (
 	crashPatience = 5 * time.Second
 	crashLook     = 2 * time.Millisecond
 	reapPatience  = 100 * time.Millisecond
 )
 
-// crashed says how it is known that a process which was told to send SIGKILL to itself has ended, or why the fault came to
-// nothing. init reaps containerd and the shims and tells with what; of a short-lived helper (`shim start`, `shim delete`)
-// containerd is the parent, and that it is gone is all there is to see: it does nothing after the signal.
+// crashed says how it is known that a process which was told to send SIGKILL to itself
+// has ended, or why the fault came to nothing. init reaps containerd and the shims and
+// tells with what; of a short-lived helper (`shim start`, `shim delete`) containerd is
+// the parent, and that it is gone is all there is to see: it does nothing after the
+// signal.
 func (in *Injector) crashed(ctx context.Context, h failpoints.Hit) (string, harness.Firing) {
 	miss := func(kind harness.Miss, why string) (string, harness.Firing) {
 		return "", harness.Firing{Miss: kind, Proof: fmt.Sprintf("%s, pid %d in its world, was told to crash and was not seen to: %s", h.Who, h.PID, why)}

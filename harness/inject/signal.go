@@ -13,7 +13,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// sent is a signal to a process of the world, when the workload is in a state: proc:shim:running 1*kill.
+// sent is a signal to a process of the world, when the workload is in a state:
+// proc:shim:running 1*kill.
 type sent struct {
 	in *Injector
 	i  int
@@ -42,8 +43,9 @@ func (s *sent) Proof(context.Context) (harness.Firing, error) { return s.in.seen
 // Undo has nothing to undo: a stopped process ends with the world.
 func (s *sent) Undo() error { return nil }
 
-// act kills, stops or continues a process of the world: the shim of a container (by default of the first), containerd, the
-// sandbox's or a container's init. It returns, in words, what is known to have happened.
+// act kills, stops or continues a process of the world: the shim of a container (by
+// default of the first), containerd, the sandbox's or a container's init. It returns, in
+// words, what is known to have happened.
 func (in *Injector) act(ctx context.Context, verb, who, container string) (string, error) {
 	if who == "containerd" {
 		pid := in.Daemon.PID()

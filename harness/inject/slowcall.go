@@ -11,7 +11,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// slowCall delays each call of a system call in the shims, by strace: sys:shim:umount2:exited delay(12000).
+// slowCall delays each call of a system call in the shims, by strace:
+// sys:shim:umount2:exited delay(12000).
 type slowCall struct {
 	in       *Injector
 	i        int

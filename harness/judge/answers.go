@@ -9,8 +9,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// answers: containerd comes up, can tell what it has, and answers a simple question within its bound. That it could not be
-// asked for a reason of ours is a problem, and no finding.
+// answers: containerd comes up, can tell what it has, and answers a simple question
+// within its bound. That it could not be asked for a reason of ours is a problem, and no
+// finding.
 func answers(h *harness.History) ([]oracle.Finding, []harness.Problem) { return answersOf(h, h.After) }
 
 func answersOf(h *harness.History, l *harness.Look) ([]oracle.Finding, []harness.Problem) {
@@ -35,8 +36,9 @@ func answersOf(h *harness.History, l *harness.Look) ([]oracle.Finding, []harness
 	return nil, nil
 }
 
-// refused reports whether containerd was asked and answered with an error of its own (seen on v2.3.7: "client supports only
-// v2 and v3 TTRPC task client", at each listing of tasks). That it was not reached, or not in time, says nothing.
+// refused reports whether containerd was asked and answered with an error of its own
+// (seen on v2.3.7: "client supports only v2 and v3 TTRPC task client", at each listing of
+// tasks). That it was not reached, or not in time, says nothing.
 func refused(f *oracle.Failed) bool { return f.Answered && f.Code == "Unknown" }
 
 // stopsContainerd reports whether the plan has containerd stand still at some time.

@@ -7,7 +7,8 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// baseline: the workload works as long as nothing is broken. One that fails by itself shows nothing about the fault.
+// baseline: the workload works as long as nothing is broken. One that fails by itself
+// shows nothing about the fault.
 func baseline(h *harness.History) (_ []oracle.Finding, out []harness.Problem) {
 	for _, c := range h.Calls {
 		if c.Unprovoked {
@@ -28,9 +29,10 @@ func name(c harness.Call) string {
 	return c.Verb + " " + c.Of
 }
 
-// failedShim says that a shim could not create or start a container before anything was broken: a fault that fires while
-// containerd cleans up after that, at Shutdown for one, would otherwise hide that nothing ran. It is known only where
-// probes decide all faults, since the others' moments are not among the hits.
+// failedShim says that a shim could not create or start a container before anything was
+// broken: a fault that fires while containerd cleans up after that, at Shutdown for one,
+// would otherwise hide that nothing ran. It is known only where probes decide all faults,
+// since the others' moments are not among the hits.
 func failedShim(h *harness.History) string {
 	if h.Case.Workload.Fakeshim != "" || !h.Case.OnlyProbed() {
 		return "" // a fake shim may misbehave when told to

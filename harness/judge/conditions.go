@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// Conditions are what has happened so far that known residues depend on. The runner asks for them while it waits for what
-// may still go away.
+// Conditions are what has happened so far that known residues depend on. The runner asks
+// for them while it waits for what may still go away.
 func Conditions(h harness.History) oracle.Circumstances { return conditions(&h, time.Time{}) }
 
 // conditions are those at a time; the zero time stands for the end.
@@ -55,7 +55,8 @@ func killedShims(h *harness.History) []int {
 	return pids
 }
 
-// served reports whether a shim has been asked to create a task, so that it surely listened on its socket.
+// served reports whether a shim has been asked to create a task, so that it surely
+// listened on its socket.
 func served(h *harness.History, pid int) bool {
 	for _, hit := range h.Hits {
 		if hit.Who == "shim" && hit.PID == pid && strings.HasPrefix(hit.Point, "rpc:shim:Task.Create:") {

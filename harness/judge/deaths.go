@@ -8,8 +8,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// deaths: containerd does not end by itself. It is started again whenever it ends and its client comes back, so that without
-// this a containerd that panics over a fault would look like one that took it well.
+// deaths: containerd does not end by itself. It is started again whenever it ends and its
+// client comes back, so that without this a containerd that panics over a fault would
+// look like one that took it well.
 func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	byFault := map[int]bool{} // told to end itself
 	for _, hit := range h.Hits {

@@ -8,7 +8,8 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// events: create, start, exit and delete of each container arrive once and in order, but for what nobody could hear.
+// events: create, start, exit and delete of each container arrive once and in order, but
+// for what nobody could hear.
 func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
@@ -29,8 +30,8 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	return oracle.Mark(found, now), nil
 }
 
-// life is what is known of a container, and so which events must have arrived. A payload that is killed has no time to note
-// its end: then it is when Wait has told it.
+// life is what is known of a container, and so which events must have arrived. A payload
+// that is killed has no time to note its end: then it is when Wait has told it.
 func life(i harness.Instance) oracle.Life {
 	l := oracle.Life{Container: i.ID, Begun: i.Begun, Created: i.Created, Started: i.Started, Deleted: i.Deleted}
 	switch {
@@ -42,9 +43,10 @@ func life(i harness.Instance) oracle.Life {
 	return l
 }
 
-// gaps are the times in which nobody was subscribed: those that the log has seen, and those from containerd's end until
-// the next was subscribed to, which is before it counts as up. The log cannot always tell by itself: whether the broken
-// stream or the end of the process is seen first is a race.
+// gaps are the times in which nobody was subscribed: those that the log has seen, and
+// those from containerd's end until the next was subscribed to, which is before it counts
+// as up. The log cannot always tell by itself: whether the broken stream or the end of
+// the process is seen first is a race.
 func gaps(h *harness.History) []oracle.Gap {
 	all := slices.Clone(h.Gaps)
 	for _, d := range h.Deaths {
@@ -53,16 +55,17 @@ func gaps(h *harness.History) []oracle.Gap {
 	return all
 }
 
-// shimDeleted reports whether a shim has carried out the Delete of a container. If it was killed afterwards, what it had not
-// sent died with it.
+// shimDeleted reports whether a shim has carried out the Delete of a container. If it was
+// killed afterwards, what it had not sent died with it.
 func shimDeleted(h *harness.History, id string) bool {
 	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
 		return hit.Point == "rpc:shim:Task.Delete:exit" && hit.ID == id && hit.ExecID == "" && hit.Err == ""
 	})
 }
 
-// lastOfShim reports whether the delete of a container was the last thing that its shim had to tell before it was told to
-// exit. In a pod that is the sandbox's, of containers behind one shim that of the one that was deleted last.
+// lastOfShim reports whether the delete of a container was the last thing that its shim
+// had to tell before it was told to exit. In a pod that is the sandbox's, of containers
+// behind one shim that of the one that was deleted last.
 func lastOfShim(h *harness.History, id string) bool {
 	w := h.Case.Workload
 	if w.API == harness.CRI {

@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// exits: everybody who tells an exit status tells the true one; and when nothing was broken, everybody who should tell it
-// does.
+// exits: everybody who tells an exit status tells the true one; and when nothing was
+// broken, everybody who should tell it does.
 func exits(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
@@ -39,7 +39,8 @@ func exits(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 		return nil, problems
 	}
 	wrong, err := l.Check()
-	// After a fault there may be nobody left to ask; events, which must arrive, are judged by themselves.
+	// After a fault there may be nobody left to ask; events, which must arrive, are judged
+	// by themselves.
 	if err != nil && (!errors.Is(err, oracle.ErrNotObserved) || errors.Is(err, oracle.ErrNoTruth) || h.Case.Faultless()) {
 		problems = append(problems, problem(harness.ByTruth, err.Error())...)
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// firings: every planned fault happened. Where one did not, what was passed instead is told.
+// firings: every planned fault happened. Where one did not, what was passed instead is
+// told.
 func firings(h *harness.History) (_ []oracle.Finding, missed []harness.Problem) {
 	for _, f := range h.Firings {
 		if f.Count == 0 {

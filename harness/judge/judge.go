@@ -1,7 +1,8 @@
-// Package judge makes a Verdict of a History. It does no I/O and knows no clock: the same History gives the same Verdict,
-// today and when it is judged again.
+// Package judge makes a Verdict of a History. It does no I/O and knows no clock: the same
+// History gives the same Verdict, today and when it is judged again.
 //
-// A rule is one file with one function, and one line in rules. It says what does not hold, or why nothing can be said.
+// A rule is one file with one function, and one line in rules. It says what does not
+// hold, or why nothing can be said.
 package judge
 
 import (
@@ -45,8 +46,9 @@ func Judge(h harness.History) harness.Verdict {
 	return v
 }
 
-// outcome decides. What keeps a run from showing everything makes it invalid, whatever it shows besides; only where
-// containerd died by itself, that the oracle could not look at everything is a consequence.
+// outcome decides. What keeps a run from showing everything makes it invalid, whatever it
+// shows besides; only where containerd died by itself, that the oracle could not look at
+// everything is a consequence.
 func outcome(v *harness.Verdict) harness.Outcome {
 	problems := slices.DeleteFunc(slices.Clone(v.Problems), func(p harness.Problem) bool {
 		return p.Kind == harness.ByLook && slices.ContainsFunc(v.Findings, died)
@@ -69,7 +71,8 @@ func problem(kind harness.ProblemKind, text string) []harness.Problem {
 	return []harness.Problem{{Kind: kind, Text: text}}
 }
 
-// Same reports whether two verdicts say the same: the outcome, and the findings in any order.
+// Same reports whether two verdicts say the same: the outcome, and the findings in any
+// order.
 func Same(a, b harness.Verdict) bool {
 	if a.Outcome != b.Outcome || len(a.Findings) != len(b.Findings) {
 		return false

@@ -24,7 +24,8 @@ const (
 	shutdownEntry = "rpc:shim:Task.Shutdown:entry"
 )
 
-// clean is the history of a case with one fault that did no harm: its container exits with 7, and everybody says so.
+// clean is the history of a case with one fault that did no harm: its container exits
+// with 7, and everybody says so.
 func clean() harness.History {
 	i := harness.Instance{
 		Name: "c0", ID: "c0", Spec: harness.Container{Exit: 7}, PID: 41,
@@ -73,8 +74,8 @@ func failed(code, said string) *oracle.Failed {
 	return &oracle.Failed{Code: code, Said: said, Text: said, Answered: true}
 }
 
-// Each row changes the clean history in one way, and says what the judge must find: a finding, in the form of a signature,
-// or a problem.
+// Each row changes the clean history in one way, and says what the judge must find: a
+// finding, in the form of a signature, or a problem.
 func TestRules(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*harness.History)

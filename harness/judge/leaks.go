@@ -5,8 +5,8 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// leaks: nothing is left that was not there before, but for known residues; one of these that should be there and is not is
-// noted.
+// leaks: nothing is left that was not there before, but for known residues; one of these
+// that should be there and is not is noted.
 func leaks(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

@@ -38,9 +38,10 @@ func reuse(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	return slices.DeleteFunc(left, func(f oracle.Finding) bool { return f.Invariant == oracle.Residue }), nil
 }
 
-// lateExits: no wrong exit status comes in events that arrive when everything has settled. A containerd that cleans up
-// after a dead shim removes the bundle first and tells of the exit afterwards (cleanupAfterDeadShim,
-// core/runtime/v2/shim.go of v2.4.2), so that a world can look clean while a made-up status is still to come. Events of the
+// lateExits: no wrong exit status comes in events that arrive when everything has
+// settled. A containerd that cleans up after a dead shim removes the bundle first and
+// tells of the exit afterwards (cleanupAfterDeadShim, core/runtime/v2/shim.go of v2.4.2),
+// so that a world can look clean while a made-up status is still to come. Events of the
 // id's second life have another pid.
 func lateExits(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	if !looked(h) || h.Reuse == nil {

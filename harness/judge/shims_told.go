@@ -18,8 +18,9 @@ type state struct {
 	settled bool // and every State call from before then has been answered
 }
 
-// shimsTold reads exit statuses from hits, in their order: every reply to Delete, and the replies to State that a shim began to make when it had
-// told the exit by Wait. Earlier ones may be of a running container, whose status is 0 too.
+// shimsTold reads exit statuses from hits, in their order: every reply to Delete, and the
+// replies to State that a shim began to make when it had told the exit by Wait. Earlier
+// ones may be of a running container, whose status is 0 too.
 func shimsTold(hits []failpoints.Hit) []oracle.Observation {
 	var told []oracle.Observation
 	states := map[shimOf]*state{}

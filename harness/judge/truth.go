@@ -14,9 +14,10 @@ const killed = 128 + uint32(unix.SIGKILL)
 
 // truth is how the payload of a container really ended. ran is false when it never began.
 //
-// A payload that notes its start and not its end was killed: the program handles or ignores every other signal, and as the
-// init of its PID namespace it is out of reach of their default actions. Where the world's init has reaped it, the wait
-// status is compared.
+// A payload that notes its start and not its end was killed: the program handles or
+// ignores every other signal, and as the init of its PID namespace it is out of reach of
+// their default actions. Where the world's init has reaped it, the wait status is
+// compared.
 func truth(h *harness.History, i harness.Instance) (t oracle.Truth, ran bool, err error) {
 	own := i.Payload
 	switch {
@@ -44,7 +45,8 @@ func truth(h *harness.History, i harness.Instance) (t oracle.Truth, ran bool, er
 	return t, true, nil
 }
 
-// killedBefore is the truth of a container whose payload never began because the harness has killed its init before.
+// killedBefore is the truth of a container whose payload never began because the harness
+// has killed its init before.
 func killedBefore(h *harness.History, i harness.Instance) (oracle.Truth, bool) {
 	for _, k := range h.Kills {
 		if i.PID != 0 && k.PID == int(i.PID) {

@@ -1,4 +1,5 @@
-// Package record collects a history while its case runs: clients, faults and the runner write to one Recorder.
+// Package record collects a history while its case runs: clients, faults and the runner
+// write to one Recorder.
 package record
 
 import (

@@ -11,15 +11,18 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// reuseTimeout is how long each call of the last look at liveness may take. On a busy machine one can take seconds.
+// reuseTimeout is how long each call of the last look at liveness may take. On a busy
+// machine one can take seconds.
 const reuseTimeout = 10 * time.Second
 
-// restartBound is how long a containerd with nothing to load may take until it answers. It takes 30 to 60 ms; each shim that
-// does not answer costs it 5 s (shim.load of [timeouts]).
+// restartBound is how long a containerd with nothing to load may take until it answers.
+// It takes 30 to 60 ms; each shim that does not answer costs it 5 s (shim.load of
+// [timeouts]).
 const restartBound = 10 * time.Second
 
-// useAgain uses the first id once more, after a restart of containerd where the case asks for it, and looks at what that
-// leaves. Without a fault nothing can be in the way of the id; and what the client did not get rid of surely is.
+// useAgain uses the first id once more, after a restart of containerd where the case asks
+// for it, and looks at what that leaves. Without a fault nothing can be in the way of the
+// id; and what the client did not get rid of surely is.
 func (x *run) useAgain() error {
 	h := x.history()
 	if h.After.Inventory == nil || h.Removal != nil || x.Faultless() {
@@ -38,7 +41,8 @@ func (x *run) useAgain() error {
 	return nil
 }
 
-// restart restarts containerd where the case asks for it and no crash has done so already.
+// restart restarts containerd where the case asks for it and no crash has done so
+// already.
 func (x *run) restart() bool {
 	if (x.Workload.API != harness.CRI && !x.Workload.Thorough) || len(x.daemon.Deaths()) > 0 {
 		return true
@@ -57,8 +61,9 @@ func (x *run) restart() bool {
 	return err == nil
 }
 
-// brief reports whether less than a lifecycle will do: the runner is brief, nothing violates, and it is a pod, or containerd
-// has been started since the last fault, so that nothing of a fault is left in its memory.
+// brief reports whether less than a lifecycle will do: the runner is brief, nothing
+// violates, and it is a pod, or containerd has been started since the last fault, so that
+// nothing of a fault is left in its memory.
 func (x *run) brief() bool {
 	h := x.history()
 	if !x.runner.Brief || x.Workload.Thorough || len(judge.Judge(h).Violations()) > 0 {

@@ -7,7 +7,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// TestBrief counts how often the id is used: in whole after a fault that containerd has lived through, without a task after a crash.
+// TestBrief counts how often the id is used: in whole after a fault that containerd has
+// lived through, without a task after a crash.
 func TestBrief(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs containerd")

@@ -13,8 +13,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// takeBaseline takes the inventory that the one after is compared with. What containerd is asked for it passes points, too:
-// a fault may meet it there, and then it is asked again.
+// takeBaseline takes the inventory that the one after is compared with. What containerd
+// is asked for it passes points, too: a fault may meet it there, and then it is asked
+// again.
 func (x *run) takeBaseline() error {
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
 	defer cancel()

@@ -18,7 +18,8 @@ import (
 	"github.com/shimquake/shimquake/harness/client/task"
 )
 
-// benchCases are those whose price is told: a fault by a probe, and one by a signal that makes containerd clean up after a dead shim.
+// benchCases are those whose price is told: a fault by a probe, and one by a signal that
+// makes containerd clean up after a dead shim.
 func benchCases() []harness.Case {
 	return []harness.Case{
 		{Name: "shutdown-error-once", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}},
@@ -40,8 +41,9 @@ func median(of []cost, what func(cost) time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// BenchmarkCase compares whole cases, with world, boot, faults and oracle, with a bare create-start-wait-delete on a containerd that runs already. The
-// three take turns, so that a noisy machine is noisy for all of them; the ratios are those of the medians.
+// BenchmarkCase compares whole cases, with world, boot, faults and oracle, with a bare
+// create-start-wait-delete on a containerd that runs already. The three take turns, so
+// that a noisy machine is noisy for all of them; the ratios are those of the medians.
 func BenchmarkCase(b *testing.B) {
 	r := &Runner{Evidence: b.TempDir()}
 	bare := newBareWorld(b, r)
@@ -68,7 +70,8 @@ func BenchmarkCase(b *testing.B) {
 	}
 }
 
-// BenchmarkWorlds tells how many cases a minute run in 1, 2 and 4 worlds at once, and the harness's peak memory.
+// BenchmarkWorlds tells how many cases a minute run in 1, 2 and 4 worlds at once, and the
+// harness's peak memory.
 func BenchmarkWorlds(b *testing.B) {
 	for _, worlds := range []int{1, 2, 4} {
 		b.Run(strconv.Itoa(worlds), func(b *testing.B) {

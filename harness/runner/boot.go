@@ -27,8 +27,9 @@ var clients = map[harness.API]func(*client.Session) client.Client{
 	harness.CRI:     func(s *client.Session) client.Client { return cri.New(s) },
 }
 
-// collectLess spares processes that live for less than a second most of their garbage collections: a tenth of a case's CPU
-// time. It can be set from outside, like every other variable.
+// collectLess spares processes that live for less than a second most of their garbage
+// collections: a tenth of a case's CPU time. It can be set from outside, like every other
+// variable.
 var collectLess = "GOGC=" + cmp.Or(os.Getenv("GOGC"), "400")
 
 // boot makes the world and starts containerd in it, with the plan armed.

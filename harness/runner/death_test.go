@@ -12,8 +12,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// A containerd that ends without being told to must not be taken for one that took the fault well, although it is back at once; nor one that hangs for
-// a machine that could not run the case.
+// A containerd that ends without being told to must not be taken for one that took the
+// fault well, although it is back at once; nor one that hangs for a machine that could
+// not run the case.
 func TestContainerdThatDiesOrHangsByItselfViolates(t *testing.T) {
 	for _, sig := range []unix.Signal{unix.SIGKILL, unix.SIGSTOP} {
 		harm := func(ctx context.Context, s Scene) error {

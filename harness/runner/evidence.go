@@ -13,8 +13,8 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
-// keepLogs copies the logs of a case that did not hold out of its world, before the world ends, and returns the folder of
-// its evidence; "" where none is kept.
+// keepLogs copies the logs of a case that did not hold out of its world, before the world
+// ends, and returns the folder of its evidence; "" where none is kept.
 func (x *run) keepLogs(v harness.Verdict) (string, error) {
 	if v.Outcome == harness.Held && !x.runner.KeepAll || v.Unable() || x.world == nil {
 		return "", nil
@@ -40,7 +40,8 @@ func (x *run) evidenceDir() (string, error) {
 	return dir, nil
 }
 
-// keepBootLog keeps the log of a containerd that does not boot, whose path the error names.
+// keepBootLog keeps the log of a containerd that does not boot, whose path the error
+// names.
 func (x *run) keepBootLog(err error) error {
 	var boot *daemon.BootError
 	if x.world == nil || !errors.As(err, &boot) {
@@ -53,7 +54,8 @@ func (x *run) keepBootLog(err error) error {
 	return boot.Keep(dir)
 }
 
-// keepHistory writes what the verdict is made of, and the rest that people read, to the folder of the evidence.
+// keepHistory writes what the verdict is made of, and the rest that people read, to the
+// folder of the evidence.
 func keepHistory(h harness.History) error {
 	if h.Evidence == "" {
 		return nil
@@ -69,7 +71,8 @@ func keepHistory(h harness.History) error {
 	)
 }
 
-// copyLogs copies the plain files of the world's folder: containerd's log and configuration, what helpers have written.
+// copyLogs copies the plain files of the world's folder: containerd's log and
+// configuration, what helpers have written.
 func copyLogs(w *world.World, dir string) error {
 	var errs []error
 	for _, pattern := range []string{"*.log", "*.toml", "truth/*.truth"} {

@@ -16,15 +16,18 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// answerBound is how long an idle containerd may take for a simple answer. It takes less than a millisecond.
+// answerBound is how long an idle containerd may take for a simple answer. It takes less
+// than a millisecond.
 const answerBound = 5 * time.Second
 
-// busyBound is how long settle waits in all, past the workload's own time, for a containerd that is still calling a shim: to
-// clean up it takes 5 s each for Delete and Shutdown, one after the other, and 3 s more in its own Delete (shim.cleanup and
+// busyBound is how long settle waits in all, past the workload's own time, for a
+// containerd that is still calling a shim: to clean up it takes 5 s each for Delete and
+// Shutdown, one after the other, and 3 s more in its own Delete (shim.cleanup and
 // shim.shutdown of [timeouts]).
 const busyBound = 13 * time.Second
 
-// look waits for what is still going on, and takes down what is left and what events have come.
+// look waits for what is still going on, and takes down what is left and what events have
+// come.
 func (x *run) look() error {
 	l := x.lookAt(x.before())
 	x.record.Set(func(h *harness.History) { h.After = &l })
@@ -88,8 +91,9 @@ func answer(ctx context.Context, s oracle.Scene) harness.Answer {
 	return a
 }
 
-// settle waits for what is still going on, and takes the inventory of what is left then. A leak is one when nobody is about
-// to remove it: while containerd waits for a shim's answer it may still clean up behind it.
+// settle waits for what is still going on, and takes the inventory of what is left then.
+// A leak is one when nobody is about to remove it: while containerd waits for a shim's
+// answer it may still clean up behind it.
 func (x *run) settle(s oracle.Scene, before oracle.Inventory) (oracle.Inventory, error) {
 	limit := time.Now().Add(x.Workload.Settle + busyBound)
 	for {
@@ -136,8 +140,8 @@ func (x *run) flushEvents() error {
 	return nil
 }
 
-// calling is a call to a shim that a living containerd has begun and not ended, or "". A Wait says nothing: it lasts as long
-// as the task.
+// calling is a call to a shim that a living containerd has begun and not ended, or "". A
+// Wait says nothing: it lasts as long as the task.
 func calling(hits []failpoints.Hit, deaths []daemon.Death) string {
 	type call struct {
 		pid      int

@@ -18,7 +18,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// IsUnsupported reports whether an error means that this machine cannot run the case at all.
+// IsUnsupported reports whether an error means that this machine cannot run the case at
+// all.
 func IsUnsupported(err error) bool {
 	for _, e := range []error{
 		world.ErrNotRoot, world.ErrNoCgroup, world.ErrLacksController, iopressure.ErrNoController, iopressure.ErrNoLoop,

@@ -42,8 +42,8 @@ func (r requirement) unmet() error {
 	return nil
 }
 
-// CheckRequirements reports, before anything is made, what this machine lacks of what the case takes. IsUnsupported knows
-// its errors.
+// CheckRequirements reports, before anything is made, what this machine lacks of what the
+// case takes. IsUnsupported knows its errors.
 func CheckRequirements(c harness.Case) error {
 	for _, r := range requirements {
 		if !r.wanted(c) {
@@ -56,8 +56,9 @@ func CheckRequirements(c harness.Case) error {
 	return nil
 }
 
-// Lacks are the kinds of cases that this machine cannot run, each with the reason and what to do. The verdicts of those cases
-// are invalid, with a problem of kind harness.ByMachine, for the same reason.
+// Lacks are the kinds of cases that this machine cannot run, each with the reason and
+// what to do. The verdicts of those cases are invalid, with a problem of kind
+// harness.ByMachine, for the same reason.
 func Lacks() []error {
 	var lacks []error
 	for _, r := range requirements {

@@ -42,7 +42,8 @@ func (r *Runner) begin(ctx context.Context, c harness.Case, trace bool) *run {
 	return x
 }
 
-// observe goes through the stages of a run, and ends at the first that shows that the rest would show nothing.
+// observe goes through the stages of a run, and ends at the first that shows that the
+// rest would show nothing.
 func (x *run) observe() {
 	for _, stage := range []struct {
 		reaches harness.Stage
@@ -98,7 +99,8 @@ func (x *run) runWorkload() error {
 	return x.sabotage()
 }
 
-// flushTimeout is how long a process that stands still may keep the hits of the others from being read.
+// flushTimeout is how long a process that stands still may keep the hits of the others
+// from being read.
 const flushTimeout = 2 * time.Second
 
 // history is what is known by now.

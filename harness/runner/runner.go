@@ -1,5 +1,5 @@
-// Package runner runs cases: it makes a world, lets the client meet the faults in it, looks at what is left, and hands the
-// History of it all to judge.
+// Package runner runs cases: it makes a world, lets the client meet the faults in it,
+// looks at what is left, and hands the History of it all to judge.
 package runner
 
 import (
@@ -20,36 +20,41 @@ import (
 type Runner struct {
 	// Cache keeps what is built. Default: containerd.CacheDir().
 	Cache string
-	// Evidence is where folders with the evidence of cases that did not hold are kept. Default: out/evidence.
+	// Evidence is where folders with the evidence of cases that did not hold are kept.
+	// Default: out/evidence.
 	Evidence string
 	// KeepAll keeps the evidence of cases that held, too.
 	KeepAll bool
 	// Log is told of builds. Default: nobody.
 	Log io.Writer
-	// Brief saves most of the second use of the first id, where nothing was left: of a pod a sandbox without containers is
-	// run, by whose name it can be in the way; of a task, where containerd was started again since the last fault, container
-	// and snapshot are created and deleted. It saves a fourth of the case. Default: a whole lifecycle.
+	// Brief saves most of the second use of the first id, where nothing was left: of a pod a
+	// sandbox without containers is run, by whose name it can be in the way; of a task,
+	// where containerd was started again since the last fault, container and snapshot are
+	// created and deleted. It saves a fourth of the case. Default: a whole lifecycle.
 	Brief bool
-	// Yield, if any, is called around a time in which a case only waits for what may still go away by itself, up to
-	// Workload.Settle: whoever hands out processors can give this one's to another case meanwhile. It must call wait once,
-	// and return when the case may go on.
+	// Yield, if any, is called around a time in which a case only waits for what may still
+	// go away by itself, up to Workload.Settle: whoever hands out processors can give this
+	// one's to another case meanwhile. It must call wait once, and return when the case may
+	// go on.
 	Yield func(wait func())
-	// Sabotage is for positive controls and nothing else (suites/control): called when the client is done and before the
-	// oracle looks, it leaves something in the world that must be found. Default: nil.
+	// Sabotage is for positive controls and nothing else (suites/control): called when the
+	// client is done and before the oracle looks, it leaves something in the world that must
+	// be found. Default: nil.
 	Sabotage func(context.Context, Scene) error
 
 	mu       sync.Mutex
 	prepared map[string]*subject
 }
 
-// Run runs a case and judges it. It never fails: what keeps a case from being judged is a problem of a Verdict that is
-// invalid.
+// Run runs a case and judges it. It never fails: what keeps a case from being judged is a
+// problem of a Verdict that is invalid.
 func (r *Runner) Run(ctx context.Context, c harness.Case) harness.Verdict {
 	return r.run(ctx, c, false)
 }
 
-// Trace runs a case as Run does, and has its processes tell of every statement that they pass. Its error says why the case
-// could not be run; a verdict that is not held is no error.
+// Trace runs a case as Run does, and has its processes tell of every statement that they
+// pass. Its error says why the case could not be run; a verdict that is not held is no
+// error.
 func (r *Runner) Trace(ctx context.Context, c harness.Case) (harness.Trace, error) {
 	v := r.run(ctx, c, true)
 	if v.Outcome == harness.Invalid {
@@ -72,7 +77,8 @@ type subject struct {
 	fakeshim string // path of the fake shim's program
 }
 
-// Prepare builds what the cases of a subject need, so that the first Run does not take a minute.
+// Prepare builds what the cases of a subject need, so that the first Run does not take a
+// minute.
 func (r *Runner) Prepare(ctx context.Context, spec string) error {
 	_, err := r.prepare(ctx, spec)
 	return err

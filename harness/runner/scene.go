@@ -40,7 +40,8 @@ func (x *run) sceneUp(ctx context.Context) (oracle.Scene, error) {
 	return s, nil
 }
 
-// Scene is what a Runner's Sabotage may lay hands on: a world whose client is done, just before the oracle looks.
+// Scene is what a Runner's Sabotage may lay hands on: a world whose client is done, just
+// before the oracle looks.
 type Scene struct {
 	// Scene is the world as the oracle sees it, with a client of the containerd in it.
 	oracle.Scene
@@ -50,7 +51,8 @@ type Scene struct {
 	Address string
 }
 
-// sabotage lets a control plant what the oracle must find. An error makes the verdict invalid.
+// sabotage lets a control plant what the oracle must find. An error makes the verdict
+// invalid.
 func (x *run) sabotage() error {
 	if x.runner.Sabotage == nil {
 		return nil

@@ -10,12 +10,14 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// startLost makes the client remove a container that runs, of whose start it was not told. By then its payload has begun.
+// startLost makes the client remove a container that runs, of whose start it was not
+// told. By then its payload has begun.
 var startLost = failpoints.Once("rpc:shim:Task.Start:exit", term.Lose)
 
 const impatient = 3 * time.Second
 
-// What nobody compared until somebody tried: each of these reported a wrong exit status, or nothing, and held.
+// What nobody compared until somebody tried: each of these reported a wrong exit status,
+// or nothing, and held.
 func TestWrongExitsThatFewAreTold(t *testing.T) {
 	killed := []harness.Container{{Signal: "SIGKILL"}}
 	for _, tc := range []struct {

@@ -9,7 +9,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// TestTrace looks at where a plain lifecycle and one with a restart pass the points whose place everybody knows.
+// TestTrace looks at where a plain lifecycle and one with a restart pass the points whose
+// place everybody knows.
 func TestTrace(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs containerd")

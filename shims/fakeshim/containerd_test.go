@@ -20,7 +20,8 @@ import (
 	"github.com/shimquake/shimquake/fixtures/world"
 )
 
-// TestContainerd runs tasks on the fake shim under real containerds, which find out by themselves how to speak to it.
+// TestContainerd runs tasks on the fake shim under real containerds, which find out by
+// themselves how to speak to it.
 func TestContainerd(t *testing.T) {
 	if err := world.Check(); err != nil {
 		t.Skip(err)
@@ -213,7 +214,8 @@ func (n *node) noExitEvent(t *testing.T) {
 	n.noShim(t)
 }
 
-// A shim whose answer makes no sense is refused, by each release in its own words; a bare address is understood by all.
+// A shim whose answer makes no sense is refused, by each release in its own words; a bare
+// address is understood by all.
 func (n *node) answers(t *testing.T) {
 	for _, words := range []string{"bootstrap=nowhere", "bootstrap=garbage", "bootstrap=empty", "bootstrap=future", "start=refuse", "start=fail"} {
 		if _, err := n.create(t, strings.ReplaceAll(words, "=", "-"), "exit 0", words); err == nil {
@@ -236,7 +238,8 @@ func (n *node) answers(t *testing.T) {
 	if wait, deleted := n.ends(t, j); wait != 3 || deleted != 3 {
 		t.Errorf("Wait says %d, Delete %d; want 3", wait, deleted)
 	}
-	// A shim that was forked and not understood lives on: no release ends it, because none has its address.
+	// A shim that was forked and not understood lives on: no release ends it, because none
+	// has its address.
 	left := n.processes(t)
 	for _, id := range []string{"bootstrap-nowhere", "bootstrap-garbage", "bootstrap-empty", "start-fail"} {
 		if !slices.ContainsFunc(left, func(line string) bool { return strings.Contains(line, "-id "+id+" ") }) {

@@ -49,7 +49,8 @@ func TestLifecycle(t *testing.T) {
 	}
 	_, err = s.State(t.Context(), &task.StateRequest{ID: "c1"})
 	is(t, "State after Delete", err, errdefs.ErrNotFound)
-	// The reply and the end of the connection race, as with the real shim; containerd takes either for success (shim.Shutdown of core/runtime/v2).
+	// The reply and the end of the connection race, as with the real shim; containerd takes
+	// either for success (shim.Shutdown of core/runtime/v2).
 	if _, err := s.Shutdown(t.Context(), &task.ShutdownRequest{ID: "c1"}); err != nil && !errors.Is(err, ttrpc.ErrClosed) {
 		t.Errorf("Shutdown failed: %v", err)
 	}
@@ -208,7 +209,8 @@ func TestPauseAndResume(t *testing.T) {
 	}
 }
 
-// Containers of a pod share the shim, which outlives a Shutdown for as long as it has one of them.
+// Containers of a pod share the shim, which outlives a Shutdown for as long as it has one
+// of them.
 func TestGroup(t *testing.T) {
 	h := newHost(t)
 	pod := map[string]string{"io.kubernetes.cri.sandbox-id": "pod"}

@@ -65,7 +65,8 @@ func newNode(ctx context.Context, t *testing.T, release string) *node {
 		d.Close()
 	})
 	n := &node{Daemon: d, world: w, ctx: namespaces.WithNamespace(ctx, "fakeshim")}
-	// The images are imported here, and not copied from a template: that they can be is part of what is tested.
+	// The images are imported here, and not copied from a template: that they can be is part
+	// of what is tested.
 	archive, err := os.Open(images)
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +125,8 @@ func (n *node) create(t *testing.T, id, words, behaviour string) (*job, error) {
 	container, err := c.NewContainer(n.ctx, id,
 		client.WithNewSnapshot(id, image),
 		client.WithRuntime(Runtime, nil),
-		// Not oci.WithImageConfig: it would mount the snapshot, whose folders only the world has.
+		// Not oci.WithImageConfig: it would mount the snapshot, whose folders only the world
+		// has.
 		client.WithNewSpec(oci.WithProcessArgs(append([]string{payload.Program}, strings.Fields(words)...)...), oci.WithAnnotations(annotations),
 			oci.WithEnv([]string{payload.TruthEnv + "=" + truth}),
 			oci.WithMounts([]specs.Mount{{Destination: truth, Source: truth, Type: "bind", Options: []string{"rbind", "rw"}}})))
@@ -134,7 +136,8 @@ func (n *node) create(t *testing.T, id, words, behaviour string) (*job, error) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), soon)
 		defer cancel()
-		// containerd may have been started anew since, and the connection of the container be closed.
+		// containerd may have been started anew since, and the connection of the container be
+		// closed.
 		c, _, err := n.Up(ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -169,7 +172,8 @@ func (n *node) ends(t *testing.T, j *job) (wait, deleted uint32) {
 	return status.ExitCode(), gone.ExitCode()
 }
 
-// noShim checks that no process of the fake shim is left in the world: neither shims nor tasks.
+// noShim checks that no process of the fake shim is left in the world: neither shims nor
+// tasks.
 func (n *node) noShim(t *testing.T) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)

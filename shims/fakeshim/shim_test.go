@@ -62,8 +62,9 @@ func newHost(t *testing.T, env ...string) *host {
 	return h
 }
 
-// bundle makes a bundle whose process runs the payload's words, and returns its folder. There is no containerd behind these
-// tests, so events are not published unless an annotation says otherwise.
+// bundle makes a bundle whose process runs the payload's words, and returns its folder.
+// There is no containerd behind these tests, so events are not published unless an
+// annotation says otherwise.
 func (h *host) bundle(t *testing.T, id, line string, annotations map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(h.dir, id)
@@ -129,7 +130,8 @@ type shim struct {
 	handle *signal.Handle
 }
 
-// run makes a bundle, starts its shim and connects to it. The shim is dead at the end of the test.
+// run makes a bundle, starts its shim and connects to it. The shim is dead at the end of
+// the test.
 func (h *host) run(t *testing.T, id, line string, annotations map[string]string) *shim {
 	t.Helper()
 	h.bundle(t, id, line, annotations)

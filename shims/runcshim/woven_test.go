@@ -57,8 +57,8 @@ func TestMethodsAreThoseOfTheAPI(t *testing.T) {
 	}
 }
 
-// TestWovenReleases runs a container on each release and breaks a call in its shim, one in its daemon, and the connection
-// between them.
+// TestWovenReleases runs a container on each release and breaks a call in its shim, one
+// in its daemon, and the connection between them.
 func TestWovenReleases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds every release")
@@ -129,7 +129,8 @@ func testWoven(t *testing.T, s *containerd.Subject, cache string) {
 	checkHits(t, controller.Hits())
 }
 
-// checkHits wants both sides of a call that was not broken, with the container's id and the reply's facts.
+// checkHits wants both sides of a call that was not broken, with the container's id and
+// the reply's facts.
 func checkHits(t *testing.T, hits []failpoints.Hit) {
 	t.Helper()
 	for _, point := range []string{

@@ -52,7 +52,8 @@ var _ = Describe("a case that shows nothing", Label("control"), func() {
 	})
 })
 
-// plain are cases without faults, which must always hold: what they find is a leak of containerd's or an error of ours.
+// plain are cases without faults, which must always hold: what they find is a leak of
+// containerd's or an error of ours.
 var plain = []harness.Case{
 	{Name: "plain-exit", Workload: exits(harness.TaskAPI)},
 	{Name: "plain-group", Workload: harness.Workload{Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGKILL"}}}},
@@ -60,7 +61,8 @@ var plain = []harness.Case{
 	{Name: "plain-fakeshim", Workload: harness.Workload{Fakeshim: "plain", Containers: []harness.Container{{Exit: 255}}}},
 }
 
-// allHold runs the plain cases in turn, a few worlds at a time, and asserts that every single one holds.
+// allHold runs the plain cases in turn, a few worlds at a time, and asserts that every
+// single one holds.
 func allHold(ctx context.Context, runs int) {
 	GinkgoHelper()
 	verdicts := make([]harness.Verdict, runs)

@@ -19,7 +19,8 @@ import (
 // plant leaves something in a world.
 type plant func(context.Context, runner.Scene) error
 
-// control is one thing to leave, and what must be found of it: these classes and no others.
+// control is one thing to leave, and what must be found of it: these classes and no
+// others.
 type control struct {
 	name    string
 	api     harness.API
@@ -64,7 +65,8 @@ var controls = []control{
 		oracle.ClassRuncState, oracle.ClassSnapshot, oracle.ClassContainer,
 	}},
 	{name: "a sandbox in containerd's store", leave: createSandbox, class: oracle.ClassSandbox, since: "1.7.0"},
-	// Older releases make no lease for a pod, and those before 2.0 keep it out of the sandbox store.
+	// Older releases make no lease for a pod, and those before 2.0 keep it out of the
+	// sandbox store.
 	{name: "a whole pod, which leaves something of every class", api: harness.CRI, leave: runPod, class: oracle.ClassSandbox, since: "2.3.0",
 		besides: slices.DeleteFunc(slices.Clone(oracle.LeakClasses), func(c oracle.Class) bool { return c == oracle.ClassSandbox })},
 }
@@ -103,7 +105,8 @@ var _ = Describe("a world in which something was left on purpose", Label("contro
 	})
 })
 
-// sabotaged runs a case with a plant. What violates by design is no evidence worth keeping.
+// sabotaged runs a case with a plant. What violates by design is no evidence worth
+// keeping.
 func sabotaged(ctx context.Context, c harness.Case, leave plant) harness.Verdict {
 	GinkgoHelper()
 	c.Containerd = os.Getenv(spec.SubjectEnv)

@@ -35,7 +35,8 @@ import (
 // planted is the id of everything that a control leaves.
 const planted = "planted"
 
-// bundleDir is a bundle outside of containerd's state: its own kind of leak must not be in the way of the others. It ends with the world.
+// bundleDir is a bundle outside of containerd's state: its own kind of leak must not be
+// in the way of the others. It ends with the world.
 func bundleDir(s runner.Scene) string { return filepath.Join(s.World.Dir(), planted) }
 
 // run runs a program in the world to its end.
@@ -53,7 +54,8 @@ func run(ctx context.Context, s runner.Scene, p world.Params) error {
 	return err
 }
 
-// bundle writes an OCI bundle whose process waits, with its cgroup where the shim would have it.
+// bundle writes an OCI bundle whose process waits, with its cgroup where the shim would
+// have it.
 func bundle(ctx context.Context, s runner.Scene) error {
 	dir := bundleDir(s)
 	if err := os.MkdirAll(filepath.Join(dir, "rootfs"), 0o755); err != nil {
@@ -93,7 +95,8 @@ func bundle(ctx context.Context, s runner.Scene) error {
 	return os.WriteFile(filepath.Join(dir, "config.json"), text, 0o644)
 }
 
-// startShim starts the subject's real shim as containerd does, and nobody tells containerd.
+// startShim starts the subject's real shim as containerd does, and nobody tells
+// containerd.
 func startShim(ctx context.Context, s runner.Scene) error {
 	if err := bundle(ctx, s); err != nil {
 		return err
@@ -143,7 +146,8 @@ func killShim(ctx context.Context, s runner.Scene) error {
 	return errors.New("the planted shim is not there")
 }
 
-// createByRunc makes a container by runc alone: its init waits to be started, and containerd knows nothing of it.
+// createByRunc makes a container by runc alone: its init waits to be started, and
+// containerd knows nothing of it.
 func createByRunc(ctx context.Context, s runner.Scene) error {
 	if err := bundle(ctx, s); err != nil {
 		return err
@@ -209,7 +213,8 @@ func inNamespace(ctx context.Context) context.Context {
 	return namespaces.WithNamespace(ctx, daemon.TaskNamespace)
 }
 
-// prepareSnapshot takes an active snapshot that containerd's garbage collection must not remove: as a leaked container's.
+// prepareSnapshot takes an active snapshot that containerd's garbage collection must not
+// remove: as a leaked container's.
 func prepareSnapshot(ctx context.Context, s runner.Scene) error {
 	_, err := s.Client.SnapshotService("overlayfs").Prepare(inNamespace(ctx), planted, "",
 		snapshots.WithLabels(map[string]string{"containerd.io/gc.root": planted}))

@@ -1,6 +1,7 @@
-// Package control holds the positive controls of the whole product: every kind of leak and every kind of lie is planted once in a real world with
-// a real containerd, between the workload's end and the oracle's look, and must be found. A harness that finds nothing would otherwise
-// pass for a containerd that leaks nothing.
+// Package control holds the positive controls of the whole product: every kind of leak
+// and every kind of lie is planted once in a real world with a real containerd, between
+// the workload's end and the oracle's look, and must be found. A harness that finds
+// nothing would otherwise pass for a containerd that leaks nothing.
 package control
 
 import (
@@ -19,7 +20,8 @@ func TestControl(t *testing.T) { spec.Run(t, "control") }
 
 var _ = SynchronizedBeforeSuite(func(ctx context.Context) { spec.Prepare(ctx) }, func() {})
 
-// soon is how long the oracle waits for what was planted to go away. It never does, so the default of 6s would only be waited out.
+// soon is how long the oracle waits for what was planted to go away. It never does, so
+// the default of 6s would only be waited out.
 const soon = time.Second
 
 // exits is a workload that ends with 7.

@@ -1,6 +1,7 @@
-// Package crashcreate holds the specs about containerd that is SIGKILLed while it creates or starts a task: by itself at its own side of each
-// call, by somebody else while the shim holds the call, alone and together with the shim. Whatever was begun must be gone when the client has
-// cleaned up after the restart, and its id must be free.
+// Package crashcreate holds the specs about containerd that is SIGKILLed while it creates
+// or starts a task: by itself at its own side of each call, by somebody else while the
+// shim holds the call, alone and together with the shim. Whatever was begun must be gone
+// when the client has cleaned up after the restart, and its id must be free.
 package crashcreate
 
 import (
@@ -30,8 +31,9 @@ func (h hit) String() string {
 	return fmt.Sprintf("%s no. %d", h.method, h.n)
 }
 
-// way is a workload and the calls between containerd and the shim that create and start it, as its timeline shows them. CRI also calls
-// Wait meanwhile, in a goroutine of its own: a containerd that dies there has got anywhere with the rest, so it is not a place.
+// way is a workload and the calls between containerd and the shim that create and start
+// it, as its timeline shows them. CRI also calls Wait meanwhile, in a goroutine of its
+// own: a containerd that dies there has got anywhere with the rest, so it is not a place.
 type way struct {
 	name  string // in the names of cases
 	title string // in those of specs
@@ -39,7 +41,8 @@ type way struct {
 	hits []hit
 }
 
-// shot is a payload that stays until the client kills it: one that ended by itself while containerd is down would be another story.
+// shot is a payload that stays until the client kills it: one that ended by itself while
+// containerd is down would be another story.
 var shot = []harness.Container{{Signal: "SIGKILL"}}
 
 var ways = []way{
@@ -68,7 +71,8 @@ func (w way) tables() []table {
 		{"by itself, at", w.each("self", func(point string, n int) failpoints.Fault { return failpoints.Crash("rpc:containerd:"+point, n) })},
 		{"while the shim holds", w.paused("held", "kill containerd", "start containerd", "release")},
 		{"and then the shim, which holds", w.paused("then-shim", "kill containerd", "kill shim", "start containerd")},
-		// Stopped first, so that it has no time to notice: how far it gets otherwise is luck, and the sweep's to try.
+		// Stopped first, so that it has no time to notice: how far it gets otherwise is luck,
+		// and the sweep's to try.
 		{"after the shim, which held", w.paused("after-shim", "stop containerd", "kill shim", "kill containerd", "start containerd")},
 		{"when it is", w.states()},
 	}
@@ -101,7 +105,8 @@ func (w way) each(how string, fault func(point string, n int) failpoints.Fault) 
 	return out
 }
 
-// states are cases in which nothing is under way, and yet all that was made must be found again.
+// states are cases in which nothing is under way, and yet all that was made must be found
+// again.
 func (w way) states() []entry {
 	var out []entry
 	if w.name == "container" { // the sandbox's way has it

@@ -1,5 +1,6 @@
-// Package exitcode holds the specs about exit codes: whatever breaks, nobody may tell another one than the container's own. It is a matrix of
-// faults by ends, and by both APIs.
+// Package exitcode holds the specs about exit codes: whatever breaks, nobody may tell
+// another one than the container's own. It is a matrix of faults by ends, and by both
+// APIs.
 package exitcode
 
 import (
@@ -25,7 +26,8 @@ type end struct {
 	status    uint32
 }
 
-// ends are the columns: 255 is what containerd says when it does not know, 137 what it makes up for a dead shim.
+// ends are the columns: 255 is what containerd says when it does not know, 137 what it
+// makes up for a dead shim.
 var ends = []end{
 	{"exit 0", harness.Container{Exit: 0}, 0},
 	{"exit 7", harness.Container{Exit: 7}, 7},
@@ -40,8 +42,8 @@ type fault struct {
 	plan       failpoints.Plan
 	// apis are those by which the fault can be met after the container runs. Default: both.
 	apis []harness.API
-	// kills says that containerd has to end the container, which then has no other end than 137. One that ends by itself at that very moment
-	// would do so unseen.
+	// kills says that containerd has to end the container, which then has no other end than
+	// 137. One that ends by itself at that very moment would do so unseen.
 	kills bool
 	// bad is what releases are known to tell of a container that ended with that status.
 	bad func(harness.API, end) []harness.Bad
@@ -57,7 +59,8 @@ var faults = []fault{
 	{name: "shim-dies-exited", what: "the shim is SIGKILLed when the container has exited", plan: kill("proc:shim:exited"), bad: cleanupLies},
 	{name: "delete-refused", what: "the shim refuses Delete once", plan: plan(failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected"))},
 	{name: "delete-reply-lost", what: "the shim's reply to Delete is lost", plan: plan(failpoints.Error("rpc:shim:Task.Delete:exit", 1, "injected")), bad: retryLies},
-	// CRI makes its Wait and its first State when it starts a container, and gives the container up when they fail.
+	// CRI makes its Wait and its first State when it starts a container, and gives the
+	// container up when they fail.
 	{name: "wait-refused", what: "the shim refuses Wait once", plan: plan(failpoints.Error("rpc:shim:Task.Wait:entry", 1, "injected")), apis: task},
 	{name: "state-refused", what: "the shim refuses State once", plan: plan(failpoints.Error("rpc:shim:Task.State:entry", 1, "injected")), apis: task},
 	{name: "umount-slow", what: "each umount2 of the shim takes 300 ms longer", plan: plan(failpoints.SlowSyscall("sys:shim:umount2:exited", 300*time.Millisecond))},
@@ -70,8 +73,9 @@ func plan(f failpoints.Fault) failpoints.Plan { return failpoints.Plan{f} }
 
 func kill(point string) failpoints.Plan { return plan(failpoints.Kill(point)) }
 
-// cleanupLies: the `delete` command of those releases answers 137 for a container that has exited. Of one that a SIGKILL has ended that is the
-// truth, and CRI, which deletes a task as soon as it has ended, is done with it by then.
+// cleanupLies: the `delete` command of those releases answers 137 for a container that
+// has exited. Of one that a SIGKILL has ended that is the truth, and CRI, which deletes a
+// task as soon as it has ended, is done with it by then.
 func cleanupLies(api harness.API, e end) []harness.Bad {
 	if e.status == 137 || api == harness.CRI {
 		return nil
@@ -79,8 +83,9 @@ func cleanupLies(api harness.API, e end) []harness.Bad {
 	return madeUp("< 2.4.0")
 }
 
-// retryLies: the second Delete finds no task in the shim, and ends it; then the `delete` command answers 137. From 2.0 on CRI does not end the shim of
-// a pod with a container's Delete.
+// retryLies: the second Delete finds no task in the shim, and ends it; then the `delete`
+// command answers 137. From 2.0 on CRI does not end the shim of a pod with a container's
+// Delete.
 func retryLies(api harness.API, e end) []harness.Bad {
 	switch {
 	case e.status == 137:
@@ -95,7 +100,8 @@ func madeUp(releases string) []harness.Bad {
 	return []harness.Bad{{Releases: releases, By: []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, Issue: "containerd#14113"}}
 }
 
-// unretried: those releases do not look at the error of Shutdown. From 2.0 to 2.3 the first one that a pod's shim gets is the last.
+// unretried: those releases do not look at the error of Shutdown. From 2.0 to 2.3 the
+// first one that a pod's shim gets is the last.
 func unretried(api harness.API, _ end) []harness.Bad {
 	releases := "< 2.4.0"
 	if api == harness.CRI {
@@ -104,8 +110,10 @@ func unretried(api harness.API, _ end) []harness.Bad {
 	return []harness.Bad{{Releases: releases, By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}}
 }
 
-// forgotten: a containerd that starts and finds a shim without processes takes it for a leaked one (the fix of #6860), deletes its task, and tells nobody
-// the exit that Delete answered (loadShim of core/runtime/v2). CRI then finds no task and writes 255. Up to 1.6 it finds the task, and the real code.
+// forgotten: a containerd that starts and finds a shim without processes takes it for a
+// leaked one (the fix of #6860), deletes its task, and tells nobody the exit that Delete
+// answered (loadShim of core/runtime/v2). CRI then finds no task and writes 255. Up to
+// 1.6 it finds the task, and the real code.
 func forgotten(api harness.API, _ end) []harness.Bad {
 	if api == harness.TaskAPI {
 		return nil // it is told nothing at all, and an event that was due while nobody could subscribe is not asked for
@@ -113,8 +121,9 @@ func forgotten(api harness.API, _ end) []harness.Bad {
 	return []harness.Bad{{Releases: ">= 1.7.0", By: []oracle.Class{oracle.ClassExitCode}, Issue: "no issue known"}}
 }
 
-// deaf: CRI takes the end of its Wait's connection for an exit with 255, and does not look at the TaskExit of containerd's own clean-up. From 2.0 to
-// 2.3 there is none either, and the container lives on (containerd#13293).
+// deaf: CRI takes the end of its Wait's connection for an exit with 255, and does not
+// look at the TaskExit of containerd's own clean-up. From 2.0 to 2.3 there is none
+// either, and the container lives on (containerd#13293).
 func deaf(api harness.API, _ end) []harness.Bad {
 	if api == harness.TaskAPI {
 		return nil

@@ -15,8 +15,9 @@ import (
 // lie is the status that a lying shim reports in place of 7.
 const lie = 99
 
-// These are controls of the oracle: it is the shim that is wrong, and no containerd can know better. What it tells must be caught on every
-// release, by the observer that was lied to.
+// These are controls of the oracle: it is the shim that is wrong, and no containerd can
+// know better. What it tells must be caught on every release, by the observer that was
+// lied to.
 var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 	told := func(by ...oracle.Class) []harness.Bad {
 		return []harness.Bad{{Releases: anyRelease, By: by, Issue: "the shim's own doing: a control of the oracle"}}

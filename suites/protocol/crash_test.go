@@ -14,8 +14,10 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// calls are the calls of a plain lifecycle. While those of the first list are made the container lives: it must not end by itself between the death
-// of its shim and containerd's clean-up, when nobody could know of its exit, so it is one that waits for a signal.
+// calls are the calls of a plain lifecycle. While those of the first list are made the
+// container lives: it must not end by itself between the death of its shim and
+// containerd's clean-up, when nobody could know of its exit, so it is one that waits for
+// a signal.
 var calls = []struct {
 	name      string
 	container harness.Container
@@ -30,7 +32,8 @@ var sides = []struct{ name, what string }{
 	{"exit", "when it has done so, and has not answered"},
 }
 
-// cutOff: containerd takes a connection that ends for the end of the shim. It cleans up what the shim has, and never calls it again.
+// cutOff: containerd takes a connection that ends for the end of the shim. It cleans up
+// what the shim has, and never calls it again.
 var cutOff = []harness.Bad{{Releases: anyRelease, By: []oracle.Class{oracle.ClassShim}, Issue: noIssue}}
 
 var (

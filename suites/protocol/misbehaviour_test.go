@@ -1,5 +1,7 @@
-// Package protocol holds the specs about shims that do not keep to the protocol: what they answer when they are started, what they report, whether
-// they die when they are told to, and at which call they die unasked. The fake shim does all that, and proves that it did.
+// Package protocol holds the specs about shims that do not keep to the protocol: what
+// they answer when they are started, what they report, whether they die when they are
+// told to, and at which call they die unasked. The fake shim does all that, and proves
+// that it did.
 package protocol
 
 import (
@@ -19,11 +21,13 @@ const (
 	noIssue    = "no issue known"
 )
 
-// orphaned: `start` forks the shim and then answers. Whenever containerd cannot use the answer, or does not get one, it removes the bundle and
-// leaves the forked shim running: binary.Start of core/runtime/v2 knows of no shim but by that answer.
+// orphaned: `start` forks the shim and then answers. Whenever containerd cannot use the
+// answer, or does not get one, it removes the bundle and leaves the forked shim running:
+// binary.Start of core/runtime/v2 knows of no shim but by that answer.
 var orphaned = []harness.Bad{{Releases: anyRelease, By: []oracle.Class{oracle.ClassShim}, Issue: noIssue}}
 
-// believed: 2.3 takes the shim of an unknown version for one that it knows, and from then on cannot list the tasks of that namespace.
+// believed: 2.3 takes the shim of an unknown version for one that it knows, and from then
+// on cannot list the tasks of that namespace.
 var believed = append([]harness.Bad{{Releases: ">= 2.3.0, < 2.4.0", By: []oracle.Class{oracle.ClassDaemon}, Issue: noIssue}}, orphaned...)
 
 // giveUp is how long a client waits for a start that it does not see the end of.
@@ -65,20 +69,22 @@ var _ = Describe("a shim that misbehaves when it is started", Label("shim", "sta
 var _ = Describe("a shim that does not end as it is told", Label("shim", "shutdown"), func() {
 	It("is gone after Shutdown, which it answered and ignored", func(ctx context.Context) {
 		c := misbehaving("shutdown-ignored", "shutdown=ignore")
-		// containerd takes the answer to Shutdown for the end of the shim: it does not look whether the process is gone.
+		// containerd takes the answer to Shutdown for the end of the shim: it does not look
+		// whether the process is gone.
 		c.Bad = orphaned
 		spec.Holds(ctx, c)
 	})
 	It("leaves no socket", func(ctx context.Context) {
 		c := misbehaving("socket-left", "socket=leave")
-		// Only the shim removes its socket file; the next shim of that id removes what a dead one has left.
+		// Only the shim removes its socket file; the next shim of that id removes what a dead
+		// one has left.
 		c.Bad = []harness.Bad{{Releases: anyRelease, By: []oracle.Class{oracle.ClassSocket}, Issue: noIssue}}
 		spec.Holds(ctx, c)
 	})
 })
 
-// unlearnt: containerd cannot learn the exit of a container whose shim is dead when the `delete` command fails, and tells 255 with pid 0,
-// after the shim has told the real one.
+// unlearnt: containerd cannot learn the exit of a container whose shim is dead when the
+// `delete` command fails, and tells 255 with pid 0, after the shim has told the real one.
 var unlearnt = []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}
 
 var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash"), func() {
@@ -92,8 +98,9 @@ var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash
 		return c
 	}
 	known := func(by ...oracle.Class) harness.Bad { return harness.Bad{Releases: anyRelease, By: by, Issue: noIssue} }
-	// Whether the bundle stays is a race within containerd: its clean-up after the closed connection forgets the task and keeps the bundle;
-	// the client's Delete, when that comes first, removes it.
+	// Whether the bundle stays is a race within containerd: its clean-up after the closed
+	// connection forgets the task and keeps the bundle; the client's Delete, when that comes
+	// first, removes it.
 	raced := func(b harness.Bad) harness.Bad {
 		b.May = []oracle.Class{oracle.ClassBundle, oracle.ClassContainer}
 		return b

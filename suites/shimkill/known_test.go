@@ -5,17 +5,20 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// CRI learns of an exit from its Wait alone. When the shim dies, that Wait ends with the connection, and CRI writes 255 at once, without a look at
-// what containerd's own clean-up of the dead shim finds out: that publishes TaskExit with 137, for nobody.
+// CRI learns of an exit from its Wait alone. When the shim dies, that Wait ends with the
+// connection, and CRI writes 255 at once, without a look at what containerd's own
+// clean-up of the dead shim finds out: that publishes TaskExit with 137, for nobody.
 const deaf = "no issue known: CRI takes the end of its Wait's connection for an exit with 255, and ignores the TaskExit that follows"
 
-// A CRI that starts and finds no task of a container that ran writes 255 as well: it notes an exit only when the Delete that follows has succeeded.
-// That loses a real 7 too, which CRI's own Wait had been told; since 2.4 it is on record in the bundle as well, and the helper that removes the bundle
-// reads it, for nobody.
+// A CRI that starts and finds no task of a container that ran writes 255 as well: it
+// notes an exit only when the Delete that follows has succeeded. That loses a real 7 too,
+// which CRI's own Wait had been told; since 2.4 it is on record in the bundle as well,
+// and the helper that removes the bundle reads it, for nobody.
 const forgetful = "no issue known: CRI writes 255 for a container whose shim died while containerd was down"
 
-// Up to 2.3, containerd watches a connection to a shim for the task that has opened it, the pod's sandbox; those of its containers that come later
-// have nobody who cleans up after them when the shim is gone, nor who publishes their exit and delete.
+// Up to 2.3, containerd watches a connection to a shim for the task that has opened it,
+// the pod's sandbox; those of its containers that come later have nobody who cleans up
+// after them when the shim is gone, nor who publishes their exit and delete.
 const unwatched = "containerd#13293; the 255 of CRI is its own"
 
 var code = []oracle.Class{oracle.ClassExitCode}

@@ -1,7 +1,9 @@
-// Package shimkill holds the specs about a shim that is SIGKILLed: in each state of its task, in the middle of each call, while
-// containerd runs and while it is down. containerd must end what the shim has left, and tell the truth of it.
+// Package shimkill holds the specs about a shim that is SIGKILLed: in each state of its
+// task, in the middle of each call, while containerd runs and while it is down.
+// containerd must end what the shim has left, and tell the truth of it.
 //
-// A shim that dies together with containerd in the middle of Create or Start is crashcreate's.
+// A shim that dies together with containerd in the middle of Create or Start is
+// crashcreate's.
 package shimkill
 
 import (
@@ -24,7 +26,8 @@ type shape struct {
 	harness.Workload
 }
 
-// shot is a container that stays until it is killed: one that ended by itself at the same time would make the truth ambiguous.
+// shot is a container that stays until it is killed: one that ended by itself at the same
+// time would make the truth ambiguous.
 var shot = harness.Container{Signal: "SIGKILL"}
 
 var shapes = []shape{
@@ -110,7 +113,8 @@ var _ = Describe("a shim that is SIGKILLed", Label("shim"), func() {
 	}
 })
 
-// seven is a case whose container has exited with 7, and told so, when containerd and its shim die with Delete in the shim's hands.
+// seven is a case whose container has exited with 7, and told so, when containerd and its
+// shim die with Delete in the shim's hands.
 func seven(name string, api harness.API) harness.Case {
 	return harness.Case{
 		Name: name, Bad: known[name], Workload: harness.Workload{API: api, Containers: []harness.Container{{Exit: 7}}},

@@ -15,28 +15,33 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// A pod's shim serves the sandbox and its containers. Releases up to 1.7, and from 2.4 on, send Shutdown after the Delete of each, and the shim obeys
-// the last; from 2.0 to 2.3 only the sandbox's own Delete is followed by one. Sandbox.ShutdownSandbox is for runtimes with a sandbox API of
-// their own; CRI's podsandbox controller, which runs runc, never calls it. So of a pod with one container
+// A pod's shim serves the sandbox and its containers. Releases up to 1.7, and from 2.4
+// on, send Shutdown after the Delete of each, and the shim obeys the last; from 2.0 to
+// 2.3 only the sandbox's own Delete is followed by one. Sandbox.ShutdownSandbox is for
+// runtimes with a sandbox API of their own; CRI's podsandbox controller, which runs runc,
+// never calls it. So of a pod with one container
 //   - the first Shutdown is the container's, and from 2.0 to 2.3 the sandbox's;
 //   - the second is the sandbox's, and from 2.0 to 2.3 there is none.
 const onlyOne = ">= 2.0.0, < 2.4.0"
 
-// once are the releases that send a pod's shim one Shutdown, and do not look at its error.
+// once are the releases that send a pod's shim one Shutdown, and do not look at its
+// error.
 var once = []harness.Bad{{Releases: onlyOne, By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}}
 
 // Both are of releases that send the container's Delete a Shutdown.
 var (
-	// cutOff: containerd takes a connection that ends for the end of the shim, cleans up after it and never calls it again; the shim, which still has
-	// the sandbox, waits for ever.
+	// cutOff: containerd takes a connection that ends for the end of the shim, cleans up
+	// after it and never calls it again; the shim, which still has the sandbox, waits for
+	// ever.
 	cutOff = []harness.Bad{{Releases: "< 2.0.0 || >= 2.4.0", By: []oracle.Class{oracle.ClassShim}, Issue: "no issue known"}}
-	// unwritten: CRI writes down an exit when the Delete that follows it has returned. A containerd that dies in between finds no task when it is back,
-	// and CRI writes 255.
+	// unwritten: CRI writes down an exit when the Delete that follows it has returned. A
+	// containerd that dies in between finds no task when it is back, and CRI writes 255.
 	unwritten = append(slices.Clone(halfDeleted), harness.Bad{
 		Releases: "< 2.0.0 || >= 2.4.0", By: []oracle.Class{oracle.ClassExitCode}, Issue: "no issue known"})
 )
 
-// pod is a pod of one container whose client gives each of its calls that long; 0: as long as kubelet does.
+// pod is a pod of one container whose client gives each of its calls that long; 0: as
+// long as kubelet does.
 func pod(timeout time.Duration) harness.Workload {
 	return harness.Workload{API: harness.CRI, CallTimeout: timeout, Containers: []harness.Container{{Exit: 7}}}
 }
@@ -47,8 +52,9 @@ func second(c term.Clause) failpoints.Fault {
 	return failpoints.Fault{At: failpoints.MustPoint(entry), Do: term.Of(term.Clause{Count: 1, Action: term.Off}, c)}
 }
 
-// held is a pause at the second Shutdown, the sandbox's, while these steps are taken. "wait 4s" outlasts containerd's patience with Shutdown (3 s,
-// shim.shutdown of [timeouts]); it waits for nothing else.
+// held is a pause at the second Shutdown, the sandbox's, while these steps are taken.
+// "wait 4s" outlasts containerd's patience with Shutdown (3 s, shim.shutdown of
+// [timeouts]); it waits for nothing else.
 func held(steps ...string) failpoints.Fault {
 	f := second(term.Clause{Action: term.Pause})
 	f.While = failpoints.Steps(steps...)

@@ -1,5 +1,5 @@
-// Package shutdown holds the specs about the last call to a shim: what must hold when it fails, is cancelled, is lost, or when
-// containerd dies meanwhile.
+// Package shutdown holds the specs about the last call to a shim: what must hold when it
+// fails, is cancelled, is lost, or when containerd dies meanwhile.
 package shutdown
 
 import (
@@ -18,8 +18,8 @@ import (
 // unretried are the releases whose Delete does not look at Shutdown's error.
 var unretried = []harness.Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}}
 
-// halfDeleted: a containerd that starts keeps a task that its shim has deleted already. The next Delete ends the shim, and then the `delete` command
-// answers 137.
+// halfDeleted: a containerd that starts keeps a task that its shim has deleted already.
+// The next Delete ends the shim, and then the `delete` command answers 137.
 var halfDeleted = []harness.Bad{{Releases: "< 1.7.0", By: []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, Issue: "containerd#14113"}}
 
 const entry = "rpc:shim:Task.Shutdown:entry"

@@ -7,8 +7,9 @@ import (
 	"github.com/onsi/ginkgo/v2"
 )
 
-// ProgressEnv set to anything prints a line for each spec as it ends: for a run that nobody sees the terminal of, and
-// whose every spec may take many seconds (scripts/vm-suites).
+// ProgressEnv set to anything prints a line for each spec as it ends: for a run that
+// nobody sees the terminal of, and whose every spec may take many seconds
+// (scripts/vm-suites).
 const ProgressEnv = "SHIMQUAKE_PROGRESS"
 
 // progressMark begins each line, by which the script finds it among Ginkgo's own.

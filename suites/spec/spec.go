@@ -1,4 +1,5 @@
-// Package spec is what all suites share: the subject under test, and the one assertion that they make of a Case.
+// Package spec is what all suites share: the subject under test, and the one assertion
+// that they make of a Case.
 package spec
 
 import (
@@ -19,13 +20,15 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// SubjectEnv names the containerd that the suites test: a release, bin:DIR or src:DIR. Empty: the default release.
+// SubjectEnv names the containerd that the suites test: a release, bin:DIR or src:DIR.
+// Empty: the default release.
 const SubjectEnv = "SHIMQUAKE_CONTAINERD"
 
 // Quick labels the specs of the short form.
 var Quick = ginkgo.Label("quick")
 
-// Pressure labels the specs that put a disk under pressure, which the kernel does by cgroup v1 and by v2 in its own way each.
+// Pressure labels the specs that put a disk under pressure, which the kernel does by
+// cgroup v1 and by v2 in its own way each.
 var Pressure = ginkgo.Label("pressure")
 
 // VerdictEntry is the name of the report entry that holds a spec's verdict.
@@ -42,13 +45,15 @@ func evidence() string {
 	return filepath.Join(root, "out", "evidence")
 }
 
-// Run is the TestXxx of a suite. The first process builds what the suite needs before any spec runs.
+// Run is the TestXxx of a suite. The first process builds what the suite needs before any
+// spec runs.
 func Run(t *testing.T, name string) {
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	ginkgo.RunSpecs(t, name)
 }
 
-// Prepare is for a suite's SynchronizedBeforeSuite: it builds the subject once, so that no spec waits a minute for it.
+// Prepare is for a suite's SynchronizedBeforeSuite: it builds the subject once, so that
+// no spec waits a minute for it.
 func Prepare(ctx context.Context) {
 	if err := cases.Prepare(ctx, os.Getenv(SubjectEnv)); err != nil {
 		if runner.IsUnsupported(err) {
@@ -66,7 +71,8 @@ func Named(name string) harness.Case {
 	return c
 }
 
-// Run1 runs a case on the subject under test and reports its verdict. It skips the spec, with the reason, where this machine cannot run the case.
+// Run1 runs a case on the subject under test and reports its verdict. It skips the spec,
+// with the reason, where this machine cannot run the case.
 func Run1(ctx context.Context, c harness.Case) harness.Verdict {
 	ginkgo.GinkgoHelper()
 	if s := os.Getenv(SubjectEnv); s != "" {
@@ -81,7 +87,8 @@ func Run1(ctx context.Context, c harness.Case) harness.Verdict {
 	return v
 }
 
-// Holds runs a case and asserts that it holds, or, on a release with a known bug, that it shows that bug and nothing else.
+// Holds runs a case and asserts that it holds, or, on a release with a known bug, that it
+// shows that bug and nothing else.
 func Holds(ctx context.Context, c harness.Case) harness.Verdict {
 	ginkgo.GinkgoHelper()
 	v := Run1(ctx, c)

@@ -1,5 +1,6 @@
-// Package umount holds the specs about an umount2 that takes longer than whoever waits for it: what must hold when a disk under pressure, or
-// strace, keeps the shim from unmounting a container in time.
+// Package umount holds the specs about an umount2 that takes longer than whoever waits
+// for it: what must hold when a disk under pressure, or strace, keeps the shim from
+// unmounting a container in time.
 package umount
 
 import (
@@ -14,20 +15,24 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// 60 MiB at 4 MiB/s keep umount2 for 15 s, past the 10 s that CRI gives an exit event (handleEventTimeout); 20 MiB for 5 s.
+// 60 MiB at 4 MiB/s keep umount2 for 15 s, past the 10 s that CRI gives an exit event
+// (handleEventTimeout); 20 MiB for 5 s.
 const (
 	tooMuchForCRI = "4MiB/s,60MiB"
 	fiveSeconds   = "4MiB/s,20MiB"
 )
 
-// forgotten are the releases whose second StopPodSandbox takes the NotFound of a half-deleted task for the end of its shim.
+// forgotten are the releases whose second StopPodSandbox takes the NotFound of a
+// half-deleted task for the end of its shim.
 var forgotten = []harness.Bad{{Releases: "< 1.6.24 || >= 1.7.0, < 1.7.4", By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#7496"}}
 
-// madeUp are the releases on which the client's second Delete finds a half-deleted task, ends its shim, and the clean-up after the closed
-// connection then tells 137 of a container that has exited with 7.
+// madeUp are the releases on which the client's second Delete finds a half-deleted task,
+// ends its shim, and the clean-up after the closed connection then tells 137 of a
+// container that has exited with 7.
 var madeUp = []harness.Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, Issue: "containerd#14113"}}
 
-// pod is a pod of one container whose client gives each call that long; 0: as long as kubelet does.
+// pod is a pod of one container whose client gives each call that long; 0: as long as
+// kubelet does.
 func pod(timeout time.Duration) harness.Workload {
 	return harness.Workload{API: harness.CRI, CallTimeout: timeout, Deadline: 3 * time.Minute, Containers: []harness.Container{{Exit: 7}}}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
-// historiesName is the name of the file of histories in a sweep's folder: JSON lines, each a
-// harness.Kept and compressed by itself. gzip and zcat take it for one file.
+// historiesName is the name of the file of histories in a sweep's folder: JSON lines,
+// each a harness.Kept and compressed by itself. gzip and zcat take it for one file.
 const historiesName = "histories.jsonl.gz"
 
 // ErrNoHistories is the error for a journal of another build whose cases cannot be judged
@@ -41,8 +41,8 @@ func pack(k harness.Kept) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// openHistories opens the file of histories for more. What a killed sweep has begun to write
-// there, no result names.
+// openHistories opens the file of histories for more. What a killed sweep has begun to
+// write there, no result names.
 func (j *Journal) openHistories(dir string) (err error) {
 	j.histories, err = os.OpenFile(filepath.Join(dir, historiesName), os.O_CREATE|os.O_WRONLY, 0o644)
 	if err == nil {
@@ -68,8 +68,8 @@ func (j *Journal) keep(r *Result) error {
 	return nil
 }
 
-// EachHistory calls visit with the history of each result of a sweep in dir, in the order of
-// the journal.
+// EachHistory calls visit with the history of each result of a sweep in dir, in the order
+// of the journal.
 func EachHistory(dir string, visit func(Result, harness.Kept) error) error {
 	name := filepath.Join(dir, fileName)
 	text, err := os.ReadFile(name)
@@ -102,8 +102,8 @@ func eachHistory(dir string, all []Result, visit func(Result, harness.Kept) erro
 	return nil
 }
 
-// mostUnpacked is how long a history may be, in bytes: a file that says it is longer is no
-// history.
+// mostUnpacked is how long a history may be, in bytes: a file that says it is longer is
+// no history.
 const mostUnpacked = 64 << 20
 
 func unpack(f io.ReaderAt, name string, at Part) (k harness.Kept, err error) {

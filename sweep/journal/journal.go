@@ -89,8 +89,8 @@ func inUse(dir string) error {
 		dir, dir, os.ErrExist)
 }
 
-// Resume opens a journal to go on with it, and returns what it holds, as Read does. A last
-// line that a killed sweep has torn is cut off.
+// Resume opens a journal to go on with it, and returns what it holds, as Read does. A
+// last line that a killed sweep has torn is cut off.
 func Resume(dir string) (*Journal, Head, []Result, error) {
 	name := filepath.Join(dir, fileName)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0)

@@ -160,8 +160,8 @@ func rebuild(t *testing.T, dir string) {
 	}
 }
 
-// kept adds a result with a history of a case without a fault, which shows nothing but its
-// problem.
+// kept adds a result with a history of a case without a fault, which shows nothing but
+// its problem.
 func kept(t *testing.T, j *Journal, i int, p ...harness.Problem) {
 	t.Helper()
 	v := judge.Judge(harness.History{Case: harness.Case{Name: "x"}, Problems: p})
@@ -175,7 +175,8 @@ func kept(t *testing.T, j *Journal, i int, p ...harness.Problem) {
 	}
 }
 
-// What an older shimquake called violated, this one may not: it judges the histories again.
+// What an older shimquake called violated, this one may not: it judges the histories
+// again.
 func TestAnotherShimquakesSweepIsJudgedAgain(t *testing.T) {
 	dir, j, _ := begun(t, 3, whole)
 	kept(t, j, 0)

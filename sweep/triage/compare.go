@@ -12,7 +12,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Comparison is what two sweeps of one plan say of the same cases, such as on cgroup v1 and on v2.
+// Comparison is what two sweeps of one plan say of the same cases, such as on cgroup v1
+// and on v2.
 type Comparison struct {
 	// Cases are those that both have run; OnlyA and OnlyB those that one has.
 	Cases, OnlyA, OnlyB int
@@ -38,7 +39,8 @@ type Said struct {
 // ErrNothingToCompare says that two sweeps have no case in common.
 var ErrNothingToCompare = errors.New("no case of the one is in the other")
 
-// Compare compares the sweep in a folder with another, which may stand in several as shards of the plan.
+// Compare compares the sweep in a folder with another, which may stand in several as
+// shards of the plan.
 func Compare(a string, b []string) (c Comparison, err error) {
 	h, results, err := journal.Read(a)
 	if err != nil {

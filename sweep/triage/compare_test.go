@@ -10,7 +10,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// TestCompare has a case of each kind: the same, another outcome, another finding, another reason, and one that only A ran.
+// TestCompare has a case of each kind: the same, another outcome, another finding,
+// another reason, and one that only A ran.
 func TestCompare(t *testing.T) {
 	points := []string{start + "a", start + "b", start + "c", start + "d", start + "e", start + "f"}
 	a, j := sweepOf(t, plan.Shard{I: 1, Of: 1}, points...)

@@ -194,8 +194,8 @@ func parseMillis(s string) (time.Duration, error) {
 	return d.Truncate(time.Millisecond), nil
 }
 
-// ParsePressure reads the argument of a pressure clause, `RATE/s,SIZE`: bytes per second, and bytes to dirty.
-// Sizes are whole numbers with an optional KiB, MiB or GiB.
+// ParsePressure reads the argument of a pressure clause, `RATE/s,SIZE`: bytes per second,
+// and bytes to dirty. Sizes are whole numbers with an optional KiB, MiB or GiB.
 func ParsePressure(s string) (bps, dirty int64, err error) {
 	rate, size, ok := strings.Cut(s, ",")
 	if !ok || !strings.HasSuffix(rate, "/s") {

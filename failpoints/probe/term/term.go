@@ -1,10 +1,12 @@
 // Package term is the grammar of a fault: what happens at the n-th hit of a point.
 //
-// A term is one or more clauses joined by "->", each `[count*]action[(argument)]`, in the grammar that
-// containerd's failpoints and gofail share with FreeBSD's fail(9). `2*off->1*crash` lets two hits pass and crashes
-// at the third; a clause without a count holds for ever; after the last clause nothing happens any more.
+// A term is one or more clauses joined by "->", each `[count*]action[(argument)]`, in the
+// grammar that containerd's failpoints and gofail share with FreeBSD's fail(9).
+// `2*off->1*crash` lets two hits pass and crashes at the third; a clause without a count
+// holds for ever; after the last clause nothing happens any more.
 //
-// The package uses the standard library only: it is linked into instrumented binaries too.
+// The package uses the standard library only: it is linked into instrumented binaries
+// too.
 package term
 
 import (
@@ -108,7 +110,8 @@ func (t Term) At(n int) Clause {
 	return Clause{Action: Off}
 }
 
-// Of makes a term of clauses that are known to be well-formed; it panics where Parse would return an error.
+// Of makes a term of clauses that are known to be well-formed; it panics where Parse
+// would return an error.
 func Of(clauses ...Clause) Term {
 	parts := make([]string, len(clauses))
 	for i, c := range clauses {

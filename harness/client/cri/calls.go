@@ -14,8 +14,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// namespaceOptions are those that kubelet asks for, but for the network: a pod on the world's own needs no CNI plugin. Each
-// container is in a PID namespace of its own, so that none dies just because the sandbox does.
+// namespaceOptions are those that kubelet asks for, but for the network: a pod on the
+// world's own needs no CNI plugin. Each container is in a PID namespace of its own, so
+// that none dies just because the sandbox does.
 func namespaceOptions() *api.NamespaceOption {
 	return &api.NamespaceOption{Network: api.NamespaceMode_NODE, Pid: api.NamespaceMode_CONTAINER}
 }
@@ -75,7 +76,8 @@ func (c *Client) start(ctx context.Context, i *harness.Instance) error {
 	return nil
 }
 
-// end lets the payload come to its end, or stops the container: immediately (SIGKILL), or with time to handle SIGTERM.
+// end lets the payload come to its end, or stops the container: immediately (SIGKILL), or
+// with time to handle SIGTERM.
 func (c *Client) end(ctx context.Context, i *harness.Instance) {
 	if i.Spec.Signal == "" {
 		c.Release(ctx, i)
@@ -104,15 +106,16 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// statusPause is the time between two looks at a container's status. kubelet looks every second.
+// statusPause is the time between two looks at a container's status. kubelet looks every
+// second.
 const statusPause = 10 * time.Millisecond
 
-// stopAgain is how long a container may run on after a StopContainer that succeeded until the client stops it again, as
-// kubelet's next sync would.
+// stopAgain is how long a container may run on after a StopContainer that succeeded until
+// the client stops it again, as kubelet's next sync would.
 const stopAgain = 2 * time.Second
 
-// wait looks at the container's status until it has exited, or half of the client's time is over: what is left then must
-// still be removed.
+// wait looks at the container's status until it has exited, or half of the client's time
+// is over: what is left then must still be removed.
 func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 	call := harness.Call{Who: "client", Verb: "await", Of: i.Name, At: time.Now()}
 	if end, ok := ctx.Deadline(); ok {

@@ -1,5 +1,6 @@
-// Package cri is the client that uses CRI, as kubelet does: it runs a pod, looks at its containers' status until they have
-// exited, stops and removes it; what fails it does again.
+// Package cri is the client that uses CRI, as kubelet does: it runs a pod, looks at its
+// containers' status until they have exited, stops and removes it; what fails it does
+// again.
 package cri
 
 import (
@@ -135,8 +136,8 @@ func (c *Client) call(ctx context.Context, verb, of string, f func(context.Conte
 	})
 }
 
-// Reuse runs a pod of the same name, which must not be reserved any more, with a first container; briefly without one: what
-// could be in the way is the name's reservation.
+// Reuse runs a pod of the same name, which must not be reserved any more, with a first
+// container; briefly without one: what could be in the way is the name's reservation.
 func (c *Client) Reuse(ctx context.Context, briefly bool) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.Deadline)
 	defer cancel()

@@ -7,8 +7,9 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// remove is what kubelet does to get rid of a pod, known to it or not: it stops and removes every sandbox that there is,
-// and the containers before them; until nothing is listed any more.
+// remove is what kubelet does to get rid of a pod, known to it or not: it stops and
+// removes every sandbox that there is, and the containers before them; until nothing is
+// listed any more.
 func (c *Client) remove(ctx context.Context) error {
 	var sandboxes []*api.PodSandbox
 	err := c.call(ctx, "ListPodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {

@@ -67,7 +67,8 @@ func (c *Client) container(ctx context.Context, cl *containerd.Client, i *harnes
 		containerd.WithNewSpec(c.spec(i)...), containerd.WithRuntime(runtime, nil))
 }
 
-// spec is the OCI specification of a container: the payload with its known end, its record mounted from the world.
+// spec is the OCI specification of a container: the payload with its known end, its
+// record mounted from the world.
 func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 	annotations := map[string]string{}
 	if c.Case.Workload.Grouped {
@@ -98,7 +99,8 @@ func (c *Client) start(ctx context.Context, i *harness.Instance) error {
 	})
 }
 
-// load finds the task of an id; a container or a task that is not there gives errdefs.ErrNotFound.
+// load finds the task of an id; a container or a task that is not there gives
+// errdefs.ErrNotFound.
 func load(ctx context.Context, cl *containerd.Client, id string) (containerd.Task, error) {
 	made, err := cl.LoadContainer(ctx, id)
 	if err != nil {
@@ -113,7 +115,8 @@ func (c *Client) end(ctx context.Context, i *harness.Instance) {
 		c.Release(ctx, i)
 		return
 	}
-	// A client that was told of an error tries again: the signal may have got lost with a containerd that died.
+	// A client that was told of an error tries again: the signal may have got lost with a
+	// containerd that died.
 	err := client.Until(ctx, func(ctx context.Context) error { return c.kill(ctx, i, harness.Signals[i.Spec.Signal]) })
 	if err != nil {
 		c.Record.Failed("client", "gave up killing "+i.ID, err)
@@ -136,8 +139,9 @@ func (c *Client) kill(ctx context.Context, i *harness.Instance, sig unix.Signal)
 	})
 }
 
-// wait learns the exit status, from whichever containerd is up. It gives up when containerd does not know the task any
-// more, or when the deadline passes; what that means is the judge's business.
+// wait learns the exit status, from whichever containerd is up. It gives up when
+// containerd does not know the task any more, or when the deadline passes; what that
+// means is the judge's business.
 func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 	call := harness.Call{Who: "client", Verb: "wait", Of: i.ID, At: time.Now()}
 	err := client.Until(ctx, func(ctx context.Context) error {

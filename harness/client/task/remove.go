@@ -40,8 +40,8 @@ func (c *Client) deleteByAll(ctx context.Context, i *harness.Instance) {
 	}
 }
 
-// deleteBeside is another client's try. That it fails, because the first has been quicker, breaks nothing; what it is told
-// of the exit is judged.
+// deleteBeside is another client's try. That it fails, because the first has been
+// quicker, breaks nothing; what it is told of the exit is judged.
 func (c *Client) deleteBeside(ctx context.Context, i *harness.Instance) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.CallTimeout)
 	defer cancel()
@@ -81,8 +81,9 @@ func (c *Client) deleteTask(ctx context.Context, i *harness.Instance, task conta
 	return nil
 }
 
-// remove is what dockerd does to get rid of a container, whatever state it is in: kill, wait, delete the task, delete the
-// container; and again until containerd knows nothing of it.
+// remove is what dockerd does to get rid of a container, whatever state it is in: kill,
+// wait, delete the task, delete the container; and again until containerd knows nothing
+// of it.
 func (c *Client) remove(ctx context.Context, i *harness.Instance) error {
 	return wrap(i, client.Until(ctx, func(ctx context.Context) error {
 		return c.call(ctx, "remove", i, func(ctx context.Context, cl *containerd.Client) error { return c.removeOnce(ctx, cl, i) })
@@ -161,9 +162,9 @@ func (c *Client) forceEnd(ctx context.Context, i *harness.Instance, task contain
 	}
 }
 
-// sendDelete sends a Delete that has failed once more. The client library's own Delete asks for the task's status first, is
-// told by the shim that it has no such task any more, and gives up: the request that would clean up is never sent (seen on
-// v2.4.2).
+// sendDelete sends a Delete that has failed once more. The client library's own Delete
+// asks for the task's status first, is told by the shim that it has no such task any
+// more, and gives up: the request that would clean up is never sent (seen on v2.4.2).
 func (c *Client) sendDelete(ctx context.Context, cl *containerd.Client, i *harness.Instance) error {
 	r, err := cl.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: i.ID})
 	if err = errgrpc.ToNative(err); err != nil {
@@ -177,7 +178,8 @@ func (c *Client) sendDelete(ctx context.Context, cl *containerd.Client, i *harne
 	return nil
 }
 
-// removeSnapshot removes what a create that failed between snapshot and container has left: both are the client's own.
+// removeSnapshot removes what a create that failed between snapshot and container has
+// left: both are the client's own.
 func removeSnapshot(ctx context.Context, cl *containerd.Client, i *harness.Instance) error {
 	err := cl.SnapshotService("overlayfs").Remove(ctx, i.ID)
 	if errdefs.IsNotFound(err) {

@@ -43,8 +43,8 @@ func (c *Client) observers(n int) []oracle.Observer {
 	case n == 0:
 		return []oracle.Observer{oracle.ByRestarted, oracle.ByDelete}
 	}
-	// A containerd that starts deletes tasks without a process (loadShims in v1.6 to v2.4), so that the client finds none
-	// to delete.
+	// A containerd that starts deletes tasks without a process (loadShims in v1.6 to v2.4),
+	// so that the client finds none to delete.
 	return []oracle.Observer{oracle.ByWait}
 }
 
@@ -126,9 +126,11 @@ func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	}
 }
 
-// Reuse uses the first id for a whole lifecycle without faults. The shim is another one than the workload's where that is
-// cheaper: what of runc could be in the way, its state and its cgroup, the oracle has looked for, and the rest (metadata,
-// snapshot, bundle, socket) is in the way of any shim. Briefly it creates and deletes the container and the snapshot only.
+// Reuse uses the first id for a whole lifecycle without faults. The shim is another one
+// than the workload's where that is cheaper: what of runc could be in the way, its state
+// and its cgroup, the oracle has looked for, and the rest (metadata, snapshot, bundle,
+// socket) is in the way of any shim. Briefly it creates and deletes the container and the
+// snapshot only.
 func (c *Client) Reuse(ctx context.Context, briefly bool) error {
 	ctx, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
 	defer cancel()

@@ -1,7 +1,9 @@
-// Package behaviour says how a fake shim misbehaves, where failpoints cannot say it: in what it answers when it is started,
-// in what it reports, and in whether it dies when it is told to.
+// Package behaviour says how a fake shim misbehaves, where failpoints cannot say it: in
+// what it answers when it is started, in what it reports, and in whether it dies when it
+// is told to.
 //
-// What can be said as a fault at a ttrpc method (an error, a hang, a crash at entry or exit) is a failpoint instead.
+// What can be said as a fault at a ttrpc method (an error, a hang, a crash at entry or
+// exit) is a failpoint instead.
 package behaviour
 
 import (
@@ -16,7 +18,8 @@ import (
 const (
 	// Env is the environment variable with words for every shim that containerd starts.
 	Env = "SHIMQUAKE_FAKESHIM"
-	// Annotation is the OCI annotation with words for the shim that serves the bundle. Its words come after those of Env.
+	// Annotation is the OCI annotation with words for the shim that serves the bundle. Its
+	// words come after those of Env.
 	Annotation = "shimquake.fakeshim"
 )
 
@@ -71,7 +74,8 @@ type Behaviour struct {
 	Socket    string // socket=leave: the socket file stays when the shim ends.
 	Events    string // events=: what is published.
 
-	// Exit is the status reported in place of the real one, for each of the reports; see Report.
+	// Exit is the status reported in place of the real one, for each of the reports; see
+	// Report.
 	Exit map[Report]uint32
 }
 
@@ -89,7 +93,8 @@ const (
 
 var reports = []Report{InWait, InDelete, InState, InEvent, InCleanup}
 
-// Noted are the keys under which a word of that key is noted when it is met (package met): its own, but for exit, which speaks for every report.
+// Noted are the keys under which a word of that key is noted when it is met (package
+// met): its own, but for exit, which speaks for every report.
 func Noted(key string) []string {
 	if key != "exit" {
 		return []string{key}
@@ -125,8 +130,10 @@ func Words() []string {
 	return words
 }
 
-// Parse reads a comma list of words such as `bootstrap=garbage,shutdown=ignore,exit=99,start=late(500ms)`. A later word
-// wins over an earlier one with the same key. The error matches ErrWord and names the word and what would be understood.
+// Parse reads a comma list of words such as
+// `bootstrap=garbage,shutdown=ignore,exit=99,start=late(500ms)`. A later word wins over
+// an earlier one with the same key. The error matches ErrWord and names the word and what
+// would be understood.
 func Parse(list string) (Behaviour, error) {
 	var b Behaviour
 	if strings.TrimSpace(list) == "" {

@@ -24,9 +24,10 @@ import (
 // killTimeout bounds the wait for a process that was sent SIGKILL.
 const killTimeout = 10 * time.Second
 
-// Cleanup is the `delete` command, by which containerd cleans up after a shim that is gone: it kills the container's first
-// process, if that still runs, and answers with the exit that the shim noted, else with 137. The bundle is the folder with
-// the container's id beside the working directory.
+// Cleanup is the `delete` command, by which containerd cleans up after a shim that is
+// gone: it kills the container's first process, if that still runs, and answers with the
+// exit that the shim noted, else with 137. The bundle is the folder with the container's
+// id beside the working directory.
 func Cleanup(p Params) error {
 	cwd, err := os.Getwd()
 	if err != nil {

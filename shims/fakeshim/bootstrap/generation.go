@@ -1,4 +1,5 @@
-// Package bootstrap is how a fake shim is started by containerd of any generation: what it is told, and what it answers.
+// Package bootstrap is how a fake shim is started by containerd of any generation: what
+// it is told, and what it answers.
 package bootstrap
 
 import (
@@ -12,13 +13,15 @@ import (
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
 )
 
-// Env is the environment variable that says which generation of containerd starts the shim, instead of finding out.
+// Env is the environment variable that says which generation of containerd starts the
+// shim, instead of finding out.
 const Env = "SHIMQUAKE_BOOTSTRAP"
 
 // Generation is a form of the answer to `start`.
 type Generation string
 
-// The generations, and the releases whose own shims answer so. containerd accepts the answers of older ones, too.
+// The generations, and the releases whose own shims answer so. containerd accepts the
+// answers of older ones, too.
 const (
 	Address Generation = "address" // the address alone (1.6, 1.7; runtime/v2/shim)
 	JSON    Generation = "json"    // {"version":3,"address":...,"protocol":"ttrpc"} (2.0 to 2.2; pkg/shim)
@@ -32,10 +35,12 @@ type answer struct {
 	Protocol string `json:"protocol"`
 }
 
-// detect finds out which generation started the shim. params is not nil when there was a BootstrapParams on stdin.
+// detect finds out which generation started the shim. params is not nil when there was a
+// BootstrapParams on stdin.
 //
-// Runtime options of older generations can be read as a BootstrapParams too, so id and namespace must be those of the command
-// line. Without one, 1.7 and 2.0 to 2.2 cannot be told apart; both accept JSON with version 2.
+// Runtime options of older generations can be read as a BootstrapParams too, so id and
+// namespace must be those of the command line. Without one, 1.7 and 2.0 to 2.2 cannot be
+// told apart; both accept JSON with version 2.
 func detect(stdin []byte, id, namespace string) (g Generation, params *api.BootstrapParams, err error) {
 	params = &api.BootstrapParams{}
 	if len(stdin) == 0 || proto.Unmarshal(stdin, params) != nil || params.InstanceID != id || params.Namespace != namespace {
@@ -60,7 +65,8 @@ func detect(stdin []byte, id, namespace string) (g Generation, params *api.Boots
 // json2 is JSON with version 2, which 1.7 accepts as well.
 const json2 Generation = "json with version 2"
 
-// encode is the answer to `start` for a shim at address, in the form of g, or as misbehaviour has it.
+// encode is the answer to `start` for a shim at address, in the form of g, or as
+// misbehaviour has it.
 func encode(g Generation, address, misbehaviour string) ([]byte, error) {
 	a := answer{Version: 3, Address: address, Protocol: "ttrpc"}
 	if g == json2 {

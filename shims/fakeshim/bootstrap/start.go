@@ -18,11 +18,13 @@ import (
 )
 
 const (
-	// defaultSocketDir is where containerd 2.x and its predecessors keep shim sockets (defaults.DefaultStateDir and "s").
+	// defaultSocketDir is where containerd 2.x and its predecessors keep shim sockets
+	// (defaults.DefaultStateDir and "s").
 	defaultSocketDir = "/run/containerd/s"
 	// stdinLimit bounds what is read from containerd, in bytes.
 	stdinLimit = 10 << 20
-	// addressFile is in the bundle and holds the shim's address; containerd 1.6 and 1.7 read it when they load the shim.
+	// addressFile is in the bundle and holds the shim's address; containerd 1.6 and 1.7 read
+	// it when they load the shim.
 	addressFile = "address"
 	// ListenFD is the file descriptor of the daemon's listening socket.
 	ListenFD = 3
@@ -41,8 +43,8 @@ type Params struct {
 // ErrAsked is returned when the shim was asked to fail; see package behaviour.
 var ErrAsked = errors.New("failed, as asked")
 
-// Start is the `start` command, run in the bundle: it forks the shim, unless the bundle's group has one, and answers with its
-// address.
+// Start is the `start` command, run in the bundle: it forks the shim, unless the bundle's
+// group has one, and answers with its address.
 func Start(p Params) error {
 	s, err := spec.Read(".")
 	if err != nil {
@@ -118,12 +120,14 @@ func act(a behaviour.Act, what string) error {
 	return nil
 }
 
-// socketPath is the path that containerd's runc shim would use (CreateSocketAddress of pkg/shim).
+// socketPath is the path that containerd's runc shim would use (CreateSocketAddress of
+// pkg/shim).
 func socketPath(dir, containerd, namespace, group string) string {
 	return fmt.Sprintf("%s/%x", dir, sha256.Sum256([]byte(filepath.Join(containerd, namespace, group))))
 }
 
-// listen makes the socket. It returns nil without an error when a shim already listens there, and replaces a dead one.
+// listen makes the socket. It returns nil without an error when a shim already listens
+// there, and replaces a dead one.
 func listen(path string) (*net.UnixListener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("folder of the shim's socket: %w", err)
@@ -154,8 +158,9 @@ func closeAll(l *net.UnixListener) error {
 	return l.Close()
 }
 
-// fork starts the daemon in the bundle, with the listening socket as file descriptor ListenFD. The daemon is told how to behave:
-// it could not read it, because containerd may remove the bundle of a failed start at once.
+// fork starts the daemon in the bundle, with the listening socket as file descriptor
+// ListenFD. The daemon is told how to behave: it could not read it, because containerd
+// may remove the bundle of a failed start at once.
 func fork(p Params, l *net.UnixListener, path string, b behaviour.Behaviour) error {
 	f, err := l.File()
 	if err != nil {

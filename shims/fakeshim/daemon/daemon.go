@@ -1,5 +1,5 @@
-// Package daemon is the long-running process of a fake shim: it serves the task API on the socket that it inherited, until it
-// is shut down.
+// Package daemon is the long-running process of a fake shim: it serves the task API on
+// the socket that it inherited, until it is shut down.
 package daemon
 
 import (
@@ -28,7 +28,8 @@ const (
 	flushTimeout = 5 * time.Second // for the last events, as containerd's own shims have it
 )
 
-// Params says where and as what the daemon runs. It runs in the bundle of the container that it was started for.
+// Params says where and as what the daemon runs. It runs in the bundle of the container
+// that it was started for.
 type Params struct {
 	Namespace    string
 	ID           string
@@ -38,7 +39,8 @@ type Params struct {
 	Behaviour    behaviour.Behaviour
 }
 
-// Run serves until Shutdown or a signal. It returns an error when it cannot serve or could not publish its last events.
+// Run serves until Shutdown or a signal. It returns an error when it cannot serve or
+// could not publish its last events.
 func Run(p Params) error {
 	b := p.Behaviour
 	logger := log.New(openLog(), "fakeshim "+p.Namespace+"/"+p.ID+": ", log.LstdFlags|log.Lmicroseconds|log.Lmsgprefix)
@@ -109,7 +111,8 @@ func serve(l *tracked) ttrpc.UnaryServerInterceptor {
 	}
 }
 
-// openLog opens the FIFO that containerd reads, without waiting for a reader. Without one, stderr.
+// openLog opens the FIFO that containerd reads, without waiting for a reader. Without
+// one, stderr.
 func openLog() *os.File {
 	f, err := os.OpenFile("log", os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

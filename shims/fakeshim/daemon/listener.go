@@ -6,7 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// tracked is a listener that knows its connections: to drop them all, and to end the shim once a reply has been written.
+// tracked is a listener that knows its connections: to drop them all, and to end the shim
+// once a reply has been written.
 type tracked struct {
 	net.Listener
 	wrote  func() // called after a write, once endAfterReply has been called
@@ -39,7 +40,8 @@ func (t *tracked) closeConns() {
 
 func (t *tracked) endAfterReply() { t.ending.Store(true) }
 
-// conn is a connection of a tracked listener. ttrpc writes a reply of less than 4 KiB at once.
+// conn is a connection of a tracked listener. ttrpc writes a reply of less than 4 KiB at
+// once.
 type conn struct {
 	net.Conn
 	of *tracked

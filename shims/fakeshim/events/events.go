@@ -1,4 +1,5 @@
-// Package events publishes a fake shim's events to containerd, in order, over the ttrpc address that containerd gave it.
+// Package events publishes a fake shim's events to containerd, in order, over the ttrpc
+// address that containerd gave it.
 package events
 
 import (

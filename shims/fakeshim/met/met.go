@@ -1,5 +1,6 @@
-// Package met is the proof that a fake shim misbehaved: whenever it does, it notes so in a file before it goes on, and whoever asked for the
-// misbehaviour reads there that it was met. A word that was asked for and never met has shown nothing about containerd.
+// Package met is the proof that a fake shim misbehaved: whenever it does, it notes so in
+// a file before it goes on, and whoever asked for the misbehaviour reads there that it
+// was met. A word that was asked for and never met has shown nothing about containerd.
 package met
 
 import (
@@ -14,8 +15,9 @@ import (
 // Env is the environment variable that names the file. Without it nothing is noted.
 const Env = "SHIMQUAKE_FAKESHIM_MET"
 
-// Note says that the shim misbehaves now, as the word of that key (package behaviour) asked it to. It returns when the note is in the file,
-// which a SIGKILL of the shim does not undo.
+// Note says that the shim misbehaves now, as the word of that key (package behaviour)
+// asked it to. It returns when the note is in the file, which a SIGKILL of the shim does
+// not undo.
 func Note(key, format string, args ...any) error {
 	path := os.Getenv(Env)
 	if path == "" {
@@ -33,7 +35,8 @@ func Note(key, format string, args ...any) error {
 	return nil
 }
 
-// Status is the exit status to report, as behaviour.Behaviour has it; a wrong one is noted before anybody is told.
+// Status is the exit status to report, as behaviour.Behaviour has it; a wrong one is
+// noted before anybody is told.
 func Status(b behaviour.Behaviour, in behaviour.Report, real uint32) (uint32, error) {
 	told := b.Status(in, real)
 	if told == real {
@@ -42,7 +45,8 @@ func Status(b behaviour.Behaviour, in behaviour.Report, real uint32) (uint32, er
 	return told, Note(string(in), "reported %d in place of %d", told, real)
 }
 
-// Read returns what was noted, by key, in order. A file that nobody has written to says that nothing was met.
+// Read returns what was noted, by key, in order. A file that nobody has written to says
+// that nothing was met.
 func Read(path string) (map[string][]string, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {

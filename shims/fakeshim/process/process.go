@@ -1,5 +1,6 @@
-// Package process runs the processes of a fake shim's tasks: real ones, so that they can be signalled, leak and be found,
-// but without a container. Each is process 1 of a PID namespace of its own, so its children end with it.
+// Package process runs the processes of a fake shim's tasks: real ones, so that they can
+// be signalled, leak and be found, but without a container. Each is process 1 of a PID
+// namespace of its own, so its children end with it.
 package process
 
 import (
@@ -27,10 +28,11 @@ const gate = 3
 // held is the first word of the child that a process leaves behind to hold its stdout.
 const held = "-held"
 
-// Main carries out a process, and then never returns, when this program was started as one; else it returns at once.
+// Main carries out a process, and then never returns, when this program was started as
+// one; else it returns at once.
 //
-// A process waits at the gate for one byte. When the shim dies meanwhile there will be no byte, and the process stays, as
-// the init of a created runc container does.
+// A process waits at the gate for one byte. When the shim dies meanwhile there will be no
+// byte, and the process stays, as the init of a created runc container does.
 func Main() {
 	var words []string
 	switch {
@@ -54,7 +56,8 @@ func Main() {
 	mode.Run(m, []string{"/proc/self/exe", held})
 }
 
-// forever waits for a signal that ends the process. A bare select would be reported as a deadlock.
+// forever waits for a signal that ends the process. A bare select would be reported as a
+// deadlock.
 func forever() {
 	for range time.Tick(time.Hour) {
 	}
@@ -99,8 +102,8 @@ type Process struct {
 	ended  chan struct{} // closed when the process has been reaped
 }
 
-// Create starts a process that waits at its gate. Errors of the standard streams match errdefs.ErrInvalidArgument when
-// their kind is not known here.
+// Create starts a process that waits at its gate. Errors of the standard streams match
+// errdefs.ErrInvalidArgument when their kind is not known here.
 func Create(p Params) (_ *Process, err error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -154,8 +157,8 @@ func Create(p Params) (_ *Process, err error) {
 	return &Process{cmd: cmd, gate: write, id: id, status: Created, ended: make(chan struct{})}, nil
 }
 
-// Watch waits for the end of the process in the background, and calls done once with its exit before Ended is closed.
-// It must be called once.
+// Watch waits for the end of the process in the background, and calls done once with its
+// exit before Ended is closed. It must be called once.
 func (p *Process) Watch(done func(Exit)) {
 	go func() {
 		err := p.cmd.Wait()
@@ -203,8 +206,8 @@ func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	}
 }
 
-// Start lets a created process pass its gate. It calls announce just before, when the process can still not have ended by
-// itself, and only if it will start.
+// Start lets a created process pass its gate. It calls announce just before, when the
+// process can still not have ended by itself, and only if it will start.
 func (p *Process) Start(announce func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -219,7 +222,8 @@ func (p *Process) Start(announce func()) error {
 	return nil
 }
 
-// Kill sends a signal. It returns an error that matches errdefs.ErrNotFound when the process has ended.
+// Kill sends a signal. It returns an error that matches errdefs.ErrNotFound when the
+// process has ended.
 func (p *Process) Kill(s syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -233,8 +237,8 @@ func (p *Process) Kill(s syscall.Signal) error {
 	return err
 }
 
-// Remove waits for the end of a process that has none before it: one that is only Created is killed. The error of a process
-// that runs matches errdefs.ErrFailedPrecondition.
+// Remove waits for the end of a process that has none before it: one that is only Created
+// is killed. The error of a process that runs matches errdefs.ErrFailedPrecondition.
 func (p *Process) Remove(ctx context.Context) (Exit, error) {
 	switch status, _ := p.State(); status {
 	case Created:

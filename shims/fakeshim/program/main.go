@@ -1,5 +1,5 @@
-// Program containerd-shim-fakeshim-v1 is a shim without containers: it serves containerd 1.6 to 2.4, is fast, and
-// misbehaves when it is asked to. See package fakeshim.
+// Program containerd-shim-fakeshim-v1 is a shim without containers: it serves containerd
+// 1.6 to 2.4, is fast, and misbehaves when it is asked to. See package fakeshim.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Package record is what a fake shim notes in a bundle, so that its delete command can clean up after it has died.
+// Package record is what a fake shim notes in a bundle, so that its delete command can
+// clean up after it has died.
 package record
 
 import (
@@ -32,13 +33,15 @@ func Created(bundle string, id signal.Identity) error {
 // Exited notes how the first process ended.
 func Exited(bundle string, exit process.Exit) error { return writeJSON(bundle, exitFile, exit) }
 
-// ReadInit returns the first process of a bundle. The error matches os.ErrNotExist when none was created.
+// ReadInit returns the first process of a bundle. The error matches os.ErrNotExist when
+// none was created.
 func ReadInit(bundle string) (signal.Identity, error) {
 	var id signal.Identity
 	return id, readJSON(bundle, initFile, &id)
 }
 
-// ReadExit returns the exit of the first process. The error matches os.ErrNotExist when none was noted.
+// ReadExit returns the exit of the first process. The error matches os.ErrNotExist when
+// none was noted.
 func ReadExit(bundle string) (process.Exit, error) {
 	var exit process.Exit
 	return exit, readJSON(bundle, exitFile, &exit)

@@ -83,8 +83,9 @@ func (c *container) create(what spec.Process, to streams) (*process.Process, err
 	})
 }
 
-// initExited returns what happens when the first process has ended: its execs end first, as in a container, and their exits
-// are published before its own. The exit is noted in the bundle for the delete command of a shim that dies.
+// initExited returns what happens when the first process has ended: its execs end first,
+// as in a container, and their exits are published before its own. The exit is noted in
+// the bundle for the delete command of a shim that dies.
 func (s *Service) initExited(c *container) func(process.Exit) {
 	return func(exit process.Exit) {
 		c.mu.Lock()
@@ -125,8 +126,8 @@ func deleteResponse(b behaviour.Behaviour, exit process.Exit) (*task.DeleteRespo
 	return &task.DeleteResponse{Pid: uint32(exit.PID), ExitStatus: status, ExitedAt: timestamppb.New(exit.At)}, nil
 }
 
-// find returns the process of an exec, or of the container when execID is empty, with its streams. The process is nil for
-// an exec that has not been started.
+// find returns the process of an exec, or of the container when execID is empty, with its
+// streams. The process is nil for an exec that has not been started.
 func (c *container) find(execID string) (*process.Process, streams, error) {
 	if execID == "" {
 		return c.init, c.streams, nil

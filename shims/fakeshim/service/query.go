@@ -98,7 +98,8 @@ func (s *Service) Kill(_ context.Context, r *task.KillRequest) (*emptypb.Empty, 
 	return empty, p.Kill(signal)
 }
 
-// started returns a process that exists, or an error that matches errdefs.ErrNotFound or ErrFailedPrecondition.
+// started returns a process that exists, or an error that matches errdefs.ErrNotFound or
+// ErrFailedPrecondition.
 func (s *Service) started(id, execID string) (*container, *process.Process, error) {
 	c, err := s.container(id)
 	if err != nil {
@@ -165,7 +166,8 @@ func (s *Service) Resume(_ context.Context, r *task.ResumeRequest) (*emptypb.Emp
 	return empty, nil
 }
 
-// Stats returns metrics of the kind that this machine's cgroups have, all zero but the number of processes.
+// Stats returns metrics of the kind that this machine's cgroups have, all zero but the
+// number of processes.
 func (s *Service) Stats(ctx context.Context, r *task.StatsRequest) (*task.StatsResponse, error) {
 	pids, err := s.Pids(ctx, &task.PidsRequest{ID: r.ID})
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package service is containerd's task API as a fake shim serves it, over ttrpc, for containerd 1.6 to 2.4.
+// Package service is containerd's task API as a fake shim serves it, over ttrpc, for
+// containerd 1.6 to 2.4.
 package service
 
 import (
@@ -18,7 +19,8 @@ import (
 	"github.com/shimquake/shimquake/shims/fakeshim/met"
 )
 
-// Names are the services under which the task API is served. Their messages are the same on the wire.
+// Names are the services under which the task API is served. Their messages are the same
+// on the wire.
 var Names = []string{"containerd.task.v2.Task", "containerd.task.v3.Task"}
 
 // Params is what a Service needs.
@@ -84,7 +86,8 @@ func method[Req, Resp any](handle func(context.Context, *Req) (*Resp, error)) tt
 
 var empty = &emptypb.Empty{}
 
-// container returns the container of that id, or an error that matches errdefs.ErrNotFound.
+// container returns the container of that id, or an error that matches
+// errdefs.ErrNotFound.
 func (s *Service) container(id string) (*container, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +130,8 @@ func (s *Service) Start(_ context.Context, r *task.StartRequest) (*task.StartRes
 	if r.ExecID != "" {
 		return s.startExec(c, r.ExecID)
 	}
-	// The start is published first: the process may exit at once, and its exit must come after.
+	// The start is published first: the process may exit at once, and its exit must come
+	// after.
 	pid := uint32(c.init.PID())
 	if err := c.init.Start(func() { s.Publish(&events.TaskStart{ContainerID: c.id, Pid: pid}) }); err != nil {
 		return nil, err

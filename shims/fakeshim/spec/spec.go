@@ -1,4 +1,5 @@
-// Package spec reads what the fake shim needs from a bundle's config.json (github.com/opencontainers/runtime-spec).
+// Package spec reads what the fake shim needs from a bundle's config.json
+// (github.com/opencontainers/runtime-spec).
 package spec
 
 import (
@@ -52,10 +53,12 @@ func Read(bundle string) (*Spec, error) {
 	return s, nil
 }
 
-// groups are the annotations by which containerd's runc shim lets several containers share a shim.
+// groups are the annotations by which containerd's runc shim lets several containers
+// share a shim.
 var groups = []string{"io.containerd.runc.v2.group", "io.kubernetes.cri.sandbox-id"}
 
-// Group is the id of the container whose shim serves this one: id itself unless an annotation says otherwise.
+// Group is the id of the container whose shim serves this one: id itself unless an
+// annotation says otherwise.
 func (s *Spec) Group(id string) string {
 	for _, key := range groups {
 		if group, ok := s.Annotations[key]; ok {
@@ -74,8 +77,9 @@ func (s *Spec) Behaviour() (behaviour.Behaviour, error) {
 	return b, nil
 }
 
-// Mode is what a process does, with the paths of the container turned into paths of this machine.
-// The program's own name is not looked at; a program "pause" without words is a pause container.
+// Mode is what a process does, with the paths of the container turned into paths of this
+// machine. The program's own name is not looked at; a program "pause" without words is a
+// pause container.
 func (s *Spec) Mode(p Process) (mode.Mode, error) {
 	if len(p.Args) == 0 {
 		return mode.Mode{}, errors.New("the process has no args")
@@ -97,7 +101,8 @@ func (s *Spec) Mode(p Process) (mode.Mode, error) {
 	return m, nil
 }
 
-// Truth is the path on this machine of the file that the process's environment names, or "".
+// Truth is the path on this machine of the file that the process's environment names, or
+// "".
 func (s *Spec) Truth(p Process) string {
 	for _, entry := range p.Env {
 		if path, ok := strings.CutPrefix(entry, mode.TruthEnv+"="); ok && path != "" {
@@ -107,8 +112,9 @@ func (s *Spec) Truth(p Process) string {
 	return ""
 }
 
-// Path turns an absolute path inside the container into one of this machine: beneath the bind mount that covers it most
-// closely, else beneath the root filesystem, which the fake shim does not mount.
+// Path turns an absolute path inside the container into one of this machine: beneath the
+// bind mount that covers it most closely, else beneath the root filesystem, which the
+// fake shim does not mount.
 func (s *Spec) Path(inside string) string {
 	inside = filepath.Clean("/" + inside)
 	best, found := "", false

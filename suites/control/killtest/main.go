@@ -1,5 +1,6 @@
-// Command killtest proves that a SIGKILLed harness leaves nothing on the host: it kills a parallel run at a random moment, again and again, and
-// looks for what is left as soon as the next run has made its first world. scripts/kill-test runs it.
+// Command killtest proves that a SIGKILLed harness leaves nothing on the host: it kills a
+// parallel run at a random moment, again and again, and looks for what is left as soon as
+// the next run has made its first world. scripts/kill-test runs it.
 package main
 
 import (
@@ -30,11 +31,13 @@ func main() {
 	}
 }
 
-// cases are what runs when the kill comes: real shims, SIGKILLed shims, and a throttled loop device.
+// cases are what runs when the kill comes: real shims, SIGKILLed shims, and a throttled
+// loop device.
 var cases = []string{"shutdown-error-once", "shim-sigkill-running", "umount-io-pressure"}
 
-// patience is how long the kernel may take to free what the next run has let go: a loop device after its last unmount, a tracer after its
-// tracee. firstWorld is how long a run may take to its first world.
+// patience is how long the kernel may take to free what the next run has let go: a loop
+// device after its last unmount, a tracer after its tracee. firstWorld is how long a run
+// may take to its first world.
 const (
 	patience   = 10 * time.Second
 	firstWorld = 60 * time.Second
@@ -92,7 +95,8 @@ func (t *test) run(ctx context.Context, out io.Writer) (err error) {
 			if random.IntN(3) > 0 {
 				continue
 			}
-			// Another one dies early: while it collects what the first has left, or makes its first worlds.
+			// Another one dies early: while it collects what the first has left, or makes its
+			// first worlds.
 			if r, err = t.start(ctx, t.rounds+1+round); err != nil {
 				return err
 			}
@@ -160,7 +164,8 @@ func (r *parallelRun) kill() error {
 	return nil
 }
 
-// awaitWorld waits until the run has made a world: it has collected by then what the run before it left.
+// awaitWorld waits until the run has made a world: it has collected by then what the run
+// before it left.
 func (t *test) awaitWorld(ctx context.Context, r *parallelRun, before *killed) error {
 	return poll(ctx, firstWorld, func() (bool, error) {
 		names, err := t.worlds()

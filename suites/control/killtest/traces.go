@@ -83,7 +83,8 @@ func (k *killed) row(round int) string {
 		k.counts["throttle"], k.counts["cgroup"])
 }
 
-// awaitGone waits until no trace is left, and names the last one. What is left after patience is returned in words.
+// awaitGone waits until no trace is left, and names the last one. What is left after
+// patience is returned in words.
 func (k *killed) awaitGone(ctx context.Context) (left []string, took string, err error) {
 	begun := time.Now()
 	last := "at once"
@@ -97,7 +98,8 @@ func (k *killed) awaitGone(ctx context.Context) (left []string, took string, err
 	return left, last, err
 }
 
-// traces are all that is on the host of the killed run's worlds: words that begin with the kind.
+// traces are all that is on the host of the killed run's worlds: words that begin with
+// the kind.
 func (k *killed) traces() ([]string, error) {
 	var all []string
 	for _, f := range []func() ([]string, error){k.folders, k.groups, k.loops, k.limits, k.processes} {
@@ -152,7 +154,8 @@ func (k *killed) loops() ([]string, error) {
 	return all, nil
 }
 
-// limits are the throttles that are still in force. A device that carries another disk by now may be throttled by its new owner.
+// limits are the throttles that are still in force. A device that carries another disk by
+// now may be throttled by its new owner.
 func (k *killed) limits() ([]string, error) {
 	var all []string
 	for _, r := range k.throttles {
@@ -174,8 +177,9 @@ func (k *killed) limits() ([]string, error) {
 	return all, nil
 }
 
-// processes are those in the worlds' cgroups, those that were told of the worlds' folders, those that carry the run's token, and those that see
-// a mount of the worlds. Nobody is signalled by this.
+// processes are those in the worlds' cgroups, those that were told of the worlds'
+// folders, those that carry the run's token, and those that see a mount of the worlds.
+// Nobody is signalled by this.
 func (k *killed) processes() ([]string, error) {
 	procs, err := procfs.AllProcs()
 	if err != nil {
@@ -220,7 +224,8 @@ func (k *killed) carries(environ string) bool {
 	return slices.ContainsFunc(strings.Split(environ, "\x00"), func(v string) bool { return slices.Contains(k.tokens, v) })
 }
 
-// poll asks until it is so; what says why it is not, when the time is over, nil lets that be no error.
+// poll asks until it is so; what says why it is not, when the time is over, nil lets that
+// be no error.
 func poll(ctx context.Context, most time.Duration, so func() (bool, error), what func() string) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
