@@ -71,7 +71,12 @@ func Find(word string) (harness.Case, error) {
 		ids = append(ids, f.ID)
 	}
 	if !strings.ContainsAny(word, "/.") {
-		return harness.Case{}, &failpoints.UnknownError{What: "case (a name of the catalogue, or a YAML file with a dot or slash in its path)", Name: word, Nearest: failpoints.Nearest(word, append(Names(), ids...)), Known: Names()}
+		return harness.Case{}, &failpoints.UnknownError{
+			What:    "case (a name of the catalogue, or a YAML file with a dot or slash in its path)",
+			Name:    word,
+			Nearest: failpoints.Nearest(word, append(Names(), ids...)),
+			Known:   Names(),
+		}
 	}
 	text, err := os.ReadFile(word)
 	if err != nil {

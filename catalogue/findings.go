@@ -101,7 +101,9 @@ func ParseFinding(name string, text []byte) (Finding, error) {
 		return f.Finding, errors.New("a known finding needs id, about and match")
 	}
 	if len(f.Where) == 0 && !f.Sometimes {
-		return f.Finding, errors.New("a known finding needs a window (where): without one it would excuse what other causes leave")
+		return f.Finding, errors.New(
+			"a known finding needs a window (where): without one it would excuse what other causes leave",
+		)
 	}
 	for _, m := range f.Match {
 		if details := m.Facts.Details(); len(details) > 0 {

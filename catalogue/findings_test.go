@@ -31,7 +31,8 @@ func TestParseFinding(t *testing.T) {
 	if f.Case.Plan[0].At.String() != "rpc:shim:Task.Shutdown:entry" {
 		t.Errorf("case %v", f.Case)
 	}
-	for release, want := range map[string]bool{"v2.3.7": true, "v2.4.2": false, "v2.0.0-rc.1": true, "v1.7.35": false, "a1b2c3": false} {
+	for release, want := range map[string]bool{"v2.3.7": true, "v2.4.2": false, "v2.0.0-rc.1": true, "v1.7.35": false,
+		"a1b2c3": false} {
 		if f.Applies(release) != want {
 			t.Errorf("%s: %v", release, !want)
 		}

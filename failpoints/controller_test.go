@@ -303,7 +303,12 @@ func TestListenWhereNobodyCan(t *testing.T) {
 }
 
 func FuzzController(f *testing.F) {
-	f.Add([]byte("{\"hello\":{\"who\":\"shim\",\"pid\":1,\"args\":[]}}\n{\"hit\":{\"seq\":1,\"point\":\"" + entry + "\",\"ask\":true}}\n"))
+	f.Add(
+		[]byte(
+			"{\"hello\":{\"who\":\"shim\",\"pid\":1,\"args\":[]}}\n" +
+				"{\"hit\":{\"seq\":1,\"point\":\"" + entry + "\",\"ask\":true}}\n",
+		),
+	)
 	f.Add([]byte("{\"ack\":-5}\n{\"hit\":{\"seq\":1}}\n"))
 	f.Add([]byte("{\"hello\":null,\"hit\":null}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -352,8 +357,13 @@ func TestFlushGivesUpOnOneThatStandsStill(t *testing.T) {
 
 func TestStatementFaultsAreDecidedWhereTheyApply(t *testing.T) {
 	const at = "stmt:shim:runc-task.service.Delete:a"
-	c, path := listen(t, nil, Fault{At: MustPoint(at), Do: mustTerm(t, "1*error(x)")}, Fault{At: MustPoint(at), Do: mustTerm(t, "5*off->1*crash")},
-		Fault{At: MustPoint(at), Do: mustTerm(t, "1*cancel")})
+	c, path := listen(
+		t,
+		nil,
+		Fault{At: MustPoint(at), Do: mustTerm(t, "1*error(x)")},
+		Fault{At: MustPoint(at), Do: mustTerm(t, "5*off->1*crash")},
+		Fault{At: MustPoint(at), Do: mustTerm(t, "1*cancel")},
+	)
 	p, armed := connect(t, path, 7, nil)
 	if !slices.Contains(armed, at) {
 		t.Fatalf("armed: %q", armed)

@@ -30,10 +30,12 @@ const (
 // `rpc:shim:Task.Shutdown:entry`, `proc:shim:running`, `sys:shim:umount2:exited`,
 // `io:root:running`, `stmt:shim:runc-task.service.Delete:if-err-nil`. It is comparable.
 type Point struct {
-	Kind  Kind
-	Who   string // containerd, shim, sandbox, task; root for io
-	What  string // a method, a state, a system call, a function of a woven package
-	Where string // entry or exit of a method; the state from which on a system call is slow; a statement's text; otherwise empty
+	Kind Kind
+	Who  string // containerd, shim, sandbox, task; root for io
+	What string // a method, a state, a system call, a function of a woven package
+	// Where is entry or exit of a method, the state from which on a system call is slow, or
+	// a statement's text; otherwise empty.
+	Where string
 }
 
 func (p Point) String() string {
@@ -66,7 +68,8 @@ var Methods = []string{
 	"Task.Kill", "Task.Exec", "Task.ResizePty", "Task.CloseIO", "Task.Update", "Task.Wait", "Task.Stats", "Task.Connect",
 	"Task.Shutdown",
 	"Sandbox.CreateSandbox", "Sandbox.StartSandbox", "Sandbox.Platform", "Sandbox.StopSandbox", "Sandbox.WaitSandbox",
-	"Sandbox.SandboxStatus", "Sandbox.UpdateSandbox", "Sandbox.PingSandbox", "Sandbox.ShutdownSandbox", "Sandbox.SandboxMetrics",
+	"Sandbox.SandboxStatus", "Sandbox.UpdateSandbox",
+	"Sandbox.PingSandbox", "Sandbox.ShutdownSandbox", "Sandbox.SandboxMetrics",
 	"Events.Forward",
 }
 
@@ -82,8 +85,19 @@ type rule struct {
 var rules = map[Kind]rule{
 	RPC: {
 		who: []string{"containerd", "shim"}, what: Methods, where: []string{"entry", "exit"},
-		actions: []term.Action{term.Off, term.Error, term.Panic, term.Delay, term.Crash, term.Cancel, term.Deadline, term.Hang,
-			term.Lose, term.Close, term.Pause},
+		actions: []term.Action{
+			term.Off,
+			term.Error,
+			term.Panic,
+			term.Delay,
+			term.Crash,
+			term.Cancel,
+			term.Deadline,
+			term.Hang,
+			term.Lose,
+			term.Close,
+			term.Pause,
+		},
 	},
 	Proc: {
 		who: []string{"containerd", "shim", "sandbox", "task"}, what: States,
@@ -92,8 +106,18 @@ var rules = map[Kind]rule{
 	Sys: {who: []string{"shim"}, what: Syscalls, where: States, actions: []term.Action{term.Delay}},
 	IO:  {who: []string{"root"}, what: States, actions: []term.Action{term.Pressure}},
 	Stmt: {
-		who:     []string{"containerd", "shim"},
-		actions: []term.Action{term.Off, term.Error, term.Panic, term.Delay, term.Crash, term.Cancel, term.Deadline, term.Lose, term.Pause},
+		who: []string{"containerd", "shim"},
+		actions: []term.Action{
+			term.Off,
+			term.Error,
+			term.Panic,
+			term.Delay,
+			term.Crash,
+			term.Cancel,
+			term.Deadline,
+			term.Lose,
+			term.Pause,
+		},
 	},
 }
 
@@ -118,7 +142,13 @@ func ParsePoint(s string) (Point, error) {
 		want = append(want, r.where)
 	}
 	if len(parts) != 1+len(want) {
-		return Point{}, fmt.Errorf("point %s: an %s point has %d parts joined by colons, for example %s", quote(s), parts[0], 1+len(want), r.example(Kind(parts[0])))
+		return Point{}, fmt.Errorf(
+			"point %s: an %s point has %d parts joined by colons, for example %s",
+			quote(s),
+			parts[0],
+			1+len(want),
+			r.example(Kind(parts[0])),
+		)
 	}
 	p := Point{Kind: Kind(parts[0])}
 	for i, field := range []*string{&p.Who, &p.What, &p.Where}[:len(want)] {

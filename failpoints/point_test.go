@@ -21,7 +21,8 @@ func TestParsePoint(t *testing.T) {
 		{"proc:sandbox:exited", Point{Proc, "sandbox", "exited", ""}, "", ""},
 		{"sys:shim:umount2:exited", Point{Sys, "shim", "umount2", "exited"}, "", ""},
 		{"io:root:running", Point{IO, "root", "running", ""}, "", ""},
-		{"stmt:shim:runc-task.service.Delete:if-err-nil#2", Point{Stmt, "shim", "runc-task.service.Delete", "if-err-nil#2"}, "", ""},
+		{"stmt:shim:runc-task.service.Delete:if-err-nil#2", Point{Stmt, "shim", "runc-task.service.Delete", "if-err-nil#2"},
+			"", ""},
 		{"stmt:task:runtime.F:a", Point{}, "", "process"},
 		{"stmt:shim:runtime.F", Point{}, "", "4 parts"},
 		{"stmt:shim:F:a", Point{}, "", "PACKAGE.FUNCTION"},
@@ -118,7 +119,8 @@ func TestParseStep(t *testing.T) {
 }
 
 func FuzzParseStep(f *testing.F) {
-	for _, s := range []string{"kill shim", "await removal", "wait 2s", "release", "cont containerd", "wait 0.0000000001s"} {
+	for _, s := range []string{"kill shim", "await removal", "wait 2s", "release", "cont containerd",
+		"wait 0.0000000001s"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

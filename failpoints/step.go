@@ -26,12 +26,17 @@ func (s Step) String() string {
 
 // objects is whom each verb can be applied to.
 var objects = map[string][]string{
-	"cancel":  {"client"},                                // end the context of the client's call in flight
-	"await":   {"client", "removal"},                     // until the client's call in flight has ended; until it is done with everything
-	"kill":    {"shim", "containerd", "task", "sandbox"}, // SIGKILL
-	"stop":    {"shim", "containerd"},                    // SIGSTOP
-	"cont":    {"shim", "containerd"},                    // SIGCONT
-	"start":   {"containerd"},                            // after kill containerd, which is otherwise started when the steps end
+	"cancel": {"client"}, // end the context of the client's call in flight
+	"await": {
+		"client",
+		"removal",
+	}, // until the client's call in flight has ended; until it is done with everything
+	"kill": {"shim", "containerd", "task", "sandbox"}, // SIGKILL
+	"stop": {"shim", "containerd"},                    // SIGSTOP
+	"cont": {"shim", "containerd"},                    // SIGCONT
+	"start": {
+		"containerd",
+	}, // after kill containerd, which is otherwise started when the steps end
 	"wait":    nil,
 	"release": nil, // let the paused process go on; otherwise it does when the steps end
 }

@@ -25,9 +25,19 @@ func parseStmt(s string, parts []string) (Point, error) {
 	case !slices.Contains(rules[Stmt].who, parts[1]):
 		return Point{}, Unknown("point "+quote(s)+": process", parts[1], rules[Stmt].who)
 	case !stmtFunction.MatchString(parts[2]):
-		return Point{}, fmt.Errorf("point %s: function %s: want PACKAGE.FUNCTION or PACKAGE.TYPE.METHOD, for example %s", quote(s), quote(parts[2]), example)
+		return Point{}, fmt.Errorf(
+			"point %s: function %s: want PACKAGE.FUNCTION or PACKAGE.TYPE.METHOD, for example %s",
+			quote(s),
+			quote(parts[2]),
+			example,
+		)
 	case !stmtText.MatchString(parts[3]):
-		return Point{}, fmt.Errorf("point %s: statement %s: want letters, digits, dots and dashes, for example %s", quote(s), quote(parts[3]), example)
+		return Point{}, fmt.Errorf(
+			"point %s: statement %s: want letters, digits, dots and dashes, for example %s",
+			quote(s),
+			quote(parts[3]),
+			example,
+		)
 	}
 	return Point{Kind: Stmt, Who: parts[1], What: parts[2], Where: parts[3]}, nil
 }

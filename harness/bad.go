@@ -74,7 +74,14 @@ func (v Verdict) AsKnown() error {
 		return nil
 	}
 	if v.Outcome != Violated {
-		return fmt.Errorf("%s is known to violate this case (%s), and it is %s now: is the range %q still true?\n%s", v.Version, bad.Issue, v.Outcome, bad.Releases, v)
+		return fmt.Errorf(
+			"%s is known to violate this case (%s), and it is %s now: is the range %q still true?\n%s",
+			v.Version,
+			bad.Issue,
+			v.Outcome,
+			bad.Releases,
+			v,
+		)
 	}
 	var other, lacks []string
 	for _, class := range bad.By {
@@ -83,13 +90,21 @@ func (v Verdict) AsKnown() error {
 		}
 	}
 	for _, f := range v.Violations() {
-		known := slices.Contains(bad.By, f.Class) || slices.Contains(bad.May, f.Class) || (slices.Contains(bad.By, oracle.ClassShim) && slices.Contains(companions, f.Class))
+		known := slices.Contains(bad.By, f.Class) || slices.Contains(bad.May, f.Class) ||
+			(slices.Contains(bad.By, oracle.ClassShim) && slices.Contains(companions, f.Class))
 		if !known {
 			other = append(other, f.String())
 		}
 	}
 	if len(lacks)+len(other) > 0 {
-		return fmt.Errorf("%s violates this case in another way than is known (%s): missing %v, besides: %s\n%s", v.Version, bad.Issue, lacks, strings.Join(other, "; "), v)
+		return fmt.Errorf(
+			"%s violates this case in another way than is known (%s): missing %v, besides: %s\n%s",
+			v.Version,
+			bad.Issue,
+			lacks,
+			strings.Join(other, "; "),
+			v,
+		)
 	}
 	return nil
 }

@@ -34,7 +34,14 @@ func TestAsKnown(t *testing.T) {
 	excused := leak(oracle.ClassEvent)
 	excused.Known = "taskdelete-lost"
 	byShim := []Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#1"}}
-	byExit := []Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassExitCode}, May: []oracle.Class{oracle.ClassEvent}, Issue: "containerd#2"}}
+	byExit := []Bad{
+		{
+			Releases: "< 2.4.0",
+			By:       []oracle.Class{oracle.ClassExitCode},
+			May:      []oracle.Class{oracle.ClassEvent},
+			Issue:    "containerd#2",
+		},
+	}
 	for _, test := range []struct {
 		name    string
 		bad     []Bad
@@ -49,18 +56,27 @@ func TestAsKnown(t *testing.T) {
 		{"no list at all", nil, "v2.3.7", Violated, []oracle.Class{oracle.ClassShim}, "violated"},
 		{"violated as known", byShim, "v2.3.7", Violated, []oracle.Class{oracle.ClassShim}, ""},
 		{"with what goes without saying", byShim, "v2.3.7", Violated,
-			[]oracle.Class{oracle.ClassShim, oracle.ClassSocket, oracle.ClassBundle, oracle.ClassCgroup, oracle.ClassContainer}, ""},
+			[]oracle.Class{oracle.ClassShim, oracle.ClassSocket, oracle.ClassBundle, oracle.ClassCgroup,
+				oracle.ClassContainer}, ""},
 		{"and more", byShim, "v2.3.7", Violated, []oracle.Class{oracle.ClassShim, oracle.ClassMount}, "besides: leak mount"},
 		{"held where it is known to be violated", byShim, "v2.3.7", Held, nil, "is the range"},
 		{"invalid where it is known to be violated", byShim, "v2.3.7", Invalid, nil, "invalid"},
 		{"violated in another way", byShim, "v2.3.7", Violated, []oracle.Class{oracle.ClassExitCode}, "missing [shim]"},
-		{"companions of no shim", byExit, "v2.3.7", Violated, []oracle.Class{oracle.ClassExitCode, oracle.ClassSocket}, "besides: leak socket"},
+		{"companions of no shim", byExit, "v2.3.7", Violated, []oracle.Class{oracle.ClassExitCode, oracle.ClassSocket},
+			"besides: leak socket"},
 		{"what a race decides, so", byExit, "v2.3.7", Violated, []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, ""},
 		{"what a race decides, or so", byExit, "v2.3.7", Violated, []oracle.Class{oracle.ClassExitCode}, ""},
-		{"nothing but what a race decides", byExit, "v2.3.7", Violated, []oracle.Class{oracle.ClassEvent}, "missing [exit-code]"},
+		{"nothing but what a race decides", byExit, "v2.3.7", Violated, []oracle.Class{oracle.ClassEvent},
+			"missing [exit-code]"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v := Verdict{Case: Case{Bad: test.bad}, Name: "x", Version: test.version, Outcome: test.outcome, Findings: []oracle.Finding{excused}}
+			v := Verdict{
+				Case:     Case{Bad: test.bad},
+				Name:     "x",
+				Version:  test.version,
+				Outcome:  test.outcome,
+				Findings: []oracle.Finding{excused},
+			}
 			for _, class := range test.found {
 				v.Findings = append(v.Findings, leak(class))
 			}

@@ -149,7 +149,15 @@ func (c Case) problems() (all []fieldError) {
 		add("name", fmt.Errorf("name %q: lower-case letters, digits, dots and dashes are needed", c.Name))
 	}
 	if apis := []string{string(TaskAPI), string(CRI)}; w.API != "" && !slices.Contains(apis, string(w.API)) {
-		add("workload.api", &failpoints.UnknownError{What: "api", Name: string(w.API), Nearest: failpoints.Nearest(string(w.API), apis), Known: apis})
+		add(
+			"workload.api",
+			&failpoints.UnknownError{
+				What:    "api",
+				Name:    string(w.API),
+				Nearest: failpoints.Nearest(string(w.API), apis),
+				Known:   apis,
+			},
+		)
 	}
 	for i, ct := range w.Containers {
 		add(fmt.Sprintf("workload.containers[%d]", i), ct.check(i))
@@ -221,7 +229,8 @@ func (c Case) RootDisk() int {
 // Holds reports whether the payload must stay until a fault of the running state, or a
 // restart, has happened.
 func (c Case) Holds() bool {
-	return c.Workload.Restart || slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })
+	return c.Workload.Restart ||
+		slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })
 }
 
 // Misbehaviours are the words that the fake shim is asked for, one by one.

@@ -71,7 +71,11 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 	case t.Shimquake != marker:
 		return fail("no history of shimquake: it has no \"shimquake\": %q", marker)
 	case t.Format != HistoryFormat:
-		return fail("its form has version %d, and this shimquake reads %d: judge it with the one that wrote it", t.Format, HistoryFormat)
+		return fail(
+			"its form has version %d, and this shimquake reads %d: judge it with the one that wrote it",
+			t.Format,
+			HistoryFormat,
+		)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, t.History); err != nil {
@@ -145,7 +149,8 @@ func (h *History) check() error {
 		name         string
 		flushed, all int
 	}{
-		{"events", h.Flushed.Events, len(h.Events)}, {"hits", h.Flushed.Hits, len(h.Hits)}, {"told", h.Flushed.Told, len(h.Told)},
+		{"events", h.Flushed.Events, len(h.Events)}, {"hits", h.Flushed.Hits, len(h.Hits)}, {"told", h.Flushed.Told,
+			len(h.Told)},
 	} {
 		if list.flushed < 0 || list.flushed > list.all {
 			return fmt.Errorf("flushed.%s is %d of %d", list.name, list.flushed, list.all)

@@ -52,7 +52,8 @@ func (t freeText) MarshalYAML() ([]byte, error) {
 		return nil, err
 	}
 	var back map[string]string
-	if err := yaml.Unmarshal(append([]byte("key: "), plain...), &back); err != nil || back["key"] != string(t) || strings.Contains(string(t), "\n") {
+	if err := yaml.Unmarshal(append([]byte("key: "), plain...), &back); err != nil || back["key"] != string(t) ||
+		strings.Contains(string(t), "\n") {
 		return []byte(strconv.Quote(string(t))), nil
 	}
 	return plain, nil
@@ -135,7 +136,13 @@ func (c *Case) UnmarshalJSON(text []byte) (err error) {
 }
 
 func (c Case) text() caseText {
-	ct := caseText{Name: c.Name, About: freeText(c.About), Issues: c.Issues, Containerd: freeText(c.Containerd), Workload: c.Workload}
+	ct := caseText{
+		Name:       c.Name,
+		About:      freeText(c.About),
+		Issues:     c.Issues,
+		Containerd: freeText(c.Containerd),
+		Workload:   c.Workload,
+	}
 	for _, b := range c.Bad {
 		ct.Bad = append(ct.Bad, badText{freeText(b.Releases), b.By, b.May, freeText(b.Issue)})
 	}
@@ -157,7 +164,13 @@ type caseParser struct {
 }
 
 func (p caseParser) build(ct caseText, errs []error) (Case, error) {
-	c := Case{Name: ct.Name, About: string(ct.About), Issues: ct.Issues, Containerd: string(ct.Containerd), Workload: ct.Workload}
+	c := Case{
+		Name:       ct.Name,
+		About:      string(ct.About),
+		Issues:     ct.Issues,
+		Containerd: string(ct.Containerd),
+		Workload:   ct.Workload,
+	}
 	for _, b := range ct.Bad {
 		c.Bad = append(c.Bad, Bad{string(b.Releases), b.By, b.May, string(b.Issue)})
 	}

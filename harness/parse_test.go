@@ -38,10 +38,17 @@ bad:
 func TestParseCase(t *testing.T) {
 	got, err := ParseCase("x.yaml", []byte(whole))
 	want := Case{
-		Name: "shutdown-error-once", About: "A sentence, with a colon: here.", Issues: []int{8981, 4769}, Containerd: "v2.3.7",
-		Workload: Workload{API: TaskAPI, CallTimeout: 500 * time.Millisecond, Containers: []Container{{Exit: 7}, {Signal: "SIGTERM"}}},
-		Plan:     failpoints.Plan{failpoints.PauseAt("rpc:shim:Task.Shutdown:entry", failpoints.Steps("cancel client", "wait 2s", "release")...)},
-		Bad:      []Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}},
+		Name: "shutdown-error-once", About: "A sentence, with a colon: here.", Issues: []int{8981,
+			4769}, Containerd: "v2.3.7",
+		Workload: Workload{
+			API:         TaskAPI,
+			CallTimeout: 500 * time.Millisecond,
+			Containers:  []Container{{Exit: 7}, {Signal: "SIGTERM"}},
+		},
+		Plan: failpoints.Plan{
+			failpoints.PauseAt("rpc:shim:Task.Shutdown:entry", failpoints.Steps("cancel client", "wait 2s", "release")...),
+		},
+		Bad: []Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
@@ -94,7 +101,8 @@ func TestParseCaseErrors(t *testing.T) {
 			if !errors.As(err, &in) {
 				t.Fatalf("%v is no InputError", err)
 			}
-			if !strings.HasPrefix(err.Error(), "x.yaml:") || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "\n") {
+			if !strings.HasPrefix(err.Error(), "x.yaml:") || !strings.Contains(err.Error(), test.says) ||
+				strings.Contains(err.Error(), "\n") {
 				t.Errorf("%q: want one line that says %q", err, test.says)
 			}
 			if test.line != 0 && (in.Line != test.line || in.Column != test.column) {
@@ -115,8 +123,9 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 		text  string
 		lines []int
 	}{
-		"keys":   {"nam: x\nworkload:\n  apii: task\nplan:\n- aat: x\n", []int{1, 3, 5}},
-		"values": {"name: x\nworkload: {deadline: soon}\nplan:\n- at: rpc:shim:Task.Crate:entry\n  do: 1*errror(x)\n", []int{2, 4, 5}},
+		"keys": {"nam: x\nworkload:\n  apii: task\nplan:\n- aat: x\n", []int{1, 3, 5}},
+		"values": {"name: x\nworkload: {deadline: soon}\nplan:\n- at: rpc:shim:Task.Crate:entry\n  do: 1*errror(x)\n",
+			[]int{2, 4, 5}},
 		"fields": {"name: X\nworkload:\n  api: crii\n  deleters: -1\n", []int{1, 3, 4}},
 	} {
 		_, err := ParseCase("x.yaml", []byte(tc.text))
@@ -149,7 +158,8 @@ func aFault(api API) *rapid.Generator[failpoints.Fault] {
 	return rapid.Custom(func(t *rapid.T) failpoints.Fault {
 		f := failpoints.Fault{At: rapid.SampledFrom(failpoints.Points()).Draw(t, "point")}
 		text := map[failpoints.Kind][]string{
-			failpoints.RPC:  {"1*error(a: b)", "1*error(# 'x)", "2*off->1*crash", "hang", "3*error(#)->lose", "1*pause", "delay(20)", "error( x )"},
+			failpoints.RPC: {"1*error(a: b)", "1*error(# 'x)", "2*off->1*crash", "hang", "3*error(#)->lose", "1*pause",
+				"delay(20)", "error( x )"},
 			failpoints.Proc: {"1*kill", "stop", "1*cont"},
 			failpoints.Sys:  {"delay(100)"},
 			failpoints.IO:   {"1*pressure(4MiB/s,60MiB)"},
@@ -160,7 +170,13 @@ func aFault(api API) *rapid.Generator[failpoints.Fault] {
 		}
 		f.Do = do
 		if strings.Contains(do.String(), "pause") {
-			steps := rapid.SliceOfN(rapid.SampledFrom([]string{"cancel client", "await removal", "kill shim", "start containerd", "wait 1.5s", "release"}), 1, 4)
+			steps := rapid.SliceOfN(
+				rapid.SampledFrom(
+					[]string{"cancel client", "await removal", "kill shim", "start containerd", "wait 1.5s", "release"},
+				),
+				1,
+				4,
+			)
 			f.While = failpoints.Steps(steps.Draw(t, "steps")...)
 		}
 		return f
@@ -177,7 +193,10 @@ func aContainer() *rapid.Generator[Container] {
 }
 
 func aDuration() *rapid.Generator[time.Duration] {
-	return rapid.Map(rapid.IntRange(0, 10_000_000), func(us int) time.Duration { return time.Duration(us) * time.Microsecond })
+	return rapid.Map(
+		rapid.IntRange(0, 10_000_000),
+		func(us int) time.Duration { return time.Duration(us) * time.Microsecond },
+	)
 }
 
 // some makes an empty list the nil that a file without the key gives.
@@ -196,9 +215,17 @@ func aCase(t *rapid.T) Case {
 		Issues:     some(t, rapid.IntRange(1, 99999), "issues"),
 		Containerd: rapid.SampledFrom([]string{"", "v2.4.2", "bin:/usr/bin", "src:../containerd"}).Draw(t, "containerd"),
 		Workload: Workload{
-			API: rapid.SampledFrom([]API{"", TaskAPI, CRI}).Draw(t, "api"), Grouped: rapid.Bool().Draw(t, "grouped"), Thorough: rapid.Bool().Draw(t, "thorough"),
-			Containers:  some(t, aContainer(), "containers"),
-			CallTimeout: aDuration().Draw(t, "callTimeout"), Deadline: aDuration().Draw(t, "deadline"), Settle: aDuration().Draw(t, "settle"),
+			API: rapid.SampledFrom(
+				[]API{"", TaskAPI, CRI},
+			).Draw(
+				t,
+				"api",
+			), Grouped: rapid.Bool().Draw(t, "grouped"), Thorough: rapid.Bool().Draw(t, "thorough"),
+			Containers: some(t, aContainer(), "containers"),
+			CallTimeout: aDuration().Draw(
+				t,
+				"callTimeout",
+			), Deadline: aDuration().Draw(t, "deadline"), Settle: aDuration().Draw(t, "settle"),
 		},
 	}
 	if c.Workload.API != CRI {

@@ -136,7 +136,10 @@ func (ps phases) loading(deaths []daemon.Death) phases {
 	calls := slices.Clone(ps)
 	for _, d := range deaths {
 		back := d.At.Add(d.BackIn)
-		ps = slices.DeleteFunc(ps, func(p phase) bool { return !p.from.Before(d.At) && (d.BackIn == 0 || p.from.Before(back)) })
+		ps = slices.DeleteFunc(
+			ps,
+			func(p phase) bool { return !p.from.Before(d.At) && (d.BackIn == 0 || p.from.Before(back)) },
+		)
 		ps = append(ps, phase{d.At, load})
 		if d.BackIn > 0 {
 			ps = append(ps, phase{back, cmp.Or(calls.at(back), load)})

@@ -21,7 +21,8 @@ func TestContainerdLoadsUntilItAnswers(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	calls := phases{{at(10), "create"}, {at(22), "exit"}, {at(24), "delete"}, {at(40), "create"}}
 	ps := calls.loading([]daemon.Death{{At: at(20), BackIn: 10 * time.Second}, {At: at(50)}})
-	for s, want := range map[int]string{1: "load", 19: "create", 20: "load", 23: "load", 29: "load", 30: "delete", 40: "create", 60: "load"} {
+	for s, want := range map[int]string{1: "load", 19: "create", 20: "load", 23: "load", 29: "load", 30: "delete",
+		40: "create", 60: "load"} {
 		if got := ps.at(at(s)); got != want {
 			t.Errorf("at %d: %s, want %s", s, got, want)
 		}

@@ -42,7 +42,13 @@ func (h *History) Timeline() []Entry {
 		all = append(all, e)
 	}
 	for _, hit := range h.Hits {
-		e := Entry{At: hit.Time, Who: hit.Who, What: strings.TrimSpace(hit.Point + " " + hit.ID), Took: hit.Held, Err: hit.Err}
+		e := Entry{
+			At:   hit.Time,
+			Who:  hit.Who,
+			What: strings.TrimSpace(hit.Point + " " + hit.ID),
+			Took: hit.Held,
+			Err:  hit.Err,
+		}
 		if hit.Fault >= 0 {
 			e.What += " FAULT " + string(hit.Did)
 		}

@@ -14,8 +14,12 @@ func node() Inventory {
 			PID: 41, State: "S", Argv: []string{"containerd-shim-runc-v2"},
 			Shim: &ShimArgs{ID: "p1", Namespace: "k8s.io"}, SocketInodes: []uint64{7},
 		}},
-		Sockets:    []Socket{{Path: socket, Listening: true, Inode: 7}},
-		Bundles:    []Bundle{bundle("p1"), bundle("c1"), {Path: "/root/k8s.io/c1", Namespace: "k8s.io", ID: "c1", Work: true}},
+		Sockets: []Socket{{Path: socket, Listening: true, Inode: 7}},
+		Bundles: []Bundle{
+			bundle("p1"),
+			bundle("c1"),
+			{Path: "/root/k8s.io/c1", Namespace: "k8s.io", ID: "c1", Work: true},
+		},
 		Mounts:     []Mount{{Point: taskDir + "/k8s.io/c1/rootfs", Type: "overlay"}, {Point: "/home", Type: "ext4"}},
 		RuncStates: []RuncState{{Path: "/runc/k8s.io/c1", Namespace: "k8s.io", ID: "c1"}},
 		Daemon:     &Daemon{Tasks: []Task{task("p1"), task("c1")}, Leases: []Ref{{"k8s.io", "pull"}}},
@@ -30,7 +34,8 @@ func TestSuspicious(t *testing.T) {
 	}{
 		{"healthy", func(*Inventory) {}, nil},
 		{"healthy, containerd not asked", func(n *Inventory) { n.Daemon = nil }, nil},
-		{"the pod's own task is gone, a container's is not", func(n *Inventory) { n.Daemon.Tasks = n.Daemon.Tasks[1:] }, nil},
+		{"the pod's own task is gone, a container's is not", func(n *Inventory) { n.Daemon.Tasks = n.Daemon.Tasks[1:] },
+			nil},
 		{"a shim without a task", func(n *Inventory) { n.Daemon.Tasks = nil }, []string{"leak shim: shim process 41"}},
 		{"a shim of a containerd within a container", func(n *Inventory) {
 			n.Daemon.Tasks = nil
@@ -44,7 +49,8 @@ func TestSuspicious(t *testing.T) {
 			n.Bundles = append(n.Bundles, Bundle{Path: taskDir + "/k8s.io/.c2", Namespace: "k8s.io", ID: "c2", Hidden: true})
 		}, []string{".c2: "}},
 		{"a work directory alone", func(n *Inventory) { n.Bundles[2].ID = "c2" }, []string{"work directory"}},
-		{"a mount alone", func(n *Inventory) { n.Mounts[0].Point = taskDir + "/k8s.io/c2/rootfs" }, []string{"still mounted for k8s.io/c2"}},
+		{"a mount alone", func(n *Inventory) { n.Mounts[0].Point = taskDir + "/k8s.io/c2/rootfs" },
+			[]string{"still mounted for k8s.io/c2"}},
 		{"a runc state alone", func(n *Inventory) { n.RuncStates[0].ID = "c2" }, []string{"leak runc-state"}},
 		{"a process that containerd does not know", func(n *Inventory) {
 			n.Processes = append(n.Processes, Process{PID: 50, State: "S", Cgroup: "/k8s.io/c1"})

@@ -227,7 +227,8 @@ func TestARunningContainerIsSeenWhole(t *testing.T) {
 	kept := Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "c1"}
 	w.must(leased.AddResource(ctx, short, leases.Resource{ID: kept.Key, Type: "snapshots/" + kept.Snapshotter}))
 	inv := w.take()
-	if got := inv.Daemon.Expiring; len(got) != 1 || got[0].ID != short.ID || !slices.Equal(got[0].Snapshots, []Snapshot{kept}) {
+	if got := inv.Daemon.Expiring; len(got) != 1 || got[0].ID != short.ID ||
+		!slices.Equal(got[0].Snapshots, []Snapshot{kept}) {
 		t.Errorf("leases that expire: %v, want %s, which keeps %v", got, short.ID, kept)
 	}
 	var classes []Class
@@ -290,7 +291,8 @@ func TestAKilledShimLeavesItsSocketOnly(t *testing.T) {
 	// waited.
 	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
-	if _, found, err := Settle(short, w.scene, before, Circumstances{Release: "v2.4.2"}); err != nil || len(Violations(found)) != 1 {
+	if _, found, err := Settle(short, w.scene, before, Circumstances{Release: "v2.4.2"}); err != nil ||
+		len(Violations(found)) != 1 {
 		t.Errorf("a plain case: %v, %v", found, err)
 	}
 }
@@ -348,7 +350,8 @@ func TestAuditOfAWorld(t *testing.T) {
 	w.mkdir("/run/containerd/runc/default/left2")
 	_, found, err := Audit(ctx, w.scene)
 	w.must(err)
-	for _, want := range []string{"leak shim: shim process", "leak bundle: bundle " + taskDir + "/default/left:", "runc/default/left2"} {
+	for _, want := range []string{"leak shim: shim process", "leak bundle: bundle " + taskDir + "/default/left:",
+		"runc/default/left2"} {
 		if !contains(found, want) {
 			t.Errorf("no finding says %q: %v", want, found)
 		}

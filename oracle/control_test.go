@@ -52,7 +52,11 @@ func TestPlantedLeaksAreFound(t *testing.T) {
 		}, ClassSocket, []string{"@/containerd-shim/x.sock", "still listening"}, []Class{ClassProcess}},
 		{"dead socket", func(w *miniWorld) { w.mkdir("/run/containerd/s"); deadSocket(w, "/run/containerd/s/ab12") },
 			ClassSocket, []string{"nobody listens", "no bundle is left"}, nil},
-		{"socket beside a bundle", func(w *miniWorld) { w.mkdir(taskDir + "/default/c1"); deadSocket(w, taskDir+"/default/c1/s") },
+		{"socket beside a bundle", func(w *miniWorld) {
+			w.mkdir(taskDir + "/default/c1")
+			deadSocket(w,
+				taskDir+"/default/c1/s")
+		},
 			ClassSocket, []string{"bundle default/c1 names it"}, []Class{ClassBundle}},
 		{"bundle", func(w *miniWorld) { w.mkdir(taskDir + "/default/c1") },
 			ClassBundle, []string{"default/c1", "no shim of that id"}, nil},
@@ -60,14 +64,16 @@ func TestPlantedLeaksAreFound(t *testing.T) {
 			ClassBundle, []string{"hidden: containerd died inside its removal"}, nil},
 		{"work directory", func(w *miniWorld) { w.mkdir("/run/root/io.containerd.runtime.v2.task/default/c1") },
 			ClassBundle, []string{"work directory", "its bundle is gone"}, nil},
-		{"sandbox's bundle", func(w *miniWorld) { w.mkdir("/run/containerd/io.containerd.sandbox.controller.v1.shim/k8s.io/p1") },
+		{"sandbox's bundle",
+			func(w *miniWorld) { w.mkdir("/run/containerd/io.containerd.sandbox.controller.v1.shim/k8s.io/p1") },
 			ClassBundle, []string{"k8s.io/p1"}, nil},
 		{"CRI directory", func(w *miniWorld) { w.mkdir("/run/root/io.containerd.grpc.v1.cri/containers/c1") },
 			ClassCRIDir, []string{"containers/c1"}, nil},
 		{"mount of a bundle", func(w *miniWorld) {
 			w.mkdir(taskDir + "/default/c1/rootfs")
 			w.run("mount", "-t", "tmpfs", "x", taskDir+"/default/c1/rootfs")
-		}, ClassMount, []string{"tmpfs mount on", "still mounted for default/c1", "bundle still there"}, []Class{ClassBundle}},
+		}, ClassMount, []string{"tmpfs mount on", "still mounted for default/c1", "bundle still " +
+			"there"}, []Class{ClassBundle}},
 		{"mount elsewhere", func(w *miniWorld) { w.run("mount", "-t", "tmpfs", "x", "/mnt") },
 			ClassMount, []string{"tmpfs mount on /mnt"}, nil},
 		{"a mount twice", func(w *miniWorld) { w.run("mount", "--bind", "/proc", "/proc") },

@@ -96,7 +96,17 @@ func Told(events []TaskEvent) []Observation {
 	var out []Observation
 	for _, e := range events {
 		if by[e.Topic] != "" {
-			out = append(out, Observation{Container: e.Container, Exec: e.Exec, Observer: by[e.Topic], Status: e.Status, At: e.Exited, PID: e.PID})
+			out = append(
+				out,
+				Observation{
+					Container: e.Container,
+					Exec:      e.Exec,
+					Observer:  by[e.Topic],
+					Status:    e.Status,
+					At:        e.Exited,
+					PID:       e.PID,
+				},
+			)
 		}
 	}
 	return out

@@ -180,7 +180,11 @@ func (r *incarnation) begins(create *TaskEvent) bool {
 
 // repeats are the facts of an event that has come before.
 func repeats(first, again *TaskEvent) Facts {
-	fs := Facts{FactEvent: Repeated, FactRepeat: SameAgain, FactApart: again.Seen.Sub(first.Seen).Round(time.Millisecond).String()}
+	fs := Facts{
+		FactEvent:  Repeated,
+		FactRepeat: SameAgain,
+		FactApart:  again.Seen.Sub(first.Seen).Round(time.Millisecond).String(),
+	}
 	switch {
 	case first.Status != again.Status:
 		fs[FactRepeat], fs[FactFirst], fs[FactTold] = OtherStatus, fmt.Sprint(first.Status), fmt.Sprint(again.Status)
@@ -234,7 +238,8 @@ func (c *containerEvents) missing(gaps []Gap) []Finding {
 		topic string
 		since time.Time
 	}{
-		{topicCreate, c.life.Created}, {topicStart, c.life.Started}, {topicExit, c.life.Exited}, {topicDelete, c.life.Deleted},
+		{topicCreate, c.life.Created}, {topicStart, c.life.Started}, {topicExit, c.life.Exited}, {topicDelete,
+			c.life.Deleted},
 	} {
 		if must.since.IsZero() || c.has(must.topic) || overlaps(gaps, c.life.Begun, must.since.Add(lateGrace)) {
 			continue

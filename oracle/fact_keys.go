@@ -138,7 +138,11 @@ var keys = [factCount]struct {
 	scope  scope
 	values []string // nil: any
 }{
-	FactTask:      {"task", inCause, []string{None, NotAsked, taskUnknown, "CREATED", "RUNNING", taskStopped, "PAUSED", "PAUSING"}},
+	FactTask: {
+		"task",
+		inCause,
+		[]string{None, NotAsked, taskUnknown, "CREATED", "RUNNING", taskStopped, "PAUSED", "PAUSING"},
+	},
 	FactContainer: {"container", inCause, []string{None, There}},
 	FactBundle:    {"bundle", inCause, []string{Gone, There, Hidden, Named, NoneLeft}},
 	FactSocket:    {"socket", inCause, []string{None, Listening, Silent}},

@@ -22,7 +22,8 @@ func TestDaemonLeaks(t *testing.T) {
 		plant func(*Daemon)
 		says  []string
 	}{
-		{ClassContainer, func(d *Daemon) { d.Containers = []Ref{c1} }, []string{"container default/c1", "no task of that id in containerd"}},
+		{ClassContainer, func(d *Daemon) { d.Containers = []Ref{c1} },
+			[]string{"container default/c1", "no task of that id in containerd"}},
 		{ClassTask, func(d *Daemon) { d.Tasks = []Task{{Namespace: "default", ID: "c1", PID: 54, Status: "STOPPED"}} },
 			[]string{"task default/c1", "STOPPED, pid 54", "no such process"}},
 		{ClassSnapshot, func(d *Daemon) {
@@ -64,12 +65,20 @@ func TestLeasesThatExpire(t *testing.T) {
 		Leases: []Ref{short, long}, Snapshots: []Snapshot{held, free},
 		Expiring: []ExpiringLease{{Ref: short, Expires: end, Snapshots: []Snapshot{held}}},
 	}}
-	found := Mark(Leaks(Inventory{Daemon: &Daemon{}}, after), Circumstances{Release: "v2.4.2", Happened: []string{ContainerdDied}})
+	found := Mark(
+		Leaks(Inventory{Daemon: &Daemon{}}, after),
+		Circumstances{Release: "v2.4.2", Happened: []string{ContainerdDied}},
+	)
 	known := map[string]string{}
 	for _, f := range found {
 		known[f.Subject.ID] = f.Known
 	}
-	want := map[string]string{"short": "lease-expires", "held": "snapshot-of-a-lease-that-expires", "long": "", "free": ""}
+	want := map[string]string{
+		"short": "lease-expires",
+		"held":  "snapshot-of-a-lease-that-expires",
+		"long":  "",
+		"free":  "",
+	}
 	if !maps.Equal(known, want) {
 		t.Errorf("%v, want %v", known, want)
 	}
@@ -81,7 +90,10 @@ func TestLeasesThatExpire(t *testing.T) {
 }
 
 func TestSnapshotsOfALease(t *testing.T) {
-	got := snapshotsOf("ns", []leases.Resource{{ID: "sha256:1", Type: "content"}, {ID: "c1", Type: "snapshots/overlayfs"}})
+	got := snapshotsOf(
+		"ns",
+		[]leases.Resource{{ID: "sha256:1", Type: "content"}, {ID: "c1", Type: "snapshots/overlayfs"}},
+	)
 	if want := []Snapshot{{Namespace: "ns", Snapshotter: "overlayfs", Key: "c1"}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

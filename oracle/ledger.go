@@ -86,7 +86,14 @@ func (l *Ledger) True(t Truth) error {
 	defer l.mu.Unlock()
 	p := process{t.Container, t.Exec}
 	if old, ok := l.truths[p]; ok && old.Status != t.Status {
-		return fmt.Errorf("exit ledger: %s exited with %d (%s) and with %d (%s)?", p, old.Status, old.Source, t.Status, t.Source)
+		return fmt.Errorf(
+			"exit ledger: %s exited with %d (%s) and with %d (%s)?",
+			p,
+			old.Status,
+			old.Source,
+			t.Status,
+			t.Source,
+		)
 	}
 	if l.truths == nil {
 		l.truths = map[process]Truth{}

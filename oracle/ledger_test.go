@@ -17,7 +17,8 @@ func TestLedgerNamesLies(t *testing.T) {
 	}{
 		{"the truth", 7, 7, 0, "", ""},
 		{"a real SIGKILL", 137, 137, 9, "", ""},
-		{"made-up 137", 7, 137, 0, MadeUp137, "delete said 137; the payload exited with 7 (its own record); 137 means SIGKILL, which nobody sent"},
+		{"made-up 137", 7, 137, 0, MadeUp137,
+			"delete said 137; the payload exited with 7 (its own record); 137 means SIGKILL, which nobody sent"},
 		{"137 after the end", 7, 137, 9, MadeUp137, "which the harness sent, but it did not end the process"},
 		{"255", 7, 255, 0, MadeUp255, "could not learn"},
 		{"0", 7, 0, 0, MadeUp0, "0 means success"},
@@ -51,7 +52,8 @@ func TestLedgerNamesLies(t *testing.T) {
 				t.Fatalf("%d lies, want 1: %v", len(lies), lies)
 			}
 			f := lies[0]
-			if f.Facts[FactStatus] != test.lie || !strings.Contains(f.Reason(), test.reason) || f.Class != ClassExitCode || !f.Violates() {
+			if f.Facts[FactStatus] != test.lie || !strings.Contains(f.Reason(), test.reason) || f.Class != ClassExitCode ||
+				!f.Violates() {
 				t.Errorf("got %s: %s; want %s: %s", f.Facts[FactStatus], f, test.lie, test.reason)
 			}
 		})

@@ -84,7 +84,10 @@ var variables = []struct {
 	as      string
 }{
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "ID"}, // UUIDs
-	{regexp.MustCompile(`\b[0-9a-f]{12,}\b`), "ID"},                                            // CRI's ids and hashed sockets
+	{
+		regexp.MustCompile(`\b[0-9a-f]{12,}\b`),
+		"ID",
+	}, // CRI's ids and hashed sockets
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d(\.\d+)?`), "TIME"},
 	{regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(h|m|s|ms|us|µs|ns)\b`), "TIME"},
 	{regexp.MustCompile(`/[^ "]*/worlds/[^/ "]+`), "WORLD"},

@@ -101,7 +101,8 @@ func readProcess(entry procfs.Proc) (Process, error) {
 		return Process{}, err
 	}
 	p := Process{
-		PID: stat.PID, Parent: stat.PPID, Start: stat.Starttime, Comm: stat.Comm, State: stat.State, kernel: stat.Flags&kernelThread != 0,
+		PID: stat.PID, Parent: stat.PPID, Start: stat.Starttime, Comm: stat.Comm, State: stat.State,
+		kernel: stat.Flags&kernelThread != 0,
 	}
 	if p.Zombie() {
 		return p, nil

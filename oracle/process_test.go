@@ -16,7 +16,12 @@ func TestKernelThreadsAreToldByTheirFlag(t *testing.T) {
 		if err := os.Mkdir(at, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		stat := fmt.Sprintf("%d (some) D 2 0 0 0 -1 %d 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", pid, flags)
+		stat := fmt.Sprintf(
+			"%d (some) D 2 0 0 0 -1 %d 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 "+
+				"0 0 0\n",
+			pid,
+			flags,
+		)
 		for name, text := range map[string]string{"stat": stat, "cmdline": ""} {
 			if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o644); err != nil {
 				t.Fatal(err)

@@ -58,7 +58,12 @@ func (l *EventLog) Record(ctx context.Context, client *containerd.Client) (*Reco
 }
 
 // awaitMark publishes marks until one arrives. What arrives meanwhile is kept.
-func (l *EventLog) awaitMark(ctx context.Context, client *containerd.Client, stream <-chan *events.Envelope, errs <-chan error) error {
+func (l *EventLog) awaitMark(
+	ctx context.Context,
+	client *containerd.Client,
+	stream <-chan *events.Envelope,
+	errs <-chan error,
+) error {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for {

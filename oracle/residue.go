@@ -118,9 +118,16 @@ func parseResidue(text []byte) (KnownResidue, error) {
 		return r, fmt.Errorf("class %q can never be known, only one of %v", r.Class, mayBeKnown)
 	}
 	if r.Class == ClassEvent && !knowableEvent(r.Match) {
-		return r, fmt.Errorf("the only event that may be missing is %s, only %s and %s may be late, and others may only say the same again: match [%s], [%s] or [%s]",
-			topicDelete, topicCreate, topicStart, Facts{FactEvent: Missing, FactTopic: topicDelete}, Facts{FactEvent: Late, FactTopic: topicStart},
-			Facts{FactEvent: Repeated, FactRepeat: SameAgain})
+		return r, fmt.Errorf(
+			"the only event that may be missing is %s, only %s and %s may be late, and others may only say the same again: "+
+				"match [%s], [%s] or [%s]",
+			topicDelete,
+			topicCreate,
+			topicStart,
+			Facts{FactEvent: Missing, FactTopic: topicDelete},
+			Facts{FactEvent: Late, FactTopic: topicStart},
+			Facts{FactEvent: Repeated, FactRepeat: SameAgain},
+		)
 	}
 	if len(r.When) == 0 {
 		return r, errors.New("a residue needs `when`: it must not excuse a plain case")
@@ -141,7 +148,10 @@ func parseResidue(text []byte) (KnownResidue, error) {
 // that is missing, or comes after the delete, leads clients astray.
 func knowableEvent(match Facts) bool {
 	return slices.ContainsFunc([]Facts{
-		{FactEvent: Missing, FactTopic: topicDelete}, {FactEvent: Late, FactTopic: topicCreate}, {FactEvent: Late, FactTopic: topicStart},
+		{
+			FactEvent: Missing,
+			FactTopic: topicDelete,
+		}, {FactEvent: Late, FactTopic: topicCreate}, {FactEvent: Late, FactTopic: topicStart},
 		{FactEvent: Repeated, FactRepeat: SameAgain},
 	}, match.Has)
 }
@@ -158,7 +168,9 @@ func (r KnownResidue) applies(release string) bool {
 }
 
 func (r KnownResidue) matches(f Finding) bool {
-	if (f.Invariant == Event) != (f.Class == ClassEvent) || (f.Invariant != Leak && f.Invariant != Event) || f.Class != r.Class || !slices.Contains(mayBeKnown, f.Class) {
+	if (f.Invariant == Event) != (f.Class == ClassEvent) || (f.Invariant != Leak && f.Invariant != Event) ||
+		f.Class != r.Class ||
+		!slices.Contains(mayBeKnown, f.Class) {
 		return false
 	}
 	return f.Facts.Has(r.Match)
@@ -172,7 +184,8 @@ func mark(known []KnownResidue, all []Finding, c Circumstances) []Finding {
 	marked := map[string]int{}
 	for i, f := range out {
 		for _, r := range known {
-			if r.matches(f) && r.applies(c.Release) && anyOf(r.When, c.Happened) && (r.Each == "" || marked[r.ID] < count(c.Happened, r.Each)) {
+			if r.matches(f) && r.applies(c.Release) && anyOf(r.When, c.Happened) &&
+				(r.Each == "" || marked[r.ID] < count(c.Happened, r.Each)) {
 				marked[r.ID]++
 				out[i].Known = r.ID
 				break
@@ -194,7 +207,10 @@ func absentOf(known []KnownResidue, marked []Finding, c Circumstances) []Finding
 		if seen || !r.applies(c.Release) || !anyOf(r.Expect, c.Happened) {
 			continue
 		}
-		out = append(out, Finding{Invariant: Residue, Class: r.Class, Subject: Subject{Name: c.Release}, Facts: Facts{FactResidue: r.ID}})
+		out = append(
+			out,
+			Finding{Invariant: Residue, Class: r.Class, Subject: Subject{Name: c.Release}, Facts: Facts{FactResidue: r.ID}},
+		)
 	}
 	return out
 }

@@ -30,7 +30,8 @@ func TestParseResidueRefuses(t *testing.T) {
 says: it stays
 when: [shim-killed]
 expect: [shim-killed-serving]
-match: [socket=silent]`, "class: event\nsays: it\nwhen: [containerd-died]\nmatch: [event=late, topic=/tasks/exit]", "may be late"},
+match: [socket=silent]`,
+			"class: event\nsays: it\nwhen: [containerd-died]\nmatch: [event=late, topic=/tasks/exit]", "may be late"},
 		{"an event that is not a delete", "class: socket", "class: event", "only event that may be missing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

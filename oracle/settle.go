@@ -82,7 +82,13 @@ func nextQuiet(left []Finding, quiet int) int {
 
 // awaitChange looks, with growing pauses, at the classes of what violates until none of
 // it is left.
-func (look looker) awaitChange(ctx context.Context, before, full Inventory, left []Finding, c Circumstances, pause *time.Duration) error {
+func (look looker) awaitChange(
+	ctx context.Context,
+	before, full Inventory,
+	left []Finding,
+	c Circumstances,
+	pause *time.Duration,
+) error {
 	want := parts{}
 	for _, f := range Violations(left) {
 		want[f.Class] = true

@@ -28,9 +28,12 @@ func TestSettle(t *testing.T) {
 		known    int // of them
 	}{
 		{"nothing is left", func(*miniWorld) {}, killed, never, time.Second, 0, 0},
-		{"a process ends", func(w *miniWorld) { w.start(order{Argv: []string{"sleep", "0.1"}}) }, killed, never, 5 * time.Second, 0, 0},
-		{"a process stays", func(w *miniWorld) { w.start(order{Argv: []string{"sleep", "1000"}}) }, killed, 100 * time.Millisecond, 5 * time.Second, 1, 0},
-		{"a known residue", func(w *miniWorld) { w.mkdir("/run/containerd/s"); deadSocket(w, "/run/containerd/s/ab") }, killed, never, 5 * time.Second, 1, 1},
+		{"a process ends", func(w *miniWorld) { w.start(order{Argv: []string{"sleep", "0.1"}}) }, killed, never,
+			5 * time.Second, 0, 0},
+		{"a process stays", func(w *miniWorld) { w.start(order{Argv: []string{"sleep", "1000"}}) }, killed,
+			100 * time.Millisecond, 5 * time.Second, 1, 0},
+		{"a known residue", func(w *miniWorld) { w.mkdir("/run/containerd/s"); deadSocket(w, "/run/containerd/s/ab") },
+			killed, never, 5 * time.Second, 1, 1},
 		{"the same, not known", func(w *miniWorld) { w.mkdir("/run/containerd/s"); deadSocket(w, "/run/containerd/s/ab") },
 			Circumstances{Release: "v2.4.2"}, 100 * time.Millisecond, 5 * time.Second, 1, 0},
 		{"a known residue and a process that stays", func(w *miniWorld) {
@@ -76,7 +79,8 @@ func dieSoon(w *miniWorld, name string) {
 func TestSettleLooksOnce(t *testing.T) {
 	looks := 0
 	clean := looker(func(context.Context, parts) (Inventory, error) { looks++; return Inventory{}, nil })
-	if _, left, err := clean.settle(t.Context(), Inventory{}, Circumstances{}); err != nil || len(left) != 0 || looks != 1 {
+	if _, left, err := clean.settle(t.Context(), Inventory{}, Circumstances{}); err != nil || len(left) != 0 ||
+		looks != 1 {
 		t.Errorf("%d looks, %v, %v", looks, left, err)
 	}
 }

@@ -12,10 +12,13 @@ func TestParseShimArgs(t *testing.T) {
 		want       ShimArgs
 		ok         bool
 	}{
-		{"serving", shim + " -namespace k8s.io -id c1 -address /run/containerd/containerd.sock", ShimArgs{"c1", "k8s.io", ""}, true},
+		{"serving", shim + " -namespace k8s.io -id c1 -address /run/containerd/containerd.sock",
+			ShimArgs{"c1", "k8s.io", ""}, true},
 		{"debug", shim + " -namespace k8s.io -id c1 -address /a -debug", ShimArgs{"c1", "k8s.io", ""}, true},
-		{"start helper", shim + " -namespace default -address /a -publish-binary /b -id c1 -debug start", ShimArgs{"c1", "default", "start"}, true},
-		{"delete helper", shim + " -namespace default -address /a -publish-binary /b -id c1 -bundle /x delete", ShimArgs{"c1", "default", "delete"}, true},
+		{"start helper", shim + " -namespace default -address /a -publish-binary /b -id c1 -debug start",
+			ShimArgs{"c1", "default", "start"}, true},
+		{"delete helper", shim + " -namespace default -address /a -publish-binary /b -id c1 -bundle /x delete",
+			ShimArgs{"c1", "default", "delete"}, true},
 		{"long flags", "anything --namespace=n --id=i", ShimArgs{"i", "n", ""}, true},
 		{"a value that looks like the action", shim + " -namespace start -id delete", ShimArgs{"delete", "start", ""}, true},
 		{"a value that looks like a flag", shim + " -namespace n -address -id -id i", ShimArgs{"i", "n", ""}, true},

@@ -43,7 +43,8 @@ func FuzzParseNetUnix(f *testing.F) {
 }
 
 func TestSocketInode(t *testing.T) {
-	for target, want := range map[string]uint64{"socket:[4711]": 4711, "pipe:[4711]": 0, "/dev/null": 0, "socket:[x]": 0} {
+	for target, want := range map[string]uint64{"socket:[4711]": 4711, "pipe:[4711]": 0, "/dev/null": 0,
+		"socket:[x]": 0} {
 		if got, ok := socketInode(target); got != want || ok != (want != 0) {
 			t.Errorf("socketInode(%q) = %d, %v; want %d", target, got, ok, want)
 		}

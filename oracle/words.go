@@ -105,8 +105,13 @@ func (f Finding) residueGone() string {
 		return "it is not there"
 	}
 	r := residues[i]
-	return fmt.Sprintf("%s is known to leave it (%s), and it is not there; if %s is fixed, end its range in oracle/residues/%s.yaml",
-		f.Subject.Name, r.Says, r.Issue, r.ID)
+	return fmt.Sprintf(
+		"%s is known to leave it (%s), and it is not there; if %s is fixed, end its range in oracle/residues/%s.yaml",
+		f.Subject.Name,
+		r.Says,
+		r.Issue,
+		r.ID,
+	)
 }
 
 // leakReasons are put together in the order in which a reader asks: whose is it, and what
@@ -127,7 +132,10 @@ func (f Finding) leakReasons() []string {
 			say("belongs to no container that is known")
 		}
 	case ClassSocket:
-		say(map[string]string{Silent: "socket file is there and nobody listens", Listening: "socket still listening"}[fs[FactSocket]])
+		say(
+			map[string]string{Silent: "socket file is there and nobody listens",
+				Listening: "socket still listening"}[fs[FactSocket]],
+		)
 		if fs[FactHolder] == ByShim {
 			say(fmt.Sprintf("held by shim process %d of %s/%s", f.Subject.PID, f.Subject.Namespace, f.Subject.ID))
 		}
@@ -189,9 +197,11 @@ func taskWords(fs Facts) string {
 
 func (f Finding) bundleWords() string {
 	if f.Class == ClassBundle {
-		return map[string]string{Gone: "its bundle is gone", Hidden: "hidden: containerd died inside its removal"}[f.Facts[FactBundle]]
+		return map[string]string{Gone: "its bundle is gone",
+			Hidden: "hidden: containerd died inside its removal"}[f.Facts[FactBundle]]
 	}
-	return map[string]string{Gone: "bundle gone", There: "bundle still there", Hidden: "bundle hidden"}[f.Facts[FactBundle]]
+	return map[string]string{Gone: "bundle gone", There: "bundle still there",
+		Hidden: "bundle hidden"}[f.Facts[FactBundle]]
 }
 
 func shimWords(fs Facts) string {
@@ -279,7 +289,10 @@ func (f Finding) livenessReason() string {
 	case ARestart:
 		return fmt.Sprintf("it does not answer within %s: %s", fs[FactBound], fs[FactError])
 	case Death:
-		return fmt.Sprintf("it ended by itself with %s, and no fault told it to; its last words are in containerd.log", fs[FactExit])
+		return fmt.Sprintf(
+			"it ended by itself with %s, and no fault told it to; its last words are in containerd.log",
+			fs[FactExit],
+		)
 	}
 	return fs[FactError]
 }

@@ -47,14 +47,22 @@ func trueWords(fs Facts) string {
 }
 
 // pastTense is what the client knew when an event was due.
-var pastTense = map[string]string{topicCreate: "created", topicStart: "started", topicExit: "exited", topicDelete: "deleted"}
+var pastTense = map[string]string{
+	topicCreate: "created",
+	topicStart:  "started",
+	topicExit:   "exited",
+	topicDelete: "deleted",
+}
 
 func (f Finding) eventReasons() []string {
 	fs := f.Facts
 	switch fs[FactEvent] {
 	case Missing:
-		return []string{"never arrived", fmt.Sprintf("the client knew at %s that it was %s, and the subscription stood all the time",
-			fs[FactAt], pastTense[fs[FactTopic]])}
+		return []string{
+			"never arrived",
+			fmt.Sprintf("the client knew at %s that it was %s, and the subscription stood all the time",
+				fs[FactAt], pastTense[fs[FactTopic]]),
+		}
 	case Late:
 		if fs[FactAfter] == AfterInitExit {
 			return []string{"arrived after the exit of the container's init process"}

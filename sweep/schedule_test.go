@@ -143,7 +143,11 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 		_, j, h := begun(t, 1, whole)
 		e := &engine{verdict: func(k harness.Case, run int) harness.Verdict {
 			if run < c.firesAt {
-				v := harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: harness.ByMiss, Text: c.why}}, Firings: []harness.Firing{{Count: 1}}}
+				v := harness.Verdict{
+					Outcome:  harness.Invalid,
+					Problems: []harness.Problem{{Kind: harness.ByMiss, Text: c.why}},
+					Firings:  []harness.Firing{{Count: 1}},
+				}
 				if c.missed {
 					v.Firings = []harness.Firing{{Proof: c.why}}
 					if c.why == noBoot {
@@ -167,7 +171,10 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 func TestAMachineThatCannotEndsTheSweep(t *testing.T) {
 	_, j, h := begun(t, 50, whole)
 	e := &engine{verdict: func(harness.Case, int) harness.Verdict {
-		return harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: harness.ByMachine, Text: "not root"}}}
+		return harness.Verdict{
+			Outcome:  harness.Invalid,
+			Problems: []harness.Problem{{Kind: harness.ByMachine, Text: "not root"}},
+		}
 	}}
 	_, err := Schedule{Engine: e, Head: h, Journal: j, Parallel: 2}.Run(t.Context())
 	if err == nil || errors.Is(err, ErrInterrupted) || !strings.Contains(err.Error(), "not root") {

@@ -25,7 +25,8 @@ func buildCommand() *cobra.Command {
 				if err != nil {
 					return prepareError(err)
 				}
-				if !stock && os.Geteuid() == 0 { // the rest of what cases need, so that a copy of the cache is enough for another machine
+				if !stock &&
+					os.Geteuid() == 0 { // the rest of what cases need, so that a copy of the cache is enough for another machine
 					r := runner.Runner{Log: os.Stderr}
 					if err := r.Prepare(cmd.Context(), spec); err != nil {
 						return prepareError(err)

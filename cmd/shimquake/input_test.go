@@ -101,8 +101,10 @@ func TestBadInput(t *testing.T) {
 		{"no case", []string{"run"}, "arg"},
 		{"a file", []string{"run", "./none.yaml"}, "./none.yaml: open"},
 		{"a folder", []string{"run", "/tmp/"}, "directory"},
-		{"a key", []string{"run", file(t, "name: x\nworklaod: {}\n")}, `case.yaml:2:1: key "worklaod" is unknown, did you mean "workload"?`},
-		{"a point", []string{"run", file(t, "name: x\nplan:\n  - at: rpc:shim:Task.Shutdwon:entry\n    do: 1*crash\n")}, `case.yaml:3:9: point`},
+		{"a key", []string{"run", file(t, "name: x\nworklaod: {}\n")},
+			`case.yaml:2:1: key "worklaod" is unknown, did you mean "workload"?`},
+		{"a point", []string{"run", file(t, "name: x\nplan:\n  - at: rpc:shim:Task.Shutdwon:entry\n    do: 1*crash\n")},
+			`case.yaml:3:9: point`},
 		{"broken YAML", []string{"run", file(t, "name: [x\n")}, "case.yaml:"},
 		{"an empty file", []string{"run", file(t, "")}, "case.yaml: "},
 		{"binary", []string{"run", file(t, "\x00\x01\xff")}, "case.yaml:"},
@@ -110,7 +112,8 @@ func TestBadInput(t *testing.T) {
 		{"no release", []string{"run", "--containerd", "latest", "shutdown-error-once"}, "bin:DIR"},
 		{"a scheme", []string{"run", "--containerd", "git:x", "shutdown-error-once"}, "bin:DIR or src:DIR"},
 		{"a folder of binaries", []string{"run", "--containerd", "bin:/none", "shutdown-error-once"}, "/none"},
-		{"an empty folder of binaries", []string{"run", "--containerd", "bin:" + t.TempDir(), "shutdown-error-once"}, "the folder needs containerd"},
+		{"an empty folder of binaries", []string{"run", "--containerd", "bin:" + t.TempDir(), "shutdown-error-once"},
+			"the folder needs containerd"},
 		{"a count", []string{"run", "--count", "0", "shutdown-error-once"}, "at least 1"},
 		{"a flag", []string{"run", "--cuont", "1", "shutdown-error-once"}, "--cuont"},
 		{"a command", []string{"rnu"}, `did you mean "run"?`},
@@ -141,7 +144,8 @@ func TestNotRoot(t *testing.T) {
 			t.Errorf("%v: status %d, %q; want 3 and advice", args, a.status, a.err)
 		}
 	}
-	if a := shimquake(t, nobody, "list", "cases"); a.status != statusHeld || !strings.Contains(a.out, "shutdown-error-once") {
+	if a := shimquake(t, nobody, "list", "cases"); a.status != statusHeld ||
+		!strings.Contains(a.out, "shutdown-error-once") {
 		t.Errorf("list: status %d, %q, %q; a list is for everybody", a.status, a.out, a.err)
 	}
 	if a := shimquake(t, nobody, "run", "shutdown-eror-once"); a.status != statusUsage {
@@ -160,9 +164,12 @@ func TestExitStatus(t *testing.T) {
 		verdict    string
 		says       string
 	}{
-		{"held", "name: held\nplan:\n  - {at: \"rpc:shim:Task.Shutdown:entry\", do: 1*error(x)}\n", statusHeld, "held", "fired 1 times"},
-		{"violated", "name: violated\nworkload: {fakeshim: exit=137, containers: [{exit: 7}]}\n", statusViolated, "violated", "made-up-137"},
-		{"does not fire", "name: unfired\nplan:\n  - {at: \"rpc:shim:Task.Pause:entry\", do: 1*error(x)}\n", statusInvalid, "invalid", "did not fire"},
+		{"held", "name: held\nplan:\n  - {at: \"rpc:shim:Task.Shutdown:entry\", do: 1*error(x)}\n", statusHeld, "held",
+			"fired 1 times"},
+		{"violated", "name: violated\nworkload: {fakeshim: exit=137, containers: [{exit: 7}]}\n", statusViolated,
+			"violated", "made-up-137"},
+		{"does not fire", "name: unfired\nplan:\n  - {at: \"rpc:shim:Task.Pause:entry\", do: 1*error(x)}\n", statusInvalid,
+			"invalid", "did not fire"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := shimquake(t, nil, "run", "--json", "--out", t.TempDir(), file(t, test.text))

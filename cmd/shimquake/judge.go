@@ -22,8 +22,9 @@ func judgeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "judge EVIDENCE...",
 		Short: "Judge kept histories again: files, folders, sweeps, or - for stdin",
-		Long: `Judge makes the verdicts of histories that "run", "sweep" and the suites have kept (history.json), by today's rules. It needs
-no root and runs nothing. Where the verdict is another one than when the case ran, it says so.
+		Long: `Judge makes the verdicts of histories that "run", "sweep" and the suites have kept (history.json),
+by today's rules. It needs no root and runs nothing.
+Where the verdict is another one than when the case ran, it says so.
 
 Exit status: 0 all held, 1 one violated, 2 a history that cannot be read, 3 one shows nothing.`,
 		Example: `  shimquake judge out/evidence
@@ -77,7 +78,13 @@ func (j *judging) evidence(word string, stdin io.Reader) error {
 		return j.file(path)
 	})
 	if err == nil && found == 0 {
-		err = &harness.InputError{File: word, Err: fmt.Errorf("no %s is in this folder or below: run with --keep to keep those of cases that held", harness.HistoryFile)}
+		err = &harness.InputError{
+			File: word,
+			Err: fmt.Errorf(
+				"no %s is in this folder or below: run with --keep to keep those of cases that held",
+				harness.HistoryFile,
+			),
+		}
 	}
 	return err
 }
@@ -107,7 +114,11 @@ func (j *judging) kept(k harness.Kept) error {
 	}
 	_, err := fmt.Fprint(j.out, v)
 	if err == nil && !judge.Same(v, k.Verdict) {
-		_, err = fmt.Fprintf(j.out, "  was:   %s\n", strings.ReplaceAll(strings.TrimSpace(k.Verdict.String()), "\n", "\n       "))
+		_, err = fmt.Fprintf(
+			j.out,
+			"  was:   %s\n",
+			strings.ReplaceAll(strings.TrimSpace(k.Verdict.String()), "\n", "\n       "),
+		)
 	}
 	return err
 }

@@ -58,7 +58,12 @@ func listCommand() *cobra.Command {
 					fmt.Fprintln(w, v)
 				}
 			default:
-				return &failpoints.UnknownError{What: "list", Name: args[0], Nearest: failpoints.Nearest(args[0], what), Known: what}
+				return &failpoints.UnknownError{
+					What:    "list",
+					Name:    args[0],
+					Nearest: failpoints.Nearest(args[0], what),
+					Known:   what,
+				}
 			}
 			return w.Flush()
 		},

@@ -31,7 +31,12 @@ func (q *pointsQuery) refuse(cmd *cobra.Command) error {
 }
 
 func (q *pointsQuery) flags(c *cobra.Command) {
-	c.Flags().StringVar(&q.containerd, "containerd", "", "points of this containerd, its statements among them (a release, bin:DIR, src:DIR)")
+	c.Flags().StringVar(
+		&q.containerd,
+		"containerd",
+		"",
+		"points of this containerd, its statements among them (a release, bin:DIR, src:DIR)",
+	)
 	c.Flags().StringVar(&q.match, "match", "", "only points whose name or place matches this regular expression")
 }
 

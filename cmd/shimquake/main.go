@@ -67,10 +67,11 @@ func root() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "shimquake",
 		Short: "Break containerd's shims on purpose, and prove that none leaks and no exit code is made up",
-		Long: `Shimquake runs a real containerd with its own shims in a throw-away world, injects precisely placed faults, lets the
-client recover as kubelet and dockerd do, and judges what is left.
+		Long: `Shimquake runs a real containerd with its own shims in a throw-away world, injects precisely placed
+faults, lets the client recover as kubelet and dockerd do, and judges what is left.
 
-Exit status: 0 held, 1 violated, 2 wrong usage or bad input, 3 invalid (a fault did not fire, or this machine cannot run it).`,
+Exit status: 0 held, 1 violated, 2 wrong usage or bad input, 3 invalid (a fault did not fire, or this
+machine cannot run it).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -89,5 +90,10 @@ func unknownCommand(c *cobra.Command, words []string) error {
 	for _, sub := range c.Commands() {
 		known = append(known, sub.Name())
 	}
-	return &failpoints.UnknownError{What: "command", Name: words[0], Nearest: failpoints.Nearest(words[0], known), Known: known}
+	return &failpoints.UnknownError{
+		What:    "command",
+		Name:    words[0],
+		Nearest: failpoints.Nearest(words[0], known),
+		Known:   known,
+	}
 }

@@ -17,8 +17,17 @@ func newProgress(total int) *progress {
 	if total < 2 || !term.IsTerminal(int(os.Stderr.Fd())) {
 		return &progress{}
 	}
-	return &progress{bar: progressbar.NewOptions(total, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionShowCount(),
-		progressbar.OptionShowIts(), progressbar.OptionSetItsString("cases"), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(24))}
+	return &progress{
+		bar: progressbar.NewOptions(
+			total,
+			progressbar.OptionSetWriter(os.Stderr),
+			progressbar.OptionShowCount(),
+			progressbar.OptionShowIts(),
+			progressbar.OptionSetItsString("cases"),
+			progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetWidth(24),
+		),
+	}
 }
 
 // clear takes the bar away before something else is printed. What a terminal refuses is
@@ -31,7 +40,14 @@ func (p *progress) clear() {
 
 func (p *progress) step(tally map[harness.Outcome]int) {
 	if p.bar != nil {
-		p.bar.Describe(fmt.Sprintf("%d held, %d violated, %d invalid", tally[harness.Held], tally[harness.Violated], tally[harness.Invalid]))
+		p.bar.Describe(
+			fmt.Sprintf(
+				"%d held, %d violated, %d invalid",
+				tally[harness.Held],
+				tally[harness.Violated],
+				tally[harness.Invalid],
+			),
+		)
 		_ = p.bar.Add(1)
 	}
 }

@@ -27,7 +27,12 @@ type runFlags struct {
 }
 
 func (f *runFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.containerd, "containerd", "", "the subject: a release (v1.7.2), bin:DIR or src:DIR (default: what the case says, else the newest release)")
+	c.Flags().StringVar(
+		&f.containerd,
+		"containerd",
+		"",
+		"the subject: a release (v1.7.2), bin:DIR or src:DIR (default: what the case says, else the newest release)",
+	)
 	c.Flags().IntVar(&f.count, "count", 1, "how often each case runs")
 	c.Flags().IntVar(&f.parallel, "parallel", 2, "how many worlds run at once")
 	c.Flags().StringVar(&f.out, "out", "out", "folder for evidence")
@@ -106,7 +111,13 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, out io.Writer)
 		return err
 	}
 	if !f.json && len(cases)*f.count > 1 {
-		fmt.Fprintf(out, "%d held, %d violated, %d invalid\n", tally[harness.Held], tally[harness.Violated], tally[harness.Invalid])
+		fmt.Fprintf(
+			out,
+			"%d held, %d violated, %d invalid\n",
+			tally[harness.Held],
+			tally[harness.Violated],
+			tally[harness.Invalid],
+		)
 	}
 	switch {
 	case tally[harness.Violated] > 0:

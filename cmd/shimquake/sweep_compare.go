@@ -12,8 +12,9 @@ func sweepCompareCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "compare A B...",
 		Short: "Tell of which cases two sweeps of one plan say different things",
-		Long: `Compare puts the cases of sweep A beside the same cases of sweep B, whose shards may be in several folders: of each its verdict and what was found,
-without ids, pids and times. So a machine, a kernel or a change of Shimquake can be compared with another.
+		Long: `Compare puts the cases of sweep A beside the same cases of sweep B, whose shards may be in
+several folders: of each its verdict and what was found, without ids, pids and times.
+So a machine, a kernel or a change of Shimquake can be compared with another.
 
 Exit status: 0 they agree, 1 some case differs, 2 there is nothing to compare.`,
 		Example: `  shimquake sweep --plan-only >plan.json

@@ -73,7 +73,10 @@ func (found *specReport) add(report types.Report) {
 	}
 	if !report.SuiteSucceeded && !bad {
 		reason := strings.Join(report.SpecialSuiteFailureReasons, "; ")
-		found.rows = append(found.rows, row{suite: suite, name: "the suite runs to its end", verdict: failed, reason: oneLine(reason)})
+		found.rows = append(
+			found.rows,
+			row{suite: suite, name: "the suite runs to its end", verdict: failed, reason: oneLine(reason)},
+		)
 	}
 	if len(found.rows) == before && len(report.SuiteConfig.FocusStrings) == 0 {
 		found.unselected = append(found.unselected, unselectedSuite{suite, report.SuiteConfig.LabelFilter})

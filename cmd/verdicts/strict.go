@@ -58,7 +58,11 @@ func leftOut(rows []row, unselected []unselectedSuite) []row {
 		if isAllowed(s.reason) {
 			continue
 		}
-		name := fmt.Sprintf("%d skipped, of %s, and cmd/verdicts/skips.yaml does not allow it", s.count, strings.Join(s.suites, ", "))
+		name := fmt.Sprintf(
+			"%d skipped, of %s, and cmd/verdicts/skips.yaml does not allow it",
+			s.count,
+			strings.Join(s.suites, ", "),
+		)
 		red = append(red, row{suite: "strict", name: name, verdict: failed, reason: s.reason})
 	}
 	idle := func(suite, reason string) {

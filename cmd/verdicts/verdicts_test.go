@@ -79,7 +79,12 @@ func TestReadEvents(t *testing.T) {
 }
 
 func it(text string, state types.SpecState, message string) types.SpecReport {
-	return types.SpecReport{LeafNodeType: types.NodeTypeIt, LeafNodeText: text, State: state, Failure: types.Failure{Message: message}}
+	return types.SpecReport{
+		LeafNodeType: types.NodeTypeIt,
+		LeafNodeText: text,
+		State:        state,
+		Failure:      types.Failure{Message: message},
+	}
 }
 
 func TestReadReports(t *testing.T) {
@@ -90,7 +95,10 @@ func TestReadReports(t *testing.T) {
 		it("is for later", types.SpecStatePending, ""),
 		it("is not quick", types.SpecStateSkipped, ""),
 	}}
-	broken := types.Report{SuitePath: "/x/suites/load", SpecialSuiteFailureReasons: []string{"Failed to compile load:\nlong text"}}
+	broken := types.Report{
+		SuitePath:                  "/x/suites/load",
+		SpecialSuiteFailureReasons: []string{"Failed to compile load:\nlong text"},
+	}
 	noStart := types.Report{SuitePath: "/x/suites/cri", SpecReports: types.SpecReports{
 		{LeafNodeType: types.NodeTypeBeforeSuite, State: types.SpecStatePanicked, Failure: types.Failure{
 			Message: "no containerd", Location: types.CodeLocation{FileName: "/x/suites/cri/cri_test.go", LineNumber: 7},
@@ -124,9 +132,11 @@ func TestReadReports(t *testing.T) {
 
 // TestReadSeveralReports reads files that were put together, and finds one that is torn.
 func TestReadSeveralReports(t *testing.T) {
-	one, err := json.Marshal([]types.Report{{SuitePath: "/x/suites/delete", SuiteSucceeded: true, SpecReports: types.SpecReports{
-		it("is gone", types.SpecStatePassed, ""),
-	}}})
+	one, err := json.Marshal(
+		[]types.Report{{SuitePath: "/x/suites/delete", SuiteSucceeded: true, SpecReports: types.SpecReports{
+			it("is gone", types.SpecStatePassed, ""),
+		}}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,10 +164,19 @@ func TestRun(t *testing.T) {
 	}{
 		"good":                          {unit: good, want: "1 passed, 0 failed, 0 skipped"},
 		"go test failed without a name": {unit: good, unitExit: 1, want: "1 passed, 1 failed, 0 skipped", err: errFailed},
-		"no test ran":                   {unit: `{"Action":"skip","Package":"p"}`, want: "0 passed, 1 failed, 0 skipped", err: errFailed},
-		"no suite":                      {specs: "none", specsExit: 1, want: "0 passed, 1 failed, 0 skipped", err: errFailed},
-		"no spec":                       {specs: "[]", want: "0 passed, 1 failed, 0 skipped", err: errFailed},
-		"a report is missing":           {specs: "none", err: os.ErrNotExist},
+		"no test ran": {
+			unit: `{"Action":"skip","Package":"p"}`,
+			want: "0 passed, 1 failed, 0 skipped",
+			err:  errFailed,
+		},
+		"no suite": {
+			specs:     "none",
+			specsExit: 1,
+			want:      "0 passed, 1 failed, 0 skipped",
+			err:       errFailed,
+		},
+		"no spec":             {specs: "[]", want: "0 passed, 1 failed, 0 skipped", err: errFailed},
+		"a report is missing": {specs: "none", err: os.ErrNotExist},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -173,7 +192,12 @@ func TestRun(t *testing.T) {
 				}
 				return path
 			}
-			p := params{unit: write("unit", test.unit), unitExit: test.unitExit, specs: write("specs", test.specs), specsExit: test.specsExit}
+			p := params{
+				unit:      write("unit", test.unit),
+				unitExit:  test.unitExit,
+				specs:     write("specs", test.specs),
+				specsExit: test.specsExit,
+			}
 			for _, form := range []string{"failures", "table", "markdown"} {
 				p.table, p.markdown = form == "table", form == "markdown"
 				var out strings.Builder
@@ -213,8 +237,13 @@ func TestStreamShowsOnlyFailures(t *testing.T) {
 // everything a table may hold: a long name, a long reason, a word that no line can hold,
 // and more than one verdict.
 var wide = []row{
-	{suite: "shutdown", name: strings.Repeat("a pod whose shim's last Shutdown met a closed connection ", 4), verdict: passed,
-		cases: "held, violated (known: containerd#8981), violated (known: no issue known)", seconds: 1234.567},
+	{
+		suite:   "shutdown",
+		name:    strings.Repeat("a pod whose shim's last Shutdown met a closed connection ", 4),
+		verdict: passed,
+		cases:   "held, violated (known: containerd#8981), violated (known: no issue known)",
+		seconds: 1234.567,
+	},
 	{suite: "shutdown", name: "is not quick", verdict: skipped, reason: strings.Repeat("this machine lacks it ", 20)},
 	{suite: "umount", name: "fails", verdict: failed, reason: strings.Repeat("it found what nobody wants ", 11)},
 }

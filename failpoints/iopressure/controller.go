@@ -118,7 +118,8 @@ func choose(mounts []*mountinfo.Info, controllers func(file string) ([]string, e
 func lack(dir string, controllers func(file string) ([]string, error)) (string, error) {
 	for _, way := range []struct{ file, what, todo string }{
 		{"cgroup.controllers", "lacks", "boot with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable"},
-		{"cgroup.subtree_control", "does not enable", "echo '+io +memory' > " + filepath.Join(dir, "cgroup.subtree_control")},
+		{"cgroup.subtree_control", "does not enable", "echo '+io +memory' > " + filepath.Join(dir,
+			"cgroup.subtree_control")},
 	} {
 		file := filepath.Join(dir, way.file)
 		have, err := controllers(file)

@@ -45,10 +45,19 @@ func attach(file *os.File) (*os.File, error) {
 		}
 		_ = dev.Close() // nothing is attached to it by us
 		if !errors.Is(err, unix.EBUSY) {
-			return nil, fmt.Errorf("%w: %s: %w (Linux 5.8 or newer is needed)", ErrNoLoop, dev.Name(), os.NewSyscallError("LOOP_CONFIGURE", err))
+			return nil, fmt.Errorf(
+				"%w: %s: %w (Linux 5.8 or newer is needed)",
+				ErrNoLoop,
+				dev.Name(),
+				os.NewSyscallError("LOOP_CONFIGURE", err),
+			)
 		}
 	}
-	return nil, fmt.Errorf("%w: %d times in a row another process was quicker: try again with fewer at a time", ErrNoLoop, tries)
+	return nil, fmt.Errorf(
+		"%w: %d times in a row another process was quicker: try again with fewer at a time",
+		ErrNoLoop,
+		tries,
+	)
 }
 
 func openControl() (*os.File, error) {

@@ -13,7 +13,12 @@ import (
 func TestChoose(t *testing.T) {
 	blkio := &mountinfo.Info{FSType: "cgroup", VFSOptions: "rw,blkio", Root: "/", Mountpoint: "/sys/fs/cgroup/blkio"}
 	pids := &mountinfo.Info{FSType: "cgroup", VFSOptions: "rw,pids", Root: "/", Mountpoint: "/sys/fs/cgroup/pids"}
-	inner := &mountinfo.Info{FSType: "cgroup", VFSOptions: "rw,blkio", Root: "/docker/1", Mountpoint: "/sys/fs/cgroup/blkio"}
+	inner := &mountinfo.Info{
+		FSType:     "cgroup",
+		VFSOptions: "rw,blkio",
+		Root:       "/docker/1",
+		Mountpoint: "/sys/fs/cgroup/blkio",
+	}
 	both := &mountinfo.Info{FSType: "cgroup", VFSOptions: "rw,net_cls,blkio", Root: "/", Mountpoint: "/cg/net_cls,blkio"}
 	v2 := &mountinfo.Info{FSType: "cgroup2", Root: "/", Mountpoint: "/sys/fs/cgroup"}
 	beside := &mountinfo.Info{FSType: "cgroup2", Root: "/", Mountpoint: "/sys/fs/cgroup/unified"}
@@ -23,12 +28,13 @@ func TestChoose(t *testing.T) {
 		want        Mode
 		says        string // of the error
 	}{
-		"v1":                    {[]*mountinfo.Info{pids, blkio}, "", V1, ""},
-		"hybrid":                {[]*mountinfo.Info{v2, blkio}, "hugetlb", V1, ""},
-		"v2":                    {[]*mountinfo.Info{v2}, "cpu io memory pids", V2, ""},
-		"v2 without io":         {[]*mountinfo.Info{v2}, "cpu memory", "", "/sys/fs/cgroup/cgroup.controllers lacks io:"},
-		"v2 without both":       {[]*mountinfo.Info{v2, pids}, "", "", "lacks io and memory"},
-		"v2, io not enabled":    {[]*mountinfo.Info{v2}, "cpu io memory pids / memory pids", "", "echo '+io +memory' > /sys/fs/cgroup/cgroup.subtree_control"},
+		"v1":              {[]*mountinfo.Info{pids, blkio}, "", V1, ""},
+		"hybrid":          {[]*mountinfo.Info{v2, blkio}, "hugetlb", V1, ""},
+		"v2":              {[]*mountinfo.Info{v2}, "cpu io memory pids", V2, ""},
+		"v2 without io":   {[]*mountinfo.Info{v2}, "cpu memory", "", "/sys/fs/cgroup/cgroup.controllers lacks io:"},
+		"v2 without both": {[]*mountinfo.Info{v2, pids}, "", "", "lacks io and memory"},
+		"v2, io not enabled": {[]*mountinfo.Info{v2}, "cpu io memory pids / memory pids", "",
+			"echo '+io +memory' > /sys/fs/cgroup/cgroup.subtree_control"},
 		"v2 that is unreadable": {[]*mountinfo.Info{v2}, "!", "", "unreadable"},
 		"v1 without blkio":      {[]*mountinfo.Info{pids, beside}, "hugetlb", "", "without blkio: mount -t cgroup -o blkio"},
 		"nothing":               {nil, "", "", "neither"},
@@ -83,7 +89,8 @@ func TestParseDev(t *testing.T) {
 			t.Errorf("%q: got %v, %v; want %v", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "7", "7:", ":0", "07:1", "7:1 ", "-7:1", "7:1:2", "4096:0", "7:1048576", "/dev/loop0"} {
+	for _, s := range []string{"", "7", "7:", ":0", "07:1", "7:1 ", "-7:1", "7:1:2", "4096:0", "7:1048576",
+		"/dev/loop0"} {
 		if got, err := parseDev(s); err == nil {
 			t.Errorf("%q: got %v, want an error", s, got)
 		}
@@ -118,8 +125,9 @@ func TestParseStack(t *testing.T) {
 		want   sampleState
 		frames []string
 	}{
-		"the flush":    {flush, inside, []string{"folio_wait_bit", "ovl_sync_fs", "cleanup_mnt"}},
-		"in the call":  {"[<0>] namespace_lock+0x1/0x2\n[<0>] path_umount+0x1/0x2\n", inside, []string{"namespace_lock", "path_umount"}},
+		"the flush": {flush, inside, []string{"folio_wait_bit", "ovl_sync_fs", "cleanup_mnt"}},
+		"in the call": {"[<0>] namespace_lock+0x1/0x2\n[<0>] path_umount+0x1/0x2\n", inside,
+			[]string{"namespace_lock", "path_umount"}},
 		"with address": {"[<ffffffff81000000>] ksys_umount+0x1/0x2\n", inside, []string{"ksys_umount"}},
 		"elsewhere":    {"[<0>] do_wait+0x53/0x120\n", elsewhere, []string{"do_wait"}},
 		"on a CPU":     {"", unknown, nil},

@@ -45,7 +45,10 @@ func pickSampler(task *os.Root, tid string) (sampler, error) {
 	if err2 == nil {
 		return byStack, nil
 	}
-	return nil, fmt.Errorf("cannot see what its threads wait for: run as root (CAP_SYS_PTRACE): %w", errors.Join(err, err2))
+	return nil, fmt.Errorf(
+		"cannot see what its threads wait for: run as root (CAP_SYS_PTRACE): %w",
+		errors.Join(err, err2),
+	)
 }
 
 func bySyscall(task *os.Root, tid string) (sample, error) {

@@ -25,9 +25,14 @@ const roleEnv = "SHIMQUAKE_TEST_REQUESTS"
 func TestMain(m *testing.M) {
 	if n := os.Getenv(roleEnv); n != "" {
 		for range len(n) {
-			_, err := probe.Serve(context.Background(), "/containerd.task.v3.Task/Delete", func() {}, func(_ context.Context, decoded func(any) error) (any, error) {
-				return nil, decoded(struct{ ID string }{"c1"})
-			})
+			_, err := probe.Serve(
+				context.Background(),
+				"/containerd.task.v3.Task/Delete",
+				func() {},
+				func(_ context.Context, decoded func(any) error) (any, error) {
+					return nil, decoded(struct{ ID string }{"c1"})
+				},
+			)
 			fmt.Println(err)
 		}
 		return
@@ -87,7 +92,8 @@ func TestAControllerOverTwoProcesses(t *testing.T) {
 	if err != nil || !slices.Equal(second, []string{"third", "<nil>"}) {
 		t.Errorf("the second process: %q, %v", second, err)
 	}
-	if hits := c.Hits(); len(hits) != 8 || c.Fired(0) != 1 || hits[4].Did != term.Error || hits[4].ID != "c1" || hits[4].Who != "shim" {
+	if hits := c.Hits(); len(hits) != 8 || c.Fired(0) != 1 || hits[4].Did != term.Error || hits[4].ID != "c1" ||
+		hits[4].Who != "shim" {
 		t.Errorf("fired %d, hits %+v", c.Fired(0), hits)
 	}
 }
@@ -110,7 +116,11 @@ func TestACrash(t *testing.T) {
 
 func TestAPause(t *testing.T) {
 	held := make(chan failpoints.Hit, 1)
-	c, env := listen(t, func(p failpoints.Pause) { held <- p.Hit; p.Release() }, failpoints.PauseAt(deleteEntry, failpoints.Steps("release")...))
+	c, env := listen(
+		t,
+		func(p failpoints.Pause) { held <- p.Hit; p.Release() },
+		failpoints.PauseAt(deleteEntry, failpoints.Steps("release")...),
+	)
 	out, err := serve(t, 1, t.TempDir(), env)
 	if err != nil || out[0] != "<nil>" {
 		t.Errorf("%q, %v", out, err)
@@ -151,15 +161,18 @@ func bundle(t *testing.T, config string) string {
 }
 
 func TestStandalone(t *testing.T) {
-	annotated := `{"annotations":{"shimquake.failpoint/` + deleteEntry + `":"1*off->1*error(from the bundle)","other":"x"}}`
+	annotated := `{"annotations":{"shimquake.failpoint/` + deleteEntry +
+		`":"1*off->1*error(from the bundle)","other":"x"}}`
 	for _, test := range []struct {
 		name, dir, env string
 		want           []string
 	}{
 		{"neither", "", "", []string{"<nil>", "<nil>", "<nil>"}},
-		{"environment", "", deleteEntry + "=1*error(a); rpc:shim:Task.Delete:exit = 1*off->error(b) ;", []string{"a", "b", "b"}},
+		{"environment", "", deleteEntry + "=1*error(a); rpc:shim:Task.Delete:exit = 1*off->error(b) ;",
+			[]string{"a", "b", "b"}},
 		{"annotations", annotated, "", []string{"<nil>", "from the bundle", "<nil>"}},
-		{"annotations over environment", annotated, deleteEntry + "=error(a)", []string{"<nil>", "from the bundle", "<nil>"}},
+		{"annotations over environment", annotated, deleteEntry + "=error(a)",
+			[]string{"<nil>", "from the bundle", "<nil>"}},
 		{"a bundle that is none", "{", deleteEntry + "=1*error(a)", []string{"a", "<nil>", "<nil>"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -183,7 +196,8 @@ func TestStandaloneRefuses(t *testing.T) {
 	} {
 		_, err := serve(t, 1, t.TempDir(), probe.FailpointsEnv+"="+env)
 		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), deleteEntry) {
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(err.Error(), says) ||
+			!strings.Contains(err.Error(), deleteEntry) {
 			t.Errorf("%s: %v; want status 2, the point and %q", env, err, says)
 		}
 	}

@@ -47,8 +47,10 @@ func rootKind(skip int) string {
 	pkg, method := name[:strings.LastIndexByte(name, '/')+1], name[strings.LastIndexByte(name, '/')+1:]
 	pkg += method[:strings.IndexByte(method, '.')+1]
 	method = method[strings.LastIndexByte(method, '.')+1:]
-	serves := strings.HasSuffix(pkg, "/tasks.") || strings.HasSuffix(pkg, "/cri/server.") || strings.HasSuffix(pkg, "/cri/sbserver.") ||
-		strings.HasSuffix(pkg, "/runc/task.") || strings.HasSuffix(pkg, "-runc-v2/task.")
+	serves := strings.HasSuffix(pkg, "/tasks.") || strings.HasSuffix(pkg, "/cri/server.") || strings.HasSuffix(pkg,
+		"/cri/sbserver.") ||
+		strings.HasSuffix(pkg, "/runc/task.") ||
+		strings.HasSuffix(pkg, "-runc-v2/task.")
 	if serves && unicode.IsUpper([]rune(method)[0]) {
 		return ByCaller
 	}

@@ -41,7 +41,13 @@ func Serve(ctx context.Context, fullMethod string, closeConns func(),
 
 // Call passes a caller's entry and exit point around next, which sends the request and
 // waits for the reply. closeConn closes the client's connection.
-func Call(ctx context.Context, service, method string, req any, closeConn func(), next func(context.Context) error) error {
+func Call(
+	ctx context.Context,
+	service, method string,
+	req any,
+	closeConn func(),
+	next func(context.Context) error,
+) error {
 	d := current.Load()
 	if d == nil {
 		return next(ctx)

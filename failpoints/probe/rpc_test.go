@@ -82,23 +82,35 @@ type outcome struct {
 // serve passes a request through Serve.
 func serve(ctx context.Context) (o outcome) {
 	defer func() { o.panics = recover() }()
-	o.resp, o.err = Serve(ctx, method, func() { o.closed = true }, func(ctx context.Context, decoded func(any) error) (any, error) {
-		if err := decoded(&request{"c1", "e1"}); err != nil {
-			return nil, err
-		}
-		o.ran, o.inside = true, ctx.Err()
-		return &reply{Pid: 41, ExitStatus: 7}, nil
-	})
+	o.resp, o.err = Serve(
+		ctx,
+		method,
+		func() { o.closed = true },
+		func(ctx context.Context, decoded func(any) error) (any, error) {
+			if err := decoded(&request{"c1", "e1"}); err != nil {
+				return nil, err
+			}
+			o.ran, o.inside = true, ctx.Err()
+			return &reply{Pid: 41, ExitStatus: 7}, nil
+		},
+	)
 	return o
 }
 
 // call passes a request through Call.
 func call1(ctx context.Context) (o outcome) {
 	defer func() { o.panics = recover() }()
-	o.err = Call(ctx, "containerd.task.v3.Task", "Delete", request{"c1", ""}, func() { o.closed = true }, func(ctx context.Context) error {
-		o.ran, o.inside = true, ctx.Err()
-		return nil
-	})
+	o.err = Call(
+		ctx,
+		"containerd.task.v3.Task",
+		"Delete",
+		request{"c1", ""},
+		func() { o.closed = true },
+		func(ctx context.Context) error {
+			o.ran, o.inside = true, ctx.Err()
+			return nil
+		},
+	)
 	return o
 }
 
@@ -144,7 +156,8 @@ func TestActions(t *testing.T) {
 				if o.err != nil {
 					text = o.err.Error()
 				}
-				if o.ran != test.ran || text != test.err || !errors.Is(o.inside, test.inside) || o.closed != test.closed || o.panics != test.panics {
+				if o.ran != test.ran || text != test.err || !errors.Is(o.inside, test.inside) || o.closed != test.closed ||
+					o.panics != test.panics {
 					t.Errorf("%+v, want %+v", o, test)
 				}
 				if !slices.Contains(s.points(), test.at) {

@@ -81,7 +81,12 @@ func (t *statementTable) pass(n int, ctx context.Context) { //nolint:revive // a
 }
 
 // end ends a request, and tells whether the context at hand has ended with it.
-func (t *statementTable) end(h Hit, root *endable, ctx context.Context, err error) { //nolint:revive // the context is what is looked at
+func (t *statementTable) end(
+	h Hit,
+	root *endable,
+	ctx context.Context,
+	err error,
+) { //nolint:revive // the context is what is looked at
 	root.end(err)
 	settle(ctx)
 	h.At, h.Ctx, h.Ended = time.Now().UnixNano(), "", ctx.Err() != nil

@@ -120,7 +120,11 @@ func TestRequestTimesOut(t *testing.T) {
 	}
 	AtCtx(0, derived)
 	if len(s.hits) != 4 || s.hits[0].Ctx != ByTimeout || s.hits[1].Ended || s.hits[2].Ctx != "" || !s.hits[3].Ended {
-		t.Errorf("hits %+v, want one in a context that a timeout can end, but not the one at hand, and one in a context that has ended", s.hits)
+		t.Errorf(
+			"hits %+v, want one in a context that a timeout can end, but not the one at hand, and one in a context that has "+
+				"ended",
+			s.hits,
+		)
 	}
 	if again := Request(derived); again != derived {
 		t.Error("a request that has ended was given a context that has not")

@@ -238,8 +238,10 @@ func TestAttachRefuses(t *testing.T) {
 		is     error  // or
 		says   string // a part of the text
 	}{
-		"no strace":      {func(p *slowsys.Params) { p.Strace = "/nonexistent/strace" }, slowsys.ErrNoStrace, "apt-get install strace"},
-		"no process":     {func(p *slowsys.Params) { p.PID = gone.cmd.Process.Pid }, slowsys.ErrNotAttached, "No such process"},
+		"no strace": {func(p *slowsys.Params) { p.Strace = "/nonexistent/strace" }, slowsys.ErrNoStrace,
+			"apt-get install strace"},
+		"no process": {func(p *slowsys.Params) { p.PID = gone.cmd.Process.Pid }, slowsys.ErrNotAttached,
+			"No such process"},
 		"another tracer": {func(p *slowsys.Params) {}, slowsys.ErrNotAttached, "not permitted"},
 		"no such call":   {func(p *slowsys.Params) { p.Syscall = "umount3" }, slowsys.ErrNotAttached, "umount3"},
 		"two faults":     {func(p *slowsys.Params) { p.Syscall = "umount2:error=EIO" }, nil, "want one name"},

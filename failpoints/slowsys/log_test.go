@@ -18,11 +18,13 @@ func TestParseLog(t *testing.T) {
 		"nothing": {"", nil},
 		"a call": {
 			`41 1700000000.000001 umount2("/a", MNT_DETACH) = 0 (DELAYED) <0.500101>`,
-			[]Call{{TID: 41, Start: at(1700000000, 1), Args: `"/a", MNT_DETACH`, Result: "0", Took: 500101 * time.Microsecond, Delayed: true}},
+			[]Call{{TID: 41, Start: at(1700000000, 1), Args: `"/a", MNT_DETACH`, Result: "0", Took: 500101 * time.Microsecond,
+				Delayed: true}},
 		},
 		"a call that failed, padded": {
 			`3411  1700000000.000001 umount2("/a", 0)      = -1 EBUSY (Device or resource busy) (DELAYED) <2.000001>`,
-			[]Call{{TID: 3411, Start: at(1700000000, 1), Args: `"/a", 0`, Result: "-1 EBUSY (Device or resource busy)", Took: 2000001 * time.Microsecond, Delayed: true}},
+			[]Call{{TID: 3411, Start: at(1700000000, 1), Args: `"/a", 0`, Result: "-1 EBUSY (Device or resource busy)",
+				Took: 2000001 * time.Microsecond, Delayed: true}},
 		},
 		"a call that was not delayed": {
 			`41 1700000000.000001 umount2("/a", 0) = 0 <0.000005>`,
@@ -35,7 +37,8 @@ func TestParseLog(t *testing.T) {
 				"8 10.600002 <... umount2 resumed>) = -1 EINVAL (Invalid argument) (DELAYED) <0.600000>\n",
 			[]Call{
 				{TID: 7, Start: at(10, 1), Args: `"/a", MNT_DETACH`, Result: "0", Took: 500 * time.Millisecond, Delayed: true},
-				{TID: 8, Start: at(10, 2), Args: `"/b", MNT_DETACH`, Result: "-1 EINVAL (Invalid argument)", Took: 600 * time.Millisecond, Delayed: true},
+				{TID: 8, Start: at(10, 2), Args: `"/b", MNT_DETACH`, Result: "-1 EINVAL (Invalid argument)",
+					Took: 600 * time.Millisecond, Delayed: true},
 			},
 		},
 		"the process was killed in it": {
@@ -52,7 +55,8 @@ func TestParseLog(t *testing.T) {
 		},
 		"a path with everything in it": {
 			`7 10.000001 umount2("/a) = 0 <1.0> x", 0) = 0 (DELAYED) <0.250000>`,
-			[]Call{{TID: 7, Start: at(10, 1), Args: `"/a) = 0 <1.0> x", 0`, Result: "0", Took: 250 * time.Millisecond, Delayed: true}},
+			[]Call{{TID: 7, Start: at(10, 1), Args: `"/a) = 0 <1.0> x", 0`, Result: "0", Took: 250 * time.Millisecond,
+				Delayed: true}},
 		},
 		"other lines": {
 			"strace: Process 7 attached\n7 10.1 +++ exited with 0 +++\n7 10.1 openat(AT_FDCWD, \"umount2(\") = 3 <0.1>\n" +

@@ -10,8 +10,26 @@ import (
 // mistake does not compile, so a mistake is loud.
 
 // builtins are not values. recover is the one whose result may be called err.
-var builtins = map[string]bool{"append": true, "cap": true, "copy": true, "len": true, "make": true, "max": true, "min": true, "new": true,
-	"recover": true, "any": true, "error": true, "string": true, "int": true, "int32": true, "int64": true, "uint32": true, "uint64": true, "byte": true}
+var builtins = map[string]bool{
+	"append":  true,
+	"cap":     true,
+	"copy":    true,
+	"len":     true,
+	"make":    true,
+	"max":     true,
+	"min":     true,
+	"new":     true,
+	"recover": true,
+	"any":     true,
+	"error":   true,
+	"string":  true,
+	"int":     true,
+	"int32":   true,
+	"int64":   true,
+	"uint32":  true,
+	"uint64":  true,
+	"byte":    true,
+}
 
 // makers are packages whose functions make an error of an error or a text: nothing
 // happens in them that could fail.
@@ -83,7 +101,8 @@ func (p *walker) wrappable(fun ast.Expr) bool {
 		if !ok {
 			return f.Sel.Name != "Err"
 		}
-		return !makers[x.Name] && !notValues[x.Name+"."+f.Sel.Name] && f.Sel.Name != "Err" && (x.Name != "fmt" || f.Sel.Name != "Errorf")
+		return !makers[x.Name] && !notValues[x.Name+"."+f.Sel.Name] && f.Sel.Name != "Err" && (x.Name != "fmt" ||
+			f.Sel.Name != "Errorf")
 	}
 	return false // a literal that is called at once, an instantiation, a conversion
 }

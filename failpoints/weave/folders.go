@@ -3,8 +3,10 @@ package weave
 // Package is a package of containerd whose statements are woven. Its alias is the same in
 // every generation, so that a point keeps its name.
 type Package struct {
-	Alias  string // begins FUNC in names: runtime.binary.Start
-	Who    string // containerd or shim: whose statement it is. Some packages are linked into both; the probe of the other process passes them by
+	Alias string // begins FUNC in names: runtime.binary.Start
+	// Who is containerd or shim: whose statement it is. Some packages are linked into both;
+	// the probe of the other process passes them by.
+	Who    string
 	Folder string // within the module
 
 	// Files are patterns (path.Match) of the files that are woven. Each must match. None:
@@ -31,16 +33,52 @@ type Generation struct {
 var (
 	criFiles = []string{"container_create*.go", "container_start*.go", "container_stop*.go", "container_remove*.go",
 		"sandbox_run*.go", "sandbox_stop*.go", "sandbox_remove*.go", "restart*.go", "events*.go"}
-	criLeave = []string{"volumeMounts", "containerMounts", "linuxContainerMounts", "runtimeSpec", "containerSpec", "containerSpecOpts",
-		"buildContainerSpec", "buildLinuxSpec", "buildWindowsSpec", "buildDarwinSpec", "platformSpecOpts", "generateUserString",
-		"generateSecurityProfile", "generateSeccompSecurityProfile", "generateApparmorSecurityProfile", "generateSeccompSpecOpts",
-		"generateApparmorSpecOpts", "appArmorProfileExists", "snapshotterOpts", "sandboxContainerSpec", "sandboxContainerSpecOpts",
-		"sandboxSnapshotterOpts", "parseDNSOptions", "cniNamespaceOpts", "toCNILabels", "toCNIBandWidth", "toCNIPortMappings", "toCNIDNS",
-		"selectPodIPs", "ipString", "logDebugCNIResult", "untrustedWorkload", "hostAccessingSandbox"}
+	criLeave = []string{
+		"volumeMounts",
+		"containerMounts",
+		"linuxContainerMounts",
+		"runtimeSpec",
+		"containerSpec",
+		"containerSpecOpts",
+		"buildContainerSpec",
+		"buildLinuxSpec",
+		"buildWindowsSpec",
+		"buildDarwinSpec",
+		"platformSpecOpts",
+		"generateUserString",
+		"generateSecurityProfile",
+		"generateSeccompSecurityProfile",
+		"generateApparmorSecurityProfile",
+		"generateSeccompSpecOpts",
+		"generateApparmorSpecOpts",
+		"appArmorProfileExists",
+		"snapshotterOpts",
+		"sandboxContainerSpec",
+		"sandboxContainerSpecOpts",
+		"sandboxSnapshotterOpts",
+		"parseDNSOptions",
+		"cniNamespaceOpts",
+		"toCNILabels",
+		"toCNIBandWidth",
+		"toCNIPortMappings",
+		"toCNIDNS",
+		"selectPodIPs",
+		"ipString",
+		"logDebugCNIResult",
+		"untrustedWorkload",
+		"hostAccessingSandbox",
+	}
 	// The event loop and recovery are started by Run; the other two are how stop and remove
 	// take files and mounts away.
-	criAlso          = []string{"criService.Run", "unmountRecursive", "ensureRemoveAll"}
-	podsandboxFiles  = []string{"controller.go", "recover.go", "sandbox_run*.go", "sandbox_stop*.go", "sandbox_delete*.go", "store.go"}
+	criAlso         = []string{"criService.Run", "unmountRecursive", "ensureRemoveAll"}
+	podsandboxFiles = []string{
+		"controller.go",
+		"recover.go",
+		"sandbox_run*.go",
+		"sandbox_stop*.go",
+		"sandbox_delete*.go",
+		"store.go",
+	}
 	podsandboxAlso   = []string{"unmountRecursive", "ensureRemoveAll"}
 	generateAndSend  = "criService.generateAndSendContainerEvent" // since 1.7
 	withEventsAndOne = append([]string{generateAndSend}, criAlso...)
@@ -66,10 +104,31 @@ var Generations = []Generation{
 		Package{Alias: "cri", Who: "containerd", Folder: "pkg/cri/server", Files: criFiles, Leave: criLeave, Also: criAlso},
 	)},
 	{"github.com/containerd/containerd", "1.7.", oneX(
-		Package{Alias: "cri", Who: "containerd", Folder: "pkg/cri/server", Files: criFiles, Leave: criLeave, Also: withEventsAndOne},
+		Package{
+			Alias:  "cri",
+			Who:    "containerd",
+			Folder: "pkg/cri/server",
+			Files:  criFiles,
+			Leave:  criLeave,
+			Also:   withEventsAndOne,
+		},
 		// With ENABLE_CRI_SANDBOXES set these three do CRI's work.
-		Package{Alias: "sbserver", Who: "containerd", Folder: "pkg/cri/sbserver", Files: criFiles, Leave: criLeave, Also: withEventsAndOne},
-		Package{Alias: "podsandbox", Who: "containerd", Folder: "pkg/cri/sbserver/podsandbox", Files: podsandboxFiles, Leave: criLeave, Also: podsandboxAlso},
+		Package{
+			Alias:  "sbserver",
+			Who:    "containerd",
+			Folder: "pkg/cri/sbserver",
+			Files:  criFiles,
+			Leave:  criLeave,
+			Also:   withEventsAndOne,
+		},
+		Package{
+			Alias:  "podsandbox",
+			Who:    "containerd",
+			Folder: "pkg/cri/sbserver/podsandbox",
+			Files:  podsandboxFiles,
+			Leave:  criLeave,
+			Also:   podsandboxAlso,
+		},
 		Package{Alias: "sandbox", Who: "containerd", Folder: "plugins/sandbox"},
 	)},
 	{"github.com/containerd/containerd/v2", "2.", []Package{

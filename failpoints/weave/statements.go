@@ -96,8 +96,13 @@ func generation(module, dir string) (Generation, error) {
 			return g, nil
 		}
 	}
-	return Generation{}, fmt.Errorf("%w: nobody said where containerd %s (module %s) has its lifecycle code: add its folders to failpoints/weave/folders.go, or build it stock",
-		ErrSite, m[1], module)
+	return Generation{}, fmt.Errorf(
+		"%w: nobody said where containerd %s (module %s) has its lifecycle code: add its folders to "+
+			"failpoints/weave/folders.go, or build it stock",
+		ErrSite,
+		m[1],
+		module,
+	)
 }
 
 func weavePackage(dir string, pkg Package, table *Table) error {
@@ -106,7 +111,11 @@ func weavePackage(dir string, pkg Package, table *Table) error {
 		return err
 	}
 	if len(files) == 0 {
-		return fmt.Errorf("%w: %s is gone from this containerd: has it moved? add its new folder to failpoints/weave/folders.go", ErrSite, pkg.Folder)
+		return fmt.Errorf(
+			"%w: %s is gone from this containerd: has it moved? add its new folder to failpoints/weave/folders.go",
+			ErrSite,
+			pkg.Folder,
+		)
 	}
 	funcs, err := pkg.choose(files)
 	if err != nil {
@@ -119,7 +128,10 @@ func weavePackage(dir string, pkg Package, table *Table) error {
 		w.add = func(function string, pos token.Position, text string, call, ctx bool) int {
 			n := len(table.Statements) + 1
 			table.Statements = append(table.Statements, Statement{
-				Name: names.name(function, text), Number: n, Who: pkg.Who, Package: pkg.Folder, Function: pkg.Alias + "." + function,
+				Name: names.name(
+					function,
+					text,
+				), Number: n, Who: pkg.Who, Package: pkg.Folder, Function: pkg.Alias + "." + function,
 				File: f.Name, Line: pos.Line, Text: text, Call: call, Ctx: ctx,
 			})
 			return n
@@ -136,15 +148,29 @@ func weavePackage(dir string, pkg Package, table *Table) error {
 		}
 	}
 	if len(table.Statements) < base {
-		return fmt.Errorf("%w: %s holds no statement to weave: has its code moved? see failpoints/weave/folders.go", ErrSite, pkg.Folder)
+		return fmt.Errorf(
+			"%w: %s holds no statement to weave: has its code moved? see failpoints/weave/folders.go",
+			ErrSite,
+			pkg.Folder,
+		)
 	}
-	return os.WriteFile(filepath.Join(dir, pkg.Folder, registerFile), register(files[0].AST.Name.Name, base, table.Statements[base-1:]), 0o644)
+	return os.WriteFile(
+		filepath.Join(dir, pkg.Folder, registerFile),
+		register(files[0].AST.Name.Name, base, table.Statements[base-1:]),
+		0o644,
+	)
 }
 
 // register is the file that tells the probe the names of a package's statements.
 func register(pkg string, base int, statements []Statement) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "package %s\n\nimport shimquake %q\n\nvar _ = shimquake.Register(%d, []string{\n", pkg, ProbeModule, base)
+	fmt.Fprintf(
+		&b,
+		"package %s\n\nimport shimquake %q\n\nvar _ = shimquake.Register(%d, []string{\n",
+		pkg,
+		ProbeModule,
+		base,
+	)
 	for _, s := range statements {
 		fmt.Fprintf(&b, "\t%q,\n", s.Name)
 	}
@@ -222,7 +248,12 @@ func (p Package) choose(files []*File) (map[*File][]*ast.FuncDecl, error) {
 	}
 	for _, wanted := range slices.Concat(p.Files, p.Also) {
 		if !met[wanted] {
-			return nil, fmt.Errorf("%w: %s of %s is gone from this containerd: has it moved? say where it is in failpoints/weave/folders.go", ErrSite, wanted, p.Folder)
+			return nil, fmt.Errorf(
+				"%w: %s of %s is gone from this containerd: has it moved? say where it is in failpoints/weave/folders.go",
+				ErrSite,
+				wanted,
+				p.Folder,
+			)
 		}
 	}
 	return funcs, nil

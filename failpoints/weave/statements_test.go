@@ -73,8 +73,10 @@ func TestMoved(t *testing.T) {
 		"no statement is left": {func(tree map[string]string) {
 			tree["pkg/shim/any.go"], tree["pkg/shim/also.go"] = "package shim\n", "package shim\n"
 		}, "pkg/shim holds no statement"},
-		"file gone":     {func(tree map[string]string) { delete(tree, "internal/cri/server/sandbox_stop.go") }, "sandbox_stop*.go of internal/cri/server is gone"},
-		"function gone": {func(tree map[string]string) { tree["internal/cri/server/also.go"] = "package server\n" }, "of internal/cri/server is gone"},
+		"file gone": {func(tree map[string]string) { delete(tree, "internal/cri/server/sandbox_stop.go") },
+			"sandbox_stop*.go of internal/cri/server is gone"},
+		"function gone": {func(tree map[string]string) { tree["internal/cri/server/also.go"] = "package server\n" },
+			"of internal/cri/server is gone"},
 		"does not parse": {func(tree map[string]string) { tree["pkg/shim/any.go"] = "package shim\n\nfunc f( {}\n" },
 			"pkg/shim/any.go:3:9: "},
 		"not a package": {func(tree map[string]string) { tree["pkg/shim/any.go"] = "pakage shim\n" }, "pkg/shim/any.go"},
@@ -85,8 +87,9 @@ func TestMoved(t *testing.T) {
 		"version unknown": {func(tree map[string]string) {
 			tree["version/version.go"] = "package version\nvar Version = \"3.0.0\"\n"
 		}, "containerd 3.0.0"},
-		"version unsaid": {func(tree map[string]string) { tree["version/version.go"] = "package version\n" }, "sets no Version"},
-		"version gone":   {func(tree map[string]string) { delete(tree, "version/version.go") }, "no version/version.go"},
+		"version unsaid": {func(tree map[string]string) { tree["version/version.go"] = "package version\n" },
+			"sets no Version"},
+		"version gone": {func(tree map[string]string) { delete(tree, "version/version.go") }, "no version/version.go"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, tree := t.TempDir(), generationTree(two, "2.9.0+unknown")
@@ -120,7 +123,13 @@ func TestCompiles(t *testing.T) {
 	workspace, module := t.TempDir(), t.TempDir()
 	const name = "example.com/mini"
 	writeTree(t, module, map[string]string{"go.mod": "module " + name + "\n\ngo 1.22\n", "main.go": string(src)})
-	writeTree(t, workspace, map[string]string{"go.mod": "module workspace\n\ngo 1.22\n\nrequire " + name + " v0.0.0\n\nreplace " + name + " => " + module + "\n"})
+	writeTree(
+		t,
+		workspace,
+		map[string]string{
+			"go.mod": "module workspace\n\ngo 1.22\n\nrequire " + name + " v0.0.0\n\nreplace " + name + " => " + module + "\n",
+		},
+	)
 	want, err := goCommand(t.Context(), module, "run", ".")
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +159,8 @@ func TestCompiles(t *testing.T) {
 // atLeast are the statements of the releases when they were first woven. Fewer mean that
 // code has gone out of sight.
 var atLeast = map[string]int{
-	"v1.6.8": 4031, "v1.6.23": 4125, "v1.6.24": 4139, "v1.6.36": 4176, "v1.7.2": 6063, "v1.7.3": 6100, "v1.7.4": 6138, "v1.7.35": 6214,
+	"v1.6.8": 4031, "v1.6.23": 4125, "v1.6.24": 4139, "v1.6.36": 4176,
+	"v1.7.2": 6063, "v1.7.3": 6100, "v1.7.4": 6138, "v1.7.35": 6214,
 	"v2.0.14": 5231, "v2.1.9": 5329, "v2.2.9": 5471, "v2.3.7": 5715, "v2.4.2": 5796,
 }
 
@@ -159,7 +169,9 @@ var atLeast = map[string]int{
 const byHand = 1494
 
 // pointName is what failpoints.ParsePoint takes.
-var pointName = regexp.MustCompile(`^stmt:(containerd|shim):[a-z][a-z0-9-]*(\.[A-Za-z0-9_]+){1,2}:[A-Za-z0-9_.-]+(#[1-9][0-9]*)?$`)
+var pointName = regexp.MustCompile(
+	`^stmt:(containerd|shim):[a-z][a-z0-9-]*(\.[A-Za-z0-9_]+){1,2}:[A-Za-z0-9_.-]+(#[1-9][0-9]*)?$`,
+)
 
 // TestStatementsOfEveryRelease weaves each release and looks at the result without
 // compiling it.

@@ -70,7 +70,8 @@ func wrapServerInterceptor(f *File, fn *ast.FuncDecl) int {
 }
 
 func wrapClientInterceptor(f *File, fn *ast.FuncDecl) int {
-	if receiver(fn) != "*Client" || fn.Name.Name != "Call" || paramType(fn, "req") == "" || len(fn.Recv.List[0].Names) != 1 {
+	if receiver(fn) != "*Client" || fn.Name.Name != "Call" || paramType(fn, "req") == "" ||
+		len(fn.Recv.List[0].Names) != 1 {
 		return 0
 	}
 	return eachCall(fn, 5, []string{"interceptor"}, func(call *ast.CallExpr) {

@@ -121,9 +121,11 @@ func checkLines(t *testing.T, original, woven string) {
 
 // A ttrpc in miniature, with each site once.
 var miniature = map[string]string{
-	"services.go": "package ttrpc\nfunc (s *serviceSet) call() {\n\ts.unaryInterceptor(ctx, unmarshal, info, method)\n}\n",
-	"client.go":   "package ttrpc\nfunc (c *Client) Call(req, resp any) error {\n\treturn c.interceptor(ctx, creq, cresp, info, c.dispatch)\n}\n",
-	"server.go":   "package ttrpc\nfunc (s *Server) newConn(conn net.Conn) *serverConn {\n\treturn nil\n}\n",
+	"services.go": "package ttrpc\nfunc (s *serviceSet) call() {\n\ts.unaryInterceptor(ctx, unmarshal, info, " +
+		"method)\n}\n",
+	"client.go": "package ttrpc\nfunc (c *Client) Call(req, resp any) error {\n\treturn c.interceptor(ctx, creq, " +
+		"cresp, info, c.dispatch)\n}\n",
+	"server.go": "package ttrpc\nfunc (s *Server) newConn(conn net.Conn) *serverConn {\n\treturn nil\n}\n",
 }
 
 func TestTtrpcSites(t *testing.T) {
@@ -131,8 +133,9 @@ func TestTtrpcSites(t *testing.T) {
 		file, old, new string // what a future release changed
 		want           string // in the error; "" for none
 	}{
-		"as known":             {},
-		"server call renamed":  {"services.go", "unaryInterceptor", "intercept", "services.go: want a call of s.interceptor"},
+		"as known": {},
+		"server call renamed": {"services.go", "unaryInterceptor", "intercept",
+			"services.go: want a call of s.interceptor"},
 		"server call doubled":  {"services.go", "\ts.", "\ts.interceptor(1, 2, 3, 4)\n\ts.", "found it 2 times"},
 		"client call renamed":  {"client.go", "c.interceptor", "c.invoke", "client.go: want in (*Client).Call"},
 		"client request gone":  {"client.go", "req, resp", "in, out", "client.go: want in (*Client).Call"},

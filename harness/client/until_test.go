@@ -35,7 +35,8 @@ func TestCheckReuse(t *testing.T) {
 		i    harness.Instance
 		good bool
 	}{
-		{harness.Instance{Told: true}, true}, {harness.Instance{}, false}, {harness.Instance{Told: true, Status: 137}, false},
+		{harness.Instance{Told: true}, true}, {harness.Instance{}, false}, {harness.Instance{Told: true, Status: 137},
+			false},
 		{harness.Instance{Told: true, Status: 255}, false},
 	} {
 		if err := CheckReuse(&tc.i); (err == nil) != tc.good {

@@ -27,7 +27,13 @@ func (in *Injector) onPause(p failpoints.Pause) {
 	}
 }
 
-func (in *Injector) step(ctx context.Context, s failpoints.Step, p failpoints.Pause, cancel func(), done <-chan struct{}) error {
+func (in *Injector) step(
+	ctx context.Context,
+	s failpoints.Step,
+	p failpoints.Pause,
+	cancel func(),
+	done <-chan struct{},
+) error {
 	switch s.Verb {
 	case "release":
 		p.Release()

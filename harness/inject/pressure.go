@@ -46,7 +46,12 @@ func (p *pressure) Begin(ctx context.Context) error {
 	if err := p.dirty(ctx, int(dirty>>20)); err != nil {
 		return err
 	}
-	p.in.record.Note("harness", "writes to the disk of containerd's root are limited to %d B/s, %d MiB are dirty", bps, dirty>>20)
+	p.in.record.Note(
+		"harness",
+		"writes to the disk of containerd's root are limited to %d B/s, %d MiB are dirty",
+		bps,
+		dirty>>20,
+	)
 	p.in.inForce(p.i)
 	for _, id := range ids {
 		w, err := iopressure.Watch(ctx, p.in.World.Inside("/proc"), id.PID)

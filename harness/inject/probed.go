@@ -52,7 +52,11 @@ func (p *probed) Proof(ctx context.Context) (harness.Firing, error) {
 		case term.Cancel, term.Deadline:
 			if !contextObserved(h, hits[at+1:]) {
 				return harness.Firing{Miss: harness.MissUnobserved, Proof: fmt.Sprintf(
-					"the context of %s, pid %d in its world, was ended at %s, and the call went on as if it were not", h.Who, h.PID, h.Point)}, nil
+					"the context of %s, pid %d in its world, was ended at %s, and the call went on as if it were not",
+					h.Who,
+					h.PID,
+					h.Point,
+				)}, nil
 			}
 		case term.Crash:
 			how, miss := p.in.crashed(ctx, h)
@@ -74,7 +78,10 @@ func contextObserved(h failpoints.Hit, later []failpoints.Hit) bool {
 		return err == nil
 	}
 	if at.Kind == failpoints.Stmt { // the probe tells whether the context at hand has ended with the request
-		return slices.ContainsFunc(later, func(l failpoints.Hit) bool { return l.Point == h.Point && l.PID == h.PID && l.Ended })
+		return slices.ContainsFunc(
+			later,
+			func(l failpoints.Hit) bool { return l.Point == h.Point && l.PID == h.PID && l.Ended },
+		)
 	}
 	at.Where = "exit"
 	exit := at.String()
@@ -116,7 +123,10 @@ const (
 // signal.
 func (in *Injector) crashed(ctx context.Context, h failpoints.Hit) (string, harness.Firing) {
 	miss := func(kind harness.Miss, why string) (string, harness.Firing) {
-		return "", harness.Firing{Miss: kind, Proof: fmt.Sprintf("%s, pid %d in its world, was told to crash and was not seen to: %s", h.Who, h.PID, why)}
+		return "", harness.Firing{
+			Miss:  kind,
+			Proof: fmt.Sprintf("%s, pid %d in its world, was told to crash and was not seen to: %s", h.Who, h.PID, why),
+		}
 	}
 	if err := in.awaitGone(ctx, h.PID); err != nil {
 		return miss("", err.Error())

@@ -60,7 +60,13 @@ func (in *Injector) act(ctx context.Context, verb, who, container string) (strin
 	if err := in.send(ctx, verb, who, id); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s, pid %d in its world: %s done in %s", who, id.PID, verb, time.Since(begun).Round(time.Microsecond)), nil
+	return fmt.Sprintf(
+		"%s, pid %d in its world: %s done in %s",
+		who,
+		id.PID,
+		verb,
+		time.Since(begun).Round(time.Microsecond),
+	), nil
 }
 
 // send signals a process of the world, and remembers whom it killed.

@@ -20,8 +20,11 @@ func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	}
 	for _, d := range h.Deaths {
 		if !d.Asked && !byFault[d.PID] {
-			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Subject: oracle.Subject{PID: d.PID},
-				Facts: oracle.Facts{oracle.FactWhat: oracle.Death, oracle.FactExit: fmt.Sprint(d.Code)}})
+			found = append(
+				found,
+				oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Subject: oracle.Subject{PID: d.PID},
+					Facts: oracle.Facts{oracle.FactWhat: oracle.Death, oracle.FactExit: fmt.Sprint(d.Code)}},
+			)
 		}
 	}
 	return found, nil

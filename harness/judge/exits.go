@@ -55,7 +55,13 @@ func payloads(h *harness.History) (_ []oracle.Finding, out []harness.Problem) {
 	for _, i := range h.Instances {
 		t, ran, err := truth(h, i)
 		if err == nil && ran && len(h.Case.Plan) == 0 && t.Status != i.Spec.Want() {
-			err = fmt.Errorf("the payload of %s was to end with %d, ended with %d (%s), and nothing was broken", i.Name, i.Spec.Want(), t.Status, t.Source)
+			err = fmt.Errorf(
+				"the payload of %s was to end with %d, ended with %d (%s), and nothing was broken",
+				i.Name,
+				i.Spec.Want(),
+				t.Status,
+				t.Source,
+			)
 		}
 		if err != nil {
 			out = append(out, problem(harness.ByTruth, err.Error())...)

@@ -50,20 +50,40 @@ func clean() harness.History {
 		Told:      []oracle.Observation{told(oracle.ByWait), told(oracle.ByDelete)},
 		Firings:   []harness.Firing{{Text: "x", Count: 1, Proof: "counted"}},
 		Hits: []failpoints.Hit{
-			hit(createEntry, 5, nil), hit(createExit, 9, nil), hit(shutdownEntry, 40, func(h *failpoints.Hit) { h.Fault, h.Did = 0, term.Error }),
+			hit(
+				createEntry,
+				5,
+				nil,
+			), hit(createExit, 9, nil), hit(shutdownEntry, 40, func(h *failpoints.Hit) { h.Fault, h.Did = 0, term.Error }),
 		},
-		Exits:   []harness.Exit{{PID: 41, Code: 7, At: at(30)}},
-		Events:  []oracle.TaskEvent{event("/tasks/create", 10), event("/tasks/start", 20), event("/tasks/exit", 31), event("/tasks/delete", 40)},
+		Exits: []harness.Exit{{PID: 41, Code: 7, At: at(30)}},
+		Events: []oracle.TaskEvent{
+			event("/tasks/create", 10),
+			event("/tasks/start", 20),
+			event("/tasks/exit", 31),
+			event("/tasks/delete", 40),
+		},
 		Flushed: harness.Flushed{Events: 4, Hits: 3, Told: 2},
 		Before:  &oracle.Inventory{Daemon: &oracle.Daemon{}},
-		After:   &harness.Look{At: at(50), Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{}}, Answer: &harness.Answer{}},
-		Reuse:   &harness.Reuse{After: &harness.Look{At: at(60), Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{}}}},
+		After: &harness.Look{
+			At:        at(50),
+			Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{}},
+			Answer:    &harness.Answer{},
+		},
+		Reuse: &harness.Reuse{After: &harness.Look{At: at(60), Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{}}}},
 	}
 }
 
 // hit is one of the shim with pid 42.
 func hit(point string, ms int, change func(*failpoints.Hit)) failpoints.Hit {
-	h := failpoints.Hit{Hit: probe.Hit{Point: point, ID: "c0"}, Who: "shim", PID: 42, Time: at(ms), Did: term.Off, Fault: -1}
+	h := failpoints.Hit{
+		Hit:   probe.Hit{Point: point, ID: "c0"},
+		Who:   "shim",
+		PID:   42,
+		Time:  at(ms),
+		Did:   term.Off,
+		Fault: -1,
+	}
 	if change != nil {
 		change(&h)
 	}
@@ -83,58 +103,102 @@ func TestRules(t *testing.T) {
 	}{
 		"nothing": {func(*harness.History) {}, ""},
 
-		"a fault that did not fire":       {func(h *harness.History) { h.Firings[0].Count = 0 }, "miss"},
-		"a call that failed before":       {func(h *harness.History) { h.Calls = unprovoked("create") }, "before"},
-		"a shim that cannot create":       {func(h *harness.History) { h.Hits[1].Err = "no devices" }, "before"},
-		"a recorded problem":              {func(h *harness.History) { h.Problems = problem(harness.ByStep, "x") }, "step"},
-		"two ends of one payload":         {func(h *harness.History) { h.Exits[0].Code = 9 }, "truth"},
-		"a payload that ran twice":        {func(h *harness.History) { h.Instances[0].Payload.Runs = 2 }, "truth"},
-		"another end without a fault":     {func(h *harness.History) { plain(h); end(h, 9) }, "truth"},
-		"an observer that told nothing":   {func(h *harness.History) { plain(h); h.Told, h.Flushed.Told = h.Told[:1], 1 }, "truth"},
-		"and after a fault it need not":   {func(h *harness.History) { h.Told, h.Flushed.Told = h.Told[:1], 1 }, ""},
-		"the client cannot remove it":     {func(h *harness.History) { h.Removal = failed("Unknown", "busy") }, "liveness container what=removal"},
-		"containerd does not come up":     {func(h *harness.History) { h.After = &harness.Look{Up: failed("Unavailable", "down")} }, "liveness process what=boot"},
-		"it cannot tell what it has":      {func(h *harness.History) { h.After = &harness.Look{Asked: failed("Unknown", "ttrpc")} }, "liveness containerd what=listing"},
-		"it hangs":                        {func(h *harness.History) { h.After = hung() }, "liveness containerd what=answer"},
+		"a fault that did not fire":   {func(h *harness.History) { h.Firings[0].Count = 0 }, "miss"},
+		"a call that failed before":   {func(h *harness.History) { h.Calls = unprovoked("create") }, "before"},
+		"a shim that cannot create":   {func(h *harness.History) { h.Hits[1].Err = "no devices" }, "before"},
+		"a recorded problem":          {func(h *harness.History) { h.Problems = problem(harness.ByStep, "x") }, "step"},
+		"two ends of one payload":     {func(h *harness.History) { h.Exits[0].Code = 9 }, "truth"},
+		"a payload that ran twice":    {func(h *harness.History) { h.Instances[0].Payload.Runs = 2 }, "truth"},
+		"another end without a fault": {func(h *harness.History) { plain(h); end(h, 9) }, "truth"},
+		"an observer that told nothing": {func(h *harness.History) { plain(h); h.Told, h.Flushed.Told = h.Told[:1], 1 },
+			"truth"},
+		"and after a fault it need not": {func(h *harness.History) { h.Told, h.Flushed.Told = h.Told[:1], 1 }, ""},
+		"the client cannot remove it": {func(h *harness.History) { h.Removal = failed("Unknown", "busy") },
+			"liveness container what=removal"},
+		"containerd does not come up": {func(h *harness.History) {
+			h.After = &harness.Look{Up: failed("Unavailable",
+				"down")}
+		}, "liveness process what=boot"},
+		"it cannot tell what it has": {func(h *harness.History) {
+			h.After = &harness.Look{Asked: failed("Unknown",
+				"ttrpc")}
+		}, "liveness containerd what=listing"},
+		"it hangs": {func(h *harness.History) { h.After = hung() },
+			"liveness containerd what=answer"},
 		"it hangs because it was told to": {func(h *harness.History) { h.After = hung(); h.Case.Plan = stopped() }, "look"},
-		"the world cannot be read":        {func(h *harness.History) { h.After = &harness.Look{Asked: failed("Internal", "gone")} }, "look"},
-		"it is slow to answer":            {func(h *harness.History) { h.After.Answer.Err = failed("DeadlineExceeded", "late") }, "liveness containerd what=answer"},
-		"a leaked shim":                   {leave(oracle.Process{PID: 42, Start: 1, Shim: &oracle.ShimArgs{ID: "c0", Namespace: "shimquake"}}), "leak shim task=none bundle=gone"},
+		"the world cannot be read": {func(h *harness.History) {
+			h.After = &harness.Look{Asked: failed("Internal",
+				"gone")}
+		}, "look"},
+		"it is slow to answer": {func(h *harness.History) {
+			h.After.Answer.Err = failed("DeadlineExceeded",
+				"late")
+		}, "liveness containerd what=answer"},
+		"a leaked shim": {leave(oracle.Process{PID: 42, Start: 1,
+			Shim: &oracle.ShimArgs{ID: "c0", Namespace: "shimquake"}}), "leak shim task=none bundle=gone"},
 		"a dead shim's socket, known": {func(h *harness.History) {
 			kill(h, "shim", 42)
 			h.After.Inventory.Sockets = []oracle.Socket{{Path: "/s/1"}}
 		}, "known containerd-11292"},
-		"a socket, and nobody was killed":  {func(h *harness.History) { h.After.Inventory.Sockets = []oracle.Socket{{Path: "/s/1"}} }, "leak socket socket=silent"},
-		"a residue that is not there":      {func(h *harness.History) { kill(h, "shim", 42) }, "residue socket"},
-		"a process that nobody knows":      {leave(oracle.Process{PID: 41, Cgroup: "/x/shimquake/c0"}), "leak process owner=none"},
+		"a socket, and nobody was " +
+			"killed": {func(h *harness.History) { h.After.Inventory.Sockets = []oracle.Socket{{Path: "/s/1"}} },
+			"leak socket socket=silent"},
+		"a residue that is not there": {func(h *harness.History) { kill(h, "shim", 42) }, "residue socket"},
+		"a process that nobody knows": {leave(oracle.Process{PID: 41, Cgroup: "/x/shimquake/c0"}),
+			"leak process owner=none"},
 		"a container that runs, forgotten": {forgottenRuns, "forgotten process task=STOPPED"},
-		"an exit that was never reported":  {func(h *harness.History) { drop(h, 2) }, "event event event=missing topic=/tasks/exit"},
-		"a delete that was lost, known":    {func(h *harness.History) { drop(h, 3) }, "known taskdelete-lost"},
-		"a delete that came first":         {func(h *harness.History) { h.Events[2], h.Events[3] = h.Events[3], h.Events[2] }, "event event event=late topic=/tasks/exit after=/tasks/delete"},
+		"an exit that was never reported": {func(h *harness.History) { drop(h, 2) },
+			"event event event=missing topic=/tasks/exit"},
+		"a delete that was lost, known": {func(h *harness.History) { drop(h, 3) }, "known taskdelete-lost"},
+		"a delete that came first": {func(h *harness.History) {
+			h.Events[2], h.Events[3] = h.Events[3],
+				h.Events[2]
+		}, "event event event=late topic=/tasks/exit after=/tasks/delete"},
 		"nobody could hear the exit": {func(h *harness.History) {
 			drop(h, 2)
 			h.Deaths = []daemon.Death{{At: at(29), BackIn: time.Second, Asked: true}}
 		}, ""},
-		"a gap in the subscription":          {func(h *harness.History) { drop(h, 2); h.Gaps = []oracle.Gap{{From: at(25), To: at(35)}} }, ""},
-		"Wait says 137":                      {func(h *harness.History) { h.Told[0].Status = 137 }, "exit exit-code by=wait status=made-up-137"},
-		"the event says 0":                   {func(h *harness.History) { h.Events[2].Status = 0 }, "exit exit-code by=TaskExit status=made-up-0"},
-		"the shim says 255":                  {shimSays(255), "exit exit-code by=shim-delete status=made-up-255"},
-		"a restart that takes too long":      {func(h *harness.History) { h.Restart = &harness.Restart{Err: failed("Unavailable", "down")} }, "liveness containerd what=restart"},
-		"the id cannot be used again":        {func(h *harness.History) { h.Reuse = &harness.Reuse{Err: failed("AlreadyExists", "it is there")} }, "liveness container what=id-reuse code=AlreadyExists"},
-		"its second use leaves something":    {func(h *harness.History) { h.Reuse.After.Inventory.FIFOs = []string{"/f"} }, "leak fifo"},
-		"its second use cannot be looked at": {func(h *harness.History) { h.Reuse.After = &harness.Look{Asked: failed("Internal", "x")} }, "look"},
-		"a wrong exit that comes late":       {lateExit(41, 137), "exit exit-code by=TaskExit status=made-up-137"},
-		"the exit of the second life":        {lateExit(61, 0), ""},
-		"containerd ends by itself":          {func(h *harness.History) { h.Deaths = []daemon.Death{{PID: 9, Code: 2, At: at(100)}} }, "liveness containerd what=death exit=2"},
-		"and nobody could look":              {diesWhenLookedAt, "liveness containerd what=death exit=2"},
-		"it was killed by the harness":       {func(h *harness.History) { h.Deaths = []daemon.Death{{PID: 9, Code: 137, Asked: true, At: at(100)}} }, ""},
-		"it was told to crash":               {toldTo(term.Crash, "containerd", 137), ""},
-		"it was told to panic":               {toldTo(term.Panic, "containerd", 2), ""},
-		"it was told to fail, and panicked":  {toldTo(term.Error, "containerd", 2), "liveness containerd what=death exit=2"},
-		"a shim was told to crash":           {toldTo(term.Crash, "shim", 2), "liveness containerd what=death exit=2"},
-		"the truth of a killed payload":      {killedPayload, ""},
-		"of one that was killed before":      {killedBeforeItBegan, "exit exit-code by=wait status=made-up-0"},
-		"of one that never ran":              {func(h *harness.History) { h.Instances[0].Payload = payload.Truth{}; h.Exits = nil }, ""},
+		"a gap in the subscription": {func(h *harness.History) {
+			drop(h,
+				2)
+			h.Gaps = []oracle.Gap{{From: at(25), To: at(35)}}
+		}, ""},
+		"Wait says 137": {func(h *harness.History) { h.Told[0].Status = 137 },
+			"exit exit-code by=wait status=made-up-137"},
+		"the event says 0": {func(h *harness.History) { h.Events[2].Status = 0 },
+			"exit exit-code by=TaskExit status=made-up-0"},
+		"the shim says 255": {shimSays(255), "exit exit-code by=shim-delete status=made-up-255"},
+		"a restart that takes too " +
+			"long": {func(h *harness.History) { h.Restart = &harness.Restart{Err: failed("Unavailable", "down")} },
+			"liveness containerd what=restart"},
+		"the id cannot be used " +
+			"again": {func(h *harness.History) {
+			h.Reuse = &harness.Reuse{Err: failed("AlreadyExists",
+				"it is there")}
+		}, "liveness container what=id-reuse code=AlreadyExists"},
+		"its second use leaves something": {func(h *harness.History) { h.Reuse.After.Inventory.FIFOs = []string{"/f"} },
+			"leak fifo"},
+		"its second use cannot be looked " +
+			"at": {func(h *harness.History) { h.Reuse.After = &harness.Look{Asked: failed("Internal", "x")} }, "look"},
+		"a wrong exit that comes late": {lateExit(41, 137), "exit exit-code by=TaskExit status=made-up-137"},
+		"the exit of the second life":  {lateExit(61, 0), ""},
+		"containerd ends by itself": {func(h *harness.History) {
+			h.Deaths = []daemon.Death{{PID: 9, Code: 2,
+				At: at(100)}}
+		}, "liveness containerd what=death exit=2"},
+		"and nobody could look": {diesWhenLookedAt, "liveness containerd what=death exit=2"},
+		"it was killed by the harness": {func(h *harness.History) {
+			h.Deaths = []daemon.Death{{PID: 9, Code: 137,
+				Asked: true, At: at(100)}}
+		}, ""},
+		"it was told to crash":              {toldTo(term.Crash, "containerd", 137), ""},
+		"it was told to panic":              {toldTo(term.Panic, "containerd", 2), ""},
+		"it was told to fail, and panicked": {toldTo(term.Error, "containerd", 2), "liveness containerd what=death exit=2"},
+		"a shim was told to crash":          {toldTo(term.Crash, "shim", 2), "liveness containerd what=death exit=2"},
+		"the truth of a killed payload":     {killedPayload, ""},
+		"of one that was killed before":     {killedBeforeItBegan, "exit exit-code by=wait status=made-up-0"},
+		"of one that never " +
+			"ran": {func(h *harness.History) { h.Instances[0].Payload = payload.Truth{}; h.Exits = nil }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := clean()
@@ -206,7 +270,10 @@ func end(h *harness.History, status int) {
 }
 
 func hung() *harness.Look {
-	return &harness.Look{Asked: failed("DeadlineExceeded", "late"), Answer: &harness.Answer{Err: failed("DeadlineExceeded", "late")}}
+	return &harness.Look{
+		Asked:  failed("DeadlineExceeded", "late"),
+		Answer: &harness.Answer{Err: failed("DeadlineExceeded", "late")},
+	}
 }
 
 func stopped() failpoints.Plan {
@@ -243,7 +310,10 @@ func shimSays(status uint32) func(*harness.History) {
 
 func lateExit(pid int, status uint32) func(*harness.History) {
 	return func(h *harness.History) {
-		h.Events = append(h.Events, oracle.TaskEvent{Topic: "/tasks/exit", Container: "c0", PID: pid, Status: status, Exited: at(30)})
+		h.Events = append(
+			h.Events,
+			oracle.TaskEvent{Topic: "/tasks/exit", Container: "c0", PID: pid, Status: status, Exited: at(30)},
+		)
 	}
 }
 

@@ -12,8 +12,10 @@ func restart(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	if h.Restart == nil || h.Restart.Err == nil {
 		return nil, nil
 	}
-	return []oracle.Finding{{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: h.Restart.Err.Facts(oracle.ARestart).With(
-		oracle.Facts{oracle.FactBound: h.Restart.Bound.String()})}}, nil
+	return []oracle.Finding{
+		{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: h.Restart.Err.Facts(oracle.ARestart).With(
+			oracle.Facts{oracle.FactBound: h.Restart.Bound.String()})},
+	}, nil
 }
 
 // reuse: the id can be used again, and that leaves nothing either.
@@ -22,7 +24,9 @@ func reuse(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	case h.Reuse == nil:
 		return nil, nil
 	case h.Reuse.Err != nil:
-		return []oracle.Finding{{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: h.Reuse.Err.Facts(oracle.IDReuse)}}, nil
+		return []oracle.Finding{
+			{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: h.Reuse.Err.Facts(oracle.IDReuse)},
+		}, nil
 	case h.Reuse.After == nil || !looked(h):
 		return nil, nil
 	}

@@ -37,7 +37,10 @@ func shimsTold(hits []failpoints.Hit) []oracle.Observation {
 		switch h.Point {
 		case "rpc:shim:Task.Delete:exit":
 			if h.Status != nil {
-				told = append(told, oracle.Observation{Container: h.ID, Observer: oracle.ByShimDelete, Status: *h.Status, PID: int(h.ReplyPID)})
+				told = append(
+					told,
+					oracle.Observation{Container: h.ID, Observer: oracle.ByShimDelete, Status: *h.Status, PID: int(h.ReplyPID)},
+				)
 			}
 		case "rpc:shim:Task.Wait:exit":
 			if h.Status != nil && h.Err == "" {
@@ -48,7 +51,10 @@ func shimsTold(hits []failpoints.Hit) []oracle.Observation {
 		case "rpc:shim:Task.State:exit":
 			s.pending--
 			if s.settled && h.Status != nil && h.Err == "" {
-				told = append(told, oracle.Observation{Container: h.ID, Observer: oracle.ByShimState, Status: *h.Status, PID: int(h.ReplyPID)})
+				told = append(
+					told,
+					oracle.Observation{Container: h.ID, Observer: oracle.ByShimState, Status: *h.Status, PID: int(h.ReplyPID)},
+				)
 			}
 		}
 		s.settled = s.settled || s.exited && s.pending == 0

@@ -38,7 +38,14 @@ func truth(h *harness.History, i harness.Instance) (t oracle.Truth, ran bool, er
 			continue
 		}
 		if e.Code != t.Status {
-			return t, true, fmt.Errorf("the payload of %s: %s says %d, the world's init reaped pid %d with %d", i.Name, t.Source, t.Status, i.PID, e.Code)
+			return t, true, fmt.Errorf(
+				"the payload of %s: %s says %d, the world's init reaped pid %d with %d",
+				i.Name,
+				t.Source,
+				t.Status,
+				i.PID,
+				e.Code,
+			)
 		}
 		t.Source += fmt.Sprintf(", reaped by the world's init as pid %d", i.PID)
 	}
@@ -50,7 +57,11 @@ func truth(h *harness.History, i harness.Instance) (t oracle.Truth, ran bool, er
 func killedBefore(h *harness.History, i harness.Instance) (oracle.Truth, bool) {
 	for _, k := range h.Kills {
 		if i.PID != 0 && k.PID == int(i.PID) {
-			return oracle.Truth{Container: i.ID, Status: killed, Source: "SIGKILL sent by the harness, before its payload began"}, true
+			return oracle.Truth{
+				Container: i.ID,
+				Status:    killed,
+				Source:    "SIGKILL sent by the harness, before its payload began",
+			}, true
 		}
 	}
 	return oracle.Truth{}, false

@@ -76,5 +76,8 @@ func (x *run) brief() bool {
 		return false
 	}
 	booted := h.Deaths[len(h.Deaths)-1].At
-	return !slices.ContainsFunc(h.Hits, func(h failpoints.Hit) bool { return h.Fault >= 0 && h.Time.Add(h.Held).After(booted) })
+	return !slices.ContainsFunc(
+		h.Hits,
+		func(h failpoints.Hit) bool { return h.Fault >= 0 && h.Time.Add(h.Held).After(booted) },
+	)
 }

@@ -24,8 +24,10 @@ func TestHalfAFaultIsInvalid(t *testing.T) {
 		name, says string
 		fault      failpoints.Fault
 	}{
-		{"a step fails: there is no task yet", "kill task", failpoints.PauseAt("rpc:shim:Task.Create:entry", failpoints.Steps("kill task", "release")...)},
-		{"there is no second hit", "1*crash", failpoints.Fault{At: failpoints.MustPoint("rpc:shim:Task.Start:exit"), Do: parsed(t, "1*delay(1)->1*crash")}},
+		{"a step fails: there is no task yet", "kill task", failpoints.PauseAt("rpc:shim:Task.Create:entry",
+			failpoints.Steps("kill task", "release")...)},
+		{"there is no second hit", "1*crash", failpoints.Fault{At: failpoints.MustPoint("rpc:shim:Task.Start:exit"),
+			Do: parsed(t, "1*delay(1)->1*crash")}},
 	} {
 		v := runCase(t, harness.Case{Name: "half-a-fault", Plan: failpoints.Plan{tc.fault}})
 		if v.Outcome != harness.Invalid || !strings.Contains(v.Why(), tc.says) {

@@ -110,7 +110,10 @@ func (x *run) settle(s oracle.Scene, before oracle.Inventory) (oracle.Inventory,
 	}
 }
 
-func (x *run) settleOnce(s oracle.Scene, before oracle.Inventory) (inv oracle.Inventory, left []oracle.Finding, err error) {
+func (x *run) settleOnce(
+	s oracle.Scene,
+	before oracle.Inventory,
+) (inv oracle.Inventory, left []oracle.Finding, err error) {
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Settle)
 	defer cancel()
 	now := judge.Conditions(x.history())

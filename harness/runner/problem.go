@@ -71,7 +71,8 @@ func machine() harness.Machine {
 	var fs unix.Statfs_t
 	if err := unix.Statfs("/sys/fs/cgroup", &fs); err == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC {
 		m.Cgroups = "v2"
-	} else if mounts, err := os.ReadFile("/proc/self/mounts"); err == nil && strings.Contains(string(mounts), " cgroup2 ") {
+	} else if mounts, err := os.ReadFile("/proc/self/mounts"); err == nil &&
+		strings.Contains(string(mounts), " cgroup2 ") {
 		m.Cgroups = "hybrid"
 	}
 	return m

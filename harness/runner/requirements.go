@@ -22,7 +22,11 @@ var requirements = append([]requirement{
 	// A case with the fake shim, too: it uses its id again with runc.
 	{"run containers", always, func() error { return world.Needs("devices") }},
 	// A pod's containers have CPU shares, which runc refuses to drop.
-	{"run pods", func(c harness.Case) bool { return c.Workload.API == harness.CRI }, func() error { return world.Needs("cpu") }},
+	{
+		"run pods",
+		func(c harness.Case) bool { return c.Workload.API == harness.CRI },
+		func() error { return world.Needs("cpu") },
+	},
 }, ofFaults()...)
 
 func always(harness.Case) bool { return true }

@@ -16,7 +16,9 @@ import (
 // scene is the world as the oracle sees it, without containerd.
 func (x *run) scene() oracle.Scene {
 	return oracle.Scene{
-		Root: x.world.Inside("/"), State: daemon.StateDir, ContainerdRoot: x.world.RootDir(), CgroupDirs: x.world.CgroupDirs(),
+		Root: x.world.Inside(
+			"/",
+		), State: daemon.StateDir, ContainerdRoot: x.world.RootDir(), CgroupDirs: x.world.CgroupDirs(),
 		FIFODirs: []string{"/run/containerd/fifo", x.world.FIFODir()},
 		Own: func(pid int) bool {
 			return pid == 1 || pid == x.daemon.PID()
@@ -62,7 +64,10 @@ func (x *run) sabotage() error {
 		return err
 	}
 	x.record.Note("harness", "sabotage")
-	err = x.runner.Sabotage(x.ctx, Scene{Scene: s, World: x.world, Subject: x.subject.Subject, Address: x.daemon.Address()})
+	err = x.runner.Sabotage(
+		x.ctx,
+		Scene{Scene: s, World: x.world, Subject: x.subject.Subject, Address: x.daemon.Address()},
+	)
 	if err != nil {
 		return fmt.Errorf("sabotage: %w", err)
 	}

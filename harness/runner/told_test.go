@@ -26,8 +26,10 @@ func TestWrongExitsThatFewAreTold(t *testing.T) {
 		plan  failpoints.Plan
 		class oracle.Class
 	}{
-		{"no exit event of a payload that was killed", harness.Workload{Fakeshim: "events=no-exit", Containers: killed}, nil, oracle.ClassEvent},
-		{"Wait of a client that removes by force", harness.Workload{Fakeshim: "wait=0", Containers: killed, CallTimeout: impatient},
+		{"no exit event of a payload that was killed", harness.Workload{Fakeshim: "events=no-exit", Containers: killed},
+			nil, oracle.ClassEvent},
+		{"Wait of a client that removes by force", harness.Workload{Fakeshim: "wait=0", Containers: killed,
+			CallTimeout: impatient},
 			failpoints.Plan{startLost}, oracle.ClassExitCode},
 		{"the exit of a task that was killed before it was started", harness.Workload{Fakeshim: "exit=0"},
 			failpoints.Plan{failpoints.Kill("proc:task:created")}, oracle.ClassExitCode},
@@ -43,7 +45,8 @@ func TestWrongExitsThatFewAreTold(t *testing.T) {
 func TestTruthThatFewAreToldHolds(t *testing.T) {
 	for _, c := range []harness.Case{
 		{Name: "killed", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}}},
-		{Name: "removed-by-force", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}, CallTimeout: impatient}, Plan: failpoints.Plan{startLost}},
+		{Name: "removed-by-force", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}},
+			CallTimeout: impatient}, Plan: failpoints.Plan{startLost}},
 		{Name: "killed-before-start", Plan: failpoints.Plan{failpoints.Kill("proc:task:created")}},
 	} {
 		v := runCase(t, c)

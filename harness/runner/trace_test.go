@@ -32,7 +32,8 @@ func TestTrace(t *testing.T) {
 				t.Fatal(trace.Verdict)
 			}
 			for point, path := range map[string]string{
-				"rpc:containerd:Task.Create:entry": "create", "rpc:shim:Task.Start:entry": "start", "rpc:shim:Task.Wait:exit": "exit",
+				"rpc:containerd:Task.Create:entry": "create", "rpc:shim:Task.Start:entry": "start",
+				"rpc:shim:Task.Wait:exit":    "exit",
 				"rpc:shim:Task.Delete:entry": "delete", "rpc:containerd:Task.Shutdown:entry": "delete",
 			} {
 				at := failpoints.MustPoint(point)
@@ -45,7 +46,10 @@ func TestTrace(t *testing.T) {
 					t.Errorf("%s, on the path %s: only the oracle lists tasks", p.Point, p.Path)
 				}
 			}
-			loads := slices.ContainsFunc(trace.Passes, func(p harness.Pass) bool { return p.Path == "load" && p.Point.Kind == failpoints.RPC })
+			loads := slices.ContainsFunc(
+				trace.Passes,
+				func(p harness.Pass) bool { return p.Path == "load" && p.Point.Kind == failpoints.RPC },
+			)
 			if loads != w.Restart {
 				t.Errorf("ttrpc calls while containerd loads: %v", loads)
 			}

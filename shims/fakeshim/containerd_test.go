@@ -217,7 +217,8 @@ func (n *node) noExitEvent(t *testing.T) {
 // A shim whose answer makes no sense is refused, by each release in its own words; a bare
 // address is understood by all.
 func (n *node) answers(t *testing.T) {
-	for _, words := range []string{"bootstrap=nowhere", "bootstrap=garbage", "bootstrap=empty", "bootstrap=future", "start=refuse", "start=fail"} {
+	for _, words := range []string{"bootstrap=nowhere", "bootstrap=garbage", "bootstrap=empty", "bootstrap=future",
+		"start=refuse", "start=fail"} {
 		if _, err := n.create(t, strings.ReplaceAll(words, "=", "-"), "exit 0", words); err == nil {
 			t.Errorf("containerd accepted a shim with %s", words)
 		} else {

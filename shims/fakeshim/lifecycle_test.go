@@ -51,7 +51,8 @@ func TestLifecycle(t *testing.T) {
 	is(t, "State after Delete", err, errdefs.ErrNotFound)
 	// The reply and the end of the connection race, as with the real shim; containerd takes
 	// either for success (shim.Shutdown of core/runtime/v2).
-	if _, err := s.Shutdown(t.Context(), &task.ShutdownRequest{ID: "c1"}); err != nil && !errors.Is(err, ttrpc.ErrClosed) {
+	if _, err := s.Shutdown(t.Context(), &task.ShutdownRequest{ID: "c1"}); err != nil &&
+		!errors.Is(err, ttrpc.ErrClosed) {
 		t.Errorf("Shutdown failed: %v", err)
 	}
 	s.gone(t)
@@ -82,7 +83,8 @@ func TestSignals(t *testing.T) {
 			if got := s.wait(t, tc.id, ""); got != tc.want {
 				t.Errorf("Wait says %d, want %d", got, tc.want)
 			}
-			if truth, _ := h.exited(t, tc.id); truth.Exited != (tc.want != 137) || truth.Exited && truth.Status != int(tc.want) {
+			if truth, _ := h.exited(t, tc.id); truth.Exited != (tc.want != 137) ||
+				truth.Exited && truth.Status != int(tc.want) {
 				t.Errorf("truth %+v", truth)
 			}
 		})
@@ -108,7 +110,10 @@ func TestExec(t *testing.T) {
 	s.begin(t, h, "c1")
 	exec := func(id, args string) {
 		t.Helper()
-		spec := &anypb.Any{TypeUrl: "types.containerd.io/opencontainers/runtime-spec/1/Process", Value: []byte(`{"args": ` + args + `}`)}
+		spec := &anypb.Any{
+			TypeUrl: "types.containerd.io/opencontainers/runtime-spec/1/Process",
+			Value:   []byte(`{"args": ` + args + `}`),
+		}
 		if _, err := s.Exec(t.Context(), &task.ExecProcessRequest{ID: "c1", ExecID: id, Spec: spec}); err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +125,8 @@ func TestExec(t *testing.T) {
 	if got := s.wait(t, "c1", "e1"); got != 5 {
 		t.Errorf("Wait for the exec says %d, want 5", got)
 	}
-	if resp, err := s.Delete(t.Context(), &task.DeleteRequest{ID: "c1", ExecID: "e1"}); err != nil || resp.ExitStatus != 5 {
+	if resp, err := s.Delete(t.Context(), &task.DeleteRequest{ID: "c1", ExecID: "e1"}); err != nil ||
+		resp.ExitStatus != 5 {
 		t.Errorf("Delete of the exec = %v, %v", resp, err)
 	}
 	exec("e2", `["/bin/payload", "wait"]`)
@@ -155,18 +161,48 @@ func TestErrors(t *testing.T) {
 			_, err := s.Create(ctx, &task.CreateTaskRequest{ID: "stranger", Bundle: filepath.Join(h.dir, "stranger")})
 			return err
 		}, errdefs.ErrInvalidArgument},
-		"start twice":                 {func() error { _, err := s.Start(ctx, &task.StartRequest{ID: "c1"}); return err }, errdefs.ErrFailedPrecondition},
-		"delete while it runs":        {func() error { _, err := s.Delete(ctx, &task.DeleteRequest{ID: "c1"}); return err }, errdefs.ErrFailedPrecondition},
-		"start an unknown container":  {func() error { _, err := s.Start(ctx, &task.StartRequest{ID: "c2"}); return err }, errdefs.ErrNotFound},
-		"wait for an unknown exec":    {func() error { _, err := s.Wait(ctx, &task.WaitRequest{ID: "c1", ExecID: "e"}); return err }, errdefs.ErrNotFound},
-		"resume what is not paused":   {func() error { _, err := s.Resume(ctx, &task.ResumeRequest{ID: "c1"}); return err }, errdefs.ErrFailedPrecondition},
-		"checkpoint":                  {func() error { _, err := s.Checkpoint(ctx, &task.CheckpointTaskRequest{ID: "c1"}); return err }, errdefs.ErrNotImplemented},
-		"stats of an unknown":         {func() error { _, err := s.Stats(ctx, &task.StatsRequest{ID: "c2"}); return err }, errdefs.ErrNotFound},
-		"update of an unknown":        {func() error { _, err := s.Update(ctx, &task.UpdateTaskRequest{ID: "c2"}); return err }, errdefs.ErrNotFound},
-		"close input of an unknown":   {func() error { _, err := s.CloseIO(ctx, &task.CloseIORequest{ID: "c2"}); return err }, errdefs.ErrNotFound},
-		"resize terminal of an exec":  {func() error { _, err := s.ResizePty(ctx, &task.ResizePtyRequest{ID: "c1", ExecID: "e"}); return err }, errdefs.ErrNotFound},
-		"signal to an unknown":        {func() error { _, err := s.Kill(ctx, &task.KillRequest{ID: "c2", Signal: 9}); return err }, errdefs.ErrNotFound},
-		"delete an unknown container": {func() error { _, err := s.Delete(ctx, &task.DeleteRequest{ID: "c2"}); return err }, errdefs.ErrNotFound},
+		"start twice": {func() error { _, err := s.Start(ctx, &task.StartRequest{ID: "c1"}); return err },
+			errdefs.ErrFailedPrecondition},
+		"delete while it runs": {func() error { _, err := s.Delete(ctx, &task.DeleteRequest{ID: "c1"}); return err },
+			errdefs.ErrFailedPrecondition},
+		"start an unknown container": {func() error { _, err := s.Start(ctx, &task.StartRequest{ID: "c2"}); return err },
+			errdefs.ErrNotFound},
+		"wait for an unknown exec": {func() error {
+			_, err := s.Wait(ctx, &task.WaitRequest{ID: "c1",
+				ExecID: "e"})
+			return err
+		}, errdefs.ErrNotFound},
+		"resume what is not paused": {func() error { _, err := s.Resume(ctx, &task.ResumeRequest{ID: "c1"}); return err },
+			errdefs.ErrFailedPrecondition},
+		"checkpoint": {func() error {
+			_, err := s.Checkpoint(ctx,
+				&task.CheckpointTaskRequest{ID: "c1"})
+			return err
+		}, errdefs.ErrNotImplemented},
+		"stats of an unknown": {func() error { _, err := s.Stats(ctx, &task.StatsRequest{ID: "c2"}); return err },
+			errdefs.ErrNotFound},
+		"update of an unknown": {func() error {
+			_, err := s.Update(ctx,
+				&task.UpdateTaskRequest{ID: "c2"})
+			return err
+		}, errdefs.ErrNotFound},
+		"close input of an unknown": {func() error {
+			_, err := s.CloseIO(ctx,
+				&task.CloseIORequest{ID: "c2"})
+			return err
+		}, errdefs.ErrNotFound},
+		"resize terminal of an exec": {func() error {
+			_, err := s.ResizePty(ctx, &task.ResizePtyRequest{ID: "c1",
+				ExecID: "e"})
+			return err
+		}, errdefs.ErrNotFound},
+		"signal to an unknown": {func() error {
+			_, err := s.Kill(ctx, &task.KillRequest{ID: "c2",
+				Signal: 9})
+			return err
+		}, errdefs.ErrNotFound},
+		"delete an unknown container": {func() error { _, err := s.Delete(ctx, &task.DeleteRequest{ID: "c2"}); return err },
+			errdefs.ErrNotFound},
 	} {
 		is(t, what, call.do(), call.want)
 	}

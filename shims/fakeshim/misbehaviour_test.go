@@ -55,7 +55,8 @@ func TestBootstrapAnswers(t *testing.T) {
 			}
 			h.dial(t, "c1", strings.TrimPrefix(address, "unix://"))
 			noted, err := os.ReadFile(filepath.Join(dir, "address"))
-			if generation == "address" && string(noted) != address || generation != "address" && !errors.Is(err, os.ErrNotExist) {
+			if generation == "address" && string(noted) != address ||
+				generation != "address" && !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("address file %q, %v; only containerd 1.x wants it", noted, err)
 			}
 		})
@@ -290,9 +291,15 @@ func TestCleanupAfterDeadShim(t *testing.T) {
 func TestFailpoints(t *testing.T) {
 	h := newHost(t)
 	t.Run("error", func(t *testing.T) {
-		s := h.run(t, "error", "exit 0", map[string]string{"shimquake.failpoint/rpc:shim:Task.Start:entry": "1*error(not now)"})
+		s := h.run(
+			t,
+			"error",
+			"exit 0",
+			map[string]string{"shimquake.failpoint/rpc:shim:Task.Start:entry": "1*error(not now)"},
+		)
 		s.create(t, h, "error")
-		if _, err := s.Start(t.Context(), &task.StartRequest{ID: "error"}); err == nil || !strings.Contains(err.Error(), "not now") {
+		if _, err := s.Start(t.Context(), &task.StartRequest{ID: "error"}); err == nil ||
+			!strings.Contains(err.Error(), "not now") {
 			t.Errorf("Start = %v, want the error", err)
 		}
 		if _, err := s.Start(t.Context(), &task.StartRequest{ID: "error"}); err != nil {
@@ -304,7 +311,8 @@ func TestFailpoints(t *testing.T) {
 	})
 	t.Run("crash at exit", func(t *testing.T) {
 		s := h.run(t, "crash", "wait", map[string]string{"shimquake.failpoint/rpc:shim:Task.Create:exit": "1*crash"})
-		if _, err := s.Create(t.Context(), &task.CreateTaskRequest{ID: "crash", Bundle: filepath.Join(h.dir, "crash")}); err == nil {
+		if _, err := s.Create(t.Context(), &task.CreateTaskRequest{ID: "crash", Bundle: filepath.Join(h.dir,
+			"crash")}); err == nil {
 			t.Error("Create was answered")
 		}
 		s.gone(t)

@@ -122,14 +122,20 @@ func (n *node) create(t *testing.T, id, words, behaviour string) (*job, error) {
 	if behaviour != "" {
 		annotations["shimquake.fakeshim"] = behaviour
 	}
-	container, err := c.NewContainer(n.ctx, id,
+	container, err := c.NewContainer(
+		n.ctx,
+		id,
 		client.WithNewSnapshot(id, image),
 		client.WithRuntime(Runtime, nil),
 		// Not oci.WithImageConfig: it would mount the snapshot, whose folders only the world
 		// has.
-		client.WithNewSpec(oci.WithProcessArgs(append([]string{payload.Program}, strings.Fields(words)...)...), oci.WithAnnotations(annotations),
+		client.WithNewSpec(
+			oci.WithProcessArgs(append([]string{payload.Program}, strings.Fields(words)...)...),
+			oci.WithAnnotations(annotations),
 			oci.WithEnv([]string{payload.TruthEnv + "=" + truth}),
-			oci.WithMounts([]specs.Mount{{Destination: truth, Source: truth, Type: "bind", Options: []string{"rbind", "rw"}}})))
+			oci.WithMounts([]specs.Mount{{Destination: truth, Source: truth, Type: "bind", Options: []string{"rbind", "rw"}}}),
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,19 @@ func (h *host) command(ctx context.Context, t *testing.T, id, action string) (*e
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(ctx, h.binary, "-namespace", namespace, "-address", "/none.sock", "-publish-binary", "/none", "-id", id, action)
+	cmd := exec.CommandContext(
+		ctx,
+		h.binary,
+		"-namespace",
+		namespace,
+		"-address",
+		"/none.sock",
+		"-publish-binary",
+		"/none",
+		"-id",
+		id,
+		action,
+	)
 	cmd.Dir = filepath.Join(h.dir, id)
 	cmd.Env = append(os.Environ(), append(h.env, "TTRPC_ADDRESS=/none.sock.ttrpc")...)
 	cmd.Stdin = bytes.NewReader(stdin)

@@ -134,7 +134,8 @@ func testWoven(t *testing.T, s *containerd.Subject, cache string) {
 func checkHits(t *testing.T, hits []failpoints.Hit) {
 	t.Helper()
 	for _, point := range []string{
-		"rpc:containerd:Task.Create:entry", "rpc:shim:Task.Create:entry", "rpc:shim:Task.Create:exit", "rpc:containerd:Task.Create:exit",
+		"rpc:containerd:Task.Create:entry", "rpc:shim:Task.Create:entry",
+		"rpc:shim:Task.Create:exit", "rpc:containerd:Task.Create:exit",
 	} {
 		i := slices.IndexFunc(hits, func(h failpoints.Hit) bool { return h.Point == point && h.ID == "c1" })
 		if i < 0 {
@@ -148,7 +149,12 @@ func checkHits(t *testing.T, hits []failpoints.Hit) {
 }
 
 // node is a containerd in a world, with the plan armed and the payload's images there.
-func node(ctx context.Context, t *testing.T, s *containerd.Subject, cache string) (*failpoints.Controller, *client.Client) {
+func node(
+	ctx context.Context,
+	t *testing.T,
+	s *containerd.Subject,
+	cache string,
+) (*failpoints.Controller, *client.Client) {
 	t.Helper()
 	root, err := daemon.Template(ctx, s, cache)
 	if err != nil {

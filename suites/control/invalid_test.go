@@ -25,11 +25,15 @@ var _ = Describe("a case that shows nothing", Label("control"), func() {
 			Expect(v.Why()).To(ContainSubstring(s))
 		}
 	}
-	It("is invalid when its fault never fires, and names the points that were hit instead", spec.Quick, func(ctx context.Context) {
-		invalid(ctx, harness.Case{Name: "control-unfired", Workload: exits(harness.TaskAPI), Plan: failpoints.Plan{
-			failpoints.Error("rpc:shim:Task.Pause:entry", 1, "injected"),
-		}}, "this fault did not fire: rpc:shim:Task.Pause:entry", "hit instead", "rpc:shim:Task.Shutdown:entry x1")
-	})
+	It(
+		"is invalid when its fault never fires, and names the points that were hit instead",
+		spec.Quick,
+		func(ctx context.Context) {
+			invalid(ctx, harness.Case{Name: "control-unfired", Workload: exits(harness.TaskAPI), Plan: failpoints.Plan{
+				failpoints.Error("rpc:shim:Task.Pause:entry", 1, "injected"),
+			}}, "this fault did not fire: rpc:shim:Task.Pause:entry", "hit instead", "rpc:shim:Task.Shutdown:entry x1")
+		},
+	)
 	It("is invalid when one of its two faults fires", spec.Quick, func(ctx context.Context) {
 		invalid(ctx, harness.Case{Name: "control-half-fired", Workload: exits(harness.TaskAPI), Plan: failpoints.Plan{
 			failpoints.Once("rpc:shim:Task.Shutdown:entry", term.Lose), failpoints.Crash("rpc:shim:Task.Create:entry", 9),
@@ -46,7 +50,11 @@ var _ = Describe("a case that shows nothing", Label("control"), func() {
 		invalid(ctx, harness.Case{Name: "control-broken", Workload: w}, "before any fault had happened")
 	})
 	It("is invalid when a control cannot be planted", spec.Quick, func(ctx context.Context) {
-		v := sabotaged(ctx, harness.Case{Name: "control-unplanted"}, func(context.Context, runner.Scene) error { return context.Canceled })
+		v := sabotaged(
+			ctx,
+			harness.Case{Name: "control-unplanted"},
+			func(context.Context, runner.Scene) error { return context.Canceled },
+		)
 		Expect(v.Outcome).To(Equal(harness.Invalid))
 		Expect(v.Why()).To(ContainSubstring("sabotage"))
 	})
@@ -56,8 +64,14 @@ var _ = Describe("a case that shows nothing", Label("control"), func() {
 // containerd's or an error of ours.
 var plain = []harness.Case{
 	{Name: "plain-exit", Workload: exits(harness.TaskAPI)},
-	{Name: "plain-group", Workload: harness.Workload{Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGKILL"}}}},
-	{Name: "plain-pod", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM"}}}},
+	{
+		Name:     "plain-group",
+		Workload: harness.Workload{Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGKILL"}}},
+	},
+	{
+		Name:     "plain-pod",
+		Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM"}}},
+	},
 	{Name: "plain-fakeshim", Workload: harness.Workload{Fakeshim: "plain", Containers: []harness.Container{{Exit: 255}}}},
 }
 

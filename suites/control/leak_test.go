@@ -40,13 +40,26 @@ func older(version, than string) bool {
 const taskBundles = "/run/containerd/io.containerd.runtime.v2.task/" + daemon.TaskNamespace + "/"
 
 var controls = []control{
-	{name: "a real shim that containerd does not know", leave: startShim, class: oracle.ClassShim, besides: []oracle.Class{oracle.ClassSocket}},
+	{
+		name:    "a real shim that containerd does not know",
+		leave:   startShim,
+		class:   oracle.ClassShim,
+		besides: []oracle.Class{oracle.ClassSocket},
+	},
 	{name: "a process that belongs to nobody", leave: startSleep, class: oracle.ClassProcess},
 	{name: "a process of runc's that containerd does not know", leave: createByRunc, class: oracle.ClassProcess,
 		besides: []oracle.Class{oracle.ClassRuncState, oracle.ClassCgroup}},
 	{name: "the socket of a killed shim", leave: after(startShim, killShim), class: oracle.ClassSocket},
-	{name: "a bundle", leave: makeDir(func(runner.Scene) string { return taskBundles + planted }), class: oracle.ClassBundle},
-	{name: "a bundle in whose removal containerd died", leave: makeDir(func(runner.Scene) string { return taskBundles + "." + planted }), class: oracle.ClassBundle},
+	{
+		name:  "a bundle",
+		leave: makeDir(func(runner.Scene) string { return taskBundles + planted }),
+		class: oracle.ClassBundle,
+	},
+	{
+		name:  "a bundle in whose removal containerd died",
+		leave: makeDir(func(runner.Scene) string { return taskBundles + "." + planted }),
+		class: oracle.ClassBundle,
+	},
 	{name: "a work directory", leave: makeDir(func(s runner.Scene) string {
 		return s.World.RootDir() + "/io.containerd.runtime.v2.task/" + daemon.TaskNamespace + "/" + planted
 	}), class: oracle.ClassBundle},
@@ -55,7 +68,12 @@ var controls = []control{
 	}), class: oracle.ClassCRIDir},
 	{name: "a mount", leave: mountTmpfs, class: oracle.ClassMount},
 	{name: "a cgroup", leave: makeCgroup, class: oracle.ClassCgroup},
-	{name: "the state of a killed container of runc's", leave: abandonRunc, class: oracle.ClassRuncState, besides: []oracle.Class{oracle.ClassCgroup}},
+	{
+		name:    "the state of a killed container of runc's",
+		leave:   abandonRunc,
+		class:   oracle.ClassRuncState,
+		besides: []oracle.Class{oracle.ClassCgroup},
+	},
 	{name: "a snapshot", leave: prepareSnapshot, class: oracle.ClassSnapshot},
 	{name: "a lease", leave: createLease, class: oracle.ClassLease},
 	{name: "a FIFO", leave: makeFIFO, class: oracle.ClassFIFO},
@@ -67,8 +85,17 @@ var controls = []control{
 	{name: "a sandbox in containerd's store", leave: createSandbox, class: oracle.ClassSandbox, since: "1.7.0"},
 	// Older releases make no lease for a pod, and those before 2.0 keep it out of the
 	// sandbox store.
-	{name: "a whole pod, which leaves something of every class", api: harness.CRI, leave: runPod, class: oracle.ClassSandbox, since: "2.3.0",
-		besides: slices.DeleteFunc(slices.Clone(oracle.LeakClasses), func(c oracle.Class) bool { return c == oracle.ClassSandbox })},
+	{
+		name:  "a whole pod, which leaves something of every class",
+		api:   harness.CRI,
+		leave: runPod,
+		class: oracle.ClassSandbox,
+		since: "2.3.0",
+		besides: slices.DeleteFunc(
+			slices.Clone(oracle.LeakClasses),
+			func(c oracle.Class) bool { return c == oracle.ClassSandbox },
+		),
+	},
 }
 
 // after does one after the other.

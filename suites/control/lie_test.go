@@ -19,7 +19,13 @@ import (
 )
 
 // everybody tells the exit code of a plain task.
-var everybody = []oracle.Observer{oracle.ByWait, oracle.ByDelete, oracle.ByShimDelete, oracle.ByTaskExit, oracle.ByTaskDelete}
+var everybody = []oracle.Observer{
+	oracle.ByWait,
+	oracle.ByDelete,
+	oracle.ByShimDelete,
+	oracle.ByTaskExit,
+	oracle.ByTaskDelete,
+}
 
 // The lies are told by a shim, and reach the client by the ways of a real containerd.
 var _ = Describe("a shim that tells a wrong exit code of a payload", Label("control"), func() {
@@ -33,7 +39,8 @@ var _ = Describe("a shim that tells a wrong exit code of a payload", Label("cont
 		Expect(classes(v)).To(ConsistOf(oracle.ClassExitCode), "%v", v)
 		return v
 	}
-	DescribeTable("is found by",
+	DescribeTable(
+		"is found by",
 		func(ctx context.Context, words, kind string, observers ...oracle.Observer) {
 			v := lying(ctx, exits(harness.TaskAPI), words)
 			var told []oracle.Observer
@@ -55,14 +62,28 @@ var _ = Describe("a shim that tells a wrong exit code of a payload", Label("cont
 		Entry("everybody: 8, which is merely wrong", spec.Quick, "exit=8", oracle.Wrong),
 		Entry("everybody: 143, which is a signal that nobody sent", "exit=143", oracle.MadeUpSig),
 		Entry("Wait alone", spec.Quick, "wait=0", oracle.MadeUp0, oracle.ByWait),
-		Entry("Delete and its event", spec.Quick, "delete=0", oracle.MadeUp0, oracle.ByDelete, oracle.ByShimDelete, oracle.ByTaskDelete),
+		Entry(
+			"Delete and its event",
+			spec.Quick,
+			"delete=0",
+			oracle.MadeUp0,
+			oracle.ByDelete,
+			oracle.ByShimDelete,
+			oracle.ByTaskDelete,
+		),
 		Entry("the exit event alone", spec.Quick, "event=137", oracle.MadeUp137, oracle.ByTaskExit),
 	)
 	It("is found when it tells it to a containerd that was killed and came back", func(ctx context.Context) {
 		// It ends by the client's signal, and so after containerd has come back.
 		w := harness.Workload{Containers: []harness.Container{{Signal: "SIGTERM"}}}
 		v := lying(ctx, w, "wait=255", failpoints.Kill("proc:containerd:running"))
-		Expect(v.Violations()).To(ContainElement(spec.HaveFacts(oracle.Facts{oracle.FactBy: string(oracle.ByRestarted)})), "%v", v)
+		Expect(
+			v.Violations(),
+		).To(
+			ContainElement(spec.HaveFacts(oracle.Facts{oracle.FactBy: string(oracle.ByRestarted)})),
+			"%v",
+			v,
+		)
 	})
 })
 
@@ -77,32 +98,71 @@ var _ = Describe("a world whose events", Label("control"), func() {
 		func(ctx context.Context, words, topic string) {
 			w := exits(harness.TaskAPI)
 			w.Fakeshim = words
-			says(sabotaged(ctx, harness.Case{Name: "control-events", Workload: w}, nil), oracle.Facts{oracle.FactEvent: oracle.Missing, oracle.FactTopic: topic})
+			says(
+				sabotaged(ctx, harness.Case{Name: "control-events", Workload: w}, nil),
+				oracle.Facts{oracle.FactEvent: oracle.Missing, oracle.FactTopic: topic},
+			)
 		},
 		Entry("publishes no exit", "events=no-exit", "/tasks/exit"),
 		Entry("publishes nothing", "events=none", "/tasks/exit"),
 	)
-	It("say an exit twice hold after a fault, as releases are known to do that, but it is named", spec.Quick, func(ctx context.Context) {
-		w := exits(harness.TaskAPI)
-		w.Fakeshim = "events=twice"
-		v := sabotaged(ctx, harness.Case{Name: "control-events", Workload: w}, nil)
-		Expect(v.Outcome).To(Equal(harness.Held), "%v", v)
-		Expect(v.Findings).To(ContainElement(HaveField("Known", "exit-repeated")), "%v", v)
-	})
-	DescribeTable("are violated by one that containerd passes on, and that",
+	It(
+		"say an exit twice hold after a fault, as releases are known to do that, but it is named",
+		spec.Quick,
+		func(ctx context.Context) {
+			w := exits(harness.TaskAPI)
+			w.Fakeshim = "events=twice"
+			v := sabotaged(ctx, harness.Case{Name: "control-events", Workload: w}, nil)
+			Expect(v.Outcome).To(Equal(harness.Held), "%v", v)
+			Expect(v.Findings).To(ContainElement(HaveField("Known", "exit-repeated")), "%v", v)
+		},
+	)
+	DescribeTable(
+		"are violated by one that containerd passes on, and that",
 		func(ctx context.Context, want oracle.Facts, published ...event) {
 			c := harness.Case{Name: "control-events", Workload: exits(harness.TaskAPI)}
 			says(sabotaged(ctx, c, publish(published...)), want)
 		},
-		Entry("repeats the exit of the workload", spec.Quick, oracle.Facts{oracle.FactEvent: oracle.Repeated}, exited("c0", 4242, 7, time.Now())),
-		Entry("comes out of order", spec.Quick, oracle.Facts{oracle.FactEvent: oracle.Late, oracle.FactAfter: "/tasks/exit"}, exited(planted, 4242, 7, time.Now()), started(planted, 4242)),
-		Entry("has no pid", spec.Quick, oracle.Facts{oracle.FactEvent: oracle.NoPID}, started(planted, 0), exited(planted, 0, 7, time.Now())),
-		Entry("has no time", spec.Quick, oracle.Facts{oracle.FactEvent: oracle.NoTime}, started(planted, 4242), exited(planted, 4242, 7, time.Time{})),
+		Entry(
+			"repeats the exit of the workload",
+			spec.Quick,
+			oracle.Facts{oracle.FactEvent: oracle.Repeated},
+			exited("c0", 4242, 7, time.Now()),
+		),
+		Entry(
+			"comes out of order",
+			spec.Quick,
+			oracle.Facts{oracle.FactEvent: oracle.Late, oracle.FactAfter: "/tasks/exit"},
+			exited(planted, 4242, 7, time.Now()),
+			started(planted, 4242),
+		),
+		Entry(
+			"has no pid",
+			spec.Quick,
+			oracle.Facts{oracle.FactEvent: oracle.NoPID},
+			started(planted, 0),
+			exited(planted, 0, 7, time.Now()),
+		),
+		Entry(
+			"has no time",
+			spec.Quick,
+			oracle.Facts{oracle.FactEvent: oracle.NoTime},
+			started(planted, 4242),
+			exited(planted, 4242, 7, time.Time{}),
+		),
 	)
-	It("tell another status the second time are violated, and so is the exit code", spec.Quick, func(ctx context.Context) {
-		c := harness.Case{Name: "control-events", Workload: exits(harness.TaskAPI)}
-		says(sabotaged(ctx, c, publish(exited("c0", 4242, 137, time.Now()))), oracle.Facts{oracle.FactRepeat: oracle.OtherStatus, oracle.FactFirst: "7", oracle.FactTold: "137"}, oracle.ClassExitCode)
-	})
+	It(
+		"tell another status the second time are violated, and so is the exit code",
+		spec.Quick,
+		func(ctx context.Context) {
+			c := harness.Case{Name: "control-events", Workload: exits(harness.TaskAPI)}
+			says(
+				sabotaged(ctx, c, publish(exited("c0", 4242, 137, time.Now()))),
+				oracle.Facts{oracle.FactRepeat: oracle.OtherStatus, oracle.FactFirst: "7", oracle.FactTold: "137"},
+				oracle.ClassExitCode,
+			)
+		},
+	)
 })
 
 // event is one of a task's life.
@@ -141,7 +201,12 @@ var _ = Describe("a process of a container that containerd has forgotten", Label
 		w.Settle = soon
 		v := sabotaged(ctx, harness.Case{Name: "control-forgotten", Workload: w}, createByRunc)
 		Expect(v.Violations()).To(ContainElement(And(
-			HaveField("Invariant", oracle.Forgot), HaveField("Subject.ID", planted), HaveField("Subject.Namespace", daemon.TaskNamespace),
+			HaveField(
+				"Invariant",
+				oracle.Forgot,
+			),
+			HaveField("Subject.ID", planted),
+			HaveField("Subject.Namespace", daemon.TaskNamespace),
 		)), "%v", v)
 	})
 })

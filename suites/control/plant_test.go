@@ -103,7 +103,8 @@ func startShim(ctx context.Context, s runner.Scene) error {
 	}
 	params, err := proto.Marshal(&bootstrap.BootstrapParams{
 		InstanceID: planted, Namespace: daemon.TaskNamespace, ContainerdVersion: s.Subject.Version,
-		ContainerdGrpcAddress: s.Address, ContainerdTtrpcAddress: s.Address + ".ttrpc", ContainerdBinary: s.Subject.Containerd,
+		ContainerdGrpcAddress: s.Address, ContainerdTtrpcAddress: s.Address + ".ttrpc",
+		ContainerdBinary: s.Subject.Containerd,
 	})
 	if err != nil {
 		return err
@@ -125,9 +126,29 @@ func startShim(ctx context.Context, s runner.Scene) error {
 	}
 	DeferCleanup(reader.Close)
 	return run(ctx, s, world.Params{
-		Argv: []string{"/bin/sh", "-c", `exec "$@" <params`, "sh", s.Subject.Shim, "-namespace", daemon.TaskNamespace, "-id", planted,
-			"-address", s.Address, "-publish-binary", s.Subject.Containerd, "start"},
-		Env: []string{"TTRPC_ADDRESS=" + s.Address + ".ttrpc", "GRPC_ADDRESS=" + s.Address, "PATH=" + s.Subject.PATH(), "MAX_SHIM_VERSION=2", "NAMESPACE=" + daemon.TaskNamespace},
+		Argv: []string{
+			"/bin/sh",
+			"-c",
+			`exec "$@" <params`,
+			"sh",
+			s.Subject.Shim,
+			"-namespace",
+			daemon.TaskNamespace,
+			"-id",
+			planted,
+			"-address",
+			s.Address,
+			"-publish-binary",
+			s.Subject.Containerd,
+			"start",
+		},
+		Env: []string{
+			"TTRPC_ADDRESS=" + s.Address + ".ttrpc",
+			"GRPC_ADDRESS=" + s.Address,
+			"PATH=" + s.Subject.PATH(),
+			"MAX_SHIM_VERSION=2",
+			"NAMESPACE=" + daemon.TaskNamespace,
+		},
 		Dir: bundleDir(s),
 	})
 }
@@ -153,8 +174,17 @@ func createByRunc(ctx context.Context, s runner.Scene) error {
 		return err
 	}
 	return run(ctx, s, world.Params{
-		Argv: []string{s.Subject.Runc, "--root", "/run/containerd/runc/" + daemon.TaskNamespace, "create", "--bundle", bundleDir(s),
-			"--pid-file", filepath.Join(bundleDir(s), "pid"), planted},
+		Argv: []string{
+			s.Subject.Runc,
+			"--root",
+			"/run/containerd/runc/" + daemon.TaskNamespace,
+			"create",
+			"--bundle",
+			bundleDir(s),
+			"--pid-file",
+			filepath.Join(bundleDir(s), "pid"),
+			planted,
+		},
 		Env: []string{"PATH=" + s.Subject.PATH()}, Dir: bundleDir(s),
 	})
 }
@@ -228,12 +258,20 @@ func createLease(ctx context.Context, s runner.Scene) error {
 
 // createContainer makes a container without a task and without a snapshot.
 func createContainer(ctx context.Context, s runner.Scene) error {
-	_, err := s.Client.NewContainer(inNamespace(ctx), planted, client.WithRuntime(runcshim.Runtime, nil), client.WithNewSpec())
+	_, err := s.Client.NewContainer(
+		inNamespace(ctx),
+		planted,
+		client.WithRuntime(runcshim.Runtime, nil),
+		client.WithNewSpec(),
+	)
 	return err
 }
 
 func createSandbox(ctx context.Context, s runner.Scene) error {
-	_, err := s.Client.SandboxStore().Create(inNamespace(ctx), sandbox.Sandbox{ID: planted, Runtime: sandbox.RuntimeOpts{Name: runcshim.Runtime}})
+	_, err := s.Client.SandboxStore().Create(
+		inNamespace(ctx),
+		sandbox.Sandbox{ID: planted, Runtime: sandbox.RuntimeOpts{Name: runcshim.Runtime}},
+	)
 	return err
 }
 
@@ -244,9 +282,18 @@ func startTask(ctx context.Context, s runner.Scene) error {
 	if err != nil {
 		return err
 	}
-	c, err := s.Client.NewContainer(ctx, planted, client.WithImage(image), client.WithNewSnapshot(planted, image),
+	c, err := s.Client.NewContainer(
+		ctx,
+		planted,
+		client.WithImage(image),
+		client.WithNewSnapshot(planted, image),
 		client.WithRuntime(runcshim.Runtime, nil),
-		client.WithNewSpec(oci.WithDefaultSpec(), oci.WithRootFSPath("rootfs"), oci.WithProcessArgs(payload.Program, "wait")))
+		client.WithNewSpec(
+			oci.WithDefaultSpec(),
+			oci.WithRootFSPath("rootfs"),
+			oci.WithProcessArgs(payload.Program, "wait"),
+		),
+	)
 	if err != nil {
 		return err
 	}

@@ -30,9 +30,14 @@ func runPod(ctx context.Context, s runner.Scene) error {
 	if err != nil {
 		return fmt.Errorf("run a pod: %w", err)
 	}
-	c, err := rt.CreateContainer(ctx, &cri.CreateContainerRequest{PodSandboxId: pod.PodSandboxId, SandboxConfig: config, Config: &cri.ContainerConfig{
-		Metadata: &cri.ContainerMetadata{Name: planted}, Image: &cri.ImageSpec{Image: payload.Image}, Command: []string{payload.Program, "wait"},
-	}})
+	c, err := rt.CreateContainer(
+		ctx,
+		&cri.CreateContainerRequest{PodSandboxId: pod.PodSandboxId, SandboxConfig: config, Config: &cri.ContainerConfig{
+			Metadata: &cri.ContainerMetadata{
+				Name: planted,
+			}, Image: &cri.ImageSpec{Image: payload.Image}, Command: []string{payload.Program, "wait"},
+		}},
+	)
 	if err != nil {
 		return fmt.Errorf("create its container: %w", err)
 	}

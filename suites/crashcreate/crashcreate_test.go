@@ -68,12 +68,18 @@ type table struct {
 
 func (w way) tables() []table {
 	return []table{
-		{"by itself, at", w.each("self", func(point string, n int) failpoints.Fault { return failpoints.Crash("rpc:containerd:"+point, n) })},
+		{
+			"by itself, at",
+			w.each("self", func(point string, n int) failpoints.Fault { return failpoints.Crash("rpc:containerd:"+point, n) }),
+		},
 		{"while the shim holds", w.paused("held", "kill containerd", "start containerd", "release")},
 		{"and then the shim, which holds", w.paused("then-shim", "kill containerd", "kill shim", "start containerd")},
 		// Stopped first, so that it has no time to notice: how far it gets otherwise is luck,
 		// and the sweep's to try.
-		{"after the shim, which held", w.paused("after-shim", "stop containerd", "kill shim", "kill containerd", "start containerd")},
+		{
+			"after the shim, which held",
+			w.paused("after-shim", "stop containerd", "kill shim", "kill containerd", "start containerd"),
+		},
 		{"when it is", w.states()},
 	}
 }

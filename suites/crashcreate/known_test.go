@@ -7,8 +7,10 @@ import (
 
 // quick are the cases of the short form.
 var quick = map[string]bool{
-	"crashcreate-task-create1-entry-self": true, "crashcreate-task-create1-exit-held": true, "crashcreate-task-start1-entry-held": true,
-	"crashcreate-task-start1-exit-then-shim": true, "crashcreate-sandbox-create1-exit-self": true, "crashcreate-container-start2-exit-self": true,
+	"crashcreate-task-create1-entry-self": true, "crashcreate-task-create1-exit-held": true,
+	"crashcreate-task-start1-entry-held":     true,
+	"crashcreate-task-start1-exit-then-shim": true, "crashcreate-sandbox-create1-exit-self": true,
+	"crashcreate-container-start2-exit-self": true,
 }
 
 // Up to 1.6, containerd takes a shim that holds no task for one that does.
@@ -19,7 +21,13 @@ var leaksShim = []harness.Bad{{Releases: "< 1.7.0", By: []oracle.Class{oracle.Cl
 // The shim is the pod's and goes with it. Then it is cleaned up after the container too,
 // whose task never was: in vain, as in residue, but with an exit and a delete that have
 // no pid.
-var leaksBundle = []harness.Bad{{Releases: "< 1.7.0", By: []oracle.Class{oracle.ClassBundle, oracle.ClassEvent}, Issue: adopted + " and containerd#11071"}}
+var leaksBundle = []harness.Bad{
+	{
+		Releases: "< 1.7.0",
+		By:       []oracle.Class{oracle.ClassBundle, oracle.ClassEvent},
+		Issue:    adopted + " and containerd#11071",
+	},
+}
 
 // A CRI that starts with the record of a sandbox, and a shim that holds no task for it,
 // keeps the shim. When the sandbox is removed, containerd runs the shim's delete helper,
@@ -27,14 +35,19 @@ var leaksBundle = []harness.Bad{{Releases: "< 1.7.0", By: []oracle.Class{oracle.
 // 0, or -1 up to 2.3.
 const unborn = "no issue known: exit and delete of a sandbox's task that was never created"
 
-var unbornExit = []harness.Bad{leaksShim[0], {Releases: ">= 2.0.0", By: []oracle.Class{oracle.ClassEvent}, Issue: unborn}}
+var unbornExit = []harness.Bad{
+	leaksShim[0],
+	{Releases: ">= 2.0.0", By: []oracle.Class{oracle.ClassEvent}, Issue: unborn},
+}
 
 // The helper that removes a dead shim's bundle gives up when Create has not yet written
 // the bundle's runtime file. 1.7.35 still does, 2.0.14 does not any more.
 var residue = []harness.Bad{{Releases: "< 2.0.0", By: []oracle.Class{oracle.ClassBundle}, Issue: "containerd#11071"}}
 
 // The id of a task is the client's own, and the bundle is in its way.
-var residueOfID = []harness.Bad{{Releases: "< 2.0.0", By: []oracle.Class{oracle.ClassBundle, oracle.ClassContainer}, Issue: "containerd#11071"}}
+var residueOfID = []harness.Bad{
+	{Releases: "< 2.0.0", By: []oracle.Class{oracle.ClassBundle, oracle.ClassContainer}, Issue: "containerd#11071"},
+}
 
 // known is what releases are known to violate, by the name of the case.
 var known = map[string][]harness.Bad{

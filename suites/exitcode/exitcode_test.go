@@ -51,20 +51,72 @@ type fault struct {
 
 var faults = []fault{
 	{name: "none", what: "nothing breaks"},
-	{name: "containerd-dies-running", what: "containerd is SIGKILLed while the container runs", plan: kill("proc:containerd:running")},
-	{name: "containerd-dies-exited", what: "containerd is SIGKILLed when the container has exited", plan: kill("proc:containerd:exited")},
-	{name: "container-dies-meanwhile", what: "the container is SIGKILLed while containerd is down", kills: true, bad: forgotten,
-		plan: append(kill("proc:containerd:running"), kill("proc:task:running")...)},
-	{name: "shim-dies-running", what: "the shim is SIGKILLed while the container runs", plan: kill("proc:shim:running"), kills: true, bad: deaf},
-	{name: "shim-dies-exited", what: "the shim is SIGKILLed when the container has exited", plan: kill("proc:shim:exited"), bad: cleanupLies},
-	{name: "delete-refused", what: "the shim refuses Delete once", plan: plan(failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected"))},
-	{name: "delete-reply-lost", what: "the shim's reply to Delete is lost", plan: plan(failpoints.Error("rpc:shim:Task.Delete:exit", 1, "injected")), bad: retryLies},
+	{
+		name: "containerd-dies-running",
+		what: "containerd is SIGKILLed while the container runs",
+		plan: kill("proc:containerd:running"),
+	},
+	{
+		name: "containerd-dies-exited",
+		what: "containerd is SIGKILLed when the container has exited",
+		plan: kill("proc:containerd:exited"),
+	},
+	{
+		name:  "container-dies-meanwhile",
+		what:  "the container is SIGKILLed while containerd is down",
+		kills: true,
+		bad:   forgotten,
+		plan:  append(kill("proc:containerd:running"), kill("proc:task:running")...),
+	},
+	{
+		name:  "shim-dies-running",
+		what:  "the shim is SIGKILLed while the container runs",
+		plan:  kill("proc:shim:running"),
+		kills: true,
+		bad:   deaf,
+	},
+	{
+		name: "shim-dies-exited",
+		what: "the shim is SIGKILLed when the container has exited",
+		plan: kill("proc:shim:exited"),
+		bad:  cleanupLies,
+	},
+	{
+		name: "delete-refused",
+		what: "the shim refuses Delete once",
+		plan: plan(failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected")),
+	},
+	{
+		name: "delete-reply-lost",
+		what: "the shim's reply to Delete is lost",
+		plan: plan(failpoints.Error("rpc:shim:Task.Delete:exit", 1, "injected")),
+		bad:  retryLies,
+	},
 	// CRI makes its Wait and its first State when it starts a container, and gives the
 	// container up when they fail.
-	{name: "wait-refused", what: "the shim refuses Wait once", plan: plan(failpoints.Error("rpc:shim:Task.Wait:entry", 1, "injected")), apis: task},
-	{name: "state-refused", what: "the shim refuses State once", plan: plan(failpoints.Error("rpc:shim:Task.State:entry", 1, "injected")), apis: task},
-	{name: "umount-slow", what: "each umount2 of the shim takes 300 ms longer", plan: plan(failpoints.SlowSyscall("sys:shim:umount2:exited", 300*time.Millisecond))},
-	{name: "shutdown-refused", what: "the shim refuses Shutdown once", plan: plan(failpoints.Error("rpc:shim:Task.Shutdown:entry", 1, "injected")), bad: unretried},
+	{
+		name: "wait-refused",
+		what: "the shim refuses Wait once",
+		plan: plan(failpoints.Error("rpc:shim:Task.Wait:entry", 1, "injected")),
+		apis: task,
+	},
+	{
+		name: "state-refused",
+		what: "the shim refuses State once",
+		plan: plan(failpoints.Error("rpc:shim:Task.State:entry", 1, "injected")),
+		apis: task,
+	},
+	{
+		name: "umount-slow",
+		what: "each umount2 of the shim takes 300 ms longer",
+		plan: plan(failpoints.SlowSyscall("sys:shim:umount2:exited", 300*time.Millisecond)),
+	},
+	{
+		name: "shutdown-refused",
+		what: "the shim refuses Shutdown once",
+		plan: plan(failpoints.Error("rpc:shim:Task.Shutdown:entry", 1, "injected")),
+		bad:  unretried,
+	},
 }
 
 var task = []harness.API{harness.TaskAPI}
@@ -97,7 +149,9 @@ func retryLies(api harness.API, e end) []harness.Bad {
 }
 
 func madeUp(releases string) []harness.Bad {
-	return []harness.Bad{{Releases: releases, By: []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, Issue: "containerd#14113"}}
+	return []harness.Bad{
+		{Releases: releases, By: []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, Issue: "containerd#14113"},
+	}
 }
 
 // unretried: those releases do not look at the error of Shutdown. From 2.0 to 2.3 the
@@ -130,7 +184,13 @@ func deaf(api harness.API, _ end) []harness.Bad {
 	}
 	return []harness.Bad{
 		{Releases: ">= 2.0.0, < 2.4.0", Issue: "containerd#13293",
-			By: []oracle.Class{oracle.ClassProcess, oracle.ClassCgroup, oracle.ClassRuncState, oracle.ClassExitCode, oracle.ClassEvent}},
+			By: []oracle.Class{
+				oracle.ClassProcess,
+				oracle.ClassCgroup,
+				oracle.ClassRuncState,
+				oracle.ClassExitCode,
+				oracle.ClassEvent,
+			}},
 		{Releases: ">= 1.6.0", By: []oracle.Class{oracle.ClassExitCode}, Issue: "no issue known"},
 	}
 }
@@ -166,12 +226,14 @@ var _ = Describe("the exit code of a container", Label("exit-code"), func() {
 				if api == harness.TaskAPI && (e.status == 7 || f.kills) {
 					labels = append(labels, spec.Quick)
 				}
-				It(fmt.Sprintf("is %d by the %s API: %s, %s", status, api, e.name, f.what), append(labels, func(ctx context.Context) {
-					v := spec.Holds(ctx, cell(f, e, api))
-					// A check that does not look would find no truth, or another.
-					Expect(v.Truths).To(ConsistOf(HaveField("Status", status)))
-					Expect(v.Told).NotTo(BeEmpty(), "somebody was told")
-				})...)
+				It(
+					fmt.Sprintf("is %d by the %s API: %s, %s", status, api, e.name, f.what),
+					append(labels, func(ctx context.Context) {
+						v := spec.Holds(ctx, cell(f, e, api))
+						// A check that does not look would find no truth, or another.
+						Expect(v.Truths).To(ConsistOf(HaveField("Status", status)))
+						Expect(v.Told).NotTo(BeEmpty(), "somebody was told")
+					})...)
 			}
 		}
 	}

@@ -22,7 +22,8 @@ var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 	told := func(by ...oracle.Class) []harness.Bad {
 		return []harness.Bad{{Releases: anyRelease, By: by, Issue: "the shim's own doing: a control of the oracle"}}
 	}
-	DescribeTable("reports another exit status than the real one in",
+	DescribeTable(
+		"reports another exit status than the real one in",
 		func(ctx context.Context, word string, plan failpoints.Plan, by oracle.Observer, classes ...oracle.Class) {
 			c := misbehaving("lies-in-"+word, word+"=99")
 			c.Plan = plan
@@ -37,14 +38,21 @@ var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 		Entry("its reply to Delete", spec.Quick, "delete", nil, oracle.ByDelete),
 		Entry("its reply to State", spec.Quick, "state", nil, oracle.ByShimState),
 		Entry("its exit event", spec.Quick, "event", nil, oracle.ByTaskExit),
-		Entry("the answer of its `delete` command", spec.Quick, "cleanup-exit", failpoints.Plan{failpoints.Kill("proc:shim:exited")},
-			oracle.ByTaskDelete, oracle.ClassEvent), // the second exit event contradicts the first
+		Entry(
+			"the answer of its `delete` command",
+			spec.Quick,
+			"cleanup-exit",
+			failpoints.Plan{failpoints.Kill("proc:shim:exited")},
+			oracle.ByTaskDelete,
+			oracle.ClassEvent,
+		), // the second exit event contradicts the first
 	)
 	It("reports another exit status everywhere", spec.Quick, func(ctx context.Context) {
 		c := misbehaving("lies-everywhere", "exit=99")
 		c.Bad = told(oracle.ClassExitCode)
 		v := spec.Holds(ctx, c)
-		for _, by := range []oracle.Observer{oracle.ByWait, oracle.ByDelete, oracle.ByShimState, oracle.ByShimDelete, oracle.ByTaskExit} {
+		for _, by := range []oracle.Observer{oracle.ByWait, oracle.ByDelete, oracle.ByShimState, oracle.ByShimDelete,
+			oracle.ByTaskExit} {
 			Expect(v.Violations()).To(ContainElement(spec.HaveFacts(oracle.Facts{oracle.FactBy: string(by)})))
 		}
 	})

@@ -22,7 +22,10 @@ var calls = []struct {
 	name      string
 	container harness.Container
 }{
-	{"Create", waiting}, {"Connect", waiting}, {"Start", waiting}, {"State", waiting}, {"Wait", waiting}, {"Kill", waiting},
+	{
+		"Create",
+		waiting,
+	}, {"Connect", waiting}, {"Start", waiting}, {"State", waiting}, {"Wait", waiting}, {"Kill", waiting},
 	{"Delete", exiting}, {"Shutdown", exiting},
 }
 
@@ -61,13 +64,17 @@ var _ = Describe("a shim that breaks its connections at a call, and lives", Labe
 var _ = Describe("a shim that dies at a call", Label("shim", "crash"), func() {
 	for _, call := range calls {
 		for _, side := range sides {
-			It(fmt.Sprintf("leaves nothing and no made-up exit code: %s, %s", call.name, side.what), spec.Quick, func(ctx context.Context) {
-				spec.Holds(ctx, harness.Case{
-					Name:     fmt.Sprintf("shim-dies-at-%s-%s", strings.ToLower(call.name), side.name),
-					Workload: harness.Workload{Fakeshim: "plain", Containers: []harness.Container{call.container}},
-					Plan:     failpoints.Plan{failpoints.Crash("rpc:shim:Task."+call.name+":"+side.name, 1)},
-				})
-			})
+			It(
+				fmt.Sprintf("leaves nothing and no made-up exit code: %s, %s", call.name, side.what),
+				spec.Quick,
+				func(ctx context.Context) {
+					spec.Holds(ctx, harness.Case{
+						Name:     fmt.Sprintf("shim-dies-at-%s-%s", strings.ToLower(call.name), side.name),
+						Workload: harness.Workload{Fakeshim: "plain", Containers: []harness.Container{call.container}},
+						Plan:     failpoints.Plan{failpoints.Crash("rpc:shim:Task."+call.name+":"+side.name, 1)},
+					})
+				},
+			)
 		}
 	}
 })

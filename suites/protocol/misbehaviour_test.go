@@ -28,14 +28,19 @@ var orphaned = []harness.Bad{{Releases: anyRelease, By: []oracle.Class{oracle.Cl
 
 // believed: 2.3 takes the shim of an unknown version for one that it knows, and from then
 // on cannot list the tasks of that namespace.
-var believed = append([]harness.Bad{{Releases: ">= 2.3.0, < 2.4.0", By: []oracle.Class{oracle.ClassDaemon}, Issue: noIssue}}, orphaned...)
+var believed = append(
+	[]harness.Bad{{Releases: ">= 2.3.0, < 2.4.0", By: []oracle.Class{oracle.ClassDaemon}, Issue: noIssue}},
+	orphaned...)
 
 // giveUp is how long a client waits for a start that it does not see the end of.
 const giveUp = 2 * time.Second
 
 // misbehaving is a container that ends by itself on a fake shim with these words.
 func misbehaving(name, words string) harness.Case {
-	return harness.Case{Name: name, Workload: harness.Workload{Fakeshim: words, Containers: []harness.Container{{Exit: 7}}}}
+	return harness.Case{
+		Name:     name,
+		Workload: harness.Workload{Fakeshim: words, Containers: []harness.Container{{Exit: 7}}},
+	}
 }
 
 var _ = Describe("a shim that misbehaves when it is started", Label("shim", "start"), func() {
@@ -91,7 +96,9 @@ var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash
 	at := func(state, name, words string, bad ...harness.Bad) harness.Case {
 		c := misbehaving("cleanup-"+name+"-"+state, words)
 		if state == "running" {
-			c.Workload.Containers = []harness.Container{{Signal: "SIGKILL"}} // it does not end by itself before containerd ends it
+			c.Workload.Containers = []harness.Container{
+				{Signal: "SIGKILL"},
+			} // it does not end by itself before containerd ends it
 		}
 		c.Plan = failpoints.Plan{failpoints.Kill("proc:shim:" + state)}
 		c.Bad = bad
@@ -105,7 +112,8 @@ var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash
 		b.May = []oracle.Class{oracle.ClassBundle, oracle.ClassContainer}
 		return b
 	}
-	DescribeTable("misbehaves leaves nothing and no made-up exit code, when it",
+	DescribeTable(
+		"misbehaves leaves nothing and no made-up exit code, when it",
 		func(ctx context.Context, c harness.Case) { spec.Holds(ctx, c) },
 		Entry("takes 500 ms, and the container had exited", spec.Quick, at("exited", "late", "cleanup=late(500ms)")),
 		Entry("takes 500 ms, and the container runs", spec.Quick, at("running", "late", "cleanup=late(500ms)")),
@@ -114,6 +122,9 @@ var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash
 		Entry("fails, and the container runs", at("running", "fails", "cleanup=fail",
 			raced(known(append(unlearnt, oracle.ClassProcess)...)))),
 		Entry("never ends, and the container had exited", at("exited", "hangs", "cleanup=hang", known(unlearnt...))),
-		Entry("never ends, and the container runs", at("running", "hangs", "cleanup=hang", known(append(unlearnt, oracle.ClassProcess)...))),
+		Entry(
+			"never ends, and the container runs",
+			at("running", "hangs", "cleanup=hang", known(append(unlearnt, oracle.ClassProcess)...)),
+		),
 	)
 })

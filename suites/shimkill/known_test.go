@@ -8,7 +8,8 @@ import (
 // CRI learns of an exit from its Wait alone. When the shim dies, that Wait ends with the
 // connection, and CRI writes 255 at once, without a look at what containerd's own
 // clean-up of the dead shim finds out: that publishes TaskExit with 137, for nobody.
-const deaf = "no issue known: CRI takes the end of its Wait's connection for an exit with 255, and ignores the TaskExit that follows"
+const deaf = "no issue known: CRI takes the end of its Wait's connection for an exit with 255, and ignores the " +
+	"TaskExit that follows"
 
 // A CRI that starts and finds no task of a container that ran writes 255 as well: it
 // notes an exit only when the Delete that follows has succeeded. That loses a real 7 too,
@@ -28,12 +29,22 @@ var (
 	lostWhile   = []harness.Bad{{Releases: ">= 1.6.0", By: code, Issue: forgetful}}
 	survives    = []harness.Bad{
 		{Releases: ">= 2.0.0, < 2.4.0", Issue: unwatched,
-			By: []oracle.Class{oracle.ClassProcess, oracle.ClassCgroup, oracle.ClassRuncState, oracle.ClassExitCode, oracle.ClassEvent}},
+			By: []oracle.Class{
+				oracle.ClassProcess,
+				oracle.ClassCgroup,
+				oracle.ClassRuncState,
+				oracle.ClassExitCode,
+				oracle.ClassEvent,
+			}},
 		saysUnknown[0],
 	}
 	// The container had exited and its Delete never reached runc.
 	staysUndeleted = []harness.Bad{
-		{Releases: ">= 2.0.0, < 2.4.0", Issue: unwatched, By: []oracle.Class{oracle.ClassCgroup, oracle.ClassRuncState, oracle.ClassEvent}},
+		{
+			Releases: ">= 2.0.0, < 2.4.0",
+			Issue:    unwatched,
+			By:       []oracle.Class{oracle.ClassCgroup, oracle.ClassRuncState, oracle.ClassEvent},
+		},
 	}
 )
 

@@ -34,7 +34,11 @@ var shapes = []shape{
 	{"task", "the shim of a task", harness.Workload{Containers: []harness.Container{shot}}},
 	{"group", "a shim with two tasks", harness.Workload{Grouped: true, Containers: []harness.Container{shot, shot}}},
 	{"pod", "the shim of a pod", harness.Workload{API: harness.CRI, Containers: []harness.Container{shot}}},
-	{"pod2", "the shim of a pod with two containers", harness.Workload{API: harness.CRI, Containers: []harness.Container{shot, shot}}},
+	{
+		"pod2",
+		"the shim of a pod with two containers",
+		harness.Workload{API: harness.CRI, Containers: []harness.Container{shot, shot}},
+	},
 }
 
 // entry is a case and what is left of its name in a table.
@@ -93,7 +97,8 @@ func (s shape) case1(name string, plan failpoints.Plan) harness.Case {
 
 // quick are the cases of the short form.
 var quick = map[string]bool{
-	"shimkill-task-created": true, "shimkill-task-running": true, "shimkill-group-running": true, "shimkill-pod-exited": true,
+	"shimkill-task-created": true, "shimkill-task-running": true, "shimkill-group-running": true,
+	"shimkill-pod-exited":          true,
 	"shimkill-task-create-exit-up": true, "shimkill-task-delete-entry-down": true, "shimkill-task-running-down": true,
 }
 
@@ -118,7 +123,11 @@ var _ = Describe("a shim that is SIGKILLed", Label("shim"), func() {
 func seven(name string, api harness.API) harness.Case {
 	return harness.Case{
 		Name: name, Bad: known[name], Workload: harness.Workload{API: api, Containers: []harness.Container{{Exit: 7}}},
-		Plan: failpoints.Plan{failpoints.PauseAt("rpc:shim:Task.Delete:entry", failpoints.Steps("kill containerd", "kill shim", "start containerd")...)},
+		Plan: failpoints.Plan{
+			failpoints.PauseAt(
+				"rpc:shim:Task.Delete:entry",
+				failpoints.Steps("kill containerd", "kill shim", "start containerd")...),
+		},
 	}
 }
 
@@ -128,9 +137,12 @@ var _ = Describe("a payload that has exited by itself with 7", Label("shim", "is
 	It("is known to have, when its shim is SIGKILLed before Delete", spec.Quick, func(ctx context.Context) {
 		spec.Holds(ctx, spec.Named("shim-sigkill-after-exit"))
 	})
-	DescribeTable("is known to have, when containerd and the shim are SIGKILLed before Delete, to the client of", Label("crash"),
+	DescribeTable(
+		"is known to have, when containerd and the shim are SIGKILLed before Delete, to the client of",
+		Label("crash"),
 		func(ctx context.Context, c harness.Case) { spec.Holds(ctx, c) },
-		Entry("the task API", sevens[0]), Entry("CRI", sevens[1]),
+		Entry("the task API", sevens[0]),
+		Entry("CRI", sevens[1]),
 	)
 })
 

@@ -33,7 +33,9 @@ var (
 	// cutOff: containerd takes a connection that ends for the end of the shim, cleans up
 	// after it and never calls it again; the shim, which still has the sandbox, waits for
 	// ever.
-	cutOff = []harness.Bad{{Releases: "< 2.0.0 || >= 2.4.0", By: []oracle.Class{oracle.ClassShim}, Issue: "no issue known"}}
+	cutOff = []harness.Bad{
+		{Releases: "< 2.0.0 || >= 2.4.0", By: []oracle.Class{oracle.ClassShim}, Issue: "no issue known"},
+	}
 	// unwritten: CRI writes down an exit when the Delete that follows it has returned. A
 	// containerd that dies in between finds no task when it is back, and CRI writes 255.
 	unwritten = append(slices.Clone(halfDeleted), harness.Bad{
@@ -70,7 +72,10 @@ var ignored = []harness.Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.Clas
 var _ = Describe("a pod whose shim's first Shutdown, of its container", Label("cri", "shim", "issue:8981"), func() {
 	DescribeTable("leaves no shim when it",
 		func(ctx context.Context, name string, fault failpoints.Fault, bad []harness.Bad) {
-			spec.Holds(ctx, harness.Case{Name: "shutdown-container-" + name, Workload: pod(0), Bad: bad, Plan: failpoints.Plan{fault}})
+			spec.Holds(
+				ctx,
+				harness.Case{Name: "shutdown-container-" + name, Workload: pod(0), Bad: bad, Plan: failpoints.Plan{fault}},
+			)
 		},
 		Entry("failed", "fails", failpoints.Error(entry, 1, "injected"), once),
 		Entry("ran and its reply was lost", spec.Quick, "reply-lost", failpoints.Once(entry, term.Lose), nil),
@@ -84,10 +89,13 @@ var _ = Describe("a pod whose shim's first Shutdown, of its container", Label("c
 var _ = Describe("a pod whose shim's last Shutdown, of its sandbox", Label("cri", "shim", "issue:8981"), func() {
 	BeforeEach(func() {
 		if (harness.Case{Bad: once}).BadOn(os.Getenv(spec.SubjectEnv)) != nil {
-			Skip("releases " + onlyOne + " send a pod's shim one Shutdown; the specs about the first are about the sandbox's there")
+			Skip(
+				"releases " + onlyOne + " send a pod's shim one Shutdown; the specs about the first are about the sandbox's there",
+			)
 		}
 	})
-	DescribeTable("leaves no shim when it",
+	DescribeTable(
+		"leaves no shim when it",
 		func(ctx context.Context, name string, w harness.Workload, fault failpoints.Fault, bad []harness.Bad) {
 			spec.Holds(ctx, harness.Case{Name: "shutdown-sandbox-" + name, Workload: w, Bad: bad, Plan: failpoints.Plan{fault}})
 		},
@@ -95,9 +103,30 @@ var _ = Describe("a pod whose shim's last Shutdown, of its sandbox", Label("cri"
 		Entry("ran and its reply was lost", spec.Quick, "reply-lost", pod(0), second(term.Clause{Action: term.Lose}), nil),
 		Entry("met a closed connection", "connection-closed", pod(0), second(term.Clause{Action: term.Close}), nil),
 		Entry("never answered", Label("slow"), "hangs", pod(0), second(term.Clause{Action: term.Hang}), ignored),
-		Entry("was held until the client was done", Label("slow"), "held", pod(0), held("await removal", "release"), ignored),
-		Entry("was held when the client cancelled its call", Label("slow"), "cancelled", pod(0), held("cancel client", "wait 4s", "release"), ignored),
-		Entry("was held past the deadline of the client's call", Label("slow"), "deadline", pod(5*time.Second), held("await client", "await removal", "release"), ignored),
+		Entry(
+			"was held until the client was done",
+			Label("slow"),
+			"held",
+			pod(0),
+			held("await removal", "release"),
+			ignored,
+		),
+		Entry(
+			"was held when the client cancelled its call",
+			Label("slow"),
+			"cancelled",
+			pod(0),
+			held("cancel client", "wait 4s", "release"),
+			ignored,
+		),
+		Entry(
+			"was held past the deadline of the client's call",
+			Label("slow"),
+			"deadline",
+			pod(5*time.Second),
+			held("await client", "await removal", "release"),
+			ignored,
+		),
 		Entry("was held while containerd was SIGKILLed", spec.Quick, Label("crash"), "containerd-killed", pod(0),
 			held("kill containerd", "start containerd", "release"), unowned),
 	)

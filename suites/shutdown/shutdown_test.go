@@ -20,7 +20,9 @@ var unretried = []harness.Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.Cl
 
 // halfDeleted: a containerd that starts keeps a task that its shim has deleted already.
 // The next Delete ends the shim, and then the `delete` command answers 137.
-var halfDeleted = []harness.Bad{{Releases: "< 1.7.0", By: []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, Issue: "containerd#14113"}}
+var halfDeleted = []harness.Bad{
+	{Releases: "< 1.7.0", By: []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, Issue: "containerd#14113"},
+}
 
 const entry = "rpc:shim:Task.Shutdown:entry"
 
@@ -32,9 +34,13 @@ var _ = Describe("a shim whose Shutdown failed", Label("shim", "issue:8981"), fu
 	It("is gone after the client's second Delete, and the exit code is still 7", spec.Quick, func(ctx context.Context) {
 		spec.Holds(ctx, spec.Named("shutdown-error-once"))
 	})
-	It("is gone after the client's second Delete when the client had cancelled the first", spec.Quick, func(ctx context.Context) {
-		spec.Holds(ctx, spec.Named("shutdown-cancelled"))
-	})
+	It(
+		"is gone after the client's second Delete when the client had cancelled the first",
+		spec.Quick,
+		func(ctx context.Context) {
+			spec.Holds(ctx, spec.Named("shutdown-cancelled"))
+		},
+	)
 	It("is gone when the deadline of the client's first Delete has passed", func(ctx context.Context) {
 		w := exits(7)
 		w.CallTimeout = 2 * time.Second
@@ -42,11 +48,18 @@ var _ = Describe("a shim whose Shutdown failed", Label("shim", "issue:8981"), fu
 			failpoints.PauseAt(entry, failpoints.Steps("await removal", "release")...),
 		}})
 	})
-	DescribeTable("is gone when the one Shutdown",
+	DescribeTable(
+		"is gone when the one Shutdown",
 		func(ctx context.Context, name string, plan failpoints.Fault, bad []harness.Bad) {
 			spec.Holds(ctx, harness.Case{Name: name, Workload: exits(7), Bad: bad, Plan: failpoints.Plan{plan}})
 		},
-		Entry("ran and its reply was lost", spec.Quick, "shutdown-reply-lost", failpoints.Once("rpc:shim:Task.Shutdown:entry", term.Lose), nil),
+		Entry(
+			"ran and its reply was lost",
+			spec.Quick,
+			"shutdown-reply-lost",
+			failpoints.Once("rpc:shim:Task.Shutdown:entry", term.Lose),
+			nil,
+		),
 		Entry("met a closed connection", "shutdown-connection-closed", failpoints.Once(entry, term.Close), nil),
 		Entry("never answered", "shutdown-hangs", failpoints.Once(entry, term.Hang), unretried),
 	)
@@ -54,8 +67,11 @@ var _ = Describe("a shim whose Shutdown failed", Label("shim", "issue:8981"), fu
 
 var _ = Describe("containerd that is SIGKILLed while the shim holds Shutdown", Label("crash"), func() {
 	It("leaves no shim when it is back", spec.Quick, func(ctx context.Context) {
-		spec.Holds(ctx, harness.Case{Name: "shutdown-containerd-killed", Workload: exits(7), Bad: halfDeleted, Plan: failpoints.Plan{
-			failpoints.PauseAt(entry, failpoints.Steps("kill containerd", "start containerd", "release")...),
-		}})
+		spec.Holds(
+			ctx,
+			harness.Case{Name: "shutdown-containerd-killed", Workload: exits(7), Bad: halfDeleted, Plan: failpoints.Plan{
+				failpoints.PauseAt(entry, failpoints.Steps("kill containerd", "start containerd", "release")...),
+			}},
+		)
 	})
 })

@@ -24,6 +24,14 @@ var (
 			return
 		}
 		ended++
-		fmt.Printf("\n%s%s %d of %d, %.1f s, %s\n", progressMark, r.State, ended, selected, r.RunTime.Seconds(), r.FullText())
+		fmt.Printf(
+			"\n%s%s %d of %d, %.1f s, %s\n",
+			progressMark,
+			r.State,
+			ended,
+			selected,
+			r.RunTime.Seconds(),
+			r.FullText(),
+		)
 	})
 )

@@ -98,7 +98,10 @@ func Holds(ctx context.Context, c harness.Case) harness.Verdict {
 
 // HaveFacts matches a finding of which these facts are known.
 func HaveFacts(want oracle.Facts) types.GomegaMatcher {
-	return gomega.WithTransform(func(f oracle.Finding) bool { return f.Facts.Has(want) }, gomega.BeTrueBecause("facts: %s", want))
+	return gomega.WithTransform(
+		func(f oracle.Finding) bool { return f.Facts.Has(want) },
+		gomega.BeTrueBecause("facts: %s", want),
+	)
 }
 
 // entry is a verdict in a report.

@@ -24,17 +24,26 @@ const (
 
 // forgotten are the releases whose second StopPodSandbox takes the NotFound of a
 // half-deleted task for the end of its shim.
-var forgotten = []harness.Bad{{Releases: "< 1.6.24 || >= 1.7.0, < 1.7.4", By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#7496"}}
+var forgotten = []harness.Bad{
+	{Releases: "< 1.6.24 || >= 1.7.0, < 1.7.4", By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#7496"},
+}
 
 // madeUp are the releases on which the client's second Delete finds a half-deleted task,
 // ends its shim, and the clean-up after the closed connection then tells 137 of a
 // container that has exited with 7.
-var madeUp = []harness.Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, Issue: "containerd#14113"}}
+var madeUp = []harness.Bad{
+	{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, Issue: "containerd#14113"},
+}
 
 // pod is a pod of one container whose client gives each call that long; 0: as long as
 // kubelet does.
 func pod(timeout time.Duration) harness.Workload {
-	return harness.Workload{API: harness.CRI, CallTimeout: timeout, Deadline: 3 * time.Minute, Containers: []harness.Container{{Exit: 7}}}
+	return harness.Workload{
+		API:         harness.CRI,
+		CallTimeout: timeout,
+		Deadline:    3 * time.Minute,
+		Containers:  []harness.Container{{Exit: 7}},
+	}
 }
 
 // task is a container whose client gives each call that long.
@@ -50,35 +59,77 @@ func slow(d time.Duration) failpoints.Plan {
 	return failpoints.Plan{failpoints.SlowSyscall("sys:shim:umount2:exited", d)}
 }
 
-var _ = Describe("a pod whose umount2 outlasts CRI's 10 s", Label("slow", "cri", "shim", "issue:7496", "issue:8931"), func() {
-	It("leaves no shim when the disk is under pressure", spec.Pressure, func(ctx context.Context) {
-		spec.Holds(ctx, spec.Named("umount-io-pressure"))
-	})
-	It("leaves no shim when strace delays the call", func(ctx context.Context) {
-		spec.Holds(ctx, spec.Named("umount-delayed"))
-	})
-	It("leaves no shim when the client gives up before CRI does, and comes back", spec.Pressure, func(ctx context.Context) {
-		spec.Holds(ctx, harness.Case{Name: "umount-pressure-client-gives-up", Workload: pod(4 * time.Second), Bad: forgotten, Plan: pressure(tooMuchForCRI)})
-	})
-})
+var _ = Describe(
+	"a pod whose umount2 outlasts CRI's 10 s",
+	Label("slow", "cri", "shim", "issue:7496", "issue:8931"),
+	func() {
+		It("leaves no shim when the disk is under pressure", spec.Pressure, func(ctx context.Context) {
+			spec.Holds(ctx, spec.Named("umount-io-pressure"))
+		})
+		It("leaves no shim when strace delays the call", func(ctx context.Context) {
+			spec.Holds(ctx, spec.Named("umount-delayed"))
+		})
+		It(
+			"leaves no shim when the client gives up before CRI does, and comes back",
+			spec.Pressure,
+			func(ctx context.Context) {
+				spec.Holds(
+					ctx,
+					harness.Case{
+						Name:     "umount-pressure-client-gives-up",
+						Workload: pod(4 * time.Second),
+						Bad:      forgotten,
+						Plan:     pressure(tooMuchForCRI),
+					},
+				)
+			},
+		)
+	},
+)
 
 var _ = Describe("a pod whose umount2 is slow, and in time", Label("cri", "shim"), func() {
 	It("leaves nothing when every umount2 takes 300 ms", spec.Quick, func(ctx context.Context) {
 		spec.Holds(ctx, harness.Case{Name: "umount-slow-pod", Workload: pod(0), Plan: slow(300 * time.Millisecond)})
 	})
 	It("leaves nothing when the client gives up meanwhile, before CRI does", Label("slow"), func(ctx context.Context) {
-		spec.Holds(ctx, harness.Case{Name: "umount-slow-pod-client-gives-up", Workload: pod(5 * time.Second), Plan: slow(3 * time.Second)})
+		spec.Holds(
+			ctx,
+			harness.Case{Name: "umount-slow-pod-client-gives-up", Workload: pod(5 * time.Second), Plan: slow(3 * time.Second)},
+		)
 	})
 })
 
 var _ = Describe("a task whose umount2 outlasts the client's Delete", Label("shim"), func() {
-	It("is gone after the client's next Delete when the disk is under pressure", Label("slow"), spec.Pressure, func(ctx context.Context) {
-		spec.Holds(ctx, harness.Case{Name: "umount-pressure-task", Workload: task(4 * time.Second), Bad: madeUp, Plan: pressure(fiveSeconds)})
-	})
+	It(
+		"is gone after the client's next Delete when the disk is under pressure",
+		Label("slow"),
+		spec.Pressure,
+		func(ctx context.Context) {
+			spec.Holds(
+				ctx,
+				harness.Case{
+					Name:     "umount-pressure-task",
+					Workload: task(4 * time.Second),
+					Bad:      madeUp,
+					Plan:     pressure(fiveSeconds),
+				},
+			)
+		},
+	)
 	It("is gone after the client's next Delete when strace delays the call", Label("slow"), func(ctx context.Context) {
-		spec.Holds(ctx, harness.Case{Name: "umount-slow-task", Workload: task(5 * time.Second), Bad: madeUp, Plan: slow(3 * time.Second)})
+		spec.Holds(
+			ctx,
+			harness.Case{Name: "umount-slow-task", Workload: task(5 * time.Second), Bad: madeUp, Plan: slow(3 * time.Second)},
+		)
 	})
 	It("is gone after a Delete that was slow, and in time", spec.Quick, func(ctx context.Context) {
-		spec.Holds(ctx, harness.Case{Name: "umount-slow-task-in-time", Workload: task(10 * time.Second), Plan: slow(200 * time.Millisecond)})
+		spec.Holds(
+			ctx,
+			harness.Case{
+				Name:     "umount-slow-task-in-time",
+				Workload: task(10 * time.Second),
+				Plan:     slow(200 * time.Millisecond),
+			},
+		)
 	})
 })

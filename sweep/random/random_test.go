@@ -62,7 +62,10 @@ func leaks(invalid string, words ...string) engine {
 	return func(c harness.Case) harness.Verdict {
 		text := c.Plan.String()
 		if invalid != "" && strings.Contains(text, invalid) {
-			return harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: harness.ByMiss, Text: "these faults did not fire: " + invalid}}}
+			return harness.Verdict{
+				Outcome:  harness.Invalid,
+				Problems: []harness.Problem{{Kind: harness.ByMiss, Text: "these faults did not fire: " + invalid}},
+			}
 		}
 		if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
 			return harness.Verdict{Outcome: harness.Held}
@@ -225,7 +228,10 @@ func TestRandomPlansEnd(t *testing.T) {
 		t.Errorf("%d draws, %v", len(draws), err)
 	}
 	r.Engine = engine(func(harness.Case) harness.Verdict {
-		return harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: harness.ByMachine, Text: "not root"}}}
+		return harness.Verdict{
+			Outcome:  harness.Invalid,
+			Problems: []harness.Problem{{Kind: harness.ByMachine, Text: "not root"}},
+		}
 	})
 	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "not root") {
 		t.Errorf("a machine that cannot: %v", err)

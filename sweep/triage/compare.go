@@ -53,7 +53,13 @@ func Compare(a string, b []string) (c Comparison, err error) {
 			return c, err
 		}
 		if other.Plan.Digest != h.Plan.Digest {
-			return c, fmt.Errorf("%s has another plan (%s) than %s (%s): give both the same with --plan FILE", dir, other.Plan.Digest, a, h.Plan.Digest)
+			return c, fmt.Errorf(
+				"%s has another plan (%s) than %s (%s): give both the same with --plan FILE",
+				dir,
+				other.Plan.Digest,
+				a,
+				h.Plan.Digest,
+			)
 		}
 		for i, r := range byCase(results) {
 			bs[i] = r
@@ -103,7 +109,10 @@ func (c *Comparison) add(s plan.Spec, x, y journal.Result) {
 func said(r journal.Result) Said {
 	s := Said{Outcome: r.Outcome, Why: plain(r.Why)}
 	if r.Outcome == harness.Invalid { // what an invalid case leaves is no finding
-		r.Found = slices.DeleteFunc(slices.Clone(r.Found), func(f oracle.Finding) bool { return f.Class != oracle.ClassDaemon })
+		r.Found = slices.DeleteFunc(
+			slices.Clone(r.Found),
+			func(f oracle.Finding) bool { return f.Class != oracle.ClassDaemon },
+		)
 	}
 	for _, f := range r.Found {
 		if t := signatureOf(f); !slices.Contains(s.Only, t) {

@@ -42,7 +42,9 @@ func TestCompare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Cases != 5 || c.OnlyA != 1 || c.OnlyB != 0 || c.Agreed[harness.Violated] != 1 || c.Agreed[harness.Invalid] != 1 || len(c.Differ) != 3 {
+	if c.Cases != 5 || c.OnlyA != 1 || c.OnlyB != 0 || c.Agreed[harness.Violated] != 1 ||
+		c.Agreed[harness.Invalid] != 1 ||
+		len(c.Differ) != 3 {
 		t.Fatalf("%+v", c)
 	}
 	if d := c.Differ[0]; len(d.A.Only) != 0 || len(d.B.Only) != 3 {
@@ -51,7 +53,10 @@ func TestCompare(t *testing.T) {
 	if d := c.Differ[1]; len(d.A.Only) != 2 || len(d.B.Only) != 0 {
 		t.Errorf("another finding: %+v", d)
 	}
-	if text := c.String(); !strings.Contains(text, "5 cases in both: 2 agree (0 held, 1 violated, 1 invalid), 3 differ; 1 are only in A") ||
+	if text := c.String(); !strings.Contains(
+		text,
+		"5 cases in both: 2 agree (0 held, 1 violated, 1 invalid), 3 differ; 1 are only in A",
+	) ||
 		!strings.Contains(text, "the machine has no such controller") {
 		t.Error(text)
 	}

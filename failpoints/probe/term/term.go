@@ -30,7 +30,7 @@ const (
 	Hang     Action = "hang"     // the call blocks until its context ends
 	Lose     Action = "lose"     // the handler runs, its reply is dropped
 	Close    Action = "close"    // the connection is closed
-	Pause    Action = "pause"    // the call is held until the harness releases it; dropped if its context has ended by then
+	Pause    Action = "pause"    // held until the harness releases it; dropped if its context has ended
 	Kill     Action = "kill"     // SIGKILL from outside
 	Stop     Action = "stop"     // SIGSTOP from outside
 	Cont     Action = "cont"     // SIGCONT from outside

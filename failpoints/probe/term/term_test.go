@@ -80,7 +80,8 @@ func TestAt(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"off", "1*error(x)->off", "2*off->1*crash", "delay(10)", "pressure(4MiB/s,60MiB)", "1*error(()", "9*"} {
+	for _, s := range []string{"off", "1*error(x)->off", "2*off->1*crash", "delay(10)", "pressure(4MiB/s,60MiB)",
+		"1*error(()", "9*"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -25,7 +25,9 @@ func namespaceOptions() *api.NamespaceOption {
 func (c *Client) config() *api.PodSandboxConfig {
 	return &api.PodSandboxConfig{
 		Metadata: &api.PodSandboxMetadata{Name: "pod", Uid: "shimquake", Namespace: "default"},
-		Linux:    &api.LinuxPodSandboxConfig{SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: namespaceOptions()}},
+		Linux: &api.LinuxPodSandboxConfig{
+			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: namespaceOptions()},
+		},
 	}
 }
 
@@ -46,14 +48,19 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	i.Begun = time.Now()
 	name, value := client.Env(i)
 	return c.call(ctx, "CreateContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		r, err := rt.CreateContainer(ctx, &api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
-			Metadata: &api.ContainerMetadata{Name: i.Name},
-			Image:    &api.ImageSpec{Image: payload.Image},
-			Command:  c.Command(i),
-			Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},
-			Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}},
-			Linux:    &api.LinuxContainerConfig{SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: namespaceOptions()}},
-		}})
+		r, err := rt.CreateContainer(
+			ctx,
+			&api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
+				Metadata: &api.ContainerMetadata{Name: i.Name},
+				Image:    &api.ImageSpec{Image: payload.Image},
+				Command:  c.Command(i),
+				Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},
+				Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}},
+				Linux: &api.LinuxContainerConfig{
+					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: namespaceOptions()},
+				},
+			}},
+		)
 		if err == nil {
 			i.ID = r.ContainerId
 		}
@@ -164,7 +171,8 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	}
 	i.Told, i.Status = true, uint32(r.Status.ExitCode)
 	c.Record.Told(oracle.Observation{
-		Container: i.ID, Observer: oracle.ByCRIStatus, Status: i.Status, At: time.Unix(0, r.Status.FinishedAt), PID: int(i.PID),
+		Container: i.ID, Observer: oracle.ByCRIStatus, Status: i.Status, At: time.Unix(0,
+			r.Status.FinishedAt), PID: int(i.PID),
 	})
 	return true, nil
 }

@@ -126,7 +126,11 @@ func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 }
 
 // call is one call of the client to a containerd that is up.
-func (c *Client) call(ctx context.Context, verb, of string, f func(context.Context, api.RuntimeServiceClient) error) error {
+func (c *Client) call(
+	ctx context.Context,
+	verb, of string,
+	f func(context.Context, api.RuntimeServiceClient) error,
+) error {
 	return c.Call(ctx, verb, of, func(ctx context.Context) error {
 		_, conn, err := c.Up(ctx)
 		if err != nil {

@@ -21,7 +21,12 @@ import (
 )
 
 // call is one call of the client to a containerd that is up.
-func (c *Client) call(ctx context.Context, verb string, i *harness.Instance, f func(context.Context, *containerd.Client) error) error {
+func (c *Client) call(
+	ctx context.Context,
+	verb string,
+	i *harness.Instance,
+	f func(context.Context, *containerd.Client) error,
+) error {
 	return c.Call(ctx, verb, i.ID, func(ctx context.Context) error {
 		cl, _, err := c.Up(ctx)
 		if err != nil {
@@ -58,7 +63,12 @@ func (c *Client) createBriefly(ctx context.Context, i *harness.Instance) error {
 	})
 }
 
-func (c *Client) container(ctx context.Context, cl *containerd.Client, i *harness.Instance, runtime string) (containerd.Container, error) {
+func (c *Client) container(
+	ctx context.Context,
+	cl *containerd.Client,
+	i *harness.Instance,
+	runtime string,
+) (containerd.Container, error) {
 	image, err := cl.GetImage(ctx, payload.Image)
 	if err != nil {
 		return nil, err
@@ -80,7 +90,11 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 		oci.WithRootFSPath("rootfs"),
 		oci.WithProcessArgs(c.Command(i)...),
 		oci.WithEnv([]string{name + "=" + value}),
-		oci.WithMounts([]specs.Mount{{Source: c.TruthDir, Destination: client.MountedTruth, Type: "bind", Options: []string{"rbind", "rw"}}}),
+		oci.WithMounts(
+			[]specs.Mount{
+				{Source: c.TruthDir, Destination: client.MountedTruth, Type: "bind", Options: []string{"rbind", "rw"}},
+			},
+		),
 		oci.WithAnnotations(annotations),
 	}
 }

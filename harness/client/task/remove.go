@@ -71,7 +71,12 @@ func (c *Client) delete(ctx context.Context, i *harness.Instance) {
 	c.undeleted[i] = err != nil && !c.Overtaken(err)
 }
 
-func (c *Client) deleteTask(ctx context.Context, i *harness.Instance, task containerd.Task, opts ...containerd.ProcessDeleteOpts) error {
+func (c *Client) deleteTask(
+	ctx context.Context,
+	i *harness.Instance,
+	task containerd.Task,
+	opts ...containerd.ProcessDeleteOpts,
+) error {
 	status, err := task.Delete(ctx, opts...)
 	if err != nil {
 		return err
@@ -86,7 +91,12 @@ func (c *Client) deleteTask(ctx context.Context, i *harness.Instance, task conta
 // of it.
 func (c *Client) remove(ctx context.Context, i *harness.Instance) error {
 	return wrap(i, client.Until(ctx, func(ctx context.Context) error {
-		return c.call(ctx, "remove", i, func(ctx context.Context, cl *containerd.Client) error { return c.removeOnce(ctx, cl, i) })
+		return c.call(
+			ctx,
+			"remove",
+			i,
+			func(ctx context.Context, cl *containerd.Client) error { return c.removeOnce(ctx, cl, i) },
+		)
 	}))
 }
 
@@ -114,7 +124,12 @@ func (c *Client) removeOnce(ctx context.Context, cl *containerd.Client, i *harne
 }
 
 // forceDelete kills what still runs and deletes the task.
-func (c *Client) forceDelete(ctx context.Context, cl *containerd.Client, i *harness.Instance, task containerd.Task) error {
+func (c *Client) forceDelete(
+	ctx context.Context,
+	cl *containerd.Client,
+	i *harness.Instance,
+	task containerd.Task,
+) error {
 	status, err := task.Status(ctx)
 	if errdefs.IsNotFound(err) && c.undeleted[i] {
 		return c.sendDelete(ctx, cl, i)

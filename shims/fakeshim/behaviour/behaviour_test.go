@@ -20,9 +20,11 @@ func TestParse(t *testing.T) {
 		{list: "bootstrap=garbage, shutdown=ignore ,events=none",
 			want: Behaviour{Bootstrap: Garbage, Shutdown: "ignore", Events: EventsNone}},
 		{list: "start=hang", want: Behaviour{Start: Act{Name: Hang}}},
-		{list: "start=late(500ms),cleanup=fail", want: Behaviour{Start: Act{Name: Late, For: 500 * time.Millisecond}, Cleanup: Act{Name: Fail}}},
+		{list: "start=late(500ms),cleanup=fail", want: Behaviour{Start: Act{Name: Late, For: 500 * time.Millisecond},
+			Cleanup: Act{Name: Fail}}},
 		{list: "start=hang,start=refuse", want: Behaviour{Start: Act{Name: Refuse}}},
-		{list: "exit=99,wait=7", want: Behaviour{Exit: map[Report]uint32{InWait: 7, InDelete: 99, InState: 99, InEvent: 99, InCleanup: 99}}},
+		{list: "exit=99,wait=7", want: Behaviour{Exit: map[Report]uint32{InWait: 7, InDelete: 99, InState: 99, InEvent: 99,
+			InCleanup: 99}}},
 		{list: "event=255", want: Behaviour{Exit: map[Report]uint32{InEvent: 255}}},
 		{list: "sigterm=ignore,socket=leave", want: Behaviour{SIGTERM: "ignore", Socket: "leave"}},
 

@@ -94,7 +94,9 @@ func answerDelete(w io.Writer, b behaviour.Behaviour, exit process.Exit) error {
 	if err != nil {
 		return err
 	}
-	out, err := proto.Marshal(&task.DeleteResponse{Pid: uint32(exit.PID), ExitStatus: status, ExitedAt: timestamppb.New(exit.At)})
+	out, err := proto.Marshal(
+		&task.DeleteResponse{Pid: uint32(exit.PID), ExitStatus: status, ExitedAt: timestamppb.New(exit.At)},
+	)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ type Generation string
 const (
 	Address Generation = "address" // the address alone (1.6, 1.7; runtime/v2/shim)
 	JSON    Generation = "json"    // {"version":3,"address":...,"protocol":"ttrpc"} (2.0 to 2.2; pkg/shim)
-	Proto   Generation = "proto"   // BootstrapResult, after a BootstrapParams on stdin (2.3, 2.4; api/runtime/bootstrap/v1)
+	Proto   Generation = "proto"   // BootstrapResult, after a BootstrapParams on stdin (2.3, 2.4)
 )
 
 // answer is what containerd is told of a shim: BootstrapParams of pkg/shim in 2.0.
@@ -43,7 +43,8 @@ type answer struct {
 // told apart; both accept JSON with version 2.
 func detect(stdin []byte, id, namespace string) (g Generation, params *api.BootstrapParams, err error) {
 	params = &api.BootstrapParams{}
-	if len(stdin) == 0 || proto.Unmarshal(stdin, params) != nil || params.InstanceID != id || params.Namespace != namespace {
+	if len(stdin) == 0 || proto.Unmarshal(stdin, params) != nil || params.InstanceID != id ||
+		params.Namespace != namespace {
 		params = nil
 	}
 	switch g := Generation(os.Getenv(Env)); g {

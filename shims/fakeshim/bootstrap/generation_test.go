@@ -35,7 +35,8 @@ func TestDetect(t *testing.T) {
 		{name: "1.7 to 2.2", max: "2", want: json2},
 		{name: "1.7 to 2.2 with options", stdin: options, max: "2", want: json2},
 		{name: "2.3 and 2.4", stdin: params, max: "2", want: Proto, withParams: true},
-		{name: "another's parameters", stdin: marshal(&api.BootstrapParams{InstanceID: "c2", Namespace: "n"}), max: "2", want: json2},
+		{name: "another's parameters", stdin: marshal(&api.BootstrapParams{InstanceID: "c2", Namespace: "n"}), max: "2",
+			want: json2},
 		{name: "told", stdin: params, env: "json", want: JSON, withParams: true},
 		{name: "told nonsense", env: "xml", bad: true},
 	} {

@@ -170,7 +170,19 @@ func fork(p Params, l *net.UnixListener, path string, b behaviour.Behaviour) err
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(self, "-namespace", p.Namespace, "-id", p.ID, "-address", p.Address, "-socket", path, "-behaviour", b.String())
+	cmd := exec.Command(
+		self,
+		"-namespace",
+		p.Namespace,
+		"-id",
+		p.ID,
+		"-address",
+		p.Address,
+		"-socket",
+		path,
+		"-behaviour",
+		b.String(),
+	)
 	if p.Debug {
 		cmd.Args = append(cmd.Args, "-debug")
 	}

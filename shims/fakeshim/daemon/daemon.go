@@ -99,15 +99,21 @@ func Run(p Params) error {
 
 // serve passes every method through the probe, so that each is a point at entry and exit.
 func serve(l *tracked) ttrpc.UnaryServerInterceptor {
-	return func(ctx context.Context, decode ttrpc.Unmarshaler, info *ttrpc.UnaryServerInfo, method ttrpc.Method) (any, error) {
-		return probe.Serve(ctx, info.FullMethod, l.closeConns, func(ctx context.Context, decoded func(any) error) (any, error) {
-			return method(ctx, func(req any) error {
-				if err := decode(req); err != nil {
-					return err
-				}
-				return decoded(req)
-			})
-		})
+	return func(ctx context.Context, decode ttrpc.Unmarshaler, info *ttrpc.UnaryServerInfo, method ttrpc.Method) (any,
+		error) {
+		return probe.Serve(
+			ctx,
+			info.FullMethod,
+			l.closeConns,
+			func(ctx context.Context, decoded func(any) error) (any, error) {
+				return method(ctx, func(req any) error {
+					if err := decode(req); err != nil {
+						return err
+					}
+					return decoded(req)
+				})
+			},
+		)
 	}
 }
 

@@ -16,7 +16,8 @@ func TestNote(t *testing.T) {
 	if notes, err := Read(path); err != nil || len(notes) != 0 {
 		t.Errorf("Read before any note = %v, %v", notes, err)
 	}
-	for _, n := range []struct{ key, text string }{{"wait", "said 9"}, {"shutdown", "lives\non"}, {"wait", "said 9 again"}} {
+	for _, n := range []struct{ key, text string }{{"wait", "said 9"}, {"shutdown", "lives\non"},
+		{"wait", "said 9 again"}} {
 		if err := Note(n.key, "%s", n.text); err != nil {
 			t.Fatal(err)
 		}

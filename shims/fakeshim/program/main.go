@@ -35,7 +35,11 @@ func run() error {
 	flag.StringVar(&p.Address, "address", "", "containerd's gRPC address")
 	flag.BoolVar(&p.Debug, "debug", false, "ignored: the shim always logs what it does")
 	socket := flag.String("socket", "", "path of the inherited socket (of the shim itself)")
-	words := flag.String("behaviour", "", "how to misbehave (of the shim itself; containerd says it by $SHIMQUAKE_FAKESHIM or annotation)")
+	words := flag.String(
+		"behaviour",
+		"",
+		"how to misbehave (of the shim itself; containerd says it by $SHIMQUAKE_FAKESHIM or annotation)",
+	)
 	flag.String("bundle", "", "path of the bundle (of the delete command); ignored: it is found by the id")
 	flag.String("publish-binary", "", "ignored: events go to $TTRPC_ADDRESS")
 	info := flag.Bool("info", false, "print the runtime's information as protobuf")

@@ -115,7 +115,15 @@ func (s *Service) publishExit(c *container, id string, exit process.Exit) {
 	if err != nil {
 		s.Log("%s: %v", c.id, err)
 	}
-	s.Publish(&events.TaskExit{ContainerID: c.id, ID: id, Pid: uint32(exit.PID), ExitStatus: status, ExitedAt: timestamppb.New(exit.At)})
+	s.Publish(
+		&events.TaskExit{
+			ContainerID: c.id,
+			ID:          id,
+			Pid:         uint32(exit.PID),
+			ExitStatus:  status,
+			ExitedAt:    timestamppb.New(exit.At),
+		},
+	)
 }
 
 func deleteResponse(b behaviour.Behaviour, exit process.Exit) (*task.DeleteResponse, error) {

@@ -68,7 +68,10 @@ func (s *Service) startExec(c *container, id string) (*task.StartResponse, error
 	e.process = p
 	p.Watch(func(exit process.Exit) { s.publishExit(c, id, exit) })
 	pid := uint32(p.PID())
-	if err := p.Start(func() { s.Publish(&events.TaskExecStarted{ContainerID: c.id, ExecID: id, Pid: pid}) }); err != nil {
+	if err := p.Start(func() {
+		s.Publish(&events.TaskExecStarted{ContainerID: c.id, ExecID: id,
+			Pid: pid})
+	}); err != nil {
 		return nil, err
 	}
 	return &task.StartResponse{Pid: pid}, nil

@@ -174,7 +174,8 @@ func (s *Service) Stats(ctx context.Context, r *task.StatsRequest) (*task.StatsR
 		return nil, err
 	}
 	n := uint64(len(pids.Processes))
-	var metrics any = &cgroup1.Metrics{Pids: &cgroup1.PidsStat{Current: n}, CPU: &cgroup1.CPUStat{Usage: &cgroup1.CPUUsage{}}}
+	var metrics any = &cgroup1.Metrics{Pids: &cgroup1.PidsStat{Current: n},
+		CPU: &cgroup1.CPUStat{Usage: &cgroup1.CPUUsage{}}}
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
 		metrics = &cgroup2.Metrics{Pids: &cgroup2.PidsStat{Current: n}, CPU: &cgroup2.CPUStat{}}
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 const config = `{
-	"process": {"args": ["/bin/payload", "dirty", "3", "/data/f", "-trigger", "/truth/go"], "env": ["A=b", "SHIMQUAKE_TRUTH=/truth/log"]},
+	"process": {"args": ["/bin/payload", "dirty", "3", "/data/f", "-trigger", "/truth/go"],
+		"env": ["A=b", "SHIMQUAKE_TRUTH=/truth/log"]},
 	"root": {"path": "rootfs"},
 	"mounts": [
 		{"destination": "/proc", "type": "proc", "source": "proc"},
@@ -74,7 +75,8 @@ func TestSpecErrors(t *testing.T) {
 	if _, err := s.Behaviour(); err == nil || !strings.Contains(err.Error(), `unknown key "colour"`) {
 		t.Errorf("Behaviour = %v", err)
 	}
-	if _, err := s.Mode(Process{Args: []string{"sleep", "5"}}); err == nil || !strings.Contains(err.Error(), `unknown mode "5"`) {
+	if _, err := s.Mode(Process{Args: []string{"sleep", "5"}}); err == nil ||
+		!strings.Contains(err.Error(), `unknown mode "5"`) {
 		t.Errorf("Mode = %v", err)
 	}
 	if _, err := s.Mode(Process{}); err == nil {

@@ -68,7 +68,11 @@ func (t *test) run(ctx context.Context, out io.Writer) (err error) {
 	fmt.Fprintf(out, "seed %d, worlds in %s\n", t.seed, t.base)
 	random := rand.New(rand.NewPCG(t.seed, 0))
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "round\tkilled after\tand again after\tworlds\tprocesses\tloop devices\tthrottles\tcgroups\tleft when the next run had begun\tall gone after")
+	fmt.Fprintln(
+		table,
+		"round\tkilled after\tand again after\tworlds\tprocesses\tloop devices\tthrottles\tcgroups\tleft when the next "+
+			"run had begun\tall gone after",
+	)
 	var before *killed
 	bad := false
 	for round := range t.rounds + 1 {

@@ -79,8 +79,17 @@ func (k *killed) row(round int) string {
 	if len(k.after) > 1 {
 		again = k.after[1].Round(time.Millisecond).String()
 	}
-	return fmt.Sprintf("%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d", round, k.after[0].Round(time.Millisecond), again, len(k.worlds), k.counts["process"], k.counts["loop"],
-		k.counts["throttle"], k.counts["cgroup"])
+	return fmt.Sprintf(
+		"%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d",
+		round,
+		k.after[0].Round(time.Millisecond),
+		again,
+		len(k.worlds),
+		k.counts["process"],
+		k.counts["loop"],
+		k.counts["throttle"],
+		k.counts["cgroup"],
+	)
 }
 
 // awaitGone waits until no trace is left, and names the last one. What is left after
@@ -196,7 +205,8 @@ func (k *killed) processes() ([]string, error) {
 		}
 		for _, file := range []string{"cgroup", "environ", "cmdline", "mountinfo"} {
 			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.PID, file))
-			if err == nil && (k.mine(string(text)) || file == "environ" && k.carries(string(text))) { // one that is gone by now is none
+			if err == nil &&
+				(k.mine(string(text)) || file == "environ" && k.carries(string(text))) { // one that is gone by now is none
 				comm, _ := p.Comm()
 				all = append(all, fmt.Sprintf("process %d (%s) by its %s", p.PID, comm, file))
 				break
@@ -221,7 +231,10 @@ func (k *killed) mine(text string) bool {
 }
 
 func (k *killed) carries(environ string) bool {
-	return slices.ContainsFunc(strings.Split(environ, "\x00"), func(v string) bool { return slices.Contains(k.tokens, v) })
+	return slices.ContainsFunc(
+		strings.Split(environ, "\x00"),
+		func(v string) bool { return slices.Contains(k.tokens, v) },
+	)
 }
 
 // poll asks until it is so; what says why it is not, when the time is over, nil lets that
