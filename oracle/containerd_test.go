@@ -203,7 +203,11 @@ func TestACleanLifeIsCleanAtOnce(t *testing.T) {
 	}
 	w.must(log.Flush(ctx, w.scene.Client)) // no shim lives: what has not arrived by now never will
 	deleted := Circumstances{Release: "v2.4.2", Happened: []string{TaskDeleted}}
-	if found := Violations(Mark(log.Check([]Life{life}), deleted)); len(found) != 0 {
+	events := log.Check([]Life{life})
+	for i := range events { // the shim was told to exit, so its TaskDelete may be lost: residues/taskdelete-lost.yaml
+		events[i].Facts[FactLast] = Yes
+	}
+	if found := Violations(Mark(events, deleted)); len(found) != 0 {
 		t.Errorf("events: %v", found)
 	}
 	for _, o := range Told(log.Events()) {

@@ -44,6 +44,7 @@ func (r row) known() string {
 // printTable prints the specs of each suite that ran, and beneath those that failed why.
 // What was skipped is told by printSkips.
 func printTable(out io.Writer, rows []row) {
+	rows = bySuite(rows)
 	verdicts := len("VERDICT")
 	for _, r := range rows {
 		verdicts = max(verdicts, len(r.outcomes()))
@@ -68,6 +69,17 @@ func printTable(out io.Writer, rows []row) {
 		}
 	}
 	put(out, "\n")
+}
+
+// bySuite are the rows with those of a suite together, in the order in which the suites come first.
+func bySuite(rows []row) []row {
+	first := map[string]int{}
+	for i, r := range rows {
+		if _, ok := first[r.suite]; !ok {
+			first[r.suite] = i
+		}
+	}
+	return slices.SortedStableFunc(slices.Values(rows), func(a, b row) int { return first[a.suite] - first[b.suite] })
 }
 
 // plain wraps without colours.

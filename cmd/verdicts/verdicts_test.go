@@ -268,6 +268,18 @@ func TestTextFitsATerminal(t *testing.T) {
 	}
 }
 
+// What a strict run adds to a suite stands with the suite.
+func TestASuiteStandsOnceInTheTable(t *testing.T) {
+	rows := []row{{suite: "a", name: "1", verdict: passed}, {suite: "b", name: "2", verdict: passed},
+		{suite: "a", name: "last", verdict: failed}}
+	var out strings.Builder
+	printTable(&out, rows)
+	text := out.String()
+	if strings.Count(text, "\na: 1 passed, 1 failed") != 1 || strings.Index(text, "last") > strings.Index(text, "\nb:") {
+		t.Errorf("the suite a does not stand together:\n%s", text)
+	}
+}
+
 func TestSkipsAreOneLineAReason(t *testing.T) {
 	const lack = "this machine cannot run pods: no cpu"
 	rows := []row{
