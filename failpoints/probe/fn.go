@@ -2,7 +2,11 @@ package probe
 
 import (
 	"errors"
+	"os"
 	"reflect"
+	"runtime"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints/probe/term"
@@ -47,10 +51,39 @@ func (t *statementTable) wrap(n int, f reflect.Value) any {
 			call(args)
 			return failure(f.Type(), errors.New("the call's result was lost (shimquake)"))
 		case term.Error:
-			return failure(f.Type(), errors.New(term.Clause{Arg: a.Arg}.Text()))
+			err := injected(term.Clause{Arg: a.Arg}, returnsMessage(f.Type()))
+			return failure(f.Type(), asOS(f, args, err))
 		}
 		return call(args)
 	}).Interface()
+}
+
+// message is a protobuf message of any generator: gogo's, and both of Go's own.
+var message = reflect.TypeFor[interface{ ProtoMessage() }]()
+
+// returnsMessage is whether a function returns a message besides its error. Such are
+// methods of ttrpc's and gRPC's clients, and handlers: their errors are statuses.
+func returnsMessage(f reflect.Type) bool {
+	return f.NumOut() == 2 && f.Out(0).Implements(message)
+}
+
+// asOS makes of an errno what package os returns, when the function is of package os.
+// containerd asks for that type, too: ensureRemoveAll in cri/server/helpers_linux.go.
+func asOS(f reflect.Value, args []reflect.Value, err error) error {
+	fn := runtime.FuncForPC(f.Pointer())
+	errno, ok := err.(syscall.Errno) //nolint:errorlint // injected returns it bare
+	if !ok || fn == nil || len(args) == 0 || args[0].Kind() != reflect.String {
+		return err
+	}
+	switch op, ok := strings.CutPrefix(fn.Name(), "os."); {
+	case !ok:
+		return err
+	case op == "Rename", op == "Link", op == "Symlink":
+		op = strings.ToLower(op)
+		return &os.LinkError{Op: op, Old: args[0].String(), New: args[1].String(), Err: errno}
+	default:
+		return &os.PathError{Op: strings.ToLower(op), Path: args[0].String(), Err: errno}
+	}
 }
 
 // failure are results of a function that are all zero but for the error.

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"context"
-	"errors"
 	"os"
 	"reflect"
 	"strings"
@@ -105,7 +104,7 @@ func (c *call) do(a Answer, where string) error {
 	clause := term.Clause{Action: term.Action(a.Do), Arg: a.Arg}
 	switch clause.Action {
 	case term.Error:
-		return errors.New(clause.Text())
+		return injected(clause, true)
 	case term.Panic:
 		panic(clause.Text())
 	case term.Delay:

@@ -29,12 +29,13 @@ type argument int
 const (
 	none argument = iota
 	text
+	failure
 	millis
 	rates
 )
 
 var arguments = map[Action]argument{
-	Off: none, Error: text, Panic: text, Delay: millis, Crash: none, Cancel: none, Deadline: none, Hang: none,
+	Off: none, Error: failure, Panic: text, Delay: millis, Crash: none, Cancel: none, Deadline: none, Hang: none,
 	Lose: none, Close: none, Pause: none, Kill: none, Stop: none, Cont: none, Pressure: rates,
 }
 
@@ -165,6 +166,10 @@ func (p *parser) argument(c *Clause, kind argument) error {
 	end := p.pos + 1
 	p.pos = start
 	switch kind {
+	case failure:
+		if right := misspelt(c.Arg); right != "" {
+			return p.want(right)
+		}
 	case millis:
 		d, err := parseMillis(c.Arg)
 		if err != nil {

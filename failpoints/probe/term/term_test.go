@@ -2,6 +2,7 @@ package term
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -11,6 +12,8 @@ func TestParseCanonical(t *testing.T) {
 		"1*error(boom)":             "1*error(boom)",
 		" 2*off -> 1*crash ":        "2*off->1*crash",
 		"error(a (nested) text)":    "error(a (nested) text)",
+		"1*error(NotFound)":         "1*error(NotFound)",
+		"1*error(ENOSPC)":           "1*error(ENOSPC)",
 		"delay(2s)":                 "delay(2000)",
 		"3*delay(5)->pause":         "3*delay(5)->pause",
 		"pressure(4MiB/s,60MiB)":    "pressure(4MiB/s,60MiB)",
@@ -50,6 +53,8 @@ func TestParseErrors(t *testing.T) {
 		"pressure(fast,60MiB)": 9,
 		"pressure(1/s,60MiB)":  9,
 		"pressure":             8,
+		"1*error(NotFuond)":    8,
+		"error(EXDEV)":         6,
 	} {
 		_, err := Parse(in)
 		var pe *ParseError
@@ -76,6 +81,45 @@ func TestAt(t *testing.T) {
 	}
 	if got := (Term{}).At(1).Action; got != Off {
 		t.Errorf("the zero term: %s, want off", got)
+	}
+}
+
+// A misspelt name is no bare text.
+func TestMisspelt(t *testing.T) {
+	for arg, want := range map[string]string{
+		"NotFuond": "NotFound,", "notFound": "NotFound,", "NOTFOUND": "NotFound,", "Unvailable": "Unavailable,",
+		"Cancelled": "Canceled,", "NotImplemented": "Unimplemented,", "DeadlineExceded": "DeadlineExceeded,",
+		"ENOSPCE": "ENOSPC,", "Enospc": "ENOSPC,", "ENOSPACE": "ENOSPC,", "ENOTFOUND": "NotFound,",
+		"EXDEV": "ENODEV,", "EWHATEVERITIS": "an errno (EACCES, EAGAIN,",
+		"": "", "injected": "", "Boom": "", "Error": "", "EOF": "", "not found": "", "NotFuond it": "", "enospc": "",
+	} {
+		got := misspelt(arg)
+		if !strings.HasPrefix(got, want) || (want == "") != (got == "") {
+			t.Errorf("misspelt(%q) = %q, want %q", arg, got, want)
+		}
+	}
+	for _, name := range append(CodeNames(), ErrnoNames()...) {
+		_, code := Clause{Arg: name}.Code()
+		_, errno := Clause{Arg: name}.Errno()
+		if _, err := Parse("1*error(" + name + ")"); err != nil || code == errno {
+			t.Errorf("%s: %v, a code: %t, an errno: %t", name, err, code, errno)
+		}
+	}
+	_, err := Parse("1*error(NotFuond)")
+	want := `term "1*error(NotFuond)", position 9: expected NotFound, or a text that is no such word, found "NotFuond)"`
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"abc", "abc", 0}} {
+		if got := distance(test.a, test.b); got != test.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", test.a, test.b, got, test.want)
+		}
 	}
 }
 

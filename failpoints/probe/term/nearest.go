@@ -1,0 +1,35 @@
+package term
+
+import "strings"
+
+// Nearest is the name in known with the smallest edit distance to name, or "" when none
+// is near: more than half of its letters would have to change.
+func Nearest(name string, known []string) string {
+	best, nearest := len(name)/2+2, ""
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < best {
+			best, nearest = d, k
+		}
+	}
+	return nearest
+}
+
+// distance is the Levenshtein distance of two strings, in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
