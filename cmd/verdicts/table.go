@@ -71,7 +71,8 @@ func printTable(out io.Writer, rows []row) {
 	put(out, "\n")
 }
 
-// bySuite are the rows with those of a suite together, in the order in which the suites come first.
+// bySuite are the rows with those of a suite together, in the order in which the suites
+// come first.
 func bySuite(rows []row) []row {
 	first := map[string]int{}
 	for i, r := range rows {

@@ -74,19 +74,14 @@ func (t *statementTable) pass(n int, ctx context.Context) { //nolint:revive // a
 	case term.Crash:
 		Crash()
 	case term.Cancel:
-		t.end(h, root, ctx, context.Canceled)
+		t.end(ctx, h, root, context.Canceled)
 	case term.Deadline:
-		t.end(h, root, ctx, context.DeadlineExceeded)
+		t.end(ctx, h, root, context.DeadlineExceeded)
 	}
 }
 
 // end ends a request, and tells whether the context at hand has ended with it.
-func (t *statementTable) end(
-	h Hit,
-	root *endable,
-	ctx context.Context,
-	err error,
-) { //nolint:revive // the context is what is looked at
+func (t *statementTable) end(ctx context.Context, h Hit, root *endable, err error) {
 	root.end(err)
 	settle(ctx)
 	h.At, h.Ctx, h.Ended = time.Now().UnixNano(), "", ctx.Err() != nil

@@ -21,7 +21,7 @@ type Action string
 // The actions. Which of them a point takes depends on its kind (see package failpoints).
 const (
 	Off      Action = "off"      // nothing
-	Error    Action = "error"    // the call fails: by a code (NotFound), by an errno (ENOSPC), or with the argument as its text
+	Error    Action = "error"    // the call fails: with a code (NotFound), an errno (ENOSPC) or a text
 	Panic    Action = "panic"    // the goroutine panics with the argument as its text
 	Delay    Action = "delay"    // the call is held for the argument's milliseconds, whatever its context says
 	Crash    Action = "crash"    // the process sends SIGKILL to itself
