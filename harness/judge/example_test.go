@@ -1,0 +1,25 @@
+package judge_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/judge"
+)
+
+// A verdict is made of a history and nothing else: here of one in which containerd died.
+func ExampleJudge() {
+	v := judge.Judge(harness.History{
+		Case: harness.Case{Name: "x"}, Version: "v2.4.2",
+		Deaths: []daemon.Death{{At: time.Now(), PID: 9, Code: 2}},
+	})
+	fmt.Println(v.Outcome)
+	for _, f := range v.Findings {
+		fmt.Println(f.Invariant, f.Class, f.Facts)
+	}
+	// Output:
+	// violated
+	// liveness containerd what=death exit=2
+}
