@@ -40,7 +40,7 @@ func (p Plan) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Check says whether the point can do what the term asks, and whether the steps have a
+// Check reports whether the point can do what the term asks, and whether the steps have a
 // pause to run in.
 func (f Fault) Check() error {
 	r := rules[f.At.Kind]

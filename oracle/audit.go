@@ -70,7 +70,7 @@ func suspicious(inv Inventory) []Finding {
 	return append(out, forgotten...)
 }
 
-// belongsNowhere tells whether the thing of a finding is without its owner.
+// belongsNowhere reports whether the thing of a finding is without its owner.
 func belongsNowhere(inv Inventory, f Finding) bool {
 	switch f.Class {
 	case ClassShim:
@@ -107,7 +107,7 @@ func (inv Inventory) hasTask(ns, id string) bool {
 	return ok
 }
 
-// serves tells whether a shim has a task, its own or one of its group: a bundle with a
+// serves reports whether a shim has a task, its own or one of its group: a bundle with a
 // task names its socket.
 func serves(inv Inventory, shim Process) bool {
 	ns, id := shim.Shim.Namespace, shim.Shim.ID
@@ -127,7 +127,7 @@ func serves(inv Inventory, shim Process) bool {
 	})
 }
 
-// served tells whether a bundle has a shim: one of its id, or a group's that listens on
+// served reports whether a bundle has a shim: one of its id, or a group's that listens on
 // the bundle's address.
 func served(inv Inventory, b Bundle) bool {
 	if _, ok := inv.shim(b.Namespace, b.ID); ok {

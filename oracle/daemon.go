@@ -146,7 +146,7 @@ func (d *Daemon) task(ns, id string) (Task, bool) {
 	return d.Tasks[i], true
 }
 
-// container tells whether containerd has a container of that id.
+// container reports whether containerd has a container of that id.
 func (d *Daemon) container(ns, id string) bool {
 	return d != nil && slices.ContainsFunc(d.Containers, func(r Ref) bool {
 		return r.ID == id && (ns == "" || r.Namespace == ns)

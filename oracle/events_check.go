@@ -169,7 +169,7 @@ type incarnation struct {
 	execs map[string]bool
 }
 
-// begins tells whether a create begins another incarnation: one that repeats the pid of
+// begins reports whether a create begins another incarnation: one that repeats the pid of
 // the first is a duplicate.
 func (r *incarnation) begins(create *TaskEvent) bool {
 	if r.first[1] != nil {

@@ -91,7 +91,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// contains tells whether one of the findings says so.
+// contains reports whether one of the findings says so.
 func contains(all []Finding, words string) bool {
 	for _, f := range all {
 		if strings.Contains(f.String(), words) {

@@ -38,8 +38,8 @@ func owner(p Process, inv Inventory) (ns, id string) {
 	return "", ""
 }
 
-// knows tells whether anything of that id is there, and in which containerd namespace; ns
-// "" asks for any.
+// knows reports whether anything of that id is there, and in which containerd namespace;
+// ns "" asks for any.
 func (inv Inventory) knows(ns, id string) (string, bool) {
 	is := func(theirNS, theirID string) bool { return theirID == id && (ns == "" || theirNS == ns) }
 	for _, b := range inv.Bundles {

@@ -168,7 +168,7 @@ func socketInode(target string) (uint64, bool) {
 	return inode, err == nil
 }
 
-// gone tells whether err means that the process ended while it was read.
+// gone reports whether err means that the process ended while it was read.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }

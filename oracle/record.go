@@ -98,7 +98,7 @@ func publishMark(ctx context.Context, client *containerd.Client, name string) er
 
 // Flush returns when everything that containerd has been told of by now has arrived in
 // the log: the exchange keeps the order, so it sends a mark and waits for that. When no
-// shim lives any more, an event that is missing then is missing for ever.
+// shim lives any more, an event that is missing then is missing permanently.
 func (l *EventLog) Flush(ctx context.Context, client *containerd.Client) error {
 	name := fmt.Sprintf("flush-%d", time.Now().UnixNano())
 	if err := publishMark(ctx, client, name); err != nil {

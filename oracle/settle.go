@@ -24,7 +24,7 @@ const finalLook = 5 * time.Second
 // Settle waits until nothing is in the scene that was not in before, and returns what is
 // left, known residues marked. It returns at once when nothing is left, soon when only
 // known residues are, and otherwise at ctx's deadline with the findings; without a
-// deadline it waits for ever. Between full inventories it looks only at the kinds of
+// deadline it waits permanently. Between full inventories it looks only at the kinds of
 // things that were left: pidfds and inotify do not reach into another PID namespace and
 // cgroup filesystems.
 //

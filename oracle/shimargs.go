@@ -17,10 +17,10 @@ type ShimArgs struct {
 	Action string `json:"action,omitempty"`
 }
 
-// parseShimArgs tells whether argv is a shim's. The name of the binary alone is no proof:
-// both -id and -namespace must be there, as only a shim has both and any binary name can
-// be configured as a runtime. Flags may be written as Go's flag package takes them: -id
-// X, --id X, -id=X.
+// parseShimArgs reports whether argv is a shim's. The name of the binary alone is no
+// proof: both -id and -namespace must be there, as only a shim has both and any binary
+// name can be configured as a runtime. Flags may be written as Go's flag package takes
+// them: -id X, --id X, -id=X.
 func parseShimArgs(argv []string) (ShimArgs, bool) {
 	var a ShimArgs
 	if len(argv) < 2 {

@@ -17,7 +17,7 @@ import (
 type Socket struct {
 	// Path is the file inside the scene; an abstract name starts with "@".
 	Path string `json:"path"`
-	// Listening tells whether a process listens on it.
+	// Listening reports whether a process listens on it.
 	Listening bool `json:"listening"`
 	// Inode is the listener's in sockfs (the number in /proc/PID/fd links), 0 when nobody
 	// listens.

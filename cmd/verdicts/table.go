@@ -143,7 +143,7 @@ func count(rows []row, suite string) tally {
 	return t
 }
 
-// printCount prints the last line, and tells whether something failed.
+// printCount prints the last line, and reports whether something failed.
 func printCount(out io.Writer, rows []row, notSelected int) error {
 	if notSelected > 0 {
 		put(out, "%d specs were not selected\n", notSelected)

@@ -92,7 +92,7 @@ func freshen(dev string) error {
 	return r.write(d, 0)
 }
 
-// isDisk says whether a backing file is that of a Disk.
+// isDisk reports whether a backing file is that of a Disk.
 func isDisk(backing string) bool {
 	return strings.HasPrefix(filepath.Base(backing), diskPrefix)
 }
@@ -111,7 +111,7 @@ func findMkfs() (string, error) {
 	return path, nil
 }
 
-// Available says whether a disk can be put under pressure here: ErrNoController,
+// Available reports whether a disk can be put under pressure here: ErrNoController,
 // ErrNoLoop or ErrNoMkfs if not. The errors say what to do.
 func Available() error {
 	if _, err := Detect(); err != nil {

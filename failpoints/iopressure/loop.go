@@ -77,7 +77,7 @@ func nextFree(ctl *os.File) (int, error) {
 	return n, nil
 }
 
-// freeLoop says whether the kernel has a loop device to give, and whether it can be
+// freeLoop reports whether the kernel has a loop device to give, and whether it can be
 // opened; nothing is attached to it.
 func freeLoop() error {
 	ctl, err := openControl()

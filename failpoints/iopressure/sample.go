@@ -147,7 +147,7 @@ func pathAt(task *os.Root, tid string, addr uint64) string {
 	return path
 }
 
-// ended says whether an error of /proc means that the thread or process is gone.
+// ended reports whether an error of /proc means that the thread or process is gone.
 func ended(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }

@@ -90,7 +90,7 @@ func (t *Throttle) Record() Record { return t.rec }
 // nothing.
 func (t *Throttle) Lift() error { return Undo(t.rec) }
 
-// limitable says whether the group dir can be limited, and returns its clean path. It
+// limitable reports whether the group dir can be limited, and returns its clean path. It
 // changes nothing: what a group above does not enable for its children is the host's
 // decision (on cgroup v2 a service manager's).
 func limitable(root, dir string) (string, error) {

@@ -80,7 +80,7 @@ func (t *statementTable) pass(n int, ctx context.Context) { //nolint:revive // a
 	}
 }
 
-// end ends a request, and tells whether the context at hand has ended with it.
+// end ends a request, and reports whether the context at hand has ended with it.
 func (t *statementTable) end(ctx context.Context, h Hit, root *endable, err error) {
 	root.end(err)
 	settle(ctx)
@@ -174,7 +174,7 @@ func rebuild(from, to int) {
 // function is a statement point's name without the statement.
 func function(point string) string { return point[:strings.LastIndexByte(point, ':')] }
 
-// DecidedAt says whether a term is decided at this hit of a statement: what replaces a
+// DecidedAt reports whether a term is decided at this hit of a statement: what replaces a
 // call's error at the call, what ends a context where there is one that can be ended so,
 // and all else at the statement.
 func DecidedAt(t term.Term, h Hit) bool {

@@ -34,7 +34,7 @@ func (h *Handle) Cont(ctx context.Context) error {
 	return h.await(ctx, "continue", threads.running)
 }
 
-// Stopped says whether every thread of the process stands still, now.
+// Stopped reports whether every thread of the process stands still, now.
 func (h *Handle) Stopped() (bool, error) {
 	n, err := h.count()
 	return err == nil && n.still(), err

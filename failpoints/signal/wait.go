@@ -47,7 +47,7 @@ func (h *Handle) Wait(ctx context.Context) (time.Time, error) {
 	return time.Now(), nil
 }
 
-// Ended says whether the process has ended, without waiting.
+// Ended reports whether the process has ended, without waiting.
 func (h *Handle) Ended() (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

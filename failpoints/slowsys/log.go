@@ -25,7 +25,7 @@ type Call struct {
 	Killed bool
 }
 
-// Returned says whether the call came back to the process.
+// Returned reports whether the call came back to the process.
 func (c Call) Returned() bool { return c.Result != "" && !c.Killed }
 
 func (c Call) String() string {

@@ -90,8 +90,8 @@ func (p *walker) failing(s ast.Stmt, returnsError bool) *ast.CallExpr {
 	return nil
 }
 
-// wrappable says whether a called expression is a function value that does more than make
-// an error.
+// wrappable reports whether a called expression is a function value that does more than
+// make an error.
 func (p *walker) wrappable(fun ast.Expr) bool {
 	switch f := fun.(type) {
 	case *ast.Ident:
@@ -107,7 +107,7 @@ func (p *walker) wrappable(fun ast.Expr) bool {
 	return false // a literal that is called at once, an instantiation, a conversion
 }
 
-// returnsError says whether a function's last result is written as error.
+// returnsError reports whether a function's last result is written as error.
 func returnsError(t *ast.FuncType) bool {
 	if t.Results == nil || len(t.Results.List) == 0 {
 		return false

@@ -22,7 +22,7 @@ func copySource(source, dest string) error {
 	return copyFiles(source, dest, IsSource)
 }
 
-// IsSource says whether a build of a Go package reads the file; tests are left out.
+// IsSource reports whether a build of a Go package reads the file; tests are left out.
 func IsSource(name string) bool {
 	return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
 }

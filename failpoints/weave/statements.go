@@ -206,7 +206,7 @@ func parsePackage(dir, folder string) ([]*File, error) {
 	return files, nil
 }
 
-// isBuilt says whether one of the builds reads a file.
+// isBuilt reports whether one of the builds reads a file.
 func isBuilt(dir, name string) (bool, error) {
 	for _, tags := range [][]string{nil, BuildTags} {
 		ctxt := build.Default

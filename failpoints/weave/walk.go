@@ -160,8 +160,8 @@ func (p *walker) literal(lit *ast.FuncLit, s scope) {
 	p.statements(lit.Body.List, inner)
 }
 
-// takesContext says whether a function has a parameter or result that is called ctx, and
-// whether that is a parameter and a context.
+// takesContext reports whether a function has a parameter or result that is called ctx,
+// and whether that is a parameter and a context.
 func (p *walker) takesContext(t *ast.FuncType) (ctx, named bool) {
 	for i, list := range []*ast.FieldList{t.Params, t.Results} {
 		if list == nil {
@@ -185,7 +185,7 @@ func (s scope) after(stmt ast.Stmt) scope {
 	return s
 }
 
-// definesCtx says whether a statement declares a ctx for the statements after it, and
+// definesCtx reports whether a statement declares a ctx for the statements after it, and
 // whether that is certainly a context: in containerd every `ctx := f(...)` is one, and
 // where it is not, the build says so.
 func definesCtx(stmt ast.Stmt) (ctx, defined bool) {

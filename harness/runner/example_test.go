@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 )
 
-// A run takes root, and some 300 ms once containerd is built. The newest release cleans up
-// when Shutdown fails once.
+// A run takes root, and some 300 ms once containerd is built. The newest release cleans
+// up when Shutdown fails once.
 func ExampleRunner_Run() {
 	dir, err := os.MkdirTemp("", "evidence")
 	if err != nil {

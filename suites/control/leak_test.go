@@ -31,7 +31,8 @@ type control struct {
 	since string
 }
 
-// older says whether a release is older than another; v2.4.2-rc.1 is older than v2.4.2.
+// older reports whether a release is older than another; v2.4.2-rc.1 is older than
+// v2.4.2.
 func older(version, than string) bool {
 	v, err := semver.NewVersion(version)
 	return err == nil && v.LessThan(semver.MustParse(than))

@@ -3,7 +3,7 @@
 // A term is one or more clauses joined by "->", each `[count*]action[(argument)]`, in the
 // grammar that containerd's failpoints and gofail share with FreeBSD's fail(9).
 // `2*off->1*crash` lets two hits pass and crashes at the third; a clause without a count
-// holds for ever; after the last clause nothing happens any more.
+// holds permanently; after the last clause nothing happens any more.
 //
 // The package uses the standard library only: it is linked into instrumented binaries
 // too.

@@ -223,7 +223,7 @@ func (k *killed) processes() ([]string, error) {
 	return all, nil
 }
 
-// mine says whether a text names one of the worlds.
+// mine reports whether a text names one of the worlds.
 func (k *killed) mine(text string) bool {
 	return slices.ContainsFunc(k.worlds, func(w string) bool {
 		return strings.Contains(text, k.folder(w)) || strings.Contains(text, "/shimquake/"+w)
