@@ -113,6 +113,10 @@ var paths = map[string]string{
 	"RemovePodSandbox": "delete", "ListPodSandbox": "delete",
 }
 
+// PathOf is what a client is at in a call: create, start, exit or delete; "" where that is
+// not known.
+func PathOf(verb string) string { return paths[verb] }
+
 // phases learns from the client's calls what was going on when. A containerd that has
 // ended loads until it answers again.
 func (h *History) phases() phases {
@@ -123,7 +127,7 @@ func (h *History) phases() phases {
 	calls := slices.Clone(h.Calls)
 	slices.SortStableFunc(calls, func(a, b Call) int { return a.At.Compare(b.At) })
 	for _, c := range calls {
-		if path := paths[c.Verb]; path != "" {
+		if path := PathOf(c.Verb); path != "" {
 			ps = append(ps, phase{c.At, path})
 		}
 	}

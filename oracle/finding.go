@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Invariant is one of the rules of docs/design.md, section "Oracle".
+// Invariant is one of the rules of docs/design.md, section "Client and judge".
 type Invariant string
 
 // The invariants.

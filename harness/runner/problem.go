@@ -4,11 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"runtime"
-	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/failpoints/iopressure"
 	"github.com/shimquake/shimquake/failpoints/slowsys"
@@ -60,20 +55,3 @@ func input(err error) error { return &inputError{err} }
 var errEnded = errors.New("the run was ended")
 
 func ended(ctx context.Context) error { return fmt.Errorf("%w: %w", errEnded, context.Cause(ctx)) }
-
-// machine is this one.
-func machine() harness.Machine {
-	m := harness.Machine{Kernel: "unknown", Cgroups: "v1", CPUs: runtime.NumCPU()}
-	var u unix.Utsname
-	if err := unix.Uname(&u); err == nil {
-		m.Kernel = unix.ByteSliceToString(u.Release[:])
-	}
-	var fs unix.Statfs_t
-	if err := unix.Statfs("/sys/fs/cgroup", &fs); err == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC {
-		m.Cgroups = "v2"
-	} else if mounts, err := os.ReadFile("/proc/self/mounts"); err == nil &&
-		strings.Contains(string(mounts), " cgroup2 ") {
-		m.Cgroups = "hybrid"
-	}
-	return m
-}

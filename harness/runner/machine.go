@@ -1,0 +1,27 @@
+package runner
+
+import (
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/shimquake/shimquake/harness"
+	"golang.org/x/sys/unix"
+)
+
+// machine is this one.
+func machine() harness.Machine {
+	m := harness.Machine{Kernel: "unknown", Cgroups: "v1", CPUs: runtime.NumCPU()}
+	var u unix.Utsname
+	if err := unix.Uname(&u); err == nil {
+		m.Kernel = unix.ByteSliceToString(u.Release[:])
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs("/sys/fs/cgroup", &fs); err == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC {
+		m.Cgroups = "v2"
+	} else if mounts, err := os.ReadFile("/proc/self/mounts"); err == nil &&
+		strings.Contains(string(mounts), " cgroup2 ") {
+		m.Cgroups = "hybrid"
+	}
+	return m
+}
