@@ -57,7 +57,7 @@ func TestNothingIsLeftOfAnOwnerThatWasKilled(t *testing.T) {
 		t.Fatalf("the owner said %q, %v", line, err)
 	}
 	backing := backingOf(dev)
-	if filepath.Dir(backing) != dir {
+	if !strings.HasSuffix(filepath.Dir(backing), dir) { // in a chroot the kernel tells the host's name of it
 		t.Fatalf("%s is backed by %q, want a file of %s", dev, backing, dir)
 	}
 	if err := cmd.Process.Kill(); err != nil {
