@@ -113,8 +113,8 @@ var paths = map[string]string{
 	"RemovePodSandbox": "delete", "ListPodSandbox": "delete",
 }
 
-// PathOf is what a client is at in a call: create, start, exit or delete; "" where that is
-// not known.
+// PathOf is what a client is at in a call: create, start, exit or delete; "" where that
+// is not known.
 func PathOf(verb string) string { return paths[verb] }
 
 // phases learns from the client's calls what was going on when. A containerd that has

@@ -11,7 +11,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// A verb without a path would be counted to what the client did before it, and swept there.
+// A verb without a path would be counted to what the client did before it, and swept
+// there.
 func TestEveryVerbHasAPath(t *testing.T) {
 	files, err := filepath.Glob("*/*.go")
 	if err != nil || len(files) < 6 {

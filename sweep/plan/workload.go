@@ -63,8 +63,8 @@ func workloadNamed(name string) (workload, error) {
 func SharesShim(w harness.Workload) bool { return w.API == harness.CRI || w.Grouped }
 
 // Same reports whether a case's client does what that of the spec's workload does. How
-// many containers it has, how long it waits and how closely the oracle looks do not count;
-// every other key does.
+// many containers it has, how long it waits and how closely the oracle looks do not
+// count; every other key does.
 func (s Spec) Same(c harness.Workload) bool {
 	w, err := workloadNamed(s.Workload)
 	return err == nil && reflect.DeepEqual(clientsPart(w.Workload), clientsPart(c))
