@@ -12,6 +12,7 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -135,6 +136,9 @@ func TestErrnos(t *testing.T) {
 	withStatus(t)
 	for _, name := range term.ErrnoNames() {
 		want, _ := term.Clause{Arg: name}.Errno()
+		if kernel := unix.ErrnoName(want); kernel != name {
+			t.Errorf("%s is the kernel's %s", name, kernel)
+		}
 		s := &script{answers: map[string]Answer{atEntry: {Do: "error", Arg: name}, names[0]: {Do: "error", Arg: name}}}
 		weave(t, s, false)
 		kernel := func() error { return nil }
