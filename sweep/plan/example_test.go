@@ -7,8 +7,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// A plan has a case for each point that was passed and each action that the point takes.
-// Make traces real workloads; these passes are made up.
+// A plan has a case for each point that was passed and each action that the point takes. Make
+// traces real workloads; these passes are made up.
 func ExampleNew() {
 	shutdown := plan.Pass{
 		Point:  failpoints.MustPoint("rpc:shim:Task.Shutdown:entry"),
@@ -29,11 +29,11 @@ func ExampleNew() {
 	for _, s := range p.Specs {
 		fmt.Println(s)
 	}
-	// Output: rpc:shim:Task.Shutdown:entry crash, delete of task
+	// Output:
+	// rpc:shim:Task.Shutdown:entry crash, delete of task
 	// rpc:shim:Task.Shutdown:entry error(injected by shimquake), delete of task
-	// stmt:containerd:runtime.Bundle.Delete:err-os.Remove error(injected by shimquake),
-	// delete of task stmt:containerd:runtime.Bundle.Delete:err-os.Remove lose, delete of
-	// task
+	// stmt:containerd:runtime.Bundle.Delete:err-os.Remove error(injected by shimquake), delete of task
+	// stmt:containerd:runtime.Bundle.Delete:err-os.Remove lose, delete of task
 }
 
 // A case of several faults; the last is the one that a plan varies.
@@ -46,7 +46,7 @@ func ExampleSpec_Then() {
 	c, err := s.Case("v2.4.2")
 	fmt.Println(s)
 	fmt.Println(c.Plan, err)
-	// Output: rpc:containerd:Task.Delete:entry crash, delete of task +
-	// rpc:shim:Task.Create:exit crash, create rpc:shim:Task.Create:exit 1*crash;
-	// rpc:containerd:Task.Delete:entry 1*crash <nil>
+	// Output:
+	// rpc:containerd:Task.Delete:entry crash, delete of task + rpc:shim:Task.Create:exit crash, create
+	// rpc:shim:Task.Create:exit 1*crash; rpc:containerd:Task.Delete:entry 1*crash <nil>
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// Two of three cases leave the same: one cluster, with the window of points that it was
-// seen at.
+// Two of three cases leave the same: one cluster, with the window of points that it was seen at.
 func ExampleNewReport() {
 	p := plan.Plan{Version: "v2.4.2", Digest: "4836be6dd953e300", Places: map[failpoints.Point]string{}}
 	for line, statement := range []string{"fork", "parse", "connect"} {
@@ -30,11 +29,11 @@ func ExampleNewReport() {
 		{I: 2, Outcome: harness.Violated, Found: []oracle.Finding{shim}},
 	}
 	fmt.Println(triage.NewReport(journal.Head{Plan: p}, results, nil))
-	// Output: sweep of containerd v2.4.2, plan 4836be6dd953e300 3 planned, 3 executed, 3
-	// fired: 1 held, 2 violated, 0 invalid
+	// Output:
+	// sweep of containerd v2.4.2, plan 4836be6dd953e300
+	// 3 planned, 3 executed, 3 fired: 1 held, 2 violated, 0 invalid
 	//
-	// NEW: shim-containerd-runtime.binary.start: when containerd dies: 2 points, 2 cases
-	// (crash 2; create 2; task 2)
+	// NEW: shim-containerd-runtime.binary.start: when containerd dies: 2 points, 2 cases (crash 2; create 2; task 2)
 	//     left:  leak shim: task=none bundle=gone
 	//     where: containerd runtime.binary.Start core/runtime/v2/binary.go:101..102 (2 of 2 points)
 	//
