@@ -92,6 +92,7 @@ func TestAControllerOverTwoProcesses(t *testing.T) {
 	if err != nil || !slices.Equal(second, []string{"third", "<nil>"}) {
 		t.Errorf("the second process: %q, %v", second, err)
 	}
+	c.Flush(time.Minute) // what the second has sent last may not have been read yet
 	if hits := c.Hits(); len(hits) != 8 || c.Fired(0) != 1 || hits[4].Did != term.Error || hits[4].ID != "c1" ||
 		hits[4].Who != "shim" {
 		t.Errorf("fired %d, hits %+v", c.Fired(0), hits)
