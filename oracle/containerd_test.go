@@ -174,6 +174,23 @@ func (w *miniWorld) settle(ctx context.Context, before Inventory, c Circumstance
 	return found, time.Since(begun)
 }
 
+// awaitExit waits for the TaskExit of a container, or the end of ctx.
+func awaitExit(ctx context.Context, log *EventLog, id string) {
+	for {
+		events, grown := log.Grown()
+		for _, e := range events {
+			if e.Topic == topicExit && e.Container == id {
+				return
+			}
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 func TestACleanLifeIsCleanAtOnce(t *testing.T) {
 	w, ctx := withContainerd(t)
 	var log EventLog
@@ -192,6 +209,7 @@ func TestACleanLifeIsCleanAtOnce(t *testing.T) {
 	told := <-exit
 	ledger.Observe(Observation{Container: "c1", Observer: ByWait, Status: told.ExitCode(), At: told.ExitTime()})
 	life.Exited = time.Now()
+	awaitExit(ctx, &log, "c1") // as dockerd does: a shim that is told to exit may lose what it has not sent
 	told2, err := task.Delete(ctx)
 	w.must(err)
 	ledger.Observe(Observation{Container: "c1", Observer: ByDelete, Status: told2.ExitCode(), At: told2.ExitTime()})
