@@ -21,11 +21,14 @@ func firings(h *harness.History) (_ []oracle.Finding, missed []harness.Problem) 
 	return nil, missed
 }
 
-// hitInstead sums up the points that were passed.
+// hitInstead sums up the points that were passed until the client was done: what comes later
+// is the oracle's doing.
 func hitInstead(h *harness.History) string {
 	hits := map[string]int{}
 	for _, hit := range h.Hits {
-		hits[hit.Point]++
+		if h.Done.IsZero() || !hit.Time.After(h.Done) {
+			hits[hit.Point]++
+		}
 	}
 	seen := make([]string, 0, len(hits))
 	for p, n := range hits {

@@ -342,3 +342,13 @@ func killedBeforeItBegan(h *harness.History) {
 	end(h, 0)
 	h.Exits = nil
 }
+
+// What the second use of an id passes is not what was hit in place of a fault.
+func TestHitInsteadEndsWithTheClient(t *testing.T) {
+	h := clean()
+	h.Firings[0].Count, h.Done = 0, at(45)
+	h.Hits = append(h.Hits, hit(shutdownEntry, 55, nil))
+	if why := Judge(h).Why(); !strings.Contains(why, shutdownEntry+" x1") {
+		t.Error(why)
+	}
+}
