@@ -21,8 +21,8 @@ func firings(h *harness.History) (_ []oracle.Finding, missed []harness.Problem) 
 	return nil, missed
 }
 
-// hitInstead sums up the points that were passed until the client was done: what comes later
-// is the oracle's doing.
+// hitInstead sums up the points that were passed until the client was done: what comes
+// later is the oracle's doing.
 func hitInstead(h *harness.History) string {
 	hits := map[string]int{}
 	for _, hit := range h.Hits {
