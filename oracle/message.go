@@ -58,7 +58,7 @@ func (f *Failed) Error() string { return f.Text }
 
 // Facts are those of something that did not succeed because of it.
 func (f *Failed) Facts(what string) Facts {
-	return Facts{FactWhat: what, FactCall: f.Call, FactCode: f.Code, FactMessage: message(f.Said), FactError: f.Text}
+	return Facts{FactWhat: what, FactCall: f.Call, FactCode: f.Code, FactMessage: Comparable(f.Said), FactError: f.Text}
 }
 
 // Code is the gRPC code of an error that a client of containerd was given.
@@ -77,17 +77,13 @@ func Code(err error) codes.Code {
 	return status.Code(errgrpc.ToGRPC(err))
 }
 
-// variables are the parts of a message of containerd that are of one case only, and what
-// stands for them.
+// variables are the parts of a text that are of one case only, and what stands for them.
 var variables = []struct {
 	pattern *regexp.Regexp
 	as      string
 }{
-	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "ID"}, // UUIDs
-	{
-		regexp.MustCompile(`\b[0-9a-f]{12,}\b`),
-		"ID",
-	}, // CRI's ids and hashed sockets
+	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "ID"}, // UUIDs
+	{regexp.MustCompile(`\b[0-9a-f]{12,}\b`), "ID"},                         // CRI's ids and hashed sockets
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d(\.\d+)?`), "TIME"},
 	{regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(h|m|s|ms|us|µs|ns)\b`), "TIME"},
 	{regexp.MustCompile(`/[^ "]*/worlds/[^/ "]+`), "WORLD"},
@@ -99,10 +95,10 @@ var variables = []struct {
 // at their ends.
 const longestMessage = 240
 
-// message is the first line of what containerd said, with what is of one case only taken
-// out. It is the one text that is compared, because containerd gives no more than a text
-// where its code is Unknown.
-func message(text string) string {
+// Comparable is the first line of a text of containerd or of an error, without what is of
+// one case only: ids, times, numbers, the world's folder. No other text is ever compared:
+// containerd gives no more where its code is Unknown.
+func Comparable(text string) string {
 	for _, v := range variables {
 		text = v.pattern.ReplaceAllString(text, v.as)
 	}

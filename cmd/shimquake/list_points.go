@@ -47,14 +47,20 @@ func (q *pointsQuery) list(cmd *cobra.Command, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--match: %w", err)
 	}
+	lines := 0
 	line := func(name, rest string) {
 		if match.MatchString(name + rest) {
+			lines++
 			fmt.Fprintln(w, name+rest)
 		}
 	}
 	if !cmd.Flags().Changed("containerd") {
 		for _, p := range failpoints.Points() {
 			line(p.String(), "")
+		}
+		if lines == 0 {
+			return fmt.Errorf("no point that every release has matches %q; --containerd %s looks among its statements, too",
+				q.match, containerd.DefaultRelease)
 		}
 		return nil
 	}
@@ -80,6 +86,9 @@ func (q *pointsQuery) list(cmd *cobra.Command, w io.Writer) error {
 			takes = append(takes, "cancel deadline")
 		}
 		line(s.Name, "\t"+s.Place()+"\t"+strings.Join(takes, " "))
+	}
+	if lines == 0 {
+		return fmt.Errorf("no point of containerd %s matches %q", q.containerd, q.match)
 	}
 	return nil
 }

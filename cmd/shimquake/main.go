@@ -78,7 +78,25 @@ machine cannot run it).`,
 	}
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
 	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), gcCommand(), sweepCommand())
+	tellUsage(c)
 	return c
+}
+
+// tellUsage makes the complaint about a number of arguments say what they are.
+func tellUsage(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		tellUsage(sub)
+		count := sub.Args
+		if count == nil {
+			continue
+		}
+		sub.Args = func(cmd *cobra.Command, words []string) error {
+			if err := count(cmd, words); err != nil {
+				return fmt.Errorf("%w; usage: %s", err, cmd.UseLine())
+			}
+			return nil
+		}
+	}
 }
 
 // unknownCommand is what cobra would say in four lines.

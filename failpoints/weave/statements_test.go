@@ -197,7 +197,7 @@ func TestStatementsOfEveryRelease(t *testing.T) {
 				t.Fatalf("%s does not require containerd %s", name, release)
 			}
 			module := f.Require[i].Mod.Path
-			source, err := moduleDir(t.Context(), filepath.Dir(name), module)
+			source, err := ModuleDir(t.Context(), filepath.Dir(name), module)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -60,7 +60,7 @@ func TestEveryRelease(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			original, err := moduleDir(t.Context(), workspace, TtrpcModule)
+			original, err := ModuleDir(t.Context(), workspace, TtrpcModule)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -92,7 +92,7 @@ func linkProbe(goMod, dest, source string) error {
 
 // copyModule copies the module that the workspace selects, and replaces it by the copy.
 func copyModule(ctx context.Context, workspace, module, dest string) error {
-	source, err := moduleDir(ctx, workspace, module)
+	source, err := ModuleDir(ctx, workspace, module)
 	if err != nil {
 		return err
 	}
@@ -111,9 +111,9 @@ func copyModule(ctx context.Context, workspace, module, dest string) error {
 	})
 }
 
-// moduleDir is the folder of the module that the workspace selects; it is downloaded when
+// ModuleDir is the folder of the module that the workspace selects; it is downloaded when
 // it is not in the module cache.
-func moduleDir(ctx context.Context, workspace, module string) (string, error) {
+func ModuleDir(ctx context.Context, workspace, module string) (string, error) {
 	list := []string{"list", "-mod=readonly", "-m", "-f", "{{.Dir}}", module}
 	dir, err := goCommand(ctx, workspace, list...)
 	if err == nil && dir == "" {

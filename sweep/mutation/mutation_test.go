@@ -3,6 +3,7 @@ package mutation
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -77,8 +78,11 @@ func TestMutations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := goCommand(t.Context(), dir, append([]string{"vet", "-mod=readonly"}, m.Packages()...)...); err != nil {
-				t.Error(err)
+			vet := exec.CommandContext(t.Context(), "go", append([]string{"vet", "-mod=readonly"}, m.Packages()...)...)
+			vet.Dir = dir
+			vet.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "PWD="+dir)
+			if out, err := vet.CombinedOutput(); err != nil {
+				t.Errorf("go vet: %v: %s", err, out)
 			}
 		})
 		if m.Masked != "" {

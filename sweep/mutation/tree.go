@@ -1,19 +1,17 @@
 package mutation
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
+	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/source"
 )
@@ -77,16 +75,7 @@ func release(ctx context.Context) (string, error) {
 		return "", err
 	}
 	wrapper := filepath.Join(root, "fixtures/containerd/versions", Release)
-	list := []string{"list", "-mod=readonly", "-m", "-f", "{{.Dir}}", module}
-	dir, err := goCommand(ctx, wrapper, list...)
-	if err == nil && dir == "" {
-		if _, err = goCommand(ctx, wrapper, "mod", "download", module); err == nil {
-			dir, err = goCommand(ctx, wrapper, list...)
-		}
-	}
-	if err == nil && dir == "" {
-		err = errors.New("go list names no folder for it")
-	}
+	dir, err := weave.ModuleDir(ctx, wrapper, module)
 	if err != nil {
 		return "", fmt.Errorf("find the source of %s %s: %w", module, Release, err)
 	}
@@ -116,17 +105,4 @@ func copySource(from, to string) error {
 		}
 		return os.WriteFile(filepath.Join(to, rel), data, 0o644)
 	})
-}
-
-func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "PWD="+dir)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
-	}
-	return strings.TrimSpace(string(out)), nil
 }

@@ -116,7 +116,7 @@ func when(s plan.Spec) string { return strings.Join(happened(s), " and ") }
 // when the same has happened.
 func Kind(s plan.Spec, r journal.Result) string {
 	if r.Outcome == harness.Invalid {
-		return when(s) + ": invalid " + plain(r.Why)
+		return when(s) + ": invalid " + oracle.Comparable(r.Why)
 	}
 	left, _ := signatures(r.Found, false)
 	return when(s) + ": " + text(left)

@@ -107,7 +107,7 @@ func (c *Comparison) add(s plan.Spec, x, y journal.Result) {
 }
 
 func said(r journal.Result) Said {
-	s := Said{Outcome: r.Outcome, Why: plain(r.Why)}
+	s := Said{Outcome: r.Outcome, Why: oracle.Comparable(r.Why)}
 	if r.Outcome == harness.Invalid { // what an invalid case leaves is no finding
 		r.Found = slices.DeleteFunc(
 			slices.Clone(r.Found),

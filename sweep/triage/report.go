@@ -106,7 +106,7 @@ func missed(p plan.Plan, results []journal.Result) []Missed {
 	for _, res := range results {
 		if res.Outcome == harness.Invalid {
 			s := p.Specs[res.I]
-			why := reason{plain(res.Why), s.Unsteady, res.Miss}
+			why := reason{oracle.Comparable(res.Why), s.Unsteady, res.Miss}
 			by[why] = append(by[why], s.String())
 		}
 	}
