@@ -71,6 +71,9 @@ type History struct {
 	Restart *Restart `json:"restart,omitempty"`
 	// Reuse is the second use of the first id; nil when there was none.
 	Reuse *Reuse `json:"reuse,omitempty"`
+	// Reference is the same workload without a fault on the default release, run where
+	// something has failed that no fault explains; nil when there was no need.
+	Reference *Reference `json:"reference,omitempty"`
 
 	// Notes are for people.
 	Notes []Note `json:"notes,omitempty"`
@@ -226,6 +229,14 @@ type Reuse struct {
 	After *Look          `json:"after,omitempty"`
 }
 
+// Reference says whether this machine can run a workload.
+type Reference struct {
+	Version string  `json:"containerd"`
+	Outcome Outcome `json:"verdict"`
+	// Why is what it shows otherwise, for people.
+	Why string `json:"why,omitempty"`
+}
+
 // Note is something that happened, for people.
 type Note struct {
 	At   time.Time      `json:"at"`
@@ -266,6 +277,12 @@ type Flushed struct {
 	Hits   int `json:"hits"`
 	Told   int `json:"told"`
 }
+
+// MachineCan reports whether it is known that this machine can run the workload.
+func (h *History) MachineCan() bool { return h.Reference != nil && h.Reference.Outcome == Held }
+
+// MachineCannot reports whether it is known that this machine cannot run it.
+func (h *History) MachineCannot() bool { return h.Reference != nil && h.Reference.Outcome != Held }
 
 // AnyFired reports whether any fault has happened.
 func (h *History) AnyFired() bool {

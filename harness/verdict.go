@@ -14,7 +14,7 @@ type Outcome string
 // The outcomes.
 const (
 	Held     Outcome = "held"     // every fault fired, and everything held
-	Violated Outcome = "violated" // every fault fired, and something did not hold
+	Violated Outcome = "violated" // something did not hold, and that is proven
 	Invalid  Outcome = "invalid"  // a fault did not fire, or the machine cannot run the case: nothing is known
 )
 
@@ -25,7 +25,7 @@ type Verdict struct {
 	Outcome Outcome `json:"verdict"`
 	// Version is the release that the containerd under test reported.
 	Version string `json:"containerd"`
-	// Problems are why the verdict is invalid.
+	// Problems are why the verdict is invalid, or what a violated case does not show besides.
 	Problems []Problem `json:"problems,omitempty"`
 	// Findings are what does not hold, and known residues, which do not violate.
 	Findings []oracle.Finding `json:"findings,omitempty"`
@@ -57,7 +57,7 @@ func (v Verdict) Has(class oracle.Class) bool {
 	return slices.ContainsFunc(v.Violations(), func(f oracle.Finding) bool { return f.Class == class })
 }
 
-// HasProblem reports whether a problem of that kind makes the verdict invalid.
+// HasProblem reports whether there is a problem of that kind.
 func (v Verdict) HasProblem(kind ProblemKind) bool {
 	return slices.ContainsFunc(v.Problems, func(p Problem) bool { return p.Kind == kind })
 }

@@ -1,68 +1,52 @@
 package oracle
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
 )
 
-// Life is what the client knows of one container, and so which events must have arrived.
+// Life is what is known of one container without its events, and so which of them must
+// have arrived, and what they must say.
 type Life struct {
-	Container string
-	// Created, Started and Deleted are the times at which the client was told of success;
-	// the zero time: it was not, and the event is not required. Exited is when the client,
-	// or the payload's record, knew of the exit.
+	// Namespace is containerd's: the same event in another one is not the container's.
+	Namespace, Container string
+	// PID is that of its init; 0: nobody was told.
+	PID int
+	// Created, Started and Deleted are the times at which the client was told of success, and
+	// Exited is when it ended; the zero time: that is not known, and the event is not
+	// required.
 	Created, Started, Exited, Deleted time.Time
-	// Begun is when the client first asked for the container. An event may be missing when
-	// nobody was subscribed at some time between Begun and lateGrace after it was due.
+	// Begun is when the client first asked for the container.
 	Begun time.Time
+	// NotBefore is a time at which it was still alive: it did not end before.
+	NotBefore time.Time
 }
 
 // lateGrace is how late an event may be on its way when the subscription breaks: shims
 // queue events and try again.
 const lateGrace = 5 * time.Second
 
-// Await waits until every required event is there, or ctx ends, and then judges as Check
-// does. Events are on their way for a while after the call that caused them has returned.
-func (l *EventLog) Await(ctx context.Context, lives []Life) []Finding {
-	for {
-		_, grown := l.Grown()
-		findings := l.Check(lives)
-		if !anyMissing(findings) {
-			return findings
-		}
-		select {
-		case <-grown:
-		case <-ctx.Done():
-			return l.Check(lives)
-		}
-	}
-}
-
-func anyMissing(all []Finding) bool {
-	return slices.ContainsFunc(all, func(f Finding) bool { return f.Facts[FactEvent] == Missing })
-}
-
-// Check judges the log so far, see CheckEvents.
-func (l *EventLog) Check(lives []Life) []Finding { return CheckEvents(l.Events(), l.Gaps(), lives) }
+// clockGrace is how far the times of two processes of one machine may be apart: the
+// kernel's clock for the end of a process ticks every 10 ms.
+const clockGrace = 50 * time.Millisecond
 
 // CheckEvents judges the events of each life, and the order and number of all others too:
 // create, start, exit and delete arrive once each, in this order, exit and delete with a
-// pid and a time, and an exec's exit not after its init's. What was due in a gap may be
-// missing.
+// pid and a time, and an exec's exit not after its init's. Events of a life are of its
+// namespace, its pid and its end. What was due in a gap may be missing.
 func CheckEvents(events []TaskEvent, gaps []Gap, lives []Life) []Finding {
 	var out []Finding
 	seen := map[string]bool{}
 	for _, container := range containersOf(events) {
-		if container.life = find(lives, container.name); container.life != nil {
+		if container.life = find(lives, container.namespace, container.name); container.life != nil {
 			seen[container.name] = true
 		}
 		out = append(out, container.check(gaps)...)
 	}
 	for i := range lives {
 		if !seen[lives[i].Container] { // not one event of it
-			c := containerEvents{name: lives[i].Container, life: &lives[i]}
+			c := containerEvents{namespace: lives[i].Namespace, name: lives[i].Container, life: &lives[i]}
 			out = append(out, c.check(gaps)...)
 		}
 	}
@@ -87,9 +71,9 @@ func containersOf(events []TaskEvent) []*containerEvents {
 	return out
 }
 
-func find(lives []Life, container string) *Life {
+func find(lives []Life, namespace, container string) *Life {
 	for i := range lives {
-		if lives[i].Container == container {
+		if lives[i].Container == container && lives[i].Namespace == namespace {
 			return &lives[i]
 		}
 	}
@@ -146,7 +130,10 @@ func (c *containerEvents) check(gaps []Gap) []Finding {
 			continue
 		}
 		if r == 1 && run.begins(e) {
-			run = incarnation{}
+			run = incarnation{again: true}
+		}
+		if !run.again {
+			out = append(out, c.ofLife(e)...)
 		}
 		if run.first[r] != nil {
 			out = append(out, c.finding(e, repeats(run.first[r], e)))
@@ -167,6 +154,7 @@ func (c *containerEvents) check(gaps []Gap) []Finding {
 type incarnation struct {
 	first [5]*TaskEvent // by rank
 	execs map[string]bool
+	again bool // it is not the first
 }
 
 // begins reports whether a create begins another incarnation: one that repeats the pid of
@@ -209,6 +197,38 @@ func (c *containerEvents) complete(e *TaskEvent) []Finding {
 	return out
 }
 
+// ofLife compares an event with what is known of the container: its pid, and the time of
+// its end. A time that somebody made up when it cleaned up may be later than the end, but
+// not later than the event.
+func (c *containerEvents) ofLife(e *TaskEvent) []Finding {
+	if c.life == nil {
+		return nil
+	}
+	var out []Finding
+	if c.life.PID != 0 && e.PID != c.life.PID && e.PID != 0 && e.PID != noPID {
+		out = append(out, c.finding(e, Facts{
+			FactEvent: WrongPID, FactTold: fmt.Sprint(e.PID), FactTrue: fmt.Sprint(c.life.PID),
+		}))
+	}
+	if fs := WrongEnd(e.Exited, c.life.NotBefore, e.Seen); fs != nil {
+		fs[FactEvent] = WrongTime
+		out = append(out, c.finding(e, *fs))
+	}
+	return out
+}
+
+// WrongEnd are the facts of a told time of an end that is not between the times in which
+// the end was, or nil. A time that was not told is not judged.
+func WrongEnd(told, notBefore, notAfter time.Time) *Facts {
+	if told.IsZero() || told.Unix() == 0 || !told.Before(notBefore.Add(-clockGrace)) && !told.After(notAfter.Add(clockGrace)) {
+		return nil
+	}
+	const form = "2006-01-02T15:04:05.000Z"
+	return &Facts{
+		FactAt: told.UTC().Format(form), FactNotBefore: notBefore.UTC().Format(form), FactNotAfter: notAfter.UTC().Format(form),
+	}
+}
+
 func (c *containerEvents) exec(run *incarnation, e *TaskEvent) []Finding {
 	if e.Topic != topicExit {
 		return nil
@@ -227,21 +247,23 @@ func (c *containerEvents) exec(run *incarnation, e *TaskEvent) []Finding {
 	return out
 }
 
-// missing compares with what the client knows. Presence is judged over all incarnations
-// of the id.
+// missing compares with what is known of the container. An event is due from the time at
+// which what it tells of can first have happened. Presence is judged over all
+// incarnations of the id.
 func (c *containerEvents) missing(gaps []Gap) []Finding {
 	if c.life == nil {
 		return nil
 	}
+	l := c.life
 	var out []Finding
 	for _, must := range []struct {
-		topic string
-		since time.Time
+		topic       string
+		from, since time.Time
 	}{
-		{topicCreate, c.life.Created}, {topicStart, c.life.Started}, {topicExit, c.life.Exited}, {topicDelete,
-			c.life.Deleted},
+		{topicCreate, l.Begun, l.Created}, {topicStart, l.Begun, l.Started}, {topicExit, l.Exited, l.Exited},
+		{topicDelete, first(l.Exited, l.Begun), l.Deleted},
 	} {
-		if must.since.IsZero() || c.has(must.topic) || overlaps(gaps, c.life.Begun, must.since.Add(lateGrace)) {
+		if must.since.IsZero() || c.has(must.topic) || overlaps(gaps, must.from, must.since.Add(lateGrace)) {
 			continue
 		}
 		out = append(out, c.finding(nil, Facts{
@@ -249,6 +271,14 @@ func (c *containerEvents) missing(gaps []Gap) []Finding {
 		}))
 	}
 	return out
+}
+
+// first is the first of two times that is known.
+func first(a, b time.Time) time.Time {
+	if a.IsZero() {
+		return b
+	}
+	return a
 }
 
 func (c *containerEvents) has(topic string) bool {

@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +39,13 @@ func logOf(words string) *EventLog {
 }
 
 func TestEvents(t *testing.T) {
-	whole := Life{Container: "c1", Begun: at(0), Created: at(5), Started: at(15), Exited: at(25), Deleted: at(35)}
+	whole := Life{
+		Namespace: "default", Container: "c1", PID: 7, Begun: at(0), Created: at(5), Started: at(15),
+		Exited: at(25), Deleted: at(35), NotBefore: at(20),
+	}
+	other, long := whole, whole
+	other.Namespace = "moby"
+	long.NotBefore = at(500)
 	for _, test := range []struct {
 		name, events string
 		life         Life
@@ -53,7 +58,14 @@ func TestEvents(t *testing.T) {
 		{"the id used again without a delete", "create start exit create:8 start:8 exit:8 delete:8", whole, nil, nil},
 		{"no exit", "create start delete", whole, nil, []string{"/tasks/exit of c1: never arrived"}},
 		{"nothing at all", "", whole, nil, []string{"create of", "start of", "exit of", "delete of"}},
-		{"not required", "create", Life{Container: "c1", Created: at(5)}, nil, nil},
+		{"not required", "create", Life{Namespace: "default", Container: "c1", Created: at(5)}, nil, nil},
+		{"in another namespace", "create start exit delete", other, nil,
+			[]string{"create of", "start of", "exit of", "delete of"}},
+		{"another pid", "create start exit:8 delete", whole, nil, []string{"exit of c1: has pid 8, and the container's is 7"}},
+		{"an end before it ended", "create start exit delete", long, nil,
+			[]string{"exit of c1: says that it ended", "delete of c1: says that it ended"}},
+		{"deaf before it was due", "create start", whole, []Gap{{at(1), at(24)}},
+			[]string{"/tasks/exit of c1: never", "/tasks/delete of c1: never"}},
 		{"two exits", "create start exit exit delete", whole, nil, []string{"arrived twice, 10ms apart"}},
 		{"an exit after the delete", "create start exit delete exit", whole, nil, []string{"arrived twice"}},
 		{"two creates", "create create start exit delete", whole, nil, []string{"/tasks/create of c1: arrived twice"}},
@@ -78,7 +90,7 @@ func TestEvents(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			l := logOf(test.events)
 			l.gaps = test.gaps
-			found := l.Check([]Life{test.life})
+			found := CheckEvents(l.Events(), l.Gaps(), []Life{test.life})
 			if len(found) != len(test.want) {
 				t.Fatalf("%d findings, want %d: %v", len(found), len(test.want), found)
 			}
@@ -99,24 +111,6 @@ func contains(all []Finding, words string) bool {
 		}
 	}
 	return false
-}
-
-func TestAwaitTakesALateEvent(t *testing.T) {
-	l := logOf("create start exit")
-	life := Life{Container: "c1", Begun: at(0), Deleted: at(35)}
-	_, grown := l.Grown()
-	go func() {
-		l.Add(TaskEvent{Namespace: "default", Container: "c1", Topic: topicDelete, PID: 7, Exited: at(30)})
-	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if found := l.Await(ctx, []Life{life}); len(found) != 0 {
-		t.Errorf("findings: %v", found)
-	}
-	<-grown // it was the event, not the timeout
-	if ctx.Err() != nil {
-		t.Error("the deadline passed")
-	}
 }
 
 func TestTold(t *testing.T) {

@@ -32,6 +32,7 @@ const (
 	FactStatus // what kind of wrong status it is
 	FactTold   // the status itself
 	FactTrue   // the real one
+	FactWant   // the one that the workload has the container end with
 	FactSource // how that is known
 	FactSentBy // who sent the signal that the status stands for
 
@@ -50,6 +51,7 @@ const (
 	FactCode    // its gRPC code
 	FactMessage // its message, without ids, numbers and times
 	FactExit    // the status that containerd ended with
+	FactAsked   // whether it was asked to end, by SIGTERM
 
 	// What only people want to know: of one case alone.
 	FactError
@@ -57,12 +59,14 @@ const (
 	FactShimPID
 	FactParentPID
 	FactChildPIDs
-	FactCount // of processes in a cgroup
+	FactCount // of processes in a cgroup, of equal deaths
 	FactHierarchies
 	FactLeaseID
 	FactAt
 	FactFirst // the status of the first event of two
 	FactApart
+	FactNotBefore // an end
+	FactNotAfter
 	FactBound
 	FactResidue // of a note: the known residue that did not appear
 
@@ -102,9 +106,11 @@ const (
 	Late          = "late"
 	NoPID         = "no-pid"
 	NoTime        = "no-time"
-	AfterInitExit = "init-exit" // FactAfter
-	AnExec        = "exec"      // FactOf
-	SameAgain     = "same"      // FactRepeat
+	WrongPID      = "wrong-pid"
+	WrongTime     = "wrong-time" // also a FactStatus: the status is right, its time is not
+	AfterInitExit = "init-exit"  // FactAfter
+	AnExec        = "exec"       // FactOf
+	SameAgain     = "same"       // FactRepeat
 	OtherStatus   = "other-status"
 	OtherPID      = "other-pid"
 
@@ -115,7 +121,8 @@ const (
 	Answer     = "answer"
 	ARestart   = "restart"
 	Death      = "death"
-	APod       = "pod" // FactObject
+	Baseline   = "baseline" // a call that failed before anything was broken
+	APod       = "pod"      // FactObject
 	AContainer = "container"
 
 	helperStart  = "start"
@@ -165,25 +172,27 @@ var keys = [factCount]struct {
 	FactExpires:   {"expires", inCause, []string{Yes}},
 
 	FactBy:     {"by", inCause, nil},
-	FactStatus: {"status", inCause, []string{MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong}},
+	FactStatus: {"status", inCause, []string{MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, Untold, Killed, NeverBegan}},
 	FactTold:   {"told", inMatch, nil},
 	FactTrue:   {"true", inMatch, nil},
+	FactWant:   {"want", inMatch, nil},
 	FactSource: {"source", inDetail, nil},
 	FactSentBy: {"sent-by", inDetail, nil},
 
-	FactEvent:  {"event", inCause, []string{Missing, Repeated, Late, NoPID, NoTime}},
+	FactEvent:  {"event", inCause, []string{Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongTime}},
 	FactTopic:  {"topic", inCause, []string{topicCreate, topicStart, topicExit, topicDelete, topicExecStart}},
 	FactOf:     {"of", inCause, []string{AnExec}},
 	FactAfter:  {"after", inCause, []string{topicStart, topicExit, topicDelete, AfterInitExit}},
 	FactRepeat: {"repeat", inCause, []string{SameAgain, OtherStatus, OtherPID}},
 	FactLast:   {"last", inMatch, []string{Yes}},
 
-	FactWhat:    {"what", inCause, []string{Removal, IDReuse, Boot, Listing, Answer, ARestart, Death}},
+	FactWhat:    {"what", inCause, []string{Removal, IDReuse, Boot, Listing, Answer, ARestart, Death, Baseline}},
 	FactObject:  {"object", inCause, []string{APod, AContainer}},
 	FactCall:    {"call", inCause, nil},
 	FactCode:    {"code", inCause, nil},
 	FactMessage: {"message", inCause, nil},
 	FactExit:    {"exit", inCause, nil},
+	FactAsked:   {"asked", inCause, []string{Yes}},
 
 	FactError:       {"error", inDetail, nil},
 	FactTaskPID:     {"task-pid", inDetail, nil},
@@ -196,6 +205,8 @@ var keys = [factCount]struct {
 	FactAt:          {"at", inDetail, nil},
 	FactFirst:       {"first", inDetail, nil},
 	FactApart:       {"apart", inDetail, nil},
+	FactNotBefore:   {"not-before", inDetail, nil},
+	FactNotAfter:    {"not-after", inDetail, nil},
 	FactBound:       {"bound", inDetail, nil},
 	FactResidue:     {"residue", inDetail, nil},
 }

@@ -12,7 +12,8 @@ type Invariant string
 // The invariants.
 const (
 	Leak     Invariant = "leak"      // something was left behind
-	Exit     Invariant = "exit"      // somebody told a wrong exit code
+	Exit     Invariant = "exit"      // somebody told a wrong exit code, or nobody any
+	End      Invariant = "end"       // a container ended otherwise than its workload says
 	Event    Invariant = "event"     // exit and delete did not arrive once and in order
 	Liveness Invariant = "liveness"  // the id cannot be used again, or containerd does not answer
 	Forgot   Invariant = "forgotten" // a container's process runs that containerd does not know
@@ -38,6 +39,7 @@ const (
 	ClassContainer Class = "container"
 	ClassTask      Class = "task"
 	ClassSandbox   Class = "sandbox"
+	ClassEnd       Class = "end"
 	ClassExitCode  Class = "exit-code"
 	ClassEvent     Class = "event"
 	ClassDaemon    Class = "containerd" // the daemon itself
@@ -50,7 +52,7 @@ var LeakClasses = []Class{
 }
 
 // Classes are all classes, in the order in which findings are listed.
-var Classes = append(slices.Clone(LeakClasses), ClassExitCode, ClassEvent, ClassDaemon)
+var Classes = append(slices.Clone(LeakClasses), ClassEnd, ClassExitCode, ClassEvent, ClassDaemon)
 
 // Finding is one thing that does not hold: which rule, about what, and what is known of
 // it. Words are made of it by String, for people; no code reads them.

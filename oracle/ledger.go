@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -23,14 +22,12 @@ const (
 	ByShimState  Observer = "shim-state"  // the shim's answer to State, once it has told the exit by Wait
 	ByCRIStatus  Observer = "cri-status"  // CRI's ContainerStatus
 	ByRestarted  Observer = "restarted"   // a restarted containerd's State or Wait
+	ByNobody     Observer = "nobody"      // of an exit that no client could learn
 )
 
 // ErrNoTruth says that the real exit status of an observed container is not known, so its
 // codes cannot be judged.
 var ErrNoTruth = errors.New("the real exit status is not known")
-
-// ErrNotObserved says that an observer that was required told no exit code.
-var ErrNotObserved = errors.New("a required observer told no exit code")
 
 // Observation is an exit status that somebody told.
 type Observation struct {
@@ -55,11 +52,10 @@ type Truth struct {
 // Ledger collects what was told of exit codes and what is true. The zero value is ready;
 // it may be used concurrently.
 type Ledger struct {
-	mu       sync.Mutex
-	told     []Observation
-	truths   map[process]Truth
-	required map[process][]Observer
-	sent     map[process]map[int]string // signal -> who sent it
+	mu     sync.Mutex
+	told   []Observation
+	truths map[process]Truth
+	sent   map[process]map[int]string // signal -> who sent it
 }
 
 // process names a container's init (exec "") or one of its execs.
@@ -102,18 +98,6 @@ func (l *Ledger) True(t Truth) error {
 	return nil
 }
 
-// Require says that these observers must tell the exit code of a container (exec "" for
-// its init process).
-func (l *Ledger) Require(container, exec string, by ...Observer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.required == nil {
-		l.required = map[process][]Observer{}
-	}
-	p := process{container, exec}
-	l.required[p] = append(l.required[p], by...)
-}
-
 // Sent records a signal that somebody sent to the process, so that a made-up 128+signal
 // is told from a real one.
 func (l *Ledger) Sent(container, exec string, signal int, by string) {
@@ -150,18 +134,13 @@ func (l *Ledger) Truths() []Truth {
 	return out
 }
 
-// Check names every wrong exit status. Its error says that the ledger cannot be judged,
-// or not wholly: an observed process without a truth ([ErrNoTruth]) or a required
-// observer that told nothing ([ErrNotObserved]); the wrong ones are returned all the
-// same. A ledger without any observation is not judged either.
+// Check names every wrong exit status. Its error says of which observed processes nobody
+// knows the real one ([ErrNoTruth]); the wrong ones are returned all the same.
 func (l *Ledger) Check() ([]Finding, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var wrong []Finding
 	var errs []error
-	if len(l.told) == 0 {
-		errs = append(errs, fmt.Errorf("exit ledger: %w: nobody told any", ErrNotObserved))
-	}
 	unknown := map[process]bool{}
 	for _, o := range l.told {
 		p := process{o.Container, o.Exec}
@@ -174,26 +153,5 @@ func (l *Ledger) Check() ([]Finding, error) {
 			wrong = append(wrong, l.wrong(p, o, truth))
 		}
 	}
-	errs = append(errs, l.missing()...)
 	return wrong, errors.Join(errs...)
-}
-
-// missing lists required observers that told nothing, in a fixed order.
-func (l *Ledger) missing() []error {
-	var lacks []string
-	for p, observers := range l.required {
-		for _, by := range observers {
-			told := slices.ContainsFunc(l.told, func(o Observation) bool {
-				return o.Container == p.container && o.Exec == p.exec && o.Observer == by
-			})
-			if !told {
-				lacks = append(lacks, fmt.Sprintf("%s of %s", by, p))
-			}
-		}
-	}
-	if len(lacks) == 0 {
-		return nil
-	}
-	slices.Sort(lacks)
-	return []error{fmt.Errorf("exit ledger: %w: %s", ErrNotObserved, strings.Join(slices.Compact(lacks), ", "))}
 }

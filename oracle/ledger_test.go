@@ -66,17 +66,11 @@ func TestLedgerDoesNotJudgeWhatItDoesNotKnow(t *testing.T) {
 		fill func(*Ledger)
 		want error
 	}{
-		{"nothing told", func(*Ledger) {}, ErrNotObserved},
 		{"no truth", func(l *Ledger) { l.Observe(Observation{Container: "c1", Observer: ByWait}) }, ErrNoTruth},
 		{"truth of the init, not of the exec", func(l *Ledger) {
 			_ = l.True(Truth{Container: "c1"})
 			l.Observe(Observation{Container: "c1", Exec: "e1", Observer: ByWait})
 		}, ErrNoTruth},
-		{"a required observer is silent", func(l *Ledger) {
-			_ = l.True(Truth{Container: "c1"})
-			l.Observe(Observation{Container: "c1", Observer: ByWait})
-			l.Require("c1", "", ByWait, ByTaskExit)
-		}, ErrNotObserved},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var l Ledger

@@ -13,6 +13,12 @@ const (
 	MadeUp255 = "made-up-255" // client.UnknownExitStatus: containerd could not tell
 	MadeUpSig = "made-up-signal"
 	Wrong     = "wrong"
+	// Untold is one that nobody, or not somebody who should, has told.
+	Untold = "untold"
+	// Killed and NeverBegan are ends: SIGKILL ended a container that nobody was to kill, or
+	// its payload never ran although its start succeeded.
+	Killed     = "killed"
+	NeverBegan = "never-began"
 )
 
 // signalBase is added to a signal's number in an exit status (pkg/sys/reaper in

@@ -24,6 +24,8 @@ func (f Finding) What() string {
 	switch f.Invariant {
 	case Residue:
 		return "residue gone: " + f.Facts[FactResidue]
+	case End:
+		return "end of " + s.ID
 	case Exit:
 		return fmt.Sprintf("exit code of %s by %s", process{s.ID, s.Exec}, f.Facts[FactBy])
 	case Event:
@@ -39,7 +41,7 @@ func (f Finding) What() string {
 // livenessWords are what did not succeed.
 var livenessWords = map[string]string{
 	Removal: "removal", IDReuse: "ID reuse", Boot: "containerd", Listing: "containerd", Answer: "containerd",
-	ARestart: "restart of containerd", Death: "containerd",
+	ARestart: "restart of containerd", Death: "containerd", Baseline: "workload",
 }
 
 // leaked names a thing that was left.
@@ -80,6 +82,8 @@ func (f Finding) Reason() string {
 	switch f.Invariant {
 	case Residue:
 		return f.residueGone()
+	case End:
+		why = f.endReasons()
 	case Exit:
 		why = f.exitReasons()
 	case Event:
@@ -289,10 +293,22 @@ func (f Finding) livenessReason() string {
 	case ARestart:
 		return fmt.Sprintf("it does not answer within %s: %s", fs[FactBound], fs[FactError])
 	case Death:
-		return fmt.Sprintf(
-			"it ended by itself with %s, and no fault told it to; its last words are in containerd.log",
-			fs[FactExit],
-		)
+		return deathWords(fs)
+	case Baseline:
+		return fmt.Sprintf("%s failed before anything was broken, where another release does not: %s",
+			fs[FactCall], fs[FactError])
 	}
 	return fs[FactError]
+}
+
+func deathWords(fs Facts) string {
+	how := "it ended by itself with %s, and no fault told it to"
+	if fs[FactAsked] == Yes {
+		how = "it was asked to stop, and ended with %s"
+	}
+	how = fmt.Sprintf(how, fs[FactExit])
+	if fs[FactCount] != "" {
+		how += ", " + fs[FactCount] + " times"
+	}
+	return how + "; its last words are in containerd.log"
 }

@@ -8,9 +8,18 @@ import (
 // exitReasons say what was told, what is true, and what the two stand for.
 func (f Finding) exitReasons() []string {
 	fs := f.Facts
+	truth := fmt.Sprintf("the payload exited with %s (%s)", fs[FactTrue], fs[FactSource])
+	switch {
+	case fs[FactStatus] == Untold && fs[FactBy] == string(ByNobody):
+		return []string{"containerd is up, and no client could learn it", truth}
+	case fs[FactStatus] == Untold:
+		return []string{"it was never told, and nothing was broken", truth}
+	case fs[FactStatus] == WrongTime:
+		return []string{fmt.Sprintf("%s said that it ended at %s", fs[FactBy], fs[FactAt]), endedWords(fs)}
+	}
 	return []string{
 		fmt.Sprintf("%s said %s", fs[FactBy], fs[FactTold]),
-		fmt.Sprintf("the payload exited with %s (%s)", fs[FactTrue], fs[FactSource]),
+		truth,
 		statusWords(fs) + trueWords(fs),
 	}
 }
@@ -72,6 +81,10 @@ func (f Finding) eventReasons() []string {
 		return []string{fmt.Sprintf("has pid %d", int32(f.Subject.PID))}
 	case NoTime:
 		return []string{"has no time of exit"}
+	case WrongPID:
+		return []string{fmt.Sprintf("has pid %s, and the container's is %s", fs[FactTold], fs[FactTrue])}
+	case WrongTime:
+		return []string{"says that it ended at " + fs[FactAt], endedWords(fs)}
 	}
 	if fs[FactApart] == "" {
 		return []string{"arrived twice"}
@@ -81,4 +94,21 @@ func (f Finding) eventReasons() []string {
 		why = append(why, fmt.Sprintf("the status was %s, then %s", fs[FactFirst], fs[FactTold]))
 	}
 	return why
+}
+
+// endedWords say between which times a process ended.
+func endedWords(fs Facts) string {
+	return fmt.Sprintf("it ended not before %s and not after %s", fs[FactNotBefore], fs[FactNotAfter])
+}
+
+// endReasons say how a container was to end, and how it did.
+func (f Finding) endReasons() []string {
+	fs := f.Facts
+	if fs[FactStatus] == NeverBegan {
+		return []string{"its start succeeded, and its payload never ran", "nobody was to kill it"}
+	}
+	return []string{
+		fmt.Sprintf("it was to end with %s, and ended with %s (%s)", fs[FactWant], fs[FactTrue], fs[FactSource]),
+		"neither the client nor a fault has killed it",
+	}
 }

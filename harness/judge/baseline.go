@@ -2,48 +2,76 @@ package judge
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// baseline: the workload works as long as nothing is broken. One that fails by itself
-// shows nothing about the fault.
-func baseline(h *harness.History) (_ []oracle.Finding, out []harness.Problem) {
-	for _, c := range h.Calls {
-		if c.Unprovoked {
-			out = append(out, harness.Problem{Kind: harness.ByBefore, Text: fmt.Sprintf(
-				"%s failed before any fault had happened: %s", name(c), c.Err.Text)})
+// baseline: the workload works as long as nothing is broken. Where it does on another
+// release, this one is broken; where that is not known, the case shows nothing.
+func baseline(h *harness.History) (found []oracle.Finding, out []harness.Problem) {
+	for _, u := range unprovoked(h) {
+		if h.MachineCan() {
+			found = append(found, oracle.Finding{
+				Invariant: oracle.Liveness, Class: oracle.ClassContainer, Subject: oracle.Subject{ID: u.of}, Facts: u.facts,
+			})
+			continue
 		}
-	}
-	if text := failedShim(h); text != "" {
+		text := fmt.Sprintf("%s failed before any fault had happened: %s",
+			strings.TrimSpace(u.facts[oracle.FactCall]+" "+u.of), u.facts[oracle.FactError])
+		if h.MachineCannot() {
+			text += fmt.Sprintf("; on %s the workload does not work here either: %s", h.Reference.Version, h.Reference.Why)
+		}
 		out = append(out, harness.Problem{Kind: harness.ByBefore, Text: text})
 	}
-	return nil, out
+	return found, out
 }
 
-func name(c harness.Call) string {
-	if c.Of == "" {
-		return c.Verb
+// Unexplained reports whether something has failed that no fault explains, unless this
+// machine cannot run the workload: History.Reference is to tell.
+func Unexplained(h harness.History) bool {
+	return len(unprovoked(&h)) > 0 || h.Reuse != nil && h.Reuse.Err != nil
+}
+
+// failure is something that failed before any fault had happened.
+type failure struct {
+	of    string
+	facts oracle.Facts
+}
+
+func unprovoked(h *harness.History) (all []failure) {
+	for _, c := range h.Calls {
+		if c.Unprovoked {
+			fs := c.Err.Facts(oracle.Baseline)
+			fs[oracle.FactCall] = c.Verb
+			all = append(all, failure{c.Of, fs})
+		}
 	}
-	return c.Verb + " " + c.Of
+	if f, failed := failedShim(h); failed && len(all) == 0 {
+		all = append(all, f)
+	}
+	return all
 }
 
-// failedShim says that a shim could not create or start a container before anything was
+// failedShim is a shim that could not create or start a container before anything was
 // broken: a fault that fires while containerd cleans up after that, at Shutdown for one,
 // would otherwise hide that nothing ran. It is known only where probes decide all faults,
 // since the others' moments are not among the hits.
-func failedShim(h *harness.History) string {
+func failedShim(h *harness.History) (failure, bool) {
 	if h.Case.Workload.Fakeshim != "" || !h.Case.OnlyProbed() {
-		return "" // a fake shim may misbehave when told to
+		return failure{}, false // a fake shim may misbehave when told to
 	}
 	for _, hit := range h.Hits {
 		if hit.Fault >= 0 {
-			return ""
+			return failure{}, false
 		}
 		if hit.Err != "" && (hit.Point == "rpc:shim:Task.Create:exit" || hit.Point == "rpc:shim:Task.Start:exit") {
-			return fmt.Sprintf("%s of %s failed before any fault had happened: %s", hit.Point, hit.ID, hit.Err)
+			return failure{hit.ID, oracle.Facts{
+				oracle.FactWhat: oracle.Baseline, oracle.FactCall: hit.Point, oracle.FactError: hit.Err,
+				oracle.FactMessage: oracle.Comparable(hit.Err),
+			}}, true
 		}
 	}
-	return ""
+	return failure{}, false
 }

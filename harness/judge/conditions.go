@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -43,7 +42,7 @@ func conditions(h *harness.History, at time.Time) oracle.Circumstances {
 func killedShims(h *harness.History) []int {
 	var pids []int
 	for _, hit := range h.Hits {
-		if hit.Who == "shim" && (hit.Did == term.Crash || hit.Did == term.Panic) {
+		if hit.Who == "shim" && killedByTerm(hit.Did) {
 			pids = append(pids, hit.PID)
 		}
 	}

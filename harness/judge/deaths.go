@@ -3,28 +3,45 @@ package judge
 import (
 	"fmt"
 
-	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// deaths: containerd does not end by itself. It is started again whenever it ends and its
-// client comes back, so that without this a containerd that panics over a fault would
-// look like one that took it well.
+// deaths: containerd does not end by itself, and where it is asked to stop it exits with
+// 0. It is started again whenever it ends and its client comes back, so that without this
+// a containerd that panics over a fault would look like one that took it well. Equal
+// deaths are told once, with their number.
 func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	byFault := map[int]bool{} // told to end itself
 	for _, hit := range h.Hits {
-		if hit.Who == "containerd" && (hit.Did == term.Crash || hit.Did == term.Panic) {
+		if hit.Who == "containerd" && killedByTerm(hit.Did) {
 			byFault[hit.PID] = true
 		}
 	}
+	equal := map[oracle.Facts]int{} // where the finding is, by its facts
+	count := map[oracle.Facts]int{}
 	for _, d := range h.Deaths {
-		if !d.Asked && !byFault[d.PID] {
-			found = append(
-				found,
-				oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Subject: oracle.Subject{PID: d.PID},
-					Facts: oracle.Facts{oracle.FactWhat: oracle.Death, oracle.FactExit: fmt.Sprint(d.Code)}},
-			)
+		want := uint32(0)
+		if d.Killed {
+			want = killed
+		}
+		if byFault[d.PID] || d.Asked && d.Code == want {
+			continue
+		}
+		fs := oracle.Facts{oracle.FactWhat: oracle.Death, oracle.FactExit: fmt.Sprint(d.Code)}
+		if d.Asked {
+			fs[oracle.FactAsked] = oracle.Yes
+		}
+		if count[fs]++; count[fs] == 1 {
+			equal[fs] = len(found)
+			found = append(found, oracle.Finding{
+				Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Subject: oracle.Subject{PID: d.PID}, Facts: fs,
+			})
+		}
+	}
+	for fs, n := range count {
+		if n > 1 {
+			found[equal[fs]].Facts[oracle.FactCount] = fmt.Sprint(n)
 		}
 	}
 	return found, nil

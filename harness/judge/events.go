@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -17,7 +18,7 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	var lives []oracle.Life
 	for _, i := range h.Instances {
 		if i.ID != "" {
-			lives = append(lives, life(i))
+			lives = append(lives, life(h, i))
 		}
 	}
 	found := oracle.CheckEvents(h.Events[:h.Flushed.Events], gaps(h), lives)
@@ -30,15 +31,21 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	return oracle.Mark(found, now), nil
 }
 
-// life is what is known of a container, and so which events must have arrived. A payload
-// that is killed has no time to note its end: then it is when Wait has told it.
-func life(i harness.Instance) oracle.Life {
-	l := oracle.Life{Container: i.ID, Begun: i.Begun, Created: i.Created, Started: i.Started, Deleted: i.Deleted}
-	switch {
-	case i.Payload.Exited:
-		l.Exited = i.Payload.ExitedAt
-	case i.Payload.Runs > 0:
-		l.Exited = i.Waited
+// life is what is known of a container, and so which events must have arrived and what
+// they say. When a payload that is killed has ended is known from whoever has reaped or
+// killed it; that the client was told of its end by Wait is the last resort.
+func life(h *harness.History, i harness.Instance) oracle.Life {
+	l := oracle.Life{
+		Namespace: daemon.TaskNamespace, Container: i.ID, PID: int(i.PID), Begun: i.Begun, Created: i.Created,
+		Started: i.Started, Deleted: i.Deleted, NotBefore: notBefore(h, i),
+	}
+	if h.Case.Workload.API == harness.CRI {
+		l.Namespace = daemon.CRINamespace
+	}
+	if i.Payload.Runs > 0 {
+		if l.Exited = endOf(h, i); l.Exited.IsZero() {
+			l.Exited = i.Waited
+		}
 	}
 	return l
 }

@@ -20,7 +20,7 @@ var rules = []rule{
 	// What makes a run show nothing.
 	firings, baseline, payloads,
 	// What must hold when the client is done, and nothing is going on any more.
-	removal, answers, leaks, forgotten, events, exits,
+	removal, answers, leaks, forgotten, ends, events, exits, untold, times,
 	// What must hold when the first id is used again.
 	restart, reuse, lateExits,
 	// What must never happen.
@@ -40,26 +40,26 @@ func Judge(h harness.History) harness.Verdict {
 	}
 	v.Truths, v.Told, v.NeverBegan = ledger(&h)
 	v.Outcome = outcome(&v)
-	if v.Outcome != harness.Invalid {
-		v.Problems = nil
-	}
 	return v
 }
 
-// outcome decides. What keeps a run from showing everything makes it invalid, whatever it
-// shows besides; only where containerd died by itself, that the oracle could not look at
-// everything is a consequence.
+// outcome decides. What is proven violates, whatever else the run does not show: a fault
+// that did not fire, a look that could not be taken. Only where the harness or the machine
+// failed may what was found be a consequence of that.
 func outcome(v *harness.Verdict) harness.Outcome {
-	problems := slices.DeleteFunc(slices.Clone(v.Problems), func(p harness.Problem) bool {
-		return p.Kind == harness.ByLook && slices.ContainsFunc(v.Findings, died)
-	})
+	doubtful := slices.ContainsFunc(v.Problems, func(p harness.Problem) bool { return slices.Contains(ours, p.Kind) })
 	switch {
-	case len(problems) > 0:
-		return harness.Invalid
-	case len(v.Violations()) > 0:
+	case len(v.Violations()) > 0 && !doubtful, slices.ContainsFunc(v.Findings, died):
 		return harness.Violated
+	case len(v.Problems) > 0:
+		return harness.Invalid
 	}
 	return harness.Held
+}
+
+// ours are the problems that may be the cause of what was found.
+var ours = []harness.ProblemKind{
+	harness.ByInput, harness.ByMachine, harness.ByBuild, harness.ByStep, harness.ByHarness, harness.ByEnd,
 }
 
 // looked reports whether the oracle saw what is left.

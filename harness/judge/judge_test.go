@@ -104,14 +104,57 @@ func TestRules(t *testing.T) {
 		"nothing": {func(*harness.History) {}, ""},
 
 		"a fault that did not fire":   {func(h *harness.History) { h.Firings[0].Count = 0 }, "miss"},
-		"a call that failed before":   {func(h *harness.History) { h.Calls = unprovoked("create") }, "before"},
+		"a call that failed before":   {func(h *harness.History) { h.Calls = failedCalls("create") }, "before"},
 		"a shim that cannot create":   {func(h *harness.History) { h.Hits[1].Err = "no devices" }, "before"},
 		"a recorded problem":          {func(h *harness.History) { h.Problems = problem(harness.ByStep, "x") }, "step"},
 		"two ends of one payload":     {func(h *harness.History) { h.Exits[0].Code = 9 }, "truth"},
 		"a payload that ran twice":    {func(h *harness.History) { h.Instances[0].Payload.Runs = 2 }, "truth"},
-		"another end without a fault": {func(h *harness.History) { plain(h); end(h, 9) }, "truth"},
+		"another end without a fault": {func(h *harness.History) { plain(h); end(h, 9) }, "end end status=wrong want=7 true=9"},
+		"another end with a fault":    {func(h *harness.History) { end(h, 9) }, "end end status=wrong"},
+		"killed by nobody":            {killedByNobody, "end end status=killed"},
+		"killed by the client":        {func(h *harness.History) { killedByNobody(h); h.Signals = sigkill(25) }, ""},
+		"removed while it ran":        {func(h *harness.History) { killedByNobody(h); h.Calls = calls("remove", 28) }, ""},
+		"removed after its end":       {func(h *harness.History) { killedByNobody(h); h.Calls = calls("remove", 35) }, "end end"},
+		"killed with its shim":        {func(h *harness.History) { killedByNobody(h); kill(h, "shim", 42) }, ""},
+		"killed with another's shim":  {func(h *harness.History) { killedByNobody(h); kill(h, "shim", 99) }, "end end status=killed"},
+		"its start failed":            {func(h *harness.History) { killedByNobody(h); h.Instances[0].Started = time.Time{} }, ""},
+		"started and never began":     {neverBegan, "end end status=never-began"},
 		"an observer that told nothing": {func(h *harness.History) { plain(h); h.Told, h.Flushed.Told = h.Told[:1], 1 },
-			"truth"},
+			"exit exit-code by=delete status=untold"},
+		"nobody told a client": {toldToNobody, "exit exit-code by=nobody status=untold"},
+		"Delete says a time of long ago": {func(h *harness.History) { h.Told[1].At = at(-630_720_000) },
+			"exit exit-code by=delete status=wrong-time"},
+		"the event says a time to come": {func(h *harness.History) { h.Events[2].Exited = at(900) },
+			"event event event=wrong-time topic=/tasks/exit"},
+		"the event says another pid": {func(h *harness.History) { h.Events[2].PID = 99 },
+			"event event event=wrong-pid topic=/tasks/exit told=99 true=41"},
+		"events in another namespace": {func(h *harness.History) { h.Events[2].Namespace = "moby" },
+			"event event event=missing topic=/tasks/exit"},
+		"a failure that is containerd's": {func(h *harness.History) {
+			h.Calls, h.Reference = failedCalls("create"), &harness.Reference{Outcome: harness.Held}
+		}, "liveness container what=baseline call=create"},
+		"a failure that is the machine's": {func(h *harness.History) {
+			h.Calls, h.Reference = failedCalls("create"), &harness.Reference{Outcome: harness.Invalid}
+		}, "before"},
+		"a second use that the machine cannot": {func(h *harness.History) {
+			h.Reuse = &harness.Reuse{Err: failed("Unknown", "mount")}
+			h.Reference = &harness.Reference{Outcome: harness.Invalid}
+		}, "look"},
+		"a leak, and the fault did not fire": {func(h *harness.History) {
+			h.Firings[0].Count, h.After.Inventory.FIFOs = 0, []string{"/f"}
+		}, "leak fifo"},
+		"a leak, and the harness failed": {func(h *harness.History) {
+			h.After.Inventory.FIFOs, h.Problems = []string{"/f"}, problem(harness.ByHarness, "x")
+		}, "harness"},
+		"a restart before an exit that was never reported": {func(h *harness.History) {
+			drop(h, 2)
+			h.Deaths = []daemon.Death{{At: at(21), BackIn: 5 * time.Millisecond, Asked: true}}
+		}, "event event event=missing topic=/tasks/exit"},
+		"a killed payload's exit was never reported": {func(h *harness.History) {
+			killedPayload(h)
+			drop(h, 2)
+			h.Instances[0].Waited = time.Time{}
+		}, "event event event=missing topic=/tasks/exit"},
 		"and after a fault it need not": {func(h *harness.History) { h.Told, h.Flushed.Told = h.Told[:1], 1 }, ""},
 		"the client cannot remove it": {func(h *harness.History) { h.Removal = failed("Unknown", "busy") },
 			"liveness container what=removal"},
@@ -188,17 +231,19 @@ func TestRules(t *testing.T) {
 		}, "liveness containerd what=death exit=2"},
 		"and nobody could look": {diesWhenLookedAt, "liveness containerd what=death exit=2"},
 		"it was killed by the harness": {func(h *harness.History) {
-			h.Deaths = []daemon.Death{{PID: 9, Code: 137,
-				Asked: true, At: at(100)}}
+			h.Deaths = []daemon.Death{{PID: 9, Code: 137, Asked: true, Killed: true, At: at(100)}}
 		}, ""},
+		"it panics at SIGTERM": {func(h *harness.History) {
+			h.Deaths = []daemon.Death{{PID: 9, Code: 2, Asked: true, At: at(100)}}
+		}, "liveness containerd what=death exit=2 asked=true"},
+		"it panics for ever":                {func(h *harness.History) { panics(h, 910) }, "liveness containerd what=death exit=2"},
 		"it was told to crash":              {toldTo(term.Crash, "containerd", 137), ""},
 		"it was told to panic":              {toldTo(term.Panic, "containerd", 2), ""},
 		"it was told to fail, and panicked": {toldTo(term.Error, "containerd", 2), "liveness containerd what=death exit=2"},
 		"a shim was told to crash":          {toldTo(term.Crash, "shim", 2), "liveness containerd what=death exit=2"},
 		"the truth of a killed payload":     {killedPayload, ""},
 		"of one that was killed before":     {killedBeforeItBegan, "exit exit-code by=wait status=made-up-0"},
-		"of one that never " +
-			"ran": {func(h *harness.History) { h.Instances[0].Payload = payload.Truth{}; h.Exits = nil }, ""},
+		"of one that never ran":             {func(h *harness.History) { neverBegan(h); h.Instances[0].Started = time.Time{} }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := clean()
@@ -248,7 +293,7 @@ func says(v harness.Verdict, want string) string {
 	return "it has no such finding"
 }
 
-func unprovoked(verb string) []harness.Call {
+func failedCalls(verb string) []harness.Call {
 	return []harness.Call{{Verb: verb, Err: failed("Unknown", "x"), Unprovoked: true}}
 }
 
@@ -350,5 +395,47 @@ func TestHitInsteadEndsWithTheClient(t *testing.T) {
 	h.Hits = append(h.Hits, hit(shutdownEntry, 55, nil))
 	if why := Judge(h).Why(); !strings.Contains(why, shutdownEntry+" x1") {
 		t.Error(why)
+	}
+}
+
+// killedByNobody has the payload end by SIGKILL, and everybody say so.
+func killedByNobody(h *harness.History) {
+	end(h, 137)
+	h.Instances[0].Payload.Exited, h.Instances[0].Payload.Status = false, 0
+}
+
+func sigkill(ms int) []harness.SentSignal {
+	return []harness.SentSignal{{Container: "c0", Signal: 9, At: at(ms)}}
+}
+
+func calls(verb string, ms int) []harness.Call {
+	return []harness.Call{{Verb: verb, Of: "c0", At: at(ms)}}
+}
+
+func neverBegan(h *harness.History) {
+	h.Instances[0].Payload = payload.Truth{}
+	h.Exits = nil
+}
+
+// toldToNobody has no client learn of an exit that came while nobody could hear it.
+func toldToNobody(h *harness.History) {
+	h.Told, h.Flushed.Told, h.Events, h.Flushed.Events = nil, 0, h.Events[:2], 2
+	h.Instances[0].Waited, h.Instances[0].Deleted = time.Time{}, time.Time{}
+	h.Deaths = []daemon.Death{{At: at(29), BackIn: time.Second, Asked: true}}
+}
+
+func panics(h *harness.History, times int) {
+	for n := range times {
+		h.Deaths = append(h.Deaths, daemon.Death{PID: 9 + n, Code: 2, At: at(100 + n)})
+	}
+}
+
+// Equal deaths are one finding.
+func TestEqualDeathsAreToldOnce(t *testing.T) {
+	h := clean()
+	panics(&h, 910)
+	found := Judge(h).Violations()
+	if len(found) != 1 || !strings.Contains(found[0].String(), "910 times") {
+		t.Error(found)
 	}
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/shimquake/shimquake/harness"
@@ -23,6 +24,9 @@ func reuse(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	switch {
 	case h.Reuse == nil:
 		return nil, nil
+	case h.Reuse.Err != nil && h.MachineCannot():
+		return nil, problem(harness.ByLook, fmt.Sprintf("the first id cannot be used again (%s), and on %s the workload %s",
+			h.Reuse.Err.Text, h.Reference.Version, "does not work either: "+h.Reference.Why))
 	case h.Reuse.Err != nil:
 		return []oracle.Finding{
 			{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: h.Reuse.Err.Facts(oracle.IDReuse)},

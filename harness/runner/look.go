@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,7 @@ func (x *run) look() error {
 	if err := x.flushEvents(); err != nil {
 		return err
 	}
+	x.awaitEvents()
 	x.inject.Controller.Flush(flushTimeout)
 	instances := x.instances() // before the id is used again
 	now := x.history()
@@ -179,4 +181,29 @@ func calling(hits []failpoints.Hit, deaths []daemon.Death) string {
 		}
 	}
 	return ""
+}
+
+// eventPatience is how long events that must come are waited for when everything else has
+// settled: a shim sends one again a second later that containerd was not up for.
+const eventPatience = 2 * time.Second
+
+// awaitEvents waits for events whose lack would violate.
+func (x *run) awaitEvents() {
+	ctx, cancel := context.WithTimeout(x.ctx, eventPatience)
+	defer cancel()
+	for {
+		_, more := x.events.Grown()
+		h := x.history()
+		h.Flushed = harness.Flushed{Events: len(h.Events), Hits: len(h.Hits), Told: len(h.Told)}
+		if !slices.ContainsFunc(judge.Judge(h).Violations(), func(f oracle.Finding) bool {
+			return f.Facts[oracle.FactEvent] == oracle.Missing
+		}) {
+			return
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return
+		}
+	}
 }

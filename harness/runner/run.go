@@ -21,17 +21,19 @@ type run struct {
 	ctx    context.Context
 	runner *Runner
 	harness.Case
-	trace   bool
-	begun   time.Time
-	record  record.Recorder
-	subject *subject
-	world   *world.World
-	daemon  *daemon.Daemon
-	session *client.Session
-	client  client.Client
-	inject  *inject.Injector
-	events  oracle.EventLog
-	removed chan struct{} // closed when the client is done
+	trace bool
+	begun time.Time
+	// isReference is set of a run that shows whether the machine can run a workload.
+	isReference bool
+	record      record.Recorder
+	subject     *subject
+	world       *world.World
+	daemon      *daemon.Daemon
+	session     *client.Session
+	client      client.Client
+	inject      *inject.Injector
+	events      oracle.EventLog
+	removed     chan struct{} // closed when the client is done
 }
 
 // begin is a run that has not done anything yet.

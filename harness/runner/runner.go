@@ -42,8 +42,9 @@ type Runner struct {
 	// be found. Default: nil.
 	Sabotage func(context.Context, Scene) error
 
-	mu       sync.Mutex
-	prepared map[string]*subject
+	mu         sync.Mutex
+	prepared   map[string]*subject
+	references map[string]*reference
 }
 
 // Run runs a case and judges it. It never fails: what keeps a case from being judged is a
@@ -67,6 +68,7 @@ func (r *Runner) Trace(ctx context.Context, c harness.Case) (harness.Trace, erro
 func (r *Runner) run(ctx context.Context, c harness.Case, trace bool) harness.Verdict {
 	x := r.begin(ctx, c, trace)
 	x.observe()
+	x.refer()
 	return judge.Judge(x.close())
 }
 

@@ -14,8 +14,11 @@ type Result struct {
 	// I is the case's index in the plan.
 	I       int             `json:"case"`
 	Outcome harness.Outcome `json:"verdict"`
-	// Why is why the verdict is invalid: the fault did not fire.
+	// Why is why the verdict is invalid, or what a violated case does not show besides: the
+	// fault did not fire.
 	Why string `json:"why,omitempty"`
+	// Unfired is set where a fault did not happen.
+	Unfired bool `json:"unfired,omitempty"`
 	// Miss is why a fault came to nothing, where that is known.
 	Miss harness.Miss `json:"miss,omitempty"`
 	// Tries is how often the case ran until its fault fired; only those that are more than 1
@@ -53,19 +56,20 @@ func ResultOf(i int, v harness.Verdict) (Result, error) {
 		return Result{}, fmt.Errorf("this machine cannot run the sweep: %s", v.Why())
 	}
 	r := Result{
-		I: i, Outcome: v.Outcome, Found: v.Violations(), Evidence: v.Evidence, Millis: v.Took.Milliseconds(),
+		I: i, Outcome: v.Outcome, Evidence: v.Evidence, Millis: v.Took.Milliseconds(),
+		Unfired: v.HasProblem(harness.ByMiss),
 	}
-	r.Why, r.Miss = whyInvalid(v)
+	if v.Outcome == harness.Violated { // what an invalid case leaves is no finding
+		r.Found = v.Violations()
+	}
+	r.Why, r.Miss = whyNot(v)
 	return r, nil
 }
 
-// whyInvalid returns why a case shows nothing, and whether that is a miss that nobody can
+// whyNot returns why a case shows nothing, or not all, and whether that is a miss that nobody can
 // help. Of a fault that did not fire that is what is known of it; what was hit instead is
 // in the evidence.
-func whyInvalid(v harness.Verdict) (string, harness.Miss) {
-	if v.Outcome != harness.Invalid {
-		return "", ""
-	}
+func whyNot(v harness.Verdict) (string, harness.Miss) {
 	missed := slices.DeleteFunc(slices.Clone(v.Firings), func(f harness.Firing) bool { return f.Count > 0 })
 	if len(missed) == 0 {
 		return v.Why(), ""

@@ -108,12 +108,6 @@ func (c *Comparison) add(s plan.Spec, x, y journal.Result) {
 
 func said(r journal.Result) Said {
 	s := Said{Outcome: r.Outcome, Why: oracle.Comparable(r.Why)}
-	if r.Outcome == harness.Invalid { // what an invalid case leaves is no finding
-		r.Found = slices.DeleteFunc(
-			slices.Clone(r.Found),
-			func(f oracle.Finding) bool { return f.Class != oracle.ClassDaemon },
-		)
-	}
 	for _, f := range r.Found {
 		if t := signatureOf(f); !slices.Contains(s.Only, t) {
 			s.Only = append(s.Only, t)

@@ -62,15 +62,7 @@ func NewReport(h journal.Head, results []journal.Result, known []catalogue.Findi
 	fired := map[int]bool{}
 	for _, res := range results {
 		fired[res.I] = r.count(res)
-		if fired[res.I] {
-			all = append(all, occurrences(res, p.Specs[res.I].SharesShim())...)
-			continue
-		}
-		// One that ended by itself is reported, whatever the rest of the case shows.
-		res.Found = slices.DeleteFunc(slices.Clone(res.Found), func(f oracle.Finding) bool {
-			return f.Class != oracle.ClassDaemon
-		})
-		all = append(all, occurrences(res, false)...)
+		all = append(all, occurrences(res, p.Specs[res.I].SharesShim())...)
 	}
 	fresh, seen := split(p, known, all, func(i int) bool { return fired[i] })
 	r.New, r.Known, r.Missed = clusters(p, fresh), seen, missed(p, results)
@@ -85,7 +77,8 @@ func (r *Report) count(res journal.Result) (fired bool) {
 		r.Held++
 	case harness.Violated:
 		r.Violated++
-	default:
+	}
+	if res.Unfired || res.Outcome == harness.Invalid {
 		return false
 	}
 	r.Fired++
@@ -104,7 +97,7 @@ func missed(p plan.Plan, results []journal.Result) []Missed {
 	}
 	by := map[reason][]string{}
 	for _, res := range results {
-		if res.Outcome == harness.Invalid {
+		if res.Unfired || res.Outcome == harness.Invalid {
 			s := p.Specs[res.I]
 			why := reason{oracle.Comparable(res.Why), s.Unsteady, res.Miss}
 			by[why] = append(by[why], s.String())

@@ -1,0 +1,41 @@
+package judge
+
+import (
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// times: who tells a client when a container ended tells a time at which it can have
+// ended. The times of events are judged with these.
+func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if !looked(h) {
+		return nil, nil
+	}
+	for _, o := range h.Told[:h.Flushed.Told] {
+		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID == o.Container })
+		if n < 0 {
+			continue
+		}
+		if fs := oracle.WrongEnd(o.At, notBefore(h, h.Instances[n]), h.After.At); fs != nil {
+			fs[oracle.FactBy], fs[oracle.FactStatus] = string(o.Observer), oracle.WrongTime
+			found = append(found, oracle.Finding{
+				Invariant: oracle.Exit, Class: oracle.ClassExitCode, Subject: oracle.Subject{ID: o.Container, PID: o.PID}, Facts: *fs,
+			})
+		}
+	}
+	return found, nil
+}
+
+// notBefore is a time at which a container was still alive.
+func notBefore(h *harness.History, i harness.Instance) time.Time {
+	if i.Payload.Exited {
+		return i.Payload.ExitedAt
+	}
+	if i.Payload.Runs > 0 {
+		return i.Payload.StartedAt
+	}
+	return i.Begun
+}
