@@ -111,3 +111,6 @@ func Told(events []TaskEvent) []Observation {
 	}
 	return out
 }
+
+// IsExit reports whether an event tells of an exit.
+func IsExit(e TaskEvent) bool { return e.Topic == topicExit }

@@ -295,8 +295,8 @@ func (f Finding) livenessReason() string {
 	case Death:
 		return deathWords(fs)
 	case Baseline:
-		return fmt.Sprintf("%s failed before anything was broken, where another release does not: %s",
-			fs[FactCall], fs[FactError])
+		return fmt.Sprintf("%s failed%s before anything was broken, and not so on the default release: %s",
+			fs[FactCall], timesWords(fs), fs[FactError])
 	}
 	return fs[FactError]
 }
@@ -307,8 +307,13 @@ func deathWords(fs Facts) string {
 		how = "it was asked to stop, and ended with %s"
 	}
 	how = fmt.Sprintf(how, fs[FactExit])
-	if fs[FactCount] != "" {
-		how += ", " + fs[FactCount] + " times"
+	return how + timesWords(fs) + "; its last words are in containerd.log"
+}
+
+// timesWords say how often the same was found.
+func timesWords(fs Facts) string {
+	if fs[FactCount] == "" {
+		return ""
 	}
-	return how + "; its last words are in containerd.log"
+	return " " + fs[FactCount] + " times"
 }

@@ -9,8 +9,7 @@ import (
 
 // deaths: containerd does not end by itself, and where it is asked to stop it exits with
 // 0. It is started again whenever it ends and its client comes back, so that without this
-// a containerd that panics over a fault would look like one that took it well. Equal
-// deaths are told once, with their number.
+// a containerd that panics over a fault would look like one that took it well.
 func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	byFault := map[int]bool{} // told to end itself
 	for _, hit := range h.Hits {
@@ -18,8 +17,6 @@ func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			byFault[hit.PID] = true
 		}
 	}
-	equal := map[oracle.Facts]int{} // where the finding is, by its facts
-	count := map[oracle.Facts]int{}
 	for _, d := range h.Deaths {
 		want := uint32(0)
 		if d.Killed {
@@ -32,17 +29,7 @@ func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		if d.Asked {
 			fs[oracle.FactAsked] = oracle.Yes
 		}
-		if count[fs]++; count[fs] == 1 {
-			equal[fs] = len(found)
-			found = append(found, oracle.Finding{
-				Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Subject: oracle.Subject{PID: d.PID}, Facts: fs,
-			})
-		}
-	}
-	for fs, n := range count {
-		if n > 1 {
-			found[equal[fs]].Facts[oracle.FactCount] = fmt.Sprint(n)
-		}
+		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: fs})
 	}
 	return found, nil
 }

@@ -81,7 +81,7 @@ var killing = []string{"remove", "StopPodSandbox", "RemovePodSandbox", "RemoveCo
 // clientKilled reports whether the client has sent SIGKILL to a container, or begun a call
 // that ends it, before it ended.
 func clientKilled(h *harness.History, i harness.Instance) bool {
-	ended := endOf(h, i)
+	over := overBy(h, i)
 	if slices.ContainsFunc(h.Signals, func(s harness.SentSignal) bool {
 		return s.Container == i.ID && s.Signal == int(killed-128)
 	}) {
@@ -89,8 +89,26 @@ func clientKilled(h *harness.History, i harness.Instance) bool {
 	}
 	return slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
 		return slices.Contains(killing, c.Verb) && (c.Of == "" || c.Of == i.Name || c.Of == i.ID) &&
-			(ended.IsZero() || c.At.Before(ended))
+			(over.IsZero() || c.At.Before(over))
 	})
+}
+
+// overBy is a time by which a container had ended: its end, where that is known, or else
+// when somebody was first told of it.
+func overBy(h *harness.History, i harness.Instance) time.Time {
+	over := endOf(h, i)
+	earlier := func(t time.Time) {
+		if !t.IsZero() && (over.IsZero() || t.Before(over)) {
+			over = t
+		}
+	}
+	earlier(i.Waited)
+	for _, e := range h.Events {
+		if e.Container == i.ID && e.Exec == "" && oracle.IsExit(e) {
+			earlier(e.Seen)
+		}
+	}
+	return over
 }
 
 // endOf is when a container ended, as its payload has noted, or else the world's init, or

@@ -7,6 +7,7 @@ package judge
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
@@ -38,6 +39,7 @@ func Judge(h harness.History) harness.Verdict {
 		v.Findings = append(v.Findings, found...)
 		v.Problems = append(v.Problems, problems...)
 	}
+	v.Findings = once(v.Findings)
 	v.Truths, v.Told, v.NeverBegan = ledger(&h)
 	v.Outcome = outcome(&v)
 	return v
@@ -83,4 +85,24 @@ func Same(a, b harness.Verdict) bool {
 		}
 	}
 	return true
+}
+
+// once has equal findings told once, with their number: a containerd that panics at every
+// call dies a thousand times in a minute.
+func once(found []oracle.Finding) (out []oracle.Finding) {
+	at, count := map[oracle.Finding]int{}, map[int]int{}
+	for _, f := range found {
+		i, again := at[f]
+		if !again {
+			i = len(out)
+			at[f], out = i, append(out, f)
+		}
+		count[i]++
+	}
+	for i, n := range count {
+		if n > 1 && out[i].Facts[oracle.FactCount] == "" {
+			out[i].Facts[oracle.FactCount] = strconv.Itoa(n)
+		}
+	}
+	return out
 }

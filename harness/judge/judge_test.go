@@ -34,7 +34,14 @@ func clean() harness.History {
 		Payload:  payload.Truth{Runs: 1, StartedAt: at(20), Exited: true, Status: 7, ExitedAt: at(30)},
 	}
 	event := func(topic string, ms int) oracle.TaskEvent {
-		e := oracle.TaskEvent{Namespace: "shimquake", Topic: topic, Container: "c0", PID: 41, Seen: at(ms), Sent: at(ms)}
+		e := oracle.TaskEvent{
+			Namespace: "shimquake",
+			Topic:     topic,
+			Container: "c0",
+			PID:       41,
+			Seen:      at(ms),
+			Sent:      at(ms),
+		}
 		if topic == "/tasks/exit" || topic == "/tasks/delete" {
 			e.Status, e.Exited = 7, at(30)
 		}
@@ -70,7 +77,9 @@ func clean() harness.History {
 			Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{}},
 			Answer:    &harness.Answer{},
 		},
-		Reuse: &harness.Reuse{After: &harness.Look{At: at(60), Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{}}}},
+		Reuse: &harness.Reuse{
+			After: &harness.Look{At: at(60), Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{}}},
+		},
 	}
 }
 
@@ -114,6 +123,7 @@ func TestRules(t *testing.T) {
 		"killed by nobody":            {killedByNobody, "end end status=killed"},
 		"killed by the client":        {func(h *harness.History) { killedByNobody(h); h.Signals = sigkill(25) }, ""},
 		"removed while it ran":        {func(h *harness.History) { killedByNobody(h); h.Calls = calls("remove", 28) }, ""},
+		"removed after it was told":   {func(h *harness.History) { killedByNobody(h); h.Exits = nil; h.Calls = calls("remove", 35) }, "end end"},
 		"removed after its end":       {func(h *harness.History) { killedByNobody(h); h.Calls = calls("remove", 35) }, "end end"},
 		"killed with its shim":        {func(h *harness.History) { killedByNobody(h); kill(h, "shim", 42) }, ""},
 		"killed with another's shim":  {func(h *harness.History) { killedByNobody(h); kill(h, "shim", 99) }, "end end status=killed"},

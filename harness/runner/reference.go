@@ -7,8 +7,7 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
-// reference is a workload of a kind on the default release without a fault, run once for
-// a runner.
+// reference is a workload on the default release without a fault, run once for a runner.
 type reference struct {
 	once sync.Once
 	harness.Reference
@@ -21,12 +20,14 @@ func (x *run) refer() {
 	if x.isReference || x.ctx.Err() != nil || !judge.Unexplained(h) {
 		return
 	}
-	r := x.runner.reference(x.Workload.API, x.Workload.Grouped)
+	c := harness.Case{Name: "reference", Workload: x.Case.Workload}
+	if c.Workload.Fakeshim != "" {
+		c.Workload.Fakeshim = "plain"
+	}
+	r := x.runner.reference(c)
 	r.once.Do(func() {
 		x.record.Note("harness", "the default release runs the workload without a fault")
-		y := x.runner.begin(x.ctx, harness.Case{Name: "reference", Workload: harness.Workload{
-			API: x.Workload.API, Grouped: x.Workload.Grouped, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM"}},
-		}}, false)
+		y := x.runner.begin(x.ctx, c, false)
 		y.isReference = true
 		y.observe()
 		v := judge.Judge(y.close())
@@ -35,19 +36,16 @@ func (x *run) refer() {
 	x.record.Set(func(h *harness.History) { h.Reference = &r.Reference })
 }
 
-// reference is the one of a kind of workload.
-func (r *Runner) reference(api harness.API, grouped bool) *reference {
-	kind := string(api)
-	if grouped {
-		kind += " grouped"
-	}
+// reference is the one of a case.
+func (r *Runner) reference(c harness.Case) *reference {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.references[kind] == nil {
-		if r.references == nil {
-			r.references = map[string]*reference{}
-		}
-		r.references[kind] = &reference{}
+	if r.references == nil {
+		r.references = map[string]*reference{}
 	}
-	return r.references[kind]
+	text := c.String()
+	if r.references[text] == nil {
+		r.references[text] = &reference{}
+	}
+	return r.references[text]
 }
