@@ -17,8 +17,9 @@ type Life struct {
 	// Exited is when it ended; the zero time: that is not known, and the event is not
 	// required.
 	Created, Started, Exited, Deleted time.Time
-	// Begun is when the client first asked for the container.
-	Begun time.Time
+	// Begun is when the client first asked for the container, and ExitedFrom the earliest
+	// time at which it can have ended: Exited, where that is no later telling.
+	Begun, ExitedFrom time.Time
 	// NotBefore is a time at which it was still alive: it did not end before.
 	NotBefore time.Time
 }
@@ -220,12 +221,14 @@ func (c *containerEvents) ofLife(e *TaskEvent) []Finding {
 // WrongEnd are the facts of a told time of an end that is not between the times in which
 // the end was, or nil. A time that was not told is not judged.
 func WrongEnd(told, notBefore, notAfter time.Time) *Facts {
-	if told.IsZero() || told.Unix() == 0 || !told.Before(notBefore.Add(-clockGrace)) && !told.After(notAfter.Add(clockGrace)) {
+	early, late := told.Before(notBefore.Add(-clockGrace)), told.After(notAfter.Add(clockGrace))
+	if told.IsZero() || told.Unix() == 0 || !early && !late {
 		return nil
 	}
 	const form = "2006-01-02T15:04:05.000Z"
 	return &Facts{
-		FactAt: told.UTC().Format(form), FactNotBefore: notBefore.UTC().Format(form), FactNotAfter: notAfter.UTC().Format(form),
+		FactAt: told.UTC().Format(form), FactNotBefore: notBefore.UTC().Format(form),
+		FactNotAfter: notAfter.UTC().Format(form),
 	}
 }
 
@@ -260,8 +263,8 @@ func (c *containerEvents) missing(gaps []Gap) []Finding {
 		topic       string
 		from, since time.Time
 	}{
-		{topicCreate, l.Begun, l.Created}, {topicStart, l.Begun, l.Started}, {topicExit, l.Exited, l.Exited},
-		{topicDelete, first(l.Exited, l.Begun), l.Deleted},
+		{topicCreate, l.Begun, l.Created}, {topicStart, l.Begun, l.Started}, {topicExit, l.ExitedFrom, l.Exited},
+		{topicDelete, first(l.ExitedFrom, l.Begun), l.Deleted},
 	} {
 		if must.since.IsZero() || c.has(must.topic) || overlaps(gaps, must.from, must.since.Add(lateGrace)) {
 			continue

@@ -41,7 +41,7 @@ func logOf(words string) *EventLog {
 func TestEvents(t *testing.T) {
 	whole := Life{
 		Namespace: "default", Container: "c1", PID: 7, Begun: at(0), Created: at(5), Started: at(15),
-		Exited: at(25), Deleted: at(35), NotBefore: at(20),
+		Exited: at(25), ExitedFrom: at(25), Deleted: at(35), NotBefore: at(20),
 	}
 	other, long := whole, whole
 	other.Namespace = "moby"
@@ -61,7 +61,8 @@ func TestEvents(t *testing.T) {
 		{"not required", "create", Life{Namespace: "default", Container: "c1", Created: at(5)}, nil, nil},
 		{"in another namespace", "create start exit delete", other, nil,
 			[]string{"create of", "start of", "exit of", "delete of"}},
-		{"another pid", "create start exit:8 delete", whole, nil, []string{"exit of c1: has pid 8, and the container's is 7"}},
+		{"another pid", "create start exit:8 delete", whole, nil,
+			[]string{"exit of c1: has pid 8, and the container's is 7"}},
 		{"an end before it ended", "create start exit delete", long, nil,
 			[]string{"exit of c1: says that it ended", "delete of c1: says that it ended"}},
 		{"deaf before it was due", "create start", whole, []Gap{{at(1), at(24)}},

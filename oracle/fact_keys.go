@@ -171,8 +171,10 @@ var keys = [factCount]struct {
 	FactGroups:    {"groups", inCause, []string{Nested}},
 	FactExpires:   {"expires", inCause, []string{Yes}},
 
-	FactBy:     {"by", inCause, nil},
-	FactStatus: {"status", inCause, []string{MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, Untold, Killed, NeverBegan}},
+	FactBy: {"by", inCause, nil},
+	FactStatus: {"status", inCause, []string{
+		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, Untold, Killed, NeverBegan,
+	}},
 	FactTold:   {"told", inMatch, nil},
 	FactTrue:   {"true", inMatch, nil},
 	FactWant:   {"want", inMatch, nil},

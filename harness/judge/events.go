@@ -37,14 +37,16 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 func life(h *harness.History, i harness.Instance) oracle.Life {
 	l := oracle.Life{
 		Namespace: daemon.TaskNamespace, Container: i.ID, PID: int(i.PID), Begun: i.Begun, Created: i.Created,
-		Started: i.Started, Deleted: i.Deleted, NotBefore: notBefore(h, i),
+		Started: i.Started, Deleted: i.Deleted, NotBefore: notBefore(i),
 	}
 	if h.Case.Workload.API == harness.CRI {
 		l.Namespace = daemon.CRINamespace
 	}
 	if i.Payload.Runs > 0 {
 		if l.Exited = endOf(h, i); l.Exited.IsZero() {
-			l.Exited = i.Waited
+			l.Exited, l.ExitedFrom = i.Waited, l.NotBefore
+		} else {
+			l.ExitedFrom = l.Exited
 		}
 	}
 	return l

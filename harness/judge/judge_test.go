@@ -112,23 +112,44 @@ func TestRules(t *testing.T) {
 	}{
 		"nothing": {func(*harness.History) {}, ""},
 
-		"a fault that did not fire":   {func(h *harness.History) { h.Firings[0].Count = 0 }, "miss"},
-		"a call that failed before":   {func(h *harness.History) { h.Calls = failedCalls("create") }, "before"},
-		"a shim that cannot create":   {func(h *harness.History) { h.Hits[1].Err = "no devices" }, "before"},
-		"a recorded problem":          {func(h *harness.History) { h.Problems = problem(harness.ByStep, "x") }, "step"},
-		"two ends of one payload":     {func(h *harness.History) { h.Exits[0].Code = 9 }, "truth"},
-		"a payload that ran twice":    {func(h *harness.History) { h.Instances[0].Payload.Runs = 2 }, "truth"},
-		"another end without a fault": {func(h *harness.History) { plain(h); end(h, 9) }, "end end status=wrong want=7 true=9"},
-		"another end with a fault":    {func(h *harness.History) { end(h, 9) }, "end end status=wrong"},
-		"killed by nobody":            {killedByNobody, "end end status=killed"},
-		"killed by the client":        {func(h *harness.History) { killedByNobody(h); h.Signals = sigkill(25) }, ""},
-		"removed while it ran":        {func(h *harness.History) { killedByNobody(h); h.Calls = calls("remove", 28) }, ""},
-		"removed after it was told":   {func(h *harness.History) { killedByNobody(h); h.Exits = nil; h.Calls = calls("remove", 35) }, "end end"},
-		"removed after its end":       {func(h *harness.History) { killedByNobody(h); h.Calls = calls("remove", 35) }, "end end"},
-		"killed with its shim":        {func(h *harness.History) { killedByNobody(h); kill(h, "shim", 42) }, ""},
-		"killed with another's shim":  {func(h *harness.History) { killedByNobody(h); kill(h, "shim", 99) }, "end end status=killed"},
-		"its start failed":            {func(h *harness.History) { killedByNobody(h); h.Instances[0].Started = time.Time{} }, ""},
-		"started and never began":     {neverBegan, "end end status=never-began"},
+		"a fault that did not fire": {func(h *harness.History) { h.Firings[0].Count = 0 }, "miss"},
+		"a call that failed before": {func(h *harness.History) { h.Calls = failedCalls("create") }, "before"},
+		"a shim that cannot create": {func(h *harness.History) { h.Hits[1].Err = "no devices" }, "before"},
+		"a recorded problem": {func(h *harness.History) {
+			h.Problems = problem(harness.ByStep, "x")
+		}, "step"},
+		"two ends of one payload":  {func(h *harness.History) { h.Exits[0].Code = 9 }, "truth"},
+		"a payload that ran twice": {func(h *harness.History) { h.Instances[0].Payload.Runs = 2 }, "truth"},
+		"another end without a fault": {func(h *harness.History) {
+			plain(h)
+			end(h, 9)
+		}, "end end status=wrong want=7 true=9"},
+		"another end with a fault": {func(h *harness.History) { end(h, 9) }, "end end status=wrong"},
+		"killed by nobody":         {killedByNobody, "end end status=killed"},
+		"killed by the client":     {func(h *harness.History) { killedByNobody(h); h.Signals = sigkill(25) }, ""},
+		"removed while it ran": {func(h *harness.History) {
+			killedByNobody(h)
+			h.Calls = calls("remove", 28)
+		}, ""},
+		"removed after it was told": {func(h *harness.History) {
+			killedByNobody(h)
+			h.Exits = nil
+			h.Calls = calls("remove", 35)
+		}, "end end"},
+		"removed after its end": {func(h *harness.History) {
+			killedByNobody(h)
+			h.Calls = calls("remove", 35)
+		}, "end end"},
+		"killed with its shim": {func(h *harness.History) { killedByNobody(h); kill(h, "shim", 42) }, ""},
+		"killed with another's shim": {func(h *harness.History) {
+			killedByNobody(h)
+			kill(h, "shim", 99)
+		}, "end end status=killed"},
+		"its start failed": {func(h *harness.History) {
+			killedByNobody(h)
+			h.Instances[0].Started = time.Time{}
+		}, ""},
+		"started and never began": {neverBegan, "end end status=never-began"},
 		"an observer that told nothing": {func(h *harness.History) { plain(h); h.Told, h.Flushed.Told = h.Told[:1], 1 },
 			"exit exit-code by=delete status=untold"},
 		"nobody told a client": {toldToNobody, "exit exit-code by=nobody status=untold"},
@@ -178,7 +199,10 @@ func TestRules(t *testing.T) {
 		}, "liveness containerd what=listing"},
 		"it hangs": {func(h *harness.History) { h.After = hung() },
 			"liveness containerd what=answer"},
-		"it hangs because it was told to": {func(h *harness.History) { h.After = hung(); h.Case.Plan = stopped() }, "look"},
+		"it hangs because it was told to": {func(h *harness.History) {
+			h.After = hung()
+			h.Case.Plan = stopped()
+		}, "look"},
 		"the world cannot be read": {func(h *harness.History) {
 			h.After = &harness.Look{Asked: failed("Internal",
 				"gone")}
@@ -246,14 +270,19 @@ func TestRules(t *testing.T) {
 		"it panics at SIGTERM": {func(h *harness.History) {
 			h.Deaths = []daemon.Death{{PID: 9, Code: 2, Asked: true, At: at(100)}}
 		}, "liveness containerd what=death exit=2 asked=true"},
-		"it panics for ever":                {func(h *harness.History) { panics(h, 910) }, "liveness containerd what=death exit=2"},
+		"it panics for ever": {func(h *harness.History) {
+			panics(h, 910)
+		}, "liveness containerd what=death exit=2"},
 		"it was told to crash":              {toldTo(term.Crash, "containerd", 137), ""},
 		"it was told to panic":              {toldTo(term.Panic, "containerd", 2), ""},
 		"it was told to fail, and panicked": {toldTo(term.Error, "containerd", 2), "liveness containerd what=death exit=2"},
 		"a shim was told to crash":          {toldTo(term.Crash, "shim", 2), "liveness containerd what=death exit=2"},
 		"the truth of a killed payload":     {killedPayload, ""},
 		"of one that was killed before":     {killedBeforeItBegan, "exit exit-code by=wait status=made-up-0"},
-		"of one that never ran":             {func(h *harness.History) { neverBegan(h); h.Instances[0].Started = time.Time{} }, ""},
+		"of one that never ran": {func(h *harness.History) {
+			neverBegan(h)
+			h.Instances[0].Started = time.Time{}
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := clean()

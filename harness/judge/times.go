@@ -19,10 +19,11 @@ func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		if n < 0 {
 			continue
 		}
-		if fs := oracle.WrongEnd(o.At, notBefore(h, h.Instances[n]), h.After.At); fs != nil {
+		if fs := oracle.WrongEnd(o.At, notBefore(h.Instances[n]), h.After.At); fs != nil {
 			fs[oracle.FactBy], fs[oracle.FactStatus] = string(o.Observer), oracle.WrongTime
 			found = append(found, oracle.Finding{
-				Invariant: oracle.Exit, Class: oracle.ClassExitCode, Subject: oracle.Subject{ID: o.Container, PID: o.PID}, Facts: *fs,
+				Invariant: oracle.Exit, Class: oracle.ClassExitCode, Facts: *fs,
+				Subject: oracle.Subject{ID: o.Container, PID: o.PID},
 			})
 		}
 	}
@@ -30,7 +31,7 @@ func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 }
 
 // notBefore is a time at which a container was still alive.
-func notBefore(h *harness.History, i harness.Instance) time.Time {
+func notBefore(i harness.Instance) time.Time {
 	if i.Payload.Exited {
 		return i.Payload.ExitedAt
 	}

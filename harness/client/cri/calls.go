@@ -169,7 +169,7 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	if err != nil || r.Status.State != api.ContainerState_CONTAINER_EXITED {
 		return false, err
 	}
-	i.Told, i.Status = true, uint32(r.Status.ExitCode)
+	i.Told, i.Status, i.Waited = true, uint32(r.Status.ExitCode), time.Now()
 	c.Record.Told(oracle.Observation{
 		Container: i.ID, Observer: oracle.ByCRIStatus, Status: i.Status, At: time.Unix(0,
 			r.Status.FinishedAt), PID: int(i.PID),
