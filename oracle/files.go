@@ -46,9 +46,9 @@ func listFiles(t *tree, s Scene, mounts []Mount) ([]File, error) {
 	for _, m := range mounts {
 		stop[m.Point] = true
 	}
-	w := fileWalk{tree: t, places: s.places(), stop: stop, own: s.OwnFile}
+	w := fileWalk{tree: t, places: s.places(), stop: stop, fifos: s.FIFODirs, own: s.OwnFile}
 	for _, dir := range s.FileDirs {
-		if err := w.walk(dir); err != nil {
+		if err := w.walk(dir, false); err != nil {
 			return nil, fmt.Errorf("list files: %w", err)
 		}
 	}
@@ -59,11 +59,12 @@ type fileWalk struct {
 	tree   *tree
 	places Places
 	stop   map[string]bool
+	fifos  []string // in which clients make directories for their FIFOs: only what is in them counts
 	own    func(string) bool
 	out    []File
 }
 
-func (w *fileWalk) walk(dir string) error {
+func (w *fileWalk) walk(dir string, ofFIFOs bool) error {
 	entries, err := w.tree.list(dir)
 	if err != nil {
 		return err
@@ -73,11 +74,13 @@ func (w *fileWalk) walk(dir string) error {
 		if w.own(name) {
 			continue
 		}
-		w.out = append(w.out, File{name, kindOf(e.Type())})
+		if !ofFIFOs || !e.IsDir() {
+			w.out = append(w.out, File{name, kindOf(e.Type())})
+		}
 		if !e.IsDir() || w.stop[name] || slices.ContainsFunc(fileLists.Closed, w.closed(name)) {
 			continue
 		}
-		if err := w.walk(name); err != nil {
+		if err := w.walk(name, ofFIFOs || slices.Contains(w.fifos, name)); err != nil {
 			return err
 		}
 	}
