@@ -120,12 +120,16 @@ func (d diff) untold(told []Finding) []Finding {
 		had[f.Path] = true
 	}
 	covered := d.covered(told)
+	unplaced := d.unplaced(told)
 	var out []Finding
 	for _, f := range d.after.Files {
 		name := d.after.Places.name(f.Path)
 		switch {
 		case had[f.Path] || below(covered, f.Path):
 		case slices.ContainsFunc(fileLists.MayAppear, func(l ListedFile) bool { return l.matches(name, f.Kind) }):
+		case unplaced > 0 && isSnapshotDir(name):
+			unplaced--
+			covered[f.Path] = true
 		default:
 			out = append(out, d.file(f, name))
 			covered[f.Path] = true // a directory comes before what is in it
@@ -148,6 +152,20 @@ func (d diff) covered(told []Finding) map[string]bool {
 		}
 	}
 	return out
+}
+
+// unplaced counts the snapshots that are told of and whose directories are not known:
+// those that nothing writes to. Each has one.
+func (d diff) unplaced(told []Finding) int {
+	n := 0
+	for _, f := range told {
+		if f.Class == ClassSnapshot && !slices.ContainsFunc(d.after.Daemon.SnapshotDirs, func(s SnapshotDir) bool {
+			return s.Namespace == f.Subject.Namespace && s.Key == f.Subject.ID
+		}) {
+			n++
+		}
+	}
+	return n
 }
 
 // covering are the classes whose findings tell of files.

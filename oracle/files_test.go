@@ -90,6 +90,7 @@ func TestNewFiles(t *testing.T) {
 	const shots = "/w/root/io.containerd.snapshotter.v1.overlayfs/snapshots/"
 	held := Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "c1"}
 	knows := &Daemon{Snapshots: []Snapshot{held}, SnapshotDirs: []SnapshotDir{{held, shots + "7"}}}
+	committed := &Daemon{Snapshots: []Snapshot{{"default", "overlayfs", "sha256:1", true}}}
 	bundled := disked(&Daemon{}, dir(taskDir+"/ns/c1"), File{Path: taskDir + "/ns/c1/config.json"})
 	bundled.Bundles = []Bundle{{Path: taskDir + "/ns/c1", Namespace: "ns", ID: "c1"}}
 	mounted := disked(&Daemon{}, File{Path: "/run/netns/cni-1"})
@@ -111,6 +112,8 @@ func TestNewFiles(t *testing.T) {
 			[]string{"directory of a snapshot " + shots + "new-123"}},
 		{"the directory of a snapshot that is left", disked(knows, dir(shots+"7"), dir(shots+"7/fs"), dir(shots+"8")),
 			[]string{"directory of a snapshot " + shots + "8", "snapshot default/c1"}},
+		{"the directory of a layer", disked(committed, dir(shots+"7"), dir(shots+"7/fs"), dir(shots+"8")),
+			[]string{"directory of a snapshot " + shots + "8", "snapshot default/sha256:1"}},
 		{"what is in a bundle that is left", bundled, []string{"bundle " + taskDir + "/ns/c1"}},
 		{"what something is mounted on", mounted, []string{"nsfs mount on /run/netns/cni-1"}},
 		{"what may appear", disked(&Daemon{}, dir("/run/containerd/s"), File{"/run/containerd/s/x", ASocket}),
