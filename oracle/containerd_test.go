@@ -75,6 +75,10 @@ func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	if err := w.scene.Client.NamespaceService().Create(ctx, "default", nil); err != nil {
 		t.Fatal(err)
 	}
+	// The snapshotter's database is made with its first snapshot.
+	shots := w.scene.Client.SnapshotService("overlayfs")
+	_, err = shots.Prepare(ctx, "first", "")
+	w.must(errors.Join(err, shots.Remove(ctx, "first")))
 	return w, ctx
 }
 

@@ -84,6 +84,19 @@ func TestPlantedLeaksAreFound(t *testing.T) {
 			ClassRuncState, []string{"/run/containerd/runc/default/c1"}, nil},
 		{"FIFO", func(w *miniWorld) { w.mkdir("/run/containerd/fifo/123"); fifo(w, "/run/containerd/fifo/123/c1-stdout") },
 			ClassFIFO, []string{"c1-stdout"}, nil},
+		{"file", func(w *miniWorld) { w.mkdir("/run/containerd/own"); write(w, "/run/containerd/own/c1") },
+			ClassFile, []string{"directory /run/containerd/own", "was not there before"}, nil},
+		{"file that nobody knows in a known directory", func(w *miniWorld) { write(w, "/run/containerd/s/note") },
+			ClassFile, []string{"file /run/containerd/s/note"}, nil},
+		{"files in a FIFO's directory", func(w *miniWorld) {
+			w.mkdir("/run/containerd/fifo/123")
+			write(w, "/run/containerd/fifo/123/c1-stdout.bak")
+		}, ClassFile, []string{"file /run/containerd/fifo/123/c1-stdout.bak"}, nil},
+		{"socket that is no shim's", func(w *miniWorld) { deadSocket(w, "/run/containerd/other.sock") },
+			ClassFile, []string{"socket /run/containerd/other.sock"}, nil},
+		{"directory of a snapshot", func(w *miniWorld) {
+			w.mkdir("/run/root/io.containerd.snapshotter.v1.overlayfs/snapshots/7/fs/bin")
+		}, ClassFile, []string{"directory /run/root/io.containerd.snapshotter.v1.overlayfs"}, nil},
 		{"CRI's FIFO", func(w *miniWorld) {
 			w.mkdir("/run/containerd/io.containerd.grpc.v1.cri/containers/c1/io/42")
 			fifo(w, "/run/containerd/io.containerd.grpc.v1.cri/containers/c1/io/42/c1-stderr")
@@ -118,6 +131,7 @@ func TestPlantedLeaksAreFound(t *testing.T) {
 func TestNoLeak(t *testing.T) {
 	w := newWorld(t)
 	before := w.take()
+	before.Daemon = &Daemon{}
 	for _, dir := range []string{
 		taskDir + "/default", "/run/root/io.containerd.runtime.v2.task/default", "/run/containerd/runc/default",
 		"/run/containerd/s", "/run/containerd/fifo/123",
@@ -126,14 +140,12 @@ func TestNoLeak(t *testing.T) {
 	}
 	mkdirAll(w, filepath.Join(w.scene.CgroupDirs[0], "default"))
 	after := w.take()
-	after.Daemon = &Daemon{
-		Namespaces: []string{"default"},
-		Snapshots:  []Snapshot{{Namespace: "default", Snapshotter: "overlayfs", Key: "sha256:1", Committed: true}},
-	}
+	before.Daemon.Namespaces = []string{"default"}
+	after.Daemon = &Daemon{Namespaces: []string{"default"}}
 	if found := Leaks(before, after); len(found) != 0 {
 		t.Errorf("found %v", found)
 	}
-	after.Daemon.Namespaces = nil // so it is the name that excuses the cgroup
+	before.Daemon.Namespaces, after.Daemon.Namespaces = nil, nil // so it is the name that excuses the cgroup
 	if found := Leaks(before, after); len(found) != 1 || found[0].Class != ClassCgroup {
 		t.Errorf("found %v, want the cgroup", found)
 	}
@@ -203,6 +215,13 @@ func fifo(w *miniWorld, name string) {
 func mkdirAll(w *miniWorld, dir string) {
 	w.t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func write(w *miniWorld, name string) {
+	w.t.Helper()
+	if err := os.WriteFile(w.path(name), nil, 0o600); err != nil {
 		w.t.Fatal(err)
 	}
 }

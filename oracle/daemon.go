@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
-	"github.com/containerd/containerd/v2/core/snapshots"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"github.com/containerd/errdefs"
 	"golang.org/x/sync/errgroup"
@@ -22,6 +21,10 @@ type Daemon struct {
 	Leases     []Ref      `json:"leases,omitempty"`
 	// Expiring are those of the leases that containerd's garbage collection ends by itself.
 	Expiring []ExpiringLease `json:"expiring,omitempty"`
+	// SnapshotDirs are where the snapshots have their files that are not committed.
+	SnapshotDirs []SnapshotDir `json:"snapshotDirs,omitempty"`
+	// Records are what else the metadata has.
+	Records []Record `json:"records,omitempty"`
 	// Sandboxes are those of the sandbox store; none before containerd 1.7, which has no
 	// such service.
 	Sandboxes []Ref `json:"sandboxes,omitempty"`
@@ -41,15 +44,6 @@ type Task struct {
 	// Status is UNKNOWN, CREATED, RUNNING, STOPPED, PAUSED or PAUSING.
 	Status     string `json:"status"`
 	ExitStatus uint32 `json:"exitStatus"`
-}
-
-// Snapshot is a snapshot as its snapshotter reports it.
-type Snapshot struct {
-	Namespace   string `json:"namespace"`
-	Snapshotter string `json:"snapshotter"`
-	Key         string `json:"key"`
-	// Committed ones are the layers of images and stay with the image.
-	Committed bool `json:"committed,omitempty"`
 }
 
 // asker asks one containerd; parts are the classes that are wanted.
@@ -82,6 +76,8 @@ func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
 		d.Leases = append(d.Leases, a.Leases...)
 		d.Expiring = append(d.Expiring, a.Expiring...)
 		d.Sandboxes = append(d.Sandboxes, a.Sandboxes...)
+		d.SnapshotDirs = append(d.SnapshotDirs, a.SnapshotDirs...)
+		d.Records = append(d.Records, a.Records...)
 	}
 	return d, nil
 }
@@ -113,13 +109,14 @@ func (d *Daemon) ask(ctx context.Context, ns string, s Scene, want parts) error 
 	}
 	if want.has(ClassSnapshot) {
 		for _, name := range s.Snapshotters {
-			err := s.Client.SnapshotService(name).Walk(ctx, func(_ context.Context, info snapshots.Info) error {
-				d.Snapshots = append(d.Snapshots, Snapshot{ns, name, info.Name, info.Kind == snapshots.KindCommitted})
-				return nil
-			})
-			if err != nil {
+			if err := d.askSnapshots(ctx, ns, name, s); err != nil {
 				return fmt.Errorf("list snapshots of %s in %s: %w", name, ns, err)
 			}
+		}
+	}
+	if want.has(ClassMetadata) {
+		if err := d.askRecords(ctx, ns, s); err != nil {
+			return err
 		}
 	}
 	if want.has(ClassSandbox) {

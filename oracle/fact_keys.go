@@ -21,7 +21,8 @@ const (
 	FactHelper   // which of a shim's short-lived helpers it is
 
 	// Of files, mounts and cgroups.
-	FactKind      // of a directory: the bundle's twin in containerd's root
+	FactKind      // of a file or a record of the metadata: what it is
+	FactPath      // of a file, without what is of one case only
 	FactMountType // of a filesystem: overlay
 	FactProcs     // whether a cgroup holds processes
 	FactGroups    // whether a cgroup holds others
@@ -98,8 +99,21 @@ const (
 	AZombie         = "zombie"    // FactState
 	AStopped        = "stopped"
 	Uninterruptible = "uninterruptible"
-	AWorkDir        = "work-directory" // FactKind
-	Nested          = "nested"         // FactGroups
+	AWorkDir        = "work-directory" // FactKind: the bundle's twin in containerd's root
+	ASnapshotDir    = "snapshot-directory"
+	APlainFile      = "file"
+	ADirectory      = "directory"
+	ASocket         = "socket"
+	AFIFO           = "fifo"
+	ASymlink        = "symlink"
+	ADevice         = "device"
+	ABlob           = "blob"
+	AnIngest        = "ingest"
+	AnImage         = "image"
+	ANamespace      = "namespace"
+	AnActivation    = "activation" // of the mount manager
+	Committed       = "committed"  // of a snapshot
+	Nested          = "nested"     // FactGroups
 
 	Missing       = "missing" // FactEvent
 	Repeated      = "repeated"
@@ -165,7 +179,15 @@ var keys = [factCount]struct {
 	FactState:    {"state", inCause, []string{AZombie, AStopped, Uninterruptible}},
 	FactHelper:   {"helper", inCause, []string{helperStart, helperDelete}},
 
-	FactKind:      {"kind", inCause, []string{AWorkDir}},
+	FactKind: {
+		"kind",
+		inCause,
+		[]string{
+			AWorkDir, ASnapshotDir, APlainFile, ADirectory, ASocket, AFIFO, ASymlink, ADevice,
+			ABlob, AnIngest, AnImage, ANamespace, AnActivation, Committed,
+		},
+	},
+	FactPath:      {"path", inCause, nil},
 	FactMountType: {"type", inCause, nil},
 	FactProcs:     {"procs", inCause, []string{None, Some}},
 	FactGroups:    {"groups", inCause, []string{Nested}},

@@ -40,6 +40,8 @@ const (
 	ClassTask      Class = "task"
 	ClassSandbox   Class = "sandbox"
 	ClassEnd       Class = "end"
+	ClassMetadata  Class = "metadata" // what else containerd's metadata has
+	ClassFile      Class = "file"     // and what else is on its disk
 	ClassExitCode  Class = "exit-code"
 	ClassEvent     Class = "event"
 	ClassDaemon    Class = "containerd" // the daemon itself
@@ -48,7 +50,7 @@ const (
 // LeakClasses are the classes that [Leaks] can find. Each has a positive control.
 var LeakClasses = []Class{
 	ClassShim, ClassProcess, ClassSocket, ClassBundle, ClassCRIDir, ClassMount, ClassCgroup, ClassRuncState,
-	ClassSnapshot, ClassLease, ClassFIFO, ClassContainer, ClassTask, ClassSandbox,
+	ClassSnapshot, ClassLease, ClassFIFO, ClassContainer, ClassTask, ClassSandbox, ClassMetadata, ClassFile,
 }
 
 // Classes are all classes, in the order in which findings are listed.

@@ -19,6 +19,8 @@ type Inventory struct {
 	Cgroups    []Cgroup    `json:"cgroups,omitempty"`
 	RuncStates []RuncState `json:"runcStates,omitempty"`
 	FIFOs      []string    `json:"fifos,omitempty"`
+	Files      []File      `json:"files,omitempty"`
+	Places     Places      `json:"places,omitzero"`
 	// Daemon is nil when containerd was not asked: Scene.Client was nil.
 	Daemon *Daemon `json:"daemon,omitempty"`
 }
@@ -41,9 +43,9 @@ func Take(ctx context.Context, s Scene) (Inventory, error) {
 // take reads the wanted parts. Files and processes are read after containerd was asked:
 // what it still knew is then rather gone from the disk than the other way about.
 func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
-	inv := Inventory{Taken: time.Now()}
+	inv := Inventory{Taken: time.Now(), Places: s.places()}
 	var err error
-	if s.Client != nil && want.has(ClassContainer, ClassTask, ClassLease, ClassSnapshot, ClassSandbox) {
+	if s.Client != nil && want.has(ClassContainer, ClassTask, ClassLease, ClassSnapshot, ClassSandbox, ClassMetadata) {
 		if inv.Daemon, err = askDaemon(ctx, s, want); err != nil {
 			return inv, fmt.Errorf("ask containerd: %w", err)
 		}
@@ -67,7 +69,7 @@ func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 }
 
 func (inv *Inventory) takeFiles(s Scene, want parts) error {
-	if !want.has(ClassBundle, ClassSocket, ClassCRIDir, ClassRuncState, ClassFIFO) {
+	if !want.has(ClassBundle, ClassSocket, ClassCRIDir, ClassRuncState, ClassFIFO, ClassFile) {
 		return nil
 	}
 	t, err := openTree(s.Root)
@@ -108,7 +110,10 @@ func (inv *Inventory) takeFiles(s Scene, want parts) error {
 			return err
 		}
 	}
-	return nil
+	if want.has(ClassFile) {
+		inv.Files, err = listFiles(t, s, inv.Mounts)
+	}
+	return err
 }
 
 // process finds a process by its pid.

@@ -12,14 +12,11 @@ import (
 //     and runc's states: containerd and runc make it for the first container and keep it;
 //   - the cgroup directory of a containerd namespace, as long as no process is in it
 //     itself: runc makes the parent of /NAMESPACE/ID and removes only the leaf;
-//   - committed snapshots: they are an image's layers and live as long as the image;
-//   - the directory of shim sockets, and containerd's own sockets, which are not among
-//     shim sockets;
-//   - empty directories of FIFOs: only the pipes count;
+//   - files of files.yaml's `may-appear`, each with its reason there;
 //   - what was in before already: a leak is reported by the case that caused it.
 //
-// Things that containerd knows (containers, tasks, snapshots, leases, sandboxes) are only
-// judged when after has a Daemon; [Settle] refuses to call a scene clean without one.
+// Things that containerd knows (containers, tasks, snapshots, leases, sandboxes, ...) are
+// only judged when after has a Daemon; [Settle] refuses to call a scene clean without one.
 func Leaks(before, after Inventory) []Finding {
 	d := diff{before: before, after: after}
 	var out []Finding
@@ -28,6 +25,7 @@ func Leaks(before, after Inventory) []Finding {
 	} {
 		out = append(out, look()...)
 	}
+	out = append(out, d.untold(out)...)
 	sortFindings(out)
 	return out
 }

@@ -31,9 +31,7 @@ func (d diff) daemon() []Finding {
 		add(ClassTask, t.Namespace, t.ID, fs)
 	}
 	for _, s := range fresh(was.Snapshots, is.Snapshots, func(s Snapshot) Snapshot { return s }) {
-		if !s.Committed {
-			add(ClassSnapshot, s.Namespace, s.Key, is.snapshot(s))
-		}
+		add(ClassSnapshot, s.Namespace, s.Key, is.snapshot(s))
 	}
 	for _, r := range fresh(was.Leases, is.Leases, ref) {
 		var fs Facts
@@ -45,11 +43,17 @@ func (d diff) daemon() []Finding {
 	for _, r := range fresh(was.Sandboxes, is.Sandboxes, ref) {
 		add(ClassSandbox, r.Namespace, r.ID, d.task(r.Namespace, r.ID))
 	}
+	for _, r := range freshRecords(was, is) {
+		add(ClassMetadata, r.Namespace, r.Name, Facts{FactKind: r.Kind})
+	}
 	return out
 }
 
 // snapshot are the facts of what keeps a snapshot.
 func (d *Daemon) snapshot(s Snapshot) Facts {
+	if s.Committed {
+		return Facts{FactKind: Committed}
+	}
 	if d.container(s.Namespace, s.Key) {
 		return Facts{FactContainer: There}
 	}

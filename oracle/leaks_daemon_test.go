@@ -31,6 +31,19 @@ func TestDaemonLeaks(t *testing.T) {
 		},
 			[]string{"snapshot default/c1", "no container of that name"}},
 		{ClassLease, func(d *Daemon) { d.Leases = append(d.Leases, c1) }, []string{"lease default/c1"}},
+		{ClassSnapshot, func(d *Daemon) {
+			d.Snapshots = append(d.Snapshots,
+				Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "sha256:2", Committed: true})
+		},
+			[]string{"snapshot default/sha256:2", "committed, and was not there before"}},
+		{ClassMetadata, func(d *Daemon) { d.Records = []Record{{"default", ABlob, "sha256:2"}} },
+			[]string{"blob default/sha256:2", "metadata still has it"}},
+		{ClassMetadata, func(d *Daemon) { d.Records = []Record{{"default", AnIngest, "layer"}} },
+			[]string{"ingest default/layer"}},
+		{ClassMetadata, func(d *Daemon) { d.Records = []Record{{"default", AnImage, "a:b"}} }, []string{"image default/a:b"}},
+		{ClassMetadata, func(d *Daemon) { d.Records = []Record{{"default", AnActivation, "c1"}} },
+			[]string{"activation of the mount manager default/c1"}},
+		{ClassMetadata, func(d *Daemon) { d.Namespaces = []string{"default", "new"} }, []string{"namespace new"}},
 		{ClassSandbox, func(d *Daemon) { d.Sandboxes = []Ref{c1} }, []string{"sandbox default/c1", "sandbox store"}},
 	} {
 		t.Run(string(test.class), func(t *testing.T) {

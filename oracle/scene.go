@@ -39,6 +39,13 @@ type Scene struct {
 	// FIFODirs are directories inside the scene that hold clients' FIFOs, at any depth to 6.
 	// Default: /run/containerd/fifo.
 	FIFODirs []string
+	// FileDirs are the directories inside the scene in which every new file is a leak that
+	// files.yaml does not allow. What is mounted below one is not looked into, unless it is
+	// one of them. Default: none, since only what was there before tells what is new.
+	FileDirs []string
+	// OwnFile says which files there are the harness's, and all that is in them. Default:
+	// none.
+	OwnFile func(path string) bool
 	// Client is nil while containerd is down. Its address is of no matter to the oracle.
 	Client *containerd.Client
 	// Namespaces are containerd namespaces to ask for; empty: ask containerd for them.
@@ -79,8 +86,13 @@ func (s Scene) withDefaults() Scene {
 	if s.Snapshotters == nil {
 		s.Snapshotters = []string{"overlayfs"}
 	}
+	if s.OwnFile == nil {
+		s.OwnFile = func(string) bool { return false }
+	}
 	if s.Own == nil {
 		s.Own = func(pid int) bool { return pid == 1 }
 	}
 	return s
 }
+
+func (s Scene) places() Places { return Places{Root: s.ContainerdRoot, State: s.State} }

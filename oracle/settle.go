@@ -92,6 +92,11 @@ func (look looker) awaitChange(
 	want := parts{}
 	for _, f := range Violations(left) {
 		want[f.Class] = true
+		if f.Class == ClassFile { // or it would be told of what others tell of
+			for _, c := range covering {
+				want[c] = true
+			}
+		}
 	}
 	for {
 		if err := wait(ctx, *pause); err != nil {

@@ -72,6 +72,10 @@ func (f Finding) leaked() string {
 		return "CRI directory " + s.Path
 	case ClassFIFO:
 		return "FIFO " + s.Path
+	case ClassFile:
+		return kindWords(f.Facts) + " " + s.Path
+	case ClassMetadata:
+		return kindWords(f.Facts) + " " + strings.TrimPrefix(s.Namespace+"/"+s.ID, "/")
 	}
 	return fmt.Sprintf("%s %s/%s", f.Class, s.Namespace, s.ID)
 }
@@ -157,6 +161,10 @@ func (f Finding) leakReasons() []string {
 		say(cgroupWords(fs))
 	case ClassFIFO:
 		return []string{"not removed"}
+	case ClassFile:
+		return []string{fileWords(fs)}
+	case ClassMetadata:
+		return []string{"containerd's metadata still has it, and had not before"}
 	case ClassContainer:
 		say("containerd still has it")
 	case ClassTask:
@@ -166,6 +174,9 @@ func (f Finding) leakReasons() []string {
 		}
 		return why
 	case ClassSnapshot:
+		if fs[FactKind] == Committed {
+			return []string{"committed, and was not there before"}
+		}
 		return []string{"active or view, and not removed", snapshotWords(fs)}
 	case ClassLease:
 		kept := "not deleted: it keeps its content and snapshots from being collected"

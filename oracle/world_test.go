@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -56,7 +57,15 @@ func newWorld(t *testing.T) *miniWorld {
 	w.reply()
 	w.scene = Scene{
 		Root: fmt.Sprintf("/proc/%d/root", cmd.Process.Pid), State: "/run/containerd", ContainerdRoot: "/run/root",
-		CgroupDirs: []string{t.TempDir()},
+		CgroupDirs: []string{t.TempDir()}, FileDirs: []string{"/run"},
+		OwnFile: func(p string) bool { return p == "/run/mount" }, // mount(8)'s
+	}
+	for _, dir := range []string{ // what a containerd that has run something always has
+		"/run/containerd/s", "/run/containerd/runc", "/run/containerd/fifo", "/run/root/" + path.Base(taskDir), taskDir,
+		"/run/containerd/io.containerd.sandbox.controller.v1.shim/k8s.io",
+		"/run/containerd/io.containerd.grpc.v1.cri/containers", "/run/root/io.containerd.grpc.v1.cri/containers",
+	} {
+		w.mkdir(dir)
 	}
 	return w
 }

@@ -84,17 +84,46 @@ var controls = []control{
 		oracle.ClassRuncState, oracle.ClassSnapshot, oracle.ClassContainer,
 	}},
 	{name: "a sandbox in containerd's store", leave: createSandbox, class: oracle.ClassSandbox, since: "1.7.0"},
+	{name: "the directory of a snapshot", leave: makeDir(func(s runner.Scene) string {
+		return s.World.RootDir() + "/io.containerd.snapshotter.v1.overlayfs/snapshots/99/fs"
+	}), class: oracle.ClassFile},
+	{
+		name:  "a place for a temporary mount",
+		leave: makeDir(func(runner.Scene) string { return "/tmp/containerd-mount" + planted }),
+		class: oracle.ClassFile,
+	},
+	{name: "a file in a folder of its own", leave: after(
+		makeDir(func(runner.Scene) string { return "/run/containerd/" + planted }),
+		writeFile(func(runner.Scene) string { return "/run/containerd/" + planted + "/file" }),
+	), class: oracle.ClassFile},
+	{
+		name:  "shared memory",
+		leave: writeFile(func(runner.Scene) string { return "/dev/shm/" + planted }),
+		class: oracle.ClassFile,
+	},
+	{name: "a file beside containerd's socket", leave: writeFile(func(s runner.Scene) string { return s.Address + ".new" }),
+		class: oracle.ClassFile},
+	{name: "a network namespace", leave: bindNetwork, class: oracle.ClassMount,
+		besides: []oracle.Class{oracle.ClassFile}}, // the directory of such
+	{name: "an image", leave: createImage, class: oracle.ClassMetadata},
+	{name: "a containerd namespace", leave: createNamespace, class: oracle.ClassMetadata},
+	{name: "an ingest", leave: beginIngest, class: oracle.ClassMetadata, besides: []oracle.Class{oracle.ClassFile}},
+	{name: "an activated mount", leave: activateMount, class: oracle.ClassMetadata, since: "2.2.0",
+		besides: []oracle.Class{oracle.ClassMount, oracle.ClassFile}},
+	{name: "a committed snapshot", leave: commitSnapshot, class: oracle.ClassSnapshot},
 	// Older releases make no lease for a pod, and those before 2.0 keep it out of the
 	// sandbox store.
 	{
-		name:  "a whole pod, which leaves something of every class",
+		name:  "a whole pod, which leaves something of every class that a container has",
 		api:   harness.CRI,
 		leave: runPod,
 		class: oracle.ClassSandbox,
 		since: "2.3.0",
 		besides: slices.DeleteFunc(
 			slices.Clone(oracle.LeakClasses),
-			func(c oracle.Class) bool { return c == oracle.ClassSandbox },
+			func(c oracle.Class) bool { // what else there may be, a pod does not leave
+				return c == oracle.ClassSandbox || c == oracle.ClassMetadata || c == oracle.ClassFile
+			},
 		),
 	},
 }

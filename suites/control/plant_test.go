@@ -37,7 +37,7 @@ const planted = "planted"
 
 // bundleDir is a bundle outside of containerd's state: its own kind of leak must not be
 // in the way of the others. It ends with the world.
-func bundleDir(s runner.Scene) string { return filepath.Join(s.World.Dir(), planted) }
+func bundleDir(s runner.Scene) string { return filepath.Join(s.World.TruthDir(), planted) }
 
 // run runs a program in the world to its end.
 func run(ctx context.Context, s runner.Scene, p world.Params) error {

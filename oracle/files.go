@@ -1,0 +1,223 @@
+package oracle
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// File is a file of any kind, or a directory, in Scene.FileDirs.
+type File struct {
+	Path string `json:"path"` // inside the scene
+	// Kind is ADirectory, ASocket, AFIFO, ASymlink or ADevice; "" for a regular file.
+	Kind string `json:"kind,omitempty"`
+}
+
+// Places are those directories of containerd that differ between scenes.
+type Places struct {
+	Root  string `json:"root,omitempty"`
+	State string `json:"state,omitempty"`
+}
+
+// The words for them at the beginning of a path that is compared.
+const (
+	rootWord  = "ROOT"
+	stateWord = "STATE"
+)
+
+// name gives a path below one of the places its word: ROOT/io.containerd.metadata.v1.bolt.
+func (p Places) name(file string) string {
+	for _, place := range []struct{ dir, word string }{{p.Root, rootWord}, {p.State, stateWord}} {
+		if rest, ok := strings.CutPrefix(file, place.dir); ok && place.dir != "" && (rest == "" || rest[0] == '/') {
+			return place.word + rest
+		}
+	}
+	return file
+}
+
+// listFiles lists everything below dirs, but not beyond a mount: a new mount is told by
+// itself, and what is in an old one is not this scene's. Nor is listed what is in a
+// directory of files.yaml's `closed`, and what is the harness's own.
+func listFiles(t *tree, s Scene, mounts []Mount) ([]File, error) {
+	stop := make(map[string]bool, len(mounts))
+	for _, m := range mounts {
+		stop[m.Point] = true
+	}
+	w := fileWalk{tree: t, places: s.places(), stop: stop, fifos: s.FIFODirs, own: s.OwnFile}
+	for _, dir := range s.FileDirs {
+		if err := w.walk(dir, false); err != nil {
+			return nil, fmt.Errorf("list files: %w", err)
+		}
+	}
+	return w.out, nil
+}
+
+type fileWalk struct {
+	tree   *tree
+	places Places
+	stop   map[string]bool
+	fifos  []string // in which clients make directories for their FIFOs: only what is in them counts
+	own    func(string) bool
+	out    []File
+}
+
+func (w *fileWalk) walk(dir string, ofFIFOs bool) error {
+	entries, err := w.tree.list(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		if w.own(name) {
+			continue
+		}
+		if !ofFIFOs || !e.IsDir() {
+			w.out = append(w.out, File{name, kindOf(e.Type())})
+		}
+		if !e.IsDir() || w.stop[name] || slices.ContainsFunc(fileLists.Closed, w.closed(name)) {
+			continue
+		}
+		if err := w.walk(name, ofFIFOs || slices.Contains(w.fifos, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *fileWalk) closed(name string) func(ListedFile) bool {
+	file := w.places.name(name)
+	return func(l ListedFile) bool { return l.matches(file, ADirectory) }
+}
+
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return ADirectory
+	case mode&fs.ModeSocket != 0:
+		return ASocket
+	case mode&fs.ModeNamedPipe != 0:
+		return AFIFO
+	case mode&fs.ModeSymlink != 0:
+		return ASymlink
+	case mode&fs.ModeDevice != 0:
+		return ADevice
+	}
+	return ""
+}
+
+// untold lists the files that nothing else tells of: what is in a bundle that is told, or
+// is a socket that is told, is not told again. Of a new directory it tells once, and not
+// of what is in it.
+func (d diff) untold(told []Finding) []Finding {
+	if len(d.after.Files) == 0 {
+		return nil
+	}
+	had := make(map[string]bool, len(d.before.Files))
+	for _, f := range d.before.Files {
+		had[f.Path] = true
+	}
+	covered := d.covered(told)
+	unplaced := d.unplaced(told)
+	var out []Finding
+	for _, f := range d.after.Files {
+		name := d.after.Places.name(f.Path)
+		switch {
+		case had[f.Path] || below(covered, f.Path):
+		case slices.ContainsFunc(fileLists.MayAppear, func(l ListedFile) bool { return l.matches(name, f.Kind) }):
+		case unplaced > 0 && isSnapshotDir(name):
+			unplaced--
+			covered[f.Path] = true
+		default:
+			out = append(out, d.file(f, name))
+			covered[f.Path] = true // a directory comes before what is in it
+		}
+	}
+	return out
+}
+
+// covered are the paths of what other findings tell of.
+func (d diff) covered(told []Finding) map[string]bool {
+	out := map[string]bool{}
+	for _, f := range told {
+		if f.Subject.Path != "" && slices.Contains(covering, f.Class) {
+			out[f.Subject.Path] = true
+		}
+	}
+	if d.after.Daemon != nil {
+		for _, s := range d.after.Daemon.SnapshotDirs {
+			out[s.Dir] = true
+		}
+	}
+	return out
+}
+
+// unplaced counts the snapshots that are told of and whose directories are not known:
+// those that nothing writes to. Each has one.
+func (d diff) unplaced(told []Finding) int {
+	n := 0
+	for _, f := range told {
+		if f.Class == ClassSnapshot && !slices.ContainsFunc(d.after.Daemon.SnapshotDirs, func(s SnapshotDir) bool {
+			return s.Namespace == f.Subject.Namespace && s.Key == f.Subject.ID
+		}) {
+			n++
+		}
+	}
+	return n
+}
+
+// covering are the classes whose findings tell of files.
+var covering = []Class{
+	ClassSocket, ClassBundle, ClassCRIDir, ClassMount, ClassRuncState, ClassFIFO, ClassSnapshot,
+}
+
+// below reports whether a path is one of some, or in one of them.
+func below(some map[string]bool, file string) bool {
+	for ; file != "/" && file != "."; file = path.Dir(file) {
+		if some[file] {
+			return true
+		}
+	}
+	return false
+}
+
+func (d diff) file(f File, name string) Finding {
+	out := Finding{Invariant: Leak, Class: ClassFile, Subject: Subject{Path: f.Path}}
+	out.Facts = Facts{FactKind: f.Kind, FactPath: comparablePath(name)}
+	switch out.Subject.Namespace, out.Subject.ID = mountOwner(f.Path); {
+	case f.Kind == "":
+		out.Facts[FactKind] = APlainFile
+	case isSnapshotDir(name) && f.Kind == ADirectory:
+		out.Facts[FactKind] = ASnapshotDir
+	}
+	return out
+}
+
+// isSnapshotDir reports whether a path is where a snapshotter keeps one snapshot.
+func isSnapshotDir(name string) bool {
+	ok, _ := path.Match(rootWord+"/io.containerd.snapshotter.v1.*/snapshots/*", name) // its form is good
+	return ok
+}
+
+// comparablePath is a path without what is of one case only.
+func comparablePath(name string) string {
+	words := strings.Split(name, "/")
+	for i, w := range words {
+		if !strings.HasPrefix(w, "io.containerd.") {
+			words[i] = ofOneCase.ReplaceAllStringFunc(w, func(s string) string {
+				if allDigits.MatchString(s) {
+					return "N"
+				}
+				return "ID"
+			})
+		}
+	}
+	return strings.Join(words, "/")
+}
+
+var (
+	ofOneCase = regexp.MustCompile(`[0-9a-f]{12,}|\b[cb]\d+\b|\d+`)
+	allDigits = regexp.MustCompile(`^\d+$`)
+)

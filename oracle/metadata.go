@@ -1,0 +1,60 @@
+package oracle
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/containerd/containerd/v2/core/content"
+	"github.com/containerd/errdefs"
+)
+
+// Record is something that containerd's metadata has besides what has a class of its own.
+type Record struct {
+	Namespace string `json:"namespace"`
+	// Kind is ABlob, AnIngest, AnImage or AnActivation.
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// askRecords asks for the buckets of the metadata store (core/metadata/buckets.go of
+// containerd) that nothing else asks for, and for the activations of the mount manager,
+// which has a store of its own since 2.2.
+func (d *Daemon) askRecords(ctx context.Context, ns string, s Scene) error {
+	add := func(kind, name string) { d.Records = append(d.Records, Record{ns, kind, name}) }
+	store := s.Client.ContentStore()
+	err := store.Walk(ctx, func(info content.Info) error { add(ABlob, info.Digest.String()); return nil })
+	if err != nil {
+		return fmt.Errorf("list content of %s: %w", ns, err)
+	}
+	ingests, err := store.ListStatuses(ctx)
+	if err != nil {
+		return fmt.Errorf("list ingests of %s: %w", ns, err)
+	}
+	for _, i := range ingests {
+		add(AnIngest, i.Ref)
+	}
+	images, err := s.Client.ImageService().List(ctx)
+	if err != nil {
+		return fmt.Errorf("list images of %s: %w", ns, err)
+	}
+	for _, i := range images {
+		add(AnImage, i.Name)
+	}
+	active, err := s.Client.MountManager().List(ctx)
+	if err != nil && !errdefs.IsNotImplemented(err) {
+		return fmt.Errorf("list activated mounts of %s: %w", ns, err)
+	}
+	for _, a := range active {
+		add(AnActivation, a.Name)
+	}
+	return nil
+}
+
+// freshRecords are those that were not there before, and new namespaces.
+func freshRecords(was, is *Daemon) []Record {
+	out := fresh(was.Records, is.Records, func(r Record) Record { return r })
+	for _, ns := range fresh(was.Namespaces, is.Namespaces, func(s string) string { return s }) {
+		out = append(out, Record{Kind: ANamespace, Name: ns})
+	}
+	return out
+}

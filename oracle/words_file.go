@@ -1,0 +1,24 @@
+package oracle
+
+// kindWords name a file or a record of the metadata.
+func kindWords(fs Facts) string {
+	switch kind := fs[FactKind]; kind {
+	case ASnapshotDir:
+		return "directory of a snapshot"
+	case AFIFO:
+		return "FIFO"
+	case ASymlink:
+		return "symbolic link"
+	case AnActivation:
+		return "activation of the mount manager"
+	default:
+		return kind
+	}
+}
+
+func fileWords(fs Facts) string {
+	if fs[FactKind] == ASnapshotDir {
+		return "not removed, and no snapshot in containerd's metadata has it"
+	}
+	return "it was not there before, and nothing that containerd keeps lies there"
+}
