@@ -21,7 +21,8 @@ const (
 	FactHelper   // which of a shim's short-lived helpers it is
 
 	// Of files, mounts and cgroups.
-	FactKind      // of a directory: the bundle's twin in containerd's root
+	FactKind      // of a directory: the bundle's twin in containerd's root; of a handle: what it is
+	FactHandle    // what a handle leads to, or where a goroutine is
 	FactMountType // of a filesystem: overlay
 	FactProcs     // whether a cgroup holds processes
 	FactGroups    // whether a cgroup holds others
@@ -57,7 +58,9 @@ const (
 	FactShimPID
 	FactParentPID
 	FactChildPIDs
-	FactCount // of processes in a cgroup
+	FactCount // of processes in a cgroup; of handles that are too many
+	FactMost  // how many there may be
+	FactStack // of a goroutine
 	FactHierarchies
 	FactLeaseID
 	FactAt
@@ -95,7 +98,11 @@ const (
 	AStopped        = "stopped"
 	Uninterruptible = "uninterruptible"
 	AWorkDir        = "work-directory" // FactKind
-	Nested          = "nested"         // FactGroups
+	ADescriptor     = "descriptor"
+	AConnection     = "connection" // a descriptor, too
+	AWatch          = "inotify"
+	AGoroutine      = "goroutine"
+	Nested          = "nested" // FactGroups
 
 	Missing       = "missing" // FactEvent
 	Repeated      = "repeated"
@@ -158,7 +165,8 @@ var keys = [factCount]struct {
 	FactState:    {"state", inCause, []string{AZombie, AStopped, Uninterruptible}},
 	FactHelper:   {"helper", inCause, []string{helperStart, helperDelete}},
 
-	FactKind:      {"kind", inCause, []string{AWorkDir}},
+	FactKind:      {"kind", inCause, []string{AWorkDir, ADescriptor, AConnection, AWatch, AGoroutine}},
+	FactHandle:    {"handle", inCause, nil},
 	FactMountType: {"type", inCause, nil},
 	FactProcs:     {"procs", inCause, []string{None, Some}},
 	FactGroups:    {"groups", inCause, []string{Nested}},
@@ -191,6 +199,8 @@ var keys = [factCount]struct {
 	FactParentPID:   {"parent-pid", inDetail, nil},
 	FactChildPIDs:   {"child-pids", inDetail, nil},
 	FactCount:       {"count", inDetail, nil},
+	FactMost:        {"most", inDetail, nil},
+	FactStack:       {"stack", inDetail, nil},
 	FactHierarchies: {"hierarchies", inDetail, nil},
 	FactLeaseID:     {"lease-id", inDetail, nil},
 	FactAt:          {"at", inDetail, nil},

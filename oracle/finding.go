@@ -38,6 +38,7 @@ const (
 	ClassContainer Class = "container"
 	ClassTask      Class = "task"
 	ClassSandbox   Class = "sandbox"
+	ClassHandle    Class = "handle" // what a process of containerd's holds open
 	ClassExitCode  Class = "exit-code"
 	ClassEvent     Class = "event"
 	ClassDaemon    Class = "containerd" // the daemon itself
@@ -46,7 +47,7 @@ const (
 // LeakClasses are the classes that [Leaks] can find. Each has a positive control.
 var LeakClasses = []Class{
 	ClassShim, ClassProcess, ClassSocket, ClassBundle, ClassCRIDir, ClassMount, ClassCgroup, ClassRuncState,
-	ClassSnapshot, ClassLease, ClassFIFO, ClassContainer, ClassTask, ClassSandbox,
+	ClassSnapshot, ClassLease, ClassFIFO, ClassContainer, ClassTask, ClassSandbox, ClassHandle,
 }
 
 // Classes are all classes, in the order in which findings are listed.

@@ -70,6 +70,8 @@ func (f Finding) leaked() string {
 		return "CRI directory " + s.Path
 	case ClassFIFO:
 		return "FIFO " + s.Path
+	case ClassHandle:
+		return f.handleWords()
 	}
 	return fmt.Sprintf("%s %s/%s", f.Class, s.Namespace, s.ID)
 }
@@ -153,6 +155,8 @@ func (f Finding) leakReasons() []string {
 		say(cgroupWords(fs))
 	case ClassFIFO:
 		return []string{"not removed"}
+	case ClassHandle:
+		return handleReasons(fs)
 	case ClassContainer:
 		say("containerd still has it")
 	case ClassTask:
