@@ -10,6 +10,25 @@ import (
 	"strings"
 )
 
+// goroutines are those of a profile.
+type goroutines struct {
+	held []Held
+	// nameless are those that have not begun yet, and whose function is not known.
+	nameless int
+}
+
+// lookItself is the goroutine that containerd's server begins for each request, and so for
+// the look.
+const lookItself = "net/http.(*connReader).backgroundRead"
+
+// unbegun is how many have not begun, besides the look's own.
+func (g goroutines) unbegun() int {
+	if slices.ContainsFunc(g.held, func(h Held) bool { return h.Root == lookItself }) {
+		return g.nameless
+	}
+	return max(0, g.nameless-1)
+}
+
 // parseGoroutines reads a goroutine profile in its text form (runtime/pprof, debug=1): for
 // each stack how many goroutines have it, and its functions, the innermost first.
 //
@@ -19,54 +38,57 @@ import (
 //	#	0x8a1	net/http.(*conn).serve+0x1f4	/usr/lib/go/src/net/http/server.go:1991
 //
 // Functions of package runtime at the inner end are not in it. A goroutine that has not
-// begun has no function there yet; it is passed over.
-func parseGoroutines(r io.Reader) ([]Held, error) {
+// begun may have no function there.
+func parseGoroutines(r io.Reader) (g goroutines, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
-	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "goroutine profile: total ") {
-		return nil, fmt.Errorf("no goroutine profile: it begins with %q", cut(lines.Text()))
+	const head = "goroutine profile: total "
+	if !lines.Scan() || !strings.HasPrefix(lines.Text(), head) {
+		return g, fmt.Errorf("no goroutine profile: it begins with %q", cut(lines.Text()))
+	}
+	total, err := strconv.Atoi(strings.TrimPrefix(lines.Text(), head))
+	if err != nil {
+		return g, fmt.Errorf("goroutine profile: %w", err)
 	}
 	counts, stacks := map[Held]int{}, map[Held]string{}
 	n, stack, sum := 0, []string(nil), 0
 	end := func() {
 		sum += n
-		if len(stack) > 0 {
+		if len(stack) == 0 {
+			g.nameless += n
+		} else {
 			h := goroutine(stack)
 			counts[h] += n
 			stacks[h] = stackText(stack)
 		}
 		n, stack = 0, nil
 	}
-	total, err := strconv.Atoi(strings.TrimPrefix(lines.Text(), "goroutine profile: total "))
-	if err != nil {
-		return nil, fmt.Errorf("goroutine profile: %w", err)
-	}
 	for lines.Scan() {
 		line := lines.Text()
-		if f, ok := frame(line); ok {
+		if f, ok := frame(line); ok && n > 0 {
 			stack = append(stack, f)
 			continue
 		}
 		if number, _, ok := strings.Cut(line, " @"); ok && !strings.HasPrefix(line, "#") {
 			end()
 			if n, err = strconv.Atoi(number); err != nil || n < 1 {
-				return nil, fmt.Errorf("goroutine profile: how many are %q", cut(line))
+				return g, fmt.Errorf("goroutine profile: how many are %q", cut(line))
 			}
 		}
 	}
 	end()
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("goroutine profile: %w", err)
+		return g, fmt.Errorf("goroutine profile: %w", err)
 	}
 	if sum != total {
-		return nil, fmt.Errorf("the goroutine profile tells of %d, and %d are in it", total, sum)
+		return g, fmt.Errorf("the goroutine profile tells of %d, and %d are in it", total, sum)
 	}
-	out := counted(counts)
-	for i, h := range out {
+	g.held = counted(counts)
+	for i, h := range g.held {
 		h.Count = 0
-		out[i].Stack = stacks[h]
+		g.held[i].Stack = stacks[h]
 	}
-	return out, nil
+	return g, nil
 }
 
 // cut is the begin of a line, for an error.
@@ -103,7 +125,8 @@ func short(function string) string {
 
 // goroutine is what a goroutine with that stack is counted as.
 func goroutine(stack []string) Held {
-	h := Held{Kind: AGoroutine, Of: short(stack[len(stack)-1])}
+	root := short(stack[len(stack)-1])
+	h := Held{Kind: AGoroutine, Of: root, Root: root}
 	own := slices.IndexFunc(stack, func(f string) bool {
 		return strings.HasPrefix(f, containerdModule) && !strings.HasPrefix(f, generated)
 	})

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
@@ -33,9 +35,10 @@ type Handles struct {
 type Held struct {
 	Kind string `json:"kind"` // ADescriptor, AConnection, AWatch, AGoroutine
 	// Of is what it leads to, without ids: "/run/containerd/s/*". Of a goroutine it is
-	// the innermost function of containerd's own that it is in, or else the one that it
-	// began with.
-	Of    string `json:"of"`
+	// the innermost function of containerd's own that it is in, or else its Root.
+	Of string `json:"of"`
+	// Root is the function that a goroutine has begun with.
+	Root  string `json:"root,omitempty"`
 	Count int    `json:"count"`
 	// Stack are the functions of the last goroutine of them, the innermost first.
 	Stack string `json:"stack,omitempty"`
@@ -86,13 +89,25 @@ func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
 	return out, nil
 }
 
+// beginPause is how long a goroutine is given to begin.
+const beginPause = time.Millisecond
+
+// askGoroutines asks until all goroutines have begun: of one that has not, nobody knows what
+// it is going to be.
 func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
-	profile, err := s.Profile(ctx)
-	if err != nil {
-		return nil, err
+	for {
+		text, err := s.Profile(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p, err := parseGoroutines(text)
+		if err = errors.Join(err, text.Close()); err != nil || p.unbegun() == 0 {
+			return p.held, err
+		}
+		if err := wait(ctx, beginPause); err != nil {
+			return nil, err
+		}
 	}
-	all, err := parseGoroutines(profile)
-	return all, errors.Join(err, profile.Close())
 }
 
 func readHandles(proc string, pid int, sockets map[uint64]unixSocket) (Handles, error) {
@@ -116,7 +131,7 @@ func readHandles(proc string, pid int, sockets map[uint64]unixSocket) (Handles, 
 	}
 	counts := map[Held]int{}
 	for _, l := range links {
-		counts[descriptor(l.target, sockets)]++
+		counts[descriptor(l, sockets)]++
 		if l.watches > 0 {
 			counts[Held{Kind: AWatch, Of: "inotify"}] += l.watches
 		}
@@ -133,16 +148,19 @@ func counted(counts map[Held]int) []Held {
 		out = append(out, h)
 	}
 	slices.SortFunc(out, func(a, b Held) int {
-		return strings.Compare(a.Kind+" "+a.Of, b.Kind+" "+b.Of)
+		return cmp.Or(
+			strings.Compare(a.Kind, b.Kind), strings.Compare(a.Of, b.Of), strings.Compare(a.Root, b.Root),
+		)
 	})
 	return out
 }
 
-// link is an open descriptor: where it leads to, and, of an inotify instance, how many
-// watches it has.
+// link is an open descriptor.
 type link struct {
 	target  string
-	watches int
+	watches int // of an inotify instance
+	// protocol of a socket: TCP, NETLINK, UNIX-STREAM.
+	protocol string
 }
 
 // inotifyLink is where the descriptor of an inotify instance leads to.
@@ -171,10 +189,17 @@ func descriptors(dir string) ([]link, error) {
 			return nil, fmt.Errorf("descriptor %s: %w", name, err)
 		}
 		l := link{target: string(buf[:n])}
-		if l.target == inotifyLink {
-			if l.watches, err = watches(filepath.Join(dir, "fdinfo", name)); err != nil {
-				return nil, err
-			}
+		switch {
+		case l.target == inotifyLink:
+			l.watches, err = watches(filepath.Join(dir, "fdinfo", name))
+		case strings.HasPrefix(l.target, "socket:"):
+			l.protocol, err = protocol(filepath.Join(dir, "fd", name))
+		}
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, l)
 	}
@@ -183,18 +208,23 @@ func descriptors(dir string) ([]link, error) {
 
 func watches(file string) (int, error) {
 	f, err := os.Open(file)
-	if gone(err) {
-		return 0, nil
-	}
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close() //nolint:errcheck // read-only
-	n, err := parseWatches(f)
-	if gone(err) {
-		return 0, nil
+	return parseWatches(f)
+}
+
+// protocol is the name of a socket's protocol, which the kernel has as an attribute of its
+// descriptor's link (sockfs_xattr_get in net/socket.c). Go listens by MPTCP where the kernel
+// has that; it is TCP all the same.
+func protocol(file string) (string, error) {
+	var buf [64]byte
+	n, err := unix.Getxattr(file, "system.sockprotoname", buf[:])
+	if err != nil {
+		return "", &os.PathError{Op: "getxattr system.sockprotoname", Path: file, Err: err}
 	}
-	return n, err
+	return strings.TrimSuffix(strings.TrimPrefix(unix.ByteSliceToString(buf[:n]), "MP"), "v6"), nil
 }
 
 // parseWatches counts the watches in the fdinfo of an inotify instance, a line each
@@ -213,12 +243,12 @@ func parseWatches(r io.Reader) (int, error) {
 
 // descriptor says what a descriptor's link leads to (proc_pid_fd(5)): a path, or TYPE:[INODE],
 // or anon_inode:NAME.
-func descriptor(target string, sockets map[uint64]unixSocket) Held {
-	if inode, ok := socketInode(target); ok {
+func descriptor(l link, sockets map[uint64]unixSocket) Held {
+	if inode, ok := socketInode(l.target); ok {
 		s, ok := sockets[inode]
 		switch {
-		case !ok:
-			return Held{Kind: ADescriptor, Of: "socket"} // of another family, or its peer is outside of the world
+		case !ok: // of another family; or it was accepted, and the client is outside of the world
+			return Held{Kind: ADescriptor, Of: "socket " + l.protocol}
 		case s.listening:
 			return Held{Kind: ADescriptor, Of: withoutIDs(s.path)}
 		case s.path == "":
@@ -226,13 +256,13 @@ func descriptor(target string, sockets map[uint64]unixSocket) Held {
 		}
 		return Held{Kind: AConnection, Of: withoutIDs(s.path)}
 	}
-	if strings.HasPrefix(target, "/") {
-		return Held{Kind: ADescriptor, Of: withoutIDs(target)}
+	if strings.HasPrefix(l.target, "/") {
+		return Held{Kind: ADescriptor, Of: withoutIDs(l.target)}
 	}
-	if name, ok := strings.CutPrefix(target, "anon_inode:"); ok {
+	if name, ok := strings.CutPrefix(l.target, "anon_inode:"); ok {
 		return Held{Kind: ADescriptor, Of: strings.Trim(name, "[]")}
 	}
-	kind, _, _ := strings.Cut(target, ":[") // pipe, net, mnt
+	kind, _, _ := strings.Cut(l.target, ":[") // pipe, net, mnt
 	return Held{Kind: ADescriptor, Of: kind}
 }
 

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -22,10 +23,60 @@ func (d diff) handles() []Finding {
 		if !ok {
 			continue // a shim that was not there is a leak itself
 		}
-		for _, h := range now.Held {
-			if most := max(was.count(h), daemonMay(now, h)); h.Count > most {
-				out = append(out, now.finding(h, most))
+		for _, g := range now.groups() {
+			more := now.count(g) - max(was.count(g), mayHold(now, g))
+			out = append(out, now.blame(g, was, more)...)
+		}
+	}
+	return out
+}
+
+// group are handles that are counted together: descriptors that lead to the same, and
+// goroutines that have begun alike. Where a goroutine is at the moment says nothing: one
+// that collects garbage now and then is elsewhere then.
+type group struct{ kind, of string }
+
+func (h Held) group() group { return group{h.Kind, cmp.Or(h.Root, h.Of)} }
+
+// groups are those of all that a process holds, in the order of that.
+func (h Handles) groups() []group {
+	var out []group
+	for _, x := range h.Held {
+		if g := x.group(); !slices.Contains(out, g) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// count is how many of a group a process holds.
+func (h Handles) count(g group) int {
+	n := 0
+	for _, x := range h.Held {
+		if x.group() == g {
+			n += x.Count
+		}
+	}
+	return n
+}
+
+// blame says which of a group are more than were there, until all that are too many are
+// named.
+func (h Handles) blame(g group, was Handles, more int) []Finding {
+	var out []Finding
+	for _, x := range h.Held {
+		if x.group() != g || more <= 0 {
+			continue
+		}
+		before := 0
+		for _, b := range was.Held {
+			if b.group() == g && b.Of == x.Of {
+				before += b.Count
 			}
+		}
+		if n := min(more, x.Count-before); n > 0 {
+			more -= n
+			out = append(out, h.finding(x, n))
 		}
 	}
 	return out
@@ -59,25 +110,14 @@ func (d diff) holder(now Handles) (Handles, bool) {
 	return d.before.Handles[i], true
 }
 
-// count is how many there are of what another holds, too.
-func (h Handles) count(of Held) int {
-	n := 0
-	for _, x := range h.Held {
-		if x.Kind == of.Kind && x.Of == of.Of {
-			n += x.Count
-		}
-	}
-	return n
-}
-
-func (h Handles) finding(of Held, most int) Finding {
+func (h Handles) finding(of Held, more int) Finding {
 	f := Finding{Invariant: Leak, Class: ClassHandle, Subject: Subject{PID: h.PID, Start: h.Start}, Facts: Facts{
 		FactKind: of.Kind, FactHandle: of.Of, FactProgram: "containerd",
-		FactCount: strconv.Itoa(of.Count - most), FactMost: strconv.Itoa(most), FactStack: of.Stack,
+		FactCount: strconv.Itoa(more), FactMost: strconv.Itoa(of.Count - more), FactStack: of.Stack,
 	}}
 	if h.Shim != nil {
 		f.Facts[FactProgram] = ByShim
-		f.Subject.Namespace, f.Subject.ID, f.Subject.Name = h.Shim.Namespace, h.Shim.ID, ByShim
+		f.Subject.Namespace, f.Subject.ID = h.Shim.Namespace, h.Shim.ID
 	}
 	return f
 }
@@ -86,7 +126,7 @@ func (h Handles) finding(of Held, most int) Finding {
 // when it is first used, and keeps it.
 type May struct {
 	Kind string `yaml:"kind"`
-	Of   string `yaml:"of"`
+	Of   string `yaml:"of"` // of a goroutine the function that it begins with
 	// Most is how many there may be in all: a second use makes no more.
 	Most int `yaml:"most"`
 	// Why says who makes it, and when.
@@ -113,9 +153,9 @@ func mustReadMay(text []byte) []May {
 	return all
 }
 
-// daemonMay is how many containerd may hold of a kind, whatever it held before.
-func daemonMay(h Handles, of Held) int {
-	i := slices.IndexFunc(may, func(m May) bool { return h.Shim == nil && m.Kind == of.Kind && m.Of == of.Of })
+// mayHold is how many of a group containerd may hold, whatever it held before.
+func mayHold(h Handles, g group) int {
+	i := slices.IndexFunc(may, func(m May) bool { return h.Shim == nil && m.Kind == g.kind && m.Of == g.of })
 	if i < 0 {
 		return 0
 	}

@@ -7,7 +7,7 @@ func (f Finding) handleWords() string {
 	s, of := f.Subject, f.Facts[FactHandle]
 	holder := f.Facts[FactProgram]
 	if s.ID != "" {
-		holder = fmt.Sprintf("shim process %d (%s %s/%s)", s.PID, s.Name, s.Namespace, s.ID)
+		holder = fmt.Sprintf("shim process %d (%s/%s)", s.PID, s.Namespace, s.ID)
 	}
 	switch f.Facts[FactKind] {
 	case AGoroutine:

@@ -84,17 +84,19 @@ var controls = []control{
 		oracle.ClassRuncState, oracle.ClassSnapshot, oracle.ClassContainer,
 	}},
 	{name: "a sandbox in containerd's store", leave: createSandbox, class: oracle.ClassSandbox, since: "1.7.0"},
+	{name: "a connection that its client does not close", leave: leaveConnection, class: oracle.ClassHandle},
+	{name: "a subscription that its client does not end", leave: leaveSubscription, class: oracle.ClassHandle},
 	// Older releases make no lease for a pod, and those before 2.0 keep it out of the
 	// sandbox store.
 	{
-		name:  "a whole pod, which leaves something of every class",
+		name:  "a whole pod, which leaves something of every class; what containerd holds for it is no leak",
 		api:   harness.CRI,
 		leave: runPod,
 		class: oracle.ClassSandbox,
 		since: "2.3.0",
 		besides: slices.DeleteFunc(
 			slices.Clone(oracle.LeakClasses),
-			func(c oracle.Class) bool { return c == oracle.ClassSandbox },
+			func(c oracle.Class) bool { return c == oracle.ClassSandbox || c == oracle.ClassHandle },
 		),
 	},
 }
