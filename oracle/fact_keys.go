@@ -21,8 +21,9 @@ const (
 	FactHelper   // which of a shim's short-lived helpers it is
 
 	// Of files, mounts and cgroups.
-	FactKind      // of a file or a record of the metadata: what it is
+	FactKind      // of a file, a handle or a record of the metadata: what it is
 	FactPath      // of a file, without what is of one case only
+	FactHandle    // what a handle leads to, or where a goroutine is
 	FactMountType // of a filesystem: overlay
 	FactProcs     // whether a cgroup holds processes
 	FactGroups    // whether a cgroup holds others
@@ -60,7 +61,9 @@ const (
 	FactShimPID
 	FactParentPID
 	FactChildPIDs
-	FactCount // of processes in a cgroup, of equal deaths
+	FactCount // of processes in a cgroup, of equal findings, of handles that are too many
+	FactMost  // how many there may be
+	FactStack // of a goroutine
 	FactHierarchies
 	FactLeaseID
 	FactAt
@@ -113,7 +116,11 @@ const (
 	ANamespace      = "namespace"
 	AnActivation    = "activation" // of the mount manager
 	Committed       = "committed"  // of a snapshot
-	Nested          = "nested"     // FactGroups
+	ADescriptor     = "descriptor"
+	AConnection     = "connection" // a descriptor, too
+	AWatch          = "inotify"
+	AGoroutine      = "goroutine"
+	Nested          = "nested" // FactGroups
 
 	Missing       = "missing" // FactEvent
 	Repeated      = "repeated"
@@ -184,10 +191,11 @@ var keys = [factCount]struct {
 		inCause,
 		[]string{
 			AWorkDir, ASnapshotDir, APlainFile, ADirectory, ASocket, AFIFO, ASymlink, ADevice,
-			ABlob, AnIngest, AnImage, ANamespace, AnActivation, Committed,
+			ABlob, AnIngest, AnImage, ANamespace, AnActivation, Committed, ADescriptor, AConnection, AWatch, AGoroutine,
 		},
 	},
 	FactPath:      {"path", inCause, nil},
+	FactHandle:    {"handle", inCause, nil},
 	FactMountType: {"type", inCause, nil},
 	FactProcs:     {"procs", inCause, []string{None, Some}},
 	FactGroups:    {"groups", inCause, []string{Nested}},
@@ -224,6 +232,8 @@ var keys = [factCount]struct {
 	FactParentPID:   {"parent-pid", inDetail, nil},
 	FactChildPIDs:   {"child-pids", inDetail, nil},
 	FactCount:       {"count", inDetail, nil},
+	FactMost:        {"most", inDetail, nil},
+	FactStack:       {"stack", inDetail, nil},
 	FactHierarchies: {"hierarchies", inDetail, nil},
 	FactLeaseID:     {"lease-id", inDetail, nil},
 	FactAt:          {"at", inDetail, nil},

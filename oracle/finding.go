@@ -42,6 +42,7 @@ const (
 	ClassEnd       Class = "end"
 	ClassMetadata  Class = "metadata" // what else containerd's metadata has
 	ClassFile      Class = "file"     // and what else is on its disk
+	ClassHandle    Class = "handle"   // what a process of containerd's holds open
 	ClassExitCode  Class = "exit-code"
 	ClassEvent     Class = "event"
 	ClassDaemon    Class = "containerd" // the daemon itself
@@ -51,6 +52,7 @@ const (
 var LeakClasses = []Class{
 	ClassShim, ClassProcess, ClassSocket, ClassBundle, ClassCRIDir, ClassMount, ClassCgroup, ClassRuncState,
 	ClassSnapshot, ClassLease, ClassFIFO, ClassContainer, ClassTask, ClassSandbox, ClassMetadata, ClassFile,
+	ClassHandle,
 }
 
 // Classes are all classes, in the order in which findings are listed.

@@ -21,6 +21,8 @@ type Inventory struct {
 	FIFOs      []string    `json:"fifos,omitempty"`
 	Files      []File      `json:"files,omitempty"`
 	Places     Places      `json:"places,omitzero"`
+	// Handles are containerd's, and then each shim's; nil when none were looked at.
+	Handles []Handles `json:"handles,omitempty"`
 	// Daemon is nil when containerd was not asked: Scene.Client was nil.
 	Daemon *Daemon `json:"daemon,omitempty"`
 }
@@ -50,7 +52,7 @@ func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 			return inv, fmt.Errorf("ask containerd: %w", err)
 		}
 	}
-	if want.has(ClassProcess, ClassShim) {
+	if want.has(ClassProcess, ClassShim, ClassHandle) {
 		if inv.Processes, err = processes(s.Proc, s.Own); err != nil {
 			return inv, err
 		}
@@ -65,7 +67,13 @@ func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 			return inv, err
 		}
 	}
-	return inv, inv.takeFiles(s, want)
+	if err := inv.takeFiles(s, want); err != nil {
+		return inv, err
+	}
+	if want.has(ClassHandle) { // last: what the other questions took is given back by then
+		inv.Handles, err = handles(ctx, s, inv.Processes)
+	}
+	return inv, err
 }
 
 func (inv *Inventory) takeFiles(s Scene, want parts) error {

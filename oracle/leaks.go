@@ -21,7 +21,7 @@ func Leaks(before, after Inventory) []Finding {
 	d := diff{before: before, after: after}
 	var out []Finding
 	for _, look := range []func() []Finding{
-		d.processes, d.sockets, d.bundles, d.mounts, d.cgroups, d.files, d.daemon,
+		d.processes, d.sockets, d.bundles, d.mounts, d.cgroups, d.files, d.daemon, d.handles,
 	} {
 		out = append(out, look()...)
 	}

@@ -1,7 +1,9 @@
 package oracle
 
 import (
+	"context"
 	"errors"
+	"io"
 	"path"
 	"path/filepath"
 	"slices"
@@ -52,6 +54,12 @@ type Scene struct {
 	Namespaces []string
 	// Snapshotters to ask. Default: overlayfs.
 	Snapshotters []string
+	// Daemon is containerd's process in the scene's PID namespace; 0: nobody's descriptors
+	// are looked at.
+	Daemon int
+	// Profile reads containerd's goroutine profile in its text form (debug=1 of net/http/pprof).
+	// Default: its goroutines are not looked at.
+	Profile func(context.Context) (io.ReadCloser, error)
 	// Own says which processes (in the scene's PID namespace) belong to the harness: init,
 	// containerd, helpers. Default: process 1 alone.
 	Own func(pid int) bool

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -26,61 +27,70 @@ type Socket struct {
 	Beside string `json:"beside,omitempty"`
 }
 
-// listener is a line of /proc/PID/net/unix with the listening flag.
-type listener struct {
-	path  string
-	inode uint64
+// unixSocket is a line of /proc/PID/net/unix.
+type unixSocket struct {
+	path      string // "" of one without a name: that of a client
+	inode     uint64
+	listening bool
 }
 
 // acceptCon is __SO_ACCEPTCON of the kernel's include/uapi/linux/net.h: listen(2) was
 // called.
 const acceptCon = 1 << 16
 
-// parseNetUnix reads the listening sockets of /proc/PID/net/unix (proc_pid_net(5)):
+// parseNetUnix reads the sockets of /proc/PID/net/unix (proc_pid_net(5)):
 //
 //	Num RefCount Protocol Flags Type St Inode Path
 //
 // A line of another form is passed over: a name may hold a newline, and the kernel does
 // not escape it.
-func parseNetUnix(r io.Reader) ([]listener, error) {
-	var out []listener
+func parseNetUnix(r io.Reader) ([]unixSocket, error) {
+	var out []unixSocket
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
-		if len(fields) < 8 {
-			continue // the header, or a socket without a name
+		if len(fields) < 7 {
+			continue
 		}
 		flags, err := strconv.ParseUint(fields[3], 16, 32)
-		if err != nil || flags&acceptCon == 0 {
-			continue
+		if err != nil {
+			continue // the header
 		}
 		inode, err := strconv.ParseUint(fields[6], 10, 64)
 		if err != nil {
 			continue
 		}
-		out = append(out, listener{path: strings.Join(fields[7:], " "), inode: inode})
+		out = append(out, unixSocket{
+			path: strings.Join(fields[7:], " "), inode: inode, listening: flags&acceptCon != 0,
+		})
 	}
 	return out, lines.Err()
 }
 
-// listeners reads the listening unix sockets of process 1's network namespace.
-func listeners(proc string) ([]listener, error) {
+// unixSockets reads the unix sockets of process 1's network namespace.
+func unixSockets(proc string) ([]unixSocket, error) {
 	f, err := os.Open(filepath.Join(proc, "1/net/unix"))
 	if err != nil {
-		return nil, fmt.Errorf("read listening sockets: %w", err)
+		return nil, fmt.Errorf("read unix sockets: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // read-only
 	found, err := parseNetUnix(f)
 	if err != nil {
-		return nil, fmt.Errorf("read listening sockets: %w", err)
+		return nil, fmt.Errorf("read unix sockets: %w", err)
 	}
 	return found, nil
 }
 
+// listeners are those unix sockets that somebody listens on by a name.
+func listeners(proc string) ([]unixSocket, error) {
+	all, err := unixSockets(proc)
+	return slices.DeleteFunc(all, func(s unixSocket) bool { return !s.listening || s.path == "" }), err
+}
+
 // sockets lists shim sockets: the files in dirs, the socket files in bundles, and every
 // abstract socket that somebody listens on.
-func sockets(t *tree, dirs []string, bundles []Bundle, listening []listener) ([]Socket, error) {
-	byPath := map[string]listener{}
+func sockets(t *tree, dirs []string, bundles []Bundle, listening []unixSocket) ([]Socket, error) {
+	byPath := map[string]unixSocket{}
 	var out []Socket
 	for _, l := range listening {
 		byPath[l.path] = l

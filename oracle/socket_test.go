@@ -22,10 +22,13 @@ func TestParseNetUnix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []listener{
-		{"/run/containerd/s/ab12", 4711},
-		{"@/containerd-shim/cd34.sock@", 4713},
-		{"/tmp/with a space", 4716},
+	want := []unixSocket{
+		{"/run/containerd/s/ab12", 4711, true},
+		{"/run/containerd/s/ab12", 4712, false},
+		{"@/containerd-shim/cd34.sock@", 4713, true},
+		{"@0001b", 4714, false},
+		{"", 4715, false},
+		{"/tmp/with a space", 4716, true},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -37,7 +40,7 @@ func FuzzParseNetUnix(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		found, err := parseNetUnix(strings.NewReader(text))
 		if err == nil && len(found) > strings.Count(text, "\n")+1 {
-			t.Errorf("%d listeners in %q", len(found), text)
+			t.Errorf("%d sockets in %q", len(found), text)
 		}
 	})
 }

@@ -76,6 +76,8 @@ func (f Finding) leaked() string {
 		return kindWords(f.Facts) + " " + s.Path
 	case ClassMetadata:
 		return kindWords(f.Facts) + " " + strings.TrimPrefix(s.Namespace+"/"+s.ID, "/")
+	case ClassHandle:
+		return f.handleWords()
 	}
 	return fmt.Sprintf("%s %s/%s", f.Class, s.Namespace, s.ID)
 }
@@ -165,6 +167,8 @@ func (f Finding) leakReasons() []string {
 		return []string{fileWords(fs)}
 	case ClassMetadata:
 		return []string{"containerd's metadata still has it, and had not before"}
+	case ClassHandle:
+		return handleReasons(fs)
 	case ClassContainer:
 		say("containerd still has it")
 	case ClassTask:

@@ -50,7 +50,7 @@ func (x *run) sceneUp(ctx context.Context) (oracle.Scene, error) {
 		return oracle.Scene{}, err
 	}
 	s := x.scene()
-	s.Client = c
+	s.Client, s.Daemon, s.Profile = c, x.daemon.PID(), x.daemon.Goroutines
 	return s, nil
 }
 

@@ -111,10 +111,12 @@ var controls = []control{
 	{name: "an activated mount", leave: activateMount, class: oracle.ClassMetadata, since: "2.2.0",
 		besides: []oracle.Class{oracle.ClassMount, oracle.ClassFile}},
 	{name: "a committed snapshot", leave: commitSnapshot, class: oracle.ClassSnapshot},
+	{name: "a connection that its client does not close", leave: leaveConnection, class: oracle.ClassHandle},
+	{name: "a subscription that its client does not end", leave: leaveSubscription, class: oracle.ClassHandle},
 	// Older releases make no lease for a pod, and those before 2.0 keep it out of the
 	// sandbox store.
 	{
-		name:  "a whole pod, which leaves something of every class that a container has",
+		name:  "a whole pod, which leaves something of every class; what containerd holds for it is no leak",
 		api:   harness.CRI,
 		leave: runPod,
 		class: oracle.ClassSandbox,
@@ -122,7 +124,8 @@ var controls = []control{
 		besides: slices.DeleteFunc(
 			slices.Clone(oracle.LeakClasses),
 			func(c oracle.Class) bool { // what else there may be, a pod does not leave
-				return c == oracle.ClassSandbox || c == oracle.ClassMetadata || c == oracle.ClassFile
+				return slices.Contains(
+					[]oracle.Class{oracle.ClassSandbox, oracle.ClassMetadata, oracle.ClassFile, oracle.ClassHandle}, c)
 			},
 		),
 	},

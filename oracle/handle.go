@@ -1,0 +1,279 @@
+package oracle
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// Handles are what a process of containerd's holds: its descriptors and, of containerd
+// itself, its goroutines.
+type Handles struct {
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start"`
+	// Shim is whose shim it is; nil: it is containerd itself.
+	Shim *ShimArgs `json:"shim,omitempty"`
+	// Threads are for people. Go keeps a thread that a blocking call has once cost it, and
+	// how many calls block at the same time is chance: nothing can be said of their number.
+	Threads int    `json:"threads"`
+	Held    []Held `json:"held,omitempty"`
+}
+
+// Held is how many of one kind a process holds.
+type Held struct {
+	Kind string `json:"kind"` // ADescriptor, AConnection, AWatch, AGoroutine
+	// Of is what it leads to, without ids: "/run/containerd/s/*". Of a goroutine it is
+	// the innermost function of containerd's own that it is in, or else its Root.
+	Of string `json:"of"`
+	// Root is the function that a goroutine has begun with.
+	Root  string `json:"root,omitempty"`
+	Count int    `json:"count"`
+	// Stack are the functions of the last goroutine of them, the innermost first.
+	Stack string `json:"stack,omitempty"`
+}
+
+// handles reads what containerd and the shims among the processes hold. The goroutines
+// come first: the connection that they are asked for over is a descriptor, too, and is
+// there then in each look.
+func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
+	if s.Daemon == 0 {
+		return nil, nil
+	}
+	var goroutines []Held
+	if s.Profile != nil {
+		var err error
+		if goroutines, err = askGoroutines(ctx, s); err != nil {
+			return nil, fmt.Errorf("ask containerd for its goroutines: %w", err)
+		}
+	}
+	listed, err := unixSockets(s.Proc)
+	if err != nil {
+		return nil, err
+	}
+	sockets := make(map[uint64]unixSocket, len(listed))
+	for _, u := range listed {
+		sockets[u.inode] = u
+	}
+	daemon, err := readHandles(s.Proc, s.Daemon, sockets)
+	if err != nil {
+		return nil, fmt.Errorf("read the descriptors of containerd, process %d: %w", s.Daemon, err)
+	}
+	daemon.Held = append(goroutines, daemon.Held...)
+	out := []Handles{daemon}
+	for _, p := range all {
+		if !p.Serves() || p.Foreign {
+			continue
+		}
+		h, err := readHandles(s.Proc, p.PID, sockets)
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the descriptors of shim process %d: %w", p.PID, err)
+		}
+		h.Shim = p.Shim
+		out = append(out, h)
+	}
+	return out, nil
+}
+
+// beginPause is how long a goroutine is given to begin.
+const beginPause = time.Millisecond
+
+// askGoroutines asks until all goroutines have begun: of one that has not, nobody knows what
+// it is going to be.
+func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
+	for {
+		text, err := s.Profile(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p, err := parseGoroutines(text)
+		if err = errors.Join(err, text.Close()); err != nil || p.unbegun() == 0 {
+			return p.held, err
+		}
+		if err := wait(ctx, beginPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func readHandles(proc string, pid int, sockets map[uint64]unixSocket) (Handles, error) {
+	h := Handles{PID: pid}
+	fs, err := procfs.NewFS(proc)
+	if err != nil {
+		return h, err
+	}
+	p, err := fs.Proc(pid)
+	if err != nil {
+		return h, err
+	}
+	stat, err := p.Stat()
+	if err != nil {
+		return h, err
+	}
+	h.Start, h.Threads = stat.Starttime, stat.NumThreads
+	links, err := descriptors(filepath.Join(proc, strconv.Itoa(pid)))
+	if err != nil {
+		return h, err
+	}
+	counts := map[Held]int{}
+	for _, l := range links {
+		counts[descriptor(l, sockets)]++
+		if l.watches > 0 {
+			counts[Held{Kind: AWatch, Of: "inotify"}] += l.watches
+		}
+	}
+	h.Held = counted(counts)
+	return h, nil
+}
+
+// counted is a list of what was counted, in an order that is always the same.
+func counted(counts map[Held]int) []Held {
+	out := make([]Held, 0, len(counts))
+	for h, n := range counts {
+		h.Count = n
+		out = append(out, h)
+	}
+	slices.SortFunc(out, func(a, b Held) int {
+		return cmp.Or(
+			strings.Compare(a.Kind, b.Kind), strings.Compare(a.Of, b.Of), strings.Compare(a.Root, b.Root),
+		)
+	})
+	return out
+}
+
+// link is an open descriptor.
+type link struct {
+	target  string
+	watches int // of an inotify instance
+	// protocol of a socket: TCP, NETLINK, UNIX-STREAM.
+	protocol string
+}
+
+// inotifyLink is where the descriptor of an inotify instance leads to.
+const inotifyLink = "anon_inode:inotify"
+
+// descriptors reads the open descriptors of a process from its folder in a procfs. One
+// that is closed meanwhile is left out.
+func descriptors(dir string) ([]link, error) {
+	fds, err := os.Open(filepath.Join(dir, "fd"))
+	if err != nil {
+		return nil, err
+	}
+	defer fds.Close() //nolint:errcheck // read-only
+	names, err := fds.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]link, 0, len(names))
+	var buf [unix.PathMax]byte
+	for _, name := range names {
+		n, err := unix.Readlinkat(int(fds.Fd()), name, buf[:])
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("descriptor %s: %w", name, err)
+		}
+		l := link{target: string(buf[:n])}
+		switch {
+		case l.target == inotifyLink:
+			l.watches, err = watches(filepath.Join(dir, "fdinfo", name))
+		case strings.HasPrefix(l.target, "socket:"):
+			l.protocol, err = protocol(filepath.Join(dir, "fd", name))
+		}
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+func watches(file string) (int, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close() //nolint:errcheck // read-only
+	return parseWatches(f)
+}
+
+// protocol is the name of a socket's protocol, which the kernel has as an attribute of its
+// descriptor's link (sockfs_xattr_get in net/socket.c). Go listens by MPTCP where the kernel
+// has that; it is TCP all the same.
+func protocol(file string) (string, error) {
+	var buf [64]byte
+	n, err := unix.Getxattr(file, "system.sockprotoname", buf[:])
+	if err != nil {
+		return "", &os.PathError{Op: "getxattr system.sockprotoname", Path: file, Err: err}
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(unix.ByteSliceToString(buf[:n]), "MP"), "v6"), nil
+}
+
+// parseWatches counts the watches in the fdinfo of an inotify instance, a line each
+// (proc_pid_fdinfo(5)):
+//
+//	inotify wd:2 ino:7ef82a sdev:800001 mask:800afff ignored_mask:0 ...
+func parseWatches(r io.Reader) (int, error) {
+	n, lines := 0, bufio.NewScanner(r)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "inotify ") {
+			n++
+		}
+	}
+	return n, lines.Err()
+}
+
+// descriptor says what a descriptor's link leads to (proc_pid_fd(5)): a path, or TYPE:[INODE],
+// or anon_inode:NAME.
+func descriptor(l link, sockets map[uint64]unixSocket) Held {
+	if inode, ok := socketInode(l.target); ok {
+		s, ok := sockets[inode]
+		switch {
+		case !ok: // of another family; or it was accepted, and the client is outside of the world
+			return Held{Kind: ADescriptor, Of: "socket " + l.protocol}
+		case s.listening:
+			return Held{Kind: ADescriptor, Of: withoutIDs(s.path)}
+		case s.path == "":
+			return Held{Kind: AConnection, Of: "outgoing"} // only who listens has a name
+		}
+		return Held{Kind: AConnection, Of: withoutIDs(s.path)}
+	}
+	if strings.HasPrefix(l.target, "/") {
+		return Held{Kind: ADescriptor, Of: withoutIDs(l.target)}
+	}
+	if name, ok := strings.CutPrefix(l.target, "anon_inode:"); ok {
+		return Held{Kind: ADescriptor, Of: strings.Trim(name, "[]")}
+	}
+	kind, _, _ := strings.Cut(l.target, ":[") // pipe, net, mnt
+	return Held{Kind: ADescriptor, Of: kind}
+}
+
+// withoutIDs is a path with a star for each folder or file whose name has a digit: ids of
+// containers, namespaces and worlds. containerd's plugins have their own names.
+func withoutIDs(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		if strings.ContainsAny(part, "0123456789") && !strings.HasPrefix(part, "io.containerd.") {
+			parts[i] = "*"
+		}
+	}
+	return strings.Join(parts, "/")
+}

@@ -1,0 +1,163 @@
+package oracle
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/goccy/go-yaml"
+)
+
+// handles gives a finding for each kind of which containerd, or a shim that has lived all
+// the time, holds more than before. A containerd that was started again meanwhile is
+// compared with the one before: both have just started and have nothing to do.
+func (d diff) handles() []Finding {
+	if d.owed() {
+		return nil
+	}
+	var out []Finding
+	for _, now := range d.after.Handles {
+		was, ok := d.holder(now)
+		if !ok {
+			continue // a shim that was not there is a leak itself
+		}
+		for _, g := range now.groups() {
+			more := now.count(g) - max(was.count(g), mayHold(now, g))
+			out = append(out, now.blame(g, was, more)...)
+		}
+	}
+	return out
+}
+
+// group are handles that are counted together: descriptors that lead to the same, and
+// goroutines that have begun alike. Where a goroutine is at the moment says nothing: one
+// that collects garbage now and then is elsewhere then.
+type group struct{ kind, of string }
+
+func (h Held) group() group { return group{h.Kind, cmp.Or(h.Root, h.Of)} }
+
+// groups are those of all that a process holds, in the order of that.
+func (h Handles) groups() []group {
+	var out []group
+	for _, x := range h.Held {
+		if g := x.group(); !slices.Contains(out, g) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// count is how many of a group a process holds.
+func (h Handles) count(g group) int {
+	n := 0
+	for _, x := range h.Held {
+		if x.group() == g {
+			n += x.Count
+		}
+	}
+	return n
+}
+
+// blame says which of a group are more than were there, until all that are too many are
+// named.
+func (h Handles) blame(g group, was Handles, more int) []Finding {
+	var out []Finding
+	for _, x := range h.Held {
+		if x.group() != g || more <= 0 {
+			continue
+		}
+		before := 0
+		for _, b := range was.Held {
+			if b.group() == g && b.Of == x.Of {
+				before += b.Count
+			}
+		}
+		if n := min(more, x.Count-before); n > 0 {
+			more -= n
+			out = append(out, h.finding(x, n))
+		}
+	}
+	return out
+}
+
+// owed reports whether something is left that containerd may hold descriptors and
+// goroutines for: it reads a shim's log, and waits for its task.
+func (d diff) owed() bool {
+	for _, of := range [][]Finding{d.processes(), d.daemon()} {
+		if slices.ContainsFunc(of, func(f Finding) bool { return slices.Contains(holdsHandles, f.Class) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// holdsHandles are the classes of what containerd holds something for while it is there.
+var holdsHandles = []Class{ClassShim, ClassProcess, ClassTask, ClassContainer, ClassSandbox}
+
+// holder is the same holder before: containerd, whichever process it was, or that shim.
+func (d diff) holder(now Handles) (Handles, bool) {
+	i := slices.IndexFunc(d.before.Handles, func(h Handles) bool {
+		if now.Shim == nil || h.Shim == nil {
+			return now.Shim == nil && h.Shim == nil
+		}
+		return h.PID == now.PID && h.Start == now.Start
+	})
+	if i < 0 {
+		return Handles{}, false
+	}
+	return d.before.Handles[i], true
+}
+
+func (h Handles) finding(of Held, more int) Finding {
+	f := Finding{Invariant: Leak, Class: ClassHandle, Subject: Subject{PID: h.PID, Start: h.Start}, Facts: Facts{
+		FactKind: of.Kind, FactHandle: of.Of, FactProgram: "containerd",
+		FactCount: strconv.Itoa(more), FactMost: strconv.Itoa(of.Count - more), FactStack: of.Stack,
+	}}
+	if h.Shim != nil {
+		f.Facts[FactProgram] = ByShim
+		f.Subject.Namespace, f.Subject.ID = h.Shim.Namespace, h.Shim.ID
+	}
+	return f
+}
+
+// May is what containerd may hold though it did not when it had just started: it makes it
+// when it is first used, and keeps it.
+type May struct {
+	Kind string `yaml:"kind"`
+	Of   string `yaml:"of"` // of a goroutine the function that it begins with
+	// Most is how many there may be in all: a second use makes no more.
+	Most int `yaml:"most"`
+	// Why says who makes it, and when.
+	Why string `yaml:"why"`
+}
+
+//go:embed handles.yaml
+var mayText []byte
+
+// may is checked by a test; a bad file ends the program at once.
+var may = mustReadMay(mayText)
+
+func mustReadMay(text []byte) []May {
+	var all []May
+	if err := yaml.UnmarshalWithOptions(text, &all, yaml.Strict()); err != nil {
+		panic(fmt.Errorf("oracle/handles.yaml: %w", err))
+	}
+	for _, m := range all {
+		if m.Of == "" || m.Why == "" || m.Most < 1 ||
+			!slices.Contains([]string{ADescriptor, AConnection, AWatch, AGoroutine}, m.Kind) {
+			panic(fmt.Errorf("oracle/handles.yaml: %v needs kind, of, most and why", m))
+		}
+	}
+	return all
+}
+
+// mayHold is how many of a group containerd may hold, whatever it held before.
+func mayHold(h Handles, g group) int {
+	i := slices.IndexFunc(may, func(m May) bool { return h.Shim == nil && m.Kind == g.kind && m.Of == g.of })
+	if i < 0 {
+		return 0
+	}
+	return may[i].Most
+}
