@@ -38,6 +38,7 @@ func Judge(h harness.History) harness.Verdict {
 		v.Findings = append(v.Findings, found...)
 		v.Problems = append(v.Problems, problems...)
 	}
+	whose(&h, v.Findings)
 	v.Truths, v.Told, v.NeverBegan = ledger(&h)
 	v.Outcome = outcome(&v)
 	if v.Outcome != harness.Invalid {
