@@ -39,6 +39,7 @@ func Judge(h harness.History) harness.Verdict {
 		v.Problems = append(v.Problems, problems...)
 	}
 	whose(&h, v.Findings)
+	v.Residues = residues(&h, v.Findings)
 	v.Truths, v.Told, v.NeverBegan = ledger(&h)
 	v.Outcome = outcome(&v)
 	if v.Outcome != harness.Invalid {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/rate"
 )
 
 // Result is what came of one case.
@@ -23,6 +24,8 @@ type Result struct {
 	Tries int `json:"tries,omitempty"`
 	// Found is what violates.
 	Found []oracle.Finding `json:"found,omitempty"`
+	// Residues are how often known residues that are races were left.
+	Residues []rate.Count `json:"residues,omitempty"`
 	// Evidence is the folder with the evidence, of the first few of a kind.
 	Evidence string `json:"evidence,omitempty"`
 	Millis   int64  `json:"ms"`
@@ -53,7 +56,8 @@ func ResultOf(i int, v harness.Verdict) (Result, error) {
 		return Result{}, fmt.Errorf("this machine cannot run the sweep: %s", v.Why())
 	}
 	r := Result{
-		I: i, Outcome: v.Outcome, Found: v.Violations(), Evidence: v.Evidence, Millis: v.Took.Milliseconds(),
+		I: i, Outcome: v.Outcome, Found: v.Violations(), Residues: v.Residues, Evidence: v.Evidence,
+		Millis: v.Took.Milliseconds(),
 	}
 	r.Why, r.Miss = whyInvalid(v)
 	return r, nil
