@@ -13,8 +13,8 @@ func whose(h *harness.History, all []oracle.Finding) {
 	pods := podsOf(h)
 	for i := range all {
 		s := &all[i].Subject
-		if s.ID == "" && all[i].Facts[oracle.FactWhat] == oracle.IDReuse && len(h.Instances) > 0 {
-			s.ID = h.Instances[0].ID
+		if all[i].Facts[oracle.FactWhat] == oracle.IDReuse {
+			s.ID = firstID(h, all)
 		}
 		if s.ID == "" {
 			continue
@@ -26,6 +26,24 @@ func whose(h *harness.History, all []oracle.Finding) {
 			all[i].Facts[oracle.FactWhose] = oracle.OfSandbox
 		}
 	}
+}
+
+// firstID is the id that is used again. Of a pod that came to no container it is the
+// first that is left of it.
+func firstID(h *harness.History, all []oracle.Finding) string {
+	if len(h.Instances) == 0 {
+		return ""
+	}
+	if id := h.Instances[0].ID; id != "" || h.Case.Workload.API != harness.CRI {
+		return id
+	}
+	i := slices.IndexFunc(all, func(f oracle.Finding) bool {
+		return f.Invariant == oracle.Leak && f.Subject.ID != "" && nameOf(h, f.Subject.ID) == ""
+	})
+	if i < 0 {
+		return ""
+	}
+	return all[i].Subject.ID
 }
 
 func nameOf(h *harness.History, id string) string {

@@ -100,11 +100,17 @@ func occurrences(spec int, found []oracle.Finding) []occurrence {
 	return out
 }
 
-// Simplest is the index in the plan of the cluster's simplest case.
-func (c Cluster) Simplest(p plan.Plan) int {
-	return slices.MinFunc(c.occurrences, func(a, b occurrence) int {
+// Simplest are the indexes in the plan of the cluster's simplest cases, at most as many
+// as show that one which does not come again comes elsewhere.
+func (c Cluster) Simplest(p plan.Plan) []int {
+	all := slices.SortedStableFunc(slices.Values(c.occurrences), func(a, b occurrence) int {
 		return plan.Simpler(p.Specs[a.spec], p.Specs[b.spec])
-	}).spec
+	})
+	var specs []int
+	for _, o := range all[:min(len(all), fewCases)] {
+		specs = append(specs, o.spec)
+	}
+	return specs
 }
 
 // ShownBy reports whether a verdict shows what the cluster is about. Which of several

@@ -54,8 +54,11 @@ func (r Report) String() string {
 		fmt.Fprintf(&b, "\n%s: %s: when %s: %s\n", word, c.Name, c.When, c.counts())
 		c.details(&b)
 	}
-	fmt.Fprintf(&b, "\n%d new, %d new and not reproduced, %d known, %d gone\n",
-		r.Fresh(), len(r.New)-len(r.Reproduced()), r.Seen(), len(r.Gone()))
+	fmt.Fprintf(&b, "\n%d new, %d known, %d gone", r.Fresh(), r.Seen(), len(r.Gone()))
+	if n := len(r.New) - len(r.Reproduced()); n > 0 {
+		fmt.Fprintf(&b, ", %d new and not reproduced", n)
+	}
+	b.WriteByte('\n')
 	return b.String()
 }
 
