@@ -30,7 +30,7 @@ type Finding struct {
 	Issue int `yaml:"issue,omitempty"`
 	// Match are the things that it leaves; each that is like one of these is explained by
 	// it.
-	Match []Match `yaml:"match"`
+	Match []oracle.Match `yaml:"match"`
 	// Where limits it to faults at these places: WHO PKG.FUNC, or WHO METHOD, or the name of
 	// a point, in the form of path.Match: "containerd runtime.binary.*",
 	// "stmt:containerd:runtime.binary.Start:conn-*". Default: everywhere.
@@ -40,6 +40,9 @@ type Finding struct {
 	Paths     []string `yaml:"paths,omitempty,flow"`
 	Workloads []string `yaml:"workloads,omitempty,flow"`
 	Actions   []string `yaml:"actions,omitempty,flow"`
+	// Cases are how many of a whole default sweep show it at most, by release: measured, with
+	// some head-room for what is a race. More than that are new.
+	Cases map[string]int `yaml:"cases,omitempty"`
 	// Sometimes is set for a race: a sweep that does not find it says nothing.
 	Sometimes bool `yaml:"sometimes,omitempty"`
 	// Case shows it: `shimquake run ID`. A sweep that covers its point and action must find
@@ -47,13 +50,6 @@ type Finding struct {
 	Case harness.Case `yaml:"-"`
 
 	releases *semver.Constraints
-}
-
-// Match is like a finding of the oracle when all that it says holds of it.
-type Match struct {
-	Class oracle.Class `yaml:"class"`
-	// Facts must all be among those of what was left.
-	Facts oracle.Facts `yaml:"facts,omitempty,flow"`
 }
 
 //go:embed findings
@@ -100,18 +96,10 @@ func ParseFinding(name string, text []byte) (Finding, error) {
 	if f.ID == "" || f.About == "" || len(f.Match) == 0 {
 		return f.Finding, errors.New("a known finding needs id, about and match")
 	}
-	if len(f.Where) == 0 && !f.Sometimes {
+	if len(f.Where) == 0 {
 		return f.Finding, errors.New(
 			"a known finding needs a window (where): without one it would excuse what other causes leave",
 		)
-	}
-	for _, m := range f.Match {
-		if details := m.Facts.Details(); len(details) > 0 {
-			return f.Finding, fmt.Errorf("match: %s is of one case alone", details[0])
-		}
-		if !slices.Contains(oracle.Classes, m.Class) {
-			return f.Finding, fmt.Errorf("no finding is of class %q, only of %v", m.Class, oracle.Classes)
-		}
 	}
 	for _, w := range f.Where {
 		if _, err := path.Match(w, ""); err != nil {
@@ -121,6 +109,11 @@ func ParseFinding(name string, text []byte) (Finding, error) {
 	var err error
 	if f.releases, err = semver.NewConstraint(f.Releases); err != nil {
 		return f.Finding, fmt.Errorf("releases %q: %w", f.Releases, err)
+	}
+	for release, most := range f.Cases {
+		if !f.Applies(release) || most < 1 {
+			return f.Finding, fmt.Errorf("cases: %s: %d: of a release that it is known of, at least 1", release, most)
+		}
 	}
 	if len(f.Case) == 0 {
 		if !f.Sometimes {
@@ -137,9 +130,6 @@ func ParseFinding(name string, text []byte) (Finding, error) {
 	}
 	return f.Finding, err
 }
-
-// Like reports whether a finding of the oracle is like the match.
-func (m Match) Like(f oracle.Finding) bool { return m.Class == f.Class && f.Facts.Has(m.Facts) }
 
 // Applies reports whether the finding is known of a release. A pre-release or a commit
 // counts as its release.

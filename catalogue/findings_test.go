@@ -10,8 +10,7 @@ const leak = `id: shim-left
 about: why
 releases: ">= 2.0.0, < 2.4.0"
 match:
-  - class: shim
-    facts: [task=none]
+  - shim task=none
 where: ["shim Task.*"]
 case:
   name: shim-left
@@ -41,17 +40,22 @@ func TestParseFinding(t *testing.T) {
 
 func TestParseFindingRefuses(t *testing.T) {
 	for name, replace := range map[string][2]string{
-		"a key that nobody knows": {"about:", "abuot:"},
-		"an unknown class":        {"class: shim", "class: shimm"},
-		"an unknown fact":         {"task=none", "tusk=none"},
-		"an unknown value":        {"task=none", "task=nine"},
-		"a fact of one case":      {"task=none", "task-pid=7"},
-		"a bad range":             {"< 2.4.0", "<< 2.4.0"},
-		"a bad pattern":           {"Task.*", "Task.["},
-		"another case's name":     {"  name: shim-left", "  name: another"},
-		"an unknown point":        {"Task.Shutdown", "Task.Shutdwn"},
-		"no match":                {"match:\n  - class: shim\n    facts: [task=none]\n", ""},
-		"no case":                 {leak[strings.Index(leak, "case:"):], ""},
+		"a key that nobody knows":  {"about:", "abuot:"},
+		"an unknown class":         {"- shim", "- shimm"},
+		"an unknown fact":          {"task=none", "tusk=none"},
+		"an unknown value":         {"task=none", "task=nine"},
+		"a fact of one case":       {"task=none", "task-pid=7"},
+		"a bad range":              {"< 2.4.0", "<< 2.4.0"},
+		"a bad pattern":            {"Task.*", "Task.["},
+		"another case's name":      {"  name: shim-left", "  name: another"},
+		"an unknown point":         {"Task.Shutdown", "Task.Shutdwn"},
+		"a status of anybody":      {"shim task=none", "exit-code status=made-up-255"},
+		"an end with any status":   {"shim task=none", "containerd what=death"},
+		"no place":                 {"where: [\"shim Task.*\"]\n", ""},
+		"cases of another release": {"about:", "cases: {v2.4.2: 3}\nabout:"},
+		"no cases at all":          {"about:", "cases: {v2.3.7: 0}\nabout:"},
+		"no match":                 {"match:\n  - shim task=none\n", ""},
+		"no case":                  {leak[strings.Index(leak, "case:"):], ""},
 	} {
 		if _, err := ParseFinding("x.yaml", []byte(strings.Replace(leak, replace[0], replace[1], 1))); err == nil {
 			t.Errorf("%s was taken", name)

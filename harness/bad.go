@@ -17,31 +17,27 @@ import (
 // told.
 type Bad struct {
 	// Releases is a range of semantic versions: "< 2.4.0".
-	Releases string `yaml:"releases"`
-	// By are the classes of what violates, all of them and no others. A leaked shim keeps
-	// its socket, its bundle and its cgroup, and its id cannot be used again; that goes
-	// without saying.
-	By []oracle.Class `yaml:"by,flow"`
-	// May are the classes that may be violated besides: those that a race within containerd
-	// decides about.
-	May []oracle.Class `yaml:"may,omitempty,flow"`
+	Releases string
+	// By are what violates: each of them is found, and everything that is found is like one
+	// of them. What a leaked shim keeps, and that its id cannot be used again, goes without
+	// saying (oracle.Companions).
+	By []oracle.Match
+	// May is what may be found besides: what a race within containerd decides about.
+	May []oracle.Match
 	// Issue is where it is known from: "containerd#8981", or words.
-	Issue string `yaml:"issue"`
+	Issue string
 }
-
-// companions come with a leaked shim.
-var companions = []oracle.Class{oracle.ClassSocket, oracle.ClassBundle, oracle.ClassCgroup, oracle.ClassContainer}
 
 func (b Bad) check() error {
 	if _, err := semver.NewConstraint(b.Releases); err != nil {
 		return fmt.Errorf("bad: releases %q: %w", b.Releases, err)
 	}
 	if len(b.By) == 0 || b.Issue == "" {
-		return errors.New("bad: by (the classes of what violates) and issue are needed")
+		return errors.New("bad: by (what violates, such as shim task=none) and issue are needed")
 	}
-	for _, class := range slices.Concat(b.By, b.May) {
-		if !slices.Contains(oracle.Classes, class) {
-			return fmt.Errorf("bad: no finding is of class %q, only of %v", class, oracle.Classes)
+	for _, m := range slices.Concat(b.By, b.May) {
+		if _, err := oracle.ParseMatch(m.String()); err != nil {
+			return fmt.Errorf("bad: %w", err)
 		}
 	}
 	return nil
@@ -83,28 +79,65 @@ func (v Verdict) AsKnown() error {
 			v,
 		)
 	}
-	var other, lacks []string
-	for _, class := range bad.By {
-		if !v.Has(class) {
-			lacks = append(lacks, string(class))
-		}
-	}
-	for _, f := range v.Violations() {
-		known := slices.Contains(bad.By, f.Class) || slices.Contains(bad.May, f.Class) ||
-			(slices.Contains(bad.By, oracle.ClassShim) && slices.Contains(companions, f.Class))
-		if !known {
-			other = append(other, f.String())
-		}
-	}
+	lacks, other := bad.differences(v.Violations())
 	if len(lacks)+len(other) > 0 {
 		return fmt.Errorf(
-			"%s violates this case in another way than is known (%s): missing %v, besides: %s\n%s",
+			"%s violates this case in another way than is known (%s): missing [%s], besides: %s\n%s",
 			v.Version,
 			bad.Issue,
-			lacks,
+			strings.Join(lacks, "; "),
 			strings.Join(other, "; "),
 			v,
 		)
 	}
 	return nil
+}
+
+// differences are what is known and was not found, and what was found and is not known.
+func (b Bad) differences(found []oracle.Finding) (lacks, other []string) {
+	for _, m := range b.By {
+		if !slices.ContainsFunc(found, m.Like) {
+			lacks = append(lacks, m.String())
+		}
+	}
+	var known []oracle.Finding
+	for _, f := range found {
+		if oracle.AnyLike(b.By, f) || oracle.AnyLike(b.May, f) {
+			known = append(known, f)
+		}
+	}
+	with := oracle.Companions(known, found)
+	for _, f := range found {
+		if !slices.Contains(known, f) && !slices.Contains(with, f) {
+			other = append(other, f.String())
+		}
+	}
+	return lacks, other
+}
+
+// bad is what the text form stands for.
+func (t badText) bad() (b Bad, err error) {
+	b.Releases, b.Issue = string(t.Releases), string(t.Issue)
+	if b.By, err = parseMatches(t.By); err == nil {
+		b.May, err = parseMatches(t.May)
+	}
+	return b, err
+}
+
+func parseMatches(texts []string) (all []oracle.Match, err error) {
+	for _, text := range texts {
+		m, err := oracle.ParseMatch(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+func matchTexts(all []oracle.Match) (texts []string) {
+	for _, m := range all {
+		texts = append(texts, m.String())
+	}
+	return texts
 }

@@ -285,18 +285,25 @@ func (h *History) MachineCan() bool { return h.Reference != nil && h.Reference.O
 func (h *History) MachineCannot() bool { return h.Reference != nil && h.Reference.Outcome != Held }
 
 // AnyFired reports whether any fault has happened.
-func (h *History) AnyFired() bool {
+func (h *History) AnyFired() bool { return h.Fired() > 0 }
+
+// Fired is how many faults of the plan, and misbehaviours of the fake shim, have
+// happened.
+func (h *History) Fired() int {
+	n, proven := 0, map[int]bool{}
 	for _, f := range h.Firings {
 		if f.Count > 0 {
-			return true
+			n++
+			proven[f.Fault] = true
 		}
 	}
 	for _, hit := range h.Hits {
-		if hit.Fault >= 0 {
-			return true
+		if hit.Fault >= 0 && !proven[hit.Fault] {
+			n++
+			proven[hit.Fault] = true
 		}
 	}
-	return false
+	return n
 }
 
 // Restarted reports whether containerd has ended at least once, and so was started again.

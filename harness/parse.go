@@ -14,7 +14,6 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
-	"github.com/shimquake/shimquake/oracle"
 )
 
 // The text form of a case. Fields stand in the order in which a person would tell them.
@@ -35,10 +34,10 @@ type faultText struct {
 }
 
 type badText struct {
-	Releases freeText       `yaml:"releases"`
-	By       []oracle.Class `yaml:"by,flow"`
-	May      []oracle.Class `yaml:"may,omitempty,flow"`
-	Issue    freeText       `yaml:"issue"`
+	Releases freeText `yaml:"releases"`
+	By       []string `yaml:"by,flow"`
+	May      []string `yaml:"may,omitempty,flow"`
+	Issue    freeText `yaml:"issue"`
 }
 
 // freeText is a text that a person chose. The YAML library writes some, such as "? x", in
@@ -144,7 +143,7 @@ func (c Case) text() caseText {
 		Workload:   c.Workload,
 	}
 	for _, b := range c.Bad {
-		ct.Bad = append(ct.Bad, badText{freeText(b.Releases), b.By, b.May, freeText(b.Issue)})
+		ct.Bad = append(ct.Bad, badText{freeText(b.Releases), matchTexts(b.By), matchTexts(b.May), freeText(b.Issue)})
 	}
 	for _, f := range c.Plan {
 		ft := faultText{At: f.At.String(), Do: freeText(f.Do.String())}
@@ -171,8 +170,12 @@ func (p caseParser) build(ct caseText, errs []error) (Case, error) {
 		Containerd: string(ct.Containerd),
 		Workload:   ct.Workload,
 	}
-	for _, b := range ct.Bad {
-		c.Bad = append(c.Bad, Bad{string(b.Releases), b.By, b.May, string(b.Issue)})
+	for i, b := range ct.Bad {
+		bad, err := b.bad()
+		if err != nil {
+			errs = append(errs, p.at(fmt.Sprintf("bad[%d]", i), err))
+		}
+		c.Bad = append(c.Bad, bad)
 	}
 	for i, ft := range ct.Plan {
 		f, err := p.fault(ft, fmt.Sprintf("plan[%d]", i))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/rate"
 )
 
 // Outcome is the answer of a Verdict.
@@ -37,6 +38,8 @@ type Verdict struct {
 	// NeverBegan are the containers whose payload never ran: there was no exit status to
 	// tell.
 	NeverBegan []string `json:"neverBegan,omitempty"`
+	// Residues are how often known residues that are races were left, and could have been.
+	Residues []rate.Count `json:"residues,omitempty"`
 	// LeftOut is what this machine's configuration of containerd leaves out, with reasons.
 	LeftOut []string `json:"leftOut,omitempty"`
 	// Evidence is the folder with the history and the logs, of a case whose evidence is

@@ -12,6 +12,9 @@ const (
 	FactHolder  // who listens on a socket
 	FactLease   // what keeps a snapshot from being collected
 
+	// Of whom it is.
+	FactWhose // the container's name in the workload, or the sandbox
+
 	// Of a process.
 	FactOwner    // whether a container is known that it is of
 	FactProgram  // the name of its program
@@ -93,6 +96,7 @@ const (
 	Listening = "listening" // FactSocket
 	Silent    = "silent"    // a socket file without a listener
 
+	OfSandbox       = "sandbox"   // FactWhose
 	Alive           = "alive"     // FactShim
 	ByShim          = "shim"      // FactHolder, FactParent
 	ByInit          = "init"      // FactParent
@@ -178,6 +182,8 @@ var keys = [factCount]struct {
 	FactProcess:   {"process", inCause, []string{None}},
 	FactHolder:    {"holder", inCause, []string{ByShim}},
 	FactLease:     {"lease", inCause, []string{Expiring}},
+
+	FactWhose: {"whose", inMatch, nil},
 
 	FactOwner:    {"owner", inCause, []string{None, OfContainer}},
 	FactProgram:  {"program", inCause, nil},

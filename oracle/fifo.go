@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 )
 
 // fifoDepth is how deep FIFOs are looked for: CRI's are at sandboxes/ID/io/NUMBER/NAME, 3
@@ -39,4 +40,20 @@ func fifos(t *tree, dirs []string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// fifoOwner reads the container from a pipe's name, ID-stdout (pkg/cio of containerd).
+func fifoOwner(name string) string {
+	id, stream, ok := cutLast(path.Base(name), "-")
+	if !ok || !strings.HasPrefix(stream, "std") {
+		return ""
+	}
+	return id
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
 }

@@ -75,6 +75,7 @@ type Finding struct {
 type Subject struct {
 	Namespace string `json:"namespace,omitempty"` // containerd namespace
 	ID        string `json:"id,omitempty"`        // container, task, sandbox or lease
+	Pod       string `json:"pod,omitempty"`       // the id of its sandbox, or of the first of its group
 	Exec      string `json:"exec,omitempty"`      // of the container
 	PID       int    `json:"pid,omitempty"`       // in the scene's PID namespace
 	Start     uint64 `json:"start,omitempty"`     // of the process, in clock ticks since boot

@@ -191,7 +191,7 @@ func (d diff) files() []Finding {
 		add(ClassCRIDir, Subject{ID: c.ID, Path: c.Path}, d.task("", c.ID))
 	}
 	for _, p := range fresh(d.before.FIFOs, d.after.FIFOs, func(p string) string { return p }) {
-		add(ClassFIFO, Subject{Path: p}, Facts{})
+		add(ClassFIFO, Subject{ID: fifoOwner(p), Path: p}, Facts{})
 	}
 	return out
 }

@@ -23,9 +23,9 @@ const (
 	// TaskDeleted: a client was told that its Delete succeeded, so the shim was told to
 	// exit.
 	TaskDeleted = "task-deleted"
-	// ContainerdDied: containerd ended at least once, and was started again.
+	// ContainerdDied: containerd ended, and was started again.
 	ContainerdDied = "containerd-died"
-	// FaultInjected: any fault happened.
+	// FaultInjected: a fault of the plan happened, or a misbehaviour of the fake shim.
 	FaultInjected = "fault-injected"
 )
 
@@ -56,9 +56,12 @@ type KnownResidue struct {
 	// Expect: when one of these happened the residue must appear; a note says so when it
 	// does not.
 	Expect []string `yaml:"expect"`
-	// Each, when it is set, is what leaves one of them each time that it happens: no more
-	// than that are known.
-	Each string `yaml:"each"`
+	// Each is what leaves one of them each time that one of these happens: no more than that
+	// are known. Of events that is so for each container.
+	Each []string `yaml:"each"`
+	// Rate, of a race, is the share of the containers that may show it, over many cases: see
+	// package rate. One case alone cannot tell a race from something that is never done.
+	Rate float64 `yaml:"rate"`
 	// Match must be among the finding's facts: [socket=silent].
 	Match Facts `yaml:"match,flow"`
 
@@ -132,7 +135,13 @@ func parseResidue(text []byte) (KnownResidue, error) {
 	if len(r.When) == 0 {
 		return r, errors.New("a residue needs `when`: it must not excuse a plain case")
 	}
-	for _, h := range slices.Concat(r.When, r.Expect, optional(r.Each)) {
+	if len(r.Each) == 0 {
+		return r, errors.New("a residue needs `each`: what leaves one of them, or there is no end of them")
+	}
+	if missing := r.Class == ClassEvent && r.Match[FactEvent] == Missing; missing != (r.Rate > 0) || r.Rate >= 1 {
+		return r, errors.New("a residue that is an event which is missing needs a `rate` below 1, and no other has one")
+	}
+	for _, h := range slices.Concat(r.When, r.Expect, r.Each) {
 		if !slices.Contains(happenings, h) {
 			return r, fmt.Errorf("nothing happens that is called %q, only %v", h, happenings)
 		}
@@ -156,9 +165,9 @@ func knowableEvent(match Facts) bool {
 	}, match.Has)
 }
 
-// applies reports whether the residue is known of the release. A pre-release or a commit
+// Applies reports whether the residue is known of the release. A pre-release or a commit
 // counts as its release.
-func (r KnownResidue) applies(release string) bool {
+func (r KnownResidue) Applies(release string) bool {
 	v, err := semver.NewVersion(release)
 	if err != nil || r.releases == nil {
 		return false
@@ -181,12 +190,16 @@ func Mark(all []Finding, c Circumstances) []Finding { return mark(residues, all,
 
 func mark(known []KnownResidue, all []Finding, c Circumstances) []Finding {
 	out := slices.Clone(all)
-	marked := map[string]int{}
+	type place struct{ residue, id string }
+	marked := map[place]int{}
 	for i, f := range out {
 		for _, r := range known {
-			if r.matches(f) && r.applies(c.Release) && anyOf(r.When, c.Happened) &&
-				(r.Each == "" || marked[r.ID] < count(c.Happened, r.Each)) {
-				marked[r.ID]++
+			at := place{residue: r.ID}
+			if f.Class == ClassEvent {
+				at.id = f.Subject.ID
+			}
+			if r.matches(f) && r.Applies(c.Release) && anyOf(r.When, c.Happened) && marked[at] < count(c.Happened, r.Each) {
+				marked[at]++
 				out[i].Known = r.ID
 				break
 			}
@@ -204,7 +217,7 @@ func absentOf(known []KnownResidue, marked []Finding, c Circumstances) []Finding
 	var out []Finding
 	for _, r := range known {
 		seen := slices.ContainsFunc(marked, func(f Finding) bool { return f.Known == r.ID })
-		if seen || !r.applies(c.Release) || !anyOf(r.Expect, c.Happened) {
+		if seen || !r.Applies(c.Release) || !anyOf(r.Expect, c.Happened) {
 			continue
 		}
 		out = append(
@@ -215,18 +228,10 @@ func absentOf(known []KnownResidue, marked []Finding, c Circumstances) []Finding
 	return out
 }
 
-// optional is a list of the word, or an empty one.
-func optional(word string) []string {
-	if word == "" {
-		return nil
-	}
-	return []string{word}
-}
-
-func count(happened []string, what string) int {
+func count(happened, what []string) int {
 	n := 0
 	for _, h := range happened {
-		if h == what {
+		if slices.Contains(what, h) {
 			n++
 		}
 	}

@@ -19,3 +19,22 @@ func TestAKilledShimExcusesOneSocket(t *testing.T) {
 		}
 	}
 }
+
+// An exit that is told again is known once for each thing that happened, of each
+// container: a containerd that tells it ten times is broken.
+func TestAFaultExcusesOneRepeatOfEachContainer(t *testing.T) {
+	again := func(id string) Finding {
+		return Finding{Invariant: Event, Class: ClassEvent, Subject: Subject{ID: id},
+			Facts: Facts{FactEvent: Repeated, FactTopic: topicExit, FactRepeat: SameAgain}}
+	}
+	all := []Finding{again("c0"), again("c1"), again("c0"), again("c0")}
+	for faults, want := range map[int]int{0: 4, 1: 2, 2: 1, 3: 0} {
+		c := Circumstances{Release: "v2.4.2"}
+		for range faults {
+			c.Happened = append(c.Happened, FaultInjected)
+		}
+		if got := len(Violations(Mark(all, c))); got != want {
+			t.Errorf("%d faults: %d repeats violate, want %d", faults, got, want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ class: socket
 says: it stays
 when: [shim-killed]
 expect: [shim-killed-serving]
+each: [shim-killed]
 match: [socket=silent]
 `
 
@@ -26,10 +27,22 @@ func TestParseResidueRefuses(t *testing.T) {
 		{"bad range", ">= 2.0.0", "about two", "releases"},
 		{"unknown condition", "[shim-killed]", "[full-moon]", "full-moon"},
 		{"no condition", "when: [shim-killed]", "", "plain case"},
+		{"no bound", "each: [shim-killed]", "", "no end of them"},
+		{"a bound that never happens", "each: [shim-killed]", "each: [full-moon]", "full-moon"},
+		{"a rate of what is no race", "id: test", "id: test\nrate: 0.5", "needs a `rate`"},
+		{"a race without a rate", `class: socket
+says: it stays
+when: [shim-killed]
+expect: [shim-killed-serving]
+each: [shim-killed]
+match: [socket=silent]`,
+			"class: event\nsays: it\nwhen: [task-deleted]\neach: [task-deleted]\nmatch: [event=missing, topic=/tasks/delete]",
+			"needs a `rate`"},
 		{"an exit that is late", `class: socket
 says: it stays
 when: [shim-killed]
 expect: [shim-killed-serving]
+each: [shim-killed]
 match: [socket=silent]`,
 			"class: event\nsays: it\nwhen: [containerd-died]\nmatch: [event=late, topic=/tasks/exit]", "may be late"},
 		{"an event that is not a delete", "class: socket", "class: event", "only event that may be missing"},

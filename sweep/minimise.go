@@ -47,9 +47,29 @@ func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) e
 	return nil
 }
 
-// show extracts a case, minimises its faults, simplifies its workload and replays it.
+// show extracts a case, minimises its faults, simplifies its workload and replays it. One
+// that never comes again may be a race that another case of the cluster shows more often.
 func (m Minimiser) show(ctx context.Context, p plan.Plan, c *triage.Cluster) error {
-	from := c.Simplest(p)
+	var first *triage.Shown
+	for _, from := range c.Simplest(p) {
+		if err := m.showCase(ctx, p, c, from); err != nil {
+			return err
+		}
+		if c.Shown.Same > 0 {
+			return nil
+		}
+		if first == nil {
+			first = c.Shown
+		} else {
+			first.Replays += c.Shown.Replays
+		}
+	}
+	c.Shown = first
+	return nil
+}
+
+// showCase shows a cluster by a case of the plan.
+func (m Minimiser) showCase(ctx context.Context, p plan.Plan, c *triage.Cluster, from int) error {
 	k, err := p.Specs[from].Case(p.Containerd)
 	if err != nil {
 		return err
@@ -61,8 +81,12 @@ func (m Minimiser) show(ctx context.Context, p plan.Plan, c *triage.Cluster) err
 	if k, err = simplify(k, shows); err != nil {
 		return err
 	}
+	name := c.Name
+	if c.Shown != nil { // an earlier case of the cluster did not come again
+		name += "-" + k.Name
+	}
 	c.Shown = &triage.Shown{Replays: m.Replays}
-	k.Name = c.Name
+	k.Name = name
 	k.About = fmt.Sprintf("%s. Seen at %d points, in %d cases of a sweep.", c.Left[0], c.Points, c.Cases)
 	if m.Origin != nil {
 		c.Shown.Origin = m.Origin(from)
@@ -75,7 +99,7 @@ func (m Minimiser) show(ctx context.Context, p plan.Plan, c *triage.Cluster) err
 // keeps the evidence of one run that did.
 func (m Minimiser) replay(ctx context.Context, k harness.Case, c *triage.Cluster) error {
 	dir := filepath.Join(m.Out, "findings")
-	c.Shown.File = filepath.Join(dir, c.Name+".yaml")
+	c.Shown.File = filepath.Join(dir, k.Name+".yaml")
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
 		err = os.WriteFile(c.Shown.File, []byte(k.String()), 0o644)
@@ -92,7 +116,7 @@ func (m Minimiser) replay(ctx context.Context, k harness.Case, c *triage.Cluster
 			continue
 		}
 		if same && c.Shown.Evidence == "" {
-			c.Shown.Evidence = filepath.Join(dir, c.Name)
+			c.Shown.Evidence = filepath.Join(dir, k.Name)
 			if err = os.RemoveAll(c.Shown.Evidence); err == nil {
 				err = os.Rename(v.Evidence, c.Shown.Evidence)
 			}

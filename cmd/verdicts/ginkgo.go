@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/onsi/ginkgo/v2/types"
+
+	"github.com/shimquake/shimquake/oracle/rate"
 )
 
 // specReport is what Ginkgo's JSON report says.
@@ -17,6 +19,7 @@ type specReport struct {
 	rows        []row
 	notSelected int // specs that the label filter or the focus left out: neither run nor skipped
 	unselected  []unselectedSuite
+	residues    []rate.Count // what known residues that are races came to, of all verdicts
 }
 
 // unselectedSuite is a suite without one selected spec, although nobody asked for some
@@ -49,6 +52,7 @@ func (found *specReport) add(report types.Report) {
 	for _, spec := range report.SpecReports {
 		r := row{suite: suite, name: spec.FullText(), seconds: spec.RunTime.Seconds(), reason: oneLine(spec.Failure.Message)}
 		r.cases = casesOf(spec.ReportEntries)
+		found.residues = append(found.residues, residuesOf(spec.ReportEntries)...)
 		isSpec := spec.LeafNodeType.Is(types.NodeTypeIt)
 		switch {
 		case spec.State.Is(types.SpecStateFailureStates):
@@ -95,6 +99,29 @@ func casesOf(entries types.ReportEntries) string {
 		}
 	}
 	return strings.Join(all, ", ")
+}
+
+// residuesOf are what the verdicts that a spec has reported say of residues that are
+// races.
+func residuesOf(entries types.ReportEntries) (all []rate.Count) {
+	for _, e := range entries {
+		var v struct{ Residues []rate.Count }
+		if e.Name == verdictEntry && json.Unmarshal([]byte(e.Value.AsJSON), &v) == nil {
+			all = append(all, v.Residues...)
+		}
+	}
+	return all
+}
+
+// tooOften is a failed row for each residue that is no race any more.
+func tooOften(all []rate.Count) (rows []row) {
+	for _, c := range rate.Sum(all) {
+		if c.Exceeds() {
+			rows = append(rows, row{suite: "all suites", name: "known residues come by chance only", verdict: failed,
+				reason: "residue " + c.String()})
+		}
+	}
+	return rows
 }
 
 // verdictEntry is spec.VerdictEntry, which this small program does not link.

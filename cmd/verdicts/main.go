@@ -16,6 +16,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/shimquake/shimquake/oracle/rate"
 )
 
 // params is what the command line may say.
@@ -73,6 +75,7 @@ func run(p params, in io.Reader, out io.Writer) error {
 		rows = append(rows, orNothingRan(found, "go test", p.unitExit)...)
 	}
 	var unselected []unselectedSuite
+	var residues []rate.Count
 	notSelected := 0
 	if p.specs != "" {
 		found, err := readSpecs(p.specs, p.specsExit)
@@ -81,6 +84,8 @@ func run(p params, in io.Reader, out io.Writer) error {
 		}
 		notSelected, unselected = found.notSelected, found.unselected
 		rows = append(rows, orNothingRan(found.rows, "the suites", p.specsExit)...)
+		rows = append(rows, tooOften(found.residues)...)
+		residues = rate.Sum(found.residues)
 	}
 	if p.strict {
 		rows = append(rows, leftOut(rows, unselected)...)
@@ -94,6 +99,9 @@ func run(p params, in io.Reader, out io.Writer) error {
 		printFailures(out, rows)
 	}
 	printSkips(out, rows, p.markdown)
+	for _, c := range residues {
+		put(out, "residue %s\n", c)
+	}
 	return printCount(out, rows, notSelected)
 }
 

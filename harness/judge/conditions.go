@@ -20,13 +20,12 @@ func conditions(h *harness.History, at time.Time) oracle.Circumstances {
 			c.Happened = append(c.Happened, oracle.TaskDeleted)
 		}
 	}
-	if h.AnyFired() {
+	for range h.Fired() {
 		c.Happened = append(c.Happened, oracle.FaultInjected)
 	}
 	for _, d := range h.Deaths {
 		if at.IsZero() || !d.At.After(at) {
 			c.Happened = append(c.Happened, oracle.ContainerdDied)
-			break
 		}
 	}
 	for _, pid := range killedShims(h) {

@@ -39,6 +39,8 @@ func Judge(h harness.History) harness.Verdict {
 		v.Findings = append(v.Findings, found...)
 		v.Problems = append(v.Problems, problems...)
 	}
+	whose(&h, v.Findings)
+	v.Residues = residues(&h, v.Findings)
 	v.Findings = once(v.Findings)
 	v.Truths, v.Told, v.NeverBegan = ledger(&h)
 	v.Outcome = outcome(&v)

@@ -3,6 +3,7 @@ package crashcreate
 import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/suites/spec"
 )
 
 // quick are the cases of the short form.
@@ -16,7 +17,7 @@ var quick = map[string]bool{
 // Up to 1.6, containerd takes a shim that holds no task for one that does.
 const adopted = "containerd#6860"
 
-var leaksShim = []harness.Bad{{Releases: "< 1.7.0", By: []oracle.Class{oracle.ClassShim}, Issue: adopted}}
+var leaksShim = []harness.Bad{{Releases: "< 1.7.0", By: spec.ShimLeft, Issue: adopted}}
 
 // The shim is the pod's and goes with it. Then it is cleaned up after the container too,
 // whose task never was: in vain, as in residue, but with an exit and a delete that have
@@ -24,7 +25,7 @@ var leaksShim = []harness.Bad{{Releases: "< 1.7.0", By: []oracle.Class{oracle.Cl
 var leaksBundle = []harness.Bad{
 	{
 		Releases: "< 1.7.0",
-		By:       []oracle.Class{oracle.ClassBundle, oracle.ClassEvent},
+		By:       oracle.MustMatches("bundle shim=none", "event event=no-pid"),
 		Issue:    adopted + " and containerd#11071",
 	},
 }
@@ -37,16 +38,16 @@ const unborn = "no issue known: exit and delete of a sandbox's task that was nev
 
 var unbornExit = []harness.Bad{
 	leaksShim[0],
-	{Releases: ">= 2.0.0", By: []oracle.Class{oracle.ClassEvent}, Issue: unborn},
+	{Releases: ">= 2.0.0", By: oracle.MustMatches("event event=no-pid"), Issue: unborn},
 }
 
 // The helper that removes a dead shim's bundle gives up when Create has not yet written
 // the bundle's runtime file. 1.7.35 still does, 2.0.14 does not any more.
-var residue = []harness.Bad{{Releases: "< 2.0.0", By: []oracle.Class{oracle.ClassBundle}, Issue: "containerd#11071"}}
+var residue = []harness.Bad{{Releases: "< 2.0.0", By: oracle.MustMatches("bundle shim=none"), Issue: "containerd#11071"}}
 
 // The id of a task is the client's own, and the bundle is in its way.
 var residueOfID = []harness.Bad{
-	{Releases: "< 2.0.0", By: []oracle.Class{oracle.ClassBundle, oracle.ClassContainer}, Issue: "containerd#11071"},
+	{Releases: "< 2.0.0", By: oracle.MustMatches("bundle shim=none"), Issue: "containerd#11071"},
 }
 
 // known is what releases are known to violate, by the name of the case.

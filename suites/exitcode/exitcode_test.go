@@ -150,7 +150,7 @@ func retryLies(api harness.API, e end) []harness.Bad {
 
 func madeUp(releases string) []harness.Bad {
 	return []harness.Bad{
-		{Releases: releases, By: []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, Issue: "containerd#14113"},
+		{Releases: releases, By: spec.MadeUp137, May: spec.AlsoMadeUp137, Issue: "containerd#14113"},
 	}
 }
 
@@ -161,7 +161,7 @@ func unretried(api harness.API, _ end) []harness.Bad {
 	if api == harness.CRI {
 		releases = ">= 2.0.0, < 2.4.0"
 	}
-	return []harness.Bad{{Releases: releases, By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}}
+	return []harness.Bad{{Releases: releases, By: spec.ShimLeft, Issue: "containerd#8981"}}
 }
 
 // forgotten: a containerd that starts and finds a shim without processes takes it for a
@@ -172,7 +172,7 @@ func forgotten(api harness.API, _ end) []harness.Bad {
 	if api == harness.TaskAPI {
 		return nil // it is told nothing at all, and an event that was due while nobody could subscribe is not asked for
 	}
-	return []harness.Bad{{Releases: ">= 1.7.0", By: []oracle.Class{oracle.ClassExitCode}, Issue: "no issue known"}}
+	return []harness.Bad{{Releases: ">= 1.7.0", By: spec.CRISaysUnknown, Issue: "no issue known"}}
 }
 
 // deaf: CRI takes the end of its Wait's connection for an exit with 255, and does not
@@ -184,14 +184,10 @@ func deaf(api harness.API, _ end) []harness.Bad {
 	}
 	return []harness.Bad{
 		{Releases: ">= 2.0.0, < 2.4.0", Issue: "containerd#13293",
-			By: []oracle.Class{
-				oracle.ClassProcess,
-				oracle.ClassCgroup,
-				oracle.ClassRuncState,
-				oracle.ClassExitCode,
-				oracle.ClassEvent,
-			}},
-		{Releases: ">= 1.6.0", By: []oracle.Class{oracle.ClassExitCode}, Issue: "no issue known"},
+			By: append(oracle.MustMatches("process", "cgroup", "runc-state", "event event=missing topic=/tasks/exit"),
+				spec.CRISaysUnknown...),
+			May: oracle.MustMatches("event event=missing topic=/tasks/delete")},
+		{Releases: ">= 1.6.0", By: spec.CRISaysUnknown, Issue: "no issue known"},
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -37,7 +36,7 @@ var sides = []struct{ name, what string }{
 
 // cutOff: containerd takes a connection that ends for the end of the shim. It cleans up
 // what the shim has, and never calls it again.
-var cutOff = []harness.Bad{{Releases: anyRelease, By: []oracle.Class{oracle.ClassShim}, Issue: noIssue}}
+var cutOff = []harness.Bad{{Releases: anyRelease, By: spec.ShimLeft, Issue: noIssue}}
 
 var (
 	waiting = harness.Container{Signal: "SIGKILL"}

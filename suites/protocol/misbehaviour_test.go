@@ -24,12 +24,12 @@ const (
 // orphaned: `start` forks the shim and then answers. Whenever containerd cannot use the
 // answer, or does not get one, it removes the bundle and leaves the forked shim running:
 // binary.Start of core/runtime/v2 knows of no shim but by that answer.
-var orphaned = []harness.Bad{{Releases: anyRelease, By: []oracle.Class{oracle.ClassShim}, Issue: noIssue}}
+var orphaned = []harness.Bad{{Releases: anyRelease, By: spec.ShimLeft, Issue: noIssue}}
 
 // believed: 2.3 takes the shim of an unknown version for one that it knows, and from then
 // on cannot list the tasks of that namespace.
 var believed = append(
-	[]harness.Bad{{Releases: ">= 2.3.0, < 2.4.0", By: []oracle.Class{oracle.ClassDaemon}, Issue: noIssue}},
+	[]harness.Bad{{Releases: ">= 2.3.0, < 2.4.0", By: oracle.MustMatches("containerd what=listing"), Issue: noIssue}},
 	orphaned...)
 
 // giveUp is how long a client waits for a start that it does not see the end of.
@@ -83,14 +83,20 @@ var _ = Describe("a shim that does not end as it is told", Label("shim", "shutdo
 		c := misbehaving("socket-left", "socket=leave")
 		// Only the shim removes its socket file; the next shim of that id removes what a dead
 		// one has left.
-		c.Bad = []harness.Bad{{Releases: anyRelease, By: []oracle.Class{oracle.ClassSocket}, Issue: noIssue}}
+		c.Bad = []harness.Bad{{Releases: anyRelease, By: oracle.MustMatches("socket socket=silent"), Issue: noIssue}}
 		spec.Holds(ctx, c)
 	})
 })
 
 // unlearnt: containerd cannot learn the exit of a container whose shim is dead when the
 // `delete` command fails, and tells 255 with pid 0, after the shim has told the real one.
-var unlearnt = []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}
+var unlearnt = oracle.MustMatches(
+	"exit-code by=TaskExit status=made-up-255", "exit-code by=TaskDelete status=made-up-255",
+	"event event=no-pid topic=/tasks/exit", "event event=no-pid topic=/tasks/delete")
+
+// unlearntAgain: the shim has told it before it was killed.
+var unlearntAgain = append(oracle.MustMatches("event event=repeated topic=/tasks/exit repeat=other-status"),
+	unlearnt...)
 
 var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash"), func() {
 	at := func(state, name, words string, bad ...harness.Bad) harness.Case {
@@ -104,12 +110,12 @@ var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash
 		c.Bad = bad
 		return c
 	}
-	known := func(by ...oracle.Class) harness.Bad { return harness.Bad{Releases: anyRelease, By: by, Issue: noIssue} }
+	known := func(by ...oracle.Match) harness.Bad { return harness.Bad{Releases: anyRelease, By: by, Issue: noIssue} }
 	// Whether the bundle stays is a race within containerd: its clean-up after the closed
 	// connection forgets the task and keeps the bundle; the client's Delete, when that comes
 	// first, removes it.
 	raced := func(b harness.Bad) harness.Bad {
-		b.May = []oracle.Class{oracle.ClassBundle, oracle.ClassContainer}
+		b.May = oracle.MustMatches("bundle", "container")
 		return b
 	}
 	DescribeTable(
@@ -118,13 +124,13 @@ var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash
 		Entry("takes 500 ms, and the container had exited", spec.Quick, at("exited", "late", "cleanup=late(500ms)")),
 		Entry("takes 500 ms, and the container runs", spec.Quick, at("running", "late", "cleanup=late(500ms)")),
 		Entry("fails, and the container had exited", at("exited", "fails", "cleanup=fail",
-			raced(known(unlearnt...)))),
+			raced(known(unlearntAgain...)))),
 		Entry("fails, and the container runs", at("running", "fails", "cleanup=fail",
-			raced(known(append(unlearnt, oracle.ClassProcess)...)))),
-		Entry("never ends, and the container had exited", at("exited", "hangs", "cleanup=hang", known(unlearnt...))),
+			raced(known(append(oracle.MustMatches("process"), unlearnt...)...)))),
+		Entry("never ends, and the container had exited", at("exited", "hangs", "cleanup=hang", known(unlearntAgain...))),
 		Entry(
 			"never ends, and the container runs",
-			at("running", "hangs", "cleanup=hang", known(append(unlearnt, oracle.ClassProcess)...)),
+			at("running", "hangs", "cleanup=hang", known(append(oracle.MustMatches("process"), unlearnt...)...)),
 		),
 	)
 })

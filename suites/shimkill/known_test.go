@@ -3,6 +3,7 @@ package shimkill
 import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/suites/spec"
 )
 
 // CRI learns of an exit from its Wait alone. When the shim dies, that Wait ends with the
@@ -22,20 +23,14 @@ const forgetful = "no issue known: CRI writes 255 for a container whose shim die
 // after them when the shim is gone, nor who publishes their exit and delete.
 const unwatched = "containerd#13293; the 255 of CRI is its own"
 
-var code = []oracle.Class{oracle.ClassExitCode}
-
 var (
-	saysUnknown = []harness.Bad{{Releases: ">= 1.6.0", By: code, Issue: deaf}}
-	lostWhile   = []harness.Bad{{Releases: ">= 1.6.0", By: code, Issue: forgetful}}
+	saysUnknown = []harness.Bad{{Releases: ">= 1.6.0", By: spec.CRISaysUnknown, Issue: deaf}}
+	lostWhile   = []harness.Bad{{Releases: ">= 1.6.0", By: spec.CRISaysUnknown, Issue: forgetful}}
 	survives    = []harness.Bad{
 		{Releases: ">= 2.0.0, < 2.4.0", Issue: unwatched,
-			By: []oracle.Class{
-				oracle.ClassProcess,
-				oracle.ClassCgroup,
-				oracle.ClassRuncState,
-				oracle.ClassExitCode,
-				oracle.ClassEvent,
-			}},
+			By: append(oracle.MustMatches("process", "cgroup", "runc-state", "event event=missing topic=/tasks/exit"),
+				spec.CRISaysUnknown...),
+			May: oracle.MustMatches("event event=missing topic=/tasks/delete")},
 		saysUnknown[0],
 	}
 	// The container had exited and its Delete never reached runc.
@@ -43,7 +38,7 @@ var (
 		{
 			Releases: ">= 2.0.0, < 2.4.0",
 			Issue:    unwatched,
-			By:       []oracle.Class{oracle.ClassCgroup, oracle.ClassRuncState, oracle.ClassEvent},
+			By:       oracle.MustMatches("cgroup", "runc-state", "event event=missing topic=/tasks/delete"),
 		},
 	}
 )

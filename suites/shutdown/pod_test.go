@@ -11,7 +11,6 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -26,7 +25,7 @@ const onlyOne = ">= 2.0.0, < 2.4.0"
 
 // once are the releases that send a pod's shim one Shutdown, and do not look at its
 // error.
-var once = []harness.Bad{{Releases: onlyOne, By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}}
+var once = []harness.Bad{{Releases: onlyOne, By: spec.ShimLeft, Issue: "containerd#8981"}}
 
 // Both are of releases that send the container's Delete a Shutdown.
 var (
@@ -34,12 +33,12 @@ var (
 	// after it and never calls it again; the shim, which still has the sandbox, waits for
 	// ever.
 	cutOff = []harness.Bad{
-		{Releases: "< 2.0.0 || >= 2.4.0", By: []oracle.Class{oracle.ClassShim}, Issue: "no issue known"},
+		{Releases: "< 2.0.0 || >= 2.4.0", By: spec.ShimLeft, Issue: "no issue known"},
 	}
 	// unwritten: CRI writes down an exit when the Delete that follows it has returned. A
 	// containerd that dies in between finds no task when it is back, and CRI writes 255.
 	unwritten = append(slices.Clone(halfDeleted), harness.Bad{
-		Releases: "< 2.0.0 || >= 2.4.0", By: []oracle.Class{oracle.ClassExitCode}, Issue: "no issue known"})
+		Releases: "< 2.0.0 || >= 2.4.0", By: spec.CRISaysUnknown, Issue: "no issue known"})
 )
 
 // pod is a pod of one container whose client gives each of its calls that long; 0: as
@@ -64,10 +63,10 @@ func held(steps ...string) failpoints.Fault {
 }
 
 // unowned: a containerd that starts does not look for shims without a task.
-var unowned = []harness.Bad{{Releases: "< 1.7.0", By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#6860"}}
+var unowned = []harness.Bad{{Releases: "< 1.7.0", By: spec.ShimLeft, Issue: "containerd#6860"}}
 
 // ignored are the releases that do not look at the error of the sandbox's Shutdown.
-var ignored = []harness.Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}}
+var ignored = []harness.Bad{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "containerd#8981"}}
 
 var _ = Describe("a pod whose shim's first Shutdown, of its container", Label("cri", "shim", "issue:8981"), func() {
 	DescribeTable("leaves no shim when it",

@@ -11,17 +11,16 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
 // unretried are the releases whose Delete does not look at Shutdown's error.
-var unretried = []harness.Bad{{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#8981"}}
+var unretried = []harness.Bad{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "containerd#8981"}}
 
 // halfDeleted: a containerd that starts keeps a task that its shim has deleted already.
 // The next Delete ends the shim, and then the `delete` command answers 137.
 var halfDeleted = []harness.Bad{
-	{Releases: "< 1.7.0", By: []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, Issue: "containerd#14113"},
+	{Releases: "< 1.7.0", By: spec.MadeUp137, May: spec.AlsoMadeUp137, Issue: "containerd#14113"},
 }
 
 const entry = "rpc:shim:Task.Shutdown:entry"

@@ -11,7 +11,6 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -25,14 +24,14 @@ const (
 // forgotten are the releases whose second StopPodSandbox takes the NotFound of a
 // half-deleted task for the end of its shim.
 var forgotten = []harness.Bad{
-	{Releases: "< 1.6.24 || >= 1.7.0, < 1.7.4", By: []oracle.Class{oracle.ClassShim}, Issue: "containerd#7496"},
+	{Releases: "< 1.6.24 || >= 1.7.0, < 1.7.4", By: spec.ShimLeft, Issue: "containerd#7496"},
 }
 
 // madeUp are the releases on which the client's second Delete finds a half-deleted task,
 // ends its shim, and the clean-up after the closed connection then tells 137 of a
 // container that has exited with 7.
 var madeUp = []harness.Bad{
-	{Releases: "< 2.4.0", By: []oracle.Class{oracle.ClassExitCode, oracle.ClassEvent}, Issue: "containerd#14113"},
+	{Releases: "< 2.4.0", By: spec.MadeUp137, May: spec.AlsoMadeUp137, Issue: "containerd#14113"},
 }
 
 // pod is a pod of one container whose client gives each call that long; 0: as long as

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/rate"
 )
 
 // Result is what came of one case.
@@ -26,6 +27,8 @@ type Result struct {
 	Tries int `json:"tries,omitempty"`
 	// Found is what violates.
 	Found []oracle.Finding `json:"found,omitempty"`
+	// Residues are how often known residues that are races were left.
+	Residues []rate.Count `json:"residues,omitempty"`
 	// Evidence is the folder with the evidence, of the first few of a kind.
 	Evidence string `json:"evidence,omitempty"`
 	Millis   int64  `json:"ms"`
@@ -56,7 +59,7 @@ func ResultOf(i int, v harness.Verdict) (Result, error) {
 		return Result{}, fmt.Errorf("this machine cannot run the sweep: %s", v.Why())
 	}
 	r := Result{
-		I: i, Outcome: v.Outcome, Evidence: v.Evidence, Millis: v.Took.Milliseconds(),
+		I: i, Outcome: v.Outcome, Residues: v.Residues, Evidence: v.Evidence, Millis: v.Took.Milliseconds(),
 		Unfired: v.HasProblem(harness.ByMiss),
 	}
 	if v.Outcome == harness.Violated { // what an invalid case leaves is no finding

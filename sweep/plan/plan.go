@@ -93,6 +93,10 @@ func Distinct(all []Spec) []Spec {
 	})
 }
 
+// IsDefault reports whether the plan, or what it is a shard of, is that of the default
+// sweep: what was measured of whole sweeps holds of those only.
+func (p Plan) IsDefault() bool { return p.Options == Options{}.String() }
+
 // Sealed is the plan with its digest.
 func (p Plan) Sealed() Plan {
 	p.Format = Format

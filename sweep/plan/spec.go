@@ -137,9 +137,3 @@ func (s Spec) Case(containerd string) (harness.Case, error) {
 	c.About = fmt.Sprintf("%s (workload %s).", strings.Join(about, "; "), s.Workload)
 	return c, nil
 }
-
-// SharesShim reports whether containers of the case's workload share a shim.
-func (s Spec) SharesShim() bool {
-	w, err := workloadNamed(s.Workload)
-	return err != nil || SharesShim(w.Workload)
-}

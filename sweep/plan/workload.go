@@ -58,10 +58,6 @@ func workloadNamed(name string) (workload, error) {
 	return workload{}, failpoints.Unknown("workload", name, WorkloadNames())
 }
 
-// SharesShim reports whether the containers of a workload share a shim, as those of a pod
-// do.
-func SharesShim(w harness.Workload) bool { return w.API == harness.CRI || w.Grouped }
-
 // Same reports whether a case's client does what that of the spec's workload does. How
 // many containers it has, how long it waits and how closely the oracle looks do not
 // count; every other key does.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,24 +55,43 @@ type Shown struct {
 }
 
 func (s *Shown) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s, %d of %d replays. %s", s.File, s.Same, s.Replays, s.Origin))
+	text := fmt.Sprintf("%s, %d of %d replays", s.File, s.Same, s.Replays)
+	if s.Same == 0 && s.Replays > 0 {
+		text += fmt.Sprintf(": it comes in fewer than %.0f %% of them (with 95 %% certainty)", 100*s.odds())
+	}
+	return strings.TrimSpace(text + ". " + s.Origin)
+}
+
+// odds are those which a case that never came again in its replays has at most, with 95 %
+// certainty.
+func (s *Shown) odds() float64 { return 1 - math.Pow(0.05, 1/float64(s.Replays)) }
+
+// What does not come again is no reason to fail when enough replays say so, of a cluster
+// of few cases: one of more has come again, in the sweep itself.
+const (
+	enoughReplays = 20
+	fewCases      = 3
+)
+
+// Reproduced reports whether the cluster has come again, or was not replayed enough to
+// say that it does not.
+func (c Cluster) Reproduced() bool {
+	return c.Shown == nil || c.Shown.Same > 0 || c.Shown.Replays < enoughReplays || c.Cases > fewCases
 }
 
 // occurrence is a case of a cluster: small, because there may be thousands.
 type occurrence struct {
 	spec int         // in the plan
-	left []Signature // what is not explained by known findings; shared with other occurrences
-	with []Signature
-	// found is all that the case left, shared with its other occurrences.
-	found []oracle.Finding
+	left []Signature // what names it
+	with []Signature // what comes with that
 }
 
 // occurrences are what a case shows, each for a cluster.
-func occurrences(res journal.Result, shared bool) []occurrence {
-	main, with := signatures(res.Found, shared)
+func occurrences(spec int, found []oracle.Finding) []occurrence {
+	main, with := reduced(found)
 	var out []occurrence
 	for i, f := range families(main) {
-		o := occurrence{spec: res.I, left: f, found: res.Found}
+		o := occurrence{spec: spec, left: f}
 		if i == 0 { // the most severe brings them
 			o.with = with
 		}
@@ -80,17 +100,25 @@ func occurrences(res journal.Result, shared bool) []occurrence {
 	return out
 }
 
-// Simplest is the index in the plan of the cluster's simplest case.
-func (c Cluster) Simplest(p plan.Plan) int {
-	return slices.MinFunc(c.occurrences, func(a, b occurrence) int {
+// Simplest are the indexes in the plan of the cluster's simplest cases, at most as many
+// as show that one which does not come again comes elsewhere.
+func (c Cluster) Simplest(p plan.Plan) []int {
+	all := slices.SortedStableFunc(slices.Values(c.occurrences), func(a, b occurrence) int {
 		return plan.Simpler(p.Specs[a.spec], p.Specs[b.spec])
-	}).spec
+	})
+	var specs []int
+	for _, o := range all[:min(len(all), fewCases)] {
+		specs = append(specs, o.spec)
+	}
+	return specs
 }
 
-// ShownBy reports whether a verdict shows all that the cluster is about.
+// ShownBy reports whether a verdict shows what the cluster is about. Which of several
+// symptoms of one cause a run shows is a race: one of them is enough.
 func (c Cluster) ShownBy(v harness.Verdict) bool {
-	main, with := signatures(v.Violations(), plan.SharesShim(v.Case.Workload))
-	return v.Outcome == harness.Violated && subset(c.Left, slices.Concat(main, with))
+	all := signatures(v.Violations())
+	return v.Outcome == harness.Violated &&
+		slices.ContainsFunc(c.Left, func(s Signature) bool { return slices.Contains(all, s) })
 }
 
 // happened are the kinds of things that a case's faults do. What a crash leaves has
@@ -118,13 +146,13 @@ func Kind(s plan.Spec, r journal.Result) string {
 	if r.Outcome == harness.Invalid {
 		return when(s) + ": invalid " + oracle.Comparable(r.Why)
 	}
-	left, _ := signatures(r.Found, false)
+	left, _ := reduced(r.Found)
 	return when(s) + ": " + text(left)
 }
 
 // clusters puts occurrences that leave the same together, the largest cluster first. A
-// case that leaves more than another in the same function, with the same most severe
-// thing for the same reason, belongs to it: what it leaves besides is reported as such.
+// case that leaves more than another in the same function belongs to it, whichever of its
+// symptoms is the most severe: what it leaves besides is reported as such.
 func clusters(p plan.Plan, all []occurrence) []Cluster {
 	by := map[string][]occurrence{}
 	for _, o := range all {
@@ -170,7 +198,7 @@ func hostOf(p plan.Plan, all []*Cluster, o occurrence) *Cluster {
 	spec := p.Specs[o.spec]
 	parts := happened(spec)
 	for _, c := range all {
-		if c.Left[0] != o.left[0] || !subset(c.Left, o.left) {
+		if !subset(c.Left, o.left) {
 			continue
 		}
 		host := happened(p.Specs[c.occurrences[0].spec])

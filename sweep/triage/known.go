@@ -11,14 +11,6 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// explains reports whether a known finding explains a signature of a case: all findings
-// of the case that have it.
-func explains(k catalogue.Finding, s plan.Spec, found []oracle.Finding, sig Signature) bool {
-	return AppliesTo(k, s) && !slices.ContainsFunc(found, func(f oracle.Finding) bool {
-		return signatureOf(f) == sig && !slices.ContainsFunc(k.Match, func(m catalogue.Match) bool { return m.Like(f) })
-	})
-}
-
 // AppliesTo reports whether a known finding may appear in a case: place, path and action
 // of one of its faults are enough.
 func AppliesTo(k catalogue.Finding, s plan.Spec) bool {
@@ -82,43 +74,48 @@ type Known struct {
 	About string `json:"about"`
 	Issue int    `json:"issue,omitempty"`
 	Cluster
+	// Most is how many cases are known of this release in a whole default sweep; 0 where that
+	// was not measured, or where this is another sweep.
+	Most int `json:"most,omitempty"`
 	// Gone is set where the sweep covers the finding's case and did not find it there.
 	Gone bool `json:"gone,omitempty"`
 	// Covered is set where the sweep covers the finding's case.
 	Covered bool `json:"covered"`
 }
 
-// split takes what known findings explain out of the occurrences. It returns the rest,
-// and for each known finding of the release what it explains. fired reports whether a
-// case's faults happened.
-func split(p plan.Plan, known []catalogue.Finding, all []occurrence,
-	fired func(spec int) bool) ([]occurrence, []Known) {
+// Exceeds reports whether more cases show it than are known: something else does, too.
+func (k Known) Exceeds() bool { return k.Most > 0 && k.Cases > k.Most }
+
+// shown is what a case has found.
+type shown struct {
+	spec  int
+	found []oracle.Finding
+}
+
+// split takes what known findings explain out of what cases have found. It returns the
+// rest, and for each known finding of the release what it explains. fired reports whether
+// a case's faults happened.
+//
+// What a finding of the catalogue matches is explained by it, and so is what comes with
+// that: of the same container or pod. In which order the symptoms of a case stand does
+// not matter.
+func split(p plan.Plan, known []catalogue.Finding, all []shown, fired func(spec int) bool) ([]occurrence, []Known) {
 	known = slices.DeleteFunc(slices.Clone(known), func(k catalogue.Finding) bool { return !k.Applies(p.Version) })
 	explained := make([][]occurrence, len(known))
 	var fresh []occurrence
-	for _, o := range all {
-		var rest []Signature
-		for _, sig := range o.left {
-			i := slices.IndexFunc(known, func(k catalogue.Finding) bool {
-				return explains(k, p.Specs[o.spec], o.found, sig)
-			})
-			if i < 0 {
-				rest = append(rest, sig)
+	for _, c := range all {
+		rest := c.found
+		for i, direct := range explains(known, p.Specs[c.spec], c.found) {
+			if len(direct) == 0 {
 				continue
 			}
-			if n := len(explained[i]); n > 0 && explained[i][n-1].spec == o.spec {
-				explained[i][n-1].left = append(explained[i][n-1].left, sig)
-			} else {
-				explained[i] = append(explained[i], occurrence{o.spec, []Signature{sig}, o.with, o.found})
-			}
+			with := oracle.Companions(direct, c.found)
+			explained[i] = append(explained[i], occurrence{c.spec, signatures(direct), signatures(with)})
+			rest = slices.DeleteFunc(slices.Clone(rest), func(f oracle.Finding) bool {
+				return slices.Contains(direct, f) || slices.Contains(with, f)
+			})
 		}
-		switch len(rest) {
-		case 0:
-		case len(o.left):
-			fresh = append(fresh, o)
-		default: // what comes with them comes with what is known
-			fresh = append(fresh, occurrence{spec: o.spec, left: rest, found: o.found})
-		}
+		fresh = append(fresh, occurrences(c.spec, rest)...)
 	}
 	var seen []Known
 	for i, k := range known {
@@ -127,11 +124,27 @@ func split(p plan.Plan, known []catalogue.Finding, all []occurrence,
 	return fresh, seen
 }
 
+// explains are the findings of a case that each known finding matches, by its index; each
+// finding is given to the first that does.
+func explains(known []catalogue.Finding, s plan.Spec, found []oracle.Finding) map[int][]oracle.Finding {
+	out := map[int][]oracle.Finding{}
+	for _, f := range found {
+		i := slices.IndexFunc(known, func(k catalogue.Finding) bool { return AppliesTo(k, s) && oracle.AnyLike(k.Match, f) })
+		if i >= 0 {
+			out[i] = append(out[i], f)
+		}
+	}
+	return out
+}
+
 // seenOf is what a sweep saw of one known finding. Its own case must show it: that a
 // neighbour does is another case's news.
 func seenOf(p plan.Plan, k catalogue.Finding, explained []occurrence, fired func(spec int) bool) Known {
 	out := Known{ID: k.ID, About: k.About, Issue: k.Issue, Cluster: Cluster{Name: k.ID, occurrences: explained}}
 	out.sum(p)
+	if p.IsDefault() {
+		out.Most = k.Cases[p.Version]
+	}
 	for n, s := range p.Specs {
 		if fired(n) && covers(s, k.Case) {
 			out.Covered = true

@@ -12,6 +12,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/rate"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -30,10 +31,13 @@ type Report struct {
 	Violated int `json:"violated"`
 	// Again is how many fired only when they were tried again.
 	Again int `json:"firedAgain,omitempty"`
+	// Residues are how often known residues that are races were left.
+	Residues []rate.Count `json:"residues,omitempty"`
 	// Missed are the cases whose fault did not happen, by why.
-	Missed []Missed  `json:"-"`
-	New    []Cluster `json:"-"`
-	Known  []Known   `json:"-"`
+	Missed []Missed `json:"-"`
+	// New are the clusters that nothing known explains, also those that do not come again.
+	New   []Cluster `json:"-"`
+	Known []Known   `json:"-"`
 }
 
 // Missed are cases that show nothing, for the same reason.
@@ -58,12 +62,17 @@ func NewReport(h journal.Head, results []journal.Result, known []catalogue.Findi
 	}
 	results = slices.Clone(results)
 	slices.SortFunc(results, func(a, b journal.Result) int { return cmp.Compare(a.I, b.I) })
-	var all []occurrence
+	var all []shown
+	var residues []rate.Count
 	fired := map[int]bool{}
 	for _, res := range results {
 		fired[res.I] = r.count(res)
-		all = append(all, occurrences(res, p.Specs[res.I].SharesShim())...)
+		all = append(all, shown{res.I, res.Found})
+		if fired[res.I] {
+			residues = append(residues, res.Residues...)
+		}
 	}
+	r.Residues = rate.Sum(residues)
 	fresh, seen := split(p, known, all, func(i int) bool { return fired[i] })
 	r.New, r.Known, r.Missed = clusters(p, fresh), seen, missed(p, results)
 	return r
@@ -125,6 +134,26 @@ func (r Report) Gone() []string {
 	return ids
 }
 
+// Reproduced are the new clusters, without those that do not come again: see
+// [Cluster.Reproduced].
+func (r Report) Reproduced() []Cluster {
+	return slices.DeleteFunc(slices.Clone(r.New), func(c Cluster) bool { return !c.Reproduced() })
+}
+
+// Exceeded are the known findings that more cases show than are known.
+func (r Report) Exceeded() []Known {
+	return slices.DeleteFunc(slices.Clone(r.Known), func(k Known) bool { return !k.Exceeds() })
+}
+
+// TooOften are the known residues that are left more often than by chance.
+func (r Report) TooOften() []rate.Count {
+	return slices.DeleteFunc(slices.Clone(r.Residues), func(c rate.Count) bool { return !c.Exceeds() })
+}
+
+// Fresh is how much is new: clusters that come again, known findings with more cases than
+// are known, and residues that are no chance any more.
+func (r Report) Fresh() int { return len(r.Reproduced()) + len(r.Exceeded()) + len(r.TooOften()) }
+
 // Seen is how many known findings were found.
 func (r Report) Seen() int {
 	n := 0
@@ -136,12 +165,12 @@ func (r Report) Seen() int {
 	return n
 }
 
-// Status is the exit status: 1 for a new cluster or a known finding that is gone, 3 where
+// Status is the exit status: 1 where something is new or a known finding is gone, 3 where
 // a case did not run or shows nothing and should, 0 otherwise.
 func (r Report) Status() int {
 	blind := slices.ContainsFunc(r.Missed, func(m Missed) bool { return !m.Unsteady && !m.Unheeded })
 	switch {
-	case len(r.New) > 0 || len(r.Gone()) > 0:
+	case r.Fresh() > 0 || len(r.Gone()) > 0:
 		return 1
 	case r.Executed < r.Planned || r.Executed > 0 && r.Fired == 0 || blind:
 		return 3
@@ -163,10 +192,11 @@ func (r Report) JSON(w io.Writer) error {
 	}
 	lines = append(lines, struct {
 		Report
-		New   int `json:"new"`
-		Known int `json:"known"`
-		Gone  int `json:"gone"`
-	}{r, len(r.New), r.Seen(), len(r.Gone())})
+		New           int `json:"new"`
+		NotReproduced int `json:"notReproduced"`
+		Known         int `json:"known"`
+		Gone          int `json:"gone"`
+	}{r, r.Fresh(), len(r.New) - len(r.Reproduced()), r.Seen(), len(r.Gone())})
 	enc := json.NewEncoder(w)
 	for _, line := range lines {
 		if err := enc.Encode(line); err != nil {

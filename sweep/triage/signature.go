@@ -28,66 +28,25 @@ func (s Signature) String() string {
 // signatureOf takes from a finding what is of one case only.
 func signatureOf(f oracle.Finding) Signature { return Signature{f.Invariant, f.Class, f.Facts.Cause()} }
 
-// companions come with something that is left: they are reported with it and make no
-// cluster of their own.
-var companions = map[oracle.Class][]oracle.Class{
-	oracle.ClassShim: {
-		oracle.ClassSocket, oracle.ClassBundle, oracle.ClassCgroup, oracle.ClassFIFO, oracle.ClassProcess,
-		oracle.ClassMount, oracle.ClassRuncState, oracle.ClassTask, oracle.ClassContainer, oracle.ClassSnapshot,
-		oracle.ClassCRIDir, oracle.ClassSandbox,
-	},
-	oracle.ClassProcess:   {oracle.ClassCgroup, oracle.ClassBundle, oracle.ClassMount, oracle.ClassRuncState},
-	oracle.ClassContainer: {oracle.ClassSnapshot},
-	oracle.ClassSandbox:   {oracle.ClassSnapshot, oracle.ClassCRIDir},
-	oracle.ClassBundle:    {oracle.ClassMount},
-}
-
-// signatures are those of a case's findings: what names a cluster, the most severe first,
-// and what comes with that. The ID reuse that fails where something is left comes with
-// it.
-//
-// shared is set where containers share a shim, as those of a pod do. Elsewhere only what
-// is of the same id comes with something.
-func signatures(found []oracle.Finding, shared bool) (main, with []Signature) {
-	var all []Signature
+// signatures are those of a case's findings, each once, the most severe first.
+func signatures(found []oracle.Finding) (all []Signature) {
 	for _, f := range found {
 		if t := signatureOf(f); !slices.Contains(all, t) {
 			all = append(all, t)
 		}
 	}
 	slices.SortFunc(all, bySeverity)
-	left := slices.ContainsFunc(all, func(t Signature) bool {
-		return t.Invariant == oracle.Leak || t.Invariant == oracle.Forgot
-	})
-	for _, t := range all {
-		comes := t.Invariant == oracle.Liveness && left && t.Facts[oracle.FactWhat] == oracle.IDReuse
-		// What the client could not do, and what containerd has forgotten, are findings by
-		// themselves.
-		comes = comes || t.Invariant == oracle.Leak && slices.ContainsFunc(all, func(o Signature) bool {
-			return o.Invariant == oracle.Leak && t.Class != o.Class &&
-				slices.Contains(companions[o.Class], t.Class) && (shared || sameThing(found, o, t))
-		})
-		if comes {
-			with = append(with, t)
-		} else {
-			main = append(main, t)
-		}
-	}
-	return main, with
+	return all
 }
 
-// sameThing reports whether all findings of the signature t are of ids of which there is
-// one of the signature o, or of no id at all.
-func sameThing(found []oracle.Finding, o, t Signature) bool {
-	ids := map[string]bool{"": true}
-	for _, f := range found {
-		if signatureOf(f) == o {
-			ids[f.Subject.ID] = true
-		}
-	}
-	return !slices.ContainsFunc(found, func(f oracle.Finding) bool {
-		return signatureOf(f) == t && !ids[f.Subject.ID]
+// reduced are the signatures of what names a cluster, and of what comes with that.
+func reduced(found []oracle.Finding) (main, with []Signature) {
+	alone := slices.DeleteFunc(slices.Clone(found), func(f oracle.Finding) bool {
+		return slices.ContainsFunc(found, f.ComesWith)
 	})
+	main = signatures(alone)
+	with = slices.DeleteFunc(signatures(found), func(s Signature) bool { return slices.Contains(main, s) })
+	return main, with
 }
 
 // families puts the signatures of a case that have one cause together: what was left,

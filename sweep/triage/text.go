@@ -35,15 +35,30 @@ func (r Report) String() string {
 		switch {
 		case k.Gone:
 			fmt.Fprintf(&b, "\nGONE: %s: known of this release, its case was run, and no case shows it: %s\n", k.ID, k.About)
+		case k.Exceeds():
+			fmt.Fprintf(&b, "\nNEW: more of %s: it is known, but of %d cases of %s at most: %s\n",
+				k.ID, k.Most, r.Version, k.counts())
+			k.where(&b)
 		case k.Cases > 0:
 			fmt.Fprintf(&b, "\nknown: %s: %s\n", k.ID, k.counts())
 		}
 	}
+	for _, c := range r.TooOften() {
+		fmt.Fprintf(&b, "\nNEW: residue %s\n", c)
+	}
 	for _, c := range r.New {
-		fmt.Fprintf(&b, "\nNEW: %s: when %s: %s\n", c.Name, c.When, c.counts())
+		word := "NEW"
+		if !c.Reproduced() {
+			word = "NEW, NOT REPRODUCED"
+		}
+		fmt.Fprintf(&b, "\n%s: %s: when %s: %s\n", word, c.Name, c.When, c.counts())
 		c.details(&b)
 	}
-	fmt.Fprintf(&b, "\n%d new, %d known, %d gone\n", len(r.New), r.Seen(), len(r.Gone()))
+	fmt.Fprintf(&b, "\n%d new, %d known, %d gone", r.Fresh(), r.Seen(), len(r.Gone()))
+	if n := len(r.New) - len(r.Reproduced()); n > 0 {
+		fmt.Fprintf(&b, ", %d new and not reproduced", n)
+	}
+	b.WriteByte('\n')
 	return b.String()
 }
 
@@ -81,14 +96,18 @@ func (c Cluster) details(b *strings.Builder) {
 	for _, t := range also[:min(len(also), mostWindows)] {
 		fmt.Fprintf(b, "    also:  %s (%d of %d)\n", t, c.Also[t], c.Cases)
 	}
+	c.where(b)
+	if c.Shown != nil {
+		fmt.Fprintf(b, "    case:  %s\n", c.Shown)
+	}
+}
+
+func (c Cluster) where(b *strings.Builder) {
 	for _, w := range c.Windows[:min(len(c.Windows), mostWindows)] {
 		fmt.Fprintf(b, "    where: %s\n", w)
 	}
 	if n := len(c.Windows) - mostWindows; n > 0 {
 		fmt.Fprintf(b, "    where: and %d functions more\n", n)
-	}
-	if c.Shown != nil {
-		fmt.Fprintf(b, "    case:  %s\n", c.Shown)
 	}
 }
 

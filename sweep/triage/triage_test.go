@@ -25,7 +25,7 @@ func shimLeft(pid int, id string) []oracle.Finding {
 			oracle.FactSocket: oracle.Listening, oracle.FactChildren: oracle.None}},
 		{Invariant: oracle.Leak, Class: oracle.ClassSocket, Subject: oracle.Subject{PID: pid, ID: id}, Facts: oracle.Facts{
 			oracle.FactSocket: oracle.Listening, oracle.FactHolder: oracle.ByShim, oracle.FactBundle: oracle.NoneLeft}},
-		{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
+		{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Subject: oracle.Subject{ID: id},
 			Facts: oracle.FailedOf(errors.New(id + " exists")).Facts(oracle.IDReuse)},
 	}
 }
@@ -60,7 +60,7 @@ func TestSignaturesForgetWhatIsOfOneCase(t *testing.T) {
 				&oracle.CallError{Call: "delete", Err: errors.New("task c0 of pid 41: after 10.2s")}).Facts(oracle.Removal)}},
 			"liveness container: what=removal call=delete code=Unknown message=task ID of pid N: after TIME"},
 	} {
-		main, _ := signatures(c.found, true)
+		main, _ := reduced(c.found)
 		if text(main) != c.want {
 			t.Errorf("%s: %q, want %q", name, text(main), c.want)
 		}
@@ -68,8 +68,8 @@ func TestSignaturesForgetWhatIsOfOneCase(t *testing.T) {
 }
 
 func TestFamilies(t *testing.T) {
-	main, _ := signatures(append(shimLeft(5, "c0"), wrongExit(oracle.MadeUp137, "TaskExit"),
-		wrongExit(oracle.MadeUp137, "wait"), wrongExit(oracle.MadeUp255, "cri-status")), true)
+	main, _ := reduced(append(shimLeft(5, "c0"), wrongExit(oracle.MadeUp137, "TaskExit"),
+		wrongExit(oracle.MadeUp137, "wait"), wrongExit(oracle.MadeUp255, "cri-status")))
 	var got []string
 	for _, f := range families(main) {
 		got = append(got, fmt.Sprintf("%s x%d", f[0].Class, len(f)))
@@ -144,7 +144,7 @@ func known(t *testing.T, edit ...string) catalogue.Finding {
 about: why
 releases: ">= 2.0.0"
 match:
-  - {class: shim, facts: [task=none]}
+  - shim task=none
 where: ["containerd runtime.binary.*"]
 case:
   name: start
@@ -240,14 +240,21 @@ func TestWhatComesWithAShim(t *testing.T) {
 		"a forgotten process":  {Invariant: oracle.Forgot, Class: oracle.ClassProcess, Subject: oracle.Subject{ID: "c1"}},
 		"a mount of another":   {Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c2"}},
 		"a process of another": {Invariant: oracle.Leak, Class: oracle.ClassProcess, Subject: oracle.Subject{ID: "c2"}},
+		"a mount of another pod": {
+			Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c2", Pod: "p2"}},
+		"a socket of nobody": {Invariant: oracle.Leak, Class: oracle.ClassSocket},
 	} {
-		if main, _ := signatures([]oracle.Finding{shim, f}, false); len(main) != 2 {
+		if main, _ := reduced([]oracle.Finding{shim, f}); len(main) != 2 {
 			t.Errorf("%s comes with the shim: %v", what, main)
 		}
 	}
 	own := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c1"}}
-	if main, with := signatures([]oracle.Finding{shim, own}, false); len(main) != 1 || len(with) != 1 {
-		t.Errorf("its own mount does not come with the shim: %v", main)
+	inPod := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c3", Pod: "p1"}}
+	shim.Subject.Pod = "p1"
+	for _, f := range []oracle.Finding{own, inPod} {
+		if main, with := reduced([]oracle.Finding{shim, f}); len(main) != 1 || len(with) != 1 {
+			t.Errorf("%v does not come with the shim: %v", f.Subject, main)
+		}
 	}
 }
 

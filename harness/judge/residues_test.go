@@ -1,0 +1,34 @@
+package judge
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/rate"
+)
+
+// One lost TaskDelete is a race; that it could have come counts, too, so that many cases
+// can tell one that is never sent.
+func TestResiduesAreCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*harness.History)
+		want   []rate.Count
+	}{
+		"it came": {func(*harness.History) {}, []rate.Count{{ID: "taskdelete-lost", Of: 1, Most: 0.6}}},
+		"it was lost": {func(h *harness.History) { h.Events, h.Flushed.Events = h.Events[:3], 3 },
+			[]rate.Count{{ID: "taskdelete-lost", Left: 1, Of: 1, Most: 0.6}}},
+		"nobody could hear it": {func(h *harness.History) {
+			h.Events, h.Flushed.Events = h.Events[:3], 3
+			h.Gaps = []oracle.Gap{{From: at(35), To: at(45)}}
+		}, nil},
+		"another release": {func(h *harness.History) { h.Version = "main" }, nil},
+	} {
+		h := clean()
+		c.change(&h)
+		if got := Judge(h).Residues; !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package judge
+
+import (
+	"slices"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// whose notes of each finding which container of the workload it is of, and of which pod,
+// so that what comes with something that is left is of that pod and of no other.
+func whose(h *harness.History, all []oracle.Finding) {
+	pods := podsOf(h)
+	for i := range all {
+		s := &all[i].Subject
+		if all[i].Facts[oracle.FactWhat] == oracle.IDReuse {
+			s.ID = firstID(h, all)
+		}
+		if s.ID == "" {
+			continue
+		}
+		s.Pod = pods[s.ID]
+		if name := nameOf(h, s.ID); name != "" {
+			all[i].Facts[oracle.FactWhose] = name
+		} else if s.Pod == s.ID {
+			all[i].Facts[oracle.FactWhose] = oracle.OfSandbox
+		}
+	}
+}
+
+// firstID is the id that is used again. Of a pod that came to no container it is the
+// first that is left of it.
+func firstID(h *harness.History, all []oracle.Finding) string {
+	if len(h.Instances) == 0 {
+		return ""
+	}
+	if id := h.Instances[0].ID; id != "" || h.Case.Workload.API != harness.CRI {
+		return id
+	}
+	i := slices.IndexFunc(all, func(f oracle.Finding) bool {
+		return f.Invariant == oracle.Leak && f.Subject.ID != "" && nameOf(h, f.Subject.ID) == ""
+	})
+	if i < 0 {
+		return ""
+	}
+	return all[i].Subject.ID
+}
+
+func nameOf(h *harness.History, id string) string {
+	i := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID == id })
+	if i < 0 {
+		return ""
+	}
+	return h.Instances[i].Name
+}
+
+// podsOf are the pods and groups of containers: those that one shim has served, which is
+// called by the id that it was asked for first, a pod's sandbox. Where no shim tells it,
+// a container is of no pod.
+func podsOf(h *harness.History) map[string]string {
+	first, pods := map[int]string{}, map[string]string{}
+	for _, hit := range h.Hits {
+		if hit.Who != "shim" || hit.ID == "" {
+			continue
+		}
+		if first[hit.PID] == "" {
+			first[hit.PID] = hit.ID
+			if pod := pods[hit.ID]; pod != "" { // its `delete` helper, or the next shim of that id
+				first[hit.PID] = pod
+			}
+		}
+		if pods[hit.ID] == "" {
+			pods[hit.ID] = first[hit.PID]
+		}
+	}
+	return pods
+}

@@ -1,0 +1,55 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Two pods of one world, each behind its own shim: what one has left is not of the other.
+func TestWhose(t *testing.T) {
+	of := func(pid int, id string) failpoints.Hit {
+		return hit(createEntry, 5, func(h *failpoints.Hit) { h.PID, h.ID = pid, id })
+	}
+	h := clean()
+	h.Case.Workload.API = harness.CRI
+	h.Instances[0].ID = "aa"
+	h.Hits = []failpoints.Hit{of(7, "pod1"), of(7, "aa"), of(8, "pod2"), of(8, "bb"), of(9, "aa")}
+	leak := func(class oracle.Class, id string) oracle.Finding {
+		return oracle.Finding{Invariant: oracle.Leak, Class: class, Subject: oracle.Subject{ID: id}}
+	}
+	all := []oracle.Finding{
+		leak(oracle.ClassShim, "pod1"), leak(oracle.ClassMount, "aa"), leak(oracle.ClassMount, "bb"),
+		leak(oracle.ClassShim, "pod3"),
+		{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: oracle.Facts{oracle.FactWhat: oracle.IDReuse}},
+	}
+	whose(&h, all)
+	for i, want := range []struct{ pod, whose string }{
+		{"pod1", "sandbox"}, {"pod1", "c0"}, {"pod2", ""}, {"", ""}, {"pod1", "c0"},
+	} {
+		if got := all[i]; got.Subject.Pod != want.pod || got.Facts[oracle.FactWhose] != want.whose {
+			t.Errorf("%d: of pod %q, whose %q; want %+v", i, got.Subject.Pod, got.Facts[oracle.FactWhose], want)
+		}
+	}
+	for i, want := range []bool{false, true, false, false, true} {
+		if got := all[i].ComesWith(all[0]); got != want {
+			t.Errorf("%v comes with the shim of pod1: %v", all[i], got)
+		}
+	}
+}
+
+// A pod that came to no container cannot be used again because of what is left of it.
+func TestReuseOfAPodWithoutContainers(t *testing.T) {
+	h := clean()
+	h.Case.Workload.API = harness.CRI
+	h.Instances[0].ID, h.Hits = "", nil
+	all := []oracle.Finding{
+		{Invariant: oracle.Leak, Class: oracle.ClassSandbox, Subject: oracle.Subject{ID: "pod1"}},
+		{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: oracle.Facts{oracle.FactWhat: oracle.IDReuse}},
+	}
+	if whose(&h, all); !all[1].ComesWith(all[0]) {
+		t.Errorf("%+v does not come with the sandbox", all[1].Subject)
+	}
+}

@@ -1,0 +1,59 @@
+package oracle
+
+import "slices"
+
+// companions are what comes with something that is left of a container or of its pod: a
+// leaked shim keeps its socket, its bundle and its cgroup. What the client could not do,
+// a wrong exit status and an event come with nothing.
+var companions = map[Class][]Class{
+	ClassShim: {
+		ClassSocket, ClassBundle, ClassCgroup, ClassFIFO, ClassProcess, ClassMount, ClassRuncState, ClassTask,
+		ClassContainer, ClassSnapshot, ClassCRIDir, ClassSandbox, ClassLease,
+	},
+	ClassProcess:   {ClassCgroup, ClassBundle, ClassMount, ClassRuncState},
+	ClassContainer: {ClassSnapshot, ClassCRIDir, ClassFIFO},
+	ClassSandbox:   {ClassSnapshot, ClassCRIDir, ClassLease},
+	ClassBundle:    {ClassMount},
+}
+
+// ComesWith reports whether a finding goes without saying beside another: it is of the
+// same container, or of the same pod, and is what that keeps; or it is the second use of
+// the id that fails where something of that id is left. What is of no container known
+// comes with nothing.
+func (f Finding) ComesWith(o Finding) bool {
+	if o.Invariant != Leak || !f.Subject.same(o.Subject) && !(holdsPod(o) && f.Subject.samePod(o.Subject)) {
+		return false
+	}
+	if f.Invariant == Liveness {
+		return f.Facts[FactWhat] == IDReuse
+	}
+	return f.Invariant == Leak && slices.Contains(companions[o.Class], f.Class)
+}
+
+// holdsPod reports whether a thing keeps what all containers of its pod have.
+func holdsPod(o Finding) bool { return o.Class == ClassShim || o.Class == ClassSandbox }
+
+// same reports whether two things are of one container.
+func (s Subject) same(o Subject) bool {
+	return s.ID != "" && s.ID == o.ID && (s.Namespace == o.Namespace || s.Namespace == "" || o.Namespace == "")
+}
+
+// samePod reports whether two things are of one pod.
+func (s Subject) samePod(o Subject) bool { return s.Pod != "" && s.Pod == o.Pod }
+
+// Companions are those of all that come with one of some, or with one that does.
+func Companions(some, all []Finding) []Finding {
+	with := slices.Clone(some)
+	for grown := true; grown; {
+		grown = false
+		for _, f := range all {
+			if slices.Contains(with, f) {
+				continue
+			}
+			if slices.ContainsFunc(with, f.ComesWith) {
+				with, grown = append(with, f), true
+			}
+		}
+	}
+	return with[len(some):]
+}

@@ -1,0 +1,129 @@
+package triage
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/rate"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// What does not come again in 20 replays is told, and is no reason to fail; fewer replays
+// show nothing, and a cluster of many cases has come again by itself.
+func TestNotReproduced(t *testing.T) {
+	p := planOf(start+"a", start+"b", start+"c", start+"d")
+	left := shimLeft(1, "c0")
+	for name, c := range map[string]struct {
+		shown  *Shown
+		cases  int
+		status int
+	}{
+		"not replayed":               {nil, 1, 1},
+		"never again":                {&Shown{Replays: 20}, 1, 0},
+		"never again, of four cases": {&Shown{Replays: 20}, 4, 1},
+		"once again":                 {&Shown{Replays: 20, Same: 1}, 1, 1},
+		"replayed a few times":       {&Shown{Replays: 3}, 1, 1},
+	} {
+		found := make([][]oracle.Finding, 4)
+		for i := range c.cases {
+			found[i] = left
+		}
+		r := report(p, nil, found...)
+		r.New[0].Shown = c.shown
+		text := r.String()
+		if r.Status() != c.status || strings.Contains(text, "NOT REPRODUCED") != (c.status == 0) {
+			t.Errorf("%s: status %d, want %d\n%s", name, r.Status(), c.status, text)
+		}
+		if c.status == 0 && !strings.Contains(text, "fewer than 14 %") {
+			t.Errorf("%s: its odds are not told:\n%s", name, text)
+		}
+	}
+}
+
+// A known finding with more cases than are known is new: something else leaves the same
+// at the same place. What was measured of a default sweep holds of no other.
+func TestMoreCasesThanAreKnown(t *testing.T) {
+	k := known(t, "match:", "cases: {v2.4.2: 1}\nmatch:")
+	for options, want := range map[string]int{plan.Options{}.String(): 1, "--who shim": 0} {
+		p := planOf(start+"a", start+"b")
+		p.Options = options
+		one := report(p, []catalogue.Finding{k}, shimLeft(1, "c0"), nil)
+		two := report(p, []catalogue.Finding{k}, shimLeft(1, "c0"), shimLeft(2, "c0"))
+		if one.Status() != 0 || two.Status() != want || two.Fresh() != want {
+			t.Errorf("%q: status %d of one case, %d of two, want 0 and %d\n%s", options, one.Status(), two.Status(), want, two)
+		}
+		if told := strings.Contains(two.String(), "NEW: more of start: it is known, but of 1 cases"); told != (want == 1) {
+			t.Errorf("%q: %s", options, two)
+		}
+	}
+}
+
+// A residue that comes each time is no race.
+func TestResiduesThatComeEachTime(t *testing.T) {
+	p := planOf(start+"a", start+"b")
+	for left, want := range map[int]int{0: 0, 10: 0, 20: 1} {
+		r := NewReport(headOf(p), []journal.Result{
+			{I: 0, Outcome: harness.Held, Residues: []rate.Count{{ID: "x", Left: left, Of: 20, Most: 0.5}}},
+			{I: 1, Outcome: harness.Held, Residues: []rate.Count{{ID: "x", Left: left, Of: 20, Most: 0.5}}},
+		}, nil)
+		if r.Status() != want || strings.Contains(r.String(), "NEW: residue x") != (want == 1) {
+			t.Errorf("%d of 20: status %d, want %d\n%s", left, r.Status(), want, r)
+		}
+	}
+}
+
+// Which of its symptoms comes first does not decide whether a case is known, nor which
+// cluster it belongs to.
+func TestTheOrderOfSymptomsDoesNotMatter(t *testing.T) {
+	k := known(t, "  - shim task=none", "  - container what=removal")
+	removal := oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
+		Facts: oracle.Facts{oracle.FactWhat: oracle.Removal}}
+	shim := shimLeft(1, "c0")[0]
+	cgroup := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassCgroup, Subject: oracle.Subject{ID: "c9"}}
+	p := planOf(start+"a", start+"b", start+"c")
+	for _, order := range [][]oracle.Finding{{removal, shim}, {shim, removal}} {
+		r := report(p, []catalogue.Finding{k}, order, []oracle.Finding{removal}, nil)
+		if r.Seen() != 1 || r.Known[0].Cases != 2 || len(r.New) != 1 || r.New[0].Cases != 1 {
+			t.Errorf("%v:\n%s", order, r)
+		}
+	}
+	r := report(p, nil, []oracle.Finding{shim}, []oracle.Finding{cgroup, shim}, []oracle.Finding{cgroup})
+	if r.New[0].Cases+r.New[len(r.New)-1].Cases < 3 || len(r.New) > 2 {
+		t.Errorf("%d clusters:\n%s", len(r.New), r)
+	}
+	c := Cluster{Left: []Signature{signatureOf(cgroup), signatureOf(shim)}}
+	for _, f := range []oracle.Finding{cgroup, shim} {
+		if !c.ShownBy(harness.Verdict{Outcome: harness.Violated, Findings: []oracle.Finding{f}}) {
+			t.Errorf("a run that leaves only %v does not show the cluster", f)
+		}
+	}
+}
+
+// A known leak of one container excuses nothing of another, and nothing that has another
+// cause.
+func TestKnownExcusesNothingOfOthers(t *testing.T) {
+	k := known(t)
+	shim := shimLeft(1, "c0")[0]
+	own := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c0"}}
+	other := own
+	other.Subject.ID = "c1"
+	for _, c := range []struct {
+		with  oracle.Finding
+		fresh int
+	}{{own, 0}, {other, 1}, {wrongExit(oracle.MadeUp255, "cri-status"), 1}} {
+		r := report(planOf(start+"a"), []catalogue.Finding{k}, []oracle.Finding{shim, c.with})
+		if len(r.New) != c.fresh || r.Seen() != 1 {
+			t.Errorf("%v beside the shim: %d new, want %d\n%s", c.with.Class, len(r.New), c.fresh, r)
+		}
+	}
+	panicked := oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon,
+		Facts: oracle.Facts{oracle.FactWhat: oracle.Death, oracle.FactExit: "2"}}
+	ends := known(t, "  - shim task=none", "  - containerd what=death exit=1")
+	if r := report(planOf(start+"a"), []catalogue.Finding{ends}, []oracle.Finding{panicked}); len(r.New) != 1 {
+		t.Errorf("a panic is taken for an end with 1:\n%s", r)
+	}
+}

@@ -1,0 +1,125 @@
+package triage
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// How many cases of the default plan may be excused, by a finding and by a symptom. The
+// widest finding of a defect is a race that any crash while runc runs may meet; what is
+// left of 4,455 cases is looked at without excuses. A finding that needs more is too
+// coarse: give it points in place of functions, or more facts.
+const (
+	mostOfAFinding = 125
+	mostOfASymptom = 180
+)
+
+// defaultPlan is the default sweep of v2.4.2, as it was traced. To renew it:
+//
+//	sudo bin/shimquake sweep --plan-only | gzip -9n >sweep/triage/testdata/plan-v2.4.2.json.gz
+func defaultPlan(t *testing.T) (p plan.Plan) {
+	t.Helper()
+	f, err := os.Open("testdata/plan-v2.4.2.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	r, err := gzip.NewReader(f)
+	if err == nil {
+		err = json.NewDecoder(r).Decode(&p)
+	}
+	if err == nil {
+		err = p.Check(f.Name())
+	}
+	if err != nil {
+		t.Fatalf("%v; renew the plan, see defaultPlan", err)
+	}
+	if !p.IsDefault() {
+		t.Fatalf("%s is the plan of %s, not of the default sweep: renew it, see defaultPlan", f.Name(), p.Options)
+	}
+	return p
+}
+
+// symptom is a match without what tells apart who is hit.
+func symptom(m oracle.Match) string {
+	for _, k := range []oracle.Key{oracle.FactTrue, oracle.FactTold, oracle.FactWhose, oracle.FactCode} {
+		m.Facts[k] = ""
+	}
+	return m.String()
+}
+
+// widths are the cases of the plan that findings, and that symptoms, may be excused in.
+func widths(p plan.Plan, known []catalogue.Finding) (finding, symptoms map[string]map[int]bool) {
+	finding, symptoms = map[string]map[int]bool{}, map[string]map[int]bool{}
+	put := func(in map[string]map[int]bool, key string, i int) {
+		if in[key] == nil {
+			in[key] = map[int]bool{}
+		}
+		in[key][i] = true
+	}
+	for _, k := range known {
+		if !k.Applies(p.Version) {
+			continue
+		}
+		finding[k.ID] = map[int]bool{}
+		for i, s := range p.Specs {
+			if !AppliesTo(k, s) {
+				continue
+			}
+			put(finding, k.ID, i)
+			for _, m := range k.Match {
+				put(symptoms, symptom(m), i)
+			}
+		}
+	}
+	return finding, symptoms
+}
+
+// TestWidth prints how many cases of the default plan each known finding can excuse, and
+// fails where that is more than it may be: a finding that excuses everywhere hides what
+// other causes leave.
+func TestWidth(t *testing.T) {
+	p := defaultPlan(t)
+	finding, symptoms := widths(p, catalogue.Findings())
+	t.Logf("of %d cases of the default sweep of %s:", len(p.Specs), p.Version)
+	print := func(what string, in map[string]map[int]bool, most int) {
+		names := slices.SortedFunc(maps.Keys(in), func(a, b string) int {
+			return len(in[b])*1000 - len(in[a])*1000 + strings.Compare(a, b)
+		})
+		for _, name := range names {
+			t.Logf("%5d %s %s", len(in[name]), what, name)
+			if n := len(in[name]); n > most {
+				t.Errorf("%s %s can excuse %d cases, at most %d may be: narrow its place or its match", what, name, n, most)
+			}
+		}
+	}
+	print("finding", finding, mostOfAFinding)
+	print("symptom", symptoms, mostOfASymptom)
+}
+
+// TestCasesAreMeasured asks each known finding of the newest release for its bound: more
+// cases than were measured are new.
+func TestCasesAreMeasured(t *testing.T) {
+	p := defaultPlan(t)
+	finding, _ := widths(p, catalogue.Findings())
+	for _, k := range catalogue.Findings() {
+		width, most := len(finding[k.ID]), k.Cases[p.Version]
+		switch {
+		case !k.Applies(p.Version):
+		case width > 0 && most == 0:
+			t.Error(fmt.Sprintf("%s has no bound on its cases of %s: measure it (`cases`)", k.ID, p.Version))
+		case most > width && width > 0:
+			t.Errorf("%s: %d cases where %d can be excused: the bound bounds nothing", k.ID, most, width)
+		}
+	}
+}
