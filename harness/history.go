@@ -72,6 +72,9 @@ type History struct {
 	// Reuse is the second use of the first id; nil when there was none.
 	Reuse *Reuse `json:"reuse,omitempty"`
 
+	// CRI is what a client of CRI has seen; nil for every other.
+	CRI *CRISeen `json:"cri,omitempty"`
+
 	// Notes are for people.
 	Notes []Note `json:"notes,omitempty"`
 	// Evidence is the folder with the logs, of a case whose evidence is kept.

@@ -58,6 +58,11 @@ func (f Finding) eventReasons() []string {
 	fs := f.Facts
 	switch fs[FactEvent] {
 	case Missing:
+		if f.Class == ClassCRIEvent {
+			return []string{
+				"CRI never sent it", fmt.Sprintf("the client knew at %s what it tells, and containerd was up", fs[FactAt]),
+			}
+		}
 		return []string{
 			"never arrived",
 			fmt.Sprintf("the client knew at %s that it was %s, and the subscription stood all the time",
@@ -72,6 +77,8 @@ func (f Finding) eventReasons() []string {
 		return []string{fmt.Sprintf("has pid %d", int32(f.Subject.PID))}
 	case NoTime:
 		return []string{"has no time of exit"}
+	case OtherField:
+		return []string{fmt.Sprintf("says %s %s, and ContainerStatus says %s", fs[FactField], fs[FactTold], fs[FactTrue])}
 	}
 	if fs[FactApart] == "" {
 		return []string{"arrived twice"}
