@@ -29,7 +29,9 @@ var workloads = []workload{
 	{name: "restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "cri", Workload: harness.Workload{
-		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM"}}}},
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM"}, {Signal: "SIGKILL"}}}},
+	{name: "loop", asked: true, Workload: harness.Workload{
+		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}}}},
 }
 
 // WorkloadNames are the names of the workloads, the cheapest first.

@@ -138,7 +138,9 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	c.AwaitStarted(ctx, live)
 	c.lookAtSandbox(ctx, c.sandbox, false)
 	for _, i := range live {
-		_, _ = c.look(ctx, i) // of one that runs; that nobody answers is for others to say
+		if i.Spec.Signal != "" || c.Case.Holds() { // it runs until it is ended
+			_, _ = c.look(ctx, i) // that nobody answers is for others to say
+		}
 	}
 	state("running")
 	if first && c.Restarts() && len(live) > 0 {
