@@ -24,7 +24,7 @@ func criEvents(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 		return nil, nil
 	}
 	for _, id := range idsOf(h.CRI.Events) {
-		found = append(found, order(id, h.CRI.Events)...)
+		found = append(found, order(h, id)...)
 	}
 	for _, e := range h.CRI.Events {
 		if e.Type == oracle.CRIStopped {
@@ -55,22 +55,25 @@ func idsOf(events []oracle.CRIEvent) (ids []string) {
 	return ids
 }
 
-// order judges number and order of the events of one id.
-func order(id string, events []oracle.CRIEvent) (found []oracle.Finding) {
+// order judges number and order of the events of one id. A containerd that ends in the
+// midst of a removal and does it again when it is back has to tell of it again.
+func order(h *harness.History, id string) (found []oracle.Finding) {
 	var first [4]*oracle.CRIEvent
-	for n, e := range events {
+	for n, e := range h.CRI.Events {
 		rank := slices.Index(oracle.CRIEvents, e.Type)
 		if e.ID != id || rank < 0 {
 			continue
 		}
-		if was := first[rank]; was != nil {
+		if was := first[rank]; was != nil && downBetween(h, was.Seen, e.Seen) {
+			continue
+		} else if was != nil {
 			found = append(found, criEvent(id, e.Type, oracle.Facts{
 				oracle.FactEvent: oracle.Repeated, oracle.FactRepeat: oracle.SameAgain,
 				oracle.FactApart: e.Seen.Sub(was.Seen).Round(time.Millisecond).String(),
 			}))
 			continue
 		}
-		first[rank] = &events[n]
+		first[rank] = &h.CRI.Events[n]
 		for _, later := range first[rank+1:] {
 			if later != nil && e.Seen.Sub(later.Seen) > eventGrace {
 				found = append(found, criEvent(id, e.Type, oracle.Facts{

@@ -210,6 +210,11 @@ func TestCRIRules(t *testing.T) {
 		"a release without events":      {func(h *harness.History) { h.CRI.Events, h.CRI.NoEvents = nil, true }, ""},
 		"an event that comes twice": {func(h *harness.History) { h.CRI.Events = append(h.CRI.Events, h.CRI.Events[4]) },
 			"event cri-event event=repeated topic=CONTAINER_STOPPED_EVENT"},
+		"it comes again after a restart": {also(downFor(48, 60), func(h *harness.History) {
+			e := h.CRI.Events[7]
+			e.Seen = at(70)
+			h.CRI.Events = append(h.CRI.Events, e)
+		}), ""},
 		"two events that change places": {func(h *harness.History) {
 			e := h.CRI.Events
 			e[4], e[5] = e[5], e[4]
