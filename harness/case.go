@@ -67,6 +67,10 @@ type Workload struct {
 	// Restart restarts containerd (SIGTERM) when all containers have run, while the first
 	// still does and the others have exited and are not deleted yet.
 	Restart bool `yaml:"restart,omitempty"`
+	// Loops is how often each container of a pod is created, run and removed while the pod
+	// lives on, as in a crash loop; what each round has left is looked at. CRI only, up to
+	// 100. Default: 0, the containers are removed with their pod.
+	Loops int `yaml:"loops,omitempty"`
 	// Deleters is how many clients delete each container of a task workload, at once.
 	// Default: 1.
 	Deleters int `yaml:"deleters,omitempty"`
@@ -179,6 +183,7 @@ func (c Case) problems() (all []fieldError) {
 	if w.Deleters < 0 || w.Deleters > 1 && w.API == CRI {
 		add("workload.deleters", fmt.Errorf("deleters: %d: a number of clients of the task API is needed", w.Deleters))
 	}
+	add("workload.loops", w.checkLoops())
 	for i, f := range c.Plan {
 		add(fmt.Sprintf("plan[%d].do", i), f.Check())
 		if f.At.Who == "sandbox" && w.API != CRI {
@@ -189,6 +194,19 @@ func (c Case) problems() (all []fieldError) {
 		add(fmt.Sprintf("bad[%d]", i), b.check())
 	}
 	return all
+}
+
+// mostLoops bounds a crash loop: a round takes some 100 ms.
+const mostLoops = 100
+
+func (w Workload) checkLoops() error {
+	switch {
+	case w.Loops < 0 || w.Loops > mostLoops:
+		return fmt.Errorf("loops: %d: from 1 to %d rounds can be run", w.Loops, mostLoops)
+	case w.Loops > 0 && w.API != CRI:
+		return errors.New("loops: only the containers of a pod are removed while it lives on: add api: cri")
+	}
+	return nil
 }
 
 // fakeshimWords are the misbehaviours, without the word that stands for none.

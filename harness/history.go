@@ -75,6 +75,9 @@ type History struct {
 	// something has failed that no fault explains; nil when there was no need.
 	Reference *Reference `json:"reference,omitempty"`
 
+	// CRI is what a client of CRI has seen; nil for every other.
+	CRI *CRISeen `json:"cri,omitempty"`
+
 	// Notes are for people.
 	Notes []Note `json:"notes,omitempty"`
 	// Evidence is the folder with the logs, of a case whose evidence is kept.

@@ -127,6 +127,8 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 		"values": {"name: x\nworkload: {deadline: soon}\nplan:\n- at: rpc:shim:Task.Crate:entry\n  do: 1*errror(x)\n",
 			[]int{2, 4, 5}},
 		"fields": {"name: X\nworkload:\n  api: crii\n  deleters: -1\n", []int{1, 3, 4}},
+		"loops":  {"name: x\nworkload:\n  loops: 2\n", []int{3}},
+		"rounds": {"name: x\nworkload:\n  api: cri\n  loops: 101\n", []int{4}},
 	} {
 		_, err := ParseCase("x.yaml", []byte(tc.text))
 		var lines []int
@@ -232,7 +234,9 @@ func aCase(t *rapid.T) Case {
 			), Deadline: aDuration().Draw(t, "deadline"), Settle: aDuration().Draw(t, "settle"),
 		},
 	}
-	if c.Workload.API != CRI {
+	if c.Workload.API == CRI {
+		c.Workload.Loops = rapid.IntRange(0, mostLoops).Draw(t, "loops")
+	} else {
 		c.Workload.Fakeshim = rapid.SampledFrom([]string{"", "plain", "exit=137,events=twice"}).Draw(t, "fakeshim")
 	}
 	if plan := some(t, aFault(c.Workload.API), "plan"); plan != nil {

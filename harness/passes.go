@@ -78,8 +78,8 @@ func (h *History) Passes() ([]Pass, error) {
 	return out, nil
 }
 
-// The path of what nobody's workload does, the oracle's look at the world before, and
-// that of a containerd that starts.
+// The path of what nobody's workload does, the oracle's looks while the client is at work,
+// and that of a containerd that starts.
 const (
 	asking = "asking"
 	load   = "load"
@@ -111,6 +111,7 @@ var paths = map[string]string{
 	"kill": "exit", "wait": "exit", "StopContainer": "exit", "await": "exit",
 	"delete": "delete", "remove": "delete", "StopPodSandbox": "delete", "RemoveContainer": "delete",
 	"RemovePodSandbox": "delete", "ListPodSandbox": "delete",
+	"look": asking,
 }
 
 // PathOf is what a client is at in a call: create, start, exit or delete; "" where that

@@ -49,6 +49,12 @@ const (
 	FactRepeat // what differs from the first of its kind
 	FactLast   // it was the last thing that the shim had to send
 
+	// Of what CRI says.
+	FactField  // which field of a status, or of an event
+	FactIs     // what is wrong with it
+	FactListed // who alone lists what there is
+	FactIn     // where something was left: in a pod that lives on
+
 	// Of containerd and of clients' calls.
 	FactWhat    // what did not succeed
 	FactObject  // what could not be removed: a pod, a container
@@ -132,10 +138,11 @@ const (
 	NoPID         = "no-pid"
 	NoTime        = "no-time"
 	WrongPID      = "wrong-pid"
-	WrongTime     = "wrong-time" // also a FactStatus: the status is right, its time is not
-	AfterInitExit = "init-exit"  // FactAfter
-	AnExec        = "exec"       // FactOf
-	SameAgain     = "same"       // FactRepeat
+	WrongTime     = "wrong-time"  // also a FactStatus: the status is right, its time is not
+	OtherField    = "other-field" // it says otherwise than CRI does when it is asked
+	AfterInitExit = "init-exit"   // FactAfter
+	AnExec        = "exec"        // FactOf
+	SameAgain     = "same"        // FactRepeat
 	OtherStatus   = "other-status"
 	OtherPID      = "other-pid"
 
@@ -217,15 +224,23 @@ var keys = [factCount]struct {
 	FactSource: {"source", inDetail, nil},
 	FactSentBy: {"sent-by", inDetail, nil},
 
-	FactEvent:  {"event", inCause, []string{Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongTime}},
-	FactTopic:  {"topic", inCause, []string{topicCreate, topicStart, topicExit, topicDelete, topicExecStart}},
-	FactOf:     {"of", inCause, []string{AnExec}},
-	FactAfter:  {"after", inCause, []string{topicStart, topicExit, topicDelete, AfterInitExit}},
+	FactEvent: {"event", inCause, []string{Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongTime, OtherField}},
+	FactTopic: {"topic", inCause,
+		append([]string{topicCreate, topicStart, topicExit, topicDelete, topicExecStart}, CRIEvents...)},
+	FactOf: {"of", inCause, []string{AnExec}},
+	FactAfter: {"after", inCause,
+		append([]string{topicStart, topicExit, topicDelete, AfterInitExit}, CRIEvents...)},
 	FactRepeat: {"repeat", inCause, []string{SameAgain, OtherStatus, OtherPID}},
 	FactLast:   {"last", inMatch, []string{Yes}},
 
+	FactField: {"field", inCause,
+		[]string{FieldState, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished}},
+	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other}},
+	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
+	FactIn:     {"in", inCause, []string{InLivingPod}},
+
 	FactWhat:    {"what", inCause, []string{Removal, IDReuse, Boot, Listing, Answer, ARestart, Death, Baseline}},
-	FactObject:  {"object", inCause, []string{APod, AContainer}},
+	FactObject:  {"object", inCause, []string{APod, AContainer, ASandbox}},
 	FactCall:    {"call", inCause, nil},
 	FactCode:    {"code", inCause, nil},
 	FactMessage: {"message", inCause, nil},

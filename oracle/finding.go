@@ -56,7 +56,8 @@ var LeakClasses = []Class{
 }
 
 // Classes are all classes, in the order in which findings are listed.
-var Classes = append(slices.Clone(LeakClasses), ClassEnd, ClassExitCode, ClassEvent, ClassDaemon)
+var Classes = append(slices.Clone(LeakClasses), ClassEnd, ClassExitCode, ClassEvent, ClassCRIStatus, ClassCRIEvent,
+	ClassDaemon)
 
 // Finding is one thing that does not hold: which rule, about what, and what is known of
 // it. Words are made of it by String, for people; no code reads them.

@@ -30,6 +30,8 @@ func (f Finding) What() string {
 		return fmt.Sprintf("exit code of %s by %s", process{s.ID, s.Exec}, f.Facts[FactBy])
 	case Event:
 		return fmt.Sprintf("%s of %s", f.Facts[FactTopic], process{s.ID, s.Exec})
+	case Status:
+		return fmt.Sprintf("%s of %s %s", f.Facts[FactField], f.Facts[FactObject], s.ID)
 	case Liveness:
 		return livenessWords[f.Facts[FactWhat]]
 	case Forgot:
@@ -92,6 +94,8 @@ func (f Finding) Reason() string {
 		why = f.endReasons()
 	case Exit:
 		why = f.exitReasons()
+	case Status:
+		why = f.statusReasons()
 	case Event:
 		why = f.eventReasons()
 	case Liveness:
@@ -99,7 +103,7 @@ func (f Finding) Reason() string {
 	case Forgot:
 		why = []string{f.forgotReason()}
 	default:
-		why = f.leakReasons()
+		why = append(f.leakReasons(), podWords(f.Facts)...)
 	}
 	for _, r := range residues {
 		if r.ID == f.Known {
@@ -170,6 +174,9 @@ func (f Finding) leakReasons() []string {
 	case ClassHandle:
 		return handleReasons(fs)
 	case ClassContainer:
+		if fs[FactListed] != "" {
+			return []string{listedWords(fs)}
+		}
 		say("containerd still has it")
 	case ClassTask:
 		say(fmt.Sprintf("containerd still has it: %s, pid %s", fs[FactTask], fs[FactTaskPID]))
@@ -189,6 +196,9 @@ func (f Finding) leakReasons() []string {
 		}
 		return []string{kept}
 	case ClassSandbox:
+		if fs[FactListed] != "" {
+			return []string{listedWords(fs)}
+		}
 		say("containerd's sandbox store still has it")
 	}
 	say(taskWords(fs))

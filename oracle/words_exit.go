@@ -67,6 +67,11 @@ func (f Finding) eventReasons() []string {
 	fs := f.Facts
 	switch fs[FactEvent] {
 	case Missing:
+		if f.Class == ClassCRIEvent {
+			return []string{
+				"CRI never sent it", fmt.Sprintf("the client knew at %s what it tells, and containerd was up", fs[FactAt]),
+			}
+		}
 		return []string{
 			"never arrived",
 			fmt.Sprintf("the client knew at %s that it was %s, and the subscription stood all the time",
@@ -85,6 +90,8 @@ func (f Finding) eventReasons() []string {
 		return []string{fmt.Sprintf("has pid %s, and the container's is %s", fs[FactTold], fs[FactTrue])}
 	case WrongTime:
 		return []string{"says that it ended at " + fs[FactAt], endedWords(fs)}
+	case OtherField:
+		return []string{fmt.Sprintf("says %s %s, and ContainerStatus says %s", fs[FactField], fs[FactTold], fs[FactTrue])}
 	}
 	if fs[FactApart] == "" {
 		return []string{"arrived twice"}

@@ -57,6 +57,17 @@ type Params struct {
 	TruthDir string
 	Events   *oracle.EventLog
 	Record   *record.Recorder
+	// CRIEvents are CRI's container events; nil where no CRI is used.
+	CRIEvents *oracle.CRILog
+	// Look is a look of the oracle while the client is at work. With an inventory from
+	// before it waits until nothing more is there, or what there is stays.
+	Look func(before *oracle.Inventory) harness.Look
+}
+
+// Lister is a client whose API lists what there is.
+type Lister interface {
+	// List asks for it, and is told why where it cannot.
+	List(ctx context.Context) *harness.CRIListed
 }
 
 // Session is what every client works with: it makes the calls, each with its own deadline

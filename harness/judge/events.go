@@ -37,8 +37,9 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 func life(h *harness.History, i harness.Instance) oracle.Life {
 	l := oracle.Life{
 		Namespace: daemon.TaskNamespace, Container: i.ID, PID: int(i.PID), Begun: i.Begun, Created: i.Created,
-		Started: i.Started, Deleted: i.Deleted, NotBefore: notBefore(i),
+		Started: i.Started, Deleted: i.Deleted,
 	}
+	l.NotBefore, _ = livedUntil(i)
 	if h.Case.Workload.API == harness.CRI {
 		l.Namespace = daemon.CRINamespace
 	}

@@ -22,6 +22,8 @@ var rules = []rule{
 	firings, baseline, payloads,
 	// What must hold when the client is done, and nothing is going on any more.
 	removal, answers, leaks, forgotten, ends, events, exits, untold, times,
+	// What CRI says, lists and sends, and what is left in a pod that lives on.
+	criStatuses, criSandboxes, criListed, criEvents, rounds,
 	// What must hold when the first id is used again.
 	restart, reuse, lateExits,
 	// What must never happen.

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"slices"
-	"time"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
@@ -19,7 +18,8 @@ func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		if n < 0 {
 			continue
 		}
-		if fs := oracle.WrongEnd(o.At, notBefore(h.Instances[n]), h.After.At); fs != nil {
+		alive, _ := livedUntil(h.Instances[n])
+		if fs := oracle.WrongEnd(o.At, alive, h.After.At); fs != nil {
 			fs[oracle.FactBy], fs[oracle.FactStatus] = string(o.Observer), oracle.WrongTime
 			found = append(found, oracle.Finding{
 				Invariant: oracle.Exit, Class: oracle.ClassExitCode, Facts: *fs,
@@ -28,15 +28,4 @@ func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		}
 	}
 	return found, nil
-}
-
-// notBefore is a time at which a container was still alive.
-func notBefore(i harness.Instance) time.Time {
-	if i.Payload.Exited {
-		return i.Payload.ExitedAt
-	}
-	if i.Payload.Runs > 0 {
-		return i.Payload.StartedAt
-	}
-	return i.Begun
 }

@@ -63,6 +63,16 @@ func (r *Recorder) Killed(k harness.Kill) {
 	r.h.Kills = append(r.h.Kills, k)
 }
 
+// CRI changes what a client of CRI has seen.
+func (r *Recorder) CRI(change func(*harness.CRISeen)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.h.CRI == nil {
+		r.h.CRI = &harness.CRISeen{}
+	}
+	change(r.h.CRI)
+}
+
 // Problem writes down why the run shows nothing. A nil error is none.
 func (r *Recorder) Problem(kind harness.ProblemKind, err error) {
 	if err == nil {
@@ -91,5 +101,6 @@ func (r *Recorder) History() harness.History {
 	h := r.h
 	h.Problems, h.Calls, h.Signals = slices.Clone(h.Problems), slices.Clone(h.Calls), slices.Clone(h.Signals)
 	h.Told, h.Kills, h.Notes = slices.Clone(h.Told), slices.Clone(h.Kills), slices.Clone(h.Notes)
+	h.CRI = h.CRI.Clone()
 	return h
 }

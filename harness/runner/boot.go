@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -59,7 +60,7 @@ func (x *run) boot() (err error) {
 		Env: append(env, inject.Env(x.Case, x.world)...), ExtraPath: filepath.Dir(x.subject.fakeshim),
 		OnStart: func(ctx context.Context, _ *daemon.Daemon, c *containerd.Client) error {
 			_, err := x.events.Record(ctx, c)
-			return err
+			return errors.Join(err, x.hearCRI(ctx, c))
 		},
 	})
 	if err != nil {
@@ -79,6 +80,7 @@ func (x *run) clientParams() client.Params {
 		Fired:   func() bool { return x.inject.AnyFired() },
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
 		TruthDir: x.world.TruthDir(), Events: &x.events, Record: &x.record,
+		CRIEvents: &x.criEvents, Look: x.lookMeanwhile,
 	}
 	if x.Workload.Fakeshim != "" {
 		p.Runtime = fakeshim.Runtime

@@ -40,6 +40,7 @@ func (x *run) look() error {
 	}
 	x.awaitEvents()
 	x.inject.Controller.Flush(flushTimeout)
+	x.lookAtCRI()
 	instances := x.instances() // before the id is used again
 	now := x.history()
 	x.record.Set(func(h *harness.History) {

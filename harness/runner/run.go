@@ -33,7 +33,9 @@ type run struct {
 	client      client.Client
 	inject      *inject.Injector
 	events      oracle.EventLog
-	removed     chan struct{} // closed when the client is done
+	// criEvents are CRI's container events, of a case whose client uses CRI.
+	criEvents oracle.CRILog
+	removed   chan struct{} // closed when the client is done
 }
 
 // begin is a run that has not done anything yet.

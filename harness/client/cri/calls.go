@@ -36,6 +36,7 @@ func (c *Client) runSandbox(ctx context.Context) error {
 		r, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config()})
 		if err == nil {
 			c.sandbox = r.PodSandboxId
+			c.done("RunPodSandbox", c.sandbox)
 		}
 		return err
 	})
@@ -63,6 +64,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 		)
 		if err == nil {
 			i.ID = r.ContainerId
+			c.done("CreateContainer", i.ID)
 		}
 		return err
 	})
@@ -77,6 +79,7 @@ func (c *Client) start(ctx context.Context, i *harness.Instance) error {
 		return err
 	}
 	i.Created, i.Started = time.Now(), time.Now()
+	c.done("StartContainer", i.ID)
 	if pid, err := c.pid(ctx, i.ID); err == nil { // it may have exited already
 		i.PID = uint32(pid)
 	}
@@ -103,7 +106,9 @@ func (c *Client) end(ctx context.Context, i *harness.Instance) {
 	})
 	if err != nil {
 		c.Record.Failed("client", "gave up stopping "+i.Name, err)
+		return
 	}
+	c.done("StopContainer", i.ID)
 }
 
 func ignoreNotFound(err error) error {
@@ -162,12 +167,17 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	asked := time.Now()
 	r, err := api.NewRuntimeServiceClient(conn).ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: i.ID})
 	if status.Code(err) == codes.NotFound {
 		return true, err
 	}
-	if err != nil || r.Status.State != api.ContainerState_CONTAINER_EXITED {
+	if err != nil {
 		return false, err
+	}
+	c.said(oracle.CRIStatusOf(r.Status, asked))
+	if r.Status.State != api.ContainerState_CONTAINER_EXITED {
+		return false, nil
 	}
 	i.Told, i.Status, i.Waited = true, uint32(r.Status.ExitCode), time.Now()
 	c.Record.Told(oracle.Observation{

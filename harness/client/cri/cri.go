@@ -24,20 +24,35 @@ type Client struct {
 	*client.Session
 	instances []*harness.Instance
 	sandbox   string // id; "" while none is known
+	// awaited are those whose end has been waited for, see awaitStopped.
+	awaited map[string]bool
+	// again is set of a client that uses the id again: what it sees is not written down.
+	again bool
 }
 
 // New makes the client of a case.
 func New(s *client.Session) *Client {
 	c := &Client{Session: s}
-	for n, spec := range s.Case.Workload.Containers {
-		c.instances = append(c.instances, &harness.Instance{
-			Name: fmt.Sprintf("c%d", n), Spec: spec, MustTell: []oracle.Observer{oracle.ByCRIStatus, oracle.ByTaskExit},
-		})
+	for round := range max(1, s.Case.Workload.Loops) {
+		for n, spec := range s.Case.Workload.Containers {
+			c.instances = append(c.instances, &harness.Instance{
+				Name: instanceName(n, round), Spec: spec,
+				MustTell: []oracle.Observer{oracle.ByCRIStatus, oracle.ByTaskExit},
+			})
+		}
 	}
 	return c
 }
 
-// Instances are all containers of the pod.
+// instanceName is c0, c1, ... and in further rounds of a crash loop c0-2, c1-2, ...
+func instanceName(n, round int) string {
+	if round == 0 {
+		return fmt.Sprintf("c%d", n)
+	}
+	return fmt.Sprintf("c%d-%d", n, round+1)
+}
+
+// Instances are all containers of the pod, of a crash loop those of all rounds.
 func (c *Client) Instances() []*harness.Instance { return c.instances }
 
 // Shares is true: all containers of a pod are served by one shim.
@@ -97,22 +112,44 @@ func (c *Client) Run(ctx context.Context) error {
 }
 
 func (c *Client) lifecycle(ctx context.Context) {
-	live := slices.Clone(c.instances)
-	if c.runSandbox(ctx) != nil {
-		live = nil
+	runs := c.runSandbox(ctx) == nil
+	if c.Case.Workload.Loops > 0 {
+		c.loop(ctx, runs)
+		return
+	}
+	var live []*harness.Instance
+	if runs {
+		live = slices.Clone(c.instances)
+	}
+	c.round(ctx, live, true)
+}
+
+// round takes containers through their lives, but does not remove them. What is to happen
+// at a state of the workload, or while it runs, happens in the first round.
+func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool) {
+	state := func(name string) {
+		if first {
+			c.State(ctx, name)
+		}
 	}
 	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return c.create(ctx, i) != nil })
-	c.State(ctx, "created")
+	state("created")
 	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return c.start(ctx, i) != nil })
 	c.AwaitStarted(ctx, live)
-	c.State(ctx, "running")
-	if c.Restarts() && len(live) > 0 {
+	c.lookAtSandbox(ctx, c.sandbox, false)
+	for _, i := range live {
+		if i.Spec.Signal != "" || c.Case.Holds() { // it runs until it is ended
+			_, _ = c.look(ctx, i) // that nobody answers is for others to say
+		}
+	}
+	state("running")
+	if first && c.Restarts() && len(live) > 0 {
 		c.ending(ctx, live[1:])
 		c.RestartNow(ctx)
 		live = live[:1]
 	}
 	c.ending(ctx, live)
-	c.State(ctx, "exited")
+	state("exited")
 }
 
 // ending lets containers come to their end.
@@ -146,7 +183,7 @@ func (c *Client) Reuse(ctx context.Context, briefly bool) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.Deadline)
 	defer cancel()
 	i := &harness.Instance{Name: c.instances[0].Name}
-	second := &Client{Session: c.Session, instances: []*harness.Instance{i}}
+	second := &Client{Session: c.Session, instances: []*harness.Instance{i}, again: true}
 	err := second.runSandbox(ctx)
 	if err == nil && !briefly {
 		if err = errors.Join(second.create(ctx, i), second.start(ctx, i)); err == nil {

@@ -38,13 +38,20 @@ func (c *Client) removeSandbox(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	c.done("StopPodSandbox", id)
 	if err := c.removeContainers(ctx); err != nil {
 		return err
 	}
-	return c.call(ctx, "RemovePodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+	c.awaitStopped(ctx, id)
+	c.lookAtSandbox(ctx, id, true)
+	err = c.call(ctx, "RemovePodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.RemovePodSandbox(ctx, &api.RemovePodSandboxRequest{PodSandboxId: id})
 		return ignoreNotFound(err)
 	})
+	if err == nil {
+		c.done("RemovePodSandbox", id)
+	}
+	return err
 }
 
 func (c *Client) removeContainers(ctx context.Context) error {
@@ -64,6 +71,7 @@ func (c *Client) removeContainers(ctx context.Context) error {
 }
 
 func (c *Client) removed(id string) {
+	c.done("RemoveContainer", id)
 	for _, i := range c.instances {
 		if i.ID == id && i.Told { // its task was deleted when it exited
 			i.Deleted = time.Now()

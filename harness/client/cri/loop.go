@@ -1,0 +1,70 @@
+package cri
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// loop creates, runs and removes the pod's containers again and again while the pod lives
+// on, as kubelet does with containers that crash, and looks at what each round has left.
+//
+// Each round uses the names of the one before, down to the attempt, as kubelet does when
+// it finds no status of an older one: that the name is free again is part of the removal.
+func (c *Client) loop(ctx context.Context, runs bool) {
+	if !runs {
+		c.round(ctx, nil, true)
+		return
+	}
+	before := c.Look(nil).Inventory
+	if before == nil {
+		c.Record.Note("client", "what there was before the first round is not known: what rounds leave is not looked at")
+	}
+	c.note(func(s *harness.CRISeen) { s.Pod = before })
+	n := len(c.instances) / c.Case.Workload.Loops
+	for round := range c.Case.Workload.Loops {
+		all := c.instances[round*n : (round+1)*n]
+		c.round(ctx, slices.Clone(all), round == 0)
+		for _, i := range all {
+			if i.Told {
+				c.awaitStopped(ctx, i.ID)
+			}
+		}
+		if err := c.clear(ctx); err != nil {
+			c.Record.Failed("client", "the containers of a round cannot be removed while their pod lives on", err)
+			return
+		}
+		if before != nil {
+			before = c.lookAtRound(ctx, round+1, before)
+		}
+	}
+}
+
+// clear removes the containers of a round. Those that cannot be removed within half of
+// the client's time are removed with their pod.
+func (c *Client) clear(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+	}
+	return client.Until(ctx, c.removeContainers)
+}
+
+// lookAtRound looks at what a round has left, and at what CRI lists of it. It returns what
+// there is, or nil where nobody could look.
+func (c *Client) lookAtRound(ctx context.Context, number int, before *oracle.Inventory) *oracle.Inventory {
+	call := harness.Call{Who: "oracle", Verb: "look", At: time.Now()}
+	r := harness.Round{Number: number, Look: c.Look(before)}
+	if r.Look.Inventory != nil {
+		r.Listed = c.List(ctx)
+	}
+	call.Took = time.Since(call.At)
+	c.Record.Call(call)
+	c.note(func(s *harness.CRISeen) { s.Rounds = append(s.Rounds, r) })
+	return r.Look.Inventory
+}

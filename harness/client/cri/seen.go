@@ -1,0 +1,118 @@
+package cri
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// note writes down what was seen, for the judge.
+func (c *Client) note(change func(*harness.CRISeen)) {
+	if !c.again {
+		c.Record.CRI(change)
+	}
+}
+
+// done writes down that CRI said that it has done a call.
+func (c *Client) done(verb, id string) {
+	at := time.Now()
+	c.note(func(s *harness.CRISeen) { s.Done = append(s.Done, harness.CRIDone{Verb: verb, ID: id, At: at}) })
+}
+
+// said writes down what CRI says of a container. Of answers that say the same the first
+// is kept, with when the last was asked for.
+func (c *Client) said(is oracle.CRIStatus) {
+	c.note(func(s *harness.CRISeen) {
+		for n := len(s.Statuses) - 1; n >= 0; n-- {
+			if s.Statuses[n].ID != is.ID {
+				continue
+			}
+			if s.Statuses[n].Same(is) {
+				s.Statuses[n].Asked = is.Asked
+				return
+			}
+			break
+		}
+		s.Statuses = append(s.Statuses, is)
+	})
+}
+
+// lookAtSandbox asks for the sandbox's state. That it is not answered is among the calls.
+func (c *Client) lookAtSandbox(ctx context.Context, id string, stopped bool) {
+	if id == "" || c.again {
+		return
+	}
+	_ = c.call(ctx, "PodSandboxStatus", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		at := time.Now()
+		r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: id})
+		if err != nil {
+			return ignoreNotFound(err)
+		}
+		c.note(func(s *harness.CRISeen) {
+			s.Sandboxes = append(s.Sandboxes, harness.SandboxSeen{
+				ID: id, State: r.GetStatus().GetState().String(), Stopped: stopped, At: at,
+			})
+		})
+		return nil
+	})
+}
+
+// stopPatience is how long the client waits for the event that a container or a sandbox
+// has stopped. CRI sends it a few milliseconds after it says so. One that does not come
+// is the judge's business.
+const stopPatience = 2 * time.Second
+
+// awaitStopped waits once for the event that a container or a sandbox has stopped, as a
+// kubelet does that goes by events: CRI answers StopContainer before it sends it
+// (handleContainerExit of v2.4.2), so that a client that removes at once can hear of the
+// removal first. A containerd that was started meanwhile may have none to send.
+func (c *Client) awaitStopped(ctx context.Context, id string) {
+	if c.again || c.awaited[id] || c.Died() || !heard(c.CRIEvents.Heard(), oracle.CRIStarted, id) {
+		return
+	}
+	if c.awaited == nil {
+		c.awaited = map[string]bool{}
+	}
+	c.awaited[id] = true
+	ctx, cancel := context.WithTimeout(ctx, stopPatience)
+	defer cancel()
+	c.CRIEvents.Await(ctx, func(h oracle.CRIHeard) bool { return heard(h, oracle.CRIStopped, id) || c.Died() })
+}
+
+func heard(h oracle.CRIHeard, kind, id string) bool {
+	return slices.ContainsFunc(h.Events, func(e oracle.CRIEvent) bool { return e.Type == kind && e.ID == id })
+}
+
+// List asks CRI what there is.
+func (c *Client) List(ctx context.Context) *harness.CRIListed {
+	l := &harness.CRIListed{At: time.Now()}
+	_, conn, err := c.Up(ctx)
+	if err == nil {
+		err = list(ctx, api.NewRuntimeServiceClient(conn), l)
+	}
+	l.Err = oracle.FailedOf(err)
+	return l
+}
+
+func list(ctx context.Context, rt api.RuntimeServiceClient, into *harness.CRIListed) error {
+	pods, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
+	if err != nil {
+		return &oracle.CallError{Call: "ListPodSandbox", Err: err}
+	}
+	containers, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
+	if err != nil {
+		return &oracle.CallError{Call: "ListContainers", Err: err}
+	}
+	for _, p := range pods.Items {
+		into.Sandboxes = append(into.Sandboxes, p.Id)
+	}
+	for _, k := range containers.Containers {
+		into.Containers = append(into.Containers, k.Id)
+	}
+	return nil
+}

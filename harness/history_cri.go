@@ -1,0 +1,83 @@
+package harness
+
+import (
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// CRISeen is what a client of CRI has seen: all that CRI said of the workload's pod and
+// its containers, and what was left in the pod while it lived.
+type CRISeen struct {
+	// Done is what CRI said that it has done.
+	Done []CRIDone `json:"done,omitempty"`
+	// Statuses are CRI's answers about containers, each that says something new; Sandboxes
+	// those about the sandbox, when it ran and when it was stopped.
+	Statuses  []oracle.CRIStatus `json:"statuses,omitempty"`
+	Sandboxes []SandboxSeen      `json:"sandboxes,omitempty"`
+	// Events are CRI's container events in the order of their arrival, until the first id
+	// was used again. NoEvents: the release has none.
+	Events   []oracle.CRIEvent `json:"events,omitempty"`
+	NoEvents bool              `json:"noEvents,omitempty"`
+	// Pod is what there was when the sandbox ran, and no container of it; Rounds what there
+	// was after each round of a crash loop.
+	Pod    *oracle.Inventory `json:"pod,omitempty"`
+	Rounds []Round           `json:"rounds,omitempty"`
+	// Listed is what CRI lists when everything has settled that the client has removed.
+	Listed *CRIListed `json:"listed,omitempty"`
+}
+
+// CRIDone is a call of CRI that has succeeded.
+type CRIDone struct {
+	Verb string    `json:"verb"` // StartContainer
+	ID   string    `json:"id"`   // of the container or the sandbox
+	At   time.Time `json:"at"`   // when it was answered
+}
+
+// SandboxSeen is an answer of PodSandboxStatus.
+type SandboxSeen struct {
+	ID    string `json:"id"`
+	State string `json:"state"` // as the API names it: SANDBOX_READY
+	// Stopped reports that StopPodSandbox had succeeded before; else it was to run.
+	Stopped bool      `json:"stopped,omitempty"`
+	At      time.Time `json:"at"` // when it was asked
+}
+
+// Round is the end of a round of a crash loop: its containers were removed, and their pod
+// lives on.
+type Round struct {
+	// Number counts from 1.
+	Number int        `json:"number"`
+	Look   Look       `json:"look"`
+	Listed *CRIListed `json:"listed,omitempty"`
+}
+
+// CRIListed are the ids that ListPodSandbox and ListContainers name.
+type CRIListed struct {
+	At         time.Time      `json:"at"`
+	Sandboxes  []string       `json:"sandboxes,omitempty"`
+	Containers []string       `json:"containers,omitempty"`
+	Err        *oracle.Failed `json:"err,omitempty"` // why CRI could not be asked
+}
+
+// Clone shares no list with s.
+func (s *CRISeen) Clone() *CRISeen {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	c.Done, c.Statuses, c.Sandboxes = slices.Clone(s.Done), slices.Clone(s.Statuses), slices.Clone(s.Sandboxes)
+	c.Events, c.Rounds = slices.Clone(s.Events), slices.Clone(s.Rounds)
+	return &c
+}
+
+// When is when CRI said for the first time that it has done a call for an id.
+func (s *CRISeen) When(verb, id string) (time.Time, bool) {
+	for _, d := range s.Done {
+		if d.Verb == verb && d.ID == id {
+			return d.At, true
+		}
+	}
+	return time.Time{}, false
+}

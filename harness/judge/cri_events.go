@@ -1,0 +1,185 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// eventGrace is how long a container event that is due may be on its way, and how much
+// sooner than an earlier one it may come. CRI wakes those who wait for an exit and starts
+// to watch a container before it sends the event, so that two events that are due at the
+// same time may change places (handleContainerExit and StartContainer of v2.4.2). A
+// client that waits for each, as ours does before it removes, sees them in their order.
+const eventGrace = time.Second
+
+// criEvents: CRI's container events arrive once each and in their order, for containers
+// and for sandboxes, but for what was due when nobody could hear it; and the exit code in
+// them is that of ContainerStatus.
+func criEvents(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if h.CRI == nil || h.CRI.NoEvents || !looked(h) {
+		return nil, nil
+	}
+	for _, id := range idsOf(h.CRI.Events) {
+		found = append(found, order(h, id)...)
+	}
+	for _, e := range h.CRI.Events {
+		if e.Type == oracle.CRIStopped {
+			found = append(found, saysOtherwise(h, e)...)
+		}
+	}
+	for _, e := range missing(h, h.CRI.Events) {
+		found = append(found, criEvent(e.id, e.kind, oracle.Facts{
+			oracle.FactEvent: oracle.Missing, oracle.FactAt: e.at.UTC().Format("15:04:05.000"),
+		}))
+	}
+	return found, nil
+}
+
+func criEvent(id, kind string, fs oracle.Facts) oracle.Finding {
+	fs[oracle.FactTopic] = kind
+	return oracle.Finding{
+		Invariant: oracle.Event, Class: oracle.ClassCRIEvent, Subject: oracle.Subject{ID: id}, Facts: fs,
+	}
+}
+
+func idsOf(events []oracle.CRIEvent) (ids []string) {
+	for _, e := range events {
+		if !slices.Contains(ids, e.ID) {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}
+
+// order judges number and order of the events of one id. A containerd that ends in the
+// midst of a removal and does it again when it is back has to tell of it again.
+func order(h *harness.History, id string) (found []oracle.Finding) {
+	var first [4]*oracle.CRIEvent
+	for n, e := range h.CRI.Events {
+		rank := slices.Index(oracle.CRIEvents, e.Type)
+		if e.ID != id || rank < 0 {
+			continue
+		}
+		if was := first[rank]; was != nil && downBetween(h, was.Seen, e.Seen) {
+			continue
+		} else if was != nil {
+			found = append(found, criEvent(id, e.Type, oracle.Facts{
+				oracle.FactEvent: oracle.Repeated, oracle.FactRepeat: oracle.SameAgain,
+				oracle.FactApart: e.Seen.Sub(was.Seen).Round(time.Millisecond).String(),
+			}))
+			continue
+		}
+		first[rank] = &h.CRI.Events[n]
+		for _, later := range first[rank+1:] {
+			if later != nil && e.Seen.Sub(later.Seen) > eventGrace {
+				found = append(found, criEvent(id, e.Type, oracle.Facts{
+					oracle.FactEvent: oracle.Late, oracle.FactAfter: later.Type}))
+				break
+			}
+		}
+	}
+	return found
+}
+
+// saysOtherwise compares what the event of an end says of its container with what
+// ContainerStatus says.
+func saysOtherwise(h *harness.History, e oracle.CRIEvent) []oracle.Finding {
+	for _, s := range h.CRI.Statuses {
+		if s.ID != e.ID || s.State != oracle.CRIExited || e.State == "" {
+			continue
+		}
+		switch {
+		case e.State != s.State:
+			return []oracle.Finding{criEvent(e.ID, e.Type, oracle.Facts{oracle.FactEvent: oracle.OtherField,
+				oracle.FactField: oracle.FieldState, oracle.FactTold: e.State, oracle.FactTrue: s.State})}
+		case e.ExitCode != s.ExitCode:
+			return []oracle.Finding{criEvent(e.ID, e.Type, oracle.Facts{oracle.FactEvent: oracle.OtherField,
+				oracle.FactField: oracle.FieldExitCode, oracle.FactTold: fmt.Sprint(e.ExitCode),
+				oracle.FactTrue: fmt.Sprint(s.ExitCode)})}
+		}
+	}
+	return nil
+}
+
+// dueEvent is an event that must have come.
+type dueEvent struct {
+	id, kind string
+	// at is when the client knew of what it tells; from is when that can have happened.
+	at, from time.Time
+}
+
+// MissesCRIEvents reports whether an event is not among these that must have come: the
+// runner waits for those.
+func MissesCRIEvents(h harness.History, events []oracle.CRIEvent) bool {
+	return h.CRI != nil && len(missing(&h, events)) > 0
+}
+
+// missing are the events that must have come and have not.
+func missing(h *harness.History, events []oracle.CRIEvent) []dueEvent {
+	return slices.DeleteFunc(due(h), func(d dueEvent) bool {
+		return downBetween(h, d.from, d.at.Add(eventGrace)) ||
+			slices.ContainsFunc(events, func(e oracle.CRIEvent) bool { return e.ID == d.id && e.Type == d.kind })
+	})
+}
+
+// byCall are the events that a successful call has sent before it was answered.
+var byCall = map[string][]string{
+	"RunPodSandbox":    {oracle.CRICreated, oracle.CRIStarted},
+	"CreateContainer":  {oracle.CRICreated},
+	"StartContainer":   {oracle.CRIStarted},
+	"RemoveContainer":  {oracle.CRIDeleted},
+	"RemovePodSandbox": {oracle.CRIDeleted},
+}
+
+// due are the events that must have come: those of calls that have succeeded, and the end
+// of each container that was started, and that CRI itself calls exited; and of a sandbox
+// that was stopped.
+func due(h *harness.History) (all []dueEvent) {
+	for n, d := range h.CRI.Done {
+		again := slices.ContainsFunc(h.CRI.Done[:n], func(o harness.CRIDone) bool { return o.Verb == d.Verb && o.ID == d.ID })
+		for _, kind := range byCall[d.Verb] {
+			if !again {
+				all = append(all, dueEvent{d.ID, kind, d.At, d.At})
+			}
+		}
+		if started, ran := h.CRI.When("RunPodSandbox", d.ID); d.Verb == "StopPodSandbox" && ran && !again {
+			all = append(all, dueEvent{d.ID, oracle.CRIStopped, d.At, started})
+		}
+	}
+	for _, s := range h.CRI.Statuses {
+		if _, ran := h.CRI.When("StartContainer", s.ID); ran && s.State == oracle.CRIExited {
+			all = append(all, dueEvent{s.ID, oracle.CRIStopped, s.Seen, lastAlive(h, s.ID)})
+		}
+	}
+	return all
+}
+
+// lastAlive is when a container can have ended at the earliest.
+func lastAlive(h *harness.History, id string) (at time.Time) {
+	for _, i := range h.Instances {
+		if i.ID == id {
+			at, _ = livedUntil(i)
+		}
+	}
+	return at
+}
+
+// downBetween reports whether containerd was down at some time between two.
+func downBetween(h *harness.History, from, to time.Time) bool {
+	for n, d := range h.Deaths {
+		until := d.At.Add(d.BackIn)
+		if d.BackIn == 0 { // it ended before it answered, and what came next did
+			if until = to; n+1 < len(h.Deaths) {
+				until = h.Deaths[n+1].At
+			}
+		}
+		if !d.At.After(to) && !until.Before(from) {
+			return true
+		}
+	}
+	return false
+}

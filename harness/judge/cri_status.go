@@ -1,0 +1,190 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// clockTolerance is how far a time that CRI says may be off. All times are of one
+// machine's clock, which may be adjusted by a little while a case runs; and CRI's clients
+// keep times in whole seconds (metav1.Time).
+const clockTolerance = time.Second
+
+// learnBound is how long CRI may go on saying of a container that it runs when it has
+// ended: it gives each try to handle an exit 10 s (handleEventTimeout) and tries again a
+// second later (internal/cri/server/events).
+const learnBound = 25 * time.Second
+
+// criStatuses: what CRI says of a container is so: its state, when it was created, was
+// started and has finished, and why. The exit status itself is the ledger's.
+func criStatuses(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if h.CRI == nil {
+		return nil, nil
+	}
+	for _, i := range h.Instances {
+		of := slices.DeleteFunc(slices.Clone(h.CRI.Statuses), func(s oracle.CRIStatus) bool { return s.ID != i.ID })
+		for _, s := range of {
+			found = append(found, statusTimes(h, i, s)...)
+			found = append(found, reason(s)...)
+		}
+		if n := len(of); n > 0 {
+			found = append(found, lastState(h, i, of[n-1])...)
+		}
+	}
+	return uniqueCauses(found), nil
+}
+
+// about is a finding about one field of what CRI says of an id.
+func about(object, id, field, is, told, true_ string) oracle.Finding {
+	return oracle.Finding{
+		Invariant: oracle.Status, Class: oracle.ClassCRIStatus, Subject: oracle.Subject{ID: id},
+		Facts: oracle.Facts{oracle.FactObject: object, oracle.FactField: field, oracle.FactIs: is,
+			oracle.FactTold: told, oracle.FactTrue: true_},
+	}
+}
+
+// window is when something can have been; the zero time: it has no such bound.
+type window struct {
+	field        string
+	told         time.Time
+	from, to     time.Time
+	mustBe       bool // CRI has a time for it by now
+	after, until string
+}
+
+// statusTimes judges the times of an answer.
+func statusTimes(h *harness.History, i harness.Instance, s oracle.CRIStatus) (found []oracle.Finding) {
+	exited := s.State == oracle.CRIExited
+	started := window{field: oracle.FieldStarted, told: s.Started, from: i.Begun, to: s.Seen,
+		after: "it was asked for", until: "CRI has said so",
+		mustBe: s.State == oracle.CRIRunning || exited && !i.Started.IsZero()}
+	if !i.Started.IsZero() && len(h.Deaths) == 0 { // a containerd that is started may take its own start for it
+		started.to, started.until = i.Started, "StartContainer has succeeded"
+	}
+	finished := window{field: oracle.FieldFinished, told: s.Finished, to: s.Seen, until: "CRI has said so", mustBe: exited}
+	finished.from, finished.after = livedUntil(i)
+	all := []window{
+		{field: oracle.FieldCreated, told: s.Created, from: i.Begun, to: s.Seen, mustBe: true,
+			after: "it was asked for", until: "CRI has said so"},
+		started, finished,
+	}
+	for _, w := range all {
+		if is, bound := w.judge(); is != "" {
+			found = append(found, about(oracle.AContainer, i.ID, w.field, is, stamp(w.told), bound))
+		}
+	}
+	return found
+}
+
+// livedUntil is a time at which the payload of a container was alive, and what it did.
+func livedUntil(i harness.Instance) (at time.Time, what string) {
+	switch p := i.Payload; {
+	case p.Exited:
+		return p.ExitedAt, "its payload was about to exit"
+	case !p.ReadyAt.IsZero():
+		return p.ReadyAt, "its payload ran"
+	case p.Runs > 0:
+		return p.StartedAt, "its payload began"
+	}
+	return i.Begun, "it was asked for"
+}
+
+// judge says what is wrong with a time, and with what it was compared.
+func (w window) judge() (is, bound string) {
+	switch {
+	case w.told.IsZero() && w.mustBe:
+		return oracle.NotSet, "it has happened"
+	case w.told.IsZero():
+	case !w.from.IsZero() && w.told.Before(w.from.Add(-clockTolerance)):
+		return oracle.TooEarly, fmt.Sprintf("%s, when %s", stamp(w.from), w.after)
+	case !w.to.IsZero() && w.told.After(w.to.Add(clockTolerance)):
+		return oracle.TooLate, fmt.Sprintf("%s, when %s", stamp(w.to), w.until)
+	}
+	return "", ""
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "0"
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// reasons are those that CRI may give for an exit status. A status that is made up is the
+// ledger's to find: here only what goes with it counts. No container has a memory limit,
+// so that none is OOMKilled.
+func reasons(code int32) []string {
+	switch code {
+	case 0:
+		return []string{"Completed"}
+	case 128: // errorStartExitCode
+		return []string{"Error", "StartError"}
+	case 255: // unknownExitCode
+		return []string{"Error", "Unknown"}
+	}
+	return []string{"Error"}
+}
+
+func reason(s oracle.CRIStatus) []oracle.Finding {
+	if s.State != oracle.CRIExited {
+		return nil
+	}
+	if want := reasons(s.ExitCode); !slices.Contains(want, s.Reason) {
+		return []oracle.Finding{about(oracle.AContainer, s.ID, oracle.FieldReason, oracle.Other, s.Reason,
+			fmt.Sprintf("%s, for its exit code %d", want[0], s.ExitCode))}
+	}
+	return nil
+}
+
+// lastState judges the last answer about a container: it is not called exited while it runs,
+// and it is when it ended so long ago that CRI must know.
+func lastState(h *harness.History, i harness.Instance, last oracle.CRIStatus) []oracle.Finding {
+	wrong := func(is, truth string, at time.Time) []oracle.Finding {
+		return []oracle.Finding{
+			about(oracle.AContainer, i.ID, oracle.FieldState, is, last.State, truth+" at "+stamp(at)),
+		}
+	}
+	if last.State == oracle.CRIExited {
+		if own := i.Payload; own.Exited && own.ExitedAt.After(last.Seen.Add(clockTolerance)) && !fired(h, last.Seen) {
+			return wrong(oracle.TooEarly, "it ended", own.ExitedAt)
+		}
+		return nil
+	}
+	ended, how := i.Payload.ExitedAt, "it ended"
+	if stopped, ok := h.CRI.When("StopContainer", i.ID); ok && ended.IsZero() {
+		ended, how = stopped, "StopContainer succeeded"
+	}
+	if !ended.IsZero() && last.Asked.Sub(ended) > learnBound && !downBetween(h, ended, last.Asked) {
+		return wrong(oracle.TooLate, how, ended)
+	}
+	return nil
+}
+
+// fired reports whether a fault may have happened by then.
+func fired(h *harness.History, by time.Time) bool {
+	return len(h.Case.Misbehaviours()) > 0 ||
+		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Fault >= 0 && !hit.Time.After(by) }) ||
+		slices.ContainsFunc(h.Kills, func(k harness.Kill) bool { return !k.At.After(by) }) ||
+		slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool { return !d.At.After(by) }) ||
+		len(h.Case.Plan) > 0 && !h.Case.OnlyProbed() // nobody has noted when those began
+}
+
+// uniqueCauses leaves of findings about one id that have the same cause the first: CRI is
+// asked again and again, and says the same.
+func uniqueCauses(found []oracle.Finding) []oracle.Finding {
+	var out []oracle.Finding
+	for _, f := range found {
+		if !slices.ContainsFunc(out, func(o oracle.Finding) bool {
+			return o.Class == f.Class && o.Subject == f.Subject && o.Facts.Cause() == f.Facts.Cause()
+		}) {
+			out = append(out, f)
+		}
+	}
+	return out
+}

@@ -1,0 +1,262 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// pod is the history of a pod with one container that exits with 7 in a crash loop of one
+// round; everything is as it should be.
+func pod() harness.History {
+	h := clean()
+	h.Case.Plan, h.Firings, h.Hits, h.Flushed.Hits = nil, nil, nil, 0
+	h.Case.Workload = harness.Workload{API: harness.CRI, Loops: 1}
+	h.Instances[0].MustTell = []oracle.Observer{oracle.ByTaskExit}
+	for n := range h.Events {
+		h.Events[n].Namespace = daemon.CRINamespace
+	}
+	there := func() *oracle.Inventory {
+		ref := []oracle.Ref{{Namespace: daemon.CRINamespace, ID: "pod"}}
+		return &oracle.Inventory{Daemon: &oracle.Daemon{Containers: ref, Sandboxes: ref}}
+	}
+	event := func(kind, id string, ms int) oracle.CRIEvent {
+		return oracle.CRIEvent{Type: kind, ID: id, Seen: at(ms)}
+	}
+	stopped := event(oracle.CRIStopped, "c0", 33)
+	stopped.State, stopped.ExitCode = oracle.CRIExited, 7
+	h.CRI = &harness.CRISeen{
+		Done: []harness.CRIDone{{"RunPodSandbox", "pod", at(2)}, {"CreateContainer", "c0", at(5)},
+			{"StartContainer", "c0", at(20)}, {"RemoveContainer", "c0", at(42)}, {"StopPodSandbox", "pod", at(45)},
+			{"RemovePodSandbox", "pod", at(47)}},
+		Statuses: []oracle.CRIStatus{
+			{ID: "c0", State: oracle.CRIRunning, Created: at(4), Started: at(19), Asked: at(21), Seen: at(22)},
+			{ID: "c0", State: oracle.CRIExited, ExitCode: 7, Reason: "Error", Created: at(4), Started: at(19),
+				Finished: at(30), Asked: at(34), Seen: at(35)},
+		},
+		Sandboxes: []harness.SandboxSeen{{ID: "pod", State: oracle.CRIReady, At: at(21)},
+			{ID: "pod", State: oracle.CRINotReady, Stopped: true, At: at(46)}},
+		Events: []oracle.CRIEvent{
+			event(oracle.CRICreated, "pod", 2), event(oracle.CRIStarted, "pod", 2), event(oracle.CRICreated, "c0", 5),
+			event(oracle.CRIStarted, "c0", 20), stopped, event(oracle.CRIDeleted, "c0", 42),
+			event(oracle.CRIStopped, "pod", 45), event(oracle.CRIDeleted, "pod", 47),
+		},
+		Pod: there(),
+		Rounds: []harness.Round{{Number: 1, Look: harness.Look{At: at(43), Inventory: there()},
+			Listed: &harness.CRIListed{Sandboxes: []string{"pod"}}}},
+		Listed: &harness.CRIListed{},
+	}
+	return h
+}
+
+// exited changes the answer that the container has exited.
+func exited(change func(*oracle.CRIStatus)) func(*harness.History) {
+	return func(h *harness.History) { change(&h.CRI.Statuses[1]) }
+}
+
+// without takes an event away.
+func without(kind, id string) func(*harness.History) {
+	return func(h *harness.History) {
+		for n, e := range h.CRI.Events {
+			if e.Type == kind && e.ID == id {
+				h.CRI.Events = append(h.CRI.Events[:n], h.CRI.Events[n+1:]...)
+				return
+			}
+		}
+	}
+}
+
+// also makes several changes.
+func also(all ...func(*harness.History)) func(*harness.History) {
+	return func(h *harness.History) {
+		for _, change := range all {
+			change(h)
+		}
+	}
+}
+
+// downFor is a containerd that was killed and was back later.
+func downFor(from, back int) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Deaths = append(h.Deaths, daemon.Death{At: at(from), BackIn: at(back).Sub(at(from)), Asked: true, Killed: true, Code: 137})
+	}
+}
+
+// leftInPod puts something into what the round has left.
+func leftInPod(change func(*oracle.Inventory)) func(*harness.History) {
+	return func(h *harness.History) { change(h.CRI.Rounds[0].Look.Inventory) }
+}
+
+// Each row changes the history of a pod in one way, as in TestRules.
+func TestCRIRules(t *testing.T) {
+	years := func(t time.Time) time.Time { return t.AddDate(-20, 0, 0) }
+	aDir := oracle.Dir{Path: "/run/containerd/io.containerd.grpc.v1.cri/containers/c0", ID: "c0"}
+	for name, tc := range map[string]struct {
+		change func(*harness.History)
+		want   string
+	}{
+		"nothing":      {func(*harness.History) {}, ""},
+		"a task's pod": {func(h *harness.History) { h.CRI = nil }, ""},
+
+		"it finished 20 years ago": {exited(func(s *oracle.CRIStatus) { s.Finished = years(s.Finished) }),
+			"status cri-status object=container field=finished-at is=too-early"},
+		"it finished before its payload ended": {also(
+			exited(func(s *oracle.CRIStatus) { s.Finished = at(30).Add(-2 * time.Second) }), begun(-9000)),
+			"status cri-status field=finished-at is=too-early"},
+		"a clock that was adjusted": {exited(func(s *oracle.CRIStatus) { s.Finished = at(-500) }), ""},
+		"it finished in the future": {exited(func(s *oracle.CRIStatus) { s.Finished = at(2000) }),
+			"status cri-status field=finished-at is=too-late"},
+		"it has no time of its end": {exited(func(s *oracle.CRIStatus) { s.Finished = time.Time{} }),
+			"status cri-status field=finished-at is=not-set"},
+		"it started 20 years ago": {exited(func(s *oracle.CRIStatus) { s.Started = years(s.Started) }),
+			"status cri-status field=started-at is=too-early"},
+		"it started when it had been started": {also(exited(func(s *oracle.CRIStatus) {
+			s.Started, s.Seen = at(5000), at(9000)
+		})), "status cri-status field=started-at is=too-late"},
+		"and a restarted containerd may say so": {also(exited(func(s *oracle.CRIStatus) {
+			s.Started, s.Seen = at(5000), at(9000)
+		}), downFor(4000, 4900)), ""},
+		"it never started, and ran": {exited(func(s *oracle.CRIStatus) { s.Started = time.Time{} }),
+			"status cri-status field=started-at is=not-set"},
+		"one whose start failed need not": {also(exited(func(s *oracle.CRIStatus) { s.Started = time.Time{} }),
+			func(h *harness.History) { h.Instances[0].Started = time.Time{} }), ""},
+		"it was created 20 years ago": {exited(func(s *oracle.CRIStatus) { s.Created = years(s.Created) }),
+			"status cri-status field=created-at is=too-early"},
+		"it was created never": {exited(func(s *oracle.CRIStatus) { s.Created = time.Time{} }),
+			"status cri-status field=created-at is=not-set"},
+		"the time of another is not looked at": {func(h *harness.History) { h.CRI.Statuses[1].ID = "other" }, ""},
+
+		"a failure that is completed": {exited(func(s *oracle.CRIStatus) { s.Reason = "Completed" }),
+			"status cri-status field=reason is=other"},
+		"a kill by nobody's memory": {exited(func(s *oracle.CRIStatus) { s.Reason = "OOMKilled" }),
+			"status cri-status field=reason is=other"},
+		"no reason at all": {exited(func(s *oracle.CRIStatus) { s.Reason = "" }),
+			"status cri-status field=reason is=other"},
+		"a success that is completed": {also(exited(func(s *oracle.CRIStatus) { s.ExitCode, s.Reason = 0, "Completed" }),
+			func(h *harness.History) { h.CRI.Events[4].ExitCode = 0 }), ""},
+
+		"it is said to run on": {exited(func(s *oracle.CRIStatus) {
+			s.State, s.Finished, s.Asked, s.Seen = oracle.CRIRunning, time.Time{}, at(26_000), at(26_001)
+		}), "status cri-status field=state is=too-late"},
+		"it was restarted meanwhile": {also(exited(func(s *oracle.CRIStatus) {
+			s.State, s.Finished, s.Asked, s.Seen = oracle.CRIRunning, time.Time{}, at(26_000), at(26_001)
+		}), downFor(100, 200)), ""},
+		"it is said to run after StopContainer": {also(killedIn(), exited(func(s *oracle.CRIStatus) {
+			s.State, s.Finished, s.Asked, s.Seen = oracle.CRIRunning, time.Time{}, at(26_000), at(26_001)
+		})), "status cri-status field=state is=too-late"},
+		"it is said to have exited, and runs": {func(h *harness.History) {
+			h.Instances[0].Payload.ExitedAt = at(3000)
+			h.CRI.Statuses[1].Finished = at(2500)
+			h.CRI.Statuses[1].Seen = at(1600)
+		}, "status cri-status field=state is=too-early"},
+
+		"a sandbox that is ready when it is stopped": {func(h *harness.History) { h.CRI.Sandboxes[1].State = oracle.CRIReady },
+			"status cri-status object=sandbox field=state is=too-late"},
+		"a sandbox that is not ready while it runs": {
+			func(h *harness.History) { h.CRI.Sandboxes[0].State = oracle.CRINotReady },
+			"status cri-status object=sandbox field=state is=too-early"},
+		"because its shim was killed": {also(func(h *harness.History) { h.CRI.Sandboxes[0].State = oracle.CRINotReady },
+			func(h *harness.History) { h.Kills = []harness.Kill{{PID: 42, Who: "shim", At: at(3)}} }), ""},
+
+		"a sandbox that stays listed": {func(h *harness.History) { h.CRI.Listed.Sandboxes = []string{"pod"} },
+			"leak sandbox listed=by-cri-alone"},
+		"a container that stays listed": {func(h *harness.History) { h.CRI.Listed.Containers = []string{"c0"} },
+			"leak container listed=by-cri-alone"},
+		"a sandbox that is there and listed": {func(h *harness.History) {
+			h.CRI.Listed.Sandboxes = []string{"pod"}
+			h.After.Inventory.Daemon.Sandboxes = []oracle.Ref{{Namespace: daemon.CRINamespace, ID: "pod"}}
+		}, "leak sandbox task=none"},
+		"CRI cannot list": {func(h *harness.History) { h.CRI.Listed.Err = failed("Unknown", "broken") },
+			"liveness containerd what=listing"},
+		"nobody could ask it": {func(h *harness.History) { h.CRI.Listed.Err = &oracle.Failed{Text: "down"} }, "look"},
+		"a container that stays listed in a pod": {
+			func(h *harness.History) { h.CRI.Rounds[0].Listed.Containers = []string{"c0"} },
+			"leak container listed=by-cri-alone in=living-pod"},
+		"a container that is not listed any more, and there": {leftInPod(func(i *oracle.Inventory) {
+			i.Daemon.Containers = append(i.Daemon.Containers, oracle.Ref{Namespace: daemon.CRINamespace, ID: "c0"})
+		}), "leak container listed=not-by-cri in=living-pod"},
+		"a sandbox that is not listed, and there": {func(h *harness.History) { h.CRI.Rounds[0].Listed.Sandboxes = nil },
+			"leak container listed=not-by-cri in=living-pod"},
+
+		"a directory that a round has left": {leftInPod(func(i *oracle.Inventory) { i.CRIDirs = []oracle.Dir{aDir} }),
+			"leak cri-dir in=living-pod"},
+		"a mount that a round has left": {leftInPod(func(i *oracle.Inventory) {
+			i.Mounts = []oracle.Mount{{Point: "/run/x", Type: "overlay"}}
+		}), "leak mount in=living-pod"},
+		"a snapshot that a round has left": {leftInPod(func(i *oracle.Inventory) {
+			i.Daemon.Snapshots = []oracle.Snapshot{{Namespace: daemon.CRINamespace, Snapshotter: "overlayfs", Key: "c0"}}
+		}), "leak snapshot in=living-pod"},
+		"what is left in the end is told once": {also(
+			leftInPod(func(i *oracle.Inventory) { i.CRIDirs = []oracle.Dir{aDir} }),
+			func(h *harness.History) { h.After.Inventory.CRIDirs = []oracle.Dir{aDir} }), "leak cri-dir task=none"},
+		"a round that nobody could look at": {func(h *harness.History) {
+			h.CRI.Rounds[0].Look = harness.Look{Asked: failed("Unknown", "ttrpc")}
+		}, "liveness containerd what=listing"},
+
+		"no event of an end": {without(oracle.CRIStopped, "c0"),
+			"event cri-event event=missing topic=CONTAINER_STOPPED_EVENT"},
+		"no event of a creation": {without(oracle.CRICreated, "c0"),
+			"event cri-event event=missing topic=CONTAINER_CREATED_EVENT"},
+		"no event of a removal": {without(oracle.CRIDeleted, "c0"),
+			"event cri-event event=missing topic=CONTAINER_DELETED_EVENT"},
+		"no event of a sandbox's end": {without(oracle.CRIStopped, "pod"),
+			"event cri-event event=missing topic=CONTAINER_STOPPED_EVENT"},
+		"nobody could hear of the end":  {also(without(oracle.CRIStopped, "c0"), downFor(31, 32)), ""},
+		"it was down before it was due": {also(without(oracle.CRIStopped, "c0"), downFor(7, 9)), "event cri-event event=missing"},
+		"it was down long after": {also(without(oracle.CRIStopped, "c0"), downFor(5000, 5100)),
+			"event cri-event event=missing"},
+		"it took two starts to be back": {also(without(oracle.CRIStopped, "c0"), downFor(25, 25), downFor(40, 45)), ""},
+		"a release without events":      {func(h *harness.History) { h.CRI.Events, h.CRI.NoEvents = nil, true }, ""},
+		"an event that comes twice": {func(h *harness.History) { h.CRI.Events = append(h.CRI.Events, h.CRI.Events[4]) },
+			"event cri-event event=repeated topic=CONTAINER_STOPPED_EVENT"},
+		"it comes again after a restart": {also(downFor(48, 60), func(h *harness.History) {
+			e := h.CRI.Events[7]
+			e.Seen = at(70)
+			h.CRI.Events = append(h.CRI.Events, e)
+		}), ""},
+		"two events that change places": {func(h *harness.History) {
+			e := h.CRI.Events
+			e[4], e[5] = e[5], e[4]
+		}, ""},
+		"an event that comes too late": {func(h *harness.History) {
+			e := h.CRI.Events
+			e[4], e[5] = e[5], e[4]
+			e[5].Seen = at(2000)
+		}, "event cri-event event=late topic=CONTAINER_STOPPED_EVENT after=CONTAINER_DELETED_EVENT"},
+		"an event with another exit code": {func(h *harness.History) { h.CRI.Events[4].ExitCode = 0 },
+			"event cri-event event=other-field field=exit-code"},
+		"an event with another state": {func(h *harness.History) { h.CRI.Events[4].State = oracle.CRIRunning },
+			"event cri-event event=other-field field=state"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := pod()
+			tc.change(&h)
+			v := Judge(h)
+			if got := says(v, tc.want); got != "" {
+				t.Errorf("%s; want %q\n%s", got, tc.want, v)
+			}
+			if tc.want == "" && len(v.Findings) > 0 {
+				t.Errorf("it found something\n%s", v)
+			}
+		})
+	}
+}
+
+// begun has the container asked for at another time.
+func begun(ms int) func(*harness.History) {
+	return func(h *harness.History) { h.Instances[0].Begun = at(ms) }
+}
+
+// killedIn makes the container one that StopContainer has killed.
+func killedIn() func(*harness.History) {
+	return func(h *harness.History) {
+		h.Instances[0].Spec = harness.Container{Signal: "SIGKILL"}
+		h.Exits = nil
+		h.Instances[0].Payload = payload.Truth{Runs: 1, StartedAt: at(20), ReadyAt: at(21)}
+		h.CRI.Done = append(h.CRI.Done, harness.CRIDone{Verb: "StopContainer", ID: "c0", At: at(33)})
+	}
+}

@@ -1,0 +1,36 @@
+package judge
+
+import (
+	"slices"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// rounds: a container that is removed leaves nothing in the pod that lives on. What is
+// still there in the end is told as left by the whole pod, and not once more.
+func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if h.CRI == nil || h.CRI.Pod == nil {
+		return nil, nil
+	}
+	inTheEnd, _ := leaks(h)
+	before := h.CRI.Pod
+	for _, r := range h.CRI.Rounds {
+		if r.Look.Inventory == nil {
+			f, _ := answersOf(h, &r.Look)
+			return append(found, f...), nil
+		}
+		left := oracle.Mark(oracle.Leaks(*before, *r.Look.Inventory), conditions(h, r.Look.At))
+		before = r.Look.Inventory
+		for _, f := range left {
+			if f.Invariant == oracle.Residue || slices.ContainsFunc(inTheEnd, func(o oracle.Finding) bool {
+				return o.Class == f.Class && o.Subject == f.Subject
+			}) {
+				continue
+			}
+			f.Facts[oracle.FactIn] = oracle.InLivingPod
+			found = append(found, f)
+		}
+	}
+	return found, nil
+}

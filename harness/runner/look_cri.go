@@ -1,0 +1,67 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"google.golang.org/grpc"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// hearCRI listens to CRI's container events, where CRI is used.
+func (x *run) hearCRI(ctx context.Context, c *containerd.Client) error {
+	conn, ok := c.Conn().(grpc.ClientConnInterface)
+	if x.Workload.API != harness.CRI || !ok {
+		return nil
+	}
+	return x.criEvents.Record(ctx, conn)
+}
+
+// criEventPatience is how long a container event that was due may still be on its way
+// when everything has settled. It takes a millisecond.
+const criEventPatience = 2 * time.Second
+
+// lookAtCRI takes down what CRI lists when everything has settled, and what events have
+// come. There is no mark that could be sent through CRI's events, so those that are due
+// are waited for.
+func (x *run) lookAtCRI() {
+	lister, ok := x.client.(client.Lister)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
+	defer cancel()
+	listed := lister.List(ctx)
+	patience, done := context.WithTimeout(ctx, criEventPatience)
+	defer done()
+	h := x.history()
+	x.criEvents.Await(patience, func(heard oracle.CRIHeard) bool { return !judge.MissesCRIEvents(h, heard.Events) })
+	heard := x.criEvents.Heard()
+	x.record.CRI(func(s *harness.CRISeen) {
+		s.Listed, s.Events, s.NoEvents = listed, heard.Events, heard.None
+	})
+}
+
+// lookMeanwhile is a look while the client is at work.
+func (x *run) lookMeanwhile(before *oracle.Inventory) harness.Look {
+	if before != nil {
+		return x.lookAt(*before)
+	}
+	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
+	defer cancel()
+	scene, err := x.sceneUp(ctx)
+	if err != nil {
+		return harness.Look{At: time.Now(), Up: oracle.FailedOf(err)}
+	}
+	there, err := oracle.Take(ctx, scene)
+	l := harness.Look{At: time.Now(), Asked: oracle.FailedOf(err)}
+	if err == nil {
+		l.Inventory = &there
+	}
+	return l
+}

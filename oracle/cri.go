@@ -1,0 +1,122 @@
+package oracle
+
+import (
+	"time"
+
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// ClassCRIStatus is what CRI says of a container or a sandbox, and ClassCRIEvent what its
+// container events say.
+const (
+	ClassCRIStatus Class = "cri-status"
+	ClassCRIEvent  Class = "cri-event"
+)
+
+// Status is the invariant that CRI says of a container and of a sandbox what is so.
+const Status Invariant = "status"
+
+// The states of CRI, as its API names them.
+const (
+	CRIRunning  = "CONTAINER_RUNNING"
+	CRIExited   = "CONTAINER_EXITED"
+	CRIReady    = "SANDBOX_READY"
+	CRINotReady = "SANDBOX_NOTREADY"
+)
+
+// The types of CRI's container events, in the order in which a container has them. A
+// sandbox has them, too.
+const (
+	CRICreated = "CONTAINER_CREATED_EVENT"
+	CRIStarted = "CONTAINER_STARTED_EVENT"
+	CRIStopped = "CONTAINER_STOPPED_EVENT"
+	CRIDeleted = "CONTAINER_DELETED_EVENT"
+)
+
+// CRIEvents are the types of container events, in their order.
+var CRIEvents = []string{CRICreated, CRIStarted, CRIStopped, CRIDeleted}
+
+// The fields of what CRI says: values of FactField.
+const (
+	FieldState    = "state"
+	FieldReason   = "reason"
+	FieldExitCode = "exit-code"
+	FieldCreated  = "created-at"
+	FieldStarted  = "started-at"
+	FieldFinished = "finished-at"
+)
+
+// What is wrong with a field: values of FactIs.
+const (
+	TooEarly = "too-early" // a time before what it is the time of
+	TooLate  = "too-late"  // a time after that, or later than CRI has said it
+	NotSet   = "not-set"
+	Other    = "other" // another than is true
+)
+
+// More values of facts.
+const (
+	OnlyByCRI   = "by-cri-alone" // FactListed: CRI lists what containerd does not have
+	NotByCRI    = "not-by-cri"   // and the other way about
+	ASandbox    = "sandbox"      // FactObject
+	InLivingPod = "living-pod"   // FactIn: a container was removed, and its pod lives on
+)
+
+// CRIStatus is one answer of CRI about a container.
+type CRIStatus struct {
+	ID       string `json:"id"`
+	State    string `json:"state"` // as the API names it: CONTAINER_EXITED
+	ExitCode int32  `json:"exitCode,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	// The zero time stands for CRI's 0: it has not been so yet.
+	Created  time.Time `json:"created,omitzero"`
+	Started  time.Time `json:"started,omitzero"`
+	Finished time.Time `json:"finished,omitzero"`
+	// Asked and Seen are when it was asked, and had answered.
+	Asked time.Time `json:"asked"`
+	Seen  time.Time `json:"seen"`
+}
+
+// CRIStatusOf keeps an answer of ContainerStatus.
+func CRIStatusOf(s *api.ContainerStatus, asked time.Time) CRIStatus {
+	return CRIStatus{
+		ID: s.GetId(), State: s.GetState().String(), ExitCode: s.GetExitCode(), Reason: s.GetReason(),
+		Created: nanoseconds(s.GetCreatedAt()), Started: nanoseconds(s.GetStartedAt()), Finished: nanoseconds(s.GetFinishedAt()),
+		Asked: asked, Seen: time.Now(),
+	}
+}
+
+// nanoseconds is a time of CRI, of which 0 stands for none.
+func nanoseconds(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
+}
+
+// Same reports whether two answers say the same.
+func (s CRIStatus) Same(o CRIStatus) bool {
+	s.Asked, s.Seen = o.Asked, o.Seen
+	return s == o
+}
+
+// CRIEvent is one of CRI's container events.
+type CRIEvent struct {
+	Type string `json:"type"` // as the API names it: CONTAINER_STOPPED_EVENT
+	ID   string `json:"id"`   // of the container, or of the sandbox
+	// State and ExitCode are what the event says of its container; "" where it says nothing
+	// of it, as of one that is deleted.
+	State    string    `json:"state,omitempty"`
+	ExitCode int32     `json:"exitCode,omitempty"`
+	Seen     time.Time `json:"seen"`
+}
+
+func criEventOf(e *api.ContainerEventResponse) CRIEvent {
+	out := CRIEvent{Type: e.GetContainerEventType().String(), ID: e.GetContainerId(), Seen: time.Now()}
+	for _, s := range e.GetContainersStatuses() {
+		if s.GetId() == out.ID {
+			out.State, out.ExitCode = s.GetState().String(), s.GetExitCode()
+		}
+	}
+	return out
+}

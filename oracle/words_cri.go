@@ -1,0 +1,39 @@
+package oracle
+
+import "fmt"
+
+// statusReasons say what CRI says of a field, and what is so.
+func (f Finding) statusReasons() []string {
+	fs := f.Facts
+	told := fmt.Sprintf("CRI says %s", fs[FactTold])
+	if fs[FactTold] == "" {
+		told = "CRI says nothing"
+	}
+	switch isTime := fs[FactField] != FieldState; {
+	case fs[FactIs] == NotSet:
+		return []string{"CRI has no such time, and " + fs[FactTrue]}
+	case fs[FactIs] == TooEarly && isTime:
+		return []string{told, "that is before " + fs[FactTrue]}
+	case fs[FactIs] == TooLate && isTime:
+		return []string{told, "that is after " + fs[FactTrue]}
+	case fs[FactIs] == Other:
+		return []string{told, "it should be " + fs[FactTrue]}
+	}
+	return []string{told, fs[FactTrue]}
+}
+
+// listedWords say who alone knows of what was to be removed.
+func listedWords(fs Facts) string {
+	if fs[FactListed] == OnlyByCRI {
+		return "CRI lists it, and containerd has nothing of that id: no client of CRI will get rid of it"
+	}
+	return "containerd still has it, and CRI does not list it: no client of CRI will remove it"
+}
+
+// podWords say where something was left.
+func podWords(fs Facts) []string {
+	if fs[FactIn] == InLivingPod {
+		return []string{"left when its container was removed, in a pod that lives on"}
+	}
+	return nil
+}

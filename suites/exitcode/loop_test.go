@@ -1,0 +1,38 @@
+package exitcode
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
+	It("keeps nothing of containers that crash and are made again, and tells how each ended", spec.Quick,
+		func(ctx context.Context) {
+			v := spec.Holds(ctx, harness.Case{Name: "exit-crash-loop", Workload: harness.Workload{
+				API: harness.CRI, Loops: 3, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}},
+			}})
+			expectRounds(v, 3)
+			Expect(v.Truths).To(HaveEach(HaveField("Status", BeElementOf(uint32(7), uint32(137)))))
+		})
+
+	It("keeps nothing of them either where the shim refuses the first Delete", func(ctx context.Context) {
+		expectRounds(spec.Holds(ctx, spec.Named("crash-loop-delete-refused")), 3)
+	})
+})
+
+// expectRounds expects that each round was looked at: a crash loop that ends early would
+// show nothing.
+func expectRounds(v harness.Verdict, n int) {
+	GinkgoHelper()
+	Expect(v.History.CRI.Rounds).To(HaveLen(n))
+	Expect(v.History.CRI.Rounds).To(HaveEach(And(
+		HaveField("Look.Inventory", Not(BeNil())), HaveField("Listed.Sandboxes", HaveLen(1)),
+		HaveField("Listed.Containers", BeEmpty()),
+	)))
+	Expect(v.Truths).To(HaveLen(2 * n))
+}
