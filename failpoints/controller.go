@@ -45,7 +45,7 @@ type Controller struct {
 	trace      bool
 	bypass     bool            // nothing is armed, counted or remembered
 	apart      map[string]bool // ids of containers and shims whose hits are nobody's
-	counts     []int // hits of each fault's point so far
+	counts     []int           // hits of each fault's point so far
 	hits       []Hit
 	sessions   map[*session]struct{}
 	generation int64

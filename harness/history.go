@@ -44,6 +44,8 @@ type History struct {
 	Hits []failpoints.Hit `json:"hits,omitempty"`
 	// Kills are the processes that the harness has killed.
 	Kills []Kill `json:"kills,omitempty"`
+	// Stops are when the harness made containerd stand still.
+	Stops []Stop `json:"stops,omitempty"`
 	// Deaths are the ends of containerd; each was started again.
 	Deaths []daemon.Death `json:"deaths,omitempty"`
 	// Exits are the processes that the world's init has reaped.
@@ -71,6 +73,9 @@ type History struct {
 	Restart *Restart `json:"restart,omitempty"`
 	// Reuse is the second use of the first id; nil when there was none.
 	Reuse *Reuse `json:"reuse,omitempty"`
+
+	// Bystanders are what ran beside the workload, where the case has it so.
+	Bystanders []Bystander `json:"bystanders,omitempty"`
 
 	// Notes are for people.
 	Notes []Note `json:"notes,omitempty"`

@@ -50,6 +50,7 @@ const (
 	FactCode    // its gRPC code
 	FactMessage // its message, without ids, numbers and times
 	FactExit    // the status that containerd ended with
+	FactOutput  // what is wrong with what was read of a container's output
 
 	// What only people want to know: of one case alone.
 	FactError
@@ -97,12 +98,14 @@ const (
 	AWorkDir        = "work-directory" // FactKind
 	Nested          = "nested"         // FactGroups
 
-	Missing       = "missing" // FactEvent
+	Missing       = "missing" // FactEvent, FactOutput
 	Repeated      = "repeated"
 	Late          = "late"
+	WrongStatus   = "wrong-status"
 	NoPID         = "no-pid"
 	NoTime        = "no-time"
 	AfterInitExit = "init-exit" // FactAfter
+	Foreign       = "foreign"   // FactOutput
 	AnExec        = "exec"      // FactOf
 	SameAgain     = "same"      // FactRepeat
 	OtherStatus   = "other-status"
@@ -117,12 +120,23 @@ const (
 	Death      = "death"
 	APod       = "pod" // FactObject
 	AContainer = "container"
+	ATask      = "task"
+
+	OthersStart  = "others-start" // FactWhat, of a bystander
+	OthersCall   = "others-call"
+	OthersEnd    = "others-end"
+	OthersStatus = "others-status"
+	OthersEvent  = "others-event"
+	OthersOutput = "others-output"
 
 	helperStart  = "start"
 	helperDelete = "delete"
 	taskUnknown  = "UNKNOWN"
 	taskStopped  = "STOPPED"
 )
+
+// othersWhat are the values of FactWhat that a bystander has.
+var othersWhat = []string{OthersStart, OthersCall, OthersEnd, OthersStatus, OthersEvent, OthersOutput}
 
 // scope is how far a fact reaches.
 type scope uint8
@@ -171,19 +185,20 @@ var keys = [factCount]struct {
 	FactSource: {"source", inDetail, nil},
 	FactSentBy: {"sent-by", inDetail, nil},
 
-	FactEvent:  {"event", inCause, []string{Missing, Repeated, Late, NoPID, NoTime}},
+	FactEvent:  {"event", inCause, []string{Missing, Repeated, Late, NoPID, NoTime, WrongStatus, OtherPID}},
 	FactTopic:  {"topic", inCause, []string{topicCreate, topicStart, topicExit, topicDelete, topicExecStart}},
 	FactOf:     {"of", inCause, []string{AnExec}},
 	FactAfter:  {"after", inCause, []string{topicStart, topicExit, topicDelete, AfterInitExit}},
 	FactRepeat: {"repeat", inCause, []string{SameAgain, OtherStatus, OtherPID}},
 	FactLast:   {"last", inMatch, []string{Yes}},
 
-	FactWhat:    {"what", inCause, []string{Removal, IDReuse, Boot, Listing, Answer, ARestart, Death}},
-	FactObject:  {"object", inCause, []string{APod, AContainer}},
+	FactWhat:    {"what", inCause, append([]string{Removal, IDReuse, Boot, Listing, Answer, ARestart, Death}, othersWhat...)},
+	FactObject:  {"object", inCause, []string{APod, AContainer, ATask}},
 	FactCall:    {"call", inCause, nil},
 	FactCode:    {"code", inCause, nil},
 	FactMessage: {"message", inCause, nil},
 	FactExit:    {"exit", inCause, nil},
+	FactOutput:  {"output", inCause, []string{Missing, Repeated, Foreign}},
 
 	FactError:       {"error", inDetail, nil},
 	FactTaskPID:     {"task-pid", inDetail, nil},

@@ -30,6 +30,8 @@ func (f Finding) What() string {
 		return fmt.Sprintf("%s of %s", f.Facts[FactTopic], process{s.ID, s.Exec})
 	case Liveness:
 		return livenessWords[f.Facts[FactWhat]]
+	case Others:
+		return othersName(f)
 	case Forgot:
 		return fmt.Sprintf("process %d (%s) of container %s/%s", s.PID, s.Name, s.Namespace, s.ID)
 	}
@@ -86,6 +88,8 @@ func (f Finding) Reason() string {
 		why = f.eventReasons()
 	case Liveness:
 		why = []string{f.livenessReason()}
+	case Others:
+		why = othersReasons(f.Facts)
 	case Forgot:
 		why = []string{f.forgotReason()}
 	default:

@@ -16,7 +16,6 @@ import (
 	"github.com/shimquake/shimquake/harness/client/cri"
 	"github.com/shimquake/shimquake/harness/client/task"
 	"github.com/shimquake/shimquake/harness/inject"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/shims/fakeshim"
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
@@ -77,6 +76,7 @@ func (x *run) clientParams() client.Params {
 		Restart: func(ctx context.Context) error { return x.daemon.Restart(ctx) },
 		State:   func(ctx context.Context, state string) { x.inject.At(ctx, state) },
 		Fired:   func() bool { return x.inject.AnyFired() },
+		Spare:   x.isBystander,
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
 		TruthDir: x.world.TruthDir(), Events: &x.events, Record: &x.record,
 	}
@@ -93,7 +93,7 @@ func (x *run) clientParams() client.Params {
 func (x *run) target() inject.Target {
 	return inject.Target{
 		World:     x.world,
-		Processes: func() ([]oracle.Process, error) { return oracle.Processes(x.scene()) },
+		Processes: x.processes,
 		InitPID:   x.client.InitPID, KnownPID: x.client.KnownPID, Shares: x.client.Shares,
 		InFlight: func() (func(), <-chan struct{}) {
 			f := x.session.InFlight()
