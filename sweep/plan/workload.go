@@ -13,6 +13,8 @@ import (
 type workload struct {
 	name string
 	harness.Workload
+	// like is the workload that it is with bystanders beside it.
+	like string
 	// asked is set for a workload that is only swept where it is asked for.
 	asked bool
 }
@@ -26,10 +28,14 @@ var workloads = []workload{
 	{name: "two", asked: true, Workload: harness.Workload{Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "grouped", asked: true, Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+	{name: "beside", like: "task", asked: true, Workload: harness.Workload{
+		Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "cri", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM"}}}},
+	{name: "beside-pod", like: "cri", asked: true, Workload: harness.Workload{
+		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 }
 
 // WorkloadNames are the names of the workloads, the cheapest first.
@@ -56,6 +62,16 @@ func workloadNamed(name string) (workload, error) {
 		return workloads[i], nil
 	}
 	return workload{}, failpoints.Unknown("workload", name, WorkloadNames())
+}
+
+// Like is the workload that a workload is but for its bystanders: what is known of the one
+// is of the other.
+func Like(name string) string {
+	w, err := workloadNamed(name)
+	if err != nil || w.like == "" {
+		return name
+	}
+	return w.like
 }
 
 // SharesShim reports whether the containers of a workload share a shim, as those of a pod
