@@ -16,7 +16,7 @@ const (
 	Event    Invariant = "event"     // exit and delete did not arrive once and in order
 	Liveness Invariant = "liveness"  // the id cannot be used again, or containerd does not answer
 	Forgot   Invariant = "forgotten" // a container's process runs that containerd does not know
-	Others   Invariant = "bystander" // what was done to one container did something to another
+	Others   Invariant = "others"    // what was done to one container did something to another
 	Residue  Invariant = "residue"   // a note: a known residue did not appear where it should
 )
 

@@ -48,7 +48,7 @@ match: [socket=silent]`,
 func TestNeverKnown(t *testing.T) {
 	never := []Class{
 		ClassShim, ClassProcess, ClassMount, ClassBundle, ClassExitCode,
-		ClassTask, ClassContainer, ClassSandbox, ClassRuncState, ClassDaemon,
+		ClassTask, ClassContainer, ClassSandbox, ClassRuncState, ClassDaemon, ClassBystander,
 	}
 	if len(never)+len(mayBeKnown) != len(Classes) {
 		t.Errorf("a class is in neither list: %v", Classes)

@@ -1,17 +1,18 @@
 package oracle
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // othersName names a bystander.
 func othersName(f Finding) string {
-	if f.Subject.ID == "" {
-		return "bystander " + f.Facts[FactObject]
-	}
-	return fmt.Sprintf("bystander %s %s", f.Facts[FactObject], f.Subject.ID)
+	return strings.TrimSpace(f.Facts[FactObject] + " " + f.Subject.ID)
 }
 
 // othersReasons say what became of a bystander.
 func othersReasons(fs Facts) []string {
+	fs[FactError] = strings.ReplaceAll(strings.TrimSpace(fs[FactError]), "\n", "; ") // runc's own
 	switch fs[FactWhat] {
 	case OthersStart:
 		return []string{"it could not be started: " + fs[FactError]}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -238,15 +239,17 @@ func (b *beside) output() {
 }
 
 // held is of how long a time containerd may hold lines that it has read and not written
-// yet.
-const held = 2 * time.Second
+// yet, and unseen how long after its end that is known: nothing is read any more then.
+const held, unseen = 2 * time.Second, 100 * time.Millisecond
 
-// diedWith reports whether lines may have died with a containerd that had read them.
+// diedWith reports whether lines may have died with a containerd that had read them: the
+// first were written not long before its end, and the last not after it. There are
+// WriteEvery between two lines, or a little less where one was late.
 func (b *beside) diedWith(hole harness.Hole) bool {
-	if hole.Before.Sub(hole.After) > held {
-		return false
+	last := hole.After.Add(time.Duration(hole.To-hole.From-1) * payload.WriteEvery)
+	around := func(at time.Time) bool {
+		return !at.Before(hole.After) && at.Sub(hole.After) < held && last.Before(at.Add(unseen))
 	}
-	around := func(at time.Time) bool { return !at.Before(hole.After) && !at.After(hole.Before.Add(lag)) }
 	return slices.ContainsFunc(b.h.Deaths, func(d daemon.Death) bool { return around(d.At) }) ||
 		slices.ContainsFunc(b.h.Stops, func(s harness.Stop) bool { return around(s.From) })
 }

@@ -36,8 +36,8 @@ func with(api harness.API) harness.History {
 // Each row changes what was seen of the bystander, or what happened around it, in one way.
 func TestBystanders(t *testing.T) {
 	type changes = func(*harness.History, *harness.Bystander)
-	const call, output = "bystander bystander what=others-call", "bystander bystander what=others-output"
-	const event, end = "bystander bystander what=others-event", "bystander bystander what=others-end"
+	const call, output = "others bystander what=others-call", "others bystander what=others-output"
+	const event, end = "others bystander what=others-event", "others bystander what=others-end"
 	for name, tc := range map[string]struct {
 		change changes
 		want   string // as in TestRules
@@ -70,7 +70,7 @@ func TestBystanders(t *testing.T) {
 			func(h *harness.History, _ *harness.Bystander) {
 				h.Case.Plan = append(h.Case.Plan, failpoints.Pressure("io:root:running", "4MiB/s,60MiB"))
 			}), ""},
-		"it cannot be started after a fault": {neverStarted(false), "bystander bystander what=others-start call=create"},
+		"it cannot be started after a fault": {neverStarted(false), "others bystander what=others-start call=create"},
 		"it cannot be started before one":    {neverStarted(true), "before"},
 
 		"it was killed": {func(_ *harness.History, b *harness.Bystander) { b.Payload.Exited = false }, end},
@@ -78,7 +78,7 @@ func TestBystanders(t *testing.T) {
 			end + " told=42"},
 		"it ended otherwise": {func(_ *harness.History, b *harness.Bystander) { b.Payload.Status = 143 }, end + " told=143"},
 		"another status was told": {func(_ *harness.History, b *harness.Bystander) { b.Told[0].Status = 255 },
-			"bystander bystander what=others-status by=wait told=255"},
+			"others bystander what=others-status by=wait told=255"},
 
 		"no exit was sent": {func(h *harness.History, _ *harness.Bystander) { drop(h, 4) },
 			event + " event=missing topic=/tasks/exit"},
@@ -117,13 +117,18 @@ func TestBystanders(t *testing.T) {
 		"nothing": {func(*harness.History, *harness.Bystander) {}, ""},
 		"its delete is not its shim's last word": {func(h *harness.History, _ *harness.Bystander) { drop(h, 5) },
 			event + " event=missing topic=/tasks/delete"},
-		"lines that died with containerd":        {both(hole(30, 50), dies(40)), ""},
-		"lines that it stood still with":         {both(hole(30, 50), func(h *harness.History, _ *harness.Bystander) { h.Stops = []harness.Stop{{From: at(40)}} }), ""},
-		"lines that were lost long before":       {both(hole(30, 50), dies(4000)), output},
-		"lines that were written when it was up": {both(hole(30, 5000), dies(40)), output},
+		"lines that died with containerd":  {both(hole(30, 50), dies(40)), ""},
+		"lines that it stood still with":   {both(hole(30, 50), func(h *harness.History, _ *harness.Bystander) { h.Stops = []harness.Stop{{From: at(40)}} }), ""},
+		"lines that were lost long before": {both(hole(30, 50), dies(4000)), output},
+		"lines that were written when it was up": {both(func(_ *harness.History, b *harness.Bystander) {
+			b.Output.Holes = []harness.Hole{{From: 3, To: 33, After: at(30), Before: at(340)}}
+		}, dies(40)), output},
 		"none after its death": {both(func(_ *harness.History, b *harness.Bystander) {
-			b.Output, b.Payload.ExitedAt = harness.Output{Last: 3, LastAt: at(30)}, at(9000)
-		}, dies(30)), output},
+			b.Payload.Wrote, b.Payload.ExitedAt = 60, at(600)
+		}, dies(60)), output},
+		"as many as it can hold": {both(func(_ *harness.History, b *harness.Bystander) {
+			b.Output.Holes = []harness.Hole{{From: 3, To: 33, After: at(30), Before: at(340)}}
+		}, dies(350)), ""},
 	} {
 		t.Run("pod/"+name, func(t *testing.T) {
 			h := with(harness.CRI)
@@ -179,7 +184,7 @@ func TestBystandersTellOnce(t *testing.T) {
 		t.Fatalf("%d findings: %v", n, v)
 	}
 	text := v.Violations()[0].String()
-	for _, want := range []string{"bystander task bystander", "State about it was not answered within 5s", "3 calls"} {
+	for _, want := range []string{"task bystander", "State about it was not answered within 5s", "3 calls"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q does not say %q", text, want)
 		}

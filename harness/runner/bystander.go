@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -54,13 +55,20 @@ func (x *run) countsStatements() bool {
 	})
 }
 
+// endPatience is how long bystanders that something was done to are tried to be removed.
+const endPatience = 15 * time.Second
+
 // endBystanders lets them come to their ends, when nothing is armed any more.
 func (x *run) endBystanders() {
 	if x.bystanders == nil {
 		return
 	}
 	x.record.Note("harness", "ends bystanders")
-	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
+	patience := min(x.Workload.Deadline, endPatience)
+	if x.RootDisk() > 0 {
+		patience = x.Workload.Deadline // its umount2 is as slow as others'
+	}
+	ctx, cancel := context.WithTimeout(x.ctx, patience)
 	defer cancel()
 	seen, err := x.bystanders.End(ctx)
 	x.record.Set(func(h *harness.History) { h.Bystanders = seen })
