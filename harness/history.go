@@ -74,6 +74,9 @@ type History struct {
 	// Reuse is the second use of the first id; nil when there was none.
 	Reuse *Reuse `json:"reuse,omitempty"`
 
+	// Outlived are processes of containers that ran on when the exit of their init had been
+	// told; they are looked for where the payload has children.
+	Outlived []Outlived `json:"outlived,omitempty"`
 	// Bystanders are what ran beside the workload, where the case has it so.
 	Bystanders []Bystander `json:"bystanders,omitempty"`
 

@@ -132,7 +132,7 @@ const (
 	helperStart  = "start"
 	helperDelete = "delete"
 	taskUnknown  = "UNKNOWN"
-	taskStopped  = "STOPPED"
+	TaskStopped  = "STOPPED" // FactTask
 )
 
 // othersWhat are the values of FactWhat that a bystander has.
@@ -155,7 +155,7 @@ var keys = [factCount]struct {
 	FactTask: {
 		"task",
 		inCause,
-		[]string{None, NotAsked, taskUnknown, "CREATED", "RUNNING", taskStopped, "PAUSED", "PAUSING"},
+		[]string{None, NotAsked, taskUnknown, "CREATED", "RUNNING", TaskStopped, "PAUSED", "PAUSING"},
 	},
 	FactContainer: {"container", inCause, []string{None, There}},
 	FactBundle:    {"bundle", inCause, []string{Gone, There, Hidden, Named, NoneLeft}},

@@ -22,7 +22,7 @@ var rules = []rule{
 	// What must hold when the client is done, and nothing is going on any more.
 	removal, answers, leaks, forgotten, events, exits,
 	// What must hold of what the plan was not about.
-	bystanders,
+	bystanders, outlived,
 	// What must hold when the first id is used again.
 	restart, reuse, lateExits,
 	// What must never happen.

@@ -74,7 +74,7 @@ func (x *run) clientParams() client.Params {
 	p := client.Params{
 		Case: x.Case, Up: x.up, Died: func() bool { return len(x.daemon.Deaths()) > 0 },
 		Restart: func(ctx context.Context) error { return x.daemon.Restart(ctx) },
-		State:   func(ctx context.Context, state string) { x.inject.At(ctx, state) },
+		State:   x.at,
 		Fired:   func() bool { return x.inject.AnyFired() },
 		Spare:   x.isBystander,
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
