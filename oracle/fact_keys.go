@@ -192,7 +192,7 @@ var keys = [factCount]struct {
 	FactRepeat: {"repeat", inCause, []string{SameAgain, OtherStatus, OtherPID}},
 	FactLast:   {"last", inMatch, []string{Yes}},
 
-	FactWhat:    {"what", inCause, append([]string{Removal, IDReuse, Boot, Listing, Answer, ARestart, Death}, othersWhat...)},
+	FactWhat:    {"what", inCause, append(othersWhat, Removal, IDReuse, Boot, Listing, Answer, ARestart, Death)},
 	FactObject:  {"object", inCause, []string{APod, AContainer, ATask}},
 	FactCall:    {"call", inCause, nil},
 	FactCode:    {"code", inCause, nil},

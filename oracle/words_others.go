@@ -41,7 +41,8 @@ func othersCall(fs Facts) []string {
 
 func othersEnd(fs Facts) []string {
 	if fs[FactTold] == "" {
-		return []string{"it was to end with " + fs[FactTrue] + " when it was told to", "it was killed, and no fault was done to it"}
+		return []string{
+			"it was to end with " + fs[FactTrue] + " when it was told to", "it was killed, and no fault was done to it"}
 	}
 	when := "it ended with " + fs[FactTold]
 	if fs[FactAt] != "" {

@@ -64,7 +64,8 @@ func (b *beside) find(what string, fs oracle.Facts) {
 		fs[oracle.FactObject] = oracle.APod
 	}
 	b.found = append(b.found, oracle.Finding{
-		Invariant: oracle.Others, Class: oracle.ClassBystander, Subject: oracle.Subject{ID: b.b.ID, PID: int(b.b.PID)}, Facts: fs,
+		Invariant: oracle.Others, Class: oracle.ClassBystander, Facts: fs,
+		Subject: oracle.Subject{ID: b.b.ID, PID: int(b.b.PID)},
 	})
 }
 
@@ -156,7 +157,8 @@ func (b *beside) status() {
 	for _, o := range b.b.Told {
 		if int(o.Status) != b.b.Payload.Status {
 			b.find(oracle.OthersStatus, oracle.Facts{
-				oracle.FactBy: string(o.Observer), oracle.FactTold: fmt.Sprint(o.Status), oracle.FactTrue: fmt.Sprint(b.b.Payload.Status),
+				oracle.FactBy: string(o.Observer), oracle.FactTold: fmt.Sprint(o.Status),
+				oracle.FactTrue: fmt.Sprint(b.b.Payload.Status),
 			})
 		}
 	}

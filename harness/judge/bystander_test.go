@@ -98,8 +98,10 @@ func TestBystanders(t *testing.T) {
 			output + " output=missing"},
 		"some were": {hole(30, 50), output + " output=missing"},
 		"containerd does not hold a task's lines": {both(hole(30, 50), dies(40)), output + " output=missing"},
-		"lines came twice":                        {func(_ *harness.History, b *harness.Bystander) { b.Output.Repeated = 1 }, output + " output=repeated"},
-		"others' lines came":                      {func(_ *harness.History, b *harness.Bystander) { b.Output.Foreign = 1 }, output + " output=foreign"},
+		"lines came twice": {func(_ *harness.History, b *harness.Bystander) { b.Output.Repeated = 1 },
+			output + " output=repeated"},
+		"others' lines came": {func(_ *harness.History, b *harness.Bystander) { b.Output.Foreign = 1 },
+			output + " output=foreign"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := with(harness.TaskAPI)
@@ -117,8 +119,10 @@ func TestBystanders(t *testing.T) {
 		"nothing": {func(*harness.History, *harness.Bystander) {}, ""},
 		"its delete is not its shim's last word": {func(h *harness.History, _ *harness.Bystander) { drop(h, 5) },
 			event + " event=missing topic=/tasks/delete"},
-		"lines that died with containerd":  {both(hole(30, 50), dies(40)), ""},
-		"lines that it stood still with":   {both(hole(30, 50), func(h *harness.History, _ *harness.Bystander) { h.Stops = []harness.Stop{{From: at(40)}} }), ""},
+		"lines that died with containerd": {both(hole(30, 50), dies(40)), ""},
+		"lines that it stood still with": {both(hole(30, 50), func(h *harness.History, _ *harness.Bystander) {
+			h.Stops = []harness.Stop{{From: at(40)}}
+		}), ""},
 		"lines that were lost long before": {both(hole(30, 50), dies(4000)), output},
 		"lines that were written when it was up": {both(func(_ *harness.History, b *harness.Bystander) {
 			b.Output.Holes = []harness.Hole{{From: 3, To: 33, After: at(30), Before: at(340)}}

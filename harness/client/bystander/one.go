@@ -71,7 +71,8 @@ func (b *one) release() error {
 
 // command is what the payload is told to do: to write until it is told to end.
 func (b *one) command() []string {
-	return []string{payload.Program, "write", strconv.Itoa(exitStatus), "-trigger", filepath.Join(client.MountedTruth, b.endFile())}
+	end := filepath.Join(client.MountedTruth, b.endFile())
+	return []string{payload.Program, "write", strconv.Itoa(exitStatus), "-trigger", end}
 }
 
 // env tells it where to note its life.

@@ -144,13 +144,14 @@ func (t *task) discard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = cl.TaskService().Kill(ctx, &tasks.KillRequest{ContainerID: t.name, Signal: uint32(unix.SIGKILL)})
-	if err == nil {
-		_, err = cl.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: t.name})
+	service := cl.TaskService()
+	_, err = service.Kill(ctx, &tasks.KillRequest{ContainerID: t.name, Signal: uint32(unix.SIGKILL)})
+	if err == nil { // it may have ended before
+		_, _ = service.Wait(ctx, &tasks.WaitRequest{ContainerID: t.name}) // Delete says what is wrong with it
 	}
-	if _, deleted := cl.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: t.name}); deleted != nil &&
-		!errdefs.IsNotFound(errgrpc.ToNative(deleted)) {
-		return errgrpc.ToNative(deleted)
+	_, err = service.Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: t.name})
+	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
+		return err
 	}
 	if err := t.remove(ctx, connection{cl, conn}); err != nil && !errdefs.IsNotFound(err) {
 		return err
