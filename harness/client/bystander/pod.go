@@ -29,7 +29,7 @@ type pod struct {
 func (p *pod) ids() []string { return []string{p.sandbox, p.container} }
 
 func (p *pod) rt(ctx context.Context, verb string, f func(context.Context, api.RuntimeServiceClient) error) error {
-	return p.call(ctx, verb, func(ctx context.Context, c connection) error {
+	return p.about(ctx, verb, func(ctx context.Context, c connection) error {
 		return f(ctx, api.NewRuntimeServiceClient(c.conn))
 	})
 }
@@ -106,7 +106,7 @@ func (p *pod) create(ctx context.Context, rt api.RuntimeServiceClient) error {
 // learnPID asks for the container's pid where CRI does not tell it.
 func (p *pod) learnPID(ctx context.Context) error {
 	ctx = namespaces.WithNamespace(ctx, daemon.CRINamespace)
-	return p.call(ctx, "pid", func(ctx context.Context, c connection) error {
+	return p.about(ctx, "pid", func(ctx context.Context, c connection) error {
 		made, err := c.LoadContainer(ctx, p.container)
 		if err != nil {
 			return err

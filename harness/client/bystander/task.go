@@ -33,8 +33,8 @@ type task struct {
 
 func (t *task) ids() []string { return []string{t.name} }
 
-func (t *task) call(ctx context.Context, verb string, f func(context.Context, connection) error) error {
-	return t.one.call(namespaces.WithNamespace(ctx, daemon.TaskNamespace), verb, f)
+func (t *task) about(ctx context.Context, verb string, f func(context.Context, connection) error) error {
+	return t.one.about(namespaces.WithNamespace(ctx, daemon.TaskNamespace), verb, f)
 }
 
 func (t *task) start(ctx context.Context) error {
@@ -42,7 +42,7 @@ func (t *task) start(ctx context.Context) error {
 		return err
 	}
 	t.set(func(s *harness.Bystander) { s.ID = t.name })
-	err := t.call(ctx, "create", func(ctx context.Context, c connection) error {
+	err := t.about(ctx, "create", func(ctx context.Context, c connection) error {
 		image, err := c.GetImage(ctx, payload.Image)
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func (t *task) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = t.call(ctx, "start", func(ctx context.Context, c connection) error {
+	err = t.about(ctx, "start", func(ctx context.Context, c connection) error {
 		_, err := c.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: t.name})
 		return errgrpc.ToNative(err)
 	})
@@ -89,14 +89,14 @@ func (t *task) spec() []oci.SpecOpts {
 // ask asks for the container's record, which passes no statement that can be armed, and
 // for the task's state, which its shim answers.
 func (t *task) ask(ctx context.Context) error {
-	err := t.call(ctx, "Get", func(ctx context.Context, c connection) error {
+	err := t.about(ctx, "Get", func(ctx context.Context, c connection) error {
 		_, err := c.ContainerService().Get(ctx, t.name)
 		return err
 	})
 	if err != nil || t.Quiet {
 		return err
 	}
-	return t.call(ctx, "State", func(ctx context.Context, c connection) error {
+	return t.about(ctx, "State", func(ctx context.Context, c connection) error {
 		_, err := c.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: t.name})
 		return errgrpc.ToNative(err)
 	})
@@ -105,7 +105,7 @@ func (t *task) ask(ctx context.Context) error {
 // end deletes on the TaskExit event, as dockerd does.
 func (t *task) end(ctx context.Context) error {
 	defer t.closeIO()
-	err := t.call(ctx, "wait", func(ctx context.Context, c connection) error {
+	err := t.about(ctx, "wait", func(ctx context.Context, c connection) error {
 		r, err := c.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: t.name})
 		if err == nil {
 			t.told(oracle.ByWait, r.ExitStatus, r.ExitedAt.AsTime())
@@ -116,7 +116,7 @@ func (t *task) end(ctx context.Context) error {
 		return err
 	}
 	client.AwaitEvent(ctx, t.Events, t.name, "/tasks/exit")
-	err = t.call(ctx, "delete", func(ctx context.Context, c connection) error {
+	err = t.about(ctx, "delete", func(ctx context.Context, c connection) error {
 		r, err := c.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: t.name})
 		if err == nil {
 			t.told(oracle.ByDelete, r.ExitStatus, r.ExitedAt.AsTime())
@@ -126,7 +126,7 @@ func (t *task) end(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.call(ctx, "remove", t.remove)
+	return t.about(ctx, "remove", t.remove)
 }
 
 func (t *task) remove(ctx context.Context, c connection) error {
