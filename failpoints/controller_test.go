@@ -46,6 +46,12 @@ type process struct {
 // connect introduces a process and takes the first list of armed points over.
 func connect(t *testing.T, path string, pid int, terms map[string]string) (*process, []string) {
 	t.Helper()
+	return connectAs(t, path, pid, terms, "shim")
+}
+
+// connectAs is connect for a process with that command line.
+func connectAs(t *testing.T, path string, pid int, terms map[string]string, args ...string) (*process, []string) {
+	t.Helper()
 	conn, err := net.Dial("unix", path)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +61,7 @@ func connect(t *testing.T, path string, pid int, terms map[string]string) (*proc
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	p := &process{t: t, conn: conn, enc: json.NewEncoder(conn), in: bufio.NewReader(conn)}
-	p.send(probe.FromProcess{Hello: &probe.Hello{Who: "shim", PID: pid, Args: []string{"shim"}, Terms: terms}})
+	p.send(probe.FromProcess{Hello: &probe.Hello{Who: "shim", PID: pid, Args: args, Terms: terms}})
 	return p, p.takeOver()
 }
 

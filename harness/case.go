@@ -64,6 +64,9 @@ type Workload struct {
 	// again with runc's shim and not with the fake one, and containerd is restarted before,
 	// as it always is for CRI, where a failed restart is how a leak shows itself.
 	Thorough bool `yaml:"thorough,omitempty"`
+	// NoRestart uses the first id again without that restart of containerd: what containerd
+	// itself remembers of it may be in the way.
+	NoRestart bool `yaml:"noRestart,omitempty"`
 	// Restart restarts containerd (SIGTERM) when all containers have run, while the first
 	// still does and the others have exited and are not deleted yet.
 	Restart bool `yaml:"restart,omitempty"`
@@ -77,6 +80,9 @@ type Workload struct {
 	// Fakeshim runs the workload on shims/fakeshim with these words (misbehaviours) in place
 	// of the runc shim. Task API only. "plain" is the shim without any.
 	Fakeshim string `yaml:"fakeshim,omitempty"`
+	// Bystander runs a task before, through and after the faults, and with CRI a pod, too,
+	// which nothing may touch: see History.Bystanders. Its hits are not counted.
+	Bystander bool `yaml:"bystander,omitempty"`
 }
 
 // Container is a container with a known end.
@@ -88,14 +94,27 @@ type Container struct {
 	Signal string `yaml:"signal,omitempty"`
 	// HoldStdout leaves a child behind that holds the standard output.
 	HoldStdout bool `yaml:"holdStdout,omitempty"`
+	// IgnoresTerm has the payload ignore SIGTERM. After StopGrace it is killed: by CRI's
+	// StopContainer itself, by the client of the task API as `docker stop` does. It needs
+	// signal: SIGTERM.
+	IgnoresTerm bool `yaml:"ignoresTerm,omitempty"`
+	// Children is how many processes the payload leaves to themselves, which only SIGKILL
+	// ends, or the end of their PID namespace.
+	Children int `yaml:"children,omitempty"`
+	// SharedPID puts the container in the PID namespace of its node, or, with CRI, all of the
+	// pod in that of the sandbox: its children outlive its init there, and must be killed.
+	SharedPID bool `yaml:"sharedPID,omitempty"`
 }
+
+// StopGrace is how long a payload that ignores SIGTERM is given.
+const StopGrace = time.Second
 
 // Want is the exit status that the payload has unless a fault kills it.
 func (c Container) Want() uint32 {
-	switch c.Signal {
-	case "SIGKILL":
+	switch {
+	case c.Signal == "SIGKILL" || c.IgnoresTerm:
 		return 128 + uint32(unix.SIGKILL)
-	case "SIGTERM":
+	case c.Signal == "SIGTERM":
 		return 128 + uint32(unix.SIGTERM)
 	}
 	return uint32(c.Exit)
@@ -217,6 +236,9 @@ func (c Case) fakeshimWords() string {
 	return c.Workload.Fakeshim
 }
 
+// maxChildren is few enough for a world's limit on processes.
+const maxChildren = 20
+
 func (c Container) check(i int) error {
 	if c.Exit < 0 || c.Exit > 255 {
 		return fmt.Errorf("containers[%d]: exit %d is not between 0 and 255", i, c.Exit)
@@ -226,6 +248,12 @@ func (c Container) check(i int) error {
 	}
 	if c.Signal != "" && c.Exit != 0 {
 		return fmt.Errorf("containers[%d]: it ends by exit or by signal, not by both", i)
+	}
+	if c.IgnoresTerm && c.Signal != "SIGTERM" {
+		return fmt.Errorf("containers[%d]: ignoresTerm needs the signal that is ignored: signal: SIGTERM", i)
+	}
+	if c.Children < 0 || c.Children > maxChildren || c.Children > 0 && c.HoldStdout {
+		return fmt.Errorf("containers[%d]: children: %d: 1 to %d, and not with holdStdout", i, c.Children, maxChildren)
 	}
 	return nil
 }

@@ -44,6 +44,8 @@ type History struct {
 	Hits []failpoints.Hit `json:"hits,omitempty"`
 	// Kills are the processes that the harness has killed.
 	Kills []Kill `json:"kills,omitempty"`
+	// Stops are when the harness made containerd stand still.
+	Stops []Stop `json:"stops,omitempty"`
 	// Deaths are the ends of containerd; each was started again.
 	Deaths []daemon.Death `json:"deaths,omitempty"`
 	// Exits are the processes that the world's init has reaped.
@@ -77,6 +79,12 @@ type History struct {
 
 	// CRI is what a client of CRI has seen; nil for every other.
 	CRI *CRISeen `json:"cri,omitempty"`
+
+	// Outlived are processes of containers that ran on when the exit of their init had been
+	// told; they are looked for where the payload has children.
+	Outlived []Outlived `json:"outlived,omitempty"`
+	// Bystanders are what ran beside the workload, where the case has it so.
+	Bystanders []Bystander `json:"bystanders,omitempty"`
 
 	// Notes are for people.
 	Notes []Note `json:"notes,omitempty"`

@@ -83,6 +83,9 @@ func TestParseCaseErrors(t *testing.T) {
 		{"an api", "api: task", "api: taks", 6, 8, `did you mean "task"?`},
 		{"a signal", "SIGTERM", "SIGTEMR", 10, 7, "SIGKILL and SIGTERM"},
 		{"an exit status", "exit: 7", "exit: 256", 9, 7, "not between 0 and 255"},
+		{"a signal that nobody sends", "exit: 7", "ignoresTerm: true", 9, 7, "signal: SIGTERM"},
+		{"too many children", "exit: 7", "children: 21", 9, 7, "1 to 20"},
+		{"children beside one that holds the output", "- exit: 7", "- {children: 1, holdStdout: true}", 9, 8, "holdStdout"},
 		{"a name", "name: shutdown-error-once", "name: Shutdown Error", 1, 7, "lower-case"},
 		{"no name", "name: shutdown-error-once\n", "", 0, 0, "name"},
 		{"a class", "by: [shim]", "by: [shin]", 16, 5, `"shin"`},
@@ -188,9 +191,14 @@ func aFault(api API) *rapid.Generator[failpoints.Fault] {
 func aContainer() *rapid.Generator[Container] {
 	return rapid.Custom(func(t *rapid.T) Container {
 		if s := rapid.SampledFrom([]string{"", "SIGKILL", "SIGTERM"}).Draw(t, "signal"); s != "" {
-			return Container{Signal: s}
+			return Container{Signal: s, IgnoresTerm: s == "SIGTERM" && rapid.Bool().Draw(t, "ignores")}
 		}
-		return Container{Exit: rapid.IntRange(0, 255).Draw(t, "exit"), HoldStdout: rapid.Bool().Draw(t, "hold")}
+		k := Container{Exit: rapid.IntRange(0, 255).Draw(t, "exit"), HoldStdout: rapid.Bool().Draw(t, "hold"),
+			SharedPID: rapid.Bool().Draw(t, "shared")}
+		if !k.HoldStdout {
+			k.Children = rapid.IntRange(0, maxChildren).Draw(t, "children")
+		}
+		return k
 	})
 }
 
@@ -227,6 +235,7 @@ func aCase(t *rapid.T) Case {
 				t,
 				"api",
 			), Grouped: rapid.Bool().Draw(t, "grouped"), Thorough: rapid.Bool().Draw(t, "thorough"),
+			NoRestart: rapid.Bool().Draw(t, "noRestart"), Bystander: rapid.Bool().Draw(t, "bystander"),
 			Containers: some(t, aContainer(), "containers"),
 			CallTimeout: aDuration().Draw(
 				t,

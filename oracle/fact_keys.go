@@ -63,6 +63,7 @@ const (
 	FactMessage // its message, without ids, numbers and times
 	FactExit    // the status that containerd ended with
 	FactAsked   // whether it was asked to end, by SIGTERM
+	FactOutput  // what is wrong with what was read of a container's output
 
 	// What only people want to know: of one case alone.
 	FactError
@@ -132,15 +133,17 @@ const (
 	AGoroutine      = "goroutine"
 	Nested          = "nested" // FactGroups
 
-	Missing       = "missing" // FactEvent
+	Missing       = "missing" // FactEvent, FactOutput
 	Repeated      = "repeated"
 	Late          = "late"
+	WrongStatus   = "wrong-status"
 	NoPID         = "no-pid"
 	NoTime        = "no-time"
 	WrongPID      = "wrong-pid"
 	WrongTime     = "wrong-time"  // also a FactStatus: the status is right, its time is not
 	OtherField    = "other-field" // it says otherwise than CRI does when it is asked
 	AfterInitExit = "init-exit"   // FactAfter
+	Foreign       = "foreign"     // FactOutput
 	AnExec        = "exec"        // FactOf
 	SameAgain     = "same"        // FactRepeat
 	OtherStatus   = "other-status"
@@ -156,12 +159,23 @@ const (
 	Baseline   = "baseline" // a call that failed before anything was broken
 	APod       = "pod"      // FactObject
 	AContainer = "container"
+	ATask      = "task"
+
+	OthersStart  = "others-start" // FactWhat, of a bystander
+	OthersCall   = "others-call"
+	OthersEnd    = "others-end"
+	OthersStatus = "others-status"
+	OthersEvent  = "others-event"
+	OthersOutput = "others-output"
 
 	helperStart  = "start"
 	helperDelete = "delete"
 	taskUnknown  = "UNKNOWN"
-	taskStopped  = "STOPPED"
+	TaskStopped  = "STOPPED" // FactTask
 )
+
+// othersWhat are the values of FactWhat that a bystander has.
+var othersWhat = []string{OthersStart, OthersCall, OthersEnd, OthersStatus, OthersEvent, OthersOutput}
 
 // scope is how far a fact reaches.
 type scope uint8
@@ -180,7 +194,7 @@ var keys = [factCount]struct {
 	FactTask: {
 		"task",
 		inCause,
-		[]string{None, NotAsked, taskUnknown, "CREATED", "RUNNING", taskStopped, "PAUSED", "PAUSING"},
+		[]string{None, NotAsked, taskUnknown, "CREATED", "RUNNING", TaskStopped, "PAUSED", "PAUSING"},
 	},
 	FactContainer: {"container", inCause, []string{None, There}},
 	FactBundle:    {"bundle", inCause, []string{Gone, There, Hidden, Named, NoneLeft}},
@@ -224,7 +238,9 @@ var keys = [factCount]struct {
 	FactSource: {"source", inDetail, nil},
 	FactSentBy: {"sent-by", inDetail, nil},
 
-	FactEvent: {"event", inCause, []string{Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongTime, OtherField}},
+	FactEvent: {"event", inCause, []string{
+		Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongTime, OtherField, WrongStatus, OtherPID,
+	}},
 	FactTopic: {"topic", inCause,
 		append([]string{topicCreate, topicStart, topicExit, topicDelete, topicExecStart}, CRIEvents...)},
 	FactOf: {"of", inCause, []string{AnExec}},
@@ -239,13 +255,14 @@ var keys = [factCount]struct {
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	FactIn:     {"in", inCause, []string{InLivingPod}},
 
-	FactWhat:    {"what", inCause, []string{Removal, IDReuse, Boot, Listing, Answer, ARestart, Death, Baseline}},
-	FactObject:  {"object", inCause, []string{APod, AContainer, ASandbox}},
+	FactWhat:    {"what", inCause, append(othersWhat, Removal, IDReuse, Boot, Listing, Answer, ARestart, Death, Baseline)},
+	FactObject:  {"object", inCause, []string{APod, AContainer, ASandbox, ATask}},
 	FactCall:    {"call", inCause, nil},
 	FactCode:    {"code", inCause, nil},
 	FactMessage: {"message", inCause, nil},
 	FactExit:    {"exit", inCause, nil},
 	FactAsked:   {"asked", inCause, []string{Yes}},
+	FactOutput:  {"output", inCause, []string{Missing, Repeated, Foreign}},
 
 	FactError:       {"error", inDetail, nil},
 	FactTaskPID:     {"task-pid", inDetail, nil},

@@ -53,8 +53,8 @@ func TestParseFactNamesTheNearest(t *testing.T) {
 }
 
 func TestCauseForgetsWhatIsOfOneCase(t *testing.T) {
-	fs := Facts{FactTask: taskStopped, FactTaskPID: "41", FactTold: "137", FactError: "x"}
-	if got := fs.Cause(); got != (Facts{FactTask: taskStopped}) {
+	fs := Facts{FactTask: TaskStopped, FactTaskPID: "41", FactTold: "137", FactError: "x"}
+	if got := fs.Cause(); got != (Facts{FactTask: TaskStopped}) {
 		t.Errorf("%s", got)
 	}
 	if d := fs.Details(); len(d) != 2 {

@@ -17,6 +17,7 @@ const (
 	Event    Invariant = "event"     // exit and delete did not arrive once and in order
 	Liveness Invariant = "liveness"  // the id cannot be used again, or containerd does not answer
 	Forgot   Invariant = "forgotten" // a container's process runs that containerd does not know
+	Others   Invariant = "others"    // what was done to one container did something to another
 	Residue  Invariant = "residue"   // a note: a known residue did not appear where it should
 )
 
@@ -46,6 +47,7 @@ const (
 	ClassExitCode  Class = "exit-code"
 	ClassEvent     Class = "event"
 	ClassDaemon    Class = "containerd" // the daemon itself
+	ClassBystander Class = "bystander"  // a task or a pod that no fault was done to
 )
 
 // LeakClasses are the classes that [Leaks] can find. Each has a positive control.
@@ -57,7 +59,7 @@ var LeakClasses = []Class{
 
 // Classes are all classes, in the order in which findings are listed.
 var Classes = append(slices.Clone(LeakClasses), ClassEnd, ClassExitCode, ClassEvent, ClassCRIStatus, ClassCRIEvent,
-	ClassDaemon)
+	ClassDaemon, ClassBystander)
 
 // Finding is one thing that does not hold: which rule, about what, and what is known of
 // it. Words are made of it by String, for people; no code reads them.

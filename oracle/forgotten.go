@@ -39,7 +39,7 @@ func Forgotten(inv Inventory) ([]Finding, error) {
 func whyForgotten(d *Daemon, ns, id string) (Facts, bool) {
 	t, ok := d.task(ns, id)
 	switch {
-	case ok && (t.Status == taskStopped || t.Status == taskUnknown):
+	case ok && (t.Status == TaskStopped || t.Status == taskUnknown):
 		return Facts{FactTask: t.Status, FactTaskPID: strconv.Itoa(t.PID)}, true
 	case ok:
 		return Facts{}, false

@@ -62,7 +62,7 @@ func TestNeverKnown(t *testing.T) {
 	never := []Class{
 		ClassShim, ClassProcess, ClassMount, ClassBundle, ClassExitCode,
 		ClassTask, ClassContainer, ClassSandbox, ClassRuncState, ClassEnd, ClassDaemon, ClassMetadata, ClassFile,
-		ClassHandle, ClassCRIStatus, ClassCRIEvent,
+		ClassHandle, ClassCRIStatus, ClassCRIEvent, ClassBystander,
 	}
 	if len(never)+len(mayBeKnown) != len(Classes) {
 		t.Errorf("a class is in neither list: %v", Classes)

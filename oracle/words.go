@@ -34,6 +34,8 @@ func (f Finding) What() string {
 		return fmt.Sprintf("%s of %s %s", f.Facts[FactField], f.Facts[FactObject], s.ID)
 	case Liveness:
 		return livenessWords[f.Facts[FactWhat]]
+	case Others:
+		return othersName(f)
 	case Forgot:
 		return fmt.Sprintf("process %d (%s) of container %s/%s", s.PID, s.Name, s.Namespace, s.ID)
 	}
@@ -100,6 +102,8 @@ func (f Finding) Reason() string {
 		why = f.eventReasons()
 	case Liveness:
 		why = []string{f.livenessReason()}
+	case Others:
+		why = othersReasons(f.Facts)
 	case Forgot:
 		why = []string{f.forgotReason()}
 	default:

@@ -5,18 +5,19 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
 )
 
 // eventPatience is how long the client waits for an event that must come. One that does
 // not come is the judge's business.
 const eventPatience = 2 * time.Second
 
-// awaitEvent waits for an event of a container's init process.
-func (s *Session) awaitEvent(ctx context.Context, id, topic string) {
+// AwaitEvent waits for an event of a container's init process.
+func AwaitEvent(ctx context.Context, log *oracle.EventLog, id, topic string) {
 	patience := time.NewTimer(eventPatience)
 	defer patience.Stop()
 	for {
-		events, more := s.Events.Grown()
+		events, more := log.Grown()
 		for _, e := range events {
 			if e.Container == id && e.Topic == topic && e.Exec == "" {
 				return
@@ -30,6 +31,10 @@ func (s *Session) awaitEvent(ctx context.Context, id, topic string) {
 			return
 		}
 	}
+}
+
+func (s *Session) awaitEvent(ctx context.Context, id, topic string) {
+	AwaitEvent(ctx, s.Events, id, topic)
 }
 
 // AwaitExit waits for the TaskExit event. dockerd and CRI act on the event and not on

@@ -50,6 +50,8 @@ type Params struct {
 	// reports whether any has.
 	State func(ctx context.Context, state string)
 	Fired func() bool
+	// Spare reports whether an id is that of a bystander, which is none of the client's.
+	Spare func(id string) bool
 	// Runtime is that of the workload's containers; OtherRuntime is what the first id is
 	// used again with.
 	Runtime, OtherRuntime string

@@ -39,15 +39,21 @@ func (s *Session) Release(ctx context.Context, i *harness.Instance) {
 
 // Command is what a container's payload is told to do.
 func (s *Session) Command(i *harness.Instance) []string {
-	if i.Spec.Signal != "" {
-		return []string{payload.Program, "wait"}
+	args := []string{payload.Program}
+	switch spec := i.Spec; {
+	case spec.IgnoresTerm:
+		args = append(args, "ignore-term")
+	case spec.Signal != "":
+		args = append(args, "wait")
+	case spec.HoldStdout:
+		args = append(args, "hold-stdout", fmt.Sprint(spec.Exit))
+	default:
+		args = append(args, "exit", fmt.Sprint(spec.Exit))
 	}
-	kind := "exit"
-	if i.Spec.HoldStdout {
-		kind = "hold-stdout"
+	if i.Spec.Children > 0 {
+		args = append(args, "-children", fmt.Sprint(i.Spec.Children))
 	}
-	args := []string{payload.Program, kind, fmt.Sprint(i.Spec.Exit)}
-	if s.Case.Holds() {
+	if i.Spec.Signal == "" && s.Case.Holds() {
 		args = append(args, "-trigger", filepath.Join(MountedTruth, i.Name+".end"))
 	}
 	return args

@@ -49,8 +49,15 @@ func (s *sent) Undo() error { return nil }
 func (in *Injector) act(ctx context.Context, verb, who, container string) (string, error) {
 	if who == "containerd" {
 		pid := in.Daemon.PID()
+		if verb == "stop" {
+			in.record.Stopped(true) // before it does, so that no call fails earlier
+		}
 		do := map[string]func(context.Context) error{"kill": in.Daemon.Kill, "stop": in.Daemon.Stop, "cont": in.Daemon.Cont}
-		return fmt.Sprintf("containerd, pid %d in its world: %s done", pid, verb), do[verb](ctx)
+		err := do[verb](ctx)
+		if verb == "cont" {
+			in.record.Stopped(false)
+		}
+		return fmt.Sprintf("containerd, pid %d in its world: %s done", pid, verb), err
 	}
 	id, err := in.find(ctx, who, container)
 	if err != nil {

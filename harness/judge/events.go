@@ -21,7 +21,7 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 			lives = append(lives, life(h, i))
 		}
 	}
-	found := oracle.CheckEvents(h.Events[:h.Flushed.Events], gaps(h), lives)
+	found := oracle.CheckEvents(ofWorkload(h, h.Events[:h.Flushed.Events]), gaps(h), lives)
 	now := conditions(h, h.After.At)
 	for n, f := range found {
 		if lastOfShim(h, f.Subject.ID) || slices.Contains(now.Happened, oracle.ShimKilled) && shimDeleted(h, f.Subject.ID) {
@@ -29,6 +29,16 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 		}
 	}
 	return oracle.Mark(found, now), nil
+}
+
+// ofWorkload are the events but for those of bystanders, which have a rule of their own.
+func ofWorkload(h *harness.History, events []oracle.TaskEvent) []oracle.TaskEvent {
+	if len(h.Bystanders) == 0 {
+		return events
+	}
+	return slices.DeleteFunc(slices.Clone(events), func(e oracle.TaskEvent) bool {
+		return slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool { return b.ID == e.Container })
+	})
 }
 
 // life is what is known of a container, and so which events must have arrived and what

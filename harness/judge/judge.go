@@ -24,6 +24,8 @@ var rules = []rule{
 	removal, answers, leaks, forgotten, ends, events, exits, untold, times,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
 	criStatuses, criSandboxes, criListed, criEvents, rounds,
+	// What must hold of what the plan was not about.
+	bystanders, outlived,
 	// What must hold when the first id is used again.
 	restart, reuse, lateExits,
 	// What must never happen.

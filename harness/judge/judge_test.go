@@ -224,6 +224,13 @@ func TestRules(t *testing.T) {
 		"a process that nobody knows": {leave(oracle.Process{PID: 41, Cgroup: "/x/shimquake/c0"}),
 			"leak process owner=none"},
 		"a container that runs, forgotten": {forgottenRuns, "forgotten process task=STOPPED"},
+		"a child that outlived its init": {func(h *harness.History) {
+			h.Outlived = []harness.Outlived{{Container: "c0", PID: 44, Name: "payload"}}
+		}, "forgotten process task=STOPPED program=payload"},
+		"and its shim was killed": {func(h *harness.History) {
+			h.Outlived = []harness.Outlived{{Container: "c0", PID: 44, Name: "payload"}}
+			kill(h, "shim", 42)
+		}, ""},
 		"an exit that was never reported": {func(h *harness.History) { drop(h, 2) },
 			"event event event=missing topic=/tasks/exit"},
 		"a delete that was lost, known": {func(h *harness.History) { drop(h, 3) }, "known taskdelete-lost"},

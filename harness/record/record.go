@@ -73,6 +73,17 @@ func (r *Recorder) CRI(change func(*harness.CRISeen)) {
 	change(r.h.CRI)
 }
 
+// Stopped writes down that containerd was made to stand still, or to go on.
+func (r *Recorder) Stopped(is bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if is {
+		r.h.Stops = append(r.h.Stops, harness.Stop{From: time.Now()})
+	} else if n := len(r.h.Stops); n > 0 {
+		r.h.Stops[n-1].To = time.Now()
+	}
+}
+
 // Problem writes down why the run shows nothing. A nil error is none.
 func (r *Recorder) Problem(kind harness.ProblemKind, err error) {
 	if err == nil {
@@ -100,6 +111,7 @@ func (r *Recorder) History() harness.History {
 	defer r.mu.Unlock()
 	h := r.h
 	h.Problems, h.Calls, h.Signals = slices.Clone(h.Problems), slices.Clone(h.Calls), slices.Clone(h.Signals)
+	h.Stops = slices.Clone(h.Stops)
 	h.Told, h.Kills, h.Notes = slices.Clone(h.Told), slices.Clone(h.Kills), slices.Clone(h.Notes)
 	h.CRI = h.CRI.Clone()
 	return h

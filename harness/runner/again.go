@@ -44,7 +44,7 @@ func (x *run) useAgain() error {
 // restart restarts containerd where the case asks for it and no crash has done so
 // already.
 func (x *run) restart() bool {
-	if (x.Workload.API != harness.CRI && !x.Workload.Thorough) || len(x.daemon.Deaths()) > 0 {
+	if x.Workload.NoRestart || (x.Workload.API != harness.CRI && !x.Workload.Thorough) || len(x.daemon.Deaths()) > 0 {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(x.ctx, restartBound)

@@ -17,7 +17,6 @@ import (
 	"github.com/shimquake/shimquake/harness/client/cri"
 	"github.com/shimquake/shimquake/harness/client/task"
 	"github.com/shimquake/shimquake/harness/inject"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/shims/fakeshim"
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
@@ -76,8 +75,9 @@ func (x *run) clientParams() client.Params {
 	p := client.Params{
 		Case: x.Case, Up: x.up, Died: func() bool { return len(x.daemon.Deaths()) > 0 },
 		Restart: func(ctx context.Context) error { return x.daemon.Restart(ctx) },
-		State:   func(ctx context.Context, state string) { x.inject.At(ctx, state) },
+		State:   x.at,
 		Fired:   func() bool { return x.inject.AnyFired() },
+		Spare:   x.isBystander,
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
 		TruthDir: x.world.TruthDir(), Events: &x.events, Record: &x.record,
 		CRIEvents: &x.criEvents, Look: x.lookMeanwhile,
@@ -95,7 +95,7 @@ func (x *run) clientParams() client.Params {
 func (x *run) target() inject.Target {
 	return inject.Target{
 		World:     x.world,
-		Processes: func() ([]oracle.Process, error) { return oracle.Processes(x.scene()) },
+		Processes: x.processes,
 		InitPID:   x.client.InitPID, KnownPID: x.client.KnownPID, Shares: x.client.Shares,
 		InFlight: func() (func(), <-chan struct{}) {
 			f := x.session.InFlight()

@@ -10,6 +10,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/harness/client/bystander"
 	"github.com/shimquake/shimquake/harness/inject"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/harness/record"
@@ -36,6 +37,8 @@ type run struct {
 	// criEvents are CRI's container events, of a case whose client uses CRI.
 	criEvents oracle.CRILog
 	removed   chan struct{} // closed when the client is done
+
+	bystanders *bystander.Group // nil where the case has none
 }
 
 // begin is a run that has not done anything yet.
@@ -57,6 +60,7 @@ func (x *run) observe() {
 		{harness.Prepared, x.prepare, harness.ByHarness},
 		{harness.Booted, x.boot, harness.ByHarness},
 		{harness.Underway, x.takeBaseline, harness.ByHarness},
+		{harness.Underway, x.startBystanders, harness.ByHarness},
 		{harness.Removed, x.runWorkload, harness.ByHarness},
 		{harness.LookedAt, x.look, harness.ByLook},
 		{harness.Completed, x.useAgain, harness.ByLook},
@@ -97,6 +101,7 @@ func (x *run) runWorkload() error {
 		h.Removal, h.Done, h.Firings = oracle.FailedOf(err), done, firings
 	})
 	x.record.Problem(harness.ByHarness, x.inject.Controller.Err())
+	x.endBystanders()
 	if x.ctx.Err() != nil {
 		return ended(x.ctx)
 	}

@@ -13,6 +13,8 @@ import (
 type workload struct {
 	name string
 	harness.Workload
+	// like is the workload that it is with bystanders beside it.
+	like string
 	// asked is set for a workload that is only swept where it is asked for.
 	asked bool
 }
@@ -26,6 +28,8 @@ var workloads = []workload{
 	{name: "two", asked: true, Workload: harness.Workload{Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "grouped", asked: true, Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+	{name: "beside", like: "task", asked: true, Workload: harness.Workload{
+		Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	// A third container costs a pod a fourth of its CPU time: what only one that is asked to
@@ -36,6 +40,8 @@ var workloads = []workload{
 		API: harness.CRI, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
 	{name: "loop", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}}}},
+	{name: "beside-pod", like: "cri", asked: true, Workload: harness.Workload{
+		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 }
 
 // WorkloadNames are the names of the workloads, the cheapest first.
@@ -62,6 +68,16 @@ func workloadNamed(name string) (workload, error) {
 		return workloads[i], nil
 	}
 	return workload{}, failpoints.Unknown("workload", name, WorkloadNames())
+}
+
+// Like is the workload that a workload is but for its bystanders: what is known of the one
+// is of the other.
+func Like(name string) string {
+	w, err := workloadNamed(name)
+	if err != nil || w.like == "" {
+		return name
+	}
+	return w.like
 }
 
 // Same reports whether a case's client does what that of the spec's workload does. How

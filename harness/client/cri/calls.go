@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -16,9 +17,13 @@ import (
 
 // namespaceOptions are those that kubelet asks for, but for the network: a pod on the
 // world's own needs no CNI plugin. Each container is in a PID namespace of its own, so
-// that none dies just because the sandbox does.
-func namespaceOptions() *api.NamespaceOption {
-	return &api.NamespaceOption{Network: api.NamespaceMode_NODE, Pid: api.NamespaceMode_CONTAINER}
+// that none dies just because the sandbox does, unless one is to share it.
+func (c *Client) namespaceOptions() *api.NamespaceOption {
+	opts := &api.NamespaceOption{Network: api.NamespaceMode_NODE, Pid: api.NamespaceMode_CONTAINER}
+	if slices.ContainsFunc(c.Case.Workload.Containers, func(k harness.Container) bool { return k.SharedPID }) {
+		opts.Pid = api.NamespaceMode_POD
+	}
+	return opts
 }
 
 // config is the pod's.
@@ -26,7 +31,7 @@ func (c *Client) config() *api.PodSandboxConfig {
 	return &api.PodSandboxConfig{
 		Metadata: &api.PodSandboxMetadata{Name: "pod", Uid: "shimquake", Namespace: "default"},
 		Linux: &api.LinuxPodSandboxConfig{
-			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: namespaceOptions()},
+			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: c.namespaceOptions()},
 		},
 	}
 }
@@ -58,7 +63,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 				Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},
 				Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}},
 				Linux: &api.LinuxContainerConfig{
-					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: namespaceOptions()},
+					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: c.namespaceOptions()},
 				},
 			}},
 		)
@@ -94,7 +99,10 @@ func (c *Client) end(ctx context.Context, i *harness.Instance) {
 		return
 	}
 	grace := int64(0)
-	if i.Spec.Signal == "SIGTERM" {
+	switch {
+	case i.Spec.IgnoresTerm:
+		grace = int64(harness.StopGrace.Seconds())
+	case i.Spec.Signal == "SIGTERM":
 		grace = 30
 	}
 	err := client.Until(ctx, func(ctx context.Context) error {

@@ -2,20 +2,21 @@ package cri
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // remove is what kubelet does to get rid of a pod, known to it or not: it stops and
-// removes every sandbox that there is, and the containers before them; until nothing is
-// listed any more.
+// removes every sandbox that there is but for a bystander's, and the containers before
+// them; until nothing is listed any more.
 func (c *Client) remove(ctx context.Context) error {
 	var sandboxes []*api.PodSandbox
 	err := c.call(ctx, "ListPodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
 		if err == nil {
-			sandboxes = r.Items
+			sandboxes = slices.DeleteFunc(r.Items, func(s *api.PodSandbox) bool { return c.Spare(s.Id) })
 		}
 		return err
 	})
@@ -61,6 +62,9 @@ func (c *Client) removeContainers(ctx context.Context) error {
 			return err
 		}
 		for _, k := range r.Containers {
+			if c.Spare(k.Id) {
+				continue
+			}
 			if _, err := rt.RemoveContainer(ctx, &api.RemoveContainerRequest{ContainerId: k.Id}); ignoreNotFound(err) != nil {
 				return err
 			}

@@ -85,7 +85,7 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 		annotations[runcshim.GroupAnnotation] = c.instances[0].ID
 	}
 	name, value := client.Env(i)
-	return []oci.SpecOpts{
+	opts := []oci.SpecOpts{
 		oci.WithDefaultSpec(),
 		oci.WithRootFSPath("rootfs"),
 		oci.WithProcessArgs(c.Command(i)...),
@@ -97,6 +97,10 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 		),
 		oci.WithAnnotations(annotations),
 	}
+	if i.Spec.SharedPID {
+		opts = append(opts, oci.WithHostNamespace(specs.PIDNamespace))
+	}
+	return opts
 }
 
 func (c *Client) start(ctx context.Context, i *harness.Instance) error {
@@ -129,9 +133,23 @@ func (c *Client) end(ctx context.Context, i *harness.Instance) {
 		c.Release(ctx, i)
 		return
 	}
-	// A client that was told of an error tries again: the signal may have got lost with a
-	// containerd that died.
-	err := client.Until(ctx, func(ctx context.Context) error { return c.kill(ctx, i, harness.Signals[i.Spec.Signal]) })
+	c.signal(ctx, i, harness.Signals[i.Spec.Signal])
+	if !i.Spec.IgnoresTerm {
+		return
+	}
+	grace := time.NewTimer(harness.StopGrace)
+	defer grace.Stop()
+	select {
+	case <-grace.C:
+		c.signal(ctx, i, unix.SIGKILL)
+	case <-ctx.Done():
+	}
+}
+
+// signal sends a signal. A client that was told of an error tries again: the signal may
+// have got lost with a containerd that died.
+func (c *Client) signal(ctx context.Context, i *harness.Instance, sig unix.Signal) {
+	err := client.Until(ctx, func(ctx context.Context) error { return c.kill(ctx, i, sig) })
 	if err != nil {
 		c.Record.Failed("client", "gave up killing "+i.ID, err)
 	}

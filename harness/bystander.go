@@ -1,0 +1,65 @@
+package harness
+
+import (
+	"time"
+
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Bystander is a task, or a pod of one container, that ran before the first fault and
+// until the client was done, wrote all the time, and was then told to end. No fault is
+// done to it.
+type Bystander struct {
+	API API `json:"api"`
+	// ID is containerd's, of its container; PID is of its init. Empty while it has none.
+	ID  string `json:"id,omitempty"`
+	PID uint32 `json:"pid,omitempty"`
+	// Want is the status that its payload ends with.
+	Want uint32 `json:"want"`
+	// Started is when it ran, Released when it was told to end, and Removed when nothing was
+	// left of it; the zero time: it did not come to that.
+	Started  time.Time `json:"started,omitzero"`
+	Released time.Time `json:"released,omitzero"`
+	Removed  time.Time `json:"removed,omitzero"`
+	// Asked is how often containerd has answered a question about it in between, and Slowest
+	// how long that took at most. Calls are all others: those of its start and its end, and
+	// the questions that were not answered within Bound, or with an error.
+	Asked   int           `json:"asked"`
+	Slowest time.Duration `json:"slowestNs"`
+	Calls   []Call        `json:"calls,omitempty"`
+	Bound   time.Duration `json:"boundNs"`
+	// Told is what its client was told of its exit.
+	Told []oracle.Observation `json:"told,omitempty"`
+	// Payload is its own record, Output what was read of its output.
+	Payload payload.Truth `json:"payload"`
+	Output  Output        `json:"output"`
+}
+
+// Output is what was read of numbered lines, which begin with 1.
+type Output struct {
+	// Last is the number of the last line, and LastAt when it was written.
+	Last   int       `json:"last"`
+	LastAt time.Time `json:"lastAt,omitzero"`
+	// Holes are the lines that are missing before the last.
+	Holes []Hole `json:"holes,omitempty"`
+	// Repeated counts the lines that came twice or out of order, Foreign those that no
+	// payload writes.
+	Repeated int `json:"repeated,omitempty"`
+	Foreign  int `json:"foreign,omitempty"`
+}
+
+// Hole is some lines that are missing.
+type Hole struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+	// After and Before are when the lines around the hole were written.
+	After  time.Time `json:"after,omitzero"`
+	Before time.Time `json:"before,omitzero"`
+}
+
+// Stop is a time in which containerd was made to stand still (SIGSTOP).
+type Stop struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to,omitzero"` // the zero time: it never went on
+}

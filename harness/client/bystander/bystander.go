@@ -1,0 +1,189 @@
+// Package bystander runs what nothing is done to: a task, and with CRI a pod, that are
+// there before the first fault and until the client is done. They show what a fault of
+// one container does to others.
+package bystander
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"google.golang.org/grpc"
+
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// exitStatus is what a bystander ends with: nobody makes that one up.
+const exitStatus = 42
+
+const (
+	// bound is how long a call about a bystander may take. The slowest, the stop of its pod,
+	// takes some 150 ms; a client's call that hangs is given up after 10 s at the earliest.
+	bound = 5 * time.Second
+	// every is the time between two questions about it: each costs some 2 ms.
+	every = 100 * time.Millisecond
+)
+
+// Params are what bystanders are given.
+type Params struct {
+	// Up waits until containerd answers; Fired reports whether a fault has happened.
+	Up    func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
+	Fired func() bool
+	// CRI adds a pod.
+	CRI bool
+	// Quiet leaves out the questions that pass statements of containerd which are counted.
+	Quiet bool
+	// Runtime is that of the task.
+	Runtime string
+	// TruthDir and FIFODir are the world's.
+	TruthDir, FIFODir string
+	Events            *oracle.EventLog
+}
+
+// Group is all bystanders of a case.
+type Group struct {
+	all  []*one
+	ends chan struct{}
+	wait sync.WaitGroup
+}
+
+// kind is a way to run a bystander.
+type kind interface {
+	// start returns when its payload runs; ask asks a cheap question about it.
+	start(context.Context) error
+	ask(context.Context) error
+	// end learns how it has ended, and removes it; discard removes it, however it is.
+	end(context.Context) error
+	discard(context.Context) error
+	// ids are those of its container and its pod. output is what was read of its output.
+	ids() []string
+	output() string
+}
+
+// one is one bystander.
+type one struct {
+	Params
+	kind
+	name string
+
+	mu   sync.Mutex
+	seen harness.Bystander
+}
+
+// New prepares them.
+func New(p Params) *Group {
+	g := &Group{ends: make(chan struct{})}
+	t := g.add(p, harness.TaskAPI, "bystander")
+	t.kind = &task{one: t}
+	if p.CRI {
+		b := g.add(p, harness.CRI, "bystander-pod")
+		b.kind = &pod{one: b}
+	}
+	return g
+}
+
+func (g *Group) add(p Params, api harness.API, name string) *one {
+	b := &one{Params: p, name: name, seen: harness.Bystander{API: api, Want: exitStatus, Bound: bound}}
+	g.all = append(g.all, b)
+	return b
+}
+
+// Start returns when all of them run.
+func (g *Group) Start(ctx context.Context) error {
+	for _, b := range g.all {
+		if err := b.start(ctx); err != nil {
+			return fmt.Errorf("start the %s: %w", b.name, err)
+		}
+		b.set(func(s *harness.Bystander) { s.Started = time.Now() })
+	}
+	return nil
+}
+
+// IDs are containerd's ids of their containers and pods.
+func (g *Group) IDs() (all []string) {
+	for _, b := range g.all {
+		all = append(all, b.ids()...)
+	}
+	return all
+}
+
+// Watch asks for each of them all the time, until End.
+func (g *Group) Watch(ctx context.Context) {
+	for _, b := range g.all {
+		g.wait.Go(func() { b.watch(ctx, g.ends) })
+	}
+}
+
+func (b *one) watch(ctx context.Context, ends <-chan struct{}) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		b.question(ctx)
+		select {
+		case <-tick.C:
+		case <-ends:
+			b.question(ctx) // when the client is done, too
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (b *one) question(ctx context.Context) {
+	begun := time.Now()
+	if b.ask(ctx) != nil || ctx.Err() != nil {
+		return // it is among the calls
+	}
+	b.set(func(s *harness.Bystander) { s.Asked, s.Slowest = s.Asked+1, max(s.Slowest, time.Since(begun)) })
+}
+
+// End lets them come to their ends and removes them, within the time that ctx gives, and
+// returns what was seen of them.
+func (g *Group) End(ctx context.Context) ([]harness.Bystander, error) {
+	close(g.ends)
+	g.wait.Wait()
+	var ended sync.WaitGroup
+	out, errs := make([]harness.Bystander, len(g.all)), make([]error, len(g.all))
+	for n, b := range g.all {
+		ended.Go(func() { out[n], errs[n] = b.finish(ctx) })
+	}
+	ended.Wait()
+	return out, errors.Join(errs...)
+}
+
+func (b *one) finish(ctx context.Context) (harness.Bystander, error) {
+	var err error
+	ended := false
+	if b.runs() {
+		err = b.release()
+		ended = b.end(ctx) == nil
+	}
+	if ended || client.Until(ctx, b.discard) == nil {
+		b.set(func(s *harness.Bystander) { s.Removed = time.Now() })
+	}
+	if b.runs() {
+		own, truthErr := payload.ReadTruth(b.truth())
+		err = errors.Join(err, truthErr)
+		b.set(func(s *harness.Bystander) { s.Payload, s.Output = own, ReadLines(b.output()) })
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.seen, err
+}
+
+// runs reports whether it was started.
+func (b *one) runs() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.seen.Started.IsZero()
+}
+
+func (b *one) truth() string { return filepath.Join(b.TruthDir, b.name+".truth") }

@@ -1,0 +1,105 @@
+package bystander
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"google.golang.org/grpc"
+
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// set changes what was seen.
+func (b *one) set(change func(*harness.Bystander)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change(&b.seen)
+}
+
+// connection is what calls are made with.
+type connection struct {
+	*containerd.Client
+	conn *grpc.ClientConn
+}
+
+// questions are the calls that are only written down when they fail.
+var questions = []string{"Get", "State", "ContainerStatus"}
+
+// about makes a call about the bystander and writes it down. The time for which containerd
+// is down counts: whoever judges it knows when that was.
+func (b *one) about(ctx context.Context, verb string, f func(context.Context, connection) error) error {
+	bounded, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	c := harness.Call{Who: "bystander", Verb: verb, Of: b.name, At: time.Now()}
+	cl, conn, err := b.Up(bounded)
+	if err == nil {
+		err = f(bounded, connection{cl, conn})
+	}
+	if err != nil {
+		err = &oracle.CallError{Call: verb, Err: err}
+	}
+	c.Took, c.Err, c.Unprovoked = time.Since(c.At), oracle.FailedOf(err), err != nil && !b.Fired()
+	if ctx.Err() == nil && (err != nil || !slices.Contains(questions, verb)) {
+		b.set(func(s *harness.Bystander) { s.Calls = append(s.Calls, c) })
+	}
+	return err
+}
+
+// told writes down an exit status that the client was told.
+func (b *one) told(by oracle.Observer, status uint32, at time.Time) {
+	b.set(func(s *harness.Bystander) {
+		s.Told = append(s.Told, oracle.Observation{Container: s.ID, Observer: by, Status: status, At: at, PID: int(s.PID)})
+	})
+}
+
+func (b *one) endFile() string { return b.name + ".end" }
+
+// release tells the payload to end.
+func (b *one) release() error {
+	b.set(func(s *harness.Bystander) { s.Released = time.Now() })
+	return os.WriteFile(filepath.Join(b.TruthDir, b.endFile()), nil, 0o644)
+}
+
+// command is what the payload is told to do: to write until it is told to end.
+func (b *one) command() []string {
+	end := filepath.Join(client.MountedTruth, b.endFile())
+	return []string{payload.Program, "write", strconv.Itoa(exitStatus), "-trigger", end}
+}
+
+// env tells it where to note its life.
+func (b *one) env() (name, value string) { return client.Env(&harness.Instance{Name: b.name}) }
+
+// expect makes the file that the payload notes its life in.
+func (b *one) expect() error { return os.WriteFile(b.truth(), nil, 0o666) }
+
+// lookEvery is how often it is looked whether the payload runs, or has ended.
+const lookEvery = 2 * time.Millisecond
+
+var errNotRunning = errors.New("its payload does not run")
+
+// awaitPayload waits until the payload runs.
+func (b *one) awaitPayload(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		if t, err := payload.ReadTruth(b.truth()); err == nil && !t.ReadyAt.IsZero() {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errors.Join(errNotRunning, ctx.Err())
+		}
+	}
+}

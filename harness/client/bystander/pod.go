@@ -1,0 +1,215 @@
+package bystander
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// pod is a bystander by CRI. Its output is in the log that containerd writes for kubelet.
+type pod struct {
+	*one
+	sandbox, container string
+}
+
+func (p *pod) ids() []string { return []string{p.sandbox, p.container} }
+
+func (p *pod) rt(ctx context.Context, verb string, f func(context.Context, api.RuntimeServiceClient) error) error {
+	return p.about(ctx, verb, func(ctx context.Context, c connection) error {
+		return f(ctx, api.NewRuntimeServiceClient(c.conn))
+	})
+}
+
+// logName is the container's log, in the world's folder for records.
+func (p *pod) logName() string { return p.name + ".out" }
+
+func namespaceOptions() *api.NamespaceOption {
+	return &api.NamespaceOption{Network: api.NamespaceMode_NODE, Pid: api.NamespaceMode_CONTAINER}
+}
+
+func (p *pod) config() *api.PodSandboxConfig {
+	return &api.PodSandboxConfig{
+		Metadata:     &api.PodSandboxMetadata{Name: p.name, Uid: "bystander", Namespace: "default"},
+		LogDirectory: p.TruthDir,
+		Linux: &api.LinuxPodSandboxConfig{
+			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: namespaceOptions()},
+		},
+	}
+}
+
+func (p *pod) start(ctx context.Context) error {
+	if err := p.expect(); err != nil {
+		return err
+	}
+	err := p.rt(ctx, "RunPodSandbox", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		r, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: p.config()})
+		if err == nil {
+			p.sandbox = r.PodSandboxId
+		}
+		return err
+	})
+	if err == nil {
+		err = p.rt(ctx, "CreateContainer", p.create)
+	}
+	if err == nil {
+		err = p.rt(ctx, "StartContainer", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+			_, err := rt.StartContainer(ctx, &api.StartContainerRequest{ContainerId: p.container})
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	if err := p.awaitPayload(ctx); err != nil {
+		return err
+	}
+	return p.learnPID(ctx)
+}
+
+func (p *pod) create(ctx context.Context, rt api.RuntimeServiceClient) error {
+	name, value := p.env()
+	r, err := rt.CreateContainer(ctx, &api.CreateContainerRequest{
+		PodSandboxId: p.sandbox, SandboxConfig: p.config(),
+		Config: &api.ContainerConfig{
+			Metadata: &api.ContainerMetadata{Name: p.name},
+			Image:    &api.ImageSpec{Image: payload.Image},
+			Command:  p.command(),
+			Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},
+			Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: p.TruthDir}},
+			LogPath:  p.logName(),
+			Linux: &api.LinuxContainerConfig{
+				SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: namespaceOptions()},
+			},
+		},
+	})
+	if err == nil {
+		p.container = r.ContainerId
+		p.set(func(s *harness.Bystander) { s.ID = p.container })
+	}
+	return err
+}
+
+// learnPID asks for the container's pid where CRI does not tell it.
+func (p *pod) learnPID(ctx context.Context) error {
+	ctx = namespaces.WithNamespace(ctx, daemon.CRINamespace)
+	return p.about(ctx, "pid", func(ctx context.Context, c connection) error {
+		made, err := c.LoadContainer(ctx, p.container)
+		if err != nil {
+			return err
+		}
+		task, err := made.Task(ctx, nil)
+		if err == nil {
+			p.set(func(s *harness.Bystander) { s.PID = task.Pid() })
+		}
+		return err
+	})
+}
+
+// ask asks for the container's status, as kubelet does every second. It passes no
+// statement that can be armed.
+func (p *pod) ask(ctx context.Context) error {
+	_, err := p.status(ctx)
+	return err
+}
+
+func (p *pod) status(ctx context.Context) (s *api.ContainerStatus, err error) {
+	err = p.rt(ctx, "ContainerStatus", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: p.container})
+		if err == nil {
+			s = r.Status
+		}
+		return err
+	})
+	return s, err
+}
+
+// end waits until kubelet would see that it has exited, and removes the pod.
+func (p *pod) end(ctx context.Context) error {
+	err := p.rt(ctx, "await", p.awaitExit)
+	if err != nil {
+		return err
+	}
+	client.AwaitEvent(ctx, p.Events, p.container, "/tasks/delete")
+	err = p.rt(ctx, "StopPodSandbox", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		_, err := rt.StopPodSandbox(ctx, &api.StopPodSandboxRequest{PodSandboxId: p.sandbox})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return p.rt(ctx, "RemovePodSandbox", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		_, err := rt.RemovePodSandbox(ctx, &api.RemovePodSandboxRequest{PodSandboxId: p.sandbox})
+		return err
+	})
+}
+
+// statusPause is the time between two looks at its status.
+const statusPause = 10 * time.Millisecond
+
+func (p *pod) awaitExit(ctx context.Context, rt api.RuntimeServiceClient) error {
+	tick := time.NewTicker(statusPause)
+	defer tick.Stop()
+	for {
+		r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: p.container})
+		if err != nil {
+			return err
+		}
+		if s := r.Status; s.State == api.ContainerState_CONTAINER_EXITED {
+			p.told(oracle.ByCRIStatus, uint32(s.ExitCode), time.Unix(0, s.FinishedAt))
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// discard stops and removes what of the pod is there, and tells nothing: that it comes to
+// this was told.
+func (p *pod) discard(ctx context.Context) error {
+	_, conn, err := p.Up(ctx)
+	if err != nil || p.sandbox == "" {
+		return err
+	}
+	rt := api.NewRuntimeServiceClient(conn)
+	if _, err := rt.StopPodSandbox(ctx, &api.StopPodSandboxRequest{PodSandboxId: p.sandbox}); err != nil &&
+		status.Code(err) != codes.NotFound {
+		return err
+	}
+	_, err = rt.RemovePodSandbox(ctx, &api.RemovePodSandboxRequest{PodSandboxId: p.sandbox})
+	if status.Code(err) == codes.NotFound {
+		return nil
+	}
+	return err
+}
+
+// output is the log without what the log format (CRI's: time, stream, tag) puts before
+// each line. A log that is not there has no line.
+func (p *pod) output() string {
+	text, _ := os.ReadFile(filepath.Join(p.TruthDir, p.logName()))
+	var out strings.Builder
+	for line := range strings.Lines(string(text)) {
+		words := strings.SplitN(line, " ", 4)
+		if len(words) == 4 && words[1] == "stdout" && words[2] == "F" {
+			line = words[3]
+		}
+		out.WriteString(line)
+	}
+	return out.String()
+}

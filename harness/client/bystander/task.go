@@ -1,0 +1,202 @@
+package bystander
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/containerd/containerd/api/services/tasks/v1"
+	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/pkg/cio"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+	"github.com/containerd/containerd/v2/pkg/oci"
+	"github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errgrpc"
+	"github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// task is a bystander by the task API. Its output comes by a FIFO that the harness reads,
+// as dockerd does, so that it survives every end of containerd.
+type task struct {
+	*one
+	io   cio.IO
+	read buffer
+}
+
+func (t *task) ids() []string { return []string{t.name} }
+
+func (t *task) about(ctx context.Context, verb string, f func(context.Context, connection) error) error {
+	return t.one.about(namespaces.WithNamespace(ctx, daemon.TaskNamespace), verb, f)
+}
+
+func (t *task) start(ctx context.Context) error {
+	if err := t.expect(); err != nil {
+		return err
+	}
+	t.set(func(s *harness.Bystander) { s.ID = t.name })
+	err := t.about(ctx, "create", func(ctx context.Context, c connection) error {
+		image, err := c.GetImage(ctx, payload.Image)
+		if err != nil {
+			return err
+		}
+		made, err := c.NewContainer(ctx, t.name, containerd.WithImage(image), containerd.WithNewSnapshot(t.name, image),
+			containerd.WithNewSpec(t.spec()...), containerd.WithRuntime(t.Runtime, nil))
+		if err != nil {
+			return err
+		}
+		created, err := made.NewTask(ctx, func(id string) (_ cio.IO, err error) {
+			t.io, err = cio.NewCreator(cio.WithStreams(nil, &t.read, &t.read), cio.WithFIFODir(t.FIFODir))(id)
+			return t.io, err
+		})
+		if err == nil {
+			t.set(func(s *harness.Bystander) { s.PID = created.Pid() })
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = t.about(ctx, "start", func(ctx context.Context, c connection) error {
+		_, err := c.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: t.name})
+		return errgrpc.ToNative(err)
+	})
+	if err != nil {
+		return err
+	}
+	client.AwaitEvent(ctx, t.Events, t.name, "/tasks/start")
+	return t.awaitPayload(ctx)
+}
+
+func (t *task) spec() []oci.SpecOpts {
+	name, value := t.env()
+	return []oci.SpecOpts{
+		oci.WithDefaultSpec(), oci.WithRootFSPath("rootfs"), oci.WithProcessArgs(t.command()...),
+		oci.WithEnv([]string{name + "=" + value}),
+		oci.WithMounts([]specs.Mount{
+			{Source: t.TruthDir, Destination: client.MountedTruth, Type: "bind", Options: []string{"rbind", "rw"}},
+		}),
+	}
+}
+
+// ask asks for the container's record, which passes no statement that can be armed, and
+// for the task's state, which its shim answers.
+func (t *task) ask(ctx context.Context) error {
+	err := t.about(ctx, "Get", func(ctx context.Context, c connection) error {
+		_, err := c.ContainerService().Get(ctx, t.name)
+		return err
+	})
+	if err != nil || t.Quiet {
+		return err
+	}
+	return t.about(ctx, "State", func(ctx context.Context, c connection) error {
+		_, err := c.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: t.name})
+		return errgrpc.ToNative(err)
+	})
+}
+
+// end deletes on the TaskExit event, as dockerd does.
+func (t *task) end(ctx context.Context) error {
+	defer t.closeIO()
+	err := t.about(ctx, "wait", func(ctx context.Context, c connection) error {
+		r, err := c.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: t.name})
+		if err == nil {
+			t.told(oracle.ByWait, r.ExitStatus, r.ExitedAt.AsTime())
+		}
+		return errgrpc.ToNative(err)
+	})
+	if err != nil {
+		return err
+	}
+	client.AwaitEvent(ctx, t.Events, t.name, "/tasks/exit")
+	err = t.about(ctx, "delete", func(ctx context.Context, c connection) error {
+		r, err := c.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: t.name})
+		if err == nil {
+			t.told(oracle.ByDelete, r.ExitStatus, r.ExitedAt.AsTime())
+		}
+		return errgrpc.ToNative(err)
+	})
+	if err != nil {
+		return err
+	}
+	return t.about(ctx, "remove", t.remove)
+}
+
+func (t *task) remove(ctx context.Context, c connection) error {
+	made, err := c.LoadContainer(ctx, t.name)
+	if err == nil {
+		err = made.Delete(ctx, containerd.WithSnapshotCleanup)
+	}
+	return err
+}
+
+// discard kills and removes, and tells nothing: that it comes to this was told.
+func (t *task) discard(ctx context.Context) error {
+	ctx = namespaces.WithNamespace(ctx, daemon.TaskNamespace)
+	cl, conn, err := t.Up(ctx)
+	if err != nil {
+		return err
+	}
+	service := cl.TaskService()
+	_, err = service.Kill(ctx, &tasks.KillRequest{ContainerID: t.name, Signal: uint32(unix.SIGKILL)})
+	if err == nil { // it may have ended before
+		_, _ = service.Wait(ctx, &tasks.WaitRequest{ContainerID: t.name}) // Delete says what is wrong with it
+	}
+	_, err = service.Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: t.name})
+	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
+		return err
+	}
+	if err := t.remove(ctx, connection{cl, conn}); err != nil && !errdefs.IsNotFound(err) {
+		return err
+	}
+	return nil
+}
+
+// drain is how long the last of the output may be on its way once the task is deleted: a
+// shim answers Delete when it has copied all.
+const drain = 2 * time.Second
+
+// closeIO waits for the end of the output, and removes its FIFO.
+func (t *task) closeIO() {
+	if t.io == nil {
+		return
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); t.io.Wait() }()
+	patience := time.NewTimer(drain)
+	defer patience.Stop()
+	select {
+	case <-done:
+	case <-patience.C:
+		t.io.Cancel() // a shim that was killed may have left the FIFO to a process that lives on
+		<-done
+	}
+	_ = t.io.Close() // what is left of it is a leak, and found as such
+}
+
+func (t *task) output() string { return t.read.String() }
+
+// buffer is a bytes.Buffer that may be read while it is written.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}

@@ -1,0 +1,258 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// bystanders: what is done to one container does nothing to others. Calls about a
+// bystander are answered in time while a fault holds another container; it runs until it
+// is told to end, and ends with its own status; that is told once and right; and not a
+// line that it has written is lost.
+func bystanders(h *harness.History) (found []oracle.Finding, problems []harness.Problem) {
+	if h.Case.Workload.Bystander && len(h.Bystanders) == 0 && !h.Done.IsZero() {
+		return nil, problem(harness.ByHarness, "the case has bystanders, and none was seen")
+	}
+	for n := range h.Bystanders {
+		b := beside{h, &h.Bystanders[n], nil, nil}
+		b.judge()
+		found, problems = append(found, b.found...), append(problems, b.problems...)
+	}
+	return found, problems
+}
+
+// beside is a bystander that is judged.
+type beside struct {
+	h        *harness.History
+	b        *harness.Bystander
+	found    []oracle.Finding
+	problems []harness.Problem
+}
+
+func (b *beside) judge() {
+	b.calls()
+	if b.b.Started.IsZero() {
+		return // why is among the calls
+	}
+	if b.b.Asked == 0 && len(b.found) == 0 && len(b.problems) == 0 && !b.mayFail(b.b.Started, b.b.Released) {
+		b.problems = problem(harness.ByHarness, "nobody has asked for the bystander "+b.b.ID)
+	}
+	if b.b.Payload.Runs != 1 {
+		b.problems = append(b.problems, problem(harness.ByTruth,
+			fmt.Sprintf("the payload of the bystander %s was started %d times", b.b.ID, b.b.Payload.Runs))...)
+		return
+	}
+	b.end()
+	b.output()
+	if b.b.Payload.Exited {
+		b.status()
+		b.events()
+	}
+}
+
+func (b *beside) find(what string, fs oracle.Facts) {
+	fs[oracle.FactWhat], fs[oracle.FactObject] = what, oracle.ATask
+	if b.b.API == harness.CRI {
+		fs[oracle.FactObject] = oracle.APod
+	}
+	b.found = append(b.found, oracle.Finding{
+		Invariant: oracle.Others, Class: oracle.ClassBystander, Facts: fs,
+		Subject: oracle.Subject{ID: b.b.ID, PID: int(b.b.PID)},
+	})
+}
+
+// calls: what is asked about it is answered. Each kind of failure is told once. A
+// bystander that cannot be started when nothing was broken shows nothing.
+func (b *beside) calls() {
+	type failure struct{ verb, code string }
+	counts := map[failure]int{}
+	var first []harness.Call
+	for _, c := range b.b.Calls {
+		if c.Err == nil || b.mayFail(c.At, c.At.Add(c.Took)) {
+			continue
+		}
+		key := failure{c.Verb, c.Err.Code}
+		if counts[key]++; counts[key] == 1 {
+			first = append(first, c)
+		}
+	}
+	for _, c := range first {
+		if c.Unprovoked && b.b.Started.IsZero() {
+			b.problems = append(b.problems, problem(harness.ByBefore, fmt.Sprintf(
+				"%s failed before any fault had happened: %s", strings.TrimSpace(c.Verb+" "+c.Of), c.Err.Text))...)
+			continue
+		}
+		what := oracle.OthersCall
+		if b.b.Started.IsZero() {
+			what = oracle.OthersStart
+		}
+		fs := c.Err.Facts(what)
+		if fs[oracle.FactBound] = b.b.Bound.String(); counts[failure{c.Verb, c.Err.Code}] > 1 {
+			fs[oracle.FactCount] = strconv.Itoa(counts[failure{c.Verb, c.Err.Code}])
+		}
+		b.find(what, fs)
+	}
+}
+
+// lag is how much later than a signal its effect may be seen, and how much later than
+// that a call may fail over it.
+const lag = time.Second
+
+// mayFail reports whether a call of that time may fail: containerd was down or stood
+// still, or the disk of all is under pressure.
+func (b *beside) mayFail(from, to time.Time) bool {
+	if b.h.Case.RootDisk() > 0 {
+		return true
+	}
+	for _, d := range b.h.Deaths {
+		if d.At.Before(to.Add(lag)) && (d.BackIn == 0 || d.At.Add(d.BackIn+lag).After(from)) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(b.h.Stops, func(s harness.Stop) bool {
+		until := b.endOf(s)
+		return s.From.Before(to) && (until.IsZero() || until.Add(lag).After(from))
+	})
+}
+
+// endOf is when containerd went on: one that was killed meanwhile stands still no more.
+func (b *beside) endOf(s harness.Stop) time.Time {
+	for _, d := range b.h.Deaths {
+		if d.At.After(s.From) && (s.To.IsZero() || d.At.Before(s.To)) {
+			return d.At
+		}
+	}
+	return s.To
+}
+
+// end: it runs until it is told to end, and then ends as it is meant to.
+func (b *beside) end() {
+	own := b.b.Payload
+	fs := oracle.Facts{oracle.FactTrue: fmt.Sprint(b.b.Want)}
+	switch {
+	case !own.Exited && b.b.Released.IsZero():
+		return // the run was ended before
+	case !own.Exited: // its program handles or ignores all signals but SIGKILL
+	case own.ExitedAt.Before(b.b.Released):
+		fs[oracle.FactTold] = strconv.Itoa(own.Status)
+		fs[oracle.FactAt] = b.b.Released.Sub(own.ExitedAt).Round(time.Millisecond).String()
+	case uint32(own.Status) != b.b.Want:
+		fs[oracle.FactTold] = strconv.Itoa(own.Status)
+	default:
+		return
+	}
+	b.find(oracle.OthersEnd, fs)
+}
+
+// status: who tells its exit tells the true one.
+func (b *beside) status() {
+	for _, o := range b.b.Told {
+		if int(o.Status) != b.b.Payload.Status {
+			b.find(oracle.OthersStatus, oracle.Facts{
+				oracle.FactBy: string(o.Observer), oracle.FactTold: fmt.Sprint(o.Status),
+				oracle.FactTrue: fmt.Sprint(b.b.Payload.Status),
+			})
+		}
+	}
+}
+
+// The topics that tell of an end.
+const topicExit, topicDelete = "/tasks/exit", "/tasks/delete"
+
+// events: its exit and its delete are sent once, with its own pid and status. A delete
+// that is the last word of a shim may be lost with the shim (oracle/residues,
+// taskdelete-lost): that of a task.
+func (b *beside) events() {
+	for _, topic := range []string{topicExit, topicDelete} {
+		count := 0
+		for _, e := range b.h.Events {
+			if e.Container != b.b.ID || e.Topic != topic || e.Exec != "" {
+				continue
+			}
+			count++
+			fs := oracle.Facts{oracle.FactTopic: topic}
+			switch {
+			case e.PID != int(b.b.PID):
+				fs[oracle.FactEvent], fs[oracle.FactTold] = oracle.OtherPID, strconv.Itoa(e.PID)
+				fs[oracle.FactTaskPID] = fmt.Sprint(b.b.PID)
+			case int(e.Status) != b.b.Payload.Status:
+				fs[oracle.FactEvent], fs[oracle.FactTold] = oracle.WrongStatus, fmt.Sprint(e.Status)
+				fs[oracle.FactTrue] = strconv.Itoa(b.b.Payload.Status)
+			default:
+				continue
+			}
+			b.find(oracle.OthersEvent, fs)
+		}
+		mayMiss := topic == topicDelete && b.b.API != harness.CRI || b.unheard()
+		if count > 1 {
+			b.find(oracle.OthersEvent, oracle.Facts{
+				oracle.FactTopic: topic, oracle.FactEvent: oracle.Repeated, oracle.FactCount: strconv.Itoa(count)})
+		} else if count == 0 && !mayMiss {
+			b.find(oracle.OthersEvent, oracle.Facts{oracle.FactTopic: topic, oracle.FactEvent: oracle.Missing})
+		}
+	}
+}
+
+// unheard reports whether nobody was subscribed at some time since its exit. Its removal
+// waits for events, so that none is under way any more when it is over.
+func (b *beside) unheard() bool {
+	from := b.b.Payload.ExitedAt
+	return slices.ContainsFunc(gaps(b.h), func(g oracle.Gap) bool {
+		return (g.To.IsZero() || g.To.After(from)) && (b.b.Removed.IsZero() || g.From.Before(b.b.Removed))
+	})
+}
+
+// output: each line that it has written is read, once. What a pod writes goes through
+// containerd: the lines that it holds when it dies, die with it.
+func (b *beside) output() {
+	out := b.b.Output
+	holes := slices.Clone(out.Holes)
+	if last := b.b.Payload.Wrote; last > out.Last {
+		holes = append(holes, harness.Hole{From: out.Last + 1, To: last, After: out.LastAt, Before: b.b.Payload.ExitedAt})
+	}
+	lost, at := 0, 0
+	for _, hole := range holes {
+		if b.b.API == harness.CRI && b.diedWith(hole) {
+			continue
+		}
+		lost, at = lost+hole.To-hole.From+1, cmp.Or(at, hole.From)
+	}
+	for _, wrong := range []struct {
+		how   string
+		count int
+	}{{oracle.Missing, lost}, {oracle.Repeated, out.Repeated}, {oracle.Foreign, out.Foreign}} {
+		if wrong.count == 0 {
+			continue
+		}
+		fs := oracle.Facts{oracle.FactOutput: wrong.how, oracle.FactCount: strconv.Itoa(wrong.count)}
+		if wrong.how == oracle.Missing {
+			fs[oracle.FactFirst] = strconv.Itoa(at)
+		}
+		b.find(oracle.OthersOutput, fs)
+	}
+}
+
+// held is of how long a time containerd may hold lines that it has read and not written
+// yet, and unseen how long after its end that is known: nothing is read any more then.
+const held, unseen = 2 * time.Second, 100 * time.Millisecond
+
+// diedWith reports whether lines may have died with a containerd that had read them: the
+// first were written not long before its end, and the last not after it. There are
+// WriteEvery between two lines, or a little less where one was late.
+func (b *beside) diedWith(hole harness.Hole) bool {
+	last := hole.After.Add(time.Duration(hole.To-hole.From-1) * payload.WriteEvery)
+	around := func(at time.Time) bool {
+		return !at.Before(hole.After) && at.Sub(hole.After) < held && last.Before(at.Add(unseen))
+	}
+	return slices.ContainsFunc(b.h.Deaths, func(d daemon.Death) bool { return around(d.At) }) ||
+		slices.ContainsFunc(b.h.Stops, func(s harness.Stop) bool { return around(s.From) })
+}

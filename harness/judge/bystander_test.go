@@ -1,0 +1,196 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// with is the clean history with a bystander that nothing has happened to: it runs from 0
+// to 60 ms and writes a line every 10.
+func with(api harness.API) harness.History {
+	h := clean()
+	h.Case.Workload.Bystander, h.Done = true, at(50)
+	h.Bystanders = []harness.Bystander{{
+		API: api, ID: "bystander", PID: 51, Want: 42, Bound: 5 * time.Second, Asked: 3,
+		Started: at(0), Released: at(60), Removed: at(90),
+		Payload: payload.Truth{Runs: 1, StartedAt: at(0), Exited: true, Status: 42, ExitedAt: at(61), Wrote: 6},
+		Output:  harness.Output{Last: 6, LastAt: at(60)},
+		Told:    []oracle.Observation{{Container: "bystander", Observer: oracle.ByWait, Status: 42}},
+	}}
+	for _, topic := range []string{topicExit, topicDelete} {
+		h.Events = append(h.Events, oracle.TaskEvent{
+			Namespace: "shimquake", Topic: topic, Container: "bystander", PID: 51, Status: 42, Exited: at(61), Seen: at(62),
+		})
+	}
+	h.Flushed.Events = len(h.Events)
+	return h
+}
+
+// Each row changes what was seen of the bystander, or what happened around it, in one way.
+func TestBystanders(t *testing.T) {
+	type changes = func(*harness.History, *harness.Bystander)
+	const call, output = "others bystander what=others-call", "others bystander what=others-output"
+	const event, end = "others bystander what=others-event", "others bystander what=others-end"
+	for name, tc := range map[string]struct {
+		change changes
+		want   string // as in TestRules
+	}{
+		"nothing happened to it": {func(*harness.History, *harness.Bystander) {}, ""},
+		"none was seen":          {func(h *harness.History, _ *harness.Bystander) { h.Bystanders = nil }, "harness"},
+		"nobody has asked":       {func(_ *harness.History, b *harness.Bystander) { b.Asked = 0 }, "harness"},
+		"it ran twice":           {func(_ *harness.History, b *harness.Bystander) { b.Payload.Runs = 2 }, "truth"},
+
+		"a call that was not answered": {asked("State", "DeadlineExceeded"), call + " call=State code=DeadlineExceeded"},
+		"a call that was refused":      {asked("delete", "Unknown"), call + " call=delete code=Unknown"},
+		"while containerd was down": {both(asked("State", "Unavailable"), func(h *harness.History, _ *harness.Bystander) {
+			h.Deaths = []daemon.Death{{At: at(15), BackIn: 50 * time.Millisecond, Asked: true}}
+		}), ""},
+		"long after it was up again": {both(asked("State", "Unavailable"), func(h *harness.History, _ *harness.Bystander) {
+			h.Deaths = []daemon.Death{{At: at(-9000), BackIn: 50 * time.Millisecond, Asked: true}}
+		}), call},
+		"while it stood still": {both(asked("State", "DeadlineExceeded"), func(h *harness.History, _ *harness.Bystander) {
+			h.Stops = []harness.Stop{{From: at(10)}}
+		}), ""},
+		"long after it went on": {both(asked("State", "DeadlineExceeded"), func(h *harness.History, _ *harness.Bystander) {
+			h.Stops = []harness.Stop{{From: at(-9000), To: at(-8000)}}
+		}), call},
+		"long after it was killed as it stood still": {both(asked("State", "DeadlineExceeded"),
+			func(h *harness.History, _ *harness.Bystander) {
+				h.Stops = []harness.Stop{{From: at(-9000)}}
+				h.Deaths = []daemon.Death{{At: at(-8000), BackIn: 50 * time.Millisecond, Asked: true}}
+			}), call},
+		"the disk of all is under pressure": {both(asked("delete", "DeadlineExceeded"),
+			func(h *harness.History, _ *harness.Bystander) {
+				h.Case.Plan = append(h.Case.Plan, failpoints.Pressure("io:root:running", "4MiB/s,60MiB"))
+			}), ""},
+		"it cannot be started after a fault": {neverStarted(false), "others bystander what=others-start call=create"},
+		"it cannot be started before one":    {neverStarted(true), "before"},
+
+		"it was killed": {func(_ *harness.History, b *harness.Bystander) { b.Payload.Exited = false }, end},
+		"it was ended": {func(_ *harness.History, b *harness.Bystander) { b.Payload.ExitedAt = at(40) },
+			end + " told=42"},
+		"it ended otherwise": {func(_ *harness.History, b *harness.Bystander) { b.Payload.Status = 143 }, end + " told=143"},
+		"another status was told": {func(_ *harness.History, b *harness.Bystander) { b.Told[0].Status = 255 },
+			"others bystander what=others-status by=wait told=255"},
+
+		"no exit was sent": {func(h *harness.History, _ *harness.Bystander) { drop(h, 4) },
+			event + " event=missing topic=/tasks/exit"},
+		"nobody could hear it": {func(h *harness.History, _ *harness.Bystander) {
+			drop(h, 4)
+			h.Deaths = []daemon.Death{{At: at(61), BackIn: time.Second, Asked: true}}
+		}, ""},
+		"a delete that was lost with its shim": {func(h *harness.History, _ *harness.Bystander) { drop(h, 5) }, ""},
+		"two exits were sent": {func(h *harness.History, _ *harness.Bystander) { h.Events = append(h.Events, h.Events[4]) },
+			event + " event=repeated topic=/tasks/exit"},
+		"an exit with another pid": {func(h *harness.History, _ *harness.Bystander) { h.Events[4].PID = 41 },
+			event + " event=other-pid topic=/tasks/exit"},
+		"a delete with another status": {func(h *harness.History, _ *harness.Bystander) { h.Events[5].Status = 137 },
+			event + " event=wrong-status topic=/tasks/delete"},
+
+		"its last lines were lost": {func(_ *harness.History, b *harness.Bystander) { b.Output.Last = 4 },
+			output + " output=missing"},
+		"some were": {hole(30, 50), output + " output=missing"},
+		"containerd does not hold a task's lines": {both(hole(30, 50), dies(40)), output + " output=missing"},
+		"lines came twice": {func(_ *harness.History, b *harness.Bystander) { b.Output.Repeated = 1 },
+			output + " output=repeated"},
+		"others' lines came": {func(_ *harness.History, b *harness.Bystander) { b.Output.Foreign = 1 },
+			output + " output=foreign"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := with(harness.TaskAPI)
+			tc.change(&h, &h.Bystanders[0])
+			v := Judge(h)
+			if got := says(v, tc.want); got != "" {
+				t.Errorf("%s; want %q\n%s", got, tc.want, v)
+			}
+		})
+	}
+	for name, tc := range map[string]struct {
+		change changes
+		want   string
+	}{
+		"nothing": {func(*harness.History, *harness.Bystander) {}, ""},
+		"its delete is not its shim's last word": {func(h *harness.History, _ *harness.Bystander) { drop(h, 5) },
+			event + " event=missing topic=/tasks/delete"},
+		"lines that died with containerd": {both(hole(30, 50), dies(40)), ""},
+		"lines that it stood still with": {both(hole(30, 50), func(h *harness.History, _ *harness.Bystander) {
+			h.Stops = []harness.Stop{{From: at(40)}}
+		}), ""},
+		"lines that were lost long before": {both(hole(30, 50), dies(4000)), output},
+		"lines that were written when it was up": {both(func(_ *harness.History, b *harness.Bystander) {
+			b.Output.Holes = []harness.Hole{{From: 3, To: 33, After: at(30), Before: at(340)}}
+		}, dies(40)), output},
+		"none after its death": {both(func(_ *harness.History, b *harness.Bystander) {
+			b.Payload.Wrote, b.Payload.ExitedAt = 60, at(600)
+		}, dies(60)), output},
+		"as many as it can hold": {both(func(_ *harness.History, b *harness.Bystander) {
+			b.Output.Holes = []harness.Hole{{From: 3, To: 33, After: at(30), Before: at(340)}}
+		}, dies(350)), ""},
+	} {
+		t.Run("pod/"+name, func(t *testing.T) {
+			h := with(harness.CRI)
+			tc.change(&h, &h.Bystanders[0])
+			v := Judge(h)
+			if got := says(v, tc.want); got != "" {
+				t.Errorf("%s; want %q\n%s", got, tc.want, v)
+			}
+		})
+	}
+}
+
+func both(a, b func(*harness.History, *harness.Bystander)) func(*harness.History, *harness.Bystander) {
+	return func(h *harness.History, y *harness.Bystander) { a(h, y); b(h, y) }
+}
+
+// asked is a call about it that failed at 20 ms.
+func asked(verb, code string) func(*harness.History, *harness.Bystander) {
+	return func(_ *harness.History, b *harness.Bystander) {
+		err := failed(code, "x")
+		err.Call = verb
+		b.Calls = append(b.Calls, harness.Call{Verb: verb, Of: b.ID, At: at(20), Took: time.Millisecond, Err: err})
+	}
+}
+
+func neverStarted(unprovoked bool) func(*harness.History, *harness.Bystander) {
+	return func(h *harness.History, b *harness.Bystander) {
+		asked("create", "Unknown")(h, b)
+		b.Started, b.Calls[0].Unprovoked = time.Time{}, unprovoked
+	}
+}
+
+func hole(from, to int) func(*harness.History, *harness.Bystander) {
+	return func(_ *harness.History, b *harness.Bystander) {
+		b.Output.Holes = []harness.Hole{{From: 3, To: 4, After: at(from), Before: at(to)}}
+	}
+}
+
+func dies(ms int) func(*harness.History, *harness.Bystander) {
+	return func(h *harness.History, _ *harness.Bystander) {
+		h.Deaths = []daemon.Death{{At: at(ms), BackIn: time.Millisecond, Asked: true}}
+	}
+}
+
+// A failure that comes again is told once, with how often it came.
+func TestBystandersTellOnce(t *testing.T) {
+	h := with(harness.TaskAPI)
+	for range 3 {
+		asked("State", "DeadlineExceeded")(&h, &h.Bystanders[0])
+	}
+	v := Judge(h)
+	if n := len(v.Violations()); n != 1 {
+		t.Fatalf("%d findings: %v", n, v)
+	}
+	text := v.Violations()[0].String()
+	for _, want := range []string{"task bystander", "State about it was not answered within 5s", "3 calls"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q does not say %q", text, want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client/bystander"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/shims/runcshim"
+)
+
+// startBystanders starts what runs beside the workload. No fault happens meanwhile, and
+// nothing that is passed is counted: which hit of a point a fault meets does not depend on
+// bystanders. The baseline is taken before: what they leave is a leak, too.
+func (x *run) startBystanders() error {
+	if !x.Workload.Bystander {
+		return nil
+	}
+	x.record.Note("harness", "starts bystanders")
+	arm := x.inject.Controller.Bypass(flushTimeout)
+	defer arm()
+	g := bystander.New(bystander.Params{
+		Up: x.up, Fired: x.inject.AnyFired, CRI: x.Workload.API == harness.CRI, Quiet: x.countsStatements(),
+		Runtime: runcshim.Runtime, TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events,
+	})
+	x.bystanders = g
+	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
+	defer cancel()
+	err := g.Start(ctx)
+	if oracle.Code(err) == codes.Unimplemented && err != nil && x.inject.AnyFired() { // as in takeBaseline
+		if err = x.daemon.Restart(ctx); err == nil {
+			err = g.Start(ctx)
+		}
+	}
+	x.inject.Controller.SetApart(g.IDs()...)
+	if err != nil {
+		x.record.Failed("harness", "a bystander does not run", err) // the judge's business
+		return nil
+	}
+	g.Watch(x.ctx)
+	return nil
+}
+
+// countsStatements reports whether what containerd passes at statements counts, whoever
+// asks it: they have no ids.
+func (x *run) countsStatements() bool {
+	return x.trace || slices.ContainsFunc(x.Plan, func(f failpoints.Fault) bool {
+		return f.At.Kind == failpoints.Stmt && f.At.Who == "containerd"
+	})
+}
+
+// endPatience is how long bystanders that something was done to are tried to be removed.
+const endPatience = 15 * time.Second
+
+// endBystanders lets them come to their ends, when nothing is armed any more.
+func (x *run) endBystanders() {
+	if x.bystanders == nil {
+		return
+	}
+	x.record.Note("harness", "ends bystanders")
+	patience := min(x.Workload.Deadline, endPatience)
+	if x.RootDisk() > 0 {
+		patience = x.Workload.Deadline // its umount2 is as slow as others'
+	}
+	ctx, cancel := context.WithTimeout(x.ctx, patience)
+	defer cancel()
+	seen, err := x.bystanders.End(ctx)
+	x.record.Set(func(h *harness.History) { h.Bystanders = seen })
+	if err != nil {
+		x.record.Problem(harness.ByHarness, fmt.Errorf("learn how bystanders ended: %w", err))
+	}
+}
+
+// isBystander reports whether an id is a bystander's.
+func (x *run) isBystander(id string) bool {
+	return x.bystanders != nil && slices.Contains(x.bystanders.IDs(), id)
+}
+
+// processes are those of the world that faults may be done to.
+func (x *run) processes() ([]oracle.Process, error) {
+	all, err := oracle.Processes(x.scene())
+	return slices.DeleteFunc(all, func(p oracle.Process) bool { return p.Shim != nil && x.isBystander(p.Shim.ID) }), err
+}

@@ -1,0 +1,119 @@
+// Package others holds the specs about what a fault of one container does to others, and
+// about containers that are unlike most: every suite has bystanders beside its cases, and
+// here are those cases that are there for their sake.
+package others
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+// apis are the two ways to containerd.
+var apis = []harness.API{harness.TaskAPI, harness.CRI}
+
+// one is a workload of one container.
+func one(api harness.API, k harness.Container) harness.Workload {
+	return harness.Workload{API: api, Containers: []harness.Container{k}}
+}
+
+// held is longer than a call about a bystander may take, and so longer than a call of the
+// client may hold others.
+const held = 7 * time.Second
+
+var _ = Describe("a shim that does not answer", Label("others", "slow"), func() {
+	for _, api := range apis {
+		for _, method := range []string{"Task.Create", "Task.Start", "Task.Kill", "Task.Delete"} {
+			It(fmt.Sprintf("holds nobody but its own container, by the %s API, in %s", api, method),
+				func(ctx context.Context) {
+					w := one(api, harness.Container{Signal: "SIGKILL"})
+					w.CallTimeout = held
+					v := spec.Holds(ctx, harness.Case{
+						Name: "others-" + string(api) + "-hang-" + strings.ToLower(method[len("Task."):]), Workload: w,
+						Plan: failpoints.Plan{failpoints.Once("rpc:shim:"+method+":entry", term.Hang)},
+					})
+					for _, b := range v.History.Bystanders {
+						Expect(b.Asked).To(BeNumerically(">", 10), "it was asked for all the time")
+					}
+				})
+		}
+	}
+})
+
+var _ = Describe("a payload that ignores SIGTERM", Label("others", "exit-code"), func() {
+	for _, api := range apis {
+		It("is killed when its grace is over, and its exit is 137, by the "+string(api)+" API", spec.Quick,
+			func(ctx context.Context) {
+				w := one(api, harness.Container{Signal: "SIGTERM", IgnoresTerm: true})
+				v := spec.Holds(ctx, harness.Case{Name: "others-ignores-term-" + string(api), Workload: w})
+				Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(137))))
+				Expect(v.Told).To(ContainElement(HaveField("Status", uint32(137))))
+			})
+	}
+})
+
+var _ = Describe("a payload that has ended before its Start returns", Label("others", "exit-code"), func() {
+	late := failpoints.Fault{
+		At: failpoints.MustPoint("rpc:shim:Task.Start:exit"),
+		Do: term.Of(term.Clause{Count: 1, Action: term.Delay, Arg: "300"}),
+	}
+	for _, api := range apis {
+		It("is told of as any other, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
+			v := spec.Holds(ctx, harness.Case{
+				Name: "others-short-" + string(api), Workload: one(api, harness.Container{Exit: 7}),
+				Plan: failpoints.Plan{late},
+			})
+			i := v.History.Instances[0]
+			Expect(i.Payload.ExitedAt).To(BeTemporally("<", i.Started), "it ended first")
+			Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(7))))
+		})
+	}
+})
+
+var _ = Describe("an id that is made again in the same life of containerd", Label("others", "cri"), func() {
+	DescribeTable("works after", func(ctx context.Context, name string, f failpoints.Fault) {
+		w := one(harness.CRI, harness.Container{Exit: 7})
+		w.NoRestart = true
+		v := spec.Holds(ctx, harness.Case{Name: "others-again-" + name, Workload: w, Plan: failpoints.Plan{f}})
+		Expect(v.History.Restart).To(BeNil())
+		Expect(v.History.Deaths).To(BeEmpty())
+		Expect(v.History.Reuse).NotTo(BeNil())
+	},
+		Entry("a Delete that failed", spec.Quick, "delete", failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected")),
+		Entry("a Create that failed", "create", failpoints.Error("rpc:shim:Task.Create:entry", 1, "injected")),
+		Entry("a Start that failed", "start", failpoints.Error("rpc:shim:Task.Start:entry", 1, "injected")),
+		Entry("a Shutdown whose reply was lost", "shutdown", failpoints.Once("rpc:shim:Task.Shutdown:entry", term.Lose)),
+	)
+})
+
+var _ = Describe("a payload with children", Label("others"), func() {
+	for _, api := range apis {
+		for _, shared := range []bool{false, true} {
+			where := "a PID namespace of its own"
+			if shared {
+				where = "a shared PID namespace"
+			}
+			for _, end := range []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}} {
+				end.Children, end.SharedPID = 2, shared
+				labels := []any{}
+				if shared {
+					labels = append(labels, spec.Quick)
+				}
+				It(fmt.Sprintf("leaves none of them when it ends with %d in %s, by the %s API", end.Want(), where, api),
+					append(labels, func(ctx context.Context) {
+						name := fmt.Sprintf("others-children-%s-%d-%v", api, end.Want(), shared)
+						spec.Holds(ctx, harness.Case{Name: name, Workload: one(api, end)})
+					})...)
+			}
+		}
+	}
+})
