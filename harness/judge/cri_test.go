@@ -156,6 +156,9 @@ func TestCRIRules(t *testing.T) {
 		"a sandbox that is not ready while it runs": {
 			func(h *harness.History) { h.CRI.Sandboxes[0].State = oracle.CRINotReady },
 			"status cri-status object=sandbox field=state is=too-early"},
+		"a sandbox that CRI cannot tell the state of": {func(h *harness.History) {
+			h.CRI.Sandboxes[0].State, h.CRI.Sandboxes[0].Err = "", failed("Unknown", "broken")
+		}, "status cri-status object=sandbox field=state is=not-set"},
 		"because its shim was killed": {also(func(h *harness.History) { h.CRI.Sandboxes[0].State = oracle.CRINotReady },
 			func(h *harness.History) { h.Kills = []harness.Kill{{PID: 42, Who: "shim", At: at(3)}} }), ""},
 
@@ -200,6 +203,8 @@ func TestCRIRules(t *testing.T) {
 			"event cri-event event=missing topic=CONTAINER_CREATED_EVENT"},
 		"no event of a removal": {without(oracle.CRIDeleted, "c0"),
 			"event cri-event event=missing topic=CONTAINER_DELETED_EVENT"},
+		"nor of a creation that was never told": {also(without(oracle.CRIDeleted, "c0"), without(oracle.CRICreated, "c0"),
+			func(h *harness.History) { h.CRI.Done = append(h.CRI.Done[:1:1], h.CRI.Done[2:]...) }), ""},
 		"no event of a sandbox's end": {without(oracle.CRIStopped, "pod"),
 			"event cri-event event=missing topic=CONTAINER_STOPPED_EVENT"},
 		"nobody could hear of the end":  {also(without(oracle.CRIStopped, "c0"), downFor(31, 32)), ""},
