@@ -141,7 +141,9 @@ var byCall = map[string][]string{
 // a container whose creation has failed may be there, and be removed, all the same.
 func due(h *harness.History) (all []dueEvent) {
 	for n, d := range h.CRI.Done {
-		again := slices.ContainsFunc(h.CRI.Done[:n], func(o harness.CRIDone) bool { return o.Verb == d.Verb && o.ID == d.ID })
+		again := slices.ContainsFunc(h.CRI.Done[:n], func(o harness.CRIDone) bool {
+			return o.Verb == d.Verb && o.ID == d.ID
+		})
 		for _, kind := range byCall[d.Verb] {
 			if !again && (kind != oracle.CRIDeleted || h.CRI.Made(d.ID)) {
 				all = append(all, dueEvent{d.ID, kind, d.At, d.At})
