@@ -38,7 +38,9 @@ type CRIDone struct {
 // SandboxSeen is an answer of PodSandboxStatus.
 type SandboxSeen struct {
 	ID    string `json:"id"`
-	State string `json:"state"` // as the API names it: SANDBOX_READY
+	State string `json:"state,omitempty"` // as the API names it: SANDBOX_READY
+	// Err is why CRI could not say it.
+	Err *oracle.Failed `json:"err,omitempty"`
 	// Stopped reports that StopPodSandbox had succeeded before; else it was to run.
 	Stopped bool      `json:"stopped,omitempty"`
 	At      time.Time `json:"at"` // when it was asked
@@ -80,4 +82,12 @@ func (s *CRISeen) When(verb, id string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
+}
+
+// Made reports whether the client was told that CRI has made a container or a sandbox.
+func (s *CRISeen) Made(id string) bool {
+	_, sandbox := s.When("RunPodSandbox", id)
+	_, container := s.When("CreateContainer", id)
+	return sandbox || container ||
+		slices.ContainsFunc(s.Events, func(e oracle.CRIEvent) bool { return e.ID == id && e.Type == oracle.CRICreated })
 }

@@ -81,8 +81,8 @@ type CRIStatus struct {
 func CRIStatusOf(s *api.ContainerStatus, asked time.Time) CRIStatus {
 	return CRIStatus{
 		ID: s.GetId(), State: s.GetState().String(), ExitCode: s.GetExitCode(), Reason: s.GetReason(),
-		Created: nanoseconds(s.GetCreatedAt()), Started: nanoseconds(s.GetStartedAt()), Finished: nanoseconds(s.GetFinishedAt()),
-		Asked: asked, Seen: time.Now(),
+		Created: nanoseconds(s.GetCreatedAt()), Started: nanoseconds(s.GetStartedAt()),
+		Finished: nanoseconds(s.GetFinishedAt()), Asked: asked, Seen: time.Now(),
 	}
 }
 

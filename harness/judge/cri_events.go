@@ -137,12 +137,15 @@ var byCall = map[string][]string{
 
 // due are the events that must have come: those of calls that have succeeded, and the end
 // of each container that was started, and that CRI itself calls exited; and of a sandbox
-// that was stopped.
+// that was stopped. Of the end of what nobody was told the beginning of none must come:
+// a container whose creation has failed may be there, and be removed, all the same.
 func due(h *harness.History) (all []dueEvent) {
 	for n, d := range h.CRI.Done {
-		again := slices.ContainsFunc(h.CRI.Done[:n], func(o harness.CRIDone) bool { return o.Verb == d.Verb && o.ID == d.ID })
+		again := slices.ContainsFunc(h.CRI.Done[:n], func(o harness.CRIDone) bool {
+			return o.Verb == d.Verb && o.ID == d.ID
+		})
 		for _, kind := range byCall[d.Verb] {
-			if !again {
+			if !again && (kind != oracle.CRIDeleted || h.CRI.Made(d.ID)) {
 				all = append(all, dueEvent{d.ID, kind, d.At, d.At})
 			}
 		}

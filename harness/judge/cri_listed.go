@@ -46,7 +46,7 @@ func compareLists(l *harness.CRIListed, has, had *oracle.Inventory, in string) (
 	}
 	known := slices.Concat(has.Daemon.Containers, has.Daemon.Sandboxes)
 	there := func(id string) bool {
-		return slices.ContainsFunc(known, func(r oracle.Ref) bool { return r.ID == id && r.Namespace == daemon.CRINamespace })
+		return slices.Contains(known, oracle.Ref{Namespace: daemon.CRINamespace, ID: id})
 	}
 	for _, id := range l.Sandboxes {
 		if !there(id) {

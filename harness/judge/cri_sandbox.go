@@ -6,13 +6,18 @@ import (
 )
 
 // criSandboxes: a sandbox is ready while it runs, and no more when StopPodSandbox has
-// succeeded. Once a fault has happened it may have ended by that.
+// succeeded. Once a fault has happened it may have ended by that, and CRI may be unable to
+// say.
 func criSandboxes(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
 	for _, s := range h.CRI.Sandboxes {
 		switch {
+		case s.Err != nil:
+			if !fired(h, s.At) {
+				found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldState, oracle.NotSet, s.Err.Said, "it is there"))
+			}
 		case s.Stopped && s.State == oracle.CRIReady:
 			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldState, oracle.TooLate, s.State,
 				"StopPodSandbox had succeeded"))

@@ -67,7 +67,8 @@ func statusTimes(h *harness.History, i harness.Instance, s oracle.CRIStatus) (fo
 	if !i.Started.IsZero() && len(h.Deaths) == 0 { // a containerd that is started may take its own start for it
 		started.to, started.until = i.Started, "StartContainer has succeeded"
 	}
-	finished := window{field: oracle.FieldFinished, told: s.Finished, to: s.Seen, until: "CRI has said so", mustBe: exited}
+	finished := window{field: oracle.FieldFinished, told: s.Finished, to: s.Seen, mustBe: exited,
+		until: "CRI has said so"}
 	finished.from, finished.after = livedUntil(i)
 	all := []window{
 		{field: oracle.FieldCreated, told: s.Created, from: i.Begun, to: s.Seen, mustBe: true,

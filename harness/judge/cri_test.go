@@ -30,9 +30,10 @@ func pod() harness.History {
 	stopped := event(oracle.CRIStopped, "c0", 33)
 	stopped.State, stopped.ExitCode = oracle.CRIExited, 7
 	h.CRI = &harness.CRISeen{
-		Done: []harness.CRIDone{{"RunPodSandbox", "pod", at(2)}, {"CreateContainer", "c0", at(5)},
-			{"StartContainer", "c0", at(20)}, {"RemoveContainer", "c0", at(42)}, {"StopPodSandbox", "pod", at(45)},
-			{"RemovePodSandbox", "pod", at(47)}},
+		Done: []harness.CRIDone{
+			done("RunPodSandbox", "pod", 2), done("CreateContainer", "c0", 5), done("StartContainer", "c0", 20),
+			done("RemoveContainer", "c0", 42), done("StopPodSandbox", "pod", 45), done("RemovePodSandbox", "pod", 47),
+		},
 		Statuses: []oracle.CRIStatus{
 			{ID: "c0", State: oracle.CRIRunning, Created: at(4), Started: at(19), Asked: at(21), Seen: at(22)},
 			{ID: "c0", State: oracle.CRIExited, ExitCode: 7, Reason: "Error", Created: at(4), Started: at(19),
@@ -51,6 +52,10 @@ func pod() harness.History {
 		Listed: &harness.CRIListed{},
 	}
 	return h
+}
+
+func done(verb, id string, ms int) harness.CRIDone {
+	return harness.CRIDone{Verb: verb, ID: id, At: at(ms)}
 }
 
 // exited changes the answer that the container has exited.
@@ -154,11 +159,15 @@ func TestCRIRules(t *testing.T) {
 			h.CRI.Statuses[1].Seen = at(1600)
 		}, "status cri-status field=state is=too-early"},
 
-		"a sandbox that is ready when it is stopped": {func(h *harness.History) { h.CRI.Sandboxes[1].State = oracle.CRIReady },
+		"a sandbox that is ready when it is stopped": {
+			func(h *harness.History) { h.CRI.Sandboxes[1].State = oracle.CRIReady },
 			"status cri-status object=sandbox field=state is=too-late"},
 		"a sandbox that is not ready while it runs": {
 			func(h *harness.History) { h.CRI.Sandboxes[0].State = oracle.CRINotReady },
 			"status cri-status object=sandbox field=state is=too-early"},
+		"a sandbox that CRI cannot tell the state of": {func(h *harness.History) {
+			h.CRI.Sandboxes[0].State, h.CRI.Sandboxes[0].Err = "", failed("Unknown", "broken")
+		}, "status cri-status object=sandbox field=state is=not-set"},
 		"because its shim was killed": {also(func(h *harness.History) { h.CRI.Sandboxes[0].State = oracle.CRINotReady },
 			func(h *harness.History) { h.Kills = []harness.Kill{{PID: 42, Who: "shim", At: at(3)}} }), ""},
 
@@ -203,10 +212,13 @@ func TestCRIRules(t *testing.T) {
 			"event cri-event event=missing topic=CONTAINER_CREATED_EVENT"},
 		"no event of a removal": {without(oracle.CRIDeleted, "c0"),
 			"event cri-event event=missing topic=CONTAINER_DELETED_EVENT"},
+		"nor of a creation that was never told": {also(without(oracle.CRIDeleted, "c0"), without(oracle.CRICreated, "c0"),
+			func(h *harness.History) { h.CRI.Done = append(h.CRI.Done[:1:1], h.CRI.Done[2:]...) }), ""},
 		"no event of a sandbox's end": {without(oracle.CRIStopped, "pod"),
 			"event cri-event event=missing topic=CONTAINER_STOPPED_EVENT"},
-		"nobody could hear of the end":  {also(without(oracle.CRIStopped, "c0"), downFor(31, 32)), ""},
-		"it was down before it was due": {also(without(oracle.CRIStopped, "c0"), downFor(7, 9)), "event cri-event event=missing"},
+		"nobody could hear of the end": {also(without(oracle.CRIStopped, "c0"), downFor(31, 32)), ""},
+		"it was down before it was due": {also(without(oracle.CRIStopped, "c0"), downFor(7, 9)),
+			"event cri-event event=missing"},
 		"it was down long after": {also(without(oracle.CRIStopped, "c0"), downFor(5000, 5100)),
 			"event cri-event event=missing"},
 		"it took two starts to be back": {also(without(oracle.CRIStopped, "c0"), downFor(25, 25), downFor(40, 45)), ""},

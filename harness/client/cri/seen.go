@@ -42,24 +42,24 @@ func (c *Client) said(is oracle.CRIStatus) {
 	})
 }
 
-// lookAtSandbox asks for the sandbox's state. That it is not answered is among the calls.
+// lookAtSandbox asks for the sandbox's state. It is no call of the workload: what goes on
+// in a pod meanwhile is on the path of the call before.
 func (c *Client) lookAtSandbox(ctx context.Context, id string, stopped bool) {
 	if id == "" || c.again {
 		return
 	}
-	_ = c.call(ctx, "PodSandboxStatus", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		at := time.Now()
-		r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: id})
-		if err != nil {
-			return ignoreNotFound(err)
-		}
-		c.note(func(s *harness.CRISeen) {
-			s.Sandboxes = append(s.Sandboxes, harness.SandboxSeen{
-				ID: id, State: r.GetStatus().GetState().String(), Stopped: stopped, At: at,
-			})
-		})
-		return nil
-	})
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	_, conn, err := c.Up(ctx)
+	if err != nil {
+		return // what it comes to is for others to say
+	}
+	is := harness.SandboxSeen{ID: id, Stopped: stopped, At: time.Now()}
+	r, err := api.NewRuntimeServiceClient(conn).PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: id})
+	if is.Err = oracle.FailedOf(err); err == nil {
+		is.State = r.GetStatus().GetState().String()
+	}
+	c.note(func(s *harness.CRISeen) { s.Sandboxes = append(s.Sandboxes, is) })
 }
 
 // stopPatience is how long the client waits for the event that a container or a sandbox
