@@ -7,5 +7,6 @@
 // the truth and [EventLog] judges the event stream. Each answer is a list of [Finding],
 // every one with its reason in words.
 //
-// The oracle only looks: it sends no signal, removes no file and connects to no shim.
+// The oracle only looks: it sends no signal, removes no file and connects to no shim. But
+// it has containerd collect its garbage where the directory of a snapshot waits for that.
 package oracle

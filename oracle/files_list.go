@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
 	"github.com/goccy/go-yaml"
 )
 
@@ -18,6 +20,8 @@ type ListedFile struct {
 	Path string `yaml:"path"`
 	// Kind is that of File; "file" for a regular file.
 	Kind string `yaml:"kind"`
+	// Releases is a range of semantic versions: those that need it. Empty: all.
+	Releases string `yaml:"releases"`
 	// Because says for a person why it may be there.
 	Because string `yaml:"because"`
 }
@@ -68,6 +72,9 @@ func (l ListedFile) check() error {
 	if !slices.Contains([]string{APlainFile, ADirectory, ASocket, AFIFO, ASymlink, ADevice}, l.Kind) {
 		return fmt.Errorf("path %q: no kind is %q", l.Path, l.Kind)
 	}
+	if _, err := semver.NewConstraint(cmp.Or(l.Releases, "*")); err != nil {
+		return fmt.Errorf("path %q: releases %q: %w", l.Path, l.Releases, err)
+	}
 	words := strings.Split(l.Path, "/")
 	for i, w := range words {
 		if strings.HasPrefix(w, "*") && i < 2 {
@@ -92,4 +99,14 @@ func FilesThatMayAppear() []ListedFile { return slices.Clone(fileLists.MayAppear
 // Lets reports whether it lets a file of an inventory pass.
 func (l ListedFile) Lets(inv Inventory, f File) bool {
 	return l.matches(inv.Places.name(f.Path), f.Kind)
+}
+
+// NeededBy reports whether a release, "v2.4.2", leaves it.
+func (l ListedFile) NeededBy(release string) bool {
+	v, err := semver.NewVersion(release)
+	if err != nil {
+		return false
+	}
+	r, err := semver.NewConstraint(cmp.Or(l.Releases, "*"))
+	return err == nil && r.Check(semver.New(v.Major(), v.Minor(), v.Patch(), "", ""))
 }

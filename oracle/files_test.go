@@ -141,6 +141,7 @@ func TestFilesThatMayAppear(t *testing.T) {
 		"STATE/runc":                 {"/run/containerd/runc", "/run/containerd/runc2", "/run/runc"},
 		"STATE/runc/*":               {"/run/containerd/runc/ns", "/run/containerd/runc/ns/c1"},
 		"STATE/s":                    {"/run/containerd/s", "/run/containerd/s/x", "/w/root/s", "/run/containerd/t"},
+		"STATE/" + cri:               {"/run/containerd/" + cri, "/run/containerd/" + cri + "/x"},
 		"STATE/" + cri + "/" + boxes: {"/run/containerd/" + cri + "/" + boxes, "/run/containerd/" + cri + "/" + boxes + "/p"},
 		"STATE/" + cri + "/containers": {
 			"/run/containerd/" + cri + "/containers", "/run/containerd/" + cri + "/containers/c1",
@@ -180,6 +181,7 @@ func TestParseFileListRefuses(t *testing.T) {
 		{"no reason", "it stays", `""`}, {"no kind", "directory", `""`}, {"no such kind", "directory", "folder"},
 		{"no pattern", "STATE/s", `"STATE/[s"`}, {"everything", "STATE/s", `"/*"`},
 		{"everything of containerd's", "STATE/s", `"STATE/*"`}, {"another key", "because", "why"},
+		{"no range", "because", "releases: newer, because"},
 	} {
 		if _, err := parseFileList([]byte(strings.Replace(good, test.from, test.to, 1))); err == nil {
 			t.Errorf("accepted: %s", test.name)

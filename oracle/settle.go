@@ -35,20 +35,36 @@ func Settle(ctx context.Context, s Scene, before Inventory, c Circumstances) (In
 		return Inventory{}, nil, fmt.Errorf("settle: %w", ErrNoDaemon)
 	}
 	s = s.withDefaults()
-	look := looker(func(ctx context.Context, want parts) (Inventory, error) { return take(ctx, s, want) })
+	ours, own := map[string]bool{}, s.OwnFile
+	s.OwnFile = func(file string) bool { return ours[file] || own(file) }
+	look := looker{
+		take: func(ctx context.Context, want parts) (Inventory, error) { return take(ctx, s, want) },
+		collect: func(ctx context.Context) error {
+			return collect(ctx, s, func(dir string) { ours[dir] = true })
+		},
+	}
 	return look.settle(ctx, before, c)
 }
 
-// looker takes the wanted parts of an inventory.
-type looker func(ctx context.Context, want parts) (Inventory, error)
+// looker takes the wanted parts of an inventory, and has containerd collect garbage.
+type looker struct {
+	take    func(ctx context.Context, want parts) (Inventory, error)
+	collect func(ctx context.Context) error
+}
 
 func (look looker) settle(ctx context.Context, before Inventory, c Circumstances) (Inventory, []Finding, error) {
-	pause, quiet := firstPause, 0
+	pause, quiet, collected := firstPause, 0, false
 	for {
-		inv, err := look(ctx, nil)
+		inv, err := look.take(ctx, nil)
 		var left []Finding
 		if err == nil {
 			left = Mark(Leaks(before, inv), c)
+			if awaitsCollection(left) && !collected {
+				if err := look.collect(ctx); err == nil {
+					collected = true
+					continue
+				}
+			}
 			if len(left) == 0 {
 				return inv, nil, nil
 			}
@@ -106,7 +122,7 @@ func (look looker) awaitChange(
 		if len(want) == 0 {
 			return nil
 		}
-		some, err := look(ctx, want)
+		some, err := look.take(ctx, want)
 		if err != nil {
 			return err
 		}
@@ -123,7 +139,12 @@ func (look looker) awaitChange(
 func (look looker) last(ctx context.Context, before Inventory, c Circumstances) (Inventory, []Finding, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalLook)
 	defer cancel()
-	inv, err := look(ctx, nil)
+	inv, err := look.take(ctx, nil)
+	if err == nil && awaitsCollection(Leaks(before, inv)) {
+		if err = look.collect(ctx); err == nil {
+			inv, err = look.take(ctx, nil)
+		}
+	}
 	if err != nil {
 		return inv, nil, fmt.Errorf("settle: %w", err)
 	}

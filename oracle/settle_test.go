@@ -10,9 +10,9 @@ import (
 
 // looker looks at a world without a containerd: what Settle does with it is the same.
 func (w *miniWorld) looker() looker {
-	return func(ctx context.Context, want parts) (Inventory, error) {
+	return looker{take: func(ctx context.Context, want parts) (Inventory, error) {
 		return take(ctx, w.scene.withDefaults(), want)
-	}
+	}}
 }
 
 func TestSettle(t *testing.T) {
@@ -78,10 +78,41 @@ func dieSoon(w *miniWorld, name string) {
 // A clean scene is looked at once.
 func TestSettleLooksOnce(t *testing.T) {
 	looks := 0
-	clean := looker(func(context.Context, parts) (Inventory, error) { looks++; return Inventory{}, nil })
+	clean := looker{take: func(context.Context, parts) (Inventory, error) { looks++; return Inventory{}, nil }}
 	if _, left, err := clean.settle(t.Context(), Inventory{}, Circumstances{}); err != nil || len(left) != 0 ||
 		looks != 1 {
 		t.Errorf("%d looks, %v, %v", looks, left, err)
+	}
+}
+
+// What a garbage collection is to remove is waited for by one collection, at once and at
+// the deadline; what that leaves is a leak.
+func TestSettleCollects(t *testing.T) {
+	dir := disked(nil, File{"/w/root/io.containerd.snapshotter.v1.overlayfs/snapshots/7", ADirectory})
+	for _, test := range []struct {
+		name      string
+		heals     int // the collection after which it is gone; 0: none
+		left      int
+		collected int
+	}{{"the first", 1, 0, 1}, {"the last", 2, 0, 2}, {"none", 0, 1, 2}} {
+		t.Run(test.name, func(t *testing.T) {
+			collected := 0
+			look := looker{
+				take: func(context.Context, parts) (Inventory, error) {
+					if test.heals > 0 && collected >= test.heals {
+						return Inventory{}, nil
+					}
+					return dir, nil
+				},
+				collect: func(context.Context) error { collected++; return nil },
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			_, left, err := look.settle(ctx, Inventory{}, Circumstances{})
+			if err != nil || len(left) != test.left || collected != test.collected {
+				t.Errorf("%d collections left %v, %v", collected, left, err)
+			}
+		})
 	}
 }
 
@@ -98,7 +129,7 @@ func TestSettleDoesNotGuess(t *testing.T) {
 		t.Errorf("without containerd: %v", err)
 	}
 	broken := errors.New("it does not answer")
-	silent := looker(func(context.Context, parts) (Inventory, error) { return Inventory{}, broken })
+	silent := looker{take: func(context.Context, parts) (Inventory, error) { return Inventory{}, broken }}
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, _, err := silent.settle(short, before, Circumstances{}); !errors.Is(err, broken) {

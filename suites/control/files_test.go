@@ -1,0 +1,37 @@
+package control
+
+import (
+	"context"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+var _ = Describe("the list of files that may appear", Label("control"), func() {
+	It("has nothing that a task and a pod do not need", spec.Quick, func(ctx context.Context) {
+		var release string
+		var appeared []func(oracle.ListedFile) bool
+		for _, api := range []harness.API{harness.TaskAPI, harness.CRI} {
+			h := clean(ctx, harness.Case{Name: "control-files", Workload: exits(api)}).History
+			release = h.Version
+			after := *h.After.Inventory
+			for _, f := range after.Files {
+				if !slices.Contains(h.Before.Files, f) {
+					appeared = append(appeared, func(l oracle.ListedFile) bool { return l.Lets(after, f) })
+				}
+			}
+		}
+		for _, l := range oracle.FilesThatMayAppear() {
+			if !l.NeededBy(release) {
+				continue
+			}
+			Expect(slices.ContainsFunc(appeared, func(lets func(oracle.ListedFile) bool) bool { return lets(l) })).
+				To(BeTrue(), "%s: no file of that kind appeared: does %s need it (oracle/files.yaml)?", l.Path, release)
+		}
+	})
+})
