@@ -96,12 +96,13 @@ func cut(line string) string { return line[:min(len(line), 80)] }
 
 // frame is the function of a line of a stack, "#	0x8a1	net/http.(*conn).serve+0x1f4	FILE".
 func frame(line string) (string, bool) {
-	fields := strings.Split(line, "\t")
-	if len(fields) < 3 || fields[0] != "#" {
+	rest, ok := strings.CutPrefix(line, "#\t")
+	if !ok {
 		return "", false
 	}
-	name, _, _ := strings.Cut(fields[2], "+0x")
-	return strings.TrimSpace(name), true
+	_, name, ok := strings.Cut(rest, "\t")
+	name, _, _ = strings.Cut(name, "+0x")
+	return strings.TrimSpace(name), ok
 }
 
 // numbered is what a compiler adds to the name of a function for what it has made of it:
@@ -136,11 +137,12 @@ func goroutine(stack []string) Held {
 	return h
 }
 
-// stackText are the functions of a stack in a line.
+// stackText are the functions of a stack in a line. It is for people, and there are many:
+// that compilers number them does no harm.
 func stackText(stack []string) string {
 	names := make([]string, len(stack))
 	for i, f := range stack {
-		names[i] = short(f)
+		names[i] = strings.TrimPrefix(f, containerdModule)
 	}
 	return strings.Join(names, " < ")
 }

@@ -3,7 +3,6 @@ package oracle
 import (
 	"bytes"
 	"context"
-	"io"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -37,10 +36,10 @@ func TestParseGoroutines(t *testing.T) {
 	const deletes = "core/runtime/v2.(*shimTask).delete"
 	want := []Held{
 		{AGoroutine, deletes, "google.golang.org/grpc.(*Server).serveStreams", 3,
-			"github.com/containerd/ttrpc.(*Client).dispatch < api/runtime/task/v3.(*ttrpctaskClient).Delete < " + deletes +
-				" < google.golang.org/grpc.(*Server).serveStreams"},
-		{AGoroutine, deletes, "main.main", 1, deletes + " < main.main"},
-		{AGoroutine, "net/http.(*conn).serve", "net/http.(*conn).serve", 2, "net/http.(*conn).serve"},
+			"github.com/containerd/ttrpc.(*Client).dispatch < api/runtime/task/v3.(*ttrpctaskClient).Delete < v2/" + deletes +
+				".func1 < google.golang.org/grpc.(*Server).serveStreams.func2.1"},
+		{AGoroutine, deletes, "main.main", 1, "v2/" + deletes + " < main.main"},
+		{AGoroutine, "net/http.(*conn).serve", "net/http.(*conn).serve", 2, "net/http.(*conn).serve.gowrap3"},
 	}
 	if !slices.Equal(got.held, want) || got.nameless != 1 {
 		t.Errorf("%+v\nwant\n%+v", got, want)
@@ -101,11 +100,11 @@ func TestUnbegun(t *testing.T) {
 func TestGoroutinesThatHaveNotBegunAreAwaited(t *testing.T) {
 	asked := 0
 	late := strings.Replace(strings.Replace(profile, "total 7", "total 8", 1), "1 @ 0x47c7a0", "2 @ 0x47c7a0", 1)
-	s := Scene{Profile: func(context.Context) (io.ReadCloser, error) {
+	s := Scene{Profile: func(context.Context) ([]byte, error) {
 		if asked++; asked < 3 {
-			return io.NopCloser(strings.NewReader(late)), nil
+			return []byte(late), nil
 		}
-		return io.NopCloser(strings.NewReader(profile)), nil
+		return []byte(profile), nil
 	}}
 	if got, err := askGoroutines(t.Context(), s); err != nil || len(got) != 3 || asked != 3 {
 		t.Errorf("asked %d times: %v, %v", asked, got, err)

@@ -2,9 +2,9 @@ package oracle
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -25,10 +24,7 @@ type Handles struct {
 	Start uint64 `json:"start"`
 	// Shim is whose shim it is; nil: it is containerd itself.
 	Shim *ShimArgs `json:"shim,omitempty"`
-	// Threads are for people. Go keeps a thread that a blocking call has once cost it, and
-	// how many calls block at the same time is chance: nothing can be said of their number.
-	Threads int    `json:"threads"`
-	Held    []Held `json:"held,omitempty"`
+	Held []Held    `json:"held,omitempty"`
 }
 
 // Held is how many of one kind a process holds.
@@ -66,25 +62,27 @@ func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
 	for _, u := range listed {
 		sockets[u.inode] = u
 	}
-	daemon, err := readHandles(s.Proc, s.Daemon, sockets)
-	if err != nil {
-		return nil, fmt.Errorf("read the descriptors of containerd, process %d: %w", s.Daemon, err)
-	}
-	daemon.Held = append(goroutines, daemon.Held...)
-	out := []Handles{daemon}
+	out := []Handles{}
 	for _, p := range all {
-		if !p.Serves() || p.Foreign {
+		daemon := p.PID == s.Daemon
+		if !daemon && (!p.Serves() || p.Foreign) {
 			continue
 		}
-		h, err := readHandles(s.Proc, p.PID, sockets)
-		if gone(err) {
+		h := Handles{PID: p.PID, Start: p.Start, Shim: p.Shim}
+		h.Held, err = readDescriptors(filepath.Join(s.Proc, strconv.Itoa(p.PID)), sockets)
+		if gone(err) && !daemon {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the descriptors of shim process %d: %w", p.PID, err)
+			return nil, fmt.Errorf("read the descriptors of process %d: %w", p.PID, err)
 		}
-		h.Shim = p.Shim
+		if daemon {
+			h.Held = append(goroutines, h.Held...)
+		}
 		out = append(out, h)
+	}
+	if !slices.ContainsFunc(out, func(h Handles) bool { return h.Shim == nil }) {
+		return nil, fmt.Errorf("containerd, process %d, ended while it was looked at", s.Daemon)
 	}
 	return out, nil
 }
@@ -100,8 +98,8 @@ func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
 		if err != nil {
 			return nil, err
 		}
-		p, err := parseGoroutines(text)
-		if err = errors.Join(err, text.Close()); err != nil || p.unbegun() == 0 {
+		p, err := parseGoroutines(bytes.NewReader(text))
+		if err != nil || p.unbegun() == 0 {
 			return p.held, err
 		}
 		if err := wait(ctx, beginPause); err != nil {
@@ -110,24 +108,11 @@ func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
 	}
 }
 
-func readHandles(proc string, pid int, sockets map[uint64]unixSocket) (Handles, error) {
-	h := Handles{PID: pid}
-	fs, err := procfs.NewFS(proc)
+// readDescriptors counts the open descriptors of a process, whose folder in a procfs is dir.
+func readDescriptors(dir string, sockets map[uint64]unixSocket) ([]Held, error) {
+	links, err := descriptors(dir)
 	if err != nil {
-		return h, err
-	}
-	p, err := fs.Proc(pid)
-	if err != nil {
-		return h, err
-	}
-	stat, err := p.Stat()
-	if err != nil {
-		return h, err
-	}
-	h.Start, h.Threads = stat.Starttime, stat.NumThreads
-	links, err := descriptors(filepath.Join(proc, strconv.Itoa(pid)))
-	if err != nil {
-		return h, err
+		return nil, err
 	}
 	counts := map[Held]int{}
 	for _, l := range links {
@@ -136,8 +121,7 @@ func readHandles(proc string, pid int, sockets map[uint64]unixSocket) (Handles, 
 			counts[Held{Kind: AWatch, Of: "inotify"}] += l.watches
 		}
 	}
-	h.Held = counted(counts)
-	return h, nil
+	return counted(counts), nil
 }
 
 // counted is a list of what was counted, in an order that is always the same.

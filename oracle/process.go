@@ -28,6 +28,9 @@ type Process struct {
 	// Cgroup is the deepest of its cgroup paths, as seen from the reader's cgroup namespace.
 	Cgroup   string `json:"cgroup,omitempty"`
 	Children []int  `json:"children,omitempty"`
+	// Threads are for people. Go keeps a thread that a blocking call has once cost it, and
+	// how many calls block at the same time is chance: nothing can be said of their number.
+	Threads int `json:"threads,omitempty"`
 	// Shim is set when the command line is a shim's.
 	Shim *ShimArgs `json:"shim,omitempty"`
 	// Foreign marks a shim in another PID namespace than process 1's: of a containerd within
@@ -102,7 +105,8 @@ func readProcess(entry procfs.Proc) (Process, error) {
 	}
 	p := Process{
 		PID: stat.PID, Parent: stat.PPID, Start: stat.Starttime, Comm: stat.Comm, State: stat.State,
-		kernel: stat.Flags&kernelThread != 0,
+		Threads: stat.NumThreads,
+		kernel:  stat.Flags&kernelThread != 0,
 	}
 	if p.Zombie() {
 		return p, nil

@@ -3,7 +3,6 @@ package oracle
 import (
 	"context"
 	"errors"
-	"io"
 	"path"
 	"path/filepath"
 	"slices"
@@ -59,7 +58,7 @@ type Scene struct {
 	Daemon int
 	// Profile reads containerd's goroutine profile in its text form (debug=1 of net/http/pprof).
 	// Default: its goroutines are not looked at.
-	Profile func(context.Context) (io.ReadCloser, error)
+	Profile func(context.Context) ([]byte, error)
 	// Own says which processes (in the scene's PID namespace) belong to the harness: init,
 	// containerd, helpers. Default: process 1 alone.
 	Own func(pid int) bool

@@ -1,0 +1,35 @@
+package runner
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// BenchmarkHandles tells what it costs to look at containerd's descriptors and goroutines:
+// processor time of the harness and of the world, of an inventory with them and of one
+// without. A case takes two to four of them.
+func BenchmarkHandles(b *testing.B) {
+	w := newBareWorld(b, &Runner{Evidence: b.TempDir()})
+	with, err := w.x.sceneUp(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	without := with
+	without.Daemon = 0
+	cpu := map[bool]time.Duration{}
+	for b.Loop() {
+		for looked, s := range map[bool]oracle.Scene{true: with, false: without} {
+			begun, world := ownCPU(b), w.x.world.CPU()
+			if _, err := oracle.Take(b.Context(), s); err != nil {
+				b.Fatal(err)
+			}
+			cpu[looked] += ownCPU(b) - begun + w.x.world.CPU() - world
+		}
+	}
+	b.ReportMetric(0, "ns/op") // of the two together it says nothing
+	for looked, name := range map[bool]string{true: "with-cpu-µs", false: "without-cpu-µs"} {
+		b.ReportMetric(float64(cpu[looked].Microseconds())/float64(b.N), name)
+	}
+}
