@@ -114,7 +114,7 @@ func TestCasesAreMeasured(t *testing.T) {
 	p := defaultPlan(t)
 	finding, _ := widths(p, catalogue.Findings())
 	for _, k := range catalogue.Findings() {
-		width, most := len(finding[k.ID]), k.Cases[p.Version]
+		width, most := len(finding[k.ID]), k.Most(p.Version)
 		switch {
 		case !k.Applies(p.Version):
 		case width > 0 && most == 0:
