@@ -24,8 +24,8 @@ var companions = map[Class][]Class{
 // the id that fails where something of that id is left. What is of no container known
 // comes with nothing.
 func (f Finding) ComesWith(o Finding) bool {
-	if o.Invariant != Leak || !f.Subject.same(o.Subject) && !(holdsPod(o) && f.Subject.samePod(o.Subject)) &&
-		!f.childOf(o) {
+	together := f.Subject.same(o.Subject) || holdsPod(o) && f.Subject.samePod(o.Subject) || f.childOf(o)
+	if o.Invariant != Leak || !together {
 		return false
 	}
 	if f.Invariant == Liveness {

@@ -3,7 +3,6 @@ package triage
 import (
 	"compress/gzip"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -118,7 +117,7 @@ func TestCasesAreMeasured(t *testing.T) {
 		switch {
 		case !k.Applies(p.Version):
 		case width > 0 && most == 0:
-			t.Error(fmt.Sprintf("%s has no bound on its cases of %s: measure it (`cases`)", k.ID, p.Version))
+			t.Errorf("%s has no bound on its cases of %s: measure it (`cases`)", k.ID, p.Version)
 		case most > width && width > 0:
 			t.Errorf("%s: %d cases where %d can be excused: the bound bounds nothing", k.ID, most, width)
 		}
