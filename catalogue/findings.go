@@ -134,9 +134,25 @@ func ParseFinding(name string, text []byte) (Finding, error) {
 // Applies reports whether the finding is known of a release. A pre-release or a commit
 // counts as its release.
 func (f Finding) Applies(release string) bool {
+	v, err := plainVersion(release)
+	return err == nil && f.releases.Check(v)
+}
+
+// Most is how many cases of a default sweep of a release show it at most; 0 where that was
+// not measured.
+func (f Finding) Most(release string) int {
+	v, err := plainVersion(release)
+	if err != nil {
+		return 0
+	}
+	return f.Cases["v"+v.String()]
+}
+
+// plainVersion is a release without what a pre-release or a commit adds to it.
+func plainVersion(release string) (*semver.Version, error) {
 	v, err := semver.NewVersion(release)
 	if err != nil {
-		return false
+		return nil, err
 	}
-	return f.releases.Check(semver.New(v.Major(), v.Minor(), v.Patch(), "", ""))
+	return semver.New(v.Major(), v.Minor(), v.Patch(), "", ""), nil
 }

@@ -30,6 +30,12 @@ func TestParseFinding(t *testing.T) {
 	if f.Case.Plan[0].At.String() != "rpc:shim:Task.Shutdown:entry" {
 		t.Errorf("case %v", f.Case)
 	}
+	f.Cases = map[string]int{"v2.3.7": 3}
+	for release, want := range map[string]int{"v2.3.7": 3, "v2.3.7+unknown": 3, "v2.3.8": 0, "main": 0} {
+		if got := f.Most(release); got != want {
+			t.Errorf("%s: at most %d cases, want %d", release, got, want)
+		}
+	}
 	for release, want := range map[string]bool{"v2.3.7": true, "v2.4.2": false, "v2.0.0-rc.1": true, "v1.7.35": false,
 		"a1b2c3": false} {
 		if f.Applies(release) != want {

@@ -63,7 +63,9 @@ func TestAsKnown(t *testing.T) {
 		{"no list at all", nil, "v2.3.7", Violated, []oracle.Finding{shim}, "violated"},
 		{"violated as known", byShim, "v2.3.7", Violated, []oracle.Finding{shim}, ""},
 		{"with what goes without saying", byShim, "v2.3.7", Violated,
-			[]oracle.Finding{shim, socket, leak(oracle.ClassBundle), leak(oracle.ClassCgroup), leak(oracle.ClassContainer)}, ""},
+			[]oracle.Finding{
+				shim, socket, leak(oracle.ClassBundle), leak(oracle.ClassCgroup), leak(oracle.ClassContainer),
+			}, ""},
 		{"and what another container has left", byShim, "v2.3.7", Violated, []oracle.Finding{shim, of("c1", socket)},
 			"besides: leak socket"},
 		{"and what nobody's is", byShim, "v2.3.7", Violated, []oracle.Finding{shim, of("", socket)}, "besides: leak socket"},

@@ -1,6 +1,9 @@
 package oracle
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // companions are what comes with something that is left of a container or of its pod: a
 // leaked shim keeps its socket, its bundle and its cgroup. What the client could not do,
@@ -21,7 +24,8 @@ var companions = map[Class][]Class{
 // the id that fails where something of that id is left. What is of no container known
 // comes with nothing.
 func (f Finding) ComesWith(o Finding) bool {
-	if o.Invariant != Leak || !f.Subject.same(o.Subject) && !(holdsPod(o) && f.Subject.samePod(o.Subject)) {
+	together := f.Subject.same(o.Subject) || holdsPod(o) && f.Subject.samePod(o.Subject) || f.childOf(o)
+	if o.Invariant != Leak || !together {
 		return false
 	}
 	if f.Invariant == Liveness {
@@ -36,6 +40,13 @@ func holdsPod(o Finding) bool { return o.Class == ClassShim || o.Class == ClassS
 // same reports whether two things are of one container.
 func (s Subject) same(o Subject) bool {
 	return s.ID != "" && s.ID == o.ID && (s.Namespace == o.Namespace || s.Namespace == "" || o.Namespace == "")
+}
+
+// childOf reports whether a process is a child of a shim: of its helpers no container is
+// known.
+func (f Finding) childOf(o Finding) bool {
+	return f.Class == ClassProcess && f.Facts[FactParent] == ByShim &&
+		f.Facts[FactParentPID] == strconv.Itoa(o.Subject.PID)
 }
 
 // samePod reports whether two things are of one pod.

@@ -52,10 +52,11 @@ func sweepCommand() *cobra.Command {
 		Short: "Run every point of a path x every action, and report what is left",
 		Long: `Sweep traces the workloads without a fault, plans a case for each point that they pass and each
 action, runs them all, and puts what is left into clusters. It fails on a cluster that the catalogue does
-not know, and on a known finding that is gone.
+not know, on a known finding that more cases show than are known, or that is gone, and on a residue that
+comes more often than by chance. A cluster that does not come again in 20 replays is told, with its odds.
 
-Exit status: 0 nothing new, 1 a new cluster or a known finding that is gone, 2 wrong usage or nothing to
-sweep, 3 a case that shows nothing.`,
+Exit status: 0 nothing new that comes again, 1 something new or a known finding that is gone, 2 wrong
+usage or nothing to sweep, 3 a case that shows nothing.`,
 		Example: `  shimquake sweep --who daemon --actions crash --workload task
   shimquake sweep --path delete --plan-only
   shimquake sweep --pairs all --out out/pairs

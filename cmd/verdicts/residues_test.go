@@ -9,7 +9,9 @@ import (
 // A TaskDelete that one spec lacks is a race; one that every spec lacks is never sent.
 func TestResiduesOfAllSpecs(t *testing.T) {
 	spec := `{"LeafNodeType":"It","LeafNodeText":"holds","State":"passed","ReportEntries":[{"Name":"verdict","Value":{
-		"Representation":"held","AsJSON":"{\"residues\":[{\"residue\":\"taskdelete-lost\",\"left\":%d,\"of\":1,\"most\":0.5}]}"}}]}`
+		"Representation":"held","AsJSON":"{\"residues\":[
+		{\"residue\":\"taskdelete-lost\",\"left\":%d,\"of\":1,\"most\":0.5}]}"}}]}`
+	spec = strings.ReplaceAll(spec, "\n\t\t", "")
 	for lost, want := range map[int]int{10: 0, 30: 1} {
 		var specs []string
 		for i := range 30 {

@@ -16,9 +16,9 @@ func TestResiduesAreCounted(t *testing.T) {
 		change func(*harness.History)
 		want   []rate.Count
 	}{
-		"it came": {func(*harness.History) {}, []rate.Count{{ID: "taskdelete-lost", Of: 1, Most: 0.6}}},
+		"it came": {func(*harness.History) {}, []rate.Count{{ID: "taskdelete-lost", Of: 1, Most: 0.4}}},
 		"it was lost": {func(h *harness.History) { h.Events, h.Flushed.Events = h.Events[:3], 3 },
-			[]rate.Count{{ID: "taskdelete-lost", Left: 1, Of: 1, Most: 0.6}}},
+			[]rate.Count{{ID: "taskdelete-lost", Left: 1, Of: 1, Most: 0.4}}},
 		"nobody could hear it": {func(h *harness.History) {
 			h.Events, h.Flushed.Events = h.Events[:3], 3
 			h.Gaps = []oracle.Gap{{From: at(35), To: at(45)}}

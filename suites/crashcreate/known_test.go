@@ -43,7 +43,9 @@ var unbornExit = []harness.Bad{
 
 // The helper that removes a dead shim's bundle gives up when Create has not yet written
 // the bundle's runtime file. 1.7.35 still does, 2.0.14 does not any more.
-var residue = []harness.Bad{{Releases: "< 2.0.0", By: oracle.MustMatches("bundle shim=none"), Issue: "containerd#11071"}}
+var residue = []harness.Bad{
+	{Releases: "< 2.0.0", By: oracle.MustMatches("bundle shim=none"), Issue: "containerd#11071"},
+}
 
 // The id of a task is the client's own, and the bundle is in its way.
 var residueOfID = []harness.Bad{

@@ -166,7 +166,7 @@ func TestWhatIsNewIsMinimised(t *testing.T) {
 }
 
 func TestWhatIsKnownIsNotMinimised(t *testing.T) {
-	text := "id: x\nabout: y\nreleases: \">= 2.0.0\"\nsometimes: true\nmatch: [{class: shim}]\n"
+	text := "id: x\nabout: y\nreleases: \">= 2.0.0\"\nsometimes: true\nmatch: [shim]\nwhere: [\"* *\"]\n"
 	known, err := catalogue.ParseFinding("x", []byte(text))
 	if err != nil {
 		t.Fatal(err)

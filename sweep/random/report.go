@@ -52,12 +52,12 @@ func NewReport(ctx context.Context, draws []Draw, base plan.Plan, file string, m
 	return rep, err
 }
 
-// Status is 1 for a new cluster or a known finding that is gone, 3 where no plan at all
+// Status is 1 where something is new or a known finding is gone, 3 where no plan at all
 // showed anything, 0 otherwise: plans with a fault that was not reached are to be
 // expected.
 func (r Report) Status() int {
 	switch {
-	case len(r.New) > 0 || len(r.Gone()) > 0:
+	case r.Fresh() > 0 || len(r.Gone()) > 0:
 		return 1
 	case r.Fired == 0:
 		return 3

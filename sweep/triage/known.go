@@ -143,7 +143,7 @@ func seenOf(p plan.Plan, k catalogue.Finding, explained []occurrence, fired func
 	out := Known{ID: k.ID, About: k.About, Issue: k.Issue, Cluster: Cluster{Name: k.ID, occurrences: explained}}
 	out.sum(p)
 	if p.IsDefault() {
-		out.Most = k.Cases[p.Version]
+		out.Most = k.Most(p.Version)
 	}
 	for n, s := range p.Specs {
 		if fired(n) && covers(s, k.Case) {

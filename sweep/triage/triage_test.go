@@ -249,7 +249,8 @@ func TestWhatComesWithAShim(t *testing.T) {
 		}
 	}
 	own := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c1"}}
-	inPod := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c3", Pod: "p1"}}
+	inPod := oracle.Finding{
+		Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c3", Pod: "p1"}}
 	shim.Subject.Pod = "p1"
 	for _, f := range []oracle.Finding{own, inPod} {
 		if main, with := reduced([]oracle.Finding{shim, f}); len(main) != 1 || len(with) != 1 {
