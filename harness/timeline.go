@@ -34,6 +34,15 @@ func (h *History) Timeline() []Entry {
 		}
 		all = append(all, e)
 	}
+	for _, b := range h.Bystanders {
+		for _, c := range b.Calls {
+			e := Entry{At: c.At, Who: "client", What: c.Verb + " " + c.Of + ", by " + c.Who, Took: c.Took}
+			if c.Err != nil {
+				e.Err = c.Err.Text
+			}
+			all = append(all, e)
+		}
+	}
 	for _, n := range h.Notes {
 		e := Entry{At: n.At, Who: n.Who, What: n.Text}
 		if n.Err != nil {
