@@ -67,7 +67,8 @@ func outcome(v *harness.Verdict) harness.Outcome {
 
 // ours are the problems that may be the cause of what was found.
 var ours = []harness.ProblemKind{
-	harness.ByInput, harness.ByMachine, harness.ByBuild, harness.ByStep, harness.ByHarness, harness.ByEnd,
+	harness.ByInput, harness.ByMachine, harness.ByBoot, harness.ByBuild, harness.ByStep, harness.ByBefore,
+	harness.ByHarness, harness.ByEnd,
 }
 
 // looked reports whether the oracle saw what is left.

@@ -52,6 +52,12 @@ var residueOfID = []harness.Bad{
 	{Releases: "< 2.0.0", By: oracle.MustMatches("bundle shim=none"), Issue: "containerd#11071"},
 }
 
+// A containerd that starts publishes the exit of a task whose shim has died meanwhile
+// before anybody can subscribe, and the task is gone then.
+var toldNobody = []harness.Bad{
+	{Releases: ">= 1.6.0", By: spec.ToldToNobody, Issue: "no issue known: see shimkill-task-running-down"},
+}
+
 // known is what releases are known to violate, by the name of the case.
 var known = map[string][]harness.Bad{
 	"crashcreate-task-create1-entry-self":            leaksShim,
@@ -60,6 +66,7 @@ var known = map[string][]harness.Bad{
 	"crashcreate-container-create2-entry-held":       leaksBundle,
 	"crashcreate-sandbox-create1-entry-self":         unbornExit,
 	"crashcreate-sandbox-create1-entry-held":         unbornExit,
+	"crashcreate-task-start1-exit-then-shim":         toldNobody,
 	"crashcreate-task-create1-entry-then-shim":       residueOfID,
 	"crashcreate-task-create1-entry-after-shim":      residueOfID,
 	"crashcreate-sandbox-create1-entry-then-shim":    residue,

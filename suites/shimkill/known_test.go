@@ -18,6 +18,12 @@ const deaf = "no issue known: CRI takes the end of its Wait's connection for an 
 // and the helper that removes the bundle reads it, for nobody.
 const forgetful = "no issue known: CRI writes 255 for a container whose shim died while containerd was down"
 
+// A containerd that starts cleans up after a shim that has died meanwhile, and publishes
+// the exit before anybody can subscribe. The task is gone then, so that no client can
+// learn how it ended.
+const unheard = "no issue known: the exit of a shim that died while containerd was down is published before anybody " +
+	"can hear it"
+
 // Up to 2.3, containerd watches a connection to a shim for the task that has opened it,
 // the pod's sandbox; those of its containers that come later have nobody who cleans up
 // after them when the shim is gone, nor who publishes their exit and delete.
@@ -26,6 +32,7 @@ const unwatched = "containerd#13293; the 255 of CRI is its own"
 var (
 	saysUnknown = []harness.Bad{{Releases: ">= 1.6.0", By: spec.CRISaysUnknown, Issue: deaf}}
 	lostWhile   = []harness.Bad{{Releases: ">= 1.6.0", By: spec.CRISaysUnknown, Issue: forgetful}}
+	toldNobody  = []harness.Bad{{Releases: ">= 1.6.0", By: spec.ToldToNobody, Issue: unheard}}
 	survives    = []harness.Bad{
 		{Releases: ">= 2.0.0, < 2.4.0", Issue: unwatched,
 			By: append(oracle.MustMatches("process", "cgroup", "runc-state", "event event=missing topic=/tasks/exit"),
@@ -45,6 +52,7 @@ var (
 
 // known is what releases are known to violate, by the name of the case.
 var known = map[string][]harness.Bad{
+	"shimkill-task-running-down":      toldNobody,
 	"shimkill-pod-seven":              lostWhile,
 	"shimkill-pod-running":            survives,
 	"shimkill-pod2-running":           survives,

@@ -6,6 +6,8 @@ import "github.com/shimquake/shimquake/oracle"
 var (
 	// ShimLeft: a shim lives on.
 	ShimLeft = oracle.MustMatches("shim")
+	// ToldToNobody: containerd is up, and no client can learn how the container ended.
+	ToldToNobody = oracle.MustMatches("exit-code by=nobody status=untold")
 	// CRISaysUnknown: CRI tells 255, and nobody else a wrong status.
 	CRISaysUnknown = oracle.MustMatches("exit-code by=cri-status status=made-up-255")
 	// MadeUp137: containerd tells of a SIGKILL that nobody sent, after the real status was
