@@ -26,8 +26,8 @@ func writeFile(file func(runner.Scene) string) plant {
 	}
 }
 
-// holdSnapshotDir makes the directory of a snapshot that is no more. What is mounted in it
-// keeps it from overlayfs, which would else remove it with the next snapshot.
+// holdSnapshotDir makes the directory of a snapshot that is no more. A mount in it
+// keeps it from overlayfs, which would else remove it with the next.
 func holdSnapshotDir(ctx context.Context, s runner.Scene) error {
 	dir := filepath.Join(s.World.RootDir(), "io.containerd.snapshotter.v1.overlayfs/snapshots/99/fs")
 	if err := os.MkdirAll(s.World.Inside(dir), 0o700); err != nil {
