@@ -28,7 +28,7 @@ const (
 	stateWord = "STATE"
 )
 
-// name gives a path below one of the places its word: ROOT/io.containerd.metadata.v1.bolt.
+// name gives a path below one of the places its word: ROOT/io.containerd.metadata.v1.bolt
 func (p Places) name(file string) string {
 	for _, place := range []struct{ dir, word string }{{p.Root, rootWord}, {p.State, stateWord}} {
 		if rest, ok := strings.CutPrefix(file, place.dir); ok && place.dir != "" && (rest == "" || rest[0] == '/') {
@@ -38,9 +38,9 @@ func (p Places) name(file string) string {
 	return file
 }
 
-// listFiles lists everything below dirs, but not beyond a mount: a new mount is told by
-// itself, and what is in an old one is not this scene's. Nor is listed what is in a
-// directory of files.yaml's `closed`, and what is the harness's own.
+// listFiles lists everything below Scene.FileDirs, but not beyond a mount: a new mount is
+// told by itself, and what is in an old one is not this scene's. Nor is listed what is in
+// a directory of files.yaml's `closed`, and what is the harness's own.
 func listFiles(t *tree, s Scene, mounts []Mount) ([]File, error) {
 	stop := make(map[string]bool, len(mounts))
 	for _, m := range mounts {

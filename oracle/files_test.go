@@ -68,7 +68,9 @@ func TestListFiles(t *testing.T) {
 			[]string{"/run/truth/c0", "/run/a"}, []string{"/run/a"}},
 		{"a snapshot, but not what a container wrote", Scene{FileDirs: []string{snapshots}}, nil,
 			[]string{snapshots + "/7/fs/etc/passwd", snapshots + "/7/work/"},
-			[]string{"directory " + snapshots + "/7", "directory " + snapshots + "/7/fs", "directory " + snapshots + "/7/work"}},
+			[]string{
+				"directory " + snapshots + "/7", "directory " + snapshots + "/7/fs", "directory " + snapshots + "/7/work",
+			}},
 		{"no directories of FIFOs", Scene{FileDirs: []string{"/f"}, FIFODirs: []string{"/f/fifo"}}, nil,
 			[]string{"/f/fifo/12/", "/f/fifo/13/note"}, []string{"/f/fifo/13/note", "directory /f/fifo"}},
 	} {
@@ -136,13 +138,17 @@ func TestNewFiles(t *testing.T) {
 func TestFilesThatMayAppear(t *testing.T) {
 	const runtime, boxes, cri = "io.containerd.runtime.v2.task", "sandboxes", "io.containerd.grpc.v1.cri"
 	lets := map[string][]string{ // what it lets through, and then what not
-		"STATE/" + runtime + "/*":    {"/run/containerd/" + runtime + "/ns", "/run/containerd/" + runtime + "/ns/c1"},
-		"ROOT/" + runtime + "/*":     {"/w/root/" + runtime + "/ns", "/w/root/" + runtime + "/ns/c1", "/w/" + runtime + "/ns"},
-		"STATE/runc":                 {"/run/containerd/runc", "/run/containerd/runc2", "/run/runc"},
-		"STATE/runc/*":               {"/run/containerd/runc/ns", "/run/containerd/runc/ns/c1"},
-		"STATE/s":                    {"/run/containerd/s", "/run/containerd/s/x", "/w/root/s", "/run/containerd/t"},
-		"STATE/" + cri:               {"/run/containerd/" + cri, "/run/containerd/" + cri + "/x"},
-		"STATE/" + cri + "/" + boxes: {"/run/containerd/" + cri + "/" + boxes, "/run/containerd/" + cri + "/" + boxes + "/p"},
+		"STATE/" + runtime + "/*": {"/run/containerd/" + runtime + "/ns", "/run/containerd/" + runtime + "/ns/c1"},
+		"ROOT/" + runtime + "/*": {
+			"/w/root/" + runtime + "/ns", "/w/root/" + runtime + "/ns/c1", "/w/" + runtime + "/ns",
+		},
+		"STATE/runc":   {"/run/containerd/runc", "/run/containerd/runc2", "/run/runc"},
+		"STATE/runc/*": {"/run/containerd/runc/ns", "/run/containerd/runc/ns/c1"},
+		"STATE/s":      {"/run/containerd/s", "/run/containerd/s/x", "/w/root/s", "/run/containerd/t"},
+		"STATE/" + cri: {"/run/containerd/" + cri, "/run/containerd/" + cri + "/x"},
+		"STATE/" + cri + "/" + boxes: {
+			"/run/containerd/" + cri + "/" + boxes, "/run/containerd/" + cri + "/" + boxes + "/p",
+		},
 		"STATE/" + cri + "/containers": {
 			"/run/containerd/" + cri + "/containers", "/run/containerd/" + cri + "/containers/c1",
 			"/run/containerd/" + cri + "/other",
@@ -190,11 +196,12 @@ func TestParseFileListRefuses(t *testing.T) {
 }
 
 func TestComparablePath(t *testing.T) {
+	const shots = "ROOT/io.containerd.snapshotter.v1.overlayfs/snapshots/"
 	for from, want := range map[string]string{
-		"/tmp/containerd-mount31415":                                  "/tmp/containerd-mountN",
-		"ROOT/io.containerd.snapshotter.v1.overlayfs/snapshots/new-7": "ROOT/io.containerd.snapshotter.v1.overlayfs/snapshots/new-N",
-		"/run/containerd/own/c0":                                      "/run/containerd/own/ID",
-		"/run/" + strings.Repeat("0f", 32) + "/b":                     "/run/ID/b",
+		"/tmp/containerd-mount31415":              "/tmp/containerd-mountN",
+		shots + "new-7":                           shots + "new-N",
+		"/run/containerd/own/c0":                  "/run/containerd/own/ID",
+		"/run/" + strings.Repeat("0f", 32) + "/b": "/run/ID/b",
 	} {
 		if got := comparablePath(from); got != want {
 			t.Errorf("%s: %s, want %s", from, got, want)

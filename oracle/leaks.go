@@ -15,8 +15,8 @@ import (
 //   - files of files.yaml's `may-appear`, each with its reason there;
 //   - what was in before already: a leak is reported by the case that caused it.
 //
-// Things that containerd knows (containers, tasks, snapshots, leases, sandboxes, ...) are
-// only judged when after has a Daemon; [Settle] refuses to call a scene clean without one.
+// Things that containerd knows (containers, tasks, snapshots, ...) are only judged when
+// after has a Daemon; [Settle] refuses to call a scene clean without one.
 func Leaks(before, after Inventory) []Finding {
 	d := diff{before: before, after: after}
 	var out []Finding

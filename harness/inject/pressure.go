@@ -68,7 +68,7 @@ func (p *pressure) dirty(ctx context.Context, mib int) error {
 	w := p.in.World
 	neighbour, err := w.Start(ctx, world.Params{
 		Argv: append([]string{"/bin/sh", "-c", `exec "$@"`, "neighbour"},
-			iopressure.DirtyArgs(filepath.Join(w.RootDir(), "neighbour"), mib)...),
+			iopressure.DirtyArgs(w.NeighbourFile(), mib)...),
 		Output: filepath.Join(w.Dir(), "neighbour.log"),
 	})
 	if err != nil {

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	containerd "github.com/containerd/containerd/v2/client"
 	"google.golang.org/grpc"
@@ -21,20 +20,10 @@ func (x *run) scene() oracle.Scene {
 			"/",
 		), State: daemon.StateDir, ContainerdRoot: x.world.RootDir(), CgroupDirs: x.world.CgroupDirs(),
 		FIFODirs: []string{"/run/containerd/fifo", x.world.FIFODir()},
-		FileDirs: []string{"/", x.world.RootDir(), x.world.Dir()}, OwnFile: ownFile(x.world),
+		FileDirs: []string{"/", x.world.RootDir(), x.world.Dir()}, OwnFile: x.world.OwnFile,
 		Own: func(pid int) bool {
 			return pid == 1 || pid == x.daemon.PID()
 		},
-	}
-}
-
-// ownFile says what the harness itself puts into a world's folder during a case: what
-// payloads tell of themselves, the FIFOs of clients, whose pipes the oracle lists by
-// itself, and logs of helpers.
-func ownFile(w *world.World) func(string) bool {
-	return func(file string) bool {
-		return file == w.TruthDir() || file == w.FIFODir() ||
-			filepath.Dir(file) == w.Dir() && filepath.Ext(file) == ".log"
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/fixtures/world/wire"
 	"github.com/shimquake/shimquake/harness/runner"
 )
 
@@ -23,6 +24,16 @@ func writeFile(file func(runner.Scene) string) plant {
 	return func(_ context.Context, s runner.Scene) error {
 		return os.WriteFile(s.World.Inside(file(s)), nil, 0o600)
 	}
+}
+
+// holdSnapshotDir makes the directory of a snapshot that is no more. A mount in it
+// keeps it from overlayfs, which would else remove it with the next.
+func holdSnapshotDir(ctx context.Context, s runner.Scene) error {
+	dir := filepath.Join(s.World.RootDir(), "io.containerd.snapshotter.v1.overlayfs/snapshots/99/fs")
+	if err := os.MkdirAll(s.World.Inside(dir), 0o700); err != nil {
+		return err
+	}
+	return s.World.Mount(ctx, wire.Mount{Source: planted, Target: dir, Type: "tmpfs"})
 }
 
 // bindNetwork keeps a network namespace without a process in it, as CNI does.

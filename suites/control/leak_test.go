@@ -84,9 +84,8 @@ var controls = []control{
 		oracle.ClassRuncState, oracle.ClassSnapshot, oracle.ClassContainer,
 	}},
 	{name: "a sandbox in containerd's store", leave: createSandbox, class: oracle.ClassSandbox, since: "1.7.0"},
-	{name: "the directory of a snapshot", leave: makeDir(func(s runner.Scene) string {
-		return s.World.RootDir() + "/io.containerd.snapshotter.v1.overlayfs/snapshots/99/fs"
-	}), class: oracle.ClassFile},
+	{name: "the directory of a snapshot, which something keeps from being removed", leave: holdSnapshotDir,
+		class: oracle.ClassFile, besides: []oracle.Class{oracle.ClassMount}},
 	{
 		name:  "a place for a temporary mount",
 		leave: makeDir(func(runner.Scene) string { return "/tmp/containerd-mount" + planted }),
@@ -101,8 +100,11 @@ var controls = []control{
 		leave: writeFile(func(runner.Scene) string { return "/dev/shm/" + planted }),
 		class: oracle.ClassFile,
 	},
-	{name: "a file beside containerd's socket", leave: writeFile(func(s runner.Scene) string { return s.Address + ".new" }),
-		class: oracle.ClassFile},
+	{
+		name:  "a file beside containerd's socket",
+		leave: writeFile(func(s runner.Scene) string { return s.Address + ".new" }),
+		class: oracle.ClassFile,
+	},
 	{name: "a network namespace", leave: bindNetwork, class: oracle.ClassMount,
 		besides: []oracle.Class{oracle.ClassFile}}, // the directory of such
 	{name: "an image", leave: createImage, class: oracle.ClassMetadata},
