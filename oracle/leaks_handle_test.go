@@ -107,7 +107,8 @@ func TestHandleWords(t *testing.T) {
 		{Handles{}.finding(Held{Kind: AWatch, Of: "inotify", Count: 1}, 1),
 			"leak handle: inotify watch of containerd: 1 more than the 0 that it may have"},
 		{Handles{PID: 9, Shim: &ShimArgs{Namespace: "default", ID: "c1"}}.finding(Held{Kind: AConnection, Of: "outgoing",
-			Count: 1}, 1), "leak handle: connection (outgoing) of shim process 9 (default/c1): 1 more than the 0 that it may have"},
+			Count: 1}, 1),
+			"leak handle: connection (outgoing) of shim process 9 (default/c1): 1 more than the 0 that it may have"},
 	} {
 		if got := tc.f.String(); got != tc.want {
 			t.Errorf("%s\nwant\n%s", got, tc.want)
