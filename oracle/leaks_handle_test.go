@@ -79,14 +79,17 @@ func TestHandleLeaks(t *testing.T) {
 // most often.
 func TestMayIsNoExcuseForAll(t *testing.T) {
 	for i, m := range may {
-		if slices.ContainsFunc(may[:i], func(o May) bool { return o.Holder == m.Holder && o.Kind == m.Kind && o.Of == m.Of }) {
+		if slices.ContainsFunc(may[:i], func(o May) bool {
+			return o.Holder == m.Holder && o.Kind == m.Kind && o.Of == m.Of
+		}) {
 			t.Errorf("%s %s stands there twice", m.Kind, m.Of)
 		}
 	}
 	for _, bad := range []string{
 		"- {holder: shim, kind: goroutine, of: x, why: y}", "- {holder: shim, kind: thread, of: x, most: 1, why: y}",
 		"- {holder: shim, kind: goroutine, of: x, most: 1}", "- {holder: shim, kind: goroutine, most: 1, why: y}",
-		"- {holder: shim, kind: goroutine, of: x, most: 1, any: true, why: y}", "- {kind: goroutine, of: x, most: 1, why: y}",
+		"- {holder: shim, kind: goroutine, of: x, most: 1, any: true, why: y}",
+		"- {kind: goroutine, of: x, most: 1, why: y}",
 	} {
 		func() {
 			defer func() {
