@@ -17,8 +17,8 @@ type goroutines struct {
 	nameless int
 }
 
-// lookItself is the goroutine that containerd's server begins for each request, and so for
-// the look.
+// lookItself is the goroutine that containerd's server begins for each request, and so
+// for the look.
 const lookItself = "net/http.(*connReader).backgroundRead"
 
 // unbegun is how many have not begun, besides the look's own.
@@ -29,8 +29,8 @@ func (g goroutines) unbegun() int {
 	return max(0, g.nameless-1)
 }
 
-// parseGoroutines reads a goroutine profile in its text form (runtime/pprof, debug=1): for
-// each stack how many goroutines have it, and its functions, the innermost first.
+// parseGoroutines reads a goroutine profile in its text form (runtime/pprof, debug=1):
+// for each stack how many goroutines have it, and its functions, the innermost first.
 //
 //	goroutine profile: total 34
 //	2 @ 0x43ddee 0x40a6c5
@@ -94,7 +94,7 @@ func parseGoroutines(r io.Reader) (g goroutines, err error) {
 // cut is the begin of a line, for an error.
 func cut(line string) string { return line[:min(len(line), 80)] }
 
-// frame is the function of a line of a stack, "#	0x8a1	net/http.(*conn).serve+0x1f4	FILE".
+// frame is the function of a line of a stack: #, address, function+offset, file.
 func frame(line string) (string, bool) {
 	rest, ok := strings.CutPrefix(line, "#\t")
 	if !ok {
@@ -109,7 +109,8 @@ func frame(line string) (string, bool) {
 // a function without a name in it, a wrapper. It changes with each edit.
 var numbered = regexp.MustCompile(`(\.(func|gowrap|deferwrap)?[0-9]+|-fm|-range[0-9]+)+$`)
 
-// containerdModule begins the names of containerd's own functions, api the generated ones.
+// containerdModule begins the names of containerd's own functions, api the generated
+// ones.
 const (
 	containerdModule = "github.com/containerd/containerd/"
 	generated        = containerdModule + "api/"

@@ -89,7 +89,10 @@ func TestUnbegun(t *testing.T) {
 	for _, tc := range []struct {
 		g    goroutines
 		want int
-	}{{goroutines{look, 0}, 0}, {goroutines{look, 1}, 1}, {goroutines{nil, 0}, 0}, {goroutines{nil, 1}, 0}, {goroutines{nil, 2}, 1}} {
+	}{
+		{goroutines{look, 0}, 0}, {goroutines{look, 1}, 1},
+		{goroutines{nil, 0}, 0}, {goroutines{nil, 1}, 0}, {goroutines{nil, 2}, 1},
+	} {
 		if got := tc.g.unbegun(); got != tc.want {
 			t.Errorf("%+v: %d, want %d", tc.g, got, tc.want)
 		}

@@ -90,8 +90,8 @@ func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
 // beginPause is how long a goroutine is given to begin.
 const beginPause = time.Millisecond
 
-// askGoroutines asks until all goroutines have begun: of one that has not, nobody knows what
-// it is going to be.
+// askGoroutines asks until all goroutines have begun: of one that has not, nobody knows
+// what it is going to be.
 func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
 	for {
 		text, err := s.Profile(ctx)
@@ -108,7 +108,8 @@ func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
 	}
 }
 
-// readDescriptors counts the open descriptors of a process, whose folder in a procfs is dir.
+// readDescriptors counts the open descriptors of a process, whose folder in a procfs is
+// dir.
 func readDescriptors(dir string, sockets map[uint64]unixSocket) ([]Held, error) {
 	links, err := descriptors(dir)
 	if err != nil {
@@ -199,9 +200,9 @@ func watches(file string) (int, error) {
 	return parseWatches(f)
 }
 
-// protocol is the name of a socket's protocol, which the kernel has as an attribute of its
-// descriptor's link (sockfs_xattr_get in net/socket.c). Go listens by MPTCP where the kernel
-// has that; it is TCP all the same.
+// protocol is the name of a socket's protocol, which the kernel has as an attribute of
+// its descriptor's link (sockfs_xattr_get in net/socket.c). Go listens by MPTCP where
+// the kernel has that; it is TCP all the same.
 func protocol(file string) (string, error) {
 	var buf [64]byte
 	n, err := unix.Getxattr(file, "system.sockprotoname", buf[:])
@@ -225,8 +226,8 @@ func parseWatches(r io.Reader) (int, error) {
 	return n, lines.Err()
 }
 
-// descriptor says what a descriptor's link leads to (proc_pid_fd(5)): a path, or TYPE:[INODE],
-// or anon_inode:NAME.
+// descriptor says what a descriptor's link leads to (proc_pid_fd(5)): a path, or
+// TYPE:[INODE], or anon_inode:NAME.
 func descriptor(l link, sockets map[uint64]unixSocket) Held {
 	if inode, ok := socketInode(l.target); ok {
 		s, ok := sockets[inode]

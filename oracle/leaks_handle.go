@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -112,23 +113,26 @@ func (d diff) holder(now Handles) (Handles, bool) {
 
 func (h Handles) finding(of Held, more int) Finding {
 	f := Finding{Invariant: Leak, Class: ClassHandle, Subject: Subject{PID: h.PID, Start: h.Start}, Facts: Facts{
-		FactKind: of.Kind, FactHandle: of.Of, FactProgram: "containerd",
+		FactKind: of.Kind, FactHandle: of.Of, FactProgram: h.program(),
 		FactCount: strconv.Itoa(more), FactMost: strconv.Itoa(of.Count - more), FactStack: of.Stack,
 	}}
 	if h.Shim != nil {
-		f.Facts[FactProgram] = ByShim
 		f.Subject.Namespace, f.Subject.ID = h.Shim.Namespace, h.Shim.ID
 	}
 	return f
 }
 
-// May is what containerd may hold though it did not when it had just started: it makes it
-// when it is first used, and keeps it.
+// May is what a process may hold though it did not before: it makes it when it is first
+// used, and keeps it.
 type May struct {
-	Kind string `yaml:"kind"`
-	Of   string `yaml:"of"` // of a goroutine the function that it begins with
-	// Most is how many there may be in all: a second use makes no more.
-	Most int `yaml:"most"`
+	// Holder is containerd or shim.
+	Holder string `yaml:"holder"`
+	Kind   string `yaml:"kind"`
+	Of     string `yaml:"of"` // of a goroutine the function that it begins with
+	// Most is how many there may be in all: a second use makes no more. Any: their number
+	// says nothing.
+	Most int  `yaml:"most"`
+	Any  bool `yaml:"any"`
 	// Why says who makes it, and when.
 	Why string `yaml:"why"`
 }
@@ -145,19 +149,32 @@ func mustReadMay(text []byte) []May {
 		panic(fmt.Errorf("oracle/handles.yaml: %w", err))
 	}
 	for _, m := range all {
-		if m.Of == "" || m.Why == "" || m.Most < 1 ||
+		if m.Of == "" || m.Why == "" || (m.Most < 1) != m.Any || m.Holder != byContainerd && m.Holder != ByShim ||
 			!slices.Contains([]string{ADescriptor, AConnection, AWatch, AGoroutine}, m.Kind) {
-			panic(fmt.Errorf("oracle/handles.yaml: %v needs kind, of, most and why", m))
+			panic(fmt.Errorf("oracle/handles.yaml: %v needs holder, kind, of, most or any, and why", m))
 		}
 	}
 	return all
 }
 
-// mayHold is how many of a group containerd may hold, whatever it held before.
+// mayHold is how many of a group a process may hold, whatever it held before.
 func mayHold(h Handles, g group) int {
-	i := slices.IndexFunc(may, func(m May) bool { return h.Shim == nil && m.Kind == g.kind && m.Of == g.of })
-	if i < 0 {
+	i := slices.IndexFunc(may, func(m May) bool { return m.Holder == h.program() && m.Kind == g.kind && m.Of == g.of })
+	switch {
+	case i < 0:
 		return 0
+	case may[i].Any:
+		return math.MaxInt
 	}
 	return may[i].Most
+}
+
+const byContainerd = "containerd"
+
+// program is whose handles they are.
+func (h Handles) program() string {
+	if h.Shim != nil {
+		return ByShim
+	}
+	return byContainerd
 }

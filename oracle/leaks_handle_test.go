@@ -43,6 +43,10 @@ func TestHandleLeaks(t *testing.T) {
 		{"more than allowed", []Handles{daemon(2)}, []Handles{daemon(2, Held{Kind: allowed.Kind, Of: allowed.Of,
 			Count: allowed.Most + 1})}, nil, []string{"1"}},
 		{"a shim that lives on", []Handles{daemon(2), shim(9, 1)}, []Handles{daemon(2), shim(9, 3)}, nil, []string{"2"}},
+		{"what may be any number", []Handles{daemon(2), shim(9, 1)}, []Handles{daemon(2), {PID: 9, Start: 9,
+			Shim: &ShimArgs{}, Held: []Held{{Kind: ADescriptor, Of: "pidfd", Count: 7}}}}, nil, nil},
+		{"in a shim and not in containerd", []Handles{daemon(2)},
+			[]Handles{daemon(2, Held{Kind: ADescriptor, Of: "pidfd", Count: 1})}, nil, []string{"1"}},
 		{"a shim that is another by now", []Handles{daemon(2), shim(9, 1)}, []Handles{daemon(2), shim(10, 3)}, nil, nil},
 		{"containerd was not looked at before", nil, []Handles{daemon(2, g(where, 1))}, nil, nil},
 		{"nor after", []Handles{daemon(2, g(where, 1))}, nil, nil, nil},
@@ -75,13 +79,17 @@ func TestHandleLeaks(t *testing.T) {
 // most often.
 func TestMayIsNoExcuseForAll(t *testing.T) {
 	for i, m := range may {
-		if slices.ContainsFunc(may[:i], func(o May) bool { return o.Kind == m.Kind && o.Of == m.Of }) {
+		if slices.ContainsFunc(may[:i], func(o May) bool {
+			return o.Holder == m.Holder && o.Kind == m.Kind && o.Of == m.Of
+		}) {
 			t.Errorf("%s %s stands there twice", m.Kind, m.Of)
 		}
 	}
 	for _, bad := range []string{
-		"- {kind: goroutine, of: x, most: 0, why: y}", "- {kind: thread, of: x, most: 1, why: y}",
-		"- {kind: goroutine, of: x, most: 1}", "- {kind: goroutine, most: 1, why: y}",
+		"- {holder: shim, kind: goroutine, of: x, why: y}", "- {holder: shim, kind: thread, of: x, most: 1, why: y}",
+		"- {holder: shim, kind: goroutine, of: x, most: 1}", "- {holder: shim, kind: goroutine, most: 1, why: y}",
+		"- {holder: shim, kind: goroutine, of: x, most: 1, any: true, why: y}",
+		"- {kind: goroutine, of: x, most: 1, why: y}",
 	} {
 		func() {
 			defer func() {
@@ -107,7 +115,8 @@ func TestHandleWords(t *testing.T) {
 		{Handles{}.finding(Held{Kind: AWatch, Of: "inotify", Count: 1}, 1),
 			"leak handle: inotify watch of containerd: 1 more than the 0 that it may have"},
 		{Handles{PID: 9, Shim: &ShimArgs{Namespace: "default", ID: "c1"}}.finding(Held{Kind: AConnection, Of: "outgoing",
-			Count: 1}, 1), "leak handle: connection (outgoing) of shim process 9 (default/c1): 1 more than the 0 that it may have"},
+			Count: 1}, 1),
+			"leak handle: connection (outgoing) of shim process 9 (default/c1): 1 more than the 0 that it may have"},
 	} {
 		if got := tc.f.String(); got != tc.want {
 			t.Errorf("%s\nwant\n%s", got, tc.want)

@@ -56,8 +56,8 @@ type Scene struct {
 	// Daemon is containerd's process in the scene's PID namespace; 0: nobody's descriptors
 	// are looked at.
 	Daemon int
-	// Profile reads containerd's goroutine profile in its text form (debug=1 of net/http/pprof).
-	// Default: its goroutines are not looked at.
+	// Profile reads containerd's goroutine profile in its text form (net/http/pprof,
+	// debug=1). Default: its goroutines are not looked at.
 	Profile func(context.Context) ([]byte, error)
 	// Own says which processes (in the scene's PID namespace) belong to the harness: init,
 	// containerd, helpers. Default: process 1 alone.

@@ -2,7 +2,8 @@ package oracle
 
 import "fmt"
 
-// handleWords name what a process of containerd's holds: "goroutine in core/x.f of containerd".
+// handleWords name what a process of containerd's holds: "goroutine in core/x.f of
+// containerd".
 func (f Finding) handleWords() string {
 	s, of := f.Subject, f.Facts[FactHandle]
 	holder := f.Facts[FactProgram]

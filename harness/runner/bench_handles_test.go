@@ -7,9 +7,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// BenchmarkHandles tells what it costs to look at containerd's descriptors and goroutines:
-// processor time of the harness and of the world, of an inventory with them and of one
-// without. A case takes two to four of them.
+// BenchmarkHandles tells what it costs to look at containerd's descriptors and
+// goroutines: processor time of the harness and of the world, of an inventory with them
+// and of one without. A case takes two to four of them.
 func BenchmarkHandles(b *testing.B) {
 	w := newBareWorld(b, &Runner{Evidence: b.TempDir()})
 	with, err := w.x.sceneUp(b.Context())
