@@ -15,6 +15,9 @@ type workload struct {
 	harness.Workload
 	// asked is set for a workload that is only swept where it is asked for.
 	asked bool
+	// like is the workload whose client calls what this one's does: what is known to be
+	// found there may be found here.
+	like string
 }
 
 // workloads are all of them, the cheapest first: a point is swept in the first that
@@ -32,9 +35,9 @@ var workloads = []workload{
 	// stop passes is swept with that one alone.
 	{name: "cri", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
-	{name: "stop", Workload: harness.Workload{
+	{name: "stop", like: "cri", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
-	{name: "loop", asked: true, Workload: harness.Workload{
+	{name: "loop", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}}}},
 }
 
@@ -55,6 +58,15 @@ func DefaultWorkloads() []string {
 // cost orders workloads by what a case of them takes.
 func cost(name string) int {
 	return slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
+}
+
+// Like is the workload whose known findings are that one's too: itself, but for those that
+// do as another does.
+func Like(name string) string {
+	if i := cost(name); i >= 0 && workloads[i].like != "" {
+		return workloads[i].like
+	}
+	return name
 }
 
 func workloadNamed(name string) (workload, error) {
