@@ -27,7 +27,10 @@ func AppliesTo(k catalogue.Finding, s plan.Spec) bool {
 	loads := len(s.Faults) > 1 && slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 		return f.Word() == "crash" && f.Point.Who == "containerd"
 	})
-	return (among(k.Workloads, s.Workload) || among(k.Workloads, plan.Like(s.Workload))) && slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
+	if !among(k.Workloads, s.Workload) && !among(k.Workloads, plan.Like(s.Workload)) {
+		return false
+	}
+	return slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 		onPath := among(k.Paths, f.Path) ||
 			loads && (slices.Contains(k.Paths, "load") || f.Path == "load" && f.Point.Who == "shim")
 		return onPath && among(k.Actions, f.Word()) && isAt(k.Where, f)
