@@ -60,8 +60,8 @@ func cost(name string) int {
 	return slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
 }
 
-// Like is the workload whose known findings are that one's too: itself, but for those that
-// do as another does.
+// Like is the workload whose known findings are known of another, too: itself, but for
+// one that does as another does.
 func Like(name string) string {
 	if i := cost(name); i >= 0 && workloads[i].like != "" {
 		return workloads[i].like
