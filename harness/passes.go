@@ -78,8 +78,8 @@ func (h *History) Passes() ([]Pass, error) {
 	return out, nil
 }
 
-// The path of what nobody's workload does, the oracle's looks while the client is at work,
-// and that of a containerd that starts.
+// The path of what nobody's workload does, the oracle's looks before and meanwhile, and
+// that of a containerd that starts.
 const (
 	asking = "asking"
 	load   = "load"

@@ -35,9 +35,9 @@ func (l *CRILog) Heard() CRIHeard {
 	return CRIHeard{slices.Clone(l.events), l.none || !l.begun}
 }
 
-// Record listens until ctx ends or containerd does. containerd keeps events until somebody
-// listens (internal/eventq, for 5 minutes), so that none is lost by listening a little
-// late. Releases before 1.7 have none, and say so by Unimplemented.
+// Record listens until ctx ends or containerd does. containerd keeps events for those who
+// listen later (internal/eventq, for 5 minutes), so that none is lost meanwhile. Releases
+// before 1.7 have none, and say so by Unimplemented.
 func (l *CRILog) Record(ctx context.Context, conn grpc.ClientConnInterface) error {
 	stream, err := api.NewRuntimeServiceClient(conn).GetContainerEvents(ctx, &api.GetEventsRequest{})
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 )
 
 // criSandboxes: a sandbox is ready while it runs, and no more when StopPodSandbox has
-// succeeded. Once a fault has happened it may have ended by that, and CRI may be unable to
-// say.
+// succeeded. Once a fault has happened it may have ended by that, and CRI may not be able
+// to say.
 func criSandboxes(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil

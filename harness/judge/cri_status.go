@@ -143,8 +143,8 @@ func reason(s oracle.CRIStatus) []oracle.Finding {
 	return nil
 }
 
-// lastState judges the last answer about a container: it is not called exited while it runs,
-// and it is when it ended so long ago that CRI must know.
+// lastState judges the last answer about a container: it is not called exited while it
+// runs, and it is when it ended so long ago that CRI must know.
 func lastState(h *harness.History, i harness.Instance, last oracle.CRIStatus) []oracle.Finding {
 	wrong := func(is, truth string, at time.Time) []oracle.Finding {
 		return []oracle.Finding{

@@ -13,10 +13,11 @@ import (
 type workload struct {
 	name string
 	harness.Workload
-	// like is the workload that it is with bystanders beside it.
-	like string
 	// asked is set for a workload that is only swept where it is asked for.
 	asked bool
+	// like is the workload whose client calls what this one's does: what is known to be
+	// found there may be found here.
+	like string
 }
 
 // workloads are all of them, the cheapest first: a point is swept in the first that
@@ -36,9 +37,9 @@ var workloads = []workload{
 	// stop passes is swept with that one alone.
 	{name: "cri", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
-	{name: "stop", Workload: harness.Workload{
+	{name: "stop", like: "cri", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
-	{name: "loop", asked: true, Workload: harness.Workload{
+	{name: "loop", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}}}},
 	{name: "beside-pod", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
@@ -63,21 +64,20 @@ func cost(name string) int {
 	return slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
 }
 
+// Like is the workload whose known findings are known of another, too: itself, but for
+// one that does as another does.
+func Like(name string) string {
+	if i := cost(name); i >= 0 && workloads[i].like != "" {
+		return workloads[i].like
+	}
+	return name
+}
+
 func workloadNamed(name string) (workload, error) {
 	if i := cost(name); i >= 0 {
 		return workloads[i], nil
 	}
 	return workload{}, failpoints.Unknown("workload", name, WorkloadNames())
-}
-
-// Like is the workload that a workload is but for its bystanders: what is known of the one
-// is of the other.
-func Like(name string) string {
-	w, err := workloadNamed(name)
-	if err != nil || w.like == "" {
-		return name
-	}
-	return w.like
 }
 
 // Same reports whether a case's client does what that of the spec's workload does. How

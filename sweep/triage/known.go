@@ -19,7 +19,10 @@ func AppliesTo(k catalogue.Finding, s plan.Spec) bool {
 	loads := len(s.Faults) > 1 && slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 		return f.Word() == "crash" && f.Point.Who == "containerd"
 	})
-	return among(k.Workloads, plan.Like(s.Workload)) && slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
+	if !among(k.Workloads, s.Workload) && !among(k.Workloads, plan.Like(s.Workload)) {
+		return false
+	}
+	return slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 		onPath := among(k.Paths, f.Path) ||
 			loads && (slices.Contains(k.Paths, "load") || f.Path == "load" && f.Point.Who == "shim")
 		return onPath && among(k.Actions, f.Word()) && isAt(k.Where, f)
@@ -146,7 +149,7 @@ func seenOf(p plan.Plan, k catalogue.Finding, explained []occurrence, fired func
 		out.Most = k.Most(p.Version)
 	}
 	for n, s := range p.Specs {
-		if fired(n) && covers(s, k.Case) {
+		if fired(n) && among(k.Workloads, s.Workload) && covers(s, k.Case) {
 			out.Covered = true
 			shown := slices.ContainsFunc(explained, func(o occurrence) bool { return o.spec == n })
 			out.Gone = out.Gone || !shown && !k.Sometimes

@@ -82,6 +82,8 @@ func related(a, b Signature) bool {
 		return same(oracle.FactStatus) && cri(a) == cri(b)
 	case oracle.Event:
 		return same(oracle.FactEvent, oracle.FactAfter, oracle.FactRepeat)
+	case oracle.Status:
+		return same(oracle.FactObject, oracle.FactField)
 	case oracle.Forgot:
 		return same(oracle.FactProgram)
 	}

@@ -291,6 +291,28 @@ func TestAPairIsKnownByEitherFault(t *testing.T) {
 	}
 }
 
+// What is known of CRI's workload is known of those that call the same, but only a case
+// of its own workload must show it.
+func TestAFindingIsKnownInWorkloadsThatAreLikeItsOwn(t *testing.T) {
+	at := plan.Pass{Point: failpoints.MustPoint(start + "fork"), Nth: 1, Path: "exit"}
+	for name, want := range map[string]bool{"cri": true, "stop": true, "loop": true, "task": false, "grouped": false} {
+		s := plan.Single(at, "crash", name)
+		k := catalogue.Finding{Workloads: []string{"cri"}, Where: []string{"containerd *"}}
+		if AppliesTo(k, s) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+		c, err := plan.Single(at, "crash", "cri").Case("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.Case = c
+		seen := seenOf(plan.Plan{Specs: []plan.Spec{s}}, k, nil, func(int) bool { return true })
+		if seen.Covered != (name == "cri") {
+			t.Errorf("%s: covered %v", name, seen.Covered)
+		}
+	}
+}
+
 // A known finding's own case must show it, with each of its faults.
 func TestCovers(t *testing.T) {
 	at := func(point string) plan.Pass {
