@@ -40,8 +40,8 @@ type Finding struct {
 	Paths     []string `yaml:"paths,omitempty,flow"`
 	Workloads []string `yaml:"workloads,omitempty,flow"`
 	Actions   []string `yaml:"actions,omitempty,flow"`
-	// Cases are how many of a whole default sweep show it at most, by release: measured, with
-	// some head-room for what is a race. More than that are new.
+	// Cases are how many of a whole default sweep show it at most, by release:
+	// measured, with some head-room for what is a race. More than that are new.
 	Cases map[string]int `yaml:"cases,omitempty"`
 	// Sometimes is set for a race: a sweep that does not find it says nothing.
 	Sometimes bool `yaml:"sometimes,omitempty"`
@@ -138,8 +138,8 @@ func (f Finding) Applies(release string) bool {
 	return err == nil && f.releases.Check(v)
 }
 
-// Most is how many cases of a default sweep of a release show it at most; 0 where that was
-// not measured.
+// Most is how many cases of a default sweep of a release show it at most; 0 where that
+// was not measured.
 func (f Finding) Most(release string) int {
 	v, err := plainVersion(release)
 	if err != nil {

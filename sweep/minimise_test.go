@@ -128,3 +128,31 @@ func TestAClusterIsShown(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A cluster whose simplest case does not come again is shown by the next that does; one
+// that no case shows again is told with all of its replays.
+func TestAClusterIsReplayedByMoreThanItsSimplestCase(t *testing.T) {
+	p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{
+		faultsAt("task", "Delete"), faultsAt("cri", "Kill"), faultsAt("cri", "Start"), faultsAt("cri", "Wait"),
+	}}.Sealed()
+	var results []journal.Result
+	for i := range 3 {
+		results = append(results, journal.Result{I: i, Outcome: harness.Violated, Found: leakedShim()})
+	}
+	for word, want := range map[string]triage.Shown{
+		"Kill": {Replays: 20, Same: 20}, "nothing": {Replays: 60, Same: 0},
+	} {
+		rep := triage.NewReport(journal.Head{Plan: p}, results, nil)
+		m := Minimiser{Engine: leaksAt(word), Out: t.TempDir(), Replays: 20}
+		if err := m.ShowAll(t.Context(), p, &rep); err != nil {
+			t.Fatal(err)
+		}
+		got := rep.New[0].Shown
+		if got.Replays != want.Replays || got.Same != want.Same || rep.New[0].Reproduced() != (want.Same > 0) {
+			t.Errorf("%s: %+v, want %+v", word, got, want)
+		}
+		if text, err := os.ReadFile(got.File); err != nil || (want.Same > 0) != strings.Contains(string(text), "Task.Kill") {
+			t.Errorf("%s: %s%v", word, text, err)
+		}
+	}
+}

@@ -14,8 +14,8 @@ var (
 	// told (containerd#14113).
 	MadeUp137 = oracle.MustMatches(
 		"exit-code by=TaskExit status=made-up-137", "event event=repeated topic=/tasks/exit repeat=other-status")
-	// AlsoMadeUp137 is who may tell it besides: whether TaskDelete comes from the clean-up or
-	// from the client's own Delete is a race.
+	// AlsoMadeUp137 is who may tell it besides: whether TaskDelete comes from the
+	// clean-up or from the client's own Delete is a race.
 	AlsoMadeUp137 = oracle.MustMatches(
 		"exit-code by=TaskDelete status=made-up-137", "exit-code by=delete status=made-up-137",
 		"exit-code by=shim-delete status=made-up-137",

@@ -77,8 +77,8 @@ type Known struct {
 	About string `json:"about"`
 	Issue int    `json:"issue,omitempty"`
 	Cluster
-	// Most is how many cases are known of this release in a whole default sweep; 0 where that
-	// was not measured, or where this is another sweep.
+	// Most is how many cases are known of this release in a whole default sweep; 0
+	// where that was not measured, or where this is another sweep.
 	Most int `json:"most,omitempty"`
 	// Gone is set where the sweep covers the finding's case and did not find it there.
 	Gone bool `json:"gone,omitempty"`
