@@ -33,7 +33,8 @@ func with(api harness.API) harness.History {
 	return h
 }
 
-// Each row changes what was seen of the bystander, or what happened around it, in one way.
+// Each row changes what was seen of the bystander, or what happened around it, in one
+// way.
 func TestBystanders(t *testing.T) {
 	type changes = func(*harness.History, *harness.Bystander)
 	const call, output = "others bystander what=others-call", "others bystander what=others-output"

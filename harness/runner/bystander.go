@@ -16,8 +16,8 @@ import (
 )
 
 // startBystanders starts what runs beside the workload. No fault happens meanwhile, and
-// nothing that is passed is counted: which hit of a point a fault meets does not depend on
-// bystanders. The baseline is taken before: what they leave is a leak, too.
+// nothing that is passed is counted: which hit of a point a fault meets does not depend
+// on bystanders. The baseline is taken before: what they leave is a leak, too.
 func (x *run) startBystanders() error {
 	if !x.Workload.Bystander {
 		return nil

@@ -64,8 +64,8 @@ func workloadNamed(name string) (workload, error) {
 	return workload{}, failpoints.Unknown("workload", name, WorkloadNames())
 }
 
-// Like is the workload that a workload is but for its bystanders: what is known of the one
-// is of the other.
+// Like is the workload that a workload is but for its bystanders: what is known of the
+// one is of the other.
 func Like(name string) string {
 	w, err := workloadNamed(name)
 	if err != nil || w.like == "" {

@@ -34,8 +34,8 @@ type connection struct {
 // questions are the calls that are only written down when they fail.
 var questions = []string{"Get", "State", "ContainerStatus"}
 
-// about makes a call about the bystander and writes it down. The time for which containerd
-// is down counts: whoever judges it knows when that was.
+// about makes a call about the bystander and writes it down. The time for which
+// containerd is down counts: whoever judges it knows when that was.
 func (b *one) about(ctx context.Context, verb string, f func(context.Context, connection) error) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
