@@ -56,7 +56,7 @@ func (x *run) countsStatements() bool {
 }
 
 // endPatience is how long bystanders that something was done to are tried to be removed.
-const endPatience = 15 * time.Second
+const endPatience = 30 * time.Second
 
 // endBystanders lets them come to their ends, when nothing is armed any more.
 func (x *run) endBystanders() {
