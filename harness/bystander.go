@@ -24,11 +24,10 @@ type Bystander struct {
 	Removed  time.Time `json:"removed,omitzero"`
 	// Asked is how often containerd has answered a question about it in between, and Slowest
 	// how long that took at most. Calls are all others: those of its start and its end, and
-	// the questions that were not answered within Bound, or with an error.
+	// the questions that were not answered in time, or with an error.
 	Asked   int           `json:"asked"`
 	Slowest time.Duration `json:"slowestNs"`
 	Calls   []Call        `json:"calls,omitempty"`
-	Bound   time.Duration `json:"boundNs"`
 	// Told is what its client was told of its exit.
 	Told []oracle.Observation `json:"told,omitempty"`
 	// Payload is its own record, Output what was read of its output.

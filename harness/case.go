@@ -101,8 +101,9 @@ type Container struct {
 	// Children is how many processes the payload leaves to themselves, which only SIGKILL
 	// ends, or the end of their PID namespace.
 	Children int `yaml:"children,omitempty"`
-	// SharedPID puts the container in the PID namespace of its node, or, with CRI, all of the
-	// pod in that of the sandbox: its children outlive its init there, and must be killed.
+	// SharedPID puts the container in the PID namespace of its node, or, with CRI, all
+	// of the pod in that of the sandbox: its children outlive its init there, and must
+	// be killed.
 	SharedPID bool `yaml:"sharedPID,omitempty"`
 }
 

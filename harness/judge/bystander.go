@@ -96,7 +96,7 @@ func (b *beside) calls() {
 			what = oracle.OthersStart
 		}
 		fs := c.Err.Facts(what)
-		if fs[oracle.FactBound] = b.b.Bound.String(); counts[failure{c.Verb, c.Err.Code}] > 1 {
+		if fs[oracle.FactBound] = c.Took.Round(time.Millisecond).String(); counts[failure{c.Verb, c.Err.Code}] > 1 {
 			fs[oracle.FactCount] = strconv.Itoa(counts[failure{c.Verb, c.Err.Code}])
 		}
 		b.find(what, fs)

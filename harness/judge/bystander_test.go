@@ -18,7 +18,7 @@ func with(api harness.API) harness.History {
 	h := clean()
 	h.Case.Workload.Bystander, h.Done = true, at(50)
 	h.Bystanders = []harness.Bystander{{
-		API: api, ID: "bystander", PID: 51, Want: 42, Bound: 5 * time.Second, Asked: 3,
+		API: api, ID: "bystander", PID: 51, Want: 42, Asked: 3,
 		Started: at(0), Released: at(60), Removed: at(90),
 		Payload: payload.Truth{Runs: 1, StartedAt: at(0), Exited: true, Status: 42, ExitedAt: at(61), Wrote: 6},
 		Output:  harness.Output{Last: 6, LastAt: at(60)},
@@ -33,7 +33,8 @@ func with(api harness.API) harness.History {
 	return h
 }
 
-// Each row changes what was seen of the bystander, or what happened around it, in one way.
+// Each row changes what was seen of the bystander, or what happened around it, in one
+// way.
 func TestBystanders(t *testing.T) {
 	type changes = func(*harness.History, *harness.Bystander)
 	const call, output = "others bystander what=others-call", "others bystander what=others-output"
@@ -188,7 +189,7 @@ func TestBystandersTellOnce(t *testing.T) {
 		t.Fatalf("%d findings: %v", n, v)
 	}
 	text := v.Violations()[0].String()
-	for _, want := range []string{"task bystander", "State about it was not answered within 5s", "3 calls"} {
+	for _, want := range []string{"task bystander", "State about it was not answered within 1ms", "3 calls"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q does not say %q", text, want)
 		}

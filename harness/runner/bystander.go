@@ -16,8 +16,8 @@ import (
 )
 
 // startBystanders starts what runs beside the workload. No fault happens meanwhile, and
-// nothing that is passed is counted: which hit of a point a fault meets does not depend on
-// bystanders. The baseline is taken before: what they leave is a leak, too.
+// nothing that is passed is counted: which hit of a point a fault meets does not depend
+// on bystanders. The baseline is taken before: what they leave is a leak, too.
 func (x *run) startBystanders() error {
 	if !x.Workload.Bystander {
 		return nil
@@ -56,7 +56,7 @@ func (x *run) countsStatements() bool {
 }
 
 // endPatience is how long bystanders that something was done to are tried to be removed.
-const endPatience = 15 * time.Second
+const endPatience = 30 * time.Second
 
 // endBystanders lets them come to their ends, when nothing is armed any more.
 func (x *run) endBystanders() {

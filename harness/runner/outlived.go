@@ -25,8 +25,9 @@ const (
 	dyingLook = 10 * time.Millisecond
 )
 
-// lookForChildren looks for what has outlived the init of a container whose exit was told.
-// CRI deletes a container before its client is told, and runc kills then what is left.
+// lookForChildren looks for what has outlived the init of a container whose exit was
+// told. CRI deletes a container before its client is told, and runc kills then what is
+// left.
 func (x *run) lookForChildren(ctx context.Context) {
 	children := func(k harness.Container) bool { return k.Children > 0 }
 	if x.Workload.API == harness.CRI || !slices.ContainsFunc(x.Workload.Containers, children) {

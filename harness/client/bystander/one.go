@@ -34,9 +34,14 @@ type connection struct {
 // questions are the calls that are only written down when they fail.
 var questions = []string{"Get", "State", "ContainerStatus"}
 
-// about makes a call about the bystander and writes it down. The time for which containerd
-// is down counts: whoever judges it knows when that was.
+// about makes a call about the bystander and writes it down. The time for which
+// containerd is down counts: whoever judges it knows when that was.
 func (b *one) about(ctx context.Context, verb string, f func(context.Context, connection) error) error {
+	asks := slices.Contains(questions, verb)
+	bound := doBound
+	if asks {
+		bound = askBound
+	}
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	c := harness.Call{Who: "bystander", Verb: verb, Of: b.name, At: time.Now()}
@@ -48,7 +53,7 @@ func (b *one) about(ctx context.Context, verb string, f func(context.Context, co
 		err = &oracle.CallError{Call: verb, Err: err}
 	}
 	c.Took, c.Err, c.Unprovoked = time.Since(c.At), oracle.FailedOf(err), err != nil && !b.Fired()
-	if ctx.Err() == nil && (err != nil || !slices.Contains(questions, verb)) {
+	if ctx.Err() == nil && (err != nil || !asks) {
 		b.set(func(s *harness.Bystander) { s.Calls = append(s.Calls, c) })
 	}
 	return err
@@ -88,7 +93,7 @@ var errNotRunning = errors.New("its payload does not run")
 
 // awaitPayload waits until the payload runs.
 func (b *one) awaitPayload(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, bound)
+	ctx, cancel := context.WithTimeout(ctx, doBound)
 	defer cancel()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
