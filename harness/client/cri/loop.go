@@ -55,8 +55,8 @@ func (c *Client) clear(ctx context.Context) error {
 	return client.Until(ctx, c.removeContainers)
 }
 
-// lookAtRound looks at what a round has left, and at what CRI lists of it. It returns what
-// there is, or nil where nobody could look.
+// lookAtRound looks at what a round has left, and at what CRI lists of it. It returns
+// what there is, or nil where nobody could look.
 func (c *Client) lookAtRound(ctx context.Context, number int, before *oracle.Inventory) *oracle.Inventory {
 	call := harness.Call{Who: "oracle", Verb: "look", At: time.Now()}
 	r := harness.Round{Number: number, Look: c.Look(before)}
