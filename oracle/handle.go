@@ -69,7 +69,7 @@ func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
 			continue
 		}
 		h := Handles{PID: p.PID, Start: p.Start, Shim: p.Shim}
-		h.Held, err = readDescriptors(filepath.Join(s.Proc, strconv.Itoa(p.PID)), sockets)
+		h.Held, err = readDescriptors(filepath.Join(s.Proc, strconv.Itoa(p.PID)), s.ContainerdRoot, sockets)
 		if gone(err) && !daemon {
 			continue
 		}
@@ -109,14 +109,17 @@ func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
 }
 
 // readDescriptors counts the open descriptors of a process, whose folder in a procfs is
-// dir.
-func readDescriptors(dir string, sockets map[uint64]unixSocket) ([]Held, error) {
+// dir. A path below root, which is containerd's, begins with "/root".
+func readDescriptors(dir, root string, sockets map[uint64]unixSocket) ([]Held, error) {
 	links, err := descriptors(dir)
 	if err != nil {
 		return nil, err
 	}
 	counts := map[Held]int{}
 	for _, l := range links {
+		if rest, below := strings.CutPrefix(l.target, root+"/"); below && root != "" {
+			l.target = "/root/" + rest
+		}
 		counts[descriptor(l, sockets)]++
 		if l.watches > 0 {
 			counts[Held{Kind: AWatch, Of: "inotify"}] += l.watches
@@ -256,7 +259,8 @@ func descriptor(l link, sockets map[uint64]unixSocket) Held {
 func withoutIDs(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
-		if strings.ContainsAny(part, "0123456789") && !strings.HasPrefix(part, "io.containerd.") {
+		id := strings.ContainsAny(part, "0123456789") || i > 0 && parts[i-1] == "worlds"
+		if id && !strings.HasPrefix(part, "io.containerd.") {
 			parts[i] = "*"
 		}
 	}

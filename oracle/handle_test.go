@@ -122,7 +122,7 @@ func ownHandles(t *testing.T) Handles {
 	for _, s := range listed {
 		sockets[s.inode] = s
 	}
-	held, err := readDescriptors("/proc/self", sockets)
+	held, err := readDescriptors("/proc/self", "", sockets)
 	if err != nil {
 		t.Fatal(err)
 	}
