@@ -47,7 +47,7 @@ vagrant-test: ## (root) vagrant up, the suites, vagrant destroy, for v2 and v1, 
 
 mutation: ## (root) break containerd's source in the ways of sweep/mutation/mutations, and see that the sweep finds each (FOCUS=ID)
 	@mkdir -p out
-	@$(GO) go test -count=1 -timeout "$${TIMEOUT:-120m}" -v -run "Test(MutationsWithoutFault|SweepFindsMutations)/$${FOCUS:-.}" ./sweep/mutation -mutation | tee out/mutation.txt
+	@$(GO) go test -count=1 -timeout "$${TIMEOUT:-120m}" -v -run "Test(MutationsWithoutFault|SweepFindsMutations|SweepKnowsTheUntouched)/$${FOCUS:-.}" ./sweep/mutation -mutation | tee out/mutation.txt
 
 faultless: ## (root) COUNT=1000 cases without a fault, which must all hold
 	@$(GO) go test -count=1 -timeout "$${TIMEOUT:-60m}" -v -run TestFaultless ./sweep/mutation -faultless "$${COUNT:-1000}"

@@ -26,32 +26,23 @@ type Tester struct {
 	Out string
 	// Parallel is how many worlds run concurrently. Default: 6.
 	Parallel int
-	// Reuse takes the sweeps of the untouched source that an earlier test has left in Out,
-	// if they are of the same binaries and whole. They say nothing of an oracle that has
-	// been changed since.
-	Reuse bool
-	// Enough is how many cases of a mutation must leave what no case of the untouched source
-	// leaves, until its sweep is ended: what is broken can make each case wait for a minute.
+	// Enough is how many cases of a mutation must leave what the catalogue does not know,
+	// until its sweep is ended: what is broken can make each case wait for a minute.
 	// Default: 5.
 	Enough int
-
-	untouched map[string]Swept // by scope
 }
+
+// replays is how often a new cluster's case is run, as `shimquake sweep` does.
+const replays = 20
 
 // Swept is what a sweep of a source came to.
 type Swept struct {
 	// Plain is the verdict of a workload that did not hold without a fault: the sweep
 	// refuses it.
-	Plain *harness.Verdict
-	// Report, and the cases that it is made of, by the keys of their specs.
+	Plain  *harness.Verdict
 	Report triage.Report
-	Cases  map[string]Case
-}
-
-// Case is what a sweep did, and what came of it.
-type Case struct {
-	Spec plan.Spec
-	journal.Result
+	// Cut is set where the sweep was ended because it had seen enough.
+	Cut bool
 }
 
 func (s Scope) String() string {
@@ -62,17 +53,16 @@ func (s Scope) String() string {
 	return strings.Join(parts, "-")
 }
 
-// Sweep sweeps the source with a mutation in it, until enough reports that it has seen
-// enough; nil never does.
-func (t *Tester) Sweep(ctx context.Context, m Mutation, s Scope, enough func(Case) bool) (Swept, error) {
-	swept, err := t.sweep(ctx, m, s, enough)
+// Sweep sweeps the source with a mutation in it, until it has seen enough.
+func (t *Tester) Sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) {
+	swept, err := t.sweep(ctx, m, s)
 	if err != nil {
 		return swept, fmt.Errorf("sweep %s (%s): %w", m.ID, s, err)
 	}
 	return swept, nil
 }
 
-func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope, enough func(Case) bool) (Swept, error) {
+func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) {
 	dir, err := Tree(ctx, m)
 	if err != nil {
 		return Swept{}, err
@@ -86,7 +76,7 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope, enough func(Cas
 	if errors.As(err, &trace) {
 		return Swept{Plain: &trace.Verdict}, nil
 	}
-	out := t.folder(m, s)
+	out := filepath.Join(t.Out, m.ID+"-"+s.String())
 	if err := errors.Join(err, os.RemoveAll(out)); err != nil {
 		return Swept{}, err
 	}
@@ -97,62 +87,29 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope, enough func(Cas
 	}
 	until, end := context.WithCancel(ctx)
 	defer end()
+	fresh := 0
 	results, err := sweep.Schedule{
 		Engine: t.Runner, Head: head, Journal: j, Parallel: cmp.Or(t.Parallel, worlds),
 		OnResult: func(r journal.Result) {
-			if enough != nil && enough(Case{p.Specs[r.I], r}) {
-				end()
+			if alone := triage.NewReport(head, []journal.Result{r}, catalogue.Findings()); len(alone.New) > 0 {
+				if fresh++; fresh >= cmp.Or(t.Enough, 5) && m.ID != Untouched.ID {
+					end()
+				}
 			}
 		},
 	}.Run(until)
-	if errors.Is(err, sweep.ErrInterrupted) && ctx.Err() == nil { // it was enough
-		err = nil
+	swept := Swept{Report: triage.NewReport(head, results, catalogue.Findings())}
+	if errors.Is(err, sweep.ErrInterrupted) && ctx.Err() == nil {
+		swept.Cut, err = true, nil
 	}
 	if err := errors.Join(err, j.Close()); err != nil {
 		return Swept{}, err
 	}
-	done := newSwept(head, results)
-	return done, os.WriteFile(filepath.Join(out, "report.txt"), []byte(done.Report.String()), 0o644)
-}
-
-func newSwept(head journal.Head, results []journal.Result) Swept {
-	s := Swept{Report: triage.NewReport(head, results, catalogue.Findings()), Cases: map[string]Case{}}
-	for _, r := range results {
-		spec := head.Plan.Specs[r.I]
-		s.Cases[spec.Key()] = Case{spec, r}
-	}
-	return s
-}
-
-// Untouched sweeps the source as it is; each scope once.
-func (t *Tester) Untouched(ctx context.Context, s Scope) (Swept, error) {
-	if done, ok := t.untouched[s.String()]; ok {
-		return done, nil
-	}
-	done, ok := t.reused(ctx, s)
-	if !ok {
-		var err error
-		if done, err = t.Sweep(ctx, Untouched, s, nil); err != nil {
-			return done, err
+	if !swept.Cut {
+		show := sweep.Minimiser{Engine: t.Runner, Out: out, Replays: replays, Parallel: cmp.Or(t.Parallel, worlds)}
+		if err := show.ShowAll(ctx, p, &swept.Report); err != nil {
+			return Swept{}, err
 		}
 	}
-	if t.untouched == nil {
-		t.untouched = map[string]Swept{}
-	}
-	t.untouched[s.String()] = done
-	return done, nil
+	return swept, os.WriteFile(filepath.Join(out, "report.txt"), []byte(swept.Report.String()), 0o644)
 }
-
-// reused is the sweep of the untouched source that stands in Out.
-func (t *Tester) reused(ctx context.Context, s Scope) (Swept, bool) {
-	if !t.Reuse {
-		return Swept{}, false
-	}
-	head, results, err := journal.Read(t.folder(Untouched, s))
-	if err != nil || len(results) < len(head.Plan.Specs) || head.Plan.CheckSubject(ctx) != nil {
-		return Swept{}, false
-	}
-	return newSwept(head, results), true
-}
-
-func (t *Tester) folder(m Mutation, s Scope) string { return filepath.Join(t.Out, m.ID+"-"+s.String()) }
