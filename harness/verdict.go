@@ -26,7 +26,8 @@ type Verdict struct {
 	Outcome Outcome `json:"verdict"`
 	// Version is the release that the containerd under test reported.
 	Version string `json:"containerd"`
-	// Problems are why the verdict is invalid, or what a violated case does not show besides.
+	// Problems are why the verdict is invalid, or what a violated case does not show
+	// besides.
 	Problems []Problem `json:"problems,omitempty"`
 	// Findings are what does not hold, and known residues, which do not violate.
 	Findings []oracle.Finding `json:"findings,omitempty"`

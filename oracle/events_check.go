@@ -13,8 +13,8 @@ type Life struct {
 	Namespace, Container string
 	// PID is that of its init; 0: nobody was told.
 	PID int
-	// Created, Started and Deleted are the times at which the client was told of success, and
-	// Exited is when it ended; the zero time: that is not known, and the event is not
+	// Created, Started and Deleted are the times at which the client was told of success,
+	// and Exited is when it ended; the zero time: that is not known, and the event is not
 	// required.
 	Created, Started, Exited, Deleted time.Time
 	// Begun is when the client first asked for the container, and ExitedFrom the earliest

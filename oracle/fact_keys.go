@@ -255,7 +255,9 @@ var keys = [factCount]struct {
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	FactIn:     {"in", inCause, []string{InLivingPod}},
 
-	FactWhat:    {"what", inCause, append(othersWhat, Removal, IDReuse, Boot, Listing, Answer, ARestart, Death, Baseline)},
+	FactWhat: {"what", inCause, append(
+		othersWhat, Removal, IDReuse, Boot, Listing, Answer, ARestart, Death, Baseline,
+	)},
 	FactObject:  {"object", inCause, []string{APod, AContainer, ASandbox, ATask}},
 	FactCall:    {"call", inCause, nil},
 	FactCode:    {"code", inCause, nil},

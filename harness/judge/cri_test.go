@@ -87,7 +87,9 @@ func also(all ...func(*harness.History)) func(*harness.History) {
 // downFor is a containerd that was killed and was back later.
 func downFor(from, back int) func(*harness.History) {
 	return func(h *harness.History) {
-		h.Deaths = append(h.Deaths, daemon.Death{At: at(from), BackIn: at(back).Sub(at(from)), Asked: true, Killed: true, Code: 137})
+		h.Deaths = append(h.Deaths, daemon.Death{
+			At: at(from), BackIn: at(back).Sub(at(from)), Asked: true, Killed: true, Code: 137,
+		})
 	}
 }
 

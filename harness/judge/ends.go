@@ -42,8 +42,8 @@ func ends(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 }
 
 // mayBeKilled reports whether somebody who may do so has killed a container, if that is
-// how it ended: a fault, the client, or containerd when it cleans up behind a dead shim or
-// a start that has failed.
+// how it ended: a fault, the client, or containerd when it cleans up behind a dead shim
+// or a start that has failed.
 func mayBeKilled(h *harness.History, i harness.Instance, status uint32) bool {
 	if status != killed && status != 0 { // 0: it never ran
 		return false
@@ -78,8 +78,8 @@ func shimsOf(h *harness.History, id string) map[int]bool {
 // killing are the client's calls that end a container which still runs.
 var killing = []string{"remove", "StopPodSandbox", "RemovePodSandbox", "RemoveContainer"}
 
-// clientKilled reports whether the client has sent SIGKILL to a container, or begun a call
-// that ends it, before it ended.
+// clientKilled reports whether the client has sent SIGKILL to a container, or begun a
+// call that ends it, before it ended.
 func clientKilled(h *harness.History, i harness.Instance) bool {
 	over := overBy(h, i)
 	if slices.ContainsFunc(h.Signals, func(s harness.SentSignal) bool {

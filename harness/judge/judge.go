@@ -52,8 +52,8 @@ func Judge(h harness.History) harness.Verdict {
 }
 
 // outcome decides. What is proven violates, whatever else the run does not show: a fault
-// that did not fire, a look that could not be taken. Only where the harness or the machine
-// failed may what was found be a consequence of that.
+// that did not fire, a look that could not be taken. Only where the harness or the
+// machine failed may what was found be a consequence of that.
 func outcome(v *harness.Verdict) harness.Outcome {
 	doubtful := slices.ContainsFunc(v.Problems, func(p harness.Problem) bool { return slices.Contains(ours, p.Kind) })
 	switch {

@@ -69,9 +69,9 @@ func ResultOf(i int, v harness.Verdict) (Result, error) {
 	return r, nil
 }
 
-// whyNot returns why a case shows nothing, or not all, and whether that is a miss that nobody can
-// help. Of a fault that did not fire that is what is known of it; what was hit instead is
-// in the evidence.
+// whyNot returns why a case shows nothing, or not all, and whether that is a miss that
+// nobody can help. Of a fault that did not fire that is what is known of it; what was hit
+// instead is in the evidence.
 func whyNot(v harness.Verdict) (string, harness.Miss) {
 	missed := slices.DeleteFunc(slices.Clone(v.Firings), func(f harness.Firing) bool { return f.Count > 0 })
 	if len(missed) == 0 {
