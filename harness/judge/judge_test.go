@@ -221,6 +221,11 @@ func TestRules(t *testing.T) {
 			"killed": {func(h *harness.History) { h.After.Inventory.Sockets = []oracle.Socket{{Path: "/s/1"}} },
 			"leak socket socket=silent"},
 		"a residue that is not there": {func(h *harness.History) { kill(h, "shim", 42) }, "residue socket"},
+		"a goroutine too many":        {goroutines, "leak handle kind=goroutine"},
+		"of a result that a fault has lost": {func(h *harness.History) {
+			goroutines(h)
+			h.Hits[2].Who, h.Hits[2].Did = "containerd", term.Lose
+		}, ""},
 		"a process that nobody knows": {leave(oracle.Process{PID: 41, Cgroup: "/x/shimquake/c0"}),
 			"leak process owner=none"},
 		"a container that runs, forgotten": {forgottenRuns, "forgotten process task=STOPPED"},
@@ -484,4 +489,12 @@ func TestEqualDeathsAreToldOnce(t *testing.T) {
 	if len(found) != 1 || !strings.Contains(found[0].String(), "910 times") {
 		t.Error(found)
 	}
+}
+
+// goroutines has containerd hold one more than before.
+func goroutines(h *harness.History) {
+	held := func(n int) []oracle.Handles {
+		return []oracle.Handles{{PID: 9, Held: []oracle.Held{{Kind: oracle.AGoroutine, Of: "x.y", Root: "x.y", Count: n}}}}
+	}
+	h.Before.Handles, h.After.Inventory.Handles = held(1), held(2)
 }
