@@ -42,6 +42,9 @@ func CheckEvents(events []TaskEvent, gaps []Gap, lives []Life) []Finding {
 	for _, container := range containersOf(events) {
 		if container.life = find(lives, container.namespace, container.name); container.life != nil {
 			seen[container.name] = true
+		} else if slices.ContainsFunc(lives, func(l Life) bool { return l.Container == container.name }) {
+			out = append(out, container.foreign()...)
+			continue
 		}
 		out = append(out, container.check(gaps)...)
 	}
@@ -68,6 +71,15 @@ func containersOf(events []TaskEvent) []*containerEvents {
 			out = append(out, c)
 		}
 		c.events = append(c.events, e)
+	}
+	return out
+}
+
+// foreign are findings about events that came in a namespace which is not the
+// container's: nobody who waits for them hears them.
+func (c *containerEvents) foreign() (out []Finding) {
+	for i := range c.events {
+		out = append(out, c.finding(&c.events[i], Facts{FactEvent: WrongNamespace}))
 	}
 	return out
 }

@@ -59,8 +59,10 @@ func TestEvents(t *testing.T) {
 		{"no exit", "create start delete", whole, nil, []string{"/tasks/exit of c1: never arrived"}},
 		{"nothing at all", "", whole, nil, []string{"create of", "start of", "exit of", "delete of"}},
 		{"not required", "create", Life{Namespace: "default", Container: "c1", Created: at(5)}, nil, nil},
-		{"in another namespace", "create start exit delete", other, nil,
-			[]string{"create of", "start of", "exit of", "delete of"}},
+		{"in another namespace", "create start exit delete", other, nil, []string{
+			"create of c1: never", "start of c1: never", "exit of c1: never", "delete of c1: never", "create of c1: came",
+			"start of c1: came", "exit of c1: came", "delete of c1: came in the namespace default",
+		}},
 		{"another pid", "create start exit:8 delete", whole, nil,
 			[]string{"exit of c1: has pid 8, and the container's is 7"}},
 		{"an end before it ended", "create start exit delete", long, nil,

@@ -133,21 +133,22 @@ const (
 	AGoroutine      = "goroutine"
 	Nested          = "nested" // FactGroups
 
-	Missing       = "missing" // FactEvent, FactOutput
-	Repeated      = "repeated"
-	Late          = "late"
-	WrongStatus   = "wrong-status"
-	NoPID         = "no-pid"
-	NoTime        = "no-time"
-	WrongPID      = "wrong-pid"
-	WrongTime     = "wrong-time"  // also a FactStatus: the status is right, its time is not
-	OtherField    = "other-field" // it says otherwise than CRI does when it is asked
-	AfterInitExit = "init-exit"   // FactAfter
-	Foreign       = "foreign"     // FactOutput
-	AnExec        = "exec"        // FactOf
-	SameAgain     = "same"        // FactRepeat
-	OtherStatus   = "other-status"
-	OtherPID      = "other-pid"
+	Missing        = "missing" // FactEvent, FactOutput
+	Repeated       = "repeated"
+	Late           = "late"
+	WrongStatus    = "wrong-status"
+	NoPID          = "no-pid"
+	NoTime         = "no-time"
+	WrongPID       = "wrong-pid"
+	WrongNamespace = "wrong-namespace"
+	WrongTime      = "wrong-time"  // also a FactStatus: the status is right, its time is not
+	OtherField     = "other-field" // it says otherwise than CRI does when it is asked
+	AfterInitExit  = "init-exit"   // FactAfter
+	Foreign        = "foreign"     // FactOutput
+	AnExec         = "exec"        // FactOf
+	SameAgain      = "same"        // FactRepeat
+	OtherStatus    = "other-status"
+	OtherPID       = "other-pid"
 
 	Removal    = "removal" // FactWhat
 	IDReuse    = "id-reuse"
@@ -239,7 +240,7 @@ var keys = [factCount]struct {
 	FactSentBy: {"sent-by", inDetail, nil},
 
 	FactEvent: {"event", inCause, []string{
-		Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongTime, OtherField, WrongStatus, OtherPID,
+		Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongNamespace, WrongTime, OtherField, WrongStatus, OtherPID,
 	}},
 	FactTopic: {"topic", inCause,
 		append([]string{topicCreate, topicStart, topicExit, topicDelete, topicExecStart}, CRIEvents...)},

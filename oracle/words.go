@@ -231,7 +231,7 @@ func taskWords(fs Facts) string {
 func (f Finding) bundleWords() string {
 	if f.Class == ClassBundle {
 		return map[string]string{Gone: "its bundle is gone",
-			Hidden: "hidden: containerd died inside its removal"}[f.Facts[FactBundle]]
+			Hidden: "hidden: its removal began and did not end"}[f.Facts[FactBundle]]
 	}
 	return map[string]string{Gone: "bundle gone", There: "bundle still there",
 		Hidden: "bundle hidden"}[f.Facts[FactBundle]]
@@ -333,7 +333,7 @@ func (f Finding) livenessReason() string {
 func deathWords(fs Facts) string {
 	how := "it ended by itself with %s, and no fault told it to"
 	if fs[FactAsked] == Yes {
-		how = "it was asked to stop, and ended with %s"
+		how = "it was asked to stop, and ended with %s " + fs[FactApart] + " later"
 	}
 	how = fmt.Sprintf(how, fs[FactExit])
 	return how + timesWords(fs) + "; its last words are in containerd.log"

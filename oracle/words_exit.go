@@ -88,6 +88,8 @@ func (f Finding) eventReasons() []string {
 		return []string{"has no time of exit"}
 	case WrongPID:
 		return []string{fmt.Sprintf("has pid %s, and the container's is %s", fs[FactTold], fs[FactTrue])}
+	case WrongNamespace:
+		return []string{"came in the namespace " + f.Subject.Namespace + ", where nobody waits for it"}
 	case WrongTime:
 		return []string{"says that it ended at " + fs[FactAt], endedWords(fs)}
 	case OtherField:

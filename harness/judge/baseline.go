@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
@@ -31,7 +32,10 @@ func baseline(h *harness.History) (found []oracle.Finding, out []harness.Problem
 // Unexplained reports whether something has failed that no fault explains, unless this
 // machine cannot run the workload: History.Reference is to tell.
 func Unexplained(h harness.History) bool {
-	return len(unprovoked(&h)) > 0 || h.Reuse != nil && h.Reuse.Err != nil
+	return len(unprovoked(&h)) > 0 || h.Reuse != nil && h.Reuse.Err != nil ||
+		slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool {
+			return b.Started.IsZero() && slices.ContainsFunc(b.Calls, func(c harness.Call) bool { return c.Unprovoked })
+		})
 }
 
 // failure is something that failed before any fault had happened.

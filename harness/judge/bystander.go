@@ -71,7 +71,8 @@ func (b *beside) find(what string, fs oracle.Facts) {
 }
 
 // calls: what is asked about it is answered. Each kind of failure is told once. A
-// bystander that cannot be started when nothing was broken shows nothing.
+// bystander that cannot be started when nothing was broken shows nothing, unless the
+// default release can start it here.
 func (b *beside) calls() {
 	type failure struct{ verb, code string }
 	counts := map[failure]int{}
@@ -86,7 +87,7 @@ func (b *beside) calls() {
 		}
 	}
 	for _, c := range first {
-		if c.Unprovoked && b.b.Started.IsZero() {
+		if c.Unprovoked && b.b.Started.IsZero() && !b.h.MachineCan() {
 			b.problems = append(b.problems, problem(harness.ByBefore, fmt.Sprintf(
 				"%s failed before any fault had happened: %s", strings.TrimSpace(c.Verb+" "+c.Of), c.Err.Text))...)
 			continue

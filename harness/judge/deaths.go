@@ -2,13 +2,18 @@ package judge
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
 
+// stopBound is how long containerd may take to end when it is asked to. It takes some 10
+// ms; systemd gives it 90 s and then kills it.
+const stopBound = 10 * time.Second
+
 // deaths: containerd does not end by itself, and where it is asked to stop it exits with
-// 0. It is started again whenever it ends and its client comes back, so that without this
+// 0, and soon. It is started again whenever it ends and its client comes back, so that without this
 // a containerd that panics over a fault would look like one that took it well.
 func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	byFault := map[int]bool{} // told to end itself
@@ -22,12 +27,13 @@ func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		if d.Killed {
 			want = killed
 		}
-		if byFault[d.PID] || d.Asked && d.Code == want {
+		late := d.Asked && !d.Killed && d.After > stopBound && !stopsContainerd(h.Case)
+		if byFault[d.PID] || d.Asked && d.Code == want && !late {
 			continue
 		}
 		fs := oracle.Facts{oracle.FactWhat: oracle.Death, oracle.FactExit: fmt.Sprint(d.Code)}
 		if d.Asked {
-			fs[oracle.FactAsked] = oracle.Yes
+			fs[oracle.FactAsked], fs[oracle.FactApart] = oracle.Yes, d.After.Round(time.Second).String()
 		}
 		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: fs})
 	}

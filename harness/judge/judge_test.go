@@ -160,7 +160,7 @@ func TestRules(t *testing.T) {
 		"the event says another pid": {func(h *harness.History) { h.Events[2].PID = 99 },
 			"event event event=wrong-pid topic=/tasks/exit told=99 true=41"},
 		"events in another namespace": {func(h *harness.History) { h.Events[2].Namespace = "moby" },
-			"event event event=missing topic=/tasks/exit"},
+			"event event event=wrong-namespace topic=/tasks/exit"},
 		"a failure that is containerd's": {func(h *harness.History) {
 			h.Calls, h.Reference = failedCalls("create"), &harness.Reference{Outcome: harness.Held}
 		}, "liveness container what=baseline call=create"},
@@ -282,6 +282,15 @@ func TestRules(t *testing.T) {
 		"it panics at SIGTERM": {func(h *harness.History) {
 			h.Deaths = []daemon.Death{{PID: 9, Code: 2, Asked: true, At: at(100)}}
 		}, "liveness containerd what=death exit=2 asked=true"},
+		"it takes 25 s to stop": {func(h *harness.History) {
+			h.Deaths = []daemon.Death{{PID: 9, Asked: true, After: 25 * time.Second, At: at(100)}}
+		}, "liveness containerd what=death exit=0 asked=true"},
+		"it stops at once": {func(h *harness.History) {
+			h.Deaths = []daemon.Death{{PID: 9, Asked: true, After: time.Second, At: at(100)}}
+		}, ""},
+		"a bystander that cannot be started": {func(h *harness.History) { bystanderFails(h, harness.Invalid) }, "before"},
+		"a bystander that another release starts": {func(h *harness.History) { bystanderFails(h, harness.Held) },
+			"others bystander what=others-start"},
 		"it panics for ever": {func(h *harness.History) {
 			panics(h, 910)
 		}, "liveness containerd what=death exit=2"},
@@ -497,4 +506,11 @@ func goroutines(h *harness.History) {
 		return []oracle.Handles{{PID: 9, Held: []oracle.Held{{Kind: oracle.AGoroutine, Of: "x.y", Root: "x.y", Count: n}}}}
 	}
 	h.Before.Handles, h.After.Inventory.Handles = held(1), held(2)
+}
+
+// bystanderFails has a bystander's start fail, and the default release run the workload so.
+func bystanderFails(h *harness.History, reference harness.Outcome) {
+	calls := []harness.Call{{Verb: "create", Err: failed("NotFound", "x"), Unprovoked: true}}
+	h.Bystanders = []harness.Bystander{{ID: "bystander", Calls: calls}}
+	h.Reference = &harness.Reference{Outcome: reference}
 }
