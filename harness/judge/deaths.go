@@ -13,8 +13,9 @@ import (
 const stopBound = 10 * time.Second
 
 // deaths: containerd does not end by itself, and where it is asked to stop it exits with
-// 0, and soon. It is started again whenever it ends and its client comes back, so that without this
-// a containerd that panics over a fault would look like one that took it well.
+// 0, and soon. It is started again whenever it ends and its client comes back, so that
+// without this a containerd that panics over a fault would look like one that took it
+// well.
 func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	byFault := map[int]bool{} // told to end itself
 	for _, hit := range h.Hits {

@@ -508,7 +508,8 @@ func goroutines(h *harness.History) {
 	h.Before.Handles, h.After.Inventory.Handles = held(1), held(2)
 }
 
-// bystanderFails has a bystander's start fail, and the default release run the workload so.
+// bystanderFails has a bystander's start fail, and the default release run the workload
+// so.
 func bystanderFails(h *harness.History, reference harness.Outcome) {
 	calls := []harness.Call{{Verb: "create", Err: failed("NotFound", "x"), Unprovoked: true}}
 	h.Bystanders = []harness.Bystander{{ID: "bystander", Calls: calls}}
