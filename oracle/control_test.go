@@ -61,7 +61,7 @@ func TestPlantedLeaksAreFound(t *testing.T) {
 		{"bundle", func(w *miniWorld) { w.mkdir(taskDir + "/default/c1") },
 			ClassBundle, []string{"default/c1", "no shim of that id"}, nil},
 		{"hidden bundle", func(w *miniWorld) { w.mkdir(taskDir + "/default/.c1") },
-			ClassBundle, []string{"hidden: containerd died inside its removal"}, nil},
+			ClassBundle, []string{"hidden: its removal began and did not end"}, nil},
 		{"work directory", func(w *miniWorld) { w.mkdir("/run/root/io.containerd.runtime.v2.task/default/c1") },
 			ClassBundle, []string{"work directory", "its bundle is gone"}, nil},
 		{"sandbox's bundle",
