@@ -19,7 +19,8 @@ const (
 )
 
 // Faultless are cases without a fault, which must always hold: what they find is a bug of
-// the release, or an error of ours. Three of four are of the task API.
+// the release, or an error of ours. Every kind of client is there, and with it what it does
+// around a restart, beside bystanders and in a pod that lives on.
 var Faultless = []harness.Case{
 	{Name: "plain-exit", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-kill", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}}},
@@ -27,6 +28,15 @@ var Faultless = []harness.Case{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
+	{Name: "plain-restart", Workload: harness.Workload{
+		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+	{Name: "plain-pod-restart", Workload: harness.Workload{
+		API: harness.CRI, Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+	{Name: "plain-loop", Workload: harness.Workload{
+		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
+	{Name: "plain-beside", Workload: harness.Workload{Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-pod-beside", Workload: harness.Workload{
+		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
 }
 
 // RunFaultless runs count faultless cases of a containerd, each kind in its turn, and
