@@ -19,8 +19,8 @@ const (
 )
 
 // Faultless are cases without a fault, which must always hold: what they find is a bug of
-// the release, or an error of ours. Every kind of client is there, and with it what it does
-// around a restart, beside bystanders and in a pod that lives on.
+// the release, or an error of ours. Every kind of client is there, and with it what it
+// does around a restart, beside bystanders and in a pod that lives on.
 var Faultless = []harness.Case{
 	{Name: "plain-exit", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-kill", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}}},
