@@ -31,6 +31,15 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	return oracle.Mark(found, now), nil
 }
 
+// MissesEvents reports whether an event of a task has not come that was due. The runner
+// asks, while one may still be on its way.
+func MissesEvents(h harness.History) bool {
+	found, _ := events(&h)
+	return slices.ContainsFunc(oracle.Violations(found), func(f oracle.Finding) bool {
+		return f.Facts[oracle.FactEvent] == oracle.Missing
+	})
+}
+
 // ofWorkload are the events but for those of bystanders, which have a rule of their own.
 func ofWorkload(h *harness.History, events []oracle.TaskEvent) []oracle.TaskEvent {
 	if len(h.Bystanders) == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -197,9 +196,7 @@ func (x *run) awaitEvents() {
 		_, more := x.events.Grown()
 		h := x.history()
 		h.Flushed = harness.Flushed{Events: len(h.Events), Hits: len(h.Hits), Told: len(h.Told)}
-		if !slices.ContainsFunc(judge.Judge(h).Violations(), func(f oracle.Finding) bool {
-			return f.Class == oracle.ClassEvent && f.Facts[oracle.FactEvent] == oracle.Missing
-		}) {
+		if !judge.MissesEvents(h) {
 			return
 		}
 		select {
