@@ -183,7 +183,7 @@ func awaitExit(ctx context.Context, log *EventLog, id string) {
 	for {
 		events, grown := log.Grown()
 		for _, e := range events {
-			if e.Topic == topicExit && e.Container == id {
+			if e.Topic == TopicExit && e.Container == id {
 				return
 			}
 		}

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// The topics that an EventLog judges (runtime.Task*EventTopic in containerd).
+// The topics of a task's events (runtime.Task*EventTopic in containerd).
 const (
-	topicCreate    = "/tasks/create"
-	topicStart     = "/tasks/start"
-	topicExit      = "/tasks/exit"
-	topicDelete    = "/tasks/delete"
-	topicExecStart = "/tasks/exec-started"
+	TopicCreate    = "/tasks/create"
+	TopicStart     = "/tasks/start"
+	TopicExit      = "/tasks/exit"
+	TopicDelete    = "/tasks/delete"
+	TopicExecStart = "/tasks/exec-started"
 )
 
 // TaskEvent is one event of containerd's stream about a task.
@@ -34,6 +34,11 @@ type TaskEvent struct {
 type Gap struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to,omitzero"`
+}
+
+// Overlaps reports whether a part of it is between two times.
+func (g Gap) Overlaps(from, to time.Time) bool {
+	return !g.From.After(to) && (g.To.IsZero() || !g.To.Before(from))
 }
 
 // EventLog keeps the events in the order of their arrival, and the times in which nobody
@@ -92,7 +97,7 @@ func (l *EventLog) Grown() ([]TaskEvent, <-chan struct{}) {
 
 // Told are the exit statuses that events carry.
 func Told(events []TaskEvent) []Observation {
-	by := map[string]Observer{topicExit: ByTaskExit, topicDelete: ByTaskDelete}
+	by := map[string]Observer{TopicExit: ByTaskExit, TopicDelete: ByTaskDelete}
 	var out []Observation
 	for _, e := range events {
 		if by[e.Topic] != "" {
@@ -111,6 +116,3 @@ func Told(events []TaskEvent) []Observation {
 	}
 	return out
 }
-
-// IsExit reports whether an event tells of an exit.
-func IsExit(e TaskEvent) bool { return e.Topic == topicExit }

@@ -114,13 +114,13 @@ func (c *containerEvents) finding(e *TaskEvent, fs Facts) Finding {
 // rank is an event's place in a life; 0 for a topic that has none.
 func rank(topic string) int {
 	switch topic {
-	case topicCreate:
+	case TopicCreate:
 		return 1
-	case topicStart:
+	case TopicStart:
 		return 2
-	case topicExit:
+	case TopicExit:
 		return 3
-	case topicDelete:
+	case TopicDelete:
 		return 4
 	}
 	return 0
@@ -131,7 +131,7 @@ func (c *containerEvents) check(gaps []Gap) []Finding {
 	var run incarnation
 	for i := range c.events {
 		e := &c.events[i]
-		if e.Topic == topicExit || e.Topic == topicDelete {
+		if e.Topic == TopicExit || e.Topic == TopicDelete {
 			out = append(out, c.complete(e)...)
 		}
 		if e.Exec != "" {
@@ -223,29 +223,29 @@ func (c *containerEvents) ofLife(e *TaskEvent) []Finding {
 			FactEvent: WrongPID, FactTold: fmt.Sprint(e.PID), FactTrue: fmt.Sprint(c.life.PID),
 		}))
 	}
-	if fs := WrongEnd(e.Exited, c.life.NotBefore, e.Seen); fs != nil {
+	if fs, wrong := WrongEnd(e.Exited, c.life.NotBefore, e.Seen); wrong {
 		fs[FactEvent] = WrongTime
-		out = append(out, c.finding(e, *fs))
+		out = append(out, c.finding(e, fs))
 	}
 	return out
 }
 
-// WrongEnd are the facts of a told time of an end that is not between the times in which
-// the end was, or nil. A time that was not told is not judged.
-func WrongEnd(told, notBefore, notAfter time.Time) *Facts {
+// WrongEnd reports whether a told time of an end is not between the times in which the
+// end was, and with what facts. A time that was not told is not judged.
+func WrongEnd(told, notBefore, notAfter time.Time) (Facts, bool) {
 	early, late := told.Before(notBefore.Add(-clockGrace)), told.After(notAfter.Add(clockGrace))
 	if told.IsZero() || told.Unix() == 0 || !early && !late {
-		return nil
+		return Facts{}, false
 	}
 	const form = "2006-01-02T15:04:05.000Z"
-	return &Facts{
+	return Facts{
 		FactAt: told.UTC().Format(form), FactNotBefore: notBefore.UTC().Format(form),
 		FactNotAfter: notAfter.UTC().Format(form),
-	}
+	}, true
 }
 
 func (c *containerEvents) exec(run *incarnation, e *TaskEvent) []Finding {
-	if e.Topic != topicExit {
+	if e.Topic != TopicExit {
 		return nil
 	}
 	var out []Finding
@@ -275,8 +275,8 @@ func (c *containerEvents) missing(gaps []Gap) []Finding {
 		topic       string
 		from, since time.Time
 	}{
-		{topicCreate, l.Begun, l.Created}, {topicStart, l.Begun, l.Started}, {topicExit, l.ExitedFrom, l.Exited},
-		{topicDelete, first(l.ExitedFrom, l.Begun), l.Deleted},
+		{TopicCreate, l.Begun, l.Created}, {TopicStart, l.Begun, l.Started}, {TopicExit, l.ExitedFrom, l.Exited},
+		{TopicDelete, first(l.ExitedFrom, l.Begun), l.Deleted},
 	} {
 		if must.since.IsZero() || c.has(must.topic) || overlaps(gaps, must.from, must.since.Add(lateGrace)) {
 			continue
@@ -306,5 +306,5 @@ func (c *containerEvents) has(topic string) bool {
 }
 
 func overlaps(gaps []Gap, from, to time.Time) bool {
-	return slices.ContainsFunc(gaps, func(g Gap) bool { return g.From.Before(to) && (g.To.IsZero() || g.To.After(from)) })
+	return slices.ContainsFunc(gaps, func(g Gap) bool { return g.Overlaps(from, to) })
 }

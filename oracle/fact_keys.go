@@ -243,10 +243,10 @@ var keys = [factCount]struct {
 		Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongNamespace, WrongTime, OtherField, WrongStatus, OtherPID,
 	}},
 	FactTopic: {"topic", inCause,
-		append([]string{topicCreate, topicStart, topicExit, topicDelete, topicExecStart}, CRIEvents...)},
+		append([]string{TopicCreate, TopicStart, TopicExit, TopicDelete, TopicExecStart}, CRIEvents...)},
 	FactOf: {"of", inCause, []string{AnExec}},
 	FactAfter: {"after", inCause,
-		append([]string{topicStart, topicExit, topicDelete, AfterInitExit}, CRIEvents...)},
+		append([]string{TopicStart, TopicExit, TopicDelete, AfterInitExit}, CRIEvents...)},
 	FactRepeat: {"repeat", inCause, []string{SameAgain, OtherStatus, OtherPID}},
 	FactLast:   {"last", inMatch, []string{Yes}},
 

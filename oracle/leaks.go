@@ -21,10 +21,11 @@ func Leaks(before, after Inventory) []Finding {
 	d := diff{before: before, after: after}
 	var out []Finding
 	for _, look := range []func() []Finding{
-		d.processes, d.sockets, d.bundles, d.mounts, d.cgroups, d.files, d.daemon, d.handles,
+		d.processes, d.sockets, d.bundles, d.mounts, d.cgroups, d.files, d.daemon,
 	} {
 		out = append(out, look()...)
 	}
+	out = append(out, d.handles(out)...)
 	out = append(out, d.untold(out)...)
 	sortFindings(out)
 	return out

@@ -14,8 +14,9 @@ import (
 // handles gives a finding for each kind of which containerd, or a shim that has lived all
 // the time, holds more than before. A containerd that was started again meanwhile is
 // compared with the one before: both have just started and have nothing to do.
-func (d diff) handles() []Finding {
-	if d.owed() {
+// Nothing is said where something else is left that it may hold them for.
+func (d diff) handles(told []Finding) []Finding {
+	if owed(told) {
 		return nil
 	}
 	var out []Finding
@@ -85,13 +86,8 @@ func (h Handles) blame(g group, was Handles, more int) []Finding {
 
 // owed reports whether something is left that containerd may hold descriptors and
 // goroutines for: it reads a shim's log, and waits for its task.
-func (d diff) owed() bool {
-	for _, of := range [][]Finding{d.processes(), d.daemon()} {
-		if slices.ContainsFunc(of, func(f Finding) bool { return slices.Contains(holdsHandles, f.Class) }) {
-			return true
-		}
-	}
-	return false
+func owed(told []Finding) bool {
+	return slices.ContainsFunc(told, func(f Finding) bool { return slices.Contains(holdsHandles, f.Class) })
 }
 
 // holdsHandles are the classes of what containerd holds something for while it is there.

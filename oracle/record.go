@@ -173,19 +173,19 @@ func (l *EventLog) add(env *events.Envelope) {
 func decode(body any) (TaskEvent, bool) {
 	switch b := body.(type) {
 	case *eventsapi.TaskCreate:
-		return TaskEvent{Topic: topicCreate, Container: b.ContainerID, PID: int(b.Pid)}, true
+		return TaskEvent{Topic: TopicCreate, Container: b.ContainerID, PID: int(b.Pid)}, true
 	case *eventsapi.TaskStart:
-		return TaskEvent{Topic: topicStart, Container: b.ContainerID, PID: int(b.Pid)}, true
+		return TaskEvent{Topic: TopicStart, Container: b.ContainerID, PID: int(b.Pid)}, true
 	case *eventsapi.TaskExecStarted:
-		return TaskEvent{Topic: topicExecStart, Container: b.ContainerID, Exec: b.ExecID, PID: int(b.Pid)}, true
+		return TaskEvent{Topic: TopicExecStart, Container: b.ContainerID, Exec: b.ExecID, PID: int(b.Pid)}, true
 	case *eventsapi.TaskExit:
 		return TaskEvent{
-			Topic: topicExit, Container: b.ContainerID, Exec: execOf(b.ContainerID, b.ID),
+			Topic: TopicExit, Container: b.ContainerID, Exec: execOf(b.ContainerID, b.ID),
 			PID: int(b.Pid), Status: b.ExitStatus, Exited: timeOf(b.ExitedAt),
 		}, true
 	case *eventsapi.TaskDelete:
 		return TaskEvent{
-			Topic: topicDelete, Container: b.ContainerID, Exec: execOf(b.ContainerID, b.ID),
+			Topic: TopicDelete, Container: b.ContainerID, Exec: execOf(b.ContainerID, b.ID),
 			PID: int(b.Pid), Status: b.ExitStatus, Exited: timeOf(b.ExitedAt),
 		}, true
 	}

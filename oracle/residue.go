@@ -124,11 +124,11 @@ func parseResidue(text []byte) (KnownResidue, error) {
 		return r, fmt.Errorf(
 			"the only event that may be missing is %s, only %s and %s may be late, and others may only say the same again: "+
 				"match [%s], [%s] or [%s]",
-			topicDelete,
-			topicCreate,
-			topicStart,
-			Facts{FactEvent: Missing, FactTopic: topicDelete},
-			Facts{FactEvent: Late, FactTopic: topicStart},
+			TopicDelete,
+			TopicCreate,
+			TopicStart,
+			Facts{FactEvent: Missing, FactTopic: TopicDelete},
+			Facts{FactEvent: Late, FactTopic: TopicStart},
 			Facts{FactEvent: Repeated, FactRepeat: SameAgain},
 		)
 	}
@@ -159,8 +159,8 @@ func knowableEvent(match Facts) bool {
 	return slices.ContainsFunc([]Facts{
 		{
 			FactEvent: Missing,
-			FactTopic: topicDelete,
-		}, {FactEvent: Late, FactTopic: topicCreate}, {FactEvent: Late, FactTopic: topicStart},
+			FactTopic: TopicDelete,
+		}, {FactEvent: Late, FactTopic: TopicCreate}, {FactEvent: Late, FactTopic: TopicStart},
 		{FactEvent: Repeated, FactRepeat: SameAgain},
 	}, match.Has)
 }

@@ -25,7 +25,7 @@ func TestAKilledShimExcusesOneSocket(t *testing.T) {
 func TestAFaultExcusesOneRepeatOfEachContainer(t *testing.T) {
 	again := func(id string) Finding {
 		return Finding{Invariant: Event, Class: ClassEvent, Subject: Subject{ID: id},
-			Facts: Facts{FactEvent: Repeated, FactTopic: topicExit, FactRepeat: SameAgain}}
+			Facts: Facts{FactEvent: Repeated, FactTopic: TopicExit, FactRepeat: SameAgain}}
 	}
 	all := []Finding{again("c0"), again("c1"), again("c0"), again("c0")}
 	for faults, want := range map[int]int{0: 4, 1: 2, 2: 1, 3: 0} {

@@ -57,10 +57,10 @@ func trueWords(fs Facts) string {
 
 // pastTense is what the client knew when an event was due.
 var pastTense = map[string]string{
-	topicCreate: "created",
-	topicStart:  "started",
-	topicExit:   "exited",
-	topicDelete: "deleted",
+	TopicCreate: "created",
+	TopicStart:  "started",
+	TopicExit:   "exited",
+	TopicDelete: "deleted",
 }
 
 func (f Finding) eventReasons() []string {

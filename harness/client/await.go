@@ -40,7 +40,7 @@ func (s *Session) awaitEvent(ctx context.Context, id, topic string) {
 // AwaitExit waits for the TaskExit event. dockerd and CRI act on the event and not on
 // Wait: a shim wakes those who wait before it sends the event, so that a client that
 // deletes immediately can see the delete event first (seen on v2.4.2).
-func (s *Session) AwaitExit(ctx context.Context, id string) { s.awaitEvent(ctx, id, "/tasks/exit") }
+func (s *Session) AwaitExit(ctx context.Context, id string) { s.awaitEvent(ctx, id, oracle.TopicExit) }
 
 // AwaitCreated waits until tasks whose Create has succeeded are reported. An event that a
 // shim has not sent yet dies with the shim, so without this it would be luck whether one
@@ -48,7 +48,7 @@ func (s *Session) AwaitExit(ctx context.Context, id string) { s.awaitEvent(ctx, 
 // on a machine under load).
 func (s *Session) AwaitCreated(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
-		s.awaitEvent(ctx, i.ID, "/tasks/create")
+		s.awaitEvent(ctx, i.ID, oracle.TopicCreate)
 	}
 }
 
@@ -57,7 +57,7 @@ func (s *Session) AwaitCreated(ctx context.Context, all []*harness.Instance) {
 func (s *Session) AwaitStarted(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
 		s.awaitPayload(ctx, i)
-		s.awaitEvent(ctx, i.ID, "/tasks/start")
+		s.awaitEvent(ctx, i.ID, oracle.TopicStart)
 	}
 }
 

@@ -8,6 +8,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/containerd/containerd/v2/pkg/oci"
+	"github.com/opencontainers/runtime-spec/specs-go"
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 )
@@ -59,9 +63,33 @@ func (s *Session) Command(i *harness.Instance) []string {
 	return args
 }
 
-// Env tells the payload where to note its life.
-func Env(i *harness.Instance) (name, value string) {
-	return payload.TruthEnv, MountedTruth + "/" + i.Name + ".truth"
+// Env tells the payload of a name where to note its life.
+func Env(of string) (name, value string) {
+	return payload.TruthEnv, MountedTruth + "/" + of + ".truth"
+}
+
+// Spec is the OCI specification of a container of the task API: a payload with a name,
+// and its record mounted from the world's folder.
+func Spec(of, truthDir string, command []string) []oci.SpecOpts {
+	name, value := Env(of)
+	return []oci.SpecOpts{
+		oci.WithDefaultSpec(), oci.WithRootFSPath("rootfs"), oci.WithProcessArgs(command...),
+		oci.WithEnv([]string{name + "=" + value}),
+		oci.WithMounts([]specs.Mount{
+			{Source: truthDir, Destination: MountedTruth, Type: "bind", Options: []string{"rbind", "rw"}},
+		}),
+	}
+}
+
+// PodNamespaces are those that kubelet asks for, but for the network: a pod on the
+// world's own needs no CNI plugin. Each container is in a PID namespace of its own, so
+// that none dies just because the sandbox does, unless one is to share it.
+func PodNamespaces(sharedPID bool) *api.NamespaceOption {
+	opts := &api.NamespaceOption{Network: api.NamespaceMode_NODE, Pid: api.NamespaceMode_CONTAINER}
+	if sharedPID {
+		opts.Pid = api.NamespaceMode_POD
+	}
+	return opts
 }
 
 // lookEvery is how often the record of a payload that has been started is looked at;

@@ -114,12 +114,7 @@ func (b *beside) mayFail(from, to time.Time) bool {
 	if b.h.Case.RootDisk() > 0 {
 		return true
 	}
-	for _, d := range b.h.Deaths {
-		if d.At.Before(to.Add(lag)) && (d.BackIn == 0 || d.At.Add(d.BackIn+lag).After(from)) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(b.h.Stops, func(s harness.Stop) bool {
+	return downBetween(b.h, from.Add(-lag), to.Add(lag)) || slices.ContainsFunc(b.h.Stops, func(s harness.Stop) bool {
 		until := b.endOf(s)
 		return s.From.Before(to) && (until.IsZero() || until.Add(lag).After(from))
 	})
@@ -166,14 +161,11 @@ func (b *beside) status() {
 	}
 }
 
-// The topics that tell of an end.
-const topicExit, topicDelete = "/tasks/exit", "/tasks/delete"
-
 // events: its exit and its delete are sent once, with its own pid and status. A delete
 // that is the last word of a shim may be lost with the shim (oracle/residues,
 // taskdelete-lost): that of a task.
 func (b *beside) events() {
-	for _, topic := range []string{topicExit, topicDelete} {
+	for _, topic := range []string{oracle.TopicExit, oracle.TopicDelete} {
 		count := 0
 		for _, e := range b.h.Events {
 			if e.Container != b.b.ID || e.Topic != topic || e.Exec != "" {
@@ -193,7 +185,7 @@ func (b *beside) events() {
 			}
 			b.find(oracle.OthersEvent, fs)
 		}
-		mayMiss := topic == topicDelete && b.b.API != harness.CRI || b.unheard()
+		mayMiss := topic == oracle.TopicDelete && b.b.API != harness.CRI || b.unheard()
 		if count > 1 {
 			b.find(oracle.OthersEvent, oracle.Facts{
 				oracle.FactTopic: topic, oracle.FactEvent: oracle.Repeated, oracle.FactCount: strconv.Itoa(count)})
@@ -242,9 +234,10 @@ func (b *beside) output() {
 	}
 }
 
-// held is of how long a time containerd may hold lines that it has read and not written
-// yet, and unseen how long after its end that is known: nothing is read any more then.
-const held, unseen = 2 * time.Second, 100 * time.Millisecond
+// unwritten is of how long a time containerd may hold lines that it has read and not
+// written yet, and unseen how long after its end that is known: nothing is read any more
+// then.
+const unwritten, unseen = 2 * time.Second, 100 * time.Millisecond
 
 // diedWith reports whether lines may have died with a containerd that had read them: the
 // first were written not long before its end, and the last not after it. There are
@@ -252,7 +245,7 @@ const held, unseen = 2 * time.Second, 100 * time.Millisecond
 func (b *beside) diedWith(hole harness.Hole) bool {
 	last := hole.After.Add(time.Duration(hole.To-hole.From-1) * payload.WriteEvery)
 	around := func(at time.Time) bool {
-		return !at.Before(hole.After) && at.Sub(hole.After) < held && last.Before(at.Add(unseen))
+		return !at.Before(hole.After) && at.Sub(hole.After) < unwritten && last.Before(at.Add(unseen))
 	}
 	return slices.ContainsFunc(b.h.Deaths, func(d daemon.Death) bool { return around(d.At) }) ||
 		slices.ContainsFunc(b.h.Stops, func(s harness.Stop) bool { return around(s.From) })

@@ -24,7 +24,7 @@ func with(api harness.API) harness.History {
 		Output:  harness.Output{Last: 6, LastAt: at(60)},
 		Told:    []oracle.Observation{{Container: "bystander", Observer: oracle.ByWait, Status: 42}},
 	}}
-	for _, topic := range []string{topicExit, topicDelete} {
+	for _, topic := range []string{oracle.TopicExit, oracle.TopicDelete} {
 		h.Events = append(h.Events, oracle.TaskEvent{
 			Namespace: "shimquake", Topic: topic, Container: "bystander", PID: 51, Status: 42, Exited: at(61), Seen: at(62),
 		})

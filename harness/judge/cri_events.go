@@ -170,19 +170,3 @@ func lastAlive(h *harness.History, id string) (at time.Time) {
 	}
 	return at
 }
-
-// downBetween reports whether containerd was down at some time between two.
-func downBetween(h *harness.History, from, to time.Time) bool {
-	for n, d := range h.Deaths {
-		until := d.At.Add(d.BackIn)
-		if d.BackIn == 0 { // it ended before it answered, and what came next did
-			if until = to; n+1 < len(h.Deaths) {
-				until = h.Deaths[n+1].At
-			}
-		}
-		if !d.At.After(to) && !until.Before(from) {
-			return true
-		}
-	}
-	return false
-}

@@ -23,7 +23,7 @@ func ends(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			oracle.FactWant: fmt.Sprint(i.Spec.Want()), oracle.FactTrue: fmt.Sprint(t.Status), oracle.FactSource: t.Source,
 		}
 		switch {
-		case err != nil || i.ID == "" || mayBeKilled(h, i, t.Status):
+		case err != nil || i.ID == "" || (!ran || t.Status == killed) && mayBeKilled(h, i):
 			continue
 		case !ran && !i.Started.IsZero():
 			fs = oracle.Facts{oracle.FactStatus: oracle.NeverBegan}
@@ -41,13 +41,10 @@ func ends(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	return found, nil
 }
 
-// mayBeKilled reports whether somebody who may do so has killed a container, if that is
-// how it ended: a fault, the client, or containerd when it cleans up behind a dead shim
-// or a start that has failed.
-func mayBeKilled(h *harness.History, i harness.Instance, status uint32) bool {
-	if status != killed && status != 0 { // 0: it never ran
-		return false
-	}
+// mayBeKilled reports whether somebody who may do so may have killed a container: a
+// fault, the client, or containerd when it cleans up behind a dead shim or a start that
+// has failed.
+func mayBeKilled(h *harness.History, i harness.Instance) bool {
 	return i.Started.IsZero() || faultKilled(h, i) || clientKilled(h, i) || len(h.Case.Misbehaviours()) > 0
 }
 
@@ -104,7 +101,7 @@ func overBy(h *harness.History, i harness.Instance) time.Time {
 	}
 	earlier(i.Waited)
 	for _, e := range h.Events {
-		if e.Container == i.ID && e.Exec == "" && oracle.IsExit(e) {
+		if e.Container == i.ID && e.Exec == "" && e.Topic == oracle.TopicExit {
 			earlier(e.Seen)
 		}
 	}

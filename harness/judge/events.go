@@ -73,16 +73,10 @@ func life(h *harness.History, i harness.Instance) oracle.Life {
 }
 
 // gaps are the times in which nobody was subscribed: those that the log has seen, and
-// those from containerd's end until the next was subscribed to, which is before it counts
-// as up. The log cannot always tell by itself: whether the broken stream or the end of
-// the process is seen first is a race.
-func gaps(h *harness.History) []oracle.Gap {
-	all := slices.Clone(h.Gaps)
-	for _, d := range h.Deaths {
-		all = append(all, oracle.Gap{From: d.At, To: d.At.Add(d.BackIn)})
-	}
-	return all
-}
+// those in which containerd was down, since the next is subscribed to before it counts as
+// up. The log cannot always tell by itself: whether the broken stream or the end of the
+// process is seen first is a race.
+func gaps(h *harness.History) []oracle.Gap { return append(downs(h), h.Gaps...) }
 
 // shimDeleted reports whether a shim has carried out the Delete of a container. If it was
 // killed afterwards, what it had not sent died with it.

@@ -19,10 +19,10 @@ func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			continue
 		}
 		alive, _ := livedUntil(h.Instances[n])
-		if fs := oracle.WrongEnd(o.At, alive, h.After.At); fs != nil {
+		if fs, wrong := oracle.WrongEnd(o.At, alive, h.After.At); wrong {
 			fs[oracle.FactBy], fs[oracle.FactStatus] = string(o.Observer), oracle.WrongTime
 			found = append(found, oracle.Finding{
-				Invariant: oracle.Exit, Class: oracle.ClassExitCode, Facts: *fs,
+				Invariant: oracle.Exit, Class: oracle.ClassExitCode, Facts: fs,
 				Subject: oracle.Subject{ID: o.Container, PID: o.PID},
 			})
 		}

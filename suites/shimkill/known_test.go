@@ -53,6 +53,7 @@ var (
 // known is what releases are known to violate, by the name of the case.
 var known = map[string][]harness.Bad{
 	"shimkill-task-running-down":      toldNobody,
+	"shimkill-group-running-down":     toldNobody,
 	"shimkill-pod-seven":              lostWhile,
 	"shimkill-pod-running":            survives,
 	"shimkill-pod2-running":           survives,

@@ -80,9 +80,6 @@ func (b *one) command() []string {
 	return []string{payload.Program, "write", strconv.Itoa(exitStatus), "-trigger", end}
 }
 
-// env tells it where to note its life.
-func (b *one) env() (name, value string) { return client.Env(&harness.Instance{Name: b.name}) }
-
 // expect makes the file that the payload notes its life in.
 func (b *one) expect() error { return os.WriteFile(b.truth(), nil, 0o666) }
 

@@ -37,16 +37,12 @@ func (p *pod) rt(ctx context.Context, verb string, f func(context.Context, api.R
 // logName is the container's log, in the world's folder for records.
 func (p *pod) logName() string { return p.name + ".out" }
 
-func namespaceOptions() *api.NamespaceOption {
-	return &api.NamespaceOption{Network: api.NamespaceMode_NODE, Pid: api.NamespaceMode_CONTAINER}
-}
-
 func (p *pod) config() *api.PodSandboxConfig {
 	return &api.PodSandboxConfig{
 		Metadata:     &api.PodSandboxMetadata{Name: p.name, Uid: "bystander", Namespace: "default"},
 		LogDirectory: p.TruthDir,
 		Linux: &api.LinuxPodSandboxConfig{
-			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: namespaceOptions()},
+			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: client.PodNamespaces(false)},
 		},
 	}
 }
@@ -81,7 +77,7 @@ func (p *pod) start(ctx context.Context) error {
 }
 
 func (p *pod) create(ctx context.Context, rt api.RuntimeServiceClient) error {
-	name, value := p.env()
+	name, value := client.Env(p.name)
 	r, err := rt.CreateContainer(ctx, &api.CreateContainerRequest{
 		PodSandboxId: p.sandbox, SandboxConfig: p.config(),
 		Config: &api.ContainerConfig{
@@ -92,7 +88,7 @@ func (p *pod) create(ctx context.Context, rt api.RuntimeServiceClient) error {
 			Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: p.TruthDir}},
 			LogPath:  p.logName(),
 			Linux: &api.LinuxContainerConfig{
-				SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: namespaceOptions()},
+				SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: client.PodNamespaces(false)},
 			},
 		},
 	})
@@ -143,7 +139,7 @@ func (p *pod) end(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client.AwaitEvent(ctx, p.Events, p.container, "/tasks/delete")
+	client.AwaitEvent(ctx, p.Events, p.container, oracle.TopicDelete)
 	err = p.rt(ctx, "StopPodSandbox", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.StopPodSandbox(ctx, &api.StopPodSandboxRequest{PodSandboxId: p.sandbox})
 		return err

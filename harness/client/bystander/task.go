@@ -10,10 +10,8 @@ import (
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/pkg/cio"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
-	"github.com/containerd/containerd/v2/pkg/oci"
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
-	"github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
@@ -48,7 +46,7 @@ func (t *task) start(ctx context.Context) error {
 			return err
 		}
 		made, err := c.NewContainer(ctx, t.name, containerd.WithImage(image), containerd.WithNewSnapshot(t.name, image),
-			containerd.WithNewSpec(t.spec()...), containerd.WithRuntime(t.Runtime, nil))
+			containerd.WithNewSpec(client.Spec(t.name, t.TruthDir, t.command())...), containerd.WithRuntime(t.Runtime, nil))
 		if err != nil {
 			return err
 		}
@@ -71,19 +69,8 @@ func (t *task) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client.AwaitEvent(ctx, t.Events, t.name, "/tasks/start")
+	client.AwaitEvent(ctx, t.Events, t.name, oracle.TopicStart)
 	return t.awaitPayload(ctx)
-}
-
-func (t *task) spec() []oci.SpecOpts {
-	name, value := t.env()
-	return []oci.SpecOpts{
-		oci.WithDefaultSpec(), oci.WithRootFSPath("rootfs"), oci.WithProcessArgs(t.command()...),
-		oci.WithEnv([]string{name + "=" + value}),
-		oci.WithMounts([]specs.Mount{
-			{Source: t.TruthDir, Destination: client.MountedTruth, Type: "bind", Options: []string{"rbind", "rw"}},
-		}),
-	}
 }
 
 // ask asks for the container's record, which passes no statement that can be armed, and
@@ -115,7 +102,7 @@ func (t *task) end(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client.AwaitEvent(ctx, t.Events, t.name, "/tasks/exit")
+	client.AwaitEvent(ctx, t.Events, t.name, oracle.TopicExit)
 	err = t.about(ctx, "delete", func(ctx context.Context, c connection) error {
 		r, err := c.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: t.name})
 		if err == nil {

@@ -15,15 +15,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// namespaceOptions are those that kubelet asks for, but for the network: a pod on the
-// world's own needs no CNI plugin. Each container is in a PID namespace of its own, so
-// that none dies just because the sandbox does, unless one is to share it.
-func (c *Client) namespaceOptions() *api.NamespaceOption {
-	opts := &api.NamespaceOption{Network: api.NamespaceMode_NODE, Pid: api.NamespaceMode_CONTAINER}
-	if slices.ContainsFunc(c.Case.Workload.Containers, func(k harness.Container) bool { return k.SharedPID }) {
-		opts.Pid = api.NamespaceMode_POD
-	}
-	return opts
+func (c *Client) namespaces() *api.NamespaceOption {
+	return client.PodNamespaces(slices.ContainsFunc(c.Case.Workload.Containers,
+		func(k harness.Container) bool { return k.SharedPID }))
 }
 
 // config is the pod's.
@@ -31,7 +25,7 @@ func (c *Client) config() *api.PodSandboxConfig {
 	return &api.PodSandboxConfig{
 		Metadata: &api.PodSandboxMetadata{Name: "pod", Uid: "shimquake", Namespace: "default"},
 		Linux: &api.LinuxPodSandboxConfig{
-			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: c.namespaceOptions()},
+			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: c.namespaces()},
 		},
 	}
 }
@@ -52,7 +46,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 		return err
 	}
 	i.Begun = time.Now()
-	name, value := client.Env(i)
+	name, value := client.Env(i.Name)
 	return c.call(ctx, "CreateContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.CreateContainer(
 			ctx,
@@ -63,7 +57,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 				Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},
 				Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}},
 				Linux: &api.LinuxContainerConfig{
-					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: c.namespaceOptions()},
+					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: c.namespaces()},
 				},
 			}},
 		)

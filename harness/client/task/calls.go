@@ -84,19 +84,7 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 	if c.Case.Workload.Grouped {
 		annotations[runcshim.GroupAnnotation] = c.instances[0].ID
 	}
-	name, value := client.Env(i)
-	opts := []oci.SpecOpts{
-		oci.WithDefaultSpec(),
-		oci.WithRootFSPath("rootfs"),
-		oci.WithProcessArgs(c.Command(i)...),
-		oci.WithEnv([]string{name + "=" + value}),
-		oci.WithMounts(
-			[]specs.Mount{
-				{Source: c.TruthDir, Destination: client.MountedTruth, Type: "bind", Options: []string{"rbind", "rw"}},
-			},
-		),
-		oci.WithAnnotations(annotations),
-	}
+	opts := append(client.Spec(i.Name, c.TruthDir, c.Command(i)), oci.WithAnnotations(annotations))
 	if i.Spec.SharedPID {
 		opts = append(opts, oci.WithHostNamespace(specs.PIDNamespace))
 	}

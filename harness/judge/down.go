@@ -1,0 +1,30 @@
+package judge
+
+import (
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// downs are the times in which containerd was down. One that ended again before it had
+// answered is followed by the next.
+func downs(h *harness.History) (all []oracle.Gap) {
+	for n, d := range h.Deaths {
+		down := oracle.Gap{From: d.At}
+		switch {
+		case d.BackIn > 0:
+			down.To = d.At.Add(d.BackIn)
+		case n+1 < len(h.Deaths):
+			down.To = h.Deaths[n+1].At
+		}
+		all = append(all, down)
+	}
+	return all
+}
+
+// downBetween reports whether containerd was down at some time between two.
+func downBetween(h *harness.History, from, to time.Time) bool {
+	return slices.ContainsFunc(downs(h), func(g oracle.Gap) bool { return g.Overlaps(from, to) })
+}

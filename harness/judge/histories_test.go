@@ -1,0 +1,247 @@
+package judge
+
+import (
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// at is a time of the tests' histories, in milliseconds since their beginning.
+func at(ms int) time.Time { return time.Unix(1_000_000, 0).Add(time.Duration(ms) * time.Millisecond) }
+
+const (
+	createEntry   = "rpc:shim:Task.Create:entry"
+	createExit    = "rpc:shim:Task.Create:exit"
+	deleteExit    = "rpc:shim:Task.Delete:exit"
+	shutdownEntry = "rpc:shim:Task.Shutdown:entry"
+)
+
+// clean is the history of a case with one fault that did no harm: its container exits
+// with 7, and everybody says so.
+func clean() harness.History {
+	i := harness.Instance{
+		Name: "c0", ID: "c0", Spec: harness.Container{Exit: 7}, PID: 41,
+		Begun: at(0), Created: at(10), Started: at(20), Waited: at(31), Deleted: at(40), Told: true, Status: 7,
+		MustTell: []oracle.Observer{oracle.ByWait, oracle.ByDelete},
+		Payload:  payload.Truth{Runs: 1, StartedAt: at(20), Exited: true, Status: 7, ExitedAt: at(30)},
+	}
+	event := func(topic string, ms int) oracle.TaskEvent {
+		e := oracle.TaskEvent{
+			Namespace: "shimquake",
+			Topic:     topic,
+			Container: "c0",
+			PID:       41,
+			Seen:      at(ms),
+			Sent:      at(ms),
+		}
+		if topic == "/tasks/exit" || topic == "/tasks/delete" {
+			e.Status, e.Exited = 7, at(30)
+		}
+		return e
+	}
+	told := func(by oracle.Observer) oracle.Observation {
+		return oracle.Observation{Container: "c0", Observer: by, Status: 7, At: at(30), PID: 41}
+	}
+	return harness.History{
+		Case:    harness.Case{Name: "x", Plan: failpoints.Plan{failpoints.Error(shutdownEntry, 1, "injected")}},
+		Version: "v2.4.2", Reached: harness.Completed, Began: at(-100),
+		Instances: []harness.Instance{i},
+		Told:      []oracle.Observation{told(oracle.ByWait), told(oracle.ByDelete)},
+		Firings:   []harness.Firing{{Text: "x", Count: 1, Proof: "counted"}},
+		Hits: []failpoints.Hit{
+			hit(
+				createEntry,
+				5,
+				nil,
+			), hit(createExit, 9, nil), hit(shutdownEntry, 40, func(h *failpoints.Hit) { h.Fault, h.Did = 0, term.Error }),
+		},
+		Exits: []harness.Exit{{PID: 41, Code: 7, At: at(30)}},
+		Events: []oracle.TaskEvent{
+			event("/tasks/create", 10),
+			event("/tasks/start", 20),
+			event("/tasks/exit", 31),
+			event("/tasks/delete", 40),
+		},
+		Flushed: harness.Flushed{Events: 4, Hits: 3, Told: 2},
+		Before:  &oracle.Inventory{Daemon: &oracle.Daemon{}},
+		After: &harness.Look{
+			At:        at(50),
+			Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{}},
+			Answer:    &harness.Answer{},
+		},
+		Reuse: &harness.Reuse{
+			After: &harness.Look{At: at(60), Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{}}},
+		},
+	}
+}
+
+// hit is one of the shim with pid 42.
+func hit(point string, ms int, change func(*failpoints.Hit)) failpoints.Hit {
+	h := failpoints.Hit{
+		Hit:   probe.Hit{Point: point, ID: "c0"},
+		Who:   "shim",
+		PID:   42,
+		Time:  at(ms),
+		Did:   term.Off,
+		Fault: -1,
+	}
+	if change != nil {
+		change(&h)
+	}
+	return h
+}
+
+func failed(code, said string) *oracle.Failed {
+	return &oracle.Failed{Code: code, Said: said, Text: said, Answered: true}
+}
+
+func failedCalls(verb string) []harness.Call {
+	return []harness.Call{{Verb: verb, Err: failed("Unknown", "x"), Unprovoked: true}}
+}
+
+// plain takes the fault out of a history.
+func plain(h *harness.History) {
+	h.Case.Plan, h.Firings, h.Reuse = nil, nil, nil
+	h.Hits[2].Fault, h.Hits[2].Did = -1, term.Off
+}
+
+// end has the payload, and all who tell of it, end otherwise.
+func end(h *harness.History, status int) {
+	h.Instances[0].Payload.Status, h.Exits[0].Code = status, uint32(status)
+	for i := range h.Told {
+		h.Told[i].Status = uint32(status)
+	}
+	for i := 2; i < 4; i++ {
+		h.Events[i].Status = uint32(status)
+	}
+}
+
+func hung() *harness.Look {
+	return &harness.Look{
+		Asked:  failed("DeadlineExceeded", "late"),
+		Answer: &harness.Answer{Err: failed("DeadlineExceeded", "late")},
+	}
+}
+
+func stopped() failpoints.Plan {
+	stop, _ := term.Parse("1*stop")
+	return failpoints.Plan{{At: failpoints.MustPoint("proc:containerd:running"), Do: stop}}
+}
+
+func leave(p oracle.Process) func(*harness.History) {
+	return func(h *harness.History) { h.After.Inventory.Processes = []oracle.Process{p} }
+}
+
+func kill(h *harness.History, who string, pid int) {
+	h.Kills = append(h.Kills, harness.Kill{Who: who, PID: pid, At: at(25)})
+}
+
+func forgottenRuns(h *harness.History) {
+	p := oracle.Process{PID: 41, Start: 1, Cgroup: "/w/shimquake/c0"}
+	task := oracle.Daemon{Tasks: []oracle.Task{{Namespace: "shimquake", ID: "c0", PID: 41, Status: "STOPPED"}}}
+	h.Before.Processes, h.Before.Daemon = []oracle.Process{p}, &task // so that nothing of it is a leak
+	h.After.Inventory.Processes, h.After.Inventory.Daemon = h.Before.Processes, &task
+}
+
+func drop(h *harness.History, n int) {
+	h.Events = append(h.Events[:n:n], h.Events[n+1:]...)
+	h.Flushed.Events--
+}
+
+func shimSays(status uint32) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Hits = append(h.Hits, hit(deleteExit, 39, func(h *failpoints.Hit) { h.Status = &status }))
+		h.Flushed.Hits++
+	}
+}
+
+func lateExit(pid int, status uint32) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Events = append(
+			h.Events,
+			oracle.TaskEvent{Topic: "/tasks/exit", Container: "c0", PID: pid, Status: status, Exited: at(30)},
+		)
+	}
+}
+
+func diesWhenLookedAt(h *harness.History) {
+	h.Deaths = []daemon.Death{{PID: 9, Code: 2, At: at(45)}}
+	h.After = nil
+	h.Problems = problem(harness.ByLook, "containerd is down")
+}
+
+func toldTo(do term.Action, who string, code uint32) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Hits[2].Who, h.Hits[2].PID, h.Hits[2].Did = who, 9, do
+		h.Deaths = []daemon.Death{{PID: 9, Code: code, At: at(100)}}
+	}
+}
+
+func killedPayload(h *harness.History) {
+	kill(h, "task", 41)
+	end(h, 137)
+	h.Instances[0].Payload.Exited, h.Instances[0].Payload.Status = false, 0
+}
+
+func killedBeforeItBegan(h *harness.History) {
+	kill(h, "task", 41)
+	h.Instances[0].Payload = payload.Truth{}
+	end(h, 0)
+	h.Exits = nil
+}
+
+// What the second use of an id passes is not what was hit in place of a fault.
+// killedByNobody has the payload end by SIGKILL, and everybody say so.
+func killedByNobody(h *harness.History) {
+	end(h, 137)
+	h.Instances[0].Payload.Exited, h.Instances[0].Payload.Status = false, 0
+}
+
+func sigkill(ms int) []harness.SentSignal {
+	return []harness.SentSignal{{Container: "c0", Signal: 9, At: at(ms)}}
+}
+
+func calls(verb string, ms int) []harness.Call {
+	return []harness.Call{{Verb: verb, Of: "c0", At: at(ms)}}
+}
+
+func neverBegan(h *harness.History) {
+	h.Instances[0].Payload = payload.Truth{}
+	h.Exits = nil
+}
+
+// toldToNobody has no client learn of an exit that came while nobody could hear it.
+func toldToNobody(h *harness.History) {
+	h.Told, h.Flushed.Told, h.Events, h.Flushed.Events = nil, 0, h.Events[:2], 2
+	h.Instances[0].Waited, h.Instances[0].Deleted = time.Time{}, time.Time{}
+	h.Deaths = []daemon.Death{{At: at(29), BackIn: time.Second, Asked: true}}
+}
+
+func panics(h *harness.History, times int) {
+	for n := range times {
+		h.Deaths = append(h.Deaths, daemon.Death{PID: 9 + n, Code: 2, At: at(100 + n)})
+	}
+}
+
+// Equal deaths are one finding.
+// goroutines has containerd hold one more than before.
+func goroutines(h *harness.History) {
+	held := func(n int) []oracle.Handles {
+		return []oracle.Handles{{PID: 9, Held: []oracle.Held{{Kind: oracle.AGoroutine, Of: "x.y", Root: "x.y", Count: n}}}}
+	}
+	h.Before.Handles, h.After.Inventory.Handles = held(1), held(2)
+}
+
+// bystanderFails has a bystander's start fail, and the default release run the workload
+// so.
+func bystanderFails(h *harness.History, reference harness.Outcome) {
+	calls := []harness.Call{{Verb: "create", Err: failed("NotFound", "x"), Unprovoked: true}}
+	h.Bystanders = []harness.Bystander{{ID: "bystander", Calls: calls}}
+	h.Reference = &harness.Reference{Outcome: reference}
+}
