@@ -33,7 +33,8 @@ type Finding struct {
 	Match []oracle.Match `yaml:"match"`
 	// Where limits it to faults at these places: WHO PKG.FUNC, or WHO METHOD, or the name of
 	// a point, in the form of path.Match: "containerd runtime.binary.*",
-	// "stmt:containerd:runtime.binary.Start:conn-*". Default: everywhere.
+	// "stmt:containerd:runtime.binary.Start:conn-*". Where a match says by its facts when it
+	// happened (containerd=down, shim=dead, create=cut-off), a place need not be narrow.
 	Where []string `yaml:"where,omitempty"`
 	// Paths, Workloads and Actions limit it to what the client was doing, to workloads and
 	// to actions. Default: all.

@@ -7,9 +7,10 @@ const (
 	FactContainer            // containerd's record of the container
 	FactBundle
 	FactSocket
-	FactShim
+	FactShim    // of an exit: whether it had died by then
 	FactProcess // of a task: whether its pid is a process
 	FactHolder  // who listens on a socket
+	FactCreate  // of a cgroup: how the creation of its container ended
 	FactLease   // what keeps a snapshot from being collected
 
 	// Of whom it is.
@@ -33,13 +34,14 @@ const (
 	FactExpires   // whether a lease, or what it keeps, ends by itself
 
 	// Of an exit status that was reported.
-	FactBy     // the Observer
-	FactStatus // what kind of wrong status it is
-	FactTold   // the status itself
-	FactTrue   // the real one
-	FactWant   // the one that the workload has the container end with
-	FactSource // how that is known
-	FactSentBy // who sent the signal that the status stands for
+	FactBy         // the Observer
+	FactStatus     // what kind of wrong status it is
+	FactTold       // the status itself
+	FactTrue       // the real one
+	FactWant       // the one that the workload has the container end with
+	FactSource     // how that is known
+	FactSentBy     // who sent the signal that the status stands for
+	FactContainerd // where it was when the container ended
 
 	// Of an event.
 	FactEvent  // what is wrong with it
@@ -103,8 +105,10 @@ const (
 	Listening = "listening" // FactSocket
 	Silent    = "silent"    // a socket file without a listener
 
-	OfSandbox       = "sandbox"   // FactWhose
-	Alive           = "alive"     // FactShim
+	OfSandbox       = "sandbox" // FactWhose
+	Alive           = "alive"   // FactShim
+	Dead            = "dead"
+	Down            = "down"      // FactContainerd
 	ByShim          = "shim"      // FactHolder, FactParent
 	ByInit          = "init"      // FactParent
 	ByOther         = "process"   // another parent
@@ -131,7 +135,8 @@ const (
 	AConnection     = "connection" // a descriptor, too
 	AWatch          = "inotify"
 	AGoroutine      = "goroutine"
-	Nested          = "nested" // FactGroups
+	Nested          = "nested"  // FactGroups
+	CutOff          = "cut-off" // FactCreate
 
 	Missing        = "missing" // FactEvent, FactOutput
 	Repeated       = "repeated"
@@ -200,9 +205,10 @@ var keys = [factCount]struct {
 	FactContainer: {"container", inCause, []string{None, There}},
 	FactBundle:    {"bundle", inCause, []string{Gone, There, Hidden, Named, NoneLeft}},
 	FactSocket:    {"socket", inCause, []string{None, Listening, Silent}},
-	FactShim:      {"shim", inCause, []string{None, Alive}},
+	FactShim:      {"shim", inCause, []string{None, Alive, Dead}},
 	FactProcess:   {"process", inCause, []string{None}},
 	FactHolder:    {"holder", inCause, []string{ByShim}},
+	FactCreate:    {"create", inCause, []string{CutOff}},
 	FactLease:     {"lease", inCause, []string{Expiring}},
 
 	FactWhose: {"whose", inMatch, nil},
@@ -233,11 +239,12 @@ var keys = [factCount]struct {
 	FactStatus: {"status", inCause, []string{
 		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, Untold, Killed, NeverBegan,
 	}},
-	FactTold:   {"told", inMatch, nil},
-	FactTrue:   {"true", inMatch, nil},
-	FactWant:   {"want", inMatch, nil},
-	FactSource: {"source", inDetail, nil},
-	FactSentBy: {"sent-by", inDetail, nil},
+	FactTold:       {"told", inMatch, nil},
+	FactTrue:       {"true", inMatch, nil},
+	FactWant:       {"want", inMatch, nil},
+	FactSource:     {"source", inDetail, nil},
+	FactSentBy:     {"sent-by", inDetail, nil},
+	FactContainerd: {"containerd", inCause, []string{Down}},
 
 	FactEvent: {"event", inCause, []string{
 		Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongNamespace, WrongTime, OtherField, WrongStatus, OtherPID,

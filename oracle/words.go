@@ -280,13 +280,17 @@ func familyWords(fs Facts) []string {
 }
 
 func cgroupWords(fs Facts) string {
+	words := "empty"
 	switch {
 	case fs[FactProcs] == Some:
-		return fmt.Sprintf("holds %s processes", fs[FactCount])
+		words = fmt.Sprintf("holds %s processes", fs[FactCount])
 	case fs[FactGroups] == Nested:
-		return "holds other groups"
+		words = "holds other groups"
 	}
-	return "empty"
+	if fs[FactCreate] == CutOff {
+		words += ", and its container was never quite created"
+	}
+	return words
 }
 
 func snapshotWords(fs Facts) string {

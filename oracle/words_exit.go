@@ -11,17 +11,28 @@ func (f Finding) exitReasons() []string {
 	truth := fmt.Sprintf("the payload exited with %s (%s)", fs[FactTrue], fs[FactSource])
 	switch {
 	case fs[FactStatus] == Untold && fs[FactBy] == string(ByNobody):
-		return []string{"containerd is up, and no client could learn it", truth}
+		return append([]string{"containerd is up, and no client could learn it", truth}, whoWasDead(fs)...)
 	case fs[FactStatus] == Untold:
 		return []string{"it was never told, and nothing was broken", truth}
 	case fs[FactStatus] == WrongTime:
 		return []string{fmt.Sprintf("%s said that it ended at %s", fs[FactBy], fs[FactAt]), endedWords(fs)}
 	}
-	return []string{
+	return append([]string{
 		fmt.Sprintf("%s said %s", fs[FactBy], fs[FactTold]),
 		truth,
 		statusWords(fs) + trueWords(fs),
+	}, whoWasDead(fs)...)
+}
+
+// whoWasDead says who could not tell of the exit.
+func whoWasDead(fs Facts) (words []string) {
+	if fs[FactContainerd] == Down {
+		words = append(words, "containerd was down, or died at the time")
 	}
+	if fs[FactShim] == Dead {
+		words = append(words, "its shim was killed by then")
+	}
+	return words
 }
 
 // statusWords say what a wrong status stands for.

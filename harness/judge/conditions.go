@@ -28,29 +28,28 @@ func conditions(h *harness.History, at time.Time) oracle.Circumstances {
 			c.Happened = append(c.Happened, oracle.ContainerdDied)
 		}
 	}
-	for _, pid := range killedShims(h) {
+	for _, k := range shimKills(h) {
 		c.Happened = append(c.Happened, oracle.ShimKilled)
-		if served(h, pid) {
+		if served(h, k.PID) {
 			c.Happened = append(c.Happened, oracle.ShimKilledServing)
 		}
 	}
 	return c
 }
 
-// killedShims are the pids of the shims that died by SIGKILL or a panic, by whomever.
-func killedShims(h *harness.History) []int {
-	var pids []int
+// shimKills are the deaths of shims by SIGKILL or a panic, by whomever.
+func shimKills(h *harness.History) (all []harness.Kill) {
 	for _, hit := range h.Hits {
 		if hit.Who == "shim" && killedByTerm(hit.Did) {
-			pids = append(pids, hit.PID)
+			all = append(all, harness.Kill{PID: hit.PID, Who: hit.Who, At: hit.Time})
 		}
 	}
 	for _, k := range h.Kills {
 		if k.Who == "shim" {
-			pids = append(pids, k.PID)
+			all = append(all, k)
 		}
 	}
-	return pids
+	return all
 }
 
 // served reports whether a shim has been asked to create a task, so that it surely

@@ -57,7 +57,7 @@ func faultKilled(h *harness.History, i harness.Instance) bool {
 		}
 	}
 	served := shimsOf(h, i.ID)
-	return slices.ContainsFunc(killedShims(h), func(pid int) bool { return len(served) == 0 || served[pid] })
+	return slices.ContainsFunc(shimKills(h), func(k harness.Kill) bool { return len(served) == 0 || served[k.PID] })
 }
 
 // shimsOf are the pids of the shims that were asked about a container; none where shims

@@ -30,7 +30,7 @@ func exits(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	if errors.Is(err, oracle.ErrNoTruth) {
 		problems = append(problems, problem(harness.ByTruth, err.Error())...)
 	}
-	return wrong, problems
+	return circumstances(h, wrong), problems
 }
 
 // payloads: how a payload ended is known.

@@ -229,7 +229,6 @@ func panics(h *harness.History, times int) {
 	}
 }
 
-// Equal deaths are one finding.
 // goroutines has containerd hold one more than before.
 func goroutines(h *harness.History) {
 	held := func(n int) []oracle.Handles {

@@ -279,6 +279,7 @@ func TestHitInsteadEndsWithTheClient(t *testing.T) {
 	}
 }
 
+// Equal deaths are one finding.
 func TestEqualDeathsAreToldOnce(t *testing.T) {
 	h := clean()
 	panics(&h, 910)

@@ -20,7 +20,7 @@ func leaks(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	if lost(h) {
 		left = slices.DeleteFunc(left, func(f oracle.Finding) bool { return f.Class == oracle.ClassHandle })
 	}
-	return append(left, oracle.Absent(left, now)...), nil
+	return append(circumstances(h, left), oracle.Absent(left, now)...), nil
 }
 
 // lost reports whether a fault has made a call of containerd's and lost what it returned.

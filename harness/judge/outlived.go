@@ -11,7 +11,7 @@ import (
 // outlived: a shim that tells the exit of a container's init has killed what the init has
 // left behind. One that was killed itself could not.
 func outlived(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
-	if len(killedShims(h)) > 0 {
+	if len(shimKills(h)) > 0 {
 		return nil, nil
 	}
 	for _, p := range h.Outlived {

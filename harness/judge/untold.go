@@ -36,7 +36,7 @@ func untold(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			found = append(found, untoldBy(oracle.ByNobody, t))
 		}
 	}
-	return found, nil
+	return circumstances(h, found), nil
 }
 
 func mustTell(h *harness.History, id string) []oracle.Observer {

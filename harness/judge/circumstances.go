@@ -1,0 +1,76 @@
+package judge
+
+import (
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// tellIn is how long it may take until an exit is told, on a machine that has other
+// things to do: who dies within has perhaps not told it.
+const tellIn = time.Second
+
+// circumstances adds to findings about containers what their cause may lie in, so that
+// what is known of a window needs no list of the points that lie in it. To exits, who
+// could not tell them: containerd, which was down when the container ended or went down
+// before it can have told, and the shim, which a fault had killed by then. To cgroups,
+// that runc was cut off while it made the container.
+func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding {
+	for at := range found {
+		f := &found[at]
+		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID != "" && i.ID == f.Subject.ID })
+		switch {
+		case n < 0:
+		case f.Class == oracle.ClassExitCode:
+			mourn(h, h.Instances[n], f)
+		case f.Class == oracle.ClassCgroup && createFailed(h, f.Subject.ID):
+			f.Facts[oracle.FactCreate] = oracle.CutOff
+		}
+	}
+	return found
+}
+
+// mourn adds to a finding about an exit who had died.
+func mourn(h *harness.History, i harness.Instance, f *oracle.Finding) {
+	from, _ := livedUntil(i)
+	to := h.After.At // what comes after the look is no fault
+	if over := overBy(h, i); !over.IsZero() && over.Add(tellIn).Before(to) {
+		to = over.Add(tellIn)
+	}
+	if downBetween(h, from, to) {
+		f.Facts[oracle.FactContainerd] = oracle.Down
+	}
+	if shimDiedBy(h, i, to) {
+		f.Facts[oracle.FactShim] = oracle.Dead
+	}
+}
+
+// createFailed reports whether a shim was asked to create a container before the look,
+// and did not answer, or with an error.
+func createFailed(h *harness.History, id string) bool {
+	asked := false
+	for _, hit := range h.Hits {
+		if hit.Who != "shim" || hit.ID != id || hit.Time.After(h.After.At) {
+			continue
+		}
+		switch hit.Point {
+		case "rpc:shim:Task.Create:entry":
+			asked = true
+		case "rpc:shim:Task.Create:exit":
+			if hit.Err == "" {
+				return false
+			}
+		}
+	}
+	return asked
+}
+
+// shimDiedBy reports whether a shim of a container was killed by then.
+func shimDiedBy(h *harness.History, i harness.Instance, by time.Time) bool {
+	served := shimsOf(h, i.ID)
+	return slices.ContainsFunc(shimKills(h), func(k harness.Kill) bool {
+		return (len(served) == 0 || served[k.PID]) && k.At.Before(by)
+	})
+}

@@ -1,0 +1,71 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// What a finding says of who had died then, and of a creation that was cut off.
+func TestCircumstances(t *testing.T) {
+	const none = ""
+	wrong := func(h *harness.History) { h.Told[0].Status = 137 }
+	group := func(h *harness.History) {
+		h.After.Inventory.Cgroups = []oracle.Cgroup{{Path: "/sys/fs/cgroup/w/shimquake/c0", Rel: "shimquake/c0"}}
+	}
+	for name, tc := range map[string]struct {
+		wrong, change func(*harness.History)
+		key           oracle.Key
+		want          string
+	}{
+		"containerd was up": {wrong, func(*harness.History) {}, oracle.FactContainerd, none},
+		"containerd died before the exit": {wrong, func(h *harness.History) {
+			h.Deaths = []daemon.Death{{At: at(25), BackIn: 10 * time.Millisecond}}
+		}, oracle.FactContainerd, oracle.Down},
+		"containerd was back before the exit": {wrong, func(h *harness.History) {
+			h.Deaths = []daemon.Death{{At: at(15), BackIn: 10 * time.Millisecond}}
+		}, oracle.FactContainerd, none},
+		"containerd died just after it": {wrong, func(h *harness.History) {
+			h.Deaths = []daemon.Death{{At: at(40)}}
+		}, oracle.FactContainerd, oracle.Down},
+		"containerd died long after it": {wrong, func(h *harness.History) {
+			h.Deaths, h.After.At = []daemon.Death{{At: at(2000)}}, at(3000)
+		}, oracle.FactContainerd, none},
+		"containerd is restarted after the look": {wrong, func(h *harness.History) {
+			h.Deaths = []daemon.Death{{At: at(55), Asked: true}}
+		}, oracle.FactContainerd, none},
+		"its shim was killed":         {wrong, func(h *harness.History) { kill(h, "shim", 42) }, oracle.FactShim, oracle.Dead},
+		"another shim was killed":     {wrong, func(h *harness.History) { kill(h, "shim", 99) }, oracle.FactShim, none},
+		"a group of what was created": {group, func(*harness.History) {}, oracle.FactCreate, none},
+		"a group of what was never created": {group, func(h *harness.History) {
+			h.Hits[1].Err = "killed"
+		}, oracle.FactCreate, oracle.CutOff},
+		"the shim never answered": {group, func(h *harness.History) {
+			h.Hits = []failpoints.Hit{h.Hits[0], h.Hits[2], h.Hits[2]}
+		}, oracle.FactCreate, oracle.CutOff},
+		"nobody asked a shim": {group, func(h *harness.History) {
+			h.Hits = []failpoints.Hit{h.Hits[2], h.Hits[2], h.Hits[2]}
+		}, oracle.FactCreate, none},
+		"it was created after the look": {group, func(h *harness.History) {
+			h.Hits[1].Err = "killed"
+			h.Hits = append(h.Hits, hit(createEntry, 56, nil), hit(createExit, 58, nil))
+		}, oracle.FactCreate, oracle.CutOff},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := clean()
+			tc.wrong(&h)
+			tc.change(&h)
+			v := Judge(h)
+			for _, f := range v.Findings {
+				if (f.Class == oracle.ClassExitCode || f.Class == oracle.ClassCgroup) && f.Facts[tc.key] == tc.want {
+					return
+				}
+			}
+			t.Errorf("no finding has %q\n%s", tc.want, v)
+		})
+	}
+}
