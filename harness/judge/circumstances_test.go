@@ -38,7 +38,9 @@ func TestCircumstances(t *testing.T) {
 		"containerd is restarted after the look": {wrong, func(h *harness.History) {
 			h.Deaths = []daemon.Death{{At: at(55), Asked: true}}
 		}, oracle.FactContainerd, none},
-		"its shim was killed":         {wrong, func(h *harness.History) { kill(h, "shim", 42) }, oracle.FactShim, oracle.Dead},
+		"its shim was killed": {wrong, func(h *harness.History) {
+			kill(h, "shim", 42)
+		}, oracle.FactShim, oracle.Dead},
 		"another shim was killed":     {wrong, func(h *harness.History) { kill(h, "shim", 99) }, oracle.FactShim, none},
 		"a group of what was created": {group, func(*harness.History) {}, oracle.FactCreate, none},
 		"a group of what was never created": {group, func(h *harness.History) {
