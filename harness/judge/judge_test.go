@@ -288,3 +288,18 @@ func TestEqualDeathsAreToldOnce(t *testing.T) {
 		t.Error(found)
 	}
 }
+
+// A call that had no time may have met a busy machine: whether there is enough now is
+// asked anew.
+func TestOutOfTime(t *testing.T) {
+	h := clean()
+	if h.Calls = failedCalls("create"); OutOfTime(h) {
+		t.Error("a call that was refused was out of time")
+	}
+	if h.Calls[0].Err = failed("DeadlineExceeded", "late"); !OutOfTime(h) {
+		t.Error("a call past its deadline was not")
+	}
+	if h.Calls[0].Unprovoked = false; OutOfTime(h) {
+		t.Error("a fault that takes time is no machine's")
+	}
+}
