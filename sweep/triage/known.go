@@ -6,6 +6,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -57,18 +58,28 @@ func covers(s plan.Spec, c harness.Case) bool {
 	return true
 }
 
-// sameTerm compares what two faults do, without the texts of errors.
+// sameTerm compares what two faults do, without the texts of errors that name neither a
+// class nor an errno.
 func sameTerm(a, b failpoints.Fault) bool {
 	x, y := a.Do.Clauses(), b.Do.Clauses()
 	if len(x) != len(y) {
 		return false
 	}
 	for i := range x {
-		if x[i].Count != y[i].Count || x[i].Action != y[i].Action {
+		if x[i].Count != y[i].Count || x[i].Action != y[i].Action || named(x[i]) != named(y[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// named is the class or the errno that a clause names, or "".
+func named(c term.Clause) string {
+	_, code := c.Code()
+	if _, errno := c.Errno(); code || errno {
+		return c.Arg
+	}
+	return ""
 }
 
 // Known is what a sweep saw of a known finding.
