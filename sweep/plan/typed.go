@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -113,9 +114,8 @@ var returns = []fails{
 	{"core/sandbox.Controller.Status", []string{"NotFound"}, "a sandbox that was not recovered (podsandbox/sandbox_status.go:36)"},
 }
 
-// typed are the errors of a word, Code or Errno, that a pass can fail with: a method's by
-// the answer, a call's by its callee.
-func (p Pass) typed(word string) []string {
+// fails are the lines of a pass: a method's by its name and side, a call's by its callee.
+func (p Pass) fails() []fails {
 	list, is := returns, func(who string) bool { return p.Callee == who || strings.HasSuffix(p.Callee, "/"+who) }
 	switch {
 	case p.Moment == AtMethod && p.Point.Who == "containerd":
@@ -123,11 +123,13 @@ func (p Pass) typed(word string) []string {
 	case p.Moment != failpoints.AtCall:
 		return nil
 	}
+	return slices.DeleteFunc(slices.Clone(list), func(f fails) bool { return !is(f.who) })
+}
+
+// typed are the errors of a word, Code or Errno, that a pass can fail with.
+func (p Pass) typed(word string) []string {
 	var out []string
-	for _, f := range list {
-		if !is(f.who) {
-			continue
-		}
+	for _, f := range p.fails() {
 		for _, name := range f.with {
 			if _, errno := (term.Clause{Arg: name}).Errno(); errno == (word == Errno) {
 				out = append(out, "error("+name+")")
