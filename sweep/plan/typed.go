@@ -67,7 +67,7 @@ var returns = []fails{
 	{"os.OS.CopyFile", []string{"ENOSPC"}, "open(2), write(2)"},
 	{"atomicfile.New", []string{"ENOSPC"}, "open(2) with O_CREAT"},
 	{"atomicfile.File.Write", []string{"ENOSPC"}, "write(2)"},
-	{"atomicfile.File.Close", []string{"ENOSPC"}, "fsync(2) and rename(2)"},
+	{"atomicfile.File.Close", []string{"ENOSPC"}, "fsync(2), and then it closes nothing (pkg/atomicfile/file.go:108)"},
 	{"os.Symlink", []string{"ENOSPC", "EEXIST"}, "symlink(2); what an earlier try has left is there"},
 	{"os.Rename", []string{"ENOSPC"}, "rename(2): the new directory has no room for the entry"},
 	{"mount.All", []string{"ENOSPC"}, "mount(2): fs.mount-max"},

@@ -34,6 +34,7 @@ func TestTypedErrors(t *testing.T) {
 		{stmt, failpoints.AtCall, "example.org/myos.Mkdir", "", ""},
 		{stmt, failpoints.AtCall, module + "core/runtime/v2.NewBundle", "", ""},
 		{stmt, failpoints.AtCall, module + "client.Container.Delete", "", ""}, // it would be a lie
+		{stmt, failpoints.AtCall, module + "pkg/atomicfile.File.Close", "", "ENOSPC"},
 		{stmt, failpoints.AtStatement, "os.Mkdir", "", ""},
 		{stmt, failpoints.AtCancel, "os.Mkdir", "", ""},
 

@@ -26,7 +26,7 @@ func AppliesTo(k catalogue.Finding, s plan.Spec) bool {
 	return slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 		onPath := among(k.Paths, f.Path) ||
 			loads && (slices.Contains(k.Paths, "load") || f.Path == "load" && f.Point.Who == "shim")
-		return onPath && among(k.Actions, f.Word()) && isAt(k.Where, f)
+		return onPath && (among(k.Actions, f.Word()) || slices.Contains(k.Actions, f.Action)) && isAt(k.Where, f)
 	})
 }
 
