@@ -106,8 +106,8 @@ func TestALeakedShimIsFound(t *testing.T) {
 	}
 }
 
-// The control of typed errors: what a bare error, and one that says that the shim is gone,
-// leave nothing of, NotFound leaves a shim of.
+// The control of typed errors: after a bare error, and after one that says that the shim
+// is gone, nothing is left; after NotFound a shim is.
 func TestNotFoundIsTakenForSuccess(t *testing.T) {
 	p, r := swept(t, plan.Options{
 		Who: []string{"daemon"}, Actions: []string{"error", plan.Code}, Workloads: []string{"task"},
