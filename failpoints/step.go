@@ -11,7 +11,7 @@ import (
 // Step is one thing that the harness does while a process is paused at a point.
 type Step struct {
 	Verb string // cancel, await, kill, stop, cont, start, wait, release
-	Who  string // client, removal, shim, containerd, task, sandbox
+	Who  string // client, removal, exit, shim, containerd, task, sandbox
 	For  time.Duration
 }
 
@@ -29,8 +29,9 @@ func (s Step) String() string {
 var objects = map[string][]string{
 	// End the context of the client's call in flight.
 	"cancel": {"client"},
-	// Until the client's call in flight has ended; until it is done with everything.
-	"await": {"client", "removal"},
+	// Until the client's call in flight has ended; until it is done with everything; until
+	// the first container's payload has noted its exit.
+	"await": {"client", "removal", "exit"},
 	// SIGKILL, SIGSTOP and SIGCONT.
 	"kill": {"shim", "containerd", "task", "sandbox"},
 	"stop": {"shim", "containerd"},

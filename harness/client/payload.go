@@ -26,6 +26,17 @@ func (s *Session) Payload(name string) (payload.Truth, error) {
 	return payload.ReadTruth(s.recordFile(name))
 }
 
+// Exited waits until the payload of the first container has noted its exit.
+func (s *Session) Exited(ctx context.Context) error {
+	return Until(ctx, func(context.Context) error {
+		own, err := s.Payload("c0")
+		if err == nil && !own.Exited {
+			err = errors.New("c0 has not ended")
+		}
+		return err
+	})
+}
+
 // Expect makes the file that the payload of a container writes to.
 func (s *Session) Expect(name string) error { return os.WriteFile(s.recordFile(name), nil, 0o666) }
 

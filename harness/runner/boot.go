@@ -104,6 +104,6 @@ func (x *run) target() inject.Target {
 			}
 			return f.Cancel, f.Done()
 		},
-		Removed: x.removed,
+		Removed: x.removed, Exited: x.session.Exited,
 	}
 }
