@@ -51,7 +51,8 @@ const (
 	TooEarly = "too-early" // a time before what it is the time of
 	TooLate  = "too-late"  // a time after that, or later than CRI has said it
 	NotSet   = "not-set"
-	Other    = "other" // another than is true
+	Other    = "other"   // another than is true
+	Changed  = "changed" // another than CRI has said before
 )
 
 // More values of facts.

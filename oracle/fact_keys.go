@@ -259,7 +259,7 @@ var keys = [factCount]struct {
 
 	FactField: {"field", inCause,
 		[]string{FieldState, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished}},
-	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other}},
+	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed}},
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	FactIn:     {"in", inCause, []string{InLivingPod}},
 

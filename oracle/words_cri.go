@@ -10,6 +10,8 @@ func (f Finding) statusReasons() []string {
 		told = "CRI says nothing"
 	}
 	switch isTime := fs[FactField] != FieldState; {
+	case fs[FactIs] == Changed:
+		return []string{told, "it had said " + fs[FactTrue] + " before"}
 	case fs[FactIs] == NotSet && !isTime:
 		return []string{"CRI cannot say it: " + fs[FactTold], fs[FactTrue]}
 	case fs[FactIs] == NotSet:

@@ -23,7 +23,7 @@ var rules = []rule{
 	// What must hold when the client is done, and nothing is going on any more.
 	removal, answers, leaks, forgotten, ends, events, exits, untold, times,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
-	criStatuses, criSandboxes, criListed, criEvents, rounds,
+	criStatuses, criKept, criSandboxes, criNames, criListed, criEvents, rounds,
 	// What must hold of what the plan was not about.
 	bystanders, outlived,
 	// What must hold when the first id is used again.
