@@ -237,7 +237,7 @@ var keys = [factCount]struct {
 
 	FactBy: {"by", inCause, nil},
 	FactStatus: {"status", inCause, []string{
-		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, Untold, Killed, NeverBegan,
+		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, Untold, Killed, NeverBegan, KilledEarly,
 	}},
 	FactTold:       {"told", inMatch, nil},
 	FactTrue:       {"true", inMatch, nil},

@@ -127,6 +127,9 @@ func (f Finding) endReasons() []string {
 	if fs[FactStatus] == NeverBegan {
 		return []string{"its start succeeded, and its payload never ran", "nobody was to kill it"}
 	}
+	if fs[FactStatus] == KilledEarly {
+		return []string{fmt.Sprintf("it ignores SIGTERM, was to be given %s, and was killed after %s", fs[FactBound], fs[FactApart])}
+	}
 	return []string{
 		fmt.Sprintf("it was to end with %s, and ended with %s (%s)", fs[FactWant], fs[FactTrue], fs[FactSource]),
 		"neither the client nor a fault has killed it",

@@ -69,6 +69,12 @@ func TestRules(t *testing.T) {
 		"started and never began": {neverBegan, "end end status=never-began"},
 		"an observer that told nothing": {func(h *harness.History) { plain(h); h.Told, h.Flushed.Told = h.Told[:1], 1 },
 			"exit exit-code by=delete status=untold"},
+		"Get says another status": {func(h *harness.History) { h.Told[1].Observer, h.Told[1].Status = oracle.ByTaskStatus, 0 },
+			"exit exit-code by=task-status status=made-up-0"},
+		"List leaves out what has ended": {func(h *harness.History) {
+			plain(h)
+			h.Instances[0].MustTell = append(h.Instances[0].MustTell, oracle.ByTaskList)
+		}, "exit exit-code by=task-list status=untold"},
 		"nobody told a client": {toldToNobody, "exit exit-code by=nobody status=untold"},
 		"Delete says a time of long ago": {func(h *harness.History) { h.Told[1].At = at(-630_720_000) },
 			"exit exit-code by=delete status=wrong-time"},
