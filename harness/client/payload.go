@@ -41,9 +41,9 @@ func (s *Session) Release(ctx context.Context, i *harness.Instance) {
 	s.Record.Problem(harness.ByHarness, err)
 }
 
-// linger is how long the payload of a pod takes to end after SIGTERM: it ends with 143 only
-// if it is given that time. A SIGKILL that does not wait comes within a millisecond or two.
-const linger = 20 * time.Millisecond
+// linger is how long the payload of a pod takes to end after SIGTERM, so that it can be
+// seen whether it is given time: a signal takes runc some 10 ms to send.
+const linger = 30 * time.Millisecond
 
 // Command is what a container's payload is told to do.
 func (s *Session) Command(i *harness.Instance) []string {

@@ -58,6 +58,28 @@ func stopsAt(ms int) func(*harness.History) {
 	}
 }
 
+// stopsIn has the container end by SIGTERM so long after its stop was asked for.
+func stopsIn(ms int) func(*harness.History) {
+	return func(h *harness.History) {
+		stopsAt(ms)(h)
+		h.Exits = []harness.Exit{{}}
+		end(h, 143)
+		h.Instances[0].Spec.IgnoresTerm = false
+		h.Instances[0].Payload.Exited, h.Instances[0].Payload.ExitedAt = true, at(30+ms)
+		h.CRI.Statuses[1].ExitCode, h.CRI.Statuses[1].Finished, h.CRI.Events[4].ExitCode = 143, at(30+ms), 143
+		h.Events[2].Exited, h.Events[3].Exited = at(30+ms), at(30+ms)
+	}
+}
+
+// kills has containerd send signals so long after the stop was asked for.
+func kills(all ...int) func(*harness.History) {
+	return func(h *harness.History) {
+		for _, ms := range all {
+			h.Hits = append(h.Hits, hit("rpc:containerd:Task.Kill:entry", 30+ms, nil))
+		}
+	}
+}
+
 func TestCRIKeepsItsWord(t *testing.T) {
 	const reserved = `failed to reserve sandbox name "pod": name "pod" is reserved for "1"`
 	for name, tc := range map[string]struct {
@@ -99,8 +121,10 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		"a container's name that is not": {tried(oracle.AContainer, reserved),
 			"liveness container what=id-reuse object=container"},
 
-		"it had its time": {stopsAt(1001), ""},
-		"it had no time":  {stopsAt(2), "end end status=killed-early"},
+		"it had its time":         {stopsAt(1001), ""},
+		"it had no time":          {stopsAt(2), "end end status=killed-early"},
+		"a signal before its end": {also(stopsIn(30), kills(10, 20)), "end end status=killed-early"},
+		"a signal after its end":  {also(stopsIn(30), kills(10, 41)), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := pod()
