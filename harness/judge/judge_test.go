@@ -71,6 +71,11 @@ func TestRules(t *testing.T) {
 			"exit exit-code by=delete status=untold"},
 		"Get says another status": {func(h *harness.History) { h.Told[1].Observer, h.Told[1].Status = oracle.ByTaskStatus, 0 },
 			"exit exit-code by=task-status status=made-up-0"},
+		"its log is flooded": {func(h *harness.History) { h.Logged = []harness.Logged{{Message: "x 41", Times: 1001}} },
+			"liveness containerd what=log"},
+		"its log tells of what its client does": {func(h *harness.History) {
+			h.Calls, h.Logged = make([]harness.Call, 10), []harness.Logged{{Message: "x", Times: 1001}}
+		}, ""},
 		"List leaves out what has ended": {func(h *harness.History) {
 			plain(h)
 			h.Instances[0].MustTell = append(h.Instances[0].MustTell, oracle.ByTaskList)
