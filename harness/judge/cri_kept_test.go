@@ -110,6 +110,9 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		"a sandbox of one time": {madeAt(at(1), at(1)), ""},
 		"a sandbox of two times": {madeAt(at(1), at(3_600_000)),
 			"status cri-status object=sandbox field=created-at is=changed"},
+		"a sandbox without a shim after a restart": {also(downFor(10, 20), func(h *harness.History) {
+			h.Kills = []harness.Kill{{Who: "shim", PID: 42, At: at(12)}}
+		}), "status cri-status object=sandbox field=state is=too-late"},
 		"a sandbox that is gone after a restart": {func(h *harness.History) {
 			restarts(h)
 			h.CRI.Sandboxes[0].State = oracle.CRINotReady
