@@ -26,8 +26,18 @@ type CRISeen struct {
 	Rounds []Round           `json:"rounds,omitempty"`
 	// Listed is what CRI lists when everything has settled that the client has removed.
 	Listed *CRIListed `json:"listed,omitempty"`
+	// States are those that CRI's lists have when the containers of a round have ended.
+	States []CRIState `json:"states,omitempty"`
 	// Names are what CRI answers to whoever would use a name again that must be free.
 	Names []CRIName `json:"names,omitempty"`
+}
+
+// CRIState is a state as CRI lists it: a kubelet learns from its lists what has ended.
+type CRIState struct {
+	Object string    `json:"object"` // container or sandbox
+	ID     string    `json:"id"`
+	State  string    `json:"state,omitempty"` // as the API names it; "": it is not listed
+	At     time.Time `json:"at"`              // when it was asked
 }
 
 // CRIName is CRI's answer to a request with a name that must be free again. What is asked
@@ -82,6 +92,7 @@ func (s *CRISeen) Clone() *CRISeen {
 	c := *s
 	c.Done, c.Statuses, c.Sandboxes = slices.Clone(s.Done), slices.Clone(s.Statuses), slices.Clone(s.Sandboxes)
 	c.Events, c.Rounds, c.Names = slices.Clone(s.Events), slices.Clone(s.Rounds), slices.Clone(s.Names)
+	c.States = slices.Clone(s.States)
 	return &c
 }
 

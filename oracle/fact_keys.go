@@ -149,7 +149,7 @@ const (
 	WrongStatus    = "wrong-status"
 	NoPID          = "no-pid"
 	NoTime         = "no-time"
-	WrongPID       = "wrong-pid"
+	WrongPID       = "wrong-pid" // also a FactStatus
 	WrongNamespace = "wrong-namespace"
 	WrongTime      = "wrong-time"  // also a FactStatus: the status is right, its time is not
 	OtherField     = "other-field" // it says otherwise than CRI does when it is asked
@@ -245,7 +245,7 @@ var keys = [factCount]struct {
 
 	FactBy: {"by", inCause, nil},
 	FactStatus: {"status", inCause, []string{
-		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, Untold, Killed, NeverBegan, KilledEarly,
+		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, WrongPID, Untold, Killed, NeverBegan, KilledEarly,
 	}},
 	FactTold:       {"told", inMatch, nil},
 	FactTrue:       {"true", inMatch, nil},
@@ -266,7 +266,7 @@ var keys = [factCount]struct {
 	FactLast:   {"last", inMatch, []string{Yes}},
 
 	FactField: {"field", inCause,
-		[]string{FieldState, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished}},
+		[]string{FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished}},
 	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed}},
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	FactIn:     {"in", inCause, []string{InLivingPod}},

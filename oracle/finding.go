@@ -19,6 +19,7 @@ const (
 	Forgot   Invariant = "forgotten" // a container's process runs that containerd does not know
 	Others   Invariant = "others"    // what was done to one container did something to another
 	Access   Invariant = "access"    // others than root may do what only root may
+	Loss     Invariant = "loss"      // something is gone that was there before
 	Residue  Invariant = "residue"   // a note: a known residue did not appear where it should
 )
 

@@ -109,6 +109,8 @@ func (f Finding) Reason() string {
 		why = []string{f.forgotReason()}
 	case Access:
 		why = accessReasons(f.Facts)
+	case Loss:
+		why = []string{"it is gone, was there before, and is not the client's to remove"}
 	default:
 		why = append(f.leakReasons(), podWords(f.Facts)...)
 	}

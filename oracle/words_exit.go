@@ -14,6 +14,8 @@ func (f Finding) exitReasons() []string {
 		return append([]string{"containerd is up, and no client could learn it", truth}, whoWasDead(fs)...)
 	case fs[FactStatus] == Untold:
 		return []string{"it was never told, and nothing was broken", truth}
+	case fs[FactStatus] == WrongPID:
+		return []string{fmt.Sprintf("%s said that its pid was %s, and it was %s", fs[FactBy], fs[FactTold], fs[FactTrue])}
 	case fs[FactStatus] == WrongTime:
 		return []string{fmt.Sprintf("%s said that it ended at %s", fs[FactBy], fs[FactAt]), endedWords(fs)}
 	}

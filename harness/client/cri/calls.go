@@ -52,6 +52,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 			ctx,
 			&api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
 				Metadata: &api.ContainerMetadata{Name: i.Name},
+				Labels:   map[string]string{oracle.Label: i.Name},
 				Image:    &api.ImageSpec{Image: payload.Image},
 				Command:  c.Command(i),
 				Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},

@@ -154,6 +154,9 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	if c.Died() {
 		c.lookAgain(ctx, live)
 	}
+	if !c.Quiet {
+		c.aside(func() { c.listStates(ctx, live) })
+	}
 }
 
 // ending lets containers come to their end.

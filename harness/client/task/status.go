@@ -56,7 +56,7 @@ func (c *Client) askState(ctx context.Context, i *harness.Instance) error {
 func (c *Client) stateSays(i *harness.Instance, by oracle.Observer, p *tasktypes.Process) {
 	if p.GetStatus() == tasktypes.Status_STOPPED {
 		c.Record.Told(oracle.Observation{
-			Container: i.ID, Observer: by, Status: p.ExitStatus, At: p.ExitedAt.AsTime(), PID: int(i.PID),
+			Container: i.ID, Observer: by, Status: p.ExitStatus, At: p.ExitedAt.AsTime(), PID: int(p.Pid),
 		})
 	}
 }

@@ -1,0 +1,45 @@
+package cri
+
+import (
+	"context"
+	"time"
+
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// listStates notes the states of the sandbox and of containers as CRI lists them.
+func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	_, conn, err := c.Up(ctx)
+	if err != nil {
+		return // what it comes to is for others to say
+	}
+	rt, at := api.NewRuntimeServiceClient(conn), time.Now()
+	pods, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
+	if err != nil {
+		return
+	}
+	containers, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
+	if err != nil {
+		return
+	}
+	states := map[string]string{}
+	for _, p := range pods.Items {
+		states[p.Id] = p.State.String()
+	}
+	for _, k := range containers.Containers {
+		states[k.Id] = k.State.String()
+	}
+	c.note(func(s *harness.CRISeen) {
+		if c.sandbox != "" {
+			s.States = append(s.States, harness.CRIState{Object: oracle.ASandbox, ID: c.sandbox, State: states[c.sandbox], At: at})
+		}
+		for _, i := range all {
+			s.States = append(s.States, harness.CRIState{Object: oracle.AContainer, ID: i.ID, State: states[i.ID], At: at})
+		}
+	})
+}
