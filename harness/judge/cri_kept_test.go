@@ -80,6 +80,18 @@ func kills(all ...int) func(*harness.History) {
 	}
 }
 
+// listed has CRI list a state.
+func listed(object, id, state string) func(*harness.History) {
+	return func(h *harness.History) {
+		h.CRI.States = []harness.CRIState{{Object: object, ID: id, State: state, At: at(36)}}
+	}
+}
+
+// stopSucceeds has StopContainer succeed.
+func stopSucceeds(ms int) func(*harness.History) {
+	return func(h *harness.History) { h.CRI.Done = append(h.CRI.Done, done("StopContainer", "c0", ms)) }
+}
+
 func TestCRIKeepsItsWord(t *testing.T) {
 	const reserved = `failed to reserve sandbox name "pod": name "pod" is reserved for "1"`
 	for name, tc := range map[string]struct {
@@ -123,6 +135,22 @@ func TestCRIKeepsItsWord(t *testing.T) {
 			"liveness container what=id-reuse object=pod code=Unknown"},
 		"a container's name that is not": {tried(oracle.AContainer, reserved),
 			"liveness container what=id-reuse object=container"},
+
+		"CRI lists what it says": {listed(oracle.AContainer, "c0", oracle.CRIExited), ""},
+		"CRI lists as running what has ended": {listed(oracle.AContainer, "c0", oracle.CRIRunning),
+			"status cri-status what=listing object=container field=state is=other told=CONTAINER_RUNNING"},
+		"CRI does not list what has ended": {listed(oracle.AContainer, "c0", ""),
+			"status cri-status what=listing object=container field=state is=other"},
+		"CRI lists a sandbox that runs": {listed(oracle.ASandbox, "pod", oracle.CRINotReady),
+			"status cri-status what=listing object=sandbox field=state is=other"},
+		"a stop that is over when it has ended": {also(stopsIn(2), stopSucceeds(33)), ""},
+		"a stop that is over before": {also(stopsIn(40), stopSucceeds(33)),
+			"status cri-status object=container field=state is=too-early"},
+		"it runs on after its stop": {also(stopSucceeds(18), func(h *harness.History) { h.CRI.Statuses[0].Asked = at(21) }),
+			"status cri-status object=container field=state is=too-late told=CONTAINER_RUNNING"},
+		"labels of its own": {saidAgain(func(s *oracle.CRIStatus) { s.Labels = &oracle.CRILabels{Name: "c0", Label: "c0"} }), ""},
+		"no labels": {saidAgain(func(s *oracle.CRIStatus) { s.Labels = &oracle.CRILabels{Name: "c0"} }),
+			"status cri-status object=container field=labels is=other"},
 
 		"it had its time":         {stopsAt(1001), ""},
 		"it had no time":          {stopsAt(2), "end end status=killed-early"},
