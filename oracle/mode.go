@@ -42,41 +42,49 @@ func Modes(s Scene) ([]FileMode, error) {
 		return nil, err
 	}
 	defer t.close()
-	var out []FileMode
+	w := modeWalk{tree: t, closed: s.RuncRoot}
 	for dir, depth := range map[string]int{s.State: -1, s.ContainerdRoot: rootDepth} {
-		if out, err = t.modes(dir, depth, out); err != nil {
+		if err := w.walk(dir, depth); err != nil {
 			return nil, fmt.Errorf("list modes of files: %w", err)
 		}
 	}
-	return out, nil
+	return w.out, nil
 }
 
-// modes adds those of what is in a directory, up to a depth; -1: all.
-func (t *tree) modes(dir string, depth int, out []FileMode) ([]FileMode, error) {
-	entries, err := t.list(dir)
+type modeWalk struct {
+	tree   *tree
+	closed string // what is in it is runc's own: a FIFO that it makes to start a container is for all
+	out    []FileMode
+}
+
+// walk adds what is in a directory, up to a depth; -1: all.
+func (w *modeWalk) walk(dir string, depth int) error {
+	entries, err := w.tree.list(dir)
 	if err != nil || len(entries) == 0 {
-		return out, err
+		return err
 	}
-	f, err := t.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	f, err := w.tree.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
-		return out, nil //nolint:nilerr // it is gone meanwhile
+		return nil //nolint:nilerr // it is gone meanwhile
 	}
 	defer f.Close() //nolint:errcheck // read-only
 	var own, st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &own); err != nil {
-		return out, &fs.PathError{Op: "stat", Path: dir, Err: err}
+		return &fs.PathError{Op: "stat", Path: dir, Err: err}
 	}
 	for _, e := range entries {
 		if unix.Fstatat(int(f.Fd()), e.Name(), &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Dev != own.Dev {
 			continue
 		}
 		name := path.Join(dir, e.Name())
-		out = append(out, FileMode{File{name, kindOf(e.Type())}, st.Mode & (unix.S_IRWXU | unix.S_IRWXG | OthersAny | Sticky), st.Uid})
-		if e.IsDir() && depth != 1 {
-			if out, err = t.modes(name, depth-1, out); err != nil {
-				return out, err
+		w.out = append(w.out, FileMode{File{name, kindOf(e.Type())}, st.Mode & permissions, st.Uid})
+		if e.IsDir() && depth != 1 && name != w.closed {
+			if err := w.walk(name, depth-1); err != nil {
+				return err
 			}
 		}
 	}
-	return out, nil
+	return nil
 }
+
+const permissions = unix.S_IRWXU | unix.S_IRWXG | OthersAny | Sticky
