@@ -19,7 +19,7 @@ const (
 	// its payload never ran although its start succeeded.
 	Killed     = "killed"
 	NeverBegan = "never-began"
-	// KilledEarly is the end of one that was killed before the time was over that it was given.
+	// KilledEarly is the end of one that was killed before its time was over.
 	KilledEarly = "killed-early"
 )
 

@@ -20,6 +20,7 @@ type FileMode struct {
 const (
 	OthersWrite = unix.S_IWOTH
 	OthersAny   = unix.S_IRWXO
+	OthersEnter = unix.S_IXOTH
 	Sticky      = unix.S_ISVTX
 )
 

@@ -130,7 +130,8 @@ func (f Finding) endReasons() []string {
 		return []string{"its start succeeded, and its payload never ran", "nobody was to kill it"}
 	}
 	if fs[FactStatus] == KilledEarly {
-		return []string{fmt.Sprintf("it was to be given %s to end, and was sent another signal, or had ended, after %s", fs[FactBound], fs[FactApart])}
+		return []string{fmt.Sprintf("it was to be given %s to end, and was sent another signal, or had ended, after %s",
+			fs[FactBound], fs[FactApart])}
 	}
 	return []string{
 		fmt.Sprintf("it was to end with %s, and ended with %s (%s)", fs[FactWant], fs[FactTrue], fs[FactSource]),

@@ -31,7 +31,8 @@ func criKept(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			continue // of a sandbox whose shim is gone CRI has no time (PodSandboxStatus of v2.4.2)
 		}
 		if was, ok := made[s.ID]; ok && apart(was, s.Created) {
-			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldCreated, oracle.Changed, stamp(s.Created), stamp(was)))
+			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldCreated, oracle.Changed,
+				stamp(s.Created), stamp(was)))
 		}
 		made[s.ID] = s.Created
 	}

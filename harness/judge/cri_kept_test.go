@@ -98,7 +98,9 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		change func(*harness.History)
 		want   string
 	}{
-		"it says the same again": {saidAgain(func(s *oracle.CRIStatus) { s.Finished = s.Finished.Add(time.Millisecond) }), ""},
+		"it says the same again": {saidAgain(func(s *oracle.CRIStatus) {
+			s.Finished = s.Finished.Add(time.Millisecond)
+		}), ""},
 		"another exit code": {saidAgain(func(s *oracle.CRIStatus) { s.ExitCode = 255 }),
 			"status cri-status object=container field=exit-code is=changed told=255 true=7"},
 		"another reason": {saidAgain(func(s *oracle.CRIStatus) { s.Reason = "Unknown" }),
@@ -148,7 +150,9 @@ func TestCRIKeepsItsWord(t *testing.T) {
 			"status cri-status object=container field=state is=too-early"},
 		"it runs on after its stop": {also(stopSucceeds(18), func(h *harness.History) { h.CRI.Statuses[0].Asked = at(21) }),
 			"status cri-status object=container field=state is=too-late told=CONTAINER_RUNNING"},
-		"labels of its own": {saidAgain(func(s *oracle.CRIStatus) { s.Labels = &oracle.CRILabels{Name: "c0", Label: "c0"} }), ""},
+		"labels of its own": {saidAgain(func(s *oracle.CRIStatus) {
+			s.Labels = &oracle.CRILabels{Name: "c0", Label: "c0"}
+		}), ""},
 		"no labels": {saidAgain(func(s *oracle.CRIStatus) { s.Labels = &oracle.CRILabels{Name: "c0"} }),
 			"status cri-status object=container field=labels is=other"},
 

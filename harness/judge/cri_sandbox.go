@@ -36,8 +36,8 @@ func criSandboxes(h *harness.History) (found []oracle.Finding, _ []harness.Probl
 	return uniqueCauses(found), nil
 }
 
-// sandboxLost reports whether a sandbox had nothing left that runs when the containerd that was
-// asked had started: that one sees it, and need not be told.
+// sandboxLost reports whether a sandbox had nothing left that runs when the containerd
+// that was asked had started: that one sees it, and need not be told.
 func sandboxLost(h *harness.History, asked time.Time) bool {
 	return slices.ContainsFunc(h.Kills, func(k harness.Kill) bool {
 		return (k.Who == "shim" || k.Who == "sandbox") && slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool {

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
@@ -19,9 +20,7 @@ func criStates(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 		switch {
 		case s.Object == oracle.ASandbox && !fired(h, s.At):
 			want = oracle.CRIReady
-		case s.Object == oracle.AContainer && !broken(h, s.At) && slices.ContainsFunc(h.CRI.Statuses, func(t oracle.CRIStatus) bool {
-			return t.ID == s.ID && t.State == oracle.CRIExited && !t.Seen.After(s.At)
-		}):
+		case s.Object == oracle.AContainer && !broken(h, s.At) && saidToHaveExited(h, s.ID, s.At):
 			want = oracle.CRIExited
 		}
 		if want != "" && s.State != want {
@@ -31,6 +30,12 @@ func criStates(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 		}
 	}
 	return uniqueCauses(found), nil
+}
+
+func saidToHaveExited(h *harness.History, id string, by time.Time) bool {
+	return slices.ContainsFunc(h.CRI.Statuses, func(s oracle.CRIStatus) bool {
+		return s.ID == id && s.State == oracle.CRIExited && !s.Seen.After(by)
+	})
 }
 
 // criStopped: a container whose stop has succeeded has ended.

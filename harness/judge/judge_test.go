@@ -69,8 +69,9 @@ func TestRules(t *testing.T) {
 		"started and never began": {neverBegan, "end end status=never-began"},
 		"an observer that told nothing": {func(h *harness.History) { plain(h); h.Told, h.Flushed.Told = h.Told[:1], 1 },
 			"exit exit-code by=delete status=untold"},
-		"Get says another status": {func(h *harness.History) { h.Told[1].Observer, h.Told[1].Status = oracle.ByTaskStatus, 0 },
-			"exit exit-code by=task-status status=made-up-0"},
+		"Get says another status": {func(h *harness.History) {
+			h.Told[1].Observer, h.Told[1].Status = oracle.ByTaskStatus, 0
+		}, "exit exit-code by=task-status status=made-up-0"},
 		"Get says another pid": {func(h *harness.History) { h.Told[1].Observer, h.Told[1].PID = oracle.ByTaskStatus, 0 },
 			"exit exit-code by=task-status status=wrong-pid told=0 true=41"},
 		"an image that is gone": {func(h *harness.History) {

@@ -7,9 +7,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// How often containerd may log one message: a thousand times, and more with each call of a
-// client that tries again and again, and with each start, whose plugins have a line each.
-// The most that was seen of v2.4.2 in 1,100 cases is twice for a call.
+// How often containerd may log one message: a thousand times, and more with each call of
+// a client that tries again and again, and with each start, whose plugins have a line
+// each. The most that was seen of v2.4.2 in 1,100 cases is twice for a call.
 const (
 	logBound      = 1000
 	logsOfACall   = 10

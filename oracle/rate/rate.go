@@ -22,8 +22,8 @@ type Count struct {
 	End string `json:"end,omitempty"`
 }
 
-// BySignal are those that a signal has ended, and no fault: what is always lost of them is
-// a third of all, which is no more than a race may lose.
+// BySignal are those that a signal has ended, and no fault: what is always lost of them
+// is a third of all, which is no more than a race may lose.
 const BySignal = "signal"
 
 // sigmas is how many standard deviations above its share a residue may come by chance:

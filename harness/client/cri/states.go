@@ -34,12 +34,15 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	for _, k := range containers.Containers {
 		states[k.Id] = k.State.String()
 	}
+	state := func(object, id string) harness.CRIState {
+		return harness.CRIState{Object: object, ID: id, State: states[id], At: at}
+	}
 	c.note(func(s *harness.CRISeen) {
 		if c.sandbox != "" {
-			s.States = append(s.States, harness.CRIState{Object: oracle.ASandbox, ID: c.sandbox, State: states[c.sandbox], At: at})
+			s.States = append(s.States, state(oracle.ASandbox, c.sandbox))
 		}
 		for _, i := range all {
-			s.States = append(s.States, harness.CRIState{Object: oracle.AContainer, ID: i.ID, State: states[i.ID], At: at})
+			s.States = append(s.States, state(oracle.AContainer, i.ID))
 		}
 	})
 }
