@@ -52,6 +52,10 @@ func (s *Session) Release(ctx context.Context, i *harness.Instance) {
 	s.Record.Problem(harness.ByHarness, err)
 }
 
+// linger is how long the payload of a pod takes to end after SIGTERM, so that it can be
+// seen whether it is given time: a signal takes runc some 10 ms to send.
+const linger = 30 * time.Millisecond
+
 // Command is what a container's payload is told to do.
 func (s *Session) Command(i *harness.Instance) []string {
 	args := []string{payload.Program}
@@ -64,6 +68,9 @@ func (s *Session) Command(i *harness.Instance) []string {
 		args = append(args, "hold-stdout", fmt.Sprint(spec.Exit))
 	default:
 		args = append(args, "exit", fmt.Sprint(spec.Exit))
+	}
+	if s.Case.Workload.API == harness.CRI && i.Spec.Signal == "SIGTERM" && !i.Spec.IgnoresTerm {
+		args = append(args, "-linger", linger.String())
 	}
 	if i.Spec.Children > 0 {
 		args = append(args, "-children", fmt.Sprint(i.Spec.Children))
