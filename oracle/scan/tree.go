@@ -1,4 +1,4 @@
-package oracle
+package scan
 
 import (
 	"errors"
@@ -9,23 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree reads the files of a scene. Paths are resolved as inside the scene's root (openat2
+// Tree reads the files of a scene. Paths are resolved as inside the scene's root (openat2
 // RESOLVE_IN_ROOT, Linux 5.6), so an absolute symlink there ("/var/run") leads to the
 // scene's directory and never to the host's.
-type tree struct{ fd int }
+type Tree struct{ fd int }
 
-func openTree(root string) (*tree, error) {
+// OpenTree opens the root of a mount namespace, such as /proc/1234/root.
+func OpenTree(root string) (*Tree, error) {
 	fd, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open the scene's root %s (is its init alive?): %w", root, err)
 	}
-	return &tree{fd: fd}, nil
+	return &Tree{fd: fd}, nil
 }
 
-func (t *tree) close() { _ = unix.Close(t.fd) }
+// Close closes it.
+func (t *Tree) Close() { _ = unix.Close(t.fd) }
 
-// open opens name for reading; fs.ErrNotExist when it is not there.
-func (t *tree) open(name string, flags uint64) (*os.File, error) {
+// Open opens name for reading; fs.ErrNotExist when it is not there.
+func (t *Tree) Open(name string, flags uint64) (*os.File, error) {
 	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
 	for {
 		fd, err := unix.Openat2(t.fd, name, &how)
@@ -39,10 +41,10 @@ func (t *tree) open(name string, flags uint64) (*os.File, error) {
 	}
 }
 
-// list reads a directory. A directory that is not there, or is gone meanwhile, is an
+// List reads a directory. A directory that is not there, or is gone meanwhile, is an
 // empty one.
-func (t *tree) list(name string) ([]os.DirEntry, error) {
-	f, err := t.open(name, unix.O_RDONLY|unix.O_DIRECTORY)
+func (t *Tree) List(name string) ([]os.DirEntry, error) {
+	f, err := t.Open(name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 		return nil, nil
 	}
@@ -57,9 +59,9 @@ func (t *tree) list(name string) ([]os.DirEntry, error) {
 	return entries, err
 }
 
-// read returns the text of a small file, "" when it is not there or cannot be read.
-func (t *tree) read(name string) string {
-	f, err := t.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK)
+// Read returns the text of a small file, "" when it is not there or cannot be read.
+func (t *Tree) Read(name string) string {
+	f, err := t.Open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK)
 	if err != nil {
 		return ""
 	}
