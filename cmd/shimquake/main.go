@@ -77,7 +77,7 @@ machine cannot run it).`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
-	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), gcCommand(), sweepCommand())
+	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), gcCommand(), sweepCommand(), auditCommand())
 	tellUsage(c)
 	return c
 }

@@ -3,6 +3,7 @@ package scan
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -60,13 +61,32 @@ func (t *Tree) List(name string) ([]os.DirEntry, error) {
 }
 
 // Read returns the text of a small file, "" when it is not there or cannot be read.
-func (t *Tree) Read(name string) string {
-	f, err := t.Open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK)
+func (t *Tree) Read(name string) string { return t.readAtMost(name, 4096, unix.O_NOFOLLOW) }
+
+// ReadAll is Read for a file that may be larger, and a symlink: of more than a MiB it
+// returns the begin.
+func (t *Tree) ReadAll(name string) string { return t.readAtMost(name, 1<<20, 0) }
+
+func (t *Tree) readAtMost(name string, most int64, flags uint64) string {
+	f, err := t.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|flags)
 	if err != nil {
 		return ""
 	}
 	defer f.Close() //nolint:errcheck // read-only
-	buf := make([]byte, 4096)
-	n, _ := f.Read(buf)
-	return string(buf[:n])
+	text, _ := io.ReadAll(io.LimitReader(f, most))
+	return string(text)
+}
+
+// Stat is lstat(2); nil when the file is not there.
+func (t *Tree) Stat(name string) fs.FileInfo {
+	f, err := t.Open(name, unix.O_PATH|unix.O_NOFOLLOW)
+	if err != nil {
+		return nil
+	}
+	defer f.Close() //nolint:errcheck // read-only
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	return info
 }
