@@ -22,8 +22,8 @@ import (
 type Options struct {
 	// Proc is the procfs. Default: /proc.
 	Proc string
-	// PID limits the audit to the containerd of that pid, and to what shares its root and
-	// PID namespace.
+	// PID limits the audit to what shares root and PID namespace with that process: the
+	// containerd that is meant, or process 1 of a container that is a node.
 	PID int
 	// Timeout is how long containerd may take to answer one question. Default: 5 s.
 	Timeout time.Duration
@@ -66,7 +66,7 @@ func Look(ctx context.Context, o Options) (*Node, error) {
 		return nil, ctx.Err()
 	case <-late.C:
 		return nil, fmt.Errorf("reading %s hangs in the kernel: look at that process (wchan, stack) and"+
-			" audit again without it: --pid of the containerd you mean", l.where())
+			" audit again", l.where())
 	}
 }
 
@@ -99,7 +99,7 @@ func (l *look) take(ctx context.Context) (*Node, error) {
 		return nil, err
 	}
 	l.table = table
-	for _, g := range l.groups(n) {
+	for _, g := range l.groups() {
 		v, err := l.view(ctx, g)
 		if err != nil {
 			n.Notes = append(n.Notes, err.Error())
@@ -124,9 +124,13 @@ type group struct {
 
 // groups sorts containerds and shims by PID namespace and root. Two roots are the same
 // where /run is: what a containerd keeps, and its shims' sockets, are there.
-func (l *look) groups(n *Node) []*group {
+func (l *look) groups() []*group {
 	byKey := map[string]*group{}
 	var order []*group
+	only := ""
+	if l.PID != 0 {
+		only = l.table.link(l.PID, "ns/pid") + " " + l.rootOf(l.PID)
+	}
 	put := func(p *Process) *group {
 		key := p.pidns + " " + l.rootOf(p.PID)
 		g := byKey[key]
@@ -151,17 +155,12 @@ func (l *look) groups(n *Node) []*group {
 		g := put(p)
 		g.shims = append(g.shims, p)
 	}
-	if len(order) == 0 && l.PID == 0 { // containerd is down and has left no shim: its files are still there
-		order = append(order, &group{anchor: 1, pidns: l.table.link(1, "ns/pid")})
+	if only != "" {
+		order = slices.DeleteFunc(order, func(g *group) bool { return g != byKey[only] })
 	}
-	if l.PID != 0 {
-		order = slices.DeleteFunc(order, func(g *group) bool {
-			return !slices.ContainsFunc(g.daemons, func(c candidate) bool { return c.p.PID == l.PID }) &&
-				!slices.ContainsFunc(g.shims, func(p *Process) bool { return p.PID == l.PID })
-		})
-		if len(order) == 0 {
-			n.Notes = append(n.Notes, fmt.Sprintf("process %d is no containerd and no shim", l.PID))
-		}
+	if len(order) == 0 { // containerd is down and has left no shim: its files are still there
+		anchor := cmp.Or(l.PID, 1)
+		order = append(order, &group{anchor: anchor, pidns: l.table.link(anchor, "ns/pid")})
 	}
 	slices.SortFunc(order, func(a, b *group) int { return cmp.Compare(a.anchor, b.anchor) })
 	return order
@@ -245,6 +244,9 @@ func (l *look) processes(v *View, g *group, depth int, listening []scan.UnixSock
 func (l *look) daemon(t *scan.Tree, c candidate) Daemon {
 	where := c.where
 	where = where.or(places{config: defaults.config})
+	if !path.IsAbs(where.config) {
+		where.config = path.Join(l.table.link(c.p.PID, "cwd"), where.config)
+	}
 	where = where.or(configured(t.ReadAll(where.config))).or(defaults)
 	d := Daemon{
 		PID: c.p.PID, Exe: c.exe, Age: c.p.Age, Address: where.address, State: where.state, Root: where.root,

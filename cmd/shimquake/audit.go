@@ -72,7 +72,7 @@ Exit status: 0 nothing is suspect, 1 something is, 2 it could not look, or not a
 	f.BoolVar(&a.json, "json", false, "print the report as one JSON object")
 	f.DurationVar(&a.options.Settle, "settle", 3*time.Second, "wait so long before the second look")
 	f.DurationVar(&a.options.Timeout, "timeout", 5*time.Second, "containerd may take so long for one answer")
-	f.IntVar(&a.options.PID, "pid", 0, "only the containerd of this pid, and what shares its root")
+	f.IntVar(&a.options.PID, "pid", 0, "only what shares root and PID namespace with this process: a containerd, or a container that is a node")
 	f.StringVar(&a.options.Proc, "proc", "/proc", "the procfs of the node's PID namespace")
 	f.BoolVar(&a.watch, "watch", false, "look again and again, and say what is new")
 	f.DurationVar(&a.every, "every", time.Minute, "with --watch: so often")
