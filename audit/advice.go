@@ -12,8 +12,6 @@ func advice(s Suspect) string {
 	switch s.Kind {
 	case Shim:
 		switch {
-		case has("task=not-asked"):
-			return "start containerd first, and audit again: what it then does not know is nobody's"
 		case has("state=stopped"):
 			return fmt.Sprintf("kill -CONT %d, and audit again", s.PID)
 		case has("state=uninterruptible"):

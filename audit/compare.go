@@ -2,6 +2,7 @@ package audit
 
 import (
 	"strings"
+	"time"
 
 	"github.com/shimquake/shimquake/oracle/scan"
 )
@@ -37,6 +38,9 @@ func Compare(n *Node) []Suspect {
 		}
 	}
 	for i := range out {
+		if at := out[i].Changed; !at.IsZero() {
+			out[i].Age = max(n.Taken.Sub(at), 0).Round(time.Second)
+		}
 		out[i].Do = advice(out[i])
 	}
 	return fold(out)

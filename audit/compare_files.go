@@ -18,7 +18,7 @@ func (c *comparison) bundles() []Suspect {
 			shim = c.byAddress[socketKey(b.Address)]
 		}
 		s := c.suspect(Directory, k)
-		s.Path, s.Age = b.Path, b.Age
+		s.Path, s.Changed = b.Path, b.Changed
 		at := "there"
 		switch {
 		case b.Hidden:
@@ -59,7 +59,7 @@ func (c *comparison) runcStates() []Suspect {
 			continue
 		}
 		s := c.suspect(RuncState, k)
-		s.Path, s.Age = r.Path, r.Age
+		s.Path, s.Changed = r.Path, r.Changed
 		s.Facts, s.Missing = facts("task", none), []string{"task"}
 		out = append(out, s)
 	}
@@ -77,7 +77,7 @@ func (c *comparison) cgroups() []Suspect {
 		}
 		told[g.Key] = true
 		s := c.suspect(Group, g.Key)
-		s.Path, s.Age = g.Path, g.Age
+		s.Path = g.Path
 		s.Facts, s.Missing = facts("task", none, "procs", none), []string{"task"}
 		if g.Key.Namespace == "" {
 			s.Sure = Likely // by its name alone it may be somebody else's
@@ -144,7 +144,7 @@ func (c *comparison) sockets() []Suspect {
 			continue
 		}
 		s := c.suspect(Listener, socket.Of)
-		s.Path, s.Age, s.Sure = socket.Path, socket.Age, Certain
+		s.Path, s.Changed, s.Sure = socket.Path, socket.Changed, Certain
 		s.Missing = []string{"listener"}
 		bundle := ""
 		if _, ok := c.addressOf[socketKey(socket.Path)]; ok {

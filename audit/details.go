@@ -16,17 +16,17 @@ func (l *look) details(t *scan.Tree, v *View) {
 	}
 	for i, b := range v.Bundles {
 		if !ids[b.ID] {
-			v.Bundles[i].Age = l.age(t.Stat(b.Path))
+			v.Bundles[i].Changed = changed(t.Stat(b.Path))
 		}
 	}
 	for i, s := range v.Sockets {
 		if !s.Listening {
-			v.Sockets[i].Age = l.age(t.Stat(s.Path))
+			v.Sockets[i].Changed = changed(t.Stat(s.Path))
 		}
 	}
 	for i, s := range v.RuncStates {
 		if task, ok := v.Known.Tasks[Key{s.Namespace, s.ID}]; !ok || task.Status == stopped {
-			v.RuncStates[i].Age = l.age(t.Stat(s.Path))
+			v.RuncStates[i].Changed = changed(t.Stat(s.Path))
 			v.RuncStates[i].PID, v.RuncStates[i].Start = runcInit(t, s.Path)
 		}
 	}
@@ -34,7 +34,6 @@ func (l *look) details(t *scan.Tree, v *View) {
 		if ids[c.Key.ID] {
 			continue
 		}
-		v.Cgroups[i].Age = l.age(t.Stat(c.Path))
 		procs := procsIn(t, c.Path)
 		slices.Sort(procs)
 		v.Cgroups[i].Procs = slices.Compact(procs)

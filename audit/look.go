@@ -286,12 +286,12 @@ func complete(v *View) bool {
 	return len(v.Daemons) > 0
 }
 
-// age is how long ago a file was changed.
-func (l *look) age(info fs.FileInfo) time.Duration {
+// changed is when a file was changed last; the zero time of one that is gone.
+func changed(info fs.FileInfo) time.Time {
 	if info == nil {
-		return 0
+		return time.Time{}
 	}
-	return max(l.now.Sub(info.ModTime()), 0).Round(time.Second)
+	return info.ModTime()
 }
 
 // socketDirs are where shims have their sockets, whatever containerd's state directory

@@ -98,10 +98,10 @@ type Key struct {
 
 // Socket is a unix socket of a shim: a file, or a name in the abstract namespace.
 type Socket struct {
-	Path      string        `json:"path"` // an abstract one begins with @
-	Listening bool          `json:"listening"`
-	Inode     uint64        `json:"inode,omitempty"`
-	Age       time.Duration `json:"ageNs,omitempty"`
+	Path      string    `json:"path"` // an abstract one begins with @
+	Listening bool      `json:"listening"`
+	Inode     uint64    `json:"inode,omitempty"`
+	Changed   time.Time `json:"changed,omitzero"`
 	// Of is whose name the file has, where something known has that name.
 	Of Key `json:"of,omitzero"`
 }
@@ -109,13 +109,13 @@ type Socket struct {
 // Bundle is a bundle, or its twin in containerd's root directory.
 type Bundle struct {
 	scan.Bundle
-	Age time.Duration `json:"ageNs,omitempty"`
+	Changed time.Time `json:"changed,omitzero"`
 }
 
 // State is runc's state of a container.
 type State struct {
 	scan.RuncState
-	Age time.Duration `json:"ageNs,omitempty"`
+	Changed time.Time `json:"changed,omitzero"`
 	// PID and Start are the container's init, from runc's state.json; 0 where it cannot be
 	// read.
 	PID   int    `json:"pid,omitempty"`
@@ -129,12 +129,12 @@ type Mount struct {
 	NetNS string `json:"netns,omitempty"` // of a bind mount of one: net:[4026532008]
 }
 
-// Cgroup is a directory that is a container's by its name.
+// Cgroup is a directory that is a container's by its name. The kernel does not keep its
+// age.
 type Cgroup struct {
-	Path  string        `json:"path"` // below the hierarchy
-	Key   Key           `json:"key"`  // the namespace is "" where the path does not tell
-	Procs []int         `json:"procs,omitempty"`
-	Age   time.Duration `json:"ageNs,omitempty"`
+	Path  string `json:"path"` // below the hierarchy
+	Key   Key    `json:"key"`  // the namespace is "" where the path does not tell
+	Procs []int  `json:"procs,omitempty"`
 }
 
 // Known is what containerd has answered.

@@ -192,6 +192,9 @@ func TestAHungContainerd(t *testing.T) {
 	if len(r.Suspects) != 0 || len(r.Partial) != 1 || r.Daemons[0].Answered {
 		t.Errorf("%v", r)
 	}
+	if r.Daemons[0].Version != containerd.DefaultRelease {
+		t.Errorf("its binary says %q", r.Daemons[0].Version)
+	}
 	if took := time.Since(begun); took > 5*time.Second {
 		t.Errorf("it took %s", took)
 	}

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -54,24 +55,27 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		found = both(first, second, found, Compare(second))
+		found = both(found, Compare(second))
 		r.Looks, r.last = 2, second
 	}
 	r.Suspects, r.Took = found, Millis(time.Since(begun))
+	if r.Node, err = os.Hostname(); err != nil {
+		r.Node = "this node"
+	}
 	r.tell(r.last)
 	return r, nil
 }
 
 // both are the suspects of the second look that the first had, too. A container that lost
 // more in between is not one that is in motion: the head of what is left is compared.
-func both(first, second *Node, before, after []Suspect) []Suspect {
+func both(before, after []Suspect) []Suspect {
 	was := map[string]Certainty{}
 	for _, s := range before {
-		was[s.key(first.Taken)] = s.Sure
+		was[s.key()] = s.Sure
 	}
 	out := []Suspect{}
 	for _, s := range after {
-		sure, ok := was[s.key(second.Taken)]
+		sure, ok := was[s.key()]
 		if !ok {
 			continue
 		}

@@ -49,6 +49,8 @@ type Suspect struct {
 	Start     uint64        `json:"start,omitempty"`
 	Path      string        `json:"path,omitempty"`
 	Age       time.Duration `json:"ageNs,omitempty"`
+	// Changed is when the file was changed last; its age is counted from then.
+	Changed time.Time `json:"changed,omitzero"`
 	// Missing is what it lacks, in words: "task", "bundle".
 	Missing []string `json:"missing"`
 	// Facts are what is known of it, as the catalogue has it: "task=none".
@@ -65,12 +67,8 @@ type Suspect struct {
 
 // key names the suspect in both looks. A process is named by its start, too, and a file by
 // when it was changed: an id that is used again and again is not always the same leak.
-func (s Suspect) key(taken time.Time) string {
-	born := ""
-	if s.Path != "" && s.Age > 0 {
-		born = taken.Add(-s.Age).Round(10 * time.Second).Format(time.RFC3339) // rounded: ages are
-	}
-	return fmt.Sprint(s.Kind, s.View, s.Namespace, s.ID, s.PID, s.Start, s.Path, born)
+func (s Suspect) key() string {
+	return fmt.Sprint(s.Kind, s.View, s.Namespace, s.ID, s.PID, s.Start, s.Path, s.Changed.UnixNano())
 }
 
 // order sorts suspects: by kind, the sure ones first, then by age.

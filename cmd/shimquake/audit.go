@@ -100,9 +100,6 @@ func (a *auditing) once(ctx context.Context) (*audit.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Node, err = os.Hostname(); err != nil {
-		r.Node = "this node"
-	}
 	nameBugs(r)
 	if a.prometheus != "" {
 		if err := replaceFile(a.prometheus, 0o644, r.Metrics); err != nil {
