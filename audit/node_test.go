@@ -77,33 +77,52 @@ func newNode(t *testing.T) *node {
 // run starts a container whose shim has these words of behaviour.
 func (n *node) run(id, words, behaviour string) client.Task {
 	n.Helper()
-	c, _, err := n.Up(n.ctx)
+	task, err := n.start(id, words, behaviour)
 	n.must(err)
+	return task
+}
+
+func (n *node) start(id, words, behaviour string) (client.Task, error) {
+	c, _, err := n.Up(n.ctx)
+	if err != nil {
+		return nil, err
+	}
 	container, err := c.NewContainer(n.ctx, id, client.WithRuntime(fakeshim.Runtime, nil), client.WithNewSpec(
 		oci.WithProcessArgs(append([]string{payload.Program}, strings.Fields(words)...)...),
 		oci.WithAnnotations(map[string]string{"shimquake.fakeshim": behaviour}),
 	))
-	n.must(err)
+	if err != nil {
+		return nil, err
+	}
 	task, err := container.NewTask(n.ctx, cio.NullIO)
-	n.must(err)
-	n.must(task.Start(n.ctx))
-	return task
+	if err != nil {
+		return nil, err
+	}
+	return task, task.Start(n.ctx)
 }
 
 // end kills a task and deletes it with its container.
-func (n *node) end(task client.Task) {
-	n.Helper()
+func (n *node) end(task client.Task) error {
 	exit, err := task.Wait(n.ctx)
-	n.must(err)
-	n.must(task.Kill(n.ctx, 9))
+	if err != nil {
+		return err
+	}
+	if err := task.Kill(n.ctx, 9); err != nil {
+		return err
+	}
 	<-exit
-	_, err = task.Delete(n.ctx)
-	n.must(err)
+	if _, err := task.Delete(n.ctx); err != nil {
+		return err
+	}
 	c, _, err := n.Up(n.ctx)
-	n.must(err)
+	if err != nil {
+		return err
+	}
 	container, err := c.LoadContainer(n.ctx, task.ID())
-	n.must(err)
-	n.must(container.Delete(n.ctx))
+	if err != nil {
+		return err
+	}
+	return container.Delete(n.ctx)
 }
 
 func (n *node) must(err error) {
@@ -160,7 +179,7 @@ func TestAHealthyNode(t *testing.T) {
 func TestALeakedShim(t *testing.T) {
 	n := newNode(t)
 	n.run("c1", "wait", "")
-	n.end(n.run("lost", "wait", "shutdown=ignore"))
+	n.must(n.end(n.run("lost", "wait", "shutdown=ignore")))
 	r := n.audit()
 	if len(r.Suspects) != 1 || len(r.Partial) != 0 || r.Shims != 2 {
 		t.Fatalf("%v", r)
