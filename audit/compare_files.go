@@ -39,7 +39,7 @@ func (c *comparison) bundles() []Suspect {
 		}
 		kind := ""
 		if b.Work {
-			kind = "workdir"
+			kind = "work-directory"
 		}
 		if at == "there" {
 			at = "" // as the catalogue has it: of a bundle it goes without saying

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -175,7 +176,7 @@ func TestCompare(t *testing.T) {
 		{"a work directory alone", func(v *View) {
 			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: workDir + "k8s.io/x", Namespace: "k8s.io", ID: "x",
 				Work: true}})
-		}, []string{"bundle certain x task=none bundle=gone shim=none kind=workdir"}},
+		}, []string{"bundle certain x task=none bundle=gone shim=none kind=work-directory"}},
 		{"a cgroup in many hierarchies", func(v *View) {
 			for _, h := range []string{"cpu", "memory"} {
 				v.Cgroups = append(v.Cgroups, Cgroup{Path: "/sys/fs/cgroup/" + h + "/k8s.io/x", Key: Key{"k8s.io", "x"}})
@@ -211,6 +212,9 @@ func TestCompare(t *testing.T) {
 			for _, s := range Compare(n) {
 				got = append(got, strings.TrimSpace(strings.Join([]string{string(s.Kind), string(s.Sure), s.ID,
 					strings.Join(s.Facts, " ")}, " ")))
+				if _, err := oracle.ParseFacts(s.Facts); err != nil || !slices.Contains(oracle.Classes, oracle.Class(s.Kind)) {
+					t.Errorf("%s %v: the catalogue does not know it: %v", s.Kind, s.Facts, err)
+				}
 				if s.Do == "" || len(s.Missing) == 0 || s.Bugs == nil || s.String() == "" {
 					t.Errorf("%+v says too little", s)
 				}

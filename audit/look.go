@@ -42,6 +42,9 @@ func (o Options) withDefaults() Options {
 // kernel, and cannot be ended from here.
 const hangs = 30 * time.Second
 
+// privileges is what to do where something may not be read.
+const privileges = "run the audit as root, in a container with hostPID and the capability SYS_PTRACE"
+
 // Look takes a Node. It waits no longer than the kernel takes for what it reads, and
 // Options.Timeout for each question to a containerd; one that does not answer is noted.
 // The error says that nothing could be seen.
@@ -106,6 +109,9 @@ func (l *look) take(ctx context.Context) (*Node, error) {
 			continue
 		}
 		n.Views = append(n.Views, v)
+	}
+	if len(table.denied) > 0 {
+		n.Notes = append(n.Notes, fmt.Sprintf("processes %v may not be looked at: %s", table.denied, privileges))
 	}
 	if len(n.Views) == 0 && len(n.Notes) > 0 {
 		return n, fmt.Errorf("nothing could be looked at: %s", n.Notes[0])
@@ -181,8 +187,7 @@ func (l *look) view(ctx context.Context, g *group) (*View, error) {
 	l.reading(v.Root)
 	t, err := scan.OpenTree(v.Root)
 	if err != nil {
-		return nil, fmt.Errorf("look into the root of process %d (the audit needs root, or CAP_SYS_PTRACE and"+
-			" CAP_DAC_READ_SEARCH, and the node's PID namespace): %w", g.anchor, err)
+		return nil, fmt.Errorf("look into the root of process %d: %w: %s", g.anchor, err, privileges)
 	}
 	defer t.Close()
 	depth := l.table.depth(g.anchor)

@@ -32,7 +32,8 @@ type node struct {
 	ctx   context.Context // with a containerd namespace
 }
 
-const soon = 20 * time.Second
+// secret is in the environment of each container.
+const secret = "PASSWORD=open-sesame"
 
 // settle is the time between two looks here: nothing is in motion but where a test says
 // so.
@@ -89,7 +90,7 @@ func (n *node) start(id, words, behaviour string) (client.Task, error) {
 	}
 	container, err := c.NewContainer(n.ctx, id, client.WithRuntime(fakeshim.Runtime, nil), client.WithNewSpec(
 		oci.WithProcessArgs(append([]string{payload.Program}, strings.Fields(words)...)...),
-		oci.WithAnnotations(map[string]string{"shimquake.fakeshim": behaviour}),
+		oci.WithAnnotations(map[string]string{"shimquake.fakeshim": behaviour}), oci.WithEnv([]string{secret}),
 	))
 	if err != nil {
 		return nil, err

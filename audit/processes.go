@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -22,6 +24,8 @@ type processTable struct {
 	byPID  map[int]*Process
 	// candidates are the processes that may be containerds.
 	candidates []candidate
+	// denied are processes that may not be looked at.
+	denied []int
 	// at says what is being read: a read of /proc can hang (mmap_sem, a dead NFS server).
 	at func(what string)
 }
@@ -100,7 +104,10 @@ func (t *processTable) read(pid int) {
 }
 
 func (t *processTable) link(pid int, name string) string {
-	to, _ := os.Readlink(filepath.Join(t.proc, strconv.Itoa(pid), name))
+	to, err := os.Readlink(filepath.Join(t.proc, strconv.Itoa(pid), name))
+	if errors.Is(err, fs.ErrPermission) && !slices.Contains(t.denied, pid) {
+		t.denied = append(t.denied, pid)
+	}
 	return to
 }
 

@@ -24,20 +24,25 @@ func nameBugs(r *audit.Report) {
 	}
 }
 
-// bugsOf are those whose match has the suspect's facts. Those that say most come first,
-// and of these the ones with an issue of containerd's.
+// bugsOf are those whose match has the suspect's facts. Those that users have met, with
+// an issue of containerd's, come before what sweeps have found; then those that say most.
 func bugsOf(s audit.Suspect, cases []harness.Case, findings []catalogue.Finding) []string {
 	facts, err := oracle.ParseFacts(s.Facts)
 	if err != nil || s.Version == "" {
 		return []string{}
 	}
 	found := oracle.Finding{Class: oracle.Class(s.Kind), Facts: facts}
-	fits := map[string]int{} // how many facts a bug names that the suspect has
+	fits := map[string]int{} // how many of the suspect's facts a bug names
 	add := func(id string, match []oracle.Match) {
+		var named oracle.Facts
+		fit := false
 		for _, m := range match {
-			if n := fitting(m, found); n >= 0 {
-				fits[id] = max(fits[id], n)
+			if m, ok := fitting(m, found); ok {
+				named, fit = named.With(m.Facts), true
 			}
+		}
+		if fit {
+			fits[id] = max(fits[id], count(named))
 		}
 	}
 	for _, c := range cases {
@@ -50,9 +55,11 @@ func bugsOf(s audit.Suspect, cases []harness.Case, findings []catalogue.Finding)
 			add(f.ID, f.Match)
 		}
 	}
-	return slices.SortedFunc(maps.Keys(fits), func(a, b string) int {
-		return cmp.Or(cmp.Compare(fits[b], fits[a]), cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
+	ids := slices.AppendSeq([]string{}, maps.Keys(fits))
+	slices.SortFunc(ids, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(fits[b], fits[a]), cmp.Compare(a, b))
 	})
+	return ids
 }
 
 func rank(bug string) int {
@@ -62,19 +69,20 @@ func rank(bug string) int {
 	return 1
 }
 
-// fitting is how many facts of a match the finding has; -1 where it has another.
-func fitting(m oracle.Match, f oracle.Finding) int {
-	seen := m
+// fitting reports whether a finding is like a match, as far as a live node can tell, and
+// returns what of the match that is.
+func fitting(m oracle.Match, f oracle.Finding) (oracle.Match, bool) {
 	for _, k := range notSeen {
 		if f.Facts[k] == "" {
-			seen.Facts[k] = ""
+			m.Facts[k] = ""
 		}
 	}
-	if !seen.Like(f) {
-		return -1
-	}
+	return m, m.Like(f)
+}
+
+func count(facts oracle.Facts) int {
 	n := 0
-	for _, value := range seen.Facts {
+	for _, value := range facts {
 		if value != "" {
 			n++
 		}

@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tree reads the files of a scene. Paths are resolved as inside the scene's root (openat2
-// RESOLVE_IN_ROOT, Linux 5.6), so an absolute symlink there ("/var/run") leads to the
-// scene's directory and never to the host's.
+// Tree reads the files of a mount namespace. Paths are resolved as inside its root
+// (openat2 RESOLVE_IN_ROOT, Linux 5.6), so an absolute symlink there ("/var/run") leads to
+// a directory there and never to the host's.
 type Tree struct{ fd int }
 
 // OpenTree opens the root of a mount namespace, such as /proc/1234/root.
 func OpenTree(root string) (*Tree, error) {
 	fd, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open the scene's root %s (is its init alive?): %w", root, err)
+		return nil, fmt.Errorf("open the root %s (is its process alive?): %w", root, err)
 	}
 	return &Tree{fd: fd}, nil
 }
