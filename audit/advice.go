@@ -35,15 +35,17 @@ func advice(s Suspect) string {
 			return fmt.Sprintf("read /proc/%d/stack and the shim's log in containerd's journal; do not restart containerd now:"+
 				" a shim that does not answer is then taken for dead", s.PID)
 		}
-		return fmt.Sprintf("ctr -n %s task delete --force %s, or remove the pod: containerd then cleans up", s.Namespace, s.ID)
+		return fmt.Sprintf("ctr -n %s task delete --force %s, or remove the pod: containerd then cleans up",
+			s.Namespace, s.ID)
 	case InCRI:
-		return "drain the node and restart containerd: CRI reads containerd's records then, and kubelet removes what is not wanted"
+		return "drain the node and restart containerd: CRI then reads containerd's records, and kubelet removes what it" +
+			" does not want"
 	case Directory:
 		if has("task=not-asked") {
 			return "start containerd: it removes a bundle whose shim is gone"
 		}
-		return fmt.Sprintf("after `ctr -n %s task ls` does not show it: umount %s if it is mounted, then remove the directory",
-			s.Namespace, path.Join(s.Path, "rootfs"))
+		return fmt.Sprintf("if `ctr -n %s task ls` does not show it: umount %s where it is mounted, then remove the"+
+			" directory", s.Namespace, path.Join(s.Path, "rootfs"))
 	case RuncState:
 		return fmt.Sprintf("runc --root %s delete %s", path.Dir(s.Path), s.ID)
 	case Group:

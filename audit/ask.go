@@ -207,9 +207,9 @@ func containers(ctx context.Context, conn *grpc.ClientConn, ns string, known *Kn
 			return err
 		}
 		c := m.Container
-		k := Key{ns, c.ID}
-		known.Containers[k] = Container{
-			Kind: c.Labels[criKind], NetNS: netnsPath(c.Spec.GetValue()), Age: time.Since(c.CreatedAt.AsTime()).Round(time.Second),
+		known.Containers[Key{ns, c.ID}] = Container{
+			Kind: c.Labels[criKind], NetNS: netnsPath(c.Spec.GetValue()),
+			Age: time.Since(c.CreatedAt.AsTime()).Round(time.Second),
 		}
 	}
 }

@@ -46,8 +46,8 @@ func healthy() *Node {
 			bundle("p1"), bundle("c1"),
 			{Bundle: scan.Bundle{Path: workDir + "k8s.io/c1", Namespace: "k8s.io", ID: "c1", Work: true}},
 		},
-		RuncStates: []State{{RuncState: scan.RuncState{Path: "/run/containerd/runc/k8s.io/c1", Namespace: "k8s.io", ID: "c1"},
-			PID: inContInit, Start: 102}},
+		RuncStates: []State{{PID: inContInit, Start: 102,
+			RuncState: scan.RuncState{Path: "/run/containerd/runc/k8s.io/c1", Namespace: "k8s.io", ID: "c1"}}},
 		Mounts: []Mount{
 			{Point: taskDir + "k8s.io/c1/rootfs", Type: "overlay"}, {Point: criDir + "p1/shm", Type: "tmpfs"},
 			{Point: "/run/netns/cni-1", Type: "nsfs", NetNS: "net:[9]"},
@@ -98,21 +98,22 @@ func TestCompare(t *testing.T) {
 			v.Bundles = nil
 		}, nil},
 		{"a shim that lives on", func(v *View) {
-			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 1, State: "S", Age: time.Second, Address: sock,
-				Shim: new(lost("x")), Cwd: taskDir + "k8s.io/x (deleted)", Listens: []string{"/run/containerd/s/cd"}})
+			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 1, State: "S", Age: time.Second,
+				Address: sock, Shim: new(lost("x")), Cwd: taskDir + "k8s.io/x (deleted)",
+				Listens: []string{"/run/containerd/s/cd"}})
 			v.Sockets = append(v.Sockets, Socket{Path: "/run/containerd/s/cd", Listening: true})
 		}, []string{"shim certain x task=none bundle=gone socket=listening children=none"}},
 		{"a young shim with its bundle may be on its way", func(v *View) {
-			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 1, State: "S", Age: time.Second, Address: sock,
-				Shim: new(lost("x")), Cwd: taskDir + "k8s.io/x"})
+			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 1, State: "S", Age: time.Second,
+				Address: sock, Shim: new(lost("x")), Cwd: taskDir + "k8s.io/x"})
 		}, []string{"shim likely x task=none bundle=there socket=none children=none"}},
 		{"a helper that hangs", func(v *View) {
 			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 7, State: "S", Age: time.Hour, Address: sock,
 				Shim: &scan.ShimArgs{ID: "x", Namespace: "k8s.io", Action: "start"}})
 		}, []string{"shim likely x task=none children=none helper=start"}},
 		{"a helper that has just begun", func(v *View) {
-			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 7, State: "S", Age: time.Second, Address: sock,
-				Shim: &scan.ShimArgs{ID: "x", Namespace: "k8s.io", Action: "start"}})
+			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 7, State: "S", Age: time.Second,
+				Address: sock, Shim: &scan.ShimArgs{ID: "x", Namespace: "k8s.io", Action: "start"}})
 		}, nil},
 		{"a whole pod that containerd has forgotten is one suspect and its container another", forgetAll, []string{
 			"shim certain p1 task=none bundle=there socket=listening children=some",
@@ -190,7 +191,8 @@ func TestCompare(t *testing.T) {
 			v.Cgroups = append(v.Cgroups, Cgroup{Path: "/k8s.io/x", Key: Key{"k8s.io", "x"}, Procs: []int{70}})
 		}, []string{"process certain x owner=container task=none parent=init"}},
 		{"a runc state alone", func(v *View) {
-			v.RuncStates = append(v.RuncStates, State{RuncState: scan.RuncState{Path: "/r/k8s.io/x", Namespace: "k8s.io", ID: "x"}})
+			v.RuncStates = append(v.RuncStates,
+				State{RuncState: scan.RuncState{Path: "/r/k8s.io/x", Namespace: "k8s.io", ID: "x"}})
 		}, []string{"runc-state certain x task=none"}},
 		{"a root file system alone", func(v *View) {
 			v.Mounts = append(v.Mounts, Mount{Point: taskDir + "k8s.io/x/rootfs", Type: "overlay"})

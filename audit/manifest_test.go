@@ -68,7 +68,8 @@ func (n *node) as(capabilities []string) (*audit.Report, int) {
 		set += ",+" + strings.ToLower(c)
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(n.ctx), "setpriv", "--bounding-set="+set, "--inh-caps=-all",
-		"--no-new-privs", buildShimquake(n), "audit", "--json", "--settle", "100ms", "--pid", strconv.Itoa(n.world.InitPID()))
+		"--no-new-privs", buildShimquake(n), "audit", "--json", "--settle", "100ms",
+		"--pid", strconv.Itoa(n.world.InitPID()))
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	err := cmd.Run()

@@ -6,11 +6,12 @@ import (
 	"testing"
 )
 
-const shimStat = "4711 (containerd-shim) S 1 4709 4709 0 -1 1077936384 1 2 3 4 5 6 7 8 20 0 12 0 123456 1 2 18446744073709551615"
+const shimStat = "4711 (containerd-shim) S 1 4709 4709 0 -1 1077936384 1 2 3 4 5 6 7 8 20 0 12 0 123456 1 2 1844674"
 
 func TestParseStat(t *testing.T) {
 	got, err := parseStat(shimStat)
-	if want := (stat{pid: 4711, parent: 1, comm: "containerd-shim", state: "S", start: 123456}); err != nil || got != want {
+	want := stat{pid: 4711, parent: 1, comm: "containerd-shim", state: "S", start: 123456}
+	if err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 	got, err = parseStat(strings.Replace(shimStat, "(containerd-shim)", "(a) R 1 (b)", 1))
@@ -54,9 +55,10 @@ func TestDaemonFlags(t *testing.T) {
 		"/usr/bin/containerd": {},
 		"containerd -c /etc/c.toml -a /run/k3s/c.sock --state /run/k3s/containerd --root /var/lib/x": {
 			config: "/etc/c.toml", address: "/run/k3s/c.sock", state: "/run/k3s/containerd", root: "/var/lib/x"},
-		"containerd --config=/a --log-level debug --address=/b":          {config: "/a", address: "/b"},
-		"containerd --config /var/run/docker/containerd/containerd.toml": {config: "/var/run/docker/containerd/containerd.toml"},
-		"/var/lib/rancher/rke2/data/v1/bin/containerd -c /x --state":     {config: "/x"},
+		"containerd --config=/a --log-level debug --address=/b": {config: "/a", address: "/b"},
+		"containerd --config /var/run/docker/containerd/containerd.toml": {
+			config: "/var/run/docker/containerd/containerd.toml"},
+		"/var/lib/rancher/rke2/data/v1/bin/containerd -c /x --state": {config: "/x"},
 	} {
 		got, ok := isContainerd("/usr/bin/containerd", strings.Fields(line))
 		if !ok || got != want {
@@ -64,8 +66,8 @@ func TestDaemonFlags(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"containerd --version", "containerd config dump", "/usr/bin/containerd --address /a publish --topic t", "containerd -h",
-		"containerd -c /x oci-hook",
+		"containerd --version", "containerd config dump", "/usr/bin/containerd --address /a publish --topic t",
+		"containerd -h", "containerd -c /x oci-hook",
 	} {
 		if _, ok := isContainerd("/usr/bin/containerd", strings.Fields(line)); ok {
 			t.Errorf("%q serves", line)
@@ -160,7 +162,9 @@ func TestSocketName(t *testing.T) {
 }
 
 func TestRelease(t *testing.T) {
-	for from, want := range map[string]string{"1.7.2": "v1.7.2", "v2.4.2": "v2.4.2", "": "", "(devel)": "", " v1.6.0\n": "v1.6.0"} {
+	for from, want := range map[string]string{
+		"1.7.2": "v1.7.2", "v2.4.2": "v2.4.2", "": "", "(devel)": "", " v1.6.0\n": "v1.6.0",
+	} {
 		if got := release(from); got != want {
 			t.Errorf("%q: %q, want %q", from, got, want)
 		}

@@ -10,12 +10,14 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// What lies on the disk, as scan reads it.
-type (
-	Bundle    = scan.Bundle
-	Dir       = scan.Dir
-	RuncState = scan.RuncState
-)
+// Bundle is a directory NAMESPACE/ID of a shim.
+type Bundle = scan.Bundle
+
+// Dir is a directory of CRI for one pod or container.
+type Dir = scan.Dir
+
+// RuncState is runc's state directory of one container.
+type RuncState = scan.RuncState
 
 // Inventory is everything of containerd that is in a scene at one time.
 type Inventory struct {

@@ -41,8 +41,9 @@ func auditCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Look at this node, without touching anything, for what containerd has left behind",
-		Long: `Audit finds every containerd on the node (systemd's, k3s', rke2's, docker's, one in a container) and compares what
-it knows with what there is: shims, sockets, bundles, mounts, cgroups, network namespaces, runc's state, CRI's lists.
+		Long: `Audit finds every containerd on the node (systemd's, k3s', rke2's, docker's, one in a container) and
+compares what it knows with what there is: shims, sockets, bundles, mounts, cgroups, network namespaces, runc's state,
+CRI's lists.
 It prints a row for each thing that belongs to nobody, with the bug that fits the version and what can be done.
 
 It only reads: no signal, no write, no question that changes anything, no connection to a shim. Each question has a
@@ -72,7 +73,8 @@ Exit status: 0 nothing is suspect, 1 something is, 2 it could not look, or not a
 	f.BoolVar(&a.json, "json", false, "print the report as one JSON object")
 	f.DurationVar(&a.options.Settle, "settle", 3*time.Second, "wait so long before the second look")
 	f.DurationVar(&a.options.Timeout, "timeout", 5*time.Second, "containerd may take so long for one answer")
-	f.IntVar(&a.options.PID, "pid", 0, "only what shares root and PID namespace with this process: a containerd, or a container that is a node")
+	f.IntVar(&a.options.PID, "pid", 0,
+		"only what shares root and PID namespace with this process: a containerd, or a container that is a node")
 	f.StringVar(&a.options.Proc, "proc", "/proc", "the procfs of the node's PID namespace")
 	f.BoolVar(&a.watch, "watch", false, "look again and again, and say what is new")
 	f.DurationVar(&a.every, "every", time.Minute, "with --watch: so often")

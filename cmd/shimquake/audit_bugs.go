@@ -14,7 +14,9 @@ import (
 
 // notSeen are facts that only a history tells: of a live node nobody knows them, and a
 // known finding that names one may still be it.
-var notSeen = []oracle.Key{oracle.FactCreate, oracle.FactContainerd, oracle.FactWhose, oracle.FactShim, oracle.FactProgram}
+var notSeen = []oracle.Key{
+	oracle.FactCreate, oracle.FactContainerd, oracle.FactWhose, oracle.FactShim, oracle.FactProgram,
+}
 
 // nameBugs adds to each suspect the bugs of the catalogue that are known of its version
 // and leave what it has.

@@ -63,7 +63,9 @@ func TestAuditsExitStatus(t *testing.T) {
 func TestWatchTellsNews(t *testing.T) {
 	var out bytes.Buffer
 	a := auditing{out: &out}
-	s := audit.Suspect{Kind: audit.Shim, Sure: audit.Certain, Namespace: "k8s.io", ID: "c1", PID: 5, Missing: []string{"task"}}
+	s := audit.Suspect{
+		Kind: audit.Shim, Sure: audit.Certain, Namespace: "k8s.io", ID: "c1", PID: 5, Missing: []string{"task"},
+	}
 	for range 2 {
 		a.news(&audit.Report{Suspects: []audit.Suspect{s}, Shims: 4, Taken: time.Unix(0, 0)})
 	}
