@@ -52,6 +52,7 @@ type asker struct {
 	timeout   time.Duration
 	listening []scan.UnixSocket
 	table     *processTable
+	at        func(what string)  // as of processTable
 	conns     []*grpc.ClientConn // by the index of View.Daemons; nil where there is none
 }
 
@@ -150,6 +151,7 @@ func (a *asker) connect(d *Daemon) (*grpc.ClientConn, error) {
 
 // within asks one question.
 func (a *asker) within(ctx context.Context, ask func(context.Context) error) error {
+	a.at("containerd's answer")
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	return ask(ctx)

@@ -135,8 +135,8 @@ func (c *comparison) bundleAt(k Key) string {
 	return "gone"
 }
 
-// sockets are those on which nobody listens. They harm nobody, and tell of a shim that was
-// killed or never cleaned up after.
+// sockets are those on which nobody listens. They harm nobody, and tell of a shim that
+// was killed or never cleaned up after.
 func (c *comparison) sockets() []Suspect {
 	var out []Suspect
 	for _, socket := range c.Sockets {

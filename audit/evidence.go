@@ -16,7 +16,8 @@ import (
 )
 
 // ofProcess is what is kept of each process that a suspect is or has. Its environment is
-// not, and its command line only where it is a shim's (which has no secrets) or asked for.
+// not, and its command line only where it is a shim's (which has no secrets) or asked
+// for.
 var ofProcess = []string{"status", "stat", "wchan", "stack", "syscall", "cgroup", "limits", "mountinfo"}
 
 // Evidence writes a tar.gz of what the audit has seen: the report, the last look, what

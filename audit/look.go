@@ -29,28 +29,31 @@ type Options struct {
 	Timeout time.Duration
 	// Settle is the time between the two looks. Default: 3 s.
 	Settle time.Duration
+
+	hangs time.Duration // how long one read may take; default below
 }
 
 func (o Options) withDefaults() Options {
 	o.Proc = cmp.Or(o.Proc, "/proc")
 	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
 	o.Settle = cmp.Or(o.Settle, 3*time.Second)
+	o.hangs = cmp.Or(o.hangs, hangs)
 	return o
 }
 
-// hangs is how long a look may read /proc and the disk. What takes longer hangs in the
-// kernel, and cannot be ended from here.
+// hangs is how long a look may be at one process or directory. What takes longer hangs in
+// the kernel, and cannot be ended from here.
 const hangs = 30 * time.Second
 
 // privileges is what to do where something may not be read.
 const privileges = "run the audit as root, in a container with hostPID and the capability SYS_PTRACE"
 
-// Look takes a Node. It waits no longer than the kernel takes for what it reads, and
-// Options.Timeout for each question to a containerd; one that does not answer is noted.
-// The error says that nothing could be seen.
+// Look takes a Node. It waits for a question to a containerd as long as Options.Timeout;
+// one that does not answer is noted. The error says that nothing could be seen, or that
+// the kernel did not let it read to the end.
 func Look(ctx context.Context, o Options) (*Node, error) {
 	o = o.withDefaults()
-	l := &look{Options: o, now: time.Now()}
+	l := &look{Options: o, now: time.Now(), at: o.Proc, since: time.Now()}
 	type answer struct {
 		node *Node
 		err  error
@@ -60,16 +63,20 @@ func Look(ctx context.Context, o Options) (*Node, error) {
 		node, err := l.take(ctx)
 		done <- answer{node, err}
 	}()
-	late := time.NewTimer(hangs + 4*o.Timeout)
-	defer late.Stop()
-	select {
-	case a := <-done:
-		return a.node, a.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-late.C:
-		return nil, fmt.Errorf("reading %s hangs in the kernel: look at that process (wchan, stack) and"+
-			" audit again", l.where())
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case a := <-done:
+			return a.node, a.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-tick.C:
+			if what, since := l.stuck(); since > o.hangs+o.Timeout {
+				return nil, fmt.Errorf("reading %s has hung in the kernel for %s: look at that process (wchan, stack)"+
+					" and audit again", what, since.Round(time.Second))
+			}
+		}
 	}
 }
 
@@ -79,20 +86,23 @@ type look struct {
 	now   time.Time
 	table *processTable
 
-	mu sync.Mutex
-	at string
+	mu    sync.Mutex
+	at    string
+	since time.Time
 }
 
+// reading notes what is looked at next.
 func (l *look) reading(what string) {
 	l.mu.Lock()
-	l.at = what
-	l.mu.Unlock()
+	defer l.mu.Unlock()
+	l.at, l.since = what, time.Now()
 }
 
-func (l *look) where() string {
+// stuck is what is being looked at, and for how long.
+func (l *look) stuck() (what string, since time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.at
+	return l.at, time.Since(l.since)
 }
 
 func (l *look) take(ctx context.Context) (*Node, error) {
@@ -205,7 +215,7 @@ func (l *look) view(ctx context.Context, g *group) (*View, error) {
 	// containerd is asked first: what it still knew is then rather gone from the disk than
 	// the other way about.
 	v.Known = newKnown()
-	asker := asker{tree: t, timeout: l.Timeout, listening: sockets, table: l.table}
+	asker := asker{tree: t, timeout: l.Timeout, listening: sockets, table: l.table, at: l.reading}
 	asker.all(ctx, v)
 	v.Complete = complete(v)
 	if err := l.files(t, v, sockets); err != nil {

@@ -237,7 +237,7 @@ func TestAStoppedShim(t *testing.T) {
 	}
 }
 
-// A containerd whose list takes longer than anybody waits, because many shims are stopped.
+// A containerd whose list takes longer than anybody waits: many shims are stopped.
 func TestManyStoppedShims(t *testing.T) {
 	n := newNode(t)
 	ids := []string{"c1", "c2", "c3", "c4"}

@@ -18,8 +18,8 @@ import (
 	"github.com/shimquake/shimquake/fixtures/source"
 )
 
-// harmless are the system calls that change nothing outside of the process. All others are
-// looked at one by one, or are a failure.
+// harmless are the system calls that change nothing outside of the process. All others
+// are looked at one by one, or are a failure.
 var harmless = strings.Fields(`read pread64 readv lseek close fstat newfstatat stat lstat statx readlink readlinkat
 	getdents64 access faccessat faccessat2 getcwd uname sysinfo mmap munmap mprotect madvise mincore brk futex
 	epoll_create1 epoll_ctl epoll_pwait epoll_wait eventfd2 pipe2 poll ppoll nanosleep clock_nanosleep clock_gettime

@@ -65,8 +65,8 @@ type Suspect struct {
 	Do   string   `json:"do"`
 }
 
-// key names the suspect in both looks. A process is named by its start, too, and a file by
-// when it was changed: an id that is used again and again is not always the same leak.
+// key names the suspect in both looks. A process is named by its start, too, and a file
+// by when it was changed: an id that is used again and again is not always the same leak.
 func (s Suspect) key() string {
 	return fmt.Sprint(s.Kind, s.View, s.Namespace, s.ID, s.PID, s.Start, s.Path, s.Changed.UnixNano())
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Tree reads the files of a mount namespace. Paths are resolved as inside its root
-// (openat2 RESOLVE_IN_ROOT, Linux 5.6), so an absolute symlink there ("/var/run") leads to
-// a directory there and never to the host's.
+// (openat2 RESOLVE_IN_ROOT, Linux 5.6), so an absolute symlink there ("/var/run") leads
+// to a directory there and never to the host's.
 type Tree struct{ fd int }
 
 // OpenTree opens the root of a mount namespace, such as /proc/1234/root.
