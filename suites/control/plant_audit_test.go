@@ -3,11 +3,15 @@ package control
 import (
 	"context"
 
+	"github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/fixtures/world/wire"
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
 // auditControls are what only an audit tells apart: whose a mount is, by its name.
@@ -15,6 +19,16 @@ var auditControls = []control{
 	{name: "a network namespace that no pod has, as CNI's are named", leave: bindNetworkAs("cni-planted")},
 	{name: "the root file system of a container that is gone", leave: mountRootFS},
 	{name: "a network namespace of somebody's own", leave: bindNetworkAs("vpn")},
+	{name: "a container of CRI's that CRI does not list", api: harness.CRI, leave: createForCRI},
+}
+
+// createForCRI makes a container as CRI would, and CRI knows nothing of it: what a
+// creation leaves that failed after its record was written.
+func createForCRI(ctx context.Context, s runner.Scene) error {
+	_, err := s.Client.NewContainer(namespaces.WithNamespace(ctx, "k8s.io"), planted,
+		client.WithRuntime(runcshim.Runtime, nil), client.WithNewSpec(),
+		client.WithContainerLabels(map[string]string{"io.cri-containerd.kind": "container"}))
+	return err
 }
 
 // bindNetworkAs leaves a network namespace under a name, as CNI and `ip netns` do.
