@@ -18,7 +18,7 @@ const (
 // Compare judges a Node by itself: what is there without what it belongs to. It does no
 // I/O and knows no clock. Its cost grows as the node does.
 func Compare(n *Node) []Suspect {
-	known := map[string]bool{} // ids that any containerd of the node has a task or a sandbox of
+	known := map[string]bool{}
 	for _, v := range n.Views {
 		for k := range v.Known.Tasks {
 			known[k.ID] = true
@@ -27,10 +27,14 @@ func Compare(n *Node) []Suspect {
 			known[k.ID] = true
 		}
 	}
+	everywhere := true
+	for _, v := range n.Views {
+		everywhere = everywhere && v.Complete
+	}
 	var out []Suspect
 	for _, v := range n.Views {
 		c := index(v)
-		c.anywhere = known
+		c.anywhere, c.everywhere = known, everywhere
 		for _, find := range []func() []Suspect{
 			c.shims, c.forgotten, c.zombies, c.tasks, c.inCRI, c.bundles, c.runcStates, c.cgroups, c.mounts, c.sockets,
 		} {
@@ -49,15 +53,18 @@ func Compare(n *Node) []Suspect {
 // comparison is a view with what is looked up in it.
 type comparison struct {
 	*View
-	anywhere  map[string]bool
-	ids       map[string]bool // of tasks, sandboxes, containers and pods of this view
-	byPID     map[int]*Process
-	byInner   map[int]*Process
-	shimOf    map[Key]*Process
-	byAddress map[string]*Process // shims by the socket on which they listen
-	bundleOf  map[Key]*Bundle
-	addressOf map[string]Key // bundles in the state directory by their shim's address
-	files     map[string]bool
+	anywhere map[string]bool // what any containerd of the node has a task or a sandbox of
+	// everywhere says that all of them have answered: a container that is a node has its
+	// cgroups in this view, too.
+	everywhere bool
+	ids        map[string]bool // of tasks, sandboxes, containers and pods of this view
+	byPID      map[int]*Process
+	byInner    map[int]*Process
+	shimOf     map[Key]*Process
+	byAddress  map[string]*Process // shims by the socket on which they listen
+	bundleOf   map[Key]*Bundle
+	addressOf  map[string]Key // bundles in the state directory by their shim's address
+	files      map[string]bool
 	// busy are the shims with a task of another id: a shim can serve a whole pod.
 	busy map[int]bool
 }

@@ -66,13 +66,19 @@ func (c *comparison) runcStates() []Suspect {
 	return out
 }
 
+// nobodys reports whether no containerd has the container of a cgroup. Where the path
+// does not tell the namespace, it may be of any containerd.
+func (c *comparison) nobodys(g Cgroup) bool {
+	return c.Complete && !c.anywhere[g.Key.ID] && (c.everywhere || g.Key.Namespace != "")
+}
+
 // cgroups are those without a process whose container has no task. One container has a
 // group in each hierarchy of cgroup v1: it is told once.
 func (c *comparison) cgroups() []Suspect {
 	var out []Suspect
 	told := map[Key]bool{}
 	for _, g := range c.Cgroups {
-		if !c.Complete || c.anywhere[g.Key.ID] || told[g.Key] || len(g.Procs) > 0 {
+		if !c.nobodys(g) || told[g.Key] || len(g.Procs) > 0 {
 			continue
 		}
 		told[g.Key] = true

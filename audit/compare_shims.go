@@ -114,13 +114,16 @@ func stateOf(p *Process) string {
 func (c *comparison) forgotten() []Suspect {
 	var out []Suspect
 	told := map[int]bool{}
-	add := func(p *Process, k Key, task string) {
+	add := func(p *Process, k Key, task string, sure bool) {
 		if p == nil || p.Zombie() || p.Shim != nil || told[p.PID] {
 			return
 		}
 		told[p.PID] = true
 		s := c.suspect(Forgotten, k)
 		s.PID, s.Start, s.Age = p.PID, p.Start, p.Age
+		if !sure {
+			s.Sure = Likely
+		}
 		s.Facts = facts("owner", "container", "task", task, "parent", c.parentOf(p), "state", stateOf(p))
 		s.Missing = []string{"task"}
 		if task == stopped {
@@ -136,15 +139,15 @@ func (c *comparison) forgotten() []Suspect {
 			continue
 		}
 		if task := c.task(k); task == none || task == stopped {
-			add(p, k, task)
+			add(p, k, task, true)
 		}
 	}
 	for _, g := range c.Cgroups {
-		if !c.Complete || c.anywhere[g.Key.ID] {
+		if !c.nobodys(g) {
 			continue
 		}
 		for _, pid := range g.Procs {
-			add(c.byPID[pid], g.Key, none)
+			add(c.byPID[pid], g.Key, none, g.Key.Namespace != "")
 		}
 	}
 	return out

@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -237,6 +239,32 @@ func TestACgroupOfANodeInANode(t *testing.T) {
 	n.Views[0].Cgroups = append(n.Views[0].Cgroups, Cgroup{Path: "/x/inner", Key: Key{"", "inner"}})
 	if found := Compare(n); len(found) != 0 {
 		t.Errorf("%v", found)
+	}
+	delete(inner.Known.Tasks, Key{"k8s.io", "inner"})
+	if found := Compare(n); len(found) != 1 || found[0].Kind != Group {
+		t.Errorf("nobody has it: %v", found)
+	}
+	inner.Complete = false
+	if found := Compare(n); len(found) != 0 {
+		t.Errorf("the one who may have it does not answer: %v", found)
+	}
+}
+
+// A bundle of an audit can be read again.
+func TestANodesTextForm(t *testing.T) {
+	text, err := json.Marshal(healthy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Node
+	if err := json.Unmarshal(text, &again); err != nil {
+		t.Fatal(err)
+	}
+	if found := Compare(&again); len(found) != 0 {
+		t.Errorf("%v", found)
+	}
+	if got, want := again.Views[0].Known, healthy().Views[0].Known; !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/oracle/scan"
@@ -96,6 +97,15 @@ type Key struct {
 	ID        string `json:"id"`
 }
 
+// MarshalText is NAMESPACE/ID, so that a key can be one of a JSON object.
+func (k Key) MarshalText() ([]byte, error) { return []byte(k.Namespace + "/" + k.ID), nil }
+
+// UnmarshalText reads it.
+func (k *Key) UnmarshalText(text []byte) error {
+	k.Namespace, k.ID, _ = strings.Cut(string(text), "/")
+	return nil
+}
+
 // Socket is a unix socket of a shim: a file, or a name in the abstract namespace.
 type Socket struct {
 	Path      string    `json:"path"` // an abstract one begins with @
@@ -140,9 +150,9 @@ type Cgroup struct {
 // Known is what containerd has answered.
 type Known struct {
 	Namespaces []string          `json:"namespaces,omitempty"`
-	Containers map[Key]Container `json:"-"`
-	Tasks      map[Key]Task      `json:"-"`
-	Sandboxes  map[Key]bool      `json:"-"`
+	Containers map[Key]Container `json:"containers,omitempty"`
+	Tasks      map[Key]Task      `json:"tasks,omitempty"`
+	Sandboxes  map[Key]bool      `json:"sandboxes,omitempty"`
 	// Pods and CRIContainers are what CRI lists; nil without CRI.
 	Pods          map[string]string `json:"pods,omitempty"`
 	CRIContainers map[string]string `json:"criContainers,omitempty"`
@@ -151,9 +161,9 @@ type Known struct {
 // Container is a container of containerd's.
 type Container struct {
 	// Kind is CRI's label: sandbox, container or "".
-	Kind  string `json:"kind,omitempty"`
-	NetNS string `json:"netns,omitempty"` // the path in its specification
-	Age   time.Duration
+	Kind  string        `json:"kind,omitempty"`
+	NetNS string        `json:"netns,omitempty"` // the path in its specification
+	Age   time.Duration `json:"ageNs,omitempty"`
 }
 
 // Task is a task as containerd tells of it.
