@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -26,6 +28,7 @@ type processTable struct {
 	candidates []candidate
 	// denied are processes that may not be looked at.
 	denied []int
+	buffer []byte
 	// at says what is being read: a read of /proc can hang (mmap_sem, a dead NFS server).
 	at func(what string)
 }
@@ -67,7 +70,7 @@ func readProcesses(proc string, at func(string)) (*processTable, error) {
 func (t *processTable) read(pid int) {
 	dir := filepath.Join(t.proc, strconv.Itoa(pid))
 	t.at(dir)
-	text, err := os.ReadFile(filepath.Join(dir, "stat"))
+	text, err := t.file(dir + "/stat")
 	if err != nil {
 		return
 	}
@@ -81,7 +84,7 @@ func (t *processTable) read(pid int) {
 	if p.Zombie() {
 		return
 	}
-	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+	line, err := t.file(dir + "/cmdline")
 	if err != nil {
 		return
 	}
@@ -101,6 +104,34 @@ func (t *processTable) read(pid int) {
 		p.pidns = t.link(pid, "ns/pid")
 		t.candidates = append(t.candidates, candidate{p, exe, where})
 	}
+}
+
+// file reads a small file of /proc, in half of the system calls of os.ReadFile: there are
+// two for each process of the node. What it returns holds until the next call.
+func (t *processTable) file(name string) ([]byte, error) {
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd) //nolint:errcheck // read-only
+	if t.buffer == nil {
+		t.buffer = make([]byte, 16<<10) // a longer command line is cut: a shim's is not
+	}
+	n := 0
+	for n < len(t.buffer) {
+		got, err := unix.Read(fd, t.buffer[n:])
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if got == 0 {
+			break
+		}
+		n += got
+	}
+	return t.buffer[:n], nil
 }
 
 func (t *processTable) link(pid int, name string) string {
@@ -137,7 +168,7 @@ func (t *processTable) inner(pid, depth int) int {
 	if depth == 0 {
 		return pid
 	}
-	text, err := os.ReadFile(filepath.Join(t.proc, strconv.Itoa(pid), "status"))
+	text, err := t.file(filepath.Join(t.proc, strconv.Itoa(pid), "status"))
 	if err != nil {
 		return 0
 	}
