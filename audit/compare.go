@@ -34,7 +34,7 @@ func Compare(n *Node) []Suspect {
 	var out []Suspect
 	for _, v := range n.Views {
 		c := index(v)
-		c.anywhere, c.everywhere = known, everywhere
+		c.anywhere, c.everywhere, c.taken = known, everywhere, n.Taken
 		for _, find := range []func() []Suspect{
 			c.shims, c.forgotten, c.zombies, c.tasks, c.inCRI, c.bundles, c.runcStates, c.cgroups, c.mounts, c.sockets,
 		} {
@@ -53,6 +53,7 @@ func Compare(n *Node) []Suspect {
 // comparison is a view with what is looked up in it.
 type comparison struct {
 	*View
+	taken    time.Time
 	anywhere map[string]bool // what any containerd of the node has a task or a sandbox of
 	// everywhere says that all of them have answered: a container that is a node has its
 	// cgroups in this view, too.
@@ -67,6 +68,8 @@ type comparison struct {
 	files      map[string]bool
 	// busy are the shims with a task of another id: a shim can serve a whole pod.
 	busy map[int]bool
+	// helped are those whose shim is being started or cleaned up after.
+	helped map[Key]bool
 }
 
 func index(v *View) *comparison {
@@ -74,10 +77,14 @@ func index(v *View) *comparison {
 		View: v, ids: map[string]bool{}, byPID: map[int]*Process{}, byInner: map[int]*Process{},
 		shimOf: map[Key]*Process{}, byAddress: map[string]*Process{}, bundleOf: map[Key]*Bundle{},
 		addressOf: map[string]Key{}, files: map[string]bool{}, busy: map[int]bool{},
+		helped: map[Key]bool{},
 	}
 	for i := range v.Processes {
 		p := &v.Processes[i]
 		c.byPID[p.PID], c.byInner[p.Inner] = p, p
+		if p.Shim != nil && p.Shim.Action != "" {
+			c.helped[Key{p.Shim.Namespace, p.Shim.ID}] = true
+		}
 		if p.Serves() {
 			c.shimOf[Key{p.Shim.Namespace, p.Shim.ID}] = p
 			for _, name := range p.Listens {

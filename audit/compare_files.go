@@ -24,7 +24,7 @@ func (c *comparison) bundles() []Suspect {
 		case b.Hidden:
 			at, s.Sure = "hidden", Certain // its name begins with a dot: containerd passes it over
 			s.Missing = []string{"end of its removal"}
-		case task || c.Known.Sandboxes[k] || shim != nil:
+		case task || c.Known.Sandboxes[k] || shim != nil || c.helped[k]:
 			continue
 		case b.Work && c.bundleOf[k] != nil:
 			continue // told of with its bundle
@@ -32,6 +32,9 @@ func (c *comparison) bundles() []Suspect {
 			at = "gone"
 			s.Missing = []string{"bundle"}
 		default:
+			if n := c.taken.Sub(b.Changed); n < helperTime && !b.Changed.IsZero() {
+				s.Sure = Likely // its shim may be about to be started
+			}
 			s.Missing = []string{"shim"}
 			if c.Complete {
 				s.Missing = []string{"task", "shim"}

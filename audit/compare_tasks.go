@@ -38,8 +38,8 @@ func (c *comparison) tasks() []Suspect {
 				s.Missing, s.Sure = []string{"answer of its shim: a signal has stopped it"}, Certain
 				s.Facts = append(s.Facts, "state=stopped")
 			}
-		case shim == nil && c.remote(k):
-			continue
+		case shim == nil && (c.remote(k) || t.Status != NoAnswer && t.Status != unknown):
+			continue // a shim has just told its status: it is younger than the list of processes
 		case shim == nil:
 			s.Facts = append(s.Facts, "shim=none")
 			s.Missing = []string{"shim"}

@@ -146,7 +146,12 @@ func TestCompare(t *testing.T) {
 		{"a task without a shim", func(v *View) {
 			v.Processes = slices.Delete(v.Processes, 1, 2)
 			v.Sockets = nil
-		}, []string{"task certain c1 task=RUNNING shim=none", "task certain p1 task=RUNNING shim=none"}},
+			v.Known.Tasks[p1], v.Known.Tasks[c1] = Task{Status: NoAnswer}, Task{Status: "UNKNOWN"}
+		}, []string{"task certain c1 task=UNKNOWN shim=none", "task certain p1 task=UNKNOWN shim=none"}},
+		{"a shim that was started after the processes were listed", func(v *View) {
+			v.Processes = slices.Delete(v.Processes, 1, 2)
+			v.Sockets = nil
+		}, nil},
 		{"a task whose shim is elsewhere", func(v *View) {
 			v.Processes = slices.Delete(v.Processes, 1, 2)
 			v.Sockets = nil
@@ -176,6 +181,14 @@ func TestCompare(t *testing.T) {
 			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: taskDir + "k8s.io/.x", Namespace: "k8s.io", ID: "x",
 				Hidden: true}})
 		}, []string{"bundle certain x task=not-asked bundle=hidden shim=none"}},
+		{"a bundle alone", func(v *View) {
+			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: taskDir + "k8s.io/x", Namespace: "k8s.io", ID: "x"}})
+		}, []string{"bundle certain x task=none shim=none"}},
+		{"a bundle whose shim is being started", func(v *View) {
+			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: taskDir + "k8s.io/x", Namespace: "k8s.io", ID: "x"}})
+			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 7, State: "S", Age: time.Second,
+				Shim: &scan.ShimArgs{ID: "x", Namespace: "k8s.io", Action: "start"}})
+		}, nil},
 		{"a work directory alone", func(v *View) {
 			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: workDir + "k8s.io/x", Namespace: "k8s.io", ID: "x",
 				Work: true}})

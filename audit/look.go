@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -113,7 +114,7 @@ func (l *look) take(ctx context.Context) (*Node, error) {
 	}
 	l.table = table
 	for _, g := range l.groups() {
-		v, err := l.view(ctx, g)
+		v, err := l.anyView(ctx, g)
 		if err != nil {
 			n.Notes = append(n.Notes, err.Error())
 			continue
@@ -189,6 +190,24 @@ func (l *look) rootOf(pid int) string {
 		return ""
 	}
 	return fmt.Sprint(st.Dev, st.Ino)
+}
+
+// anyView looks from the first process of a group that still lives. Where all have ended
+// there is nothing to be seen.
+func (l *look) anyView(ctx context.Context, g *group) (*View, error) {
+	anchors := []int{g.anchor}
+	for _, p := range g.shims {
+		anchors = append(anchors, p.PID)
+	}
+	for _, pid := range anchors {
+		g.anchor = pid
+		v, err := l.view(ctx, g)
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ESRCH) {
+			return v, err
+		}
+	}
+	return nil, fmt.Errorf("process %d and all that shared its root have ended while they were looked at",
+		anchors[0])
 }
 
 // view looks at one.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // fakeProc is a procfs with one process, of which a file is missing.
@@ -40,6 +42,22 @@ func TestAReadThatHangs(t *testing.T) {
 	}
 	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("it took %s", took)
+	}
+}
+
+// A child that was forked and has not executed its program has its parent's command line.
+func TestForks(t *testing.T) {
+	line := []string{"containerd", "-c", "/x"}
+	shim := []string{"shim", "-namespace", "n", "-id", "i"}
+	args := &scan.ShimArgs{ID: "i", Namespace: "n"}
+	p := map[int]*Process{
+		7: {PID: 7, Parent: 1, argv: line}, 8: {PID: 8, Parent: 7, argv: line},
+		9: {PID: 9, Parent: 1, argv: shim, Shim: args}, 10: {PID: 10, Parent: 9, argv: shim, Shim: args},
+	}
+	table := &processTable{byPID: p, candidates: []candidate{{p: p[8]}, {p: p[7]}}}
+	table.dropForks()
+	if len(table.candidates) != 1 || table.candidates[0].p.PID != 7 || p[9].Shim == nil || p[10].Shim != nil {
+		t.Errorf("%+v, %+v", table.candidates, p)
 	}
 }
 

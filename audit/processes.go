@@ -62,7 +62,23 @@ func readProcesses(proc string, at func(string)) (*processTable, error) {
 	for _, p := range t.byPID {
 		slices.Sort(p.Children)
 	}
+	t.dropForks()
 	return t, nil
+}
+
+// dropForks takes those for nothing that have been forked and have not executed their
+// program yet: until then a child has its parent's command line.
+func (t *processTable) dropForks() {
+	fork := func(p *Process) bool {
+		parent := t.byPID[p.Parent]
+		return parent != nil && len(p.argv) > 0 && slices.Equal(p.argv, parent.argv)
+	}
+	t.candidates = slices.DeleteFunc(t.candidates, func(c candidate) bool { return fork(c.p) })
+	for _, p := range t.byPID {
+		if p.Shim != nil && fork(p) {
+			p.Shim = nil
+		}
+	}
 }
 
 // read reads one process. Any error means that it has ended, or may not be read: then it
