@@ -37,7 +37,8 @@ type Finding struct {
 	// happened (containerd=down, shim=dead, create=cut-off), a place need not be narrow.
 	Where []string `yaml:"where,omitempty"`
 	// Paths, Workloads and Actions limit it to what the client was doing, to workloads and
-	// to actions. Default: all.
+	// to actions, by their words (error is a bare one, code a class, errno an errno) or as
+	// they stand in a plan: error(NotFound). Default: all.
 	Paths     []string `yaml:"paths,omitempty,flow"`
 	Workloads []string `yaml:"workloads,omitempty,flow"`
 	Actions   []string `yaml:"actions,omitempty,flow"`

@@ -129,9 +129,13 @@ func (k Kind) Probed() bool { return k == RPC || k == Stmt }
 // right name.
 func ParsePoint(s string) (Point, error) {
 	parts := strings.Split(s, ":")
-	kinds := []string{string(RPC), string(Proc), string(Sys), string(IO), string(Stmt)}
 	r, ok := rules[Kind(parts[0])]
 	if !ok {
+		var kinds []string
+		for k := range rules {
+			kinds = append(kinds, string(k))
+		}
+		slices.Sort(kinds)
 		return Point{}, Unknown("point "+quote(s)+": kind", parts[0], kinds)
 	}
 	if Kind(parts[0]) == Stmt {

@@ -2,6 +2,7 @@ package failpoints
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -10,7 +11,7 @@ import (
 // Step is one thing that the harness does while a process is paused at a point.
 type Step struct {
 	Verb string // cancel, await, kill, stop, cont, start, wait, release
-	Who  string // client, removal, shim, containerd, task, sandbox
+	Who  string // client, removal, exit, shim, containerd, task, sandbox
 	For  time.Duration
 }
 
@@ -26,19 +27,20 @@ func (s Step) String() string {
 
 // objects is whom each verb can be applied to.
 var objects = map[string][]string{
-	"cancel": {"client"}, // end the context of the client's call in flight
-	"await": {
-		"client",
-		"removal",
-	}, // until the client's call in flight has ended; until it is done with everything
-	"kill": {"shim", "containerd", "task", "sandbox"}, // SIGKILL
-	"stop": {"shim", "containerd"},                    // SIGSTOP
-	"cont": {"shim", "containerd"},                    // SIGCONT
-	"start": {
-		"containerd",
-	}, // after kill containerd, which is otherwise started when the steps end
-	"wait":    nil,
-	"release": nil, // let the paused process go on; otherwise it does when the steps end
+	// End the context of the client's call in flight.
+	"cancel": {"client"},
+	// Until the client's call in flight has ended; until it is done with everything; until
+	// the first container's payload has noted its exit.
+	"await": {"client", "removal", "exit"},
+	// SIGKILL, SIGSTOP and SIGCONT.
+	"kill": {"shim", "containerd", "task", "sandbox"},
+	"stop": {"shim", "containerd"},
+	"cont": {"shim", "containerd"},
+	// After kill containerd, which is otherwise started when the steps end.
+	"start": {"containerd"},
+	"wait":  nil,
+	// Let the paused process go on; otherwise it does when the steps end.
+	"release": nil,
 }
 
 // ParseStep reads a step such as "kill shim", "wait 2s" or "release".
@@ -47,10 +49,9 @@ func ParseStep(s string) (Step, error) {
 	if len(words) == 0 {
 		return Step{}, fmt.Errorf("an empty step; expected for example %q", "kill containerd")
 	}
-	verbs := []string{"await", "cancel", "cont", "kill", "release", "start", "stop", "wait"}
 	who, ok := objects[words[0]]
 	if !ok {
-		return Step{}, Unknown("step "+quote(s)+": verb", words[0], verbs)
+		return Step{}, Unknown("step "+quote(s)+": verb", words[0], slices.Sorted(maps.Keys(objects)))
 	}
 	st := Step{Verb: words[0]}
 	switch {

@@ -86,6 +86,11 @@ type History struct {
 	// Bystanders are what ran beside the workload, where the case has it so.
 	Bystanders []Bystander `json:"bystanders,omitempty"`
 
+	// Modes are those of containerd's files when the workload first ran.
+	Modes []oracle.FileMode `json:"modes,omitempty"`
+	// Logged are the messages that containerd has logged very often by the time of After.
+	Logged []Logged `json:"logged,omitempty"`
+
 	// Notes are for people.
 	Notes []Note `json:"notes,omitempty"`
 	// Evidence is the folder with the logs, of a case whose evidence is kept.
@@ -254,6 +259,12 @@ type Note struct {
 	Who  string         `json:"who"` // client, harness, oracle
 	Text string         `json:"text"`
 	Err  *oracle.Failed `json:"err,omitempty"`
+}
+
+// Logged is a message of containerd's log, and how often it is there.
+type Logged struct {
+	Message string `json:"message"` // of the first of them
+	Times   int    `json:"times"`
 }
 
 // Firing is the proof that a fault happened.

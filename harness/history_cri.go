@@ -26,6 +26,26 @@ type CRISeen struct {
 	Rounds []Round           `json:"rounds,omitempty"`
 	// Listed is what CRI lists when everything has settled that the client has removed.
 	Listed *CRIListed `json:"listed,omitempty"`
+	// States are those that CRI's lists have when the containers of a round have ended.
+	States []CRIState `json:"states,omitempty"`
+	// Names are what CRI answers to whoever would use a name again that must be free.
+	Names []CRIName `json:"names,omitempty"`
+}
+
+// CRIState is a state as CRI lists it: a kubelet learns from its lists what has ended.
+type CRIState struct {
+	Object string    `json:"object"` // container or sandbox
+	ID     string    `json:"id"`
+	State  string    `json:"state,omitempty"` // as the API names it; "": it is not listed
+	At     time.Time `json:"at"`              // when it was asked
+}
+
+// CRIName is CRI's answer to a request with a name that must be free again. What is
+// asked for cannot be made (there is no such runtime, or image), so that an error always
+// comes of it: that of the name, where it is still reserved, is the first.
+type CRIName struct {
+	Object string         `json:"object"` // pod or container
+	Err    *oracle.Failed `json:"err"`
 }
 
 // CRIDone is a call of CRI that has succeeded.
@@ -43,7 +63,8 @@ type SandboxSeen struct {
 	Err *oracle.Failed `json:"err,omitempty"`
 	// Stopped reports that StopPodSandbox had succeeded before; else it was to run.
 	Stopped bool      `json:"stopped,omitempty"`
-	At      time.Time `json:"at"` // when it was asked
+	Created time.Time `json:"created,omitzero"` // as CRI says it
+	At      time.Time `json:"at"`               // when it was asked
 }
 
 // Round is the end of a round of a crash loop: its containers were removed, and their pod
@@ -70,7 +91,8 @@ func (s *CRISeen) Clone() *CRISeen {
 	}
 	c := *s
 	c.Done, c.Statuses, c.Sandboxes = slices.Clone(s.Done), slices.Clone(s.Statuses), slices.Clone(s.Sandboxes)
-	c.Events, c.Rounds = slices.Clone(s.Events), slices.Clone(s.Rounds)
+	c.Events, c.Rounds, c.Names = slices.Clone(s.Events), slices.Clone(s.Rounds), slices.Clone(s.Names)
+	c.States = slices.Clone(s.States)
 	return &c
 }
 

@@ -169,6 +169,9 @@ func aFault(api API) *rapid.Generator[failpoints.Fault] {
 			failpoints.Sys:  {"delay(100)"},
 			failpoints.IO:   {"1*pressure(4MiB/s,60MiB)"},
 		}[f.At.Kind]
+		if len(text) == 0 {
+			t.Fatalf("aFault has no term for points of the kind %q", f.At.Kind)
+		}
 		do, err := term.Parse(rapid.SampledFrom(text).Draw(t, "term"))
 		if err != nil {
 			t.Fatal(err)

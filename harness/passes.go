@@ -26,6 +26,8 @@ type Pass struct {
 	Path string
 	// Call reports whether the call in a statement was passed, and not the statement itself.
 	Call bool
+	// Callee is the function that a call is of, as package runtime names it.
+	Callee string
 	// Ctx is who can end the context at a statement: probe.ByCaller, probe.ByTimeout, or
 	// nobody.
 	Ctx string
@@ -55,7 +57,7 @@ func (h *History) Passes() ([]Pass, error) {
 		if err != nil {
 			return nil, fmt.Errorf("a process passed a point of another name than this build knows: %w", err)
 		}
-		p := Pass{Point: at, Path: phases.at(hit.Time), Call: hit.Call, Ctx: hit.Ctx}
+		p := Pass{Point: at, Path: phases.at(hit.Time), Call: hit.Call, Callee: hit.Callee, Ctx: hit.Ctx}
 		count := func(kind string) int {
 			counts[decision{at, kind}]++
 			return counts[decision{at, kind}]

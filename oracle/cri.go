@@ -39,6 +39,7 @@ var CRIEvents = []string{CRICreated, CRIStarted, CRIStopped, CRIDeleted}
 // The fields of what CRI says: values of FactField.
 const (
 	FieldState    = "state"
+	FieldLabels   = "labels" // and the name
 	FieldReason   = "reason"
 	FieldExitCode = "exit-code"
 	FieldCreated  = "created-at"
@@ -51,7 +52,8 @@ const (
 	TooEarly = "too-early" // a time before what it is the time of
 	TooLate  = "too-late"  // a time after that, or later than CRI has said it
 	NotSet   = "not-set"
-	Other    = "other" // another than is true
+	Other    = "other"   // another than is true
+	Changed  = "changed" // another than CRI has said before
 )
 
 // More values of facts.
@@ -68,6 +70,8 @@ type CRIStatus struct {
 	State    string `json:"state"` // as the API names it: CONTAINER_EXITED
 	ExitCode int32  `json:"exitCode,omitempty"`
 	Reason   string `json:"reason,omitempty"`
+	// Labels are what the client has given it; nil in histories that do not tell them.
+	Labels *CRILabels `json:"labels,omitempty"`
 	// The zero time stands for CRI's 0: it has not been so yet.
 	Created  time.Time `json:"created,omitzero"`
 	Started  time.Time `json:"started,omitzero"`
@@ -77,12 +81,22 @@ type CRIStatus struct {
 	Seen  time.Time `json:"seen"`
 }
 
+// CRILabels are the name of a container and the value of its label Label.
+type CRILabels struct {
+	Name  string `json:"name"`
+	Label string `json:"label"`
+}
+
+// Label is the key of the label that the client gives a container: its name.
+const Label = "shimquake"
+
 // CRIStatusOf keeps an answer of ContainerStatus.
 func CRIStatusOf(s *api.ContainerStatus, asked time.Time) CRIStatus {
 	return CRIStatus{
 		ID: s.GetId(), State: s.GetState().String(), ExitCode: s.GetExitCode(), Reason: s.GetReason(),
 		Created: nanoseconds(s.GetCreatedAt()), Started: nanoseconds(s.GetStartedAt()),
 		Finished: nanoseconds(s.GetFinishedAt()), Asked: asked, Seen: time.Now(),
+		Labels: &CRILabels{Name: s.GetMetadata().GetName(), Label: s.GetLabels()[Label]},
 	}
 }
 
@@ -96,6 +110,9 @@ func nanoseconds(ns int64) time.Time {
 
 // Same reports whether two answers say the same.
 func (s CRIStatus) Same(o CRIStatus) bool {
+	if s.Labels != nil && o.Labels != nil && *s.Labels == *o.Labels {
+		s.Labels = o.Labels
+	}
 	s.Asked, s.Seen = o.Asked, o.Seen
 	return s == o
 }

@@ -29,6 +29,8 @@ const (
 	FactPath      // of a file, without what is of one case only
 	FactHandle    // what a handle leads to, or where a goroutine is
 	FactMountType // of a filesystem: overlay
+	FactMode      // of a file: its permissions
+	FactAccess    // what is wrong with them
 	FactProcs     // whether a cgroup holds processes
 	FactGroups    // whether a cgroup holds others
 	FactExpires   // whether a lease, or what it keeps, ends by itself
@@ -135,6 +137,9 @@ const (
 	AConnection     = "connection" // a descriptor, too
 	AWatch          = "inotify"
 	AGoroutine      = "goroutine"
+	AnyWrites       = "any-writes" // FactAccess
+	AnyEnters       = "any-enters"
+	NotRoots        = "not-roots"
 	Nested          = "nested"  // FactGroups
 	CutOff          = "cut-off" // FactCreate
 
@@ -144,7 +149,7 @@ const (
 	WrongStatus    = "wrong-status"
 	NoPID          = "no-pid"
 	NoTime         = "no-time"
-	WrongPID       = "wrong-pid"
+	WrongPID       = "wrong-pid" // also a FactStatus
 	WrongNamespace = "wrong-namespace"
 	WrongTime      = "wrong-time"  // also a FactStatus: the status is right, its time is not
 	OtherField     = "other-field" // it says otherwise than CRI does when it is asked
@@ -162,6 +167,7 @@ const (
 	Answer     = "answer"
 	ARestart   = "restart"
 	Death      = "death"
+	ALog       = "log"
 	Baseline   = "baseline" // a call that failed before anything was broken
 	APod       = "pod"      // FactObject
 	AContainer = "container"
@@ -231,13 +237,15 @@ var keys = [factCount]struct {
 	FactPath:      {"path", inCause, nil},
 	FactHandle:    {"handle", inCause, nil},
 	FactMountType: {"type", inCause, nil},
+	FactMode:      {"mode", inCause, nil},
+	FactAccess:    {"access", inCause, []string{AnyWrites, AnyEnters, NotRoots}},
 	FactProcs:     {"procs", inCause, []string{None, Some}},
 	FactGroups:    {"groups", inCause, []string{Nested}},
 	FactExpires:   {"expires", inCause, []string{Yes}},
 
 	FactBy: {"by", inCause, nil},
 	FactStatus: {"status", inCause, []string{
-		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, Untold, Killed, NeverBegan,
+		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, WrongPID, Untold, Killed, NeverBegan, KilledEarly,
 	}},
 	FactTold:       {"told", inMatch, nil},
 	FactTrue:       {"true", inMatch, nil},
@@ -258,13 +266,13 @@ var keys = [factCount]struct {
 	FactLast:   {"last", inMatch, []string{Yes}},
 
 	FactField: {"field", inCause,
-		[]string{FieldState, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished}},
-	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other}},
+		[]string{FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished}},
+	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed}},
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	FactIn:     {"in", inCause, []string{InLivingPod}},
 
 	FactWhat: {"what", inCause, append(
-		othersWhat, Removal, IDReuse, Boot, Listing, Answer, ARestart, Death, Baseline,
+		othersWhat, Removal, IDReuse, Boot, Listing, Answer, ARestart, Death, ALog, Baseline,
 	)},
 	FactObject:  {"object", inCause, []string{APod, AContainer, ASandbox, ATask}},
 	FactCall:    {"call", inCause, nil},

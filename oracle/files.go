@@ -133,7 +133,7 @@ func (d diff) untold(told []Finding) []Finding {
 			unplaced--
 			covered[f.Path] = true
 		default:
-			out = append(out, d.file(f, name))
+			out = append(out, OfFile(f, d.after.Places))
 			covered[f.Path] = true // a directory comes before what is in it
 		}
 	}
@@ -185,7 +185,9 @@ func below(some map[string]bool, file string) bool {
 	return false
 }
 
-func (d diff) file(f File, name string) Finding {
+// OfFile is a finding about a file.
+func OfFile(f File, p Places) Finding {
+	name := p.name(f.Path)
 	out := Finding{Invariant: Leak, Class: ClassFile, Subject: Subject{Path: f.Path}}
 	out.Facts = Facts{FactKind: f.Kind, FactPath: comparablePath(name)}
 	switch out.Subject.Namespace, out.Subject.ID = scan.MountOwner(f.Path); {

@@ -16,6 +16,8 @@ type Observer string
 const (
 	ByWait       Observer = "wait"        // the client's Wait
 	ByDelete     Observer = "delete"      // the client's Delete
+	ByTaskStatus Observer = "task-status" // containerd's Get of a task that has ended
+	ByTaskList   Observer = "task-list"   // its List of all tasks
 	ByTaskExit   Observer = "TaskExit"    // the event
 	ByTaskDelete Observer = "TaskDelete"  // the event
 	ByShimDelete Observer = "shim-delete" // the shim's answer to Delete, or that of its `delete` helper

@@ -19,6 +19,8 @@ const (
 	// its payload never ran although its start succeeded.
 	Killed     = "killed"
 	NeverBegan = "never-began"
+	// KilledEarly is the end of one that was killed before its time was over.
+	KilledEarly = "killed-early"
 )
 
 // signalBase is added to a signal's number in an exit status (pkg/sys/reaper in

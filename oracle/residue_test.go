@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -59,13 +60,9 @@ match: [socket=silent]`,
 // A leaked process, mount or bundle, or a wrong exit code, can never be known, whatever a
 // file says.
 func TestNeverKnown(t *testing.T) {
-	never := []Class{
-		ClassShim, ClassProcess, ClassMount, ClassBundle, ClassExitCode,
-		ClassTask, ClassContainer, ClassSandbox, ClassRuncState, ClassEnd, ClassDaemon, ClassMetadata, ClassFile,
-		ClassHandle, ClassCRIStatus, ClassCRIEvent, ClassBystander,
-	}
-	if len(never)+len(mayBeKnown) != len(Classes) {
-		t.Errorf("a class is in neither list: %v", Classes)
+	never := slices.DeleteFunc(slices.Clone(Classes), func(c Class) bool { return slices.Contains(mayBeKnown, c) })
+	if len(never) < 17 {
+		t.Errorf("a class became one that may be known, and would not violate: %v", mayBeKnown)
 	}
 	for _, class := range never {
 		_, err := parseResidue([]byte(strings.Replace(goodResidue, "class: socket", "class: "+string(class), 1)))

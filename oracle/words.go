@@ -46,6 +46,7 @@ func (f Finding) What() string {
 var livenessWords = map[string]string{
 	Removal: "removal", IDReuse: "ID reuse", Boot: "containerd", Listing: "containerd", Answer: "containerd",
 	ARestart: "restart of containerd", Death: "containerd", Baseline: "workload",
+	ALog: "containerd's log",
 }
 
 // leaked names a thing that was left.
@@ -106,6 +107,10 @@ func (f Finding) Reason() string {
 		why = othersReasons(f.Facts)
 	case Forgot:
 		why = []string{f.forgotReason()}
+	case Access:
+		why = accessReasons(f.Facts)
+	case Loss:
+		why = []string{"it is gone, was there before, and is not the client's to remove"}
 	default:
 		why = append(f.leakReasons(), podWords(f.Facts)...)
 	}
@@ -327,6 +332,9 @@ func (f Finding) livenessReason() string {
 		return fmt.Sprintf("it does not answer within %s: %s", fs[FactBound], fs[FactError])
 	case Death:
 		return deathWords(fs)
+	case ALog:
+		return fmt.Sprintf("it says %s times %q; with what the client has called it may do so %s times",
+			fs[FactCount], fs[FactMessage], fs[FactMost])
 	case Baseline:
 		return fmt.Sprintf("%s failed%s before anything was broken, and not so on the default release: %s",
 			fs[FactCall], timesWords(fs), fs[FactError])

@@ -1,6 +1,9 @@
 package oracle
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // statusReasons say what CRI says of a field, and what is so.
 func (f Finding) statusReasons() []string {
@@ -9,7 +12,12 @@ func (f Finding) statusReasons() []string {
 	if fs[FactTold] == "" {
 		told = "CRI says nothing"
 	}
-	switch isTime := fs[FactField] != FieldState; {
+	if fs[FactWhat] == Listing {
+		told = strings.Replace(told, "CRI says", "its list says", 1)
+	}
+	switch isTime := strings.HasSuffix(fs[FactField], "-at"); {
+	case fs[FactIs] == Changed:
+		return []string{told, "it had said " + fs[FactTrue] + " before"}
 	case fs[FactIs] == NotSet && !isTime:
 		return []string{"CRI cannot say it: " + fs[FactTold], fs[FactTrue]}
 	case fs[FactIs] == NotSet:

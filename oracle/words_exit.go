@@ -14,6 +14,8 @@ func (f Finding) exitReasons() []string {
 		return append([]string{"containerd is up, and no client could learn it", truth}, whoWasDead(fs)...)
 	case fs[FactStatus] == Untold:
 		return []string{"it was never told, and nothing was broken", truth}
+	case fs[FactStatus] == WrongPID:
+		return []string{fmt.Sprintf("%s said that its pid was %s, and it was %s", fs[FactBy], fs[FactTold], fs[FactTrue])}
 	case fs[FactStatus] == WrongTime:
 		return []string{fmt.Sprintf("%s said that it ended at %s", fs[FactBy], fs[FactAt]), endedWords(fs)}
 	}
@@ -126,6 +128,10 @@ func (f Finding) endReasons() []string {
 	fs := f.Facts
 	if fs[FactStatus] == NeverBegan {
 		return []string{"its start succeeded, and its payload never ran", "nobody was to kill it"}
+	}
+	if fs[FactStatus] == KilledEarly {
+		return []string{fmt.Sprintf("it was to be given %s to end, and was sent another signal, or had ended, after %s",
+			fs[FactBound], fs[FactApart])}
 	}
 	return []string{
 		fmt.Sprintf("it was to end with %s, and ended with %s (%s)", fs[FactWant], fs[FactTrue], fs[FactSource]),

@@ -106,6 +106,23 @@ func TestALeakedShimIsFound(t *testing.T) {
 	}
 }
 
+// The control of typed errors: after a bare error, and after one that says that the shim
+// is gone, nothing is left; after NotFound a shim is.
+func TestNotFoundIsTakenForSuccess(t *testing.T) {
+	p, r := swept(t, plan.Options{
+		Who: []string{"daemon"}, Actions: []string{"error", plan.Code}, Workloads: []string{"task"},
+		Points: regexp.MustCompile("^rpc:containerd:Task.Delete:entry$"),
+	})
+	if len(p.Specs) != 3 || r.Fired != 3 || r.Violated != 1 || len(r.New) != 0 {
+		t.Fatalf("error(x), NotFound and Unavailable, one of which leaks a shim that is known:\n%s", r)
+	}
+	for _, k := range r.Known {
+		if own := k.ID == "delete-told-not-found"; own != (k.Cases == 1) || own && k.Actions[plan.Code] != 1 {
+			t.Errorf("%s: %d cases, by %v", k.ID, k.Cases, k.Actions)
+		}
+	}
+}
+
 // What a client that cancels its delete and comes back meets on the newest release.
 func TestRetriesOfTheNewestRelease(t *testing.T) {
 	_, r := sweptPlan(t, func(ctx context.Context, e plan.Engine) (plan.Plan, error) {

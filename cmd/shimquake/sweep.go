@@ -75,7 +75,8 @@ usage or nothing to sweep, 3 a case that shows nothing.`,
 		"the subject: a release (v1.7.2), bin:DIR or src:DIR (default: the newest release)")
 	fl.StringSliceVar(&f.Who, "who", nil, "whose points: daemon, shim, both (default both)")
 	fl.StringSliceVar(&f.Actions, "actions", nil,
-		"crash, error, cancel, deadline, delay, pause, ... (default crash,error,cancel)")
+		"crash, error, code (NotFound, ...), errno (ENOSPC, ...), cancel, deadline, delay, pause, ... "+
+			"(default crash,error,code,errno,cancel)")
 	fl.StringSliceVar(&f.Paths, "path", nil,
 		"what the client does meanwhile: create, start, exit, delete, load (default all)")
 	fl.StringSliceVar(&f.Workloads, "workload", nil,

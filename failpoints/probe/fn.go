@@ -40,7 +40,7 @@ func (t *statementTable) wrap(n int, f reflect.Value) any {
 		if f.Type().IsVariadic() {
 			call = f.CallSlice
 		}
-		h := Hit{Point: t.names[n], At: time.Now().UnixNano(), Call: true}
+		h := Hit{Point: t.names[n], At: time.Now().UnixNano(), Call: true, Callee: callee(f)}
 		if t.mode(n) == told {
 			t.decider.seen(h)
 			return call(args)
@@ -58,6 +58,16 @@ func (t *statementTable) wrap(n int, f reflect.Value) any {
 	}).Interface()
 }
 
+// callee is a function's name with its package's path; that of a method without what the
+// compiler adds to a method's value.
+func callee(f reflect.Value) string {
+	fn := runtime.FuncForPC(f.Pointer())
+	if fn == nil {
+		return ""
+	}
+	return strings.TrimSuffix(fn.Name(), "-fm")
+}
+
 // message is a protobuf message of any generator: gogo's, and both of Go's own.
 var message = reflect.TypeFor[interface{ ProtoMessage() }]()
 
@@ -70,12 +80,11 @@ func returnsMessage(f reflect.Type) bool {
 // asOS makes of an errno what package os returns, when the function is of package os.
 // containerd asks for that type, too: ensureRemoveAll in cri/server/helpers_linux.go.
 func asOS(f reflect.Value, args []reflect.Value, err error) error {
-	fn := runtime.FuncForPC(f.Pointer())
 	errno, ok := err.(syscall.Errno) //nolint:errorlint // injected returns it bare
-	if !ok || fn == nil || len(args) == 0 || args[0].Kind() != reflect.String {
+	if !ok || len(args) == 0 || args[0].Kind() != reflect.String {
 		return err
 	}
-	switch op, ok := strings.CutPrefix(fn.Name(), "os."); {
+	switch op, ok := strings.CutPrefix(callee(f), "os."); {
 	case !ok:
 		return err
 	case op == "Rename", op == "Link", op == "Symlink":

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -95,6 +98,33 @@ func TestFn(t *testing.T) {
 				t.Error("a function without an error was wrapped")
 			}
 		})
+	}
+}
+
+type closer struct{}
+
+func (*closer) end() error  { return nil }
+func (closer) Close() error { return nil }
+
+func generic[T any](T) error { return nil }
+
+// What a callee can return is decided by its name: a method's is that of its type, which
+// may be an interface.
+func TestCalleesAreNamed(t *testing.T) {
+	var c io.Closer = closer{}
+	const here = "github.com/shimquake/shimquake/failpoints/probe."
+	for want, f := range map[string]any{
+		"os.Mkdir": os.Mkdir, "io.Closer.Close": c.Close, here + "(*closer).end": (&closer{}).end,
+		here + "generic[...]": generic[int],
+	} {
+		if got := callee(reflect.ValueOf(f)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	s := &script{}
+	weave(t, s, true)
+	if _, err := Fn(0, os.ReadFile)("/"); err == nil || len(s.hits) != 1 || s.hits[0].Callee != "os.ReadFile" {
+		t.Errorf("%v, hits %+v: want one that tells of os.ReadFile", err, s.hits)
 	}
 }
 

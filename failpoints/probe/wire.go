@@ -32,6 +32,9 @@ type Hit struct {
 	Err string `json:"err,omitempty"`
 	// Call is whether the hit is not a statement's but that of the call in it (see Fn).
 	Call bool `json:"call,omitempty"`
+	// Callee is the function that a call is of, as package runtime names it: os.Mkdir,
+	// github.com/containerd/containerd/v2/core/runtime/v2.(*Bundle).Delete.
+	Callee string `json:"callee,omitempty"`
 	// Ctx is who can end the context at a statement: ByCaller or ByTimeout; "" where nobody
 	// can.
 	Ctx string `json:"ctx,omitempty"`

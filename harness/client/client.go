@@ -61,6 +61,9 @@ type Params struct {
 	Record   *record.Recorder
 	// CRIEvents are CRI's container events; nil where no CRI is used.
 	CRIEvents *oracle.CRILog
+	// Quiet reports that what containerd passes counts, whoever asks it: it is not asked for
+	// more than it must be.
+	Quiet bool
 	// Look is a look of the oracle while the client is at work. With an inventory from
 	// before it waits until nothing more is there, or what there is stays.
 	Look func(before *oracle.Inventory) harness.Look
@@ -70,6 +73,8 @@ type Params struct {
 type Lister interface {
 	// List asks for it, and is told why where it cannot.
 	List(ctx context.Context) *harness.CRIListed
+	// TryNames asks whether the names that the workload had can be used again.
+	TryNames(ctx context.Context)
 }
 
 // Session is what every client works with: it makes the calls, each with its own deadline

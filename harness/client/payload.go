@@ -26,6 +26,17 @@ func (s *Session) Payload(name string) (payload.Truth, error) {
 	return payload.ReadTruth(s.recordFile(name))
 }
 
+// Exited waits until the payload of the first container has noted its exit.
+func (s *Session) Exited(ctx context.Context) error {
+	return Until(ctx, func(context.Context) error {
+		own, err := s.Payload("c0")
+		if err == nil && !own.Exited {
+			err = errors.New("c0 has not ended")
+		}
+		return err
+	})
+}
+
 // Expect makes the file that the payload of a container writes to.
 func (s *Session) Expect(name string) error { return os.WriteFile(s.recordFile(name), nil, 0o666) }
 
@@ -41,6 +52,10 @@ func (s *Session) Release(ctx context.Context, i *harness.Instance) {
 	s.Record.Problem(harness.ByHarness, err)
 }
 
+// linger is how long the payload of a pod takes to end after SIGTERM, so that it can be
+// seen whether it is given time: a signal takes runc some 10 ms to send.
+const linger = 30 * time.Millisecond
+
 // Command is what a container's payload is told to do.
 func (s *Session) Command(i *harness.Instance) []string {
 	args := []string{payload.Program}
@@ -53,6 +68,9 @@ func (s *Session) Command(i *harness.Instance) []string {
 		args = append(args, "hold-stdout", fmt.Sprint(spec.Exit))
 	default:
 		args = append(args, "exit", fmt.Sprint(spec.Exit))
+	}
+	if s.Case.Workload.API == harness.CRI && i.Spec.Signal == "SIGTERM" && !i.Spec.IgnoresTerm {
+		args = append(args, "-linger", linger.String())
 	}
 	if i.Spec.Children > 0 {
 		args = append(args, "-children", fmt.Sprint(i.Spec.Children))

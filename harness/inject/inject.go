@@ -94,6 +94,8 @@ type Target struct {
 	InFlight func() (cancel func(), done <-chan struct{})
 	// Removed is closed when the client is done with everything.
 	Removed <-chan struct{}
+	// Exited waits until the first container's payload has noted its exit.
+	Exited func(context.Context) error
 }
 
 // Injector makes the faults of one case happen.

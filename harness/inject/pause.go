@@ -67,9 +67,11 @@ func (in *Injector) step(
 }
 
 // client takes a step with the client's call in flight, or waits until it is done with
-// everything.
+// everything, or its payload with its work.
 func (in *Injector) client(ctx context.Context, s failpoints.Step, cancel func(), done <-chan struct{}) error {
 	switch {
+	case s.Who == "exit":
+		return in.Exited(ctx)
 	case s.Who == "removal":
 		done = in.Removed
 	case done == nil:

@@ -52,8 +52,13 @@ func (in *Injector) act(ctx context.Context, verb, who, container string) (strin
 		if verb == "stop" {
 			in.record.Stopped(true) // before it does, so that no call fails earlier
 		}
-		do := map[string]func(context.Context) error{"kill": in.Daemon.Kill, "stop": in.Daemon.Stop, "cont": in.Daemon.Cont}
-		err := do[verb](ctx)
+		do, ok := map[string]func(context.Context) error{
+			"kill": in.Daemon.Kill, "stop": in.Daemon.Stop, "cont": in.Daemon.Cont,
+		}[verb]
+		if !ok {
+			return "", unknownVerb(verb)
+		}
+		err := do(ctx)
 		if verb == "cont" {
 			in.record.Stopped(false)
 		}
@@ -78,7 +83,10 @@ func (in *Injector) act(ctx context.Context, verb, who, container string) (strin
 
 // send signals a process of the world, and remembers whom it killed.
 func (in *Injector) send(ctx context.Context, verb, who string, id signal.Identity) error {
-	sig := map[string]unix.Signal{"kill": unix.SIGKILL, "stop": unix.SIGSTOP, "cont": unix.SIGCONT}[verb]
+	sig, ok := map[string]unix.Signal{"kill": unix.SIGKILL, "stop": unix.SIGSTOP, "cont": unix.SIGCONT}[verb]
+	if !ok {
+		return unknownVerb(verb)
+	}
 	if err := in.World.Signal(ctx, id, sig); err != nil {
 		return err
 	}
@@ -87,6 +95,9 @@ func (in *Injector) send(ctx context.Context, verb, who string, id signal.Identi
 	}
 	return nil
 }
+
+// unknownVerb is of a step that nobody takes: signal 0 would be proof of nothing.
+func unknownVerb(verb string) error { return fmt.Errorf("no signal is known for the step %q", verb) }
 
 // errNoShim says that no shim serves in the world.
 var errNoShim = errors.New("there is no such process: no shim serves in the world")

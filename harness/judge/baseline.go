@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -36,6 +38,14 @@ func Unexplained(h harness.History) bool {
 		slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool {
 			return b.Started.IsZero() && slices.ContainsFunc(b.Calls, func(c harness.Call) bool { return c.Unprovoked })
 		})
+}
+
+// OutOfTime reports whether time is what was wanting there, which a busy machine may not
+// have had.
+func OutOfTime(h harness.History) bool {
+	return slices.ContainsFunc(unprovoked(&h), func(f failure) bool {
+		return f.facts[oracle.FactCode] == codes.DeadlineExceeded.String()
+	})
 }
 
 // failure is something that failed before any fault had happened.

@@ -1,6 +1,10 @@
 package judge
 
 import (
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -21,10 +25,24 @@ func criSandboxes(h *harness.History) (found []oracle.Finding, _ []harness.Probl
 		case s.Stopped && s.State == oracle.CRIReady:
 			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldState, oracle.TooLate, s.State,
 				"StopPodSandbox had succeeded"))
+		case !s.Stopped && s.State == oracle.CRIReady && sandboxLost(h, s.At):
+			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldState, oracle.TooLate, s.State,
+				"its init or its shim was killed before containerd was started"))
 		case !s.Stopped && s.State != oracle.CRIReady && !fired(h, s.At):
 			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldState, oracle.TooEarly, s.State,
 				"RunPodSandbox had succeeded, and nothing had stopped it"))
 		}
 	}
 	return uniqueCauses(found), nil
+}
+
+// sandboxLost reports whether a sandbox had nothing left that runs when the containerd
+// that was asked had started: that one sees it, and need not be told.
+func sandboxLost(h *harness.History, asked time.Time) bool {
+	return slices.ContainsFunc(h.Kills, func(k harness.Kill) bool {
+		return (k.Who == "shim" || k.Who == "sandbox") && slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool {
+			back := d.At.Add(d.BackIn)
+			return d.BackIn > 0 && k.At.Before(back) && back.Before(asked)
+		})
+	})
 }

@@ -172,7 +172,7 @@ func fired(h *harness.History, by time.Time) bool {
 	return len(h.Case.Misbehaviours()) > 0 ||
 		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Fault >= 0 && !hit.Time.After(by) }) ||
 		slices.ContainsFunc(h.Kills, func(k harness.Kill) bool { return !k.At.After(by) }) ||
-		slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool { return !d.At.After(by) }) ||
+		slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool { return !d.At.After(by) && (d.Killed || !d.Asked) }) ||
 		len(h.Case.Plan) > 0 && !h.Case.OnlyProbed() // nobody has noted when those began
 }
 

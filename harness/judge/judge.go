@@ -21,15 +21,16 @@ var rules = []rule{
 	// What makes a run show nothing.
 	firings, baseline, payloads,
 	// What must hold when the client is done, and nothing is going on any more.
-	removal, answers, leaks, forgotten, ends, events, exits, untold, times,
+	removal, answers, leaks, vanished, forgotten, ends, grace, events, exits, untold, times,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
-	criStatuses, criSandboxes, criListed, criEvents, rounds,
+	criStatuses, criKept, criSandboxes, criStates, criStopped, criLabels,
+	criNames, criListed, criEvents, rounds,
 	// What must hold of what the plan was not about.
 	bystanders, outlived,
 	// What must hold when the first id is used again.
 	restart, reuse, lateExits,
 	// What must never happen.
-	deaths,
+	deaths, logged, access,
 }
 
 // Judge makes the verdict of a history.

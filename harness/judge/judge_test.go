@@ -69,6 +69,26 @@ func TestRules(t *testing.T) {
 		"started and never began": {neverBegan, "end end status=never-began"},
 		"an observer that told nothing": {func(h *harness.History) { plain(h); h.Told, h.Flushed.Told = h.Told[:1], 1 },
 			"exit exit-code by=delete status=untold"},
+		"Get says another status": {func(h *harness.History) {
+			h.Told[1].Observer, h.Told[1].Status = oracle.ByTaskStatus, 0
+		}, "exit exit-code by=task-status status=made-up-0"},
+		"Get says another pid": {func(h *harness.History) { h.Told[1].Observer, h.Told[1].PID = oracle.ByTaskStatus, 0 },
+			"exit exit-code by=task-status status=wrong-pid told=0 true=41"},
+		"an image that is gone": {func(h *harness.History) {
+			h.Before.Daemon.Records = []oracle.Record{{Kind: oracle.AnImage, Namespace: "shimquake", Name: "x"}}
+		}, "loss metadata kind=image"},
+		"a directory of containerd's that is gone": {func(h *harness.History) {
+			h.Before.Files = []oracle.File{{Path: "/run/containerd/s", Kind: oracle.ADirectory}, {Path: "/run/containerd/s/1"}}
+		}, "loss file kind=directory path=/run/containerd/s"},
+		"its log is flooded": {func(h *harness.History) { h.Logged = []harness.Logged{{Message: "x 41", Times: 1001}} },
+			"liveness containerd what=log"},
+		"its log tells of what its client does": {func(h *harness.History) {
+			h.Calls, h.Logged = make([]harness.Call, 10), []harness.Logged{{Message: "x", Times: 1001}}
+		}, ""},
+		"List leaves out what has ended": {func(h *harness.History) {
+			plain(h)
+			h.Instances[0].MustTell = append(h.Instances[0].MustTell, oracle.ByTaskList)
+		}, "exit exit-code by=task-list status=untold"},
 		"nobody told a client": {toldToNobody, "exit exit-code by=nobody status=untold"},
 		"Delete says a time of long ago": {func(h *harness.History) { h.Told[1].At = at(-630_720_000) },
 			"exit exit-code by=delete status=wrong-time"},
@@ -286,5 +306,20 @@ func TestEqualDeathsAreToldOnce(t *testing.T) {
 	found := Judge(h).Violations()
 	if len(found) != 1 || !strings.Contains(found[0].String(), "910 times") {
 		t.Error(found)
+	}
+}
+
+// A call that had no time may have met a busy machine: whether there is enough now is
+// asked anew.
+func TestOutOfTime(t *testing.T) {
+	h := clean()
+	if h.Calls = failedCalls("create"); OutOfTime(h) {
+		t.Error("a call that was refused was out of time")
+	}
+	if h.Calls[0].Err = failed("DeadlineExceeded", "late"); !OutOfTime(h) {
+		t.Error("a call past its deadline was not")
+	}
+	if h.Calls[0].Unprovoked = false; OutOfTime(h) {
+		t.Error("a fault that takes time is no machine's")
 	}
 }

@@ -19,21 +19,40 @@ func residues(h *harness.History, found []oracle.Finding) (out []rate.Count) {
 		if r.Rate == 0 || !r.Applies(h.Version) {
 			continue
 		}
-		n := rate.Count{ID: r.ID, Most: r.Rate}
+		all := rate.Count{ID: r.ID, Most: r.Rate}
+		signalled := rate.Count{ID: r.ID, Most: r.Rate, End: rate.BySignal}
 		for _, i := range h.Instances {
 			lost := slices.ContainsFunc(found, func(f oracle.Finding) bool { return f.Known == r.ID && f.Subject.ID == i.ID })
-			if lost {
-				n.Left++
+			if !lost && (!lastOfShim(h, i.ID) || !arrived(h, i.ID, r.Match[oracle.FactTopic])) {
+				continue
 			}
-			if lost || lastOfShim(h, i.ID) && arrived(h, i.ID, r.Match[oracle.FactTopic]) {
-				n.Of++
+			count(&all, lost)
+			if endedBySignal(h, i) {
+				count(&signalled, lost)
 			}
 		}
-		if n.Of > 0 {
-			out = append(out, n)
+		for _, n := range []rate.Count{all, signalled} {
+			if n.Of > 0 {
+				out = append(out, n)
+			}
 		}
 	}
 	return out
+}
+
+func count(n *rate.Count, lost bool) {
+	n.Of++
+	if lost {
+		n.Left++
+	}
+}
+
+// endedBySignal reports whether a signal has ended a container as its workload says, and
+// no shim was killed, with which its last event would have died.
+func endedBySignal(h *harness.History, i harness.Instance) bool {
+	t, ran, err := truth(h, i)
+	return err == nil && ran && t.Status > signalBase && t.Status == i.Spec.Want() && i.Spec.Signal != "" &&
+		len(shimKills(h)) == 0
 }
 
 func arrived(h *harness.History, id, topic string) bool {

@@ -19,6 +19,12 @@ func TestResiduesAreCounted(t *testing.T) {
 		"it came": {func(*harness.History) {}, []rate.Count{{ID: "taskdelete-lost", Of: 1, Most: 0.4}}},
 		"it was lost": {func(h *harness.History) { h.Events, h.Flushed.Events = h.Events[:3], 3 },
 			[]rate.Count{{ID: "taskdelete-lost", Left: 1, Of: 1, Most: 0.4}}},
+		"it was lost with a signal": {func(h *harness.History) {
+			end(h, 143)
+			h.Events, h.Flushed.Events = h.Events[:3], 3
+			h.Instances[0].Spec = harness.Container{Signal: "SIGTERM"}
+		}, []rate.Count{{ID: "taskdelete-lost", Left: 1, Of: 1, Most: 0.4},
+			{ID: "taskdelete-lost", Left: 1, Of: 1, Most: 0.4, End: rate.BySignal}}},
 		"nobody could hear it": {func(h *harness.History) {
 			h.Events, h.Flushed.Events = h.Events[:3], 3
 			h.Gaps = []oracle.Gap{{From: at(35), To: at(45)}}

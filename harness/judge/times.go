@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/shimquake/shimquake/harness"
@@ -8,7 +9,7 @@ import (
 )
 
 // times: who tells a client when a container ended tells a time at which it can have
-// ended. The times of events are judged with these.
+// ended, and the pid that it had. The times of events are judged with these.
 func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
@@ -17,6 +18,13 @@ func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID == o.Container })
 		if n < 0 {
 			continue
+		}
+		if of := h.Instances[n]; of.PID != 0 && o.PID != int(of.PID) {
+			found = append(found, oracle.Finding{
+				Invariant: oracle.Exit, Class: oracle.ClassExitCode, Subject: oracle.Subject{ID: o.Container, PID: o.PID},
+				Facts: oracle.Facts{oracle.FactBy: string(o.Observer), oracle.FactStatus: oracle.WrongPID,
+					oracle.FactTold: fmt.Sprint(o.PID), oracle.FactTrue: fmt.Sprint(of.PID)},
+			})
 		}
 		alive, _ := livedUntil(h.Instances[n])
 		if fs, wrong := oracle.WrongEnd(o.At, alive, h.After.At); wrong {

@@ -9,8 +9,12 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// killed is the exit status of what SIGKILL ended.
-const killed = 128 + uint32(unix.SIGKILL)
+// signalBase is added to a signal's number in an exit status; killed is that of what
+// SIGKILL ended.
+const (
+	signalBase = 128
+	killed     = signalBase + uint32(unix.SIGKILL)
+)
 
 // truth is how the payload of a container really ended. ran is false when it never began.
 //

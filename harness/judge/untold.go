@@ -10,7 +10,8 @@ import (
 
 // clients are the observers that a client of containerd can reach.
 var clients = []oracle.Observer{
-	oracle.ByWait, oracle.ByDelete, oracle.ByTaskExit, oracle.ByTaskDelete, oracle.ByCRIStatus, oracle.ByRestarted,
+	oracle.ByWait, oracle.ByDelete, oracle.ByTaskStatus, oracle.ByTaskList, oracle.ByTaskExit, oracle.ByTaskDelete,
+	oracle.ByCRIStatus, oracle.ByRestarted,
 }
 
 // untold: when nothing was broken, everybody who should tell an exit status does; and

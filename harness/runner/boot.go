@@ -80,7 +80,7 @@ func (x *run) clientParams() client.Params {
 		Spare:   x.isBystander,
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
 		TruthDir: x.world.TruthDir(), Events: &x.events, Record: &x.record,
-		CRIEvents: &x.criEvents, Look: x.lookMeanwhile,
+		CRIEvents: &x.criEvents, Look: x.lookMeanwhile, Quiet: x.countsStatements(),
 	}
 	if x.Workload.Fakeshim != "" {
 		p.Runtime = fakeshim.Runtime
@@ -104,6 +104,6 @@ func (x *run) target() inject.Target {
 			}
 			return f.Cancel, f.Done()
 		},
-		Removed: x.removed,
+		Removed: x.removed, Exited: x.session.Exited,
 	}
 }

@@ -31,8 +31,8 @@ const busyBound = 13 * time.Second
 func (x *run) look() error {
 	l := x.lookAt(x.before())
 	x.record.Set(func(h *harness.History) { h.After = &l })
-	if l.Inventory == nil {
-		return nil
+	if err := x.lookAtLog(); err != nil || l.Inventory == nil {
+		return err
 	}
 	if err := x.flushEvents(); err != nil {
 		return err

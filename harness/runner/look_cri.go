@@ -37,6 +37,7 @@ func (x *run) lookAtCRI() {
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
 	defer cancel()
 	listed := lister.List(ctx)
+	lister.TryNames(ctx)
 	patience, done := context.WithTimeout(ctx, criEventPatience)
 	defer done()
 	h := x.history()

@@ -12,7 +12,10 @@ import (
 
 // at is called when the workload has come to a state.
 func (x *run) at(ctx context.Context, state string) {
-	if state == "exited" {
+	switch state {
+	case "running":
+		x.lookAtModes()
+	case "exited":
 		x.lookForChildren(ctx)
 	}
 	x.inject.At(ctx, state)

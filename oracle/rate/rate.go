@@ -3,6 +3,7 @@
 package rate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -17,7 +18,13 @@ type Count struct {
 	Of   int    `json:"of"`
 	// Most is the share that is known.
 	Most float64 `json:"most"`
+	// End is how the containers ended that are counted, see BySignal; "" counts all.
+	End string `json:"end,omitempty"`
 }
+
+// BySignal are those that a signal has ended, and no fault: what is always lost of them
+// is a third of all, which is no more than a race may lose.
+const BySignal = "signal"
 
 // sigmas is how many standard deviations above its share a residue may come by chance:
 // one sweep in a thousand would have more.
@@ -35,20 +42,28 @@ func (c Count) Exceeds() bool { return c.Left > c.Limit() }
 
 // String is a line for a person.
 func (c Count) String() string {
-	return fmt.Sprintf("%s: %d of %d, at most %d are known (%.0f %%)", c.ID, c.Left, c.Of, c.Limit(), 100*c.Most)
+	of := c.ID
+	if c.End != "" {
+		of += " of containers ended by a " + c.End
+	}
+	return fmt.Sprintf("%s: %d of %d, at most %d are known (%.0f %%)", of, c.Left, c.Of, c.Limit(), 100*c.Most)
 }
 
-// Sum adds counts up, by residue.
+// Sum adds counts up, by residue and end.
 func Sum(all []Count) []Count {
-	by := map[string]Count{}
+	type kind struct{ id, end string }
+	by := map[kind]Count{}
 	for _, c := range all {
-		s := by[c.ID]
-		by[c.ID] = Count{c.ID, s.Left + c.Left, s.Of + c.Of, max(s.Most, c.Most)}
+		of := kind{c.ID, c.End}
+		s := by[of]
+		by[of] = Count{ID: c.ID, Left: s.Left + c.Left, Of: s.Of + c.Of, Most: max(s.Most, c.Most), End: c.End}
 	}
 	out := make([]Count, 0, len(by))
 	for _, c := range by {
 		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b Count) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b Count) int {
+		return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.End, b.End))
+	})
 	return out
 }

@@ -21,8 +21,14 @@ func TestExceeds(t *testing.T) {
 }
 
 func TestSum(t *testing.T) {
-	got := Sum([]Count{{"b", 1, 1, 0.5}, {"a", 1, 2, 0.6}, {"b", 0, 3, 0.5}})
-	if want := []Count{{"a", 1, 2, 0.6}, {"b", 1, 4, 0.5}}; !slices.Equal(got, want) {
+	got := Sum([]Count{
+		{ID: "b", Left: 1, Of: 1, Most: 0.5}, {ID: "a", Left: 1, Of: 2, Most: 0.6}, {ID: "b", Of: 3, Most: 0.5},
+		{ID: "b", Left: 2, Of: 2, Most: 0.5, End: BySignal},
+	})
+	if want := []Count{
+		{ID: "a", Left: 1, Of: 2, Most: 0.6}, {ID: "b", Left: 1, Of: 4, Most: 0.5},
+		{ID: "b", Left: 2, Of: 2, Most: 0.5, End: BySignal},
+	}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

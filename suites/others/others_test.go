@@ -62,10 +62,7 @@ var _ = Describe("a payload that ignores SIGTERM", Label("others", "exit-code"),
 })
 
 var _ = Describe("a payload that has ended before its Start returns", Label("others", "exit-code"), func() {
-	late := failpoints.Fault{
-		At: failpoints.MustPoint("rpc:shim:Task.Start:exit"),
-		Do: term.Of(term.Clause{Count: 1, Action: term.Delay, Arg: "300"}),
-	}
+	late := failpoints.PauseAt("rpc:shim:Task.Start:exit", failpoints.Steps("await exit", "release")...)
 	for _, api := range apis {
 		It("is told of as any other, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{

@@ -73,7 +73,7 @@ var ignored = []harness.Bad{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "con
 // succeeds. CRI learns that the sandbox has stopped when its shim has been shut down, and
 // nobody tries that again before the pod is removed: until then the pod is ready.
 var cancelled = append(slices.Clone(ignored), harness.Bad{
-	Releases: ">= 2.4.0", Issue: "no issue known",
+	Releases: ">= 2.4.0", Issue: "no issue known: sandbox-ready-after-stop of the catalogue",
 	By: oracle.MustMatches("cri-status object=sandbox is=too-late", "cri-event topic=CONTAINER_STOPPED_EVENT"),
 })
 

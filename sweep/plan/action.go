@@ -11,15 +11,31 @@ import (
 
 // Actions are the words for what can happen, by how much a reader has to know: the
 // simplest action of a cluster is the one that it is shown by.
-var Actions = []string{"crash", "error", "lose", "cancel", "deadline", "panic", "close", "hang", "delay", "pause"}
+var Actions = []string{
+	"crash", "error", Code, Errno, "lose", "cancel", "deadline", "panic", "close", "hang", "delay", "pause",
+}
 
 // simplicity is an action's place in that order.
 func simplicity(word string) int { return slices.Index(Actions, word) }
 
-// word is an action without its argument.
+// word is an action without its argument: error(x) is an error. One that names a class or
+// an errno has that word: what its caller does is another matter.
 func word(action string) string {
-	w, _, _ := strings.Cut(action, "(")
-	return w
+	verb, arg, _ := strings.Cut(action, "(")
+	c := term.Clause{Arg: strings.TrimSuffix(arg, ")")}
+	if _, ok := c.Code(); ok && verb == "error" {
+		return Code
+	}
+	if _, ok := c.Errno(); ok && verb == "error" {
+		return Errno
+	}
+	return verb
+}
+
+// verb is the action of a term that an action is: of error(NotFound), too, it is error.
+func verb(action string) term.Action {
+	v, _, _ := strings.Cut(action, "(")
+	return term.Action(v)
 }
 
 // errorText is what an injected error says.
@@ -27,6 +43,9 @@ const errorText = "injected by shimquake"
 
 // checkAction says what is wrong with an action that a user asked for.
 func checkAction(a string) error {
+	if a == Code || a == Errno {
+		return nil
+	}
 	if !slices.Contains(Actions, word(a)) {
 		return failpoints.Unknown("action", a, Actions)
 	}
@@ -43,9 +62,11 @@ func (p Pass) Takes(action string) bool { return len(p.faults(action)) > 0 }
 // moment. They are two for an error at a statement, whose call is made or is not; at a
 // method of ttrpc the point's name says which: at its exit the handler has run.
 func (p Pass) faults(action string) []string {
-	w, method := word(action), p.Moment == AtMethod
-	moment := failpoints.MomentOf(term.Action(w))
+	w, method := verb(action), p.Moment == AtMethod
+	moment := failpoints.MomentOf(w)
 	switch {
+	case action == Code || action == Errno:
+		return p.typed(action)
 	case !method && moment != p.Moment:
 		return nil
 	case !method && (w == "close" || w == "hang"): // there is no connection

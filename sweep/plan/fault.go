@@ -34,8 +34,17 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s%s %s, %s", f.Point, hit, f.Action, f.Path)
 }
 
-// Word is the action without its argument.
+// Word is the action without its argument: of error(NotFound) it is code, of
+// error(ENOSPC) errno.
 func (f Fault) Word() string { return word(f.Action) }
+
+// named is the action in a case's name: there may be several typed errors at a hit.
+func (f Fault) named() string {
+	if w := f.Word(); w == Code || w == Errno {
+		return f.Action
+	}
+	return f.Word()
+}
 
 // Place is the process and the function, or method, that the point is in.
 func (f Fault) Place() string { return f.Point.Who + " " + f.Point.What }
@@ -45,7 +54,7 @@ func (f Fault) Kills() bool { return slices.Contains([]string{"crash", "panic"},
 
 // Meeting is what two faults of one case cannot share: only one of them would be met.
 func (f Fault) Meeting() Fault {
-	return Fault{Point: f.Point, Nth: f.Nth, Action: string(failpoints.MomentOf(term.Action(f.Word())))}
+	return Fault{Point: f.Point, Nth: f.Nth, Action: string(failpoints.MomentOf(verb(f.Action)))}
 }
 
 // Fault is what it is in the plan of a case.

@@ -18,7 +18,8 @@ type Options struct {
 	Containerd string
 	// Who are the processes whose points are swept: daemon, shim. Default: both.
 	Who []string
-	// Actions are what happens at each point. Default: crash, error, cancel.
+	// Actions are what happens at each point. Default: crash, error, code,
+	// errno, cancel.
 	Actions []string
 	// Paths are what the client does meanwhile: create, start, exit, delete, load. Default:
 	// all.
@@ -52,7 +53,7 @@ func (o Options) WithDefaults() Options {
 	if slices.Contains(o.Who, "both") {
 		o.Who = Whos
 	}
-	fill(&o.Actions, "crash", "error", "cancel")
+	fill(&o.Actions, "crash", "error", Code, Errno, "cancel")
 	fill(&o.Paths, Paths...)
 	fill(&o.Workloads, DefaultWorkloads()...)
 	if o.Hits == "" {

@@ -20,7 +20,7 @@ const (
 
 // pass is a pass at a moment.
 func pass(point string, m failpoints.Moment, nth int, path string) Pass {
-	return Pass{failpoints.MustPoint(point), m, nth, path}
+	return Pass{Point: failpoints.MustPoint(point), Moment: m, Nth: nth, Path: path}
 }
 
 // traced is two runs of the task workload and one of the pod's; one run has a hit more.

@@ -86,7 +86,7 @@ const longestName = 120
 func (s Spec) name() string {
 	if len(s.Faults) == 1 {
 		f := s.Faults[0]
-		text := strings.TrimPrefix(f.Point.String(), string(f.Point.Kind)+":") + "-" + f.Word()
+		text := strings.TrimPrefix(f.Point.String(), string(f.Point.Kind)+":") + "-" + f.named()
 		if f.Nth > 1 {
 			text += fmt.Sprintf("-%d", f.Nth)
 		}
@@ -94,7 +94,7 @@ func (s Spec) name() string {
 	}
 	var parts []string
 	for _, f := range s.Faults {
-		parts = append(parts, f.Point.What+"-"+f.Word())
+		parts = append(parts, f.Point.What+"-"+f.named())
 	}
 	text := Slug(strings.Join(parts, "-"))
 	return fmt.Sprintf("%s-%08x", text[:min(len(text), longestName)], uint32(s.Order()))

@@ -20,6 +20,8 @@ type Pass struct {
 	Nth int
 	// Path is what was going on: create, start, exit, delete or load.
 	Path string
+	// Callee is the function that a call is of: what it can return is decided by that.
+	Callee string
 }
 
 // Traces are what a workload was seen to pass, run after run.
@@ -64,7 +66,7 @@ func Passes(t harness.Trace) []Pass {
 	for _, p := range t.Passes {
 		add := func(m failpoints.Moment, nth int) {
 			if nth > 0 {
-				out = append(out, Pass{Point: p.Point, Moment: m, Nth: nth, Path: p.Path})
+				out = append(out, Pass{Point: p.Point, Moment: m, Nth: nth, Path: p.Path, Callee: p.Callee})
 			}
 		}
 		switch {

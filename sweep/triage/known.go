@@ -6,6 +6,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -25,7 +26,7 @@ func AppliesTo(k catalogue.Finding, s plan.Spec) bool {
 	return slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 		onPath := among(k.Paths, f.Path) ||
 			loads && (slices.Contains(k.Paths, "load") || f.Path == "load" && f.Point.Who == "shim")
-		return onPath && among(k.Actions, f.Word()) && isAt(k.Where, f)
+		return onPath && (among(k.Actions, f.Word()) || slices.Contains(k.Actions, f.Action)) && isAt(k.Where, f)
 	})
 }
 
@@ -57,18 +58,28 @@ func covers(s plan.Spec, c harness.Case) bool {
 	return true
 }
 
-// sameTerm compares what two faults do, without the texts of errors.
+// sameTerm compares what two faults do, without the texts of errors that name neither a
+// class nor an errno.
 func sameTerm(a, b failpoints.Fault) bool {
 	x, y := a.Do.Clauses(), b.Do.Clauses()
 	if len(x) != len(y) {
 		return false
 	}
 	for i := range x {
-		if x[i].Count != y[i].Count || x[i].Action != y[i].Action {
+		if x[i].Count != y[i].Count || x[i].Action != y[i].Action || named(x[i]) != named(y[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// named is the class or the errno that a clause names, or "".
+func named(c term.Clause) string {
+	_, code := c.Code()
+	if _, errno := c.Errno(); code || errno {
+		return c.Arg
+	}
+	return ""
 }
 
 // Known is what a sweep saw of a known finding.

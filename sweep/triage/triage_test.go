@@ -291,6 +291,23 @@ func TestAPairIsKnownByEitherFault(t *testing.T) {
 	}
 }
 
+// What is known of a bare error is not known of one that its caller may take for success.
+func TestATypedErrorIsKnownByItsName(t *testing.T) {
+	at := plan.Pass{Point: failpoints.MustPoint(start + "a"), Nth: 1, Path: "create"}
+	for action, known := range map[string]string{
+		"error(x)": "error", "error(NotFound)": "code error(NotFound)", "error(Unavailable)": "code",
+		"error(ENOSPC)": "errno", "crash": "crash",
+	} {
+		for _, listed := range []string{"error", "code", "errno", "error(NotFound)", "crash"} {
+			k := catalogue.Finding{Actions: []string{listed}}
+			want := slices.Contains(strings.Fields(known), listed)
+			if AppliesTo(k, plan.Single(at, action, "task")) != want {
+				t.Errorf("a finding of %s, and %s: known %v", listed, action, !want)
+			}
+		}
+	}
+}
+
 // What is known of CRI's workload is known of those that call the same, but only a case
 // of its own workload must show it.
 func TestAFindingIsKnownInWorkloadsThatAreLikeItsOwn(t *testing.T) {
@@ -336,6 +353,7 @@ func TestCovers(t *testing.T) {
 		"another action":   plan.Single(at("Delete:entry"), "crash", "task").Then(at("Delete:exit"), "pause"),
 		"another point":    plan.Single(at("Start:entry"), "error(x)", "task").Then(at("Delete:exit"), "pause"),
 		"other steps":      longer,
+		"a typed error":    plan.Single(at("Delete:entry"), "error(NotFound)", "task").Then(at("Delete:exit"), "pause"),
 	} {
 		if covers(s, c) {
 			t.Errorf("%s: %s covers %s", name, s, c.Plan)

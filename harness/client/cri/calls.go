@@ -52,6 +52,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 			ctx,
 			&api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
 				Metadata: &api.ContainerMetadata{Name: i.Name},
+				Labels:   map[string]string{oracle.Label: i.Name},
 				Image:    &api.ImageSpec{Image: payload.Image},
 				Command:  c.Command(i),
 				Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},
@@ -181,7 +182,10 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	if r.Status.State != api.ContainerState_CONTAINER_EXITED {
 		return false, nil
 	}
-	i.Told, i.Status, i.Waited = true, uint32(r.Status.ExitCode), time.Now()
+	if !i.Told {
+		i.Told, i.Waited = true, time.Now()
+	}
+	i.Status = uint32(r.Status.ExitCode)
 	c.Record.Told(oracle.Observation{
 		Container: i.ID, Observer: oracle.ByCRIStatus, Status: i.Status, At: time.Unix(0,
 			r.Status.FinishedAt), PID: int(i.PID),

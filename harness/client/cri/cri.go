@@ -132,7 +132,7 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 			c.State(ctx, name)
 		}
 	}
-	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return c.create(ctx, i) != nil })
+	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return !c.made(ctx, i) })
 	state("created")
 	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return c.start(ctx, i) != nil })
 	c.AwaitStarted(ctx, live)
@@ -143,13 +143,20 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 		}
 	}
 	state("running")
+	ends := live
 	if first && c.Restarts() && len(live) > 0 {
 		c.ending(ctx, live[1:])
 		c.RestartNow(ctx)
-		live = live[:1]
+		ends = live[:1]
 	}
-	c.ending(ctx, live)
+	c.ending(ctx, ends)
 	state("exited")
+	if c.Died() {
+		c.lookAgain(ctx, live)
+	}
+	if !c.Quiet {
+		c.aside(func() { c.listStates(ctx, live) })
+	}
 }
 
 // ending lets containers come to their end.

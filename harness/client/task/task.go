@@ -37,11 +37,15 @@ func New(s *client.Session) *Client {
 
 // observers are those that tell the exit of the n-th container when nothing is broken.
 func (c *Client) observers(n int) []oracle.Observer {
+	all := []oracle.Observer{oracle.ByDelete, oracle.ByTaskStatus}
+	if !c.Quiet {
+		all = append(all, oracle.ByTaskList)
+	}
 	switch {
 	case !c.Restarts():
-		return []oracle.Observer{oracle.ByWait, oracle.ByDelete}
+		return append(all, oracle.ByWait)
 	case n == 0:
-		return []oracle.Observer{oracle.ByRestarted, oracle.ByDelete}
+		return append(all, oracle.ByRestarted)
 	}
 	// A containerd that starts deletes tasks without a process (loadShims in v1.6 to v2.4),
 	// so that the client finds none to delete.

@@ -1,0 +1,96 @@
+package cri
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// aside does what is no part of the workload: what goes on in containerd meanwhile is on
+// no path of it.
+func (c *Client) aside(f func()) {
+	call := harness.Call{Who: "oracle", Verb: "look", At: time.Now()}
+	f()
+	call.Took = time.Since(call.At)
+	c.Record.Call(call)
+}
+
+// lookAgain asks a containerd that has been started for what the one before has said
+// already: a kubelet lists all it has after each restart, and acts on what is new.
+func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
+	if c.again {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	c.aside(func() {
+		c.lookAtSandbox(ctx, c.sandbox, false)
+		for _, i := range all {
+			_, _ = c.look(ctx, i) // that nobody answers is for others to say
+		}
+	})
+}
+
+// absent is the name of a runtime and of an image that there are not.
+const absent = "shimquake-absent"
+
+// made creates a container. Where containerd answers that it has not, its name must be
+// free again, or the container will never be made: kubelet tries again with the same.
+func (c *Client) made(ctx context.Context, i *harness.Instance) bool {
+	err := c.create(ctx, i)
+	if err == nil {
+		return true
+	}
+	if f := oracle.FailedOf(err); c.sandbox != "" && f.Answered && !givenUp(f) {
+		c.aside(func() { c.tryName(ctx, oracle.AContainer, c.createAbsent(i)) })
+	}
+	return false
+}
+
+// givenUp reports whether a call may go on in containerd although it has failed.
+func givenUp(f *oracle.Failed) bool {
+	return f.Code == codes.Canceled.String() || f.Code == codes.DeadlineExceeded.String() ||
+		f.Code == codes.Unavailable.String()
+}
+
+func (c *Client) createAbsent(i *harness.Instance) func(context.Context, api.RuntimeServiceClient) error {
+	return func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		_, err := rt.CreateContainer(ctx, &api.CreateContainerRequest{
+			PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
+				Metadata: &api.ContainerMetadata{Name: i.Name}, Image: &api.ImageSpec{Image: absent},
+			},
+		})
+		return err
+	}
+}
+
+// TryNames asks for a pod of the name of the one that was removed, before containerd is
+// restarted: the names that it has reserved are in its memory alone.
+func (c *Client) TryNames(ctx context.Context) {
+	c.tryName(ctx, oracle.APod, func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		_, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config(), RuntimeHandler: absent})
+		return err
+	})
+}
+
+func (c *Client) tryName(
+	ctx context.Context,
+	object string,
+	ask func(context.Context, api.RuntimeServiceClient) error,
+) {
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	_, conn, err := c.Up(ctx)
+	if err != nil {
+		return // what it comes to is for others to say
+	}
+	err = ask(ctx, api.NewRuntimeServiceClient(conn))
+	c.note(func(s *harness.CRISeen) {
+		s.Names = append(s.Names, harness.CRIName{Object: object, Err: oracle.FailedOf(err)})
+	})
+}

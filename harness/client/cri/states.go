@@ -1,0 +1,48 @@
+package cri
+
+import (
+	"context"
+	"time"
+
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// listStates notes the states of the sandbox and of containers as CRI lists them.
+func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	_, conn, err := c.Up(ctx)
+	if err != nil {
+		return // what it comes to is for others to say
+	}
+	rt, at := api.NewRuntimeServiceClient(conn), time.Now()
+	pods, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
+	if err != nil {
+		return
+	}
+	containers, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
+	if err != nil {
+		return
+	}
+	states := map[string]string{}
+	for _, p := range pods.Items {
+		states[p.Id] = p.State.String()
+	}
+	for _, k := range containers.Containers {
+		states[k.Id] = k.State.String()
+	}
+	state := func(object, id string) harness.CRIState {
+		return harness.CRIState{Object: object, ID: id, State: states[id], At: at}
+	}
+	c.note(func(s *harness.CRISeen) {
+		if c.sandbox != "" {
+			s.States = append(s.States, state(oracle.ASandbox, c.sandbox))
+		}
+		for _, i := range all {
+			s.States = append(s.States, state(oracle.AContainer, i.ID))
+		}
+	})
+}

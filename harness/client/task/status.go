@@ -1,0 +1,62 @@
+package task
+
+import (
+	"context"
+	"time"
+
+	"github.com/containerd/containerd/api/services/tasks/v1"
+	tasktypes "github.com/containerd/containerd/api/types/task"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// lookAtTask asks for the state of a task that has ended, by its id and in the list of
+// all: `ctr task ls` shows that, and dockerd goes by it when it comes back. It is no call
+// of the workload.
+func (c *Client) lookAtTask(ctx context.Context, i *harness.Instance) {
+	if i.Waited.IsZero() {
+		return
+	}
+	call := harness.Call{Who: "oracle", Verb: "look", Of: i.ID, At: time.Now()}
+	err := c.askState(ctx, i)
+	call.Took, call.Err = time.Since(call.At), oracle.FailedOf(err)
+	c.Record.Call(call)
+}
+
+func (c *Client) askState(ctx context.Context, i *harness.Instance) error {
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	cl, _, err := c.Up(ctx)
+	if err != nil {
+		return err
+	}
+	one, err := cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: i.ID})
+	if err != nil {
+		return err
+	}
+	c.stateSays(i, oracle.ByTaskStatus, one.Process)
+	if c.Quiet {
+		return nil
+	}
+	all, err := cl.TaskService().List(ctx, &tasks.ListTasksRequest{})
+	if err != nil {
+		return err
+	}
+	for _, p := range all.Tasks {
+		if p.ID == i.ID {
+			c.stateSays(i, oracle.ByTaskList, p)
+		}
+	}
+	return nil
+}
+
+// stateSays notes what a state tells of an exit. That of a task which does not say that
+// it has ended tells nothing: whether it had to is the judge's business.
+func (c *Client) stateSays(i *harness.Instance, by oracle.Observer, p *tasktypes.Process) {
+	if p.GetStatus() == tasktypes.Status_STOPPED {
+		c.Record.Told(oracle.Observation{
+			Container: i.ID, Observer: by, Status: p.ExitStatus, At: p.ExitedAt.AsTime(), PID: int(p.Pid),
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package judge
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// criKept: what CRI has said of the past it goes on saying, also when containerd was
+// started again: how a container has ended, when it began, when its sandbox was made.
+// Only where a fault has broken a call of containerd's own may it have written down less
+// than it has said.
+func criKept(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if h.CRI == nil {
+		return nil, nil
+	}
+	said := map[string]oracle.CRIStatus{}
+	for _, is := range h.CRI.Statuses {
+		if was, ok := said[is.ID]; ok && !broken(h, is.Seen) {
+			found = append(found, forgot(was, is)...)
+		}
+		said[is.ID] = is
+	}
+	made := map[string]time.Time{}
+	for _, s := range h.CRI.Sandboxes {
+		if s.Err != nil || s.State != oracle.CRIReady || s.Created.IsZero() {
+			continue // of a sandbox whose shim is gone CRI has no time (PodSandboxStatus of v2.4.2)
+		}
+		if was, ok := made[s.ID]; ok && apart(was, s.Created) {
+			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldCreated, oracle.Changed,
+				stamp(s.Created), stamp(was)))
+		}
+		made[s.ID] = s.Created
+	}
+	return uniqueCauses(found), nil
+}
+
+// forgot compares two answers about one container.
+func forgot(was, is oracle.CRIStatus) (found []oracle.Finding) {
+	changed := func(field, told, before string) {
+		found = append(found, about(oracle.AContainer, is.ID, field, oracle.Changed, told, before))
+	}
+	for _, t := range []struct {
+		field   string
+		was, is time.Time
+	}{
+		{oracle.FieldCreated, was.Created, is.Created}, {oracle.FieldStarted, was.Started, is.Started},
+		{oracle.FieldFinished, was.Finished, is.Finished},
+	} {
+		if !t.was.IsZero() && apart(t.was, t.is) {
+			changed(t.field, stamp(t.is), stamp(t.was))
+		}
+	}
+	if was.State != oracle.CRIExited {
+		return found
+	}
+	if is.State != was.State {
+		changed(oracle.FieldState, is.State, was.State)
+	}
+	if is.ExitCode != was.ExitCode {
+		changed(oracle.FieldExitCode, strconv.Itoa(int(is.ExitCode)), strconv.Itoa(int(was.ExitCode)))
+	}
+	if is.Reason != was.Reason {
+		changed(oracle.FieldReason, is.Reason, was.Reason)
+	}
+	return found
+}
+
+// apart reports whether CRI's clients can tell two times from each other.
+func apart(a, b time.Time) bool { return a.Sub(b).Abs() > clockTolerance }
+
+// broken reports whether a fault may have broken a call of containerd's own by then. That
+// something was killed has not: what CRI has said it has written down before.
+func broken(h *harness.History, by time.Time) bool {
+	return len(h.Case.Misbehaviours()) > 0 || !h.Case.OnlyProbed() && ofIO(h) ||
+		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
+			return hit.Fault >= 0 && !killedByTerm(hit.Did) && !hit.Time.After(by)
+		})
+}
+
+// ofIO reports whether the plan has faults that nobody has noted when they began.
+func ofIO(h *harness.History) bool {
+	return slices.ContainsFunc(h.Case.Plan, func(f failpoints.Fault) bool { return f.At.Kind != failpoints.Proc })
+}

@@ -1,0 +1,172 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// saidAgain has CRI answer once more after the container has exited, or was said to.
+func saidAgain(change func(*oracle.CRIStatus)) func(*harness.History) {
+	return func(h *harness.History) {
+		again := h.CRI.Statuses[1]
+		again.Asked, again.Seen = at(38), at(39)
+		change(&again)
+		h.CRI.Statuses = append(h.CRI.Statuses, again)
+	}
+}
+
+// madeAt has CRI say of the sandbox, which runs, when it was made.
+func madeAt(all ...time.Time) func(*harness.History) {
+	return func(h *harness.History) {
+		for _, at := range all {
+			h.CRI.Sandboxes = append(h.CRI.Sandboxes, harness.SandboxSeen{ID: "pod", State: oracle.CRIReady, Created: at})
+		}
+	}
+}
+
+// restarts has containerd be restarted as the workload asks for it.
+func restarts(h *harness.History) {
+	h.Deaths = append(h.Deaths, daemon.Death{At: at(10), BackIn: time.Millisecond, Asked: true})
+}
+
+// tried has CRI answer to the use of a name.
+func tried(object, said string) func(*harness.History) {
+	return func(h *harness.History) {
+		h.CRI.Names = append(h.CRI.Names, harness.CRIName{Object: object, Err: failed("Unknown", said)})
+	}
+}
+
+// stopsAt has the container ignore SIGTERM and be told to have ended so long after its
+// stop was asked for.
+func stopsAt(ms int) func(*harness.History) {
+	return func(h *harness.History) {
+		killedByNobody(h)
+		h.Exits, h.Events[2].Seen = nil, at(30+ms)
+		h.Instances[0].Spec = harness.Container{Signal: "SIGTERM", IgnoresTerm: true}
+		h.Instances[0].Waited = at(31 + ms)
+		h.Calls = append(h.Calls, harness.Call{Verb: "StopContainer", Of: "c0", At: at(30)})
+		h.CRI.Statuses[1].ExitCode, h.CRI.Events[4].ExitCode = 137, 137
+		h.Told = nil
+		h.Flushed.Told = 0
+		h.Instances[0].MustTell = nil
+	}
+}
+
+// stopsIn has the container end by SIGTERM so long after its stop was asked for.
+func stopsIn(ms int) func(*harness.History) {
+	return func(h *harness.History) {
+		stopsAt(ms)(h)
+		h.Exits = []harness.Exit{{}}
+		end(h, 143)
+		h.Instances[0].Spec.IgnoresTerm = false
+		h.Instances[0].Payload.Exited, h.Instances[0].Payload.ExitedAt = true, at(30+ms)
+		h.CRI.Statuses[1].ExitCode, h.CRI.Statuses[1].Finished, h.CRI.Events[4].ExitCode = 143, at(30+ms), 143
+		h.Events[2].Exited, h.Events[3].Exited = at(30+ms), at(30+ms)
+	}
+}
+
+// kills has containerd send signals so long after the stop was asked for.
+func kills(all ...int) func(*harness.History) {
+	return func(h *harness.History) {
+		for _, ms := range all {
+			h.Hits = append(h.Hits, hit("rpc:containerd:Task.Kill:entry", 30+ms, nil))
+		}
+	}
+}
+
+// listed has CRI list a state.
+func listed(object, id, state string) func(*harness.History) {
+	return func(h *harness.History) {
+		h.CRI.States = []harness.CRIState{{Object: object, ID: id, State: state, At: at(36)}}
+	}
+}
+
+// stopSucceeds has StopContainer succeed.
+func stopSucceeds(ms int) func(*harness.History) {
+	return func(h *harness.History) { h.CRI.Done = append(h.CRI.Done, done("StopContainer", "c0", ms)) }
+}
+
+func TestCRIKeepsItsWord(t *testing.T) {
+	const reserved = `failed to reserve sandbox name "pod": name "pod" is reserved for "1"`
+	for name, tc := range map[string]struct {
+		change func(*harness.History)
+		want   string
+	}{
+		"it says the same again": {saidAgain(func(s *oracle.CRIStatus) {
+			s.Finished = s.Finished.Add(time.Millisecond)
+		}), ""},
+		"another exit code": {saidAgain(func(s *oracle.CRIStatus) { s.ExitCode = 255 }),
+			"status cri-status object=container field=exit-code is=changed told=255 true=7"},
+		"another reason": {saidAgain(func(s *oracle.CRIStatus) { s.Reason = "Unknown" }),
+			"status cri-status object=container field=reason is=changed"},
+		"it runs again": {saidAgain(func(s *oracle.CRIStatus) { s.State = oracle.CRIRunning }),
+			"status cri-status object=container field=state is=changed told=CONTAINER_RUNNING true=CONTAINER_EXITED"},
+		"another end": {saidAgain(func(s *oracle.CRIStatus) { s.Finished = s.Finished.Add(-time.Hour) }),
+			"status cri-status object=container field=finished-at is=changed"},
+		"another begin": {saidAgain(func(s *oracle.CRIStatus) { s.Started = s.Started.Add(time.Hour) }),
+			"status cri-status object=container field=started-at is=changed"},
+		"after containerd was killed": {also(downFor(36, 37), saidAgain(func(s *oracle.CRIStatus) { s.ExitCode = 255 })),
+			"status cri-status object=container field=exit-code is=changed"},
+		"after a call of its own was broken": {also(saidAgain(func(s *oracle.CRIStatus) { s.Started = time.Time{} }),
+			func(h *harness.History) {
+				h.Instances[0].Started = time.Time{}
+				h.Hits = append(h.Hits, hit("stmt:containerd:x:y", 31, func(h *failpoints.Hit) {
+					h.Fault, h.Did = 0, term.Error
+				}))
+			}), ""},
+
+		"a sandbox of one time": {madeAt(at(1), at(1)), ""},
+		"a sandbox of two times": {madeAt(at(1), at(3_600_000)),
+			"status cri-status object=sandbox field=created-at is=changed"},
+		"a sandbox without a shim after a restart": {also(downFor(10, 20), func(h *harness.History) {
+			h.Kills = []harness.Kill{{Who: "shim", PID: 42, At: at(12)}}
+		}), "status cri-status object=sandbox field=state is=too-late"},
+		"a sandbox that is gone after a restart": {func(h *harness.History) {
+			restarts(h)
+			h.CRI.Sandboxes[0].State = oracle.CRINotReady
+		}, "status cri-status object=sandbox field=state is=too-early"},
+
+		"a name that is free": {tried(oracle.APod, "no runtime for shimquake-absent is configured"), ""},
+		"a pod's name that is not": {tried(oracle.APod, reserved),
+			"liveness container what=id-reuse object=pod code=Unknown"},
+		"a container's name that is not": {tried(oracle.AContainer, reserved),
+			"liveness container what=id-reuse object=container"},
+
+		"CRI lists what it says": {listed(oracle.AContainer, "c0", oracle.CRIExited), ""},
+		"CRI lists as running what has ended": {listed(oracle.AContainer, "c0", oracle.CRIRunning),
+			"status cri-status what=listing object=container field=state is=other told=CONTAINER_RUNNING"},
+		"CRI does not list what has ended": {listed(oracle.AContainer, "c0", ""),
+			"status cri-status what=listing object=container field=state is=other"},
+		"CRI lists a sandbox that runs": {listed(oracle.ASandbox, "pod", oracle.CRINotReady),
+			"status cri-status what=listing object=sandbox field=state is=other"},
+		"a stop that is over when it has ended": {also(stopsIn(2), stopSucceeds(33)), ""},
+		"a stop that is over before": {also(stopsIn(40), stopSucceeds(33)),
+			"status cri-status object=container field=state is=too-early"},
+		"it runs on after its stop": {also(stopSucceeds(18), func(h *harness.History) { h.CRI.Statuses[0].Asked = at(21) }),
+			"status cri-status object=container field=state is=too-late told=CONTAINER_RUNNING"},
+		"labels of its own": {saidAgain(func(s *oracle.CRIStatus) {
+			s.Labels = &oracle.CRILabels{Name: "c0", Label: "c0"}
+		}), ""},
+		"no labels": {saidAgain(func(s *oracle.CRIStatus) { s.Labels = &oracle.CRILabels{Name: "c0"} }),
+			"status cri-status object=container field=labels is=other"},
+
+		"it had its time":         {stopsAt(1001), ""},
+		"it had no time":          {stopsAt(2), "end end status=killed-early"},
+		"a signal before its end": {also(stopsIn(30), kills(10, 20)), "end end status=killed-early"},
+		"a signal after its end":  {also(stopsIn(30), kills(10, 41)), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := pod()
+			tc.change(&h)
+			if got := says(Judge(h), tc.want); got != "" {
+				t.Errorf("%s; want %q\n%s", got, tc.want, Judge(h))
+			}
+		})
+	}
+}

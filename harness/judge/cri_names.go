@@ -1,0 +1,32 @@
+package judge
+
+import (
+	"strings"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// stillReserved is what CRI's registrar says of a name that it keeps for another
+// (internal/registrar of v2.4.2). No status code says so.
+const stillReserved = "is reserved for"
+
+// criNames: the name of a pod that was removed, and of a container whose creation has
+// failed, can be used again by a containerd that has not been restarted. Names are in its
+// memory alone, so that a restart frees them.
+func criNames(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if h.CRI == nil {
+		return nil, nil
+	}
+	for _, n := range h.CRI.Names {
+		if n.Object == oracle.APod && h.Removal != nil {
+			continue // that it could not be removed was told
+		}
+		if n.Err != nil && strings.Contains(n.Err.Said, stillReserved) {
+			fs := n.Err.Facts(oracle.IDReuse)
+			fs[oracle.FactObject] = n.Object
+			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: fs})
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,80 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// criStates: CRI's lists have the states that it says when it is asked for one.
+func criStates(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if h.CRI == nil {
+		return nil, nil
+	}
+	for _, s := range h.CRI.States {
+		want := ""
+		switch {
+		case s.Object == oracle.ASandbox && !fired(h, s.At):
+			want = oracle.CRIReady
+		case s.Object == oracle.AContainer && !broken(h, s.At) && saidToHaveExited(h, s.ID, s.At):
+			want = oracle.CRIExited
+		}
+		if want != "" && s.State != want {
+			f := about(s.Object, s.ID, oracle.FieldState, oracle.Other, s.State, want)
+			f.Facts[oracle.FactWhat] = oracle.Listing
+			found = append(found, f)
+		}
+	}
+	return uniqueCauses(found), nil
+}
+
+func saidToHaveExited(h *harness.History, id string, by time.Time) bool {
+	return slices.ContainsFunc(h.CRI.Statuses, func(s oracle.CRIStatus) bool {
+		return s.ID == id && s.State == oracle.CRIExited && !s.Seen.After(by)
+	})
+}
+
+// criStopped: a container whose stop has succeeded has ended.
+func criStopped(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if h.CRI == nil {
+		return nil, nil
+	}
+	for _, i := range h.Instances {
+		stopped, ok := h.CRI.When("StopContainer", i.ID)
+		if !ok || broken(h, stopped) || len(h.Kills) > 0 {
+			continue
+		}
+		if own := i.Payload; own.Exited && own.ExitedAt.After(stopped) {
+			found = append(found, about(oracle.AContainer, i.ID, oracle.FieldState, oracle.TooEarly, "that it is stopped",
+				fmt.Sprintf("it ended %s later", own.ExitedAt.Sub(stopped))))
+		}
+		restarted := slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool { return d.At.After(stopped) })
+		for _, s := range h.CRI.Statuses {
+			if s.ID == i.ID && s.State == oracle.CRIRunning && s.Seen.After(stopped) && s.Asked.After(stopped) && !restarted {
+				found = append(found, about(oracle.AContainer, i.ID, oracle.FieldState, oracle.TooLate, s.State,
+					"StopContainer succeeded at "+stamp(stopped)))
+			}
+		}
+	}
+	return uniqueCauses(found), nil
+}
+
+// criLabels: what CRI says of a container is of that container.
+func criLabels(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if h.CRI == nil {
+		return nil, nil
+	}
+	for _, i := range h.Instances {
+		for _, s := range h.CRI.Statuses {
+			if s.ID == i.ID && s.Labels != nil && *s.Labels != (oracle.CRILabels{Name: i.Name, Label: i.Name}) {
+				found = append(found, about(oracle.AContainer, i.ID, oracle.FieldLabels, oracle.Other,
+					fmt.Sprintf("%q, labelled %q", s.Labels.Name, s.Labels.Label), fmt.Sprintf("%q", i.Name)))
+			}
+		}
+	}
+	return uniqueCauses(found), nil
+}

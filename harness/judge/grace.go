@@ -1,0 +1,67 @@
+package judge
+
+import (
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// grace: StopContainer gives a container the time that it was asked to. One that ignores
+// SIGTERM is not told to have ended before, and to one that needs a moment containerd
+// sends no other signal in that moment.
+func grace(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if h.CRI == nil || !looked(h) {
+		return nil, nil
+	}
+	for _, i := range h.Instances {
+		stop, once := stopOf(h, i)
+		if !once || i.Spec.Signal != "SIGTERM" || faultKilled(h, i) || clientKilled(h, i) {
+			continue
+		}
+		given, killed := termGrace, secondKill(h, i, stop)
+		if i.Spec.IgnoresTerm {
+			given, killed = harness.StopGrace, overBy(h, i)
+		}
+		if had := killed.Sub(stop); !killed.IsZero() && had < given-clockGrace {
+			found = append(found, oracle.Finding{
+				Invariant: oracle.End, Class: oracle.ClassEnd, Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)},
+				Facts: oracle.Facts{oracle.FactStatus: oracle.KilledEarly, oracle.FactBound: given.String(),
+					oracle.FactApart: had.Round(time.Millisecond).String()},
+			})
+		}
+	}
+	return found, nil
+}
+
+// termGrace is more than the moment that a payload needs to end after SIGTERM; its client
+// gives it still more.
+const termGrace = time.Second
+
+// clockGrace is how far times that two processes took may be apart.
+const clockGrace = 50 * time.Millisecond
+
+// stopOf is when the client asked for a container's stop, if it did so once.
+func stopOf(h *harness.History, i harness.Instance) (at time.Time, once bool) {
+	for _, c := range h.Calls {
+		if c.Verb == "StopContainer" && c.Of == i.Name {
+			at, once = c.At, at.IsZero()
+		}
+	}
+	return at, once
+}
+
+// secondKill is when containerd had a shim send a second signal to a container that had
+// not ended yet, by its payload's own record; the zero time: it did not.
+func secondKill(h *harness.History, i harness.Instance, stop time.Time) time.Time {
+	kills := 0
+	for _, hit := range h.Hits {
+		if hit.Point != "rpc:containerd:Task.Kill:entry" || hit.ID != i.ID || hit.Time.Before(stop) {
+			continue
+		}
+		if kills++; kills == 2 && i.Payload.Exited && hit.Time.Before(i.Payload.ExitedAt) {
+			return hit.Time
+		}
+	}
+	return time.Time{}
+}

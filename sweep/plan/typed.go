@@ -1,0 +1,149 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+)
+
+// Words for typed errors: what a callee can return besides a bare error, which its caller
+// may take for something else than a failure ("not found": then it is done).
+const (
+	Code  = "code"  // a class of errors of errdefs and gRPC: error(NotFound)
+	Errno = "errno" // of the operating system: error(ENOSPC)
+)
+
+// fails is what somebody can answer a call with, and how that is known. A line is there
+// where the error can come while the world is as the fault leaves it: a removal that says
+// NotFound of what it has not removed would be a lie of the callee.
+type fails struct {
+	who     string
+	with    []string
+	because string
+}
+
+// answers are what a shim's methods can be answered with, as containerd gets it: before
+// the shim has done its work (entry), or after it (exit). Methods that change nothing
+// have one side. What the shim's own probe could answer is the same to containerd.
+var answers = []fails{
+	{"Task.Create:entry", []string{"Unavailable"}, broken},
+	{"Task.Create:exit", []string{"Unavailable", "DeadlineExceeded"}, broken + late},
+	{"Task.Start:entry", []string{"NotFound", "Unavailable"}, unknown + broken},
+	{"Task.Start:exit", []string{"Unavailable", "DeadlineExceeded"}, broken + late},
+	{"Task.Delete:entry", []string{"NotFound", "Unavailable"}, unknown + broken},
+	{"Task.Delete:exit", []string{"NotFound", "Unavailable", "DeadlineExceeded"},
+		"an earlier Delete, whose answer was lost, has removed it (process/deleted_state.go:59); " + broken + late},
+	{"Task.Kill:entry", []string{"NotFound", "Unavailable"}, unknown + broken},
+	{"Task.Kill:exit", []string{"NotFound", "Unavailable", "DeadlineExceeded"},
+		"it had ended when the signal came (process/utils.go:123); " + broken + late},
+	{"Task.Shutdown:entry", []string{"Unavailable"}, broken},
+	{"Task.Shutdown:exit", []string{"Unavailable", "DeadlineExceeded"}, broken + late},
+	{"Task.State:entry", []string{"NotFound", "Unavailable", "DeadlineExceeded"},
+		unknown + broken + "a slow shim: task.state is 2 s (services/tasks/local.go:367)"},
+	{"Task.Pids:entry", []string{"NotFound", "Unavailable"}, unknown + broken},
+	{"Task.Connect:entry", []string{"Unavailable"}, broken}, // service.go:596: an unknown id is none of its errors
+	{"Task.Wait:entry", []string{"NotFound"}, unknown},
+	{"Task.Wait:exit", []string{"Unavailable"}, broken},
+}
+
+// Reasons of answers.
+const (
+	unknown = "getContainer says so of a container whose Create has not returned (task/service.go:850); "
+	broken  = "the connection to a shim that speaks gRPC breaks (core/runtime/v2/bridge.go); "
+	late    = "the caller's time was up while the answer was under way; "
+)
+
+// returns are what functions can return, by the end of their package's path and their
+// name. Functions of containerd's own that only pass on what these return are not
+// listed: the calls in them are points themselves.
+var returns = []fails{
+	{"os.Mkdir", []string{"ENOSPC", "EEXIST"}, "mkdir(2); what an earlier try has left is there"},
+	{"os.MkdirAll", []string{"ENOSPC"}, "mkdir(2)"},
+	{"os.OS.MkdirAll", []string{"ENOSPC"}, "mkdir(2)"},
+	{"os.WriteFile", []string{"ENOSPC"}, "open(2), write(2)"},
+	{"os.OS.WriteFile", []string{"ENOSPC"}, "open(2), write(2)"},
+	{"os.OS.CopyFile", []string{"ENOSPC"}, "open(2), write(2)"},
+	{"atomicfile.New", []string{"ENOSPC"}, "open(2) with O_CREAT"},
+	{"atomicfile.File.Write", []string{"ENOSPC"}, "write(2)"},
+	{"atomicfile.File.Close", []string{"ENOSPC"},
+		"fsync(2), and then it closes nothing (pkg/atomicfile/file.go:108)"},
+	{"os.Symlink", []string{"ENOSPC", "EEXIST"}, "symlink(2); what an earlier try has left is there"},
+	{"os.Rename", []string{"ENOSPC"}, "rename(2): the new directory has no room for the entry"},
+	{"mount.All", []string{"ENOSPC"}, "mount(2): fs.mount-max"},
+	{"os.OS.Mount", []string{"ENOSPC"}, "mount(2): fs.mount-max"},
+
+	{"os.Remove", []string{"EBUSY"}, "rmdir(2) of a mount point"},
+	{"os.RemoveAll", []string{"EBUSY"},
+		"the same: ensureRemoveAll tries again for that (cri/server/helpers_linux.go:148)"},
+	{"mount.UnmountRecursive", []string{"EBUSY"}, "umount2(2), after 50 tries (core/mount/mount_unix.go:96)"},
+	{"os.OS.Unmount", []string{"EBUSY"}, "umount2(2)"},
+
+	{"os.Open", []string{"EMFILE"}, "open(2)"},
+	{"os.ReadFile", []string{"EMFILE"}, "open(2)"},
+	{"os.ReadDir", []string{"EMFILE"}, "open(2)"},
+	{"mountinfo.GetMounts", []string{"EMFILE"}, "open(2) of /proc/thread-self/mountinfo"},
+	{"fifo.OpenFifo", []string{"EMFILE"}, "open(2)"},
+	{"fifo.OpenFifoDup2", []string{"EMFILE"}, "open(2)"},
+	{"go-runc.NewPipeIO", []string{"EMFILE"}, "pipe2(2)"},
+	{"go-runc.NewNullIO", []string{"EMFILE"}, "open(2) of /dev/null"},
+	{"net.Listen", []string{"EMFILE"}, "socket(2)"},
+	{"net.FileListener", []string{"EMFILE"}, "dup(2)"},
+	{"net.(*UnixListener).File", []string{"EMFILE"}, "dup(2)"},
+	{"exec.(*Cmd).Start", []string{"EMFILE"}, "pipe2(2)"},
+	{"exec.(*Cmd).Run", []string{"EMFILE"}, "pipe2(2)"},
+	{"exec.(*Cmd).Output", []string{"EMFILE"}, "pipe2(2)"},
+	{"exec.(*Cmd).CombinedOutput", []string{"EMFILE"}, "pipe2(2)"},
+	{"console.NewEpoller", []string{"EMFILE"}, "epoll_create1(2)"},
+	{"oom/v1.New", []string{"EMFILE"}, "epoll_create1(2), for the OOM events of cgroup v1"},
+	{"oom.Watcher.Add", []string{"EMFILE"}, "eventfd(2)"},
+
+	{"runtime.(*NSMap[...]).Get", []string{"NotFound"},
+		"a shim that was not loaded, or not yet (core/runtime/nsmap.go:57)"},
+	{"runtime.(*NSMap[...]).Add", []string{"AlreadyExists"},
+		"the clean-up of a dead shim is not done (core/runtime/nsmap.go:112)"},
+	{"client.Container.Task", []string{"NotFound"},
+		"as NSMap.Get, by the tasks service (plugins/services/tasks/local.go)"},
+	{"client.Task.Delete", []string{"NotFound"}, "the same"},
+	{"client.Task.Kill", []string{"NotFound"}, "the same, or the shim's Kill (process/utils.go:123)"},
+	{"client.Task.Start", []string{"NotFound"}, "the same"},
+	{"client.Task.Wait", []string{"NotFound"}, "the same"},
+	{"tasks/v1.TasksClient.Delete", []string{"NotFound"}, "the same"},
+	{"client.Container.NewTask", []string{"AlreadyExists"},
+		"a task that an earlier try has made (services/tasks/local.go:275)"},
+	{"client.(*Client).NewContainer", []string{"AlreadyExists"},
+		"an earlier try's (core/metadata/containers.go:151)"},
+	{"core/sandbox.Store.Create", []string{"AlreadyExists"}, "an earlier try's (core/metadata/sandbox.go:310)"},
+	{"leases.Manager.Create", []string{"AlreadyExists"}, "an earlier try's (core/metadata/leases.go:76)"},
+	{"mount.Manager.Activate", []string{"AlreadyExists"}, "an earlier try's (core/mount/manager/manager.go:206)"},
+	{"core/sandbox.Controller.Stop", []string{"NotFound"},
+		"a sandbox that was not recovered (podsandbox/sandbox_stop.go:39)"},
+	{"core/sandbox.Controller.Status", []string{"NotFound"},
+		"a sandbox that was not recovered (podsandbox/sandbox_status.go:36)"},
+}
+
+// fails are the lines of a pass: a method's by its name and side, a call's by its callee.
+func (p Pass) fails() []fails {
+	list, is := returns, func(who string) bool { return p.Callee == who || strings.HasSuffix(p.Callee, "/"+who) }
+	switch {
+	case p.Moment == AtMethod && p.Point.Who == "containerd":
+		list, is = answers, func(who string) bool { return p.Point.What+":"+p.Point.Where == who }
+	case p.Moment != failpoints.AtCall:
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(f fails) bool { return !is(f.who) })
+}
+
+// typed are the errors of a word, Code or Errno, that a pass can fail with.
+func (p Pass) typed(word string) []string {
+	var out []string
+	for _, f := range p.fails() {
+		for _, name := range f.with {
+			if _, errno := (term.Clause{Arg: name}).Errno(); errno == (word == Errno) {
+				out = append(out, "error("+name+")")
+			}
+		}
+	}
+	return out
+}

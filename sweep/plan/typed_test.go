@@ -1,0 +1,145 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness/runner"
+)
+
+const module = "github.com/containerd/containerd/v2/"
+
+func TestTypedErrors(t *testing.T) {
+	const stmt = "stmt:containerd:runtime.NewBundle:x"
+	for _, c := range []struct {
+		at     string
+		moment failpoints.Moment
+		callee string
+		codes  string
+		errnos string
+	}{
+		{stmt, failpoints.AtCall, "os.Mkdir", "", "ENOSPC EEXIST"},
+		{stmt, failpoints.AtCall, "os.WriteFile", "", "ENOSPC"},
+		{stmt, failpoints.AtCall, module + "pkg/os.OS.MkdirAll", "", "ENOSPC"},
+		{stmt, failpoints.AtCall, "github.com/containerd/containerd/mount.UnmountRecursive", "", "EBUSY"}, // 1.7
+		{stmt, failpoints.AtCall, "os/exec.(*Cmd).Start", "", "EMFILE"},
+		{stmt, failpoints.AtCall, module + "core/runtime.(*NSMap[...]).Get", "NotFound", ""},
+		{stmt, failpoints.AtCall, module + "client.Container.NewTask", "AlreadyExists", ""},
+
+		{stmt, failpoints.AtCall, "", "", ""},
+		{stmt, failpoints.AtCall, "os.Getwd", "", ""},
+		{stmt, failpoints.AtCall, "os.MkdirAllX", "", ""},
+		{stmt, failpoints.AtCall, "example.org/myos.Mkdir", "", ""},
+		{stmt, failpoints.AtCall, module + "core/runtime/v2.NewBundle", "", ""},
+		{stmt, failpoints.AtCall, module + "client.Container.Delete", "", ""}, // it would be a lie
+		{stmt, failpoints.AtCall, module + "pkg/atomicfile.File.Close", "", "ENOSPC"},
+		{stmt, failpoints.AtStatement, "os.Mkdir", "", ""},
+		{stmt, failpoints.AtCancel, "os.Mkdir", "", ""},
+
+		{"rpc:containerd:Task.Delete:entry", AtMethod, "", "NotFound Unavailable", ""},
+		{"rpc:containerd:Task.Delete:exit", AtMethod, "", "NotFound Unavailable DeadlineExceeded", ""},
+		{"rpc:containerd:Task.Shutdown:entry", AtMethod, "", "Unavailable", ""}, // it knows no id
+		{"rpc:containerd:Task.State:exit", AtMethod, "", "", ""},
+		{"rpc:containerd:Events.Forward:entry", AtMethod, "", "", ""},
+		{"rpc:shim:Task.Delete:entry", AtMethod, "", "", ""},
+	} {
+		p := Pass{Point: failpoints.MustPoint(c.at), Moment: c.moment, Callee: c.callee}
+		for word, names := range map[string]string{Code: c.codes, Errno: c.errnos} {
+			var want []string
+			for name := range strings.FieldsSeq(names) {
+				want = append(want, "error("+name+")")
+			}
+			if got := p.faults(word); !slices.Equal(got, want) || p.Takes(word) != (len(want) > 0) {
+				t.Errorf("%s %s %s: %s %q, want %q", c.at, c.moment, c.callee, word, got, want)
+			}
+		}
+	}
+}
+
+// Each line has a reason, and names errors that a term has: a bare text would be swept as
+// one that no callee returns.
+func TestTheLinesOfTypedErrors(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range slices.Concat(answers, returns) {
+		if seen[f.who] || f.because == "" || len(f.with) == 0 {
+			t.Errorf("%s: a second line, or one without errors or a reason: %+v", f.who, f)
+		}
+		seen[f.who] = true
+		for _, name := range f.with {
+			if w := word("error(" + name + ")"); w != Code && w != Errno {
+				t.Errorf("%s: %s is neither a class nor an errno", f.who, name)
+			}
+		}
+	}
+	for action, want := range map[string]string{
+		"error(NotFound)": Code, "error(ENOSPC)": Errno, "error(x)": "error", "error": "error", "crash": "crash",
+		"panic(NotFound)": "panic", "delay(20)": "delay",
+	} {
+		if got := word(action); got != want {
+			t.Errorf("%s is %s, want %s", action, got, want)
+		}
+	}
+}
+
+// Typed errors at one hit are cases of their own, with names of their own, and are met at
+// the call.
+func TestTypedErrorsArePlanned(t *testing.T) {
+	run := []Pass{
+		{Point: failpoints.MustPoint(called), Moment: failpoints.AtCall, Nth: 1, Path: "create", Callee: "os.Mkdir"},
+		{Point: failpoints.MustPoint("rpc:containerd:Task.Delete:exit"), Moment: AtMethod, Nth: 1, Path: "delete"},
+	}
+	p, err := New(Options{}, []Traces{{"task", [][]Pass{run}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	typed, names := 0, map[string]bool{}
+	for _, s := range p.Specs {
+		c, err := s.Case("")
+		if err != nil || names[c.Name] {
+			t.Errorf("%s: %v, or a name that another case has", c.Name, err)
+		}
+		names[c.Name] = true
+		if f := s.Last(); f.Word() == Code || f.Word() == Errno {
+			typed++
+			bare := f
+			bare.Action = "error(x)"
+			if f.Meeting() != bare.Meeting() {
+				t.Errorf("%s is not met where a bare error is", f)
+			}
+		}
+	}
+	if typed != 5 {
+		t.Errorf("%d typed errors, want 2 and 3:\n%v", typed, p.Specs)
+	}
+}
+
+// Every line is met by the default sweep of the newest release: a callee that a release
+// has renamed would leave its errors out without a word.
+func TestEachCalleeIsMet(t *testing.T) {
+	var r runner.Runner
+	if err := r.Prepare(t.Context(), ""); runner.IsUnsupported(err) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	missing := map[string]bool{}
+	for _, f := range slices.Concat(answers, returns) {
+		missing[f.who] = true
+	}
+	for _, name := range DefaultWorkloads() {
+		passes, err := Trace(t.Context(), &r, "", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range passes {
+			for _, f := range p.fails() {
+				delete(missing, f.who)
+			}
+		}
+	}
+	for who := range missing {
+		t.Errorf("no workload of the default sweep passes a call of %s", who)
+	}
+}
