@@ -26,8 +26,14 @@ func (s *Session) Payload(name string) (payload.Truth, error) {
 	return payload.ReadTruth(s.recordFile(name))
 }
 
+// exitPatience is how long a step waits for an exit: one that cannot come, because the
+// container is not started yet, must end the case.
+const exitPatience = 10 * time.Second
+
 // Exited waits until the payload of the first container has noted its exit.
 func (s *Session) Exited(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, exitPatience)
+	defer cancel()
 	return Until(ctx, func(context.Context) error {
 		own, err := s.Payload("c0")
 		if err == nil && !own.Exited {

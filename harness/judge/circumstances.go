@@ -8,9 +8,10 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// tellIn is how long it may take until an exit is told, on a machine that has other
-// things to do: who dies within has perhaps not told it.
-const tellIn = time.Second
+// tellIn is how long it may take until an exit is told and written down, on a machine
+// that has other things to do: who dies within has perhaps not done so. At a load of 60
+// containerd took more than a second.
+const tellIn = 5 * time.Second
 
 // circumstances adds to findings about containers what their cause may lie in, so that
 // what is known of a window needs no list of the points that lie in it. To exits, who

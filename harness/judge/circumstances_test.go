@@ -33,7 +33,7 @@ func TestCircumstances(t *testing.T) {
 			h.Deaths = []daemon.Death{{At: at(40)}}
 		}, oracle.FactContainerd, oracle.Down},
 		"containerd died long after it": {wrong, func(h *harness.History) {
-			h.Deaths, h.After.At = []daemon.Death{{At: at(2000)}}, at(3000)
+			h.Deaths, h.After.At = []daemon.Death{{At: at(6000)}}, at(7000)
 		}, oracle.FactContainerd, none},
 		"containerd is restarted after the look": {wrong, func(h *harness.History) {
 			h.Deaths = []daemon.Death{{At: at(55), Asked: true}}

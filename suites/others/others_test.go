@@ -62,8 +62,11 @@ var _ = Describe("a payload that ignores SIGTERM", Label("others", "exit-code"),
 })
 
 var _ = Describe("a payload that has ended before its Start returns", Label("others", "exit-code"), func() {
-	late := failpoints.PauseAt("rpc:shim:Task.Start:exit", failpoints.Steps("await exit", "release")...)
 	for _, api := range apis {
+		late := failpoints.PauseAt("rpc:shim:Task.Start:exit", failpoints.Steps("await exit", "release")...)
+		if api == harness.CRI { // its first Start is the sandbox's
+			late.Do = term.Of(term.Clause{Count: 1, Action: term.Off}, term.Clause{Count: 1, Action: term.Pause})
+		}
 		It("is told of as any other, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{
 				Name: "others-short-" + string(api), Workload: one(api, harness.Container{Exit: 7}),
