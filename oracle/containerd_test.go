@@ -363,25 +363,3 @@ func TestTakeIsCheap(t *testing.T) {
 		t.Errorf("an inventory takes %s of CPU: too dear", cpu)
 	}
 }
-
-func TestAuditOfAWorld(t *testing.T) {
-	w, ctx := withContainerd(t)
-	w.launch(ctx, "c1", "sleep 1000")
-	if _, found, err := Audit(ctx, w.scene); err != nil || len(found) != 0 {
-		t.Errorf("a healthy container: %v, %v", found, err)
-	}
-	w.role("listener", []string{"LISTEN=/run/containerd/s/ab12"}, "-namespace", "default", "-id", "lost")
-	w.mkdir(taskDir + "/default/left")
-	w.mkdir("/run/containerd/runc/default/left2")
-	_, found, err := Audit(ctx, w.scene)
-	w.must(err)
-	for _, want := range []string{"leak shim: shim process", "leak bundle: bundle " + taskDir + "/default/left:",
-		"runc/default/left2"} {
-		if !contains(found, want) {
-			t.Errorf("no finding says %q: %v", want, found)
-		}
-	}
-	if len(found) != 3 {
-		t.Errorf("found %v", found)
-	}
-}

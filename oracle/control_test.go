@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 const taskDir = "/run/containerd/io.containerd.runtime.v2.task"
@@ -161,12 +163,12 @@ func TestSceneIsNotLeft(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(root, "runc")); err != nil {
 		t.Fatal(err)
 	}
-	tree, err := openTree(root)
+	tree, err := scan.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tree.close()
-	if states, err := runcStates(tree, "/runc"); err != nil || len(states) != 0 {
+	defer tree.Close()
+	if states, err := scan.RuncStates(tree, "/runc"); err != nil || len(states) != 0 {
 		t.Errorf("read the host's %v, %v", states, err)
 	}
 }

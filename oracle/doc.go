@@ -1,7 +1,7 @@
 // Package oracle says what must hold when a client is done with containerd, and what does
 // not.
 //
-// It takes an [Inventory] of one place, a [Scene]: a throw-away world or a live node.
+// It takes an [Inventory] of one place, a [Scene]: a throw-away world.
 // [Leaks] compares two inventories, [Settle] waits until nothing is left, [Forgotten]
 // looks for processes that containerd does not know, [Ledger] compares exit codes with
 // the truth and [EventLog] judges the event stream. Each answer is a list of [Finding],

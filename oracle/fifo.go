@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // fifoDepth is how deep FIFOs are looked for: CRI's are at sandboxes/ID/io/NUMBER/NAME, 3
@@ -13,11 +15,11 @@ const fifoDepth = 6
 
 // fifos lists the named pipes below dirs. A bundle's `log` pipe is not listed: it is part
 // of the bundle.
-func fifos(t *tree, dirs []string) ([]string, error) {
+func fifos(t *scan.Tree, dirs []string) ([]string, error) {
 	var out []string
 	var walk func(dir string, depth int) error
 	walk = func(dir string, depth int) error {
-		entries, err := t.list(dir)
+		entries, err := t.List(dir)
 		if err != nil {
 			return fmt.Errorf("list FIFOs: %w", err)
 		}

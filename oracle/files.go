@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // File is a file of any kind, or a directory, in Scene.FileDirs.
@@ -41,7 +43,7 @@ func (p Places) name(file string) string {
 // listFiles lists everything below Scene.FileDirs, but not beyond a mount: a new mount is
 // told by itself, and what is in an old one is not this scene's. Nor is listed what is in
 // a directory of files.yaml's `closed`, and what is the harness's own.
-func listFiles(t *tree, s Scene, mounts []Mount) ([]File, error) {
+func listFiles(t *scan.Tree, s Scene, mounts []Mount) ([]File, error) {
 	stop := make(map[string]bool, len(mounts))
 	for _, m := range mounts {
 		stop[m.Point] = true
@@ -56,7 +58,7 @@ func listFiles(t *tree, s Scene, mounts []Mount) ([]File, error) {
 }
 
 type fileWalk struct {
-	tree   *tree
+	tree   *scan.Tree
 	places Places
 	stop   map[string]bool
 	fifos  []string // in which clients make directories for their FIFOs: only what is in them counts
@@ -65,7 +67,7 @@ type fileWalk struct {
 }
 
 func (w *fileWalk) walk(dir string, ofFIFOs bool) error {
-	entries, err := w.tree.list(dir)
+	entries, err := w.tree.List(dir)
 	if err != nil {
 		return err
 	}
@@ -188,7 +190,7 @@ func OfFile(f File, p Places) Finding {
 	name := p.name(f.Path)
 	out := Finding{Invariant: Leak, Class: ClassFile, Subject: Subject{Path: f.Path}}
 	out.Facts = Facts{FactKind: f.Kind, FactPath: comparablePath(name)}
-	switch out.Subject.Namespace, out.Subject.ID = mountOwner(f.Path); {
+	switch out.Subject.Namespace, out.Subject.ID = scan.MountOwner(f.Path); {
 	case f.Kind == "":
 		out.Facts[FactKind] = APlainFile
 	case isSnapshotDir(name) && f.Kind == ADirectory:

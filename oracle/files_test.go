@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/containerd/containerd/v2/core/mount"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // disk makes a folder with directories (ending with a slash) and files, and lists it as a
@@ -30,11 +32,11 @@ func disk(t *testing.T, s Scene, mounts []Mount, names ...string) []string {
 			t.Fatal(err)
 		}
 	}
-	tree, err := openTree(s.Root)
+	tree, err := scan.OpenTree(s.Root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tree.close()
+	defer tree.Close()
 	files, err := listFiles(tree, s.withDefaults(), mounts)
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // Handles are what a process of containerd's holds: its descriptors and, of containerd
@@ -58,9 +60,9 @@ func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
 	if err != nil {
 		return nil, err
 	}
-	sockets := make(map[uint64]unixSocket, len(listed))
+	sockets := make(map[uint64]scan.UnixSocket, len(listed))
 	for _, u := range listed {
-		sockets[u.inode] = u
+		sockets[u.Inode] = u
 	}
 	out := []Handles{}
 	for _, p := range all {
@@ -110,7 +112,7 @@ func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
 
 // readDescriptors counts the open descriptors of a process, whose folder in a procfs is
 // dir. A path below root, which is containerd's, begins with "/root".
-func readDescriptors(dir, root string, sockets map[uint64]unixSocket) ([]Held, error) {
+func readDescriptors(dir, root string, sockets map[uint64]scan.UnixSocket) ([]Held, error) {
 	links, err := descriptors(dir)
 	if err != nil {
 		return nil, err
@@ -231,18 +233,18 @@ func parseWatches(r io.Reader) (int, error) {
 
 // descriptor says what a descriptor's link leads to (proc_pid_fd(5)): a path, or
 // TYPE:[INODE], or anon_inode:NAME.
-func descriptor(l link, sockets map[uint64]unixSocket) Held {
-	if inode, ok := socketInode(l.target); ok {
+func descriptor(l link, sockets map[uint64]scan.UnixSocket) Held {
+	if inode, ok := scan.SocketInode(l.target); ok {
 		s, ok := sockets[inode]
 		switch {
 		case !ok: // of another family; or it was accepted, and the client is outside of the world
 			return Held{Kind: ADescriptor, Of: "socket " + l.protocol}
-		case s.listening:
-			return Held{Kind: ADescriptor, Of: withoutIDs(s.path)}
-		case s.path == "":
+		case s.Listening:
+			return Held{Kind: ADescriptor, Of: withoutIDs(s.Path)}
+		case s.Path == "":
 			return Held{Kind: AConnection, Of: "outgoing"} // only who listens has a name
 		}
-		return Held{Kind: AConnection, Of: withoutIDs(s.path)}
+		return Held{Kind: AConnection, Of: withoutIDs(s.Path)}
 	}
 	if strings.HasPrefix(l.target, "/") {
 		return Held{Kind: ADescriptor, Of: withoutIDs(l.target)}

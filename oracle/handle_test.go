@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 func TestDescriptor(t *testing.T) {
-	sockets := map[uint64]unixSocket{
-		1: {path: "/run/containerd/containerd.sock", inode: 1, listening: true},
-		2: {path: "/run/containerd/containerd.sock.ttrpc", inode: 2},
-		3: {inode: 3},
+	sockets := map[uint64]scan.UnixSocket{
+		1: {Path: "/run/containerd/containerd.sock", Inode: 1, Listening: true},
+		2: {Path: "/run/containerd/containerd.sock.ttrpc", Inode: 2},
+		3: {Inode: 3},
 	}
 	for target, want := range map[string]Held{
 		"/dev/null":                 {Kind: ADescriptor, Of: "/dev/null"},
@@ -114,13 +116,13 @@ func ownHandles(t *testing.T) Handles {
 		t.Fatal(err)
 	}
 	defer f.Close() //nolint:errcheck // read-only
-	listed, err := parseNetUnix(f)
+	listed, err := scan.ParseNetUnix(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sockets := map[uint64]unixSocket{}
+	sockets := map[uint64]scan.UnixSocket{}
 	for _, s := range listed {
-		sockets[s.inode] = s
+		sockets[s.Inode] = s
 	}
 	held, err := readDescriptors("/proc/self", "", sockets)
 	if err != nil {

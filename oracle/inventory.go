@@ -6,7 +6,18 @@ import (
 	"path"
 	"slices"
 	"time"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
+
+// Bundle is a directory NAMESPACE/ID of a shim.
+type Bundle = scan.Bundle
+
+// Dir is a directory of CRI for one pod or container.
+type Dir = scan.Dir
+
+// RuncState is runc's state directory of one container.
+type RuncState = scan.RuncState
 
 // Inventory is everything of containerd that is in a scene at one time.
 type Inventory struct {
@@ -80,13 +91,13 @@ func (inv *Inventory) takeFiles(s Scene, want parts) error {
 	if !want.has(ClassBundle, ClassSocket, ClassCRIDir, ClassRuncState, ClassFIFO, ClassFile) {
 		return nil
 	}
-	t, err := openTree(s.Root)
+	t, err := scan.OpenTree(s.Root)
 	if err != nil {
 		return err
 	}
-	defer t.close()
+	defer t.Close()
 	if want.has(ClassBundle, ClassSocket) { // sockets lie beside bundles too
-		if inv.Bundles, err = bundles(t, s.State, s.ContainerdRoot); err != nil {
+		if inv.Bundles, err = scan.Bundles(t, s.State, s.ContainerdRoot); err != nil {
 			return err
 		}
 	}
@@ -100,18 +111,18 @@ func (inv *Inventory) takeFiles(s Scene, want parts) error {
 		}
 	}
 	if want.has(ClassCRIDir) {
-		if inv.CRIDirs, err = criDirs(t, s.State, s.ContainerdRoot); err != nil {
+		if inv.CRIDirs, err = scan.CRIDirs(t, s.State, s.ContainerdRoot); err != nil {
 			return err
 		}
 	}
 	if want.has(ClassRuncState) {
-		if inv.RuncStates, err = runcStates(t, s.RuncRoot); err != nil {
+		if inv.RuncStates, err = scan.RuncStates(t, s.RuncRoot); err != nil {
 			return err
 		}
 	}
 	if want.has(ClassFIFO) {
 		dirs := slices.Clone(s.FIFODirs)
-		for _, parent := range criParents {
+		for _, parent := range scan.CRIParents {
 			dirs = append(dirs, path.Join(s.State, parent))
 		}
 		if inv.FIFOs, err = fifos(t, dirs); err != nil {

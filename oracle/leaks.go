@@ -3,6 +3,8 @@ package oracle
 import (
 	"slices"
 	"strconv"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // Leaks lists everything in after that was not in before, each with its reason. What is
@@ -125,7 +127,7 @@ func (d diff) mounts() []Finding {
 	var out []Finding
 	for _, m := range fresh(d.before.Mounts, d.after.Mounts, func(m Mount) Mount { return m }) {
 		f := Finding{Invariant: Leak, Class: ClassMount, Subject: Subject{Path: m.Point}}
-		f.Subject.Namespace, f.Subject.ID = mountOwner(m.Point)
+		f.Subject.Namespace, f.Subject.ID = scan.MountOwner(m.Point)
 		if f.Subject.ID != "" {
 			f.Facts = d.task(f.Subject.Namespace, f.Subject.ID).With(d.bundle(f.Subject.Namespace, f.Subject.ID))
 		}

@@ -6,6 +6,8 @@ import (
 	"path"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // FileMode is who may do what with a file of containerd's.
@@ -38,11 +40,11 @@ const rootDepth = 2
 // down, in its root; not beyond a mount, and without what is not there any more.
 func Modes(s Scene) ([]FileMode, error) {
 	s = s.withDefaults()
-	t, err := openTree(s.Root)
+	t, err := scan.OpenTree(s.Root)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
+	defer t.Close()
 	w := modeWalk{tree: t, closed: s.RuncRoot}
 	for dir, depth := range map[string]int{s.State: -1, s.ContainerdRoot: rootDepth} {
 		if err := w.walk(dir, depth); err != nil {
@@ -53,18 +55,18 @@ func Modes(s Scene) ([]FileMode, error) {
 }
 
 type modeWalk struct {
-	tree   *tree
+	tree   *scan.Tree
 	closed string // what is in it is runc's own: a FIFO that it makes to start a container is for all
 	out    []FileMode
 }
 
 // walk adds what is in a directory, up to a depth; -1: all.
 func (w *modeWalk) walk(dir string, depth int) error {
-	entries, err := w.tree.list(dir)
+	entries, err := w.tree.List(dir)
 	if err != nil || len(entries) == 0 {
 		return err
 	}
-	f, err := w.tree.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	f, err := w.tree.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil //nolint:nilerr // it is gone meanwhile
 	}

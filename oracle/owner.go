@@ -1,9 +1,10 @@
 package oracle
 
 import (
-	"path"
 	"slices"
 	"strings"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // owner names the container of a process by its cgroup: the deepest part of the path that
@@ -13,7 +14,7 @@ import (
 func owner(p Process, inv Inventory) (ns, id string) {
 	words := strings.Split(strings.Trim(p.Cgroup, "/"), "/")
 	for i := len(words) - 1; i >= 0; i-- {
-		id := unitID(words[i])
+		id := scan.UnitID(words[i])
 		if id == "" {
 			continue
 		}
@@ -65,46 +66,12 @@ func (inv Inventory) knows(ns, id string) (string, bool) {
 	return inv.Daemon.Containers[i].Namespace, true
 }
 
-// unitID reads an id from one part of a cgroup path: "c1" itself, and "c1" from systemd's
-// "cri-containerd-c1.scope" (the runtime's systemd driver writes PREFIX-ID.scope).
-func unitID(word string) string {
-	name, ok := strings.CutSuffix(word, ".scope")
-	if !ok {
-		return word
-	}
-	for _, prefix := range []string{"cri-containerd-", "docker-", "nerdctl-"} {
-		if id, ok := strings.CutPrefix(name, prefix); ok {
-			return id
-		}
-	}
-	return name
-}
-
 // cgroupOwner guesses NAMESPACE and ID of a directory below the scene's cgroups. Groups
 // that a container made within its own are its, too.
 func cgroupOwner(rel string) (ns, id string) {
 	words := strings.Split(rel, "/")
 	if len(words) < 2 {
-		return "", unitID(rel)
+		return "", scan.UnitID(rel)
 	}
-	return words[0], unitID(words[1])
-}
-
-// mountOwner reads the container or pod from a mount point in a bundle or in a directory
-// of CRI.
-func mountOwner(point string) (ns, id string) {
-	for _, parent := range bundleParents {
-		if _, rest, ok := strings.Cut(point, "/"+parent+"/"); ok {
-			if words := strings.SplitN(rest, "/", 3); len(words) >= 2 {
-				return words[0], strings.TrimPrefix(words[1], ".")
-			}
-		}
-	}
-	for _, parent := range criParents {
-		if _, rest, ok := strings.Cut(point, "/"+parent+"/"); ok {
-			id, _, _ := strings.Cut(rest, "/")
-			return "k8s.io", path.Base(id)
-		}
-	}
-	return "", ""
+	return words[0], scan.UnitID(words[1])
 }

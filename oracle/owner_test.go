@@ -27,17 +27,3 @@ func TestOwner(t *testing.T) {
 		}
 	}
 }
-
-func TestMountOwner(t *testing.T) {
-	for point, want := range map[string]Ref{
-		"/run/containerd/io.containerd.runtime.v2.task/default/c1/rootfs":  {"default", "c1"},
-		"/run/containerd/io.containerd.runtime.v2.task/default/.c1/rootfs": {"default", "c1"},
-		"/w/state/io.containerd.grpc.v1.cri/sandboxes/p1/shm":              {"k8s.io", "p1"},
-		"/run/containerd/io.containerd.runtime.v2.task/default":            {},
-		"/proc": {},
-	} {
-		if ns, id := mountOwner(point); (Ref{ns, id}) != want {
-			t.Errorf("mountOwner(%q) = %q, %q; want %v", point, ns, id, want)
-		}
-	}
-}

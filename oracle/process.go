@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,7 +13,12 @@ import (
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
+
+// ShimArgs is what a shim's command line tells.
+type ShimArgs = scan.ShimArgs
 
 // Process is one process of the scene's PID namespace.
 type Process struct {
@@ -123,11 +129,11 @@ func readProcess(entry procfs.Proc) (Process, error) {
 			}
 		}
 	}
-	if args, ok := parseShimArgs(p.Argv); ok {
+	if args, ok := scan.ParseShimArgs(p.Argv); ok {
 		p.Shim = &args
 		targets, _ := entry.FileDescriptorTargets() // best effort: only used in reasons
 		for _, target := range targets {
-			if inode, ok := socketInode(target); ok {
+			if inode, ok := scan.SocketInode(target); ok {
 				p.SocketInodes = append(p.SocketInodes, inode)
 			}
 		}
@@ -162,17 +168,15 @@ func depth(cgroup string) int {
 	return strings.Count(strings.TrimSuffix(cgroup, "/"), "/")
 }
 
-// socketInode reads the target of a descriptor's link: "socket:[4711]".
-func socketInode(target string) (uint64, bool) {
-	digits, ok := strings.CutPrefix(target, "socket:[")
-	if !ok {
-		return 0, false
-	}
-	inode, err := strconv.ParseUint(strings.TrimSuffix(digits, "]"), 10, 64)
-	return inode, err == nil
-}
-
 // gone reports whether err means that the process ended while it was read.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
+}
+
+// shimName is a shim's binary in words, "containerd-shim-runc-v2".
+func shimName(argv []string) string {
+	if len(argv) == 0 {
+		return "shim"
+	}
+	return path.Base(argv[0])
 }

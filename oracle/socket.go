@@ -1,16 +1,15 @@
 package oracle
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // Socket is a unix socket that shims serve on: a file, or a name in the abstract
@@ -27,54 +26,14 @@ type Socket struct {
 	Beside string `json:"beside,omitempty"`
 }
 
-// unixSocket is a line of /proc/PID/net/unix.
-type unixSocket struct {
-	path      string // "" of one without a name: that of a client
-	inode     uint64
-	listening bool
-}
-
-// acceptCon is __SO_ACCEPTCON of the kernel's include/uapi/linux/net.h: listen(2) was
-// called.
-const acceptCon = 1 << 16
-
-// parseNetUnix reads the sockets of /proc/PID/net/unix (proc_pid_net(5)):
-//
-//	Num RefCount Protocol Flags Type St Inode Path
-//
-// A line of another form is passed over: a name may hold a newline, and the kernel does
-// not escape it.
-func parseNetUnix(r io.Reader) ([]unixSocket, error) {
-	var out []unixSocket
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 7 {
-			continue
-		}
-		flags, err := strconv.ParseUint(fields[3], 16, 32)
-		if err != nil {
-			continue // the header
-		}
-		inode, err := strconv.ParseUint(fields[6], 10, 64)
-		if err != nil {
-			continue
-		}
-		out = append(out, unixSocket{
-			path: strings.Join(fields[7:], " "), inode: inode, listening: flags&acceptCon != 0,
-		})
-	}
-	return out, lines.Err()
-}
-
 // unixSockets reads the unix sockets of process 1's network namespace.
-func unixSockets(proc string) ([]unixSocket, error) {
+func unixSockets(proc string) ([]scan.UnixSocket, error) {
 	f, err := os.Open(filepath.Join(proc, "1/net/unix"))
 	if err != nil {
 		return nil, fmt.Errorf("read unix sockets: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // read-only
-	found, err := parseNetUnix(f)
+	found, err := scan.ParseNetUnix(f)
 	if err != nil {
 		return nil, fmt.Errorf("read unix sockets: %w", err)
 	}
@@ -82,24 +41,24 @@ func unixSockets(proc string) ([]unixSocket, error) {
 }
 
 // listeners are those unix sockets that somebody listens on by a name.
-func listeners(proc string) ([]unixSocket, error) {
+func listeners(proc string) ([]scan.UnixSocket, error) {
 	all, err := unixSockets(proc)
-	return slices.DeleteFunc(all, func(s unixSocket) bool { return !s.listening || s.path == "" }), err
+	return slices.DeleteFunc(all, func(s scan.UnixSocket) bool { return !s.Listening || s.Path == "" }), err
 }
 
 // sockets lists shim sockets: the files in dirs, the socket files in bundles, and every
 // abstract socket that somebody listens on.
-func sockets(t *tree, dirs []string, bundles []Bundle, listening []unixSocket) ([]Socket, error) {
-	byPath := map[string]unixSocket{}
+func sockets(t *scan.Tree, dirs []string, bundles []Bundle, listening []scan.UnixSocket) ([]Socket, error) {
+	byPath := map[string]scan.UnixSocket{}
 	var out []Socket
 	for _, l := range listening {
-		byPath[l.path] = l
-		if strings.HasPrefix(l.path, "@") {
-			out = append(out, Socket{Path: l.path, Listening: true, Inode: l.inode})
+		byPath[l.Path] = l
+		if strings.HasPrefix(l.Path, "@") {
+			out = append(out, Socket{Path: l.Path, Listening: true, Inode: l.Inode})
 		}
 	}
 	add := func(dir, beside string) error {
-		entries, err := t.list(dir)
+		entries, err := t.List(dir)
 		if err != nil {
 			return fmt.Errorf("list sockets: %w", err)
 		}
@@ -112,7 +71,7 @@ func sockets(t *tree, dirs []string, bundles []Bundle, listening []unixSocket) (
 			if !ok && beside != "" {
 				l, ok = byPath[e.Name()] // bound by a relative name, from the bundle
 			}
-			s.Listening, s.Inode = ok, l.inode
+			s.Listening, s.Inode = ok, l.Inode
 			out = append(out, s)
 		}
 		return nil

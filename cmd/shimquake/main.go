@@ -42,11 +42,6 @@ func (e statusError) Unwrap() error { return e.err }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
-	if checkout, err := source.Root(); err == nil {
-		// Without Go what the cache has can be used all the same, and a build says that
-		// there is none.
-		_ = gobuild.FindGo(ctx, checkout)
-	}
 	err := root().ExecuteContext(ctx)
 	stop()
 	if err == nil {
@@ -75,9 +70,19 @@ machine cannot run it).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			checkout, err := source.Root()
+			if err != nil || cmd.Name() == "audit" { // which runs no other program
+				return
+			}
+			// Without Go what the cache has can be used all the same, and a build says that
+			// there is none.
+			_ = gobuild.FindGo(cmd.Context(), checkout)
+		},
 	}
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
-	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), gcCommand(), sweepCommand())
+	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), gcCommand(), sweepCommand(),
+		auditCommand())
 	tellUsage(c)
 	return c
 }

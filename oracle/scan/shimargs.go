@@ -1,7 +1,9 @@
-package oracle
+// Package scan reads what the kernel and the disk show of a containerd and its shims. It
+// only reads, and knows neither worlds nor verdicts: cases and the audit of a live node
+// look with the same eyes.
+package scan
 
 import (
-	"path"
 	"slices"
 	"strings"
 )
@@ -17,11 +19,11 @@ type ShimArgs struct {
 	Action string `json:"action,omitempty"`
 }
 
-// parseShimArgs reports whether argv is a shim's. The name of the binary alone is no
+// ParseShimArgs reports whether argv is a shim's. The name of the binary alone is no
 // proof: both -id and -namespace must be there, as only a shim has both and any binary
 // name can be configured as a runtime. Flags may be written as Go's flag package takes
 // them: -id X, --id X, -id=X.
-func parseShimArgs(argv []string) (ShimArgs, bool) {
+func ParseShimArgs(argv []string) (ShimArgs, bool) {
 	var a ShimArgs
 	if len(argv) < 2 {
 		return a, false
@@ -50,12 +52,4 @@ func parseShimArgs(argv []string) (ShimArgs, bool) {
 		}
 	}
 	return a, a.ID != "" && a.Namespace != ""
-}
-
-// shimName is a shim's binary in words, "containerd-shim-runc-v2".
-func shimName(argv []string) string {
-	if len(argv) == 0 {
-		return "shim"
-	}
-	return path.Base(argv[0])
 }

@@ -1,4 +1,4 @@
-package oracle
+package scan
 
 import (
 	"slices"
@@ -18,11 +18,11 @@ rest of a name with a newline
 `
 
 func TestParseNetUnix(t *testing.T) {
-	got, err := parseNetUnix(strings.NewReader(netUnix))
+	got, err := ParseNetUnix(strings.NewReader(netUnix))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []unixSocket{
+	want := []UnixSocket{
 		{"/run/containerd/s/ab12", 4711, true},
 		{"/run/containerd/s/ab12", 4712, false},
 		{"@/containerd-shim/cd34.sock@", 4713, true},
@@ -38,7 +38,7 @@ func TestParseNetUnix(t *testing.T) {
 func FuzzParseNetUnix(f *testing.F) {
 	f.Add(netUnix)
 	f.Fuzz(func(t *testing.T, text string) {
-		found, err := parseNetUnix(strings.NewReader(text))
+		found, err := ParseNetUnix(strings.NewReader(text))
 		if err == nil && len(found) > strings.Count(text, "\n")+1 {
 			t.Errorf("%d sockets in %q", len(found), text)
 		}
@@ -48,8 +48,8 @@ func FuzzParseNetUnix(f *testing.F) {
 func TestSocketInode(t *testing.T) {
 	for target, want := range map[string]uint64{"socket:[4711]": 4711, "pipe:[4711]": 0, "/dev/null": 0,
 		"socket:[x]": 0} {
-		if got, ok := socketInode(target); got != want || ok != (want != 0) {
-			t.Errorf("socketInode(%q) = %d, %v; want %d", target, got, ok, want)
+		if got, ok := SocketInode(target); got != want || ok != (want != 0) {
+			t.Errorf("SocketInode(%q) = %d, %v; want %d", target, got, ok, want)
 		}
 	}
 }

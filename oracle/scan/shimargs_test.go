@@ -1,4 +1,4 @@
-package oracle
+package scan
 
 import (
 	"strings"
@@ -29,9 +29,9 @@ func TestParseShimArgs(t *testing.T) {
 		{"empty", "", ShimArgs{}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, ok := parseShimArgs(strings.Fields(test.argv))
+			got, ok := ParseShimArgs(strings.Fields(test.argv))
 			if got != test.want || ok != test.ok {
-				t.Errorf("parseShimArgs(%q) = %+v, %v; want %+v, %v", test.argv, got, ok, test.want, test.ok)
+				t.Errorf("ParseShimArgs(%q) = %+v, %v; want %+v, %v", test.argv, got, ok, test.want, test.ok)
 			}
 		})
 	}
@@ -41,7 +41,7 @@ func FuzzParseShimArgs(f *testing.F) {
 	f.Add("shim\x00-namespace\x00n\x00-id\x00i\x00delete")
 	f.Add("shim\x00--id=i\x00-\x00-namespace")
 	f.Fuzz(func(t *testing.T, text string) {
-		a, ok := parseShimArgs(strings.Split(text, "\x00"))
+		a, ok := ParseShimArgs(strings.Split(text, "\x00"))
 		if ok != (a.ID != "" && a.Namespace != "") {
 			t.Errorf("%q: %+v, %v", text, a, ok)
 		}

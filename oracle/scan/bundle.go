@@ -1,4 +1,4 @@
-package oracle
+package scan
 
 import (
 	"fmt"
@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// bundleParents are the directories below containerd's state and root directory that hold
+// BundleParents are the directories below containerd's state and root directory that hold
 // NAMESPACE/ID: the runtime plugin of all releases, the sandbox controller since 1.7, and
 // runtime v1 (containerd before 2.0).
-var bundleParents = []string{
+var BundleParents = []string{
 	"io.containerd.runtime.v2.task",
 	"io.containerd.sandbox.controller.v1.shim",
 	"io.containerd.runtime.v1.linux",
 }
 
-// criParents hold a directory per pod or container of CRI, below containerd's state and
+// CRIParents hold a directory per pod or container of CRI, below containerd's state and
 // root directory.
-var criParents = []string{
+var CRIParents = []string{
 	"io.containerd.grpc.v1.cri/sandboxes",
 	"io.containerd.grpc.v1.cri/containers",
 }
@@ -51,15 +51,15 @@ type RuncState struct {
 	ID        string `json:"id"`
 }
 
-// bundles lists the bundles and their work directories. An empty directory of a
+// Bundles lists the bundles and their work directories. An empty directory of a
 // containerd namespace is none: containerd creates it once and keeps it.
-func bundles(t *tree, state, root string) ([]Bundle, error) {
+func Bundles(t *Tree, state, root string) ([]Bundle, error) {
 	var out []Bundle
 	for _, top := range []struct {
 		dir  string
 		work bool
 	}{{state, false}, {root, true}} {
-		for _, parent := range bundleParents {
+		for _, parent := range BundleParents {
 			err := pairs(t, path.Join(top.dir, parent), func(dir, namespace, id string) {
 				b := Bundle{Path: dir, Namespace: namespace, ID: strings.TrimPrefix(id, "."), Work: top.work}
 				b.Hidden = b.ID != id
@@ -78,11 +78,11 @@ func bundles(t *tree, state, root string) ([]Bundle, error) {
 
 // bundleAddress cuts the address out of bootstrap.json without decoding it: a
 // half-written file is evidence too.
-func bundleAddress(t *tree, dir string) string {
-	if text := strings.TrimSpace(t.read(path.Join(dir, "address"))); text != "" {
+func bundleAddress(t *Tree, dir string) string {
+	if text := strings.TrimSpace(t.Read(path.Join(dir, "address"))); text != "" {
 		return text
 	}
-	_, text, ok := strings.Cut(t.read(path.Join(dir, "bootstrap.json")), `"address":`)
+	_, text, ok := strings.Cut(t.Read(path.Join(dir, "bootstrap.json")), `"address":`)
 	if !ok {
 		return ""
 	}
@@ -91,9 +91,9 @@ func bundleAddress(t *tree, dir string) string {
 	return text
 }
 
-// runcStates lists runc's state directories; the directory of a containerd namespace
+// RuncStates lists runc's state directories; the directory of a containerd namespace
 // stays and is none.
-func runcStates(t *tree, root string) ([]RuncState, error) {
+func RuncStates(t *Tree, root string) ([]RuncState, error) {
 	var out []RuncState
 	err := pairs(t, root, func(dir, namespace, id string) {
 		out = append(out, RuncState{Path: dir, Namespace: namespace, ID: id})
@@ -104,13 +104,13 @@ func runcStates(t *tree, root string) ([]RuncState, error) {
 	return out, nil
 }
 
-// criDirs lists CRI's directories of pods and containers.
-func criDirs(t *tree, state, root string) ([]Dir, error) {
+// CRIDirs lists CRI's directories of pods and containers.
+func CRIDirs(t *Tree, state, root string) ([]Dir, error) {
 	var out []Dir
 	for _, top := range []string{state, root} {
-		for _, parent := range criParents {
+		for _, parent := range CRIParents {
 			dir := path.Join(top, parent)
-			entries, err := t.list(dir)
+			entries, err := t.List(dir)
 			if err != nil {
 				return nil, fmt.Errorf("list CRI's directories: %w", err)
 			}
@@ -123,8 +123,8 @@ func criDirs(t *tree, state, root string) ([]Dir, error) {
 }
 
 // pairs calls visit for every directory entry dir/NAMESPACE/ID.
-func pairs(t *tree, dir string, visit func(path, namespace, id string)) error {
-	namespaces, err := t.list(dir)
+func pairs(t *Tree, dir string, visit func(path, namespace, id string)) error {
+	namespaces, err := t.List(dir)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func pairs(t *tree, dir string, visit func(path, namespace, id string)) error {
 		if !ns.IsDir() {
 			continue
 		}
-		ids, err := t.list(path.Join(dir, ns.Name()))
+		ids, err := t.List(path.Join(dir, ns.Name()))
 		if err != nil {
 			return err
 		}

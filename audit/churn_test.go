@@ -1,0 +1,137 @@
+package audit_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/audit"
+)
+
+var (
+	churnFor = flag.Duration("churn", 5*time.Second, "how long TestChurn makes and removes containers")
+	shimMany = flag.Int("shims", 60, "how many shims TestManyShims has")
+)
+
+// perSecond is how many containers come and go.
+const perSecond = 10
+
+// A node in motion is not a leak: containers come and go, and /proc changes while it is
+// read.
+func TestChurn(t *testing.T) {
+	n := newNode(t)
+	ctx, stop := context.WithTimeout(n.ctx, *churnFor)
+	defer stop()
+	var made atomic.Int64
+	group, _ := errgroup.WithContext(ctx)
+	group.SetLimit(2 * perSecond)
+	group.Go(func() error {
+		tick := time.NewTicker(time.Second / perSecond)
+		defer tick.Stop()
+		for i := 0; ; i++ {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-tick.C:
+			}
+			if !group.TryGo(func() error {
+				task, err := n.start(fmt.Sprintf("c%d", i%(4*perSecond)), "wait", "") // ids come again, as a job's do
+				if err == nil {
+					err = n.end(task)
+				}
+				made.Add(1)
+				return err
+			}) {
+				continue // the machine is slower than that
+			}
+		}
+	})
+	audits := 0
+	for ctx.Err() == nil {
+		r, err := audit.Run(n.ctx, audit.Options{PID: n.world.InitPID(), Settle: time.Second})
+		n.must(err)
+		audits++
+		if len(r.Suspects) != 0 || len(r.Partial) != 0 {
+			t.Errorf("audit %d: %v", audits, r)
+		}
+	}
+	n.must(group.Wait())
+	t.Logf("%d containers came and went, %d audits", made.Load(), audits)
+	if made.Load() < int64(churnFor.Seconds()) || audits == 0 {
+		t.Error("that was no churn")
+	}
+	if r := n.audit(); len(r.Suspects) != 0 {
+		t.Errorf("afterwards: %v", r)
+	}
+}
+
+// Its time grows no faster than the number of shims.
+func TestManyShims(t *testing.T) {
+	n := newNode(t)
+	n.unlimit()
+	few := max(*shimMany/4, 1)
+	n.runMany(0, few)
+	first := n.fastest()
+	n.runMany(few, *shimMany)
+	all := n.fastest()
+	t.Logf("%d shims: %s; %d shims: %s", few, first, *shimMany, all)
+	// Four times the shims may take four times as long, and half of that for noise.
+	if all > 6*max(first, 20*time.Millisecond) {
+		t.Errorf("%d shims take %s, %d take %s", few, first, *shimMany, all)
+	}
+	if bound := time.Second; all > bound && *shimMany <= 1000 {
+		t.Errorf("%d shims take %s, more than %s", *shimMany, all, bound)
+	}
+}
+
+func (n *node) runMany(from, to int) {
+	n.Helper()
+	var group errgroup.Group
+	group.SetLimit(4)
+	for i := from; i < to; i++ {
+		group.Go(func() error {
+			_, err := n.start(fmt.Sprintf("c%d", i), "wait", "")
+			return err
+		})
+	}
+	n.must(group.Wait())
+}
+
+// fastest of a few audits, in which nothing is suspect.
+func (n *node) fastest() time.Duration {
+	n.Helper()
+	best := time.Hour
+	for range 5 {
+		begun := time.Now()
+		r := n.audit()
+		best = min(best, time.Since(begun))
+		if len(r.Suspects) != 0 || len(r.Partial) != 0 {
+			n.Errorf("%v", r)
+		}
+	}
+	return best
+}
+
+// unlimit takes the limits of memory and threads from the world: a thousand shims are
+// more than a case ever has.
+func (n *node) unlimit() {
+	for _, dir := range n.world.CgroupDirs() {
+		for _, at := range []struct{ file, most string }{
+			{"memory.limit_in_bytes", "-1"}, {"memory.max", "max"}, {"pids.max", "max"},
+		} {
+			for _, name := range []string{at.file, "init/" + at.file} {
+				file := filepath.Join(dir, name)
+				if _, err := os.Stat(file); err == nil {
+					n.must(os.WriteFile(file, []byte(at.most), 0))
+				}
+			}
+		}
+	}
+}

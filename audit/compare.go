@@ -1,0 +1,206 @@
+package audit
+
+import (
+	"strings"
+	"time"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// The statuses of tasks, and values of facts, as the catalogue has them.
+const (
+	stopped  = "STOPPED"
+	unknown  = "UNKNOWN"
+	none     = "none"
+	notAsked = "not-asked"
+)
+
+// Compare judges a Node by itself: what is there without what it belongs to. It does no
+// I/O and knows no clock. Its cost grows as the node does.
+func Compare(n *Node) []Suspect {
+	known := map[string]bool{}
+	for _, v := range n.Views {
+		for k := range v.Known.Tasks {
+			known[k.ID] = true
+		}
+		for k := range v.Known.Sandboxes {
+			known[k.ID] = true
+		}
+	}
+	everywhere := true
+	for _, v := range n.Views {
+		everywhere = everywhere && v.Complete
+	}
+	var out []Suspect
+	for _, v := range n.Views {
+		c := index(v)
+		c.anywhere, c.everywhere, c.taken = known, everywhere, n.Taken
+		for _, find := range []func() []Suspect{
+			c.shims, c.forgotten, c.zombies, c.tasks, c.inCRI, c.bundles, c.runcStates, c.cgroups, c.mounts, c.sockets,
+		} {
+			out = append(out, find()...)
+		}
+	}
+	for i := range out {
+		if at := out[i].Changed; !at.IsZero() {
+			out[i].Age = max(n.Taken.Sub(at), 0).Round(time.Second)
+		}
+		out[i].Do = advice(out[i])
+	}
+	return fold(out)
+}
+
+// comparison is a view with what is looked up in it.
+type comparison struct {
+	*View
+	taken    time.Time
+	anywhere map[string]bool // what any containerd of the node has a task or a sandbox of
+	// everywhere says that all of them have answered: a container that is a node has its
+	// cgroups in this view, too.
+	everywhere bool
+	ids        map[string]bool // of tasks, sandboxes, containers and pods of this view
+	byPID      map[int]*Process
+	byInner    map[int]*Process
+	shimOf     map[Key]*Process
+	byAddress  map[string]*Process // shims by the socket on which they listen
+	bundleOf   map[Key]*Bundle
+	addressOf  map[string]Key // bundles in the state directory by their shim's address
+	files      map[string]bool
+	// busy are the shims with a task of another id: a shim can serve a whole pod.
+	busy map[int]bool
+	// helped are those whose shim is being started or cleaned up after.
+	helped map[Key]bool
+}
+
+func index(v *View) *comparison {
+	c := &comparison{
+		View: v, ids: map[string]bool{}, byPID: map[int]*Process{}, byInner: map[int]*Process{},
+		shimOf: map[Key]*Process{}, byAddress: map[string]*Process{}, bundleOf: map[Key]*Bundle{},
+		addressOf: map[string]Key{}, files: map[string]bool{}, busy: map[int]bool{},
+		helped: map[Key]bool{},
+	}
+	for i := range v.Processes {
+		p := &v.Processes[i]
+		c.byPID[p.PID], c.byInner[p.Inner] = p, p
+		if p.Shim != nil && p.Shim.Action != "" {
+			c.helped[Key{p.Shim.Namespace, p.Shim.ID}] = true
+		}
+		if p.Serves() {
+			c.shimOf[Key{p.Shim.Namespace, p.Shim.ID}] = p
+			for _, name := range p.Listens {
+				c.byAddress[socketKey(name)] = p
+			}
+		}
+	}
+	for _, s := range v.Sockets {
+		c.files[socketKey(s.Path)] = s.Listening
+	}
+	for i := range v.Bundles {
+		if b := &v.Bundles[i]; !b.Work && !b.Hidden {
+			c.bundleOf[Key{b.Namespace, b.ID}] = b
+			if b.Address != "" {
+				c.addressOf[socketKey(b.Address)] = Key{b.Namespace, b.ID}
+			}
+		}
+	}
+	c.knowIDs()
+	for k, t := range v.Known.Tasks {
+		if p := c.server(k, t); p != nil {
+			c.busy[p.PID] = true
+		}
+	}
+	return c
+}
+
+func (c *comparison) knowIDs() {
+	for k := range c.Known.Tasks {
+		c.ids[k.ID] = true
+	}
+	for k := range c.Known.Sandboxes {
+		c.ids[k.ID] = true
+	}
+	for k := range c.Known.Containers {
+		c.ids[k.ID] = true
+	}
+	for id := range c.Known.Pods {
+		c.ids[id] = true
+	}
+}
+
+// socketKey makes the forms of an address one: unix:///run/containerd/s/ab, the path, and
+// an abstract name with its @ (or NUL) around it.
+func socketKey(address string) string {
+	address = strings.TrimPrefix(address, "unix://")
+	return strings.Trim(address, "@\x00")
+}
+
+// server is the shim that serves a task: the one of its id, the one whose socket its
+// bundle names, or the parent of its process.
+func (c *comparison) server(k Key, t Task) *Process {
+	if p := c.shimOf[k]; p != nil {
+		return p
+	}
+	if b := c.bundleOf[k]; b != nil && b.Address != "" {
+		if p := c.byAddress[socketKey(b.Address)]; p != nil {
+			return p
+		}
+	}
+	if p := c.byInner[t.PID]; p != nil && t.PID != 0 {
+		if parent := c.byPID[p.Parent]; parent != nil && parent.Serves() {
+			return parent
+		}
+	}
+	return nil
+}
+
+// task is the fact of what containerd says of a task.
+func (c *comparison) task(k Key) string {
+	t, ok := c.Known.Tasks[k]
+	switch {
+	case ok && t.Status == NoAnswer:
+		return unknown
+	case ok:
+		return t.Status
+	case !c.Complete:
+		return notAsked
+	}
+	return none
+}
+
+// suspect begins one, with the version of its containerd.
+func (c *comparison) suspect(kind Kind, k Key) Suspect {
+	s := Suspect{Kind: kind, Sure: Likely, Namespace: k.Namespace, ID: k.ID, View: c.Name, Bugs: []string{}}
+	if c.Complete {
+		s.Sure = Certain
+	}
+	for _, d := range c.Daemons {
+		if s.Version == "" || d.Address == c.addressOfShim(k) {
+			s.Version = d.Version
+		}
+	}
+	return s
+}
+
+// addressOfShim is the address of the containerd that has started a shim.
+func (c *comparison) addressOfShim(k Key) string {
+	if p := c.shimOf[k]; p != nil {
+		return p.Address
+	}
+	return ""
+}
+
+// facts joins keys and values: facts("task", none, "bundle", "gone").
+func facts(pairs ...string) []string {
+	var out []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			out = append(out, pairs[i]+"="+pairs[i+1])
+		}
+	}
+	return out
+}
+
+func mountKey(point string) Key {
+	ns, id := scan.MountOwner(point)
+	return Key{ns, id}
+}

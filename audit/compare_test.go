@@ -1,0 +1,314 @@
+package audit
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+const (
+	taskDir    = "/run/containerd/io.containerd.runtime.v2.task/"
+	workDir    = "/var/lib/containerd/io.containerd.runtime.v2.task/"
+	criDir     = "/run/containerd/io.containerd.grpc.v1.cri/sandboxes/"
+	sock       = "/run/containerd/containerd.sock"
+	podShim    = 41
+	podInit    = 42
+	inContInit = 43
+)
+
+// healthy is a node with a pod of two containers: the pause container p1, and c1, which
+// the pod's shim serves, too.
+func healthy() *Node {
+	const socket = "/run/containerd/s/ab12"
+	bundle := func(id string) Bundle {
+		return Bundle{Bundle: scan.Bundle{
+			Path: taskDir + "k8s.io/" + id, Namespace: "k8s.io", ID: id, Address: "unix://" + socket,
+		}}
+	}
+	p1, c1 := Key{"k8s.io", "p1"}, Key{"k8s.io", "c1"}
+	v := &View{
+		Complete: true,
+		Daemons:  []Daemon{{PID: 7, Address: sock, State: "/run/containerd", Version: "v2.3.7", Answered: true, CRI: true}},
+		Processes: []Process{
+			{PID: 1, Inner: 1, State: "S"},
+			{PID: podShim, Inner: podShim, Parent: 1, Start: 100, State: "S", Age: time.Hour, Address: sock,
+				Shim: &scan.ShimArgs{ID: "p1", Namespace: "k8s.io"}, Listens: []string{socket}, Cwd: taskDir + "k8s.io/p1",
+				Children: []int{podInit, inContInit}},
+			{PID: podInit, Inner: podInit, Parent: podShim, Start: 101, State: "S"},
+			{PID: inContInit, Inner: inContInit, Parent: podShim, Start: 102, State: "S"},
+		},
+		Sockets: []Socket{{Path: socket, Listening: true, Inode: 5, Of: p1}},
+		Bundles: []Bundle{
+			bundle("p1"), bundle("c1"),
+			{Bundle: scan.Bundle{Path: workDir + "k8s.io/c1", Namespace: "k8s.io", ID: "c1", Work: true}},
+		},
+		RuncStates: []State{{PID: inContInit, Start: 102,
+			RuncState: scan.RuncState{Path: "/run/containerd/runc/k8s.io/c1", Namespace: "k8s.io", ID: "c1"}}},
+		Mounts: []Mount{
+			{Point: taskDir + "k8s.io/c1/rootfs", Type: "overlay"}, {Point: criDir + "p1/shm", Type: "tmpfs"},
+			{Point: "/run/netns/cni-1", Type: "nsfs", NetNS: "net:[9]"},
+		},
+		Cgroups: []Cgroup{{Path: "/sys/fs/cgroup/kubepods/podx/c1", Key: Key{"", "c1"}}},
+		Known: Known{
+			Namespaces: []string{"k8s.io"},
+			Containers: map[Key]Container{p1: {Kind: "sandbox", NetNS: "/var/run/netns/cni-1"}, c1: {Kind: "container"}},
+			Tasks:      map[Key]Task{p1: {podInit, "RUNNING"}, c1: {inContInit, "RUNNING"}},
+			Sandboxes:  map[Key]bool{p1: true},
+			Pods:       map[string]string{"p1": "SANDBOX_READY"}, CRIContainers: map[string]string{"c1": "CONTAINER_RUNNING"},
+		},
+	}
+	return &Node{Views: []*View{v}}
+}
+
+func TestCompare(t *testing.T) {
+	p1, c1 := Key{"k8s.io", "p1"}, Key{"k8s.io", "c1"}
+	forget := func(v *View, k Key) {
+		delete(v.Known.Tasks, k)
+		delete(v.Known.Sandboxes, k)
+		delete(v.Known.Containers, k)
+		delete(v.Known.Pods, k.ID)
+		delete(v.Known.CRIContainers, k.ID)
+	}
+	forgetAll := func(v *View) { forget(v, p1); forget(v, c1) }
+	lost := func(id string) scan.ShimArgs { return scan.ShimArgs{ID: id, Namespace: "k8s.io"} }
+	for _, test := range []struct {
+		name  string
+		spoil func(*View)
+		want  []string // kind sure id facts
+	}{
+		{"healthy", func(*View) {}, nil},
+		{"a stopped pod keeps its records", func(v *View) {
+			v.Known.Pods["p1"], v.Known.CRIContainers["c1"] = "SANDBOX_NOTREADY", "CONTAINER_EXITED"
+			delete(v.Known.Tasks, p1)
+			delete(v.Known.Tasks, c1)
+			v.Processes, v.Bundles, v.RuncStates, v.Cgroups, v.Sockets = nil, nil, nil, nil, nil
+			v.Mounts = v.Mounts[2:]
+		}, nil},
+		{"the pause container is gone, another of its pod runs", func(v *View) {
+			delete(v.Known.Tasks, p1)
+			delete(v.Known.Sandboxes, p1)
+		}, nil},
+		{"no bundle names the pod's shim, but the task is its child", func(v *View) {
+			delete(v.Known.Tasks, p1)
+			delete(v.Known.Sandboxes, p1)
+			v.Bundles = nil
+		}, nil},
+		{"a shim that lives on", func(v *View) {
+			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 1, State: "S", Age: time.Second,
+				Address: sock, Shim: new(lost("x")), Cwd: taskDir + "k8s.io/x (deleted)",
+				Listens: []string{"/run/containerd/s/cd"}})
+			v.Sockets = append(v.Sockets, Socket{Path: "/run/containerd/s/cd", Listening: true})
+		}, []string{"shim certain x task=none bundle=gone socket=listening children=none"}},
+		{"a young shim with its bundle may be on its way", func(v *View) {
+			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 1, State: "S", Age: time.Second,
+				Address: sock, Shim: new(lost("x")), Cwd: taskDir + "k8s.io/x"})
+		}, []string{"shim likely x task=none bundle=there socket=none children=none"}},
+		{"a helper that hangs", func(v *View) {
+			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 7, State: "S", Age: time.Hour, Address: sock,
+				Shim: &scan.ShimArgs{ID: "x", Namespace: "k8s.io", Action: "start"}})
+		}, []string{"shim likely x task=none children=none helper=start"}},
+		{"a helper that has just begun", func(v *View) {
+			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 7, State: "S", Age: time.Second,
+				Address: sock, Shim: &scan.ShimArgs{ID: "x", Namespace: "k8s.io", Action: "start"}})
+		}, nil},
+		{"a whole pod that containerd has forgotten is one suspect and its container another", forgetAll, []string{
+			"shim certain p1 task=none bundle=there socket=listening children=some",
+			"process certain c1 owner=container task=none parent=shim",
+			"mount likely  type=nsfs",
+		}},
+		{"containerd is down: a shim with a bundle will be found again", func(v *View) {
+			forgetAll(v)
+			v.Complete, v.Daemons = false, nil
+		}, nil},
+		{"containerd is down: one without will not", func(v *View) {
+			forgetAll(v)
+			v.Complete, v.Daemons, v.Bundles = false, nil, nil
+			v.Processes[1].Cwd += deleted
+		}, []string{"shim certain p1 task=not-asked bundle=gone socket=listening children=some"}},
+		{"the shim was killed, and its container runs on", func(v *View) {
+			v.Processes = slices.Delete(v.Processes, 1, 2)
+			v.Processes[1].Parent, v.Processes[2].Parent = 1, 1
+			v.Sockets[0].Listening = false
+			forgetAll(v)
+		}, []string{
+			"process certain c1 owner=container task=none parent=init",
+			"bundle certain p1 task=none shim=none",
+			"mount likely  type=nsfs",
+		}},
+		{"a task without a process", func(v *View) { v.Processes = v.Processes[:3] },
+			[]string{"task certain c1 task=RUNNING process=none"}},
+		{"a task without a shim", func(v *View) {
+			v.Processes = slices.Delete(v.Processes, 1, 2)
+			v.Sockets = nil
+			v.Known.Tasks[p1], v.Known.Tasks[c1] = Task{Status: NoAnswer}, Task{Status: "UNKNOWN"}
+		}, []string{"task certain c1 task=UNKNOWN shim=none", "task certain p1 task=UNKNOWN shim=none"}},
+		{"a shim that was started after the processes were listed", func(v *View) {
+			v.Processes = slices.Delete(v.Processes, 1, 2)
+			v.Sockets = nil
+		}, nil},
+		{"a task whose shim is elsewhere", func(v *View) {
+			v.Processes = slices.Delete(v.Processes, 1, 2)
+			v.Sockets = nil
+			for i := range v.Bundles {
+				v.Bundles[i].Address = "vsock://3:1024"
+			}
+		}, nil},
+		{"a shim that does not answer", func(v *View) { v.Known.Tasks[p1] = Task{Status: NoAnswer} },
+			[]string{"task likely p1 task=UNKNOWN"}},
+		{"a shim that a signal has stopped", func(v *View) {
+			v.Known.Tasks[p1] = Task{Status: NoAnswer}
+			v.Processes[1].State = "T"
+		}, []string{"task certain p1 task=UNKNOWN state=stopped"}},
+		{"a stopped task whose process runs", func(v *View) { v.Known.Tasks[c1] = Task{inContInit, "STOPPED"} },
+			[]string{"process certain c1 owner=container task=STOPPED parent=shim"}},
+		{"a pid that was given anew is not the container's", func(v *View) {
+			v.Known.Tasks[c1] = Task{0, "STOPPED"}
+			v.RuncStates[0].Start = 99
+		}, nil},
+		{"a zombie that its shim does not reap", func(v *View) {
+			v.Processes = append(v.Processes, Process{PID: 60, Inner: 60, Parent: podShim, State: "Z", Comm: "runc"})
+		}, []string{"process likely  parent=shim state=zombie"}},
+		{"a silent socket", func(v *View) { v.Sockets = append(v.Sockets, Socket{Path: "/run/containerd/s/ef"}) },
+			[]string{"socket certain  socket=silent"}},
+		{"a hidden bundle, also while containerd is down", func(v *View) {
+			v.Complete = false
+			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: taskDir + "k8s.io/.x", Namespace: "k8s.io", ID: "x",
+				Hidden: true}})
+		}, []string{"bundle certain x task=not-asked bundle=hidden shim=none"}},
+		{"a bundle alone", func(v *View) {
+			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: taskDir + "k8s.io/x", Namespace: "k8s.io", ID: "x"}})
+		}, []string{"bundle certain x task=none shim=none"}},
+		{"a bundle whose shim is being started", func(v *View) {
+			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: taskDir + "k8s.io/x", Namespace: "k8s.io", ID: "x"}})
+			v.Processes = append(v.Processes, Process{PID: 50, Inner: 50, Parent: 7, State: "S", Age: time.Second,
+				Shim: &scan.ShimArgs{ID: "x", Namespace: "k8s.io", Action: "start"}})
+		}, nil},
+		{"a work directory alone", func(v *View) {
+			v.Bundles = append(v.Bundles, Bundle{Bundle: scan.Bundle{Path: workDir + "k8s.io/x", Namespace: "k8s.io", ID: "x",
+				Work: true}})
+		}, []string{"bundle certain x task=none bundle=gone shim=none kind=work-directory"}},
+		{"a cgroup in many hierarchies", func(v *View) {
+			for _, h := range []string{"cpu", "memory"} {
+				v.Cgroups = append(v.Cgroups, Cgroup{Path: "/sys/fs/cgroup/" + h + "/k8s.io/x", Key: Key{"k8s.io", "x"}})
+			}
+		}, []string{"cgroup certain x task=none procs=none"}},
+		{"a cgroup whose namespace nobody tells", func(v *View) {
+			v.Cgroups = append(v.Cgroups, Cgroup{Path: "/x", Key: Key{"", "x"}})
+		}, []string{"cgroup likely x task=none procs=none"}},
+		{"a process in the cgroup of nobody", func(v *View) {
+			v.Processes = append(v.Processes, Process{PID: 70, Inner: 70, Parent: 1, State: "S"})
+			v.Cgroups = append(v.Cgroups, Cgroup{Path: "/k8s.io/x", Key: Key{"k8s.io", "x"}, Procs: []int{70}})
+		}, []string{"process certain x owner=container task=none parent=init"}},
+		{"a runc state alone", func(v *View) {
+			v.RuncStates = append(v.RuncStates,
+				State{RuncState: scan.RuncState{Path: "/r/k8s.io/x", Namespace: "k8s.io", ID: "x"}})
+		}, []string{"runc-state certain x task=none"}},
+		{"a root file system alone", func(v *View) {
+			v.Mounts = append(v.Mounts, Mount{Point: taskDir + "k8s.io/x/rootfs", Type: "overlay"})
+		}, []string{"mount certain x task=none bundle=gone type=overlay"}},
+		{"CRI has forgotten a container", func(v *View) { delete(v.Known.CRIContainers, "c1") },
+			[]string{"container certain c1 task=RUNNING listed=not-by-cri"}},
+		{"CRI says running, and there is no task", func(v *View) {
+			delete(v.Known.Tasks, c1)
+			v.Bundles, v.RuncStates, v.Mounts = nil, nil, v.Mounts[1:]
+			v.Cgroups = nil
+			v.Processes = v.Processes[:3]
+		}, []string{"container certain c1 task=none"}},
+		{"no CRI", func(v *View) { v.Known.Pods, v.Known.CRIContainers = nil, nil }, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			n := healthy()
+			test.spoil(n.Views[0])
+			var got []string
+			for _, s := range Compare(n) {
+				got = append(got, strings.TrimSpace(strings.Join([]string{string(s.Kind), string(s.Sure), s.ID,
+					strings.Join(s.Facts, " ")}, " ")))
+				if _, err := oracle.ParseFacts(s.Facts); err != nil || !slices.Contains(oracle.Classes, oracle.Class(s.Kind)) {
+					t.Errorf("%s %v: the catalogue does not know it: %v", s.Kind, s.Facts, err)
+				}
+				if s.Do == "" || len(s.Missing) == 0 || s.Bugs == nil || s.String() == "" {
+					t.Errorf("%+v says too little", s)
+				}
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(test.want, "\n  "))
+			}
+		})
+	}
+}
+
+// A container that is a node has containers of its own, whose cgroups the node sees, too.
+func TestACgroupOfANodeInANode(t *testing.T) {
+	n := healthy()
+	inner := healthy().Views[0]
+	inner.Known.Tasks[Key{"k8s.io", "inner"}] = Task{podInit, "RUNNING"}
+	n.Views = append(n.Views, inner)
+	n.Views[0].Cgroups = append(n.Views[0].Cgroups, Cgroup{Path: "/x/inner", Key: Key{"", "inner"}})
+	if found := Compare(n); len(found) != 0 {
+		t.Errorf("%v", found)
+	}
+	delete(inner.Known.Tasks, Key{"k8s.io", "inner"})
+	if found := Compare(n); len(found) != 1 || found[0].Kind != Group {
+		t.Errorf("nobody has it: %v", found)
+	}
+	inner.Complete = false
+	if found := Compare(n); len(found) != 0 {
+		t.Errorf("the one who may have it does not answer: %v", found)
+	}
+}
+
+// A bundle of an audit can be read again.
+func TestANodesTextForm(t *testing.T) {
+	text, err := json.Marshal(healthy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Node
+	if err := json.Unmarshal(text, &again); err != nil {
+		t.Fatal(err)
+	}
+	if found := Compare(&again); len(found) != 0 {
+		t.Errorf("%v", found)
+	}
+	if got, want := again.Views[0].Known, healthy().Views[0].Known; !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// What moves between the looks is not told; what is only likely once is not certain.
+func TestBoth(t *testing.T) {
+	shim := Suspect{Kind: Shim, Sure: Likely, ID: "x", PID: 5, Start: 9, Age: time.Second}
+	later := shim
+	later.Sure, later.Age = Certain, 4*time.Second
+	again := later
+	again.Start = 10
+	dir := Suspect{Kind: Directory, Sure: Certain, ID: "y", Path: "/y", Changed: time.Unix(5, 0)}
+	otherDir := dir
+	otherDir.Changed = time.Unix(7, 0)
+	for _, test := range []struct {
+		name          string
+		before, after []Suspect
+		want          []Certainty
+	}{
+		{"the same", []Suspect{shim}, []Suspect{later}, []Certainty{Likely}},
+		{"gone", []Suspect{shim}, nil, nil},
+		{"new", nil, []Suspect{shim}, nil},
+		{"another process of that pid", []Suspect{shim}, []Suspect{again}, nil},
+		{"the same directory", []Suspect{dir}, []Suspect{dir}, []Certainty{Certain}},
+		{"a directory made anew", []Suspect{dir}, []Suspect{otherDir}, nil},
+	} {
+		var got []Certainty
+		for _, s := range both(test.before, test.after) {
+			got = append(got, s.Sure)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}

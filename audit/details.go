@@ -1,0 +1,41 @@
+package audit
+
+import (
+	"slices"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// details reads what is only wanted of things that no task accounts for: their age, what
+// runs in a cgroup, the init of a container. On a healthy node there are few of them. A
+// mount is not looked at: its file system may hang.
+func (l *look) details(t *scan.Tree, v *View) {
+	ids := map[string]bool{}
+	for k := range v.Known.Tasks {
+		ids[k.ID] = true
+	}
+	for i, b := range v.Bundles {
+		if !ids[b.ID] {
+			v.Bundles[i].Changed = changed(t.Stat(b.Path))
+		}
+	}
+	for i, s := range v.Sockets {
+		if !s.Listening {
+			v.Sockets[i].Changed = changed(t.Stat(s.Path))
+		}
+	}
+	for i, s := range v.RuncStates {
+		if task, ok := v.Known.Tasks[Key{s.Namespace, s.ID}]; !ok || task.Status == stopped {
+			v.RuncStates[i].Changed = changed(t.Stat(s.Path))
+			v.RuncStates[i].PID, v.RuncStates[i].Start = runcInit(t, s.Path)
+		}
+	}
+	for i, c := range v.Cgroups {
+		if ids[c.Key.ID] {
+			continue
+		}
+		procs := procsIn(t, c.Path)
+		slices.Sort(procs)
+		v.Cgroups[i].Procs = slices.Compact(procs)
+	}
+}

@@ -1,0 +1,119 @@
+package audit
+
+import (
+	"path"
+	"strings"
+)
+
+// places are what containerd's command line and configuration say of where it is.
+type places struct {
+	config, address, state, root string
+}
+
+// daemonFlags reads containerd's command line: `containerd --config FILE --address SOCKET
+// --state DIR --root DIR`, also `-c FILE`, `-a SOCKET` and --flag=value. It reports false
+// for one that does not serve: `containerd publish`, `containerd config dump`,
+// `containerd --version`.
+func daemonFlags(argv []string) (places, bool) {
+	var p places
+	into := map[string]*string{
+		"config": &p.config, "c": &p.config, "address": &p.address, "a": &p.address, "state": &p.state, "root": &p.root,
+	}
+	for i := 1; i < len(argv); i++ {
+		word := argv[i]
+		if !strings.HasPrefix(word, "-") {
+			return p, word == "" // a command
+		}
+		name, value, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		switch name {
+		case "version", "v", "help", "h":
+			return p, false
+		}
+		if !hasValue {
+			i++ // all its other flags take a value
+			if i < len(argv) {
+				value = argv[i]
+			}
+		}
+		if to := into[name]; to != nil {
+			*to = value
+		}
+	}
+	return p, len(argv) > 0
+}
+
+// isContainerd reports whether a process may be a containerd that serves. k3s and rke2
+// are one binary of many names, so the first word of the command line counts, too.
+func isContainerd(exe string, argv []string) (places, bool) {
+	if len(argv) == 0 {
+		return places{}, false
+	}
+	name, _ := strings.CutSuffix(exe, deleted)
+	if path.Base(name) != "containerd" && path.Base(argv[0]) != "containerd" {
+		return places{}, false
+	}
+	return daemonFlags(argv)
+}
+
+// deleted is what the kernel adds to the link of a file that was removed or replaced.
+const deleted = " (deleted)"
+
+// configured reads state, root and [grpc] address of a config.toml: a line each, as
+// containerd's own default has them. Of what a file imports nothing is known.
+func configured(text string) places {
+	var p places
+	section := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			section = strings.Trim(line, "[] \t")
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		if !ok {
+			continue
+		}
+		value = tomlString(value)
+		switch strings.Trim(strings.TrimSpace(section+"."+strings.TrimSpace(key)), ".") {
+		case "state":
+			p.state = value
+		case "root":
+			p.root = value
+		case "grpc.address":
+			p.address = value
+		}
+	}
+	return p
+}
+
+// tomlString is the text of a string in double or single quotes, with what follows it
+// cut off.
+func tomlString(value string) string {
+	value = strings.TrimSpace(value)
+	if value == "" || value[0] != '"' && value[0] != '\'' {
+		return ""
+	}
+	text, _, ok := strings.Cut(value[1:], value[:1])
+	if !ok {
+		return ""
+	}
+	return text
+}
+
+// or fills in what p does not say.
+func (p places) or(q places) places {
+	for _, pair := range []struct{ mine, theirs *string }{
+		{&p.config, &q.config}, {&p.address, &q.address}, {&p.state, &q.state}, {&p.root, &q.root},
+	} {
+		if *pair.mine == "" {
+			*pair.mine = *pair.theirs
+		}
+	}
+	return p
+}
+
+// defaults are containerd's own.
+var defaults = places{
+	config: "/etc/containerd/config.toml", address: "/run/containerd/containerd.sock",
+	state: "/run/containerd", root: "/var/lib/containerd",
+}

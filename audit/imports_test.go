@@ -1,0 +1,27 @@
+package audit_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What an audit is made of must not be able to break anything: it is linked with none of
+// what breaks, runs or builds containerds.
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ours = "github.com/shimquake/shimquake/"
+	var have []string
+	for name := range strings.Lines(string(out)) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(name), ours); ok {
+			have = append(have, rest)
+		}
+	}
+	if want := []string{"oracle/scan", "audit"}; !slices.Equal(have, want) {
+		t.Errorf("linked with %q, want %q", have, want)
+	}
+}

@@ -1,0 +1,132 @@
+package audit_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/shimquake/shimquake/audit"
+)
+
+const manifest = "../deploy/kubernetes/audit-daemonset.yaml"
+
+// container is what the manifest lets the audit do.
+type container struct {
+	Command         []string
+	SecurityContext struct {
+		RunAsUser                *int
+		Privileged               bool
+		AllowPrivilegeEscalation *bool `yaml:"allowPrivilegeEscalation"`
+		ReadOnlyRootFilesystem   bool  `yaml:"readOnlyRootFilesystem"`
+		Capabilities             struct{ Drop, Add []string }
+	} `yaml:"securityContext"`
+	VolumeMounts []struct{ Name string } `yaml:"volumeMounts"`
+}
+
+func readManifest(t *testing.T) container {
+	t.Helper()
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var d struct {
+			Kind string
+			Spec struct {
+				Template struct {
+					Spec struct {
+						HostPID, HostNetwork bool
+						Containers           []container
+					}
+				}
+			}
+		}
+		if err := docs.Decode(&d); err != nil {
+			t.Fatalf("no DaemonSet in %s: %v", manifest, err)
+		}
+		if d.Kind == "DaemonSet" {
+			return d.Spec.Template.Spec.Containers[0]
+		}
+	}
+}
+
+// as runs the real audit with these capabilities alone, as the kernel gives them to the
+// container of the manifest.
+func (n *node) as(capabilities []string) (*audit.Report, int) {
+	n.Helper()
+	set := "-all"
+	for _, c := range capabilities {
+		set += ",+" + strings.ToLower(c)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(n.ctx), "setpriv", "--bounding-set="+set, "--inh-caps=-all",
+		"--no-new-privs", buildShimquake(n), "audit", "--json", "--settle", "100ms",
+		"--pid", strconv.Itoa(n.world.InitPID()))
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		n.Fatal(err)
+	}
+	n.T.Logf("with %v: %v\n%s%s", capabilities, err, out.String(), complaint.String())
+	r := &audit.Report{}
+	if out.Len() > 0 {
+		n.must(json.Unmarshal(out.Bytes(), r))
+	}
+	return r, cmd.ProcessState.ExitCode()
+}
+
+// The DaemonSet has what the audit needs, and nothing that it does not need.
+func TestTheManifestsPrivileges(t *testing.T) {
+	c := readManifest(t)
+	s := c.SecurityContext
+	if s.Privileged || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || !s.ReadOnlyRootFilesystem ||
+		strings.Join(s.Capabilities.Drop, " ") != "ALL" || len(c.VolumeMounts) != 1 {
+		t.Errorf("more than is needed: %+v", c)
+	}
+	command := auditFlags(t)
+	for _, word := range c.Command[2:] {
+		if strings.HasPrefix(word, "--") && !strings.Contains(command, word+" ") {
+			t.Errorf("audit has no %s", word)
+		}
+	}
+	n := newNode(t)
+	n.run("c1", "wait", "")
+	n.must(n.end(n.run("lost", "wait", "shutdown=ignore")))
+	if r, status := n.as(s.Capabilities.Add); status != 1 || len(r.Suspects) != 1 || len(r.Partial) != 0 {
+		t.Errorf("exit status %d, %v; want the leaked shim", status, r)
+	}
+	for i := range s.Capabilities.Add {
+		less := append(append([]string{}, s.Capabilities.Add[:i]...), s.Capabilities.Add[i+1:]...)
+		if _, status := n.as(less); status != 2 {
+			t.Errorf("without %s it ends with %d: it is not needed, or a clean bill is given blindly",
+				s.Capabilities.Add[i], status)
+		}
+	}
+}
+
+// auditFlags is the usage of the real command.
+func auditFlags(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../cmd/shimquake/audit.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range strings.Lines(string(text)) {
+		if _, rest, ok := strings.Cut(line, `, "`); ok && strings.Contains(line, "Var(&a.") {
+			name, _, _ := strings.Cut(rest, `"`)
+			names = append(names, "--"+name+" ")
+		}
+	}
+	return strings.Join(names, "")
+}

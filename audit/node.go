@@ -1,0 +1,178 @@
+package audit
+
+import (
+	"strings"
+	"time"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// Node is what there is on a node at one time.
+type Node struct {
+	Taken time.Time `json:"taken"`
+	Views []*View   `json:"views"`
+	// Notes are what could not be looked at, and why.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// View is one root with one PID namespace, and all containerds and shims that share them:
+// the node itself, or a container that is a node (kind, docker in docker).
+type View struct {
+	// Root is how the auditor sees it: /proc/1234/root.
+	Root string `json:"root"`
+	// PIDNS names its PID namespace: pid:[4026531836].
+	PIDNS      string    `json:"pidNamespace"`
+	Daemons    []Daemon  `json:"containerds,omitempty"`
+	Processes  []Process `json:"processes,omitempty"`
+	Sockets    []Socket  `json:"sockets,omitempty"`
+	Bundles    []Bundle  `json:"bundles,omitempty"`
+	RuncStates []State   `json:"runcStates,omitempty"`
+	Mounts     []Mount   `json:"mounts,omitempty"`
+	Cgroups    []Cgroup  `json:"cgroups,omitempty"`
+	// Known is what its containerds have answered together.
+	Known Known `json:"known"`
+	// Complete says that every containerd of the view has answered, and that there is one
+	// for every shim: what Known does not have is then nobody's.
+	Complete bool `json:"complete"`
+	// Notes are what could not be looked at here.
+	Notes []string `json:"notes,omitempty"`
+
+	// own is the auditor's name of the view in what it prints; "" for the node itself.
+	Name string `json:"name,omitempty"`
+}
+
+// Daemon is one containerd.
+type Daemon struct {
+	PID     int           `json:"pid"`
+	Exe     string        `json:"exe"`
+	Age     time.Duration `json:"ageNs"`
+	Address string        `json:"address"`
+	State   string        `json:"state"`
+	Root    string        `json:"root"`
+	Version string        `json:"version"` // "v2.3.7"; "" where nothing tells
+	// Replaced says that its binary is no longer the one on the disk: an upgrade that was
+	// not followed by a restart.
+	Replaced bool `json:"replaced,omitempty"`
+	// Answered says that it has answered every question; otherwise Error says which not.
+	Answered bool   `json:"answered"`
+	Error    string `json:"error,omitempty"`
+	CRI      bool   `json:"cri,omitempty"`
+}
+
+// Process is a process of a view.
+type Process struct {
+	PID     int            `json:"pid"`             // as the auditor sees it
+	Inner   int            `json:"inner,omitempty"` // as its containerd sees it
+	Parent  int            `json:"parent"`
+	Start   uint64         `json:"start"` // clock ticks since boot
+	State   string         `json:"state"` // the letter of proc_pid_stat(5)
+	Comm    string         `json:"comm"`
+	Age     time.Duration  `json:"ageNs"`
+	Shim    *scan.ShimArgs `json:"shim,omitempty"`
+	Address string         `json:"address,omitempty"` // of a shim: its containerd's
+	Program string         `json:"program,omitempty"` // of a shim: its binary
+	// Listens are the sockets that a shim listens on, also where the file is gone.
+	Listens []string `json:"listens,omitempty"`
+	// Cwd is a shim's: its bundle. The kernel adds " (deleted)" to one that is gone.
+	Cwd      string `json:"cwd,omitempty"`
+	Children []int  `json:"children,omitempty"`
+
+	pidns   string
+	argv    []string
+	sockets []uint64 // of a shim: inodes
+}
+
+// Serves reports whether it is a shim that serves: no short-lived helper, and not ended.
+func (p Process) Serves() bool { return p.Shim != nil && p.Shim.Action == "" && !p.Zombie() }
+
+// Zombie reports whether it has ended and was not reaped.
+func (p Process) Zombie() bool { return p.State == "Z" || p.State == "X" }
+
+// Stopped reports whether a signal has stopped it.
+func (p Process) Stopped() bool { return p.State == "T" || p.State == "t" }
+
+// Key names a thing of containerd.
+type Key struct {
+	Namespace string `json:"namespace"`
+	ID        string `json:"id"`
+}
+
+// MarshalText is NAMESPACE/ID, so that a key can be one of a JSON object.
+func (k Key) MarshalText() ([]byte, error) { return []byte(k.Namespace + "/" + k.ID), nil }
+
+// UnmarshalText reads it.
+func (k *Key) UnmarshalText(text []byte) error {
+	k.Namespace, k.ID, _ = strings.Cut(string(text), "/")
+	return nil
+}
+
+// Socket is a unix socket of a shim: a file, or a name in the abstract namespace.
+type Socket struct {
+	Path      string    `json:"path"` // an abstract one begins with @
+	Listening bool      `json:"listening"`
+	Inode     uint64    `json:"inode,omitempty"`
+	Changed   time.Time `json:"changed,omitzero"`
+	// Of is whose name the file has, where something known has that name.
+	Of Key `json:"of,omitzero"`
+}
+
+// Bundle is a bundle, or its twin in containerd's root directory.
+type Bundle struct {
+	scan.Bundle
+	Changed time.Time `json:"changed,omitzero"`
+}
+
+// State is runc's state of a container.
+type State struct {
+	scan.RuncState
+	Changed time.Time `json:"changed,omitzero"`
+	// PID and Start are the container's init, from runc's state.json; 0 where it cannot be
+	// read.
+	PID   int    `json:"pid,omitempty"`
+	Start uint64 `json:"start,omitempty"`
+}
+
+// Mount is a mount of a container's, or a network namespace's.
+type Mount struct {
+	Point string `json:"point"`
+	Type  string `json:"type"`
+	NetNS string `json:"netns,omitempty"` // of a bind mount of one: net:[4026532008]
+}
+
+// Cgroup is a directory that is a container's by its name. The kernel does not keep its
+// age.
+type Cgroup struct {
+	Path  string `json:"path"` // below the hierarchy
+	Key   Key    `json:"key"`  // the namespace is "" where the path does not tell
+	Procs []int  `json:"procs,omitempty"`
+}
+
+// Known is what containerd has answered.
+type Known struct {
+	Namespaces []string          `json:"namespaces,omitempty"`
+	Containers map[Key]Container `json:"containers,omitempty"`
+	Tasks      map[Key]Task      `json:"tasks,omitempty"`
+	Sandboxes  map[Key]bool      `json:"sandboxes,omitempty"`
+	// Pods and CRIContainers are what CRI lists; nil without CRI.
+	Pods          map[string]string `json:"pods,omitempty"`
+	CRIContainers map[string]string `json:"criContainers,omitempty"`
+}
+
+// Container is a container of containerd's.
+type Container struct {
+	// Kind is CRI's label: sandbox, container or "".
+	Kind  string        `json:"kind,omitempty"`
+	NetNS string        `json:"netns,omitempty"` // the path in its specification
+	Age   time.Duration `json:"ageNs,omitempty"`
+}
+
+// Task is a task as containerd tells of it.
+type Task struct {
+	PID int `json:"pid"` // as containerd sees it
+	// Status is UNKNOWN, CREATED, RUNNING, STOPPED, PAUSED or PAUSING, and NoAnswer where
+	// containerd has the task and its shim does not answer.
+	Status string `json:"status"`
+}
+
+// NoAnswer is the status of a task whose shim does not answer containerd.
+const NoAnswer = "NO ANSWER"

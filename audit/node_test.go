@@ -1,0 +1,318 @@
+package audit_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	client "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/pkg/cio"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+	"github.com/containerd/containerd/v2/pkg/oci"
+
+	"github.com/shimquake/shimquake/audit"
+	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/shims/fakeshim"
+)
+
+// node is a world that plays the live node: a real containerd with shims that need no
+// container. What a real shim and runc leave is planted in suites/control.
+type node struct {
+	*testing.T
+	*daemon.Daemon
+	world *world.World
+	ctx   context.Context // with a containerd namespace
+}
+
+// secret is in the environment of each container.
+const secret = "PASSWORD=open-sesame"
+
+// settle is the time between two looks here: nothing is in motion but where a test says
+// so.
+const settle = 50 * time.Millisecond
+
+func newNode(t *testing.T) *node {
+	t.Helper()
+	if err := world.Check(); err != nil {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute) // a first build takes minutes
+	t.Cleanup(cancel)
+	cache, err := containerd.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject, err := containerd.Resolve(ctx, "", containerd.Options{Cache: cache, Log: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shim, err := fakeshim.Build(ctx, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := world.New(ctx, world.Config{Cache: cache})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d, err := daemon.Start(ctx, daemon.Params{Subject: subject, World: w, ExtraPath: filepath.Dir(shim)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	return &node{T: t, Daemon: d, world: w, ctx: namespaces.WithNamespace(ctx, "audited")}
+}
+
+// run starts a container whose shim has these words of behaviour.
+func (n *node) run(id, words, behaviour string) client.Task {
+	n.Helper()
+	task, err := n.start(id, words, behaviour)
+	n.must(err)
+	return task
+}
+
+func (n *node) start(id, words, behaviour string) (client.Task, error) {
+	c, _, err := n.Up(n.ctx)
+	if err != nil {
+		return nil, err
+	}
+	container, err := c.NewContainer(n.ctx, id, client.WithRuntime(fakeshim.Runtime, nil), client.WithNewSpec(
+		oci.WithProcessArgs(append([]string{payload.Program}, strings.Fields(words)...)...),
+		oci.WithAnnotations(map[string]string{"shimquake.fakeshim": behaviour}), oci.WithEnv([]string{secret}),
+	))
+	if err != nil {
+		return nil, err
+	}
+	task, err := container.NewTask(n.ctx, cio.NullIO)
+	if err != nil {
+		return nil, err
+	}
+	return task, task.Start(n.ctx)
+}
+
+// end kills a task and deletes it with its container.
+func (n *node) end(task client.Task) error {
+	exit, err := task.Wait(n.ctx)
+	if err != nil {
+		return err
+	}
+	if err := task.Kill(n.ctx, 9); err != nil {
+		return err
+	}
+	<-exit
+	if _, err := task.Delete(n.ctx); err != nil {
+		return err
+	}
+	c, _, err := n.Up(n.ctx)
+	if err != nil {
+		return err
+	}
+	container, err := c.LoadContainer(n.ctx, task.ID())
+	if err != nil {
+		return err
+	}
+	return container.Delete(n.ctx)
+}
+
+func (n *node) must(err error) {
+	n.Helper()
+	if err != nil {
+		n.Fatal(err)
+	}
+}
+
+func (n *node) audit() *audit.Report {
+	n.Helper()
+	return n.auditWith(audit.Options{})
+}
+
+func (n *node) auditWith(o audit.Options) *audit.Report {
+	n.Helper()
+	o.PID = n.world.InitPID()
+	if o.Settle == 0 {
+		o.Settle = settle
+	}
+	r, err := audit.Run(n.ctx, o)
+	n.must(err)
+	n.T.Log(r)
+	return r
+}
+
+// shim is the shim of an id, in the world.
+func (n *node) shim(id string) signal.Identity {
+	n.Helper()
+	all, err := oracle.Processes(oracle.Scene{Root: n.world.Inside("/")})
+	n.must(err)
+	for _, p := range all {
+		if p.Serves() && p.Shim.ID == id {
+			return signal.Identity{PID: p.PID, Start: p.Start}
+		}
+	}
+	n.Fatalf("no shim of %s", id)
+	return signal.Identity{}
+}
+
+func TestAHealthyNode(t *testing.T) {
+	n := newNode(t)
+	n.run("c1", "wait", "")
+	r := n.audit()
+	if len(r.Suspects) != 0 || len(r.Partial) != 0 || r.Shims != 1 || len(r.Daemons) != 1 || r.Looks != 1 {
+		t.Errorf("%v", r)
+	}
+	if d := r.Daemons[0]; !d.Answered || d.Version != containerd.DefaultRelease || d.Address != n.Address() {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A shim that answers Shutdown and lives on is what most bugs of the catalogue leave.
+func TestALeakedShim(t *testing.T) {
+	n := newNode(t)
+	n.run("c1", "wait", "")
+	n.must(n.end(n.run("lost", "wait", "shutdown=ignore")))
+	r := n.audit()
+	if len(r.Suspects) != 1 || len(r.Partial) != 0 || r.Shims != 2 {
+		t.Fatalf("%v", r)
+	}
+	s := r.Suspects[0]
+	want := "task=none bundle=gone socket=listening children=none"
+	if s.Kind != audit.Shim || s.ID != "lost" || s.Sure != audit.Certain || strings.Join(s.Facts, " ") != want {
+		t.Errorf("%+v", s)
+	}
+	// containerd is down: this one is told all the same, and the healthy one is not.
+	n.must(n.Kill(n.ctx))
+	defer n.Release()
+	r = n.audit()
+	if len(r.Suspects) != 1 || r.Suspects[0].ID != "lost" || len(r.Partial) == 0 {
+		t.Errorf("containerd is down: %v", r)
+	}
+	if got := strings.Join(r.Suspects[0].Facts, " "); !strings.HasPrefix(got, "task=not-asked bundle=gone") {
+		t.Errorf("containerd is down: %s", got)
+	}
+}
+
+func TestAHungContainerd(t *testing.T) {
+	n := newNode(t)
+	n.run("c1", "wait", "")
+	n.must(n.Stop(n.ctx))
+	defer func() { n.must(n.Cont(n.ctx)) }()
+	begun := time.Now()
+	r := n.auditWith(audit.Options{Timeout: 300 * time.Millisecond})
+	if len(r.Suspects) != 0 || len(r.Partial) != 1 || r.Daemons[0].Answered {
+		t.Errorf("%v", r)
+	}
+	if r.Daemons[0].Version != containerd.DefaultRelease {
+		t.Errorf("its binary says %q", r.Daemons[0].Version)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// Its task is left out of containerd's list: who trusts the list accuses a healthy shim.
+func TestAStoppedShim(t *testing.T) {
+	n := newNode(t)
+	n.run("c1", "wait", "")
+	n.run("c2", "wait", "")
+	n.must(n.world.Signal(n.ctx, n.shim("c1"), 19))
+	defer func() { n.must(n.world.Signal(n.ctx, n.shim("c1"), 18)) }()
+	r := n.audit()
+	if len(r.Suspects) != 1 || len(r.Partial) != 0 {
+		t.Fatalf("%v", r)
+	}
+	s := r.Suspects[0]
+	if s.Kind != audit.LostTask || s.ID != "c1" || s.Sure != audit.Certain || !strings.Contains(s.Do, "CONT") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A containerd whose list takes longer than anybody waits: many shims are stopped.
+func TestManyStoppedShims(t *testing.T) {
+	n := newNode(t)
+	ids := []string{"c1", "c2", "c3", "c4"}
+	for _, id := range ids {
+		n.run(id, "wait", "")
+	}
+	for _, id := range ids {
+		n.must(n.world.Signal(n.ctx, n.shim(id), 19))
+	}
+	defer func() {
+		for _, id := range ids {
+			n.must(n.world.Signal(n.ctx, n.shim(id), 18))
+		}
+	}()
+	r := n.auditWith(audit.Options{Timeout: 3 * time.Second}) // 4 x 2 s is more than that
+	if len(r.Suspects) != len(ids) {
+		t.Errorf("%v", r)
+	}
+	for _, s := range r.Suspects {
+		if s.Kind != audit.LostTask {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// A containerd that was killed leaves shims with bundles, which the next one finds again.
+func TestContainerdIsDown(t *testing.T) {
+	n := newNode(t)
+	n.run("c1", "wait", "")
+	n.must(n.Kill(n.ctx))
+	r := n.audit()
+	if len(r.Suspects) != 0 || len(r.Partial) == 0 || len(r.Daemons) != 0 {
+		t.Errorf("%v", r)
+	}
+	n.Release()
+	_, _, err := n.Up(n.ctx)
+	n.must(err)
+	if r := n.audit(); len(r.Suspects) != 0 || len(r.Partial) != 0 {
+		t.Errorf("after its restart: %v", r)
+	}
+}
+
+// An upgrade that was not followed by a restart is told.
+func TestAReplacedBinary(t *testing.T) {
+	n := newNode(t)
+	n.must(os.MkdirAll(n.world.Inside("/tmp/bin"), 0o755))
+	text, err := os.ReadFile("/proc/self/exe")
+	n.must(err)
+	n.must(os.WriteFile(n.world.Inside("/tmp/bin/containerd"), text, 0o755))
+	p, err := n.world.Start(n.ctx, world.Params{
+		Argv: []string{"/tmp/bin/containerd", "--address", "/run/other.sock"}, Env: []string{roleVar + "=sleep"},
+		Output: "/dev/null",
+	})
+	n.must(err)
+	n.must(os.Remove(n.world.Inside("/tmp/bin/containerd")))
+	r := n.audit()
+	n.must(p.Kill(n.ctx))
+	replaced := 0
+	for _, d := range r.Daemons {
+		if d.Replaced {
+			replaced++
+		}
+	}
+	// It listens on nothing: it is not asked, and what it might know is nobody's certainly.
+	if replaced != 1 || len(r.Daemons) != 2 || len(r.Partial) != 1 || len(r.Suspects) != 0 {
+		t.Errorf("%v", r)
+	}
+}
+
+// roleVar makes the test binary play another part.
+const roleVar = "SHIMQUAKE_AUDIT_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(roleVar) == "sleep" {
+		<-time.After(time.Hour)
+	}
+	os.Exit(m.Run())
+}

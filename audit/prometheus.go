@@ -1,0 +1,69 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Metrics writes the report in the text format of Prometheus, for node_exporter's
+// textfile collector.
+func (r *Report) Metrics(w io.Writer) error {
+	var b strings.Builder
+	head := func(name, help string) {
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name)
+	}
+	head("shimquake_audit_suspects", "Things of containerd that belong to nobody, seen twice.")
+	type series struct{ kind, sure, ns, bug string }
+	counts := map[series]int{}
+	for _, k := range Kinds { // a series that comes and goes cannot be alerted on
+		counts[series{string(k), string(Certain), "", ""}] = 0
+	}
+	for _, s := range r.Suspects {
+		bug := ""
+		if len(s.Bugs) > 0 {
+			bug = s.Bugs[0]
+		}
+		counts[series{string(s.Kind), string(s.Sure), s.Namespace, bug}]++
+	}
+	all := make([]series, 0, len(counts))
+	for s := range counts {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b series) int {
+		return cmp.Or(strings.Compare(a.kind, b.kind), strings.Compare(a.sure, b.sure), strings.Compare(a.ns, b.ns),
+			strings.Compare(a.bug, b.bug))
+	})
+	for _, s := range all {
+		fmt.Fprintf(&b, "shimquake_audit_suspects{kind=%s,certainty=%s,namespace=%s,bug=%s} %d\n", label(s.kind),
+			label(s.sure), label(s.ns), label(s.bug), counts[s])
+	}
+	head("shimquake_audit_shims", "Shims on the node, with and without a task.")
+	fmt.Fprintf(&b, "shimquake_audit_shims %d\n", r.Shims)
+	head("shimquake_audit_containerd_answers", "1 where containerd has answered every question in time.")
+	for _, d := range r.Daemons {
+		up := 0
+		if d.Answered {
+			up = 1
+		}
+		fmt.Fprintf(&b, "shimquake_audit_containerd_answers{address=%s,version=%s} %d\n", label(d.Address),
+			label(d.Version), up)
+	}
+	head("shimquake_audit_partial", "Reasons why something may have been missed.")
+	fmt.Fprintf(&b, "shimquake_audit_partial %d\n", len(r.Partial))
+	head("shimquake_audit_duration_seconds", "How long the audit took, with the wait between its looks.")
+	fmt.Fprintf(&b, "shimquake_audit_duration_seconds %.3f\n", time.Duration(r.Took).Seconds())
+	head("shimquake_audit_timestamp_seconds", "When the audit looked.")
+	fmt.Fprintf(&b, "shimquake_audit_timestamp_seconds %d\n", r.Taken.Unix())
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// label is a value as the text format has it: only these three are escaped.
+func label(value string) string {
+	value = strings.ToValidUTF8(value, "?")
+	return `"` + strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(value) + `"`
+}

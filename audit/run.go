@@ -1,0 +1,132 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Report is what an audit says.
+type Report struct {
+	Node     string    `json:"node"` // the host's name
+	Taken    time.Time `json:"taken"`
+	Took     Millis    `json:"tookMs"`
+	Looks    int       `json:"looks"` // 1 where the first saw no suspect
+	Suspects []Suspect `json:"suspects"`
+	// Shims is how many there are, with and without a task.
+	Shims   int      `json:"shims"`
+	Daemons []Daemon `json:"containerds"`
+	// Partial are the reasons why something may have been missed: a containerd that does
+	// not answer, a file that cannot be read.
+	Partial []string `json:"partial,omitempty"`
+
+	last *Node
+}
+
+// Millis is a duration that is told in milliseconds.
+type Millis time.Duration
+
+// MarshalJSON is a number.
+func (m Millis) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, "%d", time.Duration(m).Milliseconds()), nil
+}
+
+// Run looks at the node, and where something is suspect again after Options.Settle: what
+// is a suspect both times is told. The error says that nothing could be seen.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	o = o.withDefaults()
+	begun := time.Now()
+	first, err := Look(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	found := Compare(first)
+	r := &Report{Looks: 1, last: first}
+	if len(found) > 0 {
+		settled := time.NewTimer(o.Settle)
+		defer settled.Stop()
+		select {
+		case <-settled.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		second, err := Look(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		found = both(found, Compare(second))
+		r.Looks, r.last = 2, second
+	}
+	r.Suspects, r.Took = found, Millis(time.Since(begun))
+	if r.Node, err = os.Hostname(); err != nil {
+		r.Node = "this node"
+	}
+	r.tell(r.last)
+	return r, nil
+}
+
+// both are the suspects of the second look that the first had, too. A container that lost
+// more in between is not one that is in motion: the head of what is left is compared.
+func both(before, after []Suspect) []Suspect {
+	was := map[string]Certainty{}
+	for _, s := range before {
+		was[s.key()] = s.Sure
+	}
+	out := []Suspect{}
+	for _, s := range after {
+		sure, ok := was[s.key()]
+		if !ok {
+			continue
+		}
+		if sure == Likely {
+			s.Sure = Likely
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// tell adds what is there besides suspects.
+func (r *Report) tell(n *Node) {
+	r.Taken, r.Partial = n.Taken, append(r.Partial, n.Notes...)
+	for _, v := range n.Views {
+		r.Daemons = append(r.Daemons, v.Daemons...)
+		for _, p := range v.Processes {
+			if p.Serves() {
+				r.Shims++
+			}
+		}
+		for _, d := range v.Daemons {
+			if !d.Answered {
+				r.Partial = append(r.Partial, fmt.Sprintf("containerd (process %d) was not asked, so the kernel's view is"+
+					" compared alone: %s", d.PID, d.Error))
+			}
+		}
+		if address := orphaned(v); address != "" {
+			r.Partial = append(r.Partial, fmt.Sprintf("there are shims of a containerd at %s, which is not running:"+
+				" the kernel's view is compared alone", address))
+		}
+		r.Partial = append(r.Partial, v.Notes...)
+	}
+	if len(r.Daemons) == 0 {
+		r.Partial = append(r.Partial, "no containerd is running: the kernel's view is compared alone")
+	}
+}
+
+// orphaned is the address of a containerd that is not there and has shims.
+func orphaned(v *View) string {
+	for _, p := range v.Processes {
+		if !p.Serves() || p.Address == "" || len(v.Daemons) == 0 {
+			continue
+		}
+		there := false
+		for _, d := range v.Daemons {
+			there = there || d.Address == p.Address
+		}
+		if !there {
+			return p.Address
+		}
+	}
+	return ""
+}

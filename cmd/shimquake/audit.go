@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/audit"
+)
+
+// Exit statuses of an audit.
+const (
+	statusSuspects   = 1
+	statusNotAudited = 2
+)
+
+// auditing is what the command line asks for.
+type auditing struct {
+	options    audit.Options
+	json       bool
+	watch      bool
+	every      time.Duration
+	prometheus string
+	bundle     string
+	workloads  bool
+	out, log   io.Writer
+
+	told map[string]bool // suspects that --watch has told of
+	was  int             // how many there were
+}
+
+func auditCommand() *cobra.Command {
+	var a auditing
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "Look at this node, without touching anything, for what containerd has left behind",
+		Long: `Audit finds every containerd on the node (systemd's, k3s', rke2's, docker's, one in a container) and
+compares what it knows with what there is: shims, sockets, bundles, mounts, cgroups, network namespaces, runc's state,
+CRI's lists.
+It prints a row for each thing that belongs to nobody, with the bug that fits the version and what can be done.
+
+It only reads: no signal, no write, no question that changes anything, no connection to a shim. Each question has a
+deadline. What is suspect is looked at again (--settle), so that a container on its way is not accused.
+
+Exit status: 0 nothing is suspect, 1 something is, 2 it could not look, or not at everything.`,
+		Example: `  sudo shimquake audit
+  sudo shimquake audit --bundle node-7.tar.gz          # evidence for a report: no environment, no command lines
+  sudo shimquake audit --watch --every 1m --prometheus /var/lib/node_exporter/shimquake.prom`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.out, a.log = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if a.watch {
+				return a.keepWatch(cmd.Context())
+			}
+			r, err := a.once(cmd.Context())
+			if err != nil {
+				return statusError{statusNotAudited, err}
+			}
+			if err := a.print(r); err != nil {
+				return statusError{statusNotAudited, err}
+			}
+			return auditStatus(r)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&a.json, "json", false, "print the report as one JSON object")
+	f.DurationVar(&a.options.Settle, "settle", 3*time.Second, "wait so long before the second look")
+	f.DurationVar(&a.options.Timeout, "timeout", 5*time.Second, "containerd may take so long for one answer")
+	f.IntVar(&a.options.PID, "pid", 0,
+		"only what shares root and PID namespace with this process: a containerd, or a container that is a node")
+	f.StringVar(&a.options.Proc, "proc", "/proc", "the procfs of the node's PID namespace")
+	f.BoolVar(&a.watch, "watch", false, "look again and again, and say what is new")
+	f.DurationVar(&a.every, "every", time.Minute, "with --watch: so often")
+	f.StringVar(&a.prometheus, "prometheus", "", "write metrics to this `file`, for node_exporter's textfile collector")
+	f.StringVar(&a.bundle, "bundle", "", "write evidence to this tar.gz `file`")
+	f.BoolVar(&a.workloads, "with-workloads", false,
+		"with --bundle: command lines, environment and config.json of containers, too")
+	return c
+}
+
+// auditStatus is the exit status as an error.
+func auditStatus(r *audit.Report) error {
+	switch {
+	case len(r.Suspects) > 0:
+		return statusError{status: statusSuspects}
+	case len(r.Partial) > 0:
+		return statusError{status: statusNotAudited}
+	}
+	return nil
+}
+
+// once looks, and writes the files that are asked for.
+func (a *auditing) once(ctx context.Context) (*audit.Report, error) {
+	r, err := audit.Run(ctx, a.options)
+	if err != nil {
+		return nil, err
+	}
+	nameBugs(r)
+	if a.prometheus != "" {
+		if err := replaceFile(a.prometheus, 0o644, r.Metrics); err != nil {
+			return nil, fmt.Errorf("write metrics: %w", err)
+		}
+	}
+	if a.bundle != "" {
+		evidence := func(w io.Writer) error { return r.Evidence(w, a.options, a.workloads) }
+		if err := replaceFile(a.bundle, 0o600, evidence); err != nil {
+			return nil, fmt.Errorf("write the bundle: %w", err)
+		}
+	}
+	return r, nil
+}
+
+func (a *auditing) print(r *audit.Report) error {
+	if a.json {
+		return json.NewEncoder(a.out).Encode(r)
+	}
+	_, err := fmt.Fprint(a.out, r)
+	return err
+}
+
+// keepWatch looks until it is interrupted. A look that fails is told, and is no end.
+func (a *auditing) keepWatch(ctx context.Context) error {
+	a.told = map[string]bool{}
+	tick := time.NewTicker(a.every)
+	defer tick.Stop()
+	for {
+		r, err := a.once(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			fmt.Fprintf(a.log, "%s could not look: %v\n", time.Now().Format(time.TimeOnly), err)
+		case a.json:
+			if err := a.print(r); err != nil {
+				return err
+			}
+		default:
+			a.news(r)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// news is a line with the counts, and what has not been told before.
+func (a *auditing) news(r *audit.Report) {
+	fmt.Fprintf(a.out, "%s %d suspects (%+d), %d shims\n", r.Taken.Format(time.TimeOnly), len(r.Suspects),
+		len(r.Suspects)-a.was, r.Shims)
+	a.was = len(r.Suspects)
+	for _, p := range r.Partial {
+		fmt.Fprintln(a.out, "  note:", p)
+	}
+	now := map[string]bool{}
+	for _, s := range r.Suspects {
+		name := fmt.Sprint(s.Kind, s.Namespace, s.ID, s.PID, s.Path)
+		now[name] = true
+		if !a.told[name] {
+			fmt.Fprint(a.out, s)
+		}
+	}
+	a.told = now
+}
+
+// replaceFile writes a file beside the one of that name and then renames it: a reader
+// sees the old one or the new one.
+func replaceFile(name string, mode os.FileMode, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := errors.Join(write(f), f.Chmod(mode), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}

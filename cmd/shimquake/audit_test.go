@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/audit"
+	"github.com/shimquake/shimquake/catalogue"
+)
+
+func TestBugsOfASuspect(t *testing.T) {
+	leaked := []string{"task=none", "bundle=gone", "socket=listening", "children=none"}
+	for _, test := range []struct {
+		name, version string
+		kind          audit.Kind
+		facts         []string
+		first, never  string
+	}{
+		{"Shutdown's error on a release that has it", "v2.3.7", audit.Shim, leaked, "containerd#8981", "shim-kept-at-load"},
+		{"a commit counts as its release", "v2.3.7-5-gabc.m", audit.Shim, leaked, "containerd#8981", ""},
+		{"and on one that has not", "v2.4.2", audit.Shim, leaked, "", "containerd#8981"},
+		{"a bundle that was being removed", "v2.4.2", audit.Directory,
+			[]string{"task=none", "bundle=hidden", "shim=none"}, "bundle-in-removal", "socket-of-a-group"},
+		{"a cgroup: why its creation was cut off nobody knows", "v2.4.2", audit.Group, []string{"task=none", "procs=none"},
+			"cgroup-of-a-killed-create", ""},
+		{"an unknown version", "", audit.Shim, leaked, "", "containerd#8981"},
+		{"what nothing in the catalogue leaves", "v2.4.2", audit.LostTask, []string{"task=RUNNING", "process=none"}, "", ""},
+	} {
+		s := audit.Suspect{Kind: test.kind, Facts: test.facts, Version: test.version}
+		got := bugsOf(s, catalogue.Cases(), catalogue.Findings())
+		if test.first != "" && (len(got) == 0 || got[0] != test.first) || slices.Contains(got, test.never) || got == nil {
+			t.Errorf("%s: %q, want %q first and never %q", test.name, got, test.first, test.never)
+		}
+	}
+}
+
+func TestAuditsExitStatus(t *testing.T) {
+	for _, test := range []struct {
+		r    audit.Report
+		want int
+	}{
+		{audit.Report{}, 0},
+		{audit.Report{Suspects: make([]audit.Suspect, 1)}, 1},
+		{audit.Report{Suspects: make([]audit.Suspect, 1), Partial: []string{"x"}}, 1},
+		{audit.Report{Partial: []string{"x"}}, 2},
+	} {
+		got := 0
+		if err := auditStatus(&test.r); err != nil {
+			got = err.(statusError).status //nolint:errorlint // it is made here
+		}
+		if got != test.want {
+			t.Errorf("%+v: %d, want %d", test.r, got, test.want)
+		}
+	}
+}
+
+// What is watched is told once, and that it is gone by the count.
+func TestWatchTellsNews(t *testing.T) {
+	var out bytes.Buffer
+	a := auditing{out: &out}
+	s := audit.Suspect{
+		Kind: audit.Shim, Sure: audit.Certain, Namespace: "k8s.io", ID: "c1", PID: 5, Missing: []string{"task"},
+	}
+	for range 2 {
+		a.news(&audit.Report{Suspects: []audit.Suspect{s}, Shims: 4, Taken: time.Unix(0, 0)})
+	}
+	a.news(&audit.Report{Shims: 3})
+	text := out.String()
+	for want, times := range map[string]int{"1 suspects (+1), 4 shims": 1, "1 suspects (+0)": 1, "0 suspects (-1)": 1,
+		"shim 5 k8s.io/c1": 1} {
+		if strings.Count(text, want) != times {
+			t.Errorf("%q is not there %d times:\n%s", want, times, text)
+		}
+	}
+}
+
+func TestReplaceFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x.prom")
+	r := &audit.Report{}
+	for range 2 {
+		if err := replaceFile(name, 0o644, r.Metrics); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries, err := os.ReadDir(filepath.Dir(name))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	if info, err := os.Stat(name); err != nil || info.Mode() != 0o644 || info.Size() == 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := replaceFile(filepath.Join(name, "y"), 0o644, r.Metrics); err == nil {
+		t.Error("written below a file")
+	}
+}

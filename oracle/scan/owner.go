@@ -1,0 +1,40 @@
+package scan
+
+import (
+	"path"
+	"strings"
+)
+
+// UnitID reads an id from one part of a cgroup path: "c1" itself, and "c1" from systemd's
+// "cri-containerd-c1.scope" (the runtime's systemd driver writes PREFIX-ID.scope).
+func UnitID(word string) string {
+	name, ok := strings.CutSuffix(word, ".scope")
+	if !ok {
+		return word
+	}
+	for _, prefix := range []string{"cri-containerd-", "docker-", "nerdctl-"} {
+		if id, ok := strings.CutPrefix(name, prefix); ok {
+			return id
+		}
+	}
+	return name
+}
+
+// MountOwner reads the container or pod from a mount point in a bundle or in a directory
+// of CRI.
+func MountOwner(point string) (ns, id string) {
+	for _, parent := range BundleParents {
+		if _, rest, ok := strings.Cut(point, "/"+parent+"/"); ok {
+			if words := strings.SplitN(rest, "/", 3); len(words) >= 2 {
+				return words[0], strings.TrimPrefix(words[1], ".")
+			}
+		}
+	}
+	for _, parent := range CRIParents {
+		if _, rest, ok := strings.Cut(point, "/"+parent+"/"); ok {
+			id, _, _ := strings.Cut(rest, "/")
+			return "k8s.io", path.Base(id)
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,50 @@
+package control
+
+import (
+	"context"
+
+	"github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/fixtures/world/wire"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/shims/runcshim"
+)
+
+// auditControls are what only an audit tells apart: whose a mount is, by its name.
+var auditControls = []control{
+	{name: "a network namespace that no pod has, as CNI's are named", leave: bindNetworkAs("cni-planted")},
+	{name: "the root file system of a container that is gone", leave: mountRootFS},
+	{name: "a network namespace of somebody's own", leave: bindNetworkAs("vpn")},
+	{name: "a container of CRI's that CRI does not list", api: harness.CRI, leave: createForCRI},
+}
+
+// createForCRI makes a container as CRI would, and CRI knows nothing of it: what a
+// creation leaves that failed after its record was written.
+func createForCRI(ctx context.Context, s runner.Scene) error {
+	_, err := s.Client.NewContainer(namespaces.WithNamespace(ctx, "k8s.io"), planted,
+		client.WithRuntime(runcshim.Runtime, nil), client.WithNewSpec(),
+		client.WithContainerLabels(map[string]string{"io.cri-containerd.kind": "container"}))
+	return err
+}
+
+// bindNetworkAs leaves a network namespace under a name, as CNI and `ip netns` do.
+func bindNetworkAs(name string) plant {
+	return func(ctx context.Context, s runner.Scene) error {
+		return run(ctx, s, world.Params{Argv: []string{"/bin/sh", "-c",
+			"mkdir -p /run/netns && touch /run/netns/" + name + " && unshare --net=/run/netns/" + name + " true"}})
+	}
+}
+
+// mountRootFS mounts what a task's bundle has, where the task is gone, and its bundle
+// with it: the lazy umount of a busy one was given up.
+func mountRootFS(ctx context.Context, s runner.Scene) error {
+	target := taskBundles + planted + "/rootfs"
+	if err := makeDir(func(runner.Scene) string { return target })(ctx, s); err != nil {
+		return err
+	}
+	return s.World.Mount(ctx, wire.Mount{Source: "shimquake", Target: target, Type: "tmpfs", Flags: unix.MS_NOSUID})
+}
