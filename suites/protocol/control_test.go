@@ -45,7 +45,8 @@ var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 		},
 		Entry("its reply to Wait", spec.Quick, "wait", nil, []oracle.Observer{oracle.ByWait}),
 		Entry("its reply to Delete", spec.Quick, "delete", nil, []oracle.Observer{oracle.ByDelete, oracle.ByShimDelete}),
-		Entry("its reply to State", spec.Quick, "state", nil, []oracle.Observer{oracle.ByShimState}),
+		Entry("its reply to State, which containerd passes on", spec.Quick, "state", nil,
+			[]oracle.Observer{oracle.ByShimState, oracle.ByTaskStatus, oracle.ByTaskList}),
 		Entry("its exit event", spec.Quick, "event", nil, []oracle.Observer{oracle.ByTaskExit}),
 		Entry(
 			"the answer of its `delete` command",
@@ -60,7 +61,7 @@ var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 		c := misbehaving("lies-everywhere", "exit=99")
 		var all []oracle.Match
 		for _, by := range []oracle.Observer{oracle.ByWait, oracle.ByDelete, oracle.ByShimState, oracle.ByShimDelete,
-			oracle.ByTaskExit} {
+			oracle.ByTaskExit, oracle.ByTaskStatus, oracle.ByTaskList} {
 			all = append(all, lies(by))
 		}
 		c.Bad = told(all...)
