@@ -113,6 +113,9 @@ func (l *look) take(ctx context.Context) (*Node, error) {
 		return nil, err
 	}
 	l.table = table
+	if l.PID != 0 && table.byPID[l.PID] == nil {
+		return nil, fmt.Errorf("there is no process %d: --pid is one that runs, such as containerd's", l.PID)
+	}
 	for _, g := range l.groups() {
 		v, err := l.anyView(ctx, g)
 		if err != nil {

@@ -43,7 +43,7 @@ func mourn(h *harness.History, i harness.Instance, f *oracle.Finding) {
 	if downBetween(h, from, to) {
 		f.Facts[oracle.FactContainerd] = oracle.Down
 	}
-	if shimDiedBy(h, i, to) {
+	if slices.ContainsFunc(shimKillsOf(h, i.ID), func(k harness.Kill) bool { return k.At.Before(to) }) {
 		f.Facts[oracle.FactShim] = oracle.Dead
 	}
 }
@@ -66,12 +66,4 @@ func createFailed(h *harness.History, id string) bool {
 		}
 	}
 	return asked
-}
-
-// shimDiedBy reports whether a shim of a container was killed by then.
-func shimDiedBy(h *harness.History, i harness.Instance, by time.Time) bool {
-	served := shimsOf(h, i.ID)
-	return slices.ContainsFunc(shimKills(h), func(k harness.Kill) bool {
-		return (len(served) == 0 || served[k.PID]) && k.At.Before(by)
-	})
 }

@@ -56,8 +56,14 @@ func faultKilled(h *harness.History, i harness.Instance) bool {
 			return true
 		}
 	}
-	served := shimsOf(h, i.ID)
-	return slices.ContainsFunc(shimKills(h), func(k harness.Kill) bool { return len(served) == 0 || served[k.PID] })
+	return len(shimKillsOf(h, i.ID)) > 0
+}
+
+// shimKillsOf are the deaths of shims that have served a container; where shims have no
+// probes, those of all.
+func shimKillsOf(h *harness.History, id string) []harness.Kill {
+	served := shimsOf(h, id)
+	return slices.DeleteFunc(shimKills(h), func(k harness.Kill) bool { return len(served) > 0 && !served[k.PID] })
 }
 
 // shimsOf are the pids of the shims that were asked about a container; none where shims
