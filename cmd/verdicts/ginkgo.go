@@ -38,7 +38,8 @@ func readReports(r io.Reader) (specReport, error) {
 		var reports []types.Report
 		err := decoder.Decode(&reports)
 		if n > 0 && errors.Is(err, io.EOF) {
-			found.unselected = slices.DeleteFunc(found.unselected, func(s unselectedSuite) bool { return found.selected[s.name] })
+			ran := func(s unselectedSuite) bool { return found.selected[s.name] }
+			found.unselected = slices.DeleteFunc(found.unselected, ran)
 			return found, nil
 		}
 		if err != nil {
