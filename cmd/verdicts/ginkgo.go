@@ -19,8 +19,8 @@ type specReport struct {
 	rows        []row
 	notSelected int // specs that the label filter or the focus left out: neither run nor skipped
 	unselected  []unselectedSuite
-	// selected are the specs and the suites of all reports: whether one of them had it run. A
-	// suite may have run in parts, with a report each.
+	// selected are the specs and the suites of all reports: whether one of them had it run.
+	// A suite may have run in parts, with a report each.
 	selected map[string]bool
 	residues []rate.Count // what known residues that are races came to, of all verdicts
 }
