@@ -116,15 +116,16 @@ func bare(h *harness.History) (found []oracle.Finding) {
 	}
 	for _, e := range h.CRI.Events {
 		_, ofPod := h.CRI.When("RunPodSandbox", e.ID)
+		_, ofContainer := h.CRI.When("CreateContainer", e.ID)
 		lacks := func(field string) {
 			fs := oracle.Facts{oracle.FactEvent: oracle.NoField, oracle.FactField: field}
 			found = append(found, criEvent(e.ID, e.Type, fs))
 		}
 		switch {
-		case e.Type == oracle.CRIDeleted:
+		case e.Type == oracle.CRIDeleted, !ofPod && !ofContainer: // or it is a bystander's
 		case e.Bare:
 			lacks(oracle.FieldSandbox)
-		case !ofPod && e.State == "":
+		case ofContainer && e.State == "":
 			lacks(oracle.FieldState)
 		}
 	}

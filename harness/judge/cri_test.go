@@ -251,6 +251,9 @@ func TestCRIRules(t *testing.T) {
 			"event cri-event event=no-field field=sandbox"},
 		"an event without its container's status": {func(h *harness.History) { h.CRI.Events[3].State = "" },
 			"event cri-event event=no-field field=state"},
+		"a bystander's": {func(h *harness.History) {
+			h.CRI.Events = append(h.CRI.Events, oracle.CRIEvent{Type: oracle.CRIStarted, ID: "bystander", Seen: at(50)})
+		}, ""},
 		"one that a fault may have left bare": {func(h *harness.History) {
 			h.CRI.Events[3].Bare, h.Case.Plan = true, clean().Case.Plan
 			h.Firings = clean().Firings
