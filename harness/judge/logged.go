@@ -17,8 +17,8 @@ const (
 )
 
 // epollShutdown is what the OOM monitor of cgroup v1 says, as often as it can, from the
-// moment that its process is told to end until it has ended (v1.6 to v2.4): a shim's 1,300
-// times in 20 ms on a busy machine.
+// moment that its process is told to end until it has ended (v1.6 to v2.4): a shim's
+// 1,300 times in 20 ms on a busy machine.
 const epollShutdown = "cgroups: epoll wait"
 
 // logged: containerd's log is not flooded. A loop that ends nowhere else shows there.
