@@ -26,7 +26,7 @@ func (f Finding) exitReasons() []string {
 	}, whoWasDead(fs)...)
 }
 
-// whoWasDead says who could not tell of the exit.
+// whoWasDead says who could not tell of it.
 func whoWasDead(fs Facts) (words []string) {
 	if fs[FactContainerd] == Down {
 		words = append(words, "containerd was down, or died at the time")
@@ -85,11 +85,11 @@ func (f Finding) eventReasons() []string {
 				"CRI never sent it", fmt.Sprintf("the client knew at %s what it tells, and containerd was up", fs[FactAt]),
 			}
 		}
-		return []string{
+		return append([]string{
 			"never arrived",
 			fmt.Sprintf("the client knew at %s that it was %s, and the subscription stood all the time",
 				fs[FactAt], pastTense[fs[FactTopic]]),
-		}
+		}, whoWasDead(fs)...)
 	case Late:
 		if fs[FactAfter] == AfterInitExit {
 			return []string{"arrived after the exit of the container's init process"}

@@ -16,8 +16,9 @@ const tellIn = 5 * time.Second
 // circumstances adds to findings about containers what their cause may lie in, so that
 // what is known of a window needs no list of the points that lie in it. To exits, who
 // could not tell them: containerd, which was down when the container ended or went down
-// before it can have told, and the shim, which a fault had killed by then. To cgroups,
-// that runc was cut off while it made the container.
+// before it can have told, and the shim, which a fault had killed by then. To events of a
+// beginning, that the shim had died. To cgroups, that runc was cut off while it made the
+// container.
 func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding {
 	for at := range found {
 		f := &found[at]
@@ -26,6 +27,8 @@ func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding 
 		case n < 0:
 		case f.Class == oracle.ClassExitCode:
 			mourn(h, h.Instances[n], f)
+		case f.Facts[oracle.FactEvent] == oracle.Missing:
+			queued(h, h.Instances[n], f)
 		case f.Class == oracle.ClassCgroup && createFailed(h, f.Subject.ID):
 			f.Facts[oracle.FactCreate] = oracle.CutOff
 		}
@@ -44,6 +47,16 @@ func mourn(h *harness.History, i harness.Instance, f *oracle.Finding) {
 		f.Facts[oracle.FactContainerd] = oracle.Down
 	}
 	if slices.ContainsFunc(shimKillsOf(h, i.ID), func(k harness.Kill) bool { return k.At.Before(to) }) {
+		f.Facts[oracle.FactShim] = oracle.Dead
+	}
+}
+
+// queued adds to a missing event that its shim had died before it can have sent it. What
+// a shim has not told of an end containerd tells.
+func queued(h *harness.History, i harness.Instance, f *oracle.Finding) {
+	due := map[string]time.Time{oracle.TopicCreate: i.Created, oracle.TopicStart: i.Started}[f.Facts[oracle.FactTopic]]
+	dead := func(k harness.Kill) bool { return k.At.Before(due.Add(tellIn)) }
+	if !due.IsZero() && slices.ContainsFunc(shimKillsOf(h, i.ID), dead) {
 		f.Facts[oracle.FactShim] = oracle.Dead
 	}
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +17,10 @@ func TestCircumstances(t *testing.T) {
 	wrong := func(h *harness.History) { h.Told[0].Status = 137 }
 	group := func(h *harness.History) {
 		h.After.Inventory.Cgroups = []oracle.Cgroup{{Path: "/sys/fs/cgroup/w/shimquake/c0", Rel: "shimquake/c0"}}
+	}
+	noStart := func(h *harness.History) {
+		h.Events = slices.DeleteFunc(h.Events, func(e oracle.TaskEvent) bool { return e.Topic == oracle.TopicStart })
+		h.Flushed.Events = len(h.Events)
 	}
 	for name, tc := range map[string]struct {
 		wrong, change func(*harness.History)
@@ -41,6 +46,13 @@ func TestCircumstances(t *testing.T) {
 		"its shim was killed": {wrong, func(h *harness.History) {
 			kill(h, "shim", 42)
 		}, oracle.FactShim, oracle.Dead},
+		"no event of a start":     {noStart, func(*harness.History) {}, oracle.FactShim, none},
+		"its shim died before it": {noStart, func(h *harness.History) { kill(h, "shim", 42) }, oracle.FactShim, oracle.Dead},
+		"another shim died then":  {noStart, func(h *harness.History) { kill(h, "shim", 99) }, oracle.FactShim, none},
+		"its shim died much later": {noStart, func(h *harness.History) {
+			kill(h, "shim", 42)
+			h.Kills[len(h.Kills)-1].At = at(9000)
+		}, oracle.FactShim, none},
 		"another shim was killed":     {wrong, func(h *harness.History) { kill(h, "shim", 99) }, oracle.FactShim, none},
 		"a group of what was created": {group, func(*harness.History) {}, oracle.FactCreate, none},
 		"a group of what was never created": {group, func(h *harness.History) {
@@ -63,7 +75,8 @@ func TestCircumstances(t *testing.T) {
 			tc.change(&h)
 			v := Judge(h)
 			for _, f := range v.Findings {
-				if (f.Class == oracle.ClassExitCode || f.Class == oracle.ClassCgroup) && f.Facts[tc.key] == tc.want {
+				of := []oracle.Class{oracle.ClassExitCode, oracle.ClassCgroup, oracle.ClassEvent}
+				if slices.Contains(of, f.Class) && f.Facts[tc.key] == tc.want {
 					return
 				}
 			}

@@ -28,7 +28,7 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 			found[n].Facts[oracle.FactLast] = oracle.Yes
 		}
 	}
-	return oracle.Mark(found, now), nil
+	return oracle.Mark(circumstances(h, found), now), nil
 }
 
 // MissesEvents reports whether an event of a task has not come that was due. The runner
