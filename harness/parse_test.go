@@ -71,7 +71,7 @@ func TestParseCaseErrors(t *testing.T) {
 		{"a point's method", "Task.Shutdown:entry", "Task.Shutdwon:entry", 12, 9, `did you mean "Task.Shutdown"?`},
 		{"a point's kind", "rpc:shim", "rcp:shim", 12, 9, `did you mean "rpc"?`},
 		{"an action", "1*pause", "1*puase", 13, 9, `pause`},
-		{"an action that the point does not take", "1*pause", "1*kill", 13, 9, "takes off, error"},
+		{"an action that the point does not take", "1*pause", "1*kill", 13, 9, "takes off, crash, error"},
 		{"a pause without steps", "    while: [cancel client, wait 2s, release]\n", "", 13, 9, "a pause needs steps"},
 		{"a step's verb", "cancel client", "cancle client", 14, 13, `did you mean "cancel"?`},
 		{"a step's object", "cancel client", "cancel clint", 14, 13, `did you mean "client"?`},
@@ -162,22 +162,12 @@ func flat(errs []error) (out []*InputError) {
 func aFault(api API) *rapid.Generator[failpoints.Fault] {
 	return rapid.Custom(func(t *rapid.T) failpoints.Fault {
 		f := failpoints.Fault{At: rapid.SampledFrom(failpoints.Points()).Draw(t, "point")}
-		text := map[failpoints.Kind][]string{
-			failpoints.RPC: {"1*error(a: b)", "1*error(# 'x)", "2*off->1*crash", "hang", "3*error(#)->lose", "1*pause",
-				"delay(20)", "error( x )"},
-			failpoints.Proc: {"1*kill", "stop", "1*cont"},
-			failpoints.Sys:  {"delay(100)"},
-			failpoints.IO:   {"1*pressure(4MiB/s,60MiB)"},
-		}[f.At.Kind]
-		if len(text) == 0 {
-			t.Fatalf("aFault has no term for points of the kind %q", f.At.Kind)
+		clauses := rapid.SliceOfN(aClause(f.At.Kind), 1, 3).Draw(t, "clauses")
+		for i := range clauses[:len(clauses)-1] {
+			clauses[i].Count = max(clauses[i].Count, 1)
 		}
-		do, err := term.Parse(rapid.SampledFrom(text).Draw(t, "term"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.Do = do
-		if strings.Contains(do.String(), "pause") {
+		f.Do = term.Of(clauses...)
+		if strings.Contains(f.Do.String(), "pause") {
 			steps := rapid.SliceOfN(
 				rapid.SampledFrom(
 					[]string{"cancel client", "await removal", "kill shim", "start containerd", "wait 1.5s", "release"},
@@ -188,7 +178,16 @@ func aFault(api API) *rapid.Generator[failpoints.Fault] {
 			f.While = failpoints.Steps(steps.Draw(t, "steps")...)
 		}
 		return f
-	}).Filter(func(f failpoints.Fault) bool { return f.At.Who != "sandbox" || api == CRI })
+	}).Filter(func(f failpoints.Fault) bool { return (f.At.Who != "sandbox" || api == CRI) && f.Check() == nil })
+}
+
+// aClause draws what points of a kind take, in all its forms.
+func aClause(k failpoints.Kind) *rapid.Generator[term.Clause] {
+	return rapid.Custom(func(t *rapid.T) term.Clause {
+		c := rapid.SampledFrom(rapid.SampledFrom(k.Actions()).Draw(t, "action").Samples()).Draw(t, "sample")
+		c.Count = rapid.IntRange(0, 3).Draw(t, "count")
+		return c
+	})
 }
 
 func aContainer() *rapid.Generator[Container] {

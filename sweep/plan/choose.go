@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
 // candidate is a hit that may be swept.
@@ -19,7 +20,7 @@ type candidate struct {
 // moment is what hits are counted by.
 type moment struct {
 	failpoints.Point
-	failpoints.Moment
+	term.Moment
 }
 
 func (p Pass) counted() moment { return moment{p.Point, p.Moment} }
