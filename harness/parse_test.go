@@ -190,18 +190,76 @@ func aClause(k failpoints.Kind) *rapid.Generator[term.Clause] {
 	})
 }
 
-func aContainer() *rapid.Generator[Container] {
-	return rapid.Custom(func(t *rapid.T) Container {
-		if s := rapid.SampledFrom([]string{"", "SIGKILL", "SIGTERM"}).Draw(t, "signal"); s != "" {
-			return Container{Signal: s, IgnoresTerm: s == "SIGTERM" && rapid.Bool().Draw(t, "ignores")}
+// enums are values of the keys that take a word.
+var enums = map[string][]string{
+	"api": {"", string(TaskAPI), string(CRI)}, "signal": {"", "SIGKILL", "SIGTERM"},
+	"fakeshim": {"", "plain", "exit=137,events=twice"},
+}
+
+// fill draws the fields of a struct, in any order. What a field must not be beside those
+// that were drawn before is left out.
+func fill(t *rapid.T, v reflect.Value, check func() error) {
+	for _, f := range rapid.Permutation(reflect.VisibleFields(v.Type())).Draw(t, "order") {
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		at := v.FieldByIndex(f.Index)
+		draw(t, key, at, check)
+		if check() != nil {
+			at.SetZero()
 		}
-		k := Container{Exit: rapid.IntRange(0, 255).Draw(t, "exit"), HoldStdout: rapid.Bool().Draw(t, "hold"),
-			SharedPID: rapid.Bool().Draw(t, "shared")}
-		if !k.HoldStdout {
-			k.Children = rapid.IntRange(0, maxChildren).Draw(t, "children")
+	}
+}
+
+func draw(t *rapid.T, key string, at reflect.Value, check func() error) {
+	switch at.Kind() {
+	case reflect.Bool:
+		at.SetBool(rapid.Bool().Draw(t, key))
+	case reflect.Int:
+		at.SetInt(int64(rapid.OneOf(rapid.IntRange(0, 3), rapid.IntRange(0, 255)).Draw(t, key)))
+	case reflect.Int64: // a duration
+		at.SetInt(int64(aDuration().Draw(t, key)))
+	case reflect.String:
+		at.SetString(rapid.SampledFrom(enums[key]).Draw(t, key)) // it panics where enums has no such key
+	case reflect.Slice:
+		if n := rapid.IntRange(0, 3).Draw(t, key); n > 0 { // a file without the key gives nil
+			at.Set(reflect.MakeSlice(at.Type(), n, n))
 		}
-		return k
+		for i := range at.Len() {
+			draw(t, key, at.Index(i), check)
+		}
+	case reflect.Struct:
+		fill(t, at, check)
+	default:
+		t.Fatalf("draw has no values for %s, a %s", key, at.Type())
+	}
+}
+
+func aWorkload() *rapid.Generator[Workload] {
+	return rapid.Custom(func(t *rapid.T) (w Workload) {
+		fill(t, reflect.ValueOf(&w).Elem(), func() error { return Case{Name: "x", Workload: w}.Check() })
+		return w
 	})
+}
+
+// A key that no drawn case has is written and read by no test.
+func TestEveryKeyIsDrawn(t *testing.T) {
+	drawn := map[string]bool{}
+	note := func(path string, v reflect.Value) {
+		for i, key := range caseKeys[path].keys {
+			drawn[path+"."+key] = drawn[path+"."+key] || !v.Field(i).IsZero()
+		}
+	}
+	for seed := range 300 {
+		w := aWorkload().Example(seed)
+		note(".workload", reflect.ValueOf(w))
+		for _, c := range w.Containers {
+			note(".workload.containers", reflect.ValueOf(c))
+		}
+	}
+	for key, ok := range drawn {
+		if !ok {
+			t.Errorf("%s was never drawn: Check refuses each value that draw has", key)
+		}
+	}
 }
 
 func aDuration() *rapid.Generator[time.Duration] {
@@ -230,25 +288,7 @@ func aCase(t *rapid.T) Case {
 		About:      rapid.StringMatching(`[ -~äé日\n]{0,60}`).Draw(t, "about"),
 		Issues:     some(t, rapid.IntRange(1, 99999), "issues"),
 		Containerd: rapid.SampledFrom([]string{"", "v2.4.2", "bin:/usr/bin", "src:../containerd"}).Draw(t, "containerd"),
-		Workload: Workload{
-			API: rapid.SampledFrom(
-				[]API{"", TaskAPI, CRI},
-			).Draw(
-				t,
-				"api",
-			), Grouped: rapid.Bool().Draw(t, "grouped"), Thorough: rapid.Bool().Draw(t, "thorough"),
-			NoRestart: rapid.Bool().Draw(t, "noRestart"), Bystander: rapid.Bool().Draw(t, "bystander"),
-			Containers: some(t, aContainer(), "containers"),
-			CallTimeout: aDuration().Draw(
-				t,
-				"callTimeout",
-			), Deadline: aDuration().Draw(t, "deadline"), Settle: aDuration().Draw(t, "settle"),
-		},
-	}
-	if c.Workload.API == CRI {
-		c.Workload.Loops = rapid.IntRange(0, mostLoops).Draw(t, "loops")
-	} else {
-		c.Workload.Fakeshim = rapid.SampledFrom([]string{"", "plain", "exit=137,events=twice"}).Draw(t, "fakeshim")
+		Workload:   aWorkload().Draw(t, "workload"),
 	}
 	if plan := some(t, aFault(c.Workload.API), "plan"); plan != nil {
 		c.Plan = plan
