@@ -5,27 +5,32 @@ import (
 	"strings"
 )
 
+// Values of FactWhat, of a bystander.
+const (
+	OthersStart  = "others-start"
+	OthersCall   = "others-call"
+	OthersEnd    = "others-end"
+	OthersStatus = "others-status"
+	OthersEvent  = "others-event"
+	OthersOutput = "others-output"
+)
+
 // othersName names a bystander.
 func othersName(f Finding) string {
 	return strings.TrimSpace(f.Facts[FactObject] + " " + f.Subject.ID)
 }
 
-// othersReasons say what became of a bystander.
-func othersReasons(fs Facts) []string {
-	fs[FactError] = strings.ReplaceAll(strings.TrimSpace(fs[FactError]), "\n", "; ") // runc's own
-	switch fs[FactWhat] {
-	case OthersStart:
-		return []string{"it could not be started: " + fs[FactError]}
-	case OthersCall:
-		return othersCall(fs)
-	case OthersEnd:
-		return othersEnd(fs)
-	case OthersStatus:
-		return []string{fmt.Sprintf("%s said %s", fs[FactBy], fs[FactTold]), "its payload exited with " + fs[FactTrue]}
-	case OthersEvent:
-		return []string{othersEvent(fs)}
-	}
-	return []string{othersOutput(fs)}
+var bystanderWhats = []what{
+	{OthersStart, "", says("it could not be started: %s", FactError)},
+	{OthersCall, "", othersCall},
+	{OthersEnd, "", othersEnd},
+	{OthersStatus, "", othersStatus},
+	{OthersEvent, "", othersEvent},
+	{OthersOutput, "", othersOutput},
+}
+
+func othersStatus(fs Facts) []string {
+	return []string{fmt.Sprintf("%s said %s", fs[FactBy], fs[FactTold]), "its payload exited with " + fs[FactTrue]}
 }
 
 func othersCall(fs Facts) []string {
@@ -51,24 +56,24 @@ func othersEnd(fs Facts) []string {
 	return []string{when, "it was to end with " + fs[FactTrue]}
 }
 
-func othersEvent(fs Facts) string {
+func othersEvent(fs Facts) []string {
 	switch fs[FactEvent] {
 	case Missing:
-		return fs[FactTopic] + " was never sent, and it should have been, once"
+		return []string{fs[FactTopic] + " was never sent, and it should have been, once"}
 	case Repeated:
-		return fs[FactTopic] + " was sent " + fs[FactCount] + " times"
+		return []string{fs[FactTopic] + " was sent " + fs[FactCount] + " times"}
 	case OtherPID:
-		return fmt.Sprintf("%s has pid %s, and its own is %s", fs[FactTopic], fs[FactTold], fs[FactTaskPID])
+		return []string{fmt.Sprintf("%s has pid %s, and its own is %s", fs[FactTopic], fs[FactTold], fs[FactTaskPID])}
 	}
-	return fmt.Sprintf("%s says %s, and its payload exited with %s", fs[FactTopic], fs[FactTold], fs[FactTrue])
+	return []string{fmt.Sprintf("%s says %s, and its payload exited with %s", fs[FactTopic], fs[FactTold], fs[FactTrue])}
 }
 
-func othersOutput(fs Facts) string {
+func othersOutput(fs Facts) []string {
 	switch fs[FactOutput] {
 	case Repeated:
-		return fs[FactCount] + " lines of its output came twice, or out of order"
+		return []string{fs[FactCount] + " lines of its output came twice, or out of order"}
 	case Foreign:
-		return fs[FactCount] + " lines of its output are not what it wrote"
+		return []string{fs[FactCount] + " lines of its output are not what it wrote"}
 	}
-	return fmt.Sprintf("%s lines of its output were lost, the first %s", fs[FactCount], fs[FactFirst])
+	return []string{fmt.Sprintf("%s lines of its output were lost, the first %s", fs[FactCount], fs[FactFirst])}
 }
