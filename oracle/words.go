@@ -51,8 +51,6 @@ func (f Finding) leaked() string {
 		return fmt.Sprintf("shim process %d (%s %s/%s)", s.PID, s.Name, s.Namespace, s.ID)
 	case ClassProcess:
 		return fmt.Sprintf("process %d (%s)", s.PID, s.Name)
-	case ClassSocket:
-		return "shim socket " + s.Path
 	case ClassBundle:
 		if f.Facts[FactKind] == AWorkDir {
 			return "work directory " + s.Path
@@ -65,18 +63,15 @@ func (f Finding) leaked() string {
 			return fmt.Sprintf("cgroup %s (and in %d more hierarchies)", s.Path, n-1)
 		}
 		return "cgroup " + s.Path
-	case ClassRuncState:
-		return "runc state " + s.Path
-	case ClassCRIDir:
-		return "CRI directory " + s.Path
-	case ClassFIFO:
-		return "FIFO " + s.Path
 	case ClassFile:
 		return kindWords(f.Facts) + " " + s.Path
 	case ClassMetadata:
 		return kindWords(f.Facts) + " " + strings.TrimPrefix(s.Namespace+"/"+s.ID, "/")
 	case ClassHandle:
 		return f.handleWords()
+	}
+	if name := leakClassOf(f.Class).name; name != "" {
+		return name + " " + s.Path
 	}
 	return fmt.Sprintf("%s %s/%s", f.Class, s.Namespace, s.ID)
 }
@@ -168,12 +163,8 @@ func (f Finding) leakReasons() []string {
 		say("still mounted for " + path.Join(f.Subject.Namespace, f.Subject.ID))
 	case ClassCgroup:
 		say(cgroupWords(fs))
-	case ClassFIFO:
-		return []string{"not removed"}
 	case ClassFile:
 		return []string{fileWords(fs)}
-	case ClassMetadata:
-		return []string{"containerd's metadata still has it, and had not before"}
 	case ClassHandle:
 		return handleReasons(fs)
 	case ClassContainer:
@@ -203,6 +194,8 @@ func (f Finding) leakReasons() []string {
 			return []string{listedWords(fs)}
 		}
 		say("containerd's sandbox store still has it")
+	default:
+		say(leakClassOf(f.Class).why)
 	}
 	say(taskWords(fs))
 	if fs[FactHelper] != "" {
