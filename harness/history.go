@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"slices"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -274,6 +275,9 @@ type Firing struct {
 	Text  string `json:"fault"`
 	// Count is how often it happened; 0 makes the verdict invalid.
 	Count int `json:"count"`
+	// At is when it first happened; of what is in force from then on, when that began. The
+	// zero time: nobody has noted it.
+	At time.Time `json:"at,omitzero"`
 	// Proof says how that is known: a count from the probe, a measured duration, a reaped
 	// pid.
 	Proof string `json:"proof"`
@@ -326,6 +330,21 @@ func (h *History) Fired() int {
 		}
 	}
 	return n
+}
+
+// MayHaveBegun reports whether a fault of the plan of that sort may have happened by then: one
+// whose time nobody has noted may have.
+func (h *History) MayHaveBegun(by time.Time, sort func(failpoints.Fault) bool) bool {
+	for i, fault := range h.Case.Plan {
+		if !sort(fault) {
+			continue
+		}
+		at := slices.IndexFunc(h.Firings, func(f Firing) bool { return f.Fault == i })
+		if at < 0 || !h.Firings[at].At.After(by) {
+			return true
+		}
+	}
+	return false
 }
 
 // Restarted reports whether containerd has ended at least once, and so was started again.
