@@ -89,7 +89,8 @@ type History struct {
 
 	// Modes are those of containerd's files when the workload first ran.
 	Modes []oracle.FileMode `json:"modes,omitempty"`
-	// Logged are the messages that containerd has logged very often by the time of After.
+	// Logged are the messages that containerd has logged by the time of After: all after which
+	// it cannot go on, and those that are there very often.
 	Logged []Logged `json:"logged,omitempty"`
 
 	// Notes are for people.
@@ -260,12 +261,6 @@ type Note struct {
 	Who  string         `json:"who"` // client, harness, oracle
 	Text string         `json:"text"`
 	Err  *oracle.Failed `json:"err,omitempty"`
-}
-
-// Logged is a message of containerd's log, and how often it is there.
-type Logged struct {
-	Message string `json:"message"` // of the first of them
-	Times   int    `json:"times"`
 }
 
 // Firing is the proof that a fault happened.

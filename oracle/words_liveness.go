@@ -8,15 +8,16 @@ import (
 
 // Values of FactWhat where something did not succeed.
 const (
-	Removal  = "removal"
-	IDReuse  = "id-reuse"
-	Boot     = "boot"
-	Listing  = "listing"
-	Answer   = "answer"
-	ARestart = "restart"
-	Death    = "death"
-	ALog     = "log"
-	Baseline = "baseline" // a call that failed before anything was broken
+	Removal   = "removal"
+	IDReuse   = "id-reuse"
+	Boot      = "boot"
+	Listing   = "listing"
+	Answer    = "answer"
+	ARestart  = "restart"
+	Death     = "death"
+	ALog      = "log"
+	AFatalLog = "log-fatal"
+	Baseline  = "baseline" // a call that failed before anything was broken
 )
 
 // what is a value of FactWhat with its words.
@@ -37,6 +38,8 @@ var livenessWhats = []what{
 	{Death, "containerd", deathWords},
 	{ALog, "containerd's log", says("it says %s times %q; with what the client has called it may do so %s times",
 		FactCount, FactMessage, FactMost)},
+	{AFatalLog, "containerd's log", says("it says %s times %q, after which it cannot go on, and no fault was planned",
+		FactCount, FactMessage)},
 	{Baseline, "workload", baselineWords},
 }
 
