@@ -89,8 +89,8 @@ type History struct {
 
 	// Modes are those of containerd's files when the workload first ran.
 	Modes []oracle.FileMode `json:"modes,omitempty"`
-	// Logged are the messages that containerd has logged by the time of After: all after which
-	// it cannot go on, and those that are there very often.
+	// Logged are the messages that containerd has logged by the time of After: all after
+	// which it cannot go on, and those that are there very often.
 	Logged []Logged `json:"logged,omitempty"`
 
 	// Notes are for people.
@@ -327,8 +327,8 @@ func (h *History) Fired() int {
 	return n
 }
 
-// MayHaveBegun reports whether a fault of the plan of that sort may have happened by then: one
-// whose time nobody has noted may have.
+// MayHaveBegun reports whether a fault of the plan of that sort may have happened by
+// then: one whose time nobody has noted may have.
 func (h *History) MayHaveBegun(by time.Time, sort func(failpoints.Fault) bool) bool {
 	for i, fault := range h.Case.Plan {
 		if !sort(fault) {
