@@ -109,9 +109,9 @@ func TestPlanMarksTheUnsteady(t *testing.T) {
 func TestAnEmptyPlanSaysWhichFilterEmptiedIt(t *testing.T) {
 	for filter, o := range map[string]Options{
 		`--points "^nothing$"`: {Points: regexp.MustCompile("^nothing$")},
-		"--path load":        {Paths: []string{"load"}},
-		"--who daemon":       {Who: []string{"daemon"}, Workloads: []string{"cri"}, Points: regexp.MustCompile("^rpc")},
-		"--actions hang":     {Actions: []string{"hang"}, Points: regexp.MustCompile("^stmt")},
+		"--path load":          {Paths: []string{"load"}},
+		"--who daemon":         {Who: []string{"daemon"}, Workloads: []string{"cri"}, Points: regexp.MustCompile("^rpc")},
+		"--actions hang":       {Actions: []string{"hang"}, Points: regexp.MustCompile("^stmt")},
 	} {
 		traces := traced()
 		if filter == "--who daemon" {
