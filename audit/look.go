@@ -128,6 +128,10 @@ func (l *look) take(ctx context.Context) (*Node, error) {
 		n.Notes = append(n.Notes, fmt.Sprintf("processes %v may not be looked at: %s", table.denied, privileges))
 	}
 	if len(n.Views) == 0 && len(n.Notes) > 0 {
+		if len(table.candidates) == 0 { // so it was the root of process 1, or of --pid
+			return n, fmt.Errorf("no containerd runs here, and what one has left could not be looked for: %s,"+
+				" or name a process that you may look at: --pid %d", n.Notes[0], os.Getppid())
+		}
 		return n, fmt.Errorf("nothing could be looked at: %s", n.Notes[0])
 	}
 	return n, nil

@@ -45,6 +45,7 @@ const (
 	FieldCreated  = "created-at"
 	FieldStarted  = "started-at"
 	FieldFinished = "finished-at"
+	FieldSandbox  = "sandbox" // its status, in an event
 )
 
 // What is wrong with a field: values of FactIs.
@@ -123,13 +124,16 @@ type CRIEvent struct {
 	ID   string `json:"id"`   // of the container, or of the sandbox
 	// State and ExitCode are what the event says of its container; "" where it says nothing
 	// of it, as of one that is deleted.
-	State    string    `json:"state,omitempty"`
-	ExitCode int32     `json:"exitCode,omitempty"`
-	Seen     time.Time `json:"seen"`
+	State    string `json:"state,omitempty"`
+	ExitCode int32  `json:"exitCode,omitempty"`
+	// Bare: it comes without the status of its sandbox.
+	Bare bool      `json:"bare,omitempty"`
+	Seen time.Time `json:"seen"`
 }
 
 func criEventOf(e *api.ContainerEventResponse) CRIEvent {
-	out := CRIEvent{Type: e.GetContainerEventType().String(), ID: e.GetContainerId(), Seen: time.Now()}
+	out := CRIEvent{Type: e.GetContainerEventType().String(), ID: e.GetContainerId(),
+		Bare: e.GetPodSandboxStatus().GetId() == "", Seen: time.Now()}
 	for _, s := range e.GetContainersStatuses() {
 		if s.GetId() == out.ID {
 			out.State, out.ExitCode = s.GetState().String(), s.GetExitCode()

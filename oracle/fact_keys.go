@@ -152,6 +152,7 @@ const (
 	WrongPID       = "wrong-pid" // also a FactStatus
 	WrongNamespace = "wrong-namespace"
 	WrongTime      = "wrong-time"  // also a FactStatus: the status is right, its time is not
+	NoField        = "no-field"    // it lacks what a client of CRI takes from it
 	OtherField     = "other-field" // it says otherwise than CRI does when it is asked
 	AfterInitExit  = "init-exit"   // FactAfter
 	Foreign        = "foreign"     // FactOutput
@@ -236,7 +237,8 @@ var keys = [factCount]struct {
 	FactContainerd: {"containerd", inCause, []string{Down}},
 
 	FactEvent: {"event", inCause, []string{
-		Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongNamespace, WrongTime, OtherField, WrongStatus, OtherPID,
+		Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongNamespace, WrongTime, NoField, OtherField, WrongStatus,
+		OtherPID,
 	}},
 	FactTopic: {"topic", inCause,
 		append([]string{TopicCreate, TopicStart, TopicExit, TopicDelete, TopicExecStart}, CRIEvents...)},
@@ -247,7 +249,8 @@ var keys = [factCount]struct {
 	FactLast:   {"last", inMatch, []string{Yes}},
 
 	FactField: {"field", inCause,
-		[]string{FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished}},
+		[]string{FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
+			FieldSandbox}},
 	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed}},
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	FactIn:     {"in", inCause, []string{InLivingPod}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -37,7 +38,8 @@ func (m FileMode) IsBundle(p Places) bool {
 const rootDepth = 2
 
 // Modes lists who may do what with the files in containerd's state directory and, not far
-// down, in its root; not beyond a mount, and without what is not there any more.
+// down, in its root; not beyond a mount, without what is not there any more, and without
+// sockets that nobody listens on: a shim opens its own for root alone once it has it.
 func Modes(s Scene) ([]FileMode, error) {
 	s = s.withDefaults()
 	t, err := scan.OpenTree(s.Root)
@@ -45,13 +47,20 @@ func Modes(s Scene) ([]FileMode, error) {
 		return nil, err
 	}
 	defer t.Close()
+	listening, err := listeners(s.Proc)
+	if err != nil {
+		return nil, fmt.Errorf("list modes of files: %w", err)
+	}
 	w := modeWalk{tree: t, closed: s.RuncRoot}
 	for dir, depth := range map[string]int{s.State: -1, s.ContainerdRoot: rootDepth} {
 		if err := w.walk(dir, depth); err != nil {
 			return nil, fmt.Errorf("list modes of files: %w", err)
 		}
 	}
-	return w.out, nil
+	return slices.DeleteFunc(w.out, func(m FileMode) bool {
+		heard := slices.ContainsFunc(listening, func(u scan.UnixSocket) bool { return u.Path == m.Path })
+		return m.Kind == ASocket && !heard
+	}), nil
 }
 
 type modeWalk struct {

@@ -105,6 +105,8 @@ func (f Finding) eventReasons() []string {
 		return []string{"came in the namespace " + f.Subject.Namespace + ", where nobody waits for it"}
 	case WrongTime:
 		return []string{"says that it ended at " + fs[FactAt], endedWords(fs)}
+	case NoField:
+		return []string{fmt.Sprintf("comes without the %s of its pod or container", fs[FactField])}
 	case OtherField:
 		return []string{fmt.Sprintf("says %s %s, and ContainerStatus says %s", fs[FactField], fs[FactTold], fs[FactTrue])}
 	}

@@ -100,7 +100,7 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, out io.Writer)
 				defer mu.Unlock()
 				tally[v.Outcome]++
 				p.clear()
-				defer p.step(tally)
+				defer p.step(countOf(tally))
 				return f.print(out, v)
 			})
 		}
@@ -111,13 +111,7 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, out io.Writer)
 		return err
 	}
 	if !f.json && len(cases)*f.count > 1 {
-		fmt.Fprintf(
-			out,
-			"%d held, %d violated, %d invalid\n",
-			tally[harness.Held],
-			tally[harness.Violated],
-			tally[harness.Invalid],
-		)
+		fmt.Fprintln(out, countOf(tally))
 	}
 	switch {
 	case tally[harness.Violated] > 0:
@@ -134,4 +128,10 @@ func (f *runFlags) print(out io.Writer, v harness.Verdict) error {
 	}
 	_, err := fmt.Fprint(out, v)
 	return err
+}
+
+// countOf says what came of many cases.
+func countOf(tally map[harness.Outcome]int) string {
+	return fmt.Sprintf("%d held, %d violated, %d invalid",
+		tally[harness.Held], tally[harness.Violated], tally[harness.Invalid])
 }

@@ -19,7 +19,10 @@ type specReport struct {
 	rows        []row
 	notSelected int // specs that the label filter or the focus left out: neither run nor skipped
 	unselected  []unselectedSuite
-	residues    []rate.Count // what known residues that are races came to, of all verdicts
+	// selected are the specs and the suites of all reports: whether one of them had it run.
+	// A suite may have run in parts, with a report each.
+	selected map[string]bool
+	residues []rate.Count // what known residues that are races came to, of all verdicts
 }
 
 // unselectedSuite is a suite without one selected spec, although nobody asked for some
@@ -29,12 +32,14 @@ type unselectedSuite struct{ name, filter string }
 // readReports reads the file that ginkgo --json-report writes, a list with one report a
 // suite, or several such files in one.
 func readReports(r io.Reader) (specReport, error) {
-	var found specReport
+	found := specReport{selected: map[string]bool{}}
 	decoder := json.NewDecoder(r)
 	for n := 0; ; n++ {
 		var reports []types.Report
 		err := decoder.Decode(&reports)
 		if n > 0 && errors.Is(err, io.EOF) {
+			ran := func(s unselectedSuite) bool { return found.selected[s.name] }
+			found.unselected = slices.DeleteFunc(found.unselected, ran)
 			return found, nil
 		}
 		if err != nil {
@@ -51,6 +56,7 @@ func (found *specReport) add(report types.Report) {
 	bad, before := false, len(found.rows)
 	for _, spec := range report.SpecReports {
 		r := row{suite: suite, name: spec.FullText(), seconds: spec.RunTime.Seconds(), reason: oneLine(spec.Failure.Message)}
+		key := suite + ": " + r.name
 		r.cases = casesOf(spec.ReportEntries)
 		found.residues = append(found.residues, residuesOf(spec.ReportEntries)...)
 		isSpec := spec.LeafNodeType.Is(types.NodeTypeIt)
@@ -70,9 +76,10 @@ func (found *specReport) add(report types.Report) {
 		case spec.State.Is(types.SpecStateSkipped) && spec.Failure.Message != "":
 			r.verdict = skipped
 		default:
-			found.notSelected++
+			found.leave(key)
 			continue
 		}
+		found.take(key)
 		found.rows = append(found.rows, r)
 	}
 	if !report.SuiteSucceeded && !bad {
@@ -82,9 +89,26 @@ func (found *specReport) add(report types.Report) {
 			row{suite: suite, name: "the suite runs to its end", verdict: failed, reason: oneLine(reason)},
 		)
 	}
-	if len(found.rows) == before && len(report.SuiteConfig.FocusStrings) == 0 {
+	if len(found.rows) > before {
+		found.selected[suite] = true
+	} else if len(report.SuiteConfig.FocusStrings) == 0 {
 		found.unselected = append(found.unselected, unselectedSuite{suite, report.SuiteConfig.LabelFilter})
 	}
+}
+
+// leave notes a spec that a report has left out; take one that it has run, or skipped.
+func (found *specReport) leave(key string) {
+	if _, seen := found.selected[key]; !seen {
+		found.selected[key] = false
+		found.notSelected++
+	}
+}
+
+func (found *specReport) take(key string) {
+	if selected, seen := found.selected[key]; seen && !selected {
+		found.notSelected--
+	}
+	found.selected[key] = true
 }
 
 // casesOf sums up the verdicts that a spec has reported, each once.

@@ -320,6 +320,8 @@ func TestStrict(t *testing.T) {
 			[]types.Report{suite("a", passes), suite("b", skips(older))}, "failed: b: something of it runs"},
 		"a suite in which nothing is selected": {
 			[]types.Report{suite("a", passes), suite("b", skips(""))}, "failed: b: something of it runs"},
+		"a suite in two parts, one of which selects nothing": {
+			[]types.Report{suite("a", passes), suite("a", skips(""))}, ""},
 		"a suite that is not in focus": {[]types.Report{suite("a", passes), focused}, ""},
 	}
 	for name, test := range tests {

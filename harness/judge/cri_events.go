@@ -31,6 +31,7 @@ func criEvents(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 			found = append(found, saysOtherwise(h, e)...)
 		}
 	}
+	found = append(found, bare(h)...)
 	for _, e := range missing(h, h.CRI.Events) {
 		found = append(found, criEvent(e.id, e.kind, oracle.Facts{
 			oracle.FactEvent: oracle.Missing, oracle.FactAt: e.at.UTC().Format("15:04:05.000"),
@@ -103,6 +104,32 @@ func saysOtherwise(h *harness.History, e oracle.CRIEvent) []oracle.Finding {
 		}
 	}
 	return nil
+}
+
+// bare are the events that lack what a kubelet takes from them in place of asking: the
+// status of the sandbox, and that of the container. A sandbox that is about to go, or a
+// fault, excuses it: containerd sends what it could learn (generateAndSendContainerEvent
+// of v2.4.2).
+func bare(h *harness.History) (found []oracle.Finding) {
+	if len(h.Case.Plan) > 0 || len(h.Deaths) > 0 {
+		return nil
+	}
+	for _, e := range h.CRI.Events {
+		_, ofPod := h.CRI.When("RunPodSandbox", e.ID)
+		_, ofContainer := h.CRI.When("CreateContainer", e.ID)
+		lacks := func(field string) {
+			fs := oracle.Facts{oracle.FactEvent: oracle.NoField, oracle.FactField: field}
+			found = append(found, criEvent(e.ID, e.Type, fs))
+		}
+		switch {
+		case e.Type == oracle.CRIDeleted, !ofPod && !ofContainer: // or it is a bystander's
+		case e.Bare:
+			lacks(oracle.FieldSandbox)
+		case ofContainer && e.State == "":
+			lacks(oracle.FieldState)
+		}
+	}
+	return found
 }
 
 // dueEvent is an event that must have come.

@@ -26,7 +26,11 @@ func pod() harness.History {
 		return &oracle.Inventory{Daemon: &oracle.Daemon{Containers: ref, Sandboxes: ref}}
 	}
 	event := func(kind, id string, ms int) oracle.CRIEvent {
-		return oracle.CRIEvent{Type: kind, ID: id, Seen: at(ms)}
+		e := oracle.CRIEvent{Type: kind, ID: id, Seen: at(ms)}
+		if id != "pod" && kind != oracle.CRIDeleted {
+			e.State = oracle.CRIRunning
+		}
+		return e
 	}
 	stopped := event(oracle.CRIStopped, "c0", 33)
 	stopped.State, stopped.ExitCode = oracle.CRIExited, 7
@@ -246,6 +250,17 @@ func TestCRIRules(t *testing.T) {
 		}, "event cri-event event=late topic=CONTAINER_STOPPED_EVENT after=CONTAINER_DELETED_EVENT"},
 		"an event with another exit code": {func(h *harness.History) { h.CRI.Events[4].ExitCode = 0 },
 			"event cri-event event=other-field field=exit-code"},
+		"an event without its pod's status": {func(h *harness.History) { h.CRI.Events[3].Bare = true },
+			"event cri-event event=no-field field=sandbox"},
+		"an event without its container's status": {func(h *harness.History) { h.CRI.Events[3].State = "" },
+			"event cri-event event=no-field field=state"},
+		"a bystander's": {func(h *harness.History) {
+			h.CRI.Events = append(h.CRI.Events, oracle.CRIEvent{Type: oracle.CRIStarted, ID: "bystander", Seen: at(50)})
+		}, ""},
+		"one that a fault may have left bare": {func(h *harness.History) {
+			h.CRI.Events[3].Bare, h.Case.Plan = true, clean().Case.Plan
+			h.Firings = clean().Firings
+		}, ""},
 		"an event with another state": {func(h *harness.History) { h.CRI.Events[4].State = oracle.CRIRunning },
 			"event cri-event event=other-field field=state"},
 	} {

@@ -92,6 +92,9 @@ func TestRules(t *testing.T) {
 		"its log tells of what its client does": {func(h *harness.History) {
 			h.Calls, h.Logged = make([]harness.Call, 10), []harness.Logged{{Message: "x", Times: 1001}}
 		}, ""},
+		"the OOM monitor that ends": {func(h *harness.History) {
+			h.Logged = []harness.Logged{{Message: "cgroups: epoll wait", Times: 1304}}
+		}, ""},
 		"List leaves out what has ended": {func(h *harness.History) {
 			plain(h)
 			h.Instances[0].MustTell = append(h.Instances[0].MustTell, oracle.ByTaskList)

@@ -27,13 +27,19 @@ func writeFile(file func(runner.Scene) string) plant {
 }
 
 // holdSnapshotDir makes the directory of a snapshot that is no more. A mount in it
-// keeps it from overlayfs, which would else remove it with the next.
+// keeps it from overlayfs, which would else remove it with the next; so it is mounted
+// before it is put where overlayfs looks.
 func holdSnapshotDir(ctx context.Context, s runner.Scene) error {
-	dir := filepath.Join(s.World.RootDir(), "io.containerd.snapshotter.v1.overlayfs/snapshots/99/fs")
-	if err := os.MkdirAll(s.World.Inside(dir), 0o700); err != nil {
+	aside := filepath.Join(s.World.RootDir(), planted)
+	held := filepath.Join(aside, "fs")
+	if err := os.MkdirAll(s.World.Inside(held), 0o700); err != nil {
 		return err
 	}
-	return s.World.Mount(ctx, wire.Mount{Source: planted, Target: dir, Type: "tmpfs"})
+	if err := s.World.Mount(ctx, wire.Mount{Source: planted, Target: held, Type: "tmpfs"}); err != nil {
+		return err
+	}
+	snapshot := filepath.Join(s.World.RootDir(), "io.containerd.snapshotter.v1.overlayfs/snapshots/99")
+	return os.Rename(s.World.Inside(aside), s.World.Inside(snapshot))
 }
 
 // bindNetwork keeps a network namespace without a process in it, as CNI does.
