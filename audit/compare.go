@@ -35,17 +35,15 @@ func Compare(n *Node) []Suspect {
 	for _, v := range n.Views {
 		c := index(v)
 		c.anywhere, c.everywhere, c.taken = known, everywhere, n.Taken
-		for _, find := range []func() []Suspect{
-			c.shims, c.forgotten, c.zombies, c.tasks, c.inCRI, c.bundles, c.runcStates, c.cgroups, c.mounts, c.sockets,
-		} {
-			out = append(out, find()...)
+		for _, k := range kinds {
+			for _, s := range k.find(c) {
+				if !s.Changed.IsZero() {
+					s.Age = max(n.Taken.Sub(s.Changed), 0).Round(time.Second)
+				}
+				s.Do = k.do(s)
+				out = append(out, s)
+			}
 		}
-	}
-	for i := range out {
-		if at := out[i].Changed; !at.IsZero() {
-			out[i].Age = max(n.Taken.Sub(at), 0).Round(time.Second)
-		}
-		out[i].Do = advice(out[i])
 	}
 	return fold(out)
 }

@@ -25,32 +25,18 @@ var otherPlaces = []places{
 	{state: "/run/docker/containerd/daemon", root: "/var/lib/docker/containerd/daemon"},
 }
 
-// runcRoots are where shims keep runc's state: their default, docker's, and CRI's own.
-var runcRoots = []string{"/run/containerd/runc", "/run/docker/runtime-runc"}
-
 // files reads all that lies on the view's disk and in its cgroups.
 func (l *look) files(t *scan.Tree, v *View, listening []scan.UnixSocket) error {
-	for _, at := range statesOf(t, v) {
-		l.reading(path.Join(v.Root, at.state))
-		found, err := scan.Bundles(t, at.state, at.root)
-		if err != nil {
-			return err
+	for _, k := range kinds {
+		if k.read == nil {
+			continue
 		}
-		for _, b := range found {
-			v.Bundles = append(v.Bundles, Bundle{Bundle: b})
+		if err := k.read(l, t, v); err != nil {
+			return err
 		}
 	}
 	if err := l.sockets(t, v, listening); err != nil {
 		return err
-	}
-	for _, root := range runcRoots {
-		states, err := scan.RuncStates(t, root)
-		if err != nil {
-			return err
-		}
-		for _, s := range states {
-			v.RuncStates = append(v.RuncStates, State{RuncState: s})
-		}
 	}
 	hierarchies, err := l.mounts(v)
 	if err != nil {

@@ -19,7 +19,7 @@ func (r *Report) Metrics(w io.Writer) error {
 	head("shimquake_audit_suspects", "Things of containerd that belong to nobody, seen twice.")
 	type series struct{ kind, sure, ns, bug string }
 	counts := map[series]int{}
-	for _, k := range Kinds { // a series that comes and goes cannot be alerted on
+	for _, k := range Kinds() { // a series that comes and goes cannot be alerted on
 		counts[series{string(k), string(Certain), "", ""}] = 0
 	}
 	for _, s := range r.Suspects {

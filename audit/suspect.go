@@ -6,27 +6,36 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // Kind is the kind of thing that a suspect is: a class of the catalogue's.
 type Kind string
 
-// The kinds, in the order in which they are listed. What stands earlier is the head of
-// what is left of one container.
-const (
-	Shim      Kind = "shim"
-	Forgotten Kind = "process"
-	LostTask  Kind = "task"
-	InCRI     Kind = "container"
-	Directory Kind = "bundle"
-	RuncState Kind = "runc-state"
-	Group     Kind = "cgroup"
-	Mounted   Kind = "mount"
-	Listener  Kind = "socket"
-)
+// kind is how suspects of a kind are found: one file each.
+type kind struct {
+	name Kind
+	// read takes what lies on the disk into the view; nil: another kind's does, or look.go.
+	read func(*look, *scan.Tree, *View) error
+	find func(*comparison) []Suspect
+	// do is one line of what a careful operator can do. Nothing of it is done here.
+	do func(Suspect) string
+}
 
-// Kinds are all kinds.
-var Kinds = []Kind{Shim, Forgotten, LostTask, InCRI, Directory, RuncState, Group, Mounted, Listener}
+// kinds are all kinds, in the order in which they are listed. What stands earlier is the
+// head of what is left of one container.
+var kinds = []kind{
+	shimKind, forgottenKind, lostTaskKind, inCRIKind, directoryKind, runcStateKind, groupKind, mountedKind, listenerKind,
+}
+
+// Kinds are their names.
+func Kinds() (names []Kind) {
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
 
 // Certainty says how sure a suspicion is.
 type Certainty string
@@ -73,10 +82,11 @@ func (s Suspect) key() string {
 
 // order sorts suspects: by kind, the sure ones first, then by age.
 func order(all []Suspect) {
+	names := Kinds()
 	slices.SortStableFunc(all, func(a, b Suspect) int {
 		return cmp.Or(
 			strings.Compare(a.View, b.View),
-			cmp.Compare(slices.Index(Kinds, a.Kind), slices.Index(Kinds, b.Kind)),
+			cmp.Compare(slices.Index(names, a.Kind), slices.Index(names, b.Kind)),
 			strings.Compare(string(a.Sure), string(b.Sure)), // "certain" before "likely"
 			cmp.Compare(b.Age, a.Age),
 			cmp.Compare(a.PID, b.PID),
@@ -108,6 +118,8 @@ func fold(all []Suspect) []Suspect {
 func sameNamespace(a, b Suspect) bool {
 	return a.Namespace == b.Namespace || a.Namespace == "" || b.Namespace == ""
 }
+
+func (s Suspect) has(fact string) bool { return slices.Contains(s.Facts, fact) }
 
 // what names the thing itself.
 func (s Suspect) what() string {

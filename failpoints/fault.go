@@ -43,13 +43,13 @@ func (p Plan) String() string {
 // Check reports whether the point can do what the term asks, and whether the steps have a
 // pause to run in.
 func (f Fault) Check() error {
-	r := rules[f.At.Kind]
+	takes := f.At.Kind.Actions()
 	pauses := false
 	clauses := f.Do.Clauses()
 	for _, c := range clauses {
-		if !slices.Contains(r.actions, c.Action) && (c.Action != term.Off || f.At.Kind == Sys) {
-			names := make([]string, len(r.actions))
-			for i, a := range r.actions {
+		if !slices.Contains(takes, c.Action) {
+			names := make([]string, len(takes))
+			for i, a := range takes {
 				names[i] = string(a)
 			}
 			return fmt.Errorf("%s: a point of kind %s takes %s, not %s", f.At, f.At.Kind, strings.Join(names, ", "), c.Action)

@@ -10,22 +10,19 @@ import (
 // A process and its controller must agree on when an action is decided: hits are counted
 // by it.
 func TestTheProbeDecidesAtTheMomentOfAnAction(t *testing.T) {
-	moments := map[Moment][]probe.Hit{ // hits at which something of that moment can be decided
-		AtStatement: {{}, {Ctx: probe.ByTimeout}, {Ctx: probe.ByCaller}},
-		AtCall:      {{Call: true}, {Call: true, Ctx: probe.ByCaller}},
-		AtCancel:    {{Ctx: probe.ByCaller}},
-		AtDeadline:  {{Ctx: probe.ByTimeout}, {Ctx: probe.ByCaller}},
+	moments := map[term.Moment][]probe.Hit{ // hits at which something of that moment can be decided
+		term.AtStatement: {{}, {Ctx: probe.ByTimeout}, {Ctx: probe.ByCaller}},
+		term.AtCall:      {{Call: true}, {Call: true, Ctx: probe.ByCaller}},
+		term.AtCancel:    {{Ctx: probe.ByCaller}},
+		term.AtDeadline:  {{Ctx: probe.ByTimeout}, {Ctx: probe.ByCaller}},
 	}
-	for _, a := range rules[Stmt].actions {
+	for _, a := range Stmt.Actions() {
 		if a == term.Off {
 			continue
 		}
-		clause := term.Clause{Count: 1, Action: a}
-		if a == term.Delay {
-			clause.Arg = "20"
-		}
+		clause := a.Samples()[0]
 		decided := map[probe.Hit]bool{}
-		for _, h := range moments[MomentOf(a)] {
+		for _, h := range moments[a.Moment()] {
 			decided[h] = true
 		}
 		for _, hits := range moments {

@@ -76,69 +76,54 @@ var Methods = []string{
 // Syscalls are the system calls that slowsys delays.
 var Syscalls = []string{"umount2", "mount", "unlinkat", "rmdir", "fsync"}
 
-// rule is what a kind of point is made of, and which actions it takes.
+// rule is what a kind of point is made of. Package term has the actions that it takes.
 type rule struct {
-	who, what, where []string
-	actions          []term.Action
+	kind             Kind
+	who, what, where []string // what is nil where only a build knows it
+	// begins is the state of the workload at which a fault begins; nil: a probe decides.
+	begins func(Point) string
 }
 
-var rules = map[Kind]rule{
-	RPC: {
-		who: []string{"containerd", "shim"}, what: Methods, where: []string{"entry", "exit"},
-		actions: []term.Action{
-			term.Off,
-			term.Error,
-			term.Panic,
-			term.Delay,
-			term.Crash,
-			term.Cancel,
-			term.Deadline,
-			term.Hang,
-			term.Lose,
-			term.Close,
-			term.Pause,
-		},
-	},
-	Proc: {
-		who: []string{"containerd", "shim", "sandbox", "task"}, what: States,
-		actions: []term.Action{term.Kill, term.Stop, term.Cont},
-	},
-	Sys: {who: []string{"shim"}, what: Syscalls, where: States, actions: []term.Action{term.Delay}},
-	IO:  {who: []string{"root"}, what: States, actions: []term.Action{term.Pressure}},
-	Stmt: {
-		who: []string{"containerd", "shim"},
-		actions: []term.Action{
-			term.Off,
-			term.Error,
-			term.Panic,
-			term.Delay,
-			term.Crash,
-			term.Cancel,
-			term.Deadline,
-			term.Lose,
-			term.Pause,
-		},
-	},
+var rules = []rule{
+	{kind: RPC, who: []string{"containerd", "shim"}, what: Methods, where: []string{"entry", "exit"}},
+	{kind: Proc, who: []string{"containerd", "shim", "sandbox", "task"}, what: States, begins: Point.what},
+	{kind: Sys, who: []string{"shim"}, what: Syscalls, where: States, begins: func(p Point) string { return p.Where }},
+	{kind: IO, who: []string{"root"}, what: States, begins: Point.what},
+	{kind: Stmt, who: []string{"containerd", "shim"}},
 }
+
+func (p Point) what() string { return p.What }
+
+// ruleOf is the rule of a kind; one that is unknown has none of the parts.
+func ruleOf(k Kind) rule {
+	i := slices.IndexFunc(rules, func(r rule) bool { return r.kind == k })
+	if i < 0 {
+		return rule{}
+	}
+	return rules[i]
+}
+
+// Actions are those that points of the kind take.
+func (k Kind) Actions() []term.Action { return term.Actions(string(k)) }
 
 // Probed reports whether hits of the kind's points are reported and decided by probes in
 // the processes.
-func (k Kind) Probed() bool { return k == RPC || k == Stmt }
+func (k Kind) Probed() bool { return ruleOf(k).who != nil && ruleOf(k).begins == nil }
 
 // ParsePoint reads a point's name. Its error says which part is unknown, and the nearest
 // right name.
 func ParsePoint(s string) (Point, error) {
 	parts := strings.Split(s, ":")
-	r, ok := rules[Kind(parts[0])]
-	if !ok {
+	r := ruleOf(Kind(parts[0]))
+	if r.who == nil {
 		var kinds []string
-		for k := range rules {
-			kinds = append(kinds, string(k))
+		for _, known := range rules {
+			kinds = append(kinds, string(known.kind))
 		}
 		slices.Sort(kinds)
 		return Point{}, Unknown("point "+quote(s)+": kind", parts[0], kinds)
 	}
-	if Kind(parts[0]) == Stmt {
+	if r.what == nil {
 		return parseStmt(s, parts)
 	}
 	want := [][]string{r.who, r.what}
@@ -151,10 +136,10 @@ func ParsePoint(s string) (Point, error) {
 			quote(s),
 			parts[0],
 			1+len(want),
-			r.example(Kind(parts[0])),
+			r.example(),
 		)
 	}
-	p := Point{Kind: Kind(parts[0])}
+	p := Point{Kind: r.kind}
 	for i, field := range []*string{&p.Who, &p.What, &p.Where}[:len(want)] {
 		if !slices.Contains(want[i], parts[i+1]) {
 			return Point{}, Unknown("point "+quote(s)+": "+[]string{"process", "name", "side"}[i], parts[i+1], want[i])
@@ -164,8 +149,8 @@ func ParsePoint(s string) (Point, error) {
 	return p, nil
 }
 
-func (r rule) example(k Kind) Point {
-	p := Point{Kind: k, Who: r.who[0], What: r.what[0]}
+func (r rule) example() Point {
+	p := Point{Kind: r.kind, Who: r.who[0], What: r.what[0]}
 	if r.where != nil {
 		p.Where = r.where[0]
 	}
@@ -175,11 +160,8 @@ func (r rule) example(k Kind) Point {
 // State is the state of the workload at which a fault at the point begins, or "" where a
 // probe decides.
 func (p Point) State() string {
-	switch p.Kind {
-	case Proc, IO:
-		return p.What
-	case Sys:
-		return p.Where
+	if begins := ruleOf(p.Kind).begins; begins != nil {
+		return begins(p)
 	}
 	return ""
 }
@@ -189,15 +171,14 @@ func (p Point) State() string {
 // build only.
 func Points() []Point {
 	var all []Point
-	for _, k := range []Kind{RPC, Proc, Sys, IO} {
-		r := rules[k]
+	for _, r := range rules {
 		for _, who := range r.who {
 			for _, what := range r.what {
 				if r.where == nil {
-					all = append(all, Point{Kind: k, Who: who, What: what})
+					all = append(all, Point{Kind: r.kind, Who: who, What: what})
 				}
 				for _, where := range r.where {
-					all = append(all, Point{Kind: k, Who: who, What: what, Where: where})
+					all = append(all, Point{Kind: r.kind, Who: who, What: what, Where: where})
 				}
 			}
 		}

@@ -19,11 +19,12 @@ var (
 // build only.
 func parseStmt(s string, parts []string) (Point, error) {
 	const example = "stmt:shim:runc-task.service.Delete:if-err-nil"
+	who := ruleOf(Stmt).who
 	switch {
 	case len(parts) != 4:
 		return Point{}, fmt.Errorf("point %s: a stmt point has 4 parts joined by colons, for example %s", quote(s), example)
-	case !slices.Contains(rules[Stmt].who, parts[1]):
-		return Point{}, Unknown("point "+quote(s)+": process", parts[1], rules[Stmt].who)
+	case !slices.Contains(who, parts[1]):
+		return Point{}, Unknown("point "+quote(s)+": process", parts[1], who)
 	case !stmtFunction.MatchString(parts[2]):
 		return Point{}, fmt.Errorf(
 			"point %s: function %s: want PACKAGE.FUNCTION or PACKAGE.TYPE.METHOD, for example %s",
@@ -51,36 +52,11 @@ func decidedTogether(f Fault) error {
 		if c.Action == term.Off {
 			continue
 		}
-		if first != "" && MomentOf(first) != MomentOf(c.Action) {
+		if first != "" && first.Moment() != c.Action.Moment() {
 			return fmt.Errorf("%s: %s and %s are decided at different moments of a statement: make two faults of them",
 				f.At, first, c.Action)
 		}
 		first = c.Action
 	}
 	return nil
-}
-
-// Moment is when an action at a statement is decided. Hits are counted by it.
-type Moment string
-
-// The moments of a statement.
-const (
-	AtStatement Moment = "statement" // before it
-	AtCall      Moment = "call"      // where the error of its call is replaced
-	AtCancel    Moment = "cancel"    // where a client can end its request
-	AtDeadline  Moment = "deadline"  // where a request's time can be up
-)
-
-// MomentOf is when an action at a statement is decided: what probe.DecidedAt asks of a
-// hit.
-func MomentOf(a term.Action) Moment {
-	switch a {
-	case term.Error, term.Lose:
-		return AtCall
-	case term.Cancel:
-		return AtCancel
-	case term.Deadline:
-		return AtDeadline
-	}
-	return AtStatement
 }

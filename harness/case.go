@@ -107,6 +107,21 @@ type Container struct {
 	SharedPID bool `yaml:"sharedPID,omitempty"`
 }
 
+// Controllers are the cgroup controllers that cases take of the machine.
+var Controllers = []Controller{
+	// A case with the fake shim, too: it uses its id again with runc.
+	{"devices", "run containers", func(Case) bool { return true }},
+	// A pod's containers have CPU shares, which runc refuses to drop.
+	{"cpu", "run pods", func(c Case) bool { return c.Workload.API == CRI }},
+}
+
+// Controller is a cgroup controller.
+type Controller struct {
+	Name   string
+	For    string // what the machine cannot do without it
+	Wanted func(Case) bool
+}
+
 // StopGrace is how long a payload that ignores SIGTERM is given.
 const StopGrace = time.Second
 

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"slices"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -88,7 +89,8 @@ type History struct {
 
 	// Modes are those of containerd's files when the workload first ran.
 	Modes []oracle.FileMode `json:"modes,omitempty"`
-	// Logged are the messages that containerd has logged very often by the time of After.
+	// Logged are the messages that containerd has logged by the time of After: all after
+	// which it cannot go on, and those that are there very often.
 	Logged []Logged `json:"logged,omitempty"`
 
 	// Notes are for people.
@@ -261,12 +263,6 @@ type Note struct {
 	Err  *oracle.Failed `json:"err,omitempty"`
 }
 
-// Logged is a message of containerd's log, and how often it is there.
-type Logged struct {
-	Message string `json:"message"` // of the first of them
-	Times   int    `json:"times"`
-}
-
 // Firing is the proof that a fault happened.
 type Firing struct {
 	// Fault is its index in the plan, or -1 for a misbehaviour of the fake shim.
@@ -274,6 +270,9 @@ type Firing struct {
 	Text  string `json:"fault"`
 	// Count is how often it happened; 0 makes the verdict invalid.
 	Count int `json:"count"`
+	// At is when it first happened; of what is in force from then on, when that began. The
+	// zero time: nobody has noted it.
+	At time.Time `json:"at,omitzero"`
 	// Proof says how that is known: a count from the probe, a measured duration, a reaped
 	// pid.
 	Proof string `json:"proof"`
@@ -326,6 +325,21 @@ func (h *History) Fired() int {
 		}
 	}
 	return n
+}
+
+// MayHaveBegun reports whether a fault of the plan of that sort may have happened by
+// then: one whose time nobody has noted may have.
+func (h *History) MayHaveBegun(by time.Time, sort func(failpoints.Fault) bool) bool {
+	for i, fault := range h.Case.Plan {
+		if !sort(fault) {
+			continue
+		}
+		at := slices.IndexFunc(h.Firings, func(f Firing) bool { return f.Fault == i })
+		if at < 0 || !h.Firings[at].At.After(by) {
+			return true
+		}
+	}
+	return false
 }
 
 // Restarted reports whether containerd has ended at least once, and so was started again.

@@ -71,7 +71,7 @@ func TestParseCaseErrors(t *testing.T) {
 		{"a point's method", "Task.Shutdown:entry", "Task.Shutdwon:entry", 12, 9, `did you mean "Task.Shutdown"?`},
 		{"a point's kind", "rpc:shim", "rcp:shim", 12, 9, `did you mean "rpc"?`},
 		{"an action", "1*pause", "1*puase", 13, 9, `pause`},
-		{"an action that the point does not take", "1*pause", "1*kill", 13, 9, "takes off, error"},
+		{"an action that the point does not take", "1*pause", "1*kill", 13, 9, "takes off, crash, error"},
 		{"a pause without steps", "    while: [cancel client, wait 2s, release]\n", "", 13, 9, "a pause needs steps"},
 		{"a step's verb", "cancel client", "cancle client", 14, 13, `did you mean "cancel"?`},
 		{"a step's object", "cancel client", "cancel clint", 14, 13, `did you mean "client"?`},
@@ -162,22 +162,12 @@ func flat(errs []error) (out []*InputError) {
 func aFault(api API) *rapid.Generator[failpoints.Fault] {
 	return rapid.Custom(func(t *rapid.T) failpoints.Fault {
 		f := failpoints.Fault{At: rapid.SampledFrom(failpoints.Points()).Draw(t, "point")}
-		text := map[failpoints.Kind][]string{
-			failpoints.RPC: {"1*error(a: b)", "1*error(# 'x)", "2*off->1*crash", "hang", "3*error(#)->lose", "1*pause",
-				"delay(20)", "error( x )"},
-			failpoints.Proc: {"1*kill", "stop", "1*cont"},
-			failpoints.Sys:  {"delay(100)"},
-			failpoints.IO:   {"1*pressure(4MiB/s,60MiB)"},
-		}[f.At.Kind]
-		if len(text) == 0 {
-			t.Fatalf("aFault has no term for points of the kind %q", f.At.Kind)
+		clauses := rapid.SliceOfN(aClause(f.At.Kind), 1, 3).Draw(t, "clauses")
+		for i := range clauses[:len(clauses)-1] {
+			clauses[i].Count = max(clauses[i].Count, 1)
 		}
-		do, err := term.Parse(rapid.SampledFrom(text).Draw(t, "term"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.Do = do
-		if strings.Contains(do.String(), "pause") {
+		f.Do = term.Of(clauses...)
+		if strings.Contains(f.Do.String(), "pause") {
 			steps := rapid.SliceOfN(
 				rapid.SampledFrom(
 					[]string{"cancel client", "await removal", "kill shim", "start containerd", "wait 1.5s", "release"},
@@ -188,21 +178,88 @@ func aFault(api API) *rapid.Generator[failpoints.Fault] {
 			f.While = failpoints.Steps(steps.Draw(t, "steps")...)
 		}
 		return f
-	}).Filter(func(f failpoints.Fault) bool { return f.At.Who != "sandbox" || api == CRI })
+	}).Filter(func(f failpoints.Fault) bool { return (f.At.Who != "sandbox" || api == CRI) && f.Check() == nil })
 }
 
-func aContainer() *rapid.Generator[Container] {
-	return rapid.Custom(func(t *rapid.T) Container {
-		if s := rapid.SampledFrom([]string{"", "SIGKILL", "SIGTERM"}).Draw(t, "signal"); s != "" {
-			return Container{Signal: s, IgnoresTerm: s == "SIGTERM" && rapid.Bool().Draw(t, "ignores")}
-		}
-		k := Container{Exit: rapid.IntRange(0, 255).Draw(t, "exit"), HoldStdout: rapid.Bool().Draw(t, "hold"),
-			SharedPID: rapid.Bool().Draw(t, "shared")}
-		if !k.HoldStdout {
-			k.Children = rapid.IntRange(0, maxChildren).Draw(t, "children")
-		}
-		return k
+// aClause draws what points of a kind take, in all its forms.
+func aClause(k failpoints.Kind) *rapid.Generator[term.Clause] {
+	return rapid.Custom(func(t *rapid.T) term.Clause {
+		c := rapid.SampledFrom(rapid.SampledFrom(k.Actions()).Draw(t, "action").Samples()).Draw(t, "sample")
+		c.Count = rapid.IntRange(0, 3).Draw(t, "count")
+		return c
 	})
+}
+
+// enums are values of the keys that take a word.
+var enums = map[string][]string{
+	"api": {"", string(TaskAPI), string(CRI)}, "signal": {"", "SIGKILL", "SIGTERM"},
+	"fakeshim": {"", "plain", "exit=137,events=twice"},
+}
+
+// fill draws the fields of a struct, in any order. What a field must not be beside those
+// that were drawn before is left out.
+func fill(t *rapid.T, v reflect.Value, check func() error) {
+	for _, f := range rapid.Permutation(reflect.VisibleFields(v.Type())).Draw(t, "order") {
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		at := v.FieldByIndex(f.Index)
+		draw(t, key, at, check)
+		if check() != nil {
+			at.SetZero()
+		}
+	}
+}
+
+func draw(t *rapid.T, key string, at reflect.Value, check func() error) {
+	switch at.Kind() {
+	case reflect.Bool:
+		at.SetBool(rapid.Bool().Draw(t, key))
+	case reflect.Int:
+		at.SetInt(int64(rapid.OneOf(rapid.IntRange(0, 3), rapid.IntRange(0, 255)).Draw(t, key)))
+	case reflect.Int64: // a duration
+		at.SetInt(int64(aDuration().Draw(t, key)))
+	case reflect.String:
+		at.SetString(rapid.SampledFrom(enums[key]).Draw(t, key)) // it panics where enums has no such key
+	case reflect.Slice:
+		if n := rapid.IntRange(0, 3).Draw(t, key); n > 0 { // a file without the key gives nil
+			at.Set(reflect.MakeSlice(at.Type(), n, n))
+		}
+		for i := range at.Len() {
+			draw(t, key, at.Index(i), check)
+		}
+	case reflect.Struct:
+		fill(t, at, check)
+	default:
+		t.Fatalf("draw has no values for %s, a %s", key, at.Type())
+	}
+}
+
+func aWorkload() *rapid.Generator[Workload] {
+	return rapid.Custom(func(t *rapid.T) (w Workload) {
+		fill(t, reflect.ValueOf(&w).Elem(), func() error { return Case{Name: "x", Workload: w}.Check() })
+		return w
+	})
+}
+
+// A key that no drawn case has is written and read by no test.
+func TestEveryKeyIsDrawn(t *testing.T) {
+	drawn := map[string]bool{}
+	note := func(path string, v reflect.Value) {
+		for i, key := range caseKeys[path].keys {
+			drawn[path+"."+key] = drawn[path+"."+key] || !v.Field(i).IsZero()
+		}
+	}
+	for seed := range 300 {
+		w := aWorkload().Example(seed)
+		note(".workload", reflect.ValueOf(w))
+		for _, c := range w.Containers {
+			note(".workload.containers", reflect.ValueOf(c))
+		}
+	}
+	for key, ok := range drawn {
+		if !ok {
+			t.Errorf("%s was never drawn: Check refuses each value that draw has", key)
+		}
+	}
 }
 
 func aDuration() *rapid.Generator[time.Duration] {
@@ -231,25 +288,7 @@ func aCase(t *rapid.T) Case {
 		About:      rapid.StringMatching(`[ -~äé日\n]{0,60}`).Draw(t, "about"),
 		Issues:     some(t, rapid.IntRange(1, 99999), "issues"),
 		Containerd: rapid.SampledFrom([]string{"", "v2.4.2", "bin:/usr/bin", "src:../containerd"}).Draw(t, "containerd"),
-		Workload: Workload{
-			API: rapid.SampledFrom(
-				[]API{"", TaskAPI, CRI},
-			).Draw(
-				t,
-				"api",
-			), Grouped: rapid.Bool().Draw(t, "grouped"), Thorough: rapid.Bool().Draw(t, "thorough"),
-			NoRestart: rapid.Bool().Draw(t, "noRestart"), Bystander: rapid.Bool().Draw(t, "bystander"),
-			Containers: some(t, aContainer(), "containers"),
-			CallTimeout: aDuration().Draw(
-				t,
-				"callTimeout",
-			), Deadline: aDuration().Draw(t, "deadline"), Settle: aDuration().Draw(t, "settle"),
-		},
-	}
-	if c.Workload.API == CRI {
-		c.Workload.Loops = rapid.IntRange(0, mostLoops).Draw(t, "loops")
-	} else {
-		c.Workload.Fakeshim = rapid.SampledFrom([]string{"", "plain", "exit=137,events=twice"}).Draw(t, "fakeshim")
+		Workload:   aWorkload().Draw(t, "workload"),
 	}
 	if plan := some(t, aFault(c.Workload.API), "plan"); plan != nil {
 		c.Plan = plan

@@ -5,20 +5,6 @@ import (
 	"strconv"
 )
 
-// companions are what comes with something that is left of a container or of its pod: a
-// leaked shim keeps its socket, its bundle and its cgroup. What the client could not do,
-// a wrong exit status and an event come with nothing.
-var companions = map[Class][]Class{
-	ClassShim: {
-		ClassSocket, ClassBundle, ClassCgroup, ClassFIFO, ClassProcess, ClassMount, ClassRuncState, ClassTask,
-		ClassContainer, ClassSnapshot, ClassCRIDir, ClassSandbox, ClassLease,
-	},
-	ClassProcess:   {ClassCgroup, ClassBundle, ClassMount, ClassRuncState},
-	ClassContainer: {ClassSnapshot, ClassCRIDir, ClassFIFO},
-	ClassSandbox:   {ClassSnapshot, ClassCRIDir, ClassLease},
-	ClassBundle:    {ClassMount},
-}
-
 // ComesWith reports whether a finding goes without saying beside another: it is of the
 // same container, or of the same pod, and is what that keeps; or it is the second use of
 // the id that fails where something of that id is left. What is of no container known
@@ -31,7 +17,7 @@ func (f Finding) ComesWith(o Finding) bool {
 	if f.Invariant == Liveness {
 		return f.Facts[FactWhat] == IDReuse
 	}
-	return f.Invariant == Leak && slices.Contains(companions[o.Class], f.Class)
+	return f.Invariant == Leak && slices.Contains(leakClassOf(o.Class).with, f.Class)
 }
 
 // holdsPod reports whether a thing keeps what all containers of its pod have.

@@ -161,34 +161,15 @@ const (
 	OtherStatus    = "other-status"
 	OtherPID       = "other-pid"
 
-	Removal    = "removal" // FactWhat
-	IDReuse    = "id-reuse"
-	Boot       = "boot"
-	Listing    = "listing"
-	Answer     = "answer"
-	ARestart   = "restart"
-	Death      = "death"
-	ALog       = "log"
-	Baseline   = "baseline" // a call that failed before anything was broken
-	APod       = "pod"      // FactObject
+	APod       = "pod" // FactObject
 	AContainer = "container"
 	ATask      = "task"
-
-	OthersStart  = "others-start" // FactWhat, of a bystander
-	OthersCall   = "others-call"
-	OthersEnd    = "others-end"
-	OthersStatus = "others-status"
-	OthersEvent  = "others-event"
-	OthersOutput = "others-output"
 
 	helperStart  = "start"
 	helperDelete = "delete"
 	taskUnknown  = "UNKNOWN"
 	TaskStopped  = "STOPPED" // FactTask
 )
-
-// othersWhat are the values of FactWhat that a bystander has.
-var othersWhat = []string{OthersStart, OthersCall, OthersEnd, OthersStatus, OthersEvent, OthersOutput}
 
 // scope is how far a fact reaches.
 type scope uint8
@@ -274,9 +255,7 @@ var keys = [factCount]struct {
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	FactIn:     {"in", inCause, []string{InLivingPod}},
 
-	FactWhat: {"what", inCause, append(
-		othersWhat, Removal, IDReuse, Boot, Listing, Answer, ARestart, Death, ALog, Baseline,
-	)},
+	FactWhat:    {"what", inCause, whats(bystanderWhats, livenessWhats)},
 	FactObject:  {"object", inCause, []string{APod, AContainer, ASandbox, ATask}},
 	FactCall:    {"call", inCause, nil},
 	FactCode:    {"code", inCause, nil},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/shimquake/shimquake/oracle/scan"
@@ -42,6 +43,22 @@ func fifos(t *scan.Tree, dirs []string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+func readFIFOs(inv *Inventory, t *scan.Tree, s Scene) (err error) {
+	dirs := slices.Clone(s.FIFODirs)
+	for _, parent := range scan.CRIParents {
+		dirs = append(dirs, path.Join(s.State, parent))
+	}
+	inv.FIFOs, err = fifos(t, dirs)
+	return err
+}
+
+func (d diff) fifos() (out []Finding) {
+	for _, p := range fresh(d.before.FIFOs, d.after.FIFOs, func(p string) string { return p }) {
+		out = append(out, Finding{Invariant: Leak, Class: ClassFIFO, Subject: Subject{ID: fifoOwner(p), Path: p}})
+	}
+	return out
 }
 
 // fifoOwner reads the container from a pipe's name, ID-stdout (pkg/cio of containerd).

@@ -40,6 +40,11 @@ func (p Places) name(file string) string {
 	return file
 }
 
+func readFiles(inv *Inventory, t *scan.Tree, s Scene) (err error) {
+	inv.Files, err = listFiles(t, s, inv.Mounts)
+	return err
+}
+
 // listFiles lists everything below Scene.FileDirs, but not beyond a mount: a new mount is
 // told by itself, and what is in an old one is not this scene's. Nor is listed what is in
 // a directory of files.yaml's `closed`, and what is the harness's own.
@@ -171,9 +176,7 @@ func (d diff) unplaced(told []Finding) int {
 }
 
 // covering are the classes whose findings tell of files.
-var covering = []Class{
-	ClassSocket, ClassBundle, ClassCRIDir, ClassMount, ClassRuncState, ClassFIFO, ClassSnapshot,
-}
+var covering = leakClassesThat(func(c leakClass) bool { return c.covers })
 
 // below reports whether a path is one of some, or in one of them.
 func below(some map[string]bool, file string) bool {

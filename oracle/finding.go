@@ -26,38 +26,14 @@ const (
 // Class is the kind of thing that a finding is about.
 type Class string
 
-// The classes.
+// The classes of what does not leak.
 const (
-	ClassShim      Class = "shim"
-	ClassProcess   Class = "process"
-	ClassSocket    Class = "socket"
-	ClassBundle    Class = "bundle"
-	ClassCRIDir    Class = "cri-dir"
-	ClassMount     Class = "mount"
-	ClassCgroup    Class = "cgroup"
-	ClassRuncState Class = "runc-state"
-	ClassSnapshot  Class = "snapshot"
-	ClassLease     Class = "lease"
-	ClassFIFO      Class = "fifo"
-	ClassContainer Class = "container"
-	ClassTask      Class = "task"
-	ClassSandbox   Class = "sandbox"
 	ClassEnd       Class = "end"
-	ClassMetadata  Class = "metadata" // what else containerd's metadata has
-	ClassFile      Class = "file"     // and what else is on its disk
-	ClassHandle    Class = "handle"   // what a process of containerd's holds open
 	ClassExitCode  Class = "exit-code"
 	ClassEvent     Class = "event"
 	ClassDaemon    Class = "containerd" // the daemon itself
 	ClassBystander Class = "bystander"  // a task or a pod that no fault was done to
 )
-
-// LeakClasses are the classes that [Leaks] can find. Each has a positive control.
-var LeakClasses = []Class{
-	ClassShim, ClassProcess, ClassSocket, ClassBundle, ClassCRIDir, ClassMount, ClassCgroup, ClassRuncState,
-	ClassSnapshot, ClassLease, ClassFIFO, ClassContainer, ClassTask, ClassSandbox, ClassMetadata, ClassFile,
-	ClassHandle,
-}
 
 // Classes are all classes, in the order in which findings are listed.
 var Classes = append(slices.Clone(LeakClasses), ClassEnd, ClassExitCode, ClassEvent, ClassCRIStatus, ClassCRIEvent,

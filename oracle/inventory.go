@@ -3,7 +3,6 @@ package oracle
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"time"
 
@@ -88,7 +87,9 @@ func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 }
 
 func (inv *Inventory) takeFiles(s Scene, want parts) error {
-	if !want.has(ClassBundle, ClassSocket, ClassCRIDir, ClassRuncState, ClassFIFO, ClassFile) {
+	bundles := want.has(ClassBundle, ClassSocket) // sockets lie beside bundles too
+	wanted := func(c leakClass) bool { return c.read != nil && want.has(c.class) }
+	if !bundles && !slices.ContainsFunc(leakClasses, wanted) {
 		return nil
 	}
 	t, err := scan.OpenTree(s.Root)
@@ -96,42 +97,29 @@ func (inv *Inventory) takeFiles(s Scene, want parts) error {
 		return err
 	}
 	defer t.Close()
-	if want.has(ClassBundle, ClassSocket) { // sockets lie beside bundles too
+	if bundles {
 		if inv.Bundles, err = scan.Bundles(t, s.State, s.ContainerdRoot); err != nil {
 			return err
 		}
 	}
-	if want.has(ClassSocket) {
-		listening, err := listeners(s.Proc)
-		if err != nil {
-			return err
+	for _, c := range leakClasses {
+		if !wanted(c) {
+			continue
 		}
-		if inv.Sockets, err = sockets(t, s.SocketDirs, inv.Bundles, listening); err != nil {
-			return err
-		}
-	}
-	if want.has(ClassCRIDir) {
-		if inv.CRIDirs, err = scan.CRIDirs(t, s.State, s.ContainerdRoot); err != nil {
+		if err := c.read(inv, t, s); err != nil {
 			return err
 		}
 	}
-	if want.has(ClassRuncState) {
-		if inv.RuncStates, err = scan.RuncStates(t, s.RuncRoot); err != nil {
-			return err
-		}
-	}
-	if want.has(ClassFIFO) {
-		dirs := slices.Clone(s.FIFODirs)
-		for _, parent := range scan.CRIParents {
-			dirs = append(dirs, path.Join(s.State, parent))
-		}
-		if inv.FIFOs, err = fifos(t, dirs); err != nil {
-			return err
-		}
-	}
-	if want.has(ClassFile) {
-		inv.Files, err = listFiles(t, s, inv.Mounts)
-	}
+	return nil
+}
+
+func readCRIDirs(inv *Inventory, t *scan.Tree, s Scene) (err error) {
+	inv.CRIDirs, err = scan.CRIDirs(t, s.State, s.ContainerdRoot)
+	return err
+}
+
+func readRuncStates(inv *Inventory, t *scan.Tree, s Scene) (err error) {
+	inv.RuncStates, err = scan.RuncStates(t, s.RuncRoot)
 	return err
 }
 

@@ -22,10 +22,10 @@ import (
 func Leaks(before, after Inventory) []Finding {
 	d := diff{before: before, after: after}
 	var out []Finding
-	for _, look := range []func() []Finding{
-		d.processes, d.sockets, d.bundles, d.mounts, d.cgroups, d.files, d.daemon,
-	} {
-		out = append(out, look()...)
+	for _, c := range leakClasses {
+		if c.find != nil {
+			out = append(out, c.find(d)...)
+		}
 	}
 	out = append(out, d.handles(out)...)
 	out = append(out, d.untold(out)...)
@@ -182,19 +182,18 @@ func (d diff) cgroup(rel string, in []Cgroup) Finding {
 	return f
 }
 
-func (d diff) files() []Finding {
-	var out []Finding
-	add := func(class Class, at Subject, fs Facts) {
-		out = append(out, Finding{Invariant: Leak, Class: class, Subject: at, Facts: fs})
-	}
+func (d diff) runcStates() (out []Finding) {
 	for _, r := range fresh(d.before.RuncStates, d.after.RuncStates, func(r RuncState) string { return r.Path }) {
-		add(ClassRuncState, Subject{Namespace: r.Namespace, ID: r.ID, Path: r.Path}, d.task(r.Namespace, r.ID))
+		at := Subject{Namespace: r.Namespace, ID: r.ID, Path: r.Path}
+		out = append(out, Finding{Invariant: Leak, Class: ClassRuncState, Subject: at, Facts: d.task(r.Namespace, r.ID)})
 	}
+	return out
+}
+
+func (d diff) criDirs() (out []Finding) {
 	for _, c := range fresh(d.before.CRIDirs, d.after.CRIDirs, func(c Dir) string { return c.Path }) {
-		add(ClassCRIDir, Subject{ID: c.ID, Path: c.Path}, d.task("", c.ID))
-	}
-	for _, p := range fresh(d.before.FIFOs, d.after.FIFOs, func(p string) string { return p }) {
-		add(ClassFIFO, Subject{ID: fifoOwner(p), Path: p}, Facts{})
+		at := Subject{ID: c.ID, Path: c.Path}
+		out = append(out, Finding{Invariant: Leak, Class: ClassCRIDir, Subject: at, Facts: d.task("", c.ID)})
 	}
 	return out
 }

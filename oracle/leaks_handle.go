@@ -91,7 +91,7 @@ func owed(told []Finding) bool {
 }
 
 // holdsHandles are the classes of what containerd holds something for while it is there.
-var holdsHandles = []Class{ClassShim, ClassProcess, ClassTask, ClassContainer, ClassSandbox}
+var holdsHandles = leakClassesThat(func(c leakClass) bool { return c.holds })
 
 // holder is the same holder before: containerd, whichever process it was, or that shim.
 func (d diff) holder(now Handles) (Handles, bool) {

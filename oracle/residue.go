@@ -69,11 +69,11 @@ type KnownResidue struct {
 }
 
 // mayBeKnown are the classes that a residue can have. A leaked process, mount or bundle,
-// and a wrong exit code, are never known: there a release is simply bad. The list names
-// what is allowed, so a class that is added later is not excused by oversight. Of events
+// and a wrong exit code, are never known: there a release is simply bad. A row names what
+// is allowed, so a class that is added later is not excused by oversight. Of events
 // only a missing TaskDelete can be known, whose exit status was told by then, an event
 // that says the same once more, and a create or start that came late.
-var mayBeKnown = []Class{ClassEvent, ClassSocket, ClassFIFO, ClassLease, ClassSnapshot, ClassCgroup, ClassCRIDir}
+var mayBeKnown = append(leakClassesThat(func(c leakClass) bool { return c.known }), ClassEvent)
 
 //go:embed residues/*.yaml
 var residueFiles embed.FS

@@ -46,6 +46,15 @@ func listeners(proc string) ([]scan.UnixSocket, error) {
 	return slices.DeleteFunc(all, func(s scan.UnixSocket) bool { return !s.Listening || s.Path == "" }), err
 }
 
+func readSockets(inv *Inventory, t *scan.Tree, s Scene) error {
+	listening, err := listeners(s.Proc)
+	if err != nil {
+		return err
+	}
+	inv.Sockets, err = sockets(t, s.SocketDirs, inv.Bundles, listening)
+	return err
+}
+
 // sockets lists shim sockets: the files in dirs, the socket files in bundles, and every
 // abstract socket that somebody listens on.
 func sockets(t *scan.Tree, dirs []string, bundles []Bundle, listening []scan.UnixSocket) ([]Socket, error) {

@@ -33,20 +33,14 @@ func (f Finding) What() string {
 	case Status:
 		return fmt.Sprintf("%s of %s %s", f.Facts[FactField], f.Facts[FactObject], s.ID)
 	case Liveness:
-		return livenessWords[f.Facts[FactWhat]]
+		w, _ := whatOf(livenessWhats, f.Facts)
+		return w.subject
 	case Others:
 		return othersName(f)
 	case Forgot:
 		return fmt.Sprintf("process %d (%s) of container %s/%s", s.PID, s.Name, s.Namespace, s.ID)
 	}
 	return f.leaked()
-}
-
-// livenessWords are what did not succeed.
-var livenessWords = map[string]string{
-	Removal: "removal", IDReuse: "ID reuse", Boot: "containerd", Listing: "containerd", Answer: "containerd",
-	ARestart: "restart of containerd", Death: "containerd", Baseline: "workload",
-	ALog: "containerd's log",
 }
 
 // leaked names a thing that was left.
@@ -57,8 +51,6 @@ func (f Finding) leaked() string {
 		return fmt.Sprintf("shim process %d (%s %s/%s)", s.PID, s.Name, s.Namespace, s.ID)
 	case ClassProcess:
 		return fmt.Sprintf("process %d (%s)", s.PID, s.Name)
-	case ClassSocket:
-		return "shim socket " + s.Path
 	case ClassBundle:
 		if f.Facts[FactKind] == AWorkDir {
 			return "work directory " + s.Path
@@ -71,18 +63,15 @@ func (f Finding) leaked() string {
 			return fmt.Sprintf("cgroup %s (and in %d more hierarchies)", s.Path, n-1)
 		}
 		return "cgroup " + s.Path
-	case ClassRuncState:
-		return "runc state " + s.Path
-	case ClassCRIDir:
-		return "CRI directory " + s.Path
-	case ClassFIFO:
-		return "FIFO " + s.Path
 	case ClassFile:
 		return kindWords(f.Facts) + " " + s.Path
 	case ClassMetadata:
 		return kindWords(f.Facts) + " " + strings.TrimPrefix(s.Namespace+"/"+s.ID, "/")
 	case ClassHandle:
 		return f.handleWords()
+	}
+	if name := leakClassOf(f.Class).name; name != "" {
+		return name + " " + s.Path
 	}
 	return fmt.Sprintf("%s %s/%s", f.Class, s.Namespace, s.ID)
 }
@@ -102,9 +91,9 @@ func (f Finding) Reason() string {
 	case Event:
 		why = f.eventReasons()
 	case Liveness:
-		why = []string{f.livenessReason()}
+		why = reasons(livenessWhats, f.Facts)
 	case Others:
-		why = othersReasons(f.Facts)
+		why = reasons(bystanderWhats, f.Facts)
 	case Forgot:
 		why = []string{f.forgotReason()}
 	case Access:
@@ -174,12 +163,8 @@ func (f Finding) leakReasons() []string {
 		say("still mounted for " + path.Join(f.Subject.Namespace, f.Subject.ID))
 	case ClassCgroup:
 		say(cgroupWords(fs))
-	case ClassFIFO:
-		return []string{"not removed"}
 	case ClassFile:
 		return []string{fileWords(fs)}
-	case ClassMetadata:
-		return []string{"containerd's metadata still has it, and had not before"}
 	case ClassHandle:
 		return handleReasons(fs)
 	case ClassContainer:
@@ -209,6 +194,8 @@ func (f Finding) leakReasons() []string {
 			return []string{listedWords(fs)}
 		}
 		say("containerd's sandbox store still has it")
+	default:
+		say(leakClassOf(f.Class).why)
 	}
 	say(taskWords(fs))
 	if fs[FactHelper] != "" {
@@ -316,45 +303,4 @@ func (f Finding) forgotReason() string {
 		return "it runs; containerd knows the container but no task of it"
 	}
 	return "it runs; containerd knows neither a container nor a task of that id"
-}
-
-func (f Finding) livenessReason() string {
-	fs := f.Facts
-	fs[FactError] = strings.ReplaceAll(fs[FactError], "\n", "; ") // joined errors
-	switch fs[FactWhat] {
-	case Removal:
-		return fmt.Sprintf("the client could not remove the %s: %s", fs[FactObject], fs[FactError])
-	case Listing:
-		return "it cannot tell what it has: " + fs[FactError]
-	case Answer:
-		return fmt.Sprintf("it did not answer Version within %s (%s): %s", fs[FactBound], fs[FactApart], fs[FactError])
-	case ARestart:
-		return fmt.Sprintf("it does not answer within %s: %s", fs[FactBound], fs[FactError])
-	case Death:
-		return deathWords(fs)
-	case ALog:
-		return fmt.Sprintf("it says %s times %q; with what the client has called it may do so %s times",
-			fs[FactCount], fs[FactMessage], fs[FactMost])
-	case Baseline:
-		return fmt.Sprintf("%s failed%s before anything was broken, and not so on the default release: %s",
-			fs[FactCall], timesWords(fs), fs[FactError])
-	}
-	return fs[FactError]
-}
-
-func deathWords(fs Facts) string {
-	how := "it ended by itself with %s, and no fault told it to"
-	if fs[FactAsked] == Yes {
-		how = "it was asked to stop, and ended with %s " + fs[FactApart] + " later"
-	}
-	how = fmt.Sprintf(how, fs[FactExit])
-	return how + timesWords(fs) + "; its last words are in containerd.log"
-}
-
-// timesWords say how often the same was found.
-func timesWords(fs Facts) string {
-	if fs[FactCount] == "" {
-		return ""
-	}
-	return " " + fs[FactCount] + " times"
 }

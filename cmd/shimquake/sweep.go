@@ -47,6 +47,7 @@ const worldsPerCPU = 3
 
 func sweepCommand() *cobra.Command {
 	var f sweepFlags
+	planning := f.planning()
 	c := &cobra.Command{
 		Use:   "sweep",
 		Short: "Run every point of a path x every action, and report what is left",
@@ -64,13 +65,28 @@ usage or nothing to sweep, 3 a case that shows nothing.`,
   shimquake sweep --plan plan.json --shard 2/4 --out shard2; shimquake sweep merge shard*`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := refuseIgnored(cmd.Flags()); err != nil {
+			if err := refuseIgnored(cmd.Flags(), planning); err != nil {
 				return err
 			}
 			return f.run(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
 	fl := c.Flags()
+	fl.AddFlagSet(planning)
+	fl.StringVar(&f.shard, "shard", "", "i/n: only every n-th case of the plan, from the i-th")
+	fl.StringVar(&f.plan, "plan", "", "run the plan of this file (see --plan-only)")
+	fl.BoolVar(&f.planOnly, "plan-only", false, "trace and plan; print the plan as JSON and run nothing")
+	fl.StringVar(&f.resume, "resume", "", "go on with the sweep of this folder")
+	f.registerCommon(c)
+	f.randoms.register(c)
+	c.AddCommand(sweepMergeCommand(), sweepReportCommand(), sweepCompareCommand())
+	return c
+}
+
+// planning are the flags that choose what is planned, and what would be dropped in
+// silence beside a plan that stands already.
+func (f *sweepFlags) planning() *pflag.FlagSet {
+	fl := pflag.NewFlagSet("planning", pflag.ContinueOnError)
 	fl.StringVar(&f.Containerd, "containerd", "",
 		"the subject: a release (v1.7.2), bin:DIR or src:DIR (default: the newest release)")
 	fl.StringSliceVar(&f.Who, "who", nil, "whose points: daemon, shim, both (default both)")
@@ -86,27 +102,16 @@ usage or nothing to sweep, 3 a case that shows nothing.`,
 	fl.StringVar(&f.points, "points", "", "a regular expression that a point's name must match")
 	fl.BoolVar(&f.EveryWorkload, "every-workload", false,
 		"sweep a point in each workload that reaches it, not only in the cheapest")
-	fl.StringVar(&f.shard, "shard", "", "i/n: only every n-th case of the plan, from the i-th")
-	fl.StringVar(&f.plan, "plan", "", "run the plan of this file (see --plan-only)")
-	fl.BoolVar(&f.planOnly, "plan-only", false, "trace and plan; print the plan as JSON and run nothing")
 	fl.StringSliceVar(&f.pairs, "pairs", nil,
 		"in place of single faults the pairs that they cannot reach: "+strings.Join(pairs.Kinds, ", ")+", all")
-	fl.StringVar(&f.resume, "resume", "", "go on with the sweep of this folder")
-	f.registerCommon(c)
-	f.randoms.register(c)
-	c.AddCommand(sweepMergeCommand(), sweepReportCommand(), sweepCompareCommand())
-	return c
-}
-
-// planning are the flags that choose what is planned, and what would be dropped in
-// silence beside a plan that stands already.
-var planning = []string{
-	"containerd", "who", "actions", "path", "workload", "hits", "points", "every-workload", "pairs",
+	return fl
 }
 
 // refuseIgnored refuses flags that would choose nothing: a sweep of another release than
 // one asks for would say that this one is clean.
-func refuseIgnored(fl *pflag.FlagSet) error {
+func refuseIgnored(fl, planning *pflag.FlagSet) error {
+	var plans []string
+	planning.VisitAll(func(f *pflag.Flag) { plans = append(plans, f.Name) })
 	refuse := func(because, why string, names ...string) error {
 		if !fl.Changed(because) {
 			return nil
@@ -119,9 +124,9 @@ func refuseIgnored(fl *pflag.FlagSet) error {
 		return nil
 	}
 	return errors.Join(
-		refuse("plan", "the plan says already what is swept: leave it out, or make another plan (--plan-only)", planning...),
+		refuse("plan", "the plan says already what is swept: leave it out, or make another plan (--plan-only)", plans...),
 		refuse("resume", "the sweep goes on as it was begun, in its own folder: leave it out",
-			append([]string{"out"}, planning...)...),
+			append([]string{"out"}, plans...)...),
 		refuse("random", "random plans take every hit that the traces have: leave it out", "hits", "every-workload"),
 	)
 }

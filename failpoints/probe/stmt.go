@@ -178,15 +178,13 @@ func function(point string) string { return point[:strings.LastIndexByte(point, 
 // call's error at the call, what ends a context where there is one that can be ended so,
 // and all else at the statement.
 func DecidedAt(t term.Term, h Hit) bool {
-	for _, c := range t.Clauses() {
-		switch c.Action {
-		case term.Error, term.Lose:
-			return h.Call
-		case term.Cancel:
-			return !h.Call && h.Ctx == ByCaller
-		case term.Deadline:
-			return !h.Call && h.Ctx != ""
-		}
+	switch t.Moment() {
+	case term.AtCall:
+		return h.Call
+	case term.AtCancel:
+		return !h.Call && h.Ctx == ByCaller
+	case term.AtDeadline:
+		return !h.Call && h.Ctx != ""
 	}
 	return !h.Call
 }

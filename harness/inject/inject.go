@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/iopressure"
@@ -111,9 +112,10 @@ type Injector struct {
 	Controller *failpoints.Controller
 
 	mu     sync.Mutex
-	counts []int    // how often each fault of the plan was seen to happen
-	texts  []string // the last proof of each
-	force  []bool   // it may happen from now on; whether it has is known later
+	counts []int       // how often each fault of the plan was seen to happen
+	texts  []string    // the last proof of each
+	begun  []time.Time // when each was begun
+	force  []bool      // it may happen from now on; whether it has is known later
 }
 
 // New prepares the faults of a case. ctx is that of the whole run.
@@ -121,7 +123,7 @@ func New(ctx context.Context, c harness.Case, t Target, r *record.Recorder) *Inj
 	n := len(c.Plan)
 	in := &Injector{
 		Target: t, ctx: ctx, plan: c.Plan, record: r, words: c.Misbehaviours(),
-		counts: make([]int, n), texts: make([]string, n), force: make([]bool, n),
+		counts: make([]int, n), texts: make([]string, n), begun: make([]time.Time, n), force: make([]bool, n),
 	}
 	for i, f := range c.Plan {
 		in.faults = append(in.faults, kinds[f.At.Kind].make(in, i))
@@ -148,6 +150,9 @@ func (in *Injector) At(ctx context.Context, state string) {
 		if f.At.State() != state {
 			continue
 		}
+		in.mu.Lock()
+		in.begun[i] = time.Now() // before it does: what fails from then on may be its doing
+		in.mu.Unlock()
 		if err := in.faults[i].Begin(ctx); err != nil {
 			in.failed(f, err)
 		}
@@ -225,7 +230,7 @@ func (in *Injector) inForce(i int) {
 func (in *Injector) seen(i int) harness.Firing {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return harness.Firing{Count: in.counts[i], Proof: in.texts[i]}
+	return harness.Firing{Count: in.counts[i], At: in.begun[i], Proof: in.texts[i]}
 }
 
 // failed notes a fault, or a step, that could not be done.

@@ -35,12 +35,22 @@ func (p *probed) Undo() error { return nil }
 // enough where it could have gone on as if nothing had happened: one that was to crash
 // must have been seen to end, and a call whose context was ended must have failed.
 func (p *probed) Proof(ctx context.Context) (harness.Firing, error) {
+	f := p.proof(ctx)
+	if hits := p.in.Controller.Hits(); f.Count > 0 {
+		if first := slices.IndexFunc(hits, func(h failpoints.Hit) bool { return h.Fault == p.i }); first >= 0 {
+			f.At = hits[first].Time
+		}
+	}
+	return f, nil
+}
+
+func (p *probed) proof(ctx context.Context) harness.Firing {
 	f := harness.Firing{Count: p.in.Controller.Fired(p.i)}
 	if f.Count == 0 {
-		return f, nil
+		return f
 	}
 	if want := leastHits(p.in.plan[p.i].Do); f.Count < want {
-		return harness.Firing{Proof: fmt.Sprintf("fired %d times, and its last part comes with the %d.", f.Count, want)}, nil
+		return harness.Firing{Proof: fmt.Sprintf("fired %d times, and its last part comes with the %d.", f.Count, want)}
 	}
 	f.Proof = fmt.Sprintf("fired %d times, counted by the probe", f.Count)
 	hits := p.in.Controller.Hits()
@@ -56,17 +66,17 @@ func (p *probed) Proof(ctx context.Context) (harness.Firing, error) {
 					h.Who,
 					h.PID,
 					h.Point,
-				)}, nil
+				)}
 			}
 		case term.Crash:
 			how, miss := p.in.crashed(ctx, h)
 			if how == "" {
-				return miss, nil
+				return miss
 			}
 			f.Proof += fmt.Sprintf("; %s, pid %d in its world, %s", h.Who, h.PID, how)
 		}
 	}
-	return f, nil
+	return f
 }
 
 // contextObserved reports whether a call whose context was ended has failed. A handler

@@ -70,14 +70,13 @@ func unprovoked(h *harness.History) (all []failure) {
 
 // failedShim is a shim that could not create or start a container before anything was
 // broken: a fault that fires while containerd cleans up after that, at Shutdown for one,
-// would otherwise hide that nothing ran. It is known only where probes decide all faults,
-// since the others' moments are not among the hits.
+// would otherwise hide that nothing ran.
 func failedShim(h *harness.History) (failure, bool) {
-	if h.Case.Workload.Fakeshim != "" || !h.Case.OnlyProbed() {
+	if h.Case.Workload.Fakeshim != "" {
 		return failure{}, false // a fake shim may misbehave when told to
 	}
 	for _, hit := range h.Hits {
-		if hit.Fault >= 0 {
+		if hit.Fault >= 0 || h.MayHaveBegun(hit.Time, unprobed) {
 			return failure{}, false
 		}
 		if hit.Err != "" && (hit.Point == "rpc:shim:Task.Create:exit" || hit.Point == "rpc:shim:Task.Start:exit") {

@@ -76,13 +76,14 @@ func apart(a, b time.Time) bool { return a.Sub(b).Abs() > clockTolerance }
 // broken reports whether a fault may have broken a call of containerd's own by then. That
 // something was killed has not: what CRI has said it has written down before.
 func broken(h *harness.History, by time.Time) bool {
-	return len(h.Case.Misbehaviours()) > 0 || !h.Case.OnlyProbed() && ofIO(h) ||
+	return len(h.Case.Misbehaviours()) > 0 || h.MayHaveBegun(by, ofKernel) ||
 		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
 			return hit.Fault >= 0 && !killedByTerm(hit.Did) && !hit.Time.After(by)
 		})
 }
 
-// ofIO reports whether the plan has faults that nobody has noted when they began.
-func ofIO(h *harness.History) bool {
-	return slices.ContainsFunc(h.Case.Plan, func(f failpoints.Fault) bool { return f.At.Kind != failpoints.Proc })
-}
+// ofKernel reports whether a fault makes what containerd asks the kernel for slow.
+func ofKernel(f failpoints.Fault) bool { return !f.At.Kind.Probed() && f.At.Kind != failpoints.Proc }
+
+// unprobed reports whether a fault is not among the hits.
+func unprobed(f failpoints.Fault) bool { return !f.At.Kind.Probed() }

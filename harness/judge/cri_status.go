@@ -169,11 +169,9 @@ func lastState(h *harness.History, i harness.Instance, last oracle.CRIStatus) []
 
 // fired reports whether a fault may have happened by then.
 func fired(h *harness.History, by time.Time) bool {
-	return len(h.Case.Misbehaviours()) > 0 ||
+	return len(h.Case.Misbehaviours()) > 0 || h.MayHaveBegun(by, unprobed) ||
 		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Fault >= 0 && !hit.Time.After(by) }) ||
-		slices.ContainsFunc(h.Kills, func(k harness.Kill) bool { return !k.At.After(by) }) ||
-		slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool { return !d.At.After(by) && (d.Killed || !d.Asked) }) ||
-		len(h.Case.Plan) > 0 && !h.Case.OnlyProbed() // nobody has noted when those began
+		slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool { return !d.At.After(by) && (d.Killed || !d.Asked) })
 }
 
 // uniqueCauses leaves of findings about one id that have the same cause the first: CRI is

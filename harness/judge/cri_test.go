@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
@@ -175,7 +176,9 @@ func TestCRIRules(t *testing.T) {
 			h.CRI.Sandboxes[0].State, h.CRI.Sandboxes[0].Err = "", failed("Unknown", "broken")
 		}, "status cri-status object=sandbox field=state is=not-set"},
 		"because its shim was killed": {also(func(h *harness.History) { h.CRI.Sandboxes[0].State = oracle.CRINotReady },
-			func(h *harness.History) { h.Kills = []harness.Kill{{PID: 42, Who: "shim", At: at(3)}} }), ""},
+			killsShimAt(3)), ""},
+		"before its shim was killed": {also(func(h *harness.History) { h.CRI.Sandboxes[0].State = oracle.CRINotReady },
+			killsShimAt(2400)), "status cri-status object=sandbox field=state is=too-early"},
 
 		"a sandbox that stays listed": {func(h *harness.History) { h.CRI.Listed.Sandboxes = []string{"pod"} },
 			"leak sandbox listed=by-cri-alone"},
@@ -290,5 +293,13 @@ func killedIn() func(*harness.History) {
 		h.Exits = nil
 		h.Instances[0].Payload = payload.Truth{Runs: 1, StartedAt: at(20), ReadyAt: at(21)}
 		h.CRI.Done = append(h.CRI.Done, harness.CRIDone{Verb: "StopContainer", ID: "c0", At: at(33)})
+	}
+}
+
+// killsShimAt is a plan that kills the shim, at a time that is noted.
+func killsShimAt(ms int) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Case.Plan = failpoints.Plan{failpoints.Kill("proc:shim:running")}
+		h.Firings = []harness.Firing{{Text: "x", Count: 1, At: at(ms), Proof: "done"}}
 	}
 }

@@ -80,6 +80,13 @@ func TestRules(t *testing.T) {
 		"a directory of containerd's that is gone": {func(h *harness.History) {
 			h.Before.Files = []oracle.File{{Path: "/run/containerd/s", Kind: oracle.ADirectory}, {Path: "/run/containerd/s/1"}}
 		}, "loss file kind=directory path=/run/containerd/s"},
+		"it logs that it cannot go on": {func(h *harness.History) {
+			h.Case.Plan, h.Firings, h.Hits, h.Flushed.Hits = nil, nil, nil, 0
+			h.Logged = []harness.Logged{{Level: "fatal", Message: "x", Times: 1}}
+		}, "liveness containerd what=log-fatal"},
+		"which a fault may have made it": {func(h *harness.History) {
+			h.Logged = []harness.Logged{{Level: "fatal", Message: "x", Times: 1}}
+		}, ""},
 		"its log is flooded": {func(h *harness.History) { h.Logged = []harness.Logged{{Message: "x 41", Times: 1001}} },
 			"liveness containerd what=log"},
 		"its log tells of what its client does": {func(h *harness.History) {

@@ -21,10 +21,17 @@ const (
 // 1,300 times in 20 ms on a busy machine.
 const epollShutdown = "cgroups: epoll wait"
 
-// logged: containerd's log is not flooded. A loop that ends nowhere else shows there.
+// logged: containerd's log is not flooded. A loop that ends nowhere else shows there. Nor
+// does it say that it cannot go on where nothing was broken.
 func logged(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	bound := logBound + logsOfACall*len(h.Calls) + logsOfAStart*len(h.Deaths)
 	for _, l := range h.Logged {
+		if l.Fatal() && h.Case.Faultless() {
+			found = append(found, oracle.Finding{
+				Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: oracle.Facts{oracle.FactWhat: oracle.AFatalLog,
+					oracle.FactMessage: oracle.Comparable(l.Message), oracle.FactCount: strconv.Itoa(l.Times)},
+			})
+		}
 		if l.Times <= bound || l.Message == epollShutdown {
 			continue
 		}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
@@ -17,19 +18,16 @@ type requirement struct {
 
 const anyCase = "run any case"
 
-var requirements = append([]requirement{
-	{anyCase, always, world.Check},
-	// A case with the fake shim, too: it uses its id again with runc.
-	{"run containers", always, func() error { return world.Needs("devices") }},
-	// A pod's containers have CPU shares, which runc refuses to drop.
-	{
-		"run pods",
-		func(c harness.Case) bool { return c.Workload.API == harness.CRI },
-		func() error { return world.Needs("cpu") },
-	},
-}, ofFaults()...)
+var requirements = slices.Concat(
+	[]requirement{{anyCase, func(harness.Case) bool { return true }, world.Check}}, ofCases(), ofFaults())
 
-func always(harness.Case) bool { return true }
+// ofCases are the requirements of what cases do.
+func ofCases() (all []requirement) {
+	for _, c := range harness.Controllers {
+		all = append(all, requirement{c.For, c.Wanted, func() error { return world.Needs(c.Name) }})
+	}
+	return all
+}
 
 // ofFaults are the requirements of the kinds of faults.
 func ofFaults() (all []requirement) {

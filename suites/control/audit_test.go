@@ -15,23 +15,6 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// audited are the controls that an audit of a live node must find, each with the kind
-// and what else is left with it. It knows no time before, so all other controls are
-// things that somebody may want, and it must not accuse them.
-var audited = map[string]audit.Kind{
-	"a real shim that containerd does not know":               audit.Shim,
-	"a process of runc's that containerd does not know":       audit.Forgotten,
-	"the socket of a killed shim":                             audit.Listener,
-	"a bundle":                                                audit.Directory,
-	"a bundle in whose removal containerd died":               audit.Directory,
-	"a work directory":                                        audit.Directory,
-	"a cgroup":                                                audit.Group,
-	"the state of a killed container of runc's":               audit.RuncState,
-	"a network namespace that no pod has, as CNI's are named": audit.Mounted,
-	"a container of CRI's that CRI does not list":             audit.InCRI,
-	"the root file system of a container that is gone":        audit.Directory, // it keeps its bundle
-}
-
 // look audits the world as a live node: it shares nothing with the harness but the
 // machine.
 func look(ctx context.Context, s runner.Scene) (*audit.Report, error) {
@@ -40,7 +23,7 @@ func look(ctx context.Context, s runner.Scene) (*audit.Report, error) {
 
 var _ = Describe("the audit of a node on which something was left on purpose", Label("control", "audit"), func() {
 	for _, c := range slices.Concat(controls, auditControls) {
-		kind, must := audited[c.name]
+		must := c.audit != ""
 		text := "says nothing of " + c.name
 		if must {
 			text = "finds " + c.name
@@ -72,17 +55,17 @@ var _ = Describe("the audit of a node on which something was left on purpose", L
 				return
 			}
 			Expect(after.Suspects).To(HaveLen(1), "%v", after)
-			Expect(after.Suspects[0].Kind).To(Equal(kind), "%v", after)
+			Expect(after.Suspects[0].Kind).To(Equal(c.audit), "%v", after)
 			Expect(after.Suspects[0].Do).NotTo(BeEmpty())
 		})
 	}
 	It("was asked for every kind of suspect that can be planted so", spec.Quick, func() {
 		var have []audit.Kind
-		for _, kind := range audited {
-			have = append(have, kind)
+		for _, c := range slices.Concat(controls, auditControls) {
+			have = append(have, c.audit)
 		}
 		// A task that lies is made in audit's own tests.
-		Expect(have).To(ContainElements(slices.DeleteFunc(slices.Clone(audit.Kinds),
+		Expect(have).To(ContainElements(slices.DeleteFunc(audit.Kinds(),
 			func(k audit.Kind) bool { return k == audit.LostTask })))
 	})
 })

@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
@@ -29,6 +30,9 @@ type control struct {
 	besides []oracle.Class
 	// since is the first release that can leave it; "" for all.
 	since string
+	// audit is what an audit of a live node must find of it; "": it knows no time before, so
+	// that this is something that somebody may want, and it must not accuse it.
+	audit audit.Kind
 }
 
 // older reports whether a release is older than another; v2.4.2-rc.1 is older than
@@ -43,34 +47,38 @@ const taskBundles = "/run/containerd/io.containerd.runtime.v2.task/" + daemon.Ta
 var controls = []control{
 	{
 		name:    "a real shim that containerd does not know",
+		audit:   audit.Shim,
 		leave:   startShim,
 		class:   oracle.ClassShim,
 		besides: []oracle.Class{oracle.ClassSocket},
 	},
 	{name: "a process that belongs to nobody", leave: startSleep, class: oracle.ClassProcess},
-	{name: "a process of runc's that containerd does not know", leave: createByRunc, class: oracle.ClassProcess,
+	{name: "a process of runc's that containerd does not know", audit: audit.Forgotten, leave: createByRunc, class: oracle.ClassProcess,
 		besides: []oracle.Class{oracle.ClassRuncState, oracle.ClassCgroup}},
-	{name: "the socket of a killed shim", leave: after(startShim, killShim), class: oracle.ClassSocket},
+	{name: "the socket of a killed shim", audit: audit.Listener, leave: after(startShim, killShim), class: oracle.ClassSocket},
 	{
 		name:  "a bundle",
+		audit: audit.Directory,
 		leave: makeDir(func(runner.Scene) string { return taskBundles + planted }),
 		class: oracle.ClassBundle,
 	},
 	{
 		name:  "a bundle in whose removal containerd died",
+		audit: audit.Directory,
 		leave: makeDir(func(runner.Scene) string { return taskBundles + "." + planted }),
 		class: oracle.ClassBundle,
 	},
-	{name: "a work directory", leave: makeDir(func(s runner.Scene) string {
+	{name: "a work directory", audit: audit.Directory, leave: makeDir(func(s runner.Scene) string {
 		return s.World.RootDir() + "/io.containerd.runtime.v2.task/" + daemon.TaskNamespace + "/" + planted
 	}), class: oracle.ClassBundle},
 	{name: "a directory of CRI", api: harness.CRI, leave: makeDir(func(s runner.Scene) string {
 		return s.World.RootDir() + "/io.containerd.grpc.v1.cri/containers/" + planted
 	}), class: oracle.ClassCRIDir},
 	{name: "a mount", leave: mountTmpfs, class: oracle.ClassMount},
-	{name: "a cgroup", leave: makeCgroup, class: oracle.ClassCgroup},
+	{name: "a cgroup", audit: audit.Group, leave: makeCgroup, class: oracle.ClassCgroup},
 	{
 		name:    "the state of a killed container of runc's",
+		audit:   audit.RuncState,
 		leave:   abandonRunc,
 		class:   oracle.ClassRuncState,
 		besides: []oracle.Class{oracle.ClassCgroup},
@@ -118,18 +126,16 @@ var controls = []control{
 	// Older releases make no lease for a pod, and those before 2.0 keep it out of the
 	// sandbox store.
 	{
-		name:  "a whole pod, which leaves something of every class; what containerd holds for it is no leak",
+		name:  "a whole pod, which leaves something of most classes; what containerd holds for it is no leak",
 		api:   harness.CRI,
 		leave: runPod,
 		class: oracle.ClassSandbox,
 		since: "2.3.0",
-		besides: slices.DeleteFunc(
-			slices.Clone(oracle.LeakClasses),
-			func(c oracle.Class) bool { // what else there may be, a pod does not leave
-				return slices.Contains(
-					[]oracle.Class{oracle.ClassSandbox, oracle.ClassMetadata, oracle.ClassFile, oracle.ClassHandle}, c)
-			},
-		),
+		besides: []oracle.Class{
+			oracle.ClassShim, oracle.ClassProcess, oracle.ClassSocket, oracle.ClassBundle, oracle.ClassCRIDir,
+			oracle.ClassMount, oracle.ClassCgroup, oracle.ClassRuncState, oracle.ClassSnapshot, oracle.ClassLease,
+			oracle.ClassFIFO, oracle.ClassContainer, oracle.ClassTask,
+		},
 	},
 }
 

@@ -28,8 +28,8 @@ var makers = map[string]func(*pairing) ([]plan.Spec, error){
 	"deleters": (*pairing).deleters,
 }
 
-// Make plans pairs of some kinds, or of "all". Of the options only Containerd and Points
-// are used: Points must match the point that varies.
+// Make plans pairs of some kinds, or of "all". Of the options only Containerd and what
+// Keeps goes by are used: it must keep the point that varies.
 func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string) (plan.Plan, error) {
 	o = o.WithDefaults()
 	if slices.Contains(kinds, "all") {
@@ -40,10 +40,8 @@ func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string) (p
 			return plan.Plan{}, failpoints.Unknown("--pairs", k, append(slices.Clone(Kinds), "all"))
 		}
 	}
-	p := plan.Plan{Containerd: o.Containerd, Options: "--pairs " + strings.Join(kinds, ","), Runs: runs}
-	if text := o.Points.String(); text != "" {
-		p.Options += fmt.Sprintf(" --points %q", text)
-	}
+	p := plan.Plan{Containerd: o.Containerd, Runs: runs}
+	p.Options = strings.TrimSpace("--pairs " + strings.Join(kinds, ",") + " " + o.Narrowed())
 	w := &pairing{ctx: ctx, engine: e, containerd: o.Containerd}
 	before := 0
 	for _, kind := range Kinds {
@@ -56,7 +54,7 @@ func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string) (p
 		}
 		before += len(all)
 		for _, s := range all {
-			if o.Points.MatchString(s.Last().Point.String()) {
+			if o.Keeps(s.Last().Point) {
 				p.Specs = append(p.Specs, s)
 			}
 		}

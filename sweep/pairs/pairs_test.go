@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -138,7 +139,7 @@ func TestClientsPairs(t *testing.T) {
 
 func TestAPointIsPairedWithAFewFirstsOnly(t *testing.T) {
 	pass := func(point string, nth int, path string) plan.Pass {
-		return plan.Pass{Point: failpoints.MustPoint(point), Moment: failpoints.AtStatement, Nth: nth, Path: path}
+		return plan.Pass{Point: failpoints.MustPoint(point), Moment: term.AtStatement, Nth: nth, Path: path}
 	}
 	var all []after
 	for i := range 5 {

@@ -9,10 +9,22 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Actions are the words for what can happen, by how much a reader has to know: the
-// simplest action of a cluster is the one that it is shown by.
-var Actions = []string{
-	"crash", "error", Code, Errno, "lose", "cancel", "deadline", "panic", "close", "hang", "delay", "pause",
+// Actions are the words for what can happen, by how much a reader has to know (in the
+// order of package term): the simplest action of a cluster is the one that it is shown
+// by.
+var Actions = actions()
+
+func actions() (words []string) {
+	for _, a := range term.Actions(string(failpoints.RPC), string(failpoints.Stmt)) {
+		switch a {
+		case term.Off:
+		case term.Error:
+			words = append(words, string(a), Code, Errno)
+		default:
+			words = append(words, string(a))
+		}
+	}
+	return words
 }
 
 // simplicity is an action's place in that order.
@@ -63,15 +75,13 @@ func (p Pass) Takes(action string) bool { return len(p.faults(action)) > 0 }
 // method of ttrpc the point's name says which: at its exit the handler has run.
 func (p Pass) faults(action string) []string {
 	w, method := verb(action), p.Moment == AtMethod
-	moment := failpoints.MomentOf(w)
+	moment := w.Moment()
 	switch {
 	case action == Code || action == Errno:
 		return p.typed(action)
-	case !method && moment != p.Moment:
+	case !method && (moment != p.Moment || !slices.Contains(failpoints.Stmt.Actions(), w)):
 		return nil
-	case !method && (w == "close" || w == "hang"): // there is no connection
-		return nil
-	case (moment == failpoints.AtCancel || moment == failpoints.AtDeadline) && idle(p.Point):
+	case (moment == term.AtCancel || moment == term.AtDeadline) && idle(p.Point):
 		return nil
 	case w == "pause" && (p.Path == "load" || p.Path == "exit"): // no call of the client's is in flight
 		return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
 // candidate is a hit that may be swept.
@@ -19,7 +20,7 @@ type candidate struct {
 // moment is what hits are counted by.
 type moment struct {
 	failpoints.Point
-	failpoints.Moment
+	term.Moment
 }
 
 func (p Pass) counted() moment { return moment{p.Point, p.Moment} }
@@ -93,7 +94,6 @@ func choose(o Options, all []candidate) ([]candidate, error) {
 	if len(all) == 0 {
 		return nil, &EmptyError{Options: o.String()}
 	}
-	everyPoint := o.Points.String() == ""
 	filters := []struct {
 		name string
 		keep func(candidate) bool
@@ -103,9 +103,9 @@ func choose(o Options, all []candidate) ([]candidate, error) {
 		}},
 		{"--path " + strings.Join(o.Paths, ","), func(c candidate) bool { return slices.Contains(o.Paths, c.Path) }},
 		{"what a timer does, unless --points asks for it", func(c candidate) bool {
-			return !everyPoint || !isTimed(c.Point)
+			return o.Narrowed() != "" || !isTimed(c.Point)
 		}},
-		{"--points " + o.Points.String(), func(c candidate) bool { return o.Points.MatchString(c.Point.String()) }},
+		{o.Narrowed(), func(c candidate) bool { return o.Keeps(c.Point) }},
 		{"--actions " + strings.Join(o.Actions, ","), func(c candidate) bool {
 			return slices.ContainsFunc(o.Actions, c.Takes)
 		}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -16,7 +17,7 @@ func ExampleNew() {
 	}
 	removal := plan.Pass{
 		Point:  failpoints.MustPoint("stmt:containerd:runtime.Bundle.Delete:err-os.Remove"),
-		Moment: failpoints.AtCall, Nth: 1, Path: "delete",
+		Moment: term.AtCall, Nth: 1, Path: "delete",
 	}
 	run := []plan.Pass{shutdown, removal}
 	p, err := plan.New(plan.Options{Actions: []string{"crash", "error"}}, []plan.Traces{

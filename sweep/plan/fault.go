@@ -54,7 +54,7 @@ func (f Fault) Kills() bool { return slices.Contains([]string{"crash", "panic"},
 
 // Meeting is what two faults of one case cannot share: only one of them would be met.
 func (f Fault) Meeting() Fault {
-	return Fault{Point: f.Point, Nth: f.Nth, Action: string(failpoints.MomentOf(verb(f.Action)))}
+	return Fault{Point: f.Point, Nth: f.Nth, Action: string(verb(f.Action).Moment())}
 }
 
 // Fault is what it is in the plan of a case.

@@ -110,8 +110,16 @@ func (o Options) String() string {
 	o = o.WithDefaults()
 	s := fmt.Sprintf("--who %s --actions %s --path %s --workload %s --hits %s", strings.Join(o.Who, ","),
 		strings.Join(o.Actions, ","), strings.Join(o.Paths, ","), strings.Join(o.Workloads, ","), o.Hits)
-	if p := o.Points.String(); p != "" {
-		s += fmt.Sprintf(" --points %q", p)
+	return strings.TrimSpace(s + " " + o.Narrowed())
+}
+
+// Keeps reports whether a point may be swept, by its name.
+func (o Options) Keeps(p failpoints.Point) bool { return o.Points.MatchString(p.String()) }
+
+// Narrowed are the options of Keeps, as one would type them; "" where it keeps all.
+func (o Options) Narrowed() string {
+	if o.Points.String() == "" {
+		return ""
 	}
-	return s
+	return fmt.Sprintf("--points %q", o.Points)
 }

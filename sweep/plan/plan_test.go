@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
 const (
@@ -19,22 +20,22 @@ const (
 )
 
 // pass is a pass at a moment.
-func pass(point string, m failpoints.Moment, nth int, path string) Pass {
+func pass(point string, m term.Moment, nth int, path string) Pass {
 	return Pass{Point: failpoints.MustPoint(point), Moment: m, Nth: nth, Path: path}
 }
 
 // traced is two runs of the task workload and one of the pod's; one run has a hit more.
 func traced() []Traces {
 	run := []Pass{
-		pass(called, failpoints.AtStatement, 1, "create"), pass(called, failpoints.AtCall, 1, "create"),
-		pass(called, failpoints.AtCancel, 1, "create"), pass(caught, failpoints.AtStatement, 1, "create"),
-		pass(caught, failpoints.AtStatement, 2, "create"), pass(caught, failpoints.AtStatement, 3, "delete"),
+		pass(called, term.AtStatement, 1, "create"), pass(called, term.AtCall, 1, "create"),
+		pass(called, term.AtCancel, 1, "create"), pass(caught, term.AtStatement, 1, "create"),
+		pass(caught, term.AtStatement, 2, "create"), pass(caught, term.AtStatement, 3, "delete"),
 		pass(method, AtMethod, 1, "delete"),
 	}
-	more := append(slices.Clone(run), pass(caught, failpoints.AtStatement, 4, "delete"))
+	more := append(slices.Clone(run), pass(caught, term.AtStatement, 4, "delete"))
 	pod := []Pass{
 		pass(method, AtMethod, 1, "delete"), pass(method, AtMethod, 2, "exit"),
-		pass(caught, failpoints.AtStatement, 1, "create"),
+		pass(caught, term.AtStatement, 1, "create"),
 	}
 	return []Traces{{"task", [][]Pass{run, more}}, {"cri", [][]Pass{pod, pod}}}
 }
@@ -107,10 +108,10 @@ func TestPlanMarksTheUnsteady(t *testing.T) {
 
 func TestAnEmptyPlanSaysWhichFilterEmptiedIt(t *testing.T) {
 	for filter, o := range map[string]Options{
-		"--points ^nothing$": {Points: regexp.MustCompile("^nothing$")},
-		"--path load":        {Paths: []string{"load"}},
-		"--who daemon":       {Who: []string{"daemon"}, Workloads: []string{"cri"}, Points: regexp.MustCompile("^rpc")},
-		"--actions hang":     {Actions: []string{"hang"}, Points: regexp.MustCompile("^stmt")},
+		`--points "^nothing$"`: {Points: regexp.MustCompile("^nothing$")},
+		"--path load":          {Paths: []string{"load"}},
+		"--who daemon":         {Who: []string{"daemon"}, Workloads: []string{"cri"}, Points: regexp.MustCompile("^rpc")},
+		"--actions hang":       {Actions: []string{"hang"}, Points: regexp.MustCompile("^stmt")},
 	} {
 		traces := traced()
 		if filter == "--who daemon" {

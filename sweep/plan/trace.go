@@ -5,17 +5,18 @@ import (
 	"fmt"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 )
 
 // AtMethod is the moment at which all actions at a method of ttrpc are decided. At a
-// statement there are several moments: see failpoints.Moment.
-const AtMethod failpoints.Moment = "method"
+// statement there are several moments: see term.Moment.
+const AtMethod term.Moment = "method"
 
 // Pass is a moment at which something can be done.
 type Pass struct {
 	Point  failpoints.Point
-	Moment failpoints.Moment
+	Moment term.Moment
 	// Nth is which of the point's moments of that kind it is in the whole case, from 1.
 	Nth int
 	// Path is what was going on: create, start, exit, delete or load.
@@ -64,7 +65,7 @@ func Trace(ctx context.Context, e Engine, containerd, name string) ([]Pass, erro
 func Passes(t harness.Trace) []Pass {
 	var out []Pass
 	for _, p := range t.Passes {
-		add := func(m failpoints.Moment, nth int) {
+		add := func(m term.Moment, nth int) {
 			if nth > 0 {
 				out = append(out, Pass{Point: p.Point, Moment: m, Nth: nth, Path: p.Path, Callee: p.Callee})
 			}
@@ -74,12 +75,12 @@ func Passes(t harness.Trace) []Pass {
 			add(AtMethod, p.Nth)
 			continue
 		case p.Call:
-			add(failpoints.AtCall, p.Nth)
+			add(term.AtCall, p.Nth)
 		default:
-			add(failpoints.AtStatement, p.Nth)
+			add(term.AtStatement, p.Nth)
 		}
-		add(failpoints.AtCancel, p.NthCancel)
-		add(failpoints.AtDeadline, p.NthDeadline)
+		add(term.AtCancel, p.NthCancel)
+		add(term.AtDeadline, p.NthDeadline)
 	}
 	return out
 }

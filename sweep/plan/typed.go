@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
@@ -129,7 +128,7 @@ func (p Pass) fails() []fails {
 	switch {
 	case p.Moment == AtMethod && p.Point.Who == "containerd":
 		list, is = answers, func(who string) bool { return p.Point.What+":"+p.Point.Where == who }
-	case p.Moment != failpoints.AtCall:
+	case p.Moment != term.AtCall:
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(f fails) bool { return !is(f.who) })

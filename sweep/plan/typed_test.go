@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness/runner"
 )
 
@@ -15,28 +16,28 @@ func TestTypedErrors(t *testing.T) {
 	const stmt = "stmt:containerd:runtime.NewBundle:x"
 	for _, c := range []struct {
 		at     string
-		moment failpoints.Moment
+		moment term.Moment
 		callee string
 		codes  string
 		errnos string
 	}{
-		{stmt, failpoints.AtCall, "os.Mkdir", "", "ENOSPC EEXIST"},
-		{stmt, failpoints.AtCall, "os.WriteFile", "", "ENOSPC"},
-		{stmt, failpoints.AtCall, module + "pkg/os.OS.MkdirAll", "", "ENOSPC"},
-		{stmt, failpoints.AtCall, "github.com/containerd/containerd/mount.UnmountRecursive", "", "EBUSY"}, // 1.7
-		{stmt, failpoints.AtCall, "os/exec.(*Cmd).Start", "", "EMFILE"},
-		{stmt, failpoints.AtCall, module + "core/runtime.(*NSMap[...]).Get", "NotFound", ""},
-		{stmt, failpoints.AtCall, module + "client.Container.NewTask", "AlreadyExists", ""},
+		{stmt, term.AtCall, "os.Mkdir", "", "ENOSPC EEXIST"},
+		{stmt, term.AtCall, "os.WriteFile", "", "ENOSPC"},
+		{stmt, term.AtCall, module + "pkg/os.OS.MkdirAll", "", "ENOSPC"},
+		{stmt, term.AtCall, "github.com/containerd/containerd/mount.UnmountRecursive", "", "EBUSY"}, // 1.7
+		{stmt, term.AtCall, "os/exec.(*Cmd).Start", "", "EMFILE"},
+		{stmt, term.AtCall, module + "core/runtime.(*NSMap[...]).Get", "NotFound", ""},
+		{stmt, term.AtCall, module + "client.Container.NewTask", "AlreadyExists", ""},
 
-		{stmt, failpoints.AtCall, "", "", ""},
-		{stmt, failpoints.AtCall, "os.Getwd", "", ""},
-		{stmt, failpoints.AtCall, "os.MkdirAllX", "", ""},
-		{stmt, failpoints.AtCall, "example.org/myos.Mkdir", "", ""},
-		{stmt, failpoints.AtCall, module + "core/runtime/v2.NewBundle", "", ""},
-		{stmt, failpoints.AtCall, module + "client.Container.Delete", "", ""}, // it would be a lie
-		{stmt, failpoints.AtCall, module + "pkg/atomicfile.File.Close", "", "ENOSPC"},
-		{stmt, failpoints.AtStatement, "os.Mkdir", "", ""},
-		{stmt, failpoints.AtCancel, "os.Mkdir", "", ""},
+		{stmt, term.AtCall, "", "", ""},
+		{stmt, term.AtCall, "os.Getwd", "", ""},
+		{stmt, term.AtCall, "os.MkdirAllX", "", ""},
+		{stmt, term.AtCall, "example.org/myos.Mkdir", "", ""},
+		{stmt, term.AtCall, module + "core/runtime/v2.NewBundle", "", ""},
+		{stmt, term.AtCall, module + "client.Container.Delete", "", ""}, // it would be a lie
+		{stmt, term.AtCall, module + "pkg/atomicfile.File.Close", "", "ENOSPC"},
+		{stmt, term.AtStatement, "os.Mkdir", "", ""},
+		{stmt, term.AtCancel, "os.Mkdir", "", ""},
 
 		{"rpc:containerd:Task.Delete:entry", AtMethod, "", "NotFound Unavailable", ""},
 		{"rpc:containerd:Task.Delete:exit", AtMethod, "", "NotFound Unavailable DeadlineExceeded", ""},
@@ -87,7 +88,7 @@ func TestTheLinesOfTypedErrors(t *testing.T) {
 // the call.
 func TestTypedErrorsArePlanned(t *testing.T) {
 	run := []Pass{
-		{Point: failpoints.MustPoint(called), Moment: failpoints.AtCall, Nth: 1, Path: "create", Callee: "os.Mkdir"},
+		{Point: failpoints.MustPoint(called), Moment: term.AtCall, Nth: 1, Path: "create", Callee: "os.Mkdir"},
 		{Point: failpoints.MustPoint("rpc:containerd:Task.Delete:exit"), Moment: AtMethod, Nth: 1, Path: "delete"},
 	}
 	p, err := New(Options{}, []Traces{{"task", [][]Pass{run}}})

@@ -23,32 +23,6 @@ func (e *ParseError) Error() string {
 	return fmt.Sprintf("term %q, position %d: expected %s, found %s", e.Text, e.Pos+1, e.Want, got)
 }
 
-// argument is what an action takes in parentheses.
-type argument int
-
-const (
-	none argument = iota
-	text
-	failure
-	millis
-	rates
-)
-
-var arguments = map[Action]argument{
-	Off: none, Error: failure, Panic: text, Delay: millis, Crash: none, Cancel: none, Deadline: none, Hang: none,
-	Lose: none, Close: none, Pause: none, Kill: none, Stop: none, Cont: none, Pressure: rates,
-}
-
-// Actions are the names of all actions, sorted.
-func Actions() []string {
-	var names []string
-	for a := range arguments {
-		names = append(names, string(a))
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Parse reads a term. Errors are of type *ParseError.
 func Parse(s string) (Term, error) {
 	clauses, err := parse(s)
@@ -124,26 +98,32 @@ func (p *parser) clause() (Clause, error) {
 	}
 	start = p.pos
 	c.Action = Action(p.run(func(b byte) bool { return b >= 'a' && b <= 'z' }))
-	kind, known := arguments[c.Action]
+	t, known := c.Action.traits()
 	if !known {
 		p.pos = start
-		return c, p.want("an action (" + strings.Join(Actions(), ", ") + ")")
+		return c, p.want("an action (" + names() + ")")
 	}
-	return c, p.argument(&c, kind)
+	return c, p.argument(&c, t)
 }
 
-func (p *parser) argument(c *Clause, kind argument) error {
-	given := p.pos < len(p.text) && p.text[p.pos] == '('
-	if !given {
-		switch kind {
-		case millis:
-			return p.want("(MILLISECONDS) after delay")
-		case rates:
-			return p.want("(RATE,SIZE) after pressure, for example (4MiB/s,60MiB)")
+// names are those of all actions, sorted.
+func names() string {
+	var all []string
+	for _, a := range Actions() {
+		all = append(all, string(a))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+func (p *parser) argument(c *Clause, t traits) error {
+	if p.pos == len(p.text) || p.text[p.pos] != '(' {
+		if t.needs != "" {
+			return p.want(t.needs)
 		}
 		return nil
 	}
-	if kind == none {
+	if t.arg == nil {
 		return p.want("no argument after " + string(c.Action))
 	}
 	p.pos++
@@ -162,26 +142,12 @@ func (p *parser) argument(c *Clause, kind argument) error {
 	if depth != 0 {
 		return p.want(`")"`)
 	}
-	c.Arg = p.text[start:p.pos]
-	end := p.pos + 1
-	p.pos = start
-	switch kind {
-	case failure:
-		if right := misspelt(c.Arg); right != "" {
-			return p.want(right)
-		}
-	case millis:
-		d, err := parseMillis(c.Arg)
-		if err != nil {
-			return p.want("milliseconds as a whole number (250), or a duration (2s)")
-		}
-		c.Arg = strconv.FormatInt(d.Milliseconds(), 10)
-	case rates:
-		if _, _, err := ParsePressure(c.Arg); err != nil {
-			return p.want("RATE,SIZE such as 4MiB/s,60MiB")
-		}
+	var want string
+	if c.Arg, want = t.arg(p.text[start:p.pos]); want != "" {
+		p.pos = start
+		return p.want(want)
 	}
-	p.pos = end
+	p.pos++
 	return nil
 }
 

@@ -15,28 +15,6 @@ import (
 	"time"
 )
 
-// Action is what happens at a hit.
-type Action string
-
-// The actions. Which of them a point takes depends on its kind (see package failpoints).
-const (
-	Off      Action = "off"      // nothing
-	Error    Action = "error"    // the call fails: with a code (NotFound), an errno (ENOSPC) or a text
-	Panic    Action = "panic"    // the goroutine panics with the argument as its text
-	Delay    Action = "delay"    // the call is held for the argument's milliseconds, whatever its context says
-	Crash    Action = "crash"    // the process sends SIGKILL to itself
-	Cancel   Action = "cancel"   // the call goes on with a cancelled context
-	Deadline Action = "deadline" // the call goes on with a context whose deadline has passed
-	Hang     Action = "hang"     // the call blocks until its context ends
-	Lose     Action = "lose"     // the handler runs, its reply is dropped
-	Close    Action = "close"    // the connection is closed
-	Pause    Action = "pause"    // held until the harness releases it; dropped if its context has ended
-	Kill     Action = "kill"     // SIGKILL from outside
-	Stop     Action = "stop"     // SIGSTOP from outside
-	Cont     Action = "cont"     // SIGCONT from outside
-	Pressure Action = "pressure" // writes are limited to B/s and a neighbour dirties pages: pressure(4MiB/s,60MiB)
-)
-
 // Clause is one part of a term.
 type Clause struct {
 	// Count is how many hits the clause holds for; 0 means all that follow.
@@ -108,6 +86,16 @@ func (t Term) At(n int) Clause {
 		n -= c.Count
 	}
 	return Clause{Action: Off}
+}
+
+// Moment is when the term is decided at a statement: all its clauses are at the same.
+func (t Term) Moment() Moment {
+	for _, c := range t.Clauses() {
+		if c.Action != Off {
+			return c.Action.Moment()
+		}
+	}
+	return AtStatement
 }
 
 // Of makes a term of clauses that are known to be well-formed; it panics where Parse

@@ -2,6 +2,7 @@ package term
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -30,6 +31,22 @@ func TestParseCanonical(t *testing.T) {
 		again, err := Parse(got.String())
 		if err != nil || again != got {
 			t.Errorf("Parse(%q) again = %q, %v", got, again, err)
+		}
+	}
+}
+
+// Each action can be written with and without a count, and is read as it was meant.
+func TestEveryActionHasASample(t *testing.T) {
+	for _, a := range Actions() {
+		if !slices.Contains(Actions("rpc", "stmt", "proc", "sys", "io"), a) || len(a.Samples()) == 0 {
+			t.Errorf("%s: no point takes it, or it has no sample", a)
+		}
+		for _, c := range a.Samples() {
+			for _, text := range []string{c.String(), "2*off->3*" + c.String()} {
+				if got, err := Parse(text); err != nil || got.At(3).Action != a {
+					t.Errorf("Parse(%q) = %s, %v", text, got, err)
+				}
+			}
 		}
 	}
 }
@@ -127,6 +144,11 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{"off", "1*error(x)->off", "2*off->1*crash", "delay(10)", "pressure(4MiB/s,60MiB)",
 		"1*error(()", "9*"} {
 		f.Add(s)
+	}
+	for _, a := range Actions() {
+		for _, c := range a.Samples() {
+			f.Add(c.String())
+		}
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		tm, err := Parse(s)

@@ -2,10 +2,30 @@ package audit
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 )
+
+// LostTask is a task of which containerd says what is not so.
+const LostTask Kind = "task"
+
+var lostTaskKind = kind{
+	name: LostTask,
+	find: (*comparison).tasks,
+	do: func(s Suspect) string {
+		switch {
+		case s.has("state=stopped"):
+			return fmt.Sprintf("find who has stopped the shim, then kill -CONT %d", s.PID)
+		case s.has("task=UNKNOWN"):
+			return fmt.Sprintf("read /proc/%d/stack and the shim's log in containerd's journal; do not restart containerd now:"+
+				" a shim that does not answer is then taken for dead", s.PID)
+		}
+		return fmt.Sprintf("ctr -n %s task delete --force %s, or remove the pod: containerd then cleans up",
+			s.Namespace, s.ID)
+	},
+}
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
@@ -60,46 +80,4 @@ func (c *comparison) tasks() []Suspect {
 func (c *comparison) remote(k Key) bool {
 	b := c.bundleOf[k]
 	return b != nil && strings.Contains(b.Address, "://") && !strings.HasPrefix(b.Address, "unix://")
-}
-
-// inCRI are the containers that CRI and containerd do not agree on.
-func (c *comparison) inCRI() []Suspect {
-	if c.Known.Pods == nil || !c.Complete {
-		return nil
-	}
-	var out []Suspect
-	for _, k := range sorted(c.Known.Containers) {
-		kind := c.Known.Containers[k].Kind
-		_, pod := c.Known.Pods[k.ID]
-		_, container := c.Known.CRIContainers[k.ID]
-		if kind == "" || pod || container {
-			continue
-		}
-		s := c.suspect(InCRI, k)
-		s.Age = c.Known.Containers[k].Age
-		s.Facts = facts("task", c.task(k), "listed", "not-by-cri")
-		s.Missing = []string{"CRI's record of the " + kind}
-		out = append(out, s)
-	}
-	const ns = "k8s.io"
-	for _, id := range sortedWords(c.Known.CRIContainers) {
-		k := Key{ns, id}
-		if _, ok := c.Known.Tasks[k]; ok || c.Known.CRIContainers[id] != "CONTAINER_RUNNING" {
-			continue
-		}
-		s := c.suspect(InCRI, k)
-		s.Facts = facts("task", none)
-		s.Missing = []string{"task: CRI says that it is running"}
-		out = append(out, s)
-	}
-	return out
-}
-
-func sortedWords(m map[string]string) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }

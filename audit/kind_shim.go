@@ -1,14 +1,31 @@
 package audit
 
 import (
+	"fmt"
 	"path"
 	"strings"
 	"time"
 )
 
-// helperTime is how long a helper of a shim (start, delete) may live. containerd waits
-// for it for at most 10 s (cleanup) and as long as the request lasts (start).
-const helperTime = time.Minute
+// Shim is a shim that serves nobody, or a helper of one that does not end.
+const Shim Kind = "shim"
+
+var shimKind = kind{
+	name: Shim,
+	find: (*comparison).shims,
+	do: func(s Suspect) string {
+		switch {
+		case s.has("state=stopped"):
+			return fmt.Sprintf("kill -CONT %d, and audit again", s.PID)
+		case s.has("state=uninterruptible"):
+			return fmt.Sprintf("read /proc/%d/stack for what it waits for; no signal ends it before that", s.PID)
+		case s.has("children=some"):
+			return fmt.Sprintf("its processes still run: end them first (pgrep -P %d), then kill %d", s.PID, s.PID)
+		}
+		return fmt.Sprintf("it serves nobody: keep evidence (--bundle), then kill %d; SIGKILL if it is there after 10 s",
+			s.PID)
+	},
+}
 
 // shims are those without a task.
 func (c *comparison) shims() []Suspect {
@@ -34,6 +51,10 @@ func (c *comparison) shims() []Suspect {
 	}
 	return out
 }
+
+// helperTime is how long a helper of a shim (start, delete) may live. containerd waits
+// for it for at most 10 s (cleanup) and as long as the request lasts (start).
+const helperTime = time.Minute
 
 func (c *comparison) hasTask(p *Process, k Key) bool {
 	if _, ok := c.Known.Tasks[k]; ok {
@@ -107,79 +128,4 @@ func stateOf(p *Process) string {
 		return "uninterruptible"
 	}
 	return ""
-}
-
-// forgotten are the first processes of containers that containerd does not know to run,
-// and what runs in the cgroup of one.
-func (c *comparison) forgotten() []Suspect {
-	var out []Suspect
-	told := map[int]bool{}
-	add := func(p *Process, k Key, task string, sure bool) {
-		if p == nil || p.Zombie() || p.Shim != nil || told[p.PID] {
-			return
-		}
-		told[p.PID] = true
-		s := c.suspect(Forgotten, k)
-		s.PID, s.Start, s.Age = p.PID, p.Start, p.Age
-		if !sure {
-			s.Sure = Likely
-		}
-		s.Facts = facts("owner", "container", "task", task, "parent", c.parentOf(p), "state", stateOf(p))
-		s.Missing = []string{"task"}
-		if task == stopped {
-			s.Missing = []string{"end: its task has stopped"}
-		} else if c.shimOf[k] == nil && c.parentOf(p) != "shim" {
-			s.Missing = append(s.Missing, "shim")
-		}
-		out = append(out, s)
-	}
-	for _, r := range c.RuncStates {
-		p, k := c.byInner[r.PID], Key{r.Namespace, r.ID}
-		if r.PID == 0 || p == nil || p.Start != r.Start {
-			continue
-		}
-		if task := c.task(k); task == none || task == stopped {
-			add(p, k, task, true)
-		}
-	}
-	for _, g := range c.Cgroups {
-		if !c.nobodys(g) {
-			continue
-		}
-		for _, pid := range g.Procs {
-			add(c.byPID[pid], g.Key, none, g.Key.Namespace != "")
-		}
-	}
-	return out
-}
-
-func (c *comparison) parentOf(p *Process) string {
-	parent := c.byPID[p.Parent]
-	switch {
-	case parent != nil && parent.Shim != nil:
-		return "shim"
-	case parent == nil || parent.Inner == 1:
-		return "init"
-	}
-	return "other"
-}
-
-// zombies are children that a shim does not reap.
-func (c *comparison) zombies() []Suspect {
-	var out []Suspect
-	for i := range c.Processes {
-		p := &c.Processes[i]
-		parent := c.byPID[p.Parent]
-		if !p.Zombie() || parent == nil || !parent.Serves() {
-			continue
-		}
-		s := c.suspect(Forgotten, Key{})
-		s.PID, s.Start, s.Age, s.Sure = p.PID, p.Start, p.Age, Likely
-		s.Path = p.Comm
-		s.Namespace = parent.Shim.Namespace
-		s.Facts = facts("parent", "shim", "state", "zombie")
-		s.Missing = []string{"shim that reaps it: process " + itoa(parent.PID) + " of " + parent.Shim.ID}
-		out = append(out, s)
-	}
-	return out
 }

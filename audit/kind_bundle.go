@@ -1,0 +1,84 @@
+package audit
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// Directory is a bundle, or a work directory.
+const Directory Kind = "bundle"
+
+var directoryKind = kind{
+	name: Directory,
+	read: func(l *look, t *scan.Tree, v *View) error {
+		for _, at := range statesOf(t, v) {
+			l.reading(path.Join(v.Root, at.state))
+			found, err := scan.Bundles(t, at.state, at.root)
+			if err != nil {
+				return err
+			}
+			for _, b := range found {
+				v.Bundles = append(v.Bundles, Bundle{Bundle: b})
+			}
+		}
+		return nil
+	},
+	find: (*comparison).bundles,
+	do: func(s Suspect) string {
+		if s.has("task=not-asked") {
+			return "start containerd: it removes a bundle whose shim is gone"
+		}
+		return fmt.Sprintf("if `ctr -n %s task ls` does not show it: umount %s where it is mounted, then remove the"+
+			" directory", s.Namespace, path.Join(s.Path, "rootfs"))
+	},
+}
+
+// bundles are those without a shim, those that containerd had begun to remove, and work
+// directories alone.
+func (c *comparison) bundles() []Suspect {
+	var out []Suspect
+	for i := range c.Bundles {
+		b := &c.Bundles[i]
+		k := Key{b.Namespace, b.ID}
+		_, task := c.Known.Tasks[k]
+		shim := c.shimOf[k]
+		if shim == nil && b.Address != "" {
+			shim = c.byAddress[socketKey(b.Address)]
+		}
+		s := c.suspect(Directory, k)
+		s.Path, s.Changed = b.Path, b.Changed
+		at := "there"
+		switch {
+		case b.Hidden:
+			at, s.Sure = "hidden", Certain // its name begins with a dot: containerd passes it over
+			s.Missing = []string{"end of its removal"}
+		case task || c.Known.Sandboxes[k] || shim != nil || c.helped[k]:
+			continue
+		case b.Work && c.bundleOf[k] != nil:
+			continue // told of with its bundle
+		case b.Work:
+			at = "gone"
+			s.Missing = []string{"bundle"}
+		default:
+			if n := c.taken.Sub(b.Changed); n < helperTime && !b.Changed.IsZero() {
+				s.Sure = Likely // its shim may be about to be started
+			}
+			s.Missing = []string{"shim"}
+			if c.Complete {
+				s.Missing = []string{"task", "shim"}
+			}
+		}
+		kind := ""
+		if b.Work {
+			kind = "work-directory"
+		}
+		if at == "there" {
+			at = "" // as the catalogue has it: of a bundle it goes without saying
+		}
+		s.Facts = facts("task", c.task(k), "bundle", at, "shim", none, "kind", kind)
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,39 @@
+package audit
+
+// Group is a cgroup.
+const Group Kind = "cgroup"
+
+var groupKind = kind{
+	name: Group,
+	find: (*comparison).cgroups,
+	do: func(_ Suspect) string {
+		return "rmdir it: the kernel refuses while anything is in it"
+	},
+}
+
+// nobodys reports whether no containerd has the container of a cgroup. Where the path
+// does not tell the namespace, it may be of any containerd.
+func (c *comparison) nobodys(g Cgroup) bool {
+	return c.Complete && !c.anywhere[g.Key.ID] && (c.everywhere || g.Key.Namespace != "")
+}
+
+// cgroups are those without a process whose container has no task. One container has a
+// group in each hierarchy of cgroup v1: it is told once.
+func (c *comparison) cgroups() []Suspect {
+	var out []Suspect
+	told := map[Key]bool{}
+	for _, g := range c.Cgroups {
+		if !c.nobodys(g) || told[g.Key] || len(g.Procs) > 0 {
+			continue
+		}
+		told[g.Key] = true
+		s := c.suspect(Group, g.Key)
+		s.Path = g.Path
+		s.Facts, s.Missing = facts("task", none, "procs", none), []string{"task"}
+		if g.Key.Namespace == "" {
+			s.Sure = Likely // by its name alone it may be somebody else's
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+package audit
+
+import (
+	"slices"
+)
+
+// InCRI is a container that CRI and containerd do not agree on.
+const InCRI Kind = "container"
+
+var inCRIKind = kind{
+	name: InCRI,
+	find: (*comparison).inCRI,
+	do: func(_ Suspect) string {
+		return "drain the node and restart containerd: CRI then reads containerd's records, and kubelet removes what it" +
+			" does not want"
+	},
+}
+
+// inCRI are the containers that CRI and containerd do not agree on.
+func (c *comparison) inCRI() []Suspect {
+	if c.Known.Pods == nil || !c.Complete {
+		return nil
+	}
+	var out []Suspect
+	for _, k := range sorted(c.Known.Containers) {
+		kind := c.Known.Containers[k].Kind
+		_, pod := c.Known.Pods[k.ID]
+		_, container := c.Known.CRIContainers[k.ID]
+		if kind == "" || pod || container {
+			continue
+		}
+		s := c.suspect(InCRI, k)
+		s.Age = c.Known.Containers[k].Age
+		s.Facts = facts("task", c.task(k), "listed", "not-by-cri")
+		s.Missing = []string{"CRI's record of the " + kind}
+		out = append(out, s)
+	}
+	const ns = "k8s.io"
+	for _, id := range sortedWords(c.Known.CRIContainers) {
+		k := Key{ns, id}
+		if _, ok := c.Known.Tasks[k]; ok || c.Known.CRIContainers[id] != "CONTAINER_RUNNING" {
+			continue
+		}
+		s := c.suspect(InCRI, k)
+		s.Facts = facts("task", none)
+		s.Missing = []string{"task: CRI says that it is running"}
+		out = append(out, s)
+	}
+	return out
+}
+
+func sortedWords(m map[string]string) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

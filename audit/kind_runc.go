@@ -1,0 +1,50 @@
+package audit
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// RuncState is runc's state of a container.
+const RuncState Kind = "runc-state"
+
+var runcStateKind = kind{
+	name: RuncState,
+	read: func(_ *look, t *scan.Tree, v *View) error {
+		for _, root := range runcRoots {
+			states, err := scan.RuncStates(t, root)
+			if err != nil {
+				return err
+			}
+			for _, s := range states {
+				v.RuncStates = append(v.RuncStates, State{RuncState: s})
+			}
+		}
+		return nil
+	},
+	find: (*comparison).runcStates,
+	do: func(s Suspect) string {
+		return fmt.Sprintf("runc --root %s delete %s", path.Dir(s.Path), s.ID)
+	},
+}
+
+// runcStates are those of containers without a task and without a process.
+func (c *comparison) runcStates() []Suspect {
+	var out []Suspect
+	for _, r := range c.RuncStates {
+		k := Key{r.Namespace, r.ID}
+		if _, ok := c.Known.Tasks[k]; ok || !c.Complete {
+			continue
+		}
+		s := c.suspect(RuncState, k)
+		s.Path, s.Changed = r.Path, r.Changed
+		s.Facts, s.Missing = facts("task", none), []string{"task"}
+		out = append(out, s)
+	}
+	return out
+}
+
+// runcRoots are where shims keep runc's state: their default, docker's, and CRI's own.
+var runcRoots = []string{"/run/containerd/runc", "/run/docker/runtime-runc"}

@@ -1,0 +1,134 @@
+package term
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Action is what happens at a hit.
+type Action string
+
+// The actions.
+const (
+	Off      Action = "off"      // nothing
+	Crash    Action = "crash"    // the process sends SIGKILL to itself
+	Error    Action = "error"    // the call fails: with a code (NotFound), an errno (ENOSPC) or a text
+	Lose     Action = "lose"     // the handler runs, its reply is dropped
+	Cancel   Action = "cancel"   // the call goes on with a cancelled context
+	Deadline Action = "deadline" // the call goes on with a context whose deadline has passed
+	Panic    Action = "panic"    // the goroutine panics with the argument as its text
+	Close    Action = "close"    // the connection is closed
+	Hang     Action = "hang"     // the call blocks until its context ends
+	Delay    Action = "delay"    // the call is held for the argument's milliseconds, whatever its context says
+	Pause    Action = "pause"    // held until the harness releases it; dropped if its context has ended
+	Kill     Action = "kill"     // SIGKILL from outside
+	Stop     Action = "stop"     // SIGSTOP from outside
+	Cont     Action = "cont"     // SIGCONT from outside
+	Pressure Action = "pressure" // writes are limited to B/s and a neighbour dirties pages: pressure(4MiB/s,60MiB)
+)
+
+// Moment is when an action at a statement is decided. Hits are counted by it.
+type Moment string
+
+// The moments of a statement.
+const (
+	AtStatement Moment = "statement" // before it
+	AtCall      Moment = "call"      // where the error of its call is replaced
+	AtCancel    Moment = "cancel"    // where a client can end its request
+	AtDeadline  Moment = "deadline"  // where a request's time can be up
+)
+
+// traits are where an action can happen, and what it takes in parentheses.
+type traits struct {
+	action Action
+	at     string // the kinds of points that take it
+	moment Moment // at a statement; empty: AtStatement
+	// arg makes an argument canonical, or says what is right; nil: there is none.
+	arg func(string) (text, want string)
+	// needs is what is expected where the argument is missing; empty: it may be.
+	needs string
+	// samples are arguments of every form, for tests.
+	samples []string
+}
+
+// actions has all that is known of each action. A reader knows the first ones best: a
+// sweep shows a cluster by the first of those that lead to it.
+var actions = []traits{
+	{action: Off, at: "rpc stmt proc io"},
+	{action: Crash, at: "rpc stmt"},
+	{action: Error, at: "rpc stmt", moment: AtCall, arg: failure,
+		samples: []string{"a: b", "# 'x", "#", " x ", "a (b)", "NotFound", "ENOSPC"}},
+	{action: Lose, at: "rpc stmt", moment: AtCall},
+	{action: Cancel, at: "rpc stmt", moment: AtCancel},
+	{action: Deadline, at: "rpc stmt", moment: AtDeadline},
+	{action: Panic, at: "rpc stmt", arg: text, samples: []string{"a: 'b"}},
+	{action: Close, at: "rpc"},
+	{action: Hang, at: "rpc"},
+	{action: Delay, at: "rpc stmt sys", arg: millis, needs: "(MILLISECONDS) after delay",
+		samples: []string{"20", "2s"}},
+	{action: Pause, at: "rpc stmt"},
+	{action: Kill, at: "proc"},
+	{action: Stop, at: "proc"},
+	{action: Cont, at: "proc"},
+	{action: Pressure, at: "io", arg: rates, needs: "(RATE,SIZE) after pressure, for example (4MiB/s,60MiB)",
+		samples: []string{"4MiB/s,60MiB", "2/s,0"}},
+}
+
+func (a Action) traits() (traits, bool) {
+	i := slices.IndexFunc(actions, func(t traits) bool { return t.action == a })
+	if i < 0 {
+		return traits{}, false
+	}
+	return actions[i], true
+}
+
+// Moment is when the action is decided at a statement.
+func (a Action) Moment() Moment {
+	if t, _ := a.traits(); t.moment != "" {
+		return t.moment
+	}
+	return AtStatement
+}
+
+// Samples are clauses with the action, one for each form of its argument.
+func (a Action) Samples() (all []Clause) {
+	t, _ := a.traits()
+	if t.needs == "" {
+		all = append(all, Clause{Action: a})
+	}
+	for _, s := range t.samples {
+		all = append(all, Clause{Action: a, Arg: s})
+	}
+	return all
+}
+
+// Actions are those that a point of one of the kinds takes; with no kind, all.
+func Actions(kinds ...string) (all []Action) {
+	for _, t := range actions {
+		at := strings.Fields(t.at)
+		if len(kinds) == 0 || slices.ContainsFunc(kinds, func(k string) bool { return slices.Contains(at, k) }) {
+			all = append(all, t.action)
+		}
+	}
+	return all
+}
+
+func failure(s string) (string, string) { return s, misspelt(s) }
+
+func text(s string) (string, string) { return s, "" }
+
+func millis(s string) (string, string) {
+	d, err := parseMillis(s)
+	if err != nil {
+		return "", "milliseconds as a whole number (250), or a duration (2s)"
+	}
+	return strconv.FormatInt(d.Milliseconds(), 10), ""
+}
+
+func rates(s string) (string, string) {
+	if _, _, err := ParsePressure(s); err != nil {
+		return "", "RATE,SIZE such as 4MiB/s,60MiB"
+	}
+	return s, ""
+}

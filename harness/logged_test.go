@@ -1,0 +1,34 @@
+package harness
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestLoggedIn(t *testing.T) {
+	const line = `time="2026-11-22T03:20:43Z" level=error msg="failed to get shim of 41, \"x\"" error=x` + "\n"
+	other := strings.ReplaceAll(line, "of 41", "of 42")
+	log := "panic: x\n" + strings.Repeat(line+other, oftenLogged) +
+		strings.Repeat("level=info msg=hello\n", oftenLogged-1) +
+		`time="2026-11-22T03:20:43Z" level=fatal msg="failed to get shim of 43"` + "\n" + "level=panic msg=a\n"
+	want := []Logged{
+		{Message: `failed to get shim of 41, \"x\"`, Times: 2 * oftenLogged},
+		{Level: "fatal", Message: "failed to get shim of 43", Times: 1},
+		{Level: "panic", Message: "a", Times: 1},
+	}
+	if got := LoggedIn([]byte(log)); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func FuzzLoggedIn(f *testing.F) {
+	f.Add([]byte("level=fatal msg=\"a\nlevel=panic msg=\n msg="))
+	f.Fuzz(func(t *testing.T, log []byte) {
+		for _, l := range LoggedIn(log) {
+			if l.Times < 1 || !l.Fatal() && l.Times < oftenLogged {
+				t.Errorf("%q: %+v", log, l)
+			}
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package oracle
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Values of FactWhat, of a bystander.
+const (
+	OthersStart  = "others-start"
+	OthersCall   = "others-call"
+	OthersEnd    = "others-end"
+	OthersStatus = "others-status"
+	OthersEvent  = "others-event"
+	OthersOutput = "others-output"
+)
+
+// othersName names a bystander.
+func othersName(f Finding) string {
+	return strings.TrimSpace(f.Facts[FactObject] + " " + f.Subject.ID)
+}
+
+var bystanderWhats = []what{
+	{OthersStart, "", says("it could not be started: %s", FactError)},
+	{OthersCall, "", othersCall},
+	{OthersEnd, "", othersEnd},
+	{OthersStatus, "", othersStatus},
+	{OthersEvent, "", othersEvent},
+	{OthersOutput, "", othersOutput},
+}
+
+func othersStatus(fs Facts) []string {
+	return []string{fmt.Sprintf("%s said %s", fs[FactBy], fs[FactTold]), "its payload exited with " + fs[FactTrue]}
+}
+
+func othersCall(fs Facts) []string {
+	why := []string{fmt.Sprintf("%s about it failed: %s", fs[FactCall], fs[FactError])}
+	if fs[FactCode] == "DeadlineExceeded" {
+		why = []string{fmt.Sprintf("%s about it was not answered within %s", fs[FactCall], fs[FactBound])}
+	}
+	if fs[FactCount] != "" {
+		why = append(why, fs[FactCount]+" calls in all")
+	}
+	return append(why, "no fault was done to it")
+}
+
+func othersEnd(fs Facts) []string {
+	if fs[FactTold] == "" {
+		return []string{
+			"it was to end with " + fs[FactTrue] + " when it was told to", "it was killed, and no fault was done to it"}
+	}
+	when := "it ended with " + fs[FactTold]
+	if fs[FactAt] != "" {
+		when = fmt.Sprintf("it ended by itself with %s, %s before it was told to", fs[FactTold], fs[FactAt])
+	}
+	return []string{when, "it was to end with " + fs[FactTrue]}
+}
+
+func othersEvent(fs Facts) []string {
+	switch fs[FactEvent] {
+	case Missing:
+		return []string{fs[FactTopic] + " was never sent, and it should have been, once"}
+	case Repeated:
+		return []string{fs[FactTopic] + " was sent " + fs[FactCount] + " times"}
+	case OtherPID:
+		return []string{fmt.Sprintf("%s has pid %s, and its own is %s", fs[FactTopic], fs[FactTold], fs[FactTaskPID])}
+	}
+	return []string{fmt.Sprintf("%s says %s, and its payload exited with %s", fs[FactTopic], fs[FactTold], fs[FactTrue])}
+}
+
+func othersOutput(fs Facts) []string {
+	switch fs[FactOutput] {
+	case Repeated:
+		return []string{fs[FactCount] + " lines of its output came twice, or out of order"}
+	case Foreign:
+		return []string{fs[FactCount] + " lines of its output are not what it wrote"}
+	}
+	return []string{fmt.Sprintf("%s lines of its output were lost, the first %s", fs[FactCount], fs[FactFirst])}
+}

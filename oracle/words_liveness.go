@@ -1,0 +1,101 @@
+package oracle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Values of FactWhat where something did not succeed.
+const (
+	Removal   = "removal"
+	IDReuse   = "id-reuse"
+	Boot      = "boot"
+	Listing   = "listing"
+	Answer    = "answer"
+	ARestart  = "restart"
+	Death     = "death"
+	ALog      = "log"
+	AFatalLog = "log-fatal"
+	Baseline  = "baseline" // a call that failed before anything was broken
+)
+
+// what is a value of FactWhat with its words.
+type what struct {
+	value   string
+	subject string // empty: the bystander's name
+	why     func(Facts) []string
+}
+
+// livenessWhats are those of Liveness, and bystanderWhats those of Others.
+var livenessWhats = []what{
+	{Removal, "removal", says("the client could not remove the %s: %s", FactObject, FactError)},
+	{IDReuse, "ID reuse", says("%s", FactError)},
+	{Boot, "containerd", says("%s", FactError)},
+	{Listing, "containerd", says("it cannot tell what it has: %s", FactError)},
+	{Answer, "containerd", says("it did not answer Version within %s (%s): %s", FactBound, FactApart, FactError)},
+	{ARestart, "restart of containerd", says("it does not answer within %s: %s", FactBound, FactError)},
+	{Death, "containerd", deathWords},
+	{ALog, "containerd's log", says("it says %s times %q; with what the client has called it may do so %s times",
+		FactCount, FactMessage, FactMost)},
+	{AFatalLog, "containerd's log", says("it says %s times %q, after which it cannot go on, and no fault was planned",
+		FactCount, FactMessage)},
+	{Baseline, "workload", baselineWords},
+}
+
+// says fills the facts into a sentence.
+func says(format string, keys ...Key) func(Facts) []string {
+	return func(fs Facts) []string {
+		args := make([]any, len(keys))
+		for i, k := range keys {
+			args[i] = fs[k]
+		}
+		return []string{fmt.Sprintf(format, args...)}
+	}
+}
+
+// whatOf is the row of a finding's FactWhat, and its facts with errors in one line.
+func whatOf(rows []what, fs Facts) (what, Facts) {
+	fs[FactError] = strings.ReplaceAll(strings.TrimSpace(fs[FactError]), "\n", "; ")
+	i := slices.IndexFunc(rows, func(w what) bool { return w.value == fs[FactWhat] })
+	if i < 0 {
+		return what{why: says("%s", FactError)}, fs
+	}
+	return rows[i], fs
+}
+
+func reasons(rows []what, fs Facts) []string {
+	w, fs := whatOf(rows, fs)
+	return w.why(fs)
+}
+
+func whats(tables ...[]what) (values []string) {
+	for _, rows := range tables {
+		for _, w := range rows {
+			values = append(values, w.value)
+		}
+	}
+	return values
+}
+
+func baselineWords(fs Facts) []string {
+	return []string{fmt.Sprintf("%s failed%s before anything was broken, and not so on the default release: %s",
+		fs[FactCall], timesWords(fs), fs[FactError])}
+}
+
+func deathWords(fs Facts) []string {
+	how := "it ended by itself with %s, and no fault told it to"
+	if fs[FactAsked] == Yes {
+		how = "it was asked to stop, and ended with %s " + fs[FactApart] + " later"
+	}
+	how = fmt.Sprintf(how, fs[FactExit])
+	return []string{how + timesWords(fs) + "; its last words are in containerd.log"}
+}
+
+// timesWords say how often the same was found.
+func timesWords(fs Facts) string {
+	if fs[FactCount] == "" {
+		return ""
+	}
+	return " " + fs[FactCount] + " times"
+}
