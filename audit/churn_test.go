@@ -31,25 +31,31 @@ func TestChurn(t *testing.T) {
 	defer stop()
 	var made atomic.Int64
 	group, _ := errgroup.WithContext(ctx)
-	group.SetLimit(2 * perSecond)
+	ids := make(chan string, 2*perSecond) // they come again, as a job's do
+	for i := range cap(ids) {
+		ids <- fmt.Sprintf("c%d", i)
+	}
 	group.Go(func() error {
 		tick := time.NewTicker(time.Second / perSecond)
 		defer tick.Stop()
-		for i := 0; ; i++ {
+		for {
 			select {
 			case <-ctx.Done():
 				return nil
 			case <-tick.C:
 			}
-			if !group.TryGo(func() error {
-				task, err := n.start(fmt.Sprintf("c%d", i%(4*perSecond)), "wait", "") // ids come again, as a job's do
-				if err == nil {
-					err = n.end(task)
-				}
-				made.Add(1)
-				return err
-			}) {
-				continue // the machine is slower than that
+			select {
+			case id := <-ids:
+				group.Go(func() error {
+					defer func() { ids <- id }()
+					task, err := n.start(id, "wait", "")
+					if err == nil {
+						err = n.end(task)
+					}
+					made.Add(1)
+					return err
+				})
+			default: // the machine is slower than that
 			}
 		}
 	})
