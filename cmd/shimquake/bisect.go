@@ -60,7 +60,13 @@ With --here it tries the checkout in the working directory, as the command of gi
 		Example: `  shimquake bisect umount-delayed --good v1.7.35 --bad v1.7.2
   shimquake bisect shutdown-error-once --good main --bad v2.3.7 --source ../containerd
   git bisect start BAD GOOD && git bisect run shimquake bisect --here /root/case.yaml`,
-		Args: cobra.ExactArgs(1),
+		Args: func(cmd *cobra.Command, words []string) error {
+			err := cobra.ExactArgs(1)(cmd, words)
+			if f.here {
+				return forGit(err)
+			}
+			return err
+		},
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if f.here {
 				return forGit(f.tryHere(cmd.Context(), words[0], cmd.OutOrStdout()))
