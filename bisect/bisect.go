@@ -47,8 +47,8 @@ type Trial struct {
 }
 
 // Answer is what a search has found: Last is the last revision that is as the old end,
-// First the first that is as the new one. Between are those of which nothing is known: the
-// change may be in each of them as well as in First.
+// First the first that is as the new one. Between are those of which nothing is known:
+// the change may be in each of them as well as in First.
 type Answer struct {
 	Last, First int
 	Between     []int

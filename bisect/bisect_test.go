@@ -128,6 +128,8 @@ func TestFindAFlakyBug(t *testing.T) {
 }
 
 func TestEndsThatAreNotAsSaid(t *testing.T) {
+	const badEnd, goodEnd = "the bad end is not as it was said to be", "the good end is not as it was said to be"
+	broken := errors.New("does not build")
 	for name, tt := range map[string]struct {
 		change bool // the ends are told the wrong way round
 		odds   float64
@@ -135,13 +137,13 @@ func TestEndsThatAreNotAsSaid(t *testing.T) {
 		skip   map[int]error
 		want   string
 	}{
-		"the wrong way round": {change: true, odds: 1, want: "the bad end is not as it was said to be: in 120 runs"},
-		"no bug":              {odds: 0, want: "the bad end is not as it was said to be"},
+		"the wrong way round": {change: true, odds: 1, want: badEnd + ": in 120 runs"},
+		"no bug":              {odds: 0, want: badEnd},
 		"another bug": {odds: 0, other: map[int]bool{0: true},
 			want: "in 12 runs nothing of what is looked for showed: violated otherwise 12"},
-		"the bad end does not build":     {odds: 1, skip: map[int]error{0: errors.New("does not build")}, want: "does not build"},
-		"the good end does not build":    {odds: 1, skip: map[int]error{9: errors.New("does not build")}, want: "does not build"},
-		"another bug at the good end":    {odds: 1, other: map[int]bool{9: true}, want: "the good end is not as it was said to be"},
+		"the bad end does not build":     {odds: 1, skip: map[int]error{0: broken}, want: broken.Error()},
+		"the good end does not build":    {odds: 1, skip: map[int]error{9: broken}, want: broken.Error()},
+		"another bug at the good end":    {odds: 1, other: map[int]bool{9: true}, want: goodEnd},
 		"nothing wrong, and so no error": {odds: 1},
 	} {
 		t.Run(name, func(t *testing.T) {

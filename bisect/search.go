@@ -1,7 +1,7 @@
-// Package bisect finds the first revision at which a bug is gone, or there. It is pure: it
-// is given revisions in their order and a function that runs a case at one of them, and
-// decides what to run next, how often, and how sure the answer is. A bug that does not
-// show each time is measured at the bad end first.
+// Package bisect finds the first revision at which a bug is gone, or there. It is pure:
+// it is given revisions in their order and a function that runs a case at one of them,
+// and decides what to run next, how often, and how sure the answer is. A bug that does
+// not show each time is measured at the bad end first.
 package bisect
 
 // Mark is what is known of a revision.
@@ -36,8 +36,8 @@ func other(m Mark) Mark {
 	return Good
 }
 
-// next is the revision to try: the middle of those that are open. Those that may not exist
-// come last. ok is false when nothing is left.
+// next is the revision to try: the middle of those that are open. Those that may not
+// exist come last. ok is false when nothing is left.
 func (s *search) next() (rev int, ok bool) {
 	var firm, doubtful []int
 	for i := s.lo + 1; i < s.hi; i++ {

@@ -1,5 +1,5 @@
-// Package commits gives one checkout after the other of a git repository, without touching
-// it: a clone of its own in a temporary folder, which shares its objects.
+// Package commits gives one checkout after the other of a git repository, without
+// touching it: a clone of its own in a temporary folder, which shares its objects.
 package commits
 
 import (

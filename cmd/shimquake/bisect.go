@@ -43,15 +43,15 @@ func bisectCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bisect CASE --good REVISION --bad REVISION",
 		Short: "Find the first release, or commit, that fixes what a case shows, or brings it",
-		Long: `Bisect finds the first release that fixes what a case shows, or the first that has it: whichever of the two ends is
-older says which. Only what is run is built. With --source it searches the commits of a git checkout, of merged branches
-the merges; it works in a clone of its own, and your checkout is only read.
+		Long: `Bisect finds the first release that fixes what a case shows, or the first that has it: which, the older of the
+two ends says. Only what is run is built. With --source it searches the commits of a git checkout, of merged
+branches the merges; it works in a clone of its own, and your checkout is only read.
 
 What is looked for is what the case says is bad at the bad end (bad: by:), or --by, or else what most runs there show.
-The bad end runs until the odds of that are known; a revision is good when the case has held there so often in a row that
-the bug would have shown, with the confidence asked for, if its odds are the same there. A revision that is violated by
-other findings alone, or invalid, or that cannot be built, is passed by: where it lies beside the change, the answer names
-it. Releases are in the order of their versions, not of their dates.
+The bad end runs until the odds of that are known; a revision is good when the case has held there so often that
+the bug would have shown, with the confidence asked for, if its odds are the same there. A revision that is
+violated by other findings alone, or invalid, or that cannot be built, is passed by: where it lies beside the
+change, the answer names it. Releases are in the order of their versions, not of their dates.
 
 Exit status: 0 found, 2 wrong usage, 3 not found: an end is not as it was said to be, or this machine cannot run it.
 
@@ -80,7 +80,7 @@ With --here it tries the checkout in the working directory, as the command of gi
 	fs.StringVar(&f.source, "source", "", "search the commits of the git checkout in this folder")
 	fs.BoolVar(&f.here, "here", false, "try the checkout in the working directory, for git bisect run")
 	fs.BoolVar(&f.pre, "pre", false, "search pre-releases, too")
-	fs.StringArrayVar(&f.by, "by", nil, "what is looked for, such as 'shim task=none' (repeatable; default: what the case says)")
+	fs.StringArrayVar(&f.by, "by", nil, "what is looked for, as 'shim task=none' (repeatable; default: what the case says)")
 	fs.Float64Var(&f.confidence, "confidence", 0.99, "how sure the answer must be")
 	fs.IntVar(&f.runs, "runs", 8, "with --here: how often the case must hold")
 	fs.IntVar(&f.parallel, "parallel", 2, "how many worlds run at once")

@@ -45,8 +45,9 @@ type bisectTrial struct {
 func (t *trials) answer(a bisect.Answer, took time.Duration) bisectAnswer {
 	names := t.row.names
 	out := bisectAnswer{
-		Case: t.c.Name, Is: "first bad", First: names[a.First], Last: names[a.Last], Odds: a.Odds, AtLeast: a.Lower,
-		Need: a.Need, Asked: t.flags.confidence, Confidence: a.Confidence, Revisions: len(names), Note: t.row.note, Took: took,
+		Case: t.c.Name, Is: "first bad", First: names[a.First], Last: names[a.Last], Revisions: len(names),
+		Odds: a.Odds, AtLeast: a.Lower, Need: a.Need, Asked: t.flags.confidence, Confidence: a.Confidence,
+		Note: t.row.note, Took: took,
 	}
 	if t.row.oldIsBad {
 		out.Is = "first fixed"
@@ -97,9 +98,9 @@ func (a bisectAnswer) String() string {
 		fmt.Fprintf(&w, "  %-4s  %s: %s\n", t.Mark, t.Revision, says)
 	}
 	fmt.Fprintf(&w, "ran %d of %d revisions, %d runs, in %s\n", tried, a.Revisions, a.Runs, a.Took.Round(time.Second))
-	fmt.Fprintf(&w, "sure at %s: at the bad end it showed in %d of %d runs, so in %.0f %% of them at least; "+
-		"good is what held %d times in a row\n", percent(a.Confidence), a.Odds.Shown, a.Odds.Runs, 100*a.AtLeast, a.Need)
-	fmt.Fprintln(&w, "this supposes that its odds are the same wherever it is in the range")
+	fmt.Fprintf(&w, "at the bad end it showed in %d of %d runs, so it does in %.0f %% or more; good is what held %d times\n",
+		a.Odds.Shown, a.Odds.Runs, 100*a.AtLeast, a.Need)
+	fmt.Fprintf(&w, "sure at %s, if its odds are the same wherever it is in the range\n", percent(a.Confidence))
 	if a.Note != "" {
 		fmt.Fprintln(&w, a.Note)
 	}

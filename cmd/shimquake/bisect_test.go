@@ -119,7 +119,8 @@ func TestBisectAnswer(t *testing.T) {
 		row: revisions{names: []string{"v1.7.2", "v1.7.3", "v1.7.4", "v1.7.5"}, oldIsBad: true, note: "a note"},
 	}
 	a := tr.answer(bisect.Answer{
-		Last: 0, First: 2, Between: []int{1}, Odds: bisect.Odds{Shown: 12, Runs: 12}, Lower: 0.643, Need: 8, Confidence: 0.99456,
+		Last: 0, First: 2, Between: []int{1},
+		Odds: bisect.Odds{Shown: 12, Runs: 12}, Lower: 0.643, Need: 8, Confidence: 0.99456,
 		Trials: []bisect.Trial{{Rev: 0, Mark: bisect.Bad, Tally: bisect.Tally{bisect.Bug: 12}},
 			{Rev: 3, Mark: bisect.Good, Tally: bisect.Tally{bisect.Held: 8, bisect.Invalid: 1}},
 			{Rev: 1, Mark: bisect.Skip, Why: errors.New("no such release\nmore")}},
@@ -130,8 +131,8 @@ looked for: shim
   good  v1.7.5: held 8, invalid 1
   skip  v1.7.3: no such release
 ran 2 of 4 revisions, 21 runs, in 1m30s
-sure at 99.45 %: at the bad end it showed in 12 of 12 runs, so in 64 % of them at least; good is what held 8 times in a row
-this supposes that its odds are the same wherever it is in the range
+at the bad end it showed in 12 of 12 runs, so it does in 64 % or more; good is what held 8 times
+sure at 99.45 %, if its odds are the same wherever it is in the range
 a note
 `
 	if got := a.String(); got != want {

@@ -35,7 +35,7 @@ func listVersions(cmd *cobra.Command, w io.Writer) error {
 		fmt.Fprintln(os.Stderr, "shimquake: only those that are known here:", err)
 		return nil
 	}
-	fmt.Fprintf(os.Stderr, "shimquake: these the module proxy lists, or they are known here; it may have more: every release "+
-		"from %s on can be named\n", containerd.OldestRelease)
+	fmt.Fprintf(os.Stderr, "shimquake: these the module proxy lists, or they are known here; it may have more: "+
+		"every release from %s on can be named\n", containerd.OldestRelease)
 	return nil
 }
