@@ -110,7 +110,11 @@ func Find(ctx context.Context, p Params) (Answer, error) {
 	return a, err
 }
 
+// note keeps what came of a revision. One that an error has ended is not decided.
 func (a *Answer) note(p Params, t Trial, s *search) {
+	if t.Mark == "" {
+		return
+	}
 	a.Trials = append(a.Trials, t)
 	p.Tell(t, s.open())
 }
