@@ -22,6 +22,8 @@ type Bad struct {
 	// of them. What a leaked shim keeps, and that its id cannot be used again, goes without
 	// saying (oracle.Companions).
 	By []oracle.Match
+	// OneOf says that luck decides which of By is found: one is enough.
+	OneOf bool
 	// May is what may be found besides: what a race within containerd decides about.
 	May []oracle.Match
 	// Issue is where it is known from: "containerd#8981", or words.
@@ -100,6 +102,9 @@ func (b Bad) differences(found []oracle.Finding) (lacks, other []string) {
 			lacks = append(lacks, m.String())
 		}
 	}
+	if b.OneOf && len(lacks) < len(b.By) {
+		lacks = nil
+	}
 	var known []oracle.Finding
 	for _, f := range found {
 		if oracle.AnyLike(b.By, f) || oracle.AnyLike(b.May, f) {
@@ -117,7 +122,7 @@ func (b Bad) differences(found []oracle.Finding) (lacks, other []string) {
 
 // bad is what the text form stands for.
 func (t badText) bad() (b Bad, err error) {
-	b.Releases, b.Issue = string(t.Releases), string(t.Issue)
+	b.Releases, b.Issue, b.OneOf = string(t.Releases), string(t.Issue), t.OneOf
 	if b.By, err = parseMatches(t.By); err == nil {
 		b.May, err = parseMatches(t.May)
 	}
