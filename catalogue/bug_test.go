@@ -60,7 +60,7 @@ func TestParseBug(t *testing.T) {
 
 func TestParseBugRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ from, to, want string }{
-		"a key that nobody knows":    {"trigger:", "triger:", "3:"},
+		"a key that nobody knows":    {"trigger:", "triger:", "5:1: unknown field"},
 		"an unknown kind":            {"kind: defect", "kind: defct", "did you mean"},
 		"an unknown severity":        {"severity: high", "severity: hgh", "did you mean"},
 		"a long title":               {"a shim that stays", strings.Repeat("x", 71), "2:8: 71 characters"},
