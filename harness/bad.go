@@ -81,7 +81,7 @@ func (v Verdict) AsKnown() error {
 			v,
 		)
 	}
-	lacks, other := bad.differences(v.Violations())
+	lacks, other := bad.Differences(v.Violations())
 	if len(lacks)+len(other) > 0 {
 		return fmt.Errorf(
 			"%s violates this case in another way than is known (%s): missing [%s], besides: %s\n%s",
@@ -95,8 +95,8 @@ func (v Verdict) AsKnown() error {
 	return nil
 }
 
-// differences are what is known and was not found, and what was found and is not known.
-func (b Bad) differences(found []oracle.Finding) (lacks, other []string) {
+// Differences are what is known and was not found, and what was found and is not known.
+func (b Bad) Differences(found []oracle.Finding) (lacks, other []string) {
 	for _, m := range b.By {
 		if !slices.ContainsFunc(found, m.Like) {
 			lacks = append(lacks, m.String())
