@@ -31,6 +31,8 @@ type Bug struct {
 	Left  []oracle.Match `yaml:"left,omitempty"`
 	May   []oracle.Match `yaml:"may,omitempty"`
 	OneOf bool           `yaml:"oneOf,omitempty"`
+	// Beside are other bugs that its case shows as well, on releases that have those.
+	Beside []string `yaml:"beside,omitempty,flow"`
 	// Window is the place in containerd's code, as of the newest release that has it: one
 	// function or line a word, "binary.Start core/runtime/v2/binary.go:105..140".
 	Window string `yaml:"window,omitempty"`

@@ -2,9 +2,11 @@ package catalogue
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/catalogue/bugs"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 )
@@ -149,4 +151,21 @@ func FuzzParseBug(f *testing.F) {
 			t.Errorf("accepted %q", text)
 		}
 	})
+}
+
+// All files are told of at once, and not one after the other by a panic.
+func TestFiles(t *testing.T) {
+	names, err := fs.Glob(bugs.Files, "*.yaml")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d files: %v", len(names), err)
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(bugs.Files, name)
+		if err == nil {
+			_, err = ParseBug(name, text)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -78,15 +78,16 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 	began := time.Now()
 	t, err := m.Run(ctx)
 	bar.clear()
-	if errors.Is(err, matrix.ErrInterrupted) {
-		return statusError{statusInvalid, fmt.Errorf("%w after %d of %d cells; the same command goes on with %s",
-			err, len(t.Cells), m.Cells(), f.out)}
-	}
-	if err != nil {
+	ended := errors.Is(err, matrix.ErrInterrupted)
+	if err != nil && !ended {
 		return statusError{statusInvalid, err}
 	}
 	if err := f.print(t, time.Since(began), out); err != nil {
 		return err
+	}
+	if ended {
+		return statusError{statusInvalid, fmt.Errorf("%w after %d of %d cells; the same command goes on with %s",
+			err, len(t.Cells), m.Cells(), f.out)}
 	}
 	if status := t.Status(); status != statusHeld {
 		return statusError{status: status}

@@ -7,10 +7,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
 )
 
 // Seen is what a case showed on a release.
@@ -49,8 +52,7 @@ type Cell struct {
 	// Evidence is the folder of the last run that did not hold.
 	Evidence string        `json:"evidence,omitempty"`
 	Took     time.Duration `json:"tookNs"`
-	// Digest is of the case and of what is known of it: a cell is run again when either has
-	// changed.
+	// Digest is of the case and of what it leaves: a cell is run again when either has changed.
 	Digest string `json:"digest"`
 	// Build is the shimquake that ran it, see journal.BuildID.
 	Build string `json:"build"`
@@ -83,8 +85,11 @@ func (w work) expect() Expected {
 	return Good
 }
 
+// digest does not cover which releases have the bug: that is what is compared.
 func (w work) digest() string {
-	sum := sha256.Sum256([]byte(w.c.String() + w.bug.Odds.String()))
+	c := w.c
+	c.Bad = nil
+	sum := sha256.Sum256(fmt.Append(nil, c, w.bug.Left, w.bug.May, w.bug.OneOf, w.bug.Beside, w.bug.Odds))
 	return hex.EncodeToString(sum[:])[:12]
 }
 
@@ -116,6 +121,9 @@ func (w work) judge(v harness.Verdict) (Seen, string) {
 		}
 		return Invalid, v.Why()
 	}
+	if w.expect() == Good && w.beside(v.Violations()) {
+		return Held, "besides " + strings.Join(w.bug.Beside, ", ")
+	}
 	if len(w.c.Bad) == 0 {
 		return Other, found(v)
 	}
@@ -123,6 +131,27 @@ func (w work) judge(v harness.Verdict) (Seen, string) {
 		return Other, fmt.Sprintf("missing %q, besides %q", lacks, besides)
 	}
 	return Shown, ""
+}
+
+// beside reports whether all that was found is of other bugs that the case is known to
+// show as well.
+func (w work) beside(all []oracle.Finding) bool {
+	var known []oracle.Finding
+	for _, id := range w.bug.Beside {
+		b, err := catalogue.FindBug(id)
+		if err != nil || !b.Applies(w.release) {
+			continue
+		}
+		for _, f := range all {
+			if oracle.AnyLike(b.Matches(), f) {
+				known = append(known, f)
+			}
+		}
+	}
+	with := oracle.Companions(known, all)
+	return !slices.ContainsFunc(all, func(f oracle.Finding) bool {
+		return !slices.Contains(known, f) && !slices.Contains(with, f)
+	})
 }
 
 func found(v harness.Verdict) (text string) {

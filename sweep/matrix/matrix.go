@@ -29,7 +29,8 @@ type Matrix struct {
 	Slots    sweep.Slots
 	// Runs is how often each cell runs; 0: as often as its odds ask for.
 	Runs int
-	// OnCell is called for each cell that was run. Default: not.
+	// OnCell is called for each cell that there is, those of an earlier run first. Default:
+	// not.
 	OnCell func(Cell)
 }
 
@@ -65,13 +66,20 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 	var mu sync.Mutex
 	var g errgroup.Group
 	g.SetLimit(m.Slots.Worlds(m.Parallel))
+	var left []work
 	for _, w := range m.works() {
 		if c, ok := done[Key{w.bug.ID, w.release}]; ok && c.Digest == w.digest() {
 			c.Expect = w.expect()
 			t.Cells[Key{w.bug.ID, w.release}] = c
 			t.Kept++
+			if m.OnCell != nil {
+				m.OnCell(c)
+			}
 			continue
 		}
+		left = append(left, w)
+	}
+	for _, w := range left {
 		g.Go(func() error {
 			c, err := m.cell(ctx, w)
 			if err != nil {
