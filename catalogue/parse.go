@@ -20,7 +20,7 @@ import (
 type bugText struct {
 	Bug     `yaml:",inline"`
 	Cases   []yaml.MapSlice `yaml:"cases,omitempty"`
-	Sweep   *Excuse        `yaml:"sweep,omitempty"`
+	Sweep   *Excuse         `yaml:"sweep,omitempty"`
 	Residue yaml.MapSlice   `yaml:"residue,omitempty"`
 }
 
