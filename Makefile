@@ -18,7 +18,7 @@ export CONTAINERD SHORT STRICT FOCUS PROCS TIMEOUT RACE FUZZTIME
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
 
-.PHONY: help setup suites test kill-test vm-v2 vm-sweep mutation faultless lint bench fuzz build gc clean vagrant-check vagrant-test workflows-check scripts-check
+.PHONY: help docs setup suites test kill-test vm-v2 vm-sweep mutation faultless lint bench fuzz build gc clean vagrant-check vagrant-test workflows-check scripts-check
 
 help: ## show this list
 	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [STRICT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
@@ -67,6 +67,9 @@ fuzz: ## fuzz every target for FUZZTIME
 
 build: ## bin/shimquake
 	@$(GO) CGO_ENABLED=0 go build -trimpath -o bin/shimquake ./cmd/shimquake
+
+docs: ## docs/bugs/ and README's table of bugs, from catalogue/bugs/
+	@$(GO) go run ./catalogue/page/write
 
 setup: ## (root) install the system packages that are missing
 	@scripts/setup

@@ -22,6 +22,8 @@ type Bad struct {
 	// of them. What a leaked shim keeps, and that its id cannot be used again, goes without
 	// saying (oracle.Companions).
 	By []oracle.Match
+	// OneOf says that luck decides which of By is found: one is enough.
+	OneOf bool
 	// May is what may be found besides: what a race within containerd decides about.
 	May []oracle.Match
 	// Issue is where it is known from: "containerd#8981", or words.
@@ -79,7 +81,7 @@ func (v Verdict) AsKnown() error {
 			v,
 		)
 	}
-	lacks, other := bad.differences(v.Violations())
+	lacks, other := bad.Differences(v.Violations())
 	if len(lacks)+len(other) > 0 {
 		return fmt.Errorf(
 			"%s violates this case in another way than is known (%s): missing [%s], besides: %s\n%s",
@@ -93,12 +95,15 @@ func (v Verdict) AsKnown() error {
 	return nil
 }
 
-// differences are what is known and was not found, and what was found and is not known.
-func (b Bad) differences(found []oracle.Finding) (lacks, other []string) {
+// Differences are what is known and was not found, and what was found and is not known.
+func (b Bad) Differences(found []oracle.Finding) (lacks, other []string) {
 	for _, m := range b.By {
 		if !slices.ContainsFunc(found, m.Like) {
 			lacks = append(lacks, m.String())
 		}
+	}
+	if b.OneOf && len(lacks) < len(b.By) {
+		lacks = nil
 	}
 	var known []oracle.Finding
 	for _, f := range found {
@@ -117,7 +122,7 @@ func (b Bad) differences(found []oracle.Finding) (lacks, other []string) {
 
 // bad is what the text form stands for.
 func (t badText) bad() (b Bad, err error) {
-	b.Releases, b.Issue = string(t.Releases), string(t.Issue)
+	b.Releases, b.Issue, b.OneOf = string(t.Releases), string(t.Issue), t.OneOf
 	if b.By, err = parseMatches(t.By); err == nil {
 		b.May, err = parseMatches(t.May)
 	}

@@ -37,6 +37,7 @@ type badText struct {
 	Releases freeText `yaml:"releases"`
 	By       []string `yaml:"by,flow"`
 	May      []string `yaml:"may,omitempty,flow"`
+	OneOf    bool     `yaml:"oneOf,omitempty"`
 	Issue    freeText `yaml:"issue"`
 }
 
@@ -143,7 +144,13 @@ func (c Case) text() caseText {
 		Workload:   c.Workload,
 	}
 	for _, b := range c.Bad {
-		ct.Bad = append(ct.Bad, badText{freeText(b.Releases), matchTexts(b.By), matchTexts(b.May), freeText(b.Issue)})
+		ct.Bad = append(ct.Bad, badText{
+			Releases: freeText(b.Releases),
+			By:       matchTexts(b.By),
+			May:      matchTexts(b.May),
+			OneOf:    b.OneOf,
+			Issue:    freeText(b.Issue),
+		})
 	}
 	for _, f := range c.Plan {
 		ft := faultText{At: f.At.String(), Do: freeText(f.Do.String())}
@@ -207,6 +214,15 @@ func (p caseParser) fault(ft faultText, path string) (f failpoints.Fault, errs [
 	}
 	return f, errs
 }
+
+// PlaceAt places an error at a path ("releases", "left[1]") of a file that a caller has
+// parsed.
+func PlaceAt(file string, tree *ast.File, path string, err error) error {
+	return caseParser{file: file, tree: tree, root: "$"}.at(path, err)
+}
+
+// PlaceYAML places an error of the YAML library.
+func PlaceYAML(file string, err error) error { return caseParser{file: file}.wrap(err) }
 
 // at places an error at a path below the case; "" is the case itself. Of a key that is
 // not there the nearest key above it has the place.

@@ -1,16 +1,17 @@
 package oracle
 
 import (
-	"embed"
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
-	"strings"
 
-	"github.com/Masterminds/semver/v3"
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/shimquake/shimquake/catalogue/bugs"
+	"github.com/shimquake/shimquake/oracle/affected"
 )
 
 // What may have happened in a case, for [Circumstances.Happened] and a residue's `when`
@@ -41,31 +42,29 @@ type Circumstances struct {
 }
 
 // KnownResidue is something that releases are known to leave, and that violates nothing:
-// data, a file each in residues/.
+// the key `residue` of a bug's file.
 type KnownResidue struct {
-	ID string `yaml:"id"`
+	// ID and Releases are the bug's.
+	ID       string            `yaml:"-"`
+	Releases affected.Releases `yaml:"-"`
 	// Issue is where upstream knows of it: a URL.
 	Issue string `yaml:"issue"`
-	// Releases is a range of semantic versions (Masterminds/semver): ">= 2.0.0, < 2.5.0".
-	Releases string `yaml:"releases"`
-	Class    Class  `yaml:"class"`
+	Class Class  `yaml:"class"`
 	// Says is the condition in words, for the verdict.
 	Says string `yaml:"says"`
 	// When: one of these must have happened, or the residue is no excuse.
-	When []string `yaml:"when"`
+	When []string `yaml:"when,flow"`
 	// Expect: when one of these happened the residue must appear; a note says so when it
 	// does not.
-	Expect []string `yaml:"expect"`
+	Expect []string `yaml:"expect,flow"`
 	// Each is what leaves one of them each time that one of these happens: no more than that
 	// are known. Of events that is so for each container.
-	Each []string `yaml:"each"`
+	Each []string `yaml:"each,flow"`
 	// Rate, of a race, is the share of the containers that may show it, over many cases: see
 	// package rate. One case alone cannot tell a race from something that is never done.
 	Rate float64 `yaml:"rate"`
 	// Match must be among the finding's facts: [socket=silent].
 	Match Facts `yaml:"match,flow"`
-
-	releases *semver.Constraints
 }
 
 // mayBeKnown are the classes that a residue can have. A leaked process, mount or bundle,
@@ -75,53 +74,66 @@ type KnownResidue struct {
 // that says the same once more, and a create or start that came late.
 var mayBeKnown = append(leakClassesThat(func(c leakClass) bool { return c.known }), ClassEvent)
 
-//go:embed residues/*.yaml
-var residueFiles embed.FS
-
 // residues are the known ones. A bad file is found by the tests, and in a binary it ends
 // the program at once.
-var residues = mustLoad(residueFiles)
+var residues = mustLoad(bugs.Files)
 
 // KnownResidues lists them.
 func KnownResidues() []KnownResidue { return slices.Clone(residues) }
 
 func mustLoad(files fs.FS) []KnownResidue {
-	names, err := fs.Glob(files, "residues/*.yaml")
+	names, err := fs.Glob(files, "*.yaml")
 	if err != nil {
 		panic(err)
 	}
-	out := make([]KnownResidue, 0, len(names))
+	var out []KnownResidue
 	for _, name := range names {
 		text, err := fs.ReadFile(files, name)
 		if err != nil {
 			panic(err)
 		}
-		r, err := parseResidue(text)
+		if !bytes.Contains(text, []byte("\nresidue:")) {
+			continue // most are no residue, and need not be read to see that
+		}
+		r, err := ParseResidue(text)
 		if err != nil {
 			panic(fmt.Errorf("%s: %w", name, err))
-		}
-		if r.ID != strings.TrimSuffix(path.Base(name), ".yaml") {
-			panic(fmt.Errorf("%s: its id is %q: name the file after it", name, r.ID))
 		}
 		out = append(out, r)
 	}
 	return out
 }
 
-// parseResidue reads and checks one file.
-func parseResidue(text []byte) (KnownResidue, error) {
-	var r KnownResidue
-	if err := yaml.UnmarshalWithOptions(text, &r, yaml.Strict()); err != nil {
-		return r, fmt.Errorf("read residue: %w", err)
+// ParseResidue reads and checks what a bug's file says of a residue. The other keys of
+// the file are the catalogue's.
+func ParseResidue(text []byte) (KnownResidue, error) {
+	var bug struct {
+		ID       string            `yaml:"id"`
+		Releases affected.Releases `yaml:"releases"`
+		Residue  ast.Node          `yaml:"residue"`
 	}
+	if err := yaml.Unmarshal(text, &bug); err != nil {
+		return KnownResidue{}, fmt.Errorf("read residue: %w", err)
+	}
+	var r KnownResidue
+	if bug.Residue != nil {
+		if err := yaml.NodeToValue(bug.Residue, &r, yaml.Strict()); err != nil {
+			return r, fmt.Errorf("read residue: %w", err)
+		}
+	}
+	r.ID, r.Releases = bug.ID, bug.Releases
+	return r, r.check()
+}
+
+func (r KnownResidue) check() error {
 	if r.ID == "" || r.Issue == "" || r.Says == "" {
-		return r, errors.New("a residue needs id, issue and says")
+		return errors.New("a residue needs id, issue and says")
 	}
 	if !slices.Contains(mayBeKnown, r.Class) {
-		return r, fmt.Errorf("class %q can never be known, only one of %v", r.Class, mayBeKnown)
+		return fmt.Errorf("class %q can never be known, only one of %v", r.Class, mayBeKnown)
 	}
 	if r.Class == ClassEvent && !knowableEvent(r.Match) {
-		return r, fmt.Errorf(
+		return fmt.Errorf(
 			"the only event that may be missing is %s, only %s and %s may be late, and others may only say the same again: "+
 				"match [%s], [%s] or [%s]",
 			TopicDelete,
@@ -133,24 +145,20 @@ func parseResidue(text []byte) (KnownResidue, error) {
 		)
 	}
 	if len(r.When) == 0 {
-		return r, errors.New("a residue needs `when`: it must not excuse a plain case")
+		return errors.New("a residue needs `when`: it must not excuse a plain case")
 	}
 	if len(r.Each) == 0 {
-		return r, errors.New("a residue needs `each`: what leaves one of them, or there is no end of them")
+		return errors.New("a residue needs `each`: what leaves one of them, or there is no end of them")
 	}
 	if missing := r.Class == ClassEvent && r.Match[FactEvent] == Missing; missing != (r.Rate > 0) || r.Rate >= 1 {
-		return r, errors.New("a residue that is an event which is missing needs a `rate` below 1, and no other has one")
+		return errors.New("a residue that is an event which is missing needs a `rate` below 1, and no other has one")
 	}
 	for _, h := range slices.Concat(r.When, r.Expect, r.Each) {
 		if !slices.Contains(happenings, h) {
-			return r, fmt.Errorf("nothing happens that is called %q, only %v", h, happenings)
+			return fmt.Errorf("nothing happens that is called %q, only %v", h, happenings)
 		}
 	}
-	var err error
-	if r.releases, err = semver.NewConstraint(r.Releases); err != nil {
-		return r, fmt.Errorf("releases %q: %w", r.Releases, err)
-	}
-	return r, nil
+	return r.Releases.Check()
 }
 
 // knowableEvent reports whether a residue may match such findings about events. An exit
@@ -165,16 +173,8 @@ func knowableEvent(match Facts) bool {
 	}, match.Has)
 }
 
-// Applies reports whether the residue is known of the release. A pre-release or a commit
-// counts as its release.
-func (r KnownResidue) Applies(release string) bool {
-	v, err := semver.NewVersion(release)
-	if err != nil || r.releases == nil {
-		return false
-	}
-	plain := semver.New(v.Major(), v.Minor(), v.Patch(), "", "")
-	return r.releases.Check(plain)
-}
+// Applies reports whether the residue is known of the release.
+func (r KnownResidue) Applies(release string) bool { return r.Releases.Applies(release) }
 
 func (r KnownResidue) matches(f Finding) bool {
 	if (f.Invariant == Event) != (f.Class == ClassEvent) || (f.Invariant != Leak && f.Invariant != Event) ||

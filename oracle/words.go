@@ -118,7 +118,7 @@ func (f Finding) residueGone() string {
 	}
 	r := residues[i]
 	return fmt.Sprintf(
-		"%s is known to leave it (%s), and it is not there; if %s is fixed, end its range in oracle/residues/%s.yaml",
+		"%s is known to leave it (%s), and it is not there; if %s is fixed, say so in catalogue/bugs/%s.yaml",
 		f.Subject.Name,
 		r.Says,
 		r.Issue,

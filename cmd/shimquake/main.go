@@ -81,8 +81,8 @@ machine cannot run it).`,
 		},
 	}
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
-	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), gcCommand(), sweepCommand(),
-		auditCommand(), bisectCommand())
+	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), showCommand(),
+		matrixCommand(), bisectCommand(), gcCommand(), sweepCommand(), auditCommand())
 	tellUsage(c)
 	return c
 }

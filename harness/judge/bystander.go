@@ -162,7 +162,7 @@ func (b *beside) status() {
 }
 
 // events: its exit and its delete are sent once, with its own pid and status. A delete
-// that is the last word of a shim may be lost with the shim (oracle/residues,
+// that is the last word of a shim may be lost with the shim (catalogue/bugs,
 // taskdelete-lost): that of a task.
 func (b *beside) events() {
 	for _, topic := range []string{oracle.TopicExit, oracle.TopicDelete} {

@@ -1,0 +1,85 @@
+package catalogue
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/shimquake/shimquake/catalogue/bugs"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// known are all bugs. A file that does not parse is found by the tests, and in a binary
+// it ends the program.
+var known = sync.OnceValue(func() []Bug { return mustBugs(bugs.Files) })
+
+// Bugs are all bugs, by id.
+func Bugs() []Bug { return slices.Clone(known()) }
+
+// BySeverity are all bugs, the worst first.
+func BySeverity() []Bug {
+	return slices.SortedStableFunc(slices.Values(known()), func(a, b Bug) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity)),
+			cmp.Compare(a.place(), b.place()),
+			cmp.Compare(a.ID, b.ID),
+		)
+	})
+}
+
+// place is where a bug stands among those of its severity.
+func (b Bug) place() int {
+	if b.Rank == 0 {
+		return math.MaxInt
+	}
+	return b.Rank
+}
+
+func mustBugs(files fs.FS) []Bug {
+	names, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		panic(err)
+	}
+	out := make([]Bug, 0, len(names))
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			panic(err)
+		}
+		b, err := ParseBug(path.Join("catalogue/bugs", name), text)
+		if err == nil && b.ID != strings.TrimSuffix(name, ".yaml") {
+			err = fmt.Errorf("%s: its id is %q: name the file after it", name, b.ID)
+		}
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// Matches are the facts by which what is left is known as this bug's: what its case
+// leaves, or may, what a sweep excuses by it, or its residue.
+func (b Bug) Matches() (all []oracle.Match) {
+	add := func(more ...oracle.Match) {
+		for _, m := range more {
+			if !slices.ContainsFunc(all, func(o oracle.Match) bool { return o.String() == m.String() }) {
+				all = append(all, m)
+			}
+		}
+	}
+	add(b.Left...)
+	add(b.May...)
+	if b.Sweep != nil {
+		add(b.Sweep.Match...)
+	}
+	if b.Residue != nil {
+		add(oracle.Match{Class: b.Residue.Class, Facts: b.Residue.Match})
+	}
+	return all
+}

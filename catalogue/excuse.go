@@ -1,0 +1,88 @@
+package catalogue
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/affected"
+)
+
+// Excuse is what a sweep may excuse by a bug: no more than it matches, at these places,
+// on the releases that have the bug. A sweep that no longer finds it says so.
+type Excuse struct {
+	// ID, Title, Releases and Case are the bug's.
+	ID       string            `yaml:"-"`
+	Title    string            `yaml:"-"`
+	Releases affected.Releases `yaml:"-"`
+	Case     harness.Case      `yaml:"-"`
+	// Match are the things that it leaves; each that is like one of these is explained by
+	// it. Default: the bug's Left.
+	Match []oracle.Match `yaml:"match,omitempty"`
+	// Where limits it to faults at these places: WHO PKG.FUNC, or WHO METHOD, or the name of
+	// a point, in the form of path.Match: "containerd runtime.binary.*",
+	// "stmt:containerd:runtime.binary.Start:conn-*". Where a match says by its facts when it
+	// happened (containerd=down, shim=dead, create=cut-off), a place need not be narrow.
+	Where []string `yaml:"where,omitempty"`
+	// Paths, Workloads and Actions limit it to what the client was doing, to workloads and
+	// to actions, by their words (error is a bare one, code a class, errno an errno) or as
+	// they stand in a plan: error(NotFound). Default: all.
+	Paths     []string `yaml:"paths,omitempty,flow"`
+	Workloads []string `yaml:"workloads,omitempty,flow"`
+	Actions   []string `yaml:"actions,omitempty,flow"`
+	// Cases are how many of a whole default sweep show it at most, by release: measured,
+	// with some head-room for what is a race. More than that are new.
+	Cases map[string]int `yaml:"cases,omitempty"`
+	// Sometimes is set for a race: a sweep that does not find it says nothing.
+	Sometimes bool `yaml:"sometimes,omitempty"`
+}
+
+// keyError is what is wrong with one key.
+type keyError struct {
+	key string
+	err error
+}
+
+func (e Excuse) problems(b Bug) (all []keyError) {
+	add := func(key string, err error) { all = append(all, keyError{key, err}) }
+	if len(e.Match) == 0 && len(b.Left) == 0 {
+		add("match", errors.New("what may be excused? match, or the bug's left"))
+	}
+	if len(e.Where) == 0 {
+		add("where", errors.New("a window is needed: without one it would excuse what other causes leave"))
+	}
+	for i, w := range e.Where {
+		if _, err := path.Match(w, ""); err != nil {
+			add(fmt.Sprintf("where[%d]", i), fmt.Errorf("%q: %w", w, err))
+		}
+	}
+	for release, most := range e.Cases {
+		if !b.Applies(release) || most < 1 {
+			add("cases", fmt.Errorf("%s: %d: of a release that has the bug, at least 1", release, most))
+		}
+	}
+	if len(b.Cases) == 0 && !e.Sometimes {
+		add("sometimes", errors.New("what is no race (sometimes) needs a case that shows it"))
+	}
+	if len(b.Cases) > 0 && b.Cases[0].Name != b.ID {
+		add("where", fmt.Errorf("its case is called %q: a sweep finds it by the bug's id, %q", b.Cases[0].Name, b.ID))
+	}
+	return all
+}
+
+// Applies reports whether a release has the bug.
+func (e Excuse) Applies(release string) bool { return e.Releases.Applies(release) }
+
+// Most is how many cases of a default sweep of a release show it at most; 0 where that
+// was not measured.
+func (e Excuse) Most(release string) int {
+	v, err := semver.NewVersion(release)
+	if err != nil {
+		return 0
+	}
+	return e.Cases["v"+semver.New(v.Major(), v.Minor(), v.Patch(), "", "").String()]
+}

@@ -1,0 +1,210 @@
+package catalogue
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// bugText is the text form of a bug.
+type bugText struct {
+	Bug     `yaml:",inline"`
+	Cases   []yaml.MapSlice `yaml:"cases,omitempty"`
+	Sweep   *Excuse         `yaml:"sweep,omitempty"`
+	Residue yaml.MapSlice   `yaml:"residue,omitempty"`
+}
+
+// bugParser knows where in a file a bug's parts stand.
+type bugParser struct {
+	file string
+	tree *ast.File
+}
+
+// ParseBug reads the text form of a bug. Its errors are of type *harness.InputError,
+// joined; each names file, line and column.
+func ParseBug(file string, text []byte) (Bug, error) {
+	p := bugParser{file: file}
+	var err error
+	if p.tree, err = parser.ParseBytes(text, 0); err != nil {
+		return Bug{}, harness.PlaceYAML(file, err)
+	}
+	var t bugText
+	if err := yaml.UnmarshalWithOptions(text, &t, yaml.Strict()); err != nil {
+		return Bug{}, harness.PlaceYAML(file, err)
+	}
+	b := t.Bug
+	b.Sweep = t.Sweep
+	errs := p.cases(&b, len(t.Cases))
+	if len(t.Residue) > 0 {
+		r, err := oracle.ParseResidue(text)
+		b.Residue = &r
+		errs = append(errs, p.at("residue", err))
+	}
+	errs = append(errs, p.problems(b)...)
+	if err := errors.Join(errs...); err != nil {
+		return b, err
+	}
+	b.finish()
+	return b, nil
+}
+
+// cases reads the cases where they stand, so that their errors have their lines.
+func (p bugParser) cases(b *Bug, n int) (errs []error) {
+	for i := range n {
+		at := fmt.Sprintf("cases[%d]", i)
+		c, err := harness.ParseCaseAt(p.file, p.tree, "$."+at)
+		if err == nil && len(c.Bad) > 0 {
+			err = p.at(at+".bad", errors.New("leave it out: left, may and releases say so of all cases of this bug"))
+		}
+		errs = append(errs, err)
+		b.Cases = append(b.Cases, c)
+	}
+	return errs
+}
+
+// finish gives each case, and what a sweep excuses, what stands in the bug once.
+func (b *Bug) finish() {
+	for i := range b.Cases {
+		c := &b.Cases[i]
+		if b.Residue == nil && len(b.Left) > 0 {
+			c.Bad = []harness.Bad{{Releases: b.Releases.Constraint(), By: b.Left, May: b.May, OneOf: b.OneOf, Issue: b.Name()}}
+		}
+		if len(c.Issues) == 0 {
+			c.Issues = b.Issues()
+		}
+		if c.About == "" {
+			c.About = b.Title
+		}
+	}
+	if f := b.Sweep; f != nil {
+		f.ID, f.Title, f.Releases = b.ID, b.Title, b.Releases
+		if len(f.Match) == 0 {
+			f.Match = b.Left
+		}
+		f.Case, _ = b.Case()
+	}
+}
+
+// at places an error at a path of the file; nil stays nil.
+func (p bugParser) at(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return harness.PlaceAt(p.file, p.tree, path, err)
+}
+
+// longest are the bounds on what people read.
+const (
+	longestTitle = 70
+	mostWords    = 60
+)
+
+func (p bugParser) problems(b Bug) (errs []error) {
+	add := func(path string, err error) {
+		if err != nil {
+			errs = append(errs, p.at(path, err))
+		}
+	}
+	for _, need := range []struct{ key, is string }{
+		{"id", b.ID}, {"title", b.Title}, {"trigger", b.Trigger}, {"why", b.Why},
+	} {
+		if need.is == "" {
+			add(need.key, fmt.Errorf("a bug needs %s", need.key))
+		}
+	}
+	if n := utf8.RuneCountInString(b.Title); n > longestTitle {
+		add("title", fmt.Errorf("%d characters: at most %d fit on a line of the list", n, longestTitle))
+	}
+	for _, free := range []struct{ key, is string }{{"why", b.Why}, {"trigger", b.Trigger}, {"until", b.Until}} {
+		if n := len(strings.Fields(free.is)); n > mostWords {
+			add(free.key, fmt.Errorf("%d words: nobody reads more than %d", n, mostWords))
+		}
+	}
+	add("kind", oneOf("kind", b.Kind, kinds))
+	add("severity", oneOf("severity", b.Severity, severities))
+	add("releases", b.Releases.Check())
+	if len(b.Verified.By) == 0 {
+		add("verified", fmt.Errorf("say by which of %v it is known", ways))
+	}
+	for i, w := range b.Verified.By {
+		add(fmt.Sprintf("verified.by[%d]", i), oneOf("way", w, ways))
+	}
+	errs = append(errs, p.shown(b)...)
+	return append(errs, p.sweep(b)...)
+}
+
+// shown asks for a case, or for what was tried in vain; and for what the case leaves.
+func (p bugParser) shown(b Bug) (errs []error) {
+	add := func(path, text string) { errs = append(errs, p.at(path, errors.New(text))) }
+	ran := slices.Contains(b.Verified.By, Ran)
+	switch {
+	case len(b.Cases) == 0 && ran && b.Residue == nil:
+		add("verified", "ran, and there is no case: show it (cases), or say how it is known")
+	case len(b.Cases) == 0 && b.Tried == "" && b.Residue == nil:
+		add("id", "without a case say what was tried (tried)")
+	case len(b.Cases) > 0 && len(b.Left) == 0 && b.Residue == nil:
+		add("cases[0]", "say what its case leaves (left)")
+	}
+	if (b.Kind == Residue) != (b.Residue != nil) {
+		add("kind", "of kind residue are those with a `residue`, which the oracle excuses, and no others")
+	}
+	if b.Residue != nil && (len(b.Left) > 0 || b.Sweep != nil) {
+		add("residue", "a residue violates nothing: its own match says what is left, leave out left and sweep")
+	}
+	return errs
+}
+
+func (p bugParser) sweep(b Bug) (errs []error) {
+	f := b.Sweep
+	if f == nil {
+		return nil
+	}
+	for _, e := range f.problems(b) {
+		errs = append(errs, p.at("sweep."+e.key, e.err))
+	}
+	return errs
+}
+
+func oneOf[T ~string](what string, is T, known []T) error {
+	if slices.Contains(known, is) {
+		return nil
+	}
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = string(k)
+	}
+	return &failpoints.UnknownError{
+		What: what, Name: string(is), Nearest: failpoints.Nearest(string(is), names), Known: names,
+	}
+}
+
+// Name is the issue of upstream that is just this, "containerd#8981", or else the id.
+func (b Bug) Name() string {
+	for _, t := range b.Threads {
+		if t.Word == "issue" {
+			return t.Name
+		}
+	}
+	return b.ID
+}
+
+// Issues are the numbers of containerd's own threads that are about just this.
+func (b Bug) Issues() (numbers []int) {
+	for _, t := range b.Threads {
+		var n int
+		if _, err := fmt.Sscanf(t.Name, "containerd#%d", &n); err == nil && t.Word == "issue" {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}

@@ -1,0 +1,85 @@
+package catalogue
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Thread is a discussion or a change of upstream's. Its text form is a word and a name:
+// "issue containerd#8981", "fix containerd@402eb3166".
+type Thread struct {
+	// Word says what it is to the bug: issue, fix, or compare (something like it).
+	Word string
+	// Name is REPOSITORY#NUMBER or REPOSITORY@COMMIT; a repository without an owner is
+	// containerd's or moby's own.
+	Name string
+}
+
+var (
+	threadWords = []string{"issue", "fix", "compare"}
+	threadName  = regexp.MustCompile(`^[a-z0-9./-]+(#[1-9][0-9]*|@[0-9a-f]{7,40})$`)
+)
+
+// UnmarshalYAML is for the YAML library.
+func (t *Thread) UnmarshalYAML(unmarshal func(any) error) error {
+	var text string
+	if err := unmarshal(&text); err != nil {
+		return err
+	}
+	word, name, _ := strings.Cut(text, " ")
+	if !slices.Contains(threadWords, word) || !threadName.MatchString(name) {
+		return fmt.Errorf("thread %q: expected one of %v and a name, such as issue containerd#8981", text, threadWords)
+	}
+	*t = Thread{Word: word, Name: name}
+	return nil
+}
+
+// String is the text form.
+func (t Thread) String() string { return t.Word + " " + t.Name }
+
+// URL is where it can be read.
+func (t Thread) URL() string {
+	repo, number, issue := strings.Cut(t.Name, "#")
+	if !issue {
+		repo, number, _ = strings.Cut(t.Name, "@")
+	}
+	switch {
+	case repo == "containerd" || repo == "moby":
+		repo += "/" + repo
+	case !strings.Contains(repo, "/"):
+		repo = "containerd/" + repo
+	}
+	if issue {
+		return "https://github.com/" + repo + "/issues/" + number // it leads to a pull request, too
+	}
+	return "https://github.com/" + repo + "/commit/" + number
+}
+
+// Odds are how often a case showed its bug: "20 of 20".
+type Odds struct{ Shown, Of int }
+
+// UnmarshalYAML is for the YAML library.
+func (o *Odds) UnmarshalYAML(unmarshal func(any) error) error {
+	var text string
+	if err := unmarshal(&text); err != nil {
+		return err
+	}
+	n, err := fmt.Sscanf(text, "%d of %d", &o.Shown, &o.Of)
+	if err != nil || n != 2 || o.String() != text || o.Shown < 1 || o.Shown > o.Of {
+		return fmt.Errorf("odds %q: expected 1 of 20 to 20 of 20", text)
+	}
+	return nil
+}
+
+// Sure reports whether it was shown each time.
+func (o Odds) Sure() bool { return o.Of > 0 && o.Shown == o.Of }
+
+// String is the text form, or "" where it was not measured.
+func (o Odds) String() string {
+	if o.Of == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d", o.Shown, o.Of)
+}

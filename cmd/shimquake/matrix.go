@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/matrix"
+)
+
+type matrixFlags struct {
+	releases       []string
+	parallel, runs int
+	out            string
+	markdown, json bool
+}
+
+func matrixCommand() *cobra.Command {
+	var f matrixFlags
+	c := &cobra.Command{
+		Use:   "matrix [BUG...]",
+		Short: "Run the cases of bugs on several releases, and compare with what the catalogue says",
+		Long: `Run each bug's case on each release, as often as its odds ask for, and say where the catalogue is
+wrong. A run that was ended goes on with the journal in --out; cells that it has, of the same case, are
+not run again.
+
+Exit status: 0 all is as the catalogue says, 1 a cell differs, 2 wrong usage, 3 a cell shows nothing.`,
+		Example: `  shimquake matrix --releases v1.7.35,v2.3.7,v2.4.2
+  shimquake matrix 8981 7496 --releases v1.7.3,v1.7.4,v2.3.7,v2.4.2`,
+		RunE: func(cmd *cobra.Command, words []string) error { return f.run(cmd.Context(), words, cmd.OutOrStdout()) },
+	}
+	c.Flags().StringSliceVar(&f.releases, "releases", newest(), "the releases, or bin:DIR and src:DIR")
+	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "how many cases work at once")
+	c.Flags().IntVar(&f.runs, "runs", 0, "how often each cell runs (default: as often as its odds ask for)")
+	c.Flags().StringVar(&f.out, "out", "out/matrix", "folder for the journal and the evidence")
+	c.Flags().BoolVar(&f.markdown, "markdown", false, "print the page docs/bugs/matrix.md")
+	c.Flags().BoolVar(&f.json, "json", false, "print a JSON object a cell")
+	return c
+}
+
+// newest are the newest release of each branch that people run.
+func newest() []string {
+	return []string{"v1.7.35", "v2.0.14", "v2.1.9", "v2.2.9", "v2.3.7", containerd.DefaultRelease}
+}
+
+func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) error {
+	bugs, err := f.bugs(words)
+	if err != nil {
+		return err
+	}
+	r := &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr}
+	for _, release := range f.releases { // one after the other, and before the clock runs
+		if err := r.Prepare(ctx, release); err != nil {
+			return prepareError(err)
+		}
+	}
+	slots := sweep.NewSlots(f.parallel)
+	r.Yield = slots.Yield
+	m := matrix.Matrix{
+		Bugs: bugs, Releases: f.releases, Engine: r, Dir: f.out, Parallel: f.parallel, Slots: slots, Runs: f.runs,
+	}
+	bar := newMatrixProgress(m.Cells())
+	m.OnCell = bar.step
+	began := time.Now()
+	t, err := m.Run(ctx)
+	bar.clear()
+	ended := errors.Is(err, matrix.ErrInterrupted)
+	if err != nil && !ended {
+		return statusError{statusInvalid, err}
+	}
+	if err := f.print(t, time.Since(began), out); err != nil {
+		return err
+	}
+	if ended {
+		return statusError{statusInvalid, fmt.Errorf("%w after %d of %d cells; the same command goes on with %s",
+			err, len(t.Cells), m.Cells(), f.out)}
+	}
+	if status := t.Status(); status != statusHeld {
+		return statusError{status: status}
+	}
+	return nil
+}
+
+func (f *matrixFlags) bugs(words []string) (bugs []catalogue.Bug, err error) {
+	if f.parallel < 1 || f.runs < 0 || len(f.releases) == 0 {
+		return nil, errors.New("--parallel of at least 1, --runs of at least 0 and one of --releases are needed")
+	}
+	if f.markdown && f.json {
+		return nil, errors.New("--markdown or --json, not both")
+	}
+	if len(words) == 0 {
+		return slices.DeleteFunc(catalogue.BySeverity(), func(b catalogue.Bug) bool { return len(b.Cases) == 0 }), nil
+	}
+	for _, w := range words {
+		b, err := catalogue.FindBug(w)
+		if err != nil {
+			return nil, err
+		}
+		if len(b.Cases) == 0 {
+			return nil, fmt.Errorf("%s has no case that shows it: shimquake show %s says what was tried", b.ID, b.ID)
+		}
+		bugs = append(bugs, b)
+	}
+	return bugs, nil
+}
+
+func (f *matrixFlags) print(t matrix.Table, took time.Duration, out io.Writer) error {
+	switch {
+	case f.json:
+		return t.JSON(out)
+	case f.markdown:
+		_, err := io.WriteString(out, t.Markdown(time.Now()))
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%sin %s\n", t, took.Round(time.Second))
+	return err
+}
+
+// matrixProgress is a bar on the terminal's stderr, with rate and time left, and a line
+// for each cell that differs; elsewhere there are only those lines.
+type matrixProgress struct{ bar *progressbar.ProgressBar }
+
+func newMatrixProgress(cells int) *matrixProgress {
+	if !term.IsTerminal(int(os.Stderr.Fd())) {
+		return &matrixProgress{}
+	}
+	return &matrixProgress{progressbar.NewOptions(cells, progressbar.OptionSetWriter(os.Stderr),
+		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("cells"),
+		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(24))}
+}
+
+func (p *matrixProgress) clear() {
+	if p.bar != nil {
+		_ = p.bar.Clear() // what a terminal refuses is no failure of the matrix
+	}
+}
+
+func (p *matrixProgress) step(c matrix.Cell) {
+	if c.Differs() || c.Seen == matrix.Invalid {
+		p.clear()
+		fmt.Fprintln(os.Stderr, c)
+	}
+	if p.bar != nil {
+		_ = p.bar.Add(1)
+	}
+}

@@ -1,0 +1,182 @@
+// Package matrix runs the cases of the catalogue's bugs on several releases and compares
+// what it sees with what the catalogue says.
+package matrix
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Seen is what a case showed on a release.
+type Seen string
+
+// What can be seen.
+const (
+	Shown   Seen = "shown"   // the bug, as the catalogue has it, in at least one run
+	Held    Seen = "held"    // every run held
+	Other   Seen = "other"   // a violation that is not this bug's
+	Invalid Seen = "invalid" // a run showed nothing: a fault that did not fire, a machine that lacks something
+	NoPoint Seen = "-"       // the release lacks the place of the fault, so that nothing can be said
+)
+
+// Expected is what the catalogue says of a release.
+type Expected string
+
+// What can be expected.
+const (
+	Bad  Expected = "bad"
+	Good Expected = "ok"
+)
+
+// Cell is a bug on a release.
+type Cell struct {
+	Bug     string   `json:"bug"`
+	Case    string   `json:"case"`
+	Release string   `json:"release"`
+	Expect  Expected `json:"expected"`
+	Seen    Seen     `json:"seen"`
+	// Shown of Runs had the bug.
+	Shown int `json:"shown"`
+	Runs  int `json:"runs"`
+	// Why says what another violation is, or why a run was invalid.
+	Why string `json:"why,omitempty"`
+	// Evidence is the folder of the last run that did not hold.
+	Evidence string        `json:"evidence,omitempty"`
+	Took     time.Duration `json:"tookNs"`
+	// Digest is of the case and of what it leaves: a cell is run again when either has changed.
+	Digest string `json:"digest"`
+	// Build is the shimquake that ran it, see journal.BuildID.
+	Build string `json:"build"`
+}
+
+// Differs reports whether the catalogue says something else.
+func (c Cell) Differs() bool {
+	switch c.Seen {
+	case Shown:
+		return c.Expect == Good
+	case Held:
+		return c.Expect == Bad
+	case Other:
+		return true
+	}
+	return false
+}
+
+// work is a cell that is to be run.
+type work struct {
+	bug     catalogue.Bug
+	c       harness.Case
+	release string
+}
+
+func (w work) expect() Expected {
+	if w.bug.Residue == nil && w.bug.Applies(w.release) {
+		return Bad
+	}
+	return Good
+}
+
+// digest does not cover which releases have the bug: that is what is compared.
+func (w work) digest() string {
+	c := w.c
+	c.Bad = nil
+	sum := sha256.Sum256(fmt.Append(nil, c, w.bug.Left, w.bug.May, w.bug.OneOf, w.bug.Beside, w.bug.Odds))
+	return hex.EncodeToString(sum[:])[:12]
+}
+
+// surely is the chance with which a bug that depends on luck shows itself in one of a
+// cell's runs.
+const surely = 0.99
+
+// mostRuns bounds what a cell of a rare race takes.
+const mostRuns = 12
+
+// runs are how many runs a cell takes: one of a bug that shows itself each time.
+func (w work) runs() int {
+	o := w.bug.Odds
+	if o.Of == 0 || o.Sure() {
+		return 1
+	}
+	miss := 1 - float64(o.Shown)/float64(o.Of)
+	return min(max(int(math.Ceil(math.Log(1-surely)/math.Log(miss))), 1), mostRuns)
+}
+
+// judge is what one run shows.
+func (w work) judge(v harness.Verdict) (Seen, string) {
+	switch v.Outcome {
+	case harness.Held:
+		return Held, ""
+	case harness.Invalid:
+		if v.HasProblem(harness.ByInput) {
+			return NoPoint, v.Why()
+		}
+		return Invalid, v.Why()
+	}
+	if w.expect() == Good && w.beside(v.Violations()) {
+		return Held, "besides " + strings.Join(w.bug.Beside, ", ")
+	}
+	if len(w.c.Bad) == 0 {
+		return Other, found(v)
+	}
+	if lacks, besides := w.c.Bad[0].Differences(v.Violations()); len(lacks)+len(besides) > 0 {
+		return Other, fmt.Sprintf("missing %q, besides %q", lacks, besides)
+	}
+	return Shown, ""
+}
+
+// beside reports whether all that was found is of other bugs that the case is known to
+// show as well.
+func (w work) beside(all []oracle.Finding) bool {
+	var known []oracle.Finding
+	for _, id := range w.bug.Beside {
+		b, err := catalogue.FindBug(id)
+		if err != nil || !b.Applies(w.release) {
+			continue
+		}
+		for _, f := range all {
+			if oracle.AnyLike(b.Matches(), f) {
+				known = append(known, f)
+			}
+		}
+	}
+	with := oracle.Companions(known, all)
+	return !slices.ContainsFunc(all, func(f oracle.Finding) bool {
+		return !slices.Contains(known, f) && !slices.Contains(with, f)
+	})
+}
+
+func found(v harness.Verdict) (text string) {
+	for _, f := range v.Violations() {
+		text += f.String() + "\n"
+	}
+	return text
+}
+
+// add takes one more run into the cell. The worst is kept: an invalid run is no answer,
+// another violation is one at once, and held says something only where nothing was shown.
+func (c *Cell) add(s Seen, why string, v harness.Verdict) {
+	order := map[Seen]int{"": 0, Held: 1, Shown: 2, Other: 3, Invalid: 4, NoPoint: 5}
+	c.Runs++
+	if s == Shown {
+		c.Shown++
+	}
+	c.Took += v.Took
+	if order[s] > order[c.Seen] {
+		c.Seen, c.Why, c.Evidence = s, why, v.Evidence
+	}
+}
+
+// done reports that more runs can tell nothing new.
+func (c *Cell) done(want int) bool {
+	return c.Runs >= want || c.Seen == Other || c.Seen == Invalid || c.Seen == NoPoint ||
+		c.Seen == Shown && c.Expect == Bad
+}

@@ -1,0 +1,125 @@
+package matrix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// ErrInterrupted says that the run was ended before all cells had run.
+var ErrInterrupted = errors.New("interrupted")
+
+// Matrix is what is to be run.
+type Matrix struct {
+	Bugs     []catalogue.Bug
+	Releases []string
+	Engine   plan.Engine
+	// Dir keeps the journal. A run that was killed goes on with it.
+	Dir string
+	// Parallel is how many cases work concurrently, Slots who hands out processors to them.
+	Parallel int
+	Slots    sweep.Slots
+	// Runs is how often each cell runs; 0: as often as its odds ask for.
+	Runs int
+	// OnCell is called for each cell that there is, those of an earlier run first. Default:
+	// not.
+	OnCell func(Cell)
+}
+
+// Cells are how many there are: those of bugs that have a case.
+func (m Matrix) Cells() int { return len(m.works()) }
+
+func (m Matrix) works() (all []work) {
+	for _, release := range m.Releases { // a release's binaries stay in memory meanwhile
+		for _, b := range m.Bugs {
+			if c, ok := b.Case(); ok {
+				c.Containerd = release
+				all = append(all, work{b, c, release})
+			}
+		}
+	}
+	return all
+}
+
+// Run runs the cells that the journal in Dir does not have. Kept are those that it had.
+// The error is ErrInterrupted when the context ended; what was run until then is in the
+// journal.
+func (m Matrix) Run(ctx context.Context) (t Table, err error) {
+	j, done, err := open(m.Dir)
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, j.close()) }()
+	build, err := journal.BuildID()
+	if err != nil {
+		return t, err
+	}
+	t = Table{Releases: m.Releases, Bugs: m.Bugs, Cells: map[Key]Cell{}, Build: build}
+	var mu sync.Mutex
+	var g errgroup.Group
+	g.SetLimit(m.Slots.Worlds(m.Parallel))
+	var left []work
+	for _, w := range m.works() {
+		if c, ok := done[Key{w.bug.ID, w.release}]; ok && c.Digest == w.digest() {
+			c.Expect = w.expect()
+			t.Cells[Key{w.bug.ID, w.release}] = c
+			t.Kept++
+			if m.OnCell != nil {
+				m.OnCell(c)
+			}
+			continue
+		}
+		left = append(left, w)
+	}
+	for _, w := range left {
+		g.Go(func() error {
+			c, err := m.cell(ctx, w)
+			if err != nil {
+				return err
+			}
+			c.Build = build
+			mu.Lock()
+			defer mu.Unlock()
+			t.Cells[Key{w.bug.ID, w.release}] = c
+			if m.OnCell != nil {
+				m.OnCell(c)
+			}
+			return j.add(c)
+		})
+	}
+	return t, g.Wait()
+}
+
+// cell runs one cell as often as it takes.
+func (m Matrix) cell(ctx context.Context, w work) (Cell, error) {
+	c := Cell{Bug: w.bug.ID, Case: w.c.Name, Release: w.release, Expect: w.expect(), Digest: w.digest()}
+	want := m.Runs
+	if want == 0 {
+		want = w.runs()
+	}
+	for !c.done(want) {
+		if ctx.Err() != nil {
+			return c, ErrInterrupted
+		}
+		v := m.Slots.Run(ctx, m.Engine, w.c)
+		if ctx.Err() != nil {
+			return c, ErrInterrupted // what it showed is of a world that was taken away
+		}
+		s, why := w.judge(v)
+		c.add(s, why, v)
+	}
+	return c, nil
+}
+
+// String is a cell for people.
+func (c Cell) String() string {
+	return fmt.Sprintf("%s on %s: expected %s, %s", c.Bug, c.Release, c.Expect, c.word())
+}

@@ -1,0 +1,234 @@
+package matrix
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// engine answers in place of a runner.
+type engine func(harness.Case) harness.Verdict
+
+func (e engine) Run(_ context.Context, c harness.Case) harness.Verdict {
+	v := e(c)
+	v.Case, v.Version = c, c.Containerd
+	return v
+}
+
+func (e engine) Trace(context.Context, harness.Case) (harness.Trace, error) {
+	return harness.Trace{}, errors.New("a matrix traces nothing")
+}
+
+func left(facts ...string) harness.Verdict {
+	parsed, err := oracle.ParseFacts(facts)
+	if err != nil {
+		panic(err)
+	}
+	return harness.Verdict{Outcome: harness.Violated, Took: time.Second,
+		Findings: []oracle.Finding{{Invariant: oracle.Leak, Class: oracle.ClassShim, Facts: parsed}}}
+}
+
+var held = harness.Verdict{Outcome: harness.Held}
+
+func problem(kind harness.ProblemKind) harness.Verdict {
+	return harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: kind, Text: "why"}}}
+}
+
+// bug leaks a shim on 2.3, and is fixed in 2.4.
+func bug(t *testing.T, edit ...string) catalogue.Bug {
+	t.Helper()
+	b, err := catalogue.ParseBug("b.yaml", []byte(strings.NewReplacer(edit...).Replace(`id: b
+title: a shim stays
+kind: defect
+severity: high
+trigger: a crash
+left: [shim task=none]
+releases:
+  "2.3": {bad: v2.3.7}
+  "2.4": {fixed: v2.4.0}
+why: why
+verified: {by: [ran]}
+odds: 20 of 20
+cases:
+  - name: b
+    workload: {containers: [{exit: 7}]}
+    plan: [{at: "rpc:shim:Task.Delete:entry", do: 1*crash}]
+`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func run(t *testing.T, m Matrix) Table {
+	t.Helper()
+	if m.Dir == "" {
+		m.Dir = t.TempDir()
+	}
+	if len(m.Releases) == 0 {
+		m.Releases = []string{"v2.3.7", "v2.4.2"}
+	}
+	m.Parallel = 2
+	tab, err := m.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tab
+}
+
+func TestCells(t *testing.T) {
+	leak, other := left("task=none"), left("task=RUNNING")
+	for name, c := range map[string]struct {
+		old, now harness.Verdict
+		want     string // the words of both cells
+		status   int
+	}{
+		"as the catalogue says":       {leak, held, "bad, shown | ok, held", 0},
+		"it is not there any more":    {held, held, "bad, HELD | ok, held", 1},
+		"it came back":                {leak, leak, "bad, shown | ok, SHOWN", 1},
+		"another violation":           {other, held, "bad, OTHER | ok, held", 1},
+		"another one where it held":   {leak, other, "bad, shown | ok, OTHER", 1},
+		"a fault that did not fire":   {leak, problem(harness.ByMiss), "bad, shown | ok, INVALID", 3},
+		"no such place there":         {problem(harness.ByInput), held, "- | ok, held", 0},
+		"no such place anywhere":      {problem(harness.ByInput), problem(harness.ByInput), "- | -", 3},
+		"invalid, and one differs":    {held, problem(harness.ByMiss), "bad, HELD | ok, INVALID", 1},
+		"more than it is known for":   {harness.Verdict{Outcome: harness.Violated, Findings: append(other.Findings, leak.Findings...)}, held, "bad, OTHER | ok, held", 1},
+		"a machine that cannot do it": {problem(harness.ByMachine), held, "bad, INVALID | ok, held", 3},
+	} {
+		b := bug(t)
+		tab := run(t, Matrix{Bugs: []catalogue.Bug{b}, Engine: engine(func(k harness.Case) harness.Verdict {
+			if k.Containerd == "v2.3.7" {
+				return c.old
+			}
+			return c.now
+		})})
+		got := tab.word(b, "v2.3.7") + " | " + tab.word(b, "v2.4.2")
+		if got != c.want || tab.Status() != c.status {
+			t.Errorf("%s: %q, status %d; want %q, %d", name, got, tab.Status(), c.want, c.status)
+		}
+	}
+}
+
+// A race runs until it shows itself, and where it must hold as often as its odds ask for.
+func TestARaceRunsMoreThanOnce(t *testing.T) {
+	var n atomic.Int64
+	b := bug(t, "20 of 20", "10 of 20")
+	tab := run(t, Matrix{Bugs: []catalogue.Bug{b}, Engine: engine(func(k harness.Case) harness.Verdict {
+		if k.Containerd == "v2.3.7" && n.Add(1) == 3 {
+			return left("task=none")
+		}
+		return held
+	})})
+	old, now := tab.Cells[Key{"b", "v2.3.7"}], tab.Cells[Key{"b", "v2.4.2"}]
+	if old.Seen != Shown || old.Runs != 3 || now.Seen != Held || now.Runs != 7 {
+		t.Errorf("%+v, %+v", old, now)
+	}
+	if !strings.Contains(tab.String(), "bad, 1/3") && !strings.Contains(tab.String(), "shown 1/3") {
+		t.Errorf("%s", tab)
+	}
+}
+
+func TestResume(t *testing.T) {
+	dir, b := t.TempDir(), bug(t)
+	var ran atomic.Int64
+	e := engine(func(k harness.Case) harness.Verdict {
+		ran.Add(1)
+		if k.Containerd == "v2.3.7" {
+			return left("task=none")
+		}
+		return held
+	})
+	m := Matrix{Bugs: []catalogue.Bug{b}, Engine: e, Dir: dir, Releases: []string{"v2.3.7"}}
+	run(t, m)
+	name := filepath.Join(dir, fileName)
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString(`{"bug":"b","rel`) // a SIGKILL in the midst of a line
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Releases = []string{"v2.3.7", "v2.4.2"}
+	if tab := run(t, m); ran.Load() != 2 || tab.Kept != 1 || tab.Status() != 0 {
+		t.Errorf("%d runs, %d kept: one each was due", ran.Load(), tab.Kept)
+	}
+	m.Bugs = []catalogue.Bug{bug(t, "1*crash", "1*panic")}
+	if run(t, m); ran.Load() != 4 {
+		t.Errorf("%d runs: the case has changed, so both cells were due", ran.Load())
+	}
+	m.Bugs = []catalogue.Bug{bug(t, "1*crash", "1*panic", "bad: v2.3.7", "bad: v2.3.6, fixed: v2.3.7")}
+	if tab := run(t, m); ran.Load() != 4 || tab.Status() != 1 {
+		t.Errorf("%d runs, status %d: what the catalogue expects has changed, and nothing else", ran.Load(), tab.Status())
+	}
+}
+
+// What was invalid showed nothing, so that the next run tries it again.
+func TestInvalidCellsAreRunAgain(t *testing.T) {
+	dir, b := t.TempDir(), bug(t)
+	var ran atomic.Int64
+	m := Matrix{Bugs: []catalogue.Bug{b}, Dir: dir, Releases: []string{"v2.4.2"},
+		Engine: engine(func(harness.Case) harness.Verdict {
+			if ran.Add(1) == 1 {
+				return problem(harness.ByMiss)
+			}
+			return held
+		})}
+	if run(t, m).Status() != 3 || run(t, m).Status() != 0 || ran.Load() != 2 {
+		t.Errorf("%d runs", ran.Load())
+	}
+}
+
+func TestTwoOfOneFolder(t *testing.T) {
+	dir := t.TempDir()
+	j, _, err := open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := open(dir); err == nil || !strings.Contains(err.Error(), "--out") {
+		t.Errorf("%v, want what to do", err)
+	}
+	if err := j.close(); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, fileName), []byte("{}\nnonsense\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := open(dir); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("%v, want the line", err)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := Matrix{Bugs: []catalogue.Bug{bug(t)}, Releases: []string{"v2.3.7"}, Dir: t.TempDir(), Parallel: 1,
+		Engine: engine(func(harness.Case) harness.Verdict { cancel(); return held })}
+	tab, err := m.Run(ctx)
+	if !errors.Is(err, ErrInterrupted) || len(tab.Cells) != 0 {
+		t.Errorf("%v, %d cells: what a run showed that was ended is nothing", err, len(tab.Cells))
+	}
+}
+
+func TestTableFits(t *testing.T) {
+	tab := run(t, Matrix{Bugs: []catalogue.Bug{bug(t)}, Engine: engine(func(harness.Case) harness.Verdict { return held }),
+		Releases: []string{"v1.6.36", "v1.7.35", "v2.0.14", "v2.1.9", "v2.2.9", "v2.3.7", "v2.4.0", "v2.4.2"}})
+	for line := range strings.Lines(tab.String()) {
+		if n := utf8.RuneCountInString(line); n > width+1 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	text := tab.Markdown(time.Now())
+	if !strings.Contains(text, "| [b](b.md) | ok, held |") {
+		t.Errorf("%s", text)
+	}
+}

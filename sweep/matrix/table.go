@@ -1,0 +1,197 @@
+package matrix
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/shimquake/shimquake/catalogue"
+)
+
+// Table is what came of a matrix.
+type Table struct {
+	Bugs     []catalogue.Bug
+	Releases []string
+	Cells    map[Key]Cell
+	// Kept are how many cells an earlier run had.
+	Kept  int
+	Build string
+}
+
+// Status is the exit status: 1 when a cell differs from the catalogue, 3 when one shows
+// nothing, or a bug was seen on no release at all.
+func (t Table) Status() int {
+	status := 0
+	for _, c := range t.Cells {
+		switch {
+		case c.Differs():
+			return 1
+		case c.Seen == Invalid:
+			status = 3
+		}
+	}
+	for _, b := range t.Bugs {
+		if len(b.Cases) > 0 && !t.ran(b.ID) {
+			status = 3
+		}
+	}
+	return status
+}
+
+// ran reports whether any release has the place of a bug's fault.
+func (t Table) ran(bug string) bool {
+	for key, c := range t.Cells {
+		if key.Bug == bug && c.Seen != NoPoint {
+			return true
+		}
+	}
+	return false
+}
+
+// word is a cell in the table: what was expected, and what was seen; the latter in
+// capitals where it is something else.
+func (c Cell) word() string {
+	seen := string(c.Seen)
+	switch {
+	case c.Seen == NoPoint:
+		return seen
+	case c.Seen == Shown && c.Shown < c.Runs:
+		seen = fmt.Sprintf("shown %d/%d", c.Shown, c.Runs)
+	}
+	if c.Differs() || c.Seen == Invalid {
+		seen = strings.ToUpper(seen)
+	}
+	return string(c.Expect) + ", " + seen
+}
+
+// width is that of the text form, in columns.
+const width = 100
+
+// String is the table for a terminal: releases that do not fit stand in a table of their
+// own beneath.
+func (t Table) String() string {
+	var b strings.Builder
+	name := 3
+	for _, x := range t.Bugs {
+		name = max(name, len(x.ID))
+	}
+	const column = 12 // "bad, INVALID"
+	for part := range slices.Chunk(t.Releases, max((width-name)/(column+1), 1)) {
+		fmt.Fprintf(&b, "%-*s", name, "bug")
+		for _, r := range part {
+			fmt.Fprintf(&b, " %-*s", column, r)
+		}
+		b.WriteByte('\n')
+		for _, x := range t.Bugs {
+			fmt.Fprintf(&b, "%-*s", name, x.ID)
+			for _, r := range part {
+				fmt.Fprintf(&b, " %-*s", column, fit(t.word(x, r), column))
+			}
+			b.WriteByte('\n')
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString(t.summary())
+	return b.String()
+}
+
+func fit(text string, n int) string {
+	if utf8.RuneCountInString(text) > n {
+		text = strings.Replace(text, "shown ", "", 1)
+	}
+	return text
+}
+
+func (t Table) word(b catalogue.Bug, release string) string {
+	c, ok := t.Cells[Key{b.ID, release}]
+	switch {
+	case len(b.Cases) == 0:
+		return "no case"
+	case !ok:
+		return "not run"
+	}
+	return c.word()
+}
+
+// summary counts, and says what differs and why.
+func (t Table) summary() string {
+	var b strings.Builder
+	n := map[string]int{}
+	var took time.Duration
+	t.each(func(c Cell) {
+		took += c.Took
+		switch {
+		case c.Differs():
+			n["differ"]++
+			fmt.Fprintf(&b, "DIFFERS: %s\n%s", c, indent(c.Why, c.Evidence))
+		case c.Seen == Invalid:
+			n["invalid"]++
+			fmt.Fprintf(&b, "INVALID: %s\n%s", c, indent(c.Why, c.Evidence))
+		case c.Seen == NoPoint:
+			n["none"]++
+		default:
+			n["as"]++
+		}
+	})
+	fmt.Fprintf(&b, "%d cells are as the catalogue says, %d differ, %d are invalid, %d have no such place", n["as"],
+		n["differ"], n["invalid"], n["none"])
+	if t.Kept > 0 {
+		fmt.Fprintf(&b, "; %d of them are of an earlier run", t.Kept)
+	}
+	fmt.Fprintf(&b, "\n%s of cases\n", took.Round(time.Second))
+	return b.String()
+}
+
+func indent(texts ...string) (out string) {
+	for _, text := range texts {
+		for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+			if line != "" {
+				out += "  " + line + "\n"
+			}
+		}
+	}
+	return out
+}
+
+// each visits the cells bug by bug.
+func (t Table) each(visit func(Cell)) {
+	for _, b := range t.Bugs {
+		for _, r := range t.Releases {
+			if c, ok := t.Cells[Key{b.ID, r}]; ok {
+				visit(c)
+			}
+		}
+	}
+}
+
+// Markdown is the page docs/bugs/matrix.md.
+func (t Table) Markdown(day time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Bugs and releases\n\nWhat `shimquake matrix --markdown` saw on %s. A cell has what the catalogue "+
+		"expects and what was seen: *bad* has the bug,\n*ok* has it not; \"-\" is a release that lacks the place of the "+
+		"fault, of which nothing can be said.\n\n", day.Format(time.DateOnly))
+	fmt.Fprintf(&b, "| bug | %s |\n|---|%s\n", strings.Join(t.Releases, " | "), strings.Repeat("---|", len(t.Releases)))
+	for _, x := range t.Bugs {
+		fmt.Fprintf(&b, "| [%s](%s.md) |", x.ID, x.ID)
+		for _, r := range t.Releases {
+			fmt.Fprintf(&b, " %s |", t.word(x, r))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// JSON writes a cell a line.
+func (t Table) JSON(out io.Writer) (err error) {
+	enc := json.NewEncoder(out)
+	t.each(func(c Cell) {
+		if err == nil {
+			err = enc.Encode(c)
+		}
+	})
+	return err
+}
