@@ -25,7 +25,7 @@ func nameBugs(r *audit.Report) {
 }
 
 // bugsOf are those whose facts the suspect has. What users have met comes before what
-// sweeps have found, and that before what can only be if a function could fail that does
+// sweeps have found, what a newer release has fixed first, and that before what can only be if a function could fail that does
 // not; then those that say most, and then the order of bugs.
 func bugsOf(s audit.Suspect, bugs []catalogue.Bug) []string {
 	facts, err := oracle.ParseFacts(s.Facts)
@@ -59,16 +59,18 @@ func named(b catalogue.Bug, found oracle.Finding) (n int, fits bool) {
 	return n, fits
 }
 
-// met is 0 for what users have met, 1 for what a fault does, and 2 for what only an
-// unlikely one does.
+// met is 0 for what users have met and a release has fixed, 1 for what they have met, 2
+// for what a fault does, and 3 for what only an unlikely one does.
 func met(b catalogue.Bug) int {
 	switch {
 	case b.Kind == catalogue.Lead:
+		return 3
+	case len(b.Issues()) == 0:
 		return 2
-	case len(b.Issues()) > 0:
-		return 0
+	case b.Releases.Open():
+		return 1
 	}
-	return 1
+	return 0
 }
 
 // fitting reports whether a finding is like a match, as far as a live node can tell, and
