@@ -17,17 +17,17 @@ type Bug struct {
 	// Title says in at most 70 characters what a user loses.
 	Title string `yaml:"title"`
 	Kind  Kind   `yaml:"kind"`
-	// Severity says what it does to a node, and Rank which of one severity comes first: 1, 2,
-	// ...; those without come after those with one.
+	// Severity says what it does to a node, and Rank which of one severity comes first: 1,
+	// 2, ...; those without come after those with one.
 	Severity Severity `yaml:"severity"`
 	Rank     int      `yaml:"rank,omitempty"`
 	// Trigger is what sets it off on a node.
 	Trigger string `yaml:"trigger"`
 	// Symptoms are what people see of it, and paste.
 	Symptoms Symptoms `yaml:"symptoms,omitempty"`
-	// Left is what its case leaves, or tells, on a release that has it: all of these, or, with
-	// OneOf, at least one. May is what may come besides. What is of the same container or pod
-	// goes without saying (oracle.Companions).
+	// Left is what its case leaves, or tells, on a release that has it: all of these, or,
+	// with OneOf, at least one. May is what may come besides. What is of the same container
+	// or pod goes without saying (oracle.Companions).
 	Left  []oracle.Match `yaml:"left,omitempty"`
 	May   []oracle.Match `yaml:"may,omitempty"`
 	OneOf bool           `yaml:"oneOf,omitempty"`
@@ -92,8 +92,8 @@ var severities = []Severity{Critical, High, Medium, Low}
 type Symptoms struct {
 	// Log are lines of containerd's, kubelet's or dockerd's log: regular expressions.
 	Log []Regexp `yaml:"log,omitempty"`
-	// The others are words for people: what `ps`, `ctr`, `crictl`, `docker` and the stream of
-	// events show. What a program reads of such an output it compares with Left.
+	// The others are words for people: what `ps`, `ctr`, `crictl`, `docker` and the stream
+	// of events show. What a program reads of such an output it compares with Left.
 	PS     []string `yaml:"ps,omitempty"`
 	Ctr    []string `yaml:"ctr,omitempty"`
 	Crictl []string `yaml:"crictl,omitempty"`

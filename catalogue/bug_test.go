@@ -47,7 +47,8 @@ func TestParseBug(t *testing.T) {
 	if !ok || c.Plan[0].At.String() != "rpc:shim:Task.Shutdown:entry" || c.Issues[0] != 8981 || c.About != b.Title {
 		t.Errorf("case %v", c)
 	}
-	if bad := c.BadOn("v2.3.7"); bad == nil || bad.By[0].String() != "shim task=none" || bad.Issue != "containerd#8981" {
+	if bad := c.BadOn("v2.3.7"); bad == nil || bad.By[0].String() != "shim task=none" ||
+		bad.Issue != "containerd#8981" {
 		t.Errorf("its case is bad as %v", bad)
 	}
 	if c.BadOn("v2.4.0") != nil || !b.Symptoms.Log[0].MatchString("failed to shutdown x") || b.Odds.Sure() {
@@ -62,30 +63,32 @@ func TestParseBug(t *testing.T) {
 
 func TestParseBugRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ from, to, want string }{
-		"a key that nobody knows":    {"trigger:", "triger:", "5:1: unknown field"},
-		"an unknown kind":            {"kind: defect", "kind: defct", "did you mean"},
-		"an unknown severity":        {"severity: high", "severity: hgh", "did you mean"},
-		"a long title":               {"a shim that stays", strings.Repeat("x", 71), "2:8: 71 characters"},
-		"a long why":                 {"why: why", "why: " + strings.Repeat("x ", 61), "61 words"},
-		"a bad pattern of a log":     {"shutdown .*", "shutdown (", "missing closing"},
-		"an unknown class":           {"- shim task", "- shimm task", "class"},
-		"an unknown fact":            {"task=none", "tusk=none", "tusk"},
-		"an unknown value":           {"task=none", "task=nine", "nine"},
-		"a fact of one case":         {"task=none", "task-pid=7", "of one case"},
-		"a release of another":       {"bad: v2.0.14", "bad: v2.1.14", "no release of it"},
-		"no release":                 {"bad: v2.0.14", "bod: v2.0.14", "bod"},
-		"a thread without a word":    {"issue containerd#8981", "containerd#8981", "expected one of"},
-		"odds that cannot be":        {"19 of 20", "21 of 20", "expected 1 of 20"},
-		"another way to know":        {"[ran]", "[heard]", "heard"},
-		"a bad pattern of a place":   {"Task.*", "Task.[", "syntax error"},
-		"another case's name":        {"- name: shim-left", "- name: another", "another"},
-		"an unknown point":           {"Task.Shutdown", "Task.Shutdwn", "Shutdown"},
-		"a status of anybody":        {"shim task=none", "exit-code status=made-up-255", "name its by"},
-		"no place":                   {"where: [\"shim Task.*\"]", "sometimes: true", "window is needed"},
-		"cases of another release":   {"{v2.3.7: 3}", "{v2.4.2: 3}", "v2.4.2"},
-		"no cases at all":            {"{v2.3.7: 3}", "{v2.3.7: 0}", "at least 1"},
-		"no left":                    {"left:\n  - shim task=none\n", "", "left"},
-		"no case, and nothing tried": {leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "", "no case"},
+		"a key that nobody knows":  {"trigger:", "triger:", "5:1: unknown field"},
+		"an unknown kind":          {"kind: defect", "kind: defct", "did you mean"},
+		"an unknown severity":      {"severity: high", "severity: hgh", "did you mean"},
+		"a long title":             {"a shim that stays", strings.Repeat("x", 71), "2:8: 71 characters"},
+		"a long why":               {"why: why", "why: " + strings.Repeat("x ", 61), "61 words"},
+		"a bad pattern of a log":   {"shutdown .*", "shutdown (", "missing closing"},
+		"an unknown class":         {"- shim task", "- shimm task", "class"},
+		"an unknown fact":          {"task=none", "tusk=none", "tusk"},
+		"an unknown value":         {"task=none", "task=nine", "nine"},
+		"a fact of one case":       {"task=none", "task-pid=7", "of one case"},
+		"a release of another":     {"bad: v2.0.14", "bad: v2.1.14", "no release of it"},
+		"no release":               {"bad: v2.0.14", "bod: v2.0.14", "bod"},
+		"a thread without a word":  {"issue containerd#8981", "containerd#8981", "expected one of"},
+		"odds that cannot be":      {"19 of 20", "21 of 20", "expected 1 of 20"},
+		"another way to know":      {"[ran]", "[heard]", "heard"},
+		"a bad pattern of a place": {"Task.*", "Task.[", "syntax error"},
+		"another case's name":      {"- name: shim-left", "- name: another", "another"},
+		"an unknown point":         {"Task.Shutdown", "Task.Shutdwn", "Shutdown"},
+		"a status of anybody":      {"shim task=none", "exit-code status=made-up-255", "name its by"},
+		"no place":                 {"where: [\"shim Task.*\"]", "sometimes: true", "window is needed"},
+		"cases of another release": {"{v2.3.7: 3}", "{v2.4.2: 3}", "v2.4.2"},
+		"no cases at all":          {"{v2.3.7: 3}", "{v2.3.7: 0}", "at least 1"},
+		"no left":                  {"left:\n  - shim task=none\n", "", "left"},
+		"no case, and nothing tried": {
+			leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "", "no case",
+		},
 		"a case that says bad": {"    plan:", "    bad: [{releases: \"< 2.4.0\", by: [shim], issue: x}]\n    plan:",
 			"leave it out"},
 		"a residue that is a defect": {"sweep:", "residue: {issue: x, class: socket, says: x, when: [shim-killed], " +

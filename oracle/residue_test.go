@@ -41,7 +41,8 @@ func TestParseResidueRefuses(t *testing.T) {
   expect: [shim-killed-serving]
   each: [shim-killed]
   match: [socket=silent]`,
-			"class: event\n  says: it\n  when: [task-deleted]\n  each: [task-deleted]\n  match: [event=missing, topic=/tasks/delete]",
+			"class: event\n  says: it\n  when: [task-deleted]\n  each: [task-deleted]\n" +
+				"  match: [event=missing, topic=/tasks/delete]",
 			"needs a `rate`"},
 		{"an exit that is late", `class: socket
   says: it stays

@@ -25,8 +25,9 @@ func nameBugs(r *audit.Report) {
 }
 
 // bugsOf are those whose facts the suspect has. What users have met comes before what
-// sweeps have found, what a newer release has fixed first, and that before what can only be if a function could fail that does
-// not; then those that say most, and then the order of bugs.
+// sweeps have found, what a newer release has fixed first, and that before what can only
+// be if a function could fail that does not; then those that say most, and then the order
+// of bugs.
 func bugsOf(s audit.Suspect, bugs []catalogue.Bug) []string {
 	facts, err := oracle.ParseFacts(s.Facts)
 	if err != nil || s.Version == "" {

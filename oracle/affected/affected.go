@@ -52,7 +52,7 @@ func (r Releases) Applies(release string) bool {
 		return ok && r[before].Open()
 	}
 	plain := semver.New(v.Major(), v.Minor(), v.Patch(), "", "")
-	return b.Has() && !(b.Since != "" && plain.LessThan(semver.MustParse(b.Since))) &&
+	return b.Has() && (b.Since == "" || !plain.LessThan(semver.MustParse(b.Since))) &&
 		(b.Fixed == "" || plain.LessThan(semver.MustParse(b.Fixed)))
 }
 

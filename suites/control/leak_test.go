@@ -53,9 +53,19 @@ var controls = []control{
 		besides: []oracle.Class{oracle.ClassSocket},
 	},
 	{name: "a process that belongs to nobody", leave: startSleep, class: oracle.ClassProcess},
-	{name: "a process of runc's that containerd does not know", audit: audit.Forgotten, leave: createByRunc, class: oracle.ClassProcess,
-		besides: []oracle.Class{oracle.ClassRuncState, oracle.ClassCgroup}},
-	{name: "the socket of a killed shim", audit: audit.Listener, leave: after(startShim, killShim), class: oracle.ClassSocket},
+	{
+		name:    "a process of runc's that containerd does not know",
+		audit:   audit.Forgotten,
+		leave:   createByRunc,
+		class:   oracle.ClassProcess,
+		besides: []oracle.Class{oracle.ClassRuncState, oracle.ClassCgroup},
+	},
+	{
+		name:  "the socket of a killed shim",
+		audit: audit.Listener,
+		leave: after(startShim, killShim),
+		class: oracle.ClassSocket,
+	},
 	{
 		name:  "a bundle",
 		audit: audit.Directory,

@@ -17,7 +17,11 @@ import (
 
 // auditControls are what only an audit tells apart: whose a mount is, by its name.
 var auditControls = []control{
-	{name: "a network namespace that no pod has, as CNI's are named", audit: audit.Mounted, leave: bindNetworkAs("cni-planted")},
+	{
+		name:  "a network namespace that no pod has, as CNI's are named",
+		audit: audit.Mounted,
+		leave: bindNetworkAs("cni-planted"),
+	},
 	{name: "the root file system of a container that is gone", audit: audit.Directory, leave: mountRootFS},
 	{name: "a network namespace of somebody's own", leave: bindNetworkAs("vpn")},
 	{name: "a container of CRI's that CRI does not list", audit: audit.InCRI, api: harness.CRI, leave: createForCRI},

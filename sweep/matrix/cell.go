@@ -52,7 +52,8 @@ type Cell struct {
 	// Evidence is the folder of the last run that did not hold.
 	Evidence string        `json:"evidence,omitempty"`
 	Took     time.Duration `json:"tookNs"`
-	// Digest is of the case and of what it leaves: a cell is run again when either has changed.
+	// Digest is of the case and of what it leaves: a cell is run again when either has
+	// changed.
 	Digest string `json:"digest"`
 	// Build is the shimquake that ran it, see journal.BuildID.
 	Build string `json:"build"`

@@ -93,16 +93,19 @@ func TestCells(t *testing.T) {
 		want     string // the words of both cells
 		status   int
 	}{
-		"as the catalogue says":       {leak, held, "bad, shown | ok, held", 0},
-		"it is not there any more":    {held, held, "bad, HELD | ok, held", 1},
-		"it came back":                {leak, leak, "bad, shown | ok, SHOWN", 1},
-		"another violation":           {other, held, "bad, OTHER | ok, held", 1},
-		"another one where it held":   {leak, other, "bad, shown | ok, OTHER", 1},
-		"a fault that did not fire":   {leak, problem(harness.ByMiss), "bad, shown | ok, INVALID", 3},
-		"no such place there":         {problem(harness.ByInput), held, "- | ok, held", 0},
-		"no such place anywhere":      {problem(harness.ByInput), problem(harness.ByInput), "- | -", 3},
-		"invalid, and one differs":    {held, problem(harness.ByMiss), "bad, HELD | ok, INVALID", 1},
-		"more than it is known for":   {harness.Verdict{Outcome: harness.Violated, Findings: append(other.Findings, leak.Findings...)}, held, "bad, OTHER | ok, held", 1},
+		"as the catalogue says":     {leak, held, "bad, shown | ok, held", 0},
+		"it is not there any more":  {held, held, "bad, HELD | ok, held", 1},
+		"it came back":              {leak, leak, "bad, shown | ok, SHOWN", 1},
+		"another violation":         {other, held, "bad, OTHER | ok, held", 1},
+		"another one where it held": {leak, other, "bad, shown | ok, OTHER", 1},
+		"a fault that did not fire": {leak, problem(harness.ByMiss), "bad, shown | ok, INVALID", 3},
+		"no such place there":       {problem(harness.ByInput), held, "- | ok, held", 0},
+		"no such place anywhere":    {problem(harness.ByInput), problem(harness.ByInput), "- | -", 3},
+		"invalid, and one differs":  {held, problem(harness.ByMiss), "bad, HELD | ok, INVALID", 1},
+		"more than it is known for": {
+			harness.Verdict{Outcome: harness.Violated, Findings: append(other.Findings, leak.Findings...)},
+			held, "bad, OTHER | ok, held", 1,
+		},
 		"a machine that cannot do it": {problem(harness.ByMachine), held, "bad, INVALID | ok, held", 3},
 	} {
 		b := bug(t)
@@ -169,7 +172,11 @@ func TestResume(t *testing.T) {
 	}
 	m.Bugs = []catalogue.Bug{bug(t, "1*crash", "1*panic", "bad: v2.3.7", "bad: v2.3.6, fixed: v2.3.7")}
 	if tab := run(t, m); ran.Load() != 4 || tab.Status() != 1 {
-		t.Errorf("%d runs, status %d: what the catalogue expects has changed, and nothing else", ran.Load(), tab.Status())
+		t.Errorf(
+			"%d runs, status %d: what the catalogue expects has changed, and nothing else",
+			ran.Load(),
+			tab.Status(),
+		)
 	}
 }
 
@@ -220,8 +227,11 @@ func TestInterrupted(t *testing.T) {
 }
 
 func TestTableFits(t *testing.T) {
-	tab := run(t, Matrix{Bugs: []catalogue.Bug{bug(t)}, Engine: engine(func(harness.Case) harness.Verdict { return held }),
-		Releases: []string{"v1.6.36", "v1.7.35", "v2.0.14", "v2.1.9", "v2.2.9", "v2.3.7", "v2.4.0", "v2.4.2"}})
+	tab := run(
+		t,
+		Matrix{Bugs: []catalogue.Bug{bug(t)}, Engine: engine(func(harness.Case) harness.Verdict { return held }),
+			Releases: []string{"v1.6.36", "v1.7.35", "v2.0.14", "v2.1.9", "v2.2.9", "v2.3.7", "v2.4.0", "v2.4.2"}},
+	)
 	for line := range strings.Lines(tab.String()) {
 		if n := utf8.RuneCountInString(line); n > width+1 {
 			t.Errorf("%d columns: %s", n, line)

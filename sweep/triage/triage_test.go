@@ -20,11 +20,21 @@ import (
 // shimLeft is what a leaked shim looks like in one case: with its ids.
 func shimLeft(pid int, id string) []oracle.Finding {
 	return []oracle.Finding{
-		{Invariant: oracle.Leak, Class: oracle.ClassShim, Subject: oracle.Subject{PID: pid, ID: id}, Facts: oracle.Facts{
-			oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone,
-			oracle.FactSocket: oracle.Listening, oracle.FactChildren: oracle.None}},
-		{Invariant: oracle.Leak, Class: oracle.ClassSocket, Subject: oracle.Subject{PID: pid, ID: id}, Facts: oracle.Facts{
-			oracle.FactSocket: oracle.Listening, oracle.FactHolder: oracle.ByShim, oracle.FactBundle: oracle.NoneLeft}},
+		{
+			Invariant: oracle.Leak,
+			Class:     oracle.ClassShim,
+			Subject:   oracle.Subject{PID: pid, ID: id},
+			Facts: oracle.Facts{
+				oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone,
+				oracle.FactSocket: oracle.Listening, oracle.FactChildren: oracle.None},
+		},
+		{
+			Invariant: oracle.Leak,
+			Class:     oracle.ClassSocket,
+			Subject:   oracle.Subject{PID: pid, ID: id},
+			Facts: oracle.Facts{
+				oracle.FactSocket: oracle.Listening, oracle.FactHolder: oracle.ByShim, oracle.FactBundle: oracle.NoneLeft},
+		},
 		{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Subject: oracle.Subject{ID: id},
 			Facts: oracle.FailedOf(errors.New(id + " exists")).Facts(oracle.IDReuse)},
 	}
@@ -180,7 +190,9 @@ func TestKnownFindings(t *testing.T) {
 		"explained, and something besides": {nil, both, 1, 1, 0, 1},
 		"gone":                             {nil, nil, 0, 0, 1, 1},
 		"gone, and only sometimes there":   {[]string{"  where:", "  sometimes: true\n  where:"}, nil, 0, 0, 0, 0},
-		"of another release":               {[]string{"2.0\": {bad: v2.0.14}", "2.0\": {bad: v2.0.14, fixed: v2.0.15}"}, shimLeft(1, "c0"), 1, 0, 0, 1},
+		"of another release": {
+			[]string{"2.0\": {bad: v2.0.14}", "2.0\": {bad: v2.0.14, fixed: v2.0.15}"}, shimLeft(1, "c0"), 1, 0, 0, 1,
+		},
 		"of this very point": {
 			[]string{"containerd runtime.binary.*", start + "[ab]"}, shimLeft(1, "c0"), 0, 1, 0, 0},
 		"of another point of the function": {
