@@ -80,7 +80,8 @@ With --here it tries the checkout in the working directory, as the command of gi
 	fs.StringVar(&f.source, "source", "", "search the commits of the git checkout in this folder")
 	fs.BoolVar(&f.here, "here", false, "try the checkout in the working directory, for git bisect run")
 	fs.BoolVar(&f.pre, "pre", false, "search pre-releases, too")
-	fs.StringArrayVar(&f.by, "by", nil, "what is looked for, as 'shim task=none' (repeatable; default: what the case says)")
+	fs.StringArrayVar(&f.by, "by", nil,
+		"what is looked for, as 'shim task=none' (repeatable; default: what the case says)")
 	fs.Float64Var(&f.confidence, "confidence", 0.99, "how sure the answer must be")
 	fs.IntVar(&f.runs, "runs", 8, "with --here: how often the case must hold")
 	fs.IntVar(&f.parallel, "parallel", 2, "how many worlds run at once")

@@ -98,8 +98,8 @@ func (a bisectAnswer) String() string {
 		fmt.Fprintf(&w, "  %-4s  %s: %s\n", t.Mark, t.Revision, says)
 	}
 	fmt.Fprintf(&w, "ran %d of %d revisions, %d runs, in %s\n", tried, a.Revisions, a.Runs, a.Took.Round(time.Second))
-	fmt.Fprintf(&w, "at the bad end it showed in %d of %d runs, so it does in %.0f %% or more; good is what held %d times\n",
-		a.Odds.Shown, a.Odds.Runs, 100*a.AtLeast, a.Need)
+	fmt.Fprintf(&w, "at the bad end it showed in %d of %d runs, so it does in %.0f %% or more; "+
+		"good is what held %d times\n", a.Odds.Shown, a.Odds.Runs, 100*a.AtLeast, a.Need)
 	fmt.Fprintf(&w, "sure at %s, if its odds are the same wherever it is in the range\n", percent(a.Confidence))
 	if a.Note != "" {
 		fmt.Fprintln(&w, a.Note)
