@@ -1,0 +1,214 @@
+package repro
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/repro/rank"
+	"github.com/shimquake/shimquake/repro/read"
+)
+
+// Answer is what is known of a report in the end.
+type Answer struct {
+	// Report is what was understood; nil where a bug was named.
+	Report *read.Report `json:"report,omitempty"`
+	// Release is the containerd that was tried, Guessed set where nobody told which it is.
+	Release string `json:"containerd"`
+	Guessed bool   `json:"guessed,omitempty"`
+	// Fits are the bugs by how well they fit, those that do not fit at all left out.
+	Fits []rank.Fit `json:"fits,omitempty"`
+	// Without are bugs that were left out because they were asked to be.
+	Without []string `json:"without,omitempty"`
+	// Trials are what was run, in its order. Best is the index of the answer's, or -1.
+	Trials []Trial `json:"trials,omitempty"`
+	Best   int     `json:"best"`
+	// Fixed is the best trial's case on the first release without the bug.
+	Fixed *Trial `json:"fixed,omitempty"`
+	// Search is what was searched where no known bug was it.
+	Search *Search       `json:"search,omitempty"`
+	Took   time.Duration `json:"tookNs"`
+
+	bugs map[string]catalogue.Bug
+}
+
+// Options are what to answer with.
+type Options struct {
+	Trier
+	// Containerd is the release to try. Default: what the report says, or else the last that
+	// has the best bug.
+	Containerd string
+	// Bugs are those that are known.
+	Bugs []catalogue.Bug
+	// Without are the ids of bugs to leave out.
+	Without []string
+	// FixedRuns is how often the case runs on the first fixed release.
+	FixedRuns int
+	// For bounds the search. 0: none is made.
+	For time.Duration
+	// Out is the folder for the search's cases.
+	Out string
+	// OnRead, if any, is told what was understood before anything runs.
+	OnRead func(Answer)
+	// Progress, if any, is told how far a search is.
+	Progress func(done, of, kinds int)
+}
+
+// mostTried is how many bugs are run until the best of them is the answer.
+const mostTried = 3
+
+// Match compares a report with the known bugs, and runs nothing.
+func Match(r read.Report, o Options) Answer {
+	a := Answer{Report: &r, Best: -1, Release: o.Containerd, Without: o.Without, bugs: map[string]catalogue.Bug{}}
+	if a.Release == "" {
+		a.Release = r.Version()
+	}
+	bugs := without(o.Bugs, o.Without)
+	for _, b := range bugs {
+		a.bugs[b.ID] = b
+	}
+	a.Fits = rank.Rank(r, a.Release, bugs)
+	if a.Release == "" {
+		a.Guessed, a.Release = true, a.guess()
+	}
+	return a
+}
+
+// ForReport answers a report.
+func ForReport(ctx context.Context, r read.Report, o Options) (Answer, error) {
+	began := time.Now()
+	a := Match(r, o)
+	if o.OnRead != nil {
+		o.OnRead(a)
+	}
+	err := a.tryBest(ctx, r, o)
+	if err == nil && a.Best < 0 && o.For > 0 {
+		err = a.search(ctx, r, o)
+	}
+	a.Took = time.Since(began)
+	return a, err
+}
+
+// ForBug answers for a bug that is named.
+func ForBug(ctx context.Context, b catalogue.Bug, o Options) (Answer, error) {
+	began := time.Now()
+	a := Answer{Best: -1, Release: o.Containerd, bugs: map[string]catalogue.Bug{b.ID: b}}
+	if a.Release == "" {
+		a.Release = lastBad(b)
+	}
+	if len(b.Cases) == 0 {
+		return a, nil
+	}
+	t, err := o.Try(ctx, b, a.Release, o.Runs, nil)
+	if err != nil {
+		return a, err
+	}
+	a.Trials = []Trial{t}
+	if t.Reproduced() {
+		a.Best = 0
+		err = a.tryFixed(ctx, b, o)
+	}
+	a.Took = time.Since(began)
+	return a, err
+}
+
+// tryBest runs the bugs that fit, the best first, until one shows itself and logs what
+// the report quotes, or else takes the one that does so best.
+func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
+	quoted := Quoted(r)
+	for _, f := range a.Fits {
+		if !f.Clears || len(a.Trials) == mostTried {
+			break
+		}
+		if len(f.Bug.Cases) == 0 {
+			continue
+		}
+		t, err := o.Try(ctx, f.Bug, a.Release, o.Runs, quoted)
+		if err != nil {
+			return err
+		}
+		a.Trials = append(a.Trials, t)
+		if t.Reproduced() && (a.Best < 0 || len(t.Logged) > len(a.Trials[a.Best].Logged)) {
+			a.Best = len(a.Trials) - 1
+		}
+		if t.Reproduced() && (len(quoted) == 0 || len(t.Logged) > 0) {
+			break
+		}
+	}
+	if a.Best < 0 {
+		return nil
+	}
+	return a.tryFixed(ctx, a.bugs[a.Trials[a.Best].Bug], o)
+}
+
+// tryFixed runs the answer's case on the first release of the branch without the bug, or
+// of a later branch.
+func (a *Answer) tryFixed(ctx context.Context, b catalogue.Bug, o Options) error {
+	fixed := firstFixed(b.Releases, a.Release)
+	if fixed == "" || o.FixedRuns == 0 {
+		return nil
+	}
+	t, err := o.Try(ctx, b, fixed, o.FixedRuns, nil)
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		t = Trial{Release: fixed, Why: err.Error()} // the answer stands without it
+	}
+	a.Fixed = &t
+	return nil
+}
+
+// guess is the release to try where nobody tells which it is.
+func (a *Answer) guess() string {
+	for _, f := range a.Fits {
+		if f.Clears && len(f.Bug.Cases) > 0 {
+			return lastBad(f.Bug)
+		}
+	}
+	return ""
+}
+
+// lastBad is the newest release that is known to have a bug.
+func lastBad(b catalogue.Bug) string {
+	branches := b.Releases.Branches()
+	for _, name := range slices.Backward(branches) {
+		if last := b.Releases.LastBad(name); last != "" {
+			return last
+		}
+	}
+	return ""
+}
+
+func without(bugs []catalogue.Bug, ids []string) []catalogue.Bug {
+	return slices.DeleteFunc(slices.Clone(bugs), func(b catalogue.Bug) bool { return slices.Contains(ids, b.ID) })
+}
+
+// Status is the exit status: 1 something was shown, 0 what fits was run and held, 3
+// nothing is known.
+func (a Answer) Status() int {
+	held := len(a.Trials) > 0 && !slices.ContainsFunc(a.Trials, func(t Trial) bool { return t.Held < t.Runs })
+	switch {
+	case a.Best >= 0 || a.Search != nil && a.Search.Found != nil:
+		return 1
+	case held && a.Search == nil:
+		return 0
+	}
+	return 3
+}
+
+// ErrEmpty is the error for a report without a line.
+var ErrEmpty = errors.New("the report is empty: paste ps, ctr, crictl or the journal into it")
+
+// CheckWithout says which of some ids is no bug's.
+func CheckWithout(bugs []catalogue.Bug, ids []string) error {
+	for _, id := range ids {
+		if !slices.ContainsFunc(bugs, func(b catalogue.Bug) bool { return b.ID == id }) {
+			return fmt.Errorf("--without %s: there is no bug of that id; see shimquake list bugs", id)
+		}
+	}
+	return nil
+}
