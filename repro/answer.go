@@ -10,6 +10,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/repro/search"
 )
 
 // Answer is what is known of a report in the end.
@@ -29,7 +30,7 @@ type Answer struct {
 	// Fixed is the best trial's case on the first release without the bug.
 	Fixed *Trial `json:"fixed,omitempty"`
 	// Search is what was searched where no known bug was it.
-	Search *Search       `json:"search,omitempty"`
+	Search *search.Result `json:"search,omitempty"`
 	Took   time.Duration `json:"tookNs"`
 
 	bugs map[string]catalogue.Bug
@@ -53,8 +54,8 @@ type Options struct {
 	Out string
 	// OnRead, if any, is told what was understood before anything runs.
 	OnRead func(Answer)
-	// Progress, if any, is told how far a search is.
-	Progress func(done, of, kinds int)
+	// Progress, if any, is told of each case of a search.
+	Progress func(search.Progress)
 }
 
 // mostTried is how many bugs are run until the best of them is the answer.

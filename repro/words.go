@@ -253,7 +253,7 @@ func (a Answer) String() string {
 	case a.Best >= 0:
 		b.WriteString(a.reproduced(a.Trials[a.Best]))
 	case a.Search != nil:
-		b.WriteString(a.Search.String())
+		b.WriteString(searchText(a))
 	case len(a.Trials) > 0:
 		fmt.Fprintf(&b, "NOT REPRODUCED on %s\n", a.Release)
 	}

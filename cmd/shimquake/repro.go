@@ -107,7 +107,10 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 		}
 		return json.NewEncoder(out).Encode(a)
 	}
+	bar := searchProgress{limit: f.limit}
+	o.Progress = bar.step
 	a, err := repro.ForReport(ctx, report, o)
+	bar.clear()
 	if err != nil {
 		return reproError(err)
 	}
