@@ -31,7 +31,7 @@ type Answer struct {
 	Fixed *Trial `json:"fixed,omitempty"`
 	// Search is what was searched where no known bug was it.
 	Search *search.Result `json:"search,omitempty"`
-	Took   time.Duration `json:"tookNs"`
+	Took   time.Duration  `json:"tookNs"`
 
 	bugs map[string]catalogue.Bug
 }
@@ -86,8 +86,11 @@ func ForReport(ctx context.Context, r read.Report, o Options) (Answer, error) {
 		o.OnRead(a)
 	}
 	err := a.tryBest(ctx, r, o)
-	if err == nil && a.Best < 0 && o.For > 0 {
+	if err == nil && !a.sure() && o.For > 0 {
 		err = a.search(ctx, r, o)
+	}
+	if err == nil && a.Best >= 0 {
+		a.tryFixed(ctx, o)
 	}
 	a.Took = time.Since(began)
 	return a, err
@@ -110,10 +113,10 @@ func ForBug(ctx context.Context, b catalogue.Bug, o Options) (Answer, error) {
 	a.Trials = []Trial{t}
 	if t.Reproduced() {
 		a.Best = 0
-		err = a.tryFixed(ctx, b, o)
+		a.tryFixed(ctx, o)
 	}
 	a.Took = time.Since(began)
-	return a, err
+	return a, nil
 }
 
 // tryBest runs the bugs that fit, the best first, until one shows itself and logs what
@@ -139,28 +142,34 @@ func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
 			break
 		}
 	}
+	return nil
+}
+
+// sure reports whether the best trial is the answer. One that logs nothing of what the
+// report quotes may be another bug that leaves the same.
+func (a *Answer) sure() bool {
 	if a.Best < 0 {
-		return nil
+		return false
 	}
-	return a.tryFixed(ctx, a.bugs[a.Trials[a.Best].Bug], o)
+	t := a.Trials[a.Best]
+	return len(t.Quoted) == 0 || len(t.Logged) > 0
 }
 
 // tryFixed runs the answer's case on the first release of the branch without the bug, or
-// of a later branch.
-func (a *Answer) tryFixed(ctx context.Context, b catalogue.Bug, o Options) error {
+// of a later branch. The answer stands without it.
+func (a *Answer) tryFixed(ctx context.Context, o Options) {
+	t := a.Trials[a.Best]
+	b := a.bugs[t.Bug]
 	fixed := firstFixed(b.Releases, a.Release)
 	if fixed == "" || o.FixedRuns == 0 {
-		return nil
+		return
 	}
-	t, err := o.Try(ctx, b, fixed, o.FixedRuns, nil)
+	fmt.Fprintf(o.Log, "%s: %d of %d; now %s, the first release without it (Ctrl-C: leave that out) ...\n", b.ID, t.Shown, t.Runs, fixed)
+	done, err := o.Try(ctx, b, fixed, o.FixedRuns, nil)
 	if err != nil {
-		if ctx.Err() != nil {
-			return err
-		}
-		t = Trial{Release: fixed, Why: err.Error()} // the answer stands without it
+		done = Trial{Bug: b.ID, Case: t.Case, Release: fixed, Why: err.Error()}
 	}
-	a.Fixed = &t
-	return nil
+	a.Fixed = &done
 }
 
 // guess is the release to try where nobody tells which it is.
@@ -193,13 +202,16 @@ func without(bugs []catalogue.Bug, ids []string) []catalogue.Bug {
 func (a Answer) Status() int {
 	held := len(a.Trials) > 0 && !slices.ContainsFunc(a.Trials, func(t Trial) bool { return t.Held < t.Runs })
 	switch {
-	case a.Best >= 0 || a.Search != nil && a.Search.Found != nil:
+	case a.Best >= 0 || a.found():
 		return 1
 	case held && a.Search == nil:
 		return 0
 	}
 	return 3
 }
+
+// found reports whether the search has found a case.
+func (a Answer) found() bool { return a.Search != nil && a.Search.Found != nil }
 
 // ErrEmpty is the error for a report without a line.
 var ErrEmpty = errors.New("the report is empty: paste ps, ctr, crictl or the journal into it")

@@ -28,7 +28,11 @@ func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
 	slots := sweep.NewSlots(o.Parallel)
 	o.Runner.Yield, o.Runner.Brief, o.Runner.KeepAll = slots.Yield, true, false
 	defer func() { o.Runner.Yield, o.Runner.Brief = nil, false }()
-	fmt.Fprintf(o.Log, "no known bug is it: searching %s for %s ...\n", a.Release, o.For)
+	why := "no known bug is it"
+	if a.Best >= 0 {
+		why = a.Trials[a.Best].Bug + " leaves that, and logs nothing of what the report quotes"
+	}
+	fmt.Fprintf(o.Log, "%s: searching %s for %s ...\n", why, a.Release, o.For)
 	res, err := search.Search{
 		Engine: o.Runner, Release: a.Release, Report: r, Quoted: quoted, Known: without(o.Bugs, o.Without), For: o.For,
 		Parallel: o.Parallel, Slots: slots, Out: o.Out, Replays: replays, Progress: o.Progress,
@@ -44,6 +48,9 @@ func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
 		},
 	}.Run(ctx)
 	a.Search = &res
+	if a.Best >= 0 && res.Found != nil && res.Found.Known == "" && res.Found.Logged > 0 {
+		a.Best = -1 // the case that was found is nearer to the report
+	}
 	return err
 }
 

@@ -65,6 +65,7 @@ var seen = map[read.What]string{
 	read.HostShutdown:      "the host was shut down",
 	read.ContainerdStayed:  "containerd was not restarted",
 	read.LoggedMessage:     "a logged message",
+	read.Sentence:          "a sentence",
 	read.NamedFunction:     "a function of containerd's",
 	read.NamedIssue:        "an issue is named",
 	read.ImagePull:         "an image cannot be pulled",
@@ -135,7 +136,7 @@ const mostThings = 3
 func group(all []read.Observation) (out []string) {
 	done := map[read.What]bool{}
 	for _, o := range all {
-		if done[o.What] {
+		if done[o.What] || o.What == read.Sentence {
 			continue
 		}
 		done[o.What] = true
@@ -249,15 +250,15 @@ func (a Answer) String() string {
 			fmt.Fprintf(&b, "tried: %s\n", t)
 		}
 	}
-	switch {
-	case a.Best >= 0:
+	if a.Best >= 0 {
 		b.WriteString(a.reproduced(a.Trials[a.Best]))
-	case a.Search != nil:
-		b.WriteString(searchText(a))
-	case len(a.Trials) > 0:
-		fmt.Fprintf(&b, "NOT REPRODUCED on %s\n", a.Release)
+	} else if len(a.Trials) > 0 {
+		fmt.Fprintf(&b, "NOT REPRODUCED on %s: no bug that fits\n", a.Release)
 	}
-	if a.Best < 0 && (a.Search == nil || a.Search.Found == nil) {
+	if a.Search != nil {
+		b.WriteString(searchText(a))
+	}
+	if a.Best < 0 && !a.found() {
 		b.WriteString(a.help())
 	}
 	if a.Took > 0 {

@@ -88,6 +88,9 @@ func boolean(b bool) int {
 // weights are how much a symptom says: that there are many shims says less than that one
 // has no task.
 func weight(o read.Observation) int {
+	if o.InWords {
+		return 1
+	}
 	switch o.What {
 	case read.GrowingShims, read.ChildlessShim:
 		return 1
@@ -115,8 +118,15 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 		f.add(Harmless, "", nil, "")
 	}
 	out := slices.ContainsFunc(f.Reasons, func(x Reason) bool { return slices.Contains(excluding, x.Why) })
-	f.Clears = !out && 2*told > total && f.Score > 0
+	f.Clears = !out && 2*told > total && f.Score > 0 && !elsewhere(r)
 	return f
+}
+
+// elsewhere reports whether a report that is about something else has a leak in its words
+// only.
+func elsewhere(r read.Report) bool {
+	return len(r.Of(read.Elsewhere)) > 0 &&
+		!slices.ContainsFunc(r.Of(read.Symptom), func(o read.Observation) bool { return !o.InWords })
 }
 
 func (f *Fit) add(why Why, what read.What, lines []int, is string) {
@@ -128,7 +138,9 @@ func (f *Fit) add(why Why, what read.What, lines []int, is string) {
 // returns the weight of those that are explained, and of all.
 func (f *Fit) symptoms(r read.Report, b catalogue.Bug) (told, total int) {
 	done := map[read.What]bool{}
-	for _, o := range r.Of(read.Symptom) {
+	all := r.Of(read.Symptom)
+	slices.SortStableFunc(all, func(a, b read.Observation) int { return boolean(a.InWords) - boolean(b.InWords) })
+	for _, o := range all { // what a program has printed before what somebody says
 		if done[o.What] {
 			continue
 		}
@@ -156,7 +168,7 @@ func explains(b catalogue.Bug, o read.Observation) (Why, string) {
 	for _, m := range b.Matches() {
 		switch {
 		case m.Class != o.Class():
-		case agree(m.Facts, o.Facts):
+		case names(m.Facts, o.Facts) && agree(m.Facts, o.Facts):
 			return Explains, m.String()
 		default:
 			why = Conflicts
@@ -171,6 +183,18 @@ func explains(b catalogue.Bug, o read.Observation) (Why, string) {
 		}
 	}
 	return Unexplained, ""
+}
+
+// telling are facts without which a thing is not what was seen: a match that does not
+// have them is of something else.
+var telling = []oracle.Key{oracle.FactEvent, oracle.FactStatus, oracle.FactWhat, oracle.FactRepeat}
+
+// names reports whether a match says what is telling of what was seen.
+func names(m, seen oracle.Facts) bool {
+	if seen[oracle.FactBundle] == oracle.Hidden && m[oracle.FactBundle] != oracle.Hidden {
+		return false
+	}
+	return !slices.ContainsFunc(telling, func(k oracle.Key) bool { return seen[k] != "" && m[k] == "" })
 }
 
 // agree reports whether nothing that both know differs.

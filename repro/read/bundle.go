@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"strings"
 
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/oracle"
@@ -71,7 +70,7 @@ var ofSuspects = map[audit.Kind]What{
 
 // fromAudit takes an audit's suspects: a line each.
 func fromAudit(a audit.Report) Report {
-	r := &reader{index: map[string]int{}}
+	r := &reader{index: map[string]int{}, voted: map[Client]int{}}
 	r.done = make([]bool, len(a.Suspects)+1)
 	for i, s := range a.Suspects {
 		l := line{n: i + 1, text: string(s.Kind) + " " + s.ID + " " + s.Path}
@@ -90,12 +89,7 @@ func fromAudit(a audit.Report) Report {
 		if s.Version != "" {
 			r.version(s.Version, l, true)
 		}
-		switch {
-		case s.Namespace == "k8s.io":
-			r.client(Kubelet)
-		case strings.HasPrefix(s.Namespace, "moby"):
-			r.client(Dockerd)
-		}
+		r.ofNamespace(s.Namespace)
 	}
 	r.close()
 	return r.Report

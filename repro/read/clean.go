@@ -9,7 +9,7 @@ import (
 
 // What a report may have at most: more of it is counted, and not read.
 const (
-	MostBytes   = 8 << 20
+	MostBytes   = 4 << 20
 	longestLine = 16 << 10
 	mostLines   = 200_000
 	mostJoined  = 6 // lines that a terminal has made of one
@@ -33,8 +33,8 @@ var (
 	fence = regexp.MustCompile("^\\s*(```|~~~)")
 	// A prompt, and what is typed at it.
 	prompt = regexp.MustCompile(
-		`^(?:\[?[\w.-]+@[\w.-]+[: ][^$#\]]*\]?\s?|sh-[\d.]+|bash-[\d.]+|/ )?[$#]\s+` +
-			`((?:sudo\s+(?:-\w+\s+)*)?(?:watch\s.*|while\s.*|for\s.*|[a-z][\w.-]*(?:\s.*)?))$`)
+		`^(?:\[?[\w.-]+@[\w.-]+[: ][^$#\]]*\]?\s?|[\w.-]+[: ][~/][^$# ]* ?|sh-[\d.]+|bash-[\d.]+|/ )?[$#]\s+` +
+			`((?:sudo\s+(?:-\w+\s+)*)?(?:watch\s.*|while\s.*|for\s.*|[a-z][\w./-]*(?:[\s;|&].*)?))$`)
 	bare = regexp.MustCompile(
 		`^((?:sudo\s+)?(?:ctr|crictl|docker|ps|ls|systemctl|journalctl|kubectl|kill|lsof|ss|mount|dpkg|rpm|` +
 			`runc|pgrep|pstree|nerdctl|findmnt)\s+(?:-|\w|/).*|containerd\s+-.*)$`)
@@ -83,11 +83,8 @@ func clean(n int, text string) (line, bool) {
 		}
 		return r
 	}, text)
-	if fence.MatchString(text) {
-		return line{}, false
-	}
 	text = strings.TrimRight(quote.ReplaceAllString(text, ""), " ")
-	if strings.TrimSpace(text) == "" {
+	if strings.TrimSpace(text) == "" || fence.MatchString(text) {
 		return line{}, false
 	}
 	l := line{n: n, raw: text, text: strings.TrimSpace(text)}
@@ -202,6 +199,10 @@ func unwrap(text string) (r record, ok bool) {
 		r.fields, r.level, r.message = fields, fields["level"], fields["msg"]
 		return r, true
 	}
+	if m := onTerminal.FindStringSubmatch(text); m != nil {
+		r.level, r.message, r.fields = ttyLevels[m[1]], m[2], logfmt("msg="+m[2])
+		return r, true
+	}
 	if m := klog.FindStringSubmatch(text); m != nil {
 		if r.program == "" {
 			r.program = "kubelet"
@@ -213,9 +214,12 @@ func unwrap(text string) (r record, ok bool) {
 }
 
 var (
-	klog   = regexp.MustCompile(`^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ \S+:\d+\] (.*)$`)
-	levels = map[string]string{"I": "info", "W": "warning", "E": "error", "F": "fatal"}
-	pair   = regexp.MustCompile(`([\w.]+)=("(?:[^"\\]|\\.)*"?|\S*)`)
+	klog = regexp.MustCompile(`^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ \S+:\d+\] (.*)$`)
+	// What logrus prints where it has a terminal.
+	onTerminal = regexp.MustCompile(`^(FATA|ERRO|WARN|INFO|DEBU)\[[^\]]*\]\s*(.*)$`)
+	ttyLevels  = map[string]string{"FATA": "fatal", "ERRO": "error", "WARN": "warning", "INFO": "info", "DEBU": "debug"}
+	levels     = map[string]string{"I": "info", "W": "warning", "E": "error", "F": "fatal"}
+	pair       = regexp.MustCompile(`([\w.]+)=("(?:[^"\\]|\\.)*"?|\S*)`)
 )
 
 // fromJSON reads an object of a log: containerd's own, the journal's, docker's.

@@ -74,6 +74,7 @@ const (
 	ContainerdStayed What = "containerd-stayed"
 
 	LoggedMessage What = "message"
+	Sentence      What = "sentence"
 	NamedFunction What = "function"
 	NamedIssue    What = "issue"
 	ImagePull     What = "image-pull"
@@ -133,6 +134,6 @@ var kinds = map[What]kind{
 	Churn: {sort: Condition}, HeldStdout: {sort: Condition}, HostShutdown: {sort: Condition},
 
 	ContainerdStayed: {sort: Excluded},
-	LoggedMessage:    {sort: Message}, NamedFunction: {sort: Place}, NamedIssue: {sort: Thread},
+	LoggedMessage:    {sort: Message}, Sentence: {sort: Message}, NamedFunction: {sort: Place}, NamedIssue: {sort: Thread},
 	ImagePull: {sort: Elsewhere}, OtherTrouble: {sort: Elsewhere},
 }

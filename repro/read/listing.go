@@ -16,7 +16,10 @@ type listing struct {
 // typed takes a command: what it answers depends on it.
 func (r *reader) typed(l line) {
 	r.understand(l)
-	r.tell(l, l.text, "", "")
+	r.tell(l, l.text, "", "", "")
+	if m := ctrNamespace.FindStringSubmatch(l.prompt); m != nil {
+		r.ofNamespace(m[1])
+	}
 	if strings.Contains(l.prompt, "ctr") && listCommand.MatchString(l.prompt) && !filtered(l.prompt) {
 		kind := "containers"
 		if strings.Contains(l.prompt, " t") {
@@ -31,6 +34,20 @@ func (r *reader) typed(l line) {
 			pid, _ := strconv.Atoi(m[1])
 			r.emptyPIDs[pid] = l.n
 		}
+	}
+}
+
+var ctrNamespace = regexp.MustCompile(`\bctr\b.*\s(?:-n|--namespace)[ =](\S+)`)
+
+// ofNamespace says whose containers those of a namespace are.
+func (r *reader) ofNamespace(name string) {
+	switch {
+	case name == "k8s.io":
+		r.votes(Kubelet, 4)
+	case name == "moby" || name == "plugins.moby":
+		r.votes(Dockerd, 4)
+	case name != "":
+		r.votes(Ctr, 4)
 	}
 }
 
@@ -65,7 +82,7 @@ func (r *reader) row(l line) bool {
 		return true
 	}
 	if t.kind == "crictl" || t.kind == "pods" {
-		r.client(Kubelet)
+		r.votes(Kubelet, 2)
 	}
 	t.rows++
 	if r.listed[t.kind] == nil {
@@ -146,6 +163,9 @@ func (r *reader) file(l line) bool {
 	switch {
 	case inBundles && hiddenName.MatchString(l.text):
 		r.see(Observation{What: HiddenBundle, ID: hiddenName.FindStringSubmatch(l.text)[1][1:]}, l)
+		return true
+	case inBundles && len(strings.Fields(l.text)) == 1 && !strings.Contains(l.text, "/"):
+		r.bundles = append(r.bundles, listing{line: l, id: l.text})
 		return true
 	case inBundles && plainName.MatchString(l.text):
 		id := plainName.FindStringSubmatch(l.text)[1]

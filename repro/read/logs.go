@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -41,19 +42,19 @@ var tellings = []telling{
 	tells(RunningTask, `cannot delete (a )?(running|non stopped|created) (task|process|container)`),
 	tells(RunningTask, `(cannot|failed to|unable to) (delete|remove) container .*(running|with an existing task|has a? ?task)`),
 	tells(RunningTask, `container .* (has|with) (active|existing|a running) task`),
-	tells(RemovalFails, `(StopPodSandbox|RemovePodSandbox|RemoveContainer|StopContainer) .*(failed|DeadlineExceeded|timed? ?out|error)`),
+	tells(RemovalFails, `(StopPodSandbox|RemovePodSandbox|RemoveContainer|StopContainer) .*(failed|DeadlineExceeded|timed out|error)`),
 	tells(RemovalFails, `(KillPodSandboxError|KillContainerError|FailedKillPod|error killing pod)`),
 	tells(ClientGaveUp, `(rpc error: code = (DeadlineExceeded|Canceled))|context canceled`),
 	tells(ShutdownFailed, `failed to shut ?down (shim|task)|shim.*shutdown.*(error|failed)|shutdown shim.*(error|fail)`),
 	tells(ConnectionClosed, `ttrpc: closed|use of closed network connection|connection reset by peer.*shim`),
 	tells(ShimDied, `\bshim (process )?(exited unexpectedly|crashed|died|was killed|is dead)\b`),
-	tells(ShimDied, `(killed process|oom-kill).*containerd-shim|kill(ed|ing)? .*\bshim\b.*(-9|SIGKILL)|(-9|SIGKILL).*\bshim\b`),
+	tells(ShimDied, `(killed process|oom-kill).*containerd-shim|(kill -9|SIGKILL(ed)?)( of| to)?( the| a)? shim|shim\b.{0,20}(SIGKILL|kill -9|oom.?killed)|OOM killer got the shim`),
 	tells(ShimDied, `(shim)\S* (process )?(was|got|is) (oom.?)?killed`),
 	tells(ShimPanics, `panic: send on closed channel|fatal error: concurrent map|containerd-shim.*panic:`),
 	tells(PauseDied, `(killed process|oom-kill|kill(ed)?( -9)?).*\bpause\b|pause (container|process) (died|exited|was killed)|sandbox container .*exited unexpectedly|SandboxChanged`),
 	tells(ContainerdDied, `containerd\.service: (main process exited, code=(killed|dumped|exited)|failed with result)`).and(ContainerdStarted),
 	tells(ContainerdDied, `(killed process|oom-kill).*\(?containerd\)?(\s|,|$)`).and(ContainerdStarted),
-	tells(ContainerdDied, `containerd (process )?(was|got|is|has been) (oom.?)?(killed|SIGKILLed)|containerd (crashe[sd]|panicked|died)|(kill -9|SIGKILL)\s+.{0,20}containerd\b[^-]`).and(ContainerdStarted),
+	tells(ContainerdDied, `containerd (process )?(was|got|is|has been) (oom.?)?(killed|SIGKILLed)|containerd (crashe[sd]|panicked|died)|(kill -9|SIGKILL|kill -s (KILL|9))( of| to)? (the )?containerd\b($|[^-])|power (cut|loss|failure)`).and(ContainerdStarted),
 	tells(ContainerdStarted, `(starting|started|stopped|stopping) containerd( container runtime)?\.?$|containerd successfully booted|starting containerd`),
 	tells(ContainerdStarted, `(restart(ed|ing)?|upgrad(ed|ing|e)|systemctl restart) (of )?containerd|containerd (was |got |is |has been )?(re-?started|upgraded)|restart of containerd`),
 	tells(ContainerdStarted, `start recovering state|loading containers|containerd-?init.*recover`),
@@ -96,7 +97,15 @@ func (r *reader) logged(l line, rec record) {
 	if v := rec.fields["version"]; v != "" && strings.Contains(whole, "starting containerd") {
 		r.version(v, l, true)
 	}
-	r.tell(l, whole, id, rec.fields["namespace"])
+	r.tell(l, whole, id, rec.fields["namespace"], cmp.Or(rec.level, "notice"))
+	if strings.Contains(whole, "ot found") && id == "" {
+		id = firstID(r.command)
+	}
+	if strings.HasPrefix(rec.program, "crictl") || rec.program == "" && rec.level == "fatal" && id != "" {
+		if of := firstID(r.command); of != "" && strings.Contains(whole, "ot found") {
+			r.unknown[of] = l.n
+		}
+	}
 	if rec.fields != nil || rec.level != "" || isKnownProgram(rec.program) {
 		r.see(Observation{What: LoggedMessage, ID: id, Text: oracle.Comparable(whole), Raw: bounded(whole), Level: rec.level}, l)
 		r.understand(l)
@@ -104,10 +113,10 @@ func (r *reader) logged(l line, rec record) {
 		r.rest(l)
 	}
 	if rec.program == "kubelet" || rec.fields["pod"] != "" {
-		r.client(Kubelet)
+		r.votes(Kubelet, 2)
 	}
 	if rec.program == "dockerd" {
-		r.client(Dockerd)
+		r.votes(Dockerd, 2)
 	}
 }
 
@@ -126,16 +135,17 @@ func isKnownProgram(p string) bool {
 }
 
 // tell takes what a text tells.
-func (r *reader) tell(l line, text, id, namespace string) (told bool) {
+func (r *reader) tell(l line, text, id, namespace, level string) (told bool) {
+	harmless := level == "info" || level == "debug"
 	for _, t := range tellings {
-		if !t.pattern.MatchString(text) {
+		if harmless && kinds[t.what].sort == Symptom || !t.pattern.MatchString(text) {
 			continue
 		}
 		told = true
 		r.understand(l)
-		r.see(Observation{What: t.what, Facts: t.facts, ID: id, Namespace: namespace}, l)
+		r.see(Observation{What: t.what, Facts: t.facts, ID: id, Namespace: namespace, InWords: level == ""}, l)
 		if t.also != "" {
-			r.see(Observation{What: t.also, ID: id, Namespace: namespace}, l)
+			r.see(Observation{What: t.also, ID: id, Namespace: namespace, InWords: level == ""}, l)
 		}
 	}
 	return told

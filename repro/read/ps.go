@@ -48,7 +48,7 @@ func (r *reader) header(l line) bool {
 		kind = "containers"
 	case has("CONTAINER", "ID") && strings.HasPrefix(l.text, "CONTAINER ID"): // docker ps
 		kind = "docker"
-		r.client(Dockerd)
+		r.votes(Dockerd, 2)
 	case has("POD", "ID") && strings.HasPrefix(l.text, "POD ID"):
 		kind = "pods"
 	case has("CONTAINER", "IMAGE", "STATE"):
@@ -126,6 +126,9 @@ var (
 func (r *reader) process(l line) bool {
 	inTable := r.table != nil && r.table.kind == "ps"
 	isShim := shimProgram.MatchString(l.text)
+	if psCommand.MatchString(r.command) && psEF.MatchString(l.text) && !isShim {
+		return true
+	}
 	if !inTable && !isShim || strings.Contains(l.text, "grep ") && isShim {
 		return isShim && strings.Contains(l.text, "grep ")
 	}
@@ -151,17 +154,14 @@ func (r *reader) process(l line) bool {
 	if m := shimNS.FindStringSubmatch(" " + p.args); m != nil {
 		p.namespace = m[1]
 	}
-	switch p.namespace {
-	case "k8s.io":
-		r.client(Kubelet)
-	case "moby":
-		r.client(Dockerd)
-	}
+	r.ofNamespace(p.namespace)
 	if len(r.shims) < mostProcesses && !slices.ContainsFunc(r.shims, func(o process) bool { return o.pid == p.pid }) {
 		r.shims = append(r.shims, p)
 	}
 	return true
 }
+
+var psCommand = regexp.MustCompile(`\bps\b`)
 
 const mostProcesses = 20_000
 
@@ -222,10 +222,16 @@ var (
 	countRow     = regexp.MustCompile(`^(?:(?:.*\d\d:\d\d(?::\d\d)?(?:\s?[AP]M)?(?:\s+[A-Z]{3,4})?(?:\s+\d{4})?|day \d+|\+?\d+ ?(?:h|m|min|hours?|days?)|[A-Z][a-z]{2} \d{1,2})[\s:,-]+)?(?:containerd-)?(?:shims?[:= ]+)?(\d{1,6})(?: shims?)?$`)
 )
 
+// aTime is what `date` prints.
+var aTime = regexp.MustCompile(`^[\w ,.-]*\d\d:\d\d(:\d\d)?(\s[AP]M)?(\s[A-Z]{3,4}\s\d{4})?$`)
+
 // count takes the number that a command has counted, and one in a column of them.
 func (r *reader) count(l line) bool {
 	if !countCommand.MatchString(r.command) && !strings.Contains(strings.ToLower(l.text), "shim") {
 		return false
+	}
+	if aTime.MatchString(l.text) {
+		return true
 	}
 	m := countRow.FindStringSubmatch(l.text)
 	if m == nil {

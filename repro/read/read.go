@@ -38,6 +38,7 @@ type reader struct {
 	exits     []exitEvent
 	docker    []dockerState
 	inspect   inspection
+	voted     map[Client]int
 
 	bundles, mounts, sockets []listing
 	noBundle                 map[string]int
@@ -47,7 +48,7 @@ type reader struct {
 func Text(text string) Report {
 	r := &reader{
 		index: map[string]int{}, processes: map[int]process{}, listed: map[string]map[string]listing{},
-		listings: map[string]int{}, unknown: map[string]int{}, emptyPIDs: map[int]int{}, noBundle: map[string]int{},
+		listings: map[string]int{}, unknown: map[string]int{}, emptyPIDs: map[int]int{}, noBundle: map[string]int{}, voted: map[Client]int{},
 	}
 	r.all, r.Cut = lines(text)
 	r.done = make([]bool, len(r.all))
@@ -80,8 +81,8 @@ func (r *reader) line(l line) {
 			return
 		}
 	}
-	if r.tell(l, l.text, firstID(l.text), "") {
-		r.see(Observation{What: LoggedMessage, Text: oracle.Comparable(l.text), Raw: bounded(l.text)}, l)
+	if r.tell(l, l.text, firstID(l.text), "", "") {
+		r.see(Observation{What: Sentence, Text: oracle.Comparable(l.text), Raw: bounded(l.text)}, l)
 		return
 	}
 	r.rest(l)
@@ -102,6 +103,7 @@ func (r *reader) understand(line) { r.done[r.at] = true }
 
 // close counts.
 func (r *reader) close() {
+	r.elect()
 	for i, l := range r.all {
 		r.Lines += 1 + l.joined
 		if r.done[i] {
@@ -129,6 +131,7 @@ func (r *reader) see(o Observation, l line) {
 		old := &r.Seen[i]
 		old.Count++
 		old.Facts = old.Facts.With(o.Facts)
+		old.InWords = old.InWords && o.InWords
 		if len(old.Lines) < mostLinesOf && !slices.Contains(old.Lines, l.n) {
 			old.Lines = append(old.Lines, l.n)
 		}
@@ -142,11 +145,15 @@ func (r *reader) see(o Observation, l line) {
 	r.Seen = append(r.Seen, o)
 }
 
-// client is told by several lines: kubelet's way has the last word, as its containers are
-// containerd's CRI's.
-func (r *reader) client(c Client) {
-	if r.Client == "" || c == Kubelet {
-		r.Client = c
+// votes counts what tells of a client: outputs more than words.
+func (r *reader) votes(c Client, n int) { r.voted[c] += n }
+
+// elect is the client that most tells of.
+func (r *reader) elect() {
+	for _, c := range []Client{Kubelet, Dockerd, Ctr} {
+		if r.voted[c] > r.voted[r.Client] {
+			r.Client = c
+		}
 	}
 }
 
@@ -180,9 +187,9 @@ func (r *reader) mentions(l line) {
 	r.mentionedVersion(l)
 	switch {
 	case criWords.MatchString(l.text):
-		r.client(Kubelet)
+		r.votes(Kubelet, 1)
 	case mobyWords.MatchString(l.text):
-		r.client(Dockerd)
+		r.votes(Dockerd, 1)
 	}
 }
 

@@ -65,6 +65,8 @@ type Observation struct {
 	// Raw is a logged message as it stands, Level how bad its program says it is.
 	Raw   string `json:"raw,omitempty"`
 	Level string `json:"level,omitempty"`
+	// InWords is set where nothing but a sentence tells it: no output of a program.
+	InWords bool `json:"inWords,omitempty"`
 	// Lines are the first that told it, Count how often it was told.
 	Lines []int `json:"lines"`
 	Count int   `json:"count"`

@@ -39,13 +39,11 @@ func (r *reader) event(l line) bool {
 		if m[2] == "/tasks/exit" || m[2] == "/tasks/delete" {
 			r.ctrExit(l, m[2], m[3])
 		}
-		if m[1] == "k8s.io" {
-			r.client(Kubelet)
-		}
+		r.ofNamespace(m[1])
 		return true
 	}
 	if m := dockerEvent.FindStringSubmatch(l.text); m != nil {
-		r.client(Dockerd)
+		r.votes(Dockerd, 2)
 		if m[1] == "die" {
 			e := exitEvent{line: l, id: m[2], source: "docker", status: -1}
 			if code := exitCodeOf.FindStringSubmatch(m[3]); code != nil {
@@ -94,7 +92,7 @@ func (r *reader) inspected(l line) bool {
 		return true
 	}
 	if m := yamlField.FindStringSubmatch(l.text); m != nil { // kubectl describe pod
-		r.client(Kubelet)
+		r.votes(Kubelet, 2)
 		r.field(l, m[1], strings.TrimSpace(m[2]))
 		return true
 	}

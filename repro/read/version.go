@@ -15,7 +15,7 @@ var versionAnswers = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\bcontainerd://` + number),                                        // kubectl get nodes -o wide
 	regexp.MustCompile(`(?i)^ii\s+containerd(?:\.io)?(?::\w+)?\s+(?:\d+:)?` + number),         // dpkg -l
 	regexp.MustCompile(`(?i)^containerd(?:\.io)?[-_](?:\d+:)?` + number),                      // rpm -q
-	regexp.MustCompile(`(?i)^RuntimeVersion:\s*` + number),                                    // crictl version
+	regexp.MustCompile(`(?i)\bRuntimeVersion:\s*` + number),                                   // crictl version
 	regexp.MustCompile(`(?i)^"?containerd"? ?(?:version)?:\s*"?` + number),                    // a template's field
 	regexp.MustCompile(`(?i)github\.com/containerd/containerd(?:/v2)? ` + number),
 	regexp.MustCompile(`(?i)^\s*Version:\s+` + number + `$`), // ctr version, docker version: within its block only
@@ -26,7 +26,7 @@ var versionMention = regexp.MustCompile(`(?i)\bcontainerd(?:\.io)?\b[^.\n]{0,24}
 
 // block is whose versions follow, in what `docker version`, `docker info` and `ctr
 // version` print.
-var block = regexp.MustCompile(`^(?i)(client|server|containerd|runc|docker-init|engine)\b.*:?$`)
+var block = regexp.MustCompile(`^(?i)(client|server|containerd|runc|docker-init|engine):$`)
 
 // versionLine takes the answer of a program that says its version.
 func (r *reader) versionLine(l line) bool {

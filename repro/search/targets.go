@@ -12,8 +12,13 @@ import (
 // Targets are the facts that a case must leave to be what the report tells of: one match
 // a class. What several symptoms say of one class is one match, where they agree.
 func Targets(r read.Report) (out []oracle.Match) {
-	for _, o := range r.Of(read.Symptom) {
-		if o.Class() == "" {
+	all := r.Of(read.Symptom)
+	proven := slices.ContainsFunc(all, func(o read.Observation) bool { return !o.InWords })
+	if !proven && len(r.Of(read.Elsewhere)) > 0 {
+		return nil // it is about something else
+	}
+	for _, o := range all {
+		if o.Class() == "" || proven && o.InWords {
 			continue
 		}
 		m := oracle.Match{Class: o.Class(), Facts: matched(o.Facts)}
