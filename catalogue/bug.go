@@ -144,3 +144,13 @@ func (b Bug) Case() (c harness.Case, ok bool) {
 
 // Applies reports whether a release has the bug.
 func (b Bug) Applies(release string) bool { return b.Releases.Applies(release) }
+
+// Means says what a severity is, for people.
+func (s Severity) Means() string {
+	return map[Severity]string{
+		Critical: "a wrong result, or a healthy container lost, in everyday operation",
+		High:     "what is left stays until it is removed by hand, or an exit code is wrong after a fault",
+		Medium:   "a restart mends it, or it takes a rare fault",
+		Low:      "an event, an empty directory, or only if something fails that hardly does",
+	}[s]
+}

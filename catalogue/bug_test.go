@@ -1,9 +1,152 @@
 package catalogue
 
-import "testing"
+import (
+	"errors"
+	"strings"
+	"testing"
 
-func TestBugs(t *testing.T) {
-	for _, b := range Bugs() {
-		t.Logf("%s: %s: %s", b.ID, b.Title, b.Releases)
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+)
+
+const leak = `id: shim-left
+title: a shim that stays
+kind: defect
+severity: high
+trigger: a restart
+symptoms:
+  log: ['failed to shutdown .*']
+left:
+  - shim task=none
+releases:
+  "2.0": {bad: v2.0.14}
+  "2.4": {fixed: v2.4.0}
+threads: [issue containerd#8981, compare runc#3591]
+why: why
+verified: {by: [ran]}
+odds: 19 of 20
+cases:
+  - name: shim-left
+    workload: {containers: [{exit: 7}]}
+    plan:
+      - at: rpc:shim:Task.Shutdown:entry
+        do: 1*error(injected)
+sweep:
+  where: ["shim Task.*"]
+  cases: {v2.3.7: 3}
+`
+
+func TestParseBug(t *testing.T) {
+	b, err := ParseBug("x.yaml", []byte(leak))
+	if err != nil {
+		t.Fatal(err)
 	}
+	c, ok := b.Case()
+	if !ok || c.Plan[0].At.String() != "rpc:shim:Task.Shutdown:entry" || c.Issues[0] != 8981 || c.About != b.Title {
+		t.Errorf("case %v", c)
+	}
+	if bad := c.BadOn("v2.3.7"); bad == nil || bad.By[0].String() != "shim task=none" || bad.Issue != "containerd#8981" {
+		t.Errorf("its case is bad as %v", bad)
+	}
+	if c.BadOn("v2.4.0") != nil || !b.Symptoms.Log[0].MatchString("failed to shutdown x") || b.Odds.Sure() {
+		t.Errorf("%+v", b)
+	}
+	for release, want := range map[string]int{"v2.3.7": 3, "v2.3.7+unknown": 3, "v2.3.8": 0, "main": 0} {
+		if got := b.Sweep.Most(release); got != want {
+			t.Errorf("%s: at most %d cases, want %d", release, got, want)
+		}
+	}
+}
+
+func TestParseBugRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ from, to, want string }{
+		"a key that nobody knows":    {"trigger:", "triger:", "5:1: unknown field"},
+		"an unknown kind":            {"kind: defect", "kind: defct", "did you mean"},
+		"an unknown severity":        {"severity: high", "severity: hgh", "did you mean"},
+		"a long title":               {"a shim that stays", strings.Repeat("x", 71), "2:8: 71 characters"},
+		"a long why":                 {"why: why", "why: " + strings.Repeat("x ", 61), "61 words"},
+		"a bad pattern of a log":     {"shutdown .*", "shutdown (", "missing closing"},
+		"an unknown class":           {"- shim task", "- shimm task", "class"},
+		"an unknown fact":            {"task=none", "tusk=none", "tusk"},
+		"an unknown value":           {"task=none", "task=nine", "nine"},
+		"a fact of one case":         {"task=none", "task-pid=7", "of one case"},
+		"a release of another":       {"bad: v2.0.14", "bad: v2.1.14", "no release of it"},
+		"no release":                 {"bad: v2.0.14", "bod: v2.0.14", "bod"},
+		"a thread without a word":    {"issue containerd#8981", "containerd#8981", "expected one of"},
+		"odds that cannot be":        {"19 of 20", "21 of 20", "expected 1 of 20"},
+		"another way to know":        {"[ran]", "[heard]", "heard"},
+		"a bad pattern of a place":   {"Task.*", "Task.[", "syntax error"},
+		"another case's name":        {"- name: shim-left", "- name: another", "another"},
+		"an unknown point":           {"Task.Shutdown", "Task.Shutdwn", "Shutdown"},
+		"a status of anybody":        {"shim task=none", "exit-code status=made-up-255", "name its by"},
+		"no place":                   {"where: [\"shim Task.*\"]", "sometimes: true", "window is needed"},
+		"cases of another release":   {"{v2.3.7: 3}", "{v2.4.2: 3}", "v2.4.2"},
+		"no cases at all":            {"{v2.3.7: 3}", "{v2.3.7: 0}", "at least 1"},
+		"no left":                    {"left:\n  - shim task=none\n", "", "left"},
+		"no case, and nothing tried": {leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "", "no case"},
+		"a case that says bad": {"    plan:", "    bad: [{releases: \"< 2.4.0\", by: [shim], issue: x}]\n    plan:",
+			"leave it out"},
+		"a residue that is a defect": {"sweep:", "residue: {issue: x, class: socket, says: x, when: [shim-killed], " +
+			"expect: [], each: [shim-killed], match: [socket=silent]}\nsweep:", "of kind residue"},
+	} {
+		_, err := ParseBug("x.yaml", []byte(strings.Replace(leak, c.from, c.to, 1)))
+		var input *harness.InputError
+		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.As(err, &input) {
+			t.Errorf("%s: %v, want one about %q, with its place", name, err, c.want)
+		}
+	}
+}
+
+func TestFindBug(t *testing.T) {
+	for word, want := range map[string]string{
+		"containerd-8981": "containerd-8981", "8981": "containerd-8981", "containerd#8981": "containerd-8981",
+		"#7496": "containerd-7496", "umount-delayed": "containerd-7496", "shim-not-loaded": "shim-not-loaded",
+	} {
+		if b, err := FindBug(word); err != nil || b.ID != want {
+			t.Errorf("%s: %s (%v), want %s", word, b.ID, err, want)
+		}
+	}
+	_, err := FindBug("containerd-8982")
+	var unknown *failpoints.UnknownError
+	if !errors.As(err, &unknown) || unknown.Nearest != "containerd-8981" {
+		t.Errorf("%v, want a suggestion", err)
+	}
+}
+
+// Each word on the command line means one thing.
+func TestNamesAreUnique(t *testing.T) {
+	seen := map[string]string{}
+	for _, b := range Bugs() {
+		names := map[string]bool{b.ID: true}
+		for _, c := range b.Cases {
+			names[c.Name] = true
+		}
+		for name := range names {
+			if other := seen[name]; other != "" {
+				t.Errorf("%s is of %s and of %s", name, other, b.ID)
+			}
+			seen[name] = b.ID
+		}
+	}
+}
+
+// The rank of a bug is its own, or the order of two of them would be that of their names.
+func TestRanksAreUnique(t *testing.T) {
+	seen := map[int]string{}
+	for _, b := range Bugs() {
+		if other := seen[b.Rank]; b.Rank > 0 && other != "" {
+			t.Errorf("%s and %s have rank %d", other, b.ID, b.Rank)
+		}
+		seen[b.Rank] = b.ID
+	}
+}
+
+func FuzzParseBug(f *testing.F) {
+	f.Add([]byte(leak))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		b, err := ParseBug("x", text)
+		if err == nil && (b.ID == "" || b.Releases.Check() != nil || len(b.Verified.By) == 0) {
+			t.Errorf("accepted %q", text)
+		}
+	})
 }

@@ -1,44 +1,67 @@
-// Package catalogue keeps named Cases as data: a file each.
+// Package catalogue has all that is known of containerd's shim-lifecycle bugs, as data: a
+// file each in bugs/.
 package catalogue
 
 import (
-	"embed"
-	"io/fs"
 	"os"
-	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 )
 
-//go:embed cases/*.yaml
-var files embed.FS
+// Cases are the cases of all bugs.
+func Cases() (all []harness.Case) {
+	for _, b := range known() {
+		all = append(all, b.Cases...)
+	}
+	return all
+}
 
-// Cases are all named cases, by name. A case that does not parse is found by the tests,
-// and ends the program at once.
-func Cases() []harness.Case {
-	names, err := fs.Glob(files, "cases/*.yaml")
+// Excuses are what a sweep may excuse, by the ids of their bugs.
+func Excuses() (all []Excuse) {
+	for _, b := range known() {
+		if b.Sweep != nil {
+			all = append(all, *b.Sweep)
+		}
+	}
+	return all
+}
+
+// FindBug is the bug that a word means: its id, a number of upstream's ("8981",
+// "containerd#8981"), or the name of one of its cases. The error is of type
+// *failpoints.UnknownError.
+func FindBug(word string) (Bug, error) {
+	bugs := known()
+	for _, is := range []func(Bug) bool{
+		func(b Bug) bool { return b.ID == word },
+		func(b Bug) bool {
+			return slices.ContainsFunc(b.Cases, func(c harness.Case) bool { return c.Name == word })
+		},
+		func(b Bug) bool { return slices.Contains(b.Issues(), number(word)) },
+	} {
+		if i := slices.IndexFunc(bugs, is); i >= 0 {
+			return bugs[i], nil
+		}
+	}
+	var names []string
+	for _, b := range bugs {
+		names = append(names, b.ID)
+	}
+	return Bug{}, &failpoints.UnknownError{
+		What: "bug", Name: word, Nearest: failpoints.Nearest(word, append(names, Names()...)), Known: names,
+	}
+}
+
+// number is that of an issue of containerd's, or -1.
+func number(word string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimPrefix(word, "containerd"), "#"))
 	if err != nil {
-		panic(err)
+		return -1
 	}
-	cases := make([]harness.Case, 0, len(names))
-	for _, name := range names {
-		text, err := files.ReadFile(name)
-		if err != nil {
-			panic(err)
-		}
-		c, err := harness.ParseCase(name, text)
-		if err != nil {
-			panic(err)
-		}
-		if c.Name != strings.TrimSuffix(path.Base(name), ".yaml") {
-			panic(name + " holds a case of another name: " + c.Name)
-		}
-		cases = append(cases, c)
-	}
-	return cases
+	return n
 }
 
 // Names are the names of all cases, sorted.
@@ -51,8 +74,8 @@ func Names() []string {
 	return names
 }
 
-// Find is the case that a word on the command line means: a name, the id of a known
-// finding, or a YAML file. Errors are of type *failpoints.UnknownError or
+// Find is the case that a word on the command line means: a case's name, a bug (then its
+// first case), or a YAML file. Errors are of type *failpoints.UnknownError or
 // *harness.InputError.
 func Find(word string) (harness.Case, error) {
 	for _, c := range Cases() {
@@ -60,21 +83,14 @@ func Find(word string) (harness.Case, error) {
 			return c, nil
 		}
 	}
-	var ids []string
-	for _, f := range findings {
-		if f.Case.Name == "" {
-			continue // a race has no case
-		}
-		if f.ID == word {
-			return f.Case, nil
-		}
-		ids = append(ids, f.ID)
+	if b, err := FindBug(word); err == nil && len(b.Cases) > 0 {
+		return b.Cases[0], nil
 	}
 	if !strings.ContainsAny(word, "/.") {
 		return harness.Case{}, &failpoints.UnknownError{
-			What:    "case (a name of the catalogue, or a YAML file with a dot or slash in its path)",
+			What:    "case (a bug or a case of the catalogue, or a YAML file with a dot or slash in its path)",
 			Name:    word,
-			Nearest: failpoints.Nearest(word, append(Names(), ids...)),
+			Nearest: failpoints.Nearest(word, Names()),
 			Known:   Names(),
 		}
 	}

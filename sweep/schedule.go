@@ -31,7 +31,7 @@ type Schedule struct {
 	Slots Slots
 	// Known are findings whose cases run first: they wait for what does not go away, and
 	// that wait should not come when nothing else is left to do.
-	Known []catalogue.Finding
+	Known []catalogue.Excuse
 	// OnResult, if any, gets each result; one at a time.
 	OnResult func(journal.Result)
 }
@@ -115,7 +115,7 @@ func (s Schedule) todo() []int {
 			continue
 		}
 		order[i] = spec.Order()
-		if slices.ContainsFunc(s.Known, func(k catalogue.Finding) bool {
+		if slices.ContainsFunc(s.Known, func(k catalogue.Excuse) bool {
 			return k.Applies(version) && triage.AppliesTo(k, spec)
 		}) {
 			first = append(first, i)

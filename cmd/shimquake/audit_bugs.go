@@ -2,18 +2,15 @@ package main
 
 import (
 	"cmp"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
 
 // notSeen are facts that only a history tells: of a live node nobody knows them, and a
-// known finding that names one may still be it.
+// bug that names one may still be it.
 var notSeen = []oracle.Key{
 	oracle.FactCreate, oracle.FactContainerd, oracle.FactWhose, oracle.FactShim, oracle.FactProgram,
 }
@@ -21,51 +18,54 @@ var notSeen = []oracle.Key{
 // nameBugs adds to each suspect the bugs of the catalogue that are known of its version
 // and leave what it has.
 func nameBugs(r *audit.Report) {
+	bugs := catalogue.BySeverity()
 	for i := range r.Suspects {
-		r.Suspects[i].Bugs = bugsOf(r.Suspects[i], catalogue.Cases(), catalogue.Findings())
+		r.Suspects[i].Bugs = bugsOf(r.Suspects[i], bugs)
 	}
 }
 
-// bugsOf are those whose match has the suspect's facts. Those that users have met, with
-// an issue of containerd's, come before what sweeps have found; then those that say most.
-func bugsOf(s audit.Suspect, cases []harness.Case, findings []catalogue.Finding) []string {
+// bugsOf are those whose facts the suspect has. What users have met comes before what
+// sweeps have found, and that before what can only be if a function could fail that does
+// not; then those that say most, and then the order of bugs.
+func bugsOf(s audit.Suspect, bugs []catalogue.Bug) []string {
 	facts, err := oracle.ParseFacts(s.Facts)
 	if err != nil || s.Version == "" {
 		return []string{}
 	}
 	found := oracle.Finding{Class: oracle.Class(s.Kind), Facts: facts}
-	fits := map[string]int{} // how many of the suspect's facts a bug names
-	add := func(id string, match []oracle.Match) {
-		var named oracle.Facts
-		fit := false
-		for _, m := range match {
-			if m, ok := fitting(m, found); ok {
-				named, fit = named.With(m.Facts), true
-			}
-		}
-		if fit {
-			fits[id] = max(fits[id], count(named))
-		}
-	}
-	for _, c := range cases {
-		if bad := c.BadOn(s.Version); bad != nil {
-			add(bad.Issue, bad.By)
-		}
-	}
-	for _, f := range findings {
-		if f.Applies(s.Version) {
-			add(f.ID, f.Match)
-		}
-	}
-	ids := slices.AppendSeq([]string{}, maps.Keys(fits))
-	slices.SortFunc(ids, func(a, b string) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(fits[b], fits[a]), cmp.Compare(a, b))
+	said := map[string]int{} // how many of the suspect's facts a bug names
+	fits := slices.DeleteFunc(slices.Clone(bugs), func(b catalogue.Bug) bool {
+		n, fit := named(b, found)
+		said[b.ID] = n
+		return !fit || !b.Applies(s.Version)
 	})
+	slices.SortStableFunc(fits, func(a, b catalogue.Bug) int {
+		return cmp.Or(cmp.Compare(met(a), met(b)), cmp.Compare(said[b.ID], said[a.ID]))
+	})
+	ids := make([]string, len(fits))
+	for i, b := range fits {
+		ids[i] = b.ID
+	}
 	return ids
 }
 
-func rank(bug string) int {
-	if strings.HasPrefix(bug, "containerd#") {
+// named is how many facts of what was found a bug names.
+func named(b catalogue.Bug, found oracle.Finding) (n int, fits bool) {
+	for _, m := range b.Matches() {
+		if m, ok := fitting(m, found); ok {
+			n, fits = max(n, count(m.Facts)), true
+		}
+	}
+	return n, fits
+}
+
+// met is 0 for what users have met, 1 for what a fault does, and 2 for what only an
+// unlikely one does.
+func met(b catalogue.Bug) int {
+	switch {
+	case b.Kind == catalogue.Lead:
+		return 2
+	case len(b.Issues()) > 0:
 		return 0
 	}
 	return 1

@@ -21,18 +21,18 @@ func TestBugsOfASuspect(t *testing.T) {
 		facts         []string
 		first, never  string
 	}{
-		{"Shutdown's error on a release that has it", "v2.3.7", audit.Shim, leaked, "containerd#8981", "shim-kept-at-load"},
-		{"a commit counts as its release", "v2.3.7-5-gabc.m", audit.Shim, leaked, "containerd#8981", ""},
-		{"and on one that has not", "v2.4.2", audit.Shim, leaked, "", "containerd#8981"},
+		{"Shutdown's error on a release that has it", "v2.3.7", audit.Shim, leaked, "containerd-8981", "shim-kept-at-load"},
+		{"a commit counts as its release", "v2.3.7-5-gabc.m", audit.Shim, leaked, "containerd-8981", ""},
+		{"and on one that has not", "v2.4.2", audit.Shim, leaked, "", "containerd-8981"},
 		{"a bundle that was being removed", "v2.4.2", audit.Directory,
 			[]string{"task=none", "bundle=hidden", "shim=none"}, "bundle-in-removal", "socket-of-a-group"},
 		{"a cgroup: why its creation was cut off nobody knows", "v2.4.2", audit.Group, []string{"task=none", "procs=none"},
 			"cgroup-of-a-killed-create", ""},
-		{"an unknown version", "", audit.Shim, leaked, "", "containerd#8981"},
+		{"an unknown version", "", audit.Shim, leaked, "", "containerd-8981"},
 		{"what nothing in the catalogue leaves", "v2.4.2", audit.LostTask, []string{"task=RUNNING", "process=none"}, "", ""},
 	} {
 		s := audit.Suspect{Kind: test.kind, Facts: test.facts, Version: test.version}
-		got := bugsOf(s, catalogue.Cases(), catalogue.Findings())
+		got := bugsOf(s, catalogue.BySeverity())
 		if test.first != "" && (len(got) == 0 || got[0] != test.first) || slices.Contains(got, test.never) || got == nil {
 			t.Errorf("%s: %q, want %q first and never %q", test.name, got, test.first, test.never)
 		}

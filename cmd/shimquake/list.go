@@ -12,39 +12,29 @@ import (
 )
 
 func listCommand() *cobra.Command {
-	what := []string{"bugs", "cases", "findings", "points", "versions"}
+	what := []string{"bugs", "cases", "points", "versions"}
 	var points pointsQuery
 	c := &cobra.Command{
-		Use:       "list bugs|cases|findings|points|versions",
+		Use:       "list bugs|cases|points|versions",
 		Short:     "List what there is",
 		ValidArgs: what,
 		Args:      cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] != "points" {
-				if err := points.refuse(cmd); err != nil {
+				if err := points.refuse(cmd, args[0]); err != nil {
 					return err
 				}
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
 			switch args[0] {
 			case "cases":
-				for _, c := range catalogue.Cases() {
-					fmt.Fprintf(w, "%s\t%s\n", c.Name, c.About)
+				for _, b := range catalogue.Bugs() {
+					for _, c := range b.Cases {
+						fmt.Fprintf(w, "%s\t%s\n", c.Name, b.ID)
+					}
 				}
 			case "bugs":
-				for _, c := range catalogue.Cases() {
-					for _, b := range c.Bad {
-						fmt.Fprintf(w, "%s\t%s\t%s\n", b.Issue, b.Releases, c.Name)
-					}
-				}
-			case "findings":
-				for _, f := range catalogue.Findings() {
-					issue := "no issue known"
-					if f.Issue > 0 {
-						issue = fmt.Sprintf("containerd#%d", f.Issue)
-					}
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.ID, f.Releases, issue, f.About)
-				}
+				return listBugs(cmd.OutOrStdout(), points.containerd)
 			case "points":
 				if err := points.list(cmd, w); err != nil {
 					return err

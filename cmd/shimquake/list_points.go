@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,11 +22,12 @@ type pointsQuery struct {
 }
 
 // refuse says no to the flags where something else than points is listed.
-func (q *pointsQuery) refuse(cmd *cobra.Command) error {
-	for _, name := range []string{"containerd", "match"} {
-		if cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s is for: shimquake list points", name)
-		}
+func (q *pointsQuery) refuse(cmd *cobra.Command, what string) error {
+	if cmd.Flags().Changed("match") {
+		return errors.New("--match is for: shimquake list points")
+	}
+	if cmd.Flags().Changed("containerd") && what != "bugs" {
+		return errors.New("--containerd is for: shimquake list points, and list bugs")
 	}
 	return nil
 }
@@ -35,7 +37,7 @@ func (q *pointsQuery) flags(c *cobra.Command) {
 		&q.containerd,
 		"containerd",
 		"",
-		"points of this containerd, its statements among them (a release, bin:DIR, src:DIR)",
+		"points of this containerd, its statements among them (a release, bin:DIR, src:DIR); bugs that this release has",
 	)
 	c.Flags().StringVar(&q.match, "match", "", "only points whose name or place matches this regular expression")
 }

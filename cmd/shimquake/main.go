@@ -81,7 +81,7 @@ machine cannot run it).`,
 		},
 	}
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
-	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), gcCommand(), sweepCommand(),
+	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), showCommand(), gcCommand(), sweepCommand(),
 		auditCommand(), reproCommand())
 	tellUsage(c)
 	return c

@@ -179,7 +179,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	r := &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
 	slots := sweep.NewSlots(f.parallel)
-	s := sweep.Schedule{Engine: r, Parallel: f.parallel, Slots: slots, Known: catalogue.Findings()}
+	s := sweep.Schedule{Engine: r, Parallel: f.parallel, Slots: slots, Known: catalogue.Excuses()}
 	r.Yield = slots.Yield
 	if err := f.open(ctx, r, &s, out); err != nil || f.planOnly {
 		return err
@@ -282,7 +282,7 @@ func sweepError(err error) error {
 // status as an error.
 func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.Slots, h journal.Head,
 	results []journal.Result, out io.Writer) error {
-	rep := triage.NewReport(h, results, catalogue.Findings())
+	rep := triage.NewReport(h, results, catalogue.Excuses())
 	if h.Shard.Whole() {
 		if err := f.minimiser(r, slots).ShowAll(ctx, h.Plan, &rep); err != nil {
 			return statusError{statusInvalid, fmt.Errorf("%w; the cases are done: shimquake sweep --resume %s", err, f.out)}

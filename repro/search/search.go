@@ -224,7 +224,7 @@ func (s Search) knownAs(spec plan.Spec, found []oracle.Finding) string {
 	for _, b := range s.Known {
 		if b.Sweep != nil && b.Applies(s.Release) && slices.ContainsFunc(found, func(f oracle.Finding) bool {
 			return oracle.AnyLike(b.Sweep.Match, f)
-		}) && appliesTo(b, spec) {
+		}) && triage.AppliesTo(*b.Sweep, spec) {
 			return b.ID
 		}
 	}
@@ -261,9 +261,4 @@ func (s Search) show(ctx context.Context, p plan.Plan, c *candidate, res *Result
 		res.Found.Case = string(text)
 	}
 	return nil
-}
-
-func appliesTo(b catalogue.Bug, spec plan.Spec) bool {
-	return triage.AppliesTo(catalogue.Finding{Where: b.Sweep.Where, Paths: b.Sweep.Paths, Workloads: b.Sweep.Workloads,
-		Actions: b.Sweep.Actions}, spec)
 }

@@ -21,7 +21,9 @@ var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
 		})
 
 	It("keeps nothing of them either where the shim refuses the first Delete", func(ctx context.Context) {
-		expectRounds(spec.Holds(ctx, spec.Named("crash-loop-delete-refused")), 3)
+		expectRounds(spec.Holds(ctx, harness.Case{Name: "exit-crash-loop-delete-refused", Workload: harness.Workload{
+			API: harness.CRI, Loops: 3, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}},
+		}, Plan: plan(failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected"))}), 3)
 	})
 })
 

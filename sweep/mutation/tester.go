@@ -91,14 +91,14 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 	results, err := sweep.Schedule{
 		Engine: t.Runner, Head: head, Journal: j, Parallel: cmp.Or(t.Parallel, worlds),
 		OnResult: func(r journal.Result) {
-			if alone := triage.NewReport(head, []journal.Result{r}, catalogue.Findings()); len(alone.New) > 0 {
+			if alone := triage.NewReport(head, []journal.Result{r}, catalogue.Excuses()); len(alone.New) > 0 {
 				if fresh++; fresh >= cmp.Or(t.Enough, 5) && m.ID != Untouched.ID {
 					end()
 				}
 			}
 		},
 	}.Run(until)
-	swept := Swept{Report: triage.NewReport(head, results, catalogue.Findings())}
+	swept := Swept{Report: triage.NewReport(head, results, catalogue.Excuses())}
 	if errors.Is(err, sweep.ErrInterrupted) && ctx.Err() == nil {
 		swept.Cut, err = true, nil
 	}

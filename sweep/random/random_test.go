@@ -17,6 +17,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -88,7 +89,7 @@ func drawn(t *testing.T, r *Random) []Draw {
 }
 
 // reported is the report of draws.
-func reported(t *testing.T, r *Random, draws []Draw, replays int, known ...catalogue.Finding) Report {
+func reported(t *testing.T, r *Random, draws []Draw, replays int, known ...catalogue.Excuse) Report {
 	t.Helper()
 	m := sweep.Minimiser{Engine: r.Engine, Out: t.TempDir(), Replays: replays, Parallel: 2}
 	rep, err := NewReport(t.Context(), draws, r.Base, "plan.json", m, known)
@@ -166,11 +167,8 @@ func TestWhatIsNewIsMinimised(t *testing.T) {
 }
 
 func TestWhatIsKnownIsNotMinimised(t *testing.T) {
-	text := "id: x\nabout: y\nreleases: \">= 2.0.0\"\nsometimes: true\nmatch: [shim]\nwhere: [\"* *\"]\n"
-	known, err := catalogue.ParseFinding("x", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	known := catalogue.Excuse{ID: "x", Releases: affected.Releases{"2.0": {Bad: "v2.0.0"}}, Sometimes: true,
+		Match: oracle.MustMatches("shim"), Where: []string{"* *"}}
 	r := &Random{Engine: leaks("", "Task.Delete"), Base: basePlan(t), Seed: 1, Plans: 60}
 	rep := reported(t, r, drawn(t, r), 3, known)
 	if len(rep.New) != 0 || rep.Known[0].Cases < 5 || rep.Status() != 0 {
@@ -266,7 +264,7 @@ func TestRandomPlansOnTheNewestRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &Random{Engine: hasty{cases}, Base: base, Seed: 2026, Plans: plans}
-	rep := reported(t, r, drawn(t, r), 1, catalogue.Findings()...)
+	rep := reported(t, r, drawn(t, r), 1, catalogue.Excuses()...)
 	t.Log(rep)
 	if rep.Drawn != plans || rep.Fired == 0 {
 		t.Errorf("%d plans drawn, %d fired", rep.Drawn, rep.Fired)

@@ -27,7 +27,7 @@ type Report struct {
 // NewReport makes the report of draws from a base, which is also found in a file, and
 // shows each new cluster by its simplest case.
 func NewReport(ctx context.Context, draws []Draw, base plan.Plan, file string, m sweep.Minimiser,
-	known []catalogue.Finding) (Report, error) {
+	known []catalogue.Excuse) (Report, error) {
 	p := plan.Plan{
 		Containerd: base.Containerd, Version: base.Version, Subject: base.Subject, Places: base.Places,
 		Options: "--random, from plan " + base.Digest,

@@ -47,12 +47,12 @@ func TestNotReproduced(t *testing.T) {
 // A known finding with more cases than are known is new: something else leaves the same
 // at the same place. What was measured of a default sweep holds of no other.
 func TestMoreCasesThanAreKnown(t *testing.T) {
-	k := known(t, "match:", "cases: {v2.4.2: 1}\nmatch:")
+	k := known(t, "  where:", "  cases: {v2.4.2: 1}\n  where:")
 	for options, want := range map[string]int{plan.Options{}.String(): 1, "--who shim": 0} {
 		p := planOf(start+"a", start+"b")
 		p.Options = options
-		one := report(p, []catalogue.Finding{k}, shimLeft(1, "c0"), nil)
-		two := report(p, []catalogue.Finding{k}, shimLeft(1, "c0"), shimLeft(2, "c0"))
+		one := report(p, []catalogue.Excuse{k}, shimLeft(1, "c0"), nil)
+		two := report(p, []catalogue.Excuse{k}, shimLeft(1, "c0"), shimLeft(2, "c0"))
 		if one.Status() != 0 || two.Status() != want || two.Fresh() != want {
 			t.Errorf("%q: status %d of one case, %d of two, want 0 and %d\n%s", options, one.Status(), two.Status(), want, two)
 		}
@@ -86,7 +86,7 @@ func TestTheOrderOfSymptomsDoesNotMatter(t *testing.T) {
 	cgroup := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassCgroup, Subject: oracle.Subject{ID: "c9"}}
 	p := planOf(start+"a", start+"b", start+"c")
 	for _, order := range [][]oracle.Finding{{removal, shim}, {shim, removal}} {
-		r := report(p, []catalogue.Finding{k}, order, []oracle.Finding{removal}, nil)
+		r := report(p, []catalogue.Excuse{k}, order, []oracle.Finding{removal}, nil)
 		if r.Seen() != 1 || r.Known[0].Cases != 2 || len(r.New) != 1 || r.New[0].Cases != 1 {
 			t.Errorf("%v:\n%s", order, r)
 		}
@@ -115,7 +115,7 @@ func TestKnownExcusesNothingOfOthers(t *testing.T) {
 		with  oracle.Finding
 		fresh int
 	}{{own, 0}, {other, 1}, {wrongExit(oracle.MadeUp255, "cri-status"), 1}} {
-		r := report(planOf(start+"a"), []catalogue.Finding{k}, []oracle.Finding{shim, c.with})
+		r := report(planOf(start+"a"), []catalogue.Excuse{k}, []oracle.Finding{shim, c.with})
 		if len(r.New) != c.fresh || r.Seen() != 1 {
 			t.Errorf("%v beside the shim: %d new, want %d\n%s", c.with.Class, len(r.New), c.fresh, r)
 		}
@@ -123,7 +123,7 @@ func TestKnownExcusesNothingOfOthers(t *testing.T) {
 	panicked := oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon,
 		Facts: oracle.Facts{oracle.FactWhat: oracle.Death, oracle.FactExit: "2"}}
 	ends := known(t, "  - shim task=none", "  - containerd what=death exit=1")
-	if r := report(planOf(start+"a"), []catalogue.Finding{ends}, []oracle.Finding{panicked}); len(r.New) != 1 {
+	if r := report(planOf(start+"a"), []catalogue.Excuse{ends}, []oracle.Finding{panicked}); len(r.New) != 1 {
 		t.Errorf("a panic is taken for an end with 1:\n%s", r)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // AppliesTo reports whether a known finding may appear in a case: place, path and action
 // of one of its faults are enough.
-func AppliesTo(k catalogue.Finding, s plan.Spec) bool {
+func AppliesTo(k catalogue.Excuse, s plan.Spec) bool {
 	// Beside a crash of containerd any fault may come while it loads, whatever path its hit
 	// has without the crash; and a shim's own, in its midst.
 	loads := len(s.Faults) > 1 && slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
@@ -85,8 +85,7 @@ func named(c term.Clause) string {
 // Known is what a sweep saw of a known finding.
 type Known struct {
 	ID    string `json:"known"`
-	About string `json:"about"`
-	Issue int    `json:"issue,omitempty"`
+	Title string `json:"title"`
 	Cluster
 	// Most is how many cases are known of this release in a whole default sweep; 0
 	// where that was not measured, or where this is another sweep.
@@ -113,8 +112,8 @@ type shown struct {
 // What a finding of the catalogue matches is explained by it, and so is what comes with
 // that: of the same container or pod. In which order the symptoms of a case stand does
 // not matter.
-func split(p plan.Plan, known []catalogue.Finding, all []shown, fired func(spec int) bool) ([]occurrence, []Known) {
-	known = slices.DeleteFunc(slices.Clone(known), func(k catalogue.Finding) bool { return !k.Applies(p.Version) })
+func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec int) bool) ([]occurrence, []Known) {
+	known = slices.DeleteFunc(slices.Clone(known), func(k catalogue.Excuse) bool { return !k.Applies(p.Version) })
 	explained := make([][]occurrence, len(known))
 	var fresh []occurrence
 	for _, c := range all {
@@ -140,10 +139,10 @@ func split(p plan.Plan, known []catalogue.Finding, all []shown, fired func(spec 
 
 // explains are the findings of a case that each known finding matches, by its index; each
 // finding is given to the first that does.
-func explains(known []catalogue.Finding, s plan.Spec, found []oracle.Finding) map[int][]oracle.Finding {
+func explains(known []catalogue.Excuse, s plan.Spec, found []oracle.Finding) map[int][]oracle.Finding {
 	out := map[int][]oracle.Finding{}
 	for _, f := range found {
-		i := slices.IndexFunc(known, func(k catalogue.Finding) bool { return AppliesTo(k, s) && oracle.AnyLike(k.Match, f) })
+		i := slices.IndexFunc(known, func(k catalogue.Excuse) bool { return AppliesTo(k, s) && oracle.AnyLike(k.Match, f) })
 		if i >= 0 {
 			out[i] = append(out[i], f)
 		}
@@ -153,8 +152,8 @@ func explains(known []catalogue.Finding, s plan.Spec, found []oracle.Finding) ma
 
 // seenOf is what a sweep saw of one known finding. Its own case must show it: that a
 // neighbour does is another case's news.
-func seenOf(p plan.Plan, k catalogue.Finding, explained []occurrence, fired func(spec int) bool) Known {
-	out := Known{ID: k.ID, About: k.About, Issue: k.Issue, Cluster: Cluster{Name: k.ID, occurrences: explained}}
+func seenOf(p plan.Plan, k catalogue.Excuse, explained []occurrence, fired func(spec int) bool) Known {
+	out := Known{ID: k.ID, Title: k.Title, Cluster: Cluster{Name: k.ID, occurrences: explained}}
 	out.sum(p)
 	if p.IsDefault() {
 		out.Most = k.Most(p.Version)

@@ -52,7 +52,7 @@ type Missed struct {
 }
 
 // NewReport makes the report of a sweep, or of a shard.
-func NewReport(h journal.Head, results []journal.Result, known []catalogue.Finding) Report {
+func NewReport(h journal.Head, results []journal.Result, known []catalogue.Excuse) Report {
 	p := h.Plan
 	r := Report{Version: p.Version, Digest: p.Digest, Shard: h.Shard}
 	for i := range p.Specs {

@@ -34,7 +34,7 @@ func (r Report) String() string {
 	for _, k := range r.Known {
 		switch {
 		case k.Gone:
-			fmt.Fprintf(&b, "\nGONE: %s: known of this release, its case was run, and no case shows it: %s\n", k.ID, k.About)
+			fmt.Fprintf(&b, "\nGONE: %s: known of this release, its case was run, and no case shows it: %s\n", k.ID, k.Title)
 		case k.Exceeds():
 			fmt.Fprintf(&b, "\nNEW: more of %s: it is known, but of %d cases of %s at most: %s\n",
 				k.ID, k.Most, r.Version, k.counts())

@@ -92,7 +92,7 @@ func planOf(points ...string) plan.Plan {
 
 func headOf(p plan.Plan) journal.Head { return journal.Head{Plan: p, Shard: plan.Shard{I: 1, Of: 1}} }
 
-func report(p plan.Plan, known []catalogue.Finding, found ...[]oracle.Finding) Report {
+func report(p plan.Plan, known []catalogue.Excuse, found ...[]oracle.Finding) Report {
 	results := make([]journal.Result, len(found))
 	for i, f := range found {
 		results[i] = journal.Result{I: i, Outcome: harness.Held, Found: f}
@@ -138,24 +138,31 @@ func TestAnotherReasonIsAnotherFinding(t *testing.T) {
 }
 
 // known is a finding of the catalogue that explains a leaked shim in binary.Start.
-func known(t *testing.T, edit ...string) catalogue.Finding {
+func known(t *testing.T, edit ...string) catalogue.Excuse {
 	t.Helper()
 	text := strings.NewReplacer(edit...).Replace(`id: start
-about: why
-releases: ">= 2.0.0"
-match:
+title: a shim that stays
+kind: defect
+severity: high
+trigger: a crash
+releases:
+  "2.0": {bad: v2.0.14}
+why: why
+verified: {by: [ran]}
+left:
   - shim task=none
-where: ["containerd runtime.binary.*"]
-case:
-  name: start
-  workload: {containers: [{exit: 7}]}
-  plan: [{at: "` + start + `a", do: 1*crash}]
+sweep:
+  where: ["containerd runtime.binary.*"]
+cases:
+  - name: start
+    workload: {containers: [{exit: 7}]}
+    plan: [{at: "` + start + `a", do: 1*crash}]
 `)
-	f, err := catalogue.ParseFinding("start.yaml", []byte(text))
+	b, err := catalogue.ParseBug("start.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f
+	return *b.Sweep
 }
 
 func TestKnownFindings(t *testing.T) {
@@ -172,18 +179,18 @@ func TestKnownFindings(t *testing.T) {
 		"explained":                        {nil, shimLeft(1, "c0"), 0, 1, 0, 0},
 		"explained, and something besides": {nil, both, 1, 1, 0, 1},
 		"gone":                             {nil, nil, 0, 0, 1, 1},
-		"gone, and only sometimes there":   {[]string{"case:", "sometimes: true\ncase:"}, nil, 0, 0, 0, 0},
-		"of another release":               {[]string{">= 2.0.0", "< 2.0.0"}, shimLeft(1, "c0"), 1, 0, 0, 1},
+		"gone, and only sometimes there":   {[]string{"  where:", "  sometimes: true\n  where:"}, nil, 0, 0, 0, 0},
+		"of another release":               {[]string{"2.0\": {bad: v2.0.14}", "2.0\": {bad: v2.0.14, fixed: v2.0.15}"}, shimLeft(1, "c0"), 1, 0, 0, 1},
 		"of this very point": {
 			[]string{"containerd runtime.binary.*", start + "[ab]"}, shimLeft(1, "c0"), 0, 1, 0, 0},
 		"of another point of the function": {
 			[]string{"containerd runtime.binary.*", start + "b"}, shimLeft(1, "c0"), 1, 0, 1, 1},
 		"of another place":            {[]string{"binary.*", "shim.*"}, shimLeft(1, "c0"), 1, 0, 1, 1},
-		"of another action":           {[]string{"match:", "actions: [error]\nmatch:"}, shimLeft(1, "c0"), 1, 0, 1, 1},
+		"of another action":           {[]string{"  where:", "  actions: [error]\n  where:"}, shimLeft(1, "c0"), 1, 0, 1, 1},
 		"its case is not in the plan": {[]string{start + "a", start + "zzz"}, nil, 0, 0, 0, 0},
 		"facts that are not there":    {[]string{"task=none", "bundle=there"}, shimLeft(1, "c0"), 1, 0, 1, 1},
 	} {
-		r := report(p, []catalogue.Finding{known(t, c.edit...)}, c.found, nil)
+		r := report(p, []catalogue.Excuse{known(t, c.edit...)}, c.found, nil)
 		if len(r.New) != c.fresh || r.Seen() != c.seen || len(r.Gone()) != c.gone || r.Status() != c.status {
 			t.Errorf("%s: want %d new, %d known, %d gone, status %d; got status %d\n%s",
 				name, c.fresh, c.seen, c.gone, c.status, r.Status(), r)
@@ -278,11 +285,11 @@ func TestAPairIsKnownByEitherFault(t *testing.T) {
 	for where, want := range map[string]bool{
 		"containerd runtime.binary.*": true, "containerd runtime.loadShim": true, "shim *": false,
 	} {
-		if got := AppliesTo(catalogue.Finding{Where: []string{where}}, s); got != want {
+		if got := AppliesTo(catalogue.Excuse{Where: []string{where}}, s); got != want {
 			t.Errorf("%s: %v", where, got)
 		}
 	}
-	whileLoading := catalogue.Finding{Where: []string{"containerd runtime.binary.*"}, Paths: []string{"load"}}
+	whileLoading := catalogue.Excuse{Where: []string{"containerd runtime.binary.*"}, Paths: []string{"load"}}
 	if AppliesTo(whileLoading, plan.Single(forks, "error(x)", "task").Then(loads, "error(x)")) {
 		t.Error("place and path must be of one fault")
 	}
@@ -299,7 +306,7 @@ func TestATypedErrorIsKnownByItsName(t *testing.T) {
 		"error(ENOSPC)": "errno", "crash": "crash",
 	} {
 		for _, listed := range []string{"error", "code", "errno", "error(NotFound)", "crash"} {
-			k := catalogue.Finding{Actions: []string{listed}}
+			k := catalogue.Excuse{Actions: []string{listed}}
 			want := slices.Contains(strings.Fields(known), listed)
 			if AppliesTo(k, plan.Single(at, action, "task")) != want {
 				t.Errorf("a finding of %s, and %s: known %v", listed, action, !want)
@@ -314,7 +321,7 @@ func TestAFindingIsKnownInWorkloadsThatAreLikeItsOwn(t *testing.T) {
 	at := plan.Pass{Point: failpoints.MustPoint(start + "fork"), Nth: 1, Path: "exit"}
 	for name, want := range map[string]bool{"cri": true, "stop": true, "loop": true, "task": false, "grouped": false} {
 		s := plan.Single(at, "crash", name)
-		k := catalogue.Finding{Workloads: []string{"cri"}, Where: []string{"containerd *"}}
+		k := catalogue.Excuse{Workloads: []string{"cri"}, Where: []string{"containerd *"}}
 		if AppliesTo(k, s) != want {
 			t.Errorf("%s: %v", name, !want)
 		}

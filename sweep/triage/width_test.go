@@ -70,7 +70,7 @@ func inWindow(m oracle.Match) bool {
 
 // widths are the cases of the plan that findings, and that symptoms, may be excused in.
 // What lies in a window is left out of the symptoms.
-func widths(p plan.Plan, known []catalogue.Finding) (finding, symptoms map[string]map[int]bool) {
+func widths(p plan.Plan, known []catalogue.Excuse) (finding, symptoms map[string]map[int]bool) {
 	finding, symptoms = map[string]map[int]bool{}, map[string]map[int]bool{}
 	put := func(in map[string]map[int]bool, key string, i int) {
 		if in[key] == nil {
@@ -104,9 +104,9 @@ func widths(p plan.Plan, known []catalogue.Finding) (finding, symptoms map[strin
 // other causes leave.
 func TestWidth(t *testing.T) {
 	p := defaultPlan(t)
-	finding, symptoms := widths(p, catalogue.Findings())
+	finding, symptoms := widths(p, catalogue.Excuses())
 	t.Logf("of %d cases of the default sweep of %s:", len(p.Specs), p.Version)
-	for _, k := range catalogue.Findings() {
+	for _, k := range catalogue.Excuses() {
 		if !slices.ContainsFunc(k.Match, func(m oracle.Match) bool { return !inWindow(m) }) {
 			t.Logf("%5d finding %s, each in a window: %d are known", len(finding[k.ID]), k.ID, k.Most(p.Version))
 			delete(finding, k.ID)
@@ -129,7 +129,7 @@ func TestWidth(t *testing.T) {
 
 // Where a finding names an action that no plan has, it explains nothing there.
 func TestActionsOfFindings(t *testing.T) {
-	for _, k := range catalogue.Findings() {
+	for _, k := range catalogue.Excuses() {
 		for _, a := range k.Actions {
 			if slices.Contains(term.Actions(), a) || slices.Contains(plan.Actions, a) {
 				continue
@@ -145,8 +145,8 @@ func TestActionsOfFindings(t *testing.T) {
 // cases than were measured are new.
 func TestCasesAreMeasured(t *testing.T) {
 	p := defaultPlan(t)
-	finding, _ := widths(p, catalogue.Findings())
-	for _, k := range catalogue.Findings() {
+	finding, _ := widths(p, catalogue.Excuses())
+	for _, k := range catalogue.Excuses() {
 		width, most := len(finding[k.ID]), k.Most(p.Version)
 		switch {
 		case !k.Applies(p.Version):

@@ -1,0 +1,79 @@
+package page
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/shimquake/shimquake/catalogue"
+)
+
+// Matrix is the page that `shimquake matrix --markdown` makes of a real run. It is not
+// made from the catalogue alone.
+const Matrix = Dir + "/matrix.md"
+
+// Files are the texts of all pages, by their paths beneath the checkout's root; README
+// among them.
+func Files(root string) (map[string]string, error) {
+	bugs := catalogue.BySeverity()
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{Dir + "/README.md": Index(bugs)}
+	if out["README.md"], err = Readme(string(readme), bugs); err != nil {
+		return nil, err
+	}
+	for _, b := range bugs {
+		out[Dir+"/"+b.ID+".md"] = Markdown(b)
+	}
+	return out, nil
+}
+
+// Stale are the pages whose files are not what [Files] makes, and files in [Dir] that are
+// no page.
+func Stale(root string) (stale []string, err error) {
+	want, err := Files(root)
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range want {
+		if have, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(have) != text {
+			stale = append(stale, name)
+		}
+	}
+	there, err := filepath.Glob(filepath.Join(root, Dir, "*"))
+	for _, name := range there {
+		rel, _ := filepath.Rel(root, name)
+		if _, ok := want[rel]; !ok && rel != Matrix {
+			stale = append(stale, rel)
+		}
+	}
+	return stale, err
+}
+
+// Write makes all pages anew, and removes files in [Dir] that are no page.
+func Write(root string) error {
+	want, err := Files(root)
+	if err != nil {
+		return err
+	}
+	stale, err := Stale(root)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(root, Dir), 0o755); err != nil {
+		return err
+	}
+	for _, name := range stale {
+		text, ok := want[name]
+		if !ok {
+			err = os.Remove(filepath.Join(root, name))
+		} else {
+			err = os.WriteFile(filepath.Join(root, name), []byte(text), 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

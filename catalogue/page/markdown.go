@@ -1,0 +1,136 @@
+package page
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/shimquake/shimquake/catalogue"
+)
+
+// Dir is where the pages are, beneath the checkout's root.
+const Dir = "docs/bugs"
+
+// first are how many bugs stand on the first screen.
+const first = 5
+
+// Markdown is a bug's page.
+func Markdown(x catalogue.Bug) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n%s (%s)\n\n", x.Title, x.ID, madeFrom("../../catalogue/bugs/"+x.ID+".yaml"))
+	for _, s := range sections(x) {
+		text := s.text
+		if s.label == "upstream" {
+			text = links(x.Threads, text)
+		}
+		lines := strings.Split(text, "\n")
+		if len(lines) == 1 {
+			fmt.Fprintf(&b, "- **%s**: %s\n", s.label, text)
+			continue
+		}
+		fmt.Fprintf(&b, "- **%s**:\n", s.label)
+		for _, line := range lines {
+			fmt.Fprintf(&b, "  - %s\n", line)
+		}
+	}
+	return b.String()
+}
+
+func madeFrom(file string) string {
+	return fmt.Sprintf("made by `make docs` from [%s](%s)", path.Base(file), file)
+}
+
+func links(all []catalogue.Thread, none string) string {
+	if len(all) == 0 {
+		return none
+	}
+	parts := make([]string, len(all))
+	for i, t := range all {
+		parts[i] = fmt.Sprintf("%s [%s](%s)", t.Word, t.Name, t.URL())
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Index is the page of all bugs, the worst first.
+func Index(bugs []catalogue.Bug) string {
+	var b strings.Builder
+	b.WriteString("# Bugs of containerd's shim lifecycle\n\nMade by `make docs` from `catalogue/bugs/`; " +
+		"what was seen on which release is in [matrix.md](matrix.md).\n\n" +
+		"## The five that matter most\n\n")
+	b.WriteString(Table(bugs[:min(first, len(bugs))], ""))
+	var last catalogue.Severity
+	for _, x := range bugs {
+		if x.Severity != last {
+			last = x.Severity
+			fmt.Fprintf(&b, "\n## %s: %s\n\n| bug | what you see | kind | releases | shown |\n|---|---|---|---|---|\n",
+				strings.ToUpper(string(last[:1]))+string(last[1:]), last.Means())
+		}
+		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s | %s | %s |\n", x.ID, x.ID, x.Title, x.Kind, short(x), shown(x))
+	}
+	return b.String()
+}
+
+// Table is the table of README and of the index's first screen. The links of its bugs
+// begin with prefix.
+func Table(bugs []catalogue.Bug, prefix string) string {
+	var b strings.Builder
+	b.WriteString("| bug | what you see | trigger | releases | command |\n|---|---|---|---|---|\n")
+	for _, x := range bugs {
+		command := ""
+		if len(x.Cases) > 0 {
+			command = "`run " + x.Cases[0].Name + "`"
+		}
+		fmt.Fprintf(&b, "| [%s](%s%s.md) | %s | %s | %s | %s |\n", x.ID, prefix, x.ID, x.Title, x.Trigger, short(x), command)
+	}
+	return b.String()
+}
+
+// short says since when and until when releases have a bug.
+func short(x catalogue.Bug) string {
+	var from, to, fixed string
+	for _, name := range x.Releases.Branches() {
+		b := x.Releases[name]
+		if b.Has() && from == "" {
+			from = name
+		}
+		if b.Has() {
+			to = b.Bad
+		}
+		if b.Fixed != "" {
+			fixed = b.Fixed
+		}
+	}
+	if x.Releases.Open() {
+		return from + " to " + to + ", not fixed"
+	}
+	if fixed == "" {
+		return from + " to " + to
+	}
+	return from + " to " + to + ", fixed in " + fixed
+}
+
+func shown(x catalogue.Bug) string {
+	switch {
+	case x.Odds.Of > 0:
+		return x.Odds.String()
+	case len(x.Cases) == 0:
+		return "no"
+	}
+	return "yes"
+}
+
+// Begin and End are the lines between which README has its table.
+const (
+	Begin = "<!-- bugs: made by make docs -->"
+	End   = "<!-- end of bugs -->"
+)
+
+// Readme is README's text with its table made anew.
+func Readme(old string, bugs []catalogue.Bug) (string, error) {
+	before, rest, ok := strings.Cut(old, Begin+"\n")
+	_, after, end := strings.Cut(rest, End)
+	if !ok || !end {
+		return "", fmt.Errorf("README has no table of bugs: it stands between the lines %q and %q", Begin, End)
+	}
+	return before + Begin + "\n" + Table(bugs[:min(first, len(bugs))], Dir+"/") + End + after, nil
+}

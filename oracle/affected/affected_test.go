@@ -1,0 +1,122 @@
+package affected
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/goccy/go-yaml"
+)
+
+func parse(t *testing.T, text string) (r Releases) {
+	t.Helper()
+	if err := yaml.UnmarshalWithOptions([]byte(text), &r, yaml.Strict()); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const slowUmount = `
+"1.6": {bad: v1.6.23, fixed: v1.6.24}
+"1.7": {bad: v1.7.3, fixed: v1.7.4}
+`
+
+// regressed came with 2.0, was not in 1.7, and is in 2.1 from its second release on; 2.4
+// has the fix.
+const regressed = `
+"1.7": {held: v1.7.35}
+"2.0": {bad: v2.0.14}
+"2.1": {since: v2.1.2, bad: v2.1.9}
+"2.4": {fixed: v2.4.0}
+`
+
+func TestApplies(t *testing.T) {
+	for _, c := range []struct {
+		text, release string
+		want          bool
+	}{
+		{slowUmount, "v1.6.0", true},
+		{slowUmount, "v1.6.23", true},
+		{slowUmount, "v1.6.24", false},
+		{slowUmount, "v1.7.0-rc.1", true},
+		{slowUmount, "v1.7.3", true},
+		{slowUmount, "v1.7.4", false},
+		{slowUmount, "v1.5.18", false},
+		{slowUmount, "v2.4.2", false},
+		{regressed, "v1.7.35", false},
+		{regressed, "v2.0.0", true},
+		{regressed, "v2.0.99", true},
+		{regressed, "v2.1.1", false},
+		{regressed, "v2.1.2", true},
+		{regressed, "v2.2.0", true},
+		{regressed, "v2.3.7-3-gabcdef.m", true},
+		{regressed, "v2.4.0", false},
+		{regressed, "v2.5.0", false},
+		{regressed, "main", false},
+		{`"2.3": {bad: v2.3.7}`, "v9.0.0", true},
+		{`"2.3": {absent: the code is not there}`, "v2.3.7", false},
+	} {
+		r := parse(t, c.text)
+		if err := r.Check(); err != nil {
+			t.Errorf("%s: %v", c.text, err)
+		}
+		if got := r.Applies(c.release); got != c.want {
+			t.Errorf("%s: %s: %v, want %v", c.text, c.release, got, c.want)
+		}
+		if v, err := semver.NewVersion(c.release); err == nil && v.Prerelease() == "" {
+			bound, err := semver.NewConstraint(r.Constraint())
+			if err != nil || bound.Check(v) != c.want {
+				t.Errorf("%s: %s as the range %q: not %v: %v", c.text, c.release, r.Constraint(), c.want, err)
+			}
+		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	r := parse(t, slowUmount)
+	if r.LastBad("1.7") != "v1.7.3" || r.FirstFixed("1.7") != "v1.7.4" || r.LastBad("2.4") != "" || r.Open() {
+		t.Errorf("%+v", r)
+	}
+	if got, want := r.String(), "1.6: v1.6.23, fixed in v1.6.24; 1.7: v1.7.3, fixed in v1.7.4"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if r := parse(t, `{"1.10": {bad: v1.10.1}, "1.9": {held: v1.9.1}}`); !r.Open() || r.Branches()[0] != "1.9" {
+		t.Errorf("%v is not in the order of its versions", r.Branches())
+	}
+}
+
+func TestCheckRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"nothing":                     {`{}`, "at least one branch"},
+		"no branch":                   {`"2": {bad: v2.0.1}`, "expected a branch"},
+		"a release of another branch": {`"2.3": {bad: v2.4.1}`, "no release of it"},
+		"no release":                  {`"2.3": {bad: v2.3.x.y}`, "v2.3.x.y"},
+		"a branch without a word":     {`"2.3": {}`, "say what is known"},
+		"bad and held":                {`"2.3": {bad: v2.3.1, held: v2.3.1}`, "do not have the bug"},
+		"fixed before it was bad":     {`"2.3": {bad: v2.3.7, fixed: v2.3.6}`, "since"},
+		"bad before it came":          {`"2.3": {since: v2.3.7, bad: v2.3.6}`, "since"},
+		"since, and never bad":        {`"2.3": {since: v2.3.7, held: v2.3.7}`, "no release that is bad"},
+	} {
+		if err := parse(t, c.text).Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want an error about %q", name, err, c.want)
+		}
+	}
+}
+
+func FuzzCheck(f *testing.F) {
+	f.Add(slowUmount, "v1.6.1")
+	f.Add(regressed, "v2.4.0")
+	f.Fuzz(func(t *testing.T, text, release string) {
+		var r Releases
+		if yaml.Unmarshal([]byte(text), &r) != nil || r.Check() != nil {
+			return
+		}
+		v, err := semver.NewVersion(release)
+		if err != nil || v.Prerelease() != "" || v.Metadata() != "" {
+			return
+		}
+		if c, err := semver.NewConstraint(r.Constraint()); err != nil || c.Check(v) != r.Applies(release) {
+			t.Errorf("%q: %s: the range %q says otherwise (%v)", text, release, r.Constraint(), err)
+		}
+	})
+}
