@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
@@ -57,9 +59,6 @@ type Options struct {
 	// Progress, if any, is told of each case of a search.
 	Progress func(search.Progress)
 }
-
-// mostTried is how many bugs are run until the best of them is the answer.
-const mostTried = 3
 
 // Match compares a report with the known bugs, and runs nothing.
 func Match(r read.Report, o Options) Answer {
@@ -119,30 +118,66 @@ func ForBug(ctx context.Context, b catalogue.Bug, o Options) (Answer, error) {
 	return a, nil
 }
 
-// tryBest runs the bugs that fit, the best first, until one shows itself and logs what
-// the report quotes, or else takes the one that does so best.
+// What is run until the answer is known: where the report quotes no message that tells
+// bugs apart, the first of so many that shows itself; or else so many once each.
+const (
+	mostTried    = 3
+	mostCompared = 8
+)
+
+// tryBest runs the bugs that fit.
 func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
-	quoted := Quoted(r)
+	var fit []catalogue.Bug
 	for _, f := range a.Fits {
-		if !f.Clears || len(a.Trials) == mostTried {
-			break
+		if f.Clears && len(f.Bug.Cases) > 0 {
+			fit = append(fit, f.Bug)
 		}
-		if len(f.Bug.Cases) == 0 {
-			continue
-		}
-		t, err := o.Try(ctx, f.Bug, a.Release, o.Runs, quoted)
+	}
+	if quoted := Quoted(r); len(quoted) > 0 && len(fit) > 1 {
+		return a.tournament(ctx, o, fit[:min(len(fit), mostCompared)], quoted)
+	}
+	for _, b := range fit[:min(len(fit), mostTried)] {
+		t, err := o.Try(ctx, b, a.Release, o.Runs, Quoted(r))
 		if err != nil {
 			return err
 		}
 		a.Trials = append(a.Trials, t)
-		if t.Reproduced() && (a.Best < 0 || len(t.Logged) > len(a.Trials[a.Best].Logged)) {
+		if t.Reproduced() {
 			a.Best = len(a.Trials) - 1
-		}
-		if t.Reproduced() && (len(quoted) == 0 || len(t.Logged) > 0) {
-			break
+			return nil
 		}
 	}
 	return nil
+}
+
+// tournament runs each bug once, takes the one that logs most of what the report quotes,
+// and runs that as often as is asked for.
+func (a *Answer) tournament(ctx context.Context, o Options, fit []catalogue.Bug, quoted []read.Observation) error {
+	a.Trials = make([]Trial, len(fit))
+	g, running := errgroup.WithContext(ctx)
+	g.SetLimit(max(o.Parallel, 1))
+	for i, b := range fit {
+		g.Go(func() (err error) {
+			a.Trials[i], err = o.Try(running, b, a.Release, 1, quoted)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for i, t := range a.Trials {
+		if t.Reproduced() && (a.Best < 0 || t.Alike > a.Trials[a.Best].Alike) {
+			a.Best = i
+		}
+	}
+	if a.Best < 0 || o.Runs == 1 || !a.sure() {
+		return nil
+	}
+	t, err := o.Try(ctx, fit[a.Best], a.Release, o.Runs, quoted)
+	if err == nil && t.Reproduced() {
+		a.Trials[a.Best] = t
+	}
+	return err
 }
 
 // sure reports whether the best trial is the answer. One that logs nothing of what the

@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -32,9 +30,10 @@ type Trial struct {
 	// Left is what one run has left of what the bug is known by.
 	Left []string `json:"left,omitempty"`
 	// Logged are the lines of the report whose messages a run has logged, too, Quoted those
-	// that could have been.
+	// that could have been. Alike is how much of their words were, in hundredths of a message.
 	Logged []int `json:"logged,omitempty"`
 	Quoted []int `json:"quoted,omitempty"`
+	Alike  int   `json:"alike,omitempty"`
 	// Why is why nothing was shown, of a run that is invalid.
 	Why string `json:"why,omitempty"`
 	// Evidence of one run.
@@ -147,48 +146,18 @@ func texts(all []oracle.Finding) []string {
 
 // compare looks which of the report's messages the runs have logged, too.
 func (t *Trial) compare(verdicts []harness.Verdict, quoted []read.Observation) {
-	logged := map[string]bool{}
+	var logged []words
 	for _, v := range verdicts {
-		for key := range loggedIn(v.Evidence) {
-			logged[key] = true
-		}
+		logged = append(logged, loggedIn(v.Evidence)...)
 	}
+	t.Alike = 0
+	t.Quoted, t.Logged = nil, nil
 	for _, q := range quoted {
 		t.Quoted = append(t.Quoted, q.Lines[0])
-		if logged[messageKey(q)] {
+		likeness := wordsOf(q).bestOf(logged)
+		t.Alike += likeness
+		if likeness >= sameMessage {
 			t.Logged = append(t.Logged, q.Lines[0])
 		}
 	}
 }
-
-// loggedIn are the messages of the log of a run that was kept.
-func loggedIn(evidence string) map[string]bool {
-	out := map[string]bool{}
-	if evidence == "" {
-		return out
-	}
-	text, err := os.ReadFile(filepath.Join(evidence, "containerd.log"))
-	if err != nil {
-		return out // it did not come so far
-	}
-	for _, o := range Quoted(read.Text(string(text))) {
-		out[messageKey(o)] = true
-	}
-	return out
-}
-
-// Quoted are the messages of a report that say that something is wrong.
-func Quoted(r read.Report) (out []read.Observation) {
-	for _, o := range r.Of(read.Message) {
-		if o.Level == "warning" || o.Level == "error" || o.Level == "fatal" || o.Level == "warn" {
-			out = append(out, o)
-		}
-	}
-	return out
-}
-
-// sameMessage is how much of two messages is alike where they are the same: releases
-// print the rest of an event in different ways.
-const sameMessage = 44
-
-func messageKey(o read.Observation) string { return o.Text[:min(sameMessage, len(o.Text))] }

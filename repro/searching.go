@@ -37,14 +37,9 @@ func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
 		Engine: o.Runner, Release: a.Release, Report: r, Quoted: quoted, Known: without(o.Bugs, o.Without), For: o.For,
 		Parallel: o.Parallel, Slots: slots, Out: o.Out, Replays: replays, Progress: o.Progress,
 		Logged: func(v harness.Verdict) int {
-			logged := loggedIn(v.Evidence)
-			n := 0
-			for _, q := range quoted {
-				if logged[messageKey(q)] {
-					n++
-				}
-			}
-			return n
+			var t Trial
+			t.compare([]harness.Verdict{v}, quoted)
+			return len(t.Logged)
 		},
 	}.Run(ctx)
 	a.Search = &res

@@ -79,6 +79,7 @@ var why = map[rank.Why]string{
 	rank.Brings:      "+ that comes with what it leaves: %s",
 	rank.Logs:        "+ it is known to log that: %s",
 	rank.Needs:       "+ that sets it off: %s",
+	rank.Nearly:      "+ that is much like what sets it off: %s",
 	rank.AtPlace:     "+ that is where it is: %s",
 	rank.Unexplained: "- it does not leave that: %s",
 	rank.Unneeded:    "- it does not take that: %s",

@@ -83,7 +83,7 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 			Runner: &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), KeepAll: true, Log: os.Stderr},
 			Runs:   f.runs, Parallel: f.parallel, Log: os.Stderr,
 		},
-		Containerd: f.containerd, Bugs: catalogue.Bugs(), Without: f.without, FixedRuns: f.fixedRuns, For: f.limit, Out: f.out,
+		Containerd: f.containerd, Bugs: catalogue.BySeverity(), Without: f.without, FixedRuns: f.fixedRuns, For: f.limit, Out: f.out,
 	}
 	if b, ok := bugNamed(word); ok {
 		a, err := repro.ForBug(ctx, b, o)

@@ -33,8 +33,10 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug) {
 		}
 		switch {
 		case done[w]:
-		case slices.Contains(needed, w), restarts && (w == read.ContainerdStarted || w == read.ContainerdDied):
+		case slices.Contains(needed, w):
 			f.add(Needs, w, o.Lines, "")
+		case restarts && (w == read.ContainerdStarted || w == read.ContainerdDied):
+			f.add(Nearly, w, o.Lines, "")
 		case slices.Contains(strong, w):
 			f.add(Unneeded, w, o.Lines, "")
 		}

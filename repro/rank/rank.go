@@ -44,6 +44,7 @@ const (
 	Brings      Why = "brings"           // a symptom is what comes with what it leaves
 	Logs        Why = "logs"             // a message is one that it logs
 	Needs       Why = "needs"            // what it takes has happened
+	Nearly      Why = "nearly-needs"     // what is much like what it takes has happened
 	AtPlace     Why = "place"            // a function is in its window
 	Unexplained Why = "does-not-explain" // a symptom that it does not leave
 	Unneeded    Why = "does-not-need"    // something happened that it does not take
@@ -56,8 +57,12 @@ const (
 	Harmless    Why = "residue"          // it is known to be left, and is no violation
 )
 
+// bar is the least that a bug scores that fits: a symptom, less what it takes and nobody
+// tells of.
+const bar = 3
+
 var points = map[Why]int{
-	Named: 8, Explains: 4, Brings: 1, Logs: 5, Needs: 3, AtPlace: 3,
+	Named: 8, Explains: 4, Brings: 1, Logs: 5, Needs: 3, Nearly: 1, AtPlace: 3,
 	Unexplained: -3, Unneeded: -2, Untold: -1, Denied: -6, Conflicts: -5, OtherOne: -100, OtherClient: -3,
 	Doubtful: -2, Harmless: -3,
 }
@@ -65,15 +70,15 @@ var points = map[Why]int{
 // excluding are the reasons for which a bug cannot be it.
 var excluding = []Why{Denied, Conflicts, OtherOne}
 
-// Rank compares a report with bugs, the best first. Of a release that nobody tells, no
-// bug is out.
+// Rank compares a report with bugs, the best first; of those that fit alike, as they
+// were. Of a release that nobody tells, no bug is out.
 func Rank(r read.Report, release string, bugs []catalogue.Bug) []Fit {
 	fits := make([]Fit, len(bugs))
 	for i, b := range bugs {
 		fits[i] = fit(r, release, b)
 	}
 	slices.SortStableFunc(fits, func(a, b Fit) int {
-		return cmp.Or(boolean(b.Clears)-boolean(a.Clears), cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(boolean(b.Clears)-boolean(a.Clears), cmp.Compare(b.Score, a.Score))
 	})
 	return fits
 }
@@ -118,7 +123,7 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 		f.add(Harmless, "", nil, "")
 	}
 	out := slices.ContainsFunc(f.Reasons, func(x Reason) bool { return slices.Contains(excluding, x.Why) })
-	f.Clears = !out && 2*told > total && f.Score > 0 && !elsewhere(r)
+	f.Clears = !out && 2*told > total && f.Score >= bar && !elsewhere(r)
 	return f
 }
 
@@ -138,6 +143,8 @@ func (f *Fit) add(why Why, what read.What, lines []int, is string) {
 // returns the weight of those that are explained, and of all.
 func (f *Fit) symptoms(r read.Report, b catalogue.Bug) (told, total int) {
 	done := map[read.What]bool{}
+	var brought []read.Observation
+	heads := 0
 	all := r.Of(read.Symptom)
 	slices.SortStableFunc(all, func(a, b read.Observation) int { return boolean(a.InWords) - boolean(b.InWords) })
 	for _, o := range all { // what a program has printed before what somebody says
@@ -146,12 +153,26 @@ func (f *Fit) symptoms(r read.Report, b catalogue.Bug) (told, total int) {
 		}
 		done[o.What] = true
 		why, is := explains(b, o)
-		if why != Unexplained && why != Conflicts {
+		total += weight(o)
+		switch why {
+		case Brings:
+			brought = append(brought, o)
+			continue
+		case Explains:
+			heads++
 			told += weight(o)
 		}
-		total += weight(o)
 		f.add(why, o.What, o.Lines, is)
 		f.Score += exact(b, o)
+	}
+	for _, o := range brought { // with what it leaves; alone it is something else
+		why, is := explains(b, o)
+		if heads == 0 {
+			why, is = Unexplained, ""
+		} else {
+			told += weight(o)
+		}
+		f.add(why, o.What, o.Lines, is)
 	}
 	return told, total
 }
