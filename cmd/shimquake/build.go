@@ -48,7 +48,7 @@ func prepareError(err error) error {
 	if errors.As(err, &unknown) {
 		return err
 	}
-	if runner.IsUnsupported(err) {
+	if runner.IsUnsupported(err) || errors.Is(err, containerd.ErrFetch) {
 		return statusError{statusInvalid, err}
 	}
 	var build *containerd.BuildError

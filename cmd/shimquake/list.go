@@ -8,7 +8,6 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/fixtures/containerd"
 )
 
 func listCommand() *cobra.Command {
@@ -40,12 +39,8 @@ func listCommand() *cobra.Command {
 					return err
 				}
 			case "versions":
-				all, err := containerd.Releases()
-				if err != nil {
+				if err := listVersions(cmd, w); err != nil {
 					return err
-				}
-				for _, v := range all {
-					fmt.Fprintln(w, v)
 				}
 			default:
 				return &failpoints.UnknownError{

@@ -81,8 +81,8 @@ machine cannot run it).`,
 		},
 	}
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
-	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), showCommand(), gcCommand(), sweepCommand(),
-		auditCommand(), reproCommand())
+	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), showCommand(),
+		gcCommand(), sweepCommand(), auditCommand(), reproCommand(), bisectCommand())
 	tellUsage(c)
 	return c
 }

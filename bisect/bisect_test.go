@@ -1,0 +1,228 @@
+package bisect
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// world is a row of revisions whose answer is known: a runner that is only outcomes.
+type world struct {
+	n, change int // the first revision that is as the new end
+	oldIsBad  bool
+	odds      float64       // of the bug where it is
+	skip      map[int]error // revisions that cannot be tried
+	other     map[int]bool  // revisions that are violated otherwise
+	runs      int
+	rng       *rand.Rand
+	tried     []int
+}
+
+func (w *world) bad(rev int) bool { return (rev < w.change) == w.oldIsBad }
+
+func (w *world) run(_ context.Context, rev, runs int) ([]Outcome, error) {
+	if !slices.Contains(w.tried, rev) {
+		w.tried = append(w.tried, rev)
+	}
+	if err := w.skip[rev]; err != nil {
+		return nil, &SkipError{err}
+	}
+	out := make([]Outcome, runs)
+	for i := range out {
+		w.runs++
+		out[i] = Held
+		if w.bad(rev) && w.rng.Float64() < w.odds {
+			out[i] = Bug
+		} else if w.other[rev] {
+			out[i] = Other
+		}
+	}
+	return out, nil
+}
+
+func (w *world) params() Params {
+	return Params{Revisions: w.n, OldIsBad: w.oldIsBad, Confidence: 0.99, Batch: 2, Run: w.run}
+}
+
+func newWorld(n, change int, oldIsBad bool, odds float64) *world {
+	return &world{n: n, change: change, oldIsBad: oldIsBad, odds: odds, rng: rand.New(rand.NewPCG(1, 2))}
+}
+
+// Without luck and without gaps the answer is exact, and costs no more than halving.
+func TestFindIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 200).Draw(t, "n")
+		w := newWorld(n, rapid.IntRange(1, n-1).Draw(t, "change"), rapid.Bool().Draw(t, "oldIsBad"), 1)
+		a, err := Find(t.Context(), w.params())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.First != w.change || a.Last != w.change-1 || len(a.Between) > 0 {
+			t.Errorf("%+v, want %d", a, w.change)
+		}
+		if most := 2 + int(math.Ceil(math.Log2(float64(n)))); len(w.tried) > most {
+			t.Errorf("tried %d of %d revisions, want %d at most", len(w.tried), n, most)
+		}
+		if a.Confidence < 0.99 {
+			t.Errorf("confidence %v", a.Confidence)
+		}
+	})
+}
+
+// With revisions that cannot be tried the change is never outside the answer, and what is
+// left open is skipped and nothing else.
+func TestFindWithGaps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(3, 60).Draw(t, "n")
+		w := newWorld(n, rapid.IntRange(1, n-1).Draw(t, "change"), rapid.Bool().Draw(t, "oldIsBad"), 1)
+		w.skip, w.other = map[int]error{}, map[int]bool{}
+		for i := 1; i < n-1; i++ {
+			switch rapid.SampledFrom([]string{"", "", "absent", "other"}).Draw(t, "gap") {
+			case "absent":
+				w.skip[i] = errors.New("no such release")
+			case "other":
+				w.other[i] = true
+			}
+		}
+		p := w.params()
+		p.Doubtful = func(rev int) bool { return w.skip[rev] != nil }
+		a, err := Find(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.change <= a.Last || w.change > a.First {
+			t.Errorf("the change is %d, the answer %d..%d", w.change, a.Last, a.First)
+		}
+		for _, i := range a.Between {
+			if w.skip[i] == nil && !w.other[i] {
+				t.Errorf("%d is left open: %+v", i, a)
+			}
+		}
+	})
+}
+
+// A bug that shows now and then is found as often as the confidence says, or more often.
+func TestFindAFlakyBug(t *testing.T) {
+	for _, odds := range []float64{0.9, 0.5, 0.2} {
+		wrong, rounds := 0, 300
+		rng := rand.New(rand.NewPCG(3, uint64(100*odds)))
+		for range rounds {
+			w := newWorld(34, 1+rng.IntN(33), rng.IntN(2) == 0, odds)
+			w.rng = rng
+			a, err := Find(t.Context(), w.params())
+			if err != nil || a.First != w.change {
+				wrong++
+			}
+		}
+		t.Logf("odds %v: %d of %d wrong", odds, wrong, rounds)
+		if wrong > rounds/100 {
+			t.Errorf("odds %v: %d of %d answers are wrong, want 1 in 100 at most", odds, wrong, rounds)
+		}
+	}
+}
+
+func TestEndsThatAreNotAsSaid(t *testing.T) {
+	const badEnd, goodEnd = "the bad end is not as it was said to be", "the good end is not as it was said to be"
+	broken := errors.New("does not build")
+	for name, tt := range map[string]struct {
+		change bool // the ends are told the wrong way round
+		odds   float64
+		other  map[int]bool
+		skip   map[int]error
+		want   string
+	}{
+		"the wrong way round": {change: true, odds: 1, want: badEnd + ": in 120 runs"},
+		"no bug":              {odds: 0, want: badEnd},
+		"another bug": {odds: 0, other: map[int]bool{0: true},
+			want: "in 12 runs nothing of what is looked for showed: violated otherwise 12"},
+		"the bad end does not build":     {odds: 1, skip: map[int]error{0: broken}, want: broken.Error()},
+		"the good end does not build":    {odds: 1, skip: map[int]error{9: broken}, want: broken.Error()},
+		"another bug at the good end":    {odds: 1, other: map[int]bool{9: true}, want: goodEnd},
+		"nothing wrong, and so no error": {odds: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(10, 5, true, tt.odds)
+			w.other, w.skip = tt.other, tt.skip
+			p := w.params()
+			p.OldIsBad = p.OldIsBad != tt.change
+			_, err := Find(t.Context(), p)
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestFindStopsAtAnError(t *testing.T) {
+	broken := errors.New("the module proxy does not answer")
+	p := newWorld(10, 5, true, 1).params()
+	run := p.Run
+	p.Run = func(ctx context.Context, rev, runs int) ([]Outcome, error) {
+		if rev == 5 {
+			return nil, broken
+		}
+		return run(ctx, rev, runs)
+	}
+	if _, err := Find(t.Context(), p); !errors.Is(err, broken) {
+		t.Errorf("%v, want %v", err, broken)
+	}
+}
+
+func TestDecide(t *testing.T) {
+	for _, tt := range []struct {
+		tally Tally
+		need  int
+		want  Mark
+	}{
+		{Tally{}, 3, ""},
+		{Tally{Held: 2}, 3, ""},
+		{Tally{Held: 3}, 3, Good},
+		{Tally{Bug: 1, Other: 9}, 3, Bad},
+		{Tally{Held: 30, Bug: 1}, 3, Bad},
+		{Tally{Held: 2, Other: 2}, 3, ""},
+		{Tally{Held: 2, Other: 2, Invalid: 1}, 3, Skip},
+		{Tally{Invalid: 2}, 1, ""}, // one hiccup of the machine passes no revision by
+		{Tally{Invalid: 3}, 1, Skip},
+		{Tally{Other: 7}, 8, ""},
+	} {
+		if got := tt.tally.Decide(tt.need); got != tt.want {
+			t.Errorf("%s, %d needed: %q, want %q", tt.tally, tt.need, got, tt.want)
+		}
+	}
+}
+
+// The bounds are those of the tables of Clopper and Pearson.
+func TestLower(t *testing.T) {
+	for _, tt := range []struct {
+		odds  Odds
+		alpha float64
+		want  float64
+	}{
+		{Odds{10, 10}, 0.05, 0.7411}, {Odds{1, 10}, 0.05, 0.0051}, {Odds{5, 10}, 0.025, 0.1871},
+		{Odds{12, 12}, 0.005, 0.6431}, {Odds{0, 10}, 0.05, 0},
+	} {
+		if got := tt.odds.Lower(tt.alpha); math.Abs(got-tt.want) > 0.0001 {
+			t.Errorf("%+v at %v: %.4f, want %.4f", tt.odds, tt.alpha, got, tt.want)
+		}
+	}
+}
+
+func TestRunsNeeded(t *testing.T) {
+	for _, tt := range []struct {
+		p, miss float64
+		want    int
+	}{{1, 0.01, 1}, {0.5, 0.01, 7}, {0.9, 0.01, 2}, {0.1, 0.01, 44}} {
+		if got := runsNeeded(tt.p, tt.miss); got != tt.want {
+			t.Errorf("%v, %v: %d, want %d", tt.p, tt.miss, got, tt.want)
+		}
+	}
+	if got := Shows(7, 0.99); math.Abs(got-0.482) > 0.001 {
+		t.Errorf("7 runs show %v at 0.99", got)
+	}
+}

@@ -1,0 +1,119 @@
+// Package commits gives one checkout after the other of a git repository, without
+// touching it: a clone of its own in a temporary folder, which shares its objects.
+package commits
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Clone is a clone of a repository. Close removes it.
+type Clone struct {
+	source string // the repository; only read
+	tmp    string
+	Dir    string // where the selected commit stands
+}
+
+// Commit is one that was asked for by name, or lies between two that were.
+type Commit struct{ Hash, Subject string }
+
+// Open clones the repository that a folder is the root of. What is not committed there is
+// not in the clone.
+func Open(ctx context.Context, source string) (*Clone, error) {
+	source, err := filepath.Abs(source)
+	if err != nil {
+		return nil, err
+	}
+	top, err := git(ctx, source, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a git checkout: %w", source, err)
+	}
+	tmp, err := os.MkdirTemp("", "shimquake-bisect-")
+	if err != nil {
+		return nil, err
+	}
+	c := &Clone{source: top, tmp: tmp, Dir: filepath.Join(tmp, "containerd")}
+	if _, err := git(ctx, tmp, "clone", "--quiet", "--shared", "--no-checkout", top, c.Dir); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// Close removes the clone.
+func (c *Clone) Close() error { return os.RemoveAll(c.tmp) }
+
+// Between are the commits from one to another, both included, the oldest first, along the
+// first parents: of a branch that was merged its merge. oldest reports whether a is the
+// older one.
+func (c *Clone) Between(ctx context.Context, a, b string) (all []Commit, aIsOld bool, err error) {
+	var hashes [2]string
+	for i, name := range []string{a, b} {
+		hashes[i], err = git(ctx, c.source, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+		if err != nil {
+			return nil, false, fmt.Errorf("%s has no commit %q", c.source, name)
+		}
+	}
+	switch {
+	case hashes[0] == hashes[1]:
+		return nil, false, fmt.Errorf("%s and %s are the same commit", a, b)
+	case isAncestor(ctx, c.source, hashes[0], hashes[1]):
+		aIsOld = true
+	case isAncestor(ctx, c.source, hashes[1], hashes[0]):
+		hashes[0], hashes[1] = hashes[1], hashes[0]
+	default:
+		return nil, false, fmt.Errorf("neither of %s and %s is an ancestor of the other: name two of one branch", a, b)
+	}
+	const format = "--format=tformat:%H %s"
+	first, err := git(ctx, c.source, "log", "-1", format, hashes[0])
+	if err != nil {
+		return nil, false, err
+	}
+	rest, err := git(ctx, c.source, "log", "--first-parent", "--reverse", format, hashes[0]+".."+hashes[1])
+	if err != nil {
+		return nil, false, err
+	}
+	for line := range strings.Lines(first + "\n" + rest) {
+		hash, subject, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all = append(all, Commit{hash, subject})
+	}
+	return all, aIsOld, nil
+}
+
+func isAncestor(ctx context.Context, dir, a, b string) bool {
+	_, err := git(ctx, dir, "merge-base", "--is-ancestor", a, b)
+	return err == nil
+}
+
+// Select puts a commit into Dir, and nothing else.
+func (c *Clone) Select(ctx context.Context, hash string) error {
+	_, err := git(ctx, c.Dir, "checkout", "--quiet", "--force", "--detach", hash)
+	if err == nil {
+		_, err = git(ctx, c.Dir, "clean", "--quiet", "-ffdx")
+	}
+	return err
+}
+
+// git runs git. Variables of a git that has started this program, such as GIT_DIR, name
+// another repository.
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "GIT_") || strings.HasPrefix(v, "GIT_CONFIG") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,135 @@
+package commits
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// repository has main: one, two, three (a merge of side), four; other begins at two.
+func repository(t *testing.T) string {
+	dir := t.TempDir()
+	run := func(args ...string) {
+		t.Helper()
+		args = append([]string{"-c", "user.name=n", "-c", "user.email=e@x"}, args...)
+		if _, err := git(t.Context(), dir, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "file"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run("add", "file")
+		run("commit", "-q", "-m", text)
+	}
+	run("init", "-q", "-b", "main")
+	commit("one")
+	commit("two")
+	run("checkout", "-q", "-b", "other")
+	run("commit", "-q", "--allow-empty", "-m", "elsewhere")
+	run("checkout", "-q", "-b", "side", "main")
+	commit("aside")
+	run("checkout", "-q", "main")
+	run("merge", "-q", "--no-ff", "-m", "three", "side")
+	commit("four")
+	return dir
+}
+
+func TestBetween(t *testing.T) {
+	dir := repository(t)
+	c, err := Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		a, b, want string
+		aIsOld     bool
+		err        string
+	}{
+		{"main~3", "main", "one two three four", true, ""},
+		{"main", "main~3", "one two three four", false, ""},
+		{"main~1", "main", "three four", true, ""},
+		{"main", "main", "", false, "the same commit"},
+		{"other", "main", "", false, "neither of other and main is an ancestor"},
+		{"none", "main", "", false, `no commit "none"`},
+		{"--all", "main", "", false, `no commit "--all"`},
+	} {
+		all, aIsOld, err := c.Between(t.Context(), tt.a, tt.b)
+		var got []string
+		for _, commit := range all {
+			got = append(got, commit.Subject)
+		}
+		if strings.Join(got, " ") != tt.want || aIsOld != tt.aIsOld || (err == nil) != (tt.err == "") ||
+			err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s..%s: %q, %v, %v; want %+v", tt.a, tt.b, got, aIsOld, err, tt)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The user's checkout keeps what is in it, and its repository learns nothing.
+func TestSelectTouchesNothingElse(t *testing.T) {
+	dir := repository(t)
+	mine := filepath.Join(dir, "file")
+	if err := os.WriteFile(mine, []byte("not committed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	state := func() string {
+		var all []string
+		for _, args := range [][]string{{"status", "--porcelain"}, {"for-each-ref"}, {"worktree", "list"}} {
+			out, err := git(t.Context(), dir, args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, out)
+		}
+		return strings.Join(all, "\n")
+	}
+	was := state()
+	c, err := Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, _, err := c.Between(t.Context(), "main~3", "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{3, 0, 1} {
+		if err := os.WriteFile(filepath.Join(c.Dir, "left"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Select(t.Context(), all[i].Hash); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(c.Dir, "file"))
+		if err != nil || string(text) != all[i].Subject {
+			t.Errorf("%s holds %q (%v)", all[i].Subject, text, err)
+		}
+		if _, err := os.Stat(filepath.Join(c.Dir, "left")); err == nil {
+			t.Error("what a build had left is still there")
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(c.Dir); err == nil {
+		t.Error("the clone is left")
+	}
+	if now := state(); now != was {
+		t.Errorf("the repository has changed:\n%s\nwas\n%s", now, was)
+	}
+	if text, err := os.ReadFile(mine); err != nil || string(text) != "not committed" {
+		t.Errorf("the user's file is %q (%v)", text, err)
+	}
+}
+
+func TestOpenOfNoRepository(t *testing.T) {
+	if _, err := Open(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a git checkout") {
+		t.Error(err)
+	}
+}

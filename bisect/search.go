@@ -1,0 +1,78 @@
+// Package bisect finds the first revision at which a bug is gone, or there. It is pure:
+// it is given revisions in their order and a function that runs a case at one of them,
+// and decides what to run next, how often, and how sure the answer is. A bug that does
+// not show each time is measured at the bad end first.
+package bisect
+
+// Mark is what is known of a revision.
+type Mark string
+
+// The marks. A revision without one has not been tried.
+const (
+	Good Mark = "good"
+	Bad  Mark = "bad"
+	Skip Mark = "skip" // it cannot be tried, or shows something else
+)
+
+// search narrows a row of revisions down to two neighbours of which one is good and the
+// other bad.
+type search struct {
+	marks    []Mark
+	doubtful func(rev int) bool
+	lo, hi   int // the last that is as the first one, and the first that is as the last one
+}
+
+// newSearch is of n revisions whose ends are known.
+func newSearch(n int, first Mark, doubtful func(int) bool) *search {
+	s := &search{marks: make([]Mark, n), doubtful: doubtful, hi: n - 1}
+	s.marks[0], s.marks[n-1] = first, other(first)
+	return s
+}
+
+func other(m Mark) Mark {
+	if m == Good {
+		return Bad
+	}
+	return Good
+}
+
+// next is the revision to try: the middle of those that are open. Those that may not
+// exist come last. ok is false when nothing is left.
+func (s *search) next() (rev int, ok bool) {
+	var firm, doubtful []int
+	for i := s.lo + 1; i < s.hi; i++ {
+		switch {
+		case s.marks[i] != "":
+		case s.doubtful(i):
+			doubtful = append(doubtful, i)
+		default:
+			firm = append(firm, i)
+		}
+	}
+	for _, open := range [][]int{firm, doubtful} {
+		if len(open) > 0 {
+			return open[len(open)/2], true
+		}
+	}
+	return 0, false
+}
+
+func (s *search) set(rev int, m Mark) {
+	s.marks[rev] = m
+	switch m {
+	case s.marks[0]:
+		s.lo = rev
+	case other(s.marks[0]):
+		s.hi = rev
+	}
+}
+
+// open is how many revisions may still be tried.
+func (s *search) open() (n int) {
+	for i := s.lo + 1; i < s.hi; i++ {
+		if s.marks[i] == "" {
+			n++
+		}
+	}
+	return n
+}

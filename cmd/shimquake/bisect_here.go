@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/shimquake/shimquake/bisect"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// tryHere tries the checkout in the working directory, and answers with a status for git
+// bisect run. Nobody has measured the odds: it says what it would have missed.
+func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) error {
+	c, by, err := f.read(word)
+	if err != nil {
+		return err
+	}
+	const spec = "src:."
+	r := &runner.Runner{Evidence: f.evidence(), Log: os.Stderr}
+	if err := r.Prepare(ctx, spec); err != nil {
+		if err = passedBy(ctx, err); errors.As(err, new(*bisect.SkipError)) {
+			return statusError{gitSkip, err}
+		}
+		return err
+	}
+	tally, mark := bisect.Tally{}, bisect.Mark("")
+	for mark == "" {
+		verdicts := runCase(ctx, r, c, spec, min(f.parallel, f.runs))
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for _, v := range verdicts {
+			if v.Unable() {
+				return errors.New(v.Why())
+			}
+			tally[outcomeOf(v, lookedFor(c, v, by))]++
+		}
+		mark = tally.Decide(f.runs)
+	}
+	fmt.Fprintf(out, "%s: %s\n", mark, tally)
+	switch mark {
+	case bisect.Bad:
+		return statusError{status: statusViolated}
+	case bisect.Skip:
+		return statusError{status: gitSkip}
+	}
+	fmt.Fprintf(out, "sure at %s of a bug that shows in %.0f %% of runs or more; --runs makes it more\n",
+		percent(f.confidence), 100*bisect.Shows(tally[bisect.Held], f.confidence))
+	return nil
+}
+
+// lookedFor is what --by says, else the case of that release. Where neither does, each
+// violation counts.
+func lookedFor(c harness.Case, v harness.Verdict, by []oracle.Match) []oracle.Match {
+	if by != nil {
+		return by
+	}
+	return declared(c, v.Version)
+}

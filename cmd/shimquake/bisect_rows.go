@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/shimquake/shimquake/bisect/commits"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+)
+
+// revisions are what is searched, in their order.
+type revisions struct {
+	names    []string // for people
+	doubtful []bool   // may not exist
+	oldIsBad bool
+	note     string // what the order means
+	// ready makes a revision the subject of cases, and names it.
+	ready func(ctx context.Context, rev int) (spec string, err error)
+	close func() error
+}
+
+// releaseRow are the releases between two.
+func releaseRow(ctx context.Context, good, bad string, pre bool) (revisions, error) {
+	all, err := containerd.Between(ctx, good, bad, pre)
+	if err != nil {
+		return revisions{}, err
+	}
+	var r revisions
+	lines := map[string]bool{}
+	for _, c := range all {
+		r.names = append(r.names, c.Version)
+		r.doubtful = append(r.doubtful, !c.Known)
+		lines[semver.MajorMinor(c.Version)] = true
+	}
+	r.oldIsBad = all[0].Version == "v"+trimV(bad)
+	if len(lines) > 1 {
+		r.note = fmt.Sprintf("the range crosses %d lines of releases, in the order of their versions: "+
+			"a change that was taken to older lines, too, has a first release in each", len(lines))
+	}
+	r.ready = func(_ context.Context, rev int) (string, error) { return r.names[rev], nil }
+	r.close = func() error { return nil }
+	return r, nil
+}
+
+func trimV(version string) string {
+	if version != "" && version[0] == 'v' {
+		return version[1:]
+	}
+	return version
+}
+
+// commitRow are the commits between two of a git checkout.
+func commitRow(ctx context.Context, source, good, bad string) (revisions, error) {
+	clone, err := commits.Open(ctx, source)
+	if err != nil {
+		return revisions{}, err
+	}
+	all, goodIsOld, err := clone.Between(ctx, good, bad)
+	if err != nil {
+		_ = clone.Close() // the first error says more
+		return revisions{}, err
+	}
+	r := revisions{oldIsBad: !goodIsOld, close: clone.Close, doubtful: make([]bool, len(all))}
+	for _, c := range all {
+		r.names = append(r.names, c.Hash[:min(12, len(c.Hash))]+" "+c.Subject)
+	}
+	r.ready = func(ctx context.Context, rev int) (string, error) {
+		return "src:" + clone.Dir, clone.Select(ctx, all[rev].Hash)
+	}
+	return r, nil
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/bisect"
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// trials runs a case at revisions.
+type trials struct {
+	c        harness.Case
+	by       []oracle.Match // what is looked for; nil until it is learned
+	row      revisions
+	flags    *bisectFlags
+	rev      int // that is ready; -1: none
+	spec     string
+	runner   *runner.Runner
+	measured []harness.Verdict // of the bad end, until it is learned
+}
+
+func newTrials(c harness.Case, by []oracle.Match, row revisions, f *bisectFlags) *trials {
+	return &trials{c: c, by: by, row: row, flags: f, rev: -1}
+}
+
+// run runs the case at a revision so often, and looks for the bug.
+func (t *trials) run(ctx context.Context, rev, runs int) ([]bisect.Outcome, error) {
+	if rev != t.rev {
+		if err := t.prepare(ctx, rev); err != nil {
+			return nil, err
+		}
+	}
+	verdicts := runCase(ctx, t.runner, t.c, t.spec, runs)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	out := make([]bisect.Outcome, len(verdicts))
+	for i, v := range verdicts {
+		if v.Unable() {
+			return nil, statusError{statusInvalid, errors.New(v.Why())}
+		}
+		if t.by == nil {
+			t.by = declared(t.c, v.Version)
+		}
+		if t.by == nil {
+			t.measured = append(t.measured, v)
+		}
+		out[i] = outcomeOf(v, t.by)
+	}
+	return out, nil
+}
+
+// runCase runs a case so often, concurrently.
+func runCase(ctx context.Context, r *runner.Runner, c harness.Case, spec string, runs int) []harness.Verdict {
+	c.Containerd = spec
+	verdicts := make([]harness.Verdict, runs)
+	var g errgroup.Group
+	for i := range runs {
+		g.Go(func() error { verdicts[i] = r.Run(ctx, c); return nil })
+	}
+	_ = g.Wait() // none returns an error
+	return verdicts
+}
+
+// prepare makes a revision the subject. A runner knows its subjects by their names, and
+// commits have one name, so each gets a runner of its own.
+func (t *trials) prepare(ctx context.Context, rev int) error {
+	spec, err := t.row.ready(ctx, rev)
+	if err != nil {
+		return err
+	}
+	r := &runner.Runner{Evidence: t.flags.evidence(), Log: os.Stderr}
+	if err := r.Prepare(ctx, spec); err != nil {
+		return passedBy(ctx, err)
+	}
+	t.rev, t.spec, t.runner = rev, spec, r
+	return nil
+}
+
+// passedBy makes of a revision that does not exist, or does not build, one that is passed
+// by. What the machine lacks it lacks for all.
+func passedBy(ctx context.Context, err error) error {
+	var unknown *failpoints.UnknownError
+	var build *containerd.BuildError
+	if ctx.Err() == nil && (errors.As(err, &unknown) || errors.As(err, &build)) && !runner.IsUnsupported(err) {
+		return &bisect.SkipError{Err: err}
+	}
+	return err
+}
+
+// outcomeOf is what a verdict says of a bug. Without one that is looked for it is each
+// violation.
+func outcomeOf(v harness.Verdict, by []oracle.Match) bisect.Outcome {
+	switch v.Outcome {
+	case harness.Held:
+		return bisect.Held
+	case harness.Violated:
+		if by == nil || shows(v, by) {
+			return bisect.Bug
+		}
+		return bisect.Other
+	}
+	return bisect.Invalid
+}
+
+func shows(v harness.Verdict, by []oracle.Match) bool {
+	for _, f := range v.Violations() {
+		if oracle.AnyLike(by, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// learn chooses what is looked for where nobody has said, once the bad end is measured,
+// and returns the odds of it.
+func (t *trials) learn(tally bisect.Tally) bisect.Odds {
+	if t.by != nil || tally[bisect.Bug] == 0 {
+		return tally.Odds()
+	}
+	t.by = common(t.measured)
+	again := bisect.Tally{}
+	for _, v := range t.measured {
+		again[outcomeOf(v, t.by)]++
+	}
+	return again.Odds()
+}
+
+// declared is what the case says is bad at a release.
+func declared(c harness.Case, version string) []oracle.Match {
+	if bad := c.BadOn(version); bad != nil {
+		return bad.By
+	}
+	return nil
+}
+
+// common is what most of the violated runs show, without what is of one run alone and
+// what comes with something else.
+func common(verdicts []harness.Verdict) []oracle.Match {
+	count, most := map[oracle.Match]int{}, 0
+	for _, v := range verdicts {
+		found := v.Violations()
+		once := map[oracle.Match]bool{}
+		for _, f := range found {
+			if !slices.ContainsFunc(found, f.ComesWith) {
+				once[oracle.Match{Class: f.Class, Facts: f.Facts.Cause()}] = true
+			}
+		}
+		for m := range once {
+			count[m]++
+			most = max(most, count[m])
+		}
+	}
+	var all []oracle.Match
+	for m, n := range count {
+		if n == most {
+			all = append(all, m)
+		}
+	}
+	slices.SortFunc(all, func(a, b oracle.Match) int { return strings.Compare(a.String(), b.String()) })
+	return all
+}
+
+// tell says what came of a revision.
+func (t *trials) tell(trial bisect.Trial, open int) {
+	says := trial.Tally.String()
+	if trial.Why != nil {
+		says, _, _ = strings.Cut(trial.Why.Error(), "\n")
+	}
+	fmt.Fprintf(os.Stderr, "shimquake: %s: %s (%s); %d open\n", t.row.names[trial.Rev], trial.Mark, says, open)
+}

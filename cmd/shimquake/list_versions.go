@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/fixtures/containerd"
+)
+
+// listVersions writes a release a line: its version, and whether it is built and tested.
+// Without a network those that are known are listed all the same.
+func listVersions(cmd *cobra.Command, w io.Writer) error {
+	all, err := containerd.Available(cmd.Context(), containerd.Options{})
+	if len(all) == 0 {
+		return prepareError(err)
+	}
+	for _, r := range all {
+		var is []string
+		if r.Built {
+			is = append(is, "built")
+		}
+		if r.Tested {
+			is = append(is, "tested")
+		}
+		if len(is) == 0 {
+			is = []string{"available"}
+		}
+		fmt.Fprintf(w, "%s\t%s\n", r.Version, strings.Join(is, ", "))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "shimquake: only those that are known here:", err)
+		return nil
+	}
+	fmt.Fprintf(os.Stderr, "shimquake: these the module proxy lists, or they are known here; it may have more: "+
+		"every release from %s on can be named\n", containerd.OldestRelease)
+	return nil
+}
