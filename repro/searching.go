@@ -91,7 +91,7 @@ func foundText(a Answer, f *search.Found) string {
 	}
 	row := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }
 	row("fault:", f.Spec.String())
-	for _, l := range f.Left[:min(len(f.Left), mostThings)] {
+	for _, l := range texts(f.Findings[:min(len(f.Findings), mostThings)]) {
 		row("it left:", l)
 	}
 	if f.Extra > 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/repro/search"
 )
 
 // seen are the words for what a report tells.
@@ -216,7 +217,7 @@ func on(release string) string {
 
 // nearest says of the best of those that do not fit why not.
 func (a Answer) nearest() string {
-	if len(a.Fits) == 0 || a.Fits[0].Score <= -50 || len(a.Report.Of(read.Symptom)) == 0 {
+	if len(a.Fits) == 0 || a.Fits[0].Score <= -50 || len(search.Targets(*a.Report)) == 0 {
 		return ""
 	}
 	f := a.Fits[0]
@@ -278,6 +279,9 @@ func (t Trial) String() string {
 	case t.Why != "":
 		text += "; " + clip(strings.ReplaceAll(t.Why, "\n", "; "), 200)
 	}
+	if t.Shown > 0 && len(t.Quoted) > 0 {
+		text += fmt.Sprintf("; logs %d of the %d messages that are quoted", len(t.Logged), len(t.Quoted))
+	}
 	return text
 }
 
@@ -296,7 +300,7 @@ func (a Answer) reproduced(t Trial) string {
 			len(t.Logged), len(t.Quoted), cmp.Or(linesText(t.Logged), "none")))
 	}
 	row("fixed in:", a.fixText(bug))
-	row("on 1.x-2.x:", bug.Releases.String())
+	row("releases:", bug.Releases.String())
 	row("until then:", cmp.Or(strings.TrimSpace(bug.Until), "nothing is known that helps"))
 	row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", t.Release, t.Case))
 	row("read:", "shimquake show "+bug.ID+threads(bug))
@@ -340,7 +344,7 @@ func (a Answer) help() string {
 	if a.Release == "" {
 		ask = append(ask, "containerd --version")
 	}
-	if len(r.Of(read.Symptom)) == 0 {
+	if !slices.ContainsFunc(r.Of(read.Symptom), func(o read.Observation) bool { return !o.InWords }) {
 		ask = append(ask, "sudo shimquake audit --bundle FILE on the node, and that FILE here",
 			"ps -eo pid,ppid,lstart,args --forest | grep -A2 containerd-shim",
 			"ctr -n NAMESPACE tasks ls; ctr -n NAMESPACE containers ls (NAMESPACE: k8s.io or moby)")

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/repro"
 	"github.com/shimquake/shimquake/repro/read"
@@ -85,7 +84,11 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 		},
 		Containerd: f.containerd, Bugs: catalogue.BySeverity(), Without: f.without, FixedRuns: f.fixedRuns, For: f.limit, Out: f.out,
 	}
-	if b, ok := bugNamed(word); ok {
+	b, ok, err := bugNamed(word)
+	if err != nil {
+		return fmt.Errorf("%w; or name a report's file, or - for stdin", err)
+	}
+	if ok {
 		a, err := repro.ForBug(ctx, b, o)
 		if err != nil {
 			return reproError(err)
@@ -117,33 +120,22 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 	return f.print(out, a)
 }
 
-// bugNamed is the bug that a word names: by its id, or by its case.
-func bugNamed(word string) (catalogue.Bug, bool) {
-	for _, b := range catalogue.Bugs() {
-		if b.ID == word {
-			return b, true
-		}
-		for _, c := range b.Cases {
-			if c.Name == word {
-				return b, true
-			}
-		}
+// bugNamed is the bug that a word means; ok is false for a file, and for stdin.
+func bugNamed(word string) (b catalogue.Bug, ok bool, err error) {
+	if _, err := os.Stat(word); err == nil || word == "-" {
+		return b, false, nil
 	}
-	return catalogue.Bug{}, false
+	b, err = catalogue.FindBug(word)
+	if strings.ContainsAny(word, "./") { // a file that is not there
+		return b, false, nil
+	}
+	return b, err == nil, err
 }
 
 // readReport reads a text, an audit's bundle, or stdin.
 func readReport(word string, in io.Reader) (read.Report, error) {
 	if word != "-" {
 		file, err := os.Open(word)
-		if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(word, "./") {
-			var ids []string
-			for _, b := range catalogue.Bugs() {
-				ids = append(ids, b.ID)
-			}
-			return read.Report{}, &failpoints.UnknownError{What: "bug, or a report's file", Name: word,
-				Nearest: failpoints.Nearest(word, ids), Known: ids}
-		}
 		if err != nil {
 			return read.Report{}, fmt.Errorf("read the report: %w", err)
 		}

@@ -4,6 +4,7 @@ package rank
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +57,9 @@ const (
 	Doubtful    Why = "lead"             // no function really fails so
 	Harmless    Why = "residue"          // it is known to be left, and is no violation
 )
+
+// Whys are all reasons.
+func Whys() []Why { return slices.Sorted(maps.Keys(points)) }
 
 // bar is the least that a bug scores that fits: a symptom, less what it takes and nobody
 // tells of.

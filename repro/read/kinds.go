@@ -1,6 +1,11 @@
 package read
 
-import "github.com/shimquake/shimquake/oracle"
+import (
+	"maps"
+	"slices"
+
+	"github.com/shimquake/shimquake/oracle"
+)
 
 // What is a kind of thing that a report can tell.
 type What string
@@ -137,3 +142,6 @@ var kinds = map[What]kind{
 	LoggedMessage:    {sort: Message}, Sentence: {sort: Message}, NamedFunction: {sort: Place}, NamedIssue: {sort: Thread},
 	ImagePull: {sort: Elsewhere}, OtherTrouble: {sort: Elsewhere},
 }
+
+// Whats are all kinds of things.
+func Whats() []What { return slices.Sorted(maps.Keys(kinds)) }

@@ -77,9 +77,9 @@ type Looked struct {
 // Found is a case that leaves what the report tells of.
 type Found struct {
 	Spec plan.Spec `json:"spec"`
-	// Left is what it leaves, Extra how much of that the report does not tell of.
-	Left  []string `json:"left"`
-	Extra int      `json:"extra"`
+	// Findings are what it leaves, Extra how much of that the report does not tell of.
+	Findings []oracle.Finding `json:"left"`
+	Extra    int              `json:"extra"`
 	// Logged is how many of the messages that the report quotes it logs.
 	Logged int `json:"logged"`
 	// Known is the bug of the catalogue whose window the fault is in, or "".
@@ -235,9 +235,7 @@ func (s Search) knownAs(spec plan.Spec, found []oracle.Finding) string {
 func (s Search) show(ctx context.Context, p plan.Plan, c *candidate, res *Result) error {
 	spec := p.Specs[c.result.I]
 	res.Found = &Found{Spec: spec, Extra: c.fit.extra, Logged: c.logged, Known: c.known}
-	for _, f := range c.result.Found {
-		res.Found.Left = append(res.Found.Left, f.String())
-	}
+	res.Found.Findings = c.result.Found
 	report := triage.NewReport(journal.Head{Plan: p}, []journal.Result{c.result}, nil)
 	report.New = slices.DeleteFunc(report.New, func(k triage.Cluster) bool {
 		return !slices.ContainsFunc(k.Left, func(g triage.Signature) bool {
