@@ -17,8 +17,13 @@ const replays = 5
 
 // search looks for a case that leaves what the report tells of.
 func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
-	if a.Release == "" {
+	switch {
+	case len(search.Targets(r)) == 0:
+		a.Search = &search.Result{Why: search.NoTargets}
+	case a.Release == "":
 		a.Search = &search.Result{Why: "the report names no release: say which it is with --containerd"}
+	}
+	if a.Search != nil {
 		return nil
 	}
 	if err := o.Runner.Prepare(ctx, a.Release); err != nil {

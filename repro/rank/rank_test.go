@@ -39,7 +39,7 @@ func TestReasons(t *testing.T) {
 		"another state":              {"TASK PID STATUS\nx 0 UNKNOWN\n", "containerd-8981", "v2.3.7", Unexplained, false},
 		"a bundle without a shim":    {"# ls /run/containerd/io.containerd.runtime.v2.task/a\n.job-00001\n", "containerd-8981", "v2.3.7", Unexplained, false},
 		"a pod's bug and dockerd":    {orphan("moby") + "iowait is at 90 %", "containerd-7496", "v1.7.2", OtherClient, true},
-		"a message that it logs":     {orphan("k8s.io") + `level=error msg="failed to handle container TaskExit event" error="context deadline exceeded"`, "containerd-7496", "v1.7.2", Logs, true},
+		"a message that it logs":     {orphan("k8s.io") + `level=error msg="failed to handle container TaskExit event container_id:x" error="context deadline exceeded"`, "containerd-7496", "v1.7.2", Logs, true},
 		"a function of its window":   {orphan("k8s.io") + "at v2.cleanupAfterDeadShim(0x1)", "containerd-7496", "v1.7.2", AtPlace, true},
 		"no release, so none is out": {orphan("a"), "containerd-8981", "", Explains, true},
 		"words, and another trouble": {"leaked shims\nErrImagePull", "containerd-8981", "v2.3.7", Explains, false},

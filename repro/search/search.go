@@ -89,11 +89,14 @@ type Found struct {
 	Case  string        `json:"case,omitempty"`
 }
 
+// NoTargets is why nothing is searched for a report without a symptom.
+const NoTargets = "the report tells of nothing that could be left, or told wrongly: there is nothing to look for"
+
 // Run searches. What keeps it from searching at all is in the result's Why.
 func (s Search) Run(ctx context.Context) (Result, error) {
 	res := Result{Targets: Targets(s.Report)}
 	if len(res.Targets) == 0 {
-		res.Why = "the report tells of nothing that could be left, or told wrongly: there is nothing to look for"
+		res.Why = NoTargets
 		return res, nil
 	}
 	until := time.Now().Add(s.For)
