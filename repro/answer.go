@@ -199,7 +199,8 @@ func (a *Answer) tryFixed(ctx context.Context, o Options) {
 	if fixed == "" || o.FixedRuns == 0 {
 		return
 	}
-	fmt.Fprintf(o.Log, "%s: %d of %d; now %s, the first release without it (Ctrl-C: leave that out) ...\n", b.ID, t.Shown, t.Runs, fixed)
+	fmt.Fprintf(o.Log, "%s: %d of %d; now %s, the first release without it (Ctrl-C: leave that out) ...\n", b.ID,
+		t.Shown, t.Runs, fixed)
 	done, err := o.Try(ctx, b, fixed, o.FixedRuns, nil)
 	if err != nil {
 		done = Trial{Bug: b.ID, Case: t.Case, Release: fixed, Why: err.Error()}

@@ -49,11 +49,13 @@ func TestShows(t *testing.T) {
 		v    harness.Verdict
 		want int
 	}{
-		{"both", two, harness.Verdict{Outcome: harness.Violated, Findings: found("shim task=none bundle=gone", "socket socket=listening")}, 2},
+		{"both", two, harness.Verdict{Outcome: harness.Violated, Findings: found("shim task=none bundle=gone",
+			"socket socket=listening")}, 2},
 		{"one of two", two, harness.Verdict{Outcome: harness.Violated, Findings: found("shim task=none")}, 0},
 		{"one of those that may", one, harness.Verdict{Outcome: harness.Violated, Findings: found("shim task=none")}, 1},
 		{"another state", one, harness.Verdict{Outcome: harness.Violated, Findings: found("shim task=RUNNING")}, 0},
-		{"an invalid run", two, harness.Verdict{Outcome: harness.Invalid, Findings: found("shim task=none", "socket socket=listening")}, 0},
+		{"an invalid run", two, harness.Verdict{Outcome: harness.Invalid, Findings: found("shim task=none",
+			"socket socket=listening")}, 0},
 		{"another's residue", two, residue, 0},
 	} {
 		if got := Shows(c.bug, c.v); len(got) != c.want {
@@ -67,10 +69,13 @@ func TestMessagesAreTheSameByTheirWords(t *testing.T) {
 		r := read.Text(`time="t" level=error msg="` + text + `"`)
 		return r.Of(read.Message)[0]
 	}
-	asked := wordsOf(message("failed to load shim /run/x/y: unable to load shim c0: failed to read bootstrap.json: no such file or directory"))
+	asked := wordsOf(message("failed to load shim /run/x/y: unable to load shim c0: failed to read " +
+		"bootstrap.json: no such file or directory"))
 	for text, want := range map[string]bool{
-		"failed to load shim /run/a/b: unable to load shim job-17: failed to read bootstrap.json: no such file or directory": true,
-		"failed to load shim /run/x/y: unable to load shim c0: failed to read bootstrap.json: injected by shimquake":         false,
+		"failed to load shim /run/a/b: unable to load shim job-17: failed to read bootstrap.json: no such file or " +
+			"directory": true,
+		"failed to load shim /run/x/y: unable to load shim c0: failed to read bootstrap.json: injected by " +
+			"shimquake": false,
 		"cleaning up after shim disconnected": false,
 	} {
 		if got := asked.bestOf([]words{wordsOf(message(text))}) >= sameMessage; got != want {

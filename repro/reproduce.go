@@ -55,7 +55,8 @@ type Trier struct {
 
 // Try runs the first case of a bug that this machine can run. quoted are the messages
 // that the report has.
-func (t Trier) Try(ctx context.Context, b catalogue.Bug, release string, runs int, quoted []read.Observation) (Trial, error) {
+func (t Trier) Try(ctx context.Context, b catalogue.Bug, release string, runs int,
+	quoted []read.Observation) (Trial, error) {
 	var last Trial
 	for _, c := range b.Cases {
 		c.Containerd = release
@@ -76,7 +77,8 @@ func (t Trier) Try(ctx context.Context, b catalogue.Bug, release string, runs in
 }
 
 // run runs a case and counts.
-func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs int, quoted []read.Observation) (Trial, bool) {
+func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs int,
+	quoted []read.Observation) (Trial, bool) {
 	trial := Trial{Bug: b.ID, Case: c.Name, Release: c.Containerd, Runs: runs}
 	verdicts := make([]harness.Verdict, runs)
 	var g errgroup.Group
@@ -130,7 +132,7 @@ func Shows(b catalogue.Bug, v harness.Verdict) (left []oracle.Finding) {
 		}
 		left = append(left, v.Findings[i])
 	}
-	if missing > 0 && !(b.OneOf || len(b.Left) == 0) {
+	if missing > 0 && !b.OneOf && len(b.Left) > 0 {
 		return nil
 	}
 	return left

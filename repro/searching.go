@@ -70,7 +70,8 @@ func searchText(a Answer) string {
 	} else {
 		fmt.Fprintf(&b, "NOT FOUND: no case of %s left what the report tells of\n", a.Release)
 	}
-	fmt.Fprintf(&b, "searched: %d of %d cases of %s (%d of them show something) for: %s\n", s.Ran, s.Planned, a.Release, s.Fired,
+	fmt.Fprintf(&b, "searched: %d of %d cases of %s (%d of them show something) for: %s\n", s.Ran, s.Planned,
+		a.Release, s.Fired,
 		strings.Join(targets, "; "))
 	if s.Near > 0 && s.Found == nil {
 		fmt.Fprintf(&b, "  %d left a part of that\n", s.Near)
@@ -103,7 +104,8 @@ func foundText(a Answer, f *search.Found) string {
 		row("besides:", count(f.Extra, "thing")+" that the report does not tell of")
 	}
 	if quoted := Quoted(*a.Report); len(quoted) > 0 {
-		row("log:", fmt.Sprintf("%d of the %d warnings and errors that the report quotes were logged, too", f.Logged, len(quoted)))
+		row("log:", fmt.Sprintf("%d of the %d warnings and errors that the report quotes were logged, too", f.Logged,
+			len(quoted)))
 	}
 	if s := f.Shown; s != nil {
 		row("again:", fmt.Sprintf("%d of %d replays", s.Same, s.Replays))

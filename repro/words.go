@@ -16,6 +16,8 @@ import (
 // seen are the words for what a report tells.
 var seen = map[read.What]string{
 	read.OrphanShim:      "a shim of a container that containerd does not know",
+	read.ShimWithoutPod:  "a shim of a pod that CRI does not list",
+	read.ShimNotAsked:    "a shim, and nothing says whether containerd knows its container",
 	read.ChildlessShim:   "a shim without children",
 	read.GrowingShims:    "the number of shims grows",
 	read.UnknownTask:     "a task whose state is UNKNOWN",
@@ -84,6 +86,7 @@ var why = map[rank.Why]string{
 	rank.AtPlace:     "+ that is where it is: %s",
 	rank.Unexplained: "- it does not leave that: %s",
 	rank.Unneeded:    "- it does not take that: %s",
+	rank.Perhaps:     "- it does not take what somebody says: %s",
 	rank.Untold:      "- it takes what the report does not tell: %s",
 	rank.Denied:      "- the report says that what it takes did not happen: %s",
 	rank.Conflicts:   "- it leaves that in another state: %s",
@@ -334,6 +337,14 @@ func (a Answer) fixText(b catalogue.Bug) string {
 	return fmt.Sprintf("%s (run there: not sure: %s)", fixed, clip(a.Fixed.Why, 120))
 }
 
+// Help says what would help, where no bug fits.
+func (a Answer) Help() string {
+	if len(a.Fits) > 0 && a.Fits[0].Clears {
+		return ""
+	}
+	return a.help()
+}
+
 // help says what would help, where nothing was found.
 func (a Answer) help() string {
 	if a.Report == nil {
@@ -348,6 +359,9 @@ func (a Answer) help() string {
 		ask = append(ask, "sudo shimquake audit --bundle FILE on the node, and that FILE here",
 			"ps -eo pid,ppid,lstart,args --forest | grep -A2 containerd-shim",
 			"ctr -n NAMESPACE tasks ls; ctr -n NAMESPACE containers ls (NAMESPACE: k8s.io or moby)")
+	}
+	if r.Tells(read.ShimNotAsked) {
+		ask = append(ask, "ctr -n NAMESPACE tasks ls, whole, and the command above it: which of these shims are known?")
 	}
 	if len(Quoted(r)) == 0 {
 		ask = append(ask, "journalctl -u containerd, from before it was first seen")

@@ -17,6 +17,7 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/repro"
 	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/sweep/plan"
 )
 
 // reproFlags are the flags of `shimquake repro`.
@@ -53,7 +54,8 @@ input, 3 nothing is known: no bug fits, or its runs show nothing, and the search
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if f.runs < 1 || f.fixedRuns < 0 || f.parallel < 1 || f.limit < 0 {
-				return fmt.Errorf("--runs %d --fixed-runs %d --parallel %d --for %s: at least 1, not negative, at least 1, not negative",
+				return fmt.Errorf("--runs %d --fixed-runs %d --parallel %d --for %s: at least 1, not negative, at least "+
+					"1, not negative",
 					f.runs, f.fixedRuns, f.parallel, f.limit)
 			}
 			if err := repro.CheckWithout(catalogue.Bugs(), f.without); err != nil {
@@ -82,7 +84,8 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 			Runner: &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), KeepAll: true, Log: os.Stderr},
 			Runs:   f.runs, Parallel: f.parallel, Log: os.Stderr,
 		},
-		Containerd: f.containerd, Bugs: catalogue.BySeverity(), Without: f.without, FixedRuns: f.fixedRuns, For: f.limit, Out: f.out,
+		Containerd: f.containerd, Bugs: catalogue.BySeverity(), Without: f.without, FixedRuns: f.fixedRuns,
+		For: f.limit, Out: f.out,
 	}
 	b, ok, err := bugNamed(word)
 	if err != nil {
@@ -106,7 +109,8 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 		a := repro.Match(report, o)
 		if !f.json {
 			o.OnRead(a)
-			return nil
+			_, err := fmt.Fprint(out, a.Help())
+			return err
 		}
 		return json.NewEncoder(out).Encode(a)
 	}
@@ -152,6 +156,10 @@ func readReport(word string, in io.Reader) (read.Report, error) {
 func reproError(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return statusError{statusInvalid, errors.New("it was ended before there was an answer")}
+	}
+	var trace *plan.TraceError
+	if errors.As(err, &trace) {
+		return sweepError(err)
 	}
 	return prepareError(err)
 }

@@ -20,7 +20,7 @@ type searchProgress struct {
 	told  time.Time
 }
 
-const everyHalfMinute = 30 * time.Second
+const lineEvery = 30 * time.Second
 
 func (p *searchProgress) step(s search.Progress) {
 	now := time.Now()
@@ -37,7 +37,7 @@ func (p *searchProgress) step(s search.Progress) {
 		_ = p.bar.Set(min(int(now.Sub(p.began).Seconds()), int(p.limit.Seconds()))) // what a terminal refuses is no failure
 		return
 	}
-	if now.Sub(p.told) >= everyHalfMinute {
+	if now.Sub(p.told) >= lineEvery {
 		p.told = now
 		fmt.Fprintf(os.Stderr, "searching for %s: %s\n", now.Sub(p.began).Round(time.Second), text)
 	}

@@ -37,13 +37,17 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug) {
 			f.add(Needs, w, o.Lines, "")
 		case restarts && (w == read.ContainerdStarted || w == read.ContainerdDied):
 			f.add(Nearly, w, o.Lines, "")
+		case slices.Contains(strong, w) && o.InWords && !deaths(w):
+			f.add(Perhaps, w, o.Lines, "")
 		case slices.Contains(strong, w):
 			f.add(Unneeded, w, o.Lines, "")
 		}
 		done[w] = true
 	}
+	quiet := len(r.Of(read.Message)) == 0
 	for _, w := range needed {
-		if !done[w] && !(restarts && (done[read.ContainerdStarted] || done[read.ContainerdDied])) {
+		restarted := restarts && (done[read.ContainerdStarted] || done[read.ContainerdDied])
+		if !done[w] && !restarted && !(quiet && onlyLogged(w)) {
 			f.add(Untold, w, nil, "")
 		}
 	}
@@ -52,6 +56,14 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug) {
 			f.add(Denied, o.What, o.Lines, "")
 		}
 	}
+}
+
+// onlyLogged reports whether nobody can tell of it who has no log.
+func onlyLogged(w read.What) bool { return w == read.ShutdownFailed || w == read.ClientGaveUp }
+
+// deaths reports whether something has died: who says so knows.
+func deaths(w read.What) bool {
+	return w == read.ContainerdDied || w == read.ShimDied || w == read.PauseDied
 }
 
 // NeededBy is what must happen on a node for what a case does.

@@ -49,6 +49,7 @@ const (
 	AtPlace     Why = "place"            // a function is in its window
 	Unexplained Why = "does-not-explain" // a symptom that it does not leave
 	Unneeded    Why = "does-not-need"    // something happened that it does not take
+	Perhaps     Why = "may-not-need"     // somebody says that something happened that it does not take
 	Untold      Why = "not-told"         // it takes something that nobody tells of
 	Denied      Why = "denied"           // the report says that what it takes has not happened
 	Conflicts   Why = "conflicts"        // it leaves the same kind of thing in another state
@@ -67,7 +68,7 @@ const bar = 3
 
 var points = map[Why]int{
 	Named: 8, Explains: 4, Brings: 1, Logs: 5, Needs: 3, Nearly: 1, AtPlace: 3,
-	Unexplained: -3, Unneeded: -2, Untold: -1, Denied: -6, Conflicts: -5, OtherOne: -100, OtherClient: -3,
+	Unexplained: -3, Unneeded: -2, Perhaps: -1, Untold: -1, Denied: -6, Conflicts: -5, OtherOne: -100, OtherClient: -3,
 	Doubtful: -2, Harmless: -3,
 }
 
@@ -101,7 +102,7 @@ func weight(o read.Observation) int {
 		return 1
 	}
 	switch o.What {
-	case read.GrowingShims, read.ChildlessShim:
+	case read.GrowingShims, read.ChildlessShim, read.ShimWithoutPod:
 		return 1
 	}
 	return 2
@@ -299,12 +300,12 @@ func (f *Fit) names(r read.Report, b catalogue.Bug) {
 // isIn reports whether a function's name stands in a bug's window. The names that a
 // report has may lack the type, and have a package.
 func isIn(b catalogue.Bug, function string) bool {
-	_, last, _ := cutLast(function)
+	last := lastPart(function)
 	if strings.HasSuffix(function, ".go") {
 		return strings.Contains(b.Window, function)
 	}
 	for _, word := range strings.FieldsFunc(b.Window, func(r rune) bool { return strings.ContainsRune(" ,;()", r) }) {
-		if _, name, _ := cutLast(word); name == last && len(last) > 3 {
+		if lastPart(word) == last && len(last) > 3 {
 			return true
 		}
 	}
@@ -312,22 +313,17 @@ func isIn(b catalogue.Bug, function string) bool {
 		return false
 	}
 	for _, w := range b.Sweep.Where {
-		_, name, _ := cutLast(strings.Split(strings.TrimPrefix(w, "stmt:"), ":")[0])
-		if name == last {
+		if lastPart(strings.Split(strings.TrimPrefix(w, "stmt:"), ":")[0]) == last {
 			return true
 		}
 	}
 	return false
 }
 
-func cutLast(name string) (before, after string, ok bool) {
-	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		return name[:i], name[i+1:], true
-	}
-	return "", name, false
-}
+// lastPart is a function's name without its package and type.
+func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// Lines are a reason's, for people: "lines 3, 7".
+// LinesText is where the reason stands, for people: "lines 3, 7".
 func (r Reason) LinesText() string {
 	if len(r.Lines) == 0 {
 		return ""

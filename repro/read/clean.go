@@ -137,7 +137,8 @@ var startsHex = regexp.MustCompile(`^[0-9a-f]+`)
 
 var (
 	beginsRecord = regexp.MustCompile(`^(time="|\{"|[A-Z][a-z]{2}\s+\d|\d{4}-\d\d-\d\d|[IWEF]\d{4} |PID|UID|root\s)`)
-	shimArgument = regexp.MustCompile(`^(-address|-id|-namespace|/usr/\S*/containerd-shim\S*|/run/\S*containerd\S*\.sock)\b`)
+	shimArgument = regexp.MustCompile(`^(-address|-id|-namespace|/usr/\S*/containerd-shim\S*|` +
+		`/run/\S*containerd\S*\.sock)\b`)
 )
 
 func continues(l, next line) bool {
@@ -152,7 +153,8 @@ func continues(l, next line) bool {
 
 // wholeShim reports whether a shim's command line has all that it needs.
 func wholeShim(text string) bool {
-	return strings.Contains(text, "-namespace ") && strings.Contains(text, "-id ") && strings.Contains(text, "-address ") &&
+	return strings.Contains(text, "-namespace ") && strings.Contains(text, "-id ") && strings.Contains(text,
+		"-address ") &&
 		!strings.HasSuffix(text, "-address") && !strings.HasSuffix(text, "-id")
 }
 

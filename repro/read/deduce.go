@@ -28,10 +28,18 @@ func (r *reader) owner(s process) {
 		facts[oracle.FactBundle] = oracle.Gone
 	}
 	o := Observation{What: OrphanShim, Facts: facts, Namespace: s.namespace, ID: s.id, PID: s.pid}
-	if at := r.strange(s.id); at > 0 {
-		r.see(o, s.line)
-		r.see(o, line{n: at})
+	at, pods := r.strange(s.id), r.listings["pods"]
+	switch {
+	case at > 0:
+	case s.namespace == "k8s.io" && pods > 0 && s.id != "" && !r.knows(s.id): // crictl lists all of CRI's
+		o.What, at = ShimWithoutPod, pods
+	case !r.knows(s.id):
+		o.What, at = ShimNotAsked, s.n
+	default:
+		return
 	}
+	r.see(o, s.line)
+	r.see(o, line{n: at})
 }
 
 // strange is the line that says that containerd does not know an id, or 0.
@@ -103,7 +111,8 @@ func (r *reader) growth() {
 	if len(r.counts) < 3 {
 		return
 	}
-	if slices.IsSortedFunc(r.counts, func(a, b counted) int { return a.n - b.n }) && r.counts[0].n < r.counts[len(r.counts)-1].n {
+	if slices.IsSortedFunc(r.counts, func(a, b counted) int { return a.n - b.n }) &&
+		r.counts[0].n < r.counts[len(r.counts)-1].n {
 		for _, c := range r.counts {
 			r.see(Observation{What: GrowingShims}, c.line)
 		}

@@ -55,7 +55,8 @@ func FuzzText(f *testing.F) {
 
 // FuzzFrom: what looks like a bundle is read or refused.
 func FuzzFrom(f *testing.F) {
-	f.Add(bundle(f, `{"suspects":[{"kind":"shim","id":"x","namespace":"k8s.io","facts":["task=none"],"version":"v2.3.7"}]}`))
+	f.Add(bundle(f, `{"suspects":[{"kind":"shim","id":"x","namespace":"k8s.io","facts":["task=none"],"version":"v`+
+		`2.3.7"}]}`))
 	f.Add([]byte{0x1f, 0x8b, 8})
 	f.Add([]byte("plain"))
 	f.Fuzz(func(t *testing.T, data []byte) {

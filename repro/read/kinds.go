@@ -21,12 +21,14 @@ const (
 	Message               // what containerd logged
 	Place                 // a function that is named
 	Thread                // an issue that is named
+	Context               // what alone tells neither way
 	Elsewhere             // what has nothing to do with shims
 )
 
 // The kinds.
 const (
 	OrphanShim      What = "orphan-shim"
+	ShimWithoutPod  What = "shim-without-pod"
 	ChildlessShim   What = "childless-shim"
 	GrowingShims    What = "growing-shims"
 	UnknownTask     What = "unknown-task"
@@ -82,6 +84,7 @@ const (
 	Sentence      What = "sentence"
 	NamedFunction What = "function"
 	NamedIssue    What = "issue"
+	ShimNotAsked  What = "shim-not-asked"
 	ImagePull     What = "image-pull"
 	OtherTrouble  What = "other-trouble"
 )
@@ -95,25 +98,27 @@ type kind struct {
 }
 
 var kinds = map[What]kind{
-	OrphanShim:    {Symptom, oracle.ClassShim, oracle.Facts{oracle.FactTask: oracle.None}},
-	ChildlessShim: {Symptom, oracle.ClassShim, oracle.Facts{oracle.FactChildren: oracle.None}},
-	GrowingShims:  {Symptom, oracle.ClassShim, oracle.Facts{}},
-	UnknownTask:   {Symptom, oracle.ClassTask, oracle.Facts{oracle.FactTask: "UNKNOWN"}},
-	TaskNoProcess: {Symptom, oracle.ClassTask, oracle.Facts{oracle.FactProcess: oracle.None}},
-	LiveProcess:   {Symptom, oracle.ClassProcess, oracle.Facts{}},
-	BundleLeft:    {Symptom, oracle.ClassBundle, oracle.Facts{}},
-	HiddenBundle:  {Symptom, oracle.ClassBundle, oracle.Facts{oracle.FactBundle: oracle.Hidden}},
-	SocketLeft:    {Symptom, oracle.ClassSocket, oracle.Facts{}},
-	MountLeft:     {Symptom, oracle.ClassMount, oracle.Facts{}},
-	CgroupLeft:    {Symptom, oracle.ClassCgroup, oracle.Facts{}},
-	RuncLeft:      {Symptom, oracle.ClassRuncState, oracle.Facts{}},
-	SandboxLeft:   {Symptom, oracle.ClassSandbox, oracle.Facts{}},
-	ContainerLeft: {Symptom, oracle.ClassContainer, oracle.Facts{oracle.FactTask: oracle.None}},
+	OrphanShim:     {Symptom, oracle.ClassShim, oracle.Facts{oracle.FactTask: oracle.None}},
+	ShimWithoutPod: {Symptom, oracle.ClassShim, oracle.Facts{}},
+	ChildlessShim:  {Symptom, oracle.ClassShim, oracle.Facts{oracle.FactChildren: oracle.None}},
+	GrowingShims:   {Symptom, oracle.ClassShim, oracle.Facts{}},
+	UnknownTask:    {Symptom, oracle.ClassTask, oracle.Facts{oracle.FactTask: "UNKNOWN"}},
+	TaskNoProcess:  {Symptom, oracle.ClassTask, oracle.Facts{oracle.FactProcess: oracle.None}},
+	LiveProcess:    {Symptom, oracle.ClassProcess, oracle.Facts{}},
+	BundleLeft:     {Symptom, oracle.ClassBundle, oracle.Facts{}},
+	HiddenBundle:   {Symptom, oracle.ClassBundle, oracle.Facts{oracle.FactBundle: oracle.Hidden}},
+	SocketLeft:     {Symptom, oracle.ClassSocket, oracle.Facts{}},
+	MountLeft:      {Symptom, oracle.ClassMount, oracle.Facts{}},
+	CgroupLeft:     {Symptom, oracle.ClassCgroup, oracle.Facts{}},
+	RuncLeft:       {Symptom, oracle.ClassRuncState, oracle.Facts{}},
+	SandboxLeft:    {Symptom, oracle.ClassSandbox, oracle.Facts{}},
+	ContainerLeft:  {Symptom, oracle.ClassContainer, oracle.Facts{oracle.FactTask: oracle.None}},
 	Status255: {Symptom, oracle.ClassExitCode,
 		oracle.Facts{oracle.FactBy: string(oracle.ByCRIStatus), oracle.FactStatus: oracle.MadeUp255}},
 	Status137: {Symptom, oracle.ClassExitCode, oracle.Facts{oracle.FactStatus: oracle.MadeUp137}},
 	StatusChanged: {Symptom, oracle.ClassEvent,
-		oracle.Facts{oracle.FactEvent: oracle.Repeated, oracle.FactTopic: oracle.TopicExit, oracle.FactRepeat: oracle.OtherStatus}},
+		oracle.Facts{oracle.FactEvent: oracle.Repeated, oracle.FactTopic: oracle.TopicExit,
+			oracle.FactRepeat: oracle.OtherStatus}},
 	ExitTwice: {Symptom, oracle.ClassEvent,
 		oracle.Facts{oracle.FactEvent: oracle.Repeated, oracle.FactTopic: oracle.TopicExit}},
 	EventWithoutPID: {Symptom, oracle.ClassEvent, oracle.Facts{oracle.FactEvent: oracle.NoPID}},
@@ -139,8 +144,10 @@ var kinds = map[What]kind{
 	Churn: {sort: Condition}, HeldStdout: {sort: Condition}, HostShutdown: {sort: Condition},
 
 	ContainerdStayed: {sort: Excluded},
-	LoggedMessage:    {sort: Message}, Sentence: {sort: Message}, NamedFunction: {sort: Place}, NamedIssue: {sort: Thread},
-	ImagePull: {sort: Elsewhere}, OtherTrouble: {sort: Elsewhere},
+	LoggedMessage:    {sort: Message}, Sentence: {sort: Message}, NamedFunction: {sort: Place},
+	NamedIssue:   {sort: Thread},
+	ShimNotAsked: {sort: Context},
+	ImagePull:    {sort: Elsewhere}, OtherTrouble: {sort: Elsewhere},
 }
 
 // Whats are all kinds of things.

@@ -103,14 +103,17 @@ func isSentence(text string) bool {
 var notFound = []*regexp.Regexp{
 	regexp.MustCompile(`container "?([\w.-]+)"?(?: in namespace "?[\w.-]+"?)?: not found`),
 	regexp.MustCompile(`(?:no running task found|task ([\w.-]+)(?: not found|: not found))`),
-	regexp.MustCompile(`(?:could not find|can't find|unable to find|No such) (?:container|pod|sandbox|object)s?:? "?([\w.-]+)"?`),
+	regexp.MustCompile(`(?:could not find|can't find|unable to find|No such) (?:container|pod|sandbox|` +
+		`object)s?:? "?([\w.-]+)"?`),
 	regexp.MustCompile(`(?:container|sandbox|pod) "?([0-9a-f]{12,64})"?:? (?:is )?not found`),
-	regexp.MustCompile(`(?:container|pod|sandbox|task) with ID (?:starting with )?"?([0-9a-f]{12,64})"? (?:not found|does not exist)`),
+	regexp.MustCompile(`(?:container|pod|sandbox|` +
+		`task) with ID (?:starting with )?"?([0-9a-f]{12,64})"? (?:not found|does not exist)`),
 	regexp.MustCompile(`(?:no|not|n't) (?:known|know|listed|list|found|find).{0,40}\b([0-9a-f]{12,64})\b`),
 }
 
 var (
-	noProcess = regexp.MustCompile(`(?:/proc/(\d+)[^:]*: No such file|kill: \(?(\d+)\)? ?-? ?No such process|no such process:? (\d+)|pid (\d+) (?:is gone|does not exist|is not there|not running))`)
+	noProcess = regexp.MustCompile(`(?:/proc/(\d+)[^:]*: No such file|kill: \(?(\d+)\)? ?-? ?No such process|` +
+		`no such process:? (\d+)|pid (\d+) (?:is gone|does not exist|is not there|not running))`)
 	exitEmpty = regexp.MustCompile(`^\(?(nothing|empty|no output|no result|no rows|nothing found)\)?\.?$`)
 )
 
@@ -149,7 +152,8 @@ func (r *reader) answer(l line) bool {
 }
 
 var (
-	bundlePath = regexp.MustCompile(`(?:/run/(?:docker/)?containerd|/\S*)/io\.containerd\.runtime\.v2\.task/([\w.-]+)(?:/(\.?[\w-]+))?(/rootfs)?`)
+	bundlePath = regexp.MustCompile(`(?:/run/(?:docker/)?containerd|` +
+		`/\S*)/io\.containerd\.runtime\.v2\.task/([\w.-]+)(?:/(\.?[\w-]+))?(/rootfs)?`)
 	hiddenName = regexp.MustCompile(`^(?:[d-][rwxsStT-]{9}\S*\s.*\s)?(\.[0-9a-zA-Z][\w-]{5,})/?$`)
 	plainName  = regexp.MustCompile(`^(?:[d][rwxsStT-]{9}\S*\s.*\s)?([0-9a-f]{64})/?$`)
 	socketPath = regexp.MustCompile(`(?:unix://)?/run/containerd/s/([0-9a-f]{12,64})`)

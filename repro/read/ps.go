@@ -26,7 +26,8 @@ type table struct {
 	rows    int
 }
 
-var psColumns = []string{"PID", "PPID", "CMD", "COMMAND", "ARGS", "STAT", "S", "TTY", "TIME", "USER", "UID", "ELAPSED", "STIME", "START"}
+var psColumns = []string{"PID", "PPID", "CMD", "COMMAND", "ARGS", "STAT", "S", "TTY", "TIME", "USER", "UID",
+	"ELAPSED", "STIME", "START"}
 
 // header takes the first line of a table.
 func (r *reader) header(l line) bool {
@@ -218,8 +219,11 @@ type counted struct {
 }
 
 var (
-	countCommand = regexp.MustCompile(`containerd-shim.*(\|\s*wc\s+-l|grep\s+-c|pgrep -c)|pgrep\s+-\S*c\S*\s+.*shim|(grep\s+-\S*c\S*|wc -l).*shim`)
-	countRow     = regexp.MustCompile(`^(?:(?:.*\d\d:\d\d(?::\d\d)?(?:\s?[AP]M)?(?:\s+[A-Z]{3,4})?(?:\s+\d{4})?|day \d+|\+?\d+ ?(?:h|m|min|hours?|days?)|[A-Z][a-z]{2} \d{1,2})[\s:,-]+)?(?:containerd-)?(?:shims?[:= ]+)?(\d{1,6})(?: shims?)?$`)
+	countCommand = regexp.MustCompile(`containerd-shim.*(\|\s*wc\s+-l|grep\s+-c|pgrep -c)|` +
+		`pgrep\s+-\S*c\S*\s+.*shim|(grep\s+-\S*c\S*|wc -l).*shim`)
+	countRow = regexp.MustCompile(`^(?:(?:.*\d\d:\d\d(?::\d\d)?(?:\s?[AP]M)?(?:\s+[A-Z]{3,4})?(?:\s+\d{4})?|` +
+		`day \d+|\+?\d+ ?(?:h|m|min|hours?|days?)|` +
+		`[A-Z][a-z]{2} \d{1,2})[\s:,-]+)?(?:containerd-)?(?:shims?[:= ]+)?(\d{1,6})(?: shims?)?$`)
 )
 
 // aTime is what `date` prints.

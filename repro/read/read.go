@@ -48,7 +48,8 @@ type reader struct {
 func Text(text string) Report {
 	r := &reader{
 		index: map[string]int{}, processes: map[int]process{}, listed: map[string]map[string]listing{},
-		listings: map[string]int{}, unknown: map[string]int{}, emptyPIDs: map[int]int{}, noBundle: map[string]int{}, voted: map[Client]int{},
+		listings: map[string]int{}, unknown: map[string]int{}, emptyPIDs: map[int]int{}, noBundle: map[string]int{},
+		voted: map[Client]int{},
 	}
 	r.all, r.Cut = lines(text)
 	r.done = make([]bool, len(r.all))
@@ -158,9 +159,10 @@ func (r *reader) elect() {
 }
 
 var (
-	issue     = regexp.MustCompile(`(?:containerd/containerd(?:/(?:issues|pull)/|#)|\bcontainerd#|\(?#)(\d{4,5})\b`)
-	moby      = regexp.MustCompile(`moby/moby(?:/issues/|#)\d+|\bmoby#\d+`)
-	function  = regexp.MustCompile(`\b(?:\(\*?)?((?:[a-z][a-z0-9]*\.)?\(?\*?[A-Za-z]\w*\)?\.[A-Za-z]\w+)\b(?:\(|\s+\S+\.go:\d+)`)
+	issue    = regexp.MustCompile(`(?:containerd/containerd(?:/(?:issues|pull)/|#)|\bcontainerd#|\(?#)(\d{4,5})\b`)
+	moby     = regexp.MustCompile(`moby/moby(?:/issues/|#)\d+|\bmoby#\d+`)
+	function = regexp.MustCompile(`\b(?:\(\*?)?((?:[a-z][a-z0-9]*\.)?\(?\*?[A-Za-z]\w*\)?\.[A-Za-z]\w+)\b(?:\(|` +
+		`\s+\S+\.go:\d+)`)
 	goFile    = regexp.MustCompile(`\b([\w/]+\.go):(\d+)\b`)
 	criWords  = regexp.MustCompile(`(?i)\bkubelet\b|\bcrictl\b|k8s\.io\b|\bkubectl\b|PodSandbox|\bpods?\b`)
 	mobyWords = regexp.MustCompile(`(?i)\bdockerd?\b|\bmoby\b`)

@@ -28,9 +28,9 @@ type dockerState struct {
 
 var (
 	ctrEvent    = regexp.MustCompile(`\s(\S+)\s+(/tasks/[\w-]+)\s+(\{.*\})$`)
-	dockerEvent = regexp.MustCompile(`\bcontainer (die|kill|stop|start|create|destroy|oom|exec_die|exec_create|exec_start)\S* ([0-9a-f]{12,64})(?:\s*\((.*)\))?`)
-	exitCodeOf  = regexp.MustCompile(`exitCode=(\d+)`)
-	goEvent     = regexp.MustCompile(`TaskExit event in podsandbox handler container_id:"([^"]+)"|TaskExit event &?TaskExit\{ContainerID:([^,]+),ID:([^,]+),Pid:(\d+),ExitStatus:(\d+)`)
+	dockerEvent = regexp.MustCompile(`\bcontainer (die|kill|stop|start|create|destroy|oom|exec_die|exec_create|` +
+		`exec_start)\S* ([0-9a-f]{12,64})(?:\s*\((.*)\))?`)
+	exitCodeOf = regexp.MustCompile(`exitCode=(\d+)`)
 )
 
 // event takes a line of `ctr events` or `docker events`.

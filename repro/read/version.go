@@ -6,17 +6,19 @@ import (
 	"strings"
 )
 
-const number = `v?(\d+\.\d+\.\d+(?:-(?:rc|beta|alpha)\.\d+)?)`
+// number is a release; what vendors add to it (-k3s1, ~ds1) is left out.
+const number = `v?(\d+\.\d+\.\d+(?:-(?:rc|beta|alpha)\.\d+)?)(?:[-+~][\w.~+-]+)?`
 
 // versionAnswers are how programs say which containerd it is.
 var versionAnswers = []*regexp.Regexp{
 	regexp.MustCompile(`^containerd(?:\.io)? github\.com/containerd/containerd\S* ` + number), // containerd --version
 	regexp.MustCompile(`^ctr (?:github\.com/\S+ )?` + number),                                 // ctr --version
-	regexp.MustCompile(`(?i)\bcontainerd://` + number),                                        // kubectl get nodes -o wide
-	regexp.MustCompile(`(?i)^ii\s+containerd(?:\.io)?(?::\w+)?\s+(?:\d+:)?` + number),         // dpkg -l
-	regexp.MustCompile(`(?i)^containerd(?:\.io)?[-_](?:\d+:)?` + number),                      // rpm -q
-	regexp.MustCompile(`(?i)\bRuntimeVersion:\s*` + number),                                   // crictl version
-	regexp.MustCompile(`(?i)^"?containerd"? ?(?:version)?:\s*"?` + number),                    // a template's field
+	regexp.MustCompile(`(?i)\bcontainerd://` + number),
+	// kubectl get nodes -o wide
+	regexp.MustCompile(`(?i)^ii\s+containerd(?:\.io)?(?::\w+)?\s+(?:\d+:)?` + number), // dpkg -l
+	regexp.MustCompile(`(?i)^containerd(?:\.io)?[-_](?:\d+:)?` + number),              // rpm -q
+	regexp.MustCompile(`(?i)\bRuntimeVersion:\s*` + number),                           // crictl version
+	regexp.MustCompile(`(?i)^"?containerd"? ?(?:version)?:\s*"?` + number),            // a template's field
 	regexp.MustCompile(`(?i)github\.com/containerd/containerd(?:/v2)? ` + number),
 	regexp.MustCompile(`(?i)^\s*Version:\s+` + number + `$`), // ctr version, docker version: within its block only
 }
@@ -43,8 +45,13 @@ func (r *reader) versionLine(l line) bool {
 		r.version(m[1], l, true)
 		return true
 	}
-	return false
+	return strings.Contains(r.command, "version") && keyAndValue.MatchString(l.text)
 }
+
+// keyAndValue is what else `ctr version` and its like print.
+var keyAndValue = regexp.MustCompile(`^(Client|Server|Revision|Go version|UUID|RuntimeName|RuntimeApiVersion|` +
+	`API version|` +
+	`Git ?[Cc]ommit|Built|OS/Arch|Context|Experimental|containerd|runc|docker-init|Engine)\b[\w ]*:`)
 
 // inContainerdsBlock reports whether the lines before say that a version is containerd's.
 func (r *reader) inContainerdsBlock() bool {

@@ -105,7 +105,8 @@ func (c clues) happened(s plan.Spec, f plan.Fault) (n int) {
 	default:
 		n += pick(crash && of == "shim", unlikely, 0)
 	}
-	n += pick(told(read.ClientGaveUp) && slices.Contains([]string{"cancel", "deadline", "pause", "hang"}, f.Word()), fitting, 0)
+	n += pick(told(read.ClientGaveUp) && slices.Contains([]string{"cancel", "deadline", "pause", "hang"}, f.Word()),
+		fitting, 0)
 	n += pick(told(read.FullDisk) && strings.Contains(f.Action, "ENOSPC"), fitting+near, 0)
 	n += pick(told(read.NoDescriptors) && strings.Contains(f.Action, "EMFILE"), fitting+near, 0)
 	n += pick(told(read.ShutdownFailed) && strings.Contains(f.Point.What, "Shutdown"), logs, 0)

@@ -100,7 +100,7 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 		return res, nil
 	}
 	until := time.Now().Add(s.For)
-	p, err := plan.Make(ctx, s.Engine, options(s.Release, s.Report, res.Targets))
+	p, err := s.trace(ctx, options(s.Release, s.Report, res.Targets))
 	var empty *plan.EmptyError
 	switch {
 	case errors.As(err, &empty):
@@ -121,6 +121,35 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 		return res, nil
 	}
 	return res, s.show(ctx, p, best, &res)
+}
+
+// traceTries is how often the workloads are traced: on a very busy machine one may fail
+// without any fault.
+const traceTries = 3
+
+// trace makes the plan. A sweep traces everything at once; here no more than may run.
+func (s Search) trace(ctx context.Context, o plan.Options) (p plan.Plan, err error) {
+	few := limited{s.Engine, make(chan struct{}, max(s.Parallel, 1))}
+	for range traceTries {
+		p, err = plan.Make(ctx, few, o)
+		var failed *plan.TraceError
+		if !errors.As(err, &failed) || ctx.Err() != nil {
+			break
+		}
+	}
+	return p, err
+}
+
+// limited is an engine that traces so many workloads at once.
+type limited struct {
+	plan.Engine
+	slots chan struct{}
+}
+
+func (l limited) Trace(ctx context.Context, c harness.Case) (harness.Trace, error) {
+	l.slots <- struct{}{}
+	defer func() { <-l.slots }()
+	return l.Engine.Trace(ctx, c)
 }
 
 // candidate is a case that leaves all that is looked for.
