@@ -93,3 +93,11 @@ func clientsPart(w harness.Workload) harness.Workload {
 	w.Containers, w.CallTimeout, w.Deadline, w.Settle, w.Thorough = nil, 0, 0, 0, false
 	return w
 }
+
+// API is that of a workload's client.
+func API(name string) harness.API {
+	if i := cost(name); i >= 0 {
+		return workloads[i].WithDefaults().API
+	}
+	return ""
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/repro"
+	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// reproFlags are the flags of `shimquake repro`.
+type reproFlags struct {
+	containerd string
+	runs       int
+	fixedRuns  int
+	parallel   int
+	limit      time.Duration
+	without    []string
+	out        string
+	json       bool
+	readOnly   bool
+}
+
+func reproCommand() *cobra.Command {
+	var f reproFlags
+	c := &cobra.Command{
+		Use:   "repro BUG|REPORT",
+		Short: "Say which bug a report tells of, and show it on that release",
+		Long: `Repro takes the id of a bug (shimquake list bugs), or a report: a text file, - for stdin, or a bundle of
+shimquake audit. A report is whatever people paste: ps, ctr, crictl, docker, the journal, and words between.
+
+It says what it has understood and what not, which known bugs fit and why, runs the best of them on the
+reported release, and says what fixes it. Where none fits it searches for a case that leaves the same, for
+as long as --for says.
+
+Exit status: 0 what fits was run and held, 1 reproduced, or found by the search, 2 wrong usage or bad
+input, 3 nothing is known: no bug fits, or its runs show nothing, and the search found nothing.`,
+		Example: `  sudo shimquake repro report.txt
+  journalctl -u containerd --since yesterday | sudo shimquake repro -
+  shimquake repro --read-only report.txt       # what it understands, and what fits; runs nothing
+  sudo shimquake repro containerd-7496 --containerd v1.7.2`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if f.runs < 1 || f.fixedRuns < 0 || f.parallel < 1 || f.limit < 0 {
+				return fmt.Errorf("--runs %d --fixed-runs %d --parallel %d --for %s: at least 1, not negative, at least "+
+					"1, not negative",
+					f.runs, f.fixedRuns, f.parallel, f.limit)
+			}
+			if err := repro.CheckWithout(catalogue.Bugs(), f.without); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), words[0], cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.containerd, "containerd", "",
+		"the containerd to run: a release, bin:DIR or src:DIR (default: the report's, or the last that has the bug)")
+	fl.IntVar(&f.runs, "runs", 5, "how often a bug's case runs")
+	fl.IntVar(&f.fixedRuns, "fixed-runs", 2, "how often it runs on the first fixed release; 0: not at all")
+	fl.IntVar(&f.parallel, "parallel", 3, "how many worlds run at once")
+	fl.DurationVar(&f.limit, "for", 10*time.Minute, "search so long where no known bug is it; 0: do not search")
+	fl.StringSliceVar(&f.without, "without", nil, "leave these bugs out, as if nobody knew them")
+	fl.StringVar(&f.out, "out", "out/repro", "folder for evidence and for the cases that a search finds")
+	fl.BoolVar(&f.json, "json", false, "print the answer as one JSON object")
+	fl.BoolVar(&f.readOnly, "read-only", false, "only say what is understood and which bugs fit; needs no root")
+	return c
+}
+
+func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.Writer) error {
+	o := repro.Options{
+		Trier: repro.Trier{
+			Runner: &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), KeepAll: true, Log: os.Stderr},
+			Runs:   f.runs, Parallel: f.parallel, Log: os.Stderr,
+		},
+		Containerd: f.containerd, Bugs: catalogue.BySeverity(), Without: f.without, FixedRuns: f.fixedRuns,
+		For: f.limit, Out: f.out,
+	}
+	b, ok, err := bugNamed(word)
+	if err != nil {
+		return fmt.Errorf("%w; or name a report's file, or - for stdin", err)
+	}
+	if ok {
+		a, err := repro.ForBug(ctx, b, o)
+		if err != nil {
+			return reproError(err)
+		}
+		return f.print(out, a)
+	}
+	report, err := readReport(word, in)
+	if err != nil {
+		return err
+	}
+	if !f.json {
+		o.OnRead = func(a repro.Answer) { fmt.Fprintf(out, "%s\n%s\n", a.ReadText(), a.FitsText()) }
+	}
+	if f.readOnly {
+		a := repro.Match(report, o)
+		if !f.json {
+			o.OnRead(a)
+			_, err := fmt.Fprint(out, a.Help())
+			return err
+		}
+		return json.NewEncoder(out).Encode(a)
+	}
+	bar := searchProgress{limit: f.limit}
+	o.Progress = bar.step
+	a, err := repro.ForReport(ctx, report, o)
+	bar.clear()
+	if err != nil {
+		return reproError(err)
+	}
+	return f.print(out, a)
+}
+
+// bugNamed is the bug that a word means; ok is false for a file, and for stdin.
+func bugNamed(word string) (b catalogue.Bug, ok bool, err error) {
+	if _, err := os.Stat(word); err == nil || word == "-" {
+		return b, false, nil
+	}
+	b, err = catalogue.FindBug(word)
+	if strings.ContainsAny(word, "./") { // a file that is not there
+		return b, false, nil
+	}
+	return b, err == nil, err
+}
+
+// readReport reads a text, an audit's bundle, or stdin.
+func readReport(word string, in io.Reader) (read.Report, error) {
+	if word != "-" {
+		file, err := os.Open(word)
+		if err != nil {
+			return read.Report{}, fmt.Errorf("read the report: %w", err)
+		}
+		defer file.Close() //nolint:errcheck // read-only
+		in = file
+	}
+	report, err := read.From(in)
+	if err == nil && report.Lines == 0 {
+		err = repro.ErrEmpty
+	}
+	return report, err
+}
+
+func reproError(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return statusError{statusInvalid, errors.New("it was ended before there was an answer")}
+	}
+	var trace *plan.TraceError
+	if errors.As(err, &trace) {
+		return sweepError(err)
+	}
+	return prepareError(err)
+}
+
+// print prints the answer, and returns its exit status as an error.
+func (f *reproFlags) print(out io.Writer, a repro.Answer) (err error) {
+	if f.json {
+		err = json.NewEncoder(out).Encode(a)
+	} else {
+		_, err = fmt.Fprint(out, a)
+	}
+	if status := a.Status(); err == nil && status != statusHeld {
+		err = statusError{status: status}
+	}
+	return err
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const sampleReports = "../../fixtures/reports/"
+
+// What is wrong with a report's name, or the report, is told, and nothing runs.
+func TestReproRefuses(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "report.txt")
+	if err := os.WriteFile(empty, []byte("\n \n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name string
+		args []string
+		says string
+	}{
+		{"a bug", []string{"containerd-7946"}, `did you mean "containerd-7496"?`},
+		{"a file", []string{"./no-such-report.txt"}, "no-such-report.txt"},
+		{"a folder", []string{sampleReports}, "directory"},
+		{"an empty report", []string{empty}, "paste ps"},
+		{"nothing", nil, "usage: shimquake repro"},
+		{"runs", []string{"--runs", "0", empty}, "at least 1"},
+		{"a bug to leave out", []string{"--without", "x", empty}, "--without x"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := shimquake(t, nil, append([]string{"repro"}, test.args...)...)
+			if a.status != statusUsage || a.out != "" || !strings.Contains(a.err, test.says) {
+				t.Errorf("status %d, %q, %q; want 2, nothing and %q", a.status, a.out, a.err, test.says)
+			}
+		})
+	}
+}
+
+// Everybody may ask what is understood of a report and which bugs fit.
+func TestReproReadOnly(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to become somebody else")
+	}
+	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
+	report, err := os.ReadFile(sampleReports + "orphans-in-ps.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "sq") //nolint:usetesting // t.TempDir's parent is closed to other users
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	name := filepath.Join(dir, "r.txt")
+	for _, err := range []error{os.Chmod(dir, 0o755), os.WriteFile(name, report, 0o644)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := shimquake(t, nobody, "repro", "--read-only", name)
+	for _, want := range []string{"containerd v1.7.2 is what runs", "1. containerd-7496", "not understood: "} {
+		if a.status != 0 || !strings.Contains(a.out, want) {
+			t.Errorf("status %d, no %q in %s%s", a.status, want, a.out, a.err)
+		}
+	}
+	a = shimquake(t, nobody, "repro", "--read-only", "--json", name)
+	var answer struct {
+		Release string `json:"containerd"`
+		Fits    []struct {
+			Bug  string `json:"bug"`
+			Fits bool   `json:"fits"`
+		} `json:"fits"`
+	}
+	if err := json.Unmarshal([]byte(a.out), &answer); err != nil || answer.Release != "v1.7.2" ||
+		answer.Fits[0].Bug != "containerd-7496" || !answer.Fits[0].Fits {
+		t.Errorf("%v: %.300s %s", err, a.out, a.err)
+	}
+}
+
+// A report about something else ends with what would help, and status 3.
+func TestReproOfSomethingElse(t *testing.T) {
+	a := shimquake(t, nil, "repro", "--out", t.TempDir(), sampleReports+"image-pull.txt")
+	for _, want := range []string{"none of the known bugs fits", "NOT SEARCHED", "shimquake audit --bundle"} {
+		if a.status != statusInvalid || !strings.Contains(a.out, want) {
+			t.Errorf("status %d, no %q in %s%s", a.status, want, a.out, a.err)
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package repro
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/repro/rank"
+	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/repro/search"
+)
+
+// Answer is what is known of a report in the end.
+type Answer struct {
+	// Report is what was understood; nil where a bug was named.
+	Report *read.Report `json:"report,omitempty"`
+	// Release is the containerd that was tried, Guessed set where nobody told which it is.
+	Release string `json:"containerd"`
+	Guessed bool   `json:"guessed,omitempty"`
+	// Fits are the bugs by how well they fit, those that do not fit at all left out.
+	Fits []rank.Fit `json:"fits,omitempty"`
+	// Without are bugs that were left out because they were asked to be.
+	Without []string `json:"without,omitempty"`
+	// Trials are what was run, in its order. Best is the index of the answer's, or -1.
+	Trials []Trial `json:"trials,omitempty"`
+	Best   int     `json:"best"`
+	// Fixed is the best trial's case on the first release without the bug.
+	Fixed *Trial `json:"fixed,omitempty"`
+	// Search is what was searched where no known bug was it.
+	Search *search.Result `json:"search,omitempty"`
+	Took   time.Duration  `json:"tookNs"`
+
+	bugs map[string]catalogue.Bug
+}
+
+// Options are what to answer with.
+type Options struct {
+	Trier
+	// Containerd is the release to try. Default: what the report says, or else the last that
+	// has the best bug.
+	Containerd string
+	// Bugs are those that are known.
+	Bugs []catalogue.Bug
+	// Without are the ids of bugs to leave out.
+	Without []string
+	// FixedRuns is how often the case runs on the first fixed release.
+	FixedRuns int
+	// For bounds the search. 0: none is made.
+	For time.Duration
+	// Out is the folder for the search's cases.
+	Out string
+	// OnRead, if any, is told what was understood before anything runs.
+	OnRead func(Answer)
+	// Progress, if any, is told of each case of a search.
+	Progress func(search.Progress)
+}
+
+// Match compares a report with the known bugs, and runs nothing.
+func Match(r read.Report, o Options) Answer {
+	a := Answer{Report: &r, Best: -1, Release: o.Containerd, Without: o.Without, bugs: map[string]catalogue.Bug{}}
+	if a.Release == "" {
+		a.Release = r.Version()
+	}
+	bugs := without(o.Bugs, o.Without)
+	for _, b := range bugs {
+		a.bugs[b.ID] = b
+	}
+	a.Fits = rank.Rank(r, a.Release, bugs)
+	if a.Release == "" {
+		a.Guessed, a.Release = true, a.guess()
+	}
+	return a
+}
+
+// ForReport answers a report.
+func ForReport(ctx context.Context, r read.Report, o Options) (Answer, error) {
+	began := time.Now()
+	a := Match(r, o)
+	if o.OnRead != nil {
+		o.OnRead(a)
+	}
+	err := a.tryBest(ctx, r, o)
+	if err == nil && !a.sure() && o.For > 0 {
+		err = a.search(ctx, r, o)
+	}
+	if err == nil && a.Best >= 0 {
+		a.tryFixed(ctx, o)
+	}
+	a.Took = time.Since(began)
+	return a, err
+}
+
+// ForBug answers for a bug that is named.
+func ForBug(ctx context.Context, b catalogue.Bug, o Options) (Answer, error) {
+	began := time.Now()
+	a := Answer{Best: -1, Release: o.Containerd, bugs: map[string]catalogue.Bug{b.ID: b}}
+	if a.Release == "" {
+		a.Release = lastBad(b)
+	}
+	if len(b.Cases) == 0 {
+		return a, nil
+	}
+	t, err := o.Try(ctx, b, a.Release, o.Runs, nil)
+	if err != nil {
+		return a, err
+	}
+	a.Trials = []Trial{t}
+	if t.Reproduced() {
+		a.Best = 0
+		a.tryFixed(ctx, o)
+	}
+	a.Took = time.Since(began)
+	return a, nil
+}
+
+// What is run until the answer is known: where the report quotes no message that tells
+// bugs apart, the first of so many that shows itself; or else so many once each.
+const (
+	mostTried    = 3
+	mostCompared = 8
+)
+
+// tryBest runs the bugs that fit.
+func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
+	var fit []catalogue.Bug
+	for _, f := range a.Fits {
+		if f.Clears && len(f.Bug.Cases) > 0 {
+			fit = append(fit, f.Bug)
+		}
+	}
+	if quoted := Quoted(r); len(quoted) > 0 && len(fit) > 1 {
+		return a.tournament(ctx, o, fit[:min(len(fit), mostCompared)], quoted)
+	}
+	for _, b := range fit[:min(len(fit), mostTried)] {
+		t, err := o.Try(ctx, b, a.Release, o.Runs, Quoted(r))
+		if err != nil {
+			return err
+		}
+		a.Trials = append(a.Trials, t)
+		if t.Reproduced() {
+			a.Best = len(a.Trials) - 1
+			return nil
+		}
+	}
+	return nil
+}
+
+// tournament runs each bug once, takes the one that logs most of what the report quotes,
+// and runs that as often as is asked for.
+func (a *Answer) tournament(ctx context.Context, o Options, fit []catalogue.Bug, quoted []read.Observation) error {
+	a.Trials = make([]Trial, len(fit))
+	g, running := errgroup.WithContext(ctx)
+	g.SetLimit(max(o.Parallel, 1))
+	for i, b := range fit {
+		g.Go(func() (err error) {
+			a.Trials[i], err = o.Try(running, b, a.Release, 1, quoted)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for i, t := range a.Trials {
+		if t.Reproduced() && (a.Best < 0 || t.Alike > a.Trials[a.Best].Alike) {
+			a.Best = i
+		}
+	}
+	if a.Best < 0 || o.Runs == 1 || !a.sure() {
+		return nil
+	}
+	t, err := o.Try(ctx, fit[a.Best], a.Release, o.Runs, quoted)
+	if err == nil && t.Reproduced() {
+		a.Trials[a.Best] = t
+	}
+	return err
+}
+
+// sure reports whether the best trial is the answer. One that logs nothing of what the
+// report quotes may be another bug that leaves the same.
+func (a *Answer) sure() bool {
+	if a.Best < 0 {
+		return false
+	}
+	t := a.Trials[a.Best]
+	return len(t.Quoted) == 0 || len(t.Logged) > 0
+}
+
+// tryFixed runs the answer's case on the first release of the branch without the bug, or
+// of a later branch. The answer stands without it.
+func (a *Answer) tryFixed(ctx context.Context, o Options) {
+	t := a.Trials[a.Best]
+	b := a.bugs[t.Bug]
+	fixed := firstFixed(b.Releases, a.Release)
+	if fixed == "" || o.FixedRuns == 0 {
+		return
+	}
+	fmt.Fprintf(o.Log, "%s: %d of %d; now %s, the first release without it (Ctrl-C: leave that out) ...\n", b.ID,
+		t.Shown, t.Runs, fixed)
+	done, err := o.Try(ctx, b, fixed, o.FixedRuns, nil)
+	if err != nil {
+		done = Trial{Bug: b.ID, Case: t.Case, Release: fixed, Why: err.Error()}
+	}
+	a.Fixed = &done
+}
+
+// guess is the release to try where nobody tells which it is.
+func (a *Answer) guess() string {
+	for _, f := range a.Fits {
+		if f.Clears && len(f.Bug.Cases) > 0 {
+			return lastBad(f.Bug)
+		}
+	}
+	return ""
+}
+
+// lastBad is the newest release that is known to have a bug.
+func lastBad(b catalogue.Bug) string {
+	branches := b.Releases.Branches()
+	for _, name := range slices.Backward(branches) {
+		if last := b.Releases.LastBad(name); last != "" {
+			return last
+		}
+	}
+	return ""
+}
+
+func without(bugs []catalogue.Bug, ids []string) []catalogue.Bug {
+	return slices.DeleteFunc(slices.Clone(bugs), func(b catalogue.Bug) bool { return slices.Contains(ids, b.ID) })
+}
+
+// Status is the exit status: 1 something was shown, 0 what fits was run and held, 3
+// nothing is known.
+func (a Answer) Status() int {
+	held := len(a.Trials) > 0 && !slices.ContainsFunc(a.Trials, func(t Trial) bool { return t.Held < t.Runs })
+	switch {
+	case a.Best >= 0 || a.found():
+		return 1
+	case held && a.Search == nil:
+		return 0
+	}
+	return 3
+}
+
+// found reports whether the search has found a case.
+func (a Answer) found() bool { return a.Search != nil && a.Search.Found != nil }
+
+// ErrEmpty is the error for a report without a line.
+var ErrEmpty = errors.New("the report is empty: paste ps, ctr, crictl or the journal into it")
+
+// CheckWithout says which of some ids is no bug's.
+func CheckWithout(bugs []catalogue.Bug, ids []string) error {
+	for _, id := range ids {
+		if !slices.ContainsFunc(bugs, func(b catalogue.Bug) bool { return b.ID == id }) {
+			return fmt.Errorf("--without %s: there is no bug of that id; see shimquake list bugs", id)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package rank
+
+import (
+	"slices"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/repro/read"
+)
+
+// strong are the conditions that nobody tells of unless they matter.
+var strong = []read.What{
+	read.ContainerdDied, read.ContainerdStarted, read.ShimDied, read.PauseDied, read.SlowDisk, read.FullDisk,
+	read.NoDescriptors, read.NRIRefused, read.NetworkFailed, read.HeldStdout, read.HostShutdown, read.ManyExecs,
+	read.ShutdownFailed,
+}
+
+// conditions compares what happened with what the bug's case does.
+func (f *Fit) conditions(r read.Report, b catalogue.Bug) {
+	c, ok := b.Case()
+	if !ok {
+		return
+	}
+	needed := NeededBy(c)
+	restarts := slices.Contains(needed, read.ContainerdDied) || slices.Contains(needed, read.ContainerdStarted)
+	done := map[read.What]bool{}
+	for _, o := range r.Of(read.Condition) {
+		w := o.What
+		if w == read.ContainerdStarted && r.Tells(read.ContainerdDied) {
+			continue // told twice
+		}
+		switch {
+		case done[w]:
+		case slices.Contains(needed, w):
+			f.add(Needs, w, o.Lines, "")
+		case restarts && (w == read.ContainerdStarted || w == read.ContainerdDied):
+			f.add(Nearly, w, o.Lines, "")
+		case slices.Contains(strong, w) && o.InWords && !deaths(w):
+			f.add(Perhaps, w, o.Lines, "")
+		case slices.Contains(strong, w):
+			f.add(Unneeded, w, o.Lines, "")
+		}
+		done[w] = true
+	}
+	quiet := len(r.Of(read.Message)) == 0
+	for _, w := range needed {
+		restarted := restarts && (done[read.ContainerdStarted] || done[read.ContainerdDied])
+		if !done[w] && !restarted && !(quiet && onlyLogged(w)) {
+			f.add(Untold, w, nil, "")
+		}
+	}
+	for _, o := range r.Of(read.Excluded) {
+		if o.What == read.ContainerdStayed && restarts {
+			f.add(Denied, o.What, o.Lines, "")
+		}
+	}
+}
+
+// onlyLogged reports whether nobody can tell of it who has no log.
+func onlyLogged(w read.What) bool { return w == read.ShutdownFailed || w == read.ClientGaveUp }
+
+// deaths reports whether something has died: who says so knows.
+func deaths(w read.What) bool {
+	return w == read.ContainerdDied || w == read.ShimDied || w == read.PauseDied
+}
+
+// NeededBy is what must happen on a node for what a case does.
+func NeededBy(c harness.Case) (out []read.What) {
+	add := func(w read.What) {
+		if w != "" && !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	if c.Workload.Restart {
+		add(read.ContainerdStarted)
+	}
+	for _, k := range c.Workload.Containers {
+		if k.HoldStdout {
+			add(read.HeldStdout)
+		}
+	}
+	for _, f := range c.Plan {
+		for _, cl := range f.Do.Clauses() {
+			add(neededByAction(f.At, cl))
+		}
+		for _, s := range f.While {
+			switch s.Verb + " " + s.Who {
+			case "kill containerd":
+				add(read.ContainerdDied)
+			case "kill shim":
+				add(read.ShimDied)
+			case "kill sandbox":
+				add(read.PauseDied)
+			case "cancel client":
+				add(read.ClientGaveUp)
+			}
+		}
+	}
+	return out
+}
+
+func neededByAction(at failpoints.Point, c term.Clause) read.What {
+	switch c.Action {
+	case term.Crash, term.Panic, term.Kill:
+		return map[string]read.What{
+			"containerd": read.ContainerdDied, "shim": read.ShimDied, "sandbox": read.PauseDied,
+		}[at.Who]
+	case term.Cancel, term.Deadline, term.Hang:
+		return read.ClientGaveUp
+	case term.Pressure:
+		return read.SlowDisk
+	case term.Delay:
+		if at.Kind == failpoints.Sys {
+			return read.SlowDisk
+		}
+	case term.Error, term.Lose:
+		switch {
+		case c.Arg == "ENOSPC":
+			return read.FullDisk
+		case c.Arg == "EMFILE":
+			return read.NoDescriptors
+		case at.Kind == failpoints.RPC && at.What == "Task.Shutdown":
+			return read.ShutdownFailed
+		}
+	}
+	return ""
+}

@@ -1,0 +1,339 @@
+// Package rank compares what a report tells with the bugs of the catalogue: which of them
+// explain it, with the reason for each point. It is pure.
+package rank
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/repro/read"
+)
+
+// Fit is how well a bug fits a report.
+type Fit struct {
+	Bug     catalogue.Bug `json:"-"`
+	ID      string        `json:"bug"`
+	Score   int           `json:"score"`
+	Reasons []Reason      `json:"reasons"`
+	// Clears is set where the bug explains more than half of the symptoms and nothing speaks
+	// against it.
+	Clears bool `json:"fits"`
+}
+
+// Reason is one point for or against a bug.
+type Reason struct {
+	Why Why `json:"why"`
+	// What was seen, and on which lines.
+	What  read.What `json:"what,omitempty"`
+	Lines []int     `json:"lines,omitempty"`
+	// Is says by what: a match, a pattern, a function, a release.
+	Is string `json:"is,omitempty"`
+}
+
+// Why is a kind of reason.
+type Why string
+
+// The reasons, and what each counts.
+const (
+	Named       Why = "issue-named"      // the report names its issue
+	Explains    Why = "explains"         // a symptom is what it leaves
+	Brings      Why = "brings"           // a symptom is what comes with what it leaves
+	Logs        Why = "logs"             // a message is one that it logs
+	Needs       Why = "needs"            // what it takes has happened
+	Nearly      Why = "nearly-needs"     // what is much like what it takes has happened
+	AtPlace     Why = "place"            // a function is in its window
+	Unexplained Why = "does-not-explain" // a symptom that it does not leave
+	Unneeded    Why = "does-not-need"    // something happened that it does not take
+	Perhaps     Why = "may-not-need"     // somebody says that something happened that it does not take
+	Untold      Why = "not-told"         // it takes something that nobody tells of
+	Denied      Why = "denied"           // the report says that what it takes has not happened
+	Conflicts   Why = "conflicts"        // it leaves the same kind of thing in another state
+	OtherOne    Why = "not-this-release" // the reported release does not have it
+	OtherClient Why = "other-client"     // its way to containerd is not the reported one
+	Doubtful    Why = "lead"             // no function really fails so
+	Harmless    Why = "residue"          // it is known to be left, and is no violation
+)
+
+// Whys are all reasons.
+func Whys() []Why { return slices.Sorted(maps.Keys(points)) }
+
+// bar is the least that a bug scores that fits: a symptom, less what it takes and nobody
+// tells of.
+const bar = 3
+
+var points = map[Why]int{
+	Named: 8, Explains: 4, Brings: 1, Logs: 5, Needs: 3, Nearly: 1, AtPlace: 3,
+	Unexplained: -3, Unneeded: -2, Perhaps: -1, Untold: -1, Denied: -6, Conflicts: -5, OtherOne: -100, OtherClient: -3,
+	Doubtful: -2, Harmless: -3,
+}
+
+// excluding are the reasons for which a bug cannot be it.
+var excluding = []Why{Denied, Conflicts, OtherOne}
+
+// Rank compares a report with bugs, the best first; of those that fit alike, as they
+// were. Of a release that nobody tells, no bug is out.
+func Rank(r read.Report, release string, bugs []catalogue.Bug) []Fit {
+	fits := make([]Fit, len(bugs))
+	for i, b := range bugs {
+		fits[i] = fit(r, release, b)
+	}
+	slices.SortStableFunc(fits, func(a, b Fit) int {
+		return cmp.Or(boolean(b.Clears)-boolean(a.Clears), cmp.Compare(b.Score, a.Score))
+	})
+	return fits
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// weights are how much a symptom says: that there are many shims says less than that one
+// has no task.
+func weight(o read.Observation) int {
+	if o.InWords {
+		return 1
+	}
+	switch o.What {
+	case read.GrowingShims, read.ChildlessShim, read.ShimWithoutPod:
+		return 1
+	}
+	return 2
+}
+
+func fit(r read.Report, release string, b catalogue.Bug) Fit {
+	f := Fit{Bug: b, ID: b.ID}
+	if release != "" && !b.Applies(release) {
+		f.add(OtherOne, "", nil, b.Releases.String())
+	}
+	told, total := f.symptoms(r, b)
+	f.messages(r, b)
+	f.conditions(r, b)
+	f.names(r, b)
+	c, ok := b.Case()
+	if ok && r.Client == read.Dockerd && c.Workload.API == "cri" {
+		f.add(OtherClient, "", nil, string(read.Dockerd))
+	}
+	switch b.Kind {
+	case catalogue.Lead:
+		f.add(Doubtful, "", nil, "")
+	case catalogue.Residue:
+		f.add(Harmless, "", nil, "")
+	}
+	out := slices.ContainsFunc(f.Reasons, func(x Reason) bool { return slices.Contains(excluding, x.Why) })
+	f.Clears = !out && 2*told > total && f.Score >= bar && !elsewhere(r)
+	return f
+}
+
+// elsewhere reports whether a report that is about something else has a leak in its words
+// only.
+func elsewhere(r read.Report) bool {
+	return len(r.Of(read.Elsewhere)) > 0 &&
+		!slices.ContainsFunc(r.Of(read.Symptom), func(o read.Observation) bool { return !o.InWords })
+}
+
+func (f *Fit) add(why Why, what read.What, lines []int, is string) {
+	f.Score += points[why]
+	f.Reasons = append(f.Reasons, Reason{Why: why, What: what, Lines: lines, Is: is})
+}
+
+// symptoms compares what is left with what the bug leaves, each kind of thing once. It
+// returns the weight of those that are explained, and of all.
+func (f *Fit) symptoms(r read.Report, b catalogue.Bug) (told, total int) {
+	done := map[read.What]bool{}
+	var brought []read.Observation
+	heads := 0
+	all := r.Of(read.Symptom)
+	slices.SortStableFunc(all, func(a, b read.Observation) int { return boolean(a.InWords) - boolean(b.InWords) })
+	for _, o := range all { // what a program has printed before what somebody says
+		if done[o.What] {
+			continue
+		}
+		done[o.What] = true
+		why, is := explains(b, o)
+		total += weight(o)
+		switch why {
+		case Brings:
+			brought = append(brought, o)
+			continue
+		case Explains:
+			heads++
+			told += weight(o)
+		}
+		f.add(why, o.What, o.Lines, is)
+		f.Score += exact(b, o)
+	}
+	for _, o := range brought { // with what it leaves; alone it is something else
+		why, is := explains(b, o)
+		if heads == 0 {
+			why, is = Unexplained, ""
+		} else {
+			told += weight(o)
+		}
+		f.add(why, o.What, o.Lines, is)
+	}
+	return told, total
+}
+
+// explains says what a bug has to do with a symptom.
+func explains(b catalogue.Bug, o read.Observation) (Why, string) {
+	if o.Class() == "" {
+		if matchesLog(b, o.Raw) != "" {
+			return Explains, matchesLog(b, o.Raw)
+		}
+		return Unexplained, ""
+	}
+	why := Unexplained
+	for _, m := range b.Matches() {
+		switch {
+		case m.Class != o.Class():
+		case names(m.Facts, o.Facts) && agree(m.Facts, o.Facts):
+			return Explains, m.String()
+		default:
+			why = Conflicts
+		}
+	}
+	if why == Conflicts && o.Class() == oracle.ClassShim { // a shim without a task is no shim with one
+		return Conflicts, ""
+	}
+	for _, m := range b.Matches() {
+		if comesWith(o.Class(), m.Class) {
+			return Brings, m.String()
+		}
+	}
+	return Unexplained, ""
+}
+
+// telling are facts without which a thing is not what was seen: a match that does not
+// have them is of something else.
+var telling = []oracle.Key{oracle.FactEvent, oracle.FactStatus, oracle.FactWhat, oracle.FactRepeat}
+
+// names reports whether a match says what is telling of what was seen.
+func names(m, seen oracle.Facts) bool {
+	if seen[oracle.FactBundle] == oracle.Hidden && m[oracle.FactBundle] != oracle.Hidden {
+		return false
+	}
+	return !slices.ContainsFunc(telling, func(k oracle.Key) bool { return seen[k] != "" && m[k] == "" })
+}
+
+// agree reports whether nothing that both know differs.
+func agree(a, b oracle.Facts) bool {
+	for k := range a {
+		if a[k] != "" && b[k] != "" && a[k] != b[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// exact is how many facts both know.
+func exact(b catalogue.Bug, o read.Observation) (best int) {
+	for _, m := range b.Left {
+		n := 0
+		for k := range m.Facts {
+			if m.Facts[k] != "" && m.Facts[k] == o.Facts[k] {
+				n++
+			}
+		}
+		if m.Class == o.Class() && agree(m.Facts, o.Facts) {
+			best = max(best, n)
+		}
+	}
+	return best
+}
+
+// comesWith asks the oracle whether a thing goes without saying beside another of the
+// same container.
+func comesWith(class, head oracle.Class) bool {
+	of := oracle.Subject{ID: "x"}
+	thing := oracle.Finding{Invariant: oracle.Leak, Class: class, Subject: of}
+	return thing.ComesWith(oracle.Finding{Invariant: oracle.Leak, Class: head, Subject: of})
+}
+
+// messages looks for what the bug is known to log.
+func (f *Fit) messages(r read.Report, b catalogue.Bug) {
+	done := map[string]bool{}
+	for _, o := range r.Of(read.Message) {
+		if p := matchesLog(b, o.Raw); p != "" && !done[p] {
+			done[p] = true
+			f.add(Logs, o.What, o.Lines, p)
+		}
+	}
+}
+
+func matchesLog(b catalogue.Bug, text string) string {
+	for _, p := range b.Symptoms.Log {
+		if text != "" && p.MatchString(text) {
+			return p.String()
+		}
+	}
+	return ""
+}
+
+// names looks for the bug's threads and the functions of its window.
+func (f *Fit) names(r read.Report, b catalogue.Bug) {
+	for _, o := range r.Of(read.Thread) {
+		for _, t := range b.Threads {
+			if t.Word == "compare" {
+				continue
+			}
+			repo, number, _ := strings.Cut(t.Name, "#")
+			if repo == "containerd" && number == o.Text || repo == "moby" && strings.HasSuffix(o.Text, "#"+number) {
+				f.add(Named, o.What, o.Lines, t.Name)
+			}
+		}
+	}
+	for _, o := range r.Of(read.Place) {
+		if isIn(b, o.Text) {
+			f.add(AtPlace, o.What, o.Lines, o.Text)
+		}
+	}
+}
+
+// isIn reports whether a function's name stands in a bug's window. The names that a
+// report has may lack the type, and have a package.
+func isIn(b catalogue.Bug, function string) bool {
+	last := lastPart(function)
+	if strings.HasSuffix(function, ".go") {
+		return strings.Contains(b.Window, function)
+	}
+	for _, word := range strings.FieldsFunc(b.Window, func(r rune) bool { return strings.ContainsRune(" ,;()", r) }) {
+		if lastPart(word) == last && len(last) > 3 {
+			return true
+		}
+	}
+	if b.Sweep == nil {
+		return false
+	}
+	for _, w := range b.Sweep.Where {
+		if lastPart(strings.Split(strings.TrimPrefix(w, "stmt:"), ":")[0]) == last {
+			return true
+		}
+	}
+	return false
+}
+
+// lastPart is a function's name without its package and type.
+func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// LinesText is where the reason stands, for people: "lines 3, 7".
+func (r Reason) LinesText() string {
+	if len(r.Lines) == 0 {
+		return ""
+	}
+	parts := make([]string, len(r.Lines))
+	for i, n := range r.Lines {
+		parts[i] = strconv.Itoa(n)
+	}
+	if len(parts) == 1 {
+		return "line " + parts[0]
+	}
+	return "lines " + strings.Join(parts, ", ")
+}

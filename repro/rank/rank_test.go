@@ -1,0 +1,73 @@
+package rank
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/repro/read"
+)
+
+func named(t *testing.T, id string) catalogue.Bug {
+	t.Helper()
+	b, err := catalogue.FindBug(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestReasons: each thing that a report tells is a reason for or against a bug, with the
+// lines that told it.
+func TestReasons(t *testing.T) {
+	shim := "root 7 1 0 1:00 ? 0:00 /usr/bin/containerd-shim-runc-v2 -namespace %s -id x -address y\n# ctr -n " +
+		"%[1]s t ls\nTASK PID STATUS\n"
+	orphan := func(ns string) string { return fmt.Sprintf(shim, ns) }
+	for name, c := range map[string]struct {
+		text, bug, release string
+		why                Why
+		clears             bool
+	}{
+		"a symptom":             {orphan("a"), "containerd-8981", "v2.3.7", Explains, true},
+		"another release":       {orphan("a"), "containerd-8981", "v2.4.2", OtherOne, false},
+		"its issue":             {orphan("a") + "as in containerd#8981", "containerd-8981", "v2.3.7", Named, true},
+		"what sets it off":      {orphan("k8s.io") + "iowait is at 90 %", "containerd-7496", "v1.7.2", Needs, true},
+		"what it does not take": {orphan("a") + "containerd was killed", "containerd-8981", "v2.3.7", Unneeded, false},
+		"what nobody tells of":  {orphan("k8s.io"), "containerd-7496", "v1.7.2", Untold, true},
+		"what has not happened": {orphan("a") + "containerd was not restarted", "containerd-6860", "v1.6.36",
+			Denied, false},
+		"a restart for a crash": {orphan("a") + "after a restart of containerd", "containerd-6860", "v1.6.36",
+			Nearly, true},
+		"another state": {"TASK PID STATUS\nx 0 UNKNOWN\n", "containerd-8981", "v2.3.7", Unexplained, false},
+		"a bundle without a shim": {"# ls /run/containerd/io.containerd.runtime.v2.task/a\n.job-00001\n",
+			"containerd-8981", "v2.3.7", Unexplained, false},
+		"a pod's bug and dockerd": {orphan("moby") + "iowait is at 90 %", "containerd-7496", "v1.7.2", OtherClient, true},
+		"a message that it logs": {orphan("k8s.io") + `level=error msg="failed to handle container TaskExit ` +
+			`event container_id:x" error="context deadline exceeded"`, "containerd-7496", "v1.7.2", Logs, true},
+		"a function of its window": {orphan("k8s.io") + "at v2.cleanupAfterDeadShim(0x1)", "containerd-7496",
+			"v1.7.2", AtPlace, true},
+		"no release, so none is out": {orphan("a"), "containerd-8981", "", Explains, true},
+		"words, and another trouble": {"leaked shims\nErrImagePull", "containerd-8981", "v2.3.7", Explains, false},
+	} {
+		f := Rank(read.Text(c.text), c.release, []catalogue.Bug{named(t, c.bug)})[0]
+		i := slices.IndexFunc(f.Reasons, func(r Reason) bool { return r.Why == c.why })
+		if i < 0 || f.Clears != c.clears {
+			t.Errorf("%s: fits %v, want %v, and %s among %+v", name, f.Clears, c.clears, c.why, f.Reasons)
+		}
+	}
+}
+
+func TestTheBestComesFirst(t *testing.T) {
+	text := "root 7 1 0 1:00 ? 0:00 /usr/bin/containerd-shim-runc-v2 -namespace k8s.io -id x -address y\n" +
+		"# ctr -n k8s.io t ls\nTASK PID STATUS\n"
+	bugs := []catalogue.Bug{named(t, "containerd-8981"), named(t, "containerd-7496")}
+	for more, want := range map[string]string{
+		"iowait is at 90 %": "containerd-7496",
+		`level=error msg="failed to shutdown shim task and the shim might be leaked"`: "containerd-8981",
+	} {
+		if f := Rank(read.Text(text+more), "v1.7.2", bugs)[0]; f.ID != want {
+			t.Errorf("%q: %s comes first, %+v", more, f.ID, f.Reasons)
+		}
+	}
+}

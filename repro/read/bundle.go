@@ -1,0 +1,96 @@
+package read
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+
+	"github.com/shimquake/shimquake/audit"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// From reads a report, whatever it is: a text, or a bundle of `shimquake audit`.
+func From(in io.Reader) (Report, error) {
+	b := bufio.NewReader(in)
+	head, err := b.Peek(2)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Report{}, fmt.Errorf("read the report: %w", err)
+	}
+	if bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		return fromBundle(b)
+	}
+	text, err := io.ReadAll(io.LimitReader(b, MostBytes+1<<20))
+	if err != nil {
+		return Report{}, fmt.Errorf("read the report: %w", err)
+	}
+	r := Text(string(text))
+	rest, err := io.Copy(io.Discard, b)
+	r.Cut += int(rest)
+	return r, err
+}
+
+// mostOfBundle bounds what is unpacked.
+const mostOfBundle = 64 << 20
+
+// fromBundle reads the report.json of a bundle: its suspects have the oracle's facts.
+func fromBundle(in io.Reader) (Report, error) {
+	zip, err := gzip.NewReader(in)
+	if err != nil {
+		return Report{}, fmt.Errorf("read the bundle: %w", err)
+	}
+	files := tar.NewReader(io.LimitReader(zip, mostOfBundle))
+	for {
+		head, err := files.Next()
+		if err != nil {
+			return Report{}, fmt.Errorf("this is no bundle of shimquake audit: no report.json in it: %w", err)
+		}
+		if path.Base(head.Name) != "report.json" {
+			continue
+		}
+		var a audit.Report
+		if err := json.NewDecoder(files).Decode(&a); err != nil {
+			return Report{}, fmt.Errorf("read the bundle's report.json: %w", err)
+		}
+		return fromAudit(a), nil
+	}
+}
+
+// ofSuspects is what a suspect of the audit's is here.
+var ofSuspects = map[audit.Kind]What{
+	audit.Shim: OrphanShim, audit.Forgotten: LiveProcess, audit.LostTask: TaskNoProcess, audit.InCRI: ContainerLeft,
+	audit.Directory: BundleLeft, audit.RuncState: RuncLeft, audit.Group: CgroupLeft, audit.Mounted: MountLeft,
+	audit.Listener: SocketLeft,
+}
+
+// fromAudit takes an audit's suspects: a line each.
+func fromAudit(a audit.Report) Report {
+	r := &reader{index: map[string]int{}, voted: map[Client]int{}}
+	r.done = make([]bool, len(a.Suspects)+1)
+	for i, s := range a.Suspects {
+		l := line{n: i + 1, text: string(s.Kind) + " " + s.ID + " " + s.Path}
+		r.all, r.at = append(r.all, l), i
+		what, known := ofSuspects[s.Kind]
+		fs, err := oracle.ParseFacts(s.Facts)
+		if !known || err != nil {
+			r.rest(l)
+			continue
+		}
+		if fs[oracle.FactBundle] == oracle.Hidden {
+			what = HiddenBundle
+		}
+		r.understand(l)
+		r.see(Observation{What: what, Facts: fs, Namespace: s.Namespace, ID: s.ID, PID: s.PID}, l)
+		if s.Version != "" {
+			r.version(s.Version, l, true)
+		}
+		r.ofNamespace(s.Namespace)
+	}
+	r.close()
+	return r.Report
+}

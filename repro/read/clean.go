@@ -1,0 +1,278 @@
+package read
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// What a report may have at most: more of it is counted, and not read.
+const (
+	MostBytes   = 4 << 20
+	longestLine = 16 << 10
+	mostLines   = 200_000
+	mostJoined  = 6 // lines that a terminal has made of one
+)
+
+// line is a line as it was meant: without colours, marks and what a journal puts before
+// it.
+type line struct {
+	n      int
+	raw    string
+	text   string // trimmed
+	indent int
+	// prompt is the command that was typed, where the line is one.
+	prompt string
+	joined int // how many more lines are part of it
+}
+
+var (
+	ansi  = regexp.MustCompile(`\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[()][A-Z0-9])`)
+	quote = regexp.MustCompile(`^(\s{0,3}>\s?)+`)
+	fence = regexp.MustCompile("^\\s*(```|~~~)")
+	// A prompt, and what is typed at it.
+	prompt = regexp.MustCompile(
+		`^(?:\[?[\w.-]+@[\w.-]+[: ][^$#\]]*\]?\s?|[\w.-]+[: ][~/][^$# ]* ?|sh-[\d.]+|bash-[\d.]+|/ )?[$#]\s+` +
+			`((?:sudo\s+(?:-\w+\s+)*)?(?:watch\s.*|while\s.*|for\s.*|[a-z][\w./-]*(?:[\s;|&].*)?))$`)
+	bare = regexp.MustCompile(
+		`^((?:sudo\s+)?(?:ctr|crictl|docker|ps|ls|systemctl|journalctl|kubectl|kill|lsof|ss|mount|dpkg|rpm|` +
+			`runc|pgrep|pstree|nerdctl|findmnt)\s+(?:-|\w|/).*|containerd\s+-.*)$`)
+	syslog = regexp.MustCompile(`^(?:<\d+>)?(?:[A-Z][a-z]{2}\s+\d{1,2}\s+\d\d:\d\d:\d\d(?:\.\d+)?|` +
+		`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*)\s+\S+\s+([\w@.()/-]+?)(?:\[(\d+)\])?:\s?(.*)$`)
+)
+
+// lines are those of a text, and how many bytes were not read.
+func lines(text string) (out []line, cut int) {
+	if len(text) > MostBytes {
+		cut, text = len(text)-MostBytes, text[:MostBytes]
+	}
+	n := 0
+	for part := range strings.SplitSeq(text, "\n") {
+		n++
+		if n > mostLines {
+			cut += len(part) + 1
+			continue
+		}
+		if i := strings.LastIndexByte(strings.TrimRight(part, "\r"), '\r'); i >= 0 { // a bar that was drawn again
+			part = strings.TrimRight(part, "\r")[i+1:]
+		}
+		if len(part) > longestLine {
+			cut += len(part) - longestLine
+			part = part[:longestLine]
+		}
+		if l, ok := clean(n, part); ok {
+			out = append(out, l)
+		}
+	}
+	return join(out), cut
+}
+
+// clean is a line without what a terminal, a mail or Markdown has added.
+func clean(n int, text string) (line, bool) {
+	text = strings.ToValidUTF8(text, "�")
+	text = ansi.ReplaceAllString(text, "")
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case r == '\u00a0' || r == '\u2007' || r == '\u202f': // what web pages make of blanks
+			return ' '
+		case r == '\u200b' || r == '\ufeff' || unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, text)
+	text = strings.TrimRight(quote.ReplaceAllString(text, ""), " ")
+	if strings.TrimSpace(text) == "" || fence.MatchString(text) {
+		return line{}, false
+	}
+	l := line{n: n, raw: text, text: strings.TrimSpace(text)}
+	l.indent = len(text) - len(strings.TrimLeft(text, " "))
+	if m := prompt.FindStringSubmatch(l.text); m != nil {
+		l.prompt = m[1]
+	} else if m := bare.FindStringSubmatch(l.text); m != nil && isCommand(m[1]) {
+		l.prompt = m[1]
+	}
+	return l, true
+}
+
+// isCommand tells what was typed from a sentence that begins with the same word.
+func isCommand(text string) bool {
+	return len(text) < 300 && !strings.HasSuffix(text, ".") && !strings.Contains(text, ", ") &&
+		!strings.Contains(text, " shows") && !strings.Contains(text, " is ") && !strings.Contains(text, "level=")
+}
+
+// join puts together what a narrow terminal or a mail has broken: a logged message whose
+// quotes are open, and the arguments of a shim.
+func join(all []line) []line {
+	var out []line
+	for i := 0; i < len(all); i++ {
+		l := all[i]
+		for l.joined < mostJoined && i+1 < len(all) && continues(l, all[i+1]) {
+			i++
+			l.joined++
+			l.text += blank(l.text, all[i].text) + all[i].text
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+var halfID = regexp.MustCompile(`[0-9a-f]{8,63}$`)
+
+// blank is what stood where a line was broken: a blank, but within an id.
+func blank(before, next string) string {
+	end, begin := halfID.FindString(before), startsHex.FindString(next)
+	if end != "" && len(end)+len(begin) == len(sandboxID) && begin != "" {
+		return ""
+	}
+	return " "
+}
+
+// sandboxID is as long as the ids that CRI and docker make up.
+const sandboxID = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+var startsHex = regexp.MustCompile(`^[0-9a-f]+`)
+
+var (
+	beginsRecord = regexp.MustCompile(`^(time="|\{"|[A-Z][a-z]{2}\s+\d|\d{4}-\d\d-\d\d|[IWEF]\d{4} |PID|UID|root\s)`)
+	shimArgument = regexp.MustCompile(`^(-address|-id|-namespace|/usr/\S*/containerd-shim\S*|` +
+		`/run/\S*containerd\S*\.sock)\b`)
+)
+
+func continues(l, next line) bool {
+	if next.prompt != "" || beginsRecord.MatchString(next.text) {
+		return false
+	}
+	if strings.Contains(l.text, "level=") && strings.Contains(l.text, `msg="`) {
+		return openQuote(l.text)
+	}
+	return strings.Contains(l.text, "containerd-shim") && shimArgument.MatchString(next.text) && !wholeShim(l.text)
+}
+
+// wholeShim reports whether a shim's command line has all that it needs.
+func wholeShim(text string) bool {
+	return strings.Contains(text, "-namespace ") && strings.Contains(text, "-id ") && strings.Contains(text,
+		"-address ") &&
+		!strings.HasSuffix(text, "-address") && !strings.HasSuffix(text, "-id")
+}
+
+// openQuote reports whether a quoted text does not end on the line.
+func openQuote(text string) bool {
+	open := false
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			open = !open
+		}
+	}
+	return open
+}
+
+// record is a line of a log.
+type record struct {
+	program string // systemd, containerd, dockerd, kernel, kubelet
+	level   string
+	message string
+	fields  map[string]string
+}
+
+// unwrap is what a line is of a log, by whatever has kept it.
+func unwrap(text string) (r record, ok bool) {
+	for range 3 { // the journal's JSON may hold docker's JSON, which may hold containerd's line
+		if m := syslog.FindStringSubmatch(text); m != nil {
+			r.program, r.message, ok = m[1], m[3], true
+			text = m[3]
+			continue
+		}
+		inner, found := fromJSON(text, &r)
+		if !found {
+			break
+		}
+		ok, text = true, inner
+		if r.message != "" && !strings.Contains(r.message, "msg=") {
+			return r, true
+		}
+	}
+	if fields := logfmt(text); fields["msg"] != "" && (fields["level"] != "" || fields["time"] != "") {
+		r.fields, r.level, r.message = fields, fields["level"], fields["msg"]
+		return r, true
+	}
+	if m := onTerminal.FindStringSubmatch(text); m != nil {
+		r.level, r.message, r.fields = ttyLevels[m[1]], m[2], logfmt("msg="+m[2])
+		return r, true
+	}
+	if m := klog.FindStringSubmatch(text); m != nil {
+		if r.program == "" {
+			r.program = "kubelet"
+		}
+		r.level, r.message = levels[m[1]], m[2]
+		return r, true
+	}
+	return r, ok
+}
+
+var (
+	klog = regexp.MustCompile(`^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ \S+:\d+\] (.*)$`)
+	// What logrus prints where it has a terminal.
+	onTerminal = regexp.MustCompile(`^(FATA|ERRO|WARN|INFO|DEBU)\[[^\]]*\]\s*(.*)$`)
+	ttyLevels  = map[string]string{"FATA": "fatal", "ERRO": "error", "WARN": "warning", "INFO": "info", "DEBU": "debug"}
+	levels     = map[string]string{"I": "info", "W": "warning", "E": "error", "F": "fatal"}
+	pair       = regexp.MustCompile(`([\w.]+)=("(?:[^"\\]|\\.)*"?|\S*)`)
+)
+
+// fromJSON reads an object of a log: containerd's own, the journal's, docker's.
+func fromJSON(text string, r *record) (inner string, ok bool) {
+	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
+		return "", false
+	}
+	var object map[string]any
+	if json.Unmarshal([]byte(text), &object) != nil {
+		return "", false
+	}
+	str := func(names ...string) string {
+		for _, name := range names {
+			if s, _ := object[name].(string); s != "" {
+				return s
+			}
+		}
+		return ""
+	}
+	message := str("msg", "MESSAGE", "message", "log")
+	if message == "" {
+		return "", false
+	}
+	r.level = str("level", "severity")
+	if p := str("_COMM", "SYSLOG_IDENTIFIER"); p != "" {
+		r.program = p
+	}
+	r.message = strings.TrimSpace(message)
+	r.fields = map[string]string{}
+	for name, value := range object {
+		if s, isText := value.(string); isText {
+			r.fields[name] = s
+		}
+	}
+	return r.message, true
+}
+
+// logfmt are the fields of a line of logrus.
+func logfmt(text string) map[string]string {
+	if !strings.Contains(text, "msg=") {
+		return nil
+	}
+	fields := map[string]string{}
+	for _, m := range pair.FindAllStringSubmatch(text, 40) {
+		value := m[2]
+		if inner, quoted := strings.CutPrefix(value, `"`); quoted {
+			value = strings.ReplaceAll(strings.TrimSuffix(inner, `"`), `\"`, `"`)
+		}
+		if _, twice := fields[m[1]]; !twice {
+			fields[m[1]] = value
+		}
+	}
+	return fields
+}

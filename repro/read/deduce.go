@@ -1,0 +1,212 @@
+package read
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// deduce puts together what several lines say.
+func (r *reader) deduce() {
+	for _, s := range r.shims {
+		r.owner(s)
+	}
+	r.children()
+	r.growth()
+	r.tasks()
+	r.ends()
+	r.leftovers()
+}
+
+// owner looks whether containerd knows a shim's container. One whose parent is 1 is no
+// orphan by that alone: every shim of runtime v2 is like that.
+func (r *reader) owner(s process) {
+	facts := oracle.Facts{}
+	if r.noBundle[s.id] > 0 {
+		facts[oracle.FactBundle] = oracle.Gone
+	}
+	o := Observation{What: OrphanShim, Facts: facts, Namespace: s.namespace, ID: s.id, PID: s.pid}
+	at, pods := r.strange(s.id), r.listings["pods"]
+	switch {
+	case at > 0:
+	case s.namespace == "k8s.io" && pods > 0 && s.id != "" && !r.knows(s.id): // crictl lists all of CRI's
+		o.What, at = ShimWithoutPod, pods
+	case !r.knows(s.id):
+		o.What, at = ShimNotAsked, s.n
+	default:
+		return
+	}
+	r.see(o, s.line)
+	r.see(o, line{n: at})
+}
+
+// strange is the line that says that containerd does not know an id, or 0.
+func (r *reader) strange(id string) int {
+	if id == "" {
+		return 0
+	}
+	for _, known := range slices.Sorted(maps.Keys(r.unknown)) {
+		at := r.unknown[known]
+		if known != "" && (strings.HasPrefix(id, known) || strings.HasPrefix(known, id)) {
+			return at
+		}
+	}
+	if r.knows(id) {
+		return 0
+	}
+	for _, kind := range []string{"tasks", "containers"} { // the first that was pasted in full
+		if at := r.listings[kind]; at > 0 {
+			return at
+		}
+	}
+	return 0
+}
+
+// knows reports whether any listing has an id.
+func (r *reader) knows(id string) bool {
+	for _, rows := range r.listed {
+		for listed := range rows {
+			if len(listed) >= shortID && (strings.HasPrefix(id, listed) || strings.HasPrefix(listed, id)) || listed == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shortID is how much of an id crictl and docker print.
+const shortID = 12
+
+// children looks whether shims have any, where all processes are there to be seen.
+func (r *reader) children() {
+	parents := map[int]bool{}
+	others := 0
+	for _, p := range r.processes {
+		parents[p.ppid] = true
+		if !shimProgram.MatchString(" " + p.args) {
+			others++
+		}
+	}
+	if !r.fullPS && others == 0 {
+		return
+	}
+	for _, s := range r.shims {
+		if s.ppid >= 0 && !parents[s.pid] && !r.treeBelow(s) {
+			r.see(Observation{What: ChildlessShim, Namespace: s.namespace, ID: s.id, PID: s.pid}, s.line)
+		}
+	}
+}
+
+// treeBelow reports whether the row after a shim's is drawn as its child.
+func (r *reader) treeBelow(s process) bool {
+	i := slices.IndexFunc(r.all, func(l line) bool { return l.n == s.n })
+	return i >= 0 && i+1 < len(r.all) && strings.Contains(r.all[i+1].text, `\_`) &&
+		!shimProgram.MatchString(r.all[i+1].text)
+}
+
+// growth: at least three numbers, each larger than the one before.
+func (r *reader) growth() {
+	if len(r.counts) < 3 {
+		return
+	}
+	if slices.IsSortedFunc(r.counts, func(a, b counted) int { return a.n - b.n }) &&
+		r.counts[0].n < r.counts[len(r.counts)-1].n {
+		for _, c := range r.counts {
+			r.see(Observation{What: GrowingShims}, c.line)
+		}
+	}
+}
+
+// tasks looks at what `ctr tasks ls` says beside what processes there are.
+func (r *reader) tasks() {
+	for _, id := range slices.Sorted(maps.Keys(r.listed["tasks"])) {
+		t := r.listed["tasks"][id]
+		o := Observation{ID: id, PID: t.pid, Facts: oracle.Facts{oracle.FactTask: t.status}}
+		switch {
+		case t.status == "UNKNOWN":
+			o.What = UnknownTask
+			r.see(o, t.line)
+		case t.pid > 0 && r.emptyPIDs[t.pid] > 0:
+			o.What = TaskNoProcess
+			if !slices.Contains([]string{"CREATED", "RUNNING", "STOPPED", "PAUSED", "PAUSING"}, t.status) {
+				o.Facts = oracle.Facts{}
+			}
+			r.see(o, t.line)
+			r.see(o, line{n: r.emptyPIDs[t.pid]})
+		}
+	}
+	for _, d := range r.docker {
+		if d.status == "running" && (d.pid > 0 && r.emptyPIDs[d.pid] > 0) {
+			r.see(Observation{What: StillRunning, ID: d.id, PID: d.pid}, d.line)
+		}
+	}
+}
+
+// ends looks at what events say of one container's end.
+func (r *reader) ends() {
+	first := map[string]exitEvent{}
+	for _, e := range r.exits {
+		if e.source != "docker" && e.exec == "" && e.hasPID && e.pid == 0 {
+			r.see(Observation{What: EventWithoutPID, ID: e.id, Facts: oracle.Facts{oracle.FactTopic: topicOf(e)}}, e.line)
+		}
+		key := e.id + " " + e.exec
+		before, twice := first[key]
+		if !twice {
+			first[key] = e
+			continue
+		}
+		switch {
+		case before.status != e.status:
+			r.see(Observation{What: StatusChanged, ID: e.id}, before.line)
+			r.see(Observation{What: StatusChanged, ID: e.id}, e.line)
+			if e.status == 137 || e.status == 255 {
+				r.wrong(e)
+			}
+		case e.source == before.source && e.source != "/tasks/delete":
+			r.see(Observation{What: ExitTwice, ID: e.id, Facts: facts("repeat=same")}, e.line)
+		}
+	}
+	for _, d := range r.docker {
+		for _, e := range r.exits {
+			if d.status == "running" && d.id != "" && (strings.HasPrefix(d.id, e.id) || strings.HasPrefix(e.id, d.id)) {
+				r.see(Observation{What: StillRunning, ID: d.id, PID: d.pid}, d.line)
+			}
+		}
+	}
+}
+
+// wrong notes a status that cannot be the real one: another was told before.
+func (r *reader) wrong(e exitEvent) {
+	o := Observation{What: Status137, ID: e.id, Facts: facts("by=" + string(oracle.ByTaskExit))}
+	if e.status == 255 {
+		o.Facts = oracle.Facts{oracle.FactBy: string(oracle.ByTaskExit), oracle.FactStatus: oracle.MadeUp255}
+	}
+	if e.source == "/tasks/delete" {
+		o.Facts[oracle.FactBy] = string(oracle.ByTaskDelete)
+	}
+	r.see(o, e.line)
+}
+
+func topicOf(e exitEvent) string { return e.source }
+
+// leftovers looks at files and mounts of ids that containerd does not know.
+func (r *reader) leftovers() {
+	for _, list := range []struct {
+		what What
+		rows []listing
+	}{{BundleLeft, r.bundles}, {MountLeft, r.mounts}} {
+		for _, b := range list.rows {
+			if at := r.strange(b.id); at > 0 {
+				r.see(Observation{What: list.what, ID: b.id}, b.line)
+				r.see(Observation{What: list.what, ID: b.id}, line{n: at})
+			}
+		}
+	}
+	for _, s := range r.sockets {
+		if strings.Contains(s.status, "refused") || strings.Contains(s.status, "no listener") {
+			r.see(Observation{What: SocketLeft, Facts: facts("socket=silent")}, s.line)
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package read
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// process is a row of ps.
+type process struct {
+	line
+	pid, ppid int // ppid -1: the row does not say
+	state     string
+	args      string
+	// Of a shim: its container.
+	namespace, id string
+}
+
+// table is the header that the rows which follow belong to.
+type table struct {
+	kind    string // ps, tasks, containers, pods, df
+	columns []string
+	line    line
+	command string
+	rows    int
+}
+
+var psColumns = []string{"PID", "PPID", "CMD", "COMMAND", "ARGS", "STAT", "S", "TTY", "TIME", "USER", "UID",
+	"ELAPSED", "STIME", "START"}
+
+// header takes the first line of a table.
+func (r *reader) header(l line) bool {
+	words := strings.Fields(l.text)
+	upper := strings.ToUpper(l.text) == l.text
+	has := func(names ...string) bool {
+		for _, n := range names {
+			if !slices.Contains(words, n) {
+				return false
+			}
+		}
+		return upper
+	}
+	kind := ""
+	switch {
+	case has("TASK", "PID", "STATUS"):
+		kind = "tasks"
+	case has("CONTAINER", "IMAGE", "RUNTIME"):
+		kind = "containers"
+	case has("CONTAINER", "ID") && strings.HasPrefix(l.text, "CONTAINER ID"): // docker ps
+		kind = "docker"
+		r.votes(Dockerd, 2)
+	case has("POD", "ID") && strings.HasPrefix(l.text, "POD ID"):
+		kind = "pods"
+	case has("CONTAINER", "IMAGE", "STATE"):
+		kind = "crictl"
+	case has("NAME", "STATUS", "VERSION"), has("NAME", "READY", "STATUS"): // kubectl
+		kind = "kubectl"
+	case has("PID") && (has("CMD") || has("COMMAND") || has("ARGS")) && isPS(words):
+		kind = "ps"
+	}
+	if kind == "" {
+		return false
+	}
+	r.table = &table{kind: kind, columns: words, line: l, command: r.command}
+	if _, seen := r.listings[kind]; !seen && kind != "ps" && !filtered(r.command) {
+		r.listings[kind] = l.n
+	}
+	if kind == "ps" && r.command != "" && !filtered(r.command) && !psOfOne(r.command) {
+		r.fullPS = true
+	}
+	if kind == "ps" {
+		r.psAnswer(l)
+	}
+	return true
+}
+
+func isPS(words []string) bool {
+	n := 0
+	for _, w := range words {
+		if slices.Contains(psColumns, w) {
+			n++
+		}
+	}
+	return n >= 3
+}
+
+// filtered reports whether a command leaves out rows.
+func filtered(command string) bool {
+	return strings.Contains(command, "grep") || strings.Contains(command, "head") || strings.Contains(command, "awk")
+}
+
+var psOne = regexp.MustCompile(`\bps\s+(?:.*\s)?(?:-p\s*|--pid[= ])?(\d+)\s*$`)
+
+func psOfOne(command string) bool { return psOne.MatchString(command) }
+
+// psAnswer notes a ps of one process that has no row.
+func (r *reader) psAnswer(l line) {
+	m := psOne.FindStringSubmatch(r.command)
+	if m == nil {
+		return
+	}
+	pid, _ := strconv.Atoi(m[1])
+	if r.at+1 < len(r.all) {
+		next := r.all[r.at+1]
+		if next.prompt == "" && strings.Contains(next.text, m[1]) {
+			return
+		}
+	}
+	r.emptyPIDs[pid] = l.n
+}
+
+var (
+	shimProgram = regexp.MustCompile(`(?:^|[\s/\\_|-])(containerd-shim(?:-[\w-]+)?|docker-containerd-shim)\b`)
+	shimID      = regexp.MustCompile(`\s-id[ =](\S+)`)
+	shimNS      = regexp.MustCompile(`\s-namespace[ =](\S+)`)
+	// With user, pid and parent, as ps -ef has it.
+	psEF = regexp.MustCompile(`^([\w.+-]+)\s+(\d+)\s+(\d+)\s+\d+\s+\S+\s+\S+\s+[\d:-]+\s+(.*)$`)
+	// With pid and parent first: ps axo pid,ppid,...,args.
+	psAXO = regexp.MustCompile(`^(\d+)\s+(\d+)\s+(.*)$`)
+	// With user and pid: ps aux.
+	psAUX = regexp.MustCompile(`^([\w.+-]+)\s+(\d+)\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+\S+\s+(\S+)\s+\S+\s+[\d:]+\s+(.*)$`)
+	psPID = regexp.MustCompile(`^(\d+)\s+(\S.*)$`)
+)
+
+// process takes a row of ps, also one without a header.
+func (r *reader) process(l line) bool {
+	inTable := r.table != nil && r.table.kind == "ps"
+	isShim := shimProgram.MatchString(l.text)
+	if psCommand.MatchString(r.command) && psEF.MatchString(l.text) && !isShim {
+		return true
+	}
+	if !inTable && !isShim || strings.Contains(l.text, "grep ") && isShim {
+		return isShim && strings.Contains(l.text, "grep ")
+	}
+	p, ok := r.parsePS(l)
+	if !ok {
+		if inTable {
+			r.table = nil
+		}
+		return false
+	}
+	if inTable {
+		r.table.rows++
+	}
+	if _, twice := r.processes[p.pid]; !twice && len(r.processes) < mostProcesses {
+		r.processes[p.pid] = p
+	}
+	if !isShim {
+		return true
+	}
+	if m := shimID.FindStringSubmatch(" " + p.args); m != nil {
+		p.id = strings.TrimSuffix(m[1], "...")
+	}
+	if m := shimNS.FindStringSubmatch(" " + p.args); m != nil {
+		p.namespace = m[1]
+	}
+	r.ofNamespace(p.namespace)
+	if len(r.shims) < mostProcesses && !slices.ContainsFunc(r.shims, func(o process) bool { return o.pid == p.pid }) {
+		r.shims = append(r.shims, p)
+	}
+	return true
+}
+
+var psCommand = regexp.MustCompile(`\bps\b`)
+
+const mostProcesses = 20_000
+
+// parsePS reads a row by its header, or else by its form.
+func (r *reader) parsePS(l line) (p process, ok bool) {
+	p = process{line: l, ppid: -1}
+	if t := r.table; t != nil && t.kind == "ps" {
+		words := strings.Fields(l.text)
+		if len(words) < len(t.columns) {
+			return p, false
+		}
+		for i, c := range t.columns {
+			switch c {
+			case "PID":
+				p.pid, _ = strconv.Atoi(words[i])
+			case "PPID":
+				if n, err := strconv.Atoi(words[i]); err == nil {
+					p.ppid = n
+				}
+			case "S", "STAT":
+				p.state = words[i]
+			}
+		}
+		p.args = strings.Join(words[len(t.columns)-1:], " ")
+		return p, p.pid > 0
+	}
+	number := func(s string) int {
+		n, _ := strconv.Atoi(s)
+		return n
+	}
+	if m := psEF.FindStringSubmatch(l.text); m != nil {
+		p.pid, p.ppid, p.args = number(m[2]), number(m[3]), m[4]
+		return p, true
+	}
+	if m := psAUX.FindStringSubmatch(l.text); m != nil {
+		p.pid, p.state, p.args = number(m[2]), m[3], m[4]
+		return p, true
+	}
+	if m := psAXO.FindStringSubmatch(l.text); m != nil {
+		p.pid, p.ppid, p.args = number(m[1]), number(m[2]), m[3]
+		return p, true
+	}
+	if m := psPID.FindStringSubmatch(l.text); m != nil { // pgrep -a
+		p.pid, p.args = number(m[1]), m[2]
+		return p, true
+	}
+	return p, false
+}
+
+// counted is a number of shims.
+type counted struct {
+	n    int
+	line line
+}
+
+var (
+	countCommand = regexp.MustCompile(`containerd-shim.*(\|\s*wc\s+-l|grep\s+-c|pgrep -c)|` +
+		`pgrep\s+-\S*c\S*\s+.*shim|(grep\s+-\S*c\S*|wc -l).*shim`)
+	countRow = regexp.MustCompile(`^(?:(?:.*\d\d:\d\d(?::\d\d)?(?:\s?[AP]M)?(?:\s+[A-Z]{3,4})?(?:\s+\d{4})?|` +
+		`day \d+|\+?\d+ ?(?:h|m|min|hours?|days?)|` +
+		`[A-Z][a-z]{2} \d{1,2})[\s:,-]+)?(?:containerd-)?(?:shims?[:= ]+)?(\d{1,6})(?: shims?)?$`)
+)
+
+// aTime is what `date` prints.
+var aTime = regexp.MustCompile(`^[\w ,.-]*\d\d:\d\d(:\d\d)?(\s[AP]M)?(\s[A-Z]{3,4}\s\d{4})?$`)
+
+// count takes the number that a command has counted, and one in a column of them.
+func (r *reader) count(l line) bool {
+	if !countCommand.MatchString(r.command) && !strings.Contains(strings.ToLower(l.text), "shim") {
+		return false
+	}
+	if aTime.MatchString(l.text) {
+		return true
+	}
+	m := countRow.FindStringSubmatch(l.text)
+	if m == nil {
+		return false
+	}
+	n, _ := strconv.Atoi(m[1])
+	r.counts = append(r.counts, counted{n, l})
+	return true
+}

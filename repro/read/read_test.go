@@ -1,0 +1,210 @@
+package read
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/oracle"
+)
+
+const (
+	shimA = "4b1d0ce57a0f9c2386de4417bb92c05a7fe1963d80ab54ec6f20d9137c58ae61"
+	psA   = "root  21877  1  0 Oct02 ?  00:03:11 /usr/bin/containerd-shim-runc-v2 -namespace k8s.io -id " + shimA +
+		" -address /run/containerd/containerd.sock\n"
+	noTasks = "# ctr -n k8s.io t ls\nTASK    PID    STATUS\n"
+	leaked  = `time="2025-01-08T11:02:41.1Z" level=error msg="failed to shutdown shim task and the shim might be ` +
+		`leaked" ` +
+		`error="context canceled" id=job-1 namespace=ci`
+)
+
+// TestText reads the shapes in which leaks are reported, and what mails, terminals and
+// journals make of them.
+func TestText(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want []What
+		not  []What
+	}{
+		"a shim that ctr does not list": {psA + noTasks, []What{OrphanShim}, nil},
+		"a shim that ctr lists":         {psA + noTasks + shimA + " 21901 RUNNING\n", nil, []What{OrphanShim}},
+		"a shim, and nobody was asked":  {psA, nil, []What{OrphanShim}},
+		"a list that grep has cut": {psA + "# ctr -n k8s.io t ls | grep x\nTASK PID STATUS\n", nil,
+			[]What{OrphanShim}},
+		"a shim that ctr info does not know": {psA + `ctr: container "` + shimA + `" in namespace "k8s.io": not found`,
+			[]What{OrphanShim}, nil},
+		"a shim of which crictl knows 13": {psA + noTasks + "# crictl pods\nPOD ID CREATED STATE NAME\n" + shimA[:13] + " 2d Ready x\n", nil, []What{OrphanShim}},
+		"windows' ends of lines":          {strings.ReplaceAll(psA+noTasks, "\n", "\r\n"), []What{OrphanShim}, nil},
+		"a shim that crictl pods lacks": {psA + "# crictl pods\nPOD ID CREATED STATE NAME\n0011223344556 2d " +
+			"Ready x\n", []What{ShimWithoutPod}, []What{OrphanShim}},
+		"a shim of whom nothing is said": {psA, []What{ShimNotAsked}, nil},
+		"colours":                        {"\x1b[1;31m" + psA + "\x1b[0m" + noTasks, []What{OrphanShim}, nil},
+		"a quoted mail with fences": {"> ```\n> " + strings.ReplaceAll(psA+noTasks, "\n", "\n> ") + "```",
+			[]What{OrphanShim}, nil},
+		"a shim broken at its arguments": {strings.ReplaceAll(psA, " -id", "\n-id") + noTasks, []What{OrphanShim}, nil},
+		"an id broken in its midst": {strings.ReplaceAll(psA, shimA, shimA[:40]+"\n"+shimA[40:]) + noTasks,
+			[]What{OrphanShim}, nil},
+		"blanks of a web page": {strings.ReplaceAll(psA, " ", "\u00a0") + noTasks, []What{OrphanShim}, nil},
+		"a line of logrus":     {leaked, []What{ShutdownFailed, LoggedMessage, ClientGaveUp}, nil},
+		"the journal's": {"Jan 08 11:02:41 n1 containerd[81]: " + leaked, []What{ShutdownFailed,
+			LoggedMessage}, nil},
+		"the journal's JSON": {`{"MESSAGE":"failed to shutdown shim task and the shim might be ` +
+			`leaked","_COMM":"containerd"}`, []What{ShutdownFailed}, nil},
+		"containerd's JSON": {`{"level":"error","msg":"failed to shutdown shim ` +
+			`task","id":"x","time":"t"}`, []What{ShutdownFailed}, nil},
+		"docker's JSON around it": {`{"log":"` + strings.ReplaceAll(leaked, `"`,
+			`\"`) + `\n","stream":"stderr"}`, []What{ShutdownFailed}, nil},
+		"a message broken in its midst": {strings.Replace(leaked, "shim task", "shim\n task", 1),
+			[]What{ShutdownFailed}, nil},
+		"an exit that is not handled": {`level=error msg="failed to handle container TaskExit event" ` +
+			`error="context deadline exceeded: unknown"`, []What{ExitNotHandled}, nil},
+		"what info says of a removal": {`time="t" level=info msg="StopContainer for x with timeout 30 (s) ` +
+			`failed over"`, nil, []What{RemovalFails}},
+		"UNKNOWN": {"TASK PID STATUS\nx 0 UNKNOWN\n", []What{UnknownTask}, nil},
+		"RUNNING without a process": {"# ctr t ls\nTASK PID STATUS\nx 77 RUNNING\n# ps 77\n    PID TTY " +
+			"STAT TIME COMMAND\n", []What{TaskNoProcess}, nil},
+		"RUNNING with its process": {"# ctr t ls\nTASK PID STATUS\nx 77 RUNNING\n# ps 77\n    PID TTY " +
+			"STAT TIME COMMAND\n 77 ? S 0:00 sleep\n", nil, []What{TaskNoProcess}},
+		"a kill of nobody": {"TASK PID STATUS\nx 77 STOPPED\nbash: kill: (77) - No such process\n",
+			[]What{TaskNoProcess}, nil},
+		"StartError": {"{\n \"id\": \"x\",\n \"state\": \"CONTAINER_EXITED\",\n " +
+			"\"exitCode\": 128,\n \"reason\": \"StartError\"\n}\n", []What{StartError}, nil},
+		"a removal that is refused": {"desc = failed to delete containerd container: cannot delete running task x",
+			[]What{RunningTask}, nil},
+		"a reserved name": {`failed to reserve sandbox name "web_default_1_0": name ` +
+			`"web_default_1_0" is reserved for "abc"`, []What{NameReserved}, nil},
+		"two statuses, by docker": {"2025 container die " + shimA + " (exitCode=7, name=b)\n2025 " +
+			"container die " + shimA + " (exitCode=137, name=b)\n", []What{StatusChanged, Status137}, nil},
+		"one status twice, by two events": {"x ci /tasks/exit {\"container_id\":\"a\",\"pid\":7,\"exit_status\":" +
+			"7}\nx ci /tasks/delete {\"container_id\":\"a\",\"pid\":7,\"exit_status\":7}\n", nil, []What{StatusChanged,
+			ExitTwice}},
+		"an exit without a pid": {"x ci /tasks/exit {\"container_id\":\"a\",\"exit_status\":137}\n",
+			[]What{EventWithoutPID}, nil},
+		"docker says running after an exit": {"\"Id\": \"" + shimA + "\",\n\"Status\": \"running\",\nx container " +
+			"die " + shimA + " (exitCode=1)\n", []What{StillRunning}, nil},
+		"numbers that grow":   {"# pgrep -c containerd-shim\n41\n58\n77\n", []What{GrowingShims}, nil},
+		"numbers that do not": {"# pgrep -c containerd-shim\n41\n41\n40\n", nil, []What{GrowingShims}},
+		"a shim with a child": {"# ps axo pid,ppid,args\n PID PPID COMMAND\n 5 1 " +
+			"/usr/bin/containerd-shim-runc-v2 -namespace a -id b\n 6 5 sleep 1\n", nil, []What{ChildlessShim}},
+		"a shim without one": {"# ps axo pid,ppid,args\n PID PPID COMMAND\n 5 1 " +
+			"/usr/bin/containerd-shim-runc-v2 -namespace a -id b\n 6 1 sleep 1\n", []What{ChildlessShim}, nil},
+		"a shim among shims alone": {"# ps axo pid,ppid,args |" +
+			" grep shim\n PID PPID COMMAND\n 5 1 /usr/bin/containerd-shim-runc-v2 -namespace a -id b\n", nil,
+			[]What{ChildlessShim}},
+		"a bundle that is half removed": {"# ls -a /run/containerd/io.containerd.runtime.v2.task/ci\n.job-0000" +
+			"01\n", []What{HiddenBundle}, nil},
+		"a bundle that nobody knows": {"# ls /run/containerd/io.containerd.runtime.v2.task/ci\njob-1\n# " +
+			"ctr -n ci t ls\nTASK PID STATUS\n", []What{BundleLeft}, nil},
+		"an issue": {"like https://github.com/containerd/containerd/issues/7496",
+			[]What{NamedIssue}, nil},
+		"a function": {"github.com/containerd/containerd/runtime/v2.(*binary).Start(0xc000)",
+			[]What{NamedFunction}, nil},
+		"an image": {"Error: ErrImagePull", []What{ImagePull}, nil},
+		"a denial": {"containerd was not restarted meanwhile", []What{ContainerdStayed},
+			[]What{ContainerdStarted}},
+		"systemd": {"x 1 systemd[1]: containerd.service: Main process exited, " +
+			"code=killed, status=9/KILL", []What{ContainerdDied, ContainerdStarted}, nil},
+		"the kernel": {"Out of memory: Killed process 7 (containerd-shim)", []What{ShimDied},
+			[]What{ContainerdDied}},
+		"kill -9 of containerd, and not more": {"kill -9 of containerd in our test. Sometimes a shim is there",
+			[]What{ContainerdDied}, []What{ShimDied}},
+	} {
+		r := Text(c.text)
+		for _, w := range c.want {
+			if !r.Tells(w) {
+				t.Errorf("%s: no %s in %+v", name, w, r.Seen)
+			}
+		}
+		for _, w := range c.not {
+			if r.Tells(w) {
+				t.Errorf("%s: %s, which it does not tell", name, w)
+			}
+		}
+	}
+}
+
+func TestVersions(t *testing.T) {
+	for text, want := range map[string]string{
+		"containerd github.com/containerd/containerd v1.7.2 0cae528dd6":                         "v1.7.2",
+		"containerd github.com/containerd/containerd/v2 v2.4.2 abc":                             "v2.4.2",
+		"containerd github.com/containerd/containerd/v2 2.4.2 unknown":                          "v2.4.2",
+		"containerd containerd.io 1.6.21 3dce8eb055cbb6872793272b4f20ed16117344f8":              "v1.6.21",
+		"ii  containerd.io  1.6.21-1  amd64  An open container runtime":                         "v1.6.21",
+		"ii  containerd     1.6.23-0ubuntu1~22.04.1 amd64        daemon":                        "v1.6.23",
+		"containerd.io-1.6.33-3.1.el9.x86_64":                                                   "v1.6.33",
+		"RuntimeVersion:  v2.1.4":                                                               "v2.1.4",
+		"wk-2 Ready <none> 88d v1.33.1 10.0.9.2 Debian 6.1.0 containerd://1.7.20":               "v1.7.20",
+		"$ ctr version\nClient:\n  Version:  v2.3.7\n":                                          "v2.3.7",
+		"Server:\n containerd:\n  Version:          1.7.13\n runc:\n  Version:          1.1.12": "v1.7.13",
+		`time="t" level=info msg="starting containerd" revision=88c version=v1.6.36`:            "v1.6.36",
+		"we see it since containerd 1.7.20 came":                                                "v1.7.20",
+		"we went from containerd 1.7.1 to it\nRuntimeVersion: v1.7.2":                           "v1.7.2",
+		"Kubernetes 1.29.3 on Ubuntu":                                                           "",
+		"$ k3s ctr version\nClient:\n  Version:  v2.0.5-k3s2\n":                                 "v2.0.5",
+		"containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+b1":                "v1.6.20",
+		"runc version 1.1.12": "",
+	} {
+		if got := Text(text).Version(); got != want {
+			t.Errorf("%q: version %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestClientIsWhoseNamespaceItIs(t *testing.T) {
+	for text, want := range map[string]Client{
+		psA:                                   Kubelet,
+		"# ctr -n moby t ls\nTASK PID STATUS": Dockerd,
+		"like docker rm\n# ctr -n ci t ls\n":  Ctr,
+		"docker ps shows it":                  Dockerd,
+		"nothing":                             "",
+	} {
+		if got := Text(text).Client; got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestNothingIsDropped: each line is understood, or told as one that is not.
+func TestNothingIsDropped(t *testing.T) {
+	r := Text("one\n\n" + psA + strings.Repeat("what is this\n", 40))
+	if r.Lines != 42 || r.Understood != 1 || r.Others != 41 || len(r.Other) != mostOther || r.Other[0] != (Line{1,
+		"one"}) {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestFactsSayWhichLinesToldThem(t *testing.T) {
+	r := Text("hello\n" + psA + noTasks)
+	i := slices.IndexFunc(r.Seen, func(o Observation) bool { return o.What == OrphanShim })
+	if i < 0 {
+		t.Fatalf("%+v", r.Seen)
+	}
+	o := r.Seen[i]
+	if !slices.Equal(o.Lines, []int{2, 4}) || o.ID != shimA || o.PID != 21877 ||
+		o.Facts[oracle.FactTask] != oracle.None ||
+		o.Class() != oracle.ClassShim {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestWhatIsTooLongIsCounted(t *testing.T) {
+	began := time.Now()
+	r := Text(strings.Repeat("x", longestLine+7) + "\n" + strings.Repeat(psA, 1+MostBytes/len(psA)))
+	if r.Cut < 7 || r.Lines < 1000 {
+		t.Errorf("%d bytes cut, %d lines", r.Cut, r.Lines)
+	}
+	if took := time.Since(began); took > 2*time.Minute { // on a busy machine, too
+		t.Errorf("it took %s", took)
+	}
+}
+
+func TestEveryWhatHasASort(t *testing.T) {
+	for _, tl := range tellings {
+		for _, w := range []What{tl.what, tl.also} {
+			if _, ok := kinds[w]; w != "" && !ok {
+				t.Errorf("%s is not among the kinds", w)
+			}
+		}
+	}
+}

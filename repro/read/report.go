@@ -1,0 +1,107 @@
+// Package read makes typed facts of what people paste when they report a leak: ps, ctr,
+// crictl, docker and the journal, in any order and however they were copied. It is pure,
+// and knows no bug.
+package read
+
+import (
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Report is what was understood of a text.
+type Report struct {
+	// Lines is how many lines were read that are not blank; Understood of these told
+	// something. Cut is how many bytes were left unread: the text is longer than MostBytes.
+	Lines      int `json:"lines"`
+	Understood int `json:"understood"`
+	Cut        int `json:"cut,omitempty"`
+	// Other are the first lines that told nothing, Others how many there are.
+	Other  []Line `json:"other,omitempty"`
+	Others int    `json:"others,omitempty"`
+	// Versions of containerd, the surest first.
+	Versions []Version `json:"versions,omitempty"`
+	// Client is who runs the containers: kubelet, dockerd, ctr; "" where nothing tells.
+	Client Client `json:"client,omitempty"`
+	// Seen is what the report tells, in the order of its lines.
+	Seen []Observation `json:"seen,omitempty"`
+}
+
+// Line is a line of the text, from 1.
+type Line struct {
+	N    int    `json:"line"`
+	Text string `json:"text"`
+}
+
+// Version is a release of containerd that a line names.
+type Version struct {
+	Release string `json:"release"` // v1.7.2
+	Line    int    `json:"line"`
+	// Said is set where the line is the answer of a program (containerd --version), not a
+	// mention.
+	Said bool `json:"said,omitempty"`
+}
+
+// Client is whose containers they are.
+type Client string
+
+// The clients.
+const (
+	Kubelet Client = "kubelet"
+	Dockerd Client = "dockerd"
+	Ctr     Client = "ctr"
+)
+
+// Observation is one thing that the report tells, as a typed fact.
+type Observation struct {
+	What What `json:"what"`
+	// Facts are those of the oracle's, of a thing of What's class, where it has one.
+	Facts oracle.Facts `json:"facts"`
+	// Namespace, ID and PID say of whom it is, where that is known.
+	Namespace string `json:"namespace,omitempty"`
+	ID        string `json:"id,omitempty"`
+	PID       int    `json:"pid,omitempty"`
+	// Text is a logged message without what is of one case only, a function, or the number of
+	// an issue.
+	Text string `json:"text,omitempty"`
+	// Raw is a logged message as it stands, Level how bad its program says it is.
+	Raw   string `json:"raw,omitempty"`
+	Level string `json:"level,omitempty"`
+	// InWords is set where nothing but a sentence tells it: no output of a program.
+	InWords bool `json:"inWords,omitempty"`
+	// Lines are the first that told it, Count how often it was told.
+	Lines []int `json:"lines"`
+	Count int   `json:"count"`
+}
+
+// Class is the oracle's class of the thing, or "".
+func (o Observation) Class() oracle.Class { return kinds[o.What].class }
+
+// Sort says what the observation can tell.
+func (o Observation) Sort() Sort { return kinds[o.What].sort }
+
+// Version is the release that the report is about, or "".
+func (r Report) Version() string {
+	if len(r.Versions) == 0 {
+		return ""
+	}
+	return r.Versions[0].Release
+}
+
+// Of are the observations of a sort.
+func (r Report) Of(s Sort) (out []Observation) {
+	for _, o := range r.Seen {
+		if o.Sort() == s {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// Tells reports whether something was seen.
+func (r Report) Tells(w What) bool {
+	for _, o := range r.Seen {
+		if o.What == w {
+			return true
+		}
+	}
+	return false
+}

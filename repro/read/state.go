@@ -1,0 +1,154 @@
+package read
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// exitEvent is what an event says of an end.
+type exitEvent struct {
+	line
+	id, exec string
+	status   int
+	pid      int // 0: none
+	hasPID   bool
+	source   string
+}
+
+// dockerState is what docker inspect says of a container.
+type dockerState struct {
+	line
+	id, status string
+	pid        int
+}
+
+var (
+	ctrEvent    = regexp.MustCompile(`\s(\S+)\s+(/tasks/[\w-]+)\s+(\{.*\})$`)
+	dockerEvent = regexp.MustCompile(`\bcontainer (die|kill|stop|start|create|destroy|oom|exec_die|exec_create|` +
+		`exec_start)\S* ([0-9a-f]{12,64})(?:\s*\((.*)\))?`)
+	exitCodeOf = regexp.MustCompile(`exitCode=(\d+)`)
+)
+
+// event takes a line of `ctr events` or `docker events`.
+func (r *reader) event(l line) bool {
+	if m := ctrEvent.FindStringSubmatch(" " + l.text); m != nil {
+		if m[2] == "/tasks/exit" || m[2] == "/tasks/delete" {
+			r.ctrExit(l, m[2], m[3])
+		}
+		r.ofNamespace(m[1])
+		return true
+	}
+	if m := dockerEvent.FindStringSubmatch(l.text); m != nil {
+		r.votes(Dockerd, 2)
+		if m[1] == "die" {
+			e := exitEvent{line: l, id: m[2], source: "docker", status: -1}
+			if code := exitCodeOf.FindStringSubmatch(m[3]); code != nil {
+				e.status, _ = strconv.Atoi(code[1])
+			}
+			r.exits = append(r.exits, e)
+		}
+		return true
+	}
+	return false
+}
+
+func (r *reader) ctrExit(l line, topic, object string) {
+	var body struct {
+		Container string `json:"container_id"`
+		ID        string `json:"id"`
+		PID       *int   `json:"pid"`
+		Status    *int   `json:"exit_status"`
+	}
+	if json.Unmarshal([]byte(object), &body) != nil {
+		return
+	}
+	e := exitEvent{line: l, id: body.Container, source: topic}
+	if body.ID != "" && body.ID != body.Container {
+		e.exec = body.ID
+	}
+	if body.Status != nil {
+		e.status = *body.Status
+	}
+	if body.PID != nil {
+		e.pid = *body.PID
+	}
+	e.hasPID = true
+	r.exits = append(r.exits, e)
+}
+
+// inspected takes a line of the JSON that crictl inspect and docker inspect print.
+var (
+	jsonField = regexp.MustCompile(`^"(\w+)":\s*("(?:[^"\\]|\\.)*"|-?\d+|true|false|null|\{|\[|\{\}|\[\])?,?$`)
+	jsonBrace = regexp.MustCompile(`^[\[\]{}]+,?$`)
+	yamlField = regexp.MustCompile(`^(State|Reason|Exit Code|Started|Finished|Last State|Message):\s+(\S.*)$`)
+)
+
+func (r *reader) inspected(l line) bool {
+	if jsonBrace.MatchString(l.text) {
+		return true
+	}
+	if m := yamlField.FindStringSubmatch(l.text); m != nil { // kubectl describe pod
+		r.votes(Kubelet, 2)
+		r.field(l, m[1], strings.TrimSpace(m[2]))
+		return true
+	}
+	m := jsonField.FindStringSubmatch(l.text)
+	if m == nil {
+		return false
+	}
+	r.field(l, m[1], strings.Trim(m[2], `"`))
+	return true
+}
+
+// field takes one field of what CRI, kubectl or docker say of a container.
+func (r *reader) field(l line, name, value string) {
+	switch name {
+	case "id", "Id", "ID":
+		r.inspect = inspection{id: value}
+	case "state", "State", "Status":
+		r.inspect.state = value
+		if name == "Status" && (value == "running" || value == "exited") {
+			r.docker = append(r.docker, dockerState{line: l, id: r.inspect.id, status: value})
+		}
+	case "Pid", "pid":
+		if n, err := strconv.Atoi(value); err == nil && len(r.docker) > 0 {
+			r.docker[len(r.docker)-1].pid = n
+		}
+	case "reason", "Reason":
+		r.inspect.reason = value
+	case "exitCode", "ExitCode", "Exit Code":
+		r.inspect.code, r.inspect.hasCode = value, true
+		r.inspect.line = l
+	default:
+		return
+	}
+	r.judgeInspection(l)
+}
+
+// inspection is what is known by now of the container that is described.
+type inspection struct {
+	line
+	id, state, reason, code string
+	hasCode, told           bool
+}
+
+func (r *reader) judgeInspection(l line) {
+	i := &r.inspect
+	switch {
+	case i.told || !i.hasCode:
+		return
+	case i.reason == "StartError" || i.code == "128" && i.reason != "":
+		r.see(Observation{What: StartError, ID: i.id}, l)
+	case i.code == "255":
+		r.see(Observation{What: Status255, ID: i.id, Facts: facts("told=255")}, l)
+	case i.code == "137" && i.reason == "Unknown":
+		r.see(Observation{What: Status137, ID: i.id, Facts: facts("by=" + string(oracle.ByCRIStatus))}, l)
+	default:
+		return
+	}
+	i.told = true
+}

@@ -1,0 +1,93 @@
+package read
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// number is a release; what vendors add to it (-k3s1, ~ds1) is left out.
+const number = `v?(\d+\.\d+\.\d+(?:-(?:rc|beta|alpha)\.\d+)?)(?:[-+~][\w.~+-]+)?`
+
+// versionAnswers are how programs say which containerd it is.
+var versionAnswers = []*regexp.Regexp{
+	regexp.MustCompile(`^containerd(?:\.io)? github\.com/containerd/containerd\S* ` + number), // containerd --version
+	regexp.MustCompile(`^ctr (?:github\.com/\S+ )?` + number),                                 // ctr --version
+	regexp.MustCompile(`(?i)\bcontainerd://` + number),
+	// kubectl get nodes -o wide
+	regexp.MustCompile(`(?i)^ii\s+containerd(?:\.io)?(?::\w+)?\s+(?:\d+:)?` + number), // dpkg -l
+	regexp.MustCompile(`(?i)^containerd(?:\.io)?[-_](?:\d+:)?` + number),              // rpm -q
+	regexp.MustCompile(`(?i)\bRuntimeVersion:\s*` + number),                           // crictl version
+	regexp.MustCompile(`(?i)^"?containerd"? ?(?:version)?:\s*"?` + number),            // a template's field
+	regexp.MustCompile(`(?i)github\.com/containerd/containerd(?:/v2)? ` + number),
+	regexp.MustCompile(`(?i)^\s*Version:\s+` + number + `$`), // ctr version, docker version: within its block only
+}
+
+// versionMention is one in a sentence.
+var versionMention = regexp.MustCompile(`(?i)\bcontainerd(?:\.io)?\b[^.\n]{0,24}?\b` + number + `\b`)
+
+// block is whose versions follow, in what `docker version`, `docker info` and `ctr
+// version` print.
+var block = regexp.MustCompile(`^(?i)(client|server|containerd|runc|docker-init|engine):$`)
+
+// versionLine takes the answer of a program that says its version.
+func (r *reader) versionLine(l line) bool {
+	for i, p := range versionAnswers {
+		m := p.FindStringSubmatch(l.text)
+		if m == nil {
+			continue
+		}
+		if i == len(versionAnswers)-1 {
+			if !r.inContainerdsBlock() {
+				return strings.Contains(r.command, "version")
+			}
+		}
+		r.version(m[1], l, true)
+		return true
+	}
+	return strings.Contains(r.command, "version") && keyAndValue.MatchString(l.text)
+}
+
+// keyAndValue is what else `ctr version` and its like print.
+var keyAndValue = regexp.MustCompile(`^(Client|Server|Revision|Go version|UUID|RuntimeName|RuntimeApiVersion|` +
+	`API version|` +
+	`Git ?[Cc]ommit|Built|OS/Arch|Context|Experimental|containerd|runc|docker-init|Engine)\b[\w ]*:`)
+
+// inContainerdsBlock reports whether the lines before say that a version is containerd's.
+func (r *reader) inContainerdsBlock() bool {
+	if strings.Contains(r.command, "ctr") && strings.Contains(r.command, "version") {
+		return true
+	}
+	for i := r.at - 1; i >= max(0, r.at-4); i-- {
+		if m := block.FindStringSubmatch(r.all[i].text); m != nil {
+			return strings.EqualFold(m[1], "containerd")
+		}
+	}
+	return false
+}
+
+// mentionedVersion takes versions that sentences name.
+func (r *reader) mentionedVersion(l line) {
+	for _, m := range versionMention.FindAllStringSubmatch(l.text, 3) {
+		r.version(m[1], l, false)
+		r.understand(l)
+	}
+}
+
+const mostVersions = 8
+
+func (r *reader) version(text string, l line, said bool) {
+	release := "v" + strings.TrimPrefix(strings.TrimSpace(text), "v")
+	if !releaseForm.MatchString(release) {
+		return
+	}
+	i := slices.IndexFunc(r.Versions, func(v Version) bool { return v.Release == release })
+	switch {
+	case i >= 0:
+		r.Versions[i].Said = r.Versions[i].Said || said
+	case len(r.Versions) < mostVersions:
+		r.Versions = append(r.Versions, Version{Release: release, Line: l.n, Said: said})
+	}
+}
+
+var releaseForm = regexp.MustCompile(`^v\d{1,3}\.\d{1,4}\.\d{1,4}(-[\w.]+)?`)

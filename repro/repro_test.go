@@ -1,0 +1,146 @@
+package repro
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/repro/rank"
+	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/repro/search"
+)
+
+func TestFirstFixedIsOfTheOwnBranchOrTheNext(t *testing.T) {
+	rs := affected.Releases{
+		"1.6": {Bad: "v1.6.23", Fixed: "v1.6.24"}, "1.7": {Bad: "v1.7.35"}, "2.0": {Bad: "v2.0.14"},
+		"2.1": {Held: "v2.1.9"}, "2.4": {Bad: "v2.4.2"},
+	}
+	for release, want := range map[string]string{
+		"v1.6.8": "v1.6.24", "v1.7.2": "v2.1.9", "v2.4.1": "", "v2.5.0": "", "src:x": "", "": "",
+	} {
+		if got := firstFixed(rs, release); got != want {
+			t.Errorf("%q: fixed in %q, want %q", release, got, want)
+		}
+	}
+}
+
+func found(texts ...string) (out []oracle.Finding) {
+	for _, m := range oracle.MustMatches(texts...) {
+		out = append(out, oracle.Finding{Invariant: oracle.Leak, Class: m.Class, Facts: m.Facts})
+	}
+	return out
+}
+
+func TestShows(t *testing.T) {
+	two := catalogue.Bug{ID: "b", Left: oracle.MustMatches("shim task=none", "socket socket=listening")}
+	one := two
+	one.OneOf = true
+	residue := harness.Verdict{Outcome: harness.Held, Findings: found("shim task=none", "socket socket=listening")}
+	for i := range residue.Findings {
+		residue.Findings[i].Known = "another"
+	}
+	for _, c := range []struct {
+		name string
+		bug  catalogue.Bug
+		v    harness.Verdict
+		want int
+	}{
+		{"both", two, harness.Verdict{Outcome: harness.Violated, Findings: found("shim task=none bundle=gone",
+			"socket socket=listening")}, 2},
+		{"one of two", two, harness.Verdict{Outcome: harness.Violated, Findings: found("shim task=none")}, 0},
+		{"one of those that may", one, harness.Verdict{Outcome: harness.Violated, Findings: found("shim task=none")}, 1},
+		{"another state", one, harness.Verdict{Outcome: harness.Violated, Findings: found("shim task=RUNNING")}, 0},
+		{"an invalid run", two, harness.Verdict{Outcome: harness.Invalid, Findings: found("shim task=none",
+			"socket socket=listening")}, 0},
+		{"another's residue", two, residue, 0},
+	} {
+		if got := Shows(c.bug, c.v); len(got) != c.want {
+			t.Errorf("%s: %d findings show it, want %d", c.name, len(got), c.want)
+		}
+	}
+}
+
+func TestMessagesAreTheSameByTheirWords(t *testing.T) {
+	message := func(text string) read.Observation {
+		r := read.Text(`time="t" level=error msg="` + text + `"`)
+		return r.Of(read.Message)[0]
+	}
+	asked := wordsOf(message("failed to load shim /run/x/y: unable to load shim c0: failed to read " +
+		"bootstrap.json: no such file or directory"))
+	for text, want := range map[string]bool{
+		"failed to load shim /run/a/b: unable to load shim job-17: failed to read bootstrap.json: no such file or " +
+			"directory": true,
+		"failed to load shim /run/x/y: unable to load shim c0: failed to read bootstrap.json: injected by " +
+			"shimquake": false,
+		"cleaning up after shim disconnected": false,
+	} {
+		if got := asked.bestOf([]words{wordsOf(message(text))}) >= sameMessage; got != want {
+			t.Errorf("%q is the same: %v", text, got)
+		}
+	}
+}
+
+func TestEveryThingAndReasonHasWords(t *testing.T) {
+	for _, w := range read.Whats() {
+		if seen[w] == "" {
+			t.Errorf("no words for %s", w)
+		}
+	}
+	for _, w := range rank.Whys() {
+		if why[w] == "" {
+			t.Errorf("no words for %s", w)
+		}
+	}
+}
+
+// TestStatus is README's table: 0 held, 1 shown, 3 nothing is known.
+func TestStatus(t *testing.T) {
+	held := Trial{Runs: 5, Held: 5}
+	for name, c := range map[string]struct {
+		a    Answer
+		want int
+	}{
+		"shown":            {Answer{Best: 0, Trials: []Trial{{Runs: 5, Shown: 1}}}, 1},
+		"held":             {Answer{Best: -1, Trials: []Trial{held}}, 0},
+		"one was invalid":  {Answer{Best: -1, Trials: []Trial{held, {Runs: 5, Held: 4}}}, 3},
+		"nothing was run":  {Answer{Best: -1}, 3},
+		"held, then empty": {Answer{Best: -1, Trials: []Trial{held}, Search: emptySearch()}, 3},
+		"found":            {Answer{Best: -1, Search: foundSearch()}, 1},
+	} {
+		if got := c.a.Status(); got != c.want {
+			t.Errorf("%s: status %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestReleaseExcludes: a bug that the reported release does not have is out, and it is
+// said.
+func TestReleaseExcludes(t *testing.T) {
+	r := readFile(t, "../fixtures/reports/orphans-in-ps.txt")
+	for release, want := range map[string]bool{"v1.7.2": true, "v1.7.4": false, "v2.4.2": false} {
+		a := Match(r, Options{Containerd: release, Bugs: catalogue.BySeverity()})
+		i := slices.IndexFunc(a.Fits, func(f rank.Fit) bool { return f.ID == "containerd-7496" })
+		told := slices.ContainsFunc(a.Fits[i].Reasons, func(x rank.Reason) bool { return x.Why == rank.OtherOne })
+		if a.Fits[i].Clears != want || told == want {
+			t.Errorf("%s: it fits: %v, and its release is told: %v", release, a.Fits[i].Clears, told)
+		}
+	}
+}
+
+func TestNothingSearchedSaysWhatWouldHelp(t *testing.T) {
+	a := Match(readFile(t, "../fixtures/reports/image-pull.txt"), Options{Bugs: catalogue.BySeverity()})
+	a.Search = emptySearch()
+	a.Search.Why = "there is nothing to look for"
+	for _, want := range []string{"NOT SEARCHED", "shimquake audit --bundle", "journalctl"} {
+		if text := a.FitsText() + a.String(); !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+func emptySearch() *search.Result { return &search.Result{} }
+func foundSearch() *search.Result { return &search.Result{Found: &search.Found{}} }

@@ -1,0 +1,165 @@
+// Package repro answers a report of a leak: which known bug it is, shown on the reported
+// release, or else a case that leaves the same and is not in the catalogue.
+package repro
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/repro/read"
+)
+
+// Trial is a bug's case, run on a release several times.
+type Trial struct {
+	Bug     string `json:"bug"`
+	Case    string `json:"case"`
+	Release string `json:"containerd"`
+	// Runs were made, in Shown of which the bug showed itself; Held of them held, and the rest
+	// of them shows nothing, or something else.
+	Runs  int `json:"runs"`
+	Shown int `json:"shown"`
+	Held  int `json:"held"`
+	// Left is what one run has left of what the bug is known by.
+	Left []string `json:"left,omitempty"`
+	// Logged are the lines of the report whose messages a run has logged, too, Quoted those
+	// that could have been. Alike is how much of their words were, in hundredths of a message.
+	Logged []int `json:"logged,omitempty"`
+	Quoted []int `json:"quoted,omitempty"`
+	Alike  int   `json:"alike,omitempty"`
+	// Why is why nothing was shown, of a run that is invalid.
+	Why string `json:"why,omitempty"`
+	// Evidence of one run.
+	Evidence string `json:"evidence,omitempty"`
+}
+
+// Reproduced reports whether a run has shown the bug.
+func (t Trial) Reproduced() bool { return t.Shown > 0 }
+
+// Trier runs bugs.
+type Trier struct {
+	Runner *runner.Runner
+	// Runs is how often a case runs, Parallel how many at once.
+	Runs     int
+	Parallel int
+	// Log is told what is going on.
+	Log io.Writer
+}
+
+// Try runs the first case of a bug that this machine can run. quoted are the messages
+// that the report has.
+func (t Trier) Try(ctx context.Context, b catalogue.Bug, release string, runs int,
+	quoted []read.Observation) (Trial, error) {
+	var last Trial
+	for _, c := range b.Cases {
+		c.Containerd = release
+		if err := t.Runner.Prepare(ctx, release); err != nil {
+			return Trial{}, err
+		}
+		fmt.Fprintf(t.Log, "running %s on containerd %s, %d times ...\n", c.Name, release, runs)
+		trial, unable := t.run(ctx, b, c, runs, quoted)
+		if err := ctx.Err(); err != nil {
+			return trial, err
+		}
+		last = trial
+		if !unable {
+			return trial, nil
+		}
+	}
+	return last, nil
+}
+
+// run runs a case and counts.
+func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs int,
+	quoted []read.Observation) (Trial, bool) {
+	trial := Trial{Bug: b.ID, Case: c.Name, Release: c.Containerd, Runs: runs}
+	verdicts := make([]harness.Verdict, runs)
+	var g errgroup.Group
+	g.SetLimit(max(t.Parallel, 1))
+	for i := range verdicts {
+		g.Go(func() error {
+			verdicts[i] = t.Runner.Run(ctx, c)
+			return nil
+		})
+	}
+	_ = g.Wait() // nothing fails: the verdicts say what happened
+	unable := false
+	for _, v := range verdicts {
+		unable = unable || v.Unable()
+		switch left := Shows(b, v); {
+		case len(left) > 0:
+			trial.Shown++
+			if trial.Left == nil {
+				trial.Left, trial.Evidence = texts(left), v.Evidence
+			}
+		case v.Outcome == harness.Held:
+			trial.Held++
+		case v.Outcome == harness.Invalid:
+			trial.Why = v.Why()
+		default:
+			trial.Why = "it leaves something else: " + texts(v.Violations())[0]
+		}
+	}
+	trial.compare(verdicts, quoted)
+	return trial, unable
+}
+
+// Shows are the findings by which a verdict shows a bug: none where one of those that it
+// must leave is missing.
+func Shows(b catalogue.Bug, v harness.Verdict) (left []oracle.Finding) {
+	if v.Outcome == harness.Invalid {
+		return nil
+	}
+	must := b.Left
+	if len(must) == 0 {
+		must = b.Matches()
+	}
+	missing := 0
+	for _, m := range must {
+		i := slices.IndexFunc(v.Findings, func(f oracle.Finding) bool {
+			return m.Like(f) && (f.Known == "" || f.Known == b.ID)
+		})
+		if i < 0 {
+			missing++
+			continue
+		}
+		left = append(left, v.Findings[i])
+	}
+	if missing > 0 && !b.OneOf && len(b.Left) > 0 {
+		return nil
+	}
+	return left
+}
+
+func texts(all []oracle.Finding) []string {
+	out := make([]string, len(all))
+	for i, f := range all {
+		out[i] = f.String()
+	}
+	return out
+}
+
+// compare looks which of the report's messages the runs have logged, too.
+func (t *Trial) compare(verdicts []harness.Verdict, quoted []read.Observation) {
+	var logged []words
+	for _, v := range verdicts {
+		logged = append(logged, loggedIn(v.Evidence)...)
+	}
+	t.Alike = 0
+	t.Quoted, t.Logged = nil, nil
+	for _, q := range quoted {
+		t.Quoted = append(t.Quoted, q.Lines[0])
+		likeness := wordsOf(q).bestOf(logged)
+		t.Alike += likeness
+		if likeness >= sameMessage {
+			t.Logged = append(t.Logged, q.Lines[0])
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package search
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// clues are what a report says of where and when it happened.
+type clues struct {
+	report    read.Report
+	targets   []oracle.Match
+	functions map[string]bool // the last part of the names of functions
+	logging   map[string]bool // functions that log what the report quotes
+}
+
+func newClues(r read.Report, targets []oracle.Match, logging []string) clues {
+	c := clues{report: r, targets: targets, functions: map[string]bool{}, logging: map[string]bool{}}
+	for _, o := range r.Of(read.Place) {
+		if !strings.HasSuffix(o.Text, ".go") {
+			c.functions[lastPart(o.Text)] = true
+		}
+	}
+	for _, f := range logging {
+		c.logging[lastPart(f)] = true
+	}
+	return c
+}
+
+func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// What a clue counts. They only order: a case that no clue points at runs last.
+const (
+	named     = 60 // the report names the function
+	logs      = 45 // the function logs what the report quotes
+	fitting   = 25 // the action is what happened
+	near      = 12 // a function whose name has to do with what is left
+	usual     = 6  // the client is the reported one
+	unlikely  = -8
+	impliesNo = -40 // the report says that it did not happen
+)
+
+// prior is how likely a case leaves what the report tells of, before anything was run.
+func (c clues) prior(s plan.Spec) int {
+	f := s.Last()
+	function := lastPart(f.Point.What)
+	n := 0
+	if c.functions[function] {
+		n += named
+	}
+	if c.logging[function] {
+		n += logs
+	}
+	n += c.happened(s, f) + c.client(s)
+	for _, t := range c.targets {
+		if slices.ContainsFunc(words[t.Class], func(w string) bool { return strings.Contains(f.Point.String(), w) }) {
+			n += near
+		}
+	}
+	if f.Word() == "lose" { // a call that fails after its work is rare
+		n += unlikely
+	}
+	if s.Unsteady {
+		n += unlikely
+	}
+	return n
+}
+
+// words are parts of the names of functions that make, keep or remove what is of a class.
+var words = map[oracle.Class][]string{
+	oracle.ClassShim:      {"Shutdown", "binary.Start", "loadShim", "Delete", "cleanup", "ShimManager.Start"},
+	oracle.ClassBundle:    {"Bundle", "atomicDelete", "loadShims"},
+	oracle.ClassSocket:    {"ocket", "binary.Delete", "cleanup"},
+	oracle.ClassMount:     {"nmount", "ount"},
+	oracle.ClassCgroup:    {"Create", "Delete"},
+	oracle.ClassTask:      {"Start", "Create", "Delete", "loadShim"},
+	oracle.ClassExitCode:  {"xit", "Wait", "Delete", "State"},
+	oracle.ClassEvent:     {"xit", "ublish", "orward", "Delete", "cleanupAfterDeadShim"},
+	oracle.ClassContainer: {"StartContainer", "RemoveContainer", "Create"},
+	oracle.ClassSandbox:   {"PodSandbox", "Controller"},
+	oracle.ClassDaemon:    {"PodSandbox", "Reserve", "recover", "load"},
+}
+
+// happened compares a fault with what the report says has happened.
+func (c clues) happened(s plan.Spec, f plan.Fault) (n int) {
+	crash, of := f.Kills(), f.Point.Who
+	told := c.report.Tells
+	switch {
+	case told(read.ContainerdDied):
+		n += pick(crash && of == "containerd", fitting, unlikely)
+	case told(read.ContainerdStarted):
+		n += pick(f.Path == "load" || s.Workload == "restart", fitting, 0) + pick(crash && of == "containerd", near, 0)
+	case told(read.ContainerdStayed):
+		n += pick(crash && of == "containerd" || f.Path == "load" || s.Workload == "restart", impliesNo, 0)
+	default:
+		n += pick(crash && of == "containerd" || s.Workload == "restart", unlikely, 0)
+	}
+	switch {
+	case told(read.ShimDied):
+		n += pick(crash && of == "shim", fitting, 0)
+	default:
+		n += pick(crash && of == "shim", unlikely, 0)
+	}
+	n += pick(told(read.ClientGaveUp) && slices.Contains([]string{"cancel", "deadline", "pause", "hang"}, f.Word()),
+		fitting, 0)
+	n += pick(told(read.FullDisk) && strings.Contains(f.Action, "ENOSPC"), fitting+near, 0)
+	n += pick(told(read.NoDescriptors) && strings.Contains(f.Action, "EMFILE"), fitting+near, 0)
+	n += pick(told(read.ShutdownFailed) && strings.Contains(f.Point.What, "Shutdown"), logs, 0)
+	n += pick(told(read.NotLoaded) && f.Path == "load", fitting, 0)
+	return n
+}
+
+// client compares the way to containerd.
+func (c clues) client(s plan.Spec) int {
+	cri := plan.API(s.Workload) == harness.CRI
+	switch c.report.Client {
+	case read.Kubelet:
+		return pick(cri, usual, 0)
+	case read.Dockerd, read.Ctr:
+		return pick(cri, impliesNo, usual)
+	}
+	return 0
+}
+
+func pick(yes bool, a, b int) int {
+	if yes {
+		return a
+	}
+	return b
+}
+
+// options choose what is swept for a report.
+func options(release string, r read.Report, targets []oracle.Match) plan.Options {
+	o := plan.Options{Containerd: release}
+	if r.Client == read.Dockerd || r.Client == read.Ctr {
+		o.Workloads = []string{"task", "restart"}
+	}
+	for _, t := range targets {
+		if ofCRI(t) {
+			o.Workloads = []string{"cri", "stop"}
+		}
+	}
+	return o
+}
+
+// ofCRI reports whether only CRI leaves, or tells, such a thing.
+func ofCRI(m oracle.Match) bool {
+	return slices.Contains([]oracle.Class{oracle.ClassSandbox, oracle.ClassCRIDir, oracle.ClassCRIStatus}, m.Class) ||
+		m.Facts[oracle.FactBy] == string(oracle.ByCRIStatus) || m.Facts[oracle.FactObject] != ""
+}

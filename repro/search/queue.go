@@ -1,0 +1,96 @@
+package search
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// queue hands out the cases of a plan, the likeliest first. What a case has left makes
+// its neighbours likelier, or less likely.
+type queue struct {
+	plan  plan.Plan
+	prior []int
+	left  []int // that nobody has taken yet
+	// learned is what cases of one function, and of one action on one path, have left.
+	learned map[string]int
+	looks   map[string]int
+}
+
+func newQueue(p plan.Plan, c clues) *queue {
+	q := &queue{plan: p, learned: map[string]int{}, looks: map[string]int{}}
+	for i, s := range p.Specs {
+		q.prior = append(q.prior, c.prior(s))
+		q.left = append(q.left, i)
+	}
+	return q
+}
+
+// What a neighbour has left counts.
+const (
+	hadAll     = 20
+	hadSome    = 8
+	hadNothing = -3
+	leastOf    = -12 // of one function
+)
+
+func places(s plan.Spec) (function, kind string) {
+	f := s.Last()
+	return f.Place(), f.Point.Who + " " + f.Word() + " " + f.Path
+}
+
+func (q *queue) score(i int) int {
+	function, kind := places(q.plan.Specs[i])
+	return q.prior[i] + max(q.learned[function], leastOf) + q.learned[kind]/4
+}
+
+// next is the likeliest case that nobody has taken.
+func (q *queue) next() (int, bool) {
+	if len(q.left) == 0 {
+		return 0, false
+	}
+	at := 0
+	for k, i := range q.left {
+		best := q.left[at]
+		if cmp.Or(cmp.Compare(q.score(i), q.score(best)), plan.Simpler(q.plan.Specs[best], q.plan.Specs[i])) > 0 {
+			at = k
+		}
+	}
+	i := q.left[at]
+	q.left = slices.Delete(q.left, at, at+1)
+	function, _ := places(q.plan.Specs[i])
+	q.looks[function]++
+	q.learned[function]-- // the others of a function wait for what this one shows
+	return i, true
+}
+
+// learn takes what a case has left.
+func (q *queue) learn(i int, f fit, targets []oracle.Match) {
+	function, kind := places(q.plan.Specs[i])
+	n := hadNothing
+	switch {
+	case f.all(targets):
+		n = hadAll
+	case f.has > 0:
+		n = hadSome
+	}
+	q.learned[function] += n
+	if n > 0 {
+		q.learned[kind] += n
+	}
+}
+
+// looked are the functions of which most cases were run.
+func (q *queue) looked() []Looked {
+	var out []Looked
+	for _, p := range slices.SortedFunc(maps.Keys(q.looks), func(a, b string) int {
+		return cmp.Or(cmp.Compare(q.looks[b], q.looks[a]), strings.Compare(a, b))
+	}) {
+		out = append(out, Looked{p, q.looks[p]})
+	}
+	return out[:min(len(out), 8)]
+}

@@ -1,0 +1,294 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/triage"
+)
+
+// Search sweeps a release for a case that leaves what a report tells of.
+type Search struct {
+	Engine   plan.Engine
+	Release  string
+	Report   read.Report
+	Quoted   []read.Observation
+	Known    []catalogue.Bug
+	For      time.Duration
+	Parallel int
+	Slots    sweep.Slots
+	Out      string
+	Replays  int
+	// Logged are the keys of what a run has logged that the report quotes.
+	Logged func(harness.Verdict) int
+	// Progress is told of each case that has run.
+	Progress func(Progress)
+}
+
+// Progress is how far a search is.
+type Progress struct {
+	Done, Planned int
+	Left          time.Duration
+	// Near is how many cases left some of what is looked for.
+	Near int
+	// At is the function that was looked at last.
+	At string
+}
+
+// Result is what came of it.
+type Result struct {
+	Targets []oracle.Match `json:"targets"`
+	// Planned cases of which Ran were run; Fired of them show something.
+	Planned int `json:"planned"`
+	Ran     int `json:"ran"`
+	Fired   int `json:"fired"`
+	// Near is how many left some of the targets, and not what the report tells of.
+	Near int `json:"near"`
+	// Functions are the most likely that were looked at, and how many cases each took.
+	Functions []Looked `json:"functions,omitempty"`
+	// Logging are functions that log what the report quotes.
+	Logging []string `json:"logging,omitempty"`
+	Found   *Found   `json:"found,omitempty"`
+	// Why is why nothing was searched.
+	Why string `json:"why,omitempty"`
+}
+
+// Looked is a function, and how many of its cases were run.
+type Looked struct {
+	Place string `json:"place"`
+	Cases int    `json:"cases"`
+}
+
+// Found is a case that leaves what the report tells of.
+type Found struct {
+	Spec plan.Spec `json:"spec"`
+	// Findings are what it leaves, Extra how much of that the report does not tell of.
+	Findings []oracle.Finding `json:"left"`
+	Extra    int              `json:"extra"`
+	// Logged is how many of the messages that the report quotes it logs.
+	Logged int `json:"logged"`
+	// Known is the bug of the catalogue whose window the fault is in, or "".
+	Known string `json:"known,omitempty"`
+	// Shown is the minimised case and its replays.
+	Shown *triage.Shown `json:"shown,omitempty"`
+	Case  string        `json:"case,omitempty"`
+}
+
+// NoTargets is why nothing is searched for a report without a symptom.
+const NoTargets = "the report tells of nothing that could be left, or told wrongly: there is nothing to look for"
+
+// Run searches. What keeps it from searching at all is in the result's Why.
+func (s Search) Run(ctx context.Context) (Result, error) {
+	res := Result{Targets: Targets(s.Report)}
+	if len(res.Targets) == 0 {
+		res.Why = NoTargets
+		return res, nil
+	}
+	until := time.Now().Add(s.For)
+	p, err := s.trace(ctx, options(s.Release, s.Report, res.Targets))
+	var empty *plan.EmptyError
+	switch {
+	case errors.As(err, &empty):
+		res.Why = err.Error()
+		return res, nil
+	case err != nil:
+		return res, err
+	}
+	res.Logging = logging(ctx, s.Release, s.Quoted)
+	q := newQueue(p, newClues(s.Report, res.Targets, res.Logging))
+	res.Planned = len(p.Specs)
+	best, err := s.sweep(ctx, p, q, until, &res)
+	res.Functions = q.looked()
+	if err != nil {
+		return res, err
+	}
+	if best == nil {
+		return res, nil
+	}
+	return res, s.show(ctx, p, best, &res)
+}
+
+// traceTries is how often the workloads are traced: on a very busy machine one may fail
+// without any fault.
+const traceTries = 3
+
+// trace makes the plan. A sweep traces everything at once; here no more than may run.
+func (s Search) trace(ctx context.Context, o plan.Options) (p plan.Plan, err error) {
+	few := limited{s.Engine, make(chan struct{}, max(s.Parallel, 1))}
+	for range traceTries {
+		p, err = plan.Make(ctx, few, o)
+		var failed *plan.TraceError
+		if !errors.As(err, &failed) || ctx.Err() != nil {
+			break
+		}
+	}
+	return p, err
+}
+
+// limited is an engine that traces so many workloads at once.
+type limited struct {
+	plan.Engine
+	slots chan struct{}
+}
+
+func (l limited) Trace(ctx context.Context, c harness.Case) (harness.Trace, error) {
+	l.slots <- struct{}{}
+	defer func() { <-l.slots }()
+	return l.Engine.Trace(ctx, c)
+}
+
+// candidate is a case that leaves all that is looked for.
+type candidate struct {
+	result journal.Result
+	fit    fit
+	logged int
+	known  string
+}
+
+// better orders candidates: what no known bug is, what logs more of the report, what
+// leaves less besides.
+func better(a, b *candidate, p plan.Plan) bool {
+	if b == nil {
+		return true
+	}
+	return cmp.Or(
+		cmp.Compare(pick(a.known == "", 0, 1), pick(b.known == "", 0, 1)), cmp.Compare(b.logged, a.logged),
+		cmp.Compare(a.fit.extra, b.fit.extra), plan.Simpler(p.Specs[a.result.I], p.Specs[b.result.I]),
+	) < 0
+}
+
+// sweep runs cases, the likeliest first, until one is surely it or the time is up.
+func (s Search) sweep(ctx context.Context, p plan.Plan, q *queue, until time.Time, res *Result) (*candidate, error) {
+	running, stop := context.WithDeadline(ctx, until)
+	defer stop()
+	var mu sync.Mutex
+	var best *candidate
+	g, running := errgroup.WithContext(running)
+	for range s.Slots.Worlds(s.Parallel) {
+		g.Go(func() error {
+			for {
+				mu.Lock()
+				i, ok := q.next()
+				mu.Unlock()
+				if !ok || running.Err() != nil {
+					return nil
+				}
+				c, err := p.Specs[i].Case(p.Containerd)
+				if err != nil {
+					return err
+				}
+				v := s.Slots.Run(running, s.Engine, c)
+				if running.Err() != nil { // it was ended in its midst
+					return os.RemoveAll(v.Evidence)
+				}
+				mu.Lock()
+				found, err := s.take(p, q, i, v, res)
+				if found != nil && better(found, best, p) {
+					best = found
+					if s.sure(found, res) {
+						stop()
+					}
+				}
+				mu.Unlock()
+				if err != nil {
+					return err
+				}
+			}
+		})
+	}
+	err := g.Wait()
+	if ctx.Err() != nil {
+		return best, ctx.Err()
+	}
+	return best, err
+}
+
+// sure reports whether there is no need to look for a better one.
+func (s Search) sure(c *candidate, res *Result) bool {
+	return c.known == "" && c.fit.exact(res.Targets) && (c.logged > 0 || len(s.Quoted) == 0)
+}
+
+// take notes what a case has left.
+func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Result) (*candidate, error) {
+	r, err := journal.ResultOf(i, v)
+	if err != nil {
+		return nil, err
+	}
+	res.Ran++
+	if !r.Unfired {
+		res.Fired++
+	}
+	f := fitOf(res.Targets, r.Found)
+	q.learn(i, f, res.Targets)
+	var c *candidate
+	if f.all(res.Targets) {
+		c = &candidate{result: r, fit: f, logged: s.Logged(v), known: s.knownAs(p.Specs[i], r.Found)}
+	}
+	if f.has > 0 {
+		res.Near++
+	}
+	if s.Progress != nil {
+		s.Progress(Progress{Done: res.Ran, Planned: res.Planned, Near: res.Near, At: p.Specs[i].Last().Place()})
+	}
+	if err := os.RemoveAll(v.Evidence); err != nil { // the best is run again
+		return nil, fmt.Errorf("remove a case's evidence: %w", err)
+	}
+	return c, nil
+}
+
+// knownAs is the known bug that explains what a case leaves at its place, or "".
+func (s Search) knownAs(spec plan.Spec, found []oracle.Finding) string {
+	for _, b := range s.Known {
+		if b.Sweep != nil && b.Applies(s.Release) && slices.ContainsFunc(found, func(f oracle.Finding) bool {
+			return oracle.AnyLike(b.Sweep.Match, f)
+		}) && triage.AppliesTo(*b.Sweep, spec) {
+			return b.ID
+		}
+	}
+	return ""
+}
+
+// show minimises the case, replays it and writes it down.
+func (s Search) show(ctx context.Context, p plan.Plan, c *candidate, res *Result) error {
+	spec := p.Specs[c.result.I]
+	res.Found = &Found{Spec: spec, Extra: c.fit.extra, Logged: c.logged, Known: c.known}
+	res.Found.Findings = c.result.Found
+	report := triage.NewReport(journal.Head{Plan: p}, []journal.Result{c.result}, nil)
+	report.New = slices.DeleteFunc(report.New, func(k triage.Cluster) bool {
+		return !slices.ContainsFunc(k.Left, func(g triage.Signature) bool {
+			return oracle.AnyLike(res.Targets, oracle.Finding{Class: g.Class, Facts: g.Facts})
+		})
+	})
+	if len(report.New) == 0 {
+		return nil
+	}
+	report.New = report.New[:1]
+	m := sweep.Minimiser{Engine: s.Engine, Out: s.Out, Replays: s.Replays, Parallel: s.Parallel, Slots: s.Slots}
+	if err := m.ShowAll(ctx, p, &report); err != nil {
+		return err
+	}
+	res.Found.Shown = report.New[0].Shown
+	if res.Found.Shown != nil && res.Found.Shown.File != "" {
+		text, err := os.ReadFile(res.Found.Shown.File)
+		if err != nil {
+			return fmt.Errorf("read the case: %w", err)
+		}
+		res.Found.Case = string(text)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package search
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+func TestTargets(t *testing.T) {
+	shim := " 5 1 /usr/bin/containerd-shim-runc-v2 -namespace a -id b -address c\n"
+	orphan := "# ps axo pid,ppid,args\n PID PPID COMMAND\n" + shim + " 6 1 sleep 1\n# ctr -n a t ls\nTASK PID STATUS\n"
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"a shim that is orphan and childless is one thing": {orphan, []string{"shim task=none children=none"}},
+		"its bundle comes with it": {
+			orphan + "# ls /run/containerd/io.containerd.runtime.v2.task/a\nb\n", []string{"shim task=none children=none"}},
+		"two statuses": {"x ci /tasks/exit {\"container_id\":\"a\",\"pid\":7,\"exit_status\":7}\n" +
+			"x ci /tasks/exit {\"container_id\":\"a\",\"pid\":7,\"exit_status\":137}\n",
+			[]string{"event event=repeated topic=/tasks/exit repeat=other-status", "exit-code by=TaskExit status=made-up-137"}},
+		"words alone":                     {"we have leaked shims", []string{"shim task=none"}},
+		"words beside what is elsewhere":  {"we have leaked shims\nErrImagePull", nil},
+		"nothing that could be left over": {"containerd was restarted", nil},
+	} {
+		var got []string
+		for _, m := range Targets(read.Text(c.text)) {
+			got = append(got, m.String())
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestFit(t *testing.T) {
+	targets := oracle.MustMatches("shim task=none")
+	finding := func(text, id string) oracle.Finding {
+		m := oracle.MustMatches(text)[0]
+		return oracle.Finding{Invariant: oracle.Leak, Class: m.Class, Facts: m.Facts, Subject: oracle.Subject{ID: id}}
+	}
+	shim := finding("shim task=none bundle=gone", "a")
+	for name, c := range map[string]struct {
+		found      []oracle.Finding
+		all, exact bool
+	}{
+		"just it":              {[]oracle.Finding{shim}, true, true},
+		"and its socket":       {[]oracle.Finding{shim, finding("socket socket=listening", "a")}, true, true},
+		"and another's bundle": {[]oracle.Finding{shim, finding("bundle shim=none", "b")}, true, false},
+		"something else":       {[]oracle.Finding{finding("shim task=RUNNING", "a")}, false, false},
+		"nothing":              {nil, false, false},
+	} {
+		f := fitOf(targets, c.found)
+		if f.all(targets) != c.all || f.exact(targets) != c.exact {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+func spec(t *testing.T, at, action, path string) plan.Spec {
+	t.Helper()
+	p, err := failpoints.ParsePoint(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan.Single(plan.Pass{Point: p, Nth: 1, Path: path}, action, "task")
+}
+
+// TestLikeliestFirst: the function that the report names, then what it says has happened,
+// then what neighbours have left.
+func TestLikeliestFirst(t *testing.T) {
+	p := plan.Plan{Specs: []plan.Spec{
+		spec(t, "stmt:containerd:tasks.local.Get:x", "crash", "create"),
+		spec(t, "stmt:shim:process.Init.Create:x", "error(x)", "create"),
+		spec(t, "stmt:containerd:runtime.binary.Start:x", "crash", "create"),
+		spec(t, "stmt:shim:process.Init.Create:y", "error(x)", "create"),
+	}}
+	r := read.Text("containerd was killed\nat github.com/containerd/containerd/runtime/v2.(*binary).Start(0x1)")
+	q := newQueue(p, newClues(r, nil, nil))
+	var order []int
+	for range 2 {
+		i, _ := q.next()
+		order = append(order, i)
+	}
+	if !slices.Equal(order, []int{2, 0}) {
+		t.Errorf("%v come first", order)
+	}
+	targets := oracle.MustMatches("shim task=none")
+	q = newQueue(plan.Plan{Specs: p.Specs[1:]}, newClues(read.Text(""), nil, nil))
+	q.learn(0, fit{has: 1}, targets)
+	if i, _ := q.next(); i != 0 {
+		t.Errorf("%d comes first, not the one whose neighbour has left it", i)
+	}
+}
+
+// TestWhatIsDeniedComesLast: nobody looks for a crash of a containerd that has not died.
+func TestWhatIsDeniedComesLast(t *testing.T) {
+	p := plan.Plan{Specs: []plan.Spec{
+		spec(t, "stmt:containerd:runtime.binary.Start:x", "crash", "create"),
+		spec(t, "rpc:shim:Task.Shutdown:entry", "error(x)", "delete"),
+	}}
+	q := newQueue(p, newClues(read.Text("containerd was not restarted"), nil, nil))
+	if i, _ := q.next(); i != 1 {
+		t.Error("the crash comes first")
+	}
+}

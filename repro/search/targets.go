@@ -1,0 +1,94 @@
+// Package search looks for a case that leaves what a report tells of, where no known bug
+// is it: it sweeps the release, the likeliest points first.
+package search
+
+import (
+	"slices"
+
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/repro/read"
+)
+
+// Targets are the facts that a case must leave to be what the report tells of: one match
+// a class. What several symptoms say of one class is one match, where they agree.
+func Targets(r read.Report) (out []oracle.Match) {
+	all := r.Of(read.Symptom)
+	proven := slices.ContainsFunc(all, func(o read.Observation) bool { return !o.InWords })
+	if !proven && len(r.Of(read.Elsewhere)) > 0 {
+		return nil // it is about something else
+	}
+	for _, o := range all {
+		if o.Class() == "" || proven && o.InWords {
+			continue
+		}
+		m := oracle.Match{Class: o.Class(), Facts: matched(o.Facts)}
+		i := slices.IndexFunc(out, func(t oracle.Match) bool { return t.Class == m.Class && agree(t.Facts, m.Facts) })
+		if i >= 0 {
+			out[i].Facts = out[i].Facts.With(m.Facts)
+		} else {
+			out = append(out, m)
+		}
+	}
+	return slices.DeleteFunc(out, func(m oracle.Match) bool { return comesWith(out, m) })
+}
+
+// matched are the facts that a finding of another machine can have, too.
+func matched(fs oracle.Facts) oracle.Facts {
+	for _, f := range fs.Details() {
+		fs[f.Key] = ""
+	}
+	fs[oracle.FactTold], fs[oracle.FactTrue] = "", "" // of the workload
+	return fs
+}
+
+func agree(a, b oracle.Facts) bool {
+	for k := range a {
+		if a[k] != "" && b[k] != "" && a[k] != b[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// comesWith reports whether a thing goes without saying beside another target.
+func comesWith(all []oracle.Match, m oracle.Match) bool {
+	of := oracle.Subject{ID: "x"}
+	thing := oracle.Finding{Invariant: oracle.Leak, Class: m.Class, Subject: of}
+	return slices.ContainsFunc(all, func(o oracle.Match) bool {
+		return o.Class != m.Class && thing.ComesWith(oracle.Finding{Invariant: oracle.Leak, Class: o.Class, Subject: of})
+	})
+}
+
+// fit is how well what a case leaves is what is looked for.
+type fit struct {
+	has   int // how many of the targets
+	extra int // what else is left, and does not come with that
+}
+
+func fitOf(targets []oracle.Match, found []oracle.Finding) fit {
+	var f fit
+	var like []oracle.Finding
+	for _, t := range targets {
+		has := false
+		for _, x := range found {
+			if t.Like(x) {
+				has = true
+				like = append(like, x)
+			}
+		}
+		if has {
+			f.has++
+		}
+	}
+	with := oracle.Companions(like, found)
+	for _, x := range found {
+		if !slices.Contains(like, x) && !slices.Contains(with, x) {
+			f.extra++
+		}
+	}
+	return f
+}
+
+// all reports whether it has every target, exact whether it leaves nothing else.
+func (f fit) all(targets []oracle.Match) bool   { return f.has == len(targets) && f.has > 0 }
+func (f fit) exact(targets []oracle.Match) bool { return f.all(targets) && f.extra == 0 }

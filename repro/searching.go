@@ -1,0 +1,120 @@
+package repro
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/repro/search"
+	"github.com/shimquake/shimquake/sweep"
+)
+
+// replays are how often the search's case runs in the end.
+const replays = 5
+
+// search looks for a case that leaves what the report tells of.
+func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
+	switch {
+	case len(search.Targets(r)) == 0:
+		a.Search = &search.Result{Why: search.NoTargets}
+	case a.Release == "":
+		a.Search = &search.Result{Why: "the report names no release: say which it is with --containerd"}
+	}
+	if a.Search != nil {
+		return nil
+	}
+	if err := o.Runner.Prepare(ctx, a.Release); err != nil {
+		return err
+	}
+	quoted := Quoted(r)
+	slots := sweep.NewSlots(o.Parallel)
+	o.Runner.Yield, o.Runner.Brief, o.Runner.KeepAll = slots.Yield, true, false
+	defer func() { o.Runner.Yield, o.Runner.Brief = nil, false }()
+	why := "no known bug is it"
+	if a.Best >= 0 {
+		why = a.Trials[a.Best].Bug + " leaves that, and logs nothing of what the report quotes"
+	}
+	fmt.Fprintf(o.Log, "%s: searching %s for %s ...\n", why, a.Release, o.For)
+	res, err := search.Search{
+		Engine: o.Runner, Release: a.Release, Report: r, Quoted: quoted, Known: without(o.Bugs, o.Without), For: o.For,
+		Parallel: o.Parallel, Slots: slots, Out: o.Out, Replays: replays, Progress: o.Progress,
+		Logged: func(v harness.Verdict) int {
+			var t Trial
+			t.compare([]harness.Verdict{v}, quoted)
+			return len(t.Logged)
+		},
+	}.Run(ctx)
+	a.Search = &res
+	if a.Best >= 0 && res.Found != nil && res.Found.Known == "" && res.Found.Logged > 0 {
+		a.Best = -1 // the case that was found is nearer to the report
+	}
+	return err
+}
+
+// searchText says what was searched, and what was found.
+func searchText(a Answer) string {
+	s := a.Search
+	var b strings.Builder
+	if s.Why != "" {
+		return "NOT SEARCHED: " + s.Why + "\n"
+	}
+	targets := make([]string, len(s.Targets))
+	for i, t := range s.Targets {
+		targets[i] = t.String()
+	}
+	if f := s.Found; f != nil {
+		b.WriteString(foundText(a, f))
+	} else {
+		fmt.Fprintf(&b, "NOT FOUND: no case of %s left what the report tells of\n", a.Release)
+	}
+	fmt.Fprintf(&b, "searched: %d of %d cases of %s (%d of them show something) for: %s\n", s.Ran, s.Planned,
+		a.Release, s.Fired,
+		strings.Join(targets, "; "))
+	if s.Near > 0 && s.Found == nil {
+		fmt.Fprintf(&b, "  %d left a part of that\n", s.Near)
+	}
+	for _, l := range s.Functions {
+		fmt.Fprintf(&b, "  %-60s %s\n", l.Place, count(l.Cases, "case"))
+	}
+	if len(s.Logging) > 0 {
+		fmt.Fprintf(&b, "  first where the report's messages are logged: %s\n", clip(strings.Join(s.Logging, ", "), 300))
+	}
+	if s.Found == nil && s.Ran < s.Planned {
+		b.WriteString("  the rest was not reached: search longer with --for 30m\n")
+	}
+	return b.String()
+}
+
+func foundText(a Answer, f *search.Found) string {
+	var b strings.Builder
+	if f.Known != "" {
+		fmt.Fprintf(&b, "FOUND: a case of the known bug %s leaves that; see shimquake show %s\n", f.Known, f.Known)
+	} else {
+		b.WriteString("FOUND: this is not in the catalogue: here is a case\n")
+	}
+	row := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }
+	row("fault:", f.Spec.String())
+	for _, l := range texts(f.Findings[:min(len(f.Findings), mostThings)]) {
+		row("it left:", l)
+	}
+	if f.Extra > 0 {
+		row("besides:", count(f.Extra, "thing")+" that the report does not tell of")
+	}
+	if quoted := Quoted(*a.Report); len(quoted) > 0 {
+		row("log:", fmt.Sprintf("%d of the %d warnings and errors that the report quotes were logged, too", f.Logged,
+			len(quoted)))
+	}
+	if s := f.Shown; s != nil {
+		row("again:", fmt.Sprintf("%d of %d replays", s.Same, s.Replays))
+		row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", a.Release, s.File))
+		row("kept:", cmp.Or(s.Evidence, "none"))
+	}
+	if f.Case != "" {
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(f.Case))
+		b.WriteString("\n")
+	}
+	return b.String()
+}
