@@ -295,15 +295,15 @@ func (f *sweepFlags) minimiser(r *runner.Runner, slots sweep.Slots) sweep.Minimi
 	return sweep.Minimiser{Engine: r, Out: f.out, Replays: f.replay, Parallel: f.parallel, Slots: slots}
 }
 
-// report is a report of a sweep, or of random plans.
-type report interface {
+// told is a report of a sweep, or of random plans, for a terminal.
+type told interface {
 	fmt.Stringer
 	JSON(io.Writer) error
 	Status() int
 }
 
 // print prints a report, and returns its exit status as an error.
-func (f *sweepFlags) print(rep report, out io.Writer) (err error) {
+func (f *sweepFlags) print(rep told, out io.Writer) (err error) {
 	if f.json {
 		err = rep.JSON(out)
 	} else {
