@@ -51,23 +51,23 @@ func (b *builder) callsOf(who string, all []harness.Call) {
 
 // faults are those of the plan that processes have met, or that were done to them.
 func (b *builder) faults() {
-	lane := b.lane(Faults, "faults")
+	const lane = "faults"
 	for _, hit := range b.h.Hits {
 		if hit.Fault < 0 {
 			continue
 		}
 		text := string(hit.Did) + " at " + hit.Point
-		b.add(lane, hit.Time, Item{Text: text, Took: hit.Held, Mark: Injured, More: b.proof(hit.Fault)})
+		b.add(b.lane(Faults, lane), hit.Time, Item{Text: text, Took: hit.Held, Mark: Injured, More: b.proof(hit.Fault)})
 	}
 	for _, k := range b.h.Kills {
-		b.add(lane, k.At, Item{Text: "SIGKILL to " + k.Who, Mark: Injured, More: fmt.Sprintf("%s, pid %d", k.Who, k.PID)})
+		b.add(b.lane(Faults, lane), k.At, Item{Text: "SIGKILL to " + k.Who, Mark: Injured, More: fmt.Sprintf("%s, pid %d", k.Who, k.PID)})
 	}
 	for _, s := range b.h.Stops {
 		i := Item{Text: "containerd stands still", Mark: Injured, More: "SIGSTOP"}
 		if !s.To.IsZero() {
 			i.Took = s.To.Sub(s.From)
 		}
-		b.add(lane, s.From, i)
+		b.add(b.lane(Faults, lane), s.From, i)
 	}
 }
 
@@ -130,14 +130,19 @@ func (b *builder) hit(hit failpoints.Hit, text string, took time.Duration) {
 	i.key = hit.Who + " " + i.Text
 	i.More = fmt.Sprintf("%s, pid %d", hit.Point, hit.PID)
 	if slices.Contains(minor, text) {
-		i.Mark = Minor
+		i.Mark, i.key = Minor, ""
 	}
 	if hit.Status != nil {
 		i.Text += fmt.Sprintf(": %d", *hit.Status)
-		i.key += fmt.Sprintf(": %d", *hit.Status)
+		if i.key != "" {
+			i.key += fmt.Sprintf(": %d", *hit.Status)
+		}
 	}
 	if hit.Err != "" {
-		i.Mark, i.More, i.key = Failed, i.More+": "+hit.Err, i.key+" fails"
+		i.More += ": " + hit.Err
+		if i.key != "" {
+			i.Mark, i.key = Failed, i.key+" fails"
+		}
 	}
 	if hit.Fault >= 0 {
 		i.Mark, i.Text = Injured, i.Text+" ("+string(hit.Did)+")"

@@ -68,3 +68,14 @@ type Cluster struct {
 	// Replay is the command that shows it.
 	Replay string
 }
+
+// All are cases that are there already, for Data.
+func All(cases []Case) iter.Seq2[Case, error] {
+	return func(yield func(Case, error) bool) {
+		for _, c := range cases {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}

@@ -70,6 +70,10 @@ func alone(one, other *Timeline, from, otherFrom time.Duration) {
 	}
 	for n := range one.Items {
 		i := &one.Items[n]
+		if i.Mark == Injured || i.Mark == Left || i.Mark == Wrong {
+			i.Parted = i.At >= from
+			continue
+		}
 		if i.key == "" || i.At < from || !inWork(one, *i) {
 			continue
 		}

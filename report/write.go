@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 )
 
+// HTMLFile is the name of the page in a report's folder.
+const HTMLFile = "report.html"
+
 // Write writes report.html into a folder.
 func Write(dir string, d Data) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -21,7 +24,7 @@ func Write(dir string, d Data) (err error) {
 			return err
 		}
 	}
-	f, err := os.Create(filepath.Join(dir, "report.html"))
+	f, err := os.Create(filepath.Join(dir, HTMLFile))
 	if err != nil {
 		return fmt.Errorf("write a report: %w", err)
 	}

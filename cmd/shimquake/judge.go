@@ -30,7 +30,7 @@ Exit status: 0 all held, 1 one violated, 2 a history that cannot be read, 3 one 
 		RunE: func(cmd *cobra.Command, words []string) error {
 			j := judging{out: cmd.OutOrStdout(), json: asJSON, tally: map[harness.Outcome]int{}}
 			for _, w := range words {
-				if err := eachKept(w, cmd.InOrStdin(), j.kept); err != nil {
+				if err := eachKept(w, cmd.InOrStdin(), func(_ string, k harness.Kept) error { return j.kept(k) }); err != nil {
 					return err
 				}
 			}

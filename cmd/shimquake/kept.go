@@ -13,10 +13,11 @@ import (
 )
 
 // eachKept visits the histories that a word of the command line means: a file, a folder,
-// a sweep, or - for stdin.
-func eachKept(word string, stdin io.Reader, visit func(harness.Kept) error) error {
+// a sweep, or - for stdin. from is the
+// file of one that has a folder of evidence, and otherwise "".
+func eachKept(word string, stdin io.Reader, visit func(from string, k harness.Kept) error) error {
 	if word == "-" {
-		return harness.EachKept("stdin", stdin, visit)
+		return harness.EachKept("stdin", stdin, func(k harness.Kept) error { return visit("", k) })
 	}
 	info, err := os.Stat(word)
 	if err != nil {
@@ -26,7 +27,7 @@ func eachKept(word string, stdin io.Reader, visit func(harness.Kept) error) erro
 		return keptFile(word, visit)
 	}
 	if journal.Has(word) {
-		return journal.EachHistory(word, func(_ journal.Result, k harness.Kept) error { return visit(k) })
+		return journal.EachHistory(word, func(_ journal.Result, k harness.Kept) error { return visit("", k) })
 	}
 	found := 0
 	err = filepath.WalkDir(word, func(path string, d fs.DirEntry, err error) error {
@@ -49,10 +50,10 @@ func eachKept(word string, stdin io.Reader, visit func(harness.Kept) error) erro
 }
 
 // keptFile visits all histories of a file.
-func keptFile(name string, visit func(harness.Kept) error) error {
+func keptFile(name string, visit func(from string, k harness.Kept) error) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return &harness.InputError{File: name, Err: err}
 	}
-	return errors.Join(harness.EachKept(name, f, visit), f.Close())
+	return errors.Join(harness.EachKept(name, f, func(k harness.Kept) error { return visit(name, k) }), f.Close())
 }
