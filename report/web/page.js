@@ -215,7 +215,7 @@
     const total = Math.max(...times) - Math.min(...times);
     const w = warp(times, Math.max(120e3, total / 40), 40e3);
 
-    const groups = [], items = [];
+    const groups = [], items = [], wide = Math.max(200, at.clientWidth - 110);
     let n = 0;
     runs.forEach((run, k) => {
       run.t.lanes.forEach((l, i) => groups.push({
@@ -226,13 +226,14 @@
         const from = w.there(begin(run, i)), to = w.there(begin(run, i) + i[2]);
         const mark = i[5] || '';
         if (i[0] < 0) { // a phase, over all lanes
-          if (sink) items.push({ id: ++n, type: 'background', start: from, end: to, className: 'phase', content: '', item: i, run });
+          if (sink) items.push({ id: ++n, type: 'background', start: from, end: to, className: 'phase', content: i[3], item: i, run });
           continue;
         }
-        const isLong = mark === 'runs' || to - from > w.length / 60;
+        // As a bar only where its words fit into it when all is seen.
+        const isLong = mark === 'runs' || (to - from) / w.length * wide > i[3].length * 6.3 + 10;
         items.push({
           id: ++n, group: k * 1000 + i[0], start: from, end: isLong ? to : undefined, type: isLong ? 'range' : 'point',
-          className: [mark, i[6] ? 'parted' : ''].join(' ').trim(), content: i[3], item: i, run, minor: mark === 'minor',
+          className: [mark, i[6] ? 'parted' : '', run.cls].filter(Boolean).join(' '), content: i[3], item: i, run, minor: mark === 'minor',
           subgroup: mark === 'runs' ? 0 : 1,
         });
       }
