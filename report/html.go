@@ -11,9 +11,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
-	"time"
 
 	"github.com/shimquake/shimquake/harness"
 )
@@ -32,16 +32,16 @@ var (
 	libraryStyle string
 )
 
-// page is text, in which all is safe as it stands: JSON without <, base64, and our own.
-var page = template.Must(template.New("page").Parse(pageText))
+// pageTemplate is text, in which all is safe as it stands: JSON without <, base64, and our own.
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // packed is how many cases are compressed together: what they have in common is kept
 // once.
 const packed = 24
 
-// HTML is report.html while it is being made: cases are added one after the other, so
+// page is report.html while it is being made: cases are added one after the other, so
 // that thousands of histories need not be in memory.
-type HTML struct {
+type page struct {
 	data    Data
 	index   []row
 	pack    []caseText
@@ -68,7 +68,6 @@ type caseText struct {
 	Evidence string        `json:"evidence,omitempty"`
 	Version  string        `json:"version"`
 	Machine  string        `json:"machine,omitempty"`
-	Case     string        `json:"case"`
 	Problems []string      `json:"problems,omitempty"`
 	Findings []string      `json:"findings,omitempty"`
 	Known    []string      `json:"known,omitempty"`
@@ -80,21 +79,16 @@ type caseText struct {
 	LaterUS int64 `json:"later,omitempty"`
 }
 
-// timelineText is a timeline for the page: times are in µs, an item is [lane, at, took,
-// text, more, mark, parted].
+// timelineText is a timeline for the page: times are in µs, an item is [lane, since the
+// item before it, took, text, more, mark, parted].
 type timelineText struct {
 	Lanes  []Lane  `json:"lanes"`
 	Items  [][]any `json:"items"`
 	DoneUS int64   `json:"done"`
 }
 
-// NewHTML begins a page.
-func NewHTML(d Data) *HTML {
-	h := &HTML{data: d, without: map[string]Timeline{}, counts: map[harness.Outcome]int{}}
-	for name, v := range d.Without {
-		h.without[name] = NewTimeline(v, logOf(v))
-	}
-	return h
+func newPage(d Data) *page {
+	return &page{data: d, without: map[string]Timeline{}, counts: map[harness.Outcome]int{}}
 }
 
 // logOf is containerd's log of a verdict whose evidence was kept, or none.
@@ -106,13 +100,12 @@ func logOf(v harness.Verdict) []byte {
 	return text
 }
 
-// Add adds a case.
-func (h *HTML) Add(c Case) error {
+func (h *page) add(c Case, t Timeline) error {
 	v := c.Verdict
 	h.counts[v.Outcome]++
 	h.index = append(h.index, row{ID: c.ID, Name: v.Name, Outcome: v.Outcome, Workload: c.Workload, Fault: c.Fault,
 		Says: Reason(v), Millis: v.Took.Milliseconds()})
-	h.pack = append(h.pack, h.textOf(c))
+	h.pack = append(h.pack, h.textOf(c, t))
 	if len(h.pack) == packed {
 		return h.flush()
 	}
@@ -135,9 +128,9 @@ func shortIDs(text string) string {
 	return longID.ReplaceAllStringFunc(text, func(id string) string { return id[:12] })
 }
 
-func (h *HTML) textOf(c Case) caseText {
+func (h *page) textOf(c Case, with Timeline) caseText {
 	v := c.Verdict
-	t := caseText{Replay: c.Replay, About: v.Case.About, Version: v.Version, Case: v.Case.String(), Evidence: v.Evidence}
+	t := caseText{Replay: c.Replay, About: v.Case.About, Version: v.Version, Evidence: v.Evidence}
 	for _, p := range v.Problems {
 		t.Problems = append(t.Problems, p.Text)
 	}
@@ -160,9 +153,11 @@ func (h *HTML) textOf(c Case) caseText {
 	}
 	m := v.History.Machine
 	t.Machine = fmt.Sprintf("kernel %s, cgroups %s, %d CPUs", m.Kernel, m.Cgroups, m.CPUs)
-	with := NewTimeline(v, logOf(v))
+	if v.Outcome == harness.Held { // who looks at one wants to see how it went, not every question
+		with.Items = slices.DeleteFunc(with.Items, func(i Item) bool { return i.Mark == Minor })
+	}
 	if without, ok := h.without[c.Without]; ok && v.Outcome != harness.Held {
-		without.Items = append([]Item(nil), without.Items...)
+		without = cloned(without)
 		t.LaterUS = Part(&with, &without).Microseconds()
 		t.Without = encode(without)
 	}
@@ -179,8 +174,11 @@ func orNobody(text string) string {
 
 func encode(t Timeline) *timelineText {
 	out := &timelineText{Lanes: t.Lanes, DoneUS: t.Done.Microseconds(), Items: make([][]any, len(t.Items))}
+	last := int64(0)
 	for n, i := range t.Items {
-		item := []any{i.Lane, i.At.Microseconds(), i.Took.Microseconds(), i.Text, i.More, i.Mark, i.Parted}
+		at := i.At.Microseconds() - last
+		last += at
+		item := []any{i.Lane, at, i.Took.Microseconds(), i.Text, i.More, i.Mark, i.Parted}
 		switch {
 		case i.Parted:
 		case i.Mark != NoMark:
@@ -193,7 +191,7 @@ func encode(t Timeline) *timelineText {
 	return out
 }
 
-func (h *HTML) flush() error {
+func (h *page) flush() error {
 	if len(h.pack) == 0 {
 		return nil
 	}
@@ -233,39 +231,26 @@ type head struct {
 	Packed   int                     `json:"packed"`
 }
 
-// WriteTo writes the page.
-func (h *HTML) WriteTo(w io.Writer) (int64, error) {
+// write writes the page.
+func (h *page) write(w io.Writer) error {
 	if err := h.flush(); err != nil {
-		return 0, err
+		return err
 	}
 	index, err := compress(h.index)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	d := h.data
-	b, err := json.Marshal(head{d.Title, d.Command, d.Made.Format(time.RFC3339), d.Says, d.Clusters, h.counts, packed})
+	b, err := json.Marshal(head{d.Title, d.Command, stamp(d.Made), d.Says, d.Clusters, h.counts, packed})
 	if err != nil {
-		return 0, fmt.Errorf("write report.html: %w", err)
+		return fmt.Errorf("write %s: %w", HTMLFile, err)
 	}
-	n := &counter{w: w}
-	err = page.Execute(n, map[string]any{
+	err = pageTemplate.Execute(w, map[string]string{
 		"Title": html.EscapeString(d.Title), "Style": libraryStyle + pageStyle, "Head": string(b), "Index": index,
 		"Packs": strings.Join(h.packs, "\n"), "Library": libraryScript, "Script": pageScript,
 	})
 	if err != nil {
-		return n.n, fmt.Errorf("write report.html: %w", err)
+		return fmt.Errorf("write %s: %w", HTMLFile, err)
 	}
-	return n.n, nil
-}
-
-// counter counts what is written.
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	c.n += int64(n)
-	return n, err
+	return nil
 }

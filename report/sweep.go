@@ -2,12 +2,16 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -30,12 +34,12 @@ func Sweep(h journal.Head, rep triage.Report, without map[string]harness.Verdict
 	d.Cases = func(yield func(Case, error) bool) {
 		for _, dir := range dirs {
 			err := journal.EachHistory(dir, func(r journal.Result, k harness.Kept) error {
-				if !yield(sweptCase(h.Plan.Specs[r.I], r, k), nil) {
+				if !yield(sweptCase(dir, h.Plan.Specs[r.I], r, k), nil) {
 					return errStop
 				}
 				return nil
 			})
-			if err == errStop { //nolint:errorlint // it is ours, and nobody wraps it
+			if errors.Is(err, errStop) {
 				return
 			}
 			if err != nil && !yield(Case{}, err) {
@@ -47,14 +51,19 @@ func Sweep(h journal.Head, rep triage.Report, without map[string]harness.Verdict
 }
 
 // errStop ends a walk.
-var errStop = fmt.Errorf("no more cases are wanted")
+var errStop = errors.New("no more cases are wanted")
 
 // caseID is the id of a case of a plan.
 func caseID(spec int) string { return fmt.Sprintf("case-%d", spec) }
 
-func sweptCase(s plan.Spec, r journal.Result, k harness.Kept) Case {
+func sweptCase(dir string, s plan.Spec, r journal.Result, k harness.Kept) Case {
 	v := judge.Judge(k.History)
 	v.Evidence = r.Evidence
+	if moved := filepath.Join(dir, "evidence", filepath.Base(r.Evidence)); r.Evidence != "" {
+		if _, err := os.Stat(moved); err == nil { // the sweep's folder was moved, or copied
+			v.Evidence = moved
+		}
+	}
 	return Case{ID: caseID(r.I), Verdict: v, Workload: s.Workload, Fault: faults(s), Replay: Replay(v), Without: s.Workload}
 }
 
@@ -81,14 +90,14 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		if !c.Reproduced() {
 			state = Unreproduced
 		}
-		says := []string{fmt.Sprintf("in %d cases, at %d points", c.Cases, c.Points)}
-		for _, l := range c.Left {
-			says = append(says, l.String())
+		says := []string{fmt.Sprintf("when %s, in %s, at %s", c.When, number(c.Cases, "case"), number(c.Points, "point"))}
+		for _, l := range c.Left[1:] {
+			says = append(says, words(l))
 		}
 		for _, w := range c.Windows[:min(len(c.Windows), mostWindows)] {
 			says = append(says, "at "+w.String())
 		}
-		out := Cluster{ID: c.Name, State: state, Title: c.Name + ", when " + c.When, Says: says, Cases: idsOf(p, c)}
+		out := Cluster{ID: c.Name, State: state, Title: words(c.Left[0]), Says: says, Cases: idsOf(p, c)}
 		if c.Shown != nil {
 			out.Says = append(out.Says, "minimised: "+c.Shown.String())
 			out.Replay = "shimquake run " + c.Shown.File
@@ -101,7 +110,7 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		}
 		out := Cluster{ID: k.ID, State: Known, Title: k.About, Issue: k.Issue, Cases: idsOf(p, k.Cluster),
 			Replay: "shimquake run --containerd " + rep.Version + " " + k.ID}
-		out.Says = []string{fmt.Sprintf("in %d cases, at %d points", k.Cases, k.Points)}
+		out.Says = []string{fmt.Sprintf("in %s, at %s", number(k.Cases, "case"), number(k.Points, "point"))}
 		switch {
 		case k.Gone:
 			out.State = Gone
@@ -121,6 +130,19 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		return cmp.Or(cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State)), known)
 	})
 	return all
+}
+
+// words are those of what all findings of a cluster have in common.
+func words(s triage.Signature) string {
+	f := oracle.Finding{Invariant: s.Invariant, Class: s.Class, Facts: s.Facts}
+	return fmt.Sprintf("%s %s: %s", s.Invariant, s.Class, f.Reason())
+}
+
+func number(n int, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
 }
 
 // mostWindows is how many functions of a cluster are named.

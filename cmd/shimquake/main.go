@@ -82,7 +82,7 @@ machine cannot run it).`,
 	}
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
 	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), gcCommand(), sweepCommand(),
-		auditCommand(), reportCommand())
+		auditCommand(), reportCommand(), bundleCommand())
 	tellUsage(c)
 	return c
 }

@@ -99,8 +99,7 @@ func histories(words []string, stdin io.Reader) (report.Data, error) {
 // keptCase is the case of a verdict whose evidence is kept, beside which its workload may
 // stand without the fault.
 func keptCase(n int, v harness.Verdict, without map[string]harness.Verdict) (report.Case, error) {
-	c := report.Case{ID: fmt.Sprintf("case-%d", n), Verdict: v, Workload: cmp.Or(string(v.Case.Workload.API), "task"),
-		Replay: report.Replay(v)}
+	c := caseOf(n, v)
 	if v.Outcome == harness.Held || v.Evidence == "" {
 		return c, nil
 	}
@@ -111,6 +110,12 @@ func keptCase(n int, v harness.Verdict, without map[string]harness.Verdict) (rep
 	}
 	without[file], c.Without = plain, file
 	return c, err
+}
+
+// caseOf is a case that is no sweep's.
+func caseOf(n int, v harness.Verdict) report.Case {
+	return report.Case{ID: fmt.Sprintf("case-%d", n), Verdict: v, Workload: cmp.Or(string(v.Case.Workload.API), "task"),
+		Replay: report.Replay(v)}
 }
 
 // swept reports on the shards of a sweep.

@@ -4,7 +4,7 @@
   const $ = (id) => document.getElementById(id);
   const head = JSON.parse($('head').textContent);
   const packs = $('packs').textContent.trim().split('\n');
-  const perPage = 100;
+  const perPage = 100, mostCards = 4;
   let rows = [], byID = new Map(), clustersOf = new Map(), shown = [], upTo = 0, opened = null;
 
   // el makes an element; all text goes in as text.
@@ -14,7 +14,7 @@
       if (v === undefined || v === null || v === false) continue;
       if (k in e && k !== 'list') e[k] = v; else e.setAttribute(k, v);
     }
-    e.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== ''));
+    e.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== ''));
     return e;
   }
 
@@ -29,7 +29,7 @@
   const copyButton = (text) => el('button', { type: 'button', onclick: (e) => {
     navigator.clipboard?.writeText(text).then(() => { e.target.textContent = 'copied'; });
   } }, 'copy');
-  const command = (text) => text ? el('div', { className: 'tools' }, el('code', { className: 'mono' }, text), copyButton(text)) : null;
+  const command = (text) => text ? el('div', { className: 'command' }, el('pre', {}, text), copyButton(text)) : null;
 
   // --- what was found ---
 
@@ -40,7 +40,7 @@
   function clusterCard(c) {
     const first = (c.Cases || [])[0];
     return el('article', { className: 'cluster ' + c.State, id: 'cluster-' + c.ID },
-      el('h3', {}, tag(c.State), ' ', c.Title),
+      el('h3', {}, tag(c.State), ' ', c.Title), el('div', { className: 'mono dim' }, c.ID),
       el('ul', {}, (c.Says || []).map((s) => el('li', {}, s))),
       el('div', { className: 'do' },
         first ? caseLink(first, 'open its simplest case') : null,
@@ -52,7 +52,7 @@
   function knownRow(c) {
     const first = (c.Cases || [])[0];
     return el('div', { className: 'knownrow', id: 'cluster-' + c.ID },
-      el('div', {}, el('b', {}, c.ID), el('span', { className: 'dim' }, c.Issue ? `  containerd#${c.Issue}` : ''), el('br'), c.Title),
+      el('div', {}, c.State === 'known' ? null : [tag(c.State), ' '], c.Title, el('div', { className: 'mono dim' }, c.ID + (c.Issue ? `  containerd#${c.Issue}` : ''))),
       el('div', {}, el('a', { href: '#cluster-' + c.ID }, plural((c.Cases || []).length, 'case')), el('br'), first ? caseLink(first, 'simplest') : null));
   }
 
@@ -65,7 +65,9 @@
     for (const s of head.says || []) at.append(el('p', {}, s));
     if (all.length) {
       at.append(el('h2', {}, matters.length ? 'What is new, the worst first' : 'Nothing is new'));
-      matters.forEach((c) => at.append(clusterCard(c)));
+      matters.slice(0, mostCards).forEach((c) => at.append(clusterCard(c)));
+      const rest = matters.slice(mostCards);
+      if (rest.length) at.append(el('details', { className: 'known' }, el('summary', {}, el('b', {}, `and ${plural(rest.length, 'cluster')} more that ${rest.length === 1 ? 'is' : 'are'} new`)), rest.map(knownRow)));
     }
     if (known.length) {
       const worst = known[0];
@@ -166,6 +168,10 @@
     const pack = await unpack(packs[Math.floor(r.n / head.packed)]);
     if (location.hash.slice(1) !== id && rows.length > 1) return; // another was opened meanwhile
     const c = pack[r.n % head.packed];
+    for (const t of [c.with, c.without]) { // an item's time is that since the item before it
+      let last = 0;
+      for (const i of t ? t.items : []) { last += i[1]; i[1] = last; }
+    }
     document.title = `${r.id} ${r.name}`;
     const near = (d) => { const i = shown.indexOf(r); const n = i < 0 ? null : shown[i + d]; return n ? el('a', { href: '#' + n.id, id: d < 0 ? 'previous' : 'next' }, d < 0 ? '‹ previous' : 'next ›') : null; };
     at.replaceChildren(
@@ -174,11 +180,10 @@
       facts(c));
     const cl = clustersOf.get(id) || [];
     if (cl.length) at.append(el('p', {}, 'belongs to ', cl.map((k, i) => [i ? ', ' : '', el('a', { href: '#cluster-' + k.ID }, k.ID), ' (', k.State.replace('-', ' '), ')'])));
-    if (c.replay) at.append(el('p', { className: 'dim', style: 'margin:.6rem 0 0' }, 'Run it again:'), command(c.replay));
     const p = parts(c);
     if (p) at.append(p);
     if (c.with) timeline(at, c); else at.append(el('p', { className: 'dim' }, 'No history of it was kept, so it has no timeline.'));
-    at.append(el('details', {}, el('summary', {}, 'case.yaml'), el('pre', {}, c.case)));
+    if (c.replay) at.append(el('h2', {}, 'Run it again'), command(c.replay));
     window.scrollTo(0, 0);
     at.focus({ preventScroll: true });
   }
@@ -266,12 +271,12 @@
     const lanesOrder = (g) => kinds.indexOf(g.kind) * 10000 + g.place * 10 + g.run * 1;
 
     const byHand = [
-      press('around the fault', 'f', () => focusFault(), 'tofault'), press('all', '0', () => fit(), 'fit'),
+      c.with.items.some((i) => i[5] === 'fault') ? press('around the fault', 'f', () => focusFault(), 'tofault') : null, press('all', '0', () => fit(), 'fit'),
       press('+', 'zoom in', () => line.zoomIn(0.6)), press('−', 'zoom out', () => line.zoomOut(0.6)),
       press('‹', 'what is marked before (p)', () => step(-1)), press('›', 'what is marked next (n)', () => step(1), 'nextmark'),
-      toggle('all', 'all calls', 'allcalls'), c.without ? toggle('without', 'beside it: without the fault', 'without') : null,
+      items.some((i) => i.minor) ? toggle('all', 'all calls', 'allcalls') : null, c.without ? toggle('without', 'beside it: without the fault', 'without') : null,
       c.without ? toggle('apart', 'one below the other', 'apart') : null, find,
-    ];
+    ].filter(Boolean);
     at.append(el('section', { 'aria-label': 'timeline' }, el('h2', {}, 'Timeline'), el('div', { className: 'tools' }, byHand), box, detail,
       el('p', { className: 'keys wide' }, el('kbd', {}, '←'), ' ', el('kbd', {}, '→'), ' move, ', el('kbd', {}, '+'), ' ', el('kbd', {}, '−'), ' or Ctrl and the wheel zoom, ',
         el('kbd', {}, 'n'), ' ', el('kbd', {}, 'p'), ' next and previous mark, ', el('kbd', {}, 'f'), ' fault, ', el('kbd', {}, '0'), ' all. ',
