@@ -3,14 +3,23 @@ package report_test
 import (
 	"context"
 	"flag"
+	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/shimquake/shimquake/report"
 )
 
 var (
@@ -141,5 +150,120 @@ func TestPictures(t *testing.T) {
 		b.open(*shown, first)
 		b.until(`!!document.querySelector('#line .vis-item')`)
 		b.picture(s.name+"-case", true)
+	}
+}
+
+// TestPageIsUsable clicks, searches and follows permalinks as a reader does.
+func TestPageIsUsable(t *testing.T) {
+	dir := written(t)
+	file := filepath.Join(dir, report.HTMLFile)
+	b := newTab(t)
+	b.use(screens[0])
+
+	b.open(file, "")
+	if got := get[string](b, `document.querySelector('#counts').textContent`); !strings.Contains(got, "2 violated of 3 cases: 1 held") {
+		t.Errorf("counts: %s", got)
+	}
+	if got := get[string](b, `document.querySelector('#clusters .cluster').textContent`); !strings.Contains(got, "a shim is left") {
+		t.Errorf("what is new does not come first: %s", got)
+	}
+	if n := get[int](b, `document.querySelectorAll('#rows a').length`); n != 2 {
+		t.Errorf("%d cases are listed, of 2 that are violated", n)
+	}
+
+	// search, by the keyboard
+	b.do(chromedp.KeyEvent("/"))
+	b.do(chromedp.SendKeys(chromedp.CSS("#search"), "KNOWN-<case>"))
+	b.until(`document.querySelectorAll('#rows a').length === 1`)
+	b.do(chromedp.SendKeys(chromedp.CSS("#search"), "nothing has this"))
+	b.until(`document.querySelectorAll('#rows a').length === 0`)
+
+	// the cluster leads to its case, whose timeline has the marks
+	b.open(file, "")
+	b.do(chromedp.Click(chromedp.CSS(`.cluster a[href="#case-1"]`)))
+	b.until(`document.querySelectorAll('#line .vis-item.left').length > 0`)
+	for what, js := range map[string]string{
+		"the fault is not marked":      `document.querySelectorAll('#line .vis-item.fault').length >= 2`,
+		"no run without the fault":     `document.querySelectorAll('#line .vis-label.without').length > 0`,
+		"nothing says where they part": `/ends with 0/.test(document.querySelector('.parts').textContent)`,
+		"no command to replay it":      `/shimquake run/.test(document.querySelector('.command').textContent)`,
+		"no link to the evidence":      `!!document.querySelector('a[href="evidence/x"]')`,
+	} {
+		if !get[bool](b, js) {
+			t.Error(what)
+		}
+	}
+
+	// zoom, marks and the way back, by the keyboard
+	const width = `(() => { const a = [...document.querySelectorAll('#axis span')].map((s) => s.textContent); return a.join(' '); })()`
+	before := get[string](b, width)
+	b.do(chromedp.Focus(chromedp.CSS("#line")), chromedp.KeyEvent("+"))
+	b.until(`[...document.querySelectorAll('#axis span')].map((s) => s.textContent).join(' ') !== ` + strconv.Quote(before))
+	b.do(chromedp.KeyEvent("n"))
+	b.until(`/Task.Shutdown/.test(document.querySelector('#detail').textContent)`)
+	b.do(chromedp.Click(chromedp.CSS("#without")))
+	b.until(`document.querySelectorAll('#line .vis-label.without').length === 0`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.until(`!document.querySelector('#overview').hidden`)
+
+	// permalinks: to a case, to a cluster, and to what is not there
+	b.open(file, "#case-2")
+	b.until(`document.querySelectorAll('#line .vis-item.wrong').length > 0`)
+	b.open(file, "#cluster-told-wrong")
+	b.until(`document.querySelectorAll('#rows a').length === 1`)
+	b.open(file, "#case-99")
+	b.until(`/no case case-99/.test(document.querySelector('#case').textContent)`)
+}
+
+// TestManyCasesOpenFast opens a report of many cases, and counts the time that the
+// browser works until the list stands: how long one waits depends on the machine.
+func TestManyCasesOpenFast(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, report.HTMLFile)
+	if *shown != "" {
+		file = *shown
+	} else if err := report.Write(dir, report.Data{Title: "many", Made: began, Cases: many(t, 2500)}); err != nil {
+		t.Fatal(err)
+	}
+	b := newTab(t)
+	b.use(screens[0])
+	b.open(file, "") // the first page also starts the renderer
+	if _, err := chromedp.Call(b.ctx, performance.Enable, performance.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	b.open(file, "")
+	metrics, err := chromedp.Call(b.ctx, performance.GetMetrics, cdp.Empty{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := 0.0
+	for _, m := range metrics.Metrics {
+		if m.Name == "TaskDuration" {
+			work = m.Value
+		}
+	}
+	t.Logf("%d cases: ready %s ms after the click, of which the page worked %.2f s",
+		get[int](b, `Object.values(JSON.parse(document.getElementById('head').textContent).counts).reduce((a, b) => a + b)`),
+		get[string](b, `document.body.dataset.ready`), work)
+	if work > 2 {
+		t.Errorf("the browser works %.2f s until the list stands", work)
+	}
+	b.do(chromedp.Navigate("file://" + file + "#case-2000"))
+	b.until(`!!document.querySelector('#line .vis-item')`)
+}
+
+// many are n cases, every tenth of which is violated.
+func many(t *testing.T, n int) iter.Seq2[report.Case, error] {
+	t.Helper()
+	return func(yield func(report.Case, error) bool) {
+		for i := range n {
+			v := ran(fmt.Sprintf("case-of-many-%d", i))
+			if i%10 == 0 {
+				v = leaked(v.Name)
+			}
+			if !yield(report.Case{ID: fmt.Sprintf("case-%d", i), Verdict: v, Workload: "task", Replay: report.Replay(v)}, nil) {
+				return
+			}
+		}
 	}
 }

@@ -3,7 +3,7 @@ package report
 import "time"
 
 // Part marks what only one of two runs of a workload has done since the first fault, and
-// returns how much later than the other the second run was there. Calls and events come
+// returns how much later than in the second run the first was there. Calls and events come
 // concurrently, so their order says nothing: the n-th of a key in one run stands for the
 // n-th in the other.
 func Part(with, without *Timeline) (later time.Duration) {
@@ -19,9 +19,8 @@ func Part(with, without *Timeline) (later time.Duration) {
 	}
 	at := with.Items[fault].At
 	later = anchor(with, without, at)
-	from := at - later
-	alone(with, without, at, from)
-	alone(without, with, from, at)
+	alone(with, without, at)
+	alone(without, with, at-later)
 	return later
 }
 
@@ -60,11 +59,12 @@ func has(t *Timeline, key string, n int) int {
 }
 
 // alone marks the items of one run since from that the other has not, before both have
-// come to the end of their clients.
-func alone(one, other *Timeline, from, otherFrom time.Duration) {
+// come to the end of their clients. All of a run is counted: what is concurrent with the
+// fault may stand before it in the other.
+func alone(one, other *Timeline, from time.Duration) {
 	count := map[string]int{}
 	for _, i := range other.Items {
-		if i.At >= otherFrom && inWork(other, i) {
+		if i.key != "" && inWork(other, i) {
 			count[i.key]++
 		}
 	}
@@ -74,11 +74,11 @@ func alone(one, other *Timeline, from, otherFrom time.Duration) {
 			i.Parted = i.At >= from
 			continue
 		}
-		if i.key == "" || i.At < from || !inWork(one, *i) {
+		if i.key == "" || !inWork(one, *i) {
 			continue
 		}
 		if count[i.key]--; count[i.key] < 0 {
-			i.Parted = true
+			i.Parted = i.At >= from
 		}
 	}
 }

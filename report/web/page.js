@@ -143,7 +143,7 @@
   }
 
   function partList(name, t, zero) {
-    const items = t.items.filter((i) => i[6]).slice(0, 8);
+    const items = t.items.filter((i) => i[6] && t.lanes[i[0]].Kind !== 'fault').slice(0, 8);
     return el('div', {}, el('h3', {}, name), items.length
       ? el('ol', {}, items.map((i) => el('li', {}, el('span', { className: 'at' }, (i[1] >= zero ? '+' : '') + ms(i[1] - zero)), el('span', {}, `${t.lanes[i[0]].Name}: ${i[3]}`))))
       : el('p', { className: 'dim' }, 'nothing that the other has not'));
@@ -223,19 +223,24 @@
     const groups = [], items = [], wide = Math.max(200, at.clientWidth - 110);
     let n = 0;
     runs.forEach((run, k) => {
-      run.t.lanes.forEach((l, i) => groups.push({
-        id: k * 1000 + i, content: l.Name, className: run.cls, run: k, kind: l.Kind, place: i,
-      }));
+      const ofKind = {};
+      run.t.lanes.forEach((l, i) => {
+        ofKind[l.Kind] = (ofKind[l.Kind] || 0) + 1;
+        groups.push({ id: k * 1000 + i, content: l.Name, className: run.cls, run: k, kind: l.Kind, place: i, nth: ofKind[l.Kind] });
+      });
       const sink = k === 0;
       for (const i of run.t.items) {
         const from = w.there(begin(run, i)), to = w.there(begin(run, i) + i[2]);
         const mark = i[5] || '';
         if (i[0] < 0) { // a phase, over all lanes
-          if (sink) items.push({ id: ++n, type: 'background', start: from, end: to, className: 'phase', content: i[3], item: i, run });
+          if (!sink) continue;
+          items.push({ id: ++n, type: 'background', start: from, end: to, className: 'phase', content: '', item: i, run });
+          const harness = run.t.lanes.findIndex((l) => l.Kind === 'client' && l.Name === 'harness');
+          if (harness >= 0) items.push({ id: ++n, group: harness, start: from, end: to, type: 'range', className: 'runs', content: i[3], item: i, run });
           continue;
         }
         // As a bar only where its words fit into it when all is seen.
-        const isLong = mark === 'runs' || (to - from) / w.length * wide > i[3].length * 6.3 + 10;
+        const isLong = mark === 'runs' || mark === 'left' && i[2] > 0 || (to - from) / w.length * wide > i[3].length * 6.3 + 10;
         items.push({
           id: ++n, group: k * 1000 + i[0], start: from, end: isLong ? to : undefined, type: isLong ? 'range' : 'point',
           className: [mark, i[6] ? 'parted' : '', run.cls].filter(Boolean).join(' '), content: i[3], item: i, run, minor: mark === 'minor',
@@ -248,7 +253,7 @@
     const box = el('div', { id: 'line', tabIndex: 0, role: 'application', 'aria-label': 'timeline; arrow keys move it, plus and minus zoom, n and p go to what is marked' });
     const axis = el('div', { id: 'axis' }), detail = el('div', { id: 'detail', role: 'status' }, el('span', { className: 'dim' }, 'Choose something in the timeline to read of it here.'));
     const find = el('input', { type: 'search', placeholder: 'find in the timeline', 'aria-label': 'find in the timeline', id: 'find' });
-    const state = { all: false, without: true, apart: false };
+    const state = { all: false, without: at.clientWidth > 700, apart: false };
     const toggle = (key, text, id) => el('button', { type: 'button', id, 'aria-pressed': String(state[key]), onclick: (e) => {
       state[key] = !state[key];
       e.target.setAttribute('aria-pressed', String(state[key]));
@@ -268,7 +273,7 @@
     }
     const textOf = (i) => (i.item[3] + ' ' + i.item[4]).toLowerCase();
     const kinds = ['fault', 'client', 'containerd', 'shim', 'container', 'event', 'told', 'log', 'found'];
-    const lanesOrder = (g) => kinds.indexOf(g.kind) * 10000 + g.place * 10 + g.run * 1;
+    const lanesOrder = (g) => kinds.indexOf(g.kind) * 10000 + g.nth * 10 + g.run;
 
     const byHand = [
       c.with.items.some((i) => i[5] === 'fault') ? press('around the fault', 'f', () => focusFault(), 'tofault') : null, press('all', '0', () => fit(), 'fit'),
