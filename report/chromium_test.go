@@ -69,7 +69,9 @@ func (b tab) do(steps ...chromedp.Action[chromedp.Void]) {
 func (b tab) until(js string) {
 	b.Helper()
 	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](js)); err != nil {
-		b.Fatalf("%s: %v", js, err)
+		seen, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.hash + ' ' + document.activeElement.id + ' ' +
+			document.getElementById('search').value + ' | ' + document.getElementById('shown').textContent`))
+		b.Fatalf("%s: %v; the page is at %s", js, err, seen)
 	}
 }
 
@@ -173,6 +175,8 @@ func TestPageIsUsable(t *testing.T) {
 
 	// search, by the keyboard
 	b.do(chromedp.KeyEvent("/"))
+	b.until(`document.activeElement.id === 'search'`)
+	b.do(chromedp.KeyEvent(kb.Backspace)) // the driver sends the character apart from its key
 	b.do(chromedp.SendKeys(chromedp.CSS("#search"), "KNOWN-<case>"))
 	b.until(`document.querySelectorAll('#rows a').length === 1`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#search"), "nothing has this"))

@@ -135,7 +135,7 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 // words are those of what all findings of a cluster have in common.
 func words(s triage.Signature) string {
 	f := oracle.Finding{Invariant: s.Invariant, Class: s.Class, Facts: s.Facts}
-	return fmt.Sprintf("%s %s: %s", s.Invariant, s.Class, f.Reason())
+	return strings.TrimRight(fmt.Sprintf("%s %s: %s", s.Invariant, s.Class, f.Reason()), ": ")
 }
 
 func number(n int, of string) string {

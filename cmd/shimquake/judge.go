@@ -59,7 +59,7 @@ func (j *judging) kept(k harness.Kept) error {
 	if j.json {
 		return json.NewEncoder(j.out).Encode(v)
 	}
-	_, err := fmt.Fprint(j.out, v)
+	_, err := fmt.Fprint(j.out, coloured(j.out, v.Outcome, v.String()))
 	if err == nil && !judge.Same(v, k.Verdict) {
 		_, err = fmt.Fprintf(
 			j.out,

@@ -160,6 +160,6 @@ func (f *runFlags) print(out io.Writer, v harness.Verdict) error {
 	if f.json {
 		return json.NewEncoder(out).Encode(v)
 	}
-	_, err := fmt.Fprint(out, v)
+	_, err := fmt.Fprint(out, coloured(out, v.Outcome, v.String()))
 	return err
 }
