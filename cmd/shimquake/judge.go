@@ -2,19 +2,14 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
-	"github.com/shimquake/shimquake/sweep/journal"
 )
 
 func judgeCommand() *cobra.Command {
@@ -35,7 +30,7 @@ Exit status: 0 all held, 1 one violated, 2 a history that cannot be read, 3 one 
 		RunE: func(cmd *cobra.Command, words []string) error {
 			j := judging{out: cmd.OutOrStdout(), json: asJSON, tally: map[harness.Outcome]int{}}
 			for _, w := range words {
-				if err := j.evidence(w, cmd.InOrStdin()); err != nil {
+				if err := eachKept(w, cmd.InOrStdin(), func(_ string, k harness.Kept) error { return j.kept(k) }); err != nil {
 					return err
 				}
 			}
@@ -54,54 +49,6 @@ type judging struct {
 	other int // judged otherwise than when they ran
 }
 
-// evidence judges what a word of the command line means.
-func (j *judging) evidence(word string, stdin io.Reader) error {
-	if word == "-" {
-		return j.histories("stdin", stdin)
-	}
-	info, err := os.Stat(word)
-	if err != nil {
-		return &harness.InputError{File: word, Err: err}
-	}
-	if !info.IsDir() {
-		return j.file(word)
-	}
-	if journal.Has(word) {
-		return journal.EachHistory(word, func(_ journal.Result, k harness.Kept) error { return j.kept(k) })
-	}
-	found := 0
-	err = filepath.WalkDir(word, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != harness.HistoryFile {
-			return err
-		}
-		found++
-		return j.file(path)
-	})
-	if err == nil && found == 0 {
-		err = &harness.InputError{
-			File: word,
-			Err: fmt.Errorf(
-				"no %s is in this folder or below: run with --keep to keep those of cases that held",
-				harness.HistoryFile,
-			),
-		}
-	}
-	return err
-}
-
-func (j *judging) file(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return &harness.InputError{File: name, Err: err}
-	}
-	return errors.Join(j.histories(name, f), f.Close())
-}
-
-// histories judges all that a stream holds.
-func (j *judging) histories(name string, from io.Reader) error {
-	return harness.EachKept(name, from, j.kept)
-}
-
 // kept judges one history, and reports where that is another verdict than when it ran.
 func (j *judging) kept(k harness.Kept) error {
 	v := judge.Judge(k.History)
@@ -112,7 +59,7 @@ func (j *judging) kept(k harness.Kept) error {
 	if j.json {
 		return json.NewEncoder(j.out).Encode(v)
 	}
-	_, err := fmt.Fprint(j.out, v)
+	_, err := fmt.Fprint(j.out, coloured(j.out, v.Outcome, v.String()))
 	if err == nil && !judge.Same(v, k.Verdict) {
 		_, err = fmt.Fprintf(
 			j.out,

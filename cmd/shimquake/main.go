@@ -82,7 +82,8 @@ machine cannot run it).`,
 	}
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
 	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), showCommand(),
-		matrixCommand(), bisectCommand(), reproCommand(), gcCommand(), sweepCommand(), auditCommand())
+		matrixCommand(), bisectCommand(), reproCommand(), gcCommand(), sweepCommand(), auditCommand(),
+		reportCommand(), bundleCommand())
 	tellUsage(c)
 	return c
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/shimquake/shimquake/harness"
 )
 
 // Where stderr is no terminal a line is told a minute, and none when all is done.
@@ -18,5 +21,12 @@ func TestProgressWithoutATerminal(t *testing.T) {
 	want := "120 of 300 cases, 2.0 a second, 1m30s left: all held\n240 of 300 cases, 2.0 a second, 30s left: all held\n"
 	if out.String() != want {
 		t.Errorf("told\n%swant\n%s", out.String(), want)
+	}
+}
+
+func TestNoColourButOnATerminal(t *testing.T) {
+	var b bytes.Buffer
+	if got := coloured(&b, harness.Violated, "violated x"); strings.Contains(got, "\x1b") {
+		t.Errorf("%q", got)
 	}
 }

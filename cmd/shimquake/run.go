@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -14,6 +18,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/report"
 )
 
 // runFlags are the flags of commands that run cases.
@@ -35,7 +40,7 @@ func (f *runFlags) register(c *cobra.Command) {
 	)
 	c.Flags().IntVar(&f.count, "count", 1, "how often each case runs")
 	c.Flags().IntVar(&f.parallel, "parallel", 2, "how many worlds run at once")
-	c.Flags().StringVar(&f.out, "out", "out", "folder for evidence")
+	c.Flags().StringVar(&f.out, "out", "out", "folder for the report and the evidence")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a verdict")
 	c.Flags().BoolVar(&f.keep, "keep", false, "keep the evidence of cases that held, too")
 }
@@ -88,6 +93,10 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, out io.Writer)
 		}
 	}
 	p := newProgress(len(cases) * f.count)
+	rep, err := f.begin(ctx, r, cases)
+	if err != nil {
+		return err
+	}
 	tally := map[harness.Outcome]int{}
 	var mu sync.Mutex
 	var g errgroup.Group
@@ -96,22 +105,29 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, out io.Writer)
 		for _, c := range cases {
 			g.Go(func() error {
 				v := r.Run(ctx, c)
+				plain := rep.without(v)
 				mu.Lock()
 				defer mu.Unlock()
 				tally[v.Outcome]++
 				p.clear()
 				defer p.step(countOf(tally))
+				if err := rep.add(v, plain); err != nil {
+					return err
+				}
 				return f.print(out, v)
 			})
 		}
 	}
-	err := g.Wait()
+	err = errors.Join(g.Wait(), rep.End())
 	p.clear()
 	if err != nil {
 		return err
 	}
 	if !f.json && len(cases)*f.count > 1 {
 		fmt.Fprintln(out, countOf(tally))
+	}
+	if !f.json && tally[harness.Held] < len(cases)*f.count {
+		fmt.Fprintf(out, "next: open %s\n", filepath.Join(f.out, report.HTMLFile))
 	}
 	switch {
 	case tally[harness.Violated] > 0:
@@ -122,11 +138,23 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, out io.Writer)
 	return nil
 }
 
+// begin begins the report of a run.
+func (f *runFlags) begin(ctx context.Context, r *runner.Runner, cases []harness.Case) (*runReport, error) {
+	names := make([]string, len(cases))
+	for i, c := range cases {
+		names[i] = c.Name
+	}
+	d := report.Data{Title: "Run of " + strings.Join(names, ", "), Command: "shimquake " + strings.Join(os.Args[1:], " "),
+		Made: time.Now()}
+	w, err := report.Begin(f.out, d)
+	return &runReport{Writer: w, ctx: ctx, runner: r, plain: map[string]func() harness.Verdict{}}, err
+}
+
 func (f *runFlags) print(out io.Writer, v harness.Verdict) error {
 	if f.json {
 		return json.NewEncoder(out).Encode(v)
 	}
-	_, err := fmt.Fprint(out, v)
+	_, err := fmt.Fprint(out, coloured(out, v.Outcome, v.String()))
 	return err
 }
 

@@ -12,12 +12,14 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/pairs"
@@ -37,6 +39,7 @@ type sweepFlags struct {
 	planOnly bool
 	json     bool
 	replay   int
+	shards   []string // that are merged
 	pairs    []string
 	randoms  randomFlags
 }
@@ -293,22 +296,51 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.S
 			return statusError{statusInvalid, fmt.Errorf("%w; the cases are done: shimquake sweep --resume %s", err, f.out)}
 		}
 	}
+	if err := f.write(ctx, r, h, results, rep); err != nil {
+		return statusError{statusInvalid, err}
+	}
 	return f.print(rep, out)
+}
+
+// write writes the report's files into the folder of the sweep that has just run.
+func (f *sweepFlags) write(ctx context.Context, r *runner.Runner, h journal.Head, results []journal.Result,
+	rep triage.Report) error {
+	dirs := f.shards
+	if len(dirs) == 0 {
+		dirs = []string{f.out}
+	}
+	if r == nil { // what is only reported is written by "shimquake report"
+		return nil
+	}
+	if err := runWithout(ctx, r, h.Plan, results, f.out); err != nil {
+		return err
+	}
+	without, err := report.SweptWithout(f.out)
+	if err != nil {
+		return err
+	}
+	d := report.Sweep(h, rep, without, dirs...)
+	d.Made = time.Now()
+	if err := report.Write(f.out, d); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "shimquake: the report is %s\n", filepath.Join(f.out, report.HTMLFile))
+	return nil
 }
 
 func (f *sweepFlags) minimiser(r *runner.Runner, slots sweep.Slots) sweep.Minimiser {
 	return sweep.Minimiser{Engine: r, Out: f.out, Replays: f.replay, Parallel: f.parallel, Slots: slots}
 }
 
-// report is a report of a sweep, or of random plans.
-type report interface {
+// told is a report of a sweep, or of random plans, for a terminal.
+type told interface {
 	fmt.Stringer
 	JSON(io.Writer) error
 	Status() int
 }
 
 // print prints a report, and returns its exit status as an error.
-func (f *sweepFlags) print(rep report, out io.Writer) (err error) {
+func (f *sweepFlags) print(rep told, out io.Writer) (err error) {
 	if f.json {
 		err = rep.JSON(out)
 	} else {
@@ -330,6 +362,7 @@ func sweepMergeCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
+			f.shards = dirs
 			h, results, err := journal.Merge(dirs)
 			if err != nil {
 				return err

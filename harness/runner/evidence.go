@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/world"
@@ -23,7 +25,11 @@ func (x *run) keepLogs(v harness.Verdict) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return dir, copyLogs(x.world, dir)
+	err = copyLogs(x.world, dir)
+	for name, text := range x.dumps {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), text, 0o644))
+	}
+	return dir, errors.Join(err, x.keepFacts(dir))
 }
 
 // evidenceDir is the folder of the run's evidence. It is made when it is asked for.
@@ -38,6 +44,43 @@ func (x *run) evidenceDir() (string, error) {
 		return "", fmt.Errorf("keep the evidence: %w", err)
 	}
 	return dir, nil
+}
+
+// keepFacts writes the command that runs the case again, and what is known of versions
+// and the machine.
+func (x *run) keepFacts(dir string) error {
+	subject := cmp.Or(x.Containerd, x.subject.Version)
+	replay := fmt.Sprintf("#!/bin/sh\n# Runs this case again; root is needed.\n"+
+		"exec shimquake run --containerd %q \"$@\" \"$(dirname \"$0\")/case.yaml\"\n", subject)
+	m := machine()
+	facts := fmt.Sprintf("containerd: %s (%s)\nshimquake: %s, built with %s\nkernel: %s\ncgroups: %s\ncpus: %d\n",
+		subject, x.subject.Version, build(), runtime.Version(), m.Kernel, m.Cgroups, m.CPUs)
+	for _, name := range []string{"/proc/version", "/proc/cgroups", "/sys/fs/cgroup/cgroup.controllers"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			text = []byte(err.Error() + "\n") // on cgroup v1, or v2, one of them is not there
+		}
+		facts += fmt.Sprintf("\n--- %s\n%s", name, text)
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "replay.sh"), []byte(replay), 0o755),
+		os.WriteFile(filepath.Join(dir, "machine.txt"), []byte(facts), 0o644),
+	)
+}
+
+// build names this program's version, as Go has noted it.
+func build() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	text := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" || s.Key == "vcs.modified" {
+			text += " " + s.Key + "=" + s.Value
+		}
+	}
+	return text
 }
 
 // keepBootLog keeps the log of a containerd that does not boot, whose path the error

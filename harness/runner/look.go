@@ -46,6 +46,7 @@ func (x *run) look() error {
 		h.Instances = instances
 		h.Flushed = harness.Flushed{Events: len(now.Events), Hits: len(now.Hits), Told: len(now.Told)}
 	})
+	x.dump()
 	return nil
 }
 

@@ -38,7 +38,8 @@ type run struct {
 	criEvents oracle.CRILog
 	removed   chan struct{} // closed when the client is done
 
-	bystanders *bystander.Group // nil where the case has none
+	bystanders *bystander.Group  // nil where the case has none
+	dumps      map[string][]byte // files for people, of a case that is violated
 }
 
 // begin is a run that has not done anything yet.

@@ -103,13 +103,17 @@ func occurrences(spec int, found []oracle.Finding) []occurrence {
 // Simplest are the indexes in the plan of the cluster's simplest cases, at most as many
 // as show that one which does not come again comes elsewhere.
 func (c Cluster) Simplest(p plan.Plan) []int {
-	all := slices.SortedStableFunc(slices.Values(c.occurrences), func(a, b occurrence) int {
-		return plan.Simpler(p.Specs[a.spec], p.Specs[b.spec])
-	})
-	var specs []int
-	for _, o := range all[:min(len(all), fewCases)] {
-		specs = append(specs, o.spec)
+	all := c.Specs(p)
+	return all[:min(len(all), fewCases)]
+}
+
+// Specs are the indexes in the plan of all of the cluster's cases, the simplest first.
+func (c Cluster) Specs(p plan.Plan) []int {
+	specs := make([]int, len(c.occurrences))
+	for i, o := range c.occurrences {
+		specs[i] = o.spec
 	}
+	slices.SortStableFunc(specs, func(a, b int) int { return plan.Simpler(p.Specs[a], p.Specs[b]) })
 	return specs
 }
 

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func bundleCommand() *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:   "bundle DIR",
+		Short: "Pack a folder of evidence, or a whole report, as one .tar.gz",
+		Example: `  shimquake bundle out/evidence/shutdown-error-once-20261122-063304-wf77df487
+  shimquake bundle --out ticket-4711.tar.gz out`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			dir, err := filepath.Abs(words[0])
+			if err != nil {
+				return fmt.Errorf("bundle: %w", err)
+			}
+			if out == "" {
+				out = filepath.Base(dir) + ".tar.gz"
+			}
+			if err := bundle(dir, out); err != nil {
+				return fmt.Errorf("bundle: %w", err)
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), out)
+			return err
+		},
+	}
+	c.Flags().StringVar(&out, "out", "", "the file to write (default: the folder's name, .tar.gz)")
+	return c
+}
+
+// bundle packs a folder beneath its own name. A file that is there already is not
+// overwritten, and one that was not finished is removed.
+func bundle(dir, out string) (err error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is no folder: name one of evidence, or of a report", dir)
+	}
+	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(out))
+		}
+	}()
+	z := gzip.NewWriter(f)
+	t := tar.NewWriter(z)
+	return errors.Join(pack(t, dir, f), t.Close(), z.Close(), f.Close())
+}
+
+// pack adds the plain files of a folder, but for the file that is being written.
+func pack(t *tar.Writer, dir string, own *os.File) error {
+	self, err := own.Stat()
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // it is only read
+	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || os.SameFile(info, self) {
+			return err
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(path, dir), "/")
+		f, err := root.Open(name)
+		if err != nil {
+			return err
+		}
+		h := &tar.Header{Name: filepath.Join(filepath.Base(dir), name), Mode: int64(info.Mode().Perm()), Size: info.Size(),
+			ModTime: info.ModTime()}
+		if err = t.WriteHeader(h); err == nil {
+			_, err = io.CopyN(t, f, info.Size())
+		}
+		return errors.Join(err, f.Close())
+	})
+}

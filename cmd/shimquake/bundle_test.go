@@ -1,0 +1,74 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestBundlePacksAFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "leak")
+	for name, text := range map[string]string{"report.html": "<html>", "evidence/x/case.yaml": "name: x"} {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(dir, "own.tar.gz") // within what it packs
+	if err := bundle(dir, out); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil || len(text) == 0 {
+			t.Fatal(h.Name, err)
+		}
+		names = append(names, h.Name)
+	}
+	if want := []string{"leak/evidence/x/case.yaml", "leak/report.html"}; !slices.Equal(names, want) {
+		t.Error(names)
+	}
+}
+
+func TestBundleRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "there.tar.gz")
+	if err := os.WriteFile(file, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := bundle(dir, file); !errors.Is(err, os.ErrExist) {
+		t.Errorf("over a file: %v", err)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "mine" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := bundle(file, filepath.Join(dir, "x.tar.gz")); err == nil || !strings.Contains(err.Error(), "is no folder") {
+		t.Errorf("of a file: %v", err)
+	}
+	if err := bundle(filepath.Join(dir, "nothing"), filepath.Join(dir, "y.tar.gz")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("of nothing: %v", err)
+	}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep/journal"
+)
+
+// eachKept visits the histories that a word of the command line means: a file, a folder,
+// a sweep, or - for stdin. from is the
+// file of one that has a folder of evidence, and otherwise "".
+func eachKept(word string, stdin io.Reader, visit func(from string, k harness.Kept) error) error {
+	if word == "-" {
+		return harness.EachKept("stdin", stdin, func(k harness.Kept) error { return visit("", k) })
+	}
+	info, err := os.Stat(word)
+	if err != nil {
+		return &harness.InputError{File: word, Err: err}
+	}
+	if !info.IsDir() {
+		return keptFile(word, visit)
+	}
+	if journal.Has(word) {
+		return journal.EachHistory(word, func(_ journal.Result, k harness.Kept) error { return visit("", k) })
+	}
+	found := 0
+	err = filepath.WalkDir(word, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != harness.HistoryFile {
+			return err
+		}
+		found++
+		return keptFile(path, visit)
+	})
+	if err == nil && found == 0 {
+		err = &harness.InputError{
+			File: word,
+			Err: fmt.Errorf(
+				"no %s is in this folder or below: run with --keep to keep those of cases that held",
+				harness.HistoryFile,
+			),
+		}
+	}
+	return err
+}
+
+// keptFile visits all histories of a file.
+func keptFile(name string, visit func(from string, k harness.Kept) error) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return &harness.InputError{File: name, Err: err}
+	}
+	return errors.Join(harness.EachKept(name, f, func(k harness.Kept) error { return visit(name, k) }), f.Close())
+}

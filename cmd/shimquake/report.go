@@ -1,0 +1,174 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/report"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/triage"
+)
+
+func reportCommand() *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:   "report EVIDENCE...",
+		Short: "Make report.html of kept histories, or of sweeps: files, folders, or - for stdin",
+		Long: `Report makes report.html, results.jsonl, junit.xml and summary.md of histories that "run", "sweep" and
+the suites have kept. The shards of one sweep are merged. It needs no root and runs nothing.
+
+Exit status: 0 the report is written, whatever it says, 2 a history that cannot be read.`,
+		Example: `  shimquake report --out out out/evidence
+  shimquake report --out out/report out/sweep
+  shimquake report shard1 shard2`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			d, err := reportOf(words, cmd.InOrStdin())
+			if err == nil {
+				err = report.Write(out, d)
+			}
+			if err == nil {
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(out, report.HTMLFile))
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&out, "out", "out", "folder for the report")
+	return c
+}
+
+// reportOf is what the words of a command line have in them: sweeps, or histories.
+func reportOf(words []string, stdin io.Reader) (report.Data, error) {
+	sweeps := 0
+	for _, w := range words {
+		if journal.Has(w) {
+			sweeps++
+		}
+	}
+	switch sweeps {
+	case 0:
+		return histories(words, stdin)
+	case len(words):
+		return swept(words)
+	}
+	return report.Data{}, errors.New("sweeps and other histories make two reports: name them apart")
+}
+
+// histories reports on kept histories, each of which is a case.
+func histories(words []string, stdin io.Reader) (report.Data, error) {
+	d := report.Data{Title: "Kept histories", Made: time.Now(), Without: map[string]harness.Verdict{}}
+	var cases []report.Case
+	for _, w := range words {
+		err := eachKept(w, stdin, func(from string, k harness.Kept) error {
+			v := judge.Judge(k.History)
+			v.Evidence = filepath.Dir(from)
+			if from == "" {
+				v.Evidence = ""
+			}
+			c, err := keptCase(len(cases)+1, v, d.Without)
+			cases = append(cases, c)
+			return err
+		})
+		if err != nil {
+			return d, err
+		}
+	}
+	if len(cases) == 1 {
+		d.Title = cases[0].Verdict.Name + " on containerd " + cases[0].Verdict.Version
+	}
+	d.Cases = report.All(cases)
+	return d, nil
+}
+
+// keptCase is the case of a verdict whose evidence is kept, beside which its workload may
+// stand without the fault.
+func keptCase(n int, v harness.Verdict, without map[string]harness.Verdict) (report.Case, error) {
+	c := caseOf(n, v)
+	if v.Outcome == harness.Held || v.Evidence == "" {
+		return c, nil
+	}
+	file := filepath.Join(v.Evidence, report.WithoutFile)
+	plain, err := report.ReadWithout(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	without[file], c.Without = plain, file
+	return c, err
+}
+
+// caseOf is a case that is no sweep's.
+func caseOf(n int, v harness.Verdict) report.Case {
+	return report.Case{ID: fmt.Sprintf("case-%d", n), Verdict: v, Workload: cmp.Or(string(v.Case.Workload.API), "task"),
+		Replay: report.Replay(v)}
+}
+
+// swept reports on the shards of a sweep.
+func swept(dirs []string) (report.Data, error) {
+	var h journal.Head
+	var results []journal.Result
+	var err error
+	if len(dirs) == 1 { // also of one shard alone
+		h, results, err = journal.Read(dirs[0])
+	} else {
+		h, results, err = journal.Merge(dirs)
+	}
+	if err != nil {
+		return report.Data{}, err
+	}
+	without := map[string]harness.Verdict{}
+	for _, dir := range dirs {
+		of, err := report.SweptWithout(dir)
+		if err != nil {
+			return report.Data{}, err
+		}
+		maps.Copy(without, of)
+	}
+	d := report.Sweep(h, triage.NewReport(h, results, catalogue.Excuses()), without, dirs...)
+	d.Made = time.Now()
+	return d, nil
+}
+
+// runWithout runs the workloads of violated cases of a sweep without a fault, where that
+// was not done yet, so that a report can show both.
+func runWithout(ctx context.Context, r *runner.Runner, p plan.Plan, results []journal.Result, dir string) error {
+	todo := map[string]plan.Spec{}
+	for _, res := range results {
+		if res.Outcome == harness.Violated {
+			todo[p.Specs[res.I].Workload] = p.Specs[res.I]
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(todo)) {
+		file := filepath.Join(dir, report.WithoutDir, name+".json")
+		if _, err := os.Stat(file); err == nil {
+			continue
+		}
+		c, err := todo[name].Case(p.Containerd)
+		if err != nil {
+			return err
+		}
+		v := r.Run(ctx, report.WithoutFault(c))
+		if ctx.Err() != nil || v.Unable() {
+			return ctx.Err()
+		}
+		if err := errors.Join(report.KeepWithout(file, v), os.RemoveAll(v.Evidence)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/report"
+)
+
+// runReport is the report of a run, while cases come.
+type runReport struct {
+	*report.Writer
+	ctx    context.Context
+	runner *runner.Runner
+	n      int
+
+	mu    sync.Mutex
+	plain map[string]func() harness.Verdict // by the text of the case
+}
+
+// without runs what a violated case does once more, and breaks nothing, so that both can
+// be seen. Cases of one workload share the run.
+func (r *runReport) without(v harness.Verdict) harness.Verdict {
+	if v.Outcome != harness.Violated || v.Case.Faultless() || v.Evidence == "" {
+		return harness.Verdict{}
+	}
+	c := report.WithoutFault(v.Case)
+	key := withoutName(c)
+	r.mu.Lock()
+	run := r.plain[key]
+	if run == nil {
+		run = sync.OnceValue(func() harness.Verdict { return r.runner.Run(r.ctx, c) })
+		r.plain[key] = run
+	}
+	r.mu.Unlock()
+	return run()
+}
+
+// withoutName names the run of a case without a fault.
+func withoutName(c harness.Case) string {
+	c.Name, c.About = "without-fault", ""
+	return c.String()
+}
+
+// add adds a case to the report, beside its run without a fault, if there is one.
+func (r *runReport) add(v, plain harness.Verdict) error {
+	r.n++
+	c := caseOf(r.n, v)
+	if plain.History == nil || r.ctx.Err() != nil {
+		return r.Add(c)
+	}
+	c.Without = withoutName(plain.Case)
+	r.Without(c.Without, plain)
+	err := report.KeepWithout(filepath.Join(v.Evidence, report.WithoutFile), plain)
+	return errors.Join(err, os.RemoveAll(plain.Evidence), r.Add(c))
+}

@@ -1,0 +1,202 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// calls are those of the client, and what notes say.
+func (b *builder) calls() {
+	b.callsOf("client", b.h.Calls)
+	for _, by := range b.h.Bystanders {
+		b.callsOf("bystander", by.Calls)
+	}
+	for _, n := range b.h.Notes {
+		i := Item{Text: n.Text, More: n.Who + " " + n.Text}
+		if n.Err != nil {
+			i.Mark, i.More = Failed, i.More+": "+n.Err.Text
+		}
+		b.add(b.lane(Client, cmp.Or(map[string]string{"client": "client"}[n.Who], "harness")), n.At, i)
+	}
+}
+
+func (b *builder) callsOf(who string, all []harness.Call) {
+	for _, c := range all {
+		text := strings.TrimSpace(c.Verb + " " + c.Of)
+		i := Item{Text: text, Took: c.Took, More: fmt.Sprintf("%s calls %s, which takes %s", c.Who, text, millis(c.Took))}
+		if c.Says != "" {
+			i.Text += ": " + c.Says
+			i.More += ", and is answered " + c.Says
+		}
+		i.key = who + " " + i.Text
+		if c.Err != nil {
+			i.Mark = Failed
+			i.Text += ": " + c.Err.Code
+			i.More += ", and fails: " + c.Err.Text
+			i.key += " fails"
+		}
+		if c.Who == "oracle" {
+			i.key = "" // it looks when it likes to
+		}
+		b.add(b.lane(Client, cmp.Or(map[string]string{"oracle": "harness"}[c.Who], who)), c.At, i)
+	}
+}
+
+// faults are those of the plan that processes have met, or that were done to them.
+func (b *builder) faults() {
+	const lane = "faults"
+	for _, hit := range b.h.Hits {
+		if hit.Fault < 0 {
+			continue
+		}
+		text := string(hit.Did) + " at " + hit.Point
+		b.add(b.lane(Faults, lane), hit.Time, Item{Text: text, Took: hit.Held, Mark: Injured, More: b.proof(hit.Fault)})
+	}
+	for _, k := range b.h.Kills {
+		b.add(b.lane(Faults, lane), k.At, Item{Text: "SIGKILL to " + k.Who, Mark: Injured, More: fmt.Sprintf("%s, pid %d", k.Who, k.PID)})
+	}
+	for _, s := range b.h.Stops {
+		i := Item{Text: "containerd stands still", Mark: Injured, More: "SIGSTOP"}
+		if !s.To.IsZero() {
+			i.Took = s.To.Sub(s.From)
+		}
+		b.add(b.lane(Faults, lane), s.From, i)
+	}
+}
+
+// proof is how a fault of the plan is known to have happened.
+func (b *builder) proof(fault int) string {
+	for _, f := range b.h.Firings {
+		if f.Fault == fault {
+			return f.Text + ": " + f.Proof
+		}
+	}
+	return ""
+}
+
+// hits are the methods that probes have seen, each from its entry to its exit, and the
+// statements.
+func (b *builder) hits() {
+	open := map[string][]failpoints.Hit{}
+	for _, hit := range b.h.Hits {
+		kind, rest, _ := strings.Cut(hit.Point, ":")
+		_, method, _ := strings.Cut(rest, ":")
+		if kind != string(failpoints.RPC) {
+			b.hit(hit, method, hit.Held)
+			continue
+		}
+		method, where, _ := strings.Cut(method, ":")
+		key := fmt.Sprint(hit.PID, method, hit.ID)
+		if where == "entry" {
+			open[key] = append(open[key], hit)
+			continue
+		}
+		if n := len(open[key]); n > 0 { // the last to begin is the first to end
+			from := open[key][n-1]
+			open[key] = open[key][:n-1]
+			if from.Fault >= 0 {
+				hit.Fault, hit.Did = from.Fault, from.Did
+			}
+			took := hit.Time.Sub(from.Time)
+			hit.Time = from.Time
+			b.hit(hit, method, took)
+			continue
+		}
+		b.hit(hit, method, 0)
+	}
+	for _, all := range open {
+		for _, hit := range all { // what has no answer: a process died, or a connection
+			_, method, _ := strings.Cut(strings.TrimPrefix(hit.Point, "rpc:"), ":")
+			hit.Err = cmp.Or(hit.Err, "no answer was seen")
+			b.hit(hit, strings.TrimSuffix(method, ":entry"), 0)
+		}
+	}
+}
+
+// minor are the methods that only ask, or carry an event that has a lane of its own.
+var minor = []string{"Task.State", "Task.Connect", "Task.Pids", "Task.Stats", "Events.Forward", "Sandbox.Platform",
+	"Sandbox.SandboxStatus", "Sandbox.PingSandbox"}
+
+// hit is one method or statement of containerd or of a shim.
+func (b *builder) hit(hit failpoints.Hit, text string, took time.Duration) {
+	i := Item{Text: strings.TrimSpace(text + " " + hit.ID), Took: took, Mark: NoMark}
+	i.key = hit.Who + " " + i.Text
+	i.More = fmt.Sprintf("%s, pid %d", hit.Point, hit.PID)
+	if slices.Contains(minor, text) {
+		i.Mark, i.key = Minor, ""
+	}
+	if hit.Status != nil {
+		i.Text += fmt.Sprintf(": %d", *hit.Status)
+		if i.key != "" {
+			i.key += fmt.Sprintf(": %d", *hit.Status)
+		}
+	}
+	if hit.Err != "" {
+		i.More += ": " + hit.Err
+		if i.key != "" {
+			i.Mark, i.key = Failed, i.key+" fails"
+		}
+	}
+	if hit.Fault >= 0 {
+		i.Mark, i.Text = Injured, i.Text+" ("+string(hit.Did)+")"
+		i.key = ""
+	}
+	lane := b.lane(Containerd, "containerd")
+	if hit.Who == "shim" {
+		lane = b.shimOf(hit.PID, hit.ID, hit.Time)
+	}
+	b.add(lane, hit.Time, i)
+}
+
+// events are containerd's, and CRI's, and the times in which nobody heard them.
+func (b *builder) events() {
+	lane := b.lane(Events, "events")
+	for _, e := range b.h.Events {
+		topic := strings.TrimPrefix(e.Topic, "/tasks/")
+		i := Item{Text: strings.TrimSpace(topic + " " + e.Container + " " + e.Exec)}
+		if topic == "exit" || topic == "delete" {
+			i.Text += fmt.Sprintf(": %d", e.Status)
+		}
+		i.key = "event " + i.Text
+		i.More = fmt.Sprintf("%s of %s, pid %d, status %d; it arrived %s after it was sent",
+			e.Topic, e.Container, e.PID, e.Status, millis(e.Seen.Sub(e.Sent)))
+		by := map[string]oracle.Observer{"exit": oracle.ByTaskExit, "delete": oracle.ByTaskDelete}[topic]
+		if b.isWrong(e.Container, by, e.Status) {
+			i.Mark = Wrong
+		}
+		b.add(lane, e.Seen, i)
+	}
+	for _, g := range b.h.Gaps {
+		if !g.To.IsZero() {
+			b.add(lane, g.From, Item{Text: "nobody is subscribed", Took: g.To.Sub(g.From), Mark: Ended})
+		}
+	}
+	if b.h.CRI == nil {
+		return
+	}
+	for _, e := range b.h.CRI.Events {
+		kind := strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(e.Type, "CONTAINER_"), "_EVENT"))
+		i := Item{Text: kind + " " + e.ID, More: fmt.Sprintf("%s, %s", e.Type, cmp.Or(e.State, "without a state"))}
+		if kind == "stopped" && e.State != "" {
+			i.Text += fmt.Sprintf(": %d", e.ExitCode)
+		}
+		i.key = "cri-event " + i.Text
+		b.add(b.lane(Events, "CRI events"), e.Seen, i)
+	}
+}
+
+// isWrong reports whether a finding says that this is not the exit status.
+func (b *builder) isWrong(container string, by oracle.Observer, status uint32) bool {
+	return slices.ContainsFunc(b.v.Violations(), func(f oracle.Finding) bool {
+		return f.Invariant == oracle.Exit && f.Subject.ID == container && f.Facts[oracle.FactBy] == string(by)
+	}) && slices.ContainsFunc(b.v.Truths, func(t oracle.Truth) bool {
+		return t.Container == container && t.Status != status
+	})
+}

@@ -1,0 +1,273 @@
+package report_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/performance"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/shimquake/shimquake/report"
+)
+
+var (
+	shots = flag.String("shots", "", "folder for pictures of a report, for people to look at")
+	shown = flag.String("report", "", "the report.html that pictures are taken of, and that is timed")
+)
+
+// tab is one of a headless Chromium.
+type tab struct {
+	*testing.T
+	ctx context.Context
+}
+
+// newTab begins a Chromium. Without one the test is skipped: it is no part of what the
+// suites need.
+func newTab(t *testing.T) tab {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("no Chromium is installed (apt-get install chromium): the page is not driven")
+	}
+	ctx, stop := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Headless,
+		chromedp.NoFirstRun, chromedp.DisableGPU, chromedp.Flag("hide-scrollbars", true),
+		chromedp.WSURLReadTimeout(2*time.Minute))
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	ctx, stop = context.WithTimeout(ctx, 8*time.Minute)
+	t.Cleanup(stop)
+	return tab{t, ctx}
+}
+
+func (b tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// until waits until an expression of JavaScript is true.
+func (b tab) until(js string) {
+	b.Helper()
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](js)); err != nil {
+		seen, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.hash + ' ' + document.activeElement.id + ' ' +
+			document.getElementById('search').value + ' | ' + document.getElementById('shown').textContent`))
+		b.Fatalf("%s: %v; the page is at %s", js, err, seen)
+	}
+}
+
+// get is the value of an expression of JavaScript.
+func get[T any](b tab, js string) T {
+	b.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](js))
+	if err != nil {
+		b.Fatalf("%s: %v", js, err)
+	}
+	return v
+}
+
+// open opens a page anew, and waits until its list stands.
+func (b tab) open(file, hash string) {
+	b.Helper()
+	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate("file://"+file+hash))
+	b.until(`!!document.body.dataset.ready`)
+}
+
+// screen is one that a reader may have.
+type screen struct {
+	name          string
+	width, height int64
+	phone, dark   bool
+}
+
+var screens = []screen{
+	{name: "desktop-light", width: 1360, height: 900},
+	{name: "desktop-dark", width: 1360, height: 900, dark: true},
+	{name: "phone-light", width: 390, height: 844, phone: true},
+	{name: "phone-dark", width: 390, height: 844, phone: true, dark: true},
+}
+
+func (b tab) use(s screen) {
+	b.Helper()
+	mobile := func(p *emulation.SetDeviceMetricsOverrideParams, _ *emulation.SetTouchEmulationEnabledParams) {
+		p.Mobile = s.phone
+	}
+	scheme := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: map[bool]string{false: "light", true: "dark"}[s.dark]}
+	b.do(chromedp.EmulateViewport(s.width, s.height, mobile))
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{scheme}})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// picture keeps what is on the screen, or, where it is whole, all of the page.
+func (b tab) picture(name string, whole bool) {
+	b.Helper()
+	take := chromedp.CaptureScreenshot()
+	if whole {
+		take = chromedp.FullScreenshot(100)
+	}
+	png, err := chromedp.Run(b.ctx, take)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(*shots, name+".png"), png, 0o644)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// TestPictures takes pictures of a report's list, and of the case that its first cluster
+// leads to.
+func TestPictures(t *testing.T) {
+	if *shots == "" || *shown == "" {
+		t.Skip("pictures are taken with -shots FOLDER -report FILE")
+	}
+	b := newTab(t)
+	for _, s := range screens {
+		b.use(s)
+		b.open(*shown, "")
+		t.Logf("%s: ready after %s ms", s.name, get[string](b, `document.body.dataset.ready`))
+		b.picture(s.name+"-list", false)
+		first := get[string](b, `(document.querySelector('.cluster a[href^="#case"]') || document.querySelector('#rows a')).hash`)
+		b.open(*shown, first)
+		b.until(`!!document.querySelector('#line .vis-item')`)
+		b.picture(s.name+"-case", true)
+	}
+}
+
+// TestPageIsUsable clicks, searches and follows permalinks as a reader does.
+func TestPageIsUsable(t *testing.T) {
+	dir := written(t)
+	file := filepath.Join(dir, report.HTMLFile)
+	b := newTab(t)
+	b.use(screens[0])
+
+	b.open(file, "")
+	if got := get[string](b, `document.querySelector('#counts').textContent`); !strings.Contains(got, "2 violated of 3 cases: 1 held") {
+		t.Errorf("counts: %s", got)
+	}
+	if got := get[string](b, `document.querySelector('#clusters .cluster').textContent`); !strings.Contains(got, "a shim is left") {
+		t.Errorf("what is new does not come first: %s", got)
+	}
+	if n := get[int](b, `document.querySelectorAll('#rows a').length`); n != 2 {
+		t.Errorf("%d cases are listed, of 2 that are violated", n)
+	}
+
+	// search, by the keyboard
+	b.do(chromedp.KeyEvent("/"))
+	b.until(`document.activeElement.id === 'search'`)
+	b.do(chromedp.KeyEvent(kb.Backspace)) // the driver sends the character apart from its key
+	b.do(chromedp.SendKeys(chromedp.CSS("#search"), "KNOWN-<case>"))
+	b.until(`document.querySelectorAll('#rows a').length === 1`)
+	b.do(chromedp.SendKeys(chromedp.CSS("#search"), "nothing has this"))
+	b.until(`document.querySelectorAll('#rows a').length === 0`)
+
+	// the cluster leads to its case, whose timeline has the marks
+	b.open(file, "")
+	b.do(chromedp.Click(chromedp.CSS(`.cluster a[href="#case-1"]`)))
+	b.until(`document.querySelectorAll('#line .vis-item.left').length > 0`)
+	for what, js := range map[string]string{
+		"the fault is not marked":      `document.querySelectorAll('#line .vis-item.fault').length >= 2`,
+		"no run without the fault":     `document.querySelectorAll('#line .vis-label.without').length > 0`,
+		"nothing says where they part": `/ends with 0/.test(document.querySelector('.parts').textContent)`,
+		"no command to replay it":      `/shimquake run/.test(document.querySelector('.command').textContent)`,
+		"no link to the evidence":      `!!document.querySelector('a[href="evidence/x"]')`,
+	} {
+		if !get[bool](b, js) {
+			t.Error(what)
+		}
+	}
+
+	// zoom, marks and the way back, by the keyboard
+	const width = `(() => { const a = [...document.querySelectorAll('#axis span')].map((s) => s.textContent); return a.join(' '); })()`
+	before := get[string](b, width)
+	b.do(chromedp.Focus(chromedp.CSS("#line")), chromedp.KeyEvent("+"))
+	b.until(`[...document.querySelectorAll('#axis span')].map((s) => s.textContent).join(' ') !== ` + strconv.Quote(before))
+	b.do(chromedp.KeyEvent("n"))
+	b.until(`/Task.Shutdown/.test(document.querySelector('#detail').textContent)`)
+	b.do(chromedp.Click(chromedp.CSS("#without")))
+	b.until(`document.querySelectorAll('#line .vis-label.without').length === 0`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.until(`!document.querySelector('#overview').hidden`)
+
+	// permalinks: to a case, to a cluster, and to what is not there
+	b.open(file, "#case-2")
+	b.until(`document.querySelectorAll('#line .vis-item.wrong').length > 0`)
+	b.open(file, "#cluster-told-wrong")
+	b.until(`document.querySelectorAll('#rows a').length === 1`)
+	b.open(file, "#case-99")
+	b.until(`/no case case-99/.test(document.querySelector('#case').textContent)`)
+}
+
+// TestManyCasesOpenFast opens a report of many cases, and counts the time that the
+// browser works until the list stands: how long one waits depends on the machine.
+func TestManyCasesOpenFast(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, report.HTMLFile)
+	if *shown != "" {
+		file = *shown
+	} else if err := report.Write(dir, report.Data{Title: "many", Made: began, Cases: many(t, 2500)}); err != nil {
+		t.Fatal(err)
+	}
+	b := newTab(t)
+	b.use(screens[0])
+	b.open(file, "") // the first page also starts the renderer
+	if _, err := chromedp.Call(b.ctx, performance.Enable, performance.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	b.open(file, "")
+	metrics, err := chromedp.Call(b.ctx, performance.GetMetrics, cdp.Empty{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := 0.0
+	for _, m := range metrics.Metrics {
+		if m.Name == "TaskDuration" {
+			work = m.Value
+		}
+	}
+	t.Logf("%d cases: ready %s ms after the click, of which the page worked %.2f s",
+		get[int](b, `Object.values(JSON.parse(document.getElementById('head').textContent).counts).reduce((a, b) => a + b)`),
+		get[string](b, `document.body.dataset.ready`), work)
+	if work > 2 {
+		t.Errorf("the browser works %.2f s until the list stands", work)
+	}
+	b.do(chromedp.Navigate("file://" + file + "#case-2000"))
+	b.until(`!!document.querySelector('#line .vis-item')`)
+}
+
+// many are n cases, every tenth of which is violated.
+func many(t *testing.T, n int) iter.Seq2[report.Case, error] {
+	t.Helper()
+	return func(yield func(report.Case, error) bool) {
+		for i := range n {
+			v := ran(fmt.Sprintf("case-of-many-%d", i))
+			if i%10 == 0 {
+				v = leaked(v.Name)
+			}
+			if !yield(report.Case{ID: fmt.Sprintf("case-%d", i), Verdict: v, Workload: "task", Replay: report.Replay(v)}, nil) {
+				return
+			}
+		}
+	}
+}

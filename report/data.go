@@ -1,0 +1,79 @@
+// Package report makes of histories, verdicts and clusters what people and other programs
+// read: one HTML file that opens offline, a trace, JUnit's XML, a summary in Markdown, and
+// results.jsonl. It runs nothing.
+package report
+
+import (
+	"iter"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// Data is what a report is made of.
+type Data struct {
+	// Title is what was done: "sweep of containerd v2.4.2".
+	Title string
+	// Command does it again.
+	Command string
+	Made    time.Time
+	// Says are sentences about the whole, for what no case says: cases that were not run.
+	Says []string
+	// Clusters are what cases have in common, what matters most first; none of a few cases.
+	Clusters []Cluster
+	// Cases are all of them. An error ends the report.
+	Cases iter.Seq2[Case, error]
+	// Without are the verdicts of workloads that ran without a fault, by a name that Case
+	// has.
+	Without map[string]harness.Verdict
+}
+
+// Case is one case of a report.
+type Case struct {
+	// ID is its name in the report, which no other case has: case-17.
+	ID      string
+	Verdict harness.Verdict
+	// Workload and Fault are what was done, in a few words.
+	Workload string
+	Fault    string
+	// Replay is the command that runs it again.
+	Replay string
+	// Without names its run without a fault in Data; "": there is none.
+	Without string
+}
+
+// State is what is known of a cluster.
+type State string
+
+// The states, in the order of how much they matter.
+const (
+	New          State = "new"            // nothing known explains it
+	More         State = "more"           // known, and in more cases than are known
+	Gone         State = "gone"           // known, and not found any more
+	Unreproduced State = "not-reproduced" // new, and it does not come again
+	Known        State = "known"
+)
+
+// Cluster is what cases of one cause have in common.
+type Cluster struct {
+	ID    string
+	State State
+	Title string
+	// Says are lines about it: what is left, where, how often.
+	Says []string
+	// Cases are the ids of its cases, the simplest first.
+	Cases []string
+	// Replay is the command that shows it.
+	Replay string
+}
+
+// All are cases that are there already, for Data.
+func All(cases []Case) iter.Seq2[Case, error] {
+	return func(yield func(Case, error) bool) {
+		for _, c := range cases {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}

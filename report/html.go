@@ -1,0 +1,256 @@
+package report
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed" // the page and its library
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// The page and what it runs. How the library came here: web/vendor/README.md.
+var (
+	//go:embed web/page.html
+	pageText string
+	//go:embed web/page.css
+	pageStyle string
+	//go:embed web/page.js
+	pageScript string
+	//go:embed web/vendor/vis-timeline-graph2d.min.js
+	libraryScript string
+	//go:embed web/vendor/vis-timeline-graph2d.min.css
+	libraryStyle string
+)
+
+// pageTemplate is text, in which all is safe as it stands: JSON without <, base64, and our own.
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// packed is how many cases are compressed together: what they have in common is kept
+// once.
+const packed = 24
+
+// page is report.html while it is being made: cases are added one after the other, so
+// that thousands of histories need not be in memory.
+type page struct {
+	data    Data
+	index   []row
+	pack    []caseText
+	packs   []string
+	without map[string]Timeline
+	counts  map[harness.Outcome]int
+}
+
+// row is a case in the list: what is searched and filtered.
+type row struct {
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Outcome  harness.Outcome `json:"outcome"`
+	Workload string          `json:"workload"`
+	Fault    string          `json:"fault"`
+	Says     string          `json:"says"`
+	Millis   int64           `json:"ms"`
+}
+
+// caseText is all of a case that is shown when it is opened.
+type caseText struct {
+	Replay   string        `json:"replay"`
+	About    string        `json:"about,omitempty"`
+	Evidence string        `json:"evidence,omitempty"`
+	Version  string        `json:"version"`
+	Machine  string        `json:"machine,omitempty"`
+	Problems []string      `json:"problems,omitempty"`
+	Findings []string      `json:"findings,omitempty"`
+	Known    []string      `json:"known,omitempty"`
+	Firings  []string      `json:"firings,omitempty"`
+	Exits    [][2]string   `json:"exits,omitempty"`
+	With     *timelineText `json:"with,omitempty"`
+	Without  *timelineText `json:"without,omitempty"`
+	// LaterUS is how much later than the other this run met the fault's place, in µs.
+	LaterUS int64 `json:"later,omitempty"`
+}
+
+// timelineText is a timeline for the page: times are in µs, an item is [lane, since the
+// item before it, took, text, more, mark, parted].
+type timelineText struct {
+	Lanes  []Lane  `json:"lanes"`
+	Items  [][]any `json:"items"`
+	DoneUS int64   `json:"done"`
+}
+
+func newPage(d Data) *page {
+	return &page{data: d, without: map[string]Timeline{}, counts: map[harness.Outcome]int{}}
+}
+
+// logOf is containerd's log of a verdict whose evidence was kept, or none.
+func logOf(v harness.Verdict) []byte {
+	if v.Evidence == "" {
+		return nil
+	}
+	text, _ := os.ReadFile(filepath.Join(v.Evidence, "containerd.log")) // a timeline without it is one, too
+	return text
+}
+
+func (h *page) add(c Case, t Timeline) error {
+	v := c.Verdict
+	h.counts[v.Outcome]++
+	h.index = append(h.index, row{ID: c.ID, Name: v.Name, Outcome: v.Outcome, Workload: c.Workload, Fault: c.Fault,
+		Says: Reason(v), Millis: v.Took.Milliseconds()})
+	h.pack = append(h.pack, h.textOf(c, t))
+	if len(h.pack) == packed {
+		return h.flush()
+	}
+	return nil
+}
+
+// Reason is the first thing that is wrong, in a line.
+func Reason(v harness.Verdict) string {
+	if all := v.Violations(); len(all) > 0 && v.Outcome == harness.Violated {
+		return shortIDs(all[0].String())
+	}
+	if v.Outcome == harness.Held {
+		return ""
+	}
+	line, _, _ := strings.Cut(v.Why(), "\n")
+	return shortIDs(line)
+}
+
+func shortIDs(text string) string {
+	return longID.ReplaceAllStringFunc(text, func(id string) string { return id[:12] })
+}
+
+func (h *page) textOf(c Case, with Timeline) caseText {
+	v := c.Verdict
+	t := caseText{Replay: c.Replay, About: v.Case.About, Version: v.Version, Evidence: v.Evidence}
+	for _, p := range v.Problems {
+		t.Problems = append(t.Problems, p.Text)
+	}
+	for _, f := range v.Findings {
+		if f.Violates() {
+			t.Findings = append(t.Findings, shortIDs(f.String()))
+		} else {
+			t.Known = append(t.Known, shortIDs(f.String()))
+		}
+	}
+	for _, f := range v.Firings {
+		t.Firings = append(t.Firings, f.Text+": "+f.Proof)
+	}
+	for _, x := range v.Truths {
+		t.Exits = append(t.Exits, [2]string{shortIDs(x.Container),
+			fmt.Sprintf("%d (%s); told: %s", x.Status, x.Source, orNobody(v.ToldOf(x.Container)))})
+	}
+	if v.History == nil {
+		return t
+	}
+	m := v.History.Machine
+	t.Machine = fmt.Sprintf("kernel %s, cgroups %s, %d CPUs", m.Kernel, m.Cgroups, m.CPUs)
+	if v.Outcome == harness.Held { // who looks at one wants to see how it went, not every question
+		with.Items = slices.DeleteFunc(with.Items, func(i Item) bool { return i.Mark == Minor })
+	}
+	if without, ok := h.without[c.Without]; ok && v.Outcome != harness.Held {
+		without = cloned(without)
+		t.LaterUS = Part(&with, &without).Microseconds()
+		t.Without = encode(without)
+	}
+	t.With = encode(with)
+	return t
+}
+
+func orNobody(text string) string {
+	if text == "" {
+		return "by nobody"
+	}
+	return text
+}
+
+func encode(t Timeline) *timelineText {
+	out := &timelineText{Lanes: t.Lanes, DoneUS: t.Done.Microseconds(), Items: make([][]any, len(t.Items))}
+	last := int64(0)
+	for n, i := range t.Items {
+		at := i.At.Microseconds() - last
+		last += at
+		item := []any{i.Lane, at, i.Took.Microseconds(), i.Text, i.More, i.Mark, i.Parted}
+		switch {
+		case i.Parted:
+		case i.Mark != NoMark:
+			item = item[:6]
+		default:
+			item = item[:5]
+		}
+		out.Items[n] = item
+	}
+	return out
+}
+
+func (h *page) flush() error {
+	if len(h.pack) == 0 {
+		return nil
+	}
+	text, err := compress(h.pack)
+	h.packs, h.pack = append(h.packs, text), h.pack[:0]
+	return err
+}
+
+// compress is base64 of gzip of JSON: what DecompressionStream of a browser reads.
+func compress(v any) (string, error) {
+	var b bytes.Buffer
+	to := base64.NewEncoder(base64.StdEncoding, &b)
+	z, err := gzip.NewWriterLevel(to, gzip.BestCompression)
+	if err == nil {
+		err = json.NewEncoder(z).Encode(v)
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	if err == nil {
+		err = to.Close()
+	}
+	if err != nil {
+		return "", fmt.Errorf("compress a report: %w", err)
+	}
+	return b.String(), nil
+}
+
+// head is what the page knows before anything is opened.
+type head struct {
+	Title    string                  `json:"title"`
+	Command  string                  `json:"command"`
+	Made     string                  `json:"made"`
+	Says     []string                `json:"says"`
+	Clusters []Cluster               `json:"clusters"`
+	Counts   map[harness.Outcome]int `json:"counts"`
+	Packed   int                     `json:"packed"`
+}
+
+// write writes the page.
+func (h *page) write(w io.Writer) error {
+	if err := h.flush(); err != nil {
+		return err
+	}
+	index, err := compress(h.index)
+	if err != nil {
+		return err
+	}
+	d := h.data
+	b, err := json.Marshal(head{d.Title, d.Command, stamp(d.Made), d.Says, d.Clusters, h.counts, packed})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", HTMLFile, err)
+	}
+	err = pageTemplate.Execute(w, map[string]string{
+		"Title": html.EscapeString(d.Title), "Style": libraryStyle + pageStyle, "Head": string(b), "Index": index,
+		"Packs": strings.Join(h.packs, "\n"), "Library": libraryScript, "Script": pageScript,
+	})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", HTMLFile, err)
+	}
+	return nil
+}

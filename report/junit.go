@@ -1,0 +1,67 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/onsi/ginkgo/v2/reporters"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// JUnitFile is the name of the report for CI systems.
+const JUnitFile = "junit.xml"
+
+// junit collects the test cases. A violated case that known findings explain is skipped:
+// it fails nothing, and is not said to have passed.
+type junit struct{ suite reporters.JUnitTestSuite }
+
+func (j *junit) add(c Case, known []string) {
+	v := c.Verdict
+	t := reporters.JUnitTestCase{Name: v.Name, Classname: strings.TrimSpace(c.ID + " " + c.Workload), Status: string(v.Outcome),
+		Time: v.Took.Seconds()}
+	says := clean(v.String())
+	switch {
+	case v.Outcome == harness.Violated && len(known) > 0:
+		t.Skipped = &reporters.JUnitSkipped{Message: "known: " + strings.Join(known, ", ")}
+		j.suite.Skipped++
+	case v.Outcome == harness.Violated:
+		t.Failure = &reporters.JUnitFailure{Message: clean(Reason(v)), Type: "violated", Description: says + clean(c.Replay)}
+		j.suite.Failures++
+	case v.Outcome == harness.Invalid:
+		t.Error = &reporters.JUnitError{Message: clean(Reason(v)), Type: "invalid", Description: says}
+		j.suite.Errors++
+	}
+	j.suite.Tests++
+	j.suite.Time += t.Time
+	j.suite.TestCases = append(j.suite.TestCases, t)
+}
+
+// clean leaves out what XML cannot have, such as a log's escape sequences.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || r >= 0x20 && r != 0xFFFE && r != 0xFFFF {
+			return r
+		}
+		return -1
+	}, strings.ToValidUTF8(text, "?"))
+}
+
+func (j *junit) write(w io.Writer, d Data) error {
+	s := j.suite
+	s.Name, s.Timestamp = d.Title, d.Made.Format("2006-01-02T15:04:05")
+	all := reporters.JUnitTestSuites{Tests: s.Tests, Errors: s.Errors, Failures: s.Failures, Disabled: s.Skipped, Time: s.Time,
+		TestSuites: []reporters.JUnitTestSuite{s}}
+	e := xml.NewEncoder(w)
+	e.Indent("", " ")
+	_, err := io.WriteString(w, xml.Header)
+	if err == nil {
+		err = e.Encode(all)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", JUnitFile, err)
+	}
+	return nil
+}

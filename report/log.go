@@ -1,0 +1,49 @@
+package report
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/go-logfmt/logfmt"
+)
+
+// mostLogged is how many lines of a log a timeline has: a reader of more reads the log.
+const mostLogged = 200
+
+// log adds the warnings and errors of containerd's log. What is no line of it, such as a
+// panic's stack, is left to the log itself.
+func (b *builder) log(text []byte) {
+	n := 0
+	for line := range bytes.Lines(text) {
+		if bytes.Contains(line, []byte("level=info")) {
+			continue
+		}
+		fields := fieldsOf(line)
+		level := fields["level"]
+		at, err := time.Parse(time.RFC3339Nano, fields["time"])
+		if err != nil || level == "" || level == "debug" || at.Before(b.zero) {
+			continue
+		}
+		if n++; n > mostLogged {
+			return
+		}
+		i := Item{Text: fields["msg"], More: level + ": " + fields["msg"]}
+		if e := fields["error"]; e != "" {
+			i.More += ": " + e
+		}
+		if level != "warning" {
+			i.Mark = Failed
+		}
+		b.add(b.lane(Log, "log"), at, i)
+	}
+}
+
+func fieldsOf(line []byte) map[string]string {
+	fields := map[string]string{}
+	for d := logfmt.NewDecoder(bytes.NewReader(line)); d.ScanRecord(); {
+		for d.ScanKeyval() {
+			fields[string(d.Key())] = string(d.Value())
+		}
+	}
+	return fields
+}

@@ -1,0 +1,91 @@
+package report
+
+import "time"
+
+// Part marks what only one of two runs of a workload has done since the first fault, and
+// returns how much later than in the second run the first was there. Calls and events come
+// concurrently, so their order says nothing: the n-th of a key in one run stands for the
+// n-th in the other.
+func Part(with, without *Timeline) (later time.Duration) {
+	fault := -1
+	for i, item := range with.Items {
+		if item.Mark == Injured {
+			fault = i
+			break
+		}
+	}
+	if fault < 0 {
+		return 0
+	}
+	at := with.Items[fault].At
+	later = anchor(with, without, at)
+	alone(with, without, at)
+	alone(without, with, at-later)
+	return later
+}
+
+// anchor is the time between the two runs by what both have done last before a fault.
+func anchor(with, without *Timeline, fault time.Duration) time.Duration {
+	seen, last, nth := map[string]int{}, "", 0
+	var at time.Duration
+	for _, i := range with.Items {
+		if i.At > fault {
+			break
+		}
+		if i.key == "" || i.Mark == Injured {
+			continue
+		}
+		seen[i.key]++
+		if has(without, i.key, seen[i.key]) >= 0 {
+			last, nth, at = i.key, seen[i.key], i.At
+		}
+	}
+	if last == "" {
+		return 0
+	}
+	return at - without.Items[has(without, last, nth)].At
+}
+
+// has is the index of the n-th item of a key, or -1.
+func has(t *Timeline, key string, n int) int {
+	for i, item := range t.Items {
+		if item.key == key {
+			if n--; n == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// alone marks the items of one run since from that the other has not, before both have
+// come to the end of their clients. All of a run is counted: what is concurrent with the
+// fault may stand before it in the other.
+func alone(one, other *Timeline, from time.Duration) {
+	count := map[string]int{}
+	for _, i := range other.Items {
+		if i.key != "" && inWork(other, i) {
+			count[i.key]++
+		}
+	}
+	for n := range one.Items {
+		i := &one.Items[n]
+		if i.Mark == Injured || i.Mark == Left || i.Mark == Wrong {
+			i.Parted = i.At >= from
+			continue
+		}
+		if i.key == "" || !inWork(one, *i) {
+			continue
+		}
+		if count[i.key]--; count[i.key] < 0 {
+			i.Parted = i.At >= from
+		}
+	}
+}
+
+// inWork reports whether an item is of the time in which the client was at work, or just
+// after it: shims end then.
+func inWork(t *Timeline, i Item) bool { return t.Done == 0 || i.At <= t.Done+grace }
+
+// grace is what an exit may take after the client's last call.
+const grace = 200 * time.Millisecond

@@ -1,0 +1,185 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// life is that of a shim, as its probes have shown it.
+type life struct {
+	lane  int
+	since time.Time
+	last  time.Time
+}
+
+// shimOf is the lane of a shim, by its pid. Its name is that of the first container that
+// it has served.
+func (b *builder) shimOf(pid int, id string, at time.Time) int {
+	l := b.shims[pid]
+	if l == nil {
+		name := strings.TrimSpace("shim " + strconv.Itoa(pid) + " " + b.short(id))
+		l = &life{lane: b.lane(Shim, name), since: at}
+		b.shims[pid] = l
+	}
+	l.last = at
+	return l.lane
+}
+
+// processes are the lives of shims and containerd, up to where they end or are left.
+func (b *builder) processes() {
+	for _, d := range b.h.Deaths {
+		text := fmt.Sprintf("ends with %d", d.Code)
+		i := Item{Text: text, Mark: Ended, Took: d.BackIn, More: fmt.Sprintf("containerd, pid %d, ends with %d; "+
+			"it answers again after %s", d.PID, d.Code, millis(d.BackIn)), key: "containerd " + text}
+		b.add(b.lane(Containerd, "containerd"), d.At, i)
+	}
+	for _, p := range b.left() {
+		b.shimOf(p.PID, p.ID, b.h.Done)
+	}
+	pids := make([]int, 0, len(b.shims))
+	for pid := range b.shims {
+		pids = append(pids, pid)
+	}
+	slices.Sort(pids)
+	for _, pid := range pids {
+		b.life(pid, b.shims[pid])
+	}
+}
+
+// left are the shims that findings say were left.
+func (b *builder) left() (all []oracle.Subject) {
+	for _, f := range b.v.Violations() {
+		if f.Invariant == oracle.Leak && f.Class == oracle.ClassShim {
+			all = append(all, f.Subject)
+		}
+	}
+	return all
+}
+
+// life is the bar of a shim's life.
+func (b *builder) life(pid int, l *life) {
+	isLeft := slices.ContainsFunc(b.left(), func(s oracle.Subject) bool { return s.PID == pid })
+	exit := slices.IndexFunc(b.h.Exits, func(e harness.Exit) bool { return e.PID == pid && !e.At.Before(l.since) })
+	bar := Item{Text: "shim " + strconv.Itoa(pid), Mark: Runs}
+	to := l.last
+	switch {
+	case exit >= 0:
+		to = b.h.Exits[exit].At
+	case b.h.After != nil && isLeft:
+		to = b.h.After.At
+	}
+	bar.Took = max(0, to.Sub(l.since))
+	b.add(l.lane, l.since, bar)
+	if isLeft && b.h.After != nil && b.h.After.At.After(b.h.Done) {
+		b.add(l.lane, b.h.Done, Item{Text: fmt.Sprintf("LEFT: shim %d still runs", pid), Mark: Left,
+			Took: b.h.After.At.Sub(b.h.Done), More: b.reason(func(f oracle.Finding) bool { return f.Subject.PID == pid })})
+	}
+	if exit >= 0 {
+		e := b.h.Exits[exit]
+		b.add(l.lane, e.At, Item{Text: fmt.Sprintf("ends with %d", e.Code), Mark: Ended,
+			More: fmt.Sprintf("shim %d was reaped by the world's init", pid), key: "shim ends"})
+	}
+}
+
+// reason is the text of the first finding of which is reports true.
+func (b *builder) reason(is func(oracle.Finding) bool) string {
+	all := b.v.Violations()
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i].String()
+	}
+	return ""
+}
+
+// containers are the lives of payloads, by their own record.
+func (b *builder) containers() {
+	for _, in := range b.h.Instances {
+		name := in.Name
+		if in.PID != 0 {
+			name += fmt.Sprintf(", pid %d", in.PID)
+		}
+		lane := b.lane(Container, name)
+		p := in.Payload
+		to := p.ExitedAt
+		if to.IsZero() {
+			to = in.Waited
+		}
+		if to.IsZero() {
+			to = b.h.Done
+		}
+		bar := Item{Text: in.Name + " runs", Mark: Runs, More: "by the payload's own record"}
+		if bar.Took = to.Sub(p.StartedAt); bar.Took > 0 {
+			b.add(lane, p.StartedAt, bar)
+		}
+		for _, t := range b.v.Truths {
+			if t.Container == in.ID || t.Container == in.Name {
+				b.add(lane, to, Item{Text: fmt.Sprintf("really ended: %d", t.Status), Mark: Ended,
+					More: t.Source, key: fmt.Sprintf("%s ended %d", in.Name, t.Status)})
+			}
+		}
+	}
+}
+
+// told are the exit statuses as observers have reported them. Of what has no time of its
+// own it is when the client had it.
+func (b *builder) told() {
+	for _, o := range b.h.Told[:min(len(b.h.Told), max(b.h.Flushed.Told, 0))] {
+		if o.Observer == oracle.ByTaskExit || o.Observer == oracle.ByTaskDelete {
+			continue // the event stands there already
+		}
+		i := Item{Text: fmt.Sprintf("%s says %d", o.Observer, o.Status), More: "of " + o.Container}
+		if b.isWrong(o.Container, o.Observer, o.Status) {
+			i.Mark, i.Text = Wrong, i.Text+": wrong"
+			i.More = b.reason(func(f oracle.Finding) bool {
+				return f.Subject.ID == o.Container && f.Facts[oracle.FactBy] == string(o.Observer)
+			})
+		}
+		i.key = o.Container + " " + i.Text
+		b.add(b.lane(Told, "exit codes"), b.toldAt(o), i)
+	}
+}
+
+// toldAt is when the client had an answer about an exit.
+func (b *builder) toldAt(o oracle.Observation) time.Time {
+	for _, in := range b.h.Instances {
+		if in.ID != o.Container && in.Name != o.Container {
+			continue
+		}
+		switch {
+		case o.Observer == oracle.ByDelete && !in.Deleted.IsZero():
+			return in.Deleted
+		case !in.Waited.IsZero():
+			return in.Waited
+		}
+	}
+	if o.At.Before(b.zero) { // 1970, or none
+		return b.h.Done
+	}
+	return o.At
+}
+
+// findings are those of things without a lane of their own, where they were looked for.
+func (b *builder) findings() {
+	for _, f := range b.v.Violations() {
+		if f.Invariant == oracle.Leak && f.Class == oracle.ClassShim {
+			continue
+		}
+		at := b.h.Done
+		if b.h.After != nil && f.Invariant == oracle.Leak {
+			at = b.h.After.At
+		}
+		if at.IsZero() {
+			at = b.end
+		}
+		mark := Wrong
+		if f.Invariant == oracle.Leak {
+			mark = Left
+		}
+		b.add(b.lane(Found, "findings"), at, Item{Text: f.What(), Mark: mark, More: f.String()})
+	}
+}

@@ -1,0 +1,232 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/onsi/ginkgo/v2/reporters"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/report"
+)
+
+// find is the first item with a mark in a lane of a kind.
+func find(t report.Timeline, kind report.Kind, mark report.Mark) *report.Item {
+	for n, i := range t.Items {
+		if i.Lane >= 0 && t.Lanes[i.Lane].Kind == kind && i.Mark == mark {
+			return &t.Items[n]
+		}
+	}
+	return nil
+}
+
+func TestTimelineMarksWhatMatters(t *testing.T) {
+	line := report.NewTimeline(leaked("x"), nil)
+	if i := find(line, report.Faults, report.Injured); i == nil || i.At != 300*time.Millisecond {
+		t.Errorf("the fault: %+v", i)
+	}
+	if i := find(line, report.Shim, report.Injured); i == nil || i.Took != time.Millisecond {
+		t.Errorf("the call that it was done to: %+v", i)
+	}
+	if i := find(line, report.Shim, report.Left); i == nil || i.At != 320*time.Millisecond || i.Took != 6*time.Second {
+		t.Errorf("the shim that is left: %+v", i)
+	}
+	if i := find(report.NewTimeline(lied(t, "x"), nil), report.Events, report.Wrong); i == nil || !strings.Contains(i.Text, "255") {
+		t.Errorf("the wrong exit status: %+v", i)
+	}
+	held := report.NewTimeline(ran("x"), nil)
+	for _, i := range held.Items {
+		if i.Mark == report.Injured || i.Mark == report.Left || i.Mark == report.Wrong || i.Mark == report.Failed {
+			t.Errorf("a run in which nothing is wrong has %+v", i)
+		}
+	}
+	if line := report.NewTimeline(harness.Verdict{}, nil); len(line.Items) != 0 {
+		t.Errorf("without a history: %+v", line)
+	}
+}
+
+func TestLogLinesAreChosen(t *testing.T) {
+	log := `time="2026-11-22T06:33:04.3Z" level=info msg="starting"
+time="2026-11-22T06:33:04.301Z" level=warning msg="failed to shutdown shim task" error="injected"
+goroutine 1 [running]: "
+time="2026-11-22T06:33:05Z" level=error msg="lost"
+`
+	line := report.NewTimeline(leaked("x"), []byte(log))
+	var got []string
+	for _, i := range line.Items {
+		if i.Lane >= 0 && line.Lanes[i.Lane].Kind == report.Log {
+			got = append(got, i.Text+"/"+string(i.Mark))
+		}
+	}
+	if s := strings.Join(got, " "); s != "failed to shutdown shim task/ lost/error" {
+		t.Errorf("%q", s)
+	}
+}
+
+func TestWhereTwoRunsPart(t *testing.T) {
+	with, without := report.NewTimeline(leaked("x"), nil), report.NewTimeline(ran("y"), nil)
+	report.Part(&with, &without)
+	names := func(line report.Timeline) (all []string) {
+		for _, i := range line.Items {
+			if i.Parted {
+				all = append(all, i.Text)
+			}
+		}
+		return all
+	}
+	if got := strings.Join(names(without), ", "); got != "Task.Shutdown c0, ends with 0" {
+		t.Errorf("only without the fault: %s", got)
+	}
+	if got := strings.Join(names(with), ", "); !strings.Contains(got, "LEFT: shim 27") || strings.Contains(got, "create") {
+		t.Errorf("only with the fault: %s", got)
+	}
+	one, other := report.NewTimeline(ran("x"), nil), report.NewTimeline(ran("y"), nil)
+	if report.Part(&one, &other); len(names(one))+len(names(other)) > 0 {
+		t.Errorf("two runs of one workload part: %v, %v", names(one), names(other))
+	}
+}
+
+// written is a report in a folder, of one case that is new, one that is known, and one
+// that held.
+func written(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	evidence := filepath.Join(dir, "evidence", "x")
+	if err := os.MkdirAll(evidence, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	fresh := leaked("shutdown-error-once")
+	fresh.Evidence = evidence
+	var cases []report.Case
+	for n, v := range []harness.Verdict{fresh, lied(t, "known-<case>"), ran("fine")} {
+		cases = append(cases, report.Case{ID: []string{"case-1", "case-2", "case-3"}[n], Verdict: v, Workload: "task",
+			Replay: report.Replay(v), Without: "plain"})
+	}
+	d := report.Data{
+		Title: "Report of <b>tests</b>", Made: began, Cases: report.All(cases),
+		Without: map[string]harness.Verdict{"plain": ran("plain")},
+		Clusters: []report.Cluster{
+			{ID: "shim-left", State: report.New, Title: "a shim is left", Cases: []string{"case-1"}},
+			{ID: "told-wrong", State: report.Known, Title: "an event lies | often", Cases: []string{"case-2"}},
+		},
+	}
+	if err := report.Write(dir, d); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestResultsAreWholeAndVersioned(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(written(t), report.ResultsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for line := range bytes.Lines(text) {
+		var l struct {
+			Type     string
+			Format   int
+			Verdict  string
+			Evidence string
+			Findings []oracle.Finding
+			Clusters []string
+		}
+		if err := json.Unmarshal(line, &l); err != nil {
+			t.Fatal(err)
+		}
+		types = append(types, l.Type)
+		switch {
+		case l.Type == "head" && l.Format != report.ResultsFormat:
+			t.Errorf("%s", line)
+		case l.Verdict == "violated" && (len(l.Findings) != 1 || len(l.Clusters) != 1):
+			t.Errorf("%s", line)
+		case l.Evidence != "" && l.Evidence != "evidence/x":
+			t.Errorf("evidence is %s: it cannot be moved", l.Evidence)
+		}
+	}
+	if got := strings.Join(types, " "); got != "head case case case cluster cluster end" {
+		t.Error(got)
+	}
+}
+
+func TestJUnitTellsNewFromKnown(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(written(t), report.JUnitFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all reporters.JUnitTestSuites
+	if err := xml.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	cases := all.TestSuites[0].TestCases
+	if all.Tests != 3 || all.Failures != 1 || cases[0].Failure == nil || cases[1].Skipped == nil || cases[1].Failure != nil ||
+		cases[2].Skipped != nil {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(written(t), report.SummaryFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"**2 violated**, 1 held", "| new | a shim is left |", `an event lies \| often`, "&lt;b>"} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+func TestTraceNests(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(written(t), "evidence", "x", report.TraceFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trace struct {
+		TraceEvents []struct {
+			Ph      string
+			Name    string
+			TID     int
+			TS, Dur float64
+		}
+	}
+	if err := json.Unmarshal(text, &trace); err != nil {
+		t.Fatal(err)
+	}
+	free, slices := map[int]float64{}, 0
+	for _, e := range trace.TraceEvents {
+		if e.Ph != "X" {
+			continue
+		}
+		slices++
+		if e.TS < free[e.TID] {
+			t.Errorf("%s overlaps another slice of thread %d", e.Name, e.TID)
+		}
+		free[e.TID] = e.TS + e.Dur
+	}
+	if slices < 5 {
+		t.Errorf("%d slices", slices)
+	}
+}
+
+func TestPageHoldsNoForeignMarkup(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(written(t), report.HTMLFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(text, []byte("<b>tests</b>")) {
+		t.Error("the title is taken for markup")
+	}
+	for _, bad := range []string{`src="http`, `href="http`, "@import"} {
+		if bytes.Contains(text, []byte(bad)) {
+			t.Errorf("the page loads %s: it does not open offline", bad)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// SummaryFile is the name of the summary in Markdown: cat it to $GITHUB_STEP_SUMMARY.
+const SummaryFile = "summary.md"
+
+// mostSummed is how many rows a table of the summary has: GitHub takes 1 MiB.
+const mostSummed = 30
+
+// summary collects the rows of violated and invalid cases.
+type summary struct {
+	rows [][]string
+	more int
+}
+
+func (s *summary) add(c Case) {
+	if c.Verdict.Outcome == harness.Held {
+		return
+	}
+	if len(s.rows) == mostSummed {
+		s.more++
+		return
+	}
+	s.rows = append(s.rows, []string{string(c.Verdict.Outcome), c.Verdict.Name, Reason(c.Verdict)})
+}
+
+func (s *summary) write(w io.Writer, d Data, n map[harness.Outcome]int) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n\n**%d violated**, %d held, %d invalid\n\n", cell(d.Title), n[harness.Violated],
+		n[harness.Held], n[harness.Invalid])
+	for _, line := range d.Says {
+		fmt.Fprintf(&b, "%s\n\n", cell(line))
+	}
+	if len(d.Clusters) > 0 {
+		s.clusters(&b, d)
+	} else if len(s.rows) > 0 {
+		table(&b, []string{"verdict", "case", "why"}, s.rows)
+		if s.more > 0 {
+			fmt.Fprintf(&b, "and %d more: see %s\n", s.more, HTMLFile)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (s *summary) clusters(b *strings.Builder, d Data) {
+	var fresh, known [][]string
+	for _, c := range d.Clusters {
+		row := []string{string(c.State), c.Title, c.ID, fmt.Sprint(len(c.Cases))}
+		if c.State == Known {
+			known = append(known, row)
+		} else {
+			fresh = append(fresh, row)
+		}
+	}
+	head := []string{"", "what", "cluster", "cases"}
+	if len(fresh) == 0 {
+		b.WriteString("Nothing is new.\n\n")
+	} else {
+		table(b, head, fresh[:min(len(fresh), mostSummed)])
+	}
+	if len(known) > 0 {
+		fmt.Fprintf(b, "<details><summary>%d known findings</summary>\n\n", len(known))
+		table(b, head, known[:min(len(known), mostSummed)])
+		b.WriteString("</details>\n")
+	}
+}
+
+func table(b *strings.Builder, head []string, rows [][]string) {
+	fmt.Fprintf(b, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat(" --- |", len(head)))
+	for _, r := range rows {
+		cells := make([]string, len(r))
+		for i, text := range r {
+			cells[i] = cell(text)
+		}
+		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
+	}
+	b.WriteByte('\n')
+}
+
+// cell is a text that neither ends a table's cell nor is taken for HTML or Markdown.
+func cell(text string) string {
+	return strings.NewReplacer("\n", " ", "|", "\\|", "<", "&lt;", "`", "'", "*", "\\*", "_", "\\_").Replace(text)
+}

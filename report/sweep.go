@@ -1,0 +1,158 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/triage"
+)
+
+// Sweep is the report of a sweep's folders, several of which are shards. Its histories
+// are read while the report is written.
+func Sweep(h journal.Head, rep triage.Report, without map[string]harness.Verdict, dirs ...string) Data {
+	d := Data{
+		Title:   "Sweep of containerd " + rep.Version,
+		Command: strings.TrimSpace("shimquake sweep --containerd " + rep.Version + " " + h.Plan.Options),
+		Without: without,
+	}
+	d.Says = append(d.Says, fmt.Sprintf("%d cases were planned, %d executed; the fault happened in %d.",
+		rep.Planned, rep.Executed, rep.Fired))
+	for _, c := range rep.TooOften() {
+		d.Says = append(d.Says, "Left more often than by chance: residue "+c.String())
+	}
+	d.Clusters = clustersOf(h.Plan, rep)
+	d.Cases = func(yield func(Case, error) bool) {
+		for _, dir := range dirs {
+			err := journal.EachHistory(dir, func(r journal.Result, k harness.Kept) error {
+				if !yield(sweptCase(dir, h.Plan.Specs[r.I], r, k), nil) {
+					return errStop
+				}
+				return nil
+			})
+			if errors.Is(err, errStop) {
+				return
+			}
+			if err != nil && !yield(Case{}, err) {
+				return
+			}
+		}
+	}
+	return d
+}
+
+// errStop ends a walk.
+var errStop = errors.New("no more cases are wanted")
+
+// caseID is the id of a case of a plan.
+func caseID(spec int) string { return fmt.Sprintf("case-%d", spec) }
+
+func sweptCase(dir string, s plan.Spec, r journal.Result, k harness.Kept) Case {
+	v := judge.Judge(k.History)
+	v.Evidence = r.Evidence
+	if moved := filepath.Join(dir, "evidence", filepath.Base(r.Evidence)); r.Evidence != "" {
+		if _, err := os.Stat(moved); err == nil { // the sweep's folder was moved, or copied
+			v.Evidence = moved
+		}
+	}
+	return Case{ID: caseID(r.I), Verdict: v, Workload: s.Workload, Fault: faults(s), Replay: Replay(v), Without: s.Workload}
+}
+
+func faults(s plan.Spec) string {
+	text := s.Last().String()
+	for _, f := range s.Faults[:len(s.Faults)-1] {
+		text += " + " + f.String()
+	}
+	return text
+}
+
+// Replay is the command that runs a verdict's case again, wherever it is typed.
+func Replay(v harness.Verdict) string {
+	c := v.Case
+	c.Containerd = cmp.Or(c.Containerd, v.Version)
+	return "shimquake run /dev/stdin <<'CASE'\n" + strings.TrimSpace(c.String()) + "\nCASE"
+}
+
+// clustersOf are a sweep's clusters, what matters most first.
+func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
+	var all []Cluster
+	for _, c := range rep.New {
+		state := New
+		if !c.Reproduced() {
+			state = Unreproduced
+		}
+		says := []string{fmt.Sprintf("when %s, in %s, at %s", c.When, number(c.Cases, "case"), number(c.Points, "point"))}
+		for _, l := range c.Left[1:] {
+			says = append(says, words(l))
+		}
+		for _, w := range c.Windows[:min(len(c.Windows), mostWindows)] {
+			says = append(says, "at "+w.String())
+		}
+		out := Cluster{ID: c.Name, State: state, Title: words(c.Left[0]), Says: says, Cases: idsOf(p, c)}
+		if c.Shown != nil {
+			out.Says = append(out.Says, "minimised: "+c.Shown.String())
+			out.Replay = "shimquake run " + c.Shown.File
+		}
+		all = append(all, out)
+	}
+	for _, k := range rep.Known {
+		if k.Cases == 0 && !k.Gone {
+			continue
+		}
+		out := Cluster{ID: k.ID, State: Known, Title: k.Title, Cases: idsOf(p, k.Cluster),
+			Replay: "shimquake run --containerd " + rep.Version + " " + k.ID}
+		out.Says = []string{fmt.Sprintf("in %s, at %s", number(k.Cases, "case"), number(k.Points, "point"))}
+		switch {
+		case k.Gone:
+			out.State = Gone
+			out.Says = append(out.Says, "its case was run, and no case shows it: is it fixed?")
+		case k.Exceeds():
+			out.State = More
+			out.Says = append(out.Says, fmt.Sprintf("it is known of %d cases at most", k.Most))
+		}
+		all = append(all, out)
+	}
+	order := []State{New, More, Gone, Unreproduced, Known}
+	slices.SortStableFunc(all, func(a, b Cluster) int {
+		known := 0
+		if a.State == Known && b.State == Known {
+			known = cmp.Compare(len(b.Cases), len(a.Cases))
+		}
+		return cmp.Or(cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State)), known)
+	})
+	return all
+}
+
+// words are those of what all findings of a cluster have in common.
+func words(s triage.Signature) string {
+	f := oracle.Finding{Invariant: s.Invariant, Class: s.Class, Facts: s.Facts}
+	return strings.TrimRight(fmt.Sprintf("%s %s: %s", s.Invariant, s.Class, f.Reason()), ": ")
+}
+
+func number(n int, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
+}
+
+// mostWindows is how many functions of a cluster are named.
+const mostWindows = 4
+
+func idsOf(p plan.Plan, c triage.Cluster) []string {
+	specs := c.Specs(p)
+	ids := make([]string, len(specs))
+	for i, s := range specs {
+		ids[i] = caseID(s)
+	}
+	return ids
+}
