@@ -38,7 +38,8 @@ func loggedIn(evidence string) (out []words) {
 // machines, seldom log quite the same.
 type words map[string]bool
 
-// sameMessage is how many hundredths of a message's words are in another that is the same.
+// sameMessage is how many hundredths of a message's words are in another that is the
+// same.
 const sameMessage = 75
 
 func wordsOf(o read.Observation) words {

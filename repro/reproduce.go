@@ -22,15 +22,16 @@ type Trial struct {
 	Bug     string `json:"bug"`
 	Case    string `json:"case"`
 	Release string `json:"containerd"`
-	// Runs were made, in Shown of which the bug showed itself; Held of them held, and the rest
-	// of them shows nothing, or something else.
+	// Runs were made, in Shown of which the bug showed itself; Held of them held, and the
+	// rest of them shows nothing, or something else.
 	Runs  int `json:"runs"`
 	Shown int `json:"shown"`
 	Held  int `json:"held"`
 	// Left is what one run has left of what the bug is known by.
 	Left []string `json:"left,omitempty"`
 	// Logged are the lines of the report whose messages a run has logged, too, Quoted those
-	// that could have been. Alike is how much of their words were, in hundredths of a message.
+	// that could have been. Alike is how much of their words were, in hundredths of a
+	// message.
 	Logged []int `json:"logged,omitempty"`
 	Quoted []int `json:"quoted,omitempty"`
 	Alike  int   `json:"alike,omitempty"`

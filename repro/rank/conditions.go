@@ -47,7 +47,8 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug) {
 	quiet := len(r.Of(read.Message)) == 0
 	for _, w := range needed {
 		restarted := restarts && (done[read.ContainerdStarted] || done[read.ContainerdDied])
-		if !done[w] && !restarted && !(quiet && onlyLogged(w)) {
+		unsaid := quiet && onlyLogged(w)
+		if !done[w] && !restarted && !unsaid {
 			f.add(Untold, w, nil, "")
 		}
 	}

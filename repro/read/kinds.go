@@ -123,7 +123,8 @@ var kinds = map[What]kind{
 		oracle.Facts{oracle.FactEvent: oracle.Repeated, oracle.FactTopic: oracle.TopicExit}},
 	EventWithoutPID: {Symptom, oracle.ClassEvent, oracle.Facts{oracle.FactEvent: oracle.NoPID}},
 	EventMissing:    {Symptom, oracle.ClassEvent, oracle.Facts{oracle.FactEvent: oracle.Missing}},
-	// What dockerd makes of an event that it cannot use. No fact of the oracle's is of dockerd.
+	// What dockerd makes of an event that it cannot use. No fact of the oracle's is of
+	// dockerd.
 	StillRunning: {sort: Condition},
 	StartError: {Symptom, oracle.ClassContainer,
 		oracle.Facts{oracle.FactWhat: oracle.Removal}}, // as a pod that cannot be removed shows itself

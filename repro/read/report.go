@@ -59,8 +59,8 @@ type Observation struct {
 	Namespace string `json:"namespace,omitempty"`
 	ID        string `json:"id,omitempty"`
 	PID       int    `json:"pid,omitempty"`
-	// Text is a logged message without what is of one case only, a function, or the number of
-	// an issue.
+	// Text is a logged message without what is of one case only, a function, or the number
+	// of an issue.
 	Text string `json:"text,omitempty"`
 	// Raw is a logged message as it stands, Level how bad its program says it is.
 	Raw   string `json:"raw,omitempty"`
