@@ -47,7 +47,7 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug) {
 	quiet := len(r.Of(read.Message)) == 0
 	for _, w := range needed {
 		restarted := restarts && (done[read.ContainerdStarted] || done[read.ContainerdDied])
-		if !done[w] && !restarted && !(quiet && onlyLogged(w)) {
+		if hidden := quiet && onlyLogged(w); !done[w] && !restarted && !hidden {
 			f.add(Untold, w, nil, "")
 		}
 	}
