@@ -20,7 +20,7 @@ func Quoted(r read.Report) (out []read.Observation) {
 }
 
 // loggedIn are the messages of the log of a run that was kept.
-func loggedIn(evidence string) (out []words) {
+func loggedIn(evidence string) []read.Observation {
 	if evidence == "" {
 		return nil
 	}
@@ -28,10 +28,7 @@ func loggedIn(evidence string) (out []words) {
 	if err != nil {
 		return nil // it did not come so far
 	}
-	for _, o := range Quoted(read.Text(string(text))) {
-		out = append(out, wordsOf(o))
-	}
-	return out
+	return Quoted(read.Text(string(text)))
 }
 
 // words are those of a message, without ids, paths and numbers. Two releases, and two
@@ -42,9 +39,9 @@ type words map[string]bool
 // same.
 const sameMessage = 75
 
-func wordsOf(o read.Observation) words {
+func wordsOf(text string) words {
 	all := words{}
-	for _, field := range strings.Fields(o.Text) {
+	for _, field := range strings.Fields(text) {
 		if strings.Contains(field, "/") {
 			continue // a path, with names in it
 		}

@@ -147,19 +147,20 @@ func texts(all []oracle.Finding) []string {
 	return out
 }
 
-// compare looks which of the report's messages the runs have logged, too.
+// compare looks which of the report's messages the runs have logged, too. An error beside
+// a message may be another: the fault's is.
 func (t *Trial) compare(verdicts []harness.Verdict, quoted []read.Observation) {
-	var logged []words
+	var heads, wholes []words
 	for _, v := range verdicts {
-		logged = append(logged, loggedIn(v.Evidence)...)
+		for _, o := range loggedIn(v.Evidence) {
+			heads, wholes = append(heads, wordsOf(o.Head)), append(wholes, wordsOf(o.Text))
+		}
 	}
-	t.Alike = 0
-	t.Quoted, t.Logged = nil, nil
+	t.Quoted, t.Logged, t.Alike = nil, nil, 0
 	for _, q := range quoted {
 		t.Quoted = append(t.Quoted, q.Lines[0])
-		likeness := wordsOf(q).bestOf(logged)
-		t.Alike += likeness
-		if likeness >= sameMessage {
+		t.Alike += wordsOf(q.Text).bestOf(wholes)
+		if wordsOf(q.Head).bestOf(heads) >= sameMessage {
 			t.Logged = append(t.Logged, q.Lines[0])
 		}
 	}

@@ -41,10 +41,10 @@ func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
 	res, err := search.Search{
 		Engine: o.Runner, Release: a.Release, Report: r, Quoted: quoted, Known: without(o.Bugs, o.Without), For: o.For,
 		Parallel: o.Parallel, Slots: slots, Out: o.Out, Replays: replays, Progress: o.Progress,
-		Logged: func(v harness.Verdict) int {
+		Logged: func(v harness.Verdict) (logged, alike int) {
 			var t Trial
 			t.compare([]harness.Verdict{v}, quoted)
-			return len(t.Logged)
+			return len(t.Logged), t.Alike
 		},
 	}.Run(ctx)
 	a.Search = &res

@@ -47,8 +47,7 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug) {
 	quiet := len(r.Of(read.Message)) == 0
 	for _, w := range needed {
 		restarted := restarts && (done[read.ContainerdStarted] || done[read.ContainerdDied])
-		unsaid := quiet && onlyLogged(w)
-		if !done[w] && !restarted && !unsaid {
+		if hidden := quiet && onlyLogged(w); !done[w] && !restarted && !hidden {
 			f.add(Untold, w, nil, "")
 		}
 	}

@@ -131,7 +131,8 @@ func (r *reader) logged(l line, rec record) {
 		}
 	}
 	if rec.fields != nil || rec.level != "" || isKnownProgram(rec.program) {
-		r.see(Observation{What: LoggedMessage, ID: id, Text: oracle.Comparable(whole), Raw: bounded(whole),
+		r.see(Observation{What: LoggedMessage, Head: oracle.Comparable(rec.message), ID: id,
+			Text: oracle.Comparable(whole), Raw: bounded(whole),
 			Level: rec.level}, l)
 		r.understand(l)
 	} else {

@@ -34,10 +34,8 @@ func TestText(t *testing.T) {
 			[]What{OrphanShim}},
 		"a shim that ctr info does not know": {psA + `ctr: container "` + shimA + `" in namespace "k8s.io": not found`,
 			[]What{OrphanShim}, nil},
-		"a shim of which crictl knows 13": {
-			psA + noTasks + "# crictl pods\nPOD ID CREATED STATE NAME\n" + shimA[:13] + " 2d Ready x\n",
-			nil, []What{OrphanShim},
-		},
+		"a shim of which crictl knows 13": {psA + noTasks + "# crictl pods\nPOD ID CREATED STATE NAME\n" +
+			shimA[:13] + " 2d Ready x\n", nil, []What{OrphanShim}},
 		"windows' ends of lines": {strings.ReplaceAll(psA+noTasks, "\n", "\r\n"), []What{OrphanShim}, nil},
 		"a shim that crictl pods lacks": {psA + "# crictl pods\nPOD ID CREATED STATE NAME\n0011223344556 2d " +
 			"Ready x\n", []What{ShimWithoutPod}, []What{OrphanShim}},

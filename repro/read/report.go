@@ -62,7 +62,9 @@ type Observation struct {
 	// Text is a logged message without what is of one case only, a function, or the number
 	// of an issue.
 	Text string `json:"text,omitempty"`
-	// Raw is a logged message as it stands, Level how bad its program says it is.
+	// Head is a logged message without the error that stands beside it, Raw all of it as it
+	// stands, Level how bad its program says it is.
+	Head  string `json:"head,omitempty"`
 	Raw   string `json:"raw,omitempty"`
 	Level string `json:"level,omitempty"`
 	// InWords is set where nothing but a sentence tells it: no output of a program.

@@ -34,8 +34,9 @@ type Search struct {
 	Slots    sweep.Slots
 	Out      string
 	Replays  int
-	// Logged are the keys of what a run has logged that the report quotes.
-	Logged func(harness.Verdict) int
+	// Logged is how many of the messages that the report quotes a run has logged, and how
+	// much of their words, in hundredths of a message.
+	Logged func(harness.Verdict) (logged, alike int)
 	// Progress is told of each case that has run.
 	Progress func(Progress)
 }
@@ -157,6 +158,7 @@ type candidate struct {
 	result journal.Result
 	fit    fit
 	logged int
+	alike  int
 	known  string
 }
 
@@ -167,7 +169,8 @@ func better(a, b *candidate, p plan.Plan) bool {
 		return true
 	}
 	return cmp.Or(
-		cmp.Compare(pick(a.known == "", 0, 1), pick(b.known == "", 0, 1)), cmp.Compare(b.logged, a.logged),
+		cmp.Compare(pick(a.known == "", 0, 1), pick(b.known == "", 0, 1)),
+		cmp.Compare(b.logged, a.logged), cmp.Compare(b.alike, a.alike),
 		cmp.Compare(a.fit.extra, b.fit.extra), plan.Simpler(p.Specs[a.result.I], p.Specs[b.result.I]),
 	) < 0
 }
@@ -237,7 +240,8 @@ func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Resul
 	q.learn(i, f, res.Targets)
 	var c *candidate
 	if f.all(res.Targets) {
-		c = &candidate{result: r, fit: f, logged: s.Logged(v), known: s.knownAs(p.Specs[i], r.Found)}
+		c = &candidate{result: r, fit: f, known: s.knownAs(p.Specs[i], r.Found)}
+		c.logged, c.alike = s.Logged(v)
 	}
 	if f.has > 0 {
 		res.Near++
