@@ -65,7 +65,7 @@ func met(b catalogue.Bug) int {
 	switch {
 	case b.Kind == catalogue.Lead:
 		return 2
-	case len(b.Issues()) > 0:
+	case slices.Contains(b.Verified.By, catalogue.Reported):
 		return 0
 	}
 	return 1
