@@ -172,3 +172,13 @@ func TestFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestBesidesAreBugs(t *testing.T) {
+	for _, b := range Bugs() {
+		for _, id := range b.Beside {
+			if other, err := FindBug(id); err != nil || other.ID != id || id == b.ID {
+				t.Errorf("%s: beside %s: another bug's id is needed: %v", b.ID, id, err)
+			}
+		}
+	}
+}

@@ -66,7 +66,7 @@ func met(b catalogue.Bug) int {
 	switch {
 	case b.Kind == catalogue.Lead:
 		return 3
-	case len(b.Issues()) == 0:
+	case !slices.Contains(b.Verified.By, catalogue.Reported):
 		return 2
 	case b.Releases.Open():
 		return 1

@@ -45,7 +45,7 @@ func (r Releases) Applies(release string) bool {
 	if err != nil {
 		return false
 	}
-	name := fmt.Sprintf("%d.%d", v.Major(), v.Minor())
+	name := branchOf(v)
 	b, ok := r[name]
 	if !ok {
 		before, ok := r.before(name)
@@ -55,6 +55,14 @@ func (r Releases) Applies(release string) bool {
 	return b.Has() && (b.Since == "" || !plain.LessThan(semver.MustParse(b.Since))) &&
 		(b.Fixed == "" || plain.LessThan(semver.MustParse(b.Fixed)))
 }
+
+// Absent reports whether the branch of a release is known not to have the code.
+func (r Releases) Absent(release string) bool {
+	v, err := semver.NewVersion(release)
+	return err == nil && r[branchOf(v)].Absent != ""
+}
+
+func branchOf(v *semver.Version) string { return fmt.Sprintf("%d.%d", v.Major(), v.Minor()) }
 
 // before is the newest named branch before one that is not named.
 func (r Releases) before(name string) (found string, ok bool) {
@@ -155,7 +163,7 @@ func (r Releases) Check() error {
 }
 
 func (b Branch) check(name string) error {
-	if v, err := semver.NewVersion(name); err != nil || fmt.Sprintf("%d.%d", v.Major(), v.Minor()) != name {
+	if v, err := semver.NewVersion(name); err != nil || branchOf(v) != name {
 		return fmt.Errorf("expected a branch such as \"2.3\"")
 	}
 	for _, release := range []string{b.Since, b.Bad, b.Fixed, b.Held} {

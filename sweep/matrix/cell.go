@@ -25,7 +25,9 @@ const (
 	Held    Seen = "held"    // every run held
 	Other   Seen = "other"   // a violation that is not this bug's
 	Invalid Seen = "invalid" // a run showed nothing: a fault that did not fire, a machine that lacks something
-	NoPoint Seen = "-"       // the release lacks the place of the fault, so that nothing can be said
+	// NoPoint: the release lacks the place of the fault, or, where the catalogue says so
+	// (absent), never comes there. Nothing can be said of it.
+	NoPoint Seen = "-"
 )
 
 // Expected is what the catalogue says of a release.
@@ -117,42 +119,43 @@ func (w work) judge(v harness.Verdict) (Seen, string) {
 	case harness.Held:
 		return Held, ""
 	case harness.Invalid:
-		if v.HasProblem(harness.ByInput) {
+		if v.HasProblem(harness.ByInput) || w.bug.Releases.Absent(w.release) && v.HasProblem(harness.ByMiss) {
 			return NoPoint, v.Why()
 		}
 		return Invalid, v.Why()
 	}
-	if w.expect() == Good && w.beside(v.Violations()) {
+	rest := w.withoutBesides(v.Violations())
+	if w.expect() == Good && len(rest) == 0 {
 		return Held, "besides " + strings.Join(w.bug.Beside, ", ")
 	}
 	if len(w.c.Bad) == 0 {
 		return Other, found(v)
 	}
-	if lacks, besides := w.c.Bad[0].Differences(v.Violations()); len(lacks)+len(besides) > 0 {
+	if lacks, besides := w.c.Bad[0].Differences(rest); len(lacks)+len(besides) > 0 {
 		return Other, fmt.Sprintf("missing %q, besides %q", lacks, besides)
 	}
 	return Shown, ""
 }
 
-// beside reports whether all that was found is of other bugs that the case is known to
-// show as well.
-func (w work) beside(all []oracle.Finding) bool {
-	var known []oracle.Finding
+// withoutBesides is what was found, without what is of other bugs that the case is known
+// to show as well.
+func (w work) withoutBesides(all []oracle.Finding) []oracle.Finding {
+	var others []oracle.Match
 	for _, id := range w.bug.Beside {
-		b, err := catalogue.FindBug(id)
-		if err != nil || !b.Applies(w.release) {
-			continue
-		}
-		for _, f := range all {
-			if oracle.AnyLike(b.Matches(), f) {
-				known = append(known, f)
-			}
+		if b, err := catalogue.FindBug(id); err == nil && b.Applies(w.release) {
+			others = append(others, b.Matches()...)
 		}
 	}
-	with := oracle.Companions(known, all)
-	return !slices.ContainsFunc(all, func(f oracle.Finding) bool {
-		return !slices.Contains(known, f) && !slices.Contains(with, f)
-	})
+	var explained []oracle.Finding
+	for _, f := range all {
+		if oracle.AnyLike(others, f) && !oracle.AnyLike(w.bug.Left, f) {
+			explained = append(explained, f)
+		}
+	}
+	if w.expect() == Good {
+		explained = append(explained, oracle.Companions(explained, all)...)
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(f oracle.Finding) bool { return slices.Contains(explained, f) })
 }
 
 func found(v harness.Verdict) (text string) {
