@@ -14,30 +14,24 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-const versionsDir = "../../fixtures/containerd/versions"
-
 // ttrpcVersions are the ttrpc versions of all releases under test, each with one of its
 // wrapper modules.
 func ttrpcVersions(t *testing.T) map[string]string {
 	t.Helper()
-	mods, err := filepath.Glob(filepath.Join(versionsDir, "v*", "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	versions := map[string]string{}
-	for _, name := range mods {
-		f, err := readModFile(name)
+	for release, wrapper := range Wrappers(t) {
+		f, err := readModFile(filepath.Join(wrapper, "go.mod"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		i := slices.IndexFunc(f.Require, func(r *modfile.Require) bool { return r.Mod.Path == TtrpcModule })
 		if i < 0 {
-			t.Fatalf("%s does not require %s", name, TtrpcModule)
+			t.Fatalf("%s does not require %s", release, TtrpcModule)
 		}
-		versions[f.Require[i].Mod.Version] = filepath.Dir(name)
+		versions[f.Require[i].Mod.Version] = wrapper
 	}
 	if len(versions) < 2 {
-		t.Fatalf("found ttrpc versions %v beneath %s: the test looks at nothing", versions, versionsDir)
+		t.Fatalf("found ttrpc versions %v: the test looks at nothing", versions)
 	}
 	return versions
 }
