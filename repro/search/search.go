@@ -175,12 +175,18 @@ func better(a, b *candidate, p plan.Plan) bool {
 	) < 0
 }
 
+// patience is how long a search goes on for a better case than the first that leaves all
+// that is looked for.
+const patience = 2 * time.Minute
+
 // sweep runs cases, the likeliest first, until one is surely it or the time is up.
 func (s Search) sweep(ctx context.Context, p plan.Plan, q *queue, until time.Time, res *Result) (*candidate, error) {
 	running, stop := context.WithDeadline(ctx, until)
 	defer stop()
 	var mu sync.Mutex
 	var best *candidate
+	timer := time.NewTimer(0) // of the patience, once there is something to wait for
+	defer func() { timer.Stop() }()
 	g, running := errgroup.WithContext(running)
 	for range s.Slots.Worlds(s.Parallel) {
 		g.Go(func() error {
@@ -202,6 +208,9 @@ func (s Search) sweep(ctx context.Context, p plan.Plan, q *queue, until time.Tim
 				mu.Lock()
 				found, err := s.take(p, q, i, v, res)
 				if found != nil && better(found, best, p) {
+					if best == nil { // a better one may come soon
+						timer = time.AfterFunc(patience, stop)
+					}
 					best = found
 					if s.sure(found, res) {
 						stop()
