@@ -98,3 +98,28 @@ func TestTheWorstComeFirst(t *testing.T) {
 		}
 	}
 }
+
+// The matrix is of a real run: its form is checked, and that its bugs are known.
+func TestFormOfTheMatrix(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, Matrix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, columns := 0, 0
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "|") {
+			continue
+		}
+		if columns == 0 {
+			columns = strings.Count(line, "|")
+		}
+		id, _, link := strings.Cut(strings.TrimPrefix(line, "| ["), "]")
+		if _, err := catalogue.FindBug(id); link && err != nil || strings.Count(line, "|") != columns {
+			t.Errorf("%s: %v, and %d columns", line, err, columns)
+		}
+		rows++
+	}
+	if rows < 10 {
+		t.Errorf("%d rows: make it anew with shimquake matrix --markdown", rows)
+	}
+}

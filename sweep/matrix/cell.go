@@ -152,8 +152,10 @@ func (w work) withoutBesides(all []oracle.Finding) []oracle.Finding {
 			explained = append(explained, f)
 		}
 	}
-	if w.expect() == Good {
-		explained = append(explained, oracle.Companions(explained, all)...)
+	for _, f := range oracle.Companions(explained, all) {
+		if !oracle.AnyLike(w.bug.Left, f) {
+			explained = append(explained, f)
+		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(f oracle.Finding) bool { return slices.Contains(explained, f) })
 }
