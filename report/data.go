@@ -1,6 +1,6 @@
 // Package report makes of histories, verdicts and clusters what people and other programs
-// read: one HTML file that opens offline, a trace, JUnit's XML, a summary in Markdown, and
-// results.jsonl. It runs nothing.
+// read: one HTML file that opens offline, a trace, JUnit's XML, a summary in Markdown,
+// and results.jsonl. It runs nothing.
 package report
 
 import (

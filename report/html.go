@@ -32,7 +32,8 @@ var (
 	libraryStyle string
 )
 
-// pageTemplate is text, in which all is safe as it stands: JSON without <, base64, and our own.
+// pageTemplate is text, in which all is safe as it stands: JSON without <, base64, and
+// our own.
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // packed is how many cases are compressed together: what they have in common is kept

@@ -3,9 +3,9 @@ package report
 import "time"
 
 // Part marks what only one of two runs of a workload has done since the first fault, and
-// returns how much later than in the second run the first was there. Calls and events come
-// concurrently, so their order says nothing: the n-th of a key in one run stands for the
-// n-th in the other.
+// returns how much later than in the second run the first was there. Calls and events
+// come concurrently, so their order says nothing: the n-th of a key in one run stands for
+// the n-th in the other.
 func Part(with, without *Timeline) (later time.Duration) {
 	fault := -1
 	for i, item := range with.Items {
