@@ -60,7 +60,8 @@ func (b *builder) faults() {
 		b.add(b.lane(Faults, lane), hit.Time, Item{Text: text, Took: hit.Held, Mark: Injured, More: b.proof(hit.Fault)})
 	}
 	for _, k := range b.h.Kills {
-		b.add(b.lane(Faults, lane), k.At, Item{Text: "SIGKILL to " + k.Who, Mark: Injured, More: fmt.Sprintf("%s, pid %d", k.Who, k.PID)})
+		b.add(b.lane(Faults, lane), k.At,
+			Item{Text: "SIGKILL to " + k.Who, Mark: Injured, More: fmt.Sprintf("%s, pid %d", k.Who, k.PID)})
 	}
 	for _, s := range b.h.Stops {
 		i := Item{Text: "containerd stands still", Mark: Injured, More: "SIGSTOP"}

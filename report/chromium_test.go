@@ -111,7 +111,8 @@ func (b tab) use(s screen) {
 	mobile := func(p *emulation.SetDeviceMetricsOverrideParams, _ *emulation.SetTouchEmulationEnabledParams) {
 		p.Mobile = s.phone
 	}
-	scheme := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: map[bool]string{false: "light", true: "dark"}[s.dark]}
+	value := map[bool]string{false: "light", true: "dark"}[s.dark]
+	scheme := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: value}
 	b.do(chromedp.EmulateViewport(s.width, s.height, mobile))
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
 		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{scheme}})
@@ -148,7 +149,8 @@ func TestPictures(t *testing.T) {
 		b.open(*shown, "")
 		t.Logf("%s: ready after %s ms", s.name, get[string](b, `document.body.dataset.ready`))
 		b.picture(s.name+"-list", false)
-		first := get[string](b, `(document.querySelector('.cluster a[href^="#case"]') || document.querySelector('#rows a')).hash`)
+		first := get[string](b, `(document.querySelector('.cluster a[href^="#case"]') ||
+			document.querySelector('#rows a')).hash`)
 		b.open(*shown, first)
 		b.until(`!!document.querySelector('#line .vis-item')`)
 		b.picture(s.name+"-case", true)
@@ -163,10 +165,12 @@ func TestPageIsUsable(t *testing.T) {
 	b.use(screens[0])
 
 	b.open(file, "")
-	if got := get[string](b, `document.querySelector('#counts').textContent`); !strings.Contains(got, "2 violated of 3 cases: 1 held") {
+	got := get[string](b, `document.querySelector('#counts').textContent`)
+	if !strings.Contains(got, "2 violated of 3 cases: 1 held") {
 		t.Errorf("counts: %s", got)
 	}
-	if got := get[string](b, `document.querySelector('#clusters .cluster').textContent`); !strings.Contains(got, "a shim is left") {
+	got = get[string](b, `document.querySelector('#clusters .cluster').textContent`)
+	if !strings.Contains(got, "a shim is left") {
 		t.Errorf("what is new does not come first: %s", got)
 	}
 	if n := get[int](b, `document.querySelectorAll('#rows a').length`); n != 2 {
@@ -199,10 +203,10 @@ func TestPageIsUsable(t *testing.T) {
 	}
 
 	// zoom, marks and the way back, by the keyboard
-	const width = `(() => { const a = [...document.querySelectorAll('#axis span')].map((s) => s.textContent); return a.join(' '); })()`
-	before := get[string](b, width)
+	const axis = `[...document.querySelectorAll('#axis span')].map((s) => s.textContent).join(' ')`
+	before := get[string](b, axis)
 	b.do(chromedp.Focus(chromedp.CSS("#line")), chromedp.KeyEvent("+"))
-	b.until(`[...document.querySelectorAll('#axis span')].map((s) => s.textContent).join(' ') !== ` + strconv.Quote(before))
+	b.until(axis + ` !== ` + strconv.Quote(before))
 	b.do(chromedp.KeyEvent("n"))
 	b.until(`/Task.Shutdown/.test(document.querySelector('#detail').textContent)`)
 	b.do(chromedp.Click(chromedp.CSS("#without")))

@@ -20,8 +20,8 @@ type junit struct{ suite reporters.JUnitTestSuite }
 
 func (j *junit) add(c Case, known []string) {
 	v := c.Verdict
-	t := reporters.JUnitTestCase{Name: v.Name, Classname: strings.TrimSpace(c.ID + " " + c.Workload), Status: string(v.Outcome),
-		Time: v.Took.Seconds()}
+	t := reporters.JUnitTestCase{Name: v.Name, Classname: strings.TrimSpace(c.ID + " " + c.Workload),
+		Status: string(v.Outcome), Time: v.Took.Seconds()}
 	says := clean(v.String())
 	switch {
 	case v.Outcome == harness.Violated && len(known) > 0:
@@ -52,8 +52,8 @@ func clean(text string) string {
 func (j *junit) write(w io.Writer, d Data) error {
 	s := j.suite
 	s.Name, s.Timestamp = d.Title, d.Made.Format("2006-01-02T15:04:05")
-	all := reporters.JUnitTestSuites{Tests: s.Tests, Errors: s.Errors, Failures: s.Failures, Disabled: s.Skipped, Time: s.Time,
-		TestSuites: []reporters.JUnitTestSuite{s}}
+	all := reporters.JUnitTestSuites{Tests: s.Tests, Errors: s.Errors, Failures: s.Failures, Disabled: s.Skipped,
+		Time: s.Time, TestSuites: []reporters.JUnitTestSuite{s}}
 	e := xml.NewEncoder(w)
 	e.Indent("", " ")
 	_, err := io.WriteString(w, xml.Header)

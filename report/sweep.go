@@ -64,7 +64,8 @@ func sweptCase(dir string, s plan.Spec, r journal.Result, k harness.Kept) Case {
 			v.Evidence = moved
 		}
 	}
-	return Case{ID: caseID(r.I), Verdict: v, Workload: s.Workload, Fault: faults(s), Replay: Replay(v), Without: s.Workload}
+	return Case{ID: caseID(r.I), Verdict: v, Workload: s.Workload, Fault: faults(s), Replay: Replay(v),
+		Without: s.Workload}
 }
 
 func faults(s plan.Spec) string {

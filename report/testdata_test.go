@@ -24,8 +24,9 @@ func hit(ms, pid int, who, point, id string) failpoints.Hit {
 
 // ran is a run of a container that exits with 7, whose shim, 27, is shut down at 300 ms.
 func ran(name string) harness.Verdict {
+	w := harness.Workload{Containers: []harness.Container{{Exit: 7}}}
 	h := &harness.History{
-		Case:    harness.Case{Name: name, Containerd: "v2.3.7", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
+		Case:    harness.Case{Name: name, Containerd: "v2.3.7", Workload: w},
 		Version: "v2.3.7", Machine: harness.Machine{Kernel: "6.18", Cgroups: "v2", CPUs: 2}, Reached: harness.Completed,
 		Began: began, Took: 7 * time.Second, Done: at(320),
 		Instances: []harness.Instance{{Name: "c0", ID: "c0", PID: 50, Waited: at(250), Deleted: at(310),
@@ -37,12 +38,15 @@ func ran(name string) harness.Verdict {
 		Hits: []failpoints.Hit{
 			hit(120, 27, "shim", "rpc:shim:Task.Create:entry", "c0"), hit(140, 27, "shim", "rpc:shim:Task.Create:exit", "c0"),
 			hit(299, 11, "containerd", "rpc:containerd:Task.Shutdown:entry", "c0"),
-			hit(300, 27, "shim", "rpc:shim:Task.Shutdown:entry", "c0"), hit(301, 27, "shim", "rpc:shim:Task.Shutdown:exit", "c0"),
+			hit(300, 27, "shim", "rpc:shim:Task.Shutdown:entry", "c0"),
+			hit(301, 27, "shim", "rpc:shim:Task.Shutdown:exit", "c0"),
 			hit(302, 11, "containerd", "rpc:containerd:Task.Shutdown:exit", "c0"),
 		},
-		Exits:  []harness.Exit{{PID: 27, At: at(305)}},
-		Events: []oracle.TaskEvent{{Topic: "/tasks/exit", Container: "c0", PID: 50, Status: 7, Sent: at(245), Seen: at(246)}},
-		After:  &harness.Look{At: at(6320)},
+		Exits: []harness.Exit{{PID: 27, At: at(305)}},
+		Events: []oracle.TaskEvent{
+			{Topic: "/tasks/exit", Container: "c0", PID: 50, Status: 7, Sent: at(245), Seen: at(246)},
+		},
+		After: &harness.Look{At: at(6320)},
 	}
 	return harness.Verdict{Case: h.Case, Name: name, Outcome: harness.Held, Version: h.Version, Took: h.Took, History: h,
 		Truths: []oracle.Truth{{Container: "c0", Status: 7, Source: "its own record"}}}
@@ -54,7 +58,9 @@ func leaked(name string) harness.Verdict {
 	h := v.History
 	h.Case.Plan = failpoints.Plan{failpoints.Fault{At: failpoints.MustPoint("rpc:shim:Task.Shutdown:entry")}}
 	h.Hits[3].Fault, h.Hits[3].Did, h.Hits[4].Err = 0, "error", "injected"
-	h.Firings = []harness.Firing{{Text: "rpc:shim:Task.Shutdown:entry 1*error(injected)", Count: 1, Proof: "counted by the probe"}}
+	h.Firings = []harness.Firing{
+		{Text: "rpc:shim:Task.Shutdown:entry 1*error(injected)", Count: 1, Proof: "counted by the probe"},
+	}
 	h.Exits = nil
 	v.Outcome, v.Firings = harness.Violated, h.Firings
 	v.Findings = []oracle.Finding{{Invariant: oracle.Leak, Class: oracle.ClassShim,
