@@ -30,11 +30,7 @@ func (b *builder) calls() {
 func (b *builder) callsOf(who string, all []harness.Call) {
 	for _, c := range all {
 		text := strings.TrimSpace(c.Verb + " " + c.Of)
-		i := Item{
-			Text: text,
-			Took: c.Took,
-			More: fmt.Sprintf("%s calls %s, which takes %s", c.Who, text, millis(c.Took)),
-		}
+		i := Item{Text: text, Took: c.Took, More: fmt.Sprintf("%s calls %s, which takes %s", c.Who, text, millis(c.Took))}
 		if c.Says != "" {
 			i.Text += ": " + c.Says
 			i.More += ", and is answered " + c.Says
@@ -61,18 +57,11 @@ func (b *builder) faults() {
 			continue
 		}
 		text := string(hit.Did) + " at " + hit.Point
-		b.add(
-			b.lane(Faults, lane),
-			hit.Time,
-			Item{Text: text, Took: hit.Held, Mark: Injured, More: b.proof(hit.Fault)},
-		)
+		b.add(b.lane(Faults, lane), hit.Time, Item{Text: text, Took: hit.Held, Mark: Injured, More: b.proof(hit.Fault)})
 	}
 	for _, k := range b.h.Kills {
-		b.add(
-			b.lane(Faults, lane),
-			k.At,
-			Item{Text: "SIGKILL to " + k.Who, Mark: Injured, More: fmt.Sprintf("%s, pid %d", k.Who, k.PID)},
-		)
+		b.add(b.lane(Faults, lane), k.At,
+			Item{Text: "SIGKILL to " + k.Who, Mark: Injured, More: fmt.Sprintf("%s, pid %d", k.Who, k.PID)})
 	}
 	for _, s := range b.h.Stops {
 		i := Item{Text: "containerd stands still", Mark: Injured, More: "SIGSTOP"}

@@ -69,11 +69,8 @@ func (b tab) do(steps ...chromedp.Action[chromedp.Void]) {
 func (b tab) until(js string) {
 	b.Helper()
 	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](js)); err != nil {
-		seen, _ := chromedp.Run(
-			b.ctx,
-			chromedp.Evaluate[string](`location.hash + ' ' + document.activeElement.id + ' ' +
-			document.getElementById('search').value + ' | ' + document.getElementById('shown').textContent`),
-		)
+		seen, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.hash + ' ' + document.activeElement.id + ' ' +
+			document.getElementById('search').value + ' | ' + document.getElementById('shown').textContent`))
 		b.Fatalf("%s: %v; the page is at %s", js, err, seen)
 	}
 }
@@ -114,10 +111,8 @@ func (b tab) use(s screen) {
 	mobile := func(p *emulation.SetDeviceMetricsOverrideParams, _ *emulation.SetTouchEmulationEnabledParams) {
 		p.Mobile = s.phone
 	}
-	scheme := &emulation.MediaFeature{
-		Name:  "prefers-color-scheme",
-		Value: map[bool]string{false: "light", true: "dark"}[s.dark],
-	}
+	value := map[bool]string{false: "light", true: "dark"}[s.dark]
+	scheme := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: value}
 	b.do(chromedp.EmulateViewport(s.width, s.height, mobile))
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
 		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{scheme}})
@@ -154,10 +149,8 @@ func TestPictures(t *testing.T) {
 		b.open(*shown, "")
 		t.Logf("%s: ready after %s ms", s.name, get[string](b, `document.body.dataset.ready`))
 		b.picture(s.name+"-list", false)
-		first := get[string](
-			b,
-			`(document.querySelector('.cluster a[href^="#case"]') || document.querySelector('#rows a')).hash`,
-		)
+		first := get[string](b, `(document.querySelector('.cluster a[href^="#case"]') ||
+			document.querySelector('#rows a')).hash`)
 		b.open(*shown, first)
 		b.until(`!!document.querySelector('#line .vis-item')`)
 		b.picture(s.name+"-case", true)
@@ -172,16 +165,12 @@ func TestPageIsUsable(t *testing.T) {
 	b.use(screens[0])
 
 	b.open(file, "")
-	if got := get[string](b, `document.querySelector('#counts').textContent`); !strings.Contains(
-		got,
-		"2 violated of 3 cases: 1 held",
-	) {
+	got := get[string](b, `document.querySelector('#counts').textContent`)
+	if !strings.Contains(got, "2 violated of 3 cases: 1 held") {
 		t.Errorf("counts: %s", got)
 	}
-	if got := get[string](b, `document.querySelector('#clusters .cluster').textContent`); !strings.Contains(
-		got,
-		"a shim is left",
-	) {
+	got = get[string](b, `document.querySelector('#clusters .cluster').textContent`)
+	if !strings.Contains(got, "a shim is left") {
 		t.Errorf("what is new does not come first: %s", got)
 	}
 	if n := get[int](b, `document.querySelectorAll('#rows a').length`); n != 2 {
@@ -214,14 +203,10 @@ func TestPageIsUsable(t *testing.T) {
 	}
 
 	// zoom, marks and the way back, by the keyboard
-	const width = `(() => [...document.querySelectorAll('#axis span')].map((s) => s.textContent).join(' '))()`
-	before := get[string](b, width)
+	const axis = `[...document.querySelectorAll('#axis span')].map((s) => s.textContent).join(' ')`
+	before := get[string](b, axis)
 	b.do(chromedp.Focus(chromedp.CSS("#line")), chromedp.KeyEvent("+"))
-	b.until(
-		`[...document.querySelectorAll('#axis span')].map((s) => s.textContent).join(' ') !== ` + strconv.Quote(
-			before,
-		),
-	)
+	b.until(axis + ` !== ` + strconv.Quote(before))
 	b.do(chromedp.KeyEvent("n"))
 	b.until(`/Task.Shutdown/.test(document.querySelector('#detail').textContent)`)
 	b.do(chromedp.Click(chromedp.CSS("#without")))
@@ -265,15 +250,9 @@ func TestManyCasesOpenFast(t *testing.T) {
 			work = m.Value
 		}
 	}
-	t.Logf(
-		"%d cases: ready %s ms after the click, of which the page worked %.2f s",
-		get[int](
-			b,
-			`Object.values(JSON.parse(document.getElementById('head').textContent).counts).reduce((a, b) => a + b)`,
-		),
-		get[string](b, `document.body.dataset.ready`),
-		work,
-	)
+	t.Logf("%d cases: ready %s ms after the click, of which the page worked %.2f s",
+		get[int](b, `Object.values(JSON.parse(document.getElementById('head').textContent).counts).reduce((a, b) => a + b)`),
+		get[string](b, `document.body.dataset.ready`), work)
 	if work > 2 {
 		t.Errorf("the browser works %.2f s until the list stands", work)
 	}
@@ -290,10 +269,7 @@ func many(t *testing.T, n int) iter.Seq2[report.Case, error] {
 			if i%10 == 0 {
 				v = leaked(v.Name)
 			}
-			if !yield(
-				report.Case{ID: fmt.Sprintf("case-%d", i), Verdict: v, Workload: "task", Replay: report.Replay(v)},
-				nil,
-			) {
+			if !yield(report.Case{ID: fmt.Sprintf("case-%d", i), Verdict: v, Workload: "task", Replay: report.Replay(v)}, nil) {
 				return
 			}
 		}

@@ -20,23 +20,15 @@ type junit struct{ suite reporters.JUnitTestSuite }
 
 func (j *junit) add(c Case, known []string) {
 	v := c.Verdict
-	t := reporters.JUnitTestCase{
-		Name:      v.Name,
-		Classname: strings.TrimSpace(c.ID + " " + c.Workload),
-		Status:    string(v.Outcome),
-		Time:      v.Took.Seconds(),
-	}
+	t := reporters.JUnitTestCase{Name: v.Name, Classname: strings.TrimSpace(c.ID + " " + c.Workload),
+		Status: string(v.Outcome), Time: v.Took.Seconds()}
 	says := clean(v.String())
 	switch {
 	case v.Outcome == harness.Violated && len(known) > 0:
 		t.Skipped = &reporters.JUnitSkipped{Message: "known: " + strings.Join(known, ", ")}
 		j.suite.Skipped++
 	case v.Outcome == harness.Violated:
-		t.Failure = &reporters.JUnitFailure{
-			Message:     clean(Reason(v)),
-			Type:        "violated",
-			Description: says + clean(c.Replay),
-		}
+		t.Failure = &reporters.JUnitFailure{Message: clean(Reason(v)), Type: "violated", Description: says + clean(c.Replay)}
 		j.suite.Failures++
 	case v.Outcome == harness.Invalid:
 		t.Error = &reporters.JUnitError{Message: clean(Reason(v)), Type: "invalid", Description: says}
@@ -60,14 +52,8 @@ func clean(text string) string {
 func (j *junit) write(w io.Writer, d Data) error {
 	s := j.suite
 	s.Name, s.Timestamp = d.Title, d.Made.Format("2006-01-02T15:04:05")
-	all := reporters.JUnitTestSuites{
-		Tests:      s.Tests,
-		Errors:     s.Errors,
-		Failures:   s.Failures,
-		Disabled:   s.Skipped,
-		Time:       s.Time,
-		TestSuites: []reporters.JUnitTestSuite{s},
-	}
+	all := reporters.JUnitTestSuites{Tests: s.Tests, Errors: s.Errors, Failures: s.Failures, Disabled: s.Skipped,
+		Time: s.Time, TestSuites: []reporters.JUnitTestSuite{s}}
 	e := xml.NewEncoder(w)
 	e.Indent("", " ")
 	_, err := io.WriteString(w, xml.Header)

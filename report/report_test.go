@@ -38,8 +38,8 @@ func TestTimelineMarksWhatMatters(t *testing.T) {
 	if i := find(line, report.Shim, report.Left); i == nil || i.At != 320*time.Millisecond || i.Took != 6*time.Second {
 		t.Errorf("the shim that is left: %+v", i)
 	}
-	if i := find(report.NewTimeline(lied(t, "x"), nil), report.Events, report.Wrong); i == nil ||
-		!strings.Contains(i.Text, "255") {
+	line = report.NewTimeline(lied(t, "x"), nil)
+	if i := find(line, report.Events, report.Wrong); i == nil || !strings.Contains(i.Text, "255") {
 		t.Errorf("the wrong exit status: %+v", i)
 	}
 	held := report.NewTimeline(ran("x"), nil)
@@ -85,8 +85,8 @@ func TestWhereTwoRunsPart(t *testing.T) {
 	if got := strings.Join(names(without), ", "); got != "Task.Shutdown c0, ends with 0" {
 		t.Errorf("only without the fault: %s", got)
 	}
-	if got := strings.Join(names(with), ", "); !strings.Contains(got, "LEFT: shim 27") ||
-		strings.Contains(got, "create") {
+	got := strings.Join(names(with), ", ")
+	if !strings.Contains(got, "LEFT: shim 27") || strings.Contains(got, "create") {
 		t.Errorf("only with the fault: %s", got)
 	}
 	one, other := report.NewTimeline(ran("x"), nil), report.NewTimeline(ran("y"), nil)
@@ -169,8 +169,7 @@ func TestJUnitTellsNewFromKnown(t *testing.T) {
 	}
 	cases := all.TestSuites[0].TestCases
 	if all.Tests != 3 || all.Failures != 1 || cases[0].Failure == nil || cases[1].Skipped == nil ||
-		cases[1].Failure != nil ||
-		cases[2].Skipped != nil {
+		cases[1].Failure != nil || cases[2].Skipped != nil {
 		t.Errorf("%s", text)
 	}
 }
@@ -180,9 +179,8 @@ func TestSummary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{
-		"**2 violated**, 1 held", "| new | a shim is left |", `an event lies \| often`, "&lt;b>",
-	} {
+	wants := []string{"**2 violated**, 1 held", "| new | a shim is left |", `an event lies \| often`, "&lt;b>"}
+	for _, want := range wants {
 		if !bytes.Contains(text, []byte(want)) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

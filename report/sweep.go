@@ -64,14 +64,8 @@ func sweptCase(dir string, s plan.Spec, r journal.Result, k harness.Kept) Case {
 			v.Evidence = moved
 		}
 	}
-	return Case{
-		ID:       caseID(r.I),
-		Verdict:  v,
-		Workload: s.Workload,
-		Fault:    faults(s),
-		Replay:   Replay(v),
-		Without:  s.Workload,
-	}
+	return Case{ID: caseID(r.I), Verdict: v, Workload: s.Workload, Fault: faults(s), Replay: Replay(v),
+		Without: s.Workload}
 }
 
 func faults(s plan.Spec) string {
@@ -97,9 +91,7 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		if !c.Reproduced() {
 			state = Unreproduced
 		}
-		says := []string{
-			fmt.Sprintf("when %s, in %s, at %s", c.When, number(c.Cases, "case"), number(c.Points, "point")),
-		}
+		says := []string{fmt.Sprintf("when %s, in %s, at %s", c.When, number(c.Cases, "case"), number(c.Points, "point"))}
 		for _, l := range c.Left[1:] {
 			says = append(says, words(l))
 		}

@@ -24,12 +24,9 @@ func hit(ms, pid int, who, point, id string) failpoints.Hit {
 
 // ran is a run of a container that exits with 7, whose shim, 27, is shut down at 300 ms.
 func ran(name string) harness.Verdict {
+	w := harness.Workload{Containers: []harness.Container{{Exit: 7}}}
 	h := &harness.History{
-		Case: harness.Case{
-			Name:       name,
-			Containerd: "v2.3.7",
-			Workload:   harness.Workload{Containers: []harness.Container{{Exit: 7}}},
-		},
+		Case:    harness.Case{Name: name, Containerd: "v2.3.7", Workload: w},
 		Version: "v2.3.7", Machine: harness.Machine{Kernel: "6.18", Cgroups: "v2", CPUs: 2}, Reached: harness.Completed,
 		Began: began, Took: 7 * time.Second, Done: at(320),
 		Instances: []harness.Instance{{Name: "c0", ID: "c0", PID: 50, Waited: at(250), Deleted: at(310),
@@ -39,21 +36,10 @@ func ran(name string) harness.Verdict {
 			{Who: "client", Verb: "delete", Of: "c0", At: at(290), Took: 20 * time.Millisecond},
 		},
 		Hits: []failpoints.Hit{
-			hit(
-				120,
-				27,
-				"shim",
-				"rpc:shim:Task.Create:entry",
-				"c0",
-			), hit(140, 27, "shim", "rpc:shim:Task.Create:exit", "c0"),
+			hit(120, 27, "shim", "rpc:shim:Task.Create:entry", "c0"), hit(140, 27, "shim", "rpc:shim:Task.Create:exit", "c0"),
 			hit(299, 11, "containerd", "rpc:containerd:Task.Shutdown:entry", "c0"),
-			hit(
-				300,
-				27,
-				"shim",
-				"rpc:shim:Task.Shutdown:entry",
-				"c0",
-			), hit(301, 27, "shim", "rpc:shim:Task.Shutdown:exit", "c0"),
+			hit(300, 27, "shim", "rpc:shim:Task.Shutdown:entry", "c0"),
+			hit(301, 27, "shim", "rpc:shim:Task.Shutdown:exit", "c0"),
 			hit(302, 11, "containerd", "rpc:containerd:Task.Shutdown:exit", "c0"),
 		},
 		Exits: []harness.Exit{{PID: 27, At: at(305)}},
@@ -62,15 +48,8 @@ func ran(name string) harness.Verdict {
 		},
 		After: &harness.Look{At: at(6320)},
 	}
-	return harness.Verdict{
-		Case:    h.Case,
-		Name:    name,
-		Outcome: harness.Held,
-		Version: h.Version,
-		Took:    h.Took,
-		History: h,
-		Truths:  []oracle.Truth{{Container: "c0", Status: 7, Source: "its own record"}},
-	}
+	return harness.Verdict{Case: h.Case, Name: name, Outcome: harness.Held, Version: h.Version, Took: h.Took, History: h,
+		Truths: []oracle.Truth{{Container: "c0", Status: 7, Source: "its own record"}}}
 }
 
 // leaked is the same run, in which the shim's Shutdown fails and the shim is left.
@@ -96,9 +75,7 @@ func lied(t testing.TB, name string) harness.Verdict {
 	v := ran(name)
 	v.History.Events[0].Status = 255
 	v.Outcome = harness.Violated
-	v.Findings = []oracle.Finding{
-		{Invariant: oracle.Exit, Class: oracle.ClassExitCode, Subject: oracle.Subject{ID: "c0"},
-			Facts: oracle.Facts{oracle.FactBy: string(oracle.ByTaskExit)}},
-	}
+	v.Findings = []oracle.Finding{{Invariant: oracle.Exit, Class: oracle.ClassExitCode, Subject: oracle.Subject{ID: "c0"},
+		Facts: oracle.Facts{oracle.FactBy: string(oracle.ByTaskExit)}}}
 	return v
 }

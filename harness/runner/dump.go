@@ -19,7 +19,7 @@ import (
 )
 
 // dumpTimeout is how long containerd and a shim have to tell of their goroutines.
-const dumpTimeout = 2 * time.Second
+const dumpTimeout = time.Second
 
 // dump takes the stacks of containerd and of the shims that were left, for people. It
 // comes after the look: nothing of it is judged.
@@ -34,7 +34,9 @@ func (x *run) dump() {
 	stacks, err := x.daemon.Stacks(ctx)
 	x.dumped("goroutines-containerd.txt", stacks, err)
 	for _, f := range v.Violations() {
-		if f.Invariant == oracle.Leak && f.Class == oracle.ClassShim && f.Subject.PID > 0 {
+		// Of a shim whose task there is still, containerd reads the log itself.
+		if f.Invariant == oracle.Leak && f.Class == oracle.ClassShim && f.Subject.PID > 0 &&
+			f.Facts[oracle.FactTask] == oracle.None {
 			text, err := x.dumpShim(ctx, f.Subject)
 			x.dumped(fmt.Sprintf("goroutines-shim-%d.txt", f.Subject.PID), text, err)
 		}
@@ -49,9 +51,7 @@ func (x *run) dumped(name string, text []byte, err error) {
 	x.dumps[name] = text
 }
 
-// dumpShim is what the kernel knows of a shim, and what it says of itself at SIGUSR1. A
-// shim logs its stacks through the containerd that has started it: where that has died,
-// the signal is not sent, because a shim that nobody reads would stand still.
+// dumpShim is what the kernel knows of a shim, and what it says of itself at SIGUSR1.
 func (x *run) dumpShim(ctx context.Context, s oracle.Subject) ([]byte, error) {
 	proc := x.world.Inside(filepath.Join("/proc", strconv.Itoa(s.PID)))
 	var out bytes.Buffer
@@ -62,45 +62,64 @@ func (x *run) dumpShim(ctx context.Context, s oracle.Subject) ([]byte, error) {
 		}
 		fmt.Fprintf(&out, "--- /proc/%d/%s\n%s\n", s.PID, name, text)
 	}
-	switch {
-	case !catches(out.String(), unix.SIGUSR1):
+	if !catches(out.String(), unix.SIGUSR1) {
 		return out.Bytes(), errors.New("the shim does not catch SIGUSR1")
-	case len(x.daemon.Deaths()) > 0:
-		return out.Bytes(), errors.New("the containerd that reads the shim's log has died")
 	}
-	before, err := os.ReadFile(x.daemon.Log())
-	if err == nil {
-		err = x.world.Signal(ctx, signal.Identity{PID: s.PID, Start: s.Start}, unix.SIGUSR1)
-	}
+	log, err := openLog(proc)
 	if err != nil {
 		return out.Bytes(), err
 	}
-	stacks, err := x.logged(ctx, len(before))
+	defer func() { _ = log.Close() }() // it is only read
+	if err := x.world.Signal(ctx, signal.Identity{PID: s.PID, Start: s.Start}, unix.SIGUSR1); err != nil {
+		return out.Bytes(), err
+	}
+	stacks, err := readStacks(ctx, log)
 	return append(out.Bytes(), stacks...), err
 }
 
-// endOfStacks ends a shim's stacks in the log (dumpStacks in containerd's pkg/shim).
+// openLog opens the FIFO that a shim logs to, by its descriptor: the bundle that it was
+// in may be gone, and then no containerd reads it.
+func openLog(proc string) (*os.File, error) {
+	fds, err := os.ReadDir(filepath.Join(proc, "fd"))
+	if err != nil {
+		return nil, err
+	}
+	for _, fd := range fds {
+		name := filepath.Join(proc, "fd", fd.Name())
+		to, err := os.Readlink(name)
+		if err != nil || filepath.Base(strings.TrimSuffix(to, " (deleted)")) != "log" {
+			continue
+		}
+		info, err := os.Stat(name)
+		if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+			continue
+		}
+		return os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	}
+	return nil, errors.New("the shim has no log open")
+}
+
+// endOfStacks ends a shim's stacks in its log (dumpStacks in containerd's pkg/shim).
 const endOfStacks = "=== END goroutine stack dump ==="
 
-// logged polls the log from a place on until a shim's stacks are in it.
-func (x *run) logged(ctx context.Context, from int) ([]byte, error) {
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		text, err := os.ReadFile(x.daemon.Log())
-		if err != nil {
+// readStacks reads a shim's log until its stacks are in it. They are in one line there,
+// quoted.
+func readStacks(ctx context.Context, log *os.File) (text []byte, err error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := log.SetReadDeadline(deadline); err != nil {
 			return nil, err
 		}
-		if text = text[min(from, len(text)):]; bytes.Contains(text, []byte(endOfStacks)) {
-			// The log has them in one line, quoted.
-			return []byte(strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(string(text))), nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("the shim has not logged its stacks: %w", context.Cause(ctx))
+	}
+	buf := make([]byte, 64<<10)
+	for !bytes.Contains(text, []byte(endOfStacks)) {
+		n, rerr := log.Read(buf)
+		text = append(text, buf[:n]...)
+		if rerr != nil {
+			err = fmt.Errorf("the shim has not logged its stacks: %w", rerr)
+			break
 		}
 	}
+	return []byte(strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(string(text))), err
 }
 
 // catches reports whether a process catches a signal, by its status file.
