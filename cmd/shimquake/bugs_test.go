@@ -12,11 +12,13 @@ func TestBugsCommands(t *testing.T) {
 		status int
 		want   []string // in what it says
 	}{
-		"all bugs":                 {[]string{"list", "bugs"}, 0, []string{"critical (", "cri-forgets-an-exit", "containerd-7496"}},
-		"bugs of a release":        {[]string{"list", "bugs", "--containerd", "v2.4.2"}, 0, []string{"shim-not-loaded"}},
-		"cases":                    {[]string{"list", "cases"}, 0, []string{"umount-delayed", "containerd-7496"}},
-		"findings are bugs now":    {[]string{"list", "findings"}, 2, []string{"findings"}},
-		"show, by its number":      {[]string{"show", "8981"}, 0, []string{"containerd-8981: ", "not fixed|v2.4.0", "shimquake run"}},
+		"all bugs": {[]string{"list", "bugs"}, 0,
+			[]string{"critical (", "cri-forgets-an-exit", "containerd-7496"}},
+		"bugs of a release":     {[]string{"list", "bugs", "--containerd", "v2.4.2"}, 0, []string{"shim-not-loaded"}},
+		"cases":                 {[]string{"list", "cases"}, 0, []string{"umount-delayed", "containerd-7496"}},
+		"findings are bugs now": {[]string{"list", "findings"}, 2, []string{"findings"}},
+		"show, by its number": {[]string{"show", "8981"}, 0,
+			[]string{"containerd-8981: ", "not fixed|v2.4.0", "shimquake run"}},
 		"show, by a case":          {[]string{"show", "umount-delayed"}, 0, []string{"containerd-7496: "}},
 		"show what there is not":   {[]string{"show", "containerd-8982"}, 2, []string{"containerd-8981"}},
 		"show nothing":             {[]string{"show"}, 2, []string{"usage"}},
@@ -41,7 +43,10 @@ func TestBugsCommands(t *testing.T) {
 			}
 		}
 	}
-	if got := shimquake(t, nil, "list", "bugs", "--containerd", "v2.4.2"); strings.Contains(got.out, "containerd-7496") {
+	if got := shimquake(t, nil, "list", "bugs", "--containerd", "v2.4.2"); strings.Contains(
+		got.out,
+		"containerd-7496",
+	) {
 		t.Errorf("v2.4.2 has no containerd-7496:\n%s", got.out)
 	}
 }
