@@ -90,7 +90,7 @@ func (b *builder) hits() {
 		kind, rest, _ := strings.Cut(hit.Point, ":")
 		_, method, _ := strings.Cut(rest, ":")
 		if kind != string(failpoints.RPC) {
-			b.hit(hit, method, hit.Held)
+			b.statement(hit, method)
 			continue
 		}
 		method, where, _ := strings.Cut(method, ":")
@@ -119,6 +119,20 @@ func (b *builder) hits() {
 			b.hit(hit, strings.TrimSuffix(method, ":entry"), 0)
 		}
 	}
+}
+
+// statement is one of a function that has an armed point: only then are they told of, so
+// a run without the fault has none to compare.
+func (b *builder) statement(hit failpoints.Hit, text string) {
+	if hit.Fault >= 0 {
+		b.hit(hit, text, hit.Held)
+		return
+	}
+	lane := b.lane(Containerd, "containerd")
+	if hit.Who == "shim" {
+		lane = b.shimOf(hit.PID, hit.ID, hit.Time)
+	}
+	b.add(lane, hit.Time, Item{Text: text, Mark: Minor, More: fmt.Sprintf("%s, pid %d", hit.Point, hit.PID)})
 }
 
 // minor are the methods that only ask, or carry an event that has a lane of its own.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
@@ -104,6 +105,8 @@ type builder struct {
 	names map[string]string // of long ids, as people tell them apart
 	shims map[int]*life
 	end   time.Time // of the run's last look
+
+	sandboxes int // that have names
 }
 
 func newBuilder(v harness.Verdict) *builder {
@@ -112,6 +115,14 @@ func newBuilder(v harness.Verdict) *builder {
 	for _, i := range b.h.Instances {
 		if i.ID != "" && i.ID != i.Name {
 			b.names[i.ID] = i.Name
+		}
+	}
+	if b.h.CRI != nil {
+		for _, d := range b.h.CRI.Done {
+			if d.Verb == "RunPodSandbox" && b.names[d.ID] == "" {
+				b.names[d.ID] = "sandbox" + strings.Repeat("'", b.sandboxes)
+				b.sandboxes++
+			}
 		}
 	}
 	b.end = b.zero.Add(b.h.Took)
