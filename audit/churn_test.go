@@ -27,7 +27,7 @@ const perSecond = 10
 // read.
 func TestChurn(t *testing.T) {
 	n := newNode(t)
-	ctx, stop := context.WithTimeout(n.ctx, *churnFor)
+	ctx, stop := context.WithCancel(n.ctx)
 	defer stop()
 	var made atomic.Int64
 	group, _ := errgroup.WithContext(ctx)
@@ -59,15 +59,20 @@ func TestChurn(t *testing.T) {
 			}
 		}
 	})
+	// A busy machine's containerd may not answer in time, which the audit says; one that is
+	// whole there must be.
 	audits := 0
-	for ctx.Err() == nil {
+	for began := time.Now(); time.Since(began) < *churnFor || audits == 0; {
 		r, err := audit.Run(n.ctx, audit.Options{PID: n.world.InitPID(), Settle: time.Second})
 		n.must(err)
-		audits++
-		if len(r.Suspects) != 0 || len(r.Partial) != 0 {
-			t.Errorf("audit %d: %v", audits, r)
+		if len(r.Suspects) != 0 {
+			t.Errorf("after %d audits: %v", audits, r)
+		}
+		if len(r.Partial) == 0 {
+			audits++
 		}
 	}
+	stop()
 	n.must(group.Wait())
 	t.Logf("%d containers came and went, %d audits", made.Load(), audits)
 	if made.Load() < int64(churnFor.Seconds()) || audits == 0 {

@@ -139,6 +139,11 @@ func TestALivingShimLeaksAConnection(t *testing.T) {
 	shim := w.role("listener", []string{"LISTEN=" + socket}, "-namespace", "default", "-id", "c1")
 	w.until("it listens", func(inv Inventory) bool { return len(inv.Sockets) == 1 && inv.Sockets[0].Listening })
 	w.scene.Daemon = w.start(order{Argv: []string{"sleep", "1000"}})
+	w.until("it sleeps, and opens no files any more", func(inv Inventory) bool {
+		return slices.ContainsFunc(inv.Processes, func(p Process) bool {
+			return p.PID == w.scene.Daemon && p.State == "S" && len(p.Argv) > 0 && p.Argv[0] == "sleep"
+		})
+	})
 	before := w.take()
 	if found := Leaks(before, w.take()); len(found) != 0 {
 		t.Fatalf("found before there was anything: %v", found)
