@@ -52,6 +52,7 @@ func FindBug(word string) (Bug, error) {
 	}
 	return Bug{}, &failpoints.UnknownError{
 		What: "bug", Name: word, Nearest: failpoints.Nearest(word, append(names, Names()...)), Known: names,
+		Lists: "shimquake list bugs",
 	}
 }
 
@@ -92,6 +93,7 @@ func Find(word string) (harness.Case, error) {
 			Name:    word,
 			Nearest: failpoints.Nearest(word, Names()),
 			Known:   Names(),
+			Lists:   "shimquake list cases",
 		}
 	}
 	text, err := os.ReadFile(word)

@@ -14,12 +14,19 @@ type UnknownError struct {
 	Name    string   // what was given
 	Nearest string   // the nearest right name
 	Known   []string // all right names
+	Lists   string   // the command that lists them, for when they are many; "": none
 }
+
+// mostKnown is how many right names an error lists where a command lists all.
+const mostKnown = 12
 
 func (e *UnknownError) Error() string {
 	msg := fmt.Sprintf("%s %s is unknown", e.What, quote(e.Name))
 	if e.Nearest != "" {
 		return msg + ", did you mean " + quote(e.Nearest) + "?"
+	}
+	if e.Lists != "" && len(e.Known) > mostKnown {
+		return msg + "; all are listed by: " + e.Lists
 	}
 	return msg + "; known: " + strings.Join(e.Known, ", ")
 }

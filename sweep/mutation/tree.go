@@ -13,7 +13,6 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/weave"
 	"github.com/shimquake/shimquake/fixtures/containerd"
-	"github.com/shimquake/shimquake/fixtures/source"
 )
 
 const module = "github.com/containerd/containerd/v2"
@@ -70,11 +69,14 @@ func Tree(ctx context.Context, m Mutation) (string, error) {
 
 // release is the folder of Release's module in Go's module cache.
 func release(ctx context.Context) (string, error) {
-	root, err := source.Root()
+	wrapper, err := os.MkdirTemp("", "shimquake-mutation-")
 	if err != nil {
 		return "", err
 	}
-	wrapper := filepath.Join(root, "fixtures/containerd/versions", Release)
+	defer func() { _ = os.RemoveAll(wrapper) }()
+	if err := containerd.WriteModule(ctx, Release, wrapper); err != nil {
+		return "", err
+	}
 	dir, err := weave.ModuleDir(ctx, wrapper, module)
 	if err != nil {
 		return "", fmt.Errorf("find the source of %s %s: %w", module, Release, err)

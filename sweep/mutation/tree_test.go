@@ -1,0 +1,18 @@
+package mutation
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The source that mutations are made in is there, whatever the cache of trees has.
+func TestRelease(t *testing.T) {
+	dir, err := release(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "core/runtime/v2/shim.go")); err != nil {
+		t.Error(err)
+	}
+}
