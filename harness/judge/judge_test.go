@@ -93,8 +93,11 @@ func TestRules(t *testing.T) {
 			h.Calls, h.Logged = make([]harness.Call, 10), []harness.Logged{{Message: "x", Times: 1001}}
 		}, ""},
 		"the OOM monitor that ends": {func(h *harness.History) {
-			h.Logged = []harness.Logged{{Message: "cgroups: epoll wait", Times: 1304}}
+			h.Logged = []harness.Logged{{Message: "cgroups: epoll wait", Times: 30965}}
 		}, ""},
+		"the OOM monitor that does not": {func(h *harness.History) {
+			h.Logged = []harness.Logged{{Message: "cgroups: epoll wait", Times: 200_001}}
+		}, "liveness containerd what=log"},
 		"List leaves out what has ended": {func(h *harness.History) {
 			plain(h)
 			h.Instances[0].MustTell = append(h.Instances[0].MustTell, oracle.ByTaskList)

@@ -18,8 +18,12 @@ const (
 
 // epollShutdown is what the OOM monitor of cgroup v1 says, as often as it can, from the
 // moment that its process is told to end until it has ended (v1.6 to v2.4): a shim's
-// 1,300 times in 20 ms on a busy machine.
-const epollShutdown = "cgroups: epoll wait"
+// 1,300 times in 20 ms on a busy machine, and a containerd's up to 31,000 times in 550
+// cases. A monitor that goes on for some seconds has said it spinBound times.
+const (
+	epollShutdown = "cgroups: epoll wait"
+	spinBound     = 200_000
+)
 
 // logged: containerd's log is not flooded. A loop that ends nowhere else shows there. Nor
 // does it say that it cannot go on where nothing was broken.
@@ -32,13 +36,17 @@ func logged(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 					oracle.FactMessage: oracle.Comparable(l.Message), oracle.FactCount: strconv.Itoa(l.Times)},
 			})
 		}
-		if l.Times <= bound || l.Message == epollShutdown {
+		most := bound
+		if l.Message == epollShutdown {
+			most = spinBound
+		}
+		if l.Times <= most {
 			continue
 		}
 		found = append(found, oracle.Finding{
 			Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: oracle.Facts{oracle.FactWhat: oracle.ALog,
 				oracle.FactMessage: oracle.Comparable(l.Message), oracle.FactCount: strconv.Itoa(l.Times),
-				oracle.FactMost: strconv.Itoa(bound)},
+				oracle.FactMost: strconv.Itoa(most)},
 		})
 	}
 	return found, nil

@@ -322,9 +322,9 @@ func TestFailpoints(t *testing.T) {
 	})
 	t.Run("hang", func(t *testing.T) {
 		s := h.run(t, "hangs", "exit 0", map[string]string{"shimquake.failpoint/rpc:shim:Task.State:entry": "hang"})
+		asked := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		asked := time.Now()
 		_, err := s.State(ctx, &task.StateRequest{ID: "hangs"})
 		if took := time.Since(asked); err == nil || took < 200*time.Millisecond {
 			t.Errorf("State = %v after %s, want no answer before the deadline", err, took)
