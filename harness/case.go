@@ -105,6 +105,9 @@ type Container struct {
 	// of the pod in that of the sandbox: its children outlive its init there, and must
 	// be killed.
 	SharedPID bool `yaml:"sharedPID,omitempty"`
+	// Held keeps the payload, which may exit else before its Start is answered, until the
+	// client lets it come to its end.
+	Held bool `yaml:"held,omitempty"`
 }
 
 // Controllers are the cgroup controllers that cases take of the machine.
@@ -268,6 +271,9 @@ func (c Container) check(i int) error {
 	if c.IgnoresTerm && c.Signal != "SIGTERM" {
 		return fmt.Errorf("containers[%d]: ignoresTerm needs the signal that is ignored: signal: SIGTERM", i)
 	}
+	if c.Held && c.Signal != "" {
+		return fmt.Errorf("containers[%d]: held: until its end by itself, and %s ends it", i, c.Signal)
+	}
 	if c.Children < 0 || c.Children > maxChildren || c.Children > 0 && c.HoldStdout {
 		return fmt.Errorf("containers[%d]: children: %d: 1 to %d, and not with holdStdout", i, c.Children, maxChildren)
 	}
@@ -288,10 +294,10 @@ func (c Case) RootDisk() int {
 	return 0
 }
 
-// Holds reports whether the payload must stay until a fault of the running state, or a
-// restart, has happened.
-func (c Case) Holds() bool {
-	return c.Workload.Restart ||
+// Holds reports whether the payload of a container must stay until a fault of the running
+// state, or a restart, has happened, or until it is let go.
+func (c Case) Holds(k Container) bool {
+	return k.Held || c.Workload.Restart ||
 		slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })
 }
 

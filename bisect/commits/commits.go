@@ -1,31 +1,37 @@
 // Package commits gives one checkout after the other of a git repository, without
-// touching it: a clone of its own in a temporary folder, which shares its objects.
+// touching it: a clone of its own, which shares its objects.
 package commits
 
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/shimquake/shimquake/fixtures/gobuild"
 )
 
 // Clone is a clone of a repository. Close removes it.
 type Clone struct {
 	source string // the repository; only read
-	tmp    string
+	unlock func()
 	Dir    string // where the selected commit stands
 }
 
 // Commit is one that was asked for by name, or lies between two that were.
 type Commit struct{ Hash, Subject string }
 
-// Open clones the repository that a folder is the root of. What is not committed there is
-// not in the clone.
-func Open(ctx context.Context, source string) (*Clone, error) {
+// Open clones the repository that a folder is the root of into a folder of its own in
+// cache. What is not committed there is not in the clone. A clone that a killed process
+// has left is replaced; while another process has one of the same repository it waits,
+// and calls waits once.
+func Open(ctx context.Context, source, cache string, waits func()) (*Clone, error) {
 	source, err := filepath.Abs(source)
 	if err != nil {
 		return nil, err
@@ -34,19 +40,29 @@ func Open(ctx context.Context, source string) (*Clone, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is not a git checkout: %w", source, err)
 	}
-	tmp, err := os.MkdirTemp("", "shimquake-bisect-")
-	if err != nil {
+	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return nil, err
 	}
-	c := &Clone{source: top, tmp: tmp, Dir: filepath.Join(tmp, "containerd")}
-	if _, err := git(ctx, tmp, "clone", "--quiet", "--shared", "--no-checkout", top, c.Dir); err != nil {
+	hash := sha256.Sum256([]byte(top))
+	c := &Clone{source: top, Dir: filepath.Join(cache, hex.EncodeToString(hash[:6]))}
+	if c.unlock, err = gobuild.Lock(ctx, c.Dir+".lock", waits); err != nil {
+		return nil, err
+	}
+	err = os.RemoveAll(c.Dir)
+	if err == nil {
+		_, err = git(ctx, cache, "clone", "--quiet", "--shared", "--no-checkout", top, c.Dir)
+	}
+	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
 // Close removes the clone.
-func (c *Clone) Close() error { return os.RemoveAll(c.tmp) }
+func (c *Clone) Close() error {
+	defer c.unlock()
+	return os.RemoveAll(c.Dir)
+}
 
 // Between are the commits from one to another, both included, the oldest first, along the
 // first parents: of a branch that was merged its merge. oldest reports whether a is the

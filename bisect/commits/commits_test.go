@@ -1,10 +1,13 @@
 package commits
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // repository has main: one, two, three (a merge of side), four; other begins at two.
@@ -40,7 +43,7 @@ func repository(t *testing.T) string {
 
 func TestBetween(t *testing.T) {
 	dir := repository(t)
-	c, err := Open(t.Context(), dir)
+	c, err := Open(t.Context(), dir, t.TempDir(), func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +94,7 @@ func TestSelectTouchesNothingElse(t *testing.T) {
 		return strings.Join(all, "\n")
 	}
 	was := state()
-	c, err := Open(t.Context(), dir)
+	c, err := Open(t.Context(), dir, t.TempDir(), func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +132,34 @@ func TestSelectTouchesNothingElse(t *testing.T) {
 }
 
 func TestOpenOfNoRepository(t *testing.T) {
-	if _, err := Open(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a git checkout") {
+	_, err := Open(t.Context(), t.TempDir(), t.TempDir(), nil)
+	if err == nil || !strings.Contains(err.Error(), "not a git checkout") {
 		t.Error(err)
+	}
+}
+
+// A bisect that was killed has left its clone, and its lock went with it.
+func TestOpenAfterAKill(t *testing.T) {
+	dir, cache := repository(t), t.TempDir()
+	c, err := Open(t.Context(), dir, cache, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := 0
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := Open(ctx, dir, cache, func() { waits++ }); !errors.Is(err, context.DeadlineExceeded) || waits != 1 {
+		t.Errorf("while the other lives: %v, waited %d times", err, waits)
+	}
+	c.unlock()
+	again, err := Open(t.Context(), dir, cache, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(cache, "*")); len(left) != 1 || !strings.HasSuffix(left[0], ".lock") {
+		t.Errorf("left %v", left)
 	}
 }

@@ -40,13 +40,11 @@ func Releases(r affected.Releases) string {
 	for _, name := range r.Branches() {
 		b := r[name]
 		switch {
-		case b.Has() && b.Fixed != "":
-			has = append(has, fmt.Sprintf("%s (to %s)", name, b.Bad))
-			not = append(not, fmt.Sprintf("%s (from %s)", name, b.Fixed))
-		case b.Has() && b.Since != "":
-			has = append(has, fmt.Sprintf("%s (seen on %s)", name, b.Since))
 		case b.Has():
-			has = append(has, fmt.Sprintf("%s (to %s)", name, b.Bad))
+			has = append(has, fmt.Sprintf("%s (%s)", name, span(b)))
+			if b.Fixed != "" {
+				not = append(not, fmt.Sprintf("%s (from %s)", name, b.Fixed))
+			}
 		case b.Fixed != "":
 			not = append(not, fmt.Sprintf("%s (from %s)", name, b.Fixed))
 		case b.Held != "":
@@ -63,6 +61,17 @@ func Releases(r affected.Releases) string {
 		text += "\nnot fixed"
 	}
 	return text
+}
+
+// span says from which to which release a branch has the bug.
+func span(b affected.Branch) string {
+	switch b.Since {
+	case "":
+		return "to " + b.Bad
+	case b.Bad:
+		return "seen on " + b.Bad
+	}
+	return b.Since + " to " + b.Bad
 }
 
 func symptoms(s catalogue.Symptoms) string {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"golang.org/x/mod/semver"
 
@@ -53,7 +55,12 @@ func trimV(version string) string {
 
 // commitRow are the commits between two of a git checkout.
 func commitRow(ctx context.Context, source, good, bad string) (revisions, error) {
-	clone, err := commits.Open(ctx, source)
+	cache, err := containerd.CacheDir()
+	if err != nil {
+		return revisions{}, err
+	}
+	waits := func() { fmt.Fprintf(os.Stderr, "shimquake: another bisect of %s is at work: waiting for it\n", source) }
+	clone, err := commits.Open(ctx, source, filepath.Join(cache, "bisect"), waits)
 	if err != nil {
 		return revisions{}, err
 	}

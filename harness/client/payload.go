@@ -81,7 +81,7 @@ func (s *Session) Command(i *harness.Instance) []string {
 	if i.Spec.Children > 0 {
 		args = append(args, "-children", fmt.Sprint(i.Spec.Children))
 	}
-	if i.Spec.Signal == "" && s.Case.Holds() {
+	if i.Spec.Signal == "" && s.Case.Holds(i.Spec) {
 		args = append(args, "-trigger", filepath.Join(MountedTruth, i.Name+".end"))
 	}
 	return args

@@ -102,7 +102,7 @@ var _ = Describe("a payload with children", Label("others"), func() {
 			if shared {
 				where = "a shared PID namespace"
 			}
-			for _, end := range []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}} {
+			for _, end := range []harness.Container{{Exit: 7, Held: true}, {Signal: "SIGKILL"}} {
 				end.Children, end.SharedPID = 2, shared
 				labels := []any{}
 				if shared {

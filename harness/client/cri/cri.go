@@ -138,7 +138,7 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	c.AwaitStarted(ctx, live)
 	c.lookAtSandbox(ctx, c.sandbox, false)
 	for _, i := range live {
-		if i.Spec.Signal != "" || c.Case.Holds() { // it runs until it is ended
+		if i.Spec.Signal != "" || c.Case.Holds(i.Spec) { // it runs until it is ended
 			_, _ = c.look(ctx, i) // that nobody answers is for others to say
 		}
 	}
