@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/gobuild"
-	"github.com/shimquake/shimquake/fixtures/source"
 )
 
 // Exit statuses, as README has them.
@@ -71,13 +71,13 @@ machine cannot run it).`,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			checkout, err := source.Root()
+			cache, err := containerd.CacheDir()
 			if err != nil || cmd.Name() == "audit" { // which runs no other program
 				return
 			}
 			// Without Go what the cache has can be used all the same, and a build says that
 			// there is none.
-			_ = gobuild.FindGo(cmd.Context(), checkout)
+			_ = gobuild.FindGo(cmd.Context(), cache)
 		},
 	}
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
