@@ -54,6 +54,7 @@ faultless: ## (root) COUNT=1000 cases without a fault, which must all hold
 
 lint: ## golangci-lint, and the checks of go.mod, comments, scripts, workflows and Vagrantfile
 	@$(GO) scripts/tool golangci-lint run ./...
+	@$(GO) cd tools/sbom && go tool -modfile=../golangci/go.mod golangci-lint run ./...
 	@scripts/check tidy
 	@scripts/check comments
 	@$(MAKE) scripts-check workflows-check vagrant-check

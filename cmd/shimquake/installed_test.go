@@ -1,11 +1,16 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -78,5 +83,85 @@ func flagsOf(c *cobra.Command) (names []string) {
 			names = append(names, f.Name)
 		}
 	})
+	return names
+}
+
+// pages are the files of all manual pages, as they are installed.
+func pages() (names []string) {
+	top := root()
+	top.InitDefaultCompletionCmd()
+	for _, c := range append(commands(top), top) {
+		names = append(names, strings.ReplaceAll(c.CommandPath(), " ", "-")+".1.gz")
+	}
+	return names
+}
+
+// installed are the files that scripts/install makes beneath a prefix.
+func installed(zsh string) []string {
+	all := []string{"bin/shimquake", "share/bash-completion/completions/shimquake", zsh + "/_shimquake",
+		"share/fish/vendor_completions.d/shimquake.fish"}
+	for _, name := range pages() {
+		all = append(all, "share/man/man1/"+name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// make install puts there what it should, and make uninstall leaves nothing of it.
+func TestInstallAndUninstall(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "program")
+	text := "#!/bin/sh\nSHIMQUAKE_TEST_MAIN=1 exec " + self + " \"$@\"\n"
+	if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dest := t.TempDir()
+	before := []string{"share/man/man1/other.1.gz", "bin/other"}
+	for _, name := range before {
+		path := filepath.Join(dest, "usr", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "../../scripts/install", args...)
+		cmd.Env = append(os.Environ(), "PREFIX=/usr", "DESTDIR="+dest)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("scripts/install %q: %v\n%s", args, err, out)
+		}
+	}
+	script(program)
+	want := append(installed("share/zsh/site-functions"), before...)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, tree(t, filepath.Join(dest, "usr"))); diff != "" {
+		t.Errorf("what is wanted (-) and installed (+):\n%s", diff)
+	}
+	script("--remove")
+	slices.Sort(before)
+	if diff := cmp.Diff(before, tree(t, filepath.Join(dest, "usr"))); diff != "" {
+		t.Errorf("what was there (-) and is there after make uninstall (+):\n%s", diff)
+	}
+	if empty, _ := filepath.Glob(filepath.Join(dest, "usr/share/*")); len(empty) != 1 {
+		t.Errorf("left empty: %v", empty)
+	}
+}
+
+// tree are the files beneath a folder, sorted.
+func tree(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
 	return names
 }
