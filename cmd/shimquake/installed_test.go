@@ -86,8 +86,8 @@ func flagsOf(c *cobra.Command) (names []string) {
 	return names
 }
 
-// pages are the files of all manual pages, as they are installed.
-func pages() (names []string) {
+// manPages are the files of all manual pages, as they are installed.
+func manPages() (names []string) {
 	top := root()
 	top.InitDefaultCompletionCmd()
 	for _, c := range append(commands(top), top) {
@@ -100,7 +100,7 @@ func pages() (names []string) {
 func installed(zsh string) []string {
 	all := []string{"bin/shimquake", "share/bash-completion/completions/shimquake", zsh + "/_shimquake",
 		"share/fish/vendor_completions.d/shimquake.fish"}
-	for _, name := range pages() {
+	for _, name := range manPages() {
 		all = append(all, "share/man/man1/"+name)
 	}
 	slices.Sort(all)
