@@ -18,7 +18,7 @@ export CONTAINERD SHORT STRICT FOCUS PROCS TIMEOUT RACE FUZZTIME
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
 
-.PHONY: help docs setup suites test kill-test vm-v2 vm-sweep mutation faultless lint bench fuzz build gc clean vagrant-check vagrant-test workflows-check scripts-check
+.PHONY: help docs setup suites test kill-test vm-v2 vm-sweep mutation faultless lint bench fuzz build dist install uninstall gc clean vagrant-check vagrant-test workflows-check scripts-check
 
 help: ## show this list
 	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [STRICT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
@@ -54,6 +54,7 @@ faultless: ## (root) COUNT=1000 cases without a fault, which must all hold
 
 lint: ## golangci-lint, and the checks of go.mod, comments, scripts, workflows and Vagrantfile
 	@$(GO) scripts/tool golangci-lint run ./...
+	@$(GO) cd tools/sbom && go tool -modfile=../golangci/go.mod golangci-lint run ./...
 	@scripts/check tidy
 	@scripts/check comments
 	@$(MAKE) scripts-check workflows-check vagrant-check
@@ -65,8 +66,17 @@ bench: ## benchmarks, into out/bench.txt
 fuzz: ## fuzz every target for FUZZTIME
 	@$(GO) scripts/fuzz
 
-build: ## bin/shimquake
-	@$(GO) CGO_ENABLED=0 go build -trimpath -o bin/shimquake ./cmd/shimquake
+build: ## bin/shimquake, with the programs of its worlds inside
+	@scripts/build bin/shimquake
+
+dist: ## static binaries, their SBOMs, Debian packages and checksums, into out/dist (VERSION=v1.2.3)
+	@scripts/dist
+
+install: build ## (root) the command, its manual pages and completions (PREFIX=/usr/local DESTDIR=)
+	@scripts/install bin/shimquake
+
+uninstall: ## (root) remove what make install has put there
+	@scripts/install --remove
 
 docs: ## docs/bugs/ and README's table of bugs, from catalogue/bugs/
 	@$(GO) go run ./catalogue/page/write

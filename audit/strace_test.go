@@ -142,7 +142,7 @@ func TestAnAuditOnlyReads(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "strace")
 	cmd := exec.CommandContext(n.ctx, strace, "-f", "-y", "-s", "256", "-o", out, buildShimquake(n), "audit", "--json",
 		"--settle", "100ms", "--pid", strconv.Itoa(n.world.InitPID()))
-	cmd.Dir, err = source.Root() // where other commands look for a Go
+	cmd.Dir, err = source.Checkout() // where other commands look for a Go
 	n.must(err)
 	var report, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &report, &complaint
@@ -175,7 +175,7 @@ func TestAnAuditOnlyReads(t *testing.T) {
 
 func buildShimquake(n *node) string {
 	n.Helper()
-	root, err := source.Root()
+	root, err := source.Checkout()
 	n.must(err)
 	cache, err := containerd.CacheDir()
 	n.must(err)

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/gobuild"
-	"github.com/shimquake/shimquake/fixtures/source"
 )
 
 // Exit statuses, as README has them.
@@ -66,26 +66,43 @@ func root() *cobra.Command {
 faults, lets the client recover as kubelet and dockerd do, and judges what is left.
 
 Exit status: 0 held, 1 violated, 2 wrong usage or bad input, 3 invalid (a fault did not fire, or this
-machine cannot run it).`,
+machine cannot run it).
+
+What is built is kept in /var/cache/shimquake (SHIMQUAKE_CACHE names another folder), worlds are in
+/var/lib/shimquake (SHIMQUAKE_DIR).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			checkout, err := source.Root()
-			if err != nil || cmd.Name() == "audit" { // which runs no other program
+			cache, err := containerd.CacheDir()
+			if err != nil || runsNothing(cmd) {
 				return
 			}
 			// Without Go what the cache has can be used all the same, and a build says that
 			// there is none.
-			_ = gobuild.FindGo(cmd.Context(), checkout)
+			_ = gobuild.FindGo(cmd.Context(), cache)
 		},
 	}
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
 	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), showCommand(),
 		matrixCommand(), bisectCommand(), reproCommand(), gcCommand(), sweepCommand(), auditCommand(),
-		reportCommand(), bundleCommand())
+		reportCommand(), bundleCommand(), versionCommand(), manCommand())
 	tellUsage(c)
+	completeWords(c)
 	return c
+}
+
+// runsNothing reports whether a command runs no other program: an audit must not, and what
+// a shell asks for while a user types shall not wait for the search for a Go.
+func runsNothing(cmd *cobra.Command) bool {
+	if cmd.HasParent() && cmd.Parent().Name() == "completion" {
+		return true
+	}
+	switch cmd.Name() {
+	case "audit", "version", "man", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		return true
+	}
+	return false
 }
 
 // tellUsage makes the complaint about a number of arguments say what they are.
@@ -104,6 +121,10 @@ func tellUsage(c *cobra.Command) {
 		}
 	}
 }
+
+// tellDefault says in words a default that depends on the machine: a manual page is the
+// same wherever it is made.
+func tellDefault(c *cobra.Command, flag, text string) { c.Flags().Lookup(flag).DefValue = text }
 
 // unknownCommand is what cobra would say in four lines.
 func unknownCommand(c *cobra.Command, words []string) error {

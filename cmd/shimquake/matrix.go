@@ -45,6 +45,7 @@ Exit status: 0 all is as the catalogue says, 1 a cell differs, 2 wrong usage, 3 
 	}
 	c.Flags().StringSliceVar(&f.releases, "releases", newest(), "the releases, or bin:DIR and src:DIR")
 	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "how many cases work at once")
+	tellDefault(c, "parallel", "one a CPU")
 	c.Flags().IntVar(&f.runs, "runs", 0, "how often each cell runs (default: as often as its odds ask for)")
 	c.Flags().StringVar(&f.out, "out", "out/matrix", "folder for the journal and the evidence")
 	c.Flags().BoolVar(&f.markdown, "markdown", false, "print the page docs/bugs/matrix.md")

@@ -139,6 +139,7 @@ func (f *sweepFlags) registerCommon(c *cobra.Command) {
 		"folder for the journal, the cases of new clusters and their evidence")
 	c.Flags().IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(),
 		"how many cases work concurrently; those that only wait for what may still go away come on top")
+	tellDefault(c, "parallel", fmt.Sprintf("%d a CPU", worldsPerCPU))
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a result, and one a cluster")
 	c.Flags().IntVar(&f.replay, "replay", 20,
 		"how often the case of a new cluster is replayed; 0: it is not minimised either")

@@ -6,10 +6,8 @@ package fakeshim
 
 import (
 	"context"
-	"os"
 
 	"github.com/shimquake/shimquake/fixtures/gobuild"
-	"github.com/shimquake/shimquake/fixtures/source"
 )
 
 const (
@@ -20,15 +18,9 @@ const (
 	Binary = "containerd-shim-fakeshim-v1"
 )
 
-// Build returns the path of the shim's binary, built into cacheDir when it is not there
+// Build returns the path of the shim's binary, put into cacheDir when it is not there
 // yet. Its base name is Binary. A call that finds it takes about a millisecond. Several
 // processes may share cacheDir.
 func Build(ctx context.Context, cacheDir string) (string, error) {
-	root, err := source.Root()
-	if err != nil {
-		return "", err
-	}
-	return gobuild.Build(ctx, gobuild.Params{
-		Dir: root, Package: "./shims/fakeshim/program", Name: Binary, Cache: cacheDir, Log: os.Stderr,
-	})
+	return gobuild.Own(ctx, cacheDir, Binary)
 }

@@ -38,7 +38,7 @@ var cases = &runner.Runner{Evidence: evidence(), Log: ginkgo.GinkgoWriter}
 
 // evidence is out/evidence of the checkout, wherever go test runs.
 func evidence() string {
-	root, err := source.Root()
+	root, err := source.Checkout()
 	if err != nil {
 		return ""
 	}

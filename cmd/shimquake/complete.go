@@ -1,0 +1,93 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// words are what a shell offers at one place, each perhaps with a tab and what it is.
+type words func() []string
+
+// argumentWords are the words of a command's arguments, by its path. What stands in files
+// is completed by the shell.
+var argumentWords = map[string]words{
+	"run": caseWords, "bisect": caseWords, "show": bugWords, "matrix": bugWords, "repro": bugWords,
+	"build": releaseWords,
+}
+
+// flagWords are the words of flags; a flag means the same in each command.
+var flagWords = map[string]words{
+	"containerd": subjectWords, "releases": subjectWords, "good": releaseWords, "bad": releaseWords,
+	"without": bugWords,
+	"who":     func() []string { return append(slices.Clone(plan.Whos), "both") },
+	"actions": func() []string { return plan.Actions }, "path": func() []string { return plan.Paths },
+	"workload": plan.WorkloadNames,
+}
+
+// takesFiles are the commands whose arguments may be files as well as words.
+var takesFiles = map[string]bool{"run": true, "bisect": true, "repro": true}
+
+func caseWords() (all []string) {
+	for _, b := range catalogue.Bugs() {
+		for _, c := range b.Cases {
+			all = append(all, c.Name+"\t"+b.Title)
+		}
+	}
+	return all
+}
+
+func bugWords() (all []string) {
+	for _, b := range catalogue.Bugs() {
+		all = append(all, b.ID+"\t"+b.Title)
+	}
+	return all
+}
+
+func releaseWords() []string { return containerd.Releases() }
+
+func subjectWords() []string {
+	return append(releaseWords(), "bin:\ta folder of binaries", "src:\ta checkout of containerd")
+}
+
+// completeWords tells cobra what the shell can offer in c and beneath it.
+func completeWords(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		completeWords(sub)
+	}
+	_, path, _ := strings.Cut(c.CommandPath(), " ")
+	if w := argumentWords[path]; w != nil {
+		c.ValidArgsFunction = offer(w, takesFiles[path])
+	}
+	for name, w := range flagWords {
+		if c.Flags().Lookup(name) != nil {
+			_ = c.RegisterFlagCompletionFunc(name, offer(w, false)) // the flag is there, and has none
+		}
+	}
+}
+
+func offer(w words, files bool) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if scheme, _, is := strings.Cut(toComplete, ":"); is && (scheme == "bin" || scheme == "src") {
+			return nil, cobra.ShellCompDirectiveDefault // a folder: the shell knows them
+		}
+		var all []string
+		for _, word := range w() {
+			if strings.HasPrefix(word, toComplete) {
+				all = append(all, word)
+			}
+		}
+		switch {
+		case files:
+			return all, cobra.ShellCompDirectiveDefault
+		case len(all) == 1 && strings.Contains(all[0], ":\t"): // a folder follows
+			return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		return all, cobra.ShellCompDirectiveNoFileComp
+	}
+}

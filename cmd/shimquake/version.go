@@ -1,0 +1,75 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/fixtures/source"
+)
+
+// Set by scripts/build. A command that go install has built knows its version from Go.
+var version, commit string
+
+// about is what the command says of itself.
+type about struct {
+	Version    string   `json:"version"`
+	Commit     string   `json:"commit,omitempty"`
+	Go         string   `json:"go"`
+	Platform   string   `json:"platform"`
+	Containerd string   `json:"containerd"` // what is tested where none is named
+	Programs   []string `json:"programs"`   // what it brings ready-made
+	Source     string   `json:"source"`     // digest of what it builds from
+}
+
+func newAbout() about {
+	a := about{Version: version, Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Containerd: containerd.DefaultRelease, Programs: source.Brought(), Source: source.Hash()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return a
+	}
+	if a.Version == "" {
+		a.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && a.Commit == "" {
+			a.Commit = s.Value
+		}
+	}
+	return a
+}
+
+func (a about) String() string {
+	text := fmt.Sprintf("shimquake %s\n", a.Version)
+	if a.Commit != "" {
+		text += fmt.Sprintf("commit      %s\n", a.Commit)
+	}
+	text += fmt.Sprintf("go          %s %s\ncontainerd  %s, where none is named\n", a.Go, a.Platform, a.Containerd)
+	if len(a.Programs) > 0 {
+		return text + "programs    ready-made: --containerd bin:DIR needs no Go\n"
+	}
+	return text + "programs    built when they are needed, which takes Go\n"
+}
+
+func versionCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Say which version this is, of which commit, and by which Go",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(newAbout())
+			}
+			_, err := fmt.Fprint(cmd.OutOrStdout(), newAbout())
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return c
+}
