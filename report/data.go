@@ -19,6 +19,9 @@ type Data struct {
 	Made    time.Time
 	// Says are sentences about the whole, for what no case says: cases that were not run.
 	Says []string
+	// Lacks says why the whole shows less than it should: cases that were planned and have
+	// not run. No form of the report passes over it. "": nothing is lacking.
+	Lacks string
 	// Clusters are what cases have in common, what matters most first; none of a few cases.
 	Clusters []Cluster
 	// Cases are all of them. An error ends the report.
@@ -26,6 +29,14 @@ type Data struct {
 	// Without are the verdicts of workloads that ran without a fault, by a name that Case
 	// has.
 	Without map[string]harness.Verdict
+}
+
+// says are the sentences about the whole, with what it lacks.
+func (d Data) says() []string {
+	if d.Lacks == "" {
+		return d.Says
+	}
+	return append([]string{"CUT OFF: " + d.Lacks}, d.Says...)
 }
 
 // Case is one case of a report.

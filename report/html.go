@@ -242,7 +242,7 @@ func (h *page) write(w io.Writer) error {
 		return err
 	}
 	d := h.data
-	b, err := json.Marshal(head{d.Title, d.Command, stamp(d.Made), d.Says, d.Clusters, h.counts, packed})
+	b, err := json.Marshal(head{d.Title, d.Command, stamp(d.Made), d.says(), d.Clusters, h.counts, packed})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", HTMLFile, err)
 	}

@@ -63,6 +63,7 @@ type resultsEnd struct {
 	Held     int    `json:"held"`
 	Violated int    `json:"violated"`
 	Invalid  int    `json:"invalid"`
+	Lacks    string `json:"lacks,omitempty"`
 }
 
 // results writes results.jsonl while cases come.
@@ -89,5 +90,5 @@ func (r results) end(d Data, n map[harness.Outcome]int) error {
 		}
 	}
 	held, violated, invalid := n[harness.Held], n[harness.Violated], n[harness.Invalid]
-	return r.to.Encode(resultsEnd{"end", held + violated + invalid, held, violated, invalid})
+	return r.to.Encode(resultsEnd{"end", held + violated + invalid, held, violated, invalid, d.Lacks})
 }

@@ -27,6 +27,7 @@ func Sweep(h journal.Head, rep triage.Report, without map[string]harness.Verdict
 	}
 	d.Says = append(d.Says, fmt.Sprintf("%d cases were planned, %d executed; the fault happened in %d.",
 		rep.Planned, rep.Executed, rep.Fired))
+	d.Lacks = rep.Lacks()
 	for _, c := range rep.TooOften() {
 		d.Says = append(d.Says, "Left more often than by chance: residue "+c.String())
 	}
