@@ -19,6 +19,9 @@ type Data struct {
 	Made    time.Time
 	// Says are sentences about the whole, for what no case says: cases that were not run.
 	Says []string
+	// Lacks says why the whole shows less than it should: cases that were planned and have
+	// not run. No form of the report passes over it. "": nothing is lacking.
+	Lacks string
 	// Clusters are what cases have in common, what matters most first; none of a few cases.
 	Clusters []Cluster
 	// Cases are all of them. An error ends the report.
@@ -56,7 +59,9 @@ const (
 
 // Cluster is what cases of one cause have in common.
 type Cluster struct {
-	ID    string
+	ID string
+	// Key names it from one report to the next, where its ID may change. Default: its ID.
+	Key   string
 	State State
 	Title string
 	// Says are lines about it: what is left, where, how often.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 
@@ -50,6 +51,7 @@ type resultsCluster struct {
 	Type   string   `json:"type"` // cluster
 	ID     string   `json:"id"`
 	State  State    `json:"state"`
+	Key    string   `json:"key"`
 	Title  string   `json:"title"`
 	Says   []string `json:"says,omitempty"`
 	Cases  []string `json:"cases,omitempty"`
@@ -63,6 +65,7 @@ type resultsEnd struct {
 	Held     int    `json:"held"`
 	Violated int    `json:"violated"`
 	Invalid  int    `json:"invalid"`
+	Lacks    string `json:"lacks,omitempty"`
 }
 
 // results writes results.jsonl while cases come.
@@ -83,11 +86,11 @@ func (r results) add(c Case, clusters []string) error {
 
 func (r results) end(d Data, n map[harness.Outcome]int) error {
 	for _, c := range d.Clusters {
-		err := r.to.Encode(resultsCluster{"cluster", c.ID, c.State, c.Title, c.Says, c.Cases, c.Replay})
+		err := r.to.Encode(resultsCluster{"cluster", c.ID, c.State, cmp.Or(c.Key, c.ID), c.Title, c.Says, c.Cases, c.Replay})
 		if err != nil {
 			return err
 		}
 	}
 	held, violated, invalid := n[harness.Held], n[harness.Violated], n[harness.Invalid]
-	return r.to.Encode(resultsEnd{"end", held + violated + invalid, held, violated, invalid})
+	return r.to.Encode(resultsEnd{"end", held + violated + invalid, held, violated, invalid, d.Lacks})
 }

@@ -35,6 +35,9 @@ func (s *summary) write(w io.Writer, d Data, n map[harness.Outcome]int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n**%d violated**, %d held, %d invalid\n\n", cell(d.Title), n[harness.Violated],
 		n[harness.Held], n[harness.Invalid])
+	if d.Lacks != "" {
+		fmt.Fprintf(&b, "**CUT OFF: %s**\n\n", cell(d.Lacks))
+	}
 	for _, line := range d.Says {
 		fmt.Fprintf(&b, "%s\n\n", cell(line))
 	}
@@ -61,8 +64,10 @@ func (s *summary) clusters(b *strings.Builder, d Data) {
 		}
 	}
 	head := []string{"", "what", "cluster", "cases"}
-	if len(fresh) == 0 {
+	if len(fresh) == 0 && d.Lacks == "" {
 		b.WriteString("Nothing is new.\n\n")
+	} else if len(fresh) == 0 {
+		b.WriteString("Nothing is new in what has run.\n\n")
 	} else {
 		table(b, head, fresh[:min(len(fresh), mostSummed)])
 	}

@@ -292,6 +292,12 @@ func sweepError(err error) error {
 func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.Slots, h journal.Head,
 	results []journal.Result, out io.Writer) error {
 	rep := triage.NewReport(h, results, catalogue.Excuses())
+	if len(f.shards) > 0 && f.replay > 0 && len(rep.New) > 0 {
+		// On other binaries it might not come again, and would fail nothing.
+		if err := prepare(ctx, r, h.Plan); err != nil {
+			return statusError{statusInvalid, err}
+		}
+	}
 	if h.Shard.Whole() {
 		if err := f.minimiser(r, slots).ShowAll(ctx, h.Plan, &rep); err != nil {
 			return statusError{statusInvalid, fmt.Errorf("%w; the cases are done: shimquake sweep --resume %s", err, f.out)}
@@ -358,7 +364,11 @@ func sweepMergeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Put the shards of one plan together, and report as one machine would have",
-		Args:  cobra.MinimumNArgs(1),
+		Long: `Merge puts the shards of one plan together. New clusters are minimised here. Where a shard is missing,
+or was ended before all its cases had run, it names them and reports nothing.
+
+Exit status: as that of the whole sweep; 2 folders that are no shards of one plan, 3 a shard that is lost.`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			if err := f.check(); err != nil {
 				return err
@@ -366,7 +376,7 @@ func sweepMergeCommand() *cobra.Command {
 			f.shards = dirs
 			h, results, err := journal.Merge(dirs)
 			if err != nil {
-				return err
+				return mergeError(err)
 			}
 			r := &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr}
 			return f.report(cmd.Context(), r, nil, h, results, cmd.OutOrStdout())
@@ -374,6 +384,16 @@ func sweepMergeCommand() *cobra.Command {
 	}
 	f.registerCommon(c)
 	return c
+}
+
+// mergeError gives an error of a merge its exit status: a lost shard shows nothing, all
+// else is bad input.
+func mergeError(err error) error {
+	var lost *journal.LostError
+	if errors.As(err, &lost) {
+		return statusError{statusInvalid, err}
+	}
+	return err
 }
 
 func sweepReportCommand() *cobra.Command {

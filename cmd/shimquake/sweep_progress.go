@@ -18,13 +18,7 @@ type sweepProgress struct {
 }
 
 func newSweepProgress(s sweep.Schedule) *sweepProgress {
-	left := 0
-	for i := range s.Head.Plan.Specs {
-		if s.Head.Shard.Has(i) {
-			left++
-		}
-	}
-	return &sweepProgress{newProgress(left - len(s.Done)), map[string]bool{}, map[harness.Outcome]int{}}
+	return &sweepProgress{newProgress(s.Head.Planned() - len(s.Done)), map[string]bool{}, map[harness.Outcome]int{}}
 }
 
 func (p *sweepProgress) step(s plan.Spec, r journal.Result) {

@@ -31,6 +31,9 @@ type Head struct {
 	Build string `json:"build"`
 }
 
+// Planned is how many cases the sweep has.
+func (h Head) Planned() int { return h.Shard.Count(len(h.Plan.Specs)) }
+
 // Journal is a journal that is being written. Records survive SIGKILL: each is one write.
 type Journal struct {
 	file      *os.File
@@ -42,6 +45,9 @@ type Journal struct {
 // Create begins the journal of a sweep in dir. One that is there already is not
 // overwritten: os.ErrExist.
 func Create(dir string, h Head) (*Journal, error) {
+	if err := h.Shard.Check(h.Plan); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("begin the journal: %w", err)
 	}
@@ -224,7 +230,13 @@ func (h *Head) read(line []byte, place string) error {
 	if _, err := plan.ParseShard(h.Shard.String()); err != nil {
 		return fmt.Errorf("%s: %w", place, err)
 	}
-	return h.Plan.Check(place)
+	if err := h.Plan.Check(place); err != nil {
+		return err
+	}
+	if err := h.Shard.Check(h.Plan); err != nil {
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	return nil
 }
 
 // check reports why a result cannot follow those that were seen.

@@ -3,10 +3,8 @@ package journal
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -247,43 +245,6 @@ func TestAHistoryThatIsNotWholeIsRefused(t *testing.T) {
 		}
 		if err := os.WriteFile(name, text, 0o600); err != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-func TestMerge(t *testing.T) {
-	shard := func(i, of int, done ...int) string {
-		dir, j, _ := begun(t, 4, plan.Shard{I: i, Of: of})
-		add(t, j, done...)
-		return dir
-	}
-	one, two := shard(1, 2, 0, 2), shard(2, 2, 3, 1)
-	h, results, err := Merge([]string{two, one})
-	if err != nil {
-		t.Fatal(err)
-	}
-	one1, results1, err := Read(shard(1, 1, 0, 1, 2, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.SortFunc(results, func(a, b Result) int { return a.I - b.I })
-	got, want := fmt.Sprintf("%+v %+v", h, results), fmt.Sprintf("%+v %+v", one1, results1)
-	if got != want {
-		t.Errorf("merged:\n%s\none machine:\n%s", got, want)
-	}
-	other, _, _ := begun(t, 5, plan.Shard{I: 2, Of: 2})
-	foreign := shard(2, 2, 1)
-	rebuild(t, foreign)
-	for says, dirs := range map[string][]string{
-		"are missing: 2/2": {one},
-		"are both shard":   {one, two, shard(1, 2)},
-		"another plan":     {one, other},
-		"do not fit":       {one, shard(3, 3)},
-		"of yesterday":     {one, foreign},
-		"no sweep":         {one, t.TempDir()},
-	} {
-		if _, _, err := Merge(dirs); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %v", says, err)
 		}
 	}
 }

@@ -7,11 +7,41 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
+// LostError is the error for shards that have no journal, or one that was cut off: what
+// the others say is not what the plan's sweep would have said.
+type LostError struct {
+	// Of is how many shards the plan was split into; Missing those of which there is nothing.
+	Of      int
+	Missing []plan.Shard
+	Cut     []CutShard
+}
+
+// CutShard is a shard that was ended before all its cases had run.
+type CutShard struct {
+	Shard    plan.Shard
+	Dir      string
+	Done, Of int // cases
+}
+
+func (e *LostError) Error() string {
+	var says []string
+	for _, s := range e.Missing {
+		says = append(says, fmt.Sprintf("shard %s is missing: no folder that was named has it", s))
+	}
+	for _, c := range e.Cut {
+		says = append(says, fmt.Sprintf("shard %s was cut off after %d of its %d cases: go on with shimquake sweep --resume %s",
+			c.Shard, c.Done, c.Of, c.Dir))
+	}
+	return fmt.Sprintf("%d of %d shards are lost, and nothing is reported: %s", len(e.Missing)+len(e.Cut), e.Of,
+		strings.Join(says, "; "))
+}
+
 // Merge puts the journals of all shards of one plan together, as if one machine had run
-// it.
+// it. The error is a *LostError where one is missing or not whole.
 func Merge(dirs []string) (Head, []Result, error) {
 	var whole Head
 	var all []Result
+	lost := &LostError{}
 	from := map[plan.Shard]string{}
 	for _, dir := range dirs {
 		h, results, err := Read(dir)
@@ -29,15 +59,18 @@ func Merge(dirs []string) (Head, []Result, error) {
 		}
 		from[h.Shard] = dir
 		all = append(all, results...)
-	}
-	var missing []string
-	for i := 1; i <= whole.Shard.Of; i++ {
-		if s := (plan.Shard{I: i, Of: whole.Shard.Of}); from[s] == "" {
-			missing = append(missing, s.String())
+		if len(results) < h.Planned() {
+			lost.Cut = append(lost.Cut, CutShard{h.Shard, dir, len(results), h.Planned()})
 		}
 	}
-	if len(missing) > 0 {
-		return whole, nil, fmt.Errorf("shards are missing: %s", strings.Join(missing, ", "))
+	lost.Of = max(whole.Shard.Of, 1)
+	for i := 1; i <= whole.Shard.Of; i++ {
+		if s := (plan.Shard{I: i, Of: whole.Shard.Of}); from[s] == "" {
+			lost.Missing = append(lost.Missing, s)
+		}
+	}
+	if len(lost.Missing)+len(lost.Cut) > 0 {
+		return whole, nil, lost
 	}
 	whole.Shard = plan.Shard{I: 1, Of: 1}
 	return whole, all, nil

@@ -174,6 +174,17 @@ func TestShardsAreAPartition(t *testing.T) {
 				t.Fatalf("case %d is in %d of %d shards", i, in, of)
 			}
 		}
+		for k := 1; k <= of; k++ {
+			s, has := Shard{k, of}, 0
+			for i := range n {
+				if s.Has(i) {
+					has++
+				}
+			}
+			if s.Count(n) != has || (s.Check(Plan{Specs: make([]Spec, n)}) == nil) != (has > 0) {
+				t.Fatalf("shard %s of %d cases has %d, and says %d", s, n, has, s.Count(n))
+			}
+		}
 	})
 }
 

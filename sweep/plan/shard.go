@@ -30,6 +30,23 @@ func ParseShard(s string) (Shard, error) {
 // Has reports whether the case with that index in the plan belongs to the shard.
 func (s Shard) Has(i int) bool { return s.Of <= 1 || i%s.Of == s.I-1 }
 
+// Count is how many of a plan's n cases belong to the shard.
+func (s Shard) Count(n int) int {
+	if s.Whole() {
+		return n
+	}
+	return (n - s.I + s.Of) / s.Of
+}
+
+// Check reports why the shard is none of a plan: one without a case would run nothing,
+// and hold.
+func (s Shard) Check(p Plan) error {
+	if s.Count(len(p.Specs)) > 0 {
+		return nil
+	}
+	return fmt.Errorf("shard %s has no case: the plan has %d only, split it into as many shards at most", s, len(p.Specs))
+}
+
 // Whole reports whether the shard is the whole plan.
 func (s Shard) Whole() bool { return s.Of <= 1 }
 

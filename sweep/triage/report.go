@@ -3,6 +3,7 @@ package triage
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -54,12 +55,7 @@ type Missed struct {
 // NewReport makes the report of a sweep, or of a shard.
 func NewReport(h journal.Head, results []journal.Result, known []catalogue.Excuse) Report {
 	p := h.Plan
-	r := Report{Version: p.Version, Digest: p.Digest, Shard: h.Shard}
-	for i := range p.Specs {
-		if h.Shard.Has(i) {
-			r.Planned++
-		}
-	}
+	r := Report{Version: p.Version, Digest: p.Digest, Shard: h.Shard, Planned: h.Planned()}
 	results = slices.Clone(results)
 	slices.SortFunc(results, func(a, b journal.Result) int { return cmp.Compare(a.I, b.I) })
 	var all []shown
@@ -172,10 +168,20 @@ func (r Report) Status() int {
 	switch {
 	case r.Fresh() > 0 || len(r.Gone()) > 0:
 		return 1
-	case r.Executed < r.Planned || r.Executed > 0 && r.Fired == 0 || blind:
+	case r.Executed < r.Planned || r.Fired == 0 || blind:
 		return 3
 	}
 	return 0
+}
+
+// Lacks says what makes all else worth less than it looks: cases that were planned and
+// have no result. It is "" where there are none.
+func (r Report) Lacks() string {
+	if r.Executed >= r.Planned {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d planned cases have no result: the sweep was ended, or still runs, "+
+		"and nothing is known of them", r.Planned-r.Executed, r.Planned)
 }
 
 // JSON writes the report as JSON objects, one a line.

@@ -28,6 +28,9 @@ func (r Report) String() string {
 		fmt.Fprintf(&b, " (%d fired only when tried again)", r.Again)
 	}
 	b.WriteByte('\n')
+	if lacks := r.Lacks(); lacks != "" {
+		fmt.Fprintf(&b, "\nCUT OFF: %s\n", lacks)
+	}
 	for _, m := range r.Missed {
 		m.write(&b)
 	}

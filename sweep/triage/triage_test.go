@@ -285,6 +285,12 @@ func TestStatus(t *testing.T) {
 	if held.Status() != 0 || none.Status() != 3 || missed.Status() != 3 {
 		t.Errorf("held %d, not run %d, invalid %d; want 0, 3, 3", held.Status(), none.Status(), missed.Status())
 	}
+	if text := none.String(); !strings.Contains(text, "CUT OFF: 1 of 1 planned cases have no result") {
+		t.Errorf("what was not run is not told:\n%s", text)
+	}
+	if text := held.String(); strings.Contains(text, "CUT OFF") {
+		t.Errorf("all was run:\n%s", text)
+	}
 }
 
 // A pair is explained by what is known of either of its faults.

@@ -1,0 +1,41 @@
+package report_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/shimquake/shimquake/report"
+)
+
+// A sweep that was cut off looks like none that held, in whatever form its report is
+// read.
+func TestEveryFormTellsWhatIsLacking(t *testing.T) {
+	for lacks, want := range map[string]bool{"": false, "9 of 10 planned cases have no result": true} {
+		dir := t.TempDir()
+		cases := report.All([]report.Case{{ID: "case-1", Verdict: ran("fine"), Workload: "task"}})
+		known := []report.Cluster{{ID: "told-wrong", State: report.Known, Title: "an event lies"}}
+		if err := report.Write(dir, report.Data{Title: "x", Made: began, Cases: cases, Clusters: known,
+			Lacks: lacks}); err != nil {
+			t.Fatal(err)
+		}
+		for file, sign := range map[string]string{
+			report.HTMLFile:    `"lacks":"9 of 10`,
+			report.SummaryFile: "**CUT OFF: 9 of 10",
+			report.ResultsFile: `"lacks":"9 of 10`,
+			report.JUnitFile:   `errors="1"`,
+		} {
+			text, err := os.ReadFile(filepath.Join(dir, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(text, []byte(sign)) != want {
+				t.Errorf("%q: %s has %q: %v", lacks, file, sign, !want)
+			}
+			if want && bytes.Contains(text, []byte("Nothing is new.")) {
+				t.Errorf("%s says that nothing is new", file)
+			}
+		}
+	}
+}
