@@ -121,8 +121,7 @@ func Reason(v harness.Verdict) string {
 	if v.Outcome == harness.Held {
 		return ""
 	}
-	line, _, _ := strings.Cut(v.Why(), "\n")
-	return shortIDs(line)
+	return shortIDs(firstLine(v.Why()))
 }
 
 func shortIDs(text string) string {

@@ -122,6 +122,12 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		}
 		all = append(all, out)
 	}
+	sortClusters(all)
+	return all
+}
+
+// sortClusters puts what matters most first, and of what is known what most cases show.
+func sortClusters(all []Cluster) {
 	order := []State{New, More, Gone, Unreproduced, Known}
 	slices.SortStableFunc(all, func(a, b Cluster) int {
 		known := 0
@@ -130,7 +136,6 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		}
 		return cmp.Or(cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State)), known)
 	})
-	return all
 }
 
 // words are those of what all findings of a cluster have in common.

@@ -35,8 +35,7 @@ type Head struct {
 type Journal struct {
 	file      *os.File
 	whole     int64 // how many bytes of it are whole records
-	histories *os.File
-	end       int64 // how many bytes of it are whole histories
+	histories *harness.Histories
 }
 
 // Create begins the journal of a sweep in dir. One that is there already is not
