@@ -19,7 +19,7 @@ func Matrix(t matrix.Table, without map[string]harness.Verdict, dir string) Data
 	for _, id := range m.order {
 		d.Clusters = append(d.Clusters, *m.clusters[id])
 	}
-	sortClusters(d.Clusters)
+	SortClusters(d.Clusters)
 	d.Cases = keptCases(filepath.Join(dir, harness.HistoriesFile), m.parts, func(n int, v harness.Verdict) Case {
 		return Case{ID: caseID(n), Verdict: v, Workload: m.cell[n].Release, Fault: m.cell[n].Bug, Replay: Replay(v),
 			Without: WithoutName(v.Case)}

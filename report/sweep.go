@@ -122,12 +122,12 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		}
 		all = append(all, out)
 	}
-	sortClusters(all)
+	SortClusters(all)
 	return all
 }
 
-// sortClusters puts what matters most first, and of what is known what most cases show.
-func sortClusters(all []Cluster) {
+// SortClusters puts what matters most first, and of what is known what most cases show.
+func SortClusters(all []Cluster) {
 	order := []State{New, More, Gone, Unreproduced, Known}
 	slices.SortStableFunc(all, func(a, b Cluster) int {
 		known := 0
