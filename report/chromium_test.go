@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"iter"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/performance"
@@ -65,10 +67,18 @@ func (b tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// noContext is Chromium's code for a page that is no more.
+const noContext = -32000
+
 // until waits until an expression of JavaScript is true.
 func (b tab) until(js string) {
 	b.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](js)); err != nil {
+	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](js))
+	var gone *cdproto.Error
+	for errors.As(err, &gone) && gone.Code == noContext && b.ctx.Err() == nil { // a page that another takes the place of
+		_, err = chromedp.Run(b.ctx, chromedp.Poll[bool](js))
+	}
+	if err != nil {
 		seen, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.hash + ' ' + document.activeElement.id + ' ' +
 			document.getElementById('search').value + ' | ' + document.getElementById('shown').textContent`))
 		b.Fatalf("%s: %v; the page is at %s", js, err, seen)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/shimquake/shimquake/catalogue"
@@ -16,6 +17,22 @@ import (
 
 // step is what somebody may type next, and what for.
 type step struct{ typed, because string }
+
+// self is this program as it was typed, so that what is told can be typed, too.
+func self() string {
+	if filepath.Base(os.Args[0]) == "shimquake" {
+		return os.Args[0]
+	}
+	return "shimquake"
+}
+
+// asRoot is what runs cases, as it was typed.
+func asRoot() string {
+	if os.Getenv("SUDO_USER") != "" {
+		return "sudo " + self()
+	}
+	return self()
+}
 
 // openReport is a step to a folder's page.
 func openReport(dir, because string) step {
@@ -42,18 +59,24 @@ func tellNext(out io.Writer, steps ...step) error {
 func afterRun(v harness.Verdict, word, out string) []step {
 	switch {
 	case v.Unable():
-		return []step{{"shimquake check", "what this machine lacks, and what to do"}}
+		return []step{{asRoot() + " check", "what this machine lacks, and what to do"}}
 	case v.Outcome == harness.Invalid:
 		return []step{openReport(out, "what was passed in place of the fault")}
 	case v.Outcome != harness.Violated:
 		return nil
 	}
 	steps := []step{openReport(out, "where it parts from the run without the fault")}
-	if b, err := catalogue.FindBug(v.Name); err == nil && b.Applies(v.Version) && len(repro.Shows(b, v)) > 0 {
-		return append(steps, step{"shimquake show " + b.ID, "it is known: " + b.Title})
+	if b, ok := shownBug(v); ok {
+		return append(steps, step{self() + " show " + b.ID, "it is known: " + b.Title})
 	}
-	return append(steps, step{fmt.Sprintf("shimquake run --containerd %s --count 20 %s", cmp.Or(v.Case.Containerd, v.Version), word),
+	return append(steps, step{fmt.Sprintf("%s run --containerd %s --count 20 %s", asRoot(), cmp.Or(v.Case.Containerd, v.Version), word),
 		"does it come again?"})
+}
+
+// shownBug is the bug whose case this is, where the verdict shows it.
+func shownBug(v harness.Verdict) (catalogue.Bug, bool) {
+	b, err := catalogue.FindBug(v.Name)
+	return b, err == nil && v.Outcome == harness.Violated && b.Applies(v.Version) && len(repro.Shows(b, v)) > 0
 }
 
 // afterSweep is what comes after a sweep, whose report lies in a folder: the first thing
@@ -62,12 +85,12 @@ func afterSweep(rep triage.Report, dir string) []step {
 	steps := []step{openReport(dir, "every case, the worst first")}
 	for _, c := range rep.New {
 		if c.Shown != nil {
-			return append(steps, step{"shimquake run --containerd " + rep.Version + " " + c.Shown.File, "NEW: " + c.Name})
+			return append(steps, step{asRoot() + " run --containerd " + rep.Version + " " + c.Shown.File, "NEW: " + c.Name})
 		}
 	}
 	for _, k := range rep.Known {
 		if k.Gone || k.Exceeds() {
-			return append(steps, step{"shimquake run --containerd " + rep.Version + " --count 20 " + k.ID, "GONE, or more than known"})
+			return append(steps, step{asRoot() + " run --containerd " + rep.Version + " --count 20 " + k.ID, "GONE, or more than known"})
 		}
 	}
 	return steps
@@ -77,7 +100,7 @@ func afterSweep(rep triage.Report, dir string) []step {
 func afterMatrix(t matrix.Table, dir string) (steps []step) {
 	t.Each(func(c matrix.Cell) {
 		if len(steps) == 0 && (c.Differs() || c.Seen == matrix.Invalid) {
-			steps = append(steps, step{fmt.Sprintf("shimquake run --containerd %s --count 20 %s", c.Release, c.Case), c.String()})
+			steps = append(steps, step{fmt.Sprintf("%s run --containerd %s --count 20 %s", asRoot(), c.Release, c.Case), c.String()})
 		}
 	})
 	return append([]step{openReport(dir, "every cell and its runs")}, steps...)
@@ -88,5 +111,5 @@ func afterBisect(a bisectAnswer, word, source string) []step {
 	if source != "" {
 		return []step{{"git -C " + source + " show " + a.First, a.Is}}
 	}
-	return []step{{fmt.Sprintf("shimquake run --containerd %s %s", a.First, word), a.Is + ": see it"}}
+	return []step{{fmt.Sprintf("%s run --containerd %s %s", asRoot(), a.First, word), a.Is + ": see it"}}
 }

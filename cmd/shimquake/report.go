@@ -109,8 +109,13 @@ func keptCase(n int, v harness.Verdict, without map[string]harness.Verdict) (rep
 
 // caseOf is a case that is no sweep's.
 func caseOf(n int, v harness.Verdict) report.Case {
-	return report.Case{ID: fmt.Sprintf("case-%d", n), Verdict: v, Workload: cmp.Or(string(v.Case.Workload.API), "task"),
+	c := report.Case{ID: fmt.Sprintf("case-%d", n), Verdict: v, Workload: cmp.Or(string(v.Case.Workload.API), "task"),
 		Replay: report.Replay(v)}
+	if b, ok := shownBug(v); ok {
+		c.Whose = []string{"the known bug " + b.ID + ": " + b.Title, "releases: " + b.Releases.String(),
+			"shimquake show " + b.ID + " tells the cause, and what to do until it is fixed"}
+	}
+	return c
 }
 
 // swept reports on the shards of a sweep.

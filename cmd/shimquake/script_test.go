@@ -1,7 +1,9 @@
 package main
 
 import (
+	"compress/gzip"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,7 +70,7 @@ func scripted(t *testing.T) map[string]bool {
 func kept(e *testscript.Env) error {
 	var histories []harness.Kept
 	for _, name := range []string{"violated.json", "held.json"} {
-		text, err := os.ReadFile(filepath.Join("testdata/kept", name))
+		text, err := unzipped(filepath.Join("testdata/kept", name+".gz"))
 		if err != nil {
 			return err
 		}
@@ -91,6 +93,20 @@ func kept(e *testscript.Env) error {
 		err = errors.Join(err, sweptHere(filepath.Join(e.WorkDir, s.dir), s.shard, histories))
 	}
 	return errors.Join(err, casesOfPages(e.WorkDir))
+}
+
+// unzipped is the text of a compressed file.
+func unzipped(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 // sweptHere is a sweep's folder with the results of histories.

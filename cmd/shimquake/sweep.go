@@ -301,11 +301,11 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.S
 	}
 	dir := f.out
 	if r == nil { // the sweep may still run: its page is made of what there is
-		return f.print(rep, out, step{"shimquake report --out " + f.shards[0] + " " + f.shards[0], "the page, so far"})
+		return f.print(rep, out, step{self() + " report --out " + f.shards[0] + " " + f.shards[0], "the page, so far"})
 	}
 	if !h.Shard.Whole() {
 		return f.print(rep, out, openReport(dir, "of this shard alone"),
-			step{"shimquake sweep merge --out merged SHARD...", "when the other shards are done"})
+			step{asRoot() + " sweep merge --out merged SHARD...", "when the other shards are done"})
 	}
 	return f.print(rep, out, afterSweep(rep, dir)...)
 }

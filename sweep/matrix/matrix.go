@@ -131,5 +131,5 @@ func (m Matrix) cell(ctx context.Context, w work) (Cell, error) {
 
 // String is a cell for people.
 func (c Cell) String() string {
-	return fmt.Sprintf("%s on %s: expected %s, %s", c.Bug, c.Release, c.Expect, c.word())
+	return fmt.Sprintf("%s on %s: expected %s", c.Bug, c.Release, c.word())
 }
