@@ -20,7 +20,7 @@ export CONTAINERD SHORT STRICT FOCUS PROCS TIMEOUT RACE FUZZTIME NIGHT
 GO := . scripts/env &&
 
 .PHONY: help docs setup suites test kill-test vm-v2 vm-sweep mutation faultless nightly-plan nightly-sweep nightly-merge nightly-judge nightly-pairs \
-	nightly-random nightly-matrix nightly-issues nightly-gate nightly-summary lint bench fuzz build dist install uninstall gc clean vagrant-check vagrant-test workflows-check scripts-check
+	nightly-random nightly-matrix nightly-issues nightly-gate nightly-summary lint bench performance fuzz build dist install uninstall gc clean vagrant-check vagrant-test workflows-check scripts-check
 
 help: ## show this list
 	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [STRICT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
@@ -96,9 +96,15 @@ lint: ## golangci-lint, and the checks of go.mod, comments, scripts, workflows a
 	@scripts/check comments
 	@$(MAKE) scripts-check workflows-check vagrant-check
 
-bench: ## benchmarks, into out/bench.txt
+bench: ## (root) benchmarks, into out/bench.txt; some ten minutes
 	@mkdir -p out
-	@$(GO) go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v '/suites/') | tee out/bench.txt
+	@$(GO) go run ./cmd/performance -machine | tee out/bench.txt
+	@$(GO) go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v '/suites/') | tee -a out/bench.txt
+
+performance: ## docs/performance.md, from out/bench.txt
+	@grep -vE '^(ok|PASS|\?)' out/bench.txt >docs/performance.txt
+	@$(GO) go run ./cmd/performance <docs/performance.txt >out/performance.md
+	@mv out/performance.md docs/performance.md
 
 fuzz: ## fuzz every target for FUZZTIME
 	@$(GO) scripts/fuzz

@@ -39,6 +39,8 @@ type Case struct {
 	// Workload and Fault are what was done, in a few words.
 	Workload string
 	Fault    string
+	// Whose says which known bug it shows, if that is known: a line each.
+	Whose []string
 	// Replay is the command that runs it again.
 	Replay string
 	// Without names its run without a fault in Data; "": there is none.

@@ -72,6 +72,7 @@ type caseText struct {
 	Problems []string      `json:"problems,omitempty"`
 	Findings []string      `json:"findings,omitempty"`
 	Known    []string      `json:"known,omitempty"`
+	Whose    []string      `json:"whose,omitempty"`
 	Firings  []string      `json:"firings,omitempty"`
 	Exits    [][2]string   `json:"exits,omitempty"`
 	With     *timelineText `json:"with,omitempty"`
@@ -121,8 +122,7 @@ func Reason(v harness.Verdict) string {
 	if v.Outcome == harness.Held {
 		return ""
 	}
-	line, _, _ := strings.Cut(v.Why(), "\n")
-	return shortIDs(line)
+	return shortIDs(firstLine(v.Why()))
 }
 
 func shortIDs(text string) string {
@@ -131,7 +131,7 @@ func shortIDs(text string) string {
 
 func (h *page) textOf(c Case, with Timeline) caseText {
 	v := c.Verdict
-	t := caseText{Replay: c.Replay, About: v.Case.About, Version: v.Version, Evidence: v.Evidence}
+	t := caseText{Replay: c.Replay, Whose: c.Whose, About: v.Case.About, Version: v.Version, Evidence: v.Evidence}
 	for _, p := range v.Problems {
 		t.Problems = append(t.Problems, p.Text)
 	}

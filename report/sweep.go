@@ -78,7 +78,28 @@ func faults(s plan.Spec) string {
 func Replay(v harness.Verdict) string {
 	c := v.Case
 	c.Containerd = cmp.Or(c.Containerd, v.Version)
+	return replay(c)
+}
+
+// replay is the command without what a run does not look at.
+func replay(c harness.Case) string {
+	c.Bad, c.Issues = nil, nil
 	return "shimquake run /dev/stdin <<'CASE'\n" + strings.TrimSpace(c.String()) + "\nCASE"
+}
+
+// replayMinimised is the command for a minimised case, and its file's name in a sweep's
+// folder: the report may be read on another machine. Of a file that is not there it names
+// the file.
+func replayMinimised(file, version string) string {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		var c harness.Case
+		if c, err = harness.ParseCase(file, text); err == nil {
+			c.Containerd = cmp.Or(c.Containerd, version)
+			return replay(c)
+		}
+	}
+	return "shimquake run --containerd " + version + " " + file
 }
 
 // clustersOf are a sweep's clusters, what matters most first.
@@ -91,15 +112,19 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		}
 		says := []string{fmt.Sprintf("when %s, in %s, at %s", c.When, number(c.Cases, "case"), number(c.Points, "point"))}
 		for _, l := range c.Left[1:] {
-			says = append(says, words(l))
+			if text := words(l); text != words(c.Left[0]) && !slices.Contains(says, text) {
+				says = append(says, text)
+			}
 		}
 		for _, w := range c.Windows[:min(len(c.Windows), mostWindows)] {
 			says = append(says, "at "+w.String())
 		}
 		out := Cluster{ID: c.Name, Key: c.Key(), State: state, Title: words(c.Left[0]), Says: says, Cases: idsOf(p, c)}
 		if c.Shown != nil {
-			out.Says = append(out.Says, "minimised: "+c.Shown.String())
-			out.Replay = "shimquake run " + c.Shown.File
+			shown := *c.Shown
+			shown.File = filepath.Join("findings", filepath.Base(shown.File))
+			out.Says = append(out.Says, "minimised: "+shown.String())
+			out.Replay = replayMinimised(c.Shown.File, rep.Version)
 		}
 		all = append(all, out)
 	}
@@ -124,6 +149,12 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		}
 		all = append(all, out)
 	}
+	SortClusters(all)
+	return all
+}
+
+// SortClusters puts what matters most first, and of what is known what most cases show.
+func SortClusters(all []Cluster) {
 	order := []State{New, More, Gone, Unreproduced, Known}
 	slices.SortStableFunc(all, func(a, b Cluster) int {
 		known := 0
@@ -132,13 +163,16 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		}
 		return cmp.Or(cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State)), known)
 	})
-	return all
 }
 
 // words are those of what all findings of a cluster have in common.
 func words(s triage.Signature) string {
 	f := oracle.Finding{Invariant: s.Invariant, Class: s.Class, Facts: s.Facts}
-	return strings.TrimRight(fmt.Sprintf("%s %s: %s", s.Invariant, s.Class, f.Reason()), ": ")
+	head := fmt.Sprintf("%s %s", s.Invariant, s.Class)
+	if strings.HasPrefix(string(s.Class), string(s.Invariant)) { // an exit-code, an event
+		head = strings.ReplaceAll(string(s.Class), "-", " ")
+	}
+	return strings.TrimRight(fmt.Sprintf("%s: %s", head, f.Reason()), ": ")
 }
 
 func number(n int, of string) string {

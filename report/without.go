@@ -1,6 +1,8 @@
 package report
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -26,6 +28,14 @@ func WithoutFault(c harness.Case) harness.Case {
 		plain.Workload.Fakeshim = "plain"
 	}
 	return plain
+}
+
+// WithoutName names the run of a case without a fault: cases that do the same share it.
+func WithoutName(c harness.Case) string {
+	c = WithoutFault(c)
+	c.About = ""
+	sum := sha256.Sum256([]byte(c.String()))
+	return "without-" + hex.EncodeToString(sum[:6])
 }
 
 // KeepWithout keeps a run without a fault in a file.

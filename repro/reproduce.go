@@ -52,6 +52,8 @@ type Trier struct {
 	Parallel int
 	// Log is told what is going on.
 	Log io.Writer
+	// Keep, if any, gets each verdict, for a report; also several at once.
+	Keep func(harness.Verdict)
 }
 
 // Try runs the first case of a bug that this machine can run. quoted are the messages
@@ -87,6 +89,9 @@ func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs in
 	for i := range verdicts {
 		g.Go(func() error {
 			verdicts[i] = t.Runner.Run(ctx, c)
+			if t.Keep != nil && ctx.Err() == nil {
+				t.Keep(verdicts[i])
+			}
 			return nil
 		})
 	}

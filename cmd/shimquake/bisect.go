@@ -168,7 +168,11 @@ func (f *bisectFlags) run(ctx context.Context, word string, out io.Writer) (err 
 		}
 		return prepareError(err)
 	}
-	return t.answer(answer, time.Since(begun)).print(out, f.json)
+	found := t.answer(answer, time.Since(begun))
+	if err := found.print(out, f.json); err != nil || f.json {
+		return err
+	}
+	return tellNext(out, afterBisect(found, word, f.source)...)
 }
 
 func (f *bisectFlags) evidence() string { return filepath.Join(f.out, "evidence") }

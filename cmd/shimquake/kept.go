@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +30,9 @@ func eachKept(word string, stdin io.Reader, visit func(from string, k harness.Ke
 	if journal.Has(word) {
 		return journal.EachHistory(word, func(_ journal.Result, k harness.Kept) error { return visit("", k) })
 	}
+	if all := filepath.Join(word, harness.HistoriesFile); exists(all) {
+		return zippedFile(all, visit)
+	}
 	found := 0
 	err = filepath.WalkDir(word, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != harness.HistoryFile {
@@ -47,6 +51,24 @@ func eachKept(word string, stdin io.Reader, visit func(from string, k harness.Ke
 		}
 	}
 	return err
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// zippedFile visits what a matrix, a repro or random plans have kept.
+func zippedFile(name string, visit func(from string, k harness.Kept) error) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return &harness.InputError{File: name, Err: err}
+	}
+	z, err := gzip.NewReader(f)
+	if err == nil {
+		err = harness.EachKept(name, z, func(k harness.Kept) error { return visit("", k) })
+	}
+	return errors.Join(err, f.Close())
 }
 
 // keptFile visits all histories of a file.

@@ -17,7 +17,9 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/matrix"
 )
@@ -74,13 +76,27 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 	m := matrix.Matrix{
 		Bugs: bugs, Releases: f.releases, Engine: r, Dir: f.out, Parallel: f.parallel, Slots: slots, Runs: f.runs,
 	}
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
+		return fmt.Errorf("matrix: %w", err)
+	}
+	histories, err := harness.OpenHistories(filepath.Join(f.out, harness.HistoriesFile))
+	if err != nil {
+		return err
+	}
+	m.Keep = histories.Keep
 	bar := newMatrixProgress(m.Cells())
 	m.OnCell = bar.step
 	began := time.Now()
 	t, err := m.Run(ctx)
 	bar.clear()
 	ended := errors.Is(err, matrix.ErrInterrupted)
-	if err != nil && !ended {
+	if ended {
+		err = nil
+	}
+	if err = errors.Join(err, histories.Close()); err == nil && !ended {
+		err = f.write(ctx, r, t)
+	}
+	if err != nil {
 		return statusError{statusInvalid, err}
 	}
 	if err := f.print(t, time.Since(began), out); err != nil {
@@ -88,7 +104,7 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 	}
 	if ended {
 		return statusError{statusInvalid, fmt.Errorf("%w after %d of %d cells; the same command goes on with %s",
-			err, len(t.Cells), m.Cells(), f.out)}
+			matrix.ErrInterrupted, len(t.Cells), m.Cells(), f.out)}
 	}
 	if status := t.Status(); status != statusHeld {
 		return statusError{status: status}
@@ -119,6 +135,17 @@ func (f *matrixFlags) bugs(words []string) (bugs []catalogue.Bug, err error) {
 	return bugs, nil
 }
 
+// write writes the report's files.
+func (f *matrixFlags) write(ctx context.Context, r *runner.Runner, t matrix.Table) error {
+	without, err := runWithout(ctx, r, violatedCells(t), f.out)
+	if err != nil {
+		return err
+	}
+	d := report.Matrix(t, without, f.out)
+	d.Made, d.Command = time.Now(), typedCommand()
+	return report.Write(f.out, d)
+}
+
 func (f *matrixFlags) print(t matrix.Table, took time.Duration, out io.Writer) error {
 	switch {
 	case f.json:
@@ -127,8 +154,10 @@ func (f *matrixFlags) print(t matrix.Table, took time.Duration, out io.Writer) e
 		_, err := io.WriteString(out, t.Markdown(time.Now()))
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%sin %s\n", t, took.Round(time.Second))
-	return err
+	if _, err := fmt.Fprintf(out, "%sin %s\n", t, took.Round(time.Second)); err != nil {
+		return err
+	}
+	return tellNext(out, afterMatrix(t, f.out)...)
 }
 
 // matrixProgress is a bar on the terminal's stderr, with rate and time left, and a line

@@ -2,15 +2,12 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,10 +15,8 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
-	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep/journal"
-	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
@@ -114,8 +109,13 @@ func keptCase(n int, v harness.Verdict, without map[string]harness.Verdict) (rep
 
 // caseOf is a case that is no sweep's.
 func caseOf(n int, v harness.Verdict) report.Case {
-	return report.Case{ID: fmt.Sprintf("case-%d", n), Verdict: v, Workload: cmp.Or(string(v.Case.Workload.API), "task"),
+	c := report.Case{ID: fmt.Sprintf("case-%d", n), Verdict: v, Workload: cmp.Or(string(v.Case.Workload.API), "task"),
 		Replay: report.Replay(v)}
+	if b, ok := shownBug(v); ok {
+		c.Whose = []string{"the known bug " + b.ID + ": " + b.Title, "releases: " + b.Releases.String(),
+			"shimquake show " + b.ID + " tells the cause, and what to do until it is fixed"}
+	}
+	return c
 }
 
 // swept reports on the shards of a sweep.
@@ -142,33 +142,4 @@ func swept(dirs []string) (report.Data, error) {
 	d := report.Sweep(h, triage.NewReport(h, results, catalogue.Excuses()), without, dirs...)
 	d.Made = time.Now()
 	return d, nil
-}
-
-// runWithout runs the workloads of violated cases of a sweep without a fault, where that
-// was not done yet, so that a report can show both.
-func runWithout(ctx context.Context, r *runner.Runner, p plan.Plan, results []journal.Result, dir string) error {
-	todo := map[string]plan.Spec{}
-	for _, res := range results {
-		if res.Outcome == harness.Violated {
-			todo[p.Specs[res.I].Workload] = p.Specs[res.I]
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(todo)) {
-		file := filepath.Join(dir, report.WithoutDir, name+".json")
-		if _, err := os.Stat(file); err == nil {
-			continue
-		}
-		c, err := todo[name].Case(p.Containerd)
-		if err != nil {
-			return err
-		}
-		v := r.Run(ctx, report.WithoutFault(c))
-		if ctx.Err() != nil || v.Unable() {
-			return ctx.Err()
-		}
-		if err := errors.Join(report.KeepWithout(file, v), os.RemoveAll(v.Evidence)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -92,13 +92,9 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 		return fmt.Errorf("%w; or name a report's file, or - for stdin", err)
 	}
 	if ok {
-		a, err := repro.ForBug(ctx, b, o)
-		if err != nil {
-			return reproError(err)
-		}
-		return f.print(out, a)
+		return f.answer(ctx, word, o, out, func(o repro.Options) (repro.Answer, error) { return repro.ForBug(ctx, b, o) })
 	}
-	report, err := readReport(word, in)
+	pasted, err := readReport(word, in)
 	if err != nil {
 		return err
 	}
@@ -106,7 +102,7 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 		o.OnRead = func(a repro.Answer) { fmt.Fprintf(out, "%s\n%s\n", a.ReadText(), a.FitsText()) }
 	}
 	if f.readOnly {
-		a := repro.Match(report, o)
+		a := repro.Match(pasted, o)
 		if !f.json {
 			o.OnRead(a)
 			_, err := fmt.Fprint(out, a.Help())
@@ -116,12 +112,32 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 	}
 	bar := searchProgress{limit: f.limit}
 	o.Progress = bar.step
-	a, err := repro.ForReport(ctx, report, o)
-	bar.clear()
+	return f.answer(ctx, word, o, out, func(o repro.Options) (repro.Answer, error) {
+		defer bar.clear()
+		return repro.ForReport(ctx, pasted, o)
+	})
+}
+
+// answer runs what is needed for an answer, writes the report of it and prints it.
+func (f *reproFlags) answer(ctx context.Context, word string, o repro.Options, out io.Writer,
+	ask func(repro.Options) (repro.Answer, error)) error {
+	rep, err := newReproReport(f.out)
+	if err != nil {
+		return err
+	}
+	o.Keep = rep.keep
+	a, err := ask(o)
 	if err != nil {
 		return reproError(err)
 	}
-	return f.print(out, a)
+	var next []step
+	if len(rep.cases) > 0 {
+		next = append(next, openReport(f.out, "what was run, beside the same without the fault"))
+		if err := rep.write(ctx, o.Runner, word, a); err != nil {
+			return statusError{statusInvalid, err}
+		}
+	}
+	return f.print(out, a, next...)
 }
 
 // bugNamed is the bug that a word means; ok is false for a file, and for stdin.
@@ -165,11 +181,13 @@ func reproError(err error) error {
 }
 
 // print prints the answer, and returns its exit status as an error.
-func (f *reproFlags) print(out io.Writer, a repro.Answer) (err error) {
+func (f *reproFlags) print(out io.Writer, a repro.Answer, next ...step) (err error) {
 	if f.json {
 		err = json.NewEncoder(out).Encode(a)
 	} else {
-		_, err = fmt.Fprint(out, a)
+		if _, err = fmt.Fprint(out, a); err == nil {
+			err = tellNext(out, next...)
+		}
 	}
 	if status := a.Status(); err == nil && status != statusHeld {
 		err = statusError{status: status}

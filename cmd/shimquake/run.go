@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -76,7 +75,7 @@ func runCommand() *cobra.Command {
 				}
 				cases[i] = k
 			}
-			return f.run(cmd.Context(), cases, cmd.OutOrStdout())
+			return f.run(cmd.Context(), cases, words, cmd.OutOrStdout())
 		},
 	}
 	f.register(c)
@@ -85,7 +84,7 @@ func runCommand() *cobra.Command {
 
 // run runs the cases, prints their verdicts as they come and returns the exit status as
 // an error.
-func (f *runFlags) run(ctx context.Context, cases []harness.Case, out io.Writer) error {
+func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string, out io.Writer) error {
 	r := &runner.Runner{Evidence: f.out + "/evidence", KeepAll: f.keep, Log: os.Stderr}
 	for _, c := range cases { // one after the other, and before the clock runs
 		if err := r.Prepare(ctx, c.Containerd); err != nil {
@@ -98,17 +97,22 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, out io.Writer)
 		return err
 	}
 	tally := map[harness.Outcome]int{}
+	var next []step // after the worst
+	var worst harness.Outcome
 	var mu sync.Mutex
 	var g errgroup.Group
 	g.SetLimit(f.parallel)
 	for range f.count {
-		for _, c := range cases {
+		for i, c := range cases {
 			g.Go(func() error {
 				v := r.Run(ctx, c)
 				plain := rep.without(v)
 				mu.Lock()
 				defer mu.Unlock()
 				tally[v.Outcome]++
+				if worse(v.Outcome, worst) {
+					worst, next = v.Outcome, afterRun(v, words[i], f.out)
+				}
 				p.clear()
 				defer p.step(countOf(tally))
 				if err := rep.add(v, plain); err != nil {
@@ -126,8 +130,10 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, out io.Writer)
 	if !f.json && len(cases)*f.count > 1 {
 		fmt.Fprintln(out, countOf(tally))
 	}
-	if !f.json && tally[harness.Held] < len(cases)*f.count {
-		fmt.Fprintf(out, "next: open %s\n", filepath.Join(f.out, report.HTMLFile))
+	if !f.json {
+		if err := tellNext(out, next...); err != nil {
+			return err
+		}
 	}
 	switch {
 	case tally[harness.Violated] > 0:
@@ -138,14 +144,22 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, out io.Writer)
 	return nil
 }
 
+// worse orders outcomes: what is proven says most.
+func worse(a, b harness.Outcome) bool {
+	order := map[harness.Outcome]int{harness.Held: 1, harness.Invalid: 2, harness.Violated: 3}
+	return order[a] > order[b]
+}
+
+// typedCommand is what was typed.
+func typedCommand() string { return "shimquake " + strings.Join(os.Args[1:], " ") }
+
 // begin begins the report of a run.
 func (f *runFlags) begin(ctx context.Context, r *runner.Runner, cases []harness.Case) (*runReport, error) {
 	names := make([]string, len(cases))
 	for i, c := range cases {
 		names[i] = c.Name
 	}
-	d := report.Data{Title: "Run of " + strings.Join(names, ", "), Command: "shimquake " + strings.Join(os.Args[1:], " "),
-		Made: time.Now()}
+	d := report.Data{Title: "Run of " + strings.Join(names, ", "), Command: typedCommand(), Made: time.Now()}
 	w, err := report.Begin(f.out, d)
 	return &runReport{Writer: w, ctx: ctx, runner: r, plain: map[string]func() harness.Verdict{}}, err
 }

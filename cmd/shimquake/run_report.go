@@ -20,7 +20,7 @@ type runReport struct {
 	n      int
 
 	mu    sync.Mutex
-	plain map[string]func() harness.Verdict // by the text of the case
+	plain map[string]func() harness.Verdict // by the name of its run
 }
 
 // without runs what a violated case does once more, and breaks nothing, so that both can
@@ -29,8 +29,7 @@ func (r *runReport) without(v harness.Verdict) harness.Verdict {
 	if v.Outcome != harness.Violated || v.Case.Faultless() || v.Evidence == "" {
 		return harness.Verdict{}
 	}
-	c := report.WithoutFault(v.Case)
-	key := withoutName(c)
+	c, key := report.WithoutFault(v.Case), report.WithoutName(v.Case)
 	r.mu.Lock()
 	run := r.plain[key]
 	if run == nil {
@@ -41,12 +40,6 @@ func (r *runReport) without(v harness.Verdict) harness.Verdict {
 	return run()
 }
 
-// withoutName names the run of a case without a fault.
-func withoutName(c harness.Case) string {
-	c.Name, c.About = "without-fault", ""
-	return c.String()
-}
-
 // add adds a case to the report, beside its run without a fault, if there is one.
 func (r *runReport) add(v, plain harness.Verdict) error {
 	r.n++
@@ -54,7 +47,7 @@ func (r *runReport) add(v, plain harness.Verdict) error {
 	if plain.History == nil || r.ctx.Err() != nil {
 		return r.Add(c)
 	}
-	c.Without = withoutName(plain.Case)
+	c.Without = report.WithoutName(v.Case)
 	r.Without(c.Without, plain)
 	err := report.KeepWithout(filepath.Join(v.Evidence, report.WithoutFile), plain)
 	return errors.Join(err, os.RemoveAll(plain.Evidence), r.Add(c))

@@ -306,7 +306,15 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.S
 	if err := f.write(ctx, r, h, results, rep); err != nil {
 		return statusError{statusInvalid, err}
 	}
-	return f.print(rep, out)
+	dir := f.out
+	if r == nil { // the sweep may still run: its page is made of what there is
+		return f.print(rep, out, step{self() + " report --out " + f.shards[0] + " " + f.shards[0], "the page, so far"})
+	}
+	if !h.Shard.Whole() {
+		return f.print(rep, out, openReport(dir, "of this shard alone"),
+			step{asRoot() + " sweep merge --out merged SHARD...", "when the other shards are done"})
+	}
+	return f.print(rep, out, afterSweep(rep, dir)...)
 }
 
 // write writes the report's files into the folder of the sweep that has just run.
@@ -319,20 +327,17 @@ func (f *sweepFlags) write(ctx context.Context, r *runner.Runner, h journal.Head
 	if r == nil { // what is only reported is written by "shimquake report"
 		return nil
 	}
-	if err := runWithout(ctx, r, h.Plan, results, f.out); err != nil {
+	todo, err := violatedWorkloads(h.Plan, results)
+	if err != nil {
 		return err
 	}
-	without, err := report.SweptWithout(f.out)
+	without, err := runWithout(ctx, r, todo, f.out)
 	if err != nil {
 		return err
 	}
 	d := report.Sweep(h, rep, without, dirs...)
 	d.Made = time.Now()
-	if err := report.Write(f.out, d); err != nil {
-		return err
-	}
-	fmt.Fprintf(os.Stderr, "shimquake: the report is %s\n", filepath.Join(f.out, report.HTMLFile))
-	return nil
+	return report.Write(f.out, d)
 }
 
 func (f *sweepFlags) minimiser(r *runner.Runner, slots sweep.Slots) sweep.Minimiser {
@@ -347,11 +352,13 @@ type told interface {
 }
 
 // print prints a report, and returns its exit status as an error.
-func (f *sweepFlags) print(rep told, out io.Writer) (err error) {
+func (f *sweepFlags) print(rep told, out io.Writer, next ...step) (err error) {
 	if f.json {
 		err = rep.JSON(out)
 	} else {
-		_, err = fmt.Fprint(out, rep)
+		if _, err = fmt.Fprint(out, rep); err == nil {
+			err = tellNext(out, next...)
+		}
 	}
 	if status := rep.Status(); err == nil && status != statusHeld {
 		err = statusError{status: status}
@@ -407,6 +414,7 @@ func sweepReportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			f.shards = dirs
 			return f.report(cmd.Context(), nil, nil, h, results, cmd.OutOrStdout())
 		},
 	}

@@ -15,8 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep"
+	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/random"
 )
@@ -81,6 +84,12 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 		return fmt.Errorf("random plans: %w", err)
 	}
 	defer func() { err = errors.Join(err, draws.Close()) }()
+	histories, err := harness.OpenHistories(filepath.Join(f.out, harness.HistoriesFile))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, histories.Close()) }()
+	d.Keep = histories.Keep
 	fmt.Fprintf(os.Stderr, "random plans from seed %d and the points of %s\n", d.Seed, base)
 	toFile, toOut := json.NewEncoder(draws), json.NewEncoder(out)
 	d.OnDraw = func(d random.Draw) error {
@@ -97,10 +106,32 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 			fmt.Errorf("%w after %d random plans; they are in %s", err, len(drawn), draws.Name())}
 	}
 	rep, err := random.NewReport(ctx, drawn, d.Base, base, f.minimiser(r, slots), catalogue.Excuses())
+	if err == nil {
+		err = f.writeRandom(ctx, r, rep, drawn)
+	}
 	if err != nil {
 		return statusError{statusInvalid, err}
 	}
-	return f.print(rep, out)
+	return f.print(rep, out, afterSweep(rep.Report, f.out)...)
+}
+
+// writeRandom writes the report's files into the folder of random plans.
+func (f *sweepFlags) writeRandom(ctx context.Context, r *runner.Runner, rep random.Report, drawn []random.Draw) error {
+	results := make([]journal.Result, len(drawn))
+	for i, d := range drawn {
+		results[i] = d.Result
+	}
+	todo, err := violatedWorkloads(rep.Plan, results)
+	if err != nil {
+		return err
+	}
+	without, err := runWithout(ctx, r, todo, f.out)
+	if err != nil {
+		return err
+	}
+	d := report.Random(rep, drawn, without, f.out)
+	d.Made, d.Command = time.Now(), typedCommand()
+	return report.Write(f.out, d)
 }
 
 // randomBase is the plan of single faults that random plans are drawn from. It is kept,

@@ -22,6 +22,7 @@ type specReport struct {
 	// selected are the specs and the suites of all reports: whether one of them had it run.
 	// A suite may have run in parts, with a report each.
 	selected map[string]bool
+	cases    []specCase   // those whose histories are kept
 	residues []rate.Count // what known residues that are races came to, of all verdicts
 }
 
@@ -80,6 +81,11 @@ func (found *specReport) add(report types.Report) {
 			continue
 		}
 		found.take(key)
+		failure := ""
+		if r.verdict == failed {
+			failure = r.reason
+		}
+		found.cases = append(found.cases, casesIn(suite, spec, failure)...)
 		found.rows = append(found.rows, r)
 	}
 	if !report.SuiteSucceeded && !bad {

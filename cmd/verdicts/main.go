@@ -5,9 +5,10 @@
 //
 //	go test -json ./... | verdicts -stream out/unit/events.json
 //	verdicts -unit out/unit/events.json -unit-exit 0 -specs out/suites/specs.json -specs-exit 1 -table -strict
+//	verdicts -specs out/suites/specs.json -specs-exit 1 -report out/suites
 //
 // The last line is always `N passed, N failed, N skipped`, except with -stream, which
-// only shows progress.
+// only shows progress, and -report.
 package main
 
 import (
@@ -30,6 +31,7 @@ type params struct {
 	specsExit int    // the exit status of that ginkgo
 	table     bool   // one row a spec
 	markdown  bool   // the table in GitHub's Markdown
+	report    string // a folder with histories, in which the report of the specs is written
 	strict    bool   // what was left out is a failure
 }
 
@@ -43,6 +45,7 @@ func main() {
 	flag.IntVar(&p.specsExit, "specs-exit", 0, "exit `STATUS` of that ginkgo")
 	flag.BoolVar(&p.table, "table", false, "print one row a spec")
 	flag.BoolVar(&p.markdown, "markdown", false, "print the table in GitHub's Markdown")
+	flag.StringVar(&p.report, "report", "", "write the report of -specs into `DIR`, which has their histories, and nothing else")
 	flag.BoolVar(&p.strict, "strict", false,
 		"fail for what was left out: skips that are not in skips.yaml, suites of which nothing ran")
 	flag.Parse()
@@ -83,6 +86,9 @@ func run(p params, in io.Reader, out io.Writer) error {
 		found, err := readSpecs(p.specs, p.specsExit)
 		if err != nil {
 			return err
+		}
+		if p.report != "" {
+			return writeReport(p.report, found)
 		}
 		notSelected, unselected = found.notSelected, found.unselected
 		rows = append(rows, orNothingRan(found.rows, "the suites", p.specsExit)...)

@@ -52,7 +52,7 @@ func (x *run) keepFacts(dir string) error {
 	subject := cmp.Or(x.Containerd, x.subject.Version)
 	replay := fmt.Sprintf("#!/bin/sh\n# Runs this case again; root is needed.\n"+
 		"exec shimquake run --containerd %q \"$@\" \"$(dirname \"$0\")/case.yaml\"\n", subject)
-	m := machine()
+	m := ThisMachine()
 	facts := fmt.Sprintf("containerd: %s (%s)\nshimquake: %s, built with %s\nkernel: %s\ncgroups: %s\ncpus: %d\n",
 		subject, x.subject.Version, build(), runtime.Version(), m.Kernel, m.Cgroups, m.CPUs)
 	for _, name := range []string{"/proc/version", "/proc/cgroups", "/sys/fs/cgroup/cgroup.controllers"} {

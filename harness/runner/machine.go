@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine is this one.
-func machine() harness.Machine {
+// ThisMachine is the one that this program runs on.
+func ThisMachine() harness.Machine {
 	m := harness.Machine{Kernel: "unknown", Cgroups: "v1", CPUs: runtime.NumCPU()}
 	var u unix.Utsname
 	if err := unix.Uname(&u); err == nil {

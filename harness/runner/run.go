@@ -46,7 +46,7 @@ type run struct {
 func (r *Runner) begin(ctx context.Context, c harness.Case, trace bool) *run {
 	x := &run{ctx: ctx, runner: r, Case: c, trace: trace, begun: time.Now(), removed: make(chan struct{})}
 	x.Workload = c.Workload.WithDefaults()
-	x.record.Set(func(h *harness.History) { h.Case, h.Began, h.Machine = c, x.begun, machine() })
+	x.record.Set(func(h *harness.History) { h.Case, h.Began, h.Machine = c, x.begun, ThisMachine() })
 	return x
 }
 

@@ -134,6 +134,7 @@
     line('what', c.about ? [c.about] : []);
     line('fault', c.firings);
     line('found', c.findings, 'bad');
+    line('it is', c.whose);
     line('why', c.problems);
     line('exit', (c.exits || []).map(([id, text]) => `${id} really ended with ${text}`));
     line('known', c.known);

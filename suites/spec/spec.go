@@ -4,7 +4,6 @@ package spec
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -36,8 +35,11 @@ const VerdictEntry = "verdict"
 
 var cases = &runner.Runner{Evidence: evidence(), Log: ginkgo.GinkgoWriter}
 
-// evidence is out/evidence of the checkout, wherever go test runs.
+// evidence is the folder of evidence, wherever go test runs.
 func evidence() string {
+	if dir := os.Getenv(ReportEnv); dir != "" {
+		return filepath.Join(dir, "evidence")
+	}
 	root, err := source.Checkout()
 	if err != nil {
 		return ""
@@ -84,7 +86,11 @@ func Run1(ctx context.Context, c harness.Case) harness.Verdict {
 	if v.Unable() {
 		ginkgo.Skip(v.Why())
 	}
-	ginkgo.AddReportEntry(VerdictEntry, entry(v), ginkgo.ReportEntryVisibilityFailureOrVerbose)
+	e := entry{Verdict: v}
+	if bad := v.Case.BadOn(v.Version); bad != nil && v.Outcome == harness.Violated {
+		e.Known = bad.Issue
+	}
+	e.report(ctx)
 	return v
 }
 
@@ -103,17 +109,4 @@ func HaveFacts(want oracle.Facts) types.GomegaMatcher {
 		func(f oracle.Finding) bool { return f.Facts.Has(want) },
 		gomega.BeTrueBecause("facts: %s", want),
 	)
-}
-
-// entry is a verdict in a report.
-type entry harness.Verdict
-
-// String is what a verdict table shows.
-func (e entry) String() string {
-	v := harness.Verdict(e)
-	s := string(v.Outcome)
-	if bad := v.Case.BadOn(v.Version); bad != nil && v.Outcome == harness.Violated {
-		s += fmt.Sprintf(" (known: %s)", bad.Issue)
-	}
-	return s
 }

@@ -38,8 +38,7 @@ func (h Head) Planned() int { return h.Shard.Count(len(h.Plan.Specs)) }
 type Journal struct {
 	file      *os.File
 	whole     int64 // how many bytes of it are whole records
-	histories *os.File
-	end       int64 // how many bytes of it are whole histories
+	histories *harness.Histories
 }
 
 // Create begins the journal of a sweep in dir. One that is there already is not

@@ -227,7 +227,7 @@ func TestAHistoryThatIsNotWholeIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	rebuild(t, dir)
-	name := filepath.Join(dir, historiesName)
+	name := filepath.Join(dir, harness.HistoriesFile)
 	for what, change := range map[string]func([]byte) []byte{
 		"cut off": func(b []byte) []byte { return b[:len(b)/2] },
 		"edited":  func(b []byte) []byte { b[len(b)/2] ^= 1; return b },

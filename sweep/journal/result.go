@@ -33,7 +33,7 @@ type Result struct {
 	Evidence string `json:"evidence,omitempty"`
 	Millis   int64  `json:"ms"`
 	// History is where the case's history stands in the file of histories.
-	History Part `json:"history,omitzero"`
+	History harness.Part `json:"history,omitzero"`
 
 	packed []byte // the history, until it is written
 }
@@ -41,15 +41,9 @@ type Result struct {
 // Keep has the history of the verdict kept with the result.
 func (r *Result) Keep(v harness.Verdict) (err error) {
 	if v.History != nil {
-		r.packed, err = pack(harness.Kept{Verdict: v, History: *v.History})
+		r.packed, err = harness.Kept{Verdict: v, History: *v.History}.Pack()
 	}
 	return err
-}
-
-// Part is a part of a file, in bytes.
-type Part struct {
-	At  int64 `json:"at"`
-	Len int64 `json:"len"`
 }
 
 // ResultOf is what a verdict says of the case with that index. The error is that of a

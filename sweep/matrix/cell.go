@@ -52,8 +52,10 @@ type Cell struct {
 	// Why says what another violation is, or why a run was invalid.
 	Why string `json:"why,omitempty"`
 	// Evidence is the folder of the last run that did not hold.
-	Evidence string        `json:"evidence,omitempty"`
-	Took     time.Duration `json:"tookNs"`
+	Evidence string `json:"evidence,omitempty"`
+	// Histories are where those of its runs stand, see Matrix.Keep.
+	Histories []harness.Part `json:"histories,omitempty"`
+	Took      time.Duration  `json:"tookNs"`
 	// Digest is of the case and of what it leaves: a cell is run again when either has
 	// changed.
 	Digest string `json:"digest"`

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -29,6 +30,8 @@ type Matrix struct {
 	Slots    sweep.Slots
 	// Runs is how often each cell runs; 0: as often as its odds ask for.
 	Runs int
+	// Keep, if any, keeps the history of a run, for a report, and says where.
+	Keep func(harness.Verdict) (harness.Part, error)
 	// OnCell is called for each cell that there is, those of an earlier run first. Default:
 	// not.
 	OnCell func(Cell)
@@ -115,11 +118,18 @@ func (m Matrix) cell(ctx context.Context, w work) (Cell, error) {
 		}
 		s, why := w.judge(v)
 		c.add(s, why, v)
+		if m.Keep != nil {
+			part, err := m.Keep(v)
+			if err != nil {
+				return c, err
+			}
+			c.Histories = append(c.Histories, part)
+		}
 	}
 	return c, nil
 }
 
 // String is a cell for people.
 func (c Cell) String() string {
-	return fmt.Sprintf("%s on %s: expected %s, %s", c.Bug, c.Release, c.Expect, c.word())
+	return fmt.Sprintf("%s on %s: expected %s", c.Bug, c.Release, c.word())
 }

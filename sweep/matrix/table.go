@@ -122,7 +122,7 @@ func (t Table) summary() string {
 	var b strings.Builder
 	n := map[string]int{}
 	var took time.Duration
-	t.each(func(c Cell) {
+	t.Each(func(c Cell) {
 		took += c.Took
 		switch {
 		case c.Differs():
@@ -157,8 +157,8 @@ func indent(texts ...string) (out string) {
 	return out
 }
 
-// each visits the cells bug by bug.
-func (t Table) each(visit func(Cell)) {
+// Each visits the cells bug by bug.
+func (t Table) Each(visit func(Cell)) {
 	for _, b := range t.Bugs {
 		for _, r := range t.Releases {
 			if c, ok := t.Cells[Key{b.ID, r}]; ok {
@@ -188,7 +188,7 @@ func (t Table) Markdown(day time.Time) string {
 // JSON writes a cell a line.
 func (t Table) JSON(out io.Writer) (err error) {
 	enc := json.NewEncoder(out)
-	t.each(func(c Cell) {
+	t.Each(func(c Cell) {
 		if err == nil {
 			err = enc.Encode(c)
 		}

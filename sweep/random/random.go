@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -34,6 +35,8 @@ type Random struct {
 	// some. Default: 1.
 	Parallel int
 	Slots    sweep.Slots
+	// Keep, if any, keeps the history of a plan that was run, for a report, and says where.
+	Keep func(harness.Verdict) (harness.Part, error)
 	// OnDraw, if any, gets each plan that was run; one at a time.
 	OnDraw func(Draw) error
 }
@@ -101,5 +104,8 @@ func (r *Random) run(ctx context.Context, d Draw) (Draw, error) {
 	v := r.Slots.Run(ctx, r.Engine, c)
 	d.Result, err = journal.ResultOf(0, v)
 	d.Evidence = ""
+	if err == nil && ctx.Err() == nil && r.Keep != nil {
+		d.History, err = r.Keep(v)
+	}
 	return d, errors.Join(err, ctx.Err(), os.RemoveAll(v.Evidence)) // ctx: it was ended in its midst
 }

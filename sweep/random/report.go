@@ -22,6 +22,8 @@ type Report struct {
 	NotReached int `json:"notReached"`
 	// Replay is how the seeds are replayed.
 	Replay string `json:"replay"`
+	// Plan has the plans as its cases, in the order of the draws.
+	Plan plan.Plan `json:"-"`
 }
 
 // NewReport makes the report of draws from a base, which is also found in a file, and
@@ -46,6 +48,7 @@ func NewReport(ctx context.Context, draws []Draw, base plan.Plan, file string, m
 	}
 	p = p.Sealed()
 	rep.Report = triage.NewReport(journal.Head{Plan: p}, results, known)
+	rep.Plan = p
 	rep.Missed = nil // each is another: the draws have them
 	m.Origin = func(i int) string { return fmt.Sprintf("Minimised from the random plan of seed %d.", draws[i].Seed) }
 	err := m.ShowAll(ctx, p, &rep.Report)

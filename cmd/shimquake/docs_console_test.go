@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestSessionsOfThePages runs the sessions that pages show, and compares what is printed,
+// but for what is of one run: times, pids, ids and folders.
+func TestSessionsOfThePages(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, for worlds")
+	}
+	if testing.Short() {
+		t.Skip("runs cases for some seconds")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, p := range pages(t) {
+		for _, b := range p.blocks {
+			if b.lang != "console" {
+				continue
+			}
+			dir := t.TempDir()
+			typed, want := console(b)
+			for i, s := range typed {
+				n++
+				commands, err := commandsOf(s)
+				if err != nil || len(commands) != 1 || !isOurs(commands[0]) {
+					t.Fatalf("%s:%d: a session has one command of shimquake after each $: %v", s.page, s.line, err)
+				}
+				got := session(t, self, dir, commands[0].words[1:])
+				if d := cmp.Diff(ofAnyRun(want[i]), ofAnyRun(got)); d != "" {
+					t.Errorf("%s:%d: it prints something else (-page +run):\n%s", s.page, s.line, d)
+				}
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no page shows a session")
+	}
+}
+
+// session runs this program in a folder, and returns what it prints.
+func session(t *testing.T, self, dir string, words []string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), self, words...)
+	c.Dir, c.Env = dir, append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1")
+	out, err := c.Output() // not what is told of builds
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// Words that another run has otherwise.
+var ofOneRun = []struct {
+	is   *regexp.Regexp
+	here string
+}{
+	{regexp.MustCompile(`in [0-9.]+m?s\b`), "in SOME s"},
+	{regexp.MustCompile(`process [0-9]+`), "process N"},
+	{regexp.MustCompile(`\b[0-9a-f]{12}\b`), "ID"},
+	{regexp.MustCompile(`(kept: +).*`), "${1}A FOLDER"},
+	{regexp.MustCompile(`bin/shimquake`), "shimquake"},
+	{regexp.MustCompile(` +#`), " #"},
+}
+
+func ofAnyRun(text string) string {
+	for _, w := range ofOneRun {
+		text = w.is.ReplaceAllString(text, w.here)
+	}
+	return strings.TrimSpace(text)
+}
+
+// TestOfAnyRunKeepsWhatMatters: what a page shows is not made up of words that are alike
+// in all runs.
+func TestOfAnyRunKeepsWhatMatters(t *testing.T) {
+	a := "violated x in 1s\n  found: leak shim: shim process 28: bundle gone\n"
+	for _, b := range []string{strings.Replace(a, "violated", "held", 1), strings.Replace(a, "gone", "there", 1)} {
+		if ofAnyRun(a) == ofAnyRun(b) {
+			t.Errorf("%q and %q are the same", a, b)
+		}
+	}
+	if same := fmt.Sprintf("violated x in %dms\n  found: leak shim: shim process %d: bundle gone\n", 300, 31); ofAnyRun(a) !=
+		ofAnyRun(same) {
+		t.Errorf("%q is another than %q", same, a)
+	}
+}

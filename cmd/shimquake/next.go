@@ -1,0 +1,115 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/report"
+	"github.com/shimquake/shimquake/repro"
+	"github.com/shimquake/shimquake/sweep/matrix"
+	"github.com/shimquake/shimquake/sweep/triage"
+)
+
+// step is what somebody may type next, and what for.
+type step struct{ typed, because string }
+
+// self is this program as it was typed, so that what is told can be typed, too.
+func self() string {
+	if filepath.Base(os.Args[0]) == "shimquake" {
+		return os.Args[0]
+	}
+	return "shimquake"
+}
+
+// asRoot is what runs cases, as it was typed.
+func asRoot() string {
+	if os.Getenv("SUDO_USER") != "" {
+		return "sudo " + self()
+	}
+	return self()
+}
+
+// openReport is a step to a folder's page.
+func openReport(dir, because string) step {
+	return step{"open " + filepath.Join(dir, report.HTMLFile), because}
+}
+
+// tellNext prints the steps, as a shell would take them.
+func tellNext(out io.Writer, steps ...step) error {
+	width := 0
+	for _, s := range steps {
+		width = max(width, len(s.typed))
+	}
+	head := "next:"
+	for _, s := range steps {
+		if _, err := fmt.Fprintf(out, "%-5s %-*s  # %s\n", head, width, s.typed, s.because); err != nil {
+			return err
+		}
+		head = ""
+	}
+	return nil
+}
+
+// afterRun is what comes after a run whose worst verdict this is.
+func afterRun(v harness.Verdict, word, out string) []step {
+	switch {
+	case v.Unable():
+		return []step{{asRoot() + " check", "what this machine lacks, and what to do"}}
+	case v.Outcome == harness.Invalid:
+		return []step{openReport(out, "what was passed in place of the fault")}
+	case v.Outcome != harness.Violated:
+		return nil
+	}
+	steps := []step{openReport(out, "where it parts from the run without the fault")}
+	if b, ok := shownBug(v); ok {
+		return append(steps, step{self() + " show " + b.ID, "it is known: " + b.Title})
+	}
+	return append(steps, step{fmt.Sprintf("%s run --containerd %s --count 20 %s", asRoot(), cmp.Or(v.Case.Containerd, v.Version), word),
+		"does it come again?"})
+}
+
+// shownBug is the bug whose case this is, where the verdict shows it.
+func shownBug(v harness.Verdict) (catalogue.Bug, bool) {
+	b, err := catalogue.FindBug(v.Name)
+	return b, err == nil && v.Outcome == harness.Violated && b.Applies(v.Version) && len(repro.Shows(b, v)) > 0
+}
+
+// afterSweep is what comes after a sweep, whose report lies in a folder: the first thing
+// that is new.
+func afterSweep(rep triage.Report, dir string) []step {
+	steps := []step{openReport(dir, "every case, the worst first")}
+	for _, c := range rep.New {
+		if c.Shown != nil {
+			return append(steps, step{asRoot() + " run --containerd " + rep.Version + " " + c.Shown.File, "NEW: " + c.Name})
+		}
+	}
+	for _, k := range rep.Known {
+		if k.Gone || k.Exceeds() {
+			return append(steps, step{asRoot() + " run --containerd " + rep.Version + " --count 20 " + k.ID, "GONE, or more than known"})
+		}
+	}
+	return steps
+}
+
+// afterMatrix is what comes after a matrix: the first cell that differs.
+func afterMatrix(t matrix.Table, dir string) (steps []step) {
+	t.Each(func(c matrix.Cell) {
+		if len(steps) == 0 && (c.Differs() || c.Seen == matrix.Invalid) {
+			steps = append(steps, step{fmt.Sprintf("%s run --containerd %s --count 20 %s", asRoot(), c.Release, c.Case), c.String()})
+		}
+	})
+	return append([]step{openReport(dir, "every cell and its runs")}, steps...)
+}
+
+// afterBisect is what comes after a bisection, whose answer is a release or a commit.
+func afterBisect(a bisectAnswer, word, source string) []step {
+	if source != "" {
+		return []step{{"git -C " + source + " show " + a.First, a.Is}}
+	}
+	return []step{{fmt.Sprintf("%s run --containerd %s %s", asRoot(), a.First, word), a.Is + ": see it"}}
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/report"
+	"github.com/shimquake/shimquake/repro"
+)
+
+// reproReport collects the runs of bugs, whose histories are kept meanwhile.
+type reproReport struct {
+	dir  string
+	file *harness.Histories
+
+	mu    sync.Mutex
+	cases []harness.Verdict // without their histories
+	parts []harness.Part
+	err   error
+}
+
+// newReproReport begins in a folder, whose runs of before are forgotten.
+func newReproReport(dir string) (*reproReport, error) {
+	name := filepath.Join(dir, harness.HistoriesFile)
+	err := os.MkdirAll(dir, 0o755)
+	if rerr := os.Remove(name); err == nil && !errors.Is(rerr, os.ErrNotExist) {
+		err = rerr
+	}
+	if err != nil {
+		return nil, fmt.Errorf("repro: %w", err)
+	}
+	r := &reproReport{dir: dir}
+	r.file, err = harness.OpenHistories(name)
+	return r, err
+}
+
+// keep keeps a run.
+func (r *reproReport) keep(v harness.Verdict) {
+	p, err := r.file.Keep(v)
+	v.History = nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cases, r.parts, r.err = append(r.cases, v), append(r.parts, p), errors.Join(r.err, err)
+}
+
+// write writes the report of an answer.
+func (r *reproReport) write(ctx context.Context, run *runner.Runner, word string, a repro.Answer) error {
+	if err := errors.Join(r.err, r.file.Close()); err != nil {
+		return err
+	}
+	todo := map[string]harness.Case{}
+	for _, v := range r.cases {
+		if v.Outcome == harness.Violated {
+			todo[report.WithoutName(v.Case)] = v.Case
+		}
+	}
+	without, err := runWithout(ctx, run, todo, r.dir)
+	if err != nil {
+		return err
+	}
+	d := report.Data{Title: "Repro of " + filepath.Base(word), Command: typedCommand(), Made: time.Now(), Without: without}
+	for line := range strings.Lines(a.String()) {
+		if line = strings.TrimSpace(line); line == "" {
+			break // what follows is a case in YAML
+		}
+		d.Says = append(d.Says, line)
+	}
+	cases, err := r.read()
+	if err != nil {
+		return err
+	}
+	d.Cases, d.Clusters = report.All(cases), reproClusters(a, cases)
+	return report.Write(r.dir, d)
+}
+
+// read are the runs as cases.
+func (r *reproReport) read() ([]report.Case, error) {
+	f, err := os.Open(r.file.Name())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	cases := make([]report.Case, len(r.cases))
+	for i, v := range r.cases {
+		if r.parts[i].Len > 0 {
+			k, err := harness.Unpack(f, r.file.Name(), r.parts[i])
+			if err != nil {
+				return nil, err
+			}
+			v = judge.Judge(k.History)
+		}
+		cases[i] = caseOf(i+1, v)
+		cases[i].Without = report.WithoutName(v.Case)
+	}
+	return cases, nil
+}
+
+// reproClusters are the bugs that were tried and have shown themselves, and what a search
+// has found.
+func reproClusters(a repro.Answer, cases []report.Case) (all []report.Cluster) {
+	if a.Search != nil && a.Search.Found != nil {
+		found := a.Search.Found
+		c := report.Cluster{ID: "found", State: report.New, Title: "The search has found a case that leaves the same",
+			Says: []string{found.Spec.String()}}
+		if found.Shown != nil {
+			c.Replay = "shimquake run --containerd " + a.Release + " " + found.Shown.File
+		}
+		all = append(all, c)
+	}
+	for i, t := range a.Trials {
+		b, err := catalogue.FindBug(t.Bug)
+		if !t.Reproduced() || err != nil {
+			continue
+		}
+		c := report.Cluster{ID: t.Bug, State: report.Known, Title: b.Title, Says: []string{t.String()},
+			Replay: "shimquake run --containerd " + t.Release + " " + t.Case}
+		for _, k := range cases {
+			if v := k.Verdict; v.Name == t.Case && v.Outcome == harness.Violated && v.Case.Containerd == t.Release {
+				c.Cases = append(c.Cases, k.ID)
+			}
+		}
+		if i == a.Best { // the answer comes first
+			all = append([]report.Cluster{c}, all...)
+		} else {
+			all = append(all, c)
+		}
+	}
+	return all
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/tools/txtar"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// scriptFiles are the scripts that run the commands of the pages. Those of root run cases.
+const (
+	scripts     = "testdata/script"
+	rootScripts = "testdata/script/root"
+)
+
+// TestScripts runs what needs neither root nor a containerd.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: scripts, Setup: kept, RequireExplicitExec: true})
+}
+
+// TestScriptsAsRoot runs cases, as the pages have them.
+func TestScriptsAsRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, for worlds")
+	}
+	if testing.Short() {
+		t.Skip("runs cases for a minute")
+	}
+	testscript.Run(t, testscript.Params{Dir: rootScripts, Setup: kept, RequireExplicitExec: true,
+		RequireUniqueNames: true})
+}
+
+// scripted are the commands that the scripts run, as the pages have them.
+func scripted(t *testing.T) map[string]bool {
+	t.Helper()
+	ran := map[string]bool{}
+	for _, dir := range []string{scripts, rootScripts} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no script is in %s: %v", dir, err)
+		}
+		for _, f := range files {
+			a, err := txtar.ParseFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(a.Comment)) {
+				line = strings.TrimLeft(strings.TrimSpace(line), "!? ")
+				if rest, ok := strings.CutPrefix(line, "exec shimquake "); ok {
+					ran[strings.TrimSuffix(rest, " &")] = true
+				}
+			}
+		}
+	}
+	return ran
+}
+
+// kept lays out what the pages suppose: evidence of a run, sweeps, a case and a report.
+func kept(e *testscript.Env) error {
+	var histories []harness.Kept
+	for _, name := range []string{"violated.json", "held.json"} {
+		text, err := unzipped(filepath.Join("testdata/kept", name+".gz"))
+		if err != nil {
+			return err
+		}
+		k, err := harness.DecodeKept(name, text)
+		if err != nil {
+			return err
+		}
+		histories = append(histories, k)
+		dir := filepath.Join(e.WorkDir, "out/evidence", k.History.Case.Name+"-"+strings.TrimSuffix(name, ".json"))
+		err = errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, harness.HistoryFile), text, 0o644))
+		if err != nil {
+			return err
+		}
+	}
+	absolute, err := filepath.Abs(checkout)
+	e.Setenv("CHECKOUT", absolute)
+	for _, s := range []struct{ dir, shard string }{
+		{"out/sweep", "1/1"}, {"shard1", "1/2"}, {"shard2", "2/2"}, {"elsewhere", "1/2"},
+	} {
+		err = errors.Join(err, sweptHere(filepath.Join(e.WorkDir, s.dir), s.shard, histories))
+	}
+	return errors.Join(err, casesOfPages(e.WorkDir))
+}
+
+// unzipped is the text of a compressed file.
+func unzipped(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+// sweptHere is a sweep's folder with the results of histories.
+func sweptHere(dir, shard string, histories []harness.Kept) error {
+	s, err := plan.ParseShard(shard)
+	if err != nil {
+		return err
+	}
+	p := plan.Plan{Version: "v2.3.7", Containerd: "v2.3.7"}
+	for _, word := range []string{"1*error(injected)", "1*crash"} {
+		p.Specs = append(p.Specs, plan.Spec{Workload: "task", Faults: []plan.Fault{{
+			Point: histories[0].History.Case.Plan[0].At, Nth: 1, Action: strings.TrimPrefix(word, "1*"), Path: "delete"}}})
+	}
+	j, err := journal.Create(dir, journal.Head{Plan: p.Sealed(), Shard: s})
+	for i, k := range histories {
+		if err != nil || !s.Has(i) {
+			continue
+		}
+		var r journal.Result
+		v := judge.Judge(k.History)
+		v.History, v.Evidence = &k.History, ""
+		if r, err = journal.ResultOf(i, v); err == nil {
+			err = errors.Join(r.Keep(v), j.Add(&r))
+		}
+	}
+	return errors.Join(err, j.Close())
+}
+
+// casesOfPages writes the cases that pages show, as files: the name of a case, and .yaml.
+func casesOfPages(dir string) error {
+	text, err := os.ReadFile(filepath.Join(checkout, "docs/write-a-case.md"))
+	if err != nil {
+		return err
+	}
+	for _, b := range strings.Split(string(text), "```yaml\n")[1:] {
+		code, _, _ := strings.Cut(b, "```")
+		if !strings.HasPrefix(code, "name:") {
+			continue
+		}
+		c, err := harness.ParseCase("docs/write-a-case.md", []byte(code))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, c.Name+".yaml"), []byte(code), 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

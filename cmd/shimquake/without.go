@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/report"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/matrix"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// runWithout runs cases without their faults, where that was not done yet, so that a
+// report can show both, and returns all that a folder has. Cases are by the names of
+// these runs.
+func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.Case,
+	dir string) (map[string]harness.Verdict, error) {
+	for _, name := range slices.Sorted(maps.Keys(todo)) {
+		file := filepath.Join(dir, report.WithoutDir, name+".json")
+		if _, err := os.Stat(file); err == nil {
+			continue
+		}
+		v := r.Run(ctx, report.WithoutFault(todo[name]))
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if v.Unable() {
+			break
+		}
+		if err := errors.Join(report.KeepWithout(file, v), os.RemoveAll(v.Evidence)); err != nil {
+			return nil, err
+		}
+	}
+	return report.SweptWithout(dir)
+}
+
+// violatedWorkloads are cases of a plan whose workloads a violated case has, a case each.
+func violatedWorkloads(p plan.Plan, results []journal.Result) (map[string]harness.Case, error) {
+	todo := map[string]harness.Case{}
+	for _, res := range results {
+		s := p.Specs[res.I]
+		if _, has := todo[s.Workload]; has || res.Outcome != harness.Violated {
+			continue
+		}
+		c, err := s.Case(p.Containerd)
+		if err != nil {
+			return nil, err
+		}
+		todo[s.Workload] = c
+	}
+	return todo, nil
+}
+
+// violatedCells are the cases of a matrix that left something, a case for each run
+// without a fault.
+func violatedCells(t matrix.Table) map[string]harness.Case {
+	todo := map[string]harness.Case{}
+	for _, b := range t.Bugs {
+		for _, release := range t.Releases {
+			cell := t.Cells[matrix.Key{Bug: b.ID, Release: release}]
+			if c, ok := b.Case(); ok && (cell.Seen == matrix.Shown || cell.Seen == matrix.Other) {
+				c.Containerd = release
+				todo[report.WithoutName(c)] = c
+			}
+		}
+	}
+	return todo
+}

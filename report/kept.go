@@ -1,0 +1,41 @@
+package report
+
+import (
+	"fmt"
+	"iter"
+	"os"
+	"strings"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/judge"
+)
+
+// keptCases are the cases of a file of histories, of which make makes a case each, by its
+// number. One that was run and not kept is left out.
+func keptCases(name string, parts []harness.Part, make func(int, harness.Verdict) Case) iter.Seq2[Case, error] {
+	return func(yield func(Case, error) bool) {
+		f, err := os.Open(name)
+		if err != nil {
+			if len(parts) > 0 {
+				yield(Case{}, fmt.Errorf("report: %w", err))
+			}
+			return
+		}
+		defer func() { _ = f.Close() }() // it is only read
+		for n, p := range parts {
+			if p.Len == 0 {
+				continue
+			}
+			k, err := harness.Unpack(f, fmt.Sprintf("%s, case %d", name, n), p)
+			v := judge.Judge(k.History)
+			if !yield(make(n, v), err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}

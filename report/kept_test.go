@@ -1,0 +1,129 @@
+package report_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/report"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/matrix"
+	"github.com/shimquake/shimquake/sweep/plan"
+	"github.com/shimquake/shimquake/sweep/random"
+	"github.com/shimquake/shimquake/sweep/triage"
+)
+
+// keptIn keeps verdicts in a folder.
+func keptIn(t *testing.T, dir string, all ...harness.Verdict) (parts []harness.Part) {
+	t.Helper()
+	h, err := harness.OpenHistories(filepath.Join(dir, harness.HistoriesFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range all {
+		p, kerr := h.Keep(v)
+		parts, err = append(parts, p), errors.Join(err, kerr)
+	}
+	if err = errors.Join(err, h.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return parts
+}
+
+// texts are a report's files, by their names.
+func texts(t *testing.T, d report.Data) map[string]string {
+	t.Helper()
+	dir, out := t.TempDir(), map[string]string{}
+	if err := report.Write(dir, d); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{report.HTMLFile, report.ResultsFile, report.JUnitFile, report.SummaryFile} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = string(text)
+	}
+	return out
+}
+
+func TestMatrixReport(t *testing.T) {
+	dir := t.TempDir()
+	parts := keptIn(t, dir, leaked("bug-a"), ran("bug-a"), leaked("bug-b"))
+	table := matrix.Table{Releases: []string{"v2.3.7", "v2.4.2"}, Bugs: []catalogue.Bug{{ID: "bug-a"}, {ID: "bug-b"}}}
+	cell := func(bug, release string, expect matrix.Expected, seen matrix.Seen, at ...harness.Part) {
+		if table.Cells == nil {
+			table.Cells = map[matrix.Key]matrix.Cell{}
+		}
+		table.Cells[matrix.Key{Bug: bug, Release: release}] = matrix.Cell{Bug: bug, Case: bug, Release: release, Expect: expect,
+			Seen: seen, Runs: len(at), Shown: len(at), Histories: at}
+	}
+	cell("bug-a", "v2.3.7", matrix.Bad, matrix.Shown, parts[0])
+	cell("bug-a", "v2.4.2", matrix.Good, matrix.Held, parts[1])
+	cell("bug-b", "v2.3.7", matrix.Good, matrix.Shown, parts[2], harness.Part{}) // the second has no history
+	cell("bug-b", "v2.4.2", matrix.Bad, matrix.Held)
+	d := report.Matrix(table, nil, dir)
+	var got []string
+	for _, c := range d.Clusters {
+		got = append(got, string(c.State)+" "+c.ID+" "+strings.Join(c.Cases, ","))
+	}
+	want := []string{"new bug-b-v2.3.7 case-2", "gone bug-b-v2.4.2 ", "known bug-a case-0"}
+	if strings.Join(got, "; ") != strings.Join(want, "; ") {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if !strings.HasPrefix(d.Says[0], "4 cells: 2 as the catalogue says, 2 differ, 0 show nothing") {
+		t.Error(d.Says)
+	}
+	files := texts(t, d)
+	if n := strings.Count(files[report.ResultsFile], `"type":"case"`); n != 3 {
+		t.Errorf("%d cases in %s", n, files[report.ResultsFile])
+	}
+	for _, says := range []string{"bug-b on v2.3.7: expected ok, shown", "bug-b on v2.4.2: expected bad, held"} {
+		if !strings.Contains(strings.ToLower(files[report.SummaryFile]), says) {
+			t.Errorf("%q is not in %s", says, files[report.SummaryFile])
+		}
+	}
+}
+
+// A file of histories that was lost is an error, and no report of nothing.
+func TestReportWithoutItsHistories(t *testing.T) {
+	table := matrix.Table{Releases: []string{"v2.3.7"}, Bugs: []catalogue.Bug{{ID: "a"}}, Cells: map[matrix.Key]matrix.Cell{
+		{Bug: "a", Release: "v2.3.7"}: {Bug: "a", Release: "v2.3.7", Seen: matrix.Shown, Histories: []harness.Part{{Len: 9}}}}}
+	if err := report.Write(t.TempDir(), report.Matrix(table, nil, t.TempDir())); err == nil {
+		t.Error("a report was written")
+	}
+	dir := t.TempDir()
+	keptIn(t, dir, ran("x"))
+	if err := report.Write(t.TempDir(), report.Matrix(table, nil, dir)); !errors.Is(err, harness.ErrNoHistory) &&
+		(err == nil || !strings.Contains(err.Error(), "cut off")) {
+		t.Errorf("a part of a history: %v", err)
+	}
+}
+
+func TestRandomReport(t *testing.T) {
+	dir := t.TempDir()
+	parts := keptIn(t, dir, leaked("one"), ran("two"))
+	spec := plan.Spec{Workload: "task", Faults: []plan.Fault{{Point: failpoints.MustPoint("rpc:shim:Task.Shutdown:entry"), Nth: 1,
+		Action: "error(injected)", Path: "delete"}}}
+	draws := []random.Draw{
+		{Seed: 17, Spec: spec, Result: journal.Result{I: 0, Outcome: harness.Violated, History: parts[0]}},
+		{Seed: 18, Spec: spec, Result: journal.Result{I: 1, Outcome: harness.Held, History: parts[1]}},
+		{Seed: 19, Spec: spec, Result: journal.Result{I: 2, Outcome: harness.Invalid}},
+	}
+	rep := random.Report{Report: triage.Report{Version: "v2.3.7"}, Drawn: 3, NotReached: 1, Replay: "shimquake sweep --seed SEED",
+		Plan: plan.Plan{Specs: []plan.Spec{spec, spec, spec}}}
+	d := report.Random(rep, draws, nil, dir)
+	if !strings.Contains(d.Says[0], "3 plans drawn; in 2 each fault happened, and 1 had one that was not reached") ||
+		!strings.Contains(d.Says[1], rep.Replay) {
+		t.Error(d.Says)
+	}
+	results := texts(t, d)[report.ResultsFile]
+	if strings.Count(results, `"type":"case"`) != 2 || !strings.Contains(results, "seed 17: ") || strings.Contains(results, "seed 19") {
+		t.Error(results)
+	}
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep/matrix"
+)
+
+// Matrix is the report of a matrix, whose histories are kept in a folder: what differs
+// from the catalogue comes first, then bug by bug what is as it says.
+func Matrix(t matrix.Table, without map[string]harness.Verdict, dir string) Data {
+	d := Data{Title: "Bugs on releases", Without: without}
+	m := matrixCases{clusters: map[string]*Cluster{}}
+	t.Each(m.add)
+	d.Says = append(d.Says, fmt.Sprintf("%s: %d as the catalogue says, %d differ, %d show nothing; %d have no such place.",
+		number(m.cells, "cell"), m.as, m.differ, m.invalid, m.none))
+	for _, id := range m.order {
+		d.Clusters = append(d.Clusters, *m.clusters[id])
+	}
+	SortClusters(d.Clusters)
+	d.Cases = keptCases(filepath.Join(dir, harness.HistoriesFile), m.parts, func(n int, v harness.Verdict) Case {
+		return Case{ID: caseID(n), Verdict: v, Workload: m.cell[n].Release, Fault: m.cell[n].Bug, Replay: Replay(v),
+			Without: WithoutName(v.Case)}
+	})
+	return d
+}
+
+// matrixCases are the runs of a matrix, in the order of its cells, and what they show.
+type matrixCases struct {
+	cells, as, differ, invalid, none int
+
+	parts    []harness.Part
+	cell     []matrix.Cell // of each part
+	clusters map[string]*Cluster
+	order    []string
+}
+
+// add adds the runs of a cell.
+func (m *matrixCases) add(c matrix.Cell) {
+	m.cells++
+	var ids []string
+	for _, p := range c.Histories {
+		if p.Len == 0 {
+			continue
+		}
+		ids = append(ids, caseID(len(m.parts)))
+		m.parts, m.cell = append(m.parts, p), append(m.cell, c)
+	}
+	out := Cluster{ID: c.Bug, State: Known, Title: c.Bug + ": as the catalogue says",
+		Replay: "shimquake run --containerd " + c.Release + " " + c.Case}
+	switch {
+	case c.Differs():
+		m.differ++
+		out.ID, out.State, out.Title = c.Bug+"-"+c.Release, New, c.String()
+		if c.Seen == matrix.Held {
+			out.State = Gone
+		}
+	case c.Seen == matrix.Invalid:
+		m.invalid++
+		out.ID, out.State, out.Title = c.Bug+"-"+c.Release, Unreproduced, c.String()
+	case c.Seen == matrix.NoPoint:
+		m.none++
+		out = Cluster{ID: "no-such-place", State: Known, Title: "The release lacks the place of the fault: nothing can be said"}
+	default:
+		m.as++
+		if c.Seen == matrix.Held {
+			return // nothing was found, and nothing should have been
+		}
+	}
+	k := m.clusters[out.ID]
+	if k == nil {
+		k = &out
+		m.clusters[out.ID], m.order = k, append(m.order, out.ID)
+	}
+	k.Says = append(k.Says, cellSays(c))
+	k.Cases = append(k.Cases, ids...)
+}
+
+// cellSays is a cell in a line.
+func cellSays(c matrix.Cell) string {
+	text := fmt.Sprintf("%s: %s in %d of %s", c.Release, c.Seen, c.Shown, number(c.Runs, "run"))
+	if c.Seen != matrix.Shown {
+		text = fmt.Sprintf("%s: %s in %s", c.Release, c.Seen, number(c.Runs, "run"))
+	}
+	if c.Why != "" {
+		text += ": " + shortIDs(firstLine(c.Why))
+	}
+	return text
+}
