@@ -51,7 +51,7 @@ func TestDist(t *testing.T) {
 	areSums(t, want)
 }
 
-func content(t *testing.T, path string) []byte {
+func bytesOf(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func isStatic(t *testing.T, path, arch string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Contains(content(t, path), []byte(here+"/")) {
+	if bytes.Contains(bytesOf(t, path), []byte(here+"/")) {
 		t.Errorf("%s names %s", path, here)
 	}
 }
@@ -98,10 +98,10 @@ func isBill(t *testing.T, binary string) {
 		}
 		Components []struct{ Purl string }
 	}
-	if err := json.Unmarshal(content(t, binary+".cdx.json"), &bill); err != nil {
+	if err := json.Unmarshal(bytesOf(t, binary+".cdx.json"), &bill); err != nil {
 		t.Fatal(err)
 	}
-	sum := fmt.Sprintf("%x", sha256.Sum256(content(t, binary)))
+	sum := fmt.Sprintf("%x", sha256.Sum256(bytesOf(t, binary)))
 	if got := bill.Metadata.Component.Hashes; len(got) != 1 || got[0].Content != sum {
 		t.Errorf("the bill of %s is of %v", binary, got)
 	}
@@ -137,7 +137,7 @@ func isPackage(t *testing.T, path, binary string) {
 		}
 		name := strings.TrimPrefix(h.Name, "./usr/")
 		got = append(got, name)
-		if name == "bin/shimquake" && !bytes.Equal(data, content(t, binary)) {
+		if name == "bin/shimquake" && !bytes.Equal(data, bytesOf(t, binary)) {
 			t.Errorf("%s has another binary", path)
 		}
 	})
@@ -160,7 +160,7 @@ func isPackage(t *testing.T, path, binary string) {
 func debMembers(t *testing.T, path string) map[string][]byte {
 	t.Helper()
 	const magic, header = "!<arch>\n", 60
-	data, members := content(t, path), map[string][]byte{}
+	data, members := bytesOf(t, path), map[string][]byte{}
 	if !bytes.HasPrefix(data, []byte(magic)) {
 		t.Fatalf("%s is no package", path)
 	}
@@ -204,10 +204,10 @@ func areSums(t *testing.T, files []string) {
 	var want strings.Builder
 	for _, name := range files {
 		if name != "SHA256SUMS" {
-			fmt.Fprintf(&want, "%x  %s\n", sha256.Sum256(content(t, filepath.Join(*dist, name))), name)
+			fmt.Fprintf(&want, "%x  %s\n", sha256.Sum256(bytesOf(t, filepath.Join(*dist, name))), name)
 		}
 	}
-	if diff := cmp.Diff(want.String(), string(content(t, filepath.Join(*dist, "SHA256SUMS")))); diff != "" {
+	if diff := cmp.Diff(want.String(), string(bytesOf(t, filepath.Join(*dist, "SHA256SUMS")))); diff != "" {
 		t.Errorf("SHA256SUMS (+):\n%s", diff)
 	}
 }
