@@ -12,13 +12,15 @@ FOCUS      ?=
 PROCS      ?=
 TIMEOUT    ?=
 RACE       ?=
+NIGHT      ?= out/nightly
 FUZZTIME   ?= 30s
-export CONTAINERD SHORT STRICT FOCUS PROCS TIMEOUT RACE FUZZTIME
+export CONTAINERD SHORT STRICT FOCUS PROCS TIMEOUT RACE FUZZTIME NIGHT
 
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
 
-.PHONY: help docs setup suites test kill-test vm-v2 vm-sweep mutation faultless lint bench fuzz build gc clean vagrant-check vagrant-test workflows-check scripts-check
+.PHONY: help docs setup suites test kill-test vm-v2 vm-sweep mutation faultless nightly-plan nightly-sweep nightly-merge nightly-judge nightly-pairs \
+	nightly-random nightly-matrix nightly-issues nightly-gate nightly-summary lint bench fuzz build gc clean vagrant-check vagrant-test workflows-check scripts-check
 
 help: ## show this list
 	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [STRICT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
@@ -46,11 +48,46 @@ vagrant-test: ## (root) vagrant up, the suites, vagrant destroy, for v2 and v1, 
 	@$(GO) scripts/vagrant-test $(MACHINES)
 
 mutation: ## (root) break containerd's source in the ways of sweep/mutation/mutations, and see that the sweep finds each (FOCUS=ID)
-	@mkdir -p out
-	@$(GO) go test -count=1 -timeout "$${TIMEOUT:-120m}" -v -run "Test(MutationsWithoutFault|SweepFindsMutations|SweepKnowsTheUntouched)/$${FOCUS:-.}" ./sweep/mutation -mutation | tee out/mutation.txt
+	@scripts/proof mutation ./sweep/mutation "Test(MutationsWithoutFault|SweepFindsMutations|SweepKnowsTheUntouched)/$${FOCUS:-.}" -mutation
 
 faultless: ## (root) COUNT=1000 cases without a fault, which must all hold
-	@$(GO) go test -count=1 -timeout "$${TIMEOUT:-60m}" -v -run TestFaultless ./sweep/mutation -faultless "$${COUNT:-1000}"
+	@scripts/proof faultless ./sweep/mutation TestFaultless -faultless "$${COUNT:-1000}"
+
+nightly-plan: ## (root) plan the night's sweep (SWEEP='--path delete ...' CONTAINERD= NIGHT=out/nightly)
+	@scripts/setup
+	@scripts/nightly plan
+
+nightly-sweep: ## (root) run a shard of it, or go on with one: SHARD=1/8
+	@scripts/setup
+	@scripts/nightly sweep
+
+nightly-merge: ## (root) put the shards together; red when one is lost, or something is new
+	@scripts/setup
+	@scripts/nightly merge
+
+nightly-judge: ## judge the shards' histories again: red when a verdict changes
+	@scripts/nightly judge
+
+nightly-pairs: ## (root) sweep pairs of faults
+	@scripts/setup
+	@scripts/nightly pairs
+
+nightly-random: ## (root) random plans, from a seed that is printed (SEED= FOR=30m)
+	@scripts/setup
+	@scripts/nightly random
+
+nightly-matrix: ## (root) every known bug on every branch (RELEASES=v2.3.7,v2.4.2)
+	@scripts/setup
+	@scripts/nightly matrix
+
+nightly-issues: ## a GitHub issue for each new finding (REPO=owner/name GITHUB_TOKEN=; DRY=1 prints them)
+	@scripts/nightly issues
+
+nightly-gate: ## red unless every job of NEEDS was green
+	@scripts/nightly gate
+
+nightly-summary: ## print the summaries of NIGHT in Markdown
+	@scripts/nightly summary
 
 lint: ## golangci-lint, and the checks of go.mod, comments, scripts, workflows and Vagrantfile
 	@$(GO) scripts/tool golangci-lint run ./...

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,22 +14,24 @@ import (
 )
 
 func judgeCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, changed bool
 	c := &cobra.Command{
 		Use:   "judge EVIDENCE...",
 		Short: "Judge kept histories again: files, folders, sweeps, or - for stdin",
 		Long: `Judge makes the verdicts of histories that "run", "sweep" and the suites have kept (history.json),
 by today's rules. It needs no root and runs nothing.
-Where the verdict is another one than when the case ran, it says so.
+Where the verdict is another one than when the case ran, it says so. With --changed it tells of nothing
+else, and only that fails: the judge, or a history, is another one than then.
 
-Exit status: 0 all held, 1 one violated, 2 a history that cannot be read, 3 one shows nothing.`,
+Exit status: 0 all held, 1 one violated (--changed: one judged otherwise), 2 a history that cannot be
+read, 3 one shows nothing, or there is none.`,
 		Example: `  shimquake judge out/evidence
   shimquake judge out/evidence/umount-delayed-20261121-161856-w1a9d9c7a
   shimquake judge out/sweep
   zcat out/sweep/histories.jsonl.gz | shimquake judge -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
-			j := judging{out: cmd.OutOrStdout(), json: asJSON, tally: map[harness.Outcome]int{}}
+			j := judging{out: cmd.OutOrStdout(), json: asJSON, changed: changed, tally: map[harness.Outcome]int{}}
 			for _, w := range words {
 				if err := eachKept(w, cmd.InOrStdin(), func(_ string, k harness.Kept) error { return j.kept(k) }); err != nil {
 					return err
@@ -37,30 +40,36 @@ Exit status: 0 all held, 1 one violated, 2 a history that cannot be read, 3 one 
 			return j.status()
 		},
 	}
+	c.Flags().BoolVar(&changed, "changed", false, "tell only of verdicts that are others than when their cases ran")
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a verdict")
 	return c
 }
 
 // judging judges one history after the other.
 type judging struct {
-	out   io.Writer
-	json  bool
-	tally map[harness.Outcome]int
-	other int // judged otherwise than when they ran
+	out     io.Writer
+	json    bool
+	changed bool
+	tally   map[harness.Outcome]int
+	other   int // judged otherwise than when they ran
 }
 
 // kept judges one history, and reports where that is another verdict than when it ran.
 func (j *judging) kept(k harness.Kept) error {
 	v := judge.Judge(k.History)
 	j.tally[v.Outcome]++
-	if !judge.Same(v, k.Verdict) {
+	same := judge.Same(v, k.Verdict)
+	if !same {
 		j.other++
+	}
+	if same && j.changed {
+		return nil
 	}
 	if j.json {
 		return json.NewEncoder(j.out).Encode(v)
 	}
 	_, err := fmt.Fprint(j.out, coloured(j.out, v.Outcome, v.String()))
-	if err == nil && !judge.Same(v, k.Verdict) {
+	if err == nil && !same {
 		_, err = fmt.Fprintf(
 			j.out,
 			"  was:   %s\n",
@@ -76,7 +85,14 @@ func (j *judging) status() error {
 		fmt.Fprintf(j.out, "%d held, %d violated, %d invalid; %d judged otherwise than when they ran\n",
 			j.tally[harness.Held], j.tally[harness.Violated], j.tally[harness.Invalid], j.other)
 	}
+	all := j.tally[harness.Held] + j.tally[harness.Violated] + j.tally[harness.Invalid]
 	switch {
+	case all == 0:
+		return statusError{statusInvalid, errors.New("no history was judged: nothing is there that ran")}
+	case j.changed && j.other > 0:
+		return statusError{status: statusViolated}
+	case j.changed:
+		return nil
 	case j.tally[harness.Violated] > 0:
 		return statusError{status: statusViolated}
 	case j.tally[harness.Invalid] > 0:

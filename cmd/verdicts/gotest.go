@@ -118,13 +118,17 @@ func isMarker(line string) bool {
 }
 
 // stream shows go test as it looks without -json and without -v: the output of what
-// failed, and a line a package.
-func stream(r io.Reader, out io.Writer) error {
+// failed, and a line a package. Where it is verbose, all is shown when it is printed.
+func stream(r io.Reader, verbose bool, out io.Writer) error {
 	held := map[testKey][]string{}
 	return eachEvent(r, func(e event) {
 		key := testKey{e.Package, e.Test}
 		switch e.Action {
 		case "output":
+			if verbose {
+				put(out, "%s", e.Output)
+				return
+			}
 			if e.Test == "" {
 				if e.Output != "PASS\n" && !strings.HasSuffix(e.Output, "[no test files]\n") {
 					put(out, "%s", e.Output)

@@ -22,6 +22,7 @@ import (
 
 // params is what the command line may say.
 type params struct {
+	verbose   bool   // with stream: what tests print, as they do
 	stream    string // a file to keep stdin's go test events in, while showing their results
 	unit      string // a file of go test -json events
 	unitExit  int    // the exit status of that go test
@@ -35,6 +36,7 @@ type params struct {
 func main() {
 	var p params
 	flag.StringVar(&p.stream, "stream", "", "show the results of go test -json from stdin, and keep its events in `FILE`")
+	flag.BoolVar(&p.verbose, "verbose", false, "with -stream: show what tests print, also of those that pass")
 	flag.StringVar(&p.unit, "unit", "", "go test -json events in `FILE`")
 	flag.IntVar(&p.unitExit, "unit-exit", 0, "exit `STATUS` of that go test")
 	flag.StringVar(&p.specs, "specs", "", "Ginkgo's JSON report in `FILE`")
@@ -64,7 +66,7 @@ var errFailed = errors.New("something failed")
 
 func run(p params, in io.Reader, out io.Writer) error {
 	if p.stream != "" {
-		return keepStream(p.stream, in, out)
+		return keepStream(p.stream, p.verbose, in, out)
 	}
 	var rows []row
 	if p.unit != "" {
@@ -105,12 +107,12 @@ func run(p params, in io.Reader, out io.Writer) error {
 	return printCount(out, rows, notSelected)
 }
 
-func keepStream(path string, in io.Reader, out io.Writer) error {
+func keepStream(path string, verbose bool, in io.Reader, out io.Writer) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("keep the events of go test: %w", err)
 	}
-	err = stream(io.TeeReader(in, f), out)
+	err = stream(io.TeeReader(in, f), verbose, out)
 	if closeErr := f.Close(); err == nil && closeErr != nil {
 		err = fmt.Errorf("keep the events of go test: %w", closeErr)
 	}

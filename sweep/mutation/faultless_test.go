@@ -22,6 +22,9 @@ func caseRunner(t *testing.T) *runner.Runner {
 
 // Cases without a fault hold, every single one. `make faultless` asks for a thousand.
 func TestFaultless(t *testing.T) {
+	if *faultless < 1 {
+		t.Fatalf("-faultless %d runs nothing: at least 1", *faultless)
+	}
 	r, begun := caseRunner(t), time.Now()
 	held, ran := 0, 0
 	err := RunFaultless(t.Context(), r, Release, *faultless, func(v harness.Verdict) {
@@ -48,8 +51,10 @@ func TestMutationsWithoutFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ran := 0
 	for _, m := range append([]Mutation{Untouched}, all...) {
 		t.Run(m.ID, func(t *testing.T) {
+			ran++
 			dir, err := Tree(t.Context(), m)
 			if err != nil {
 				t.Fatal(err)
@@ -71,5 +76,8 @@ func TestMutationsWithoutFault(t *testing.T) {
 				t.Errorf("cases without a fault: %s, its file says %s", got, m.Plain)
 			}
 		})
+	}
+	if ran == 0 {
+		t.Error("no mutation has such an id, and nothing ran: sweep/mutation/mutations has them")
 	}
 }

@@ -21,9 +21,10 @@ func long(t *testing.T) {
 func TestSweepFindsMutations(t *testing.T) {
 	long(t)
 	tester := &Tester{Runner: caseRunner(t), Out: "../../out/mutation"}
-	found, masked, swept := 0, 0, 0
+	found, masked, swept, ran := 0, 0, 0, 0
 	for _, m := range mutations(t) {
 		t.Run(m.ID, func(t *testing.T) {
+			ran++
 			begun := time.Now()
 			got, err := tester.Test(t.Context(), m)
 			if err != nil {
@@ -44,6 +45,9 @@ func TestSweepFindsMutations(t *testing.T) {
 			}
 			found++
 		})
+	}
+	if ran == 0 {
+		t.Error("no mutation has such an id, and nothing ran: sweep/mutation/mutations has them")
 	}
 	t.Logf("%d of %d mutations found, and %d swept that leave nothing", found, swept, masked)
 }

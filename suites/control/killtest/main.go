@@ -25,6 +25,10 @@ func main() {
 	flag.DurationVar(&t.most, "most", 9*time.Second, "the latest moment of a kill, after the start")
 	flag.Uint64Var(&t.seed, "seed", uint64(time.Now().UnixNano()), "of the moments")
 	flag.Parse()
+	if t.rounds < 1 {
+		fmt.Fprintf(os.Stderr, "killtest: -rounds %d kills nothing: at least 1\n", t.rounds)
+		os.Exit(2)
+	}
 	if err := t.run(context.Background(), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "killtest:", err)
 		os.Exit(1)
