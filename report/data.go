@@ -31,14 +31,6 @@ type Data struct {
 	Without map[string]harness.Verdict
 }
 
-// says are the sentences about the whole, with what it lacks.
-func (d Data) says() []string {
-	if d.Lacks == "" {
-		return d.Says
-	}
-	return append([]string{"CUT OFF: " + d.Lacks}, d.Says...)
-}
-
 // Case is one case of a report.
 type Case struct {
 	// ID is its name in the report, which no other case has: case-17.
@@ -67,7 +59,9 @@ const (
 
 // Cluster is what cases of one cause have in common.
 type Cluster struct {
-	ID    string
+	ID string
+	// Key names it from one report to the next, where its ID may change. Default: its ID.
+	Key   string
 	State State
 	Title string
 	// Says are lines about it: what is left, where, how often.

@@ -227,6 +227,7 @@ type head struct {
 	Command  string                  `json:"command"`
 	Made     string                  `json:"made"`
 	Says     []string                `json:"says"`
+	Lacks    string                  `json:"lacks,omitempty"`
 	Clusters []Cluster               `json:"clusters"`
 	Counts   map[harness.Outcome]int `json:"counts"`
 	Packed   int                     `json:"packed"`
@@ -242,7 +243,7 @@ func (h *page) write(w io.Writer) error {
 		return err
 	}
 	d := h.data
-	b, err := json.Marshal(head{d.Title, d.Command, stamp(d.Made), d.says(), d.Clusters, h.counts, packed})
+	b, err := json.Marshal(head{d.Title, d.Command, stamp(d.Made), d.Says, d.Lacks, d.Clusters, h.counts, packed})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", HTMLFile, err)
 	}

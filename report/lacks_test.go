@@ -21,7 +21,7 @@ func TestEveryFormTellsWhatIsLacking(t *testing.T) {
 			t.Fatal(err)
 		}
 		for file, sign := range map[string]string{
-			report.HTMLFile:    "CUT OFF: 9 of 10",
+			report.HTMLFile:    `"lacks":"9 of 10`,
 			report.SummaryFile: "**CUT OFF: 9 of 10",
 			report.ResultsFile: `"lacks":"9 of 10`,
 			report.JUnitFile:   `errors="1"`,

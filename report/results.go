@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 
@@ -50,6 +51,7 @@ type resultsCluster struct {
 	Type   string   `json:"type"` // cluster
 	ID     string   `json:"id"`
 	State  State    `json:"state"`
+	Key    string   `json:"key"`
 	Title  string   `json:"title"`
 	Says   []string `json:"says,omitempty"`
 	Cases  []string `json:"cases,omitempty"`
@@ -84,7 +86,7 @@ func (r results) add(c Case, clusters []string) error {
 
 func (r results) end(d Data, n map[harness.Outcome]int) error {
 	for _, c := range d.Clusters {
-		err := r.to.Encode(resultsCluster{"cluster", c.ID, c.State, c.Title, c.Says, c.Cases, c.Replay})
+		err := r.to.Encode(resultsCluster{"cluster", c.ID, c.State, cmp.Or(c.Key, c.ID), c.Title, c.Says, c.Cases, c.Replay})
 		if err != nil {
 			return err
 		}

@@ -28,9 +28,6 @@ func Sweep(h journal.Head, rep triage.Report, without map[string]harness.Verdict
 	d.Says = append(d.Says, fmt.Sprintf("%d cases were planned, %d executed; the fault happened in %d.",
 		rep.Planned, rep.Executed, rep.Fired))
 	d.Lacks = rep.Lacks()
-	for _, c := range rep.TooOften() {
-		d.Says = append(d.Says, "Left more often than by chance: residue "+c.String())
-	}
 	d.Clusters = clustersOf(h.Plan, rep)
 	d.Cases = func(yield func(Case, error) bool) {
 		for _, dir := range dirs {
@@ -99,12 +96,16 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		for _, w := range c.Windows[:min(len(c.Windows), mostWindows)] {
 			says = append(says, "at "+w.String())
 		}
-		out := Cluster{ID: c.Name, State: state, Title: words(c.Left[0]), Says: says, Cases: idsOf(p, c)}
+		out := Cluster{ID: c.Name, Key: c.Key(), State: state, Title: words(c.Left[0]), Says: says, Cases: idsOf(p, c)}
 		if c.Shown != nil {
 			out.Says = append(out.Says, "minimised: "+c.Shown.String())
 			out.Replay = "shimquake run " + c.Shown.File
 		}
 		all = append(all, out)
+	}
+	for _, c := range rep.TooOften() {
+		all = append(all, Cluster{ID: strings.Trim("residue-"+c.ID+"-"+c.End, "-"), State: More,
+			Title: "left more often than by chance: residue " + c.String()})
 	}
 	for _, k := range rep.Known {
 		if k.Cases == 0 && !k.Gone {

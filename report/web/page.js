@@ -61,9 +61,10 @@
       el('span', { className: 'dim' }, head.made.replace('T', ' ').replace('Z', ' UTC')));
     const at = $('clusters'), all = head.clusters || [];
     const matters = all.filter((c) => c.State !== 'known'), known = all.filter((c) => c.State === 'known');
+    if (head.lacks) at.append(el('p', {}, el('b', {}, 'CUT OFF: ' + head.lacks)));
     for (const s of head.says || []) at.append(el('p', {}, s));
     if (all.length) {
-      at.append(el('h2', {}, matters.length ? 'What is new, the worst first' : 'Nothing is new'));
+      at.append(el('h2', {}, matters.length ? 'What is new, the worst first' : head.lacks ? 'Nothing is new in what has run' : 'Nothing is new'));
       matters.slice(0, mostCards).forEach((c) => at.append(clusterCard(c)));
       const rest = matters.slice(mostCards);
       if (rest.length) at.append(el('details', { className: 'known' }, el('summary', {}, el('b', {}, `and ${plural(rest.length, 'cluster')} more that ${rest.length === 1 ? 'is' : 'are'} new`)), rest.map(knownRow)));

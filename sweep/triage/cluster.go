@@ -2,6 +2,8 @@ package triage
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"math"
@@ -123,6 +125,13 @@ func (c Cluster) ShownBy(v harness.Verdict) bool {
 	all := signatures(v.Violations())
 	return v.Outcome == harness.Violated &&
 		slices.ContainsFunc(c.Left, func(s Signature) bool { return slices.Contains(all, s) })
+}
+
+// Key names the cluster from one night to the next: a digest of what is left and of what
+// the faults did. Name and cases may change when one more point shows it.
+func (c Cluster) Key() string {
+	sum := sha256.Sum256([]byte(c.When + ": " + text(c.Left)))
+	return hex.EncodeToString(sum[:6])
 }
 
 // happened are the kinds of things that a case's faults do. What a crash leaves has

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/report"
+)
+
+// issuesFlags are those of `nightly issues`.
+type issuesFlags struct {
+	repo, api, run, label string
+	most                  int
+	dry                   bool
+}
+
+func issuesCommand() *cobra.Command {
+	var f issuesFlags
+	c := &cobra.Command{
+		Use:   "issues DIR...",
+		Short: "Open or update a GitHub issue for each new finding of reports",
+		Long: `Issues reads results.jsonl in each folder, and sees to it that each finding which is new, known in more
+cases than are known, or gone, has one issue: it is opened, or brought up to date, or opened again where
+it was closed as completed. One that was closed as not planned stays closed. What stands beneath the
+part that is made here is kept. It takes the token from GITHUB_TOKEN.
+
+Exit status: 0 every finding has its issue, 1 one has none, or a report cannot be read.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, dirs []string) error { return f.issues(cmd.Context(), dirs, cmd.OutOrStdout()) },
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.repo, "repo", os.Getenv("GITHUB_REPOSITORY"), "owner/name (default $GITHUB_REPOSITORY)")
+	fl.StringVar(&f.api, "api", cmp.Or(os.Getenv("GITHUB_API_URL"), "https://api.github.com"), "where GitHub's API is")
+	fl.StringVar(&f.run, "run", runOf(os.Getenv), "the address of the run, for the issue (default: that of this job)")
+	fl.StringVar(&f.label, "label", "shimquake-finding", "the label of these issues; only those that have it are looked at")
+	fl.IntVar(&f.most, "most", 20, "how many issues are opened at most; more than that is another problem than findings")
+	fl.BoolVar(&f.dry, "dry-run", false, "print the issues, and ask GitHub nothing")
+	return c
+}
+
+// runOf is the address of the run that this job belongs to, or "".
+func runOf(env func(string) string) string {
+	if env("GITHUB_RUN_ID") == "" {
+		return ""
+	}
+	return env("GITHUB_SERVER_URL") + "/" + env("GITHUB_REPOSITORY") + "/actions/runs/" + env("GITHUB_RUN_ID")
+}
+
+func (f *issuesFlags) issues(ctx context.Context, dirs []string, out io.Writer) error {
+	all, err := findingsOf(dirs)
+	if err != nil {
+		return err
+	}
+	if f.dry {
+		for _, x := range all {
+			fmt.Fprintf(out, "%s\n\n%s\n\n", x.title(), x.body(f.run))
+		}
+		fmt.Fprintf(out, "%d findings\n", len(all))
+		return nil
+	}
+	g, err := f.tracker()
+	if err != nil {
+		return err
+	}
+	return f.track(ctx, g, all, out)
+}
+
+// track gives each finding its issue. What fails for one does not keep the others from
+// theirs.
+func (f *issuesFlags) track(ctx context.Context, g *tracker, all []finding, out io.Writer) error {
+	known, err := g.issues(ctx)
+	if err != nil {
+		return err
+	}
+	opened, left := 0, 0
+	var errs []error
+	for _, x := range all {
+		old, ok := known[x.key()]
+		if !ok && opened == f.most {
+			left++
+			continue
+		}
+		did, err := g.see(ctx, x, old, f.run)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("finding %s: %w", x.key(), err))
+			continue
+		}
+		if !ok {
+			opened++
+		}
+		fmt.Fprintf(out, "%s: %s\n", did, x.title())
+	}
+	if left > 0 {
+		errs = append(errs, fmt.Errorf("%d findings more have no issue: --most %d; the report has them all", left, f.most))
+	}
+	fmt.Fprintf(out, "%d findings, %d issues opened\n", len(all), opened)
+	return errors.Join(errs...)
+}
+
+// finding is one of a report, in a folder.
+type finding struct {
+	report.Finding
+	from string
+}
+
+// findingsOf are the findings of all reports, each once: what a sweep finds, one of pairs
+// may find, too.
+func findingsOf(dirs []string) (all []finding, err error) {
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		some, err := report.Findings(filepath.Join(dir, report.ResultsFile))
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range some {
+			x := finding{s, filepath.Base(dir)}
+			if !seen[x.key()] {
+				seen[x.key()] = true
+				all = append(all, x)
+			}
+		}
+	}
+	return all, nil
+}
+
+// key is what an issue is found by. That a known finding is gone is another matter than
+// that there is more of it.
+func (x finding) key() string { return string(x.State) + " " + x.Key }
+
+// longest is how much GitHub takes of a title, and what is left of a body for what stands
+// beneath it: it takes 65,536 characters.
+const (
+	longestTitle = 250
+	longestBody  = 40000
+)
+
+func (x finding) title() string { return cut(string(x.State)+": "+x.Title, longestTitle) }
+
+// begin and end mark the part of an issue's text that is made here.
+const (
+	begin = "<!-- shimquake-finding: "
+	end   = "<!-- end of shimquake-finding -->"
+)
+
+// body is the text of the finding's issue, between its marks.
+func (x finding) body(run string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%s -->\n%s\n", begin, x.key(), fenced("", x.Title))
+	for _, s := range x.Says {
+		fmt.Fprintf(&b, "%s\n", fenced("", s))
+	}
+	if x.Version != "" {
+		fmt.Fprintf(&b, "Seen on containerd %s in %d cases. ", x.Version, x.Cases)
+	}
+	if run != "" {
+		fmt.Fprintf(&b, "Last seen in %s, whose artifacts have report.html and the evidence", run)
+		if x.Evidence != "" {
+			fmt.Fprintf(&b, " (`%s`)", filepath.Join(x.from, x.Evidence))
+		}
+		b.WriteString(".")
+	}
+	if x.Replay != "" {
+		fmt.Fprintf(&b, "\n\nReplay it, as root, in a checkout after `make build` (`PATH=$PWD/bin:$PATH`):\n\n%s",
+			fenced("sh", x.Replay))
+	}
+	return cut(b.String(), longestBody) + "\n" + end + "\n"
+}
+
+// fenced is a block of code, whose fence no line of the text can end.
+func fenced(language, text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + language + "\n" + strings.TrimSpace(text) + "\n" + fence + "\n"
+}
+
+// cut is as much of a text as there is room for.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n-3], "") + "..."
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/report"
+)
+
+// reported is the folder of a report with these clusters.
+func reported(t *testing.T, all ...report.Cluster) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "merged")
+	d := report.Data{Title: "x", Made: time.Unix(0, 0), Clusters: all, Cases: report.All(nil)}
+	if err := report.Write(dir, d); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// leaks are n clusters of a state.
+func leaks(state report.State, n int) (all []report.Cluster) {
+	for i := range n {
+		all = append(all, report.Cluster{ID: fmt.Sprintf("shim-%d", i), Key: fmt.Sprintf("k%d", i), State: state,
+			Title: fmt.Sprintf("leak shim: %d", i), Says: []string{"at x"}, Replay: "shimquake run x.yaml"})
+	}
+	return all
+}
+
+// told runs the program against the fake, and returns what it says.
+func (f *fake) told(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	c := root()
+	var out bytes.Buffer
+	c.SetOut(&out)
+	c.SetArgs(append([]string{"issues", "--repo", "o/r", "--api", f.URL, "--run", "https://run/1"}, args...))
+	err := c.Execute()
+	return out.String(), err
+}
+
+func (f *fake) must(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := f.told(t, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestAFindingHasOneIssue(t *testing.T) {
+	f := newFake(t)
+	dir := reported(t, append(leaks(report.New, 3), leaks(report.Known, 5)[4], leaks(report.Unreproduced, 4)[3])...)
+	if out := f.must(t, dir); !strings.Contains(out, "3 findings, 3 issues opened") || len(f.issues) != 3 {
+		t.Fatalf("%s%d issues", out, len(f.issues))
+	}
+	i := f.issues[0]
+	for _, want := range []string{"leak shim: 0", "at x", "shimquake run x.yaml", "https://run/1"} {
+		if !strings.Contains(i.Body, want) {
+			t.Errorf("%q is not in\n%s", want, i.Body)
+		}
+	}
+	if i.Title != "new: leak shim: 0" || i.Labels[0] != "shimquake-finding" || len(f.labels) != 1 {
+		t.Errorf("%+v, labels %v", i, f.labels)
+	}
+	// The next night finds them again, on the second page, too.
+	if out := f.must(t, "--run", "https://run/2", dir, dir); !strings.Contains(out, "3 findings, 0 issues") {
+		t.Error(out)
+	}
+	if len(f.issues) != 3 || !strings.Contains(f.issues[2].Body, "https://run/2") || len(f.labels) != 1 {
+		t.Errorf("%d issues, %s", len(f.issues), f.issues[2].Body)
+	}
+}
+
+func TestWhatPeopleDidToAnIssue(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil    func(*issue)
+		state    string
+		comments int
+		opens    bool // another one
+		keeps    string
+	}{
+		"wrote beneath": {func(i *issue) { i.Body += "\nIt is the GC." }, "open", 0, false, "\nIt is the GC."},
+		"closed it":     {func(i *issue) { i.State, i.StateReason = "closed", "completed" }, "open", 1, false, ""},
+		"do not plan it": {func(i *issue) { i.State, i.StateReason = "closed", "not_planned" }, "closed", 0, false,
+			"https://run/1"},
+		"removed the mark":  {func(i *issue) { i.Body = "mine" }, "open", 0, true, "mine"},
+		"removed the label": {func(i *issue) { i.Labels = []string{"other"} }, "open", 0, true, "https://run/1"},
+		"made it a PR":      {func(i *issue) { i.PullRequest = map[string]string{"url": "x"} }, "open", 0, true, "https://run/1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			dir := reported(t, leaks(report.New, 1)...)
+			f.must(t, dir)
+			i := f.issues[0]
+			c.spoil(i)
+			f.must(t, "--run", "https://run/2", dir)
+			if i.State != c.state || len(i.comments) != c.comments || (len(f.issues) == 2) != c.opens ||
+				!strings.Contains(i.Body, c.keeps) {
+				t.Errorf("%d issues, the first %+v", len(f.issues), i)
+			}
+			f.must(t, dir)
+			if len(f.issues) > 2 || len(i.comments) != c.comments {
+				t.Errorf("the third night: %d issues, %d comments", len(f.issues), len(i.comments))
+			}
+		})
+	}
+}
+
+// What is gone is another matter than that there is more of it.
+func TestStatesHaveIssuesOfTheirOwn(t *testing.T) {
+	f := newFake(t)
+	f.must(t, reported(t, leaks(report.More, 1)...))
+	f.must(t, reported(t, leaks(report.Gone, 1)...))
+	if len(f.issues) != 2 || f.issues[1].Title != "gone: leak shim: 0" {
+		t.Errorf("%+v", f.issues)
+	}
+}
+
+func TestOfTwoIssuesTheOpenOneCounts(t *testing.T) {
+	f := newFake(t)
+	dir := reported(t, leaks(report.New, 1)...)
+	f.must(t, dir)
+	twin := *f.issues[0]
+	twin.Number = 2
+	f.issues = append(f.issues, &twin)
+	f.issues[0].State, f.issues[0].StateReason = "closed", "completed"
+	f.must(t, "--run", "https://run/2", dir)
+	if f.issues[0].State != "closed" || !strings.Contains(twin.Body, "run/2") {
+		t.Errorf("%+v, %+v", f.issues[0], twin)
+	}
+}
+
+func TestWhatCannotBeToldIsRed(t *testing.T) {
+	write := func(text string) string {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, report.ResultsFile), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	whole, err := os.ReadFile(filepath.Join(reported(t, leaks(report.New, 1)...), report.ResultsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := reported(t, leaks(report.New, 3)...)
+	for says, args := range map[string][]string{
+		"cut off":                        {write(string(whole[:len(whole)-4]))},
+		"no such file":                   {t.TempDir()},
+		"requires at least 1":            {},
+		"2 findings more have no issue":  {"--most", "1", good},
+		"--repo owner/name":              {"--repo", "here", good},
+		"finding new k1":                 {"--most", "9", good}, // refused below
+		"no results of shimquake":        {write("{}\n")},
+		"connection refused|unreachable": {"--api", "http://127.0.0.1:1", good},
+	} {
+		f := newFake(t)
+		if says == "finding new k1" {
+			f.refuse = "/issues"
+		}
+		_, err := f.told(t, args...)
+		first, _, _ := strings.Cut(says, "|")
+		if err == nil || !strings.Contains(err.Error(), first) {
+			t.Errorf("%q: %v", says, err)
+		}
+		if f.refuse != "" && !strings.Contains(err.Error(), "finding new k2") {
+			t.Errorf("the others were not tried: %v", err)
+		}
+	}
+}
+
+func TestDryRunAsksNothing(t *testing.T) {
+	f := newFake(t)
+	t.Setenv("GITHUB_TOKEN", "")
+	out := f.must(t, "--dry-run", reported(t, leaks(report.New, 2)...))
+	if f.writes != 0 || !strings.Contains(out, "new: leak shim: 1") || !strings.Contains(out, "2 findings") {
+		t.Errorf("%d writes\n%s", f.writes, out)
+	}
+}
+
+// A text of a finding is data: it ends neither its fence nor the part that is ours.
+func TestTextsAreData(t *testing.T) {
+	c := leaks(report.New, 1)[0]
+	c.Title, c.Says = "a ``` fence @someone", []string{strings.Repeat("long ", 20000)}
+	f := newFake(t)
+	dir := reported(t, c)
+	f.must(t, dir)
+	i := f.issues[0]
+	if !strings.Contains(i.Body, "````\na ``` fence @someone\n````") || len(i.Body) > 65000 || len(i.Title) > 256 ||
+		!strings.HasSuffix(i.Body, end+"\n") {
+		t.Errorf("%.300s ... %d", i.Body, len(i.Body))
+	}
+	f.must(t, dir)
+	if len(f.issues) != 1 {
+		t.Error("it is not found again")
+	}
+}
+
+func TestGate(t *testing.T) {
+	for name, c := range map[string]struct {
+		needs string
+		says  string // "": green
+	}{
+		"all green": {`{"a":{"result":"success","outputs":{}},"b":{"result":"success"}}`, ""},
+		"one red":   {`{"a":{"result":"success"},"b":{"result":"failure"}}`, `1 of 2 jobs are not green: b: "failure"`},
+		"skipped":   {`{"a":{"result":"skipped"}}`, `a: "skipped"`},
+		"cancelled": {`{"a":{"result":"cancelled"}}`, `a: "cancelled"`},
+		"no result": {`{"a":{}}`, `a: ""`},
+		"no job":    {`{}`, "nothing ran"},
+		"no needs":  {``, "toJSON(needs)"},
+	} {
+		err := gate(c.needs, &bytes.Buffer{})
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+// Command nightly does what a nightly needs besides shimquake itself: an issue for each
+// new finding, and a gate that is red unless every job has run and is green. See
+// docs/nightly.md.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := root().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "nightly:", err)
+		os.Exit(1)
+	}
+}
+
+func root() *cobra.Command {
+	c := &cobra.Command{Use: "nightly", Short: "Issues for findings, and the gate of a nightly",
+		SilenceErrors: true, SilenceUsage: true}
+	c.AddCommand(issuesCommand(), gateCommand())
+	return c
+}
