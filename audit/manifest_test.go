@@ -11,52 +11,30 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/shimquake/shimquake/audit"
+	"github.com/shimquake/shimquake/deploy/kubernetes"
 )
 
 const manifest = "../deploy/kubernetes/audit-daemonset.yaml"
 
-// container is what the manifest lets the audit do.
-type container struct {
-	Command         []string
-	SecurityContext struct {
-		RunAsUser                *int
-		Privileged               bool
-		AllowPrivilegeEscalation *bool `yaml:"allowPrivilegeEscalation"`
-		ReadOnlyRootFilesystem   bool  `yaml:"readOnlyRootFilesystem"`
-		Capabilities             struct{ Drop, Add []string }
-	} `yaml:"securityContext"`
-	VolumeMounts []struct{ Name string } `yaml:"volumeMounts"`
-}
-
-func readManifest(t *testing.T) container {
+func readManifest(t *testing.T) corev1.Container {
 	t.Helper()
-	text, err := os.ReadFile(manifest)
+	d, err := kubernetes.Find[appsv1.DaemonSet](manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs := yaml.NewDecoder(bytes.NewReader(text))
-	for {
-		var d struct {
-			Kind string
-			Spec struct {
-				Template struct {
-					Spec struct {
-						HostPID, HostNetwork bool
-						Containers           []container
-					}
-				}
-			}
-		}
-		if err := docs.Decode(&d); err != nil {
-			t.Fatalf("no DaemonSet in %s: %v", manifest, err)
-		}
-		if d.Kind == "DaemonSet" {
-			return d.Spec.Template.Spec.Containers[0]
-		}
+	return d.Spec.Template.Spec.Containers[0]
+}
+
+// names are capabilities as words.
+func names(all []corev1.Capability) (out []string) {
+	for _, c := range all {
+		out = append(out, string(c))
 	}
+	return out
 }
 
 // as runs the real audit with these capabilities alone, as the kernel gives them to the
@@ -89,8 +67,10 @@ func (n *node) as(capabilities []string) (*audit.Report, int) {
 func TestTheManifestsPrivileges(t *testing.T) {
 	c := readManifest(t)
 	s := c.SecurityContext
-	if s.Privileged || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || !s.ReadOnlyRootFilesystem ||
-		strings.Join(s.Capabilities.Drop, " ") != "ALL" || len(c.VolumeMounts) != 1 {
+	add := names(s.Capabilities.Add)
+	if s.Privileged != nil || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation ||
+		s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem ||
+		strings.Join(names(s.Capabilities.Drop), " ") != "ALL" || len(c.VolumeMounts) != 1 {
 		t.Errorf("more than is needed: %+v", c)
 	}
 	command := auditFlags(t)
@@ -102,14 +82,14 @@ func TestTheManifestsPrivileges(t *testing.T) {
 	n := newNode(t)
 	n.run("c1", "wait", "")
 	n.must(n.end(n.run("lost", "wait", "shutdown=ignore")))
-	if r, status := n.as(s.Capabilities.Add); status != 1 || len(r.Suspects) != 1 || len(r.Partial) != 0 {
+	if r, status := n.as(add); status != 1 || len(r.Suspects) != 1 || len(r.Partial) != 0 {
 		t.Errorf("exit status %d, %v; want the leaked shim", status, r)
 	}
-	for i := range s.Capabilities.Add {
-		less := append(append([]string{}, s.Capabilities.Add[:i]...), s.Capabilities.Add[i+1:]...)
+	for i := range add {
+		less := append(append([]string{}, add[:i]...), add[i+1:]...)
 		if _, status := n.as(less); status != 2 {
 			t.Errorf("without %s it ends with %d: it is not needed, or a clean bill is given blindly",
-				s.Capabilities.Add[i], status)
+				add[i], status)
 		}
 	}
 }

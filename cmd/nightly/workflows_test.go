@@ -1,0 +1,175 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// workflow is as much of one as these tests read. actionlint knows the rest.
+type workflow struct {
+	Permissions map[string]string
+	Jobs        map[string]job
+}
+
+type job struct {
+	Needs       any
+	If          string
+	Permissions map[string]string
+	Strategy    struct{ Matrix map[string]any }
+	Steps       []step
+}
+
+type step struct{ Name, Uses, Run, If string }
+
+// needs are the names of the jobs that a job waits for.
+func (j job) needs() (all []string) {
+	switch n := j.Needs.(type) {
+	case string:
+		all = []string{n}
+	case []any:
+		for _, name := range n {
+			all = append(all, name.(string))
+		}
+	}
+	return all
+}
+
+const checkout = "../.."
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(checkout, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func workflows(t *testing.T) map[string]workflow {
+	t.Helper()
+	all := map[string]workflow{}
+	for _, name := range []string{"ci.yml", "nightly.yml"} {
+		var w workflow
+		if err := yaml.Unmarshal([]byte(read(t, ".github/workflows/"+name)), &w); err != nil || len(w.Jobs) == 0 {
+			t.Fatal(name, err)
+		}
+		all[name] = w
+	}
+	return all
+}
+
+// A job that the gate does not wait for may be skipped, or red, and nobody sees it.
+func TestTheGateWaitsForEveryJob(t *testing.T) {
+	jobs := workflows(t)["nightly.yml"].Jobs
+	gate := jobs["gate"]
+	if gate.If != "always()" {
+		t.Errorf("the gate is skipped where a job is: if: %q", gate.If)
+	}
+	for name := range jobs {
+		if name != "gate" && !slices.Contains(gate.needs(), name) {
+			t.Errorf("the gate does not wait for %s", name)
+		}
+	}
+	for _, want := range []string{"suites", "plan", "sweep", "merge", "more", "proof", "action", "issues"} {
+		if _, ok := jobs[want]; !ok {
+			t.Errorf("the night has no %s", want)
+		}
+	}
+}
+
+// Only the job that writes issues may write, and only those.
+func TestLeastPrivilege(t *testing.T) {
+	for file, w := range workflows(t) {
+		if len(w.Permissions) != 1 || w.Permissions["contents"] != "read" {
+			t.Errorf("%s: %v", file, w.Permissions)
+		}
+		for name, j := range w.Jobs {
+			for what, may := range j.Permissions {
+				if may != "read" && (name != "issues" || what != "issues") {
+					t.Errorf("%s: %s may %s %s", file, name, may, what)
+				}
+			}
+		}
+	}
+}
+
+// An action is named by a commit, or is ours.
+func TestActionsArePinned(t *testing.T) {
+	uses := regexp.MustCompile(`(?m)^\s*(?:- )?uses: (\S+)(.*)$`)
+	pinned := regexp.MustCompile(`^[\w-]+/[\w/-]+@[0-9a-f]{40}$`)
+	by := map[string]string{}
+	for _, file := range []string{".github/workflows/ci.yml", ".github/workflows/nightly.yml", "action.yml",
+		".github/actions/ready/action.yml", ".github/actions/keep/action.yml", "docs/in-your-ci.md"} {
+		for _, m := range uses.FindAllStringSubmatch(read(t, file), -1) {
+			what, comment := m[1], m[2]
+			if strings.HasPrefix(what, "./") || what == "shimquake/shimquake@v1" && file == "docs/in-your-ci.md" {
+				continue
+			}
+			if !pinned.MatchString(what) || !strings.HasPrefix(comment, " # v") {
+				t.Errorf("%s: %s%s is not pinned by a commit, with its version beside it", file, what, comment)
+			}
+			action, commit, _ := strings.Cut(what, "@")
+			if old := by[action]; old != "" && old != commit {
+				t.Errorf("%s: %s is of another commit elsewhere", file, action)
+			}
+			by[action] = commit
+		}
+	}
+	if len(by) < 4 {
+		t.Errorf("only %v is used: are the files read?", by)
+	}
+}
+
+// Every step of the night runs by hand: it is a target of the Makefile, and docs/nightly.md has it.
+func TestEveryStepIsATarget(t *testing.T) {
+	makefile, page := read(t, "Makefile"), read(t, "docs/nightly.md")
+	called := regexp.MustCompile(`\bmake ("\$TARGET"|[a-z0-9-]+)`)
+	has := func(target string) {
+		if !strings.Contains(makefile, "\n"+target+": ## ") {
+			t.Errorf("the Makefile has no %s", target)
+		}
+		if !strings.Contains(page, "make "+target) {
+			t.Errorf("docs/nightly.md has no make %s", target)
+		}
+	}
+	for name, j := range workflows(t)["nightly.yml"].Jobs {
+		n := 0
+		for _, s := range j.Steps {
+			if s.Uses == "./" { // the action
+				n++
+			}
+			for _, m := range called.FindAllStringSubmatch(s.Run, -1) {
+				n++
+				if m[1] != `"$TARGET"` {
+					has(m[1])
+					continue
+				}
+				for _, target := range j.targets() {
+					has(target)
+				}
+			}
+		}
+		if n == 0 {
+			t.Errorf("%s calls no target", name)
+		}
+	}
+}
+
+// targets are those of a matrix.
+func (j job) targets() (all []string) {
+	names, _ := j.Strategy.Matrix["name"].([]any)
+	for _, n := range names {
+		all = append(all, "nightly-"+n.(string))
+	}
+	rows, _ := j.Strategy.Matrix["include"].([]any)
+	for _, r := range rows {
+		all = append(all, r.(map[string]any)["target"].(string))
+	}
+	return all
+}
