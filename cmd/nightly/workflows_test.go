@@ -126,7 +126,8 @@ func TestActionsArePinned(t *testing.T) {
 	}
 }
 
-// Every step of the night runs by hand: it is a target of the Makefile, and docs/nightly.md has it.
+// Every step of the night runs by hand: it is a target of the Makefile, and
+// docs/nightly.md has it.
 func TestEveryStepIsATarget(t *testing.T) {
 	makefile, page := read(t, "Makefile"), read(t, "docs/nightly.md")
 	called := regexp.MustCompile(`\bmake ("\$TARGET"|[a-z0-9-]+)`)

@@ -291,6 +291,12 @@ func sweepError(err error) error {
 func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.Slots, h journal.Head,
 	results []journal.Result, out io.Writer) error {
 	rep := triage.NewReport(h, results, catalogue.Excuses())
+	if len(f.shards) > 0 && f.replay > 0 && len(rep.New) > 0 {
+		// On other binaries it might not come again, and would fail nothing.
+		if err := prepare(ctx, r, h.Plan); err != nil {
+			return statusError{statusInvalid, err}
+		}
+	}
 	if h.Shard.Whole() {
 		if err := f.minimiser(r, slots).ShowAll(ctx, h.Plan, &rep); err != nil {
 			return statusError{statusInvalid, fmt.Errorf("%w; the cases are done: shimquake sweep --resume %s", err, f.out)}
