@@ -30,7 +30,7 @@ suites: ## (root) run every suite on CONTAINERD; ends with a table of verdicts
 	@scripts/setup
 	@scripts/suites
 
-test: ## (root) unit tests, fuzz seeds, controls and the quick form of the suites
+test: ## (root) unit tests, fuzz seeds, controls and the quick form of the suites (SHIMQUAKE_RELEASES=all)
 	@scripts/setup
 	@scripts/test
 

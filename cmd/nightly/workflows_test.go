@@ -174,3 +174,47 @@ func (j job) targets() (all []string) {
 	}
 	return all
 }
+
+// The workflow that docs/in-your-ci.md has people paste names what the action takes.
+func TestTheWorkflowToPaste(t *testing.T) {
+	_, rest, _ := strings.Cut(read(t, "docs/in-your-ci.md"), "```text\n")
+	block, _, closed := strings.Cut(rest, "```")
+	var pasted struct {
+		On          []string
+		Permissions map[string]string
+		Jobs        map[string]struct {
+			Steps []struct {
+				Uses string
+				With map[string]any
+			}
+		}
+	}
+	var action struct{ Inputs map[string]any }
+	err := yaml.Unmarshal([]byte(read(t, "action.yml")), &action)
+	if err == nil {
+		err = yaml.Unmarshal([]byte(block), &pasted)
+	}
+	if err != nil || !closed || len(action.Inputs) == 0 || len(pasted.On) != 2 || len(pasted.Permissions) != 1 {
+		t.Fatalf("%v: %+v, %+v", err, pasted, action)
+	}
+	used := false
+	for _, s := range pasted.Jobs["sweep"].Steps {
+		if !strings.HasPrefix(s.Uses, "shimquake/shimquake@") {
+			continue
+		}
+		used = true
+		for name := range s.With {
+			if _, ok := action.Inputs[name]; !ok {
+				t.Errorf("the action has no input %s", name)
+			}
+		}
+	}
+	if !used {
+		t.Error("it does not use the action")
+	}
+	for name := range action.Inputs {
+		if !strings.Contains(read(t, "docs/in-your-ci.md"), "| `"+name+"` |") {
+			t.Errorf("the page has no input %s", name)
+		}
+	}
+}
