@@ -19,8 +19,7 @@ export CONTAINERD SHORT STRICT FOCUS PROCS TIMEOUT RACE FUZZTIME NIGHT
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
 
-.PHONY: help docs setup suites test kill-test vm-v2 vm-sweep mutation faultless nightly-plan nightly-sweep nightly-merge nightly-judge nightly-pairs \
-	nightly-random nightly-matrix nightly-issues nightly-gate nightly-summary lint bench fuzz build gc clean vagrant-check vagrant-test workflows-check scripts-check
+.PHONY: help docs setup suites test kill-test vm-v2 vm-sweep mutation faultless lint bench fuzz build gc clean vagrant-check vagrant-test workflows-check scripts-check
 
 help: ## show this list
 	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [STRICT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
@@ -53,6 +52,7 @@ mutation: ## (root) break containerd's source in the ways of sweep/mutation/muta
 faultless: ## (root) COUNT=1000 cases without a fault, which must all hold
 	@scripts/proof faultless ./sweep/mutation TestFaultless -faultless "$${COUNT:-1000}"
 
+.PHONY: nightly-plan nightly-sweep nightly-merge nightly-judge nightly-pairs nightly-random nightly-matrix nightly-issues nightly-gate nightly-summary
 nightly-plan: ## (root) plan the night's sweep (SWEEP='--path delete ...' CONTAINERD= NIGHT=out/nightly)
 	@scripts/setup
 	@scripts/nightly plan
