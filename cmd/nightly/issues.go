@@ -153,12 +153,10 @@ const (
 // body is the text of the finding's issue, between its marks.
 func (x finding) body(run string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s -->\n%s\n", begin, x.key(), fenced("", x.Title))
-	for _, s := range x.Says {
-		fmt.Fprintf(&b, "%s\n", fenced("", s))
-	}
+	says := cut(strings.Join(append([]string{x.Title}, x.Says...), "\n"), longestBody/2)
+	fmt.Fprintf(&b, "%s%s -->\n%s\n", begin, x.key(), fenced("text", says))
 	if x.Version != "" {
-		fmt.Fprintf(&b, "Seen on containerd %s in %d cases. ", x.Version, x.Cases)
+		fmt.Fprintf(&b, "Seen on containerd %s, in %d of the report's cases. ", x.Version, x.Cases)
 	}
 	if run != "" {
 		fmt.Fprintf(&b, "Last seen in %s, whose artifacts have report.html and the evidence", run)

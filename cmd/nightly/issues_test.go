@@ -190,7 +190,7 @@ func TestTextsAreData(t *testing.T) {
 	dir := reported(t, c)
 	f.must(t, dir)
 	i := f.issues[0]
-	if !strings.Contains(i.Body, "````\na ``` fence @someone\n````") || len(i.Body) > 65000 || len(i.Title) > 256 ||
+	if !strings.Contains(i.Body, "````text\na ``` fence @someone\n") || len(i.Body) > 65000 || len(i.Title) > 256 ||
 		!strings.HasSuffix(i.Body, end+"\n") {
 		t.Errorf("%.300s ... %d", i.Body, len(i.Body))
 	}

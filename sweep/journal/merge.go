@@ -10,7 +10,7 @@ import (
 // LostError is the error for shards that have no journal, or one that was cut off: what
 // the others say is not what the plan's sweep would have said.
 type LostError struct {
-	// Of is how many shards the plan was split into; Missing those of which there is nothing.
+	// Of is how many shards the plan was split into; Missing are those that nobody has.
 	Of      int
 	Missing []plan.Shard
 	Cut     []CutShard
