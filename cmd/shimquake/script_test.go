@@ -18,7 +18,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// scriptFiles are the scripts that run the commands of the pages. Those of root run cases.
+// The scripts run the commands of the pages. Those of root run cases.
 const (
 	scripts     = "testdata/script"
 	rootScripts = "testdata/script/root"
