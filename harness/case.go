@@ -108,6 +108,8 @@ type Container struct {
 	// Held keeps the payload, which may exit else before its Start is answered, until the
 	// client lets it come to its end.
 	Held bool `yaml:"held,omitempty"`
+	// TTY gives the container a terminal, whose other end its shim holds. CRI only.
+	TTY bool `yaml:"tty,omitempty"`
 }
 
 // Controllers are the cgroup controllers that cases take of the machine.
@@ -203,6 +205,9 @@ func (c Case) problems() (all []fieldError) {
 	}
 	for i, ct := range w.Containers {
 		add(fmt.Sprintf("workload.containers[%d]", i), ct.check(i))
+		if ct.TTY && w.API != CRI {
+			add(fmt.Sprintf("workload.containers[%d]", i), errors.New("tty: only a pod has one here: add api: cri"))
+		}
 	}
 	if w.Fakeshim != "" && w.API == CRI {
 		add("workload.fakeshim", errors.New("fakeshim serves the task API only: leave out api: cri"))

@@ -85,6 +85,7 @@ func TestParseCaseErrors(t *testing.T) {
 		{"an exit status", "exit: 7", "exit: 256", 9, 7, "not between 0 and 255"},
 		{"a signal that nobody sends", "exit: 7", "ignoresTerm: true", 9, 7, "signal: SIGTERM"},
 		{"a held payload that a signal ends", "exit: 7", "{signal: SIGTERM, held: true}", 9, 8, "held"},
+		{"a terminal by the task API", "exit: 7", "tty: true", 9, 7, "api: cri"},
 		{"too many children", "exit: 7", "children: 21", 9, 7, "1 to 20"},
 		{"children beside one that holds the output", "- exit: 7", "- {children: 1, holdStdout: true}", 9, 8, "holdStdout"},
 		{"a name", "name: shutdown-error-once", "name: Shutdown Error", 1, 7, "lower-case"},

@@ -67,15 +67,15 @@ func (b tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// noContext is Chromium's code for a page that is no more.
-const noContext = -32000
+// lostContext is what the browser answers when the page that it was asked of has just
+// made way for another.
+const lostContext = -32000
 
-// until waits until an expression of JavaScript is true.
+// until waits until an expression of JavaScript is true, of the page that stands by then.
 func (b tab) until(js string) {
 	b.Helper()
 	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](js))
-	var gone *cdproto.Error
-	for errors.As(err, &gone) && gone.Code == noContext && b.ctx.Err() == nil { // a page that another takes the place of
+	for answer := (*cdproto.Error)(nil); errors.As(err, &answer) && answer.Code == lostContext && b.ctx.Err() == nil; {
 		_, err = chromedp.Run(b.ctx, chromedp.Poll[bool](js))
 	}
 	if err != nil {

@@ -31,6 +31,9 @@ func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding 
 			queued(h, h.Instances[n], f)
 		case f.Class == oracle.ClassCgroup && createFailed(h, f.Subject.ID):
 			f.Facts[oracle.FactCreate] = oracle.CutOff
+		case f.Facts[oracle.FactEvent] == oracle.NoPID && createFailed(h, f.Subject.ID) &&
+			len(shimKillsOf(h, f.Subject.ID)) > 0:
+			f.Facts[oracle.FactCreate], f.Facts[oracle.FactShim] = oracle.CutOff, oracle.Dead
 		}
 	}
 	return found

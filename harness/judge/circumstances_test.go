@@ -22,6 +22,13 @@ func TestCircumstances(t *testing.T) {
 		h.Events = slices.DeleteFunc(h.Events, func(e oracle.TaskEvent) bool { return e.Topic == oracle.TopicStart })
 		h.Flushed.Events = len(h.Events)
 	}
+	noPID := func(h *harness.History) {
+		for n := range h.Events {
+			if h.Events[n].Topic == oracle.TopicExit {
+				h.Events[n].PID = 0
+			}
+		}
+	}
 	for name, tc := range map[string]struct {
 		wrong, change func(*harness.History)
 		key           oracle.Key
@@ -53,7 +60,19 @@ func TestCircumstances(t *testing.T) {
 			kill(h, "shim", 42)
 			h.Kills[len(h.Kills)-1].At = at(9000)
 		}, oracle.FactShim, none},
-		"another shim was killed":     {wrong, func(h *harness.History) { kill(h, "shim", 99) }, oracle.FactShim, none},
+		"another shim was killed": {wrong, func(h *harness.History) {
+			kill(h, "shim", 99)
+		}, oracle.FactShim, none},
+		"no pid, and its Create was answered": {noPID, func(h *harness.History) {
+			kill(h, "shim", 42)
+		}, oracle.FactCreate, none},
+		"no pid, and its Create failed": {noPID, func(h *harness.History) {
+			h.Hits[1].Err = "x"
+		}, oracle.FactCreate, none},
+		"no pid, and its shim died in Create": {noPID, func(h *harness.History) {
+			h.Hits[1].Err = "killed"
+			kill(h, "shim", 42)
+		}, oracle.FactCreate, oracle.CutOff},
 		"a group of what was created": {group, func(*harness.History) {}, oracle.FactCreate, none},
 		"a group of what was never created": {group, func(h *harness.History) {
 			h.Hits[1].Err = "killed"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -19,8 +20,22 @@ type Comparison struct {
 	Cases, OnlyA, OnlyB int
 	// Agreed are the cases of which both say the same, by outcome.
 	Agreed map[harness.Outcome]int
-	// Differ are the others, in the order of the plan.
+	// Raced are those that differ by what known bugs leave by luck, and by nothing else.
+	Raced []Difference
+	// OneSided are those that are invalid in one of them: its fault did not happen there,
+	// or that machine cannot run it.
+	OneSided []Difference
+	// Differ are the others. All are in the order of the plan.
 	Differ []Difference
+}
+
+// mostOneSided is the share of the cases of which one side alone may show nothing: code
+// that is of one machine's kind of cgroups is a hundredth of a plan.
+const mostOneSided = 0.1
+
+// Agree reports whether the two say the same.
+func (c Comparison) Agree() bool {
+	return len(c.Differ) == 0 && float64(len(c.OneSided)) <= mostOneSided*float64(c.Cases)
 }
 
 // Difference is a case of which two sweeps say different things.
@@ -34,6 +49,7 @@ type Said struct {
 	Outcome harness.Outcome
 	Why     string      // of an invalid case
 	Only    []Signature // what it found and the other did not
+	By      []string    // the known bugs that leave all of Only, where that is luck
 }
 
 // ErrNothingToCompare says that two sweeps have no case in common.
@@ -41,7 +57,7 @@ var ErrNothingToCompare = errors.New("no case of the one is in the other")
 
 // Compare compares the sweep in a folder with another, which may stand in several as
 // shards of the plan.
-func Compare(a string, b []string) (c Comparison, err error) {
+func Compare(a string, b []string, known []catalogue.Excuse) (c Comparison, err error) {
 	h, results, err := journal.Read(a)
 	if err != nil {
 		return c, err
@@ -66,12 +82,13 @@ func Compare(a string, b []string) (c Comparison, err error) {
 		}
 	}
 	c.Agreed = map[harness.Outcome]int{}
+	known = slices.DeleteFunc(slices.Clone(known), func(k catalogue.Excuse) bool { return !k.Applies(h.Plan.Version) })
 	for i, s := range h.Plan.Specs {
 		x, inA := as[i]
 		y, inB := bs[i]
 		switch {
 		case inA && inB:
-			c.add(s, x, y)
+			c.add(s, x, y, known)
 		case inA:
 			c.OnlyA++
 		case inB:
@@ -92,7 +109,7 @@ func byCase(results []journal.Result) map[int]journal.Result {
 	return m
 }
 
-func (c *Comparison) add(s plan.Spec, x, y journal.Result) {
+func (c *Comparison) add(s plan.Spec, x, y journal.Result, known []catalogue.Excuse) {
 	c.Cases++
 	a, b := said(x), said(y)
 	both := func(t Signature) bool { return slices.Contains(a.Only, t) && slices.Contains(b.Only, t) }
@@ -103,7 +120,36 @@ func (c *Comparison) add(s plan.Spec, x, y journal.Result) {
 		return
 	}
 	a.Only, b.Only = onlyA, onlyB
-	c.Differ = append(c.Differ, Difference{Spec: s, A: a, B: b})
+	a.By, b.By = leftByLuck(known, s, x.Found, onlyA), leftByLuck(known, s, y.Found, onlyB)
+	d := Difference{Spec: s, A: a, B: b}
+	raced := func(s Said) bool { return len(s.Only) == 0 || len(s.By) > 0 }
+	switch {
+	case (a.Outcome == harness.Invalid) != (b.Outcome == harness.Invalid):
+		c.OneSided = append(c.OneSided, d)
+	case a.Why == b.Why && raced(a) && raced(b):
+		c.Raced = append(c.Raced, d)
+	default:
+		c.Differ = append(c.Differ, d)
+	}
+}
+
+// leftByLuck names the known bugs that leave all of what one side alone has found, or
+// none. Those that are no race are sure of their own case, and of no other in the window.
+func leftByLuck(known []catalogue.Excuse, s plan.Spec, found []oracle.Finding, only []Signature) (ids []string) {
+	var left []Signature
+	for i, direct := range explains(known, s, found) {
+		if !known[i].Sometimes && covers(s, known[i].Case) {
+			continue
+		}
+		ids = append(ids, known[i].ID)
+		left = append(left, signatures(direct)...)
+		left = append(left, signatures(oracle.Companions(direct, found))...)
+	}
+	if slices.ContainsFunc(only, func(t Signature) bool { return !slices.Contains(left, t) }) {
+		return nil
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 func said(r journal.Result) Said {
@@ -120,15 +166,25 @@ func said(r journal.Result) Said {
 // String is the comparison for people.
 func (c Comparison) String() string {
 	var b strings.Builder
-	for _, d := range c.Differ {
-		fmt.Fprintf(&b, "differs: %s\n%s%s", d.Spec, d.A.lines("A"), d.B.lines("B"))
+	for _, d := range c.Raced {
+		fmt.Fprintf(&b, "by luck: %s (%s)\n", d.Spec, strings.Join(append(d.A.By, d.B.By...), ", "))
+	}
+	for _, part := range []struct {
+		word string
+		all  []Difference
+	}{{"one side shows nothing", c.OneSided}, {"differs", c.Differ}} {
+		for _, d := range part.all {
+			fmt.Fprintf(&b, "%s: %s\n%s%s", part.word, d.Spec, d.A.lines("A"), d.B.lines("B"))
+		}
 	}
 	agreed := 0
 	for _, n := range c.Agreed {
 		agreed += n
 	}
-	fmt.Fprintf(&b, "%d cases in both: %d agree (%d held, %d violated, %d invalid), %d differ", c.Cases, agreed,
-		c.Agreed[harness.Held], c.Agreed[harness.Violated], c.Agreed[harness.Invalid], len(c.Differ))
+	fmt.Fprintf(&b, "%d cases in both: %d agree (%d held, %d violated, %d invalid), "+
+		"%d differ by what is known and luck, %d are invalid in one, %d differ", c.Cases, agreed,
+		c.Agreed[harness.Held], c.Agreed[harness.Violated], c.Agreed[harness.Invalid],
+		len(c.Raced), len(c.OneSided), len(c.Differ))
 	if c.OnlyA+c.OnlyB > 0 {
 		fmt.Fprintf(&b, "; %d are only in A, %d only in B", c.OnlyA, c.OnlyB)
 	}

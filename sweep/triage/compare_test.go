@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -38,7 +40,7 @@ func TestCompare(t *testing.T) {
 		journal.Result{I: 2, Outcome: harness.Violated, Found: left[:1]},
 		journal.Result{I: 3, Outcome: harness.Invalid, Why: "its pid 4711 had ended"},
 		journal.Result{I: 4, Outcome: harness.Invalid, Why: "the machine has no such controller"})
-	c, err := Compare(a, []string{b})
+	c, err := Compare(a, []string{b}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,10 +57,66 @@ func TestCompare(t *testing.T) {
 	}
 	if text := c.String(); !strings.Contains(
 		text,
-		"5 cases in both: 2 agree (0 held, 1 violated, 1 invalid), 3 differ; 1 are only in A",
+		"5 cases in both: 2 agree (0 held, 1 violated, 1 invalid), 0 differ by what is known and luck, "+
+			"0 are invalid in one, 3 differ; 1 are only in A",
 	) ||
 		!strings.Contains(text, "the machine has no such controller") {
 		t.Error(text)
+	}
+}
+
+// What a known bug leaves is luck but for its own case, where it is no race; of what is
+// invalid on one side alone a few say nothing, and many are a machine that cannot.
+func TestCompareByLuck(t *testing.T) {
+	plain := func(t *testing.T) catalogue.Excuse { return known(t) }
+	race := func(t *testing.T) catalogue.Excuse { k := known(t); k.Sometimes = true; return k }
+	many := make([]string, 12)
+	for i := range many {
+		many[i] = start + string(rune('a'+i))
+	}
+	wrong := []oracle.Finding{wrongExit(oracle.MadeUp0, "wait")}
+	for name, tc := range map[string]struct {
+		known    func(*testing.T) catalogue.Excuse
+		at       int
+		found    []oracle.Finding
+		invalid  int
+		raced    int
+		differ   int
+		agreeing bool
+	}{
+		"its own case":               {known: plain, at: 0, found: shimLeft(1, "c0"), differ: 1},
+		"its own case, of a race":    {known: race, at: 0, found: shimLeft(1, "c0"), raced: 1, agreeing: true},
+		"elsewhere in its window":    {known: plain, at: 1, found: shimLeft(1, "c0"), raced: 1, agreeing: true},
+		"what it does not leave":     {known: race, at: 1, found: wrong, differ: 1},
+		"that beside what it leaves": {known: race, at: 1, found: append(shimLeft(1, "c0"), wrong...), differ: 1},
+		"nothing shown once":         {known: race, at: -1, invalid: 1, agreeing: true},
+		"nothing shown twice":        {known: race, at: -1, invalid: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, j := sweepOf(t, plan.Shard{I: 1, Of: 1}, many...)
+			b, k := sweepOf(t, plan.Shard{I: 1, Of: 1}, many...)
+			for i := range many {
+				x := journal.Result{I: i, Outcome: harness.Held}
+				y := x
+				if i == tc.at {
+					y.Outcome, y.Found = harness.Violated, tc.found
+				}
+				if i < tc.invalid {
+					y.Outcome, y.Why = harness.Invalid, "not fired"
+				}
+				if err := errors.Join(j.Add(&x), k.Add(&y)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c, err := Compare(a, []string{b}, []catalogue.Excuse{tc.known(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(c.Raced) != tc.raced || len(c.Differ) != tc.differ || len(c.OneSided) != tc.invalid ||
+				c.Agree() != tc.agreeing {
+				t.Errorf("agree %v, %s", c.Agree(), c)
+			}
+		})
 	}
 }
 
@@ -70,10 +128,10 @@ func TestCompareRefuses(t *testing.T) {
 	if err := errors.Join(j.Add(held(0)), k.Add(held(1))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Compare(a, []string{b}); !errors.Is(err, ErrNothingToCompare) {
+	if _, err := Compare(a, []string{b}, nil); !errors.Is(err, ErrNothingToCompare) {
 		t.Errorf("two halves of a plan were compared: %v", err)
 	}
-	if _, err := Compare(a, []string{other}); err == nil || !strings.Contains(err.Error(), "another plan") {
+	if _, err := Compare(a, []string{other}, nil); err == nil || !strings.Contains(err.Error(), "another plan") {
 		t.Errorf("two plans were compared: %v", err)
 	}
 }

@@ -55,6 +55,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 				Labels:   map[string]string{oracle.Label: i.Name},
 				Image:    &api.ImageSpec{Image: payload.Image},
 				Command:  c.Command(i),
+				Tty:      i.Spec.TTY,
 				Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},
 				Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}},
 				Linux: &api.LinuxContainerConfig{

@@ -201,12 +201,12 @@ func (c *Client) waited(i *harness.Instance, status containerd.ExitStatus) {
 		observer = oracle.ByRestarted
 	}
 	i.Waited = time.Now()
-	c.told(i, observer, status.ExitCode(), status.ExitTime())
+	c.told(i, observer, status.ExitCode(), status.ExitTime(), i.PID) // Wait tells no pid
 }
 
-func (c *Client) told(i *harness.Instance, by oracle.Observer, status uint32, at time.Time) {
+func (c *Client) told(i *harness.Instance, by oracle.Observer, status uint32, at time.Time, pid uint32) {
 	i.Told, i.Status = true, status
-	c.Record.Told(oracle.Observation{Container: i.ID, Observer: by, Status: status, At: at, PID: int(i.PID)})
+	c.Record.Told(oracle.Observation{Container: i.ID, Observer: by, Status: status, At: at, PID: int(pid)})
 }
 
 // wrap names the container that an error is of.

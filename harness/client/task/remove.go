@@ -11,6 +11,7 @@ import (
 	"github.com/containerd/errdefs/pkg/errgrpc"
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/oracle"
@@ -55,7 +56,7 @@ func (c *Client) deleteBeside(ctx context.Context, i *harness.Instance) error {
 		return errgrpc.ToNative(err)
 	}
 	c.Record.Told(oracle.Observation{
-		Container: i.ID, Observer: oracle.ByDelete, Status: r.ExitStatus, At: r.ExitedAt.AsTime(), PID: int(i.PID),
+		Container: i.ID, Observer: oracle.ByDelete, Status: r.ExitStatus, At: r.ExitedAt.AsTime(), PID: int(r.Pid),
 	})
 	return nil
 }
@@ -78,12 +79,18 @@ func (c *Client) deleteTask(
 	task containerd.Task,
 	opts ...containerd.ProcessDeleteOpts,
 ) error {
+	pid := uint32(0) // the library tells the status alone
+	ctx = daemon.Hear(ctx, func(reply any) {
+		if r, ok := reply.(*tasks.DeleteResponse); ok {
+			pid = r.Pid
+		}
+	})
 	status, err := task.Delete(ctx, opts...)
 	if err != nil {
 		return err
 	}
 	i.Deleted = time.Now()
-	c.told(i, oracle.ByDelete, status.ExitCode(), status.ExitTime())
+	c.told(i, oracle.ByDelete, status.ExitCode(), status.ExitTime(), pid)
 	return nil
 }
 
@@ -190,7 +197,7 @@ func (c *Client) sendDelete(ctx context.Context, cl *containerd.Client, i *harne
 		return err
 	}
 	c.undeleted[i], i.Deleted = false, time.Now()
-	c.told(i, oracle.ByDelete, r.ExitStatus, r.ExitedAt.AsTime())
+	c.told(i, oracle.ByDelete, r.ExitStatus, r.ExitedAt.AsTime(), r.Pid)
 	return nil
 }
 
