@@ -42,8 +42,8 @@ func TestScriptsAsRoot(t *testing.T) {
 		RequireUniqueNames: true, Cmds: map[string]func(*testscript.TestScript, bool, []string){"maybe": maybe}})
 }
 
-// maybe runs a program whose exit status depends on the machine. That it ran is checked by
-// what it prints.
+// maybe runs a program whose exit status depends on the machine. That it ran is checked
+// by what it prints.
 func maybe(ts *testscript.TestScript, _ bool, words []string) {
 	var exit *exec.ExitError
 	if err := ts.Exec(words[0], words[1:]...); err != nil && !errors.As(err, &exit) {
