@@ -90,7 +90,7 @@ func TestEveryThingAndReasonHasWords(t *testing.T) {
 	}
 }
 
-// TestStatus is README's table: 0 held, 1 shown, 3 nothing is known.
+// TestStatus is the list of docs/repro.md: 0 held, 1 shown, 3 nothing is known.
 func TestStatus(t *testing.T) {
 	held := Trial{Runs: 5, Held: 5}
 	for name, c := range map[string]struct {

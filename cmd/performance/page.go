@@ -55,7 +55,6 @@ func read(in io.Reader) (*figures, error) {
 func (f *figures) write(out io.Writer) error {
 	page, err := template.New("page").Funcs(template.FuncMap{
 		"of": f.figure, "machine": f.about, "ns": func(s float64) float64 { return 1e9 * s },
-		"ms": func(s float64) float64 { return 1e3 * s },
 	}).Parse(pageText)
 	if err == nil {
 		err = page.Execute(out, nil)

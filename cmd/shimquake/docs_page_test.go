@@ -62,7 +62,8 @@ func readPage(t *testing.T, name string) docPage {
 			p.blocks = append(p.blocks, at(all.At(0).Start, lang, string(all.Value(source))))
 		}
 	}
-	err = ast.Walk(goldmark.New().Parser().Parse(text.NewReader(source)), func(n ast.Node, in bool) (ast.WalkStatus, error) {
+	doc := goldmark.New().Parser().Parse(text.NewReader(source))
+	err = ast.Walk(doc, func(n ast.Node, in bool) (ast.WalkStatus, error) {
 		if !in {
 			return ast.WalkContinue, nil
 		}

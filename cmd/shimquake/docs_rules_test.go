@@ -6,15 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
-	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/sweep/plan"
 )
 
 // programs are those that pages have people type, each with what must be true of its
@@ -41,105 +35,6 @@ func checkTyped(c command) error {
 		err = errors.Join(err, check(c.words[1:]))
 	}
 	return err
-}
-
-// checkShimquake holds the words against the command line's own tree, and the names
-// against what there is.
-func checkShimquake(words []string) error {
-	c, rest, err := root().Find(words)
-	if err == nil {
-		err = c.ParseFlags(rest)
-	}
-	if err != nil {
-		return err
-	}
-	args := c.Flags().Args()
-	if help, _ := c.Flags().GetBool("help"); help {
-		return nil
-	}
-	if here, _ := c.Flags().GetBool("here"); here || c.Args == nil {
-		return checkNames(c, args)
-	}
-	return errors.Join(c.ValidateArgs(args), checkNames(c, args))
-}
-
-// checkNames looks for the cases, bugs and releases that a command names.
-func checkNames(c *cobra.Command, args []string) (err error) {
-	for _, a := range args {
-		if c.Name() == "build" {
-			err = errors.Join(err, checkRelease(a))
-		}
-		if !isName(a) {
-			continue
-		}
-		switch c.Name() {
-		case "run", "bisect":
-			_, nerr := catalogue.Find(a)
-			err = errors.Join(err, nerr)
-		case "show", "matrix", "repro":
-			_, nerr := catalogue.FindBug(a)
-			err = errors.Join(err, nerr)
-		case "list":
-			err = errors.Join(err, cobra.OnlyValidArgs(c, args))
-		}
-	}
-	for _, name := range []string{"containerd", "good", "bad"} {
-		if f := c.Flags().Lookup(name); f != nil {
-			err = errors.Join(err, checkRelease(f.Value.String()))
-		}
-	}
-	if releases, _ := c.Flags().GetStringSlice("releases"); c.Flags().Changed("releases") {
-		for _, r := range releases {
-			err = errors.Join(err, checkRelease(r))
-		}
-	}
-	return errors.Join(err, checkSweep(c))
-}
-
-// checkSweep checks what a sweep is to plan.
-func checkSweep(c *cobra.Command) error {
-	if c.Flags().Lookup("workload") == nil {
-		return nil
-	}
-	list := func(name string) []string {
-		l, _ := c.Flags().GetStringSlice(name)
-		return l
-	}
-	hits, _ := c.Flags().GetString("hits")
-	o := plan.Options{Who: list("who"), Actions: list("actions"), Paths: list("path"), Workloads: list("workload"), Hits: hits}
-	if shard, _ := c.Flags().GetString("shard"); shard != "" {
-		if _, err := plan.ParseShard(shard); err != nil {
-			return err
-		}
-	}
-	return o.Check()
-}
-
-// isName says that a word is the name of something that is there: no file, and no
-// placeholder, which is in capitals.
-func isName(word string) bool {
-	return !strings.ContainsAny(word, "./|…") && word != "-" && strings.ToUpper(word) != word || numbered.MatchString(word)
-}
-
-var (
-	numbered = regexp.MustCompile(`^[0-9]+$`)
-	release  = regexp.MustCompile(`^v[0-9]`)
-)
-
-// checkRelease says which release is unknown here. Others may be there, but a page names
-// those that its readers can have without a network.
-func checkRelease(name string) error {
-	if !release.MatchString(name) || slices.Contains(containerd.Releases(), name) {
-		return nil
-	}
-	for _, b := range catalogue.Bugs() {
-		for _, of := range b.Releases {
-			if slices.Contains([]string{of.Bad, of.Fixed, of.Since, of.Held}, name) {
-				return nil
-			}
-		}
-	}
-	return fmt.Errorf("release %s is neither tested nor in the catalogue", name)
 }
 
 // checkMake looks for targets and variables in the Makefile.
@@ -199,35 +94,6 @@ func checkFile(name string) error {
 	}
 	return err
 }
-
-// mustRun says whether scripts must run a command: what ends within seconds, and needs
-// neither a network nor a release that a first run would have to build.
-func mustRun(words []string) bool {
-	c, rest, err := root().Find(words)
-	if err != nil || c.ParseFlags(rest) != nil {
-		return false // checkTyped says why
-	}
-	set := c.Flags().Changed
-	switch c.CommandPath() {
-	case "shimquake run":
-		of, _ := c.Flags().GetString("containerd")
-		return !set("count") && slices.Contains([]string{"", containerd.DefaultRelease, quickRelease}, of)
-	case "shimquake repro":
-		return set("read-only")
-	case "shimquake sweep":
-		return set("plan-only") && !set("containerd")
-	case "shimquake audit":
-		return !set("watch")
-	case "shimquake list", "shimquake show", "shimquake judge", "shimquake report", "shimquake bundle",
-		"shimquake check", "shimquake sweep report", "shimquake sweep compare", "shimquake sweep merge", "shimquake":
-		return true
-	}
-	return false
-}
-
-// quickRelease is what tests run besides the newest release: QUICK_RELEASE of
-// scripts/env.
-const quickRelease = "v2.3.7"
 
 // checkBlock says what is wrong with a block, by its language.
 func checkBlock(b snippet) (commands []command, err error) {

@@ -81,17 +81,22 @@ func TestLinks(t *testing.T) {
 func TestBadPagesAreSeen(t *testing.T) {
 	for _, b := range []snippet{
 		{lang: "", text: "x"}, {lang: "python", text: "x"}, {lang: "console", text: "x"},
-		{lang: "text", text: "sudo shimquake run"}, {lang: "yaml", text: "name: x\nplan: [{at: nowhere}]"}, {lang: "sh", text: "echo 'x"},
+		{lang: "text", text: "sudo shimquake run"}, {lang: "sh", text: "echo 'x"},
+		{lang: "yaml", text: "name: x\nplan: [{at: nowhere}]"},
 	} {
 		if _, err := checkBlock(b); err == nil {
 			t.Errorf("a block was taken: %+v", b)
 		}
 	}
 	for _, typed := range []string{
-		"shimquake rnu x", "shimquake run", "shimquake run shutdown-eror-once", "shimquake run --cuont 2 shutdown-error-once",
-		"shimquake run --containerd v2.3.99 shutdown-error-once", "shimquake show containerd-1", "shimquake build v9.9.9",
-		"shimquake matrix --releases v9.9.9", "shimquake sweep --who nobody", "shimquake sweep --shard 3/2", "shimquake list pints",
-		"shimquake bisect shutdown-error-once --good v2.4.2 --bad v9.9.9", "sudo make suite", "make suites CONTIANERD=v2.4.2",
+		"shimquake rnu x", "shimquake run", "shimquake run shutdown-eror-once",
+		"shimquake run --cuont 2 shutdown-error-once",
+		"shimquake run --containerd v2.3.99 shutdown-error-once", "shimquake show containerd-1",
+		"shimquake build v9.9.9",
+		"shimquake matrix --releases v9.9.9", "shimquake sweep --who nobody", "shimquake sweep --shard 3/2",
+		"shimquake list pints",
+		"shimquake bisect shutdown-error-once --good v2.4.2 --bad v9.9.9", "sudo make suite",
+		"make suites CONTIANERD=v2.4.2",
 		"vagrant up v3", "go test ./nowhere/...", "kubectl apply -f deploy/none.yaml", "xyzzy", "scripts/none",
 	} {
 		commands, err := commandsOf(snippet{text: typed})

@@ -17,7 +17,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/gobuild"
 )
 
-// Exit statuses, as README has them.
+// Exit statuses, as docs/README.md has them.
 const (
 	statusHeld     = 0
 	statusViolated = 1

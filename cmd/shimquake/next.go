@@ -34,6 +34,11 @@ func asRoot() string {
 	return self()
 }
 
+// again runs a case until it is known how often it shows something.
+func again(release, word string) string {
+	return fmt.Sprintf("%s run --containerd %s --count 20 %s", asRoot(), release, word)
+}
+
 // openReport is a step to a folder's page.
 func openReport(dir, because string) step {
 	return step{"open " + filepath.Join(dir, report.HTMLFile), because}
@@ -69,8 +74,7 @@ func afterRun(v harness.Verdict, word, out string) []step {
 	if b, ok := shownBug(v); ok {
 		return append(steps, step{self() + " show " + b.ID, "it is known: " + b.Title})
 	}
-	return append(steps, step{fmt.Sprintf("%s run --containerd %s --count 20 %s", asRoot(), cmp.Or(v.Case.Containerd, v.Version), word),
-		"does it come again?"})
+	return append(steps, step{again(cmp.Or(v.Case.Containerd, v.Version), word), "does it come again?"})
 }
 
 // shownBug is the bug whose case this is, where the verdict shows it.
@@ -90,7 +94,7 @@ func afterSweep(rep triage.Report, dir string) []step {
 	}
 	for _, k := range rep.Known {
 		if k.Gone || k.Exceeds() {
-			return append(steps, step{asRoot() + " run --containerd " + rep.Version + " --count 20 " + k.ID, "GONE, or more than known"})
+			return append(steps, step{again(rep.Version, k.ID), "GONE, or more than known"})
 		}
 	}
 	return steps
@@ -100,7 +104,7 @@ func afterSweep(rep triage.Report, dir string) []step {
 func afterMatrix(t matrix.Table, dir string) (steps []step) {
 	t.Each(func(c matrix.Cell) {
 		if len(steps) == 0 && (c.Differs() || c.Seen == matrix.Invalid) {
-			steps = append(steps, step{fmt.Sprintf("%s run --containerd %s --count 20 %s", asRoot(), c.Release, c.Case), c.String()})
+			steps = append(steps, step{again(c.Release, c.Case), c.String()})
 		}
 	})
 	return append([]step{openReport(dir, "every cell and its runs")}, steps...)

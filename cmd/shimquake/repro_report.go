@@ -68,7 +68,8 @@ func (r *reproReport) write(ctx context.Context, run *runner.Runner, word string
 	if err != nil {
 		return err
 	}
-	d := report.Data{Title: "Repro of " + filepath.Base(word), Command: typedCommand(), Made: time.Now(), Without: without}
+	d := report.Data{Title: "Repro of " + filepath.Base(word), Command: typedCommand(), Made: time.Now(),
+		Without: without}
 	for line := range strings.Lines(a.String()) {
 		if line = strings.TrimSpace(line); line == "" {
 			break // what follows is a case in YAML

@@ -45,7 +45,7 @@ func main() {
 	flag.IntVar(&p.specsExit, "specs-exit", 0, "exit `STATUS` of that ginkgo")
 	flag.BoolVar(&p.table, "table", false, "print one row a spec")
 	flag.BoolVar(&p.markdown, "markdown", false, "print the table in GitHub's Markdown")
-	flag.StringVar(&p.report, "report", "", "write the report of -specs into `DIR`, which has their histories, and nothing else")
+	flag.StringVar(&p.report, "report", "", "write the report of -specs into `DIR`, which has their histories")
 	flag.BoolVar(&p.strict, "strict", false,
 		"fail for what was left out: skips that are not in skips.yaml, suites of which nothing ran")
 	flag.Parse()

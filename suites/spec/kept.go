@@ -15,8 +15,8 @@ import (
 )
 
 // ReportEnv names the folder of the suites' report (scripts/suites): what it is made of,
-// the histories of all cases, and their evidence are kept there. Empty: no history is, and
-// the evidence is in out/evidence of the checkout.
+// the histories of all cases, and their evidence are kept there. Empty: no history is,
+// and the evidence is in out/evidence of the checkout.
 const ReportEnv = "SHIMQUAKE_REPORT"
 
 // HistoriesDir is the folder of histories in that of the report.

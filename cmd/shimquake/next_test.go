@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/matrix"
+	"github.com/shimquake/shimquake/sweep/triage"
+)
+
+// What is told can be typed, and is of the worst that was found.
+func TestNext(t *testing.T) {
+	leak := violated("shim task=none bundle=gone")
+	leak.Name, leak.Version = "shutdown-error-once", "v2.3.7"
+	other := violated("mount")
+	other.Name, other.Version = "shutdown-error-once", "v2.3.7"
+	problem := func(kind harness.ProblemKind) harness.Verdict {
+		return harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: kind}}}
+	}
+	differs := matrix.Cell{Bug: "a", Case: "a-case", Release: "v2.3.7", Expect: matrix.Bad, Seen: matrix.Held}
+	table := matrix.Table{Releases: []string{"v2.3.7"}, Bugs: []catalogue.Bug{{ID: "a"}},
+		Cells: map[matrix.Key]matrix.Cell{{Bug: "a", Release: "v2.3.7"}: differs}}
+	fresh := triage.Report{Version: "v2.4.2", New: []triage.Cluster{{Name: "c", Shown: &triage.Shown{File: "f.yaml"}}}}
+	for name, c := range map[string]struct {
+		steps []step
+		want  []string
+	}{
+		"a known bug":      {afterRun(leak, "x", "out"), []string{"open out/report.html", "show containerd-8981"}},
+		"another leak":     {afterRun(other, "x.yaml", "out"), []string{"run --containerd v2.3.7 --count 20 x.yaml"}},
+		"a fault not met":  {afterRun(problem(harness.ByMiss), "x", "out"), []string{"open out/report.html"}},
+		"no such machine":  {afterRun(problem(harness.ByMachine), "x", "out"), []string{"check"}},
+		"all held":         {afterRun(harness.Verdict{Outcome: harness.Held}, "x", "out"), nil},
+		"a cell differs":   {afterMatrix(table, "out"), []string{"out/report.html", "--containerd v2.3.7 --count 20 a-case"}},
+		"a first release":  {afterBisect(bisectAnswer{First: "v2.4.0"}, "x", ""), []string{"run --containerd v2.4.0 x"}},
+		"a first commit":   {afterBisect(bisectAnswer{First: "abc"}, "x", "../c"), []string{"git -C ../c show abc"}},
+		"something is new": {afterSweep(fresh, "out"), []string{"open out/report.html", "run --containerd v2.4.2 f.yaml"}},
+	} {
+		var out bytes.Buffer
+		if err := tellNext(&out, c.steps...); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: %q is not in\n%s", name, want, &out)
+			}
+		}
+		if (out.Len() == 0) != (len(c.want) == 0) {
+			t.Errorf("%s:\n%s", name, &out)
+		}
+	}
+}
+
+// The worst verdict of several says what comes next.
+func TestWorse(t *testing.T) {
+	if !worse(harness.Violated, harness.Invalid) || !worse(harness.Invalid, harness.Held) || !worse(harness.Held, "") ||
+		worse(harness.Held, harness.Violated) {
+		t.Error("what is proven says most, and then what is not known")
+	}
+}
+
+// A program is named as it was typed.
+func TestSelf(t *testing.T) {
+	was := os.Args[0]
+	defer func() { os.Args[0] = was }()
+	for typed, want := range map[string]string{"bin/shimquake": "bin/shimquake", "/tmp/x.test": "shimquake"} {
+		if os.Args[0] = typed; self() != want {
+			t.Errorf("%s: %s", typed, self())
+		}
+	}
+	t.Setenv("SUDO_USER", "me")
+	if os.Args[0] = "bin/shimquake"; asRoot() != "sudo bin/shimquake" {
+		t.Error(asRoot())
+	}
+}
+
+// A bug is the one that is shown, of a release that has it.
+func TestShownBug(t *testing.T) {
+	v := violated("shim task=none bundle=gone")
+	v.Name, v.Version = "shutdown-error-once", "v2.4.2"
+	if b, ok := shownBug(v); ok {
+		t.Errorf("%s is fixed in %s", b.ID, v.Version)
+	}
+	v.Version, v.Findings[0].Class = "v2.3.7", oracle.ClassMount
+	if b, ok := shownBug(v); ok {
+		t.Errorf("%s leaves no mount", b.ID)
+	}
+}
