@@ -14,8 +14,12 @@ func Random(rep random.Report, draws []random.Draw, without map[string]harness.V
 	d := Data{
 		Title: "Random plans on containerd " + rep.Version, Without: without,
 		Says: []string{
-			fmt.Sprintf("%s drawn; in %d each fault happened, and %d had one that was not reached: those show nothing.",
-				number(rep.Drawn, "plan"), rep.Drawn-rep.NotReached, rep.NotReached),
+			fmt.Sprintf(
+				"%s drawn; in %d each fault happened, and %d had one that was not reached: those show nothing.",
+				number(rep.Drawn, "plan"),
+				rep.Drawn-rep.NotReached,
+				rep.NotReached,
+			),
 			"A seed is replayed with: " + rep.Replay,
 		},
 		Clusters: clustersOf(rep.Plan, rep.Report),
@@ -29,8 +33,14 @@ func Random(rep random.Report, draws []random.Draw, without map[string]harness.V
 	d.Cases = keptCases(filepath.Join(dir, harness.HistoriesFile), parts, func(n int, v harness.Verdict) Case {
 		s := draws[n].Spec
 		v.Evidence = "" // it was removed
-		return Case{ID: caseID(n), Verdict: v, Workload: s.Workload, Fault: fmt.Sprintf("seed %d: %s", draws[n].Seed, faults(s)),
-			Replay: Replay(v), Without: s.Workload}
+		return Case{
+			ID:       caseID(n),
+			Verdict:  v,
+			Workload: s.Workload,
+			Fault:    fmt.Sprintf("seed %d: %s", draws[n].Seed, faults(s)),
+			Replay:   Replay(v),
+			Without:  s.Workload,
+		}
 	})
 	return d
 }

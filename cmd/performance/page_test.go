@@ -77,7 +77,8 @@ func TestMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, err := read(strings.NewReader(out.String() + "BenchmarkX 1 1 ns/op\n"))
-	if err != nil || f.about("cores") == "" || f.about("kernel") == "" || f.about("cgroups") == "" || len(f.missing) > 0 {
+	if err != nil || f.about("cores") == "" || f.about("kernel") == "" || f.about("cgroups") == "" ||
+		len(f.missing) > 0 {
 		t.Errorf("%v, %v of %s", err, f, &out)
 	}
 }

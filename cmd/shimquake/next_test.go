@@ -57,7 +57,8 @@ func TestNext(t *testing.T) {
 
 // The worst verdict of several says what comes next.
 func TestWorse(t *testing.T) {
-	if !worse(harness.Violated, harness.Invalid) || !worse(harness.Invalid, harness.Held) || !worse(harness.Held, "") ||
+	if !worse(harness.Violated, harness.Invalid) || !worse(harness.Invalid, harness.Held) ||
+		!worse(harness.Held, "") ||
 		worse(harness.Held, harness.Violated) {
 		t.Error("what is proven says most, and then what is not known")
 	}
