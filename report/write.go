@@ -107,6 +107,9 @@ func (w *Writer) relative(dir string) string {
 	if rel, ok := w.within(dir); ok {
 		return rel
 	}
+	if abs, err := filepath.Abs(dir); err == nil && dir != "" { // a link from the report's folder, not from this one
+		return abs
+	}
 	return dir
 }
 
