@@ -13,7 +13,7 @@ import (
 const (
 	headLine = `{"type":"head","shimquake":"results","format":1}` + "\n"
 	caseLine = `{"type":"case","id":"case-4","verdict":"violated","containerd":"v2.4.2","replay":"run it"}` + "\n" +
-		`{"type":"case","id":"case-2","verdict":"violated","containerd":"v2.4.2","replay":"x","evidence":"evidence/b"}` + "\n"
+		`{"type":"case","id":"case-2","verdict":"violated","containerd":"v2.4.2","evidence":"evidence/b"}` + "\n"
 	endLine = `{"type":"end","cases":2}` + "\n"
 )
 

@@ -40,7 +40,7 @@ Exit status: 0 every finding has its issue, 1 one has none, or a report cannot b
 	fl.StringVar(&f.repo, "repo", os.Getenv("GITHUB_REPOSITORY"), "owner/name (default $GITHUB_REPOSITORY)")
 	fl.StringVar(&f.api, "api", cmp.Or(os.Getenv("GITHUB_API_URL"), "https://api.github.com"), "where GitHub's API is")
 	fl.StringVar(&f.run, "run", runOf(os.Getenv), "the address of the run, for the issue (default: that of this job)")
-	fl.StringVar(&f.label, "label", "shimquake-finding", "the label of these issues; only those that have it are looked at")
+	fl.StringVar(&f.label, "label", "shimquake-finding", "the label of these issues; others are not looked at")
 	fl.IntVar(&f.most, "most", 20, "how many issues are opened at most; more than that is another problem than findings")
 	fl.BoolVar(&f.dry, "dry-run", false, "print the issues, and ask GitHub nothing")
 	return c

@@ -90,7 +90,8 @@ func TestWhatPeopleDidToAnIssue(t *testing.T) {
 			"https://run/1"},
 		"removed the mark":  {func(i *issue) { i.Body = "mine" }, "open", 0, true, "mine"},
 		"removed the label": {func(i *issue) { i.Labels = []string{"other"} }, "open", 0, true, "https://run/1"},
-		"made it a PR":      {func(i *issue) { i.PullRequest = map[string]string{"url": "x"} }, "open", 0, true, "https://run/1"},
+		"made it a PR": {func(i *issue) { i.PullRequest = map[string]string{"url": "x"} }, "open", 0, true,
+			"https://run/1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)

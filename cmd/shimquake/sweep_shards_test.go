@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -113,7 +114,10 @@ func (s *small) killed(shard string) {
 	if err := cmd.Process.Kill(); err != nil {
 		s.Fatal(err)
 	}
-	<-ended
+	var exit *exec.ExitError
+	if err := <-ended; !errors.As(err, &exit) || exit.ExitCode() != -1 { // by a signal
+		s.Fatalf("it was not killed: %v", err)
+	}
 	if s.results(shard) >= s.cases/2 {
 		s.Fatalf("shard %s was through when it was killed", shard)
 	}

@@ -29,8 +29,8 @@ func (e *LostError) Error() string {
 		says = append(says, fmt.Sprintf("shard %s is missing: no folder that was named has it", s))
 	}
 	for _, c := range e.Cut {
-		says = append(says, fmt.Sprintf("shard %s was cut off after %d of its %d cases: go on with shimquake sweep --resume %s",
-			c.Shard, c.Done, c.Of, c.Dir))
+		says = append(says, fmt.Sprintf("shard %s was cut off after %d of its %d cases: go on with "+
+			"shimquake sweep --resume %s", c.Shard, c.Done, c.Of, c.Dir))
 	}
 	return fmt.Sprintf("%d of %d shards are lost, and nothing is reported: %s", len(e.Missing)+len(e.Cut), e.Of,
 		strings.Join(says, "; "))

@@ -114,7 +114,9 @@ func TestAShardWithoutACaseIsRefused(t *testing.T) {
 	if _, err := Create(t.TempDir(), h); err == nil || !strings.Contains(err.Error(), "5/8 has no case: the plan has 4") {
 		t.Errorf("begun: %v", err)
 	}
-	dir := spoilt(t, shardOf(t, 1, 8), func(s string) string { return strings.Replace(s, `"i":1,"of":8`, `"i":5,"of":8`, 1) })
+	dir := spoilt(t, shardOf(t, 1, 8), func(s string) string {
+		return strings.Replace(s, `"i":1,"of":8`, `"i":5,"of":8`, 1)
+	})
 	if _, _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "has no case") {
 		t.Errorf("read: %v", err)
 	}
