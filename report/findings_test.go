@@ -32,8 +32,15 @@ func read(t *testing.T, text string) ([]Finding, error) {
 }
 
 func TestFindings(t *testing.T) {
-	want := Finding{Key: "k1", Title: "a shim", Says: []string{"at x"}, Cases: 2, Version: "v2.4.2", Replay: "run it",
-		Evidence: "evidence/b"}
+	want := Finding{
+		Key:      "k1",
+		Title:    "a shim",
+		Says:     []string{"at x"},
+		Cases:    2,
+		Version:  "v2.4.2",
+		Replay:   "run it",
+		Evidence: "evidence/b",
+	}
 	for state, found := range map[State]bool{New: true, More: true, Gone: true, Unreproduced: false, Known: false} {
 		all, err := read(t, headLine+caseLine+cluster(state)+`{"type":"of tomorrow"}`+"\n"+endLine)
 		if err != nil || (len(all) == 1) != found {
@@ -66,7 +73,10 @@ func TestResultsThatCannotBeTrusted(t *testing.T) {
 		if err == nil || len(all) > 0 && name != "two files" {
 			t.Errorf("%s: %+v, %v", name, all, err)
 		}
-		if cut := name == "no end" || name == "empty" || name == "torn at the end"; errors.Is(err, ErrCutOff) != cut {
+		if cut := name == "no end" || name == "empty" || name == "torn at the end"; errors.Is(
+			err,
+			ErrCutOff,
+		) != cut {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

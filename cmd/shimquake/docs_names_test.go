@@ -17,7 +17,9 @@ import (
 // checkShimquake holds the words against the command line's own tree, and the names
 // against what there is.
 func checkShimquake(words []string) error {
-	c, rest, err := root().Find(words)
+	all := root()
+	all.InitDefaultCompletionCmd(words...)
+	c, rest, err := all.Find(words)
 	if err == nil {
 		err = c.ParseFlags(rest)
 	}
@@ -118,7 +120,9 @@ func checkRelease(name string) error {
 // mustRun says whether scripts must run a command: what ends within seconds, and needs
 // neither a network nor a release that a first run would have to build.
 func mustRun(words []string) bool {
-	c, rest, err := root().Find(words)
+	all := root()
+	all.InitDefaultCompletionCmd(words...)
+	c, rest, err := all.Find(words)
 	if err != nil || c.ParseFlags(rest) != nil {
 		return false // checkTyped says why
 	}

@@ -18,6 +18,17 @@ var programs = map[string]func(words []string) error{
 	"/tmp/sq": checkShimquake,
 	"make":    checkMake, "vagrant": checkVagrant,
 	"go": nil, "git": nil, "cd": nil, "kubectl": nil, "echo": nil, "zcat": nil, "cat": nil, "sh": nil, "journalctl": nil,
+	"sha256sum": aRelease, "apt-get": aRelease, "dpkg": aRelease, "install": aRelease,
+}
+
+// aRelease: what installs and removes what make dist has made (TestDist).
+func aRelease(words []string) error {
+	for _, w := range words {
+		if strings.Contains(w, "shimquake") || w == "SHA256SUMS" {
+			return nil
+		}
+	}
+	return errors.New("it names nothing of ours")
 }
 
 // checkTyped says what is wrong with a command of a page.
@@ -31,6 +42,9 @@ func checkTyped(c command) error {
 		return fmt.Errorf("no rule covers the program %q: give it one in docs_rules_test.go", name)
 	}
 	err := checkFiles(c.words[1:])
+	if name == "apt-get" { // a package that was fetched, not a file of the checkout
+		err = nil
+	}
 	if check != nil {
 		err = errors.Join(err, check(c.words[1:]))
 	}
