@@ -92,8 +92,8 @@ What is built is kept in /var/cache/shimquake (SHIMQUAKE_CACHE names another fol
 	return c
 }
 
-// runsNothing reports whether a command runs no other program: an audit must not, and what
-// a shell asks for while a user types shall not wait for the search for a Go.
+// runsNothing reports whether a command runs no other program: an audit must not, and
+// what a shell asks for while a user types shall not wait for the search for a Go.
 func runsNothing(cmd *cobra.Command) bool {
 	if cmd.HasParent() && cmd.Parent().Name() == "completion" {
 		return true
