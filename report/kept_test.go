@@ -60,8 +60,8 @@ func TestMatrixReport(t *testing.T) {
 		if table.Cells == nil {
 			table.Cells = map[matrix.Key]matrix.Cell{}
 		}
-		table.Cells[matrix.Key{Bug: bug, Release: release}] = matrix.Cell{Bug: bug, Case: bug, Release: release, Expect: expect,
-			Seen: seen, Runs: len(at), Shown: len(at), Histories: at}
+		table.Cells[matrix.Key{Bug: bug, Release: release}] = matrix.Cell{Bug: bug, Case: bug, Release: release,
+			Expect: expect, Seen: seen, Runs: len(at), Shown: len(at), Histories: at}
 	}
 	cell("bug-a", "v2.3.7", matrix.Bad, matrix.Shown, parts[0])
 	cell("bug-a", "v2.4.2", matrix.Good, matrix.Held, parts[1])
@@ -92,8 +92,9 @@ func TestMatrixReport(t *testing.T) {
 
 // A file of histories that was lost is an error, and no report of nothing.
 func TestReportWithoutItsHistories(t *testing.T) {
-	table := matrix.Table{Releases: []string{"v2.3.7"}, Bugs: []catalogue.Bug{{ID: "a"}}, Cells: map[matrix.Key]matrix.Cell{
-		{Bug: "a", Release: "v2.3.7"}: {Bug: "a", Release: "v2.3.7", Seen: matrix.Shown, Histories: []harness.Part{{Len: 9}}}}}
+	cell := matrix.Cell{Bug: "a", Release: "v2.3.7", Seen: matrix.Shown, Histories: []harness.Part{{Len: 9}}}
+	table := matrix.Table{Releases: []string{"v2.3.7"}, Bugs: []catalogue.Bug{{ID: "a"}},
+		Cells: map[matrix.Key]matrix.Cell{{Bug: "a", Release: "v2.3.7"}: cell}}
 	if err := report.Write(t.TempDir(), report.Matrix(table, nil, t.TempDir())); err == nil {
 		t.Error("a report was written")
 	}
@@ -108,22 +109,23 @@ func TestReportWithoutItsHistories(t *testing.T) {
 func TestRandomReport(t *testing.T) {
 	dir := t.TempDir()
 	parts := keptIn(t, dir, leaked("one"), ran("two"))
-	spec := plan.Spec{Workload: "task", Faults: []plan.Fault{{Point: failpoints.MustPoint("rpc:shim:Task.Shutdown:entry"), Nth: 1,
-		Action: "error(injected)", Path: "delete"}}}
+	spec := plan.Spec{Workload: "task", Faults: []plan.Fault{{
+		Point: failpoints.MustPoint("rpc:shim:Task.Shutdown:entry"), Nth: 1, Action: "error(injected)", Path: "delete"}}}
 	draws := []random.Draw{
 		{Seed: 17, Spec: spec, Result: journal.Result{I: 0, Outcome: harness.Violated, History: parts[0]}},
 		{Seed: 18, Spec: spec, Result: journal.Result{I: 1, Outcome: harness.Held, History: parts[1]}},
 		{Seed: 19, Spec: spec, Result: journal.Result{I: 2, Outcome: harness.Invalid}},
 	}
-	rep := random.Report{Report: triage.Report{Version: "v2.3.7"}, Drawn: 3, NotReached: 1, Replay: "shimquake sweep --seed SEED",
-		Plan: plan.Plan{Specs: []plan.Spec{spec, spec, spec}}}
+	rep := random.Report{Report: triage.Report{Version: "v2.3.7"}, Drawn: 3, NotReached: 1,
+		Replay: "shimquake sweep --seed SEED", Plan: plan.Plan{Specs: []plan.Spec{spec, spec, spec}}}
 	d := report.Random(rep, draws, nil, dir)
 	if !strings.Contains(d.Says[0], "3 plans drawn; in 2 each fault happened, and 1 had one that was not reached") ||
 		!strings.Contains(d.Says[1], rep.Replay) {
 		t.Error(d.Says)
 	}
 	results := texts(t, d)[report.ResultsFile]
-	if strings.Count(results, `"type":"case"`) != 2 || !strings.Contains(results, "seed 17: ") || strings.Contains(results, "seed 19") {
+	if strings.Count(results, `"type":"case"`) != 2 || !strings.Contains(results, "seed 17: ") ||
+		strings.Contains(results, "seed 19") {
 		t.Error(results)
 	}
 }

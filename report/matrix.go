@@ -14,7 +14,8 @@ func Matrix(t matrix.Table, without map[string]harness.Verdict, dir string) Data
 	d := Data{Title: "Bugs on releases", Without: without}
 	m := matrixCases{clusters: map[string]*Cluster{}}
 	t.Each(m.add)
-	d.Says = append(d.Says, fmt.Sprintf("%s: %d as the catalogue says, %d differ, %d show nothing; %d have no such place.",
+	d.Says = append(d.Says, fmt.Sprintf(
+		"%s: %d as the catalogue says, %d differ, %d show nothing; %d have no such place.",
 		number(m.cells, "cell"), m.as, m.differ, m.invalid, m.none))
 	for _, id := range m.order {
 		d.Clusters = append(d.Clusters, *m.clusters[id])
@@ -62,7 +63,8 @@ func (m *matrixCases) add(c matrix.Cell) {
 		out.ID, out.State, out.Title = c.Bug+"-"+c.Release, Unreproduced, c.String()
 	case c.Seen == matrix.NoPoint:
 		m.none++
-		out = Cluster{ID: "no-such-place", State: Known, Title: "The release lacks the place of the fault: nothing can be said"}
+		out = Cluster{ID: "no-such-place", State: Known,
+			Title: "The release lacks the place of the fault: nothing can be said"}
 	default:
 		m.as++
 		if c.Seen == matrix.Held {

@@ -29,8 +29,8 @@ func Random(rep random.Report, draws []random.Draw, without map[string]harness.V
 	d.Cases = keptCases(filepath.Join(dir, harness.HistoriesFile), parts, func(n int, v harness.Verdict) Case {
 		s := draws[n].Spec
 		v.Evidence = "" // it was removed
-		return Case{ID: caseID(n), Verdict: v, Workload: s.Workload, Fault: fmt.Sprintf("seed %d: %s", draws[n].Seed, faults(s)),
-			Replay: Replay(v), Without: s.Workload}
+		return Case{ID: caseID(n), Verdict: v, Workload: s.Workload,
+			Fault: fmt.Sprintf("seed %d: %s", draws[n].Seed, faults(s)), Replay: Replay(v), Without: s.Workload}
 	})
 	return d
 }

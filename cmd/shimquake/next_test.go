@@ -35,7 +35,7 @@ func TestNext(t *testing.T) {
 		"a fault not met":  {afterRun(problem(harness.ByMiss), "x", "out"), []string{"open out/report.html"}},
 		"no such machine":  {afterRun(problem(harness.ByMachine), "x", "out"), []string{"check"}},
 		"all held":         {afterRun(harness.Verdict{Outcome: harness.Held}, "x", "out"), nil},
-		"a cell differs":   {afterMatrix(table, "out"), []string{"out/report.html", "--containerd v2.3.7 --count 20 a-case"}},
+		"a cell differs":   {afterMatrix(table, "out"), []string{"out/report.html", "v2.3.7 --count 20 a-case"}},
 		"a first release":  {afterBisect(bisectAnswer{First: "v2.4.0"}, "x", ""), []string{"run --containerd v2.4.0 x"}},
 		"a first commit":   {afterBisect(bisectAnswer{First: "abc"}, "x", "../c"), []string{"git -C ../c show abc"}},
 		"something is new": {afterSweep(fresh, "out"), []string{"open out/report.html", "run --containerd v2.4.2 f.yaml"}},
