@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/semver"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/catalogue/page"
@@ -15,6 +16,9 @@ import (
 func listBugs(out io.Writer, release string) error {
 	bugs := catalogue.BySeverity()
 	if release != "" {
+		if !semver.IsValid(release) {
+			return fmt.Errorf("release %q: a version is needed, such as v2.4.2", release)
+		}
 		bugs = slices.DeleteFunc(bugs, func(b catalogue.Bug) bool { return !b.Applies(release) })
 	}
 	_, err := fmt.Fprint(out, page.List(bugs))

@@ -15,6 +15,7 @@ func TestBugsCommands(t *testing.T) {
 		"all bugs": {[]string{"list", "bugs"}, 0,
 			[]string{"critical (", "cri-forgets-an-exit", "containerd-7496"}},
 		"bugs of a release":     {[]string{"list", "bugs", "--containerd", "v2.4.2"}, 0, []string{"shim-not-loaded"}},
+		"bugs of no release":    {[]string{"list", "bugs", "--containerd", "banana"}, 2, []string{"such as v2.4.2"}},
 		"cases":                 {[]string{"list", "cases"}, 0, []string{"umount-delayed", "containerd-7496"}},
 		"findings are bugs now": {[]string{"list", "findings"}, 2, []string{"findings"}},
 		"show, by its number": {[]string{"show", "8981"}, 0,
