@@ -1,0 +1,135 @@
+package failpoints
+
+import (
+	"bufio"
+	"encoding/json"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints/probe"
+)
+
+func listen(t *testing.T, onPause func(Pause), plan ...Fault) (*Controller, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	c, err := Listen(path, plan, onPause)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c, path
+}
+
+// process speaks the wire format as an instrumented process does.
+type process struct {
+	t    *testing.T
+	conn net.Conn
+	enc  *json.Encoder
+	in   *bufio.Reader
+	seq  int64
+}
+
+// connect introduces a process and takes the first list of armed points over.
+func connect(t *testing.T, path string, pid int, terms map[string]string) (*process, []string) {
+	t.Helper()
+	return connectAs(t, path, pid, terms, "shim")
+}
+
+// connectAs is connect for a process with that command line.
+func connectAs(t *testing.T, path string, pid int, terms map[string]string, args ...string) (*process, []string) {
+	t.Helper()
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	p := &process{t: t, conn: conn, enc: json.NewEncoder(conn), in: bufio.NewReader(conn)}
+	p.send(probe.FromProcess{Hello: &probe.Hello{Who: "shim", PID: pid, Args: args, Terms: terms}})
+	return p, p.takeOver()
+}
+
+func (p *process) send(m probe.FromProcess) {
+	p.t.Helper()
+	if err := p.enc.Encode(m); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *process) receive() probe.FromController {
+	p.t.Helper()
+	line, err := p.in.ReadBytes('\n')
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var m probe.FromController
+	if err := json.Unmarshal(line, &m); err != nil {
+		p.t.Fatal(err)
+	}
+	return m
+}
+
+// takeOver acknowledges a list of armed points.
+func (p *process) takeOver() []string {
+	p.t.Helper()
+	m := p.receive()
+	p.send(probe.FromProcess{Ack: m.Generation})
+	return m.Armed
+}
+
+// hit passes a point and does not wait for the answer, if it asks for one.
+func (p *process) hit(point string, ask bool) {
+	p.t.Helper()
+	p.seq++
+	p.send(probe.FromProcess{Hit: &probe.Hit{Seq: p.seq, Point: point, Ask: ask, At: time.Now().UnixNano(), ID: "c1"}})
+}
+
+// ask passes an armed point and returns what is to be done.
+func (p *process) ask(point string) probe.Answer {
+	p.t.Helper()
+	p.hit(point, true)
+	m := p.receive()
+	if m.Answer == nil || m.Answer.Seq != p.seq {
+		p.t.Fatalf("answer %+v to hit %d", m, p.seq)
+	}
+	return *m.Answer
+}
+
+// within fails the test when f has not returned in time.
+func within(t *testing.T, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it takes too long")
+	}
+}
+
+// hits waits until the controller has that many.
+func (c *Controller) await(t *testing.T, is func() bool) {
+	t.Helper()
+	late := time.After(10 * time.Second)
+	for {
+		c.mu.Lock()
+		changed := c.changed
+		c.mu.Unlock()
+		if is() {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			t.Fatal("it does not come to pass")
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package triage
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// A pair is explained by what is known of either of its faults.
+func TestAPairIsKnownByEitherFault(t *testing.T) {
+	pass := func(point, path string) plan.Pass {
+		return plan.Pass{Point: failpoints.MustPoint(point), Nth: 1, Path: path}
+	}
+	forks, loads := pass(start+"fork", "create"), pass("stmt:containerd:runtime.loadShim:load", "load")
+	s := plan.Single(forks, "crash", "task").Then(loads, "crash")
+	for where, want := range map[string]bool{
+		"containerd runtime.binary.*": true, "containerd runtime.loadShim": true, "shim *": false,
+	} {
+		if got := AppliesTo(catalogue.Excuse{Where: []string{where}}, s); got != want {
+			t.Errorf("%s: %v", where, got)
+		}
+	}
+	whileLoading := catalogue.Excuse{Where: []string{"containerd runtime.binary.*"}, Paths: []string{"load"}}
+	if AppliesTo(whileLoading, plan.Single(forks, "error(x)", "task").Then(loads, "error(x)")) {
+		t.Error("place and path must be of one fault")
+	}
+	if !AppliesTo(whileLoading, plan.Single(forks, "error(x)", "task").Then(loads, "crash")) {
+		t.Error("a fault beside a crash may come while containerd loads")
+	}
+}
+
+// What is known of a bare error is not known of one that its caller may take for success.
+func TestATypedErrorIsKnownByItsName(t *testing.T) {
+	at := plan.Pass{Point: failpoints.MustPoint(start + "a"), Nth: 1, Path: "create"}
+	for action, known := range map[string]string{
+		"error(x)": "error", "error(NotFound)": "code error(NotFound)", "error(Unavailable)": "code",
+		"error(ENOSPC)": "errno", "crash": "crash",
+	} {
+		for _, listed := range []string{"error", "code", "errno", "error(NotFound)", "crash"} {
+			k := catalogue.Excuse{Actions: []string{listed}}
+			want := slices.Contains(strings.Fields(known), listed)
+			if AppliesTo(k, plan.Single(at, action, "task")) != want {
+				t.Errorf("a finding of %s, and %s: known %v", listed, action, !want)
+			}
+		}
+	}
+}
+
+// What is known of CRI's workload is known of those that call the same, but only a case
+// of its own workload must show it.
+func TestAFindingIsKnownInWorkloadsThatAreLikeItsOwn(t *testing.T) {
+	at := plan.Pass{Point: failpoints.MustPoint(start + "fork"), Nth: 1, Path: "exit"}
+	for name, want := range map[string]bool{"cri": true, "stop": true, "loop": true, "task": false, "grouped": false} {
+		s := plan.Single(at, "crash", name)
+		k := catalogue.Excuse{Workloads: []string{"cri"}, Where: []string{"containerd *"}}
+		if AppliesTo(k, s) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+		c, err := plan.Single(at, "crash", "cri").Case("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.Case = c
+		seen := seenOf(plan.Plan{Specs: []plan.Spec{s}}, k, nil, func(int) bool { return true })
+		if seen.Covered != (name == "cri") {
+			t.Errorf("%s: covered %v", name, seen.Covered)
+		}
+	}
+}
+
+// A known finding's own case must show it, with each of its faults.
+func TestCovers(t *testing.T) {
+	at := func(point string) plan.Pass {
+		return plan.Pass{Point: failpoints.MustPoint("rpc:shim:Task." + point), Nth: 1, Path: "delete"}
+	}
+	pair := plan.Single(at("Delete:entry"), "error(x)", "task").Then(at("Delete:exit"), "pause")
+	c, err := pair.Case("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := plan.Single(at("Delete:entry"), "error(y)", "task").Then(at("Delete:exit"), "pause")
+	if !covers(pair, c) || !covers(other, c) {
+		t.Error("the text of an error is no other case")
+	}
+	longer := other
+	longer.Faults = append([]plan.Fault(nil), other.Faults...)
+	longer.Faults[1].While = "await client,release"
+	for name, s := range map[string]plan.Spec{
+		"another workload": plan.Single(at("Delete:entry"), "error(x)", "grouped").Then(at("Delete:exit"), "pause"),
+		"one fault":        plan.Single(at("Delete:entry"), "error(x)", "task"),
+		"another action":   plan.Single(at("Delete:entry"), "crash", "task").Then(at("Delete:exit"), "pause"),
+		"another point":    plan.Single(at("Start:entry"), "error(x)", "task").Then(at("Delete:exit"), "pause"),
+		"other steps":      longer,
+		"a typed error":    plan.Single(at("Delete:entry"), "error(NotFound)", "task").Then(at("Delete:exit"), "pause"),
+	} {
+		if covers(s, c) {
+			t.Errorf("%s: %s covers %s", name, s, c.Plan)
+		}
+	}
+}
