@@ -21,47 +21,45 @@ func look(ctx context.Context, s runner.Scene) (*audit.Report, error) {
 	return audit.Run(ctx, audit.Options{PID: s.World.InitPID(), Settle: 100 * time.Millisecond})
 }
 
-var _ = Describe("the audit of a node on which something was left on purpose", Label("control", "audit"), func() {
-	for _, c := range slices.Concat(controls, auditControls) {
-		must := c.audit != ""
-		text := "says nothing of " + c.name
-		if must {
-			text = "finds " + c.name
+// audits are what an audit says of a world before something was left in it, and after.
+type audits struct{ before, after *audit.Report }
+
+// around looks before and after a plant.
+func (a *audits) around(leave plant) plant {
+	return func(ctx context.Context, s runner.Scene) (err error) {
+		if a.before, err = look(ctx, s); err != nil {
+			return err
 		}
-		It(text, spec.Quick, func(ctx context.Context) {
-			k := harness.Case{Name: "control-audit", Workload: exits(c.api)}
-			if v := clean(ctx, k); c.since != "" && older(v.Version, c.since) {
-				Skip(v.Version + " is older than " + c.since)
-			}
-			k.Workload.Settle = soon
-			var before, after *audit.Report
-			sabotaged(ctx, k, func(ctx context.Context, s runner.Scene) (err error) {
-				if before, err = look(ctx, s); err != nil {
-					return err
-				}
-				if err := c.leave(ctx, s); err != nil {
-					return err
-				}
-				after, err = look(ctx, s)
-				return err
-			})
-			Expect(before).NotTo(BeNil())
-			Expect(before.Partial).To(BeEmpty(), "%v", before)
-			Expect(before.Suspects).To(BeEmpty(), "%v", before)
-			Expect(after).NotTo(BeNil())
-			Expect(after.Partial).To(BeEmpty(), "%v", after)
-			if !must {
-				Expect(after.Suspects).To(BeEmpty(), "%v", after)
-				return
-			}
-			Expect(after.Suspects).To(HaveLen(1), "%v", after)
-			Expect(after.Suspects[0].Kind).To(Equal(c.audit), "%v", after)
-			Expect(after.Suspects[0].Do).NotTo(BeEmpty())
-		})
+		if err := leave(ctx, s); err != nil {
+			return err
+		}
+		a.after, err = look(ctx, s)
+		return err
 	}
-	It("was asked for every kind of suspect that can be planted so", spec.Quick, func() {
+}
+
+// accuse asserts that what was left is suspected as this and nothing else is; "": that
+// nothing is.
+func (a *audits) accuse(kind audit.Kind) {
+	GinkgoHelper()
+	for _, r := range []*audit.Report{a.before, a.after} {
+		Expect(r).NotTo(BeNil())
+		Expect(r.Partial).To(BeEmpty(), "%v", r)
+	}
+	Expect(a.before.Suspects).To(BeEmpty(), "%v", a.before)
+	if kind == "" {
+		Expect(a.after.Suspects).To(BeEmpty(), "%v", a.after)
+		return
+	}
+	Expect(a.after.Suspects).To(HaveLen(1), "%v", a.after)
+	Expect(a.after.Suspects[0].Kind).To(Equal(kind), "%v", a.after)
+	Expect(a.after.Suspects[0].Do).NotTo(BeEmpty())
+}
+
+var _ = Describe("the audit of a node", Label("control"), func() {
+	It("is asked for every kind of suspect that can be planted", spec.Quick, func() {
 		var have []audit.Kind
-		for _, c := range slices.Concat(controls, auditControls) {
+		for _, c := range controls {
 			have = append(have, c.audit)
 		}
 		// A task that lies is made in audit's own tests.
@@ -71,7 +69,7 @@ var _ = Describe("the audit of a node on which something was left on purpose", L
 })
 
 // A release that has a bug leaves what the audit must find, by itself.
-var _ = Describe("the audit of a node after containerd#8981", Label("control", "audit"), func() {
+var _ = Describe("the audit of a node after containerd#8981", Label("control"), func() {
 	It("finds the shim, and knows its version", spec.Quick, func(ctx context.Context) {
 		k, err := catalogue.Find("shutdown-error-once")
 		Expect(err).NotTo(HaveOccurred())

@@ -11,7 +11,6 @@ import (
 	"github.com/containerd/containerd/v2/core/snapshots"
 
 	"github.com/shimquake/shimquake/fixtures/payload"
-	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/fixtures/world/wire"
 	"github.com/shimquake/shimquake/harness/runner"
 )
@@ -40,14 +39,6 @@ func holdSnapshotDir(ctx context.Context, s runner.Scene) error {
 	}
 	snapshot := filepath.Join(s.World.RootDir(), "io.containerd.snapshotter.v1.overlayfs/snapshots/99")
 	return os.Rename(s.World.Inside(aside), s.World.Inside(snapshot))
-}
-
-// bindNetwork keeps a network namespace without a process in it, as CNI does.
-func bindNetwork(ctx context.Context, s runner.Scene) error {
-	return run(ctx, s, world.Params{Argv: []string{
-		"/bin/sh", "-c",
-		"mkdir -p /run/netns && : >/run/netns/" + planted + " && unshare --net=/run/netns/" + planted + " true",
-	}})
 }
 
 // createImage makes another name for an image.

@@ -123,7 +123,7 @@ var controls = []control{
 		leave: writeFile(func(s runner.Scene) string { return s.Address + ".new" }),
 		class: oracle.ClassFile,
 	},
-	{name: "a network namespace", leave: bindNetwork, class: oracle.ClassMount,
+	{name: "a network namespace of somebody's own", leave: bindNetworkAs("vpn"), class: oracle.ClassMount,
 		besides: []oracle.Class{oracle.ClassFile}}, // the directory of such
 	{name: "an image", leave: createImage, class: oracle.ClassMetadata},
 	{name: "a containerd namespace", leave: createNamespace, class: oracle.ClassMetadata},
@@ -133,6 +133,27 @@ var controls = []control{
 	{name: "a committed snapshot", leave: commitSnapshot, class: oracle.ClassSnapshot},
 	{name: "a connection that its client does not close", leave: leaveConnection, class: oracle.ClassHandle},
 	{name: "a subscription that its client does not end", leave: leaveSubscription, class: oracle.ClassHandle},
+	{
+		name:    "a network namespace that no pod has, as CNI's are named",
+		audit:   audit.Mounted,
+		leave:   bindNetworkAs("cni-planted"),
+		class:   oracle.ClassMount,
+		besides: []oracle.Class{oracle.ClassFile},
+	},
+	{
+		name:    "the root file system of a container that is gone",
+		audit:   audit.Directory,
+		leave:   mountRootFS,
+		class:   oracle.ClassMount,
+		besides: []oracle.Class{oracle.ClassBundle},
+	},
+	{
+		name:  "a container of CRI's that CRI does not list",
+		api:   harness.CRI,
+		audit: audit.InCRI,
+		leave: createForCRI,
+		class: oracle.ClassContainer,
+	},
 	// Older releases make no lease for a pod, and those before 2.0 keep it out of the
 	// sandbox store.
 	{
@@ -163,15 +184,21 @@ func after(plants ...plant) plant {
 
 var _ = Describe("a world in which something was left on purpose", Label("control"), func() {
 	for _, c := range controls {
-		It("is violated by "+c.name, spec.Quick, func(ctx context.Context) {
+		text := "is violated by " + c.name
+		if c.audit != "" {
+			text += ", and an audit finds it"
+		}
+		It(text, spec.Quick, func(ctx context.Context) {
 			k := harness.Case{Name: "control-leak", Workload: exits(c.api)}
 			if v := clean(ctx, k); c.since != "" && older(v.Version, c.since) {
 				Skip(v.Version + " is older than " + c.since)
 			}
 			k.Workload.Settle = soon
-			v := sabotaged(ctx, k, c.leave)
+			var a audits
+			v := sabotaged(ctx, k, a.around(c.leave))
 			Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
 			Expect(classes(v)).To(ConsistOf(append([]oracle.Class{c.class}, c.besides...)), "%v", v)
+			a.accuse(c.audit)
 		})
 	}
 	It("was made for every class of leak", spec.Quick, func() {

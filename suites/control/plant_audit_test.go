@@ -7,25 +7,11 @@ import (
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"golang.org/x/sys/unix"
 
-	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/fixtures/world/wire"
-	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
-
-// auditControls are what only an audit tells apart: whose a mount is, by its name.
-var auditControls = []control{
-	{
-		name:  "a network namespace that no pod has, as CNI's are named",
-		audit: audit.Mounted,
-		leave: bindNetworkAs("cni-planted"),
-	},
-	{name: "the root file system of a container that is gone", audit: audit.Directory, leave: mountRootFS},
-	{name: "a network namespace of somebody's own", leave: bindNetworkAs("vpn")},
-	{name: "a container of CRI's that CRI does not list", audit: audit.InCRI, api: harness.CRI, leave: createForCRI},
-}
 
 // createForCRI makes a container as CRI would, and CRI knows nothing of it: what a
 // creation leaves that failed after its record was written.
