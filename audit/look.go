@@ -230,7 +230,7 @@ func (l *look) view(ctx context.Context, g *group) (*View, error) {
 	if depth > 0 {
 		v.Name = fmt.Sprintf("the container of process %d", l.table.top(g.anchor))
 	}
-	sockets, err := l.netUnix(g.anchor)
+	sockets, err := scan.Listeners(l.Proc, g.anchor)
 	if err != nil {
 		return nil, err
 	}
@@ -295,19 +295,6 @@ func (l *look) daemon(t *scan.Tree, c candidate) Daemon {
 	}
 	d.Replaced = len(c.exe) > len(deleted) && c.exe[len(c.exe)-len(deleted):] == deleted
 	return d
-}
-
-func (l *look) netUnix(pid int) ([]scan.UnixSocket, error) {
-	f, err := os.Open(filepath.Join(l.Proc, strconv.Itoa(pid), "net/unix"))
-	if err != nil {
-		return nil, fmt.Errorf("read unix sockets: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // read-only
-	all, err := scan.ParseNetUnix(f)
-	if err != nil {
-		return nil, fmt.Errorf("read unix sockets: %w", err)
-	}
-	return slices.DeleteFunc(all, func(s scan.UnixSocket) bool { return !s.Listening || s.Path == "" }), nil
 }
 
 // complete reports whether every containerd has answered, and every shim's is among them.

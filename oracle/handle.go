@@ -56,7 +56,7 @@ func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
 			return nil, fmt.Errorf("ask containerd for its goroutines: %w", err)
 		}
 	}
-	listed, err := unixSockets(s.Proc)
+	listed, err := scan.NetUnix(s.Proc, 1)
 	if err != nil {
 		return nil, err
 	}

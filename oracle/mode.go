@@ -47,7 +47,7 @@ func Modes(s Scene) ([]FileMode, error) {
 		return nil, err
 	}
 	defer t.Close()
-	listening, err := listeners(s.Proc)
+	listening, err := scan.Listeners(s.Proc, 1)
 	if err != nil {
 		return nil, fmt.Errorf("list modes of files: %w", err)
 	}

@@ -3,10 +3,7 @@ package oracle
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/shimquake/shimquake/oracle/scan"
@@ -26,28 +23,8 @@ type Socket struct {
 	Beside string `json:"beside,omitempty"`
 }
 
-// unixSockets reads the unix sockets of process 1's network namespace.
-func unixSockets(proc string) ([]scan.UnixSocket, error) {
-	f, err := os.Open(filepath.Join(proc, "1/net/unix"))
-	if err != nil {
-		return nil, fmt.Errorf("read unix sockets: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // read-only
-	found, err := scan.ParseNetUnix(f)
-	if err != nil {
-		return nil, fmt.Errorf("read unix sockets: %w", err)
-	}
-	return found, nil
-}
-
-// listeners are those unix sockets that somebody listens on by a name.
-func listeners(proc string) ([]scan.UnixSocket, error) {
-	all, err := unixSockets(proc)
-	return slices.DeleteFunc(all, func(s scan.UnixSocket) bool { return !s.Listening || s.Path == "" }), err
-}
-
 func readSockets(inv *Inventory, t *scan.Tree, s Scene) error {
-	listening, err := listeners(s.Proc)
+	listening, err := scan.Listeners(s.Proc, 1)
 	if err != nil {
 		return err
 	}

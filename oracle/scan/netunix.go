@@ -2,7 +2,11 @@ package scan
 
 import (
 	"bufio"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,6 +21,26 @@ type UnixSocket struct {
 // acceptCon is __SO_ACCEPTCON of the kernel's include/uapi/linux/net.h: listen(2) was
 // called.
 const acceptCon = 1 << 16
+
+// NetUnix reads the unix sockets of a process's network namespace; proc is where /proc is.
+func NetUnix(proc string, pid int) ([]UnixSocket, error) {
+	f, err := os.Open(filepath.Join(proc, strconv.Itoa(pid), "net/unix"))
+	if err != nil {
+		return nil, fmt.Errorf("read unix sockets: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // read-only
+	found, err := ParseNetUnix(f)
+	if err != nil {
+		return nil, fmt.Errorf("read unix sockets: %w", err)
+	}
+	return found, nil
+}
+
+// Listeners are those that somebody listens on by a name.
+func Listeners(proc string, pid int) ([]UnixSocket, error) {
+	all, err := NetUnix(proc, pid)
+	return slices.DeleteFunc(all, func(s UnixSocket) bool { return !s.Listening || s.Path == "" }), err
+}
 
 // ParseNetUnix reads the sockets of /proc/PID/net/unix (proc_pid_net(5)):
 //
