@@ -131,6 +131,9 @@ func TestNamesAreUnique(t *testing.T) {
 			names[c.Name] = true
 		}
 		for name := range names {
+			if strings.ContainsAny(name, "/.") {
+				t.Errorf("%s would be taken for a file", name)
+			}
 			if other := seen[name]; other != "" {
 				t.Errorf("%s is of %s and of %s", name, other, b.ID)
 			}
