@@ -89,6 +89,10 @@ func TestParseBugRefuses(t *testing.T) {
 		"no case, and nothing tried": {
 			leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "", "no case",
 		},
+		"two bugs":            {leak, leak + "---\n" + leak, "2 documents"},
+		"no bug":              {leak, "# nothing", "one bug"},
+		"cases that are none": {leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "cases: 7\n", "a list"},
+		"a case that is none": {"  - name: shim-left", "  - shim-left\n  - name: shim-left", "shim-left"},
 		"a case that says bad": {"    plan:", "    bad: [{releases: \"< 2.4.0\", by: [shim], issue: x}]\n    plan:",
 			"leave it out"},
 		"a residue that is a defect": {"sweep:", "residue: {issue: x, class: socket, says: x, when: [shim-killed], " +
@@ -127,6 +131,9 @@ func TestNamesAreUnique(t *testing.T) {
 			names[c.Name] = true
 		}
 		for name := range names {
+			if strings.ContainsAny(name, "/.") {
+				t.Errorf("%s would be taken for a file", name)
+			}
 			if other := seen[name]; other != "" {
 				t.Errorf("%s is of %s and of %s", name, other, b.ID)
 			}

@@ -76,9 +76,16 @@ func Names() []string {
 }
 
 // Find is the case that a word on the command line means: a case's name, a bug (then its
-// first case), or a YAML file. Errors are of type *failpoints.UnknownError or
-// *harness.InputError.
+// first case), or a YAML file, whose path has a dot or a slash, as no name has. Errors are
+// of type *failpoints.UnknownError or *harness.InputError.
 func Find(word string) (harness.Case, error) {
+	if strings.ContainsAny(word, "/.") {
+		text, err := os.ReadFile(word)
+		if err != nil {
+			return harness.Case{}, &harness.InputError{File: word, Err: err}
+		}
+		return harness.ParseCase(word, text)
+	}
 	for _, c := range Cases() {
 		if c.Name == word {
 			return c, nil
@@ -87,18 +94,11 @@ func Find(word string) (harness.Case, error) {
 	if b, err := FindBug(word); err == nil && len(b.Cases) > 0 {
 		return b.Cases[0], nil
 	}
-	if !strings.ContainsAny(word, "/.") {
-		return harness.Case{}, &failpoints.UnknownError{
-			What:    "case (a bug or a case of the catalogue, or a YAML file with a dot or slash in its path)",
-			Name:    word,
-			Nearest: failpoints.Nearest(word, Names()),
-			Known:   Names(),
-			Lists:   "shimquake list cases",
-		}
+	return harness.Case{}, &failpoints.UnknownError{
+		What:    "case (a bug or a case of the catalogue, or a YAML file with a dot or slash in its path)",
+		Name:    word,
+		Nearest: failpoints.Nearest(word, Names()),
+		Known:   Names(),
+		Lists:   "shimquake list cases",
 	}
-	text, err := os.ReadFile(word)
-	if err != nil {
-		return harness.Case{}, &harness.InputError{File: word, Err: err}
-	}
-	return harness.ParseCase(word, text)
 }

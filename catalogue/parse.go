@@ -19,9 +19,9 @@ import (
 // bugText is the text form of a bug.
 type bugText struct {
 	Bug     `yaml:",inline"`
-	Cases   []yaml.MapSlice `yaml:"cases,omitempty"`
-	Sweep   *Excuse         `yaml:"sweep,omitempty"`
-	Residue yaml.MapSlice   `yaml:"residue,omitempty"`
+	Cases   ast.Node `yaml:"cases,omitempty"`
+	Sweep   *Excuse  `yaml:"sweep,omitempty"`
+	Residue ast.Node `yaml:"residue,omitempty"`
 }
 
 // bugParser knows where in a file a bug's parts stand.
@@ -38,15 +38,20 @@ func ParseBug(file string, text []byte) (Bug, error) {
 	if p.tree, err = parser.ParseBytes(text, 0); err != nil {
 		return Bug{}, harness.PlaceYAML(file, err)
 	}
+	if len(p.tree.Docs) != 1 || p.tree.Docs[0].Body == nil {
+		return Bug{}, &harness.InputError{
+			File: file, Err: fmt.Errorf("a file holds one bug, and this one %d documents", len(p.tree.Docs)),
+		}
+	}
 	var t bugText
-	if err := yaml.UnmarshalWithOptions(text, &t, yaml.Strict()); err != nil {
+	if err := yaml.NodeToValue(p.tree.Docs[0].Body, &t, yaml.Strict()); err != nil {
 		return Bug{}, harness.PlaceYAML(file, err)
 	}
 	b := t.Bug
 	b.Sweep = t.Sweep
-	errs := p.cases(&b, len(t.Cases))
-	if len(t.Residue) > 0 {
-		r, err := oracle.ParseResidue(text)
+	errs := p.cases(&b, t.Cases)
+	if t.Residue != nil {
+		r, err := oracle.ReadResidue(p.tree.Docs[0].Body)
 		b.Residue = &r
 		errs = append(errs, p.at("residue", err))
 	}
@@ -59,8 +64,15 @@ func ParseBug(file string, text []byte) (Bug, error) {
 }
 
 // cases reads the cases where they stand, so that their errors have their lines.
-func (p bugParser) cases(b *Bug, n int) (errs []error) {
-	for i := range n {
+func (p bugParser) cases(b *Bug, list ast.Node) (errs []error) {
+	if list == nil {
+		return nil
+	}
+	all, ok := list.(*ast.SequenceNode)
+	if !ok {
+		return []error{p.at("cases", errors.New("cases are a list"))}
+	}
+	for i := range all.Values {
 		at := fmt.Sprintf("cases[%d]", i)
 		c, err := harness.ParseCaseAt(p.file, p.tree, "$."+at)
 		if err == nil && len(c.Bad) > 0 {

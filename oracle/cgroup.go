@@ -36,7 +36,12 @@ func cgroups(dirs []string) ([]Cgroup, error) {
 }
 
 func walkCgroup(dir, rel string, out *[]Cgroup) error {
-	entries, err := os.ReadDir(dir)
+	var st unix.Stat_t
+	err := unix.Stat(dir, &st)
+	var entries []os.DirEntry
+	if err == nil && !childless(st) {
+		entries, err = os.ReadDir(dir)
+	}
 	if cgroupGone(err) {
 		return nil
 	}
@@ -60,6 +65,11 @@ func walkCgroup(dir, rel string, out *[]Cgroup) error {
 	}
 	return nil
 }
+
+// childless reports whether a directory has none below: each would be a link to it beside
+// its own two (kernfs_refresh_inode in Linux's fs/kernfs/inode.c). To list a group, with
+// all its files, costs many times as much. A filesystem that does not count them says 1.
+func childless(st unix.Stat_t) bool { return st.Nlink == 2 }
 
 func countProcs(dir string) int {
 	text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 
 	"github.com/shimquake/shimquake/catalogue/bugs"
 	"github.com/shimquake/shimquake/oracle/affected"
@@ -107,12 +108,24 @@ func mustLoad(files fs.FS) []KnownResidue {
 // ParseResidue reads and checks what a bug's file says of a residue. The other keys of
 // the file are the catalogue's.
 func ParseResidue(text []byte) (KnownResidue, error) {
+	tree, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return KnownResidue{}, fmt.Errorf("read residue: %w", err)
+	}
+	if len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
+		return KnownResidue{}, fmt.Errorf("read residue: a file holds one bug, and this one %d documents", len(tree.Docs))
+	}
+	return ReadResidue(tree.Docs[0].Body)
+}
+
+// ReadResidue is ParseResidue of a file that was parsed.
+func ReadResidue(file ast.Node) (KnownResidue, error) {
 	var bug struct {
 		ID       string            `yaml:"id"`
 		Releases affected.Releases `yaml:"releases"`
 		Residue  ast.Node          `yaml:"residue"`
 	}
-	if err := yaml.Unmarshal(text, &bug); err != nil {
+	if err := yaml.NodeToValue(file, &bug); err != nil {
 		return KnownResidue{}, fmt.Errorf("read residue: %w", err)
 	}
 	var r KnownResidue

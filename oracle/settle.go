@@ -15,7 +15,8 @@ const (
 )
 
 // residueLooks is how many looks in a row must find nothing but known residues before
-// Settle takes them for final.
+// Settle takes them for final. The first and the last see everything, those between only
+// the classes of what was left: what comes meanwhile the last one sees.
 const residueLooks = 3
 
 // finalLook is how long the last inventory may take once the deadline has passed.
@@ -68,11 +69,10 @@ func (look looker) settle(ctx context.Context, before Inventory, c Circumstances
 			if len(left) == 0 {
 				return inv, nil, nil
 			}
-			quiet = nextQuiet(left, quiet)
-			if quiet == residueLooks {
+			if quiet = nextQuiet(left, quiet); quiet == residueLooks {
 				return inv, left, nil
 			}
-			err = look.awaitChange(ctx, before, inv, left, c, &pause)
+			quiet, err = look.awaitChange(ctx, before, inv, left, c, &pause, quiet)
 		}
 		if err != nil && ctx.Err() == nil {
 			_ = wait(ctx, pause) // containerd may be starting; or it saw the deadline pass before we do: a call carries it
@@ -97,16 +97,52 @@ func nextQuiet(left []Finding, quiet int) int {
 }
 
 // awaitChange looks, with growing pauses, at the classes of what violates until none of
-// it is left.
+// it is left. Where only known residues are, it looks at theirs, until they have been
+// seen so often that the next look may be the last. It returns how often that was.
 func (look looker) awaitChange(
 	ctx context.Context,
 	before, full Inventory,
 	left []Finding,
 	c Circumstances,
 	pause *time.Duration,
-) error {
+	quiet int,
+) (int, error) {
+	waitFor := left
+	if quiet == 0 {
+		waitFor = Violations(left)
+	}
+	want := classesOf(waitFor)
+	for {
+		if err := wait(ctx, *pause); err != nil {
+			return quiet, err
+		}
+		*pause = min(*pause*3/2, lastPause)
+		if quiet == residueLooks-1 {
+			return quiet, nil
+		}
+		some, err := look.take(ctx, want)
+		if err != nil {
+			return quiet, err
+		}
+		if some.Daemon == nil && full.Daemon != nil { // its namespaces excuse their cgroups
+			some.Daemon = &Daemon{Namespaces: full.Daemon.Namespaces}
+		}
+		still := Mark(Leaks(before, some), c)
+		violates := len(Violations(still)) > 0
+		if quiet == 0 && violates {
+			continue
+		}
+		if quiet == 0 || violates || len(still) == 0 { // all of it says more than a part
+			return quiet, nil
+		}
+		quiet++
+	}
+}
+
+// classesOf are the parts of an inventory that findings are of.
+func classesOf(left []Finding) parts {
 	want := parts{}
-	for _, f := range Violations(left) {
+	for _, f := range left {
 		want[f.Class] = true
 		if f.Class == ClassFile { // or it would be told of what others tell of
 			for _, c := range covering {
@@ -114,25 +150,7 @@ func (look looker) awaitChange(
 			}
 		}
 	}
-	for {
-		if err := wait(ctx, *pause); err != nil {
-			return err
-		}
-		*pause = min(*pause*3/2, lastPause)
-		if len(want) == 0 {
-			return nil
-		}
-		some, err := look.take(ctx, want)
-		if err != nil {
-			return err
-		}
-		if some.Daemon == nil && full.Daemon != nil { // its namespaces excuse their cgroups
-			some.Daemon = &Daemon{Namespaces: full.Daemon.Namespaces}
-		}
-		if len(Violations(Mark(Leaks(before, some), c))) == 0 {
-			return nil
-		}
-	}
+	return want
 }
 
 // last is the inventory at the deadline, with a little time of its own.

@@ -85,6 +85,52 @@ func TestSettleLooksOnce(t *testing.T) {
 	}
 }
 
+// While known residues are waited for only their classes are looked at, and what has come
+// meanwhile the last look sees.
+func TestSettleLooksAtResidues(t *testing.T) {
+	residue := Inventory{Sockets: []Socket{{Path: "/run/containerd/s/ab"}}}
+	beside := residue
+	beside.Processes = []Process{{PID: 7, Comm: "sleep", State: "S"}}
+	for _, test := range []struct {
+		name        string
+		last        Inventory
+		full, some  int
+		left, known int
+	}{
+		{"it stays", residue, 2, 1, 1, 1},
+		{"it goes", Inventory{}, 2, 1, 0, 0},
+		{"a process has come", beside, 2, 1, 2, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			full, some := 0, 0
+			look := looker{take: func(_ context.Context, want parts) (Inventory, error) {
+				if want != nil {
+					some++
+					return residue, nil
+				}
+				if full++; full == 1 {
+					return residue, nil
+				}
+				if full == 3 { // it goes on, as long as it may
+					cancel()
+				}
+				return test.last, nil
+			}}
+			killed := Circumstances{Release: "v2.4.2", Happened: []string{ShimKilled}}
+			_, left, _ := look.settle(ctx, Inventory{}, killed)
+			known := len(left) - len(Violations(left))
+			if full < test.full || some < test.some || len(left) != test.left || known != test.known {
+				t.Errorf("%d looks at all and %d at a part left %v", full, some, left)
+			}
+			if test.known == test.left && (full != test.full || some != test.some) {
+				t.Errorf("%d looks at all and %d at a part, want %d and %d", full, some, test.full, test.some)
+			}
+		})
+	}
+}
+
 // What a garbage collection is to remove is waited for by one collection, at once and at
 // the deadline; what that leaves is a leak.
 func TestSettleCollects(t *testing.T) {

@@ -79,8 +79,11 @@ func afterRun(v harness.Verdict, word, out string) []step {
 
 // shownBug is the bug whose case this is, where the verdict shows it.
 func shownBug(v harness.Verdict) (catalogue.Bug, bool) {
+	if v.Outcome != harness.Violated { // of most cases, and then there is nothing to look for
+		return catalogue.Bug{}, false
+	}
 	b, err := catalogue.FindBug(v.Name)
-	return b, err == nil && v.Outcome == harness.Violated && b.Applies(v.Version) && len(repro.Shows(b, v)) > 0
+	return b, err == nil && b.Applies(v.Version) && len(repro.Shows(b, v)) > 0
 }
 
 // afterSweep is what comes after a sweep, whose report lies in a folder: the first thing

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -176,9 +175,6 @@ func (f *sweepFlags) check() error {
 func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
-	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // some 200 MiB in place of 100, for a hundredth of a sweep's time
 	}
 	if f.randoms.on {
 		return f.random(ctx, out)
