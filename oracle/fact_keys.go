@@ -12,6 +12,7 @@ const (
 	FactHolder  // who listens on a socket
 	FactCreate  // of a cgroup: how the creation of its container ended
 	FactLease   // what keeps a snapshot from being collected
+	FactServed  // of a group's socket: whose shim served it last
 
 	// Of whom it is.
 	FactWhose // the container's name in the workload, or the sandbox
@@ -115,6 +116,7 @@ const (
 	ByInit          = "init"      // FactParent
 	ByOther         = "process"   // another parent
 	Expiring        = "expiring"  // FactLease
+	ByNeighbour     = "neighbour" // FactServed: not the group's own shim
 	OfContainer     = "container" // FactOwner
 	AZombie         = "zombie"    // FactState
 	AStopped        = "stopped"
@@ -198,6 +200,7 @@ var keys = [factCount]struct {
 	FactHolder:    {"holder", inCause, []string{ByShim}},
 	FactCreate:    {"create", inCause, []string{CutOff}},
 	FactLease:     {"lease", inCause, []string{Expiring}},
+	FactServed:    {"served-by", inCause, []string{ByNeighbour}},
 
 	FactWhose: {"whose", inMatch, nil},
 

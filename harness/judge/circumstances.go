@@ -2,6 +2,7 @@ package judge
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
@@ -18,12 +19,14 @@ const tellIn = 5 * time.Second
 // could not tell them: containerd, which was down when the container ended or went down
 // before it can have told, and the shim, which a fault had killed by then. To events of a
 // beginning, that the shim had died. To cgroups, that runc was cut off while it made the
-// container.
+// container. To silent sockets, that a neighbour's shim served its group.
 func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding {
 	for at := range found {
 		f := &found[at]
 		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID != "" && i.ID == f.Subject.ID })
 		switch {
+		case f.Class == oracle.ClassSocket && f.Facts[oracle.FactSocket] == oracle.Silent && servedByNeighbour(h):
+			f.Facts[oracle.FactServed] = oracle.ByNeighbour
 		case n < 0:
 		case f.Class == oracle.ClassExitCode:
 			mourn(h, h.Instances[n], f)
@@ -82,4 +85,21 @@ func createFailed(h *harness.History, id string) bool {
 		}
 	}
 	return asked
+}
+
+// servedByNeighbour reports whether the shim that served the containers of a group last
+// before the look is of another container than the one that the group, and with it the
+// socket, is called by. A shim is of the container that it was asked about first.
+func servedByNeighbour(h *harness.History) bool {
+	if !h.Case.Workload.Grouped {
+		return false
+	}
+	asked, last := map[int]bool{}, ""
+	for _, hit := range h.Hits {
+		if !strings.HasPrefix(hit.Point, "rpc:shim:Task.") || hit.ID == "" || hit.Time.After(h.After.At) || asked[hit.PID] {
+			continue
+		}
+		asked[hit.PID], last = true, hit.ID
+	}
+	return last != "" && last != h.Instances[0].ID
 }
