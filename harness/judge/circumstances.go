@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -19,7 +20,8 @@ const tellIn = 5 * time.Second
 // could not tell them: containerd, which was down when the container ended or went down
 // before it can have told, and the shim, which a fault had killed by then. To events of a
 // beginning, that the shim had died. To cgroups, that runc was cut off while it made the
-// container. To silent sockets, that a neighbour's shim served its group.
+// container; to events without a pid that, or that no shim was asked to make it. To silent
+// sockets, that a neighbour's shim served its group.
 func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding {
 	for at := range found {
 		f := &found[at]
@@ -34,6 +36,8 @@ func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding 
 			queued(h, h.Instances[n], f)
 		case f.Class == oracle.ClassCgroup && createFailed(h, f.Subject.ID):
 			f.Facts[oracle.FactCreate] = oracle.CutOff
+		case f.Facts[oracle.FactEvent] == oracle.NoPID && !askedToCreate(h, f.Subject.ID):
+			f.Facts[oracle.FactCreate] = oracle.NotAsked
 		case f.Facts[oracle.FactEvent] == oracle.NoPID && createFailed(h, f.Subject.ID) &&
 			len(shimKillsOf(h, f.Subject.ID)) > 0:
 			f.Facts[oracle.FactCreate], f.Facts[oracle.FactShim] = oracle.CutOff, oracle.Dead
@@ -85,6 +89,13 @@ func createFailed(h *harness.History, id string) bool {
 		}
 	}
 	return asked
+}
+
+// askedToCreate reports whether any shim was asked to create a container before the look.
+func askedToCreate(h *harness.History, id string) bool {
+	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
+		return hit.Point == "rpc:shim:Task.Create:entry" && hit.ID == id && !hit.Time.After(h.After.At)
+	})
 }
 
 // servedByNeighbour reports whether the shim that served the containers of a group last

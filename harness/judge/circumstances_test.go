@@ -80,6 +80,13 @@ func TestCircumstances(t *testing.T) {
 			h.Hits[1].Err = "killed"
 			kill(h, "shim", 42)
 		}, oracle.FactCreate, oracle.CutOff},
+		"no pid, and a shim was asked to create it": {noPID, func(*harness.History) {}, oracle.FactCreate, none},
+		"no pid, and no shim was asked to create it": {noPID, func(h *harness.History) {
+			h.Hits[0].Point, h.Hits[1].Point = shutdownEntry, shutdownEntry
+		}, oracle.FactCreate, oracle.NotAsked},
+		"no pid, and a shim was asked only after the look": {noPID, func(h *harness.History) {
+			h.Hits[0].Time, h.Hits[1].Time = at(55), at(56)
+		}, oracle.FactCreate, oracle.NotAsked},
 		"a group of what was created": {group, func(*harness.History) {}, oracle.FactCreate, none},
 		"a group of what was never created": {group, func(h *harness.History) {
 			h.Hits[1].Err = "killed"
