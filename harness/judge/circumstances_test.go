@@ -109,8 +109,12 @@ func TestCircumstances(t *testing.T) {
 			serves(h, "c1", 43, 45)
 			serves(h, "c0", 44, 46)
 		}, oracle.FactServed, none},
-		"whose shim served the neighbour, too":           {socket, func(h *harness.History) { serves(h, "c1", 42, 45) }, oracle.FactServed, none},
-		"which a neighbour's served only after the look": {socket, func(h *harness.History) { serves(h, "c1", 43, 55) }, oracle.FactServed, none},
+		"whose shim served the neighbour, too": {socket, func(h *harness.History) {
+			serves(h, "c1", 42, 45)
+		}, oracle.FactServed, none},
+		"which a neighbour's served only after the look": {socket, func(h *harness.History) {
+			serves(h, "c1", 43, 55)
+		}, oracle.FactServed, none},
 		"a socket of no group": {socket, func(h *harness.History) {
 			h.Case.Workload.Grouped = false
 			serves(h, "c1", 43, 45)

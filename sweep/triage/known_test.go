@@ -113,8 +113,9 @@ func TestTheFindingThatSaysMostExplains(t *testing.T) {
 	}}
 	dead := untold
 	dead.Facts = untold.Facts.With(oracle.Facts{oracle.FactShim: oracle.Dead})
-	less := catalogue.Excuse{ID: "less", Match: oracle.MustMatches("exit-code by=nobody status=untold containerd=down")}
-	more := catalogue.Excuse{ID: "more", Match: oracle.MustMatches("exit-code by=nobody status=untold containerd=down shim=dead")}
+	const down = "exit-code by=nobody status=untold containerd=down"
+	less := catalogue.Excuse{ID: "less", Match: oracle.MustMatches(down)}
+	more := catalogue.Excuse{ID: "more", Match: oracle.MustMatches(down + " shim=dead")}
 	same := catalogue.Excuse{ID: "same", Match: less.Match}
 	elsewhere := more
 	elsewhere.Where = []string{"shim *"}
