@@ -20,8 +20,8 @@ const tellIn = 5 * time.Second
 // could not tell them: containerd, which was down when the container ended or went down
 // before it can have told, and the shim, which a fault had killed by then. To events of a
 // beginning, that the shim had died. To cgroups, that runc was cut off while it made the
-// container; to events without a pid that, or that no shim was asked to make it. To silent
-// sockets, that a neighbour's shim served its group.
+// container; to events without a pid that, or that no shim was asked to make it. To
+// sockets that nobody listens on, that a neighbour's shim served its group.
 func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding {
 	for at := range found {
 		f := &found[at]
