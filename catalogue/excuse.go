@@ -26,7 +26,8 @@ type Excuse struct {
 	// Where limits it to faults at these places: WHO PKG.FUNC, or WHO METHOD, or the name of
 	// a point, in the form of path.Match: "containerd runtime.binary.*",
 	// "stmt:containerd:runtime.binary.Start:conn-*". Where a match says by its facts when it
-	// happened (containerd=down, shim=dead, create=cut-off), a place need not be narrow.
+	// happened (containerd=down, shim=dead, create=cut-off, served-by=neighbour), a place
+	// need not be narrow.
 	Where []string `yaml:"where,omitempty"`
 	// Paths, Workloads and Actions limit it to what the client was doing, to workloads and
 	// to actions, by their words (error is a bare one, code a class, errno an errno) or as

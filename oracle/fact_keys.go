@@ -10,8 +10,9 @@ const (
 	FactShim    // of an exit: whether it had died by then
 	FactProcess // of a task: whether its pid is a process
 	FactHolder  // who listens on a socket
-	FactCreate  // of a cgroup: how the creation of its container ended
+	FactCreate  // of a cgroup, or of an event without a pid: how the creation of its container ended
 	FactLease   // what keeps a snapshot from being collected
+	FactServed  // of a group's socket: whose shim served it last
 
 	// Of whom it is.
 	FactWhose // the container's name in the workload, or the sandbox
@@ -115,6 +116,7 @@ const (
 	ByInit          = "init"      // FactParent
 	ByOther         = "process"   // another parent
 	Expiring        = "expiring"  // FactLease
+	ByNeighbour     = "neighbour" // FactServed: not the group's own shim
 	OfContainer     = "container" // FactOwner
 	AZombie         = "zombie"    // FactState
 	AStopped        = "stopped"
@@ -196,8 +198,9 @@ var keys = [factCount]struct {
 	FactShim:      {"shim", inCause, []string{None, Alive, Dead}},
 	FactProcess:   {"process", inCause, []string{None}},
 	FactHolder:    {"holder", inCause, []string{ByShim}},
-	FactCreate:    {"create", inCause, []string{CutOff}},
+	FactCreate:    {"create", inCause, []string{CutOff, NotAsked}},
 	FactLease:     {"lease", inCause, []string{Expiring}},
+	FactServed:    {"served-by", inCause, []string{ByNeighbour}},
 
 	FactWhose: {"whose", inMatch, nil},
 

@@ -151,6 +151,9 @@ func (f Finding) leakReasons() []string {
 		if fs[FactHolder] == ByShim {
 			say(fmt.Sprintf("held by shim process %d of %s/%s", f.Subject.PID, f.Subject.Namespace, f.Subject.ID))
 		}
+		if fs[FactServed] == ByNeighbour {
+			say("it is its group's, and the shim of another container of the group served it")
+		}
 		say(map[string]string{
 			Named:    fmt.Sprintf("bundle %s/%s names it", f.Subject.Namespace, f.Subject.ID),
 			NoneLeft: "no bundle is left",

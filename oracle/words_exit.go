@@ -96,7 +96,11 @@ func (f Finding) eventReasons() []string {
 		}
 		return []string{"arrived after " + fs[FactAfter]}
 	case NoPID:
-		return []string{fmt.Sprintf("has pid %d", int32(f.Subject.PID))}
+		why := []string{fmt.Sprintf("has pid %d", int32(f.Subject.PID))}
+		if fs[FactCreate] == NotAsked {
+			why = append(why, "no shim was asked to create it")
+		}
+		return why
 	case NoTime:
 		return []string{"has no time of exit"}
 	case WrongPID:

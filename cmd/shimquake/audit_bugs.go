@@ -13,6 +13,7 @@ import (
 // bug that names one may still be it.
 var notSeen = []oracle.Key{
 	oracle.FactCreate, oracle.FactContainerd, oracle.FactWhose, oracle.FactShim, oracle.FactProgram,
+	oracle.FactServed,
 }
 
 // nameBugs adds to each suspect the bugs of the catalogue that are known of its version

@@ -2,8 +2,10 @@ package judge
 
 import (
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -18,12 +20,15 @@ const tellIn = 5 * time.Second
 // could not tell them: containerd, which was down when the container ended or went down
 // before it can have told, and the shim, which a fault had killed by then. To events of a
 // beginning, that the shim had died. To cgroups, that runc was cut off while it made the
-// container.
+// container; to events without a pid that, or that no shim was asked to make it. To
+// sockets that nobody listens on, that a neighbour's shim served its group.
 func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding {
 	for at := range found {
 		f := &found[at]
 		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID != "" && i.ID == f.Subject.ID })
 		switch {
+		case f.Class == oracle.ClassSocket && f.Facts[oracle.FactSocket] == oracle.Silent && servedByNeighbour(h):
+			f.Facts[oracle.FactServed] = oracle.ByNeighbour
 		case n < 0:
 		case f.Class == oracle.ClassExitCode:
 			mourn(h, h.Instances[n], f)
@@ -31,6 +36,8 @@ func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding 
 			queued(h, h.Instances[n], f)
 		case f.Class == oracle.ClassCgroup && createFailed(h, f.Subject.ID):
 			f.Facts[oracle.FactCreate] = oracle.CutOff
+		case f.Facts[oracle.FactEvent] == oracle.NoPID && !askedToCreate(h, f.Subject.ID):
+			f.Facts[oracle.FactCreate] = oracle.NotAsked
 		case f.Facts[oracle.FactEvent] == oracle.NoPID && createFailed(h, f.Subject.ID) &&
 			len(shimKillsOf(h, f.Subject.ID)) > 0:
 			f.Facts[oracle.FactCreate], f.Facts[oracle.FactShim] = oracle.CutOff, oracle.Dead
@@ -82,4 +89,28 @@ func createFailed(h *harness.History, id string) bool {
 		}
 	}
 	return asked
+}
+
+// askedToCreate reports whether any shim was asked to create a container before the look.
+func askedToCreate(h *harness.History, id string) bool {
+	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
+		return hit.Point == "rpc:shim:Task.Create:entry" && hit.ID == id && !hit.Time.After(h.After.At)
+	})
+}
+
+// servedByNeighbour reports whether the shim that served the containers of a group last
+// before the look is of another container than the one that the group, and with it the
+// socket, is called by. A shim is of the container that it was asked about first.
+func servedByNeighbour(h *harness.History) bool {
+	if !h.Case.Workload.Grouped {
+		return false
+	}
+	asked, last := map[int]bool{}, ""
+	for _, hit := range h.Hits {
+		if !strings.HasPrefix(hit.Point, "rpc:shim:Task.") || hit.ID == "" || hit.Time.After(h.After.At) || asked[hit.PID] {
+			continue
+		}
+		asked[hit.PID], last = true, hit.ID
+	}
+	return last != "" && last != h.Instances[0].ID
 }

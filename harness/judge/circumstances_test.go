@@ -29,6 +29,13 @@ func TestCircumstances(t *testing.T) {
 			}
 		}
 	}
+	socket := func(h *harness.History) {
+		h.Case.Workload.Grouped = true
+		h.After.Inventory.Sockets = []oracle.Socket{{Path: "/run/containerd/s/1"}}
+	}
+	serves := func(h *harness.History, id string, pid, ms int) {
+		h.Hits = append(h.Hits, hit(createEntry, ms, func(h *failpoints.Hit) { h.ID, h.PID = id, pid }))
+	}
 	for name, tc := range map[string]struct {
 		wrong, change func(*harness.History)
 		key           oracle.Key
@@ -73,6 +80,13 @@ func TestCircumstances(t *testing.T) {
 			h.Hits[1].Err = "killed"
 			kill(h, "shim", 42)
 		}, oracle.FactCreate, oracle.CutOff},
+		"no pid, and a shim was asked to create it": {noPID, func(*harness.History) {}, oracle.FactCreate, none},
+		"no pid, and no shim was asked to create it": {noPID, func(h *harness.History) {
+			h.Hits[0].Point, h.Hits[1].Point = shutdownEntry, shutdownEntry
+		}, oracle.FactCreate, oracle.NotAsked},
+		"no pid, and a shim was asked only after the look": {noPID, func(h *harness.History) {
+			h.Hits[0].Time, h.Hits[1].Time = at(55), at(56)
+		}, oracle.FactCreate, oracle.NotAsked},
 		"a group of what was created": {group, func(*harness.History) {}, oracle.FactCreate, none},
 		"a group of what was never created": {group, func(h *harness.History) {
 			h.Hits[1].Err = "killed"
@@ -87,6 +101,28 @@ func TestCircumstances(t *testing.T) {
 			h.Hits[1].Err = "killed"
 			h.Hits = append(h.Hits, hit(createEntry, 56, nil), hit(createExit, 58, nil))
 		}, oracle.FactCreate, oracle.CutOff},
+		"a socket of a group that its own shim served": {socket, func(*harness.History) {}, oracle.FactServed, none},
+		"which that of a neighbour served after it": {socket, func(h *harness.History) {
+			serves(h, "c1", 43, 45)
+		}, oracle.FactServed, oracle.ByNeighbour},
+		"which its own served after that of a neighbour": {socket, func(h *harness.History) {
+			serves(h, "c1", 43, 45)
+			serves(h, "c0", 44, 46)
+		}, oracle.FactServed, none},
+		"whose shim served the neighbour, too": {socket, func(h *harness.History) {
+			serves(h, "c1", 42, 45)
+		}, oracle.FactServed, none},
+		"which a neighbour's served only after the look": {socket, func(h *harness.History) {
+			serves(h, "c1", 43, 55)
+		}, oracle.FactServed, none},
+		"a socket of no group": {socket, func(h *harness.History) {
+			h.Case.Workload.Grouped = false
+			serves(h, "c1", 43, 45)
+		}, oracle.FactServed, none},
+		"a group's socket that somebody listens on": {socket, func(h *harness.History) {
+			h.After.Inventory.Sockets[0].Listening = true
+			serves(h, "c1", 43, 45)
+		}, oracle.FactServed, none},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := clean()
@@ -94,7 +130,7 @@ func TestCircumstances(t *testing.T) {
 			tc.change(&h)
 			v := Judge(h)
 			for _, f := range v.Findings {
-				of := []oracle.Class{oracle.ClassExitCode, oracle.ClassCgroup, oracle.ClassEvent}
+				of := []oracle.Class{oracle.ClassExitCode, oracle.ClassCgroup, oracle.ClassEvent, oracle.ClassSocket}
 				if slices.Contains(of, f.Class) && f.Facts[tc.key] == tc.want {
 					return
 				}

@@ -71,10 +71,13 @@ var ignored = []harness.Bad{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "con
 
 // cancelled: the StopPodSandbox that follows a cancelled one finds no task any more and
 // succeeds. CRI learns that the sandbox has stopped when its shim has been shut down, and
-// nobody tries that again before the pod is removed: until then the pod is ready.
+// nobody tries that again before the pod is removed: until then the pod is ready. The
+// removal ends the shim, and whether CRI tells of the end then is a race within
+// RemovePodSandbox: it tells of no sandbox that is out of its store (1 of 19 did).
 var cancelled = append(slices.Clone(ignored), harness.Bad{
 	Releases: ">= 2.4.0", Issue: "no issue known: sandbox-ready-after-stop of the catalogue",
-	By: oracle.MustMatches("cri-status object=sandbox is=too-late", "cri-event topic=CONTAINER_STOPPED_EVENT"),
+	By:  oracle.MustMatches("cri-status object=sandbox is=too-late"),
+	May: oracle.MustMatches("cri-event topic=CONTAINER_STOPPED_EVENT"),
 })
 
 var _ = Describe("a pod whose shim's first Shutdown, of its container", Label("cri", "shim", "issue:8981"), func() {

@@ -138,16 +138,32 @@ func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec i
 }
 
 // explains are the findings of a case that each known finding matches, by its index; each
-// finding is given to the first that does.
+// finding is given to that which says most of it, the first of several.
 func explains(known []catalogue.Excuse, s plan.Spec, found []oracle.Finding) map[int][]oracle.Finding {
 	out := map[int][]oracle.Finding{}
 	for _, f := range found {
-		i := slices.IndexFunc(known, func(k catalogue.Excuse) bool { return AppliesTo(k, s) && oracle.AnyLike(k.Match, f) })
-		if i >= 0 {
-			out[i] = append(out[i], f)
+		best, most := -1, -1
+		for i, k := range known {
+			if says := saysOf(k, f); says > most && AppliesTo(k, s) {
+				best, most = i, says
+			}
+		}
+		if best >= 0 {
+			out[best] = append(out[best], f)
 		}
 	}
 	return out
+}
+
+// saysOf is how many facts of a finding a known one names; -1 where it is not like it.
+func saysOf(k catalogue.Excuse, f oracle.Finding) int {
+	says := -1
+	for _, m := range k.Match {
+		if m.Like(f) {
+			says = max(says, len(m.Facts.All()))
+		}
+	}
+	return says
 }
 
 // seenOf is what a sweep saw of one known finding. Its own case must show it: that a

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -99,6 +100,42 @@ func TestCovers(t *testing.T) {
 	} {
 		if covers(s, c) {
 			t.Errorf("%s: %s covers %s", name, s, c.Plan)
+		}
+	}
+}
+
+// Where several known findings match, the one that says most of it explains it.
+func TestTheFindingThatSaysMostExplains(t *testing.T) {
+	at := plan.Pass{Point: failpoints.MustPoint(start + "a"), Nth: 1, Path: "create"}
+	s := plan.Single(at, "crash", "task")
+	untold := oracle.Finding{Invariant: oracle.Exit, Class: oracle.ClassExitCode, Facts: oracle.Facts{
+		oracle.FactBy: "nobody", oracle.FactStatus: oracle.Untold, oracle.FactContainerd: oracle.Down,
+	}}
+	dead := untold
+	dead.Facts = untold.Facts.With(oracle.Facts{oracle.FactShim: oracle.Dead})
+	const down = "exit-code by=nobody status=untold containerd=down"
+	less := catalogue.Excuse{ID: "less", Match: oracle.MustMatches(down)}
+	more := catalogue.Excuse{ID: "more", Match: oracle.MustMatches(down + " shim=dead")}
+	same := catalogue.Excuse{ID: "same", Match: less.Match}
+	elsewhere := more
+	elsewhere.Where = []string{"shim *"}
+	for name, tc := range map[string]struct {
+		known []catalogue.Excuse
+		found oracle.Finding
+		want  int
+	}{
+		"the one that says more":        {[]catalogue.Excuse{less, more}, dead, 1},
+		"only one matches":              {[]catalogue.Excuse{less, more}, untold, 0},
+		"the first of two alike":        {[]catalogue.Excuse{less, same}, dead, 0},
+		"one that may not be here":      {[]catalogue.Excuse{less, elsewhere}, dead, 0},
+		"none but one of another place": {[]catalogue.Excuse{elsewhere}, dead, -1},
+	} {
+		got := -1
+		for i := range explains(tc.known, s, []oracle.Finding{tc.found}) {
+			got = i
+		}
+		if got != tc.want {
+			t.Errorf("%s: %d, want %d", name, got, tc.want)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func symptom(m oracle.Match) string {
 // cases limits it.
 func inWindow(m oracle.Match) bool {
 	return m.Facts[oracle.FactContainerd] == oracle.Down || m.Facts[oracle.FactShim] == oracle.Dead ||
-		m.Facts[oracle.FactCreate] == oracle.CutOff
+		m.Facts[oracle.FactCreate] != "" || m.Facts[oracle.FactServed] == oracle.ByNeighbour
 }
 
 // widths are the cases of the plan that findings, and that symptoms, may be excused in.
