@@ -150,34 +150,43 @@ func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
 	return nil
 }
 
-// tournament runs each bug once, takes the one that logs most of what the report quotes,
-// and runs that as often as is asked for.
+// tournament runs each bug once, and those that may be it as often as is asked for: what
+// a run logs beside the bug is often a race. The one that logs most of what the report
+// quotes is it, and of those that log as much the one that fits best.
 func (a *Answer) tournament(ctx context.Context, o Options, fit []catalogue.Bug, quoted []read.Observation) error {
 	a.Trials = make([]Trial, len(fit))
-	g, running := errgroup.WithContext(ctx)
-	g.SetLimit(max(o.Parallel, 1))
-	for i, b := range fit {
-		g.Go(func() (err error) {
-			a.Trials[i], err = o.Try(running, b, a.Release, 1, quoted)
-			return err
-		})
+	each := func(runs int, which func(int) bool) error {
+		g, running := errgroup.WithContext(ctx)
+		g.SetLimit(max(o.Parallel/runs, 1))
+		for i, b := range fit {
+			if which(i) {
+				g.Go(func() error {
+					t, err := o.Try(running, b, a.Release, runs, quoted)
+					if err == nil {
+						a.Trials[i] = a.Trials[i].with(t)
+					}
+					return err
+				})
+			}
+		}
+		return g.Wait()
 	}
-	if err := g.Wait(); err != nil {
+	if err := each(1, func(int) bool { return true }); err != nil {
 		return err
+	}
+	last := slices.IndexFunc(a.Trials, Trial.logsAll) // none after it is better
+	mayBe := func(i int) bool { return a.Trials[i].Reproduced() && (last < 0 || i <= last) }
+	if o.Runs > 1 {
+		if err := each(o.Runs-1, mayBe); err != nil {
+			return err
+		}
 	}
 	for i, t := range a.Trials {
 		if t.Reproduced() && (a.Best < 0 || t.Alike > a.Trials[a.Best].Alike) {
 			a.Best = i
 		}
 	}
-	if a.Best < 0 || o.Runs == 1 || !a.sure() {
-		return nil
-	}
-	t, err := o.Try(ctx, fit[a.Best], a.Release, o.Runs, quoted)
-	if err == nil && t.Reproduced() {
-		a.Trials[a.Best] = t
-	}
-	return err
+	return nil
 }
 
 // sure reports whether the best trial is the answer. One that logs nothing of what the

@@ -77,6 +77,22 @@ func TestMessagesAreTheSameByTheirWords(t *testing.T) {
 	}
 }
 
+// What one run logs and another does not is logged by the trial.
+func TestTrialWithMoreRuns(t *testing.T) {
+	first := Trial{Runs: 1, Shown: 1, Left: []string{"x"}, Quoted: []int{3, 7}, Logged: []int{7}, alike: []int{20, 100}}
+	first.sum()
+	more := Trial{Runs: 4, Shown: 3, Held: 1, Left: []string{"y"}, Quoted: []int{3, 7}, Logged: []int{3, 7}, alike: []int{100, 90}}
+	more.sum()
+	got := Trial{}.with(first).with(more)
+	if got.Runs != 5 || got.Shown != 4 || got.Held != 1 || !slices.Equal(got.Logged, []int{3, 7}) || got.Alike != 200 ||
+		!slices.Equal(got.Left, []string{"x"}) {
+		t.Errorf("got %+v", got)
+	}
+	if first.logsAll() || !got.logsAll() {
+		t.Errorf("all is logged: %v of the first, %v of all", first.logsAll(), got.logsAll())
+	}
+}
+
 func TestEveryThingAndReasonHasWords(t *testing.T) {
 	for _, w := range read.Whats() {
 		if seen[w] == "" {
