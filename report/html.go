@@ -226,6 +226,7 @@ type head struct {
 	Title    string                  `json:"title"`
 	Command  string                  `json:"command"`
 	Made     string                  `json:"made"`
+	Answers  []Answer                `json:"answers,omitempty"`
 	Says     []string                `json:"says"`
 	Lacks    string                  `json:"lacks,omitempty"`
 	Clusters []Cluster               `json:"clusters"`
@@ -243,7 +244,7 @@ func (h *page) write(w io.Writer) error {
 		return err
 	}
 	d := h.data
-	b, err := json.Marshal(head{d.Title, d.Command, stamp(d.Made), d.Says, d.Lacks, d.Clusters, h.counts, packed})
+	b, err := json.Marshal(head{d.Title, d.Command, stamp(d.Made), d.Answers, d.Says, d.Lacks, d.Clusters, h.counts, packed})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", HTMLFile, err)
 	}

@@ -38,6 +38,13 @@ func (s *summary) write(w io.Writer, d Data, n map[harness.Outcome]int) error {
 	if d.Lacks != "" {
 		fmt.Fprintf(&b, "**CUT OFF: %s**\n\n", cell(d.Lacks))
 	}
+	for _, a := range d.Answers {
+		fmt.Fprintf(&b, "**%s**\n\n", cell(a.Head))
+		for _, r := range a.Rows {
+			fmt.Fprintf(&b, "- %s\n", cell(strings.TrimSpace(r.Name+" "+r.Text)))
+		}
+		b.WriteString("\n")
+	}
 	for _, line := range d.Says {
 		fmt.Fprintf(&b, "%s\n\n", cell(line))
 	}

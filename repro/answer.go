@@ -150,9 +150,8 @@ func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
 	return nil
 }
 
-// tournament runs each bug once, and those that may be it as often as is asked for: what
-// a run logs beside the bug is often a race. The one that logs most of what the report
-// quotes is it, and of those that log as much the one that fits best.
+// tournament runs each bug once, and as often as is asked for the one that logs most of
+// what the report quotes, and those that fit better: what a run logs is often a race.
 func (a *Answer) tournament(ctx context.Context, o Options, fit []catalogue.Bug, quoted []read.Observation) error {
 	a.Trials = make([]Trial, len(fit))
 	each := func(runs int, which func(int) bool) error {
@@ -174,19 +173,27 @@ func (a *Answer) tournament(ctx context.Context, o Options, fit []catalogue.Bug,
 	if err := each(1, func(int) bool { return true }); err != nil {
 		return err
 	}
-	last := slices.IndexFunc(a.Trials, Trial.logsAll) // none after it is better
-	mayBe := func(i int) bool { return a.Trials[i].Reproduced() && (last < 0 || i <= last) }
-	if o.Runs > 1 {
+	leader := a.mostAlike()
+	if leader >= 0 && o.Runs > 1 { // and those that fit better, but log less: so far
+		mayBe := func(i int) bool { return i <= leader && a.Trials[i].Reproduced() }
 		if err := each(o.Runs-1, mayBe); err != nil {
 			return err
 		}
 	}
+	a.Best = a.mostAlike()
+	return nil
+}
+
+// mostAlike is the trial that logs most of what is quoted, of those that log as much the
+// first; -1 where none has shown its bug.
+func (a *Answer) mostAlike() int {
+	best := -1
 	for i, t := range a.Trials {
-		if t.Reproduced() && (a.Best < 0 || t.Alike > a.Trials[a.Best].Alike) {
-			a.Best = i
+		if t.Reproduced() && (best < 0 || t.Alike > a.Trials[best].Alike) {
+			best = i
 		}
 	}
-	return nil
+	return best
 }
 
 // sure reports whether the best trial is the answer. One that logs nothing of what the

@@ -180,9 +180,6 @@ func (t *Trial) sum() {
 	}
 }
 
-// logsAll reports whether the runs have logged all that is quoted, with its error.
-func (t Trial) logsAll() bool { return t.Reproduced() && t.Alike == 100*len(t.Quoted) }
-
 // with is the trial with more runs of the same.
 func (t Trial) with(more Trial) Trial {
 	if t.Runs == 0 {

@@ -247,24 +247,68 @@ func reasonText(r rank.Reason) string {
 	return text
 }
 
-// String is the end of the answer: what was reproduced, what fixes it and what to do.
-func (a Answer) String() string {
+// Part is a part of the answer: what it comes to, and what belongs to that.
+type Part struct {
+	Head string
+	Rows []Row
+	// Text is a case in YAML.
+	Text string
+}
+
+// Row is a line of a part with its name.
+type Row struct{ Name, Text string }
+
+func (p *Part) row(name, text string) { p.Rows = append(p.Rows, Row{name, text}) }
+
+func (p Part) String() string {
 	var b strings.Builder
-	for i, t := range a.Trials {
-		if i != a.Best {
-			fmt.Fprintf(&b, "tried: %s\n", t)
+	b.WriteString(p.Head + "\n")
+	for _, r := range p.Rows {
+		if r.Name == "" {
+			fmt.Fprintf(&b, "  %s\n", r.Text)
+			continue
 		}
+		fmt.Fprintf(&b, "  %-11s %s\n", r.Name, r.Text)
 	}
+	if p.Text != "" {
+		fmt.Fprintf(&b, "\n%s\n\n", strings.TrimSpace(p.Text))
+	}
+	return b.String()
+}
+
+// Parts are what was reproduced or found, what fixes it and what to do; what matters most
+// comes first.
+func (a Answer) Parts() (all []Part) {
 	if a.Best >= 0 {
-		b.WriteString(a.reproduced(a.Trials[a.Best]))
-	} else if len(a.Trials) > 0 {
-		fmt.Fprintf(&b, "NOT REPRODUCED on %s: no bug that fits\n", a.Release)
+		all = append(all, a.reproduced(a.Trials[a.Best]))
 	}
 	if a.Search != nil {
-		b.WriteString(searchText(a))
+		all = append(all, searchParts(a)...)
+	}
+	if a.Best < 0 && len(a.Trials) > 0 && !a.found() {
+		all = append(all, Part{Head: fmt.Sprintf("NOT REPRODUCED on %s: no bug that fits", a.Release)})
+	}
+	if p := a.tried(); len(p.Rows) > 0 {
+		all = append(all, p)
 	}
 	if a.Best < 0 && !a.found() {
-		b.WriteString(a.help())
+		if p := a.help(); len(p.Rows) > 0 {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// String are the parts in a terminal, where what is last is read first, but what would
+// help, which is to be done next.
+func (a Answer) String() string {
+	var b strings.Builder
+	parts := a.Parts()
+	if i := slices.IndexFunc(parts, func(p Part) bool { return p.Head == triedHead }); i > 0 {
+		parts = slices.Concat(parts[i:i+1], parts[:i], parts[i+1:])
+	}
+	for _, p := range parts {
+		b.WriteString(p.String())
 	}
 	if a.Took > 0 {
 		fmt.Fprintf(&b, "took %s\n", a.Took.Round(time.Second))
@@ -272,45 +316,93 @@ func (a Answer) String() string {
 	return b.String()
 }
 
+const triedHead = "tried besides:"
+
+// tried are the bugs that were run and are not the answer.
+func (a Answer) tried() Part {
+	p := Part{Head: triedHead}
+	for i, t := range a.Trials {
+		if i != a.Best {
+			p.row(t.outcome(), t.String())
+		}
+	}
+	return p
+}
+
+// outcome is what came of a trial, in a word.
+func (t Trial) outcome() string {
+	switch {
+	case t.Shown > 0:
+		return "shown"
+	case t.Held == t.Runs:
+		return "held"
+	}
+	return "not shown"
+}
+
 // String is what came of the trial, in a line.
 func (t Trial) String() string {
-	text := fmt.Sprintf("%s (%s) on %s: %d of %d", t.Bug, t.Case, t.Release, t.Shown, t.Runs)
+	text := t.Bug
+	if t.Case != t.Bug {
+		text += " (" + t.Case + ")"
+	}
+	text += ": " + inRuns(t.Shown, t.Runs)
 	switch {
 	case t.Shown == t.Runs:
 	case t.Held == t.Runs:
-		text = fmt.Sprintf("%s (%s) on %s: held, %d of %d", t.Bug, t.Case, t.Release, t.Held, t.Runs)
+		text = strings.TrimSuffix(text, inRuns(t.Shown, t.Runs)) + inRuns(t.Held, t.Runs)
 	case t.Why != "":
 		text += "; " + clip(strings.ReplaceAll(t.Why, "\n", "; "), 200)
 	}
 	if t.Shown > 0 && len(t.Quoted) > 0 {
-		text += fmt.Sprintf("; logs %d of the %d messages that are quoted", len(t.Logged), len(t.Quoted))
+		text += fmt.Sprintf("; logs %d of the %s", len(t.Logged), count(len(t.Quoted), "quoted message"))
 	}
 	return text
 }
 
-func (a Answer) reproduced(t Trial) string {
-	var b strings.Builder
+func inRuns(n, of int) string {
+	if of == 1 {
+		return fmt.Sprintf("in %d of 1 run", n)
+	}
+	return fmt.Sprintf("in %d of %d runs", n, of)
+}
+
+func (a Answer) reproduced(t Trial) Part {
 	bug := a.bugs[t.Bug]
-	fmt.Fprintf(&b, "REPRODUCED: %s on containerd %s, in %d of %d runs\n", t.Bug, t.Release, t.Shown, t.Runs)
-	row := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }
-	row("it is:", bug.Title)
-	row("set off:", strings.TrimSpace(bug.Trigger))
+	p := Part{Head: fmt.Sprintf("REPRODUCED: %s on containerd %s, %s", t.Bug, t.Release, inRuns(t.Shown, t.Runs))}
+	p.row("it is:", bug.Title)
+	p.row("set off:", strings.TrimSpace(bug.Trigger))
 	for _, left := range t.Left[:min(len(t.Left), mostThings)] {
-		row("it left:", left)
+		p.row("it left:", left)
 	}
 	if len(t.Quoted) > 0 {
-		row("log:", fmt.Sprintf("%d of the %d warnings and errors that the report quotes were logged, too (%s)",
+		p.row("log:", fmt.Sprintf("%d of the %d warnings and errors that the report quotes were logged, too (%s)",
 			len(t.Logged), len(t.Quoted), cmp.Or(linesText(t.Logged), "none")))
 	}
-	row("fixed in:", a.fixText(bug))
-	row("releases:", bug.Releases.String())
-	row("until then:", cmp.Or(strings.TrimSpace(bug.Until), "nothing is known that helps"))
-	row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", t.Release, t.Case))
-	row("read:", "shimquake show "+bug.ID+threads(bug))
-	if t.Evidence != "" {
-		row("kept:", t.Evidence)
+	if same := a.alike(); len(same) > 0 {
+		p.row("or else:", strings.Join(same, ", ")+": they leave the same, and nothing in the report tells which")
 	}
-	return b.String()
+	p.row("fixed in:", a.fixText(bug))
+	p.row("bad up to:", bug.Releases.String())
+	p.row("until then:", cmp.Or(strings.TrimSpace(bug.Until), "nothing is known that helps"))
+	p.row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", t.Release, t.Case))
+	p.row("read:", "shimquake show "+bug.ID+threads(bug))
+	if t.Evidence != "" {
+		p.row("kept:", t.Evidence)
+	}
+	return p
+}
+
+// alike are the bugs that were shown, too, and log as much of what is quoted as the
+// answer does.
+func (a Answer) alike() (ids []string) {
+	best := a.Trials[a.Best]
+	for i, t := range a.Trials {
+		if i != a.Best && t.Reproduced() && len(t.Logged) == len(best.Logged) {
+			ids = append(ids, t.Bug)
+		}
+	}
+	return ids
 }
 
 func threads(b catalogue.Bug) string {
@@ -324,17 +416,22 @@ func threads(b catalogue.Bug) string {
 
 func (a Answer) fixText(b catalogue.Bug) string {
 	fixed := firstFixed(b.Releases, a.Release)
-	switch {
-	case fixed == "":
+	if fixed == "" {
 		return "no release yet"
-	case a.Fixed == nil:
-		return fixed + " (not run)"
-	case a.Fixed.Held == a.Fixed.Runs && a.Fixed.Runs > 0:
-		return fmt.Sprintf("%s (run there: held, %d of %d)", fixed, a.Fixed.Held, a.Fixed.Runs)
-	case a.Fixed.Shown > 0:
-		return fmt.Sprintf("%s by the catalogue, but it was SHOWN there, too: %d of %d", fixed, a.Fixed.Shown, a.Fixed.Runs)
 	}
-	return fmt.Sprintf("%s (run there: not sure: %s)", fixed, clip(a.Fixed.Why, 120))
+	text := fixed
+	if own, other := branch(a.Release), branch(fixed); own != other {
+		text += ", and no release of " + own
+	}
+	switch {
+	case a.Fixed == nil:
+		return text + " (not run)"
+	case a.Fixed.Held == a.Fixed.Runs && a.Fixed.Runs > 0:
+		return fmt.Sprintf("%s (run on %s: held, %d of %d)", text, fixed, a.Fixed.Held, a.Fixed.Runs)
+	case a.Fixed.Shown > 0:
+		return fmt.Sprintf("%s by the catalogue, but it was SHOWN on %s, too: %d of %d", text, fixed, a.Fixed.Shown, a.Fixed.Runs)
+	}
+	return fmt.Sprintf("%s (run on %s: not sure: %s)", text, fixed, clip(a.Fixed.Why, 120))
 }
 
 // Help says what would help, where no bug fits.
@@ -342,13 +439,16 @@ func (a Answer) Help() string {
 	if len(a.Fits) > 0 && a.Fits[0].Clears {
 		return ""
 	}
-	return a.help()
+	if p := a.help(); len(p.Rows) > 0 {
+		return p.String()
+	}
+	return ""
 }
 
 // help says what would help, where nothing was found.
-func (a Answer) help() string {
+func (a Answer) help() (p Part) {
 	if a.Report == nil {
-		return ""
+		return p
 	}
 	r := *a.Report
 	var ask []string
@@ -366,10 +466,11 @@ func (a Answer) help() string {
 	if len(Quoted(r)) == 0 {
 		ask = append(ask, "journalctl -u containerd, from before it was first seen")
 	}
-	if len(ask) == 0 {
-		return ""
+	p.Head = "what would help, pasted below the rest:"
+	for _, command := range ask {
+		p.row("", command)
 	}
-	return "what would help, pasted below the rest:\n  " + strings.Join(ask, "\n  ") + "\n"
+	return p
 }
 
 func count(n int, what string) string {
