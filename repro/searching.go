@@ -92,7 +92,7 @@ func foundPart(a Answer, f *search.Found) Part {
 		p.Head = fmt.Sprintf("FOUND: a case of the known bug %s leaves that; see shimquake show %s", f.Known, f.Known)
 	}
 	p.row("fault:", f.Spec.String())
-	for _, l := range texts(f.Findings[:min(len(f.Findings), mostThings)]) {
+	for _, l := range firstOf(texts(f.Findings)) {
 		p.row("it left:", l)
 	}
 	if f.Extra > 0 {

@@ -372,7 +372,7 @@ func (a Answer) reproduced(t Trial) Part {
 	p := Part{Head: fmt.Sprintf("REPRODUCED: %s on containerd %s, %s", t.Bug, t.Release, inRuns(t.Shown, t.Runs))}
 	p.row("it is:", bug.Title)
 	p.row("set off:", strings.TrimSpace(bug.Trigger))
-	for _, left := range t.Left[:min(len(t.Left), mostThings)] {
+	for _, left := range firstOf(t.Left) {
 		p.row("it left:", left)
 	}
 	if len(t.Quoted) > 0 {
@@ -393,12 +393,18 @@ func (a Answer) reproduced(t Trial) Part {
 	return p
 }
 
+// firstOf are the first of some texts, each once.
+func firstOf(all []string) []string {
+	all = slices.Compact(slices.Clone(all))
+	return all[:min(len(all), mostThings)]
+}
+
 // alike are the bugs that were shown, too, and log as much of what is quoted as the
 // answer does.
 func (a Answer) alike() (ids []string) {
 	best := a.Trials[a.Best]
 	for i, t := range a.Trials {
-		if i != a.Best && t.Reproduced() && len(t.Logged) == len(best.Logged) {
+		if i != a.Best && t.Reproduced() && t.Alike == best.Alike {
 			ids = append(ids, t.Bug)
 		}
 	}

@@ -329,7 +329,7 @@ func (r Reason) LinesText() string {
 		return ""
 	}
 	parts := make([]string, len(r.Lines))
-	for i, n := range r.Lines {
+	for i, n := range slices.Sorted(slices.Values(r.Lines)) {
 		parts[i] = strconv.Itoa(n)
 	}
 	if len(parts) == 1 {
