@@ -29,6 +29,8 @@ type Answer struct {
 	// Trials are what was run, in its order. Best is the index of the answer's, or -1.
 	Trials []Trial `json:"trials,omitempty"`
 	Best   int     `json:"best"`
+	// Unable are the ids of bugs that fit best and that no case shows.
+	Unable []string `json:"unable,omitempty"`
 	// Fixed is the best trial's case on the first release without the bug.
 	Fixed *Trial `json:"fixed,omitempty"`
 	// Search is what was searched where no known bug was it.
@@ -85,7 +87,7 @@ func ForReport(ctx context.Context, r read.Report, o Options) (Answer, error) {
 		o.OnRead(a)
 	}
 	err := a.tryBest(ctx, r, o)
-	if err == nil && !a.sure() && o.For > 0 {
+	if err == nil && !a.sure() && len(a.Unable) == 0 && o.For > 0 {
 		err = a.search(ctx, r, o)
 	}
 	if err == nil && a.Best >= 0 {
@@ -103,6 +105,7 @@ func ForBug(ctx context.Context, b catalogue.Bug, o Options) (Answer, error) {
 		a.Release = lastBad(b)
 	}
 	if len(b.Cases) == 0 {
+		a.Unable = []string{b.ID}
 		return a, nil
 	}
 	t, err := o.Try(ctx, b, a.Release, o.Runs, nil)
@@ -129,8 +132,11 @@ const (
 func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
 	var fit []catalogue.Bug
 	for _, f := range a.Fits {
-		if f.Clears && len(f.Bug.Cases) > 0 {
+		switch {
+		case f.Clears && len(f.Bug.Cases) > 0:
 			fit = append(fit, f.Bug)
+		case f.Clears && len(fit) == 0 && f.Sure(): // better than all that can be run
+			a.Unable = append(a.Unable, f.ID)
 		}
 	}
 	if quoted := Quoted(r); len(quoted) > 0 && len(fit) > 1 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
@@ -162,6 +163,32 @@ func TestNothingSearchedSaysWhatWouldHelp(t *testing.T) {
 	for _, want := range []string{"NOT SEARCHED", "shimquake audit --bundle", "journalctl"} {
 		if text := a.FitsText() + a.String(); !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// A bug that fits and has no case is told, with what to do, and nothing is searched for.
+func TestBugWithoutACaseIsTold(t *testing.T) {
+	bug, err := catalogue.FindBug("containerd-13355")
+	if err != nil || len(bug.Cases) > 0 {
+		t.Fatal("this wants a bug without a case", err)
+	}
+	const name = `failed to reserve sandbox name \"a_b\": name \"a_b\" is reserved for \"x\"`
+	r := read.Text(`E1119 02:41:07.338211 1203 k.go:1170] "CreatePodSandbox for pod failed" err="` + name + "\"\ncontainerd --version\n" +
+		"containerd github.com/containerd/containerd v2.1.9 0\n")
+	asked, err := ForReport(t.Context(), r, Options{Bugs: catalogue.BySeverity(), For: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, err := ForBug(t.Context(), bug, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []Answer{asked, named} {
+		for _, want := range []string{"NOT RUN: containerd-13355 fits", "until then: Disable the plugin"} {
+			if text := a.String(); !strings.Contains(text, want) || a.Status() != 3 {
+				t.Errorf("status %d, no %q in\n%s", a.Status(), want, text)
+			}
 		}
 	}
 }

@@ -282,6 +282,9 @@ func (a Answer) Parts() (all []Part) {
 	if a.Best >= 0 {
 		all = append(all, a.reproduced(a.Trials[a.Best]))
 	}
+	for _, b := range a.Unable {
+		all = append(all, a.unable(b))
+	}
 	if a.Search != nil {
 		all = append(all, searchParts(a)...)
 	}
@@ -397,6 +400,20 @@ func (a Answer) reproduced(t Trial) Part {
 func firstOf(all []string) []string {
 	all = slices.Compact(slices.Clone(all))
 	return all[:min(len(all), mostThings)]
+}
+
+// unable is what is known of a bug that nothing here can show.
+func (a Answer) unable(id string) Part {
+	bug := a.bugs[id]
+	p := Part{Head: fmt.Sprintf("NOT RUN: %s fits, and there is no case that shows it", id)}
+	p.row("it is:", bug.Title)
+	p.row("set off:", strings.TrimSpace(bug.Trigger))
+	p.row("no case:", strings.TrimSpace(bug.Tried))
+	p.row("fixed in:", a.fixText(bug))
+	p.row("bad up to:", bug.Releases.String())
+	p.row("until then:", cmp.Or(strings.TrimSpace(bug.Until), "nothing is known that helps"))
+	p.row("read:", "shimquake show "+bug.ID+threads(bug))
+	return p
 }
 
 // alike are the bugs that were shown, too, and log as much of what is quoted as the
