@@ -87,6 +87,9 @@ func ForReport(ctx context.Context, r read.Report, o Options) (Answer, error) {
 		o.OnRead(a)
 	}
 	err := a.tryBest(ctx, r, o)
+	if len(a.Unable) > 0 && !a.sure() {
+		a.Best = -1 // what was shown logs nothing of what the report quotes, and that bug does
+	}
 	if err == nil && !a.sure() && len(a.Unable) == 0 && o.For > 0 {
 		err = a.search(ctx, r, o)
 	}
@@ -135,7 +138,7 @@ func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
 		switch {
 		case f.Clears && len(f.Bug.Cases) > 0:
 			fit = append(fit, f.Bug)
-		case f.Clears && len(fit) == 0 && f.Sure(): // better than all that can be run
+		case f.Clears && f.Sure():
 			a.Unable = append(a.Unable, f.ID)
 		}
 	}

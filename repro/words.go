@@ -282,13 +282,15 @@ func (a Answer) Parts() (all []Part) {
 	if a.Best >= 0 {
 		all = append(all, a.reproduced(a.Trials[a.Best]))
 	}
-	for _, b := range a.Unable {
-		all = append(all, a.unable(b))
+	if a.Best < 0 {
+		for _, b := range a.Unable {
+			all = append(all, a.unable(b))
+		}
 	}
 	if a.Search != nil {
 		all = append(all, searchParts(a)...)
 	}
-	if a.Best < 0 && len(a.Trials) > 0 && !a.found() {
+	if a.Best < 0 && len(a.Trials) > 0 && !a.found() && len(a.Unable) == 0 {
 		all = append(all, Part{Head: fmt.Sprintf("NOT REPRODUCED on %s: no bug that fits", a.Release)})
 	}
 	if p := a.tried(); len(p.Rows) > 0 {
