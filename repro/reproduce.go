@@ -149,7 +149,7 @@ func Shows(b catalogue.Bug, v harness.Verdict) (left []oracle.Finding) {
 func texts(all []oracle.Finding) []string {
 	out := make([]string, len(all))
 	for i, f := range all {
-		out[i] = f.String()
+		out[i] = harness.ShortIDs(f.String())
 	}
 	return out
 }

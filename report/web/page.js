@@ -63,7 +63,7 @@
     const matters = all.filter((c) => c.State !== 'known'), known = all.filter((c) => c.State === 'known');
     if (head.lacks) at.append(el('p', {}, el('b', {}, 'CUT OFF: ' + head.lacks)));
     for (const [i, a] of (head.answers || []).entries()) {
-      at.append(el('section', { className: 'answer' + (i ? '' : ' first') }, el('h2', {}, a.head),
+      at.append(el('section', { className: 'answer' + (i ? '' : ' first') }, el('h2', {}, a.head.replace(/:$/, '')),
         a.rows ? el('dl', { className: 'facts' }, a.rows.map((r) => [el('dt', {}, r.name.replace(/:$/, '')), el('dd', {}, r.text)])) : null));
     }
     for (const s of head.says || []) at.append(el('p', {}, s));
