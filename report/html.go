@@ -240,7 +240,8 @@ func (h *page) write(w io.Writer) error {
 		return err
 	}
 	d := h.data
-	b, err := json.Marshal(head{d.Title, d.Command, stamp(d.Made), d.Answers, d.Says, d.Lacks, d.Clusters, h.counts, packed})
+	b, err := json.Marshal(head{d.Title, d.Command, stamp(d.Made), d.Answers, d.Says, d.Lacks, d.Clusters, h.counts,
+		packed})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", HTMLFile, err)
 	}

@@ -82,7 +82,8 @@ func TestMessagesAreTheSameByTheirWords(t *testing.T) {
 func TestTrialWithMoreRuns(t *testing.T) {
 	first := Trial{Runs: 1, Shown: 1, Left: []string{"x"}, Quoted: []int{3, 7}, Logged: []int{7}, alike: []int{20, 100}}
 	first.sum()
-	more := Trial{Runs: 4, Shown: 3, Held: 1, Left: []string{"y"}, Quoted: []int{3, 7}, Logged: []int{3, 7}, alike: []int{100, 90}}
+	more := Trial{Runs: 4, Shown: 3, Held: 1, Left: []string{"y"}, Quoted: []int{3, 7}, Logged: []int{3, 7},
+		alike: []int{100, 90}}
 	more.sum()
 	got := Trial{}.with(first).with(more)
 	if got.Runs != 5 || got.Shown != 4 || got.Held != 1 || !slices.Equal(got.Logged, []int{3, 7}) || got.Alike != 200 ||
@@ -94,7 +95,8 @@ func TestTrialWithMoreRuns(t *testing.T) {
 // Of the bugs that were shown the one that logs most is the answer; of two that log as
 // much, the one that fits better.
 func TestMostAlike(t *testing.T) {
-	held, one, two := Trial{Runs: 1, Held: 1, Alike: 300}, Trial{Runs: 1, Shown: 1, Alike: 100}, Trial{Runs: 1, Shown: 1, Alike: 200}
+	held := Trial{Runs: 1, Held: 1, Alike: 300}
+	one, two := Trial{Runs: 1, Shown: 1, Alike: 100}, Trial{Runs: 1, Shown: 1, Alike: 200}
 	for name, c := range map[string]struct {
 		trials []Trial
 		want   int
@@ -174,8 +176,8 @@ func TestBugWithoutACaseIsTold(t *testing.T) {
 		t.Fatal("this wants a bug without a case", err)
 	}
 	const name = `failed to reserve sandbox name \"a_b\": name \"a_b\" is reserved for \"x\"`
-	r := read.Text(`E1119 02:41:07.338211 1203 k.go:1170] "CreatePodSandbox for pod failed" err="` + name + "\"\ncontainerd --version\n" +
-		"containerd github.com/containerd/containerd v2.1.9 0\n")
+	r := read.Text(`E1119 02:41:07.338211 1203 k.go:1170] "CreatePodSandbox for pod failed" err="` + name +
+		"\"\ncontainerd --version\n" + "containerd github.com/containerd/containerd v2.1.9 0\n")
 	asked, err := ForReport(t.Context(), r, Options{Bugs: []catalogue.Bug{bug}, For: time.Hour})
 	if err != nil {
 		t.Fatal(err)

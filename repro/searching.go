@@ -69,7 +69,8 @@ func searchParts(a Answer) (all []Part) {
 	} else {
 		all = append(all, Part{Head: fmt.Sprintf("NOT FOUND: no case of %s left what the report tells of", a.Release)})
 	}
-	p := Part{Head: fmt.Sprintf("searched: %d of %d cases of %s (%d of them show something)", s.Ran, s.Planned, a.Release, s.Fired)}
+	p := Part{Head: fmt.Sprintf("searched: %d of %d cases of %s (%d of them show something)", s.Ran, s.Planned,
+		a.Release, s.Fired)}
 	p.row("for:", strings.Join(targets, "; "))
 	if s.Near > 0 && s.Found == nil {
 		p.row("near:", fmt.Sprintf("%d left a part of that", s.Near))

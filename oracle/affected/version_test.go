@@ -22,7 +22,9 @@ func TestSemantic(t *testing.T) {
 // A vendor's version has the bugs of its release.
 func TestVendorsReleaseApplies(t *testing.T) {
 	rs := Releases{"1.6": {Bad: "v1.6.23", Fixed: "v1.6.24"}, "1.7": {Absent: "x"}}
-	for release, want := range map[string]bool{"v1.6.20~ds1": true, "1.6.24~ds1": false, "1.6.23-0ubuntu1~22.04.1": true} {
+	for release, want := range map[string]bool{
+		"v1.6.20~ds1": true, "1.6.24~ds1": false, "1.6.23-0ubuntu1~22.04.1": true,
+	} {
 		if got := rs.Applies(release); got != want {
 			t.Errorf("%s has it: %v", release, got)
 		}

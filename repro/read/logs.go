@@ -67,7 +67,8 @@ var tellings = []telling{
 	tells(NotLoaded, `failed to (load|connect to) (existing )?(shim|task)|loading (task|shim) .*fail|`+
 		`unable to load .*shim|shim .*(not|could not be) loaded|cleanup of a? ?shim.*load`),
 	tells(SlowDisk, `(io|i/o|disk).{0,12}(pressure|saturat|latency|wait|stall|throttl)|iowait|umount.{0,40}(slow|`+
-		`block|hang|took|took too|second|timeout)|blocked for more than \d+ seconds|slow disk|disk.{0,20} (was|is|got|very) (very )?slow|fio\b.*(rw|write)|dd if=`),
+		`block|hang|took|took too|second|timeout)|blocked for more than \d+ seconds|slow disk|`+
+		`disk.{0,20} (was|is|got|very) (very )?slow|fio\b.*(rw|write)|dd if=`),
 	tells(SlowDisk, `%util|await .* \d{3,}\.\d|rcu.*stall.*jbd2|jbd2/.* D |writeback`),
 	tells(FullDisk, `no space left on device|ENOSPC|disk (is |was |was full|full)|DiskPressure`),
 	tells(NoDescriptors, `too many open files|EMFILE|ENFILE`),
