@@ -50,6 +50,10 @@ func TestText(t *testing.T) {
 		"docker's state on a line": {"$ docker inspect -f '{{json .State}}' ledger\n" +
 			`{"Status":"running","Running":true,"Pid":30118,"ExitCode":0}` + "\n$ ps -p 30118\n    PID TTY   TIME CMD\n# x",
 			[]What{StillRunning}, nil},
+		"containerd knows of the end, and docker does not": {"$ docker inspect ledger\n" +
+			`{"Status":"running","Running":true,"Pid":30118,"ExitCode":0}` + "\n$ ps -p 30118\n    PID TTY   TIME CMD\n" +
+			"$ ctr -n moby t ls\nTASK PID STATUS\nledger 30118 STOPPED\n", []What{EventMissing, StillRunning},
+			[]What{TaskNoProcess}},
 		"kubelet's file is no place of containerd's": {`E1119 02:41:07.338211    1203 kuberuntime_manager.go:1170] ` +
 			`"CreatePodSandbox for pod failed" err="failed to reserve sandbox name \"a\": name \"a\" is reserved for \"b\""`,
 			[]What{NameReserved}, []What{NamedFunction}},
