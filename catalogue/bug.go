@@ -48,6 +48,9 @@ type Bug struct {
 	Odds Odds `yaml:"odds,omitempty"`
 	// Until says what an operator can do until a fixed release runs.
 	Until string `yaml:"until,omitempty"`
+	// Takes are what must happen on a node, by the words of repro/read, of a bug without a
+	// case, which would tell: "nri-refused".
+	Takes []string `yaml:"takes,omitempty,flow"`
 	// Tried says what was done in vain to show a bug that has no case.
 	Tried string `yaml:"tried,omitempty"`
 	// Cases show it, the surest first: `shimquake run ID`, or the case's own name.

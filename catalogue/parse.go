@@ -164,6 +164,8 @@ func (p bugParser) shown(b Bug) (errs []error) {
 		add("verified", "ran, and there is no case: show it (cases), or say how it is known")
 	case len(b.Cases) == 0 && b.Tried == "" && b.Residue == nil:
 		add("id", "without a case say what was tried (tried)")
+	case len(b.Cases) > 0 && len(b.Takes) > 0:
+		add("takes", "its case tells what it takes: leave this out")
 	case len(b.Cases) > 0 && len(b.Left) == 0 && b.Residue == nil:
 		add("cases[0]", "say what its case leaves (left)")
 	}

@@ -29,7 +29,7 @@ func (v Verdict) String() string {
 	for _, id := range v.NeverBegan {
 		fmt.Fprintf(&b, "  exit:  the payload of %s never began\n", id)
 	}
-	text := longID.ReplaceAllString(b.String(), "$1")
+	text := ShortIDs(b.String())
 	if v.Evidence != "" {
 		text += fmt.Sprintf("  kept:  %s\n", v.Evidence)
 	}
@@ -39,6 +39,9 @@ func (v Verdict) String() string {
 // longID is an id that CRI made up, or a hashed socket's name; people tell them apart by
 // their first 12 digits. The JSON form and the evidence have all 64.
 var longID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
+
+// ShortIDs cuts such ids, for people.
+func ShortIDs(text string) string { return longID.ReplaceAllString(text, "$1") }
 
 // ToldOf sums up what the observers of a container told, each that said the same once:
 // "wait 7, TaskExit 7".

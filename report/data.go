@@ -17,6 +17,8 @@ type Data struct {
 	// Command does it again.
 	Command string
 	Made    time.Time
+	// Answers are what was asked for, where a question was: what matters most comes first.
+	Answers []Answer
 	// Says are sentences about the whole, for what no case says: cases that were not run.
 	Says []string
 	// Lacks says why the whole shows less than it should: cases that were planned and have
@@ -29,6 +31,18 @@ type Data struct {
 	// Without are the verdicts of workloads that ran without a fault, by a name that Case
 	// has.
 	Without map[string]harness.Verdict
+}
+
+// Answer is what was found out, and what belongs to that.
+type Answer struct {
+	Head string `json:"head"`
+	Rows []Row  `json:"rows,omitempty"`
+}
+
+// Row is a line of an answer, with its name.
+type Row struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
 }
 
 // Case is one case of a report.

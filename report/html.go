@@ -117,16 +117,12 @@ func (h *page) add(c Case, t Timeline) error {
 // Reason is the first thing that is wrong, in a line.
 func Reason(v harness.Verdict) string {
 	if all := v.Violations(); len(all) > 0 && v.Outcome == harness.Violated {
-		return shortIDs(all[0].String())
+		return harness.ShortIDs(all[0].String())
 	}
 	if v.Outcome == harness.Held {
 		return ""
 	}
-	return shortIDs(firstLine(v.Why()))
-}
-
-func shortIDs(text string) string {
-	return longID.ReplaceAllStringFunc(text, func(id string) string { return id[:12] })
+	return harness.ShortIDs(firstLine(v.Why()))
 }
 
 func (h *page) textOf(c Case, with Timeline) caseText {
@@ -137,16 +133,16 @@ func (h *page) textOf(c Case, with Timeline) caseText {
 	}
 	for _, f := range v.Findings {
 		if f.Violates() {
-			t.Findings = append(t.Findings, shortIDs(f.String()))
+			t.Findings = append(t.Findings, harness.ShortIDs(f.String()))
 		} else {
-			t.Known = append(t.Known, shortIDs(f.String()))
+			t.Known = append(t.Known, harness.ShortIDs(f.String()))
 		}
 	}
 	for _, f := range v.Firings {
 		t.Firings = append(t.Firings, f.Text+": "+f.Proof)
 	}
 	for _, x := range v.Truths {
-		t.Exits = append(t.Exits, [2]string{shortIDs(x.Container),
+		t.Exits = append(t.Exits, [2]string{harness.ShortIDs(x.Container),
 			fmt.Sprintf("%d (%s); told: %s", x.Status, x.Source, orNobody(v.ToldOf(x.Container)))})
 	}
 	if v.History == nil {
@@ -226,6 +222,7 @@ type head struct {
 	Title    string                  `json:"title"`
 	Command  string                  `json:"command"`
 	Made     string                  `json:"made"`
+	Answers  []Answer                `json:"answers,omitempty"`
 	Says     []string                `json:"says"`
 	Lacks    string                  `json:"lacks,omitempty"`
 	Clusters []Cluster               `json:"clusters"`
@@ -243,7 +240,8 @@ func (h *page) write(w io.Writer) error {
 		return err
 	}
 	d := h.data
-	b, err := json.Marshal(head{d.Title, d.Command, stamp(d.Made), d.Says, d.Lacks, d.Clusters, h.counts, packed})
+	b, err := json.Marshal(head{d.Title, d.Command, stamp(d.Made), d.Answers, d.Says, d.Lacks, d.Clusters, h.counts,
+		packed})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", HTMLFile, err)
 	}

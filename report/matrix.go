@@ -92,7 +92,7 @@ func cellSays(c matrix.Cell) string {
 		text = fmt.Sprintf("%s: %s in %s", c.Release, c.Seen, number(c.Runs, "run"))
 	}
 	if c.Why != "" {
-		text += ": " + shortIDs(firstLine(c.Why))
+		text += ": " + harness.ShortIDs(firstLine(c.Why))
 	}
 	return text
 }

@@ -38,6 +38,13 @@ func (s *summary) write(w io.Writer, d Data, n map[harness.Outcome]int) error {
 	if d.Lacks != "" {
 		fmt.Fprintf(&b, "**CUT OFF: %s**\n\n", cell(d.Lacks))
 	}
+	for _, a := range d.Answers {
+		fmt.Fprintf(&b, "**%s**\n\n", cell(a.Head))
+		for _, r := range a.Rows {
+			fmt.Fprintf(&b, "- %s\n", cell(strings.TrimSpace(r.Name+" "+r.Text)))
+		}
+		b.WriteString("\n")
+	}
 	for _, line := range d.Says {
 		fmt.Fprintf(&b, "%s\n\n", cell(line))
 	}
@@ -64,12 +71,14 @@ func (s *summary) clusters(b *strings.Builder, d Data) {
 		}
 	}
 	head := []string{"", "what", "cluster", "cases"}
-	if len(fresh) == 0 && d.Lacks == "" {
-		b.WriteString("Nothing is new.\n\n")
-	} else if len(fresh) == 0 {
-		b.WriteString("Nothing is new in what has run.\n\n")
-	} else {
+	switch {
+	case len(fresh) > 0:
 		table(b, head, fresh[:min(len(fresh), mostSummed)])
+	case len(d.Answers) > 0: // nobody has asked what is new
+	case d.Lacks == "":
+		b.WriteString("Nothing is new.\n\n")
+	default:
+		b.WriteString("Nothing is new in what has run.\n\n")
 	}
 	if len(known) > 0 {
 		fmt.Fprintf(b, "<details><summary>%d known findings</summary>\n\n", len(known))

@@ -29,6 +29,8 @@ type Answer struct {
 	// Trials are what was run, in its order. Best is the index of the answer's, or -1.
 	Trials []Trial `json:"trials,omitempty"`
 	Best   int     `json:"best"`
+	// Unable are the ids of bugs that fit best and that no case shows.
+	Unable []string `json:"unable,omitempty"`
 	// Fixed is the best trial's case on the first release without the bug.
 	Fixed *Trial `json:"fixed,omitempty"`
 	// Search is what was searched where no known bug was it.
@@ -85,7 +87,10 @@ func ForReport(ctx context.Context, r read.Report, o Options) (Answer, error) {
 		o.OnRead(a)
 	}
 	err := a.tryBest(ctx, r, o)
-	if err == nil && !a.sure() && o.For > 0 {
+	if len(a.Unable) > 0 && !a.sure() {
+		a.Best = -1 // what was shown logs nothing of what the report quotes, and that bug does
+	}
+	if err == nil && !a.sure() && len(a.Unable) == 0 && o.For > 0 {
 		err = a.search(ctx, r, o)
 	}
 	if err == nil && a.Best >= 0 {
@@ -103,6 +108,7 @@ func ForBug(ctx context.Context, b catalogue.Bug, o Options) (Answer, error) {
 		a.Release = lastBad(b)
 	}
 	if len(b.Cases) == 0 {
+		a.Unable = []string{b.ID}
 		return a, nil
 	}
 	t, err := o.Try(ctx, b, a.Release, o.Runs, nil)
@@ -129,8 +135,11 @@ const (
 func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
 	var fit []catalogue.Bug
 	for _, f := range a.Fits {
-		if f.Clears && len(f.Bug.Cases) > 0 {
+		switch {
+		case f.Clears && len(f.Bug.Cases) > 0:
 			fit = append(fit, f.Bug)
+		case f.Clears && f.Sure():
+			a.Unable = append(a.Unable, f.ID)
 		}
 	}
 	if quoted := Quoted(r); len(quoted) > 0 && len(fit) > 1 {
@@ -150,34 +159,50 @@ func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
 	return nil
 }
 
-// tournament runs each bug once, takes the one that logs most of what the report quotes,
-// and runs that as often as is asked for.
+// tournament runs each bug once, and as often as is asked for the one that logs most of
+// what the report quotes, and those that fit better: what a run logs is often a race.
 func (a *Answer) tournament(ctx context.Context, o Options, fit []catalogue.Bug, quoted []read.Observation) error {
 	a.Trials = make([]Trial, len(fit))
-	g, running := errgroup.WithContext(ctx)
-	g.SetLimit(max(o.Parallel, 1))
-	for i, b := range fit {
-		g.Go(func() (err error) {
-			a.Trials[i], err = o.Try(running, b, a.Release, 1, quoted)
-			return err
-		})
+	each := func(runs int, which func(int) bool) error {
+		g, running := errgroup.WithContext(ctx)
+		g.SetLimit(max(o.Parallel/runs, 1))
+		for i, b := range fit {
+			if which(i) {
+				g.Go(func() error {
+					t, err := o.Try(running, b, a.Release, runs, quoted)
+					if err == nil {
+						a.Trials[i] = a.Trials[i].with(t)
+					}
+					return err
+				})
+			}
+		}
+		return g.Wait()
 	}
-	if err := g.Wait(); err != nil {
+	if err := each(1, func(int) bool { return true }); err != nil {
 		return err
 	}
-	for i, t := range a.Trials {
-		if t.Reproduced() && (a.Best < 0 || t.Alike > a.Trials[a.Best].Alike) {
-			a.Best = i
+	leader := a.mostAlike()
+	if leader >= 0 && o.Runs > 1 { // and those that fit better, but log less: so far
+		mayBe := func(i int) bool { return i <= leader && a.Trials[i].Reproduced() }
+		if err := each(o.Runs-1, mayBe); err != nil {
+			return err
 		}
 	}
-	if a.Best < 0 || o.Runs == 1 || !a.sure() {
-		return nil
+	a.Best = a.mostAlike()
+	return nil
+}
+
+// mostAlike is the trial that logs most of what is quoted, of those that log as much the
+// first; -1 where none has shown its bug.
+func (a *Answer) mostAlike() int {
+	best := -1
+	for i, t := range a.Trials {
+		if t.Reproduced() && (best < 0 || t.Alike > a.Trials[best].Alike) {
+			best = i
+		}
 	}
-	t, err := o.Try(ctx, fit[a.Best], a.Release, o.Runs, quoted)
-	if err == nil && t.Reproduced() {
-		a.Trials[a.Best] = t
-	}
-	return err
+	return best
 }
 
 // sure reports whether the best trial is the answer. One that logs nothing of what the

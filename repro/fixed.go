@@ -11,17 +11,12 @@ import (
 // firstFixed is the first release without a bug for who runs another: of its own branch,
 // or else of the next that has one; "" where none is known.
 func firstFixed(rs affected.Releases, release string) string {
-	v, err := semver.NewVersion(release)
-	if err != nil {
-		return ""
-	}
-	own, err := semver.NewVersion(fmt.Sprintf("%d.%d", v.Major(), v.Minor()))
+	own, err := semver.NewVersion(branch(release))
 	if err != nil {
 		return ""
 	}
 	for _, name := range rs.Branches() {
-		branch, err := semver.NewVersion(name)
-		if err != nil || branch.LessThan(own) {
+		if v, err := semver.NewVersion(name); err != nil || v.LessThan(own) {
 			continue
 		}
 		b := rs[name]
@@ -33,4 +28,13 @@ func firstFixed(rs affected.Releases, release string) string {
 		}
 	}
 	return ""
+}
+
+// branch is that of a release: "1.7"; "" where it is none.
+func branch(release string) string {
+	v, err := semver.NewVersion(release)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d", v.Major(), v.Minor())
 }

@@ -3,9 +3,11 @@ package repro
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/shimquake/shimquake/harness/client/cri"
 	"github.com/shimquake/shimquake/repro/read"
 )
 
@@ -19,7 +21,8 @@ func Quoted(r read.Report) (out []read.Observation) {
 	return out
 }
 
-// loggedIn are the messages of the log of a run that was kept.
+// loggedIn are the messages of the log of a run that was kept, without those of what the
+// client tries in vain to see whether a name is free.
 func loggedIn(evidence string) []read.Observation {
 	if evidence == "" {
 		return nil
@@ -28,7 +31,9 @@ func loggedIn(evidence string) []read.Observation {
 	if err != nil {
 		return nil // it did not come so far
 	}
-	return Quoted(read.Text(string(text)))
+	return slices.DeleteFunc(Quoted(read.Text(string(text))), func(o read.Observation) bool {
+		return strings.Contains(o.Raw, cri.Absent)
+	})
 }
 
 // words are those of a message, without ids, paths and numbers. Two releases, and two

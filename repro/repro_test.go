@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
@@ -77,6 +78,39 @@ func TestMessagesAreTheSameByTheirWords(t *testing.T) {
 	}
 }
 
+// What one run logs and another does not is logged by the trial.
+func TestTrialWithMoreRuns(t *testing.T) {
+	first := Trial{Runs: 1, Shown: 1, Left: []string{"x"}, Quoted: []int{3, 7}, Logged: []int{7}, alike: []int{20, 100}}
+	first.sum()
+	more := Trial{Runs: 4, Shown: 3, Held: 1, Left: []string{"y"}, Quoted: []int{3, 7}, Logged: []int{3, 7},
+		alike: []int{100, 90}}
+	more.sum()
+	got := Trial{}.with(first).with(more)
+	if got.Runs != 5 || got.Shown != 4 || got.Held != 1 || !slices.Equal(got.Logged, []int{3, 7}) || got.Alike != 200 ||
+		!slices.Equal(got.Left, []string{"x"}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// Of the bugs that were shown the one that logs most is the answer; of two that log as
+// much, the one that fits better.
+func TestMostAlike(t *testing.T) {
+	held := Trial{Runs: 1, Held: 1, Alike: 300}
+	one, two := Trial{Runs: 1, Shown: 1, Alike: 100}, Trial{Runs: 1, Shown: 1, Alike: 200}
+	for name, c := range map[string]struct {
+		trials []Trial
+		want   int
+	}{
+		"none was shown": {[]Trial{held}, -1},
+		"the most":       {[]Trial{held, one, two}, 2},
+		"as much":        {[]Trial{one, two, two}, 1},
+	} {
+		if got := (&Answer{Trials: c.trials}).mostAlike(); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
 func TestEveryThingAndReasonHasWords(t *testing.T) {
 	for _, w := range read.Whats() {
 		if seen[w] == "" {
@@ -131,6 +165,32 @@ func TestNothingSearchedSaysWhatWouldHelp(t *testing.T) {
 	for _, want := range []string{"NOT SEARCHED", "shimquake audit --bundle", "journalctl"} {
 		if text := a.FitsText() + a.String(); !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// A bug that fits and has no case is told, with what to do, and nothing is searched for.
+func TestBugWithoutACaseIsTold(t *testing.T) {
+	bug, err := catalogue.FindBug("containerd-13355")
+	if err != nil || len(bug.Cases) > 0 {
+		t.Fatal("this wants a bug without a case", err)
+	}
+	const name = `failed to reserve sandbox name \"a_b\": name \"a_b\" is reserved for \"x\"`
+	r := read.Text(`E1119 02:41:07.338211 1203 k.go:1170] "CreatePodSandbox for pod failed" err="` + name +
+		"\"\ncontainerd --version\n" + "containerd github.com/containerd/containerd v2.1.9 0\n")
+	asked, err := ForReport(t.Context(), r, Options{Bugs: []catalogue.Bug{bug}, For: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, err := ForBug(t.Context(), bug, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []Answer{asked, named} {
+		for _, want := range []string{"NOT RUN: containerd-13355 fits", "until then: Disable the plugin"} {
+			if text := a.String(); !strings.Contains(text, want) || a.Status() != 3 {
+				t.Errorf("status %d, no %q in\n%s", a.Status(), want, text)
+			}
 		}
 	}
 }

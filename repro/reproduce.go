@@ -3,6 +3,7 @@
 package repro
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -35,6 +36,7 @@ type Trial struct {
 	Logged []int `json:"logged,omitempty"`
 	Quoted []int `json:"quoted,omitempty"`
 	Alike  int   `json:"alike,omitempty"`
+	alike  []int // of each that is quoted
 	// Why is why nothing was shown, of a run that is invalid.
 	Why string `json:"why,omitempty"`
 	// Evidence of one run.
@@ -147,7 +149,7 @@ func Shows(b catalogue.Bug, v harness.Verdict) (left []oracle.Finding) {
 func texts(all []oracle.Finding) []string {
 	out := make([]string, len(all))
 	for i, f := range all {
-		out[i] = f.String()
+		out[i] = harness.ShortIDs(f.String())
 	}
 	return out
 }
@@ -161,12 +163,38 @@ func (t *Trial) compare(verdicts []harness.Verdict, quoted []read.Observation) {
 			heads, wholes = append(heads, wordsOf(o.Head)), append(wholes, wordsOf(o.Text))
 		}
 	}
-	t.Quoted, t.Logged, t.Alike = nil, nil, 0
 	for _, q := range quoted {
 		t.Quoted = append(t.Quoted, q.Lines[0])
-		t.Alike += wordsOf(q.Text).bestOf(wholes)
+		t.alike = append(t.alike, wordsOf(q.Text).bestOf(wholes))
 		if wordsOf(q.Head).bestOf(heads) >= sameMessage {
 			t.Logged = append(t.Logged, q.Lines[0])
 		}
 	}
+	t.sum()
+}
+
+func (t *Trial) sum() {
+	t.Alike = 0
+	for _, n := range t.alike {
+		t.Alike += n
+	}
+}
+
+// with is the trial with more runs of the same.
+func (t Trial) with(more Trial) Trial {
+	if t.Runs == 0 {
+		return more
+	}
+	t.Runs, t.Shown, t.Held = t.Runs+more.Runs, t.Shown+more.Shown, t.Held+more.Held
+	if t.Left == nil {
+		t.Left, t.Evidence = more.Left, more.Evidence
+	}
+	t.Why = cmp.Or(t.Why, more.Why)
+	t.Logged = slices.Compact(slices.Sorted(slices.Values(slices.Concat(t.Logged, more.Logged))))
+	t.alike = slices.Clone(t.alike)
+	for i := range t.alike {
+		t.alike[i] = max(t.alike[i], more.alike[i])
+	}
+	t.sum()
+	return t
 }

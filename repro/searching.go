@@ -54,67 +54,59 @@ func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
 	return err
 }
 
-// searchText says what was searched, and what was found.
-func searchText(a Answer) string {
+// searchParts say what was found, and what was searched.
+func searchParts(a Answer) (all []Part) {
 	s := a.Search
-	var b strings.Builder
 	if s.Why != "" {
-		return "NOT SEARCHED: " + s.Why + "\n"
+		return []Part{{Head: "NOT SEARCHED: " + s.Why}}
 	}
 	targets := make([]string, len(s.Targets))
 	for i, t := range s.Targets {
 		targets[i] = t.String()
 	}
-	if f := s.Found; f != nil {
-		b.WriteString(foundText(a, f))
+	if s.Found != nil {
+		all = append(all, foundPart(a, s.Found))
 	} else {
-		fmt.Fprintf(&b, "NOT FOUND: no case of %s left what the report tells of\n", a.Release)
+		all = append(all, Part{Head: fmt.Sprintf("NOT FOUND: no case of %s left what the report tells of", a.Release)})
 	}
-	fmt.Fprintf(&b, "searched: %d of %d cases of %s (%d of them show something) for: %s\n", s.Ran, s.Planned,
-		a.Release, s.Fired,
-		strings.Join(targets, "; "))
+	p := Part{Head: fmt.Sprintf("searched: %d of %d cases of %s (%d of them show something)", s.Ran, s.Planned,
+		a.Release, s.Fired)}
+	p.row("for:", strings.Join(targets, "; "))
 	if s.Near > 0 && s.Found == nil {
-		fmt.Fprintf(&b, "  %d left a part of that\n", s.Near)
+		p.row("near:", fmt.Sprintf("%d left a part of that", s.Near))
 	}
 	for _, l := range s.Functions {
-		fmt.Fprintf(&b, "  %-60s %s\n", l.Place, count(l.Cases, "case"))
+		p.row("at:", fmt.Sprintf("%-60s %s", l.Place, count(l.Cases, "case")))
 	}
 	if len(s.Logging) > 0 {
-		fmt.Fprintf(&b, "  first where the report's messages are logged: %s\n", clip(strings.Join(s.Logging, ", "), 300))
+		p.row("first:", "where the report's messages are logged: "+clip(strings.Join(s.Logging, ", "), 300))
 	}
 	if s.Found == nil && s.Ran < s.Planned {
-		b.WriteString("  the rest was not reached: search longer with --for 30m\n")
+		p.row("not:", "the rest was not reached: search longer with --for 30m")
 	}
-	return b.String()
+	return append(all, p)
 }
 
-func foundText(a Answer, f *search.Found) string {
-	var b strings.Builder
+func foundPart(a Answer, f *search.Found) Part {
+	p := Part{Head: "FOUND: this is not in the catalogue: here is a case", Text: f.Case}
 	if f.Known != "" {
-		fmt.Fprintf(&b, "FOUND: a case of the known bug %s leaves that; see shimquake show %s\n", f.Known, f.Known)
-	} else {
-		b.WriteString("FOUND: this is not in the catalogue: here is a case\n")
+		p.Head = fmt.Sprintf("FOUND: a case of the known bug %s leaves that; see shimquake show %s", f.Known, f.Known)
 	}
-	row := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }
-	row("fault:", f.Spec.String())
-	for _, l := range texts(f.Findings[:min(len(f.Findings), mostThings)]) {
-		row("it left:", l)
+	p.row("fault:", f.Spec.String())
+	for _, l := range firstOf(texts(f.Findings)) {
+		p.row("it left:", l)
 	}
 	if f.Extra > 0 {
-		row("besides:", count(f.Extra, "thing")+" that the report does not tell of")
+		p.row("besides:", count(f.Extra, "thing")+" that the report does not tell of")
 	}
 	if quoted := Quoted(*a.Report); len(quoted) > 0 {
-		row("log:", fmt.Sprintf("%d of the %d warnings and errors that the report quotes were logged, too", f.Logged,
+		p.row("log:", fmt.Sprintf("%d of the %d warnings and errors that the report quotes were logged, too", f.Logged,
 			len(quoted)))
 	}
 	if s := f.Shown; s != nil {
-		row("again:", fmt.Sprintf("%d of %d replays", s.Same, s.Replays))
-		row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", a.Release, s.File))
-		row("kept:", cmp.Or(s.Evidence, "none"))
+		p.row("again:", fmt.Sprintf("%d of %d replays", s.Same, s.Replays))
+		p.row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", a.Release, s.File))
+		p.row("kept:", cmp.Or(s.Evidence, "none"))
 	}
-	if f.Case != "" {
-		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(f.Case))
-		b.WriteString("\n")
-	}
-	return b.String()
+	return p
 }

@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
-	"github.com/shimquake/shimquake/repro/search"
 )
 
 // seen are the words for what a report tells.
@@ -73,27 +70,6 @@ var seen = map[read.What]string{
 	read.NamedIssue:        "an issue is named",
 	read.ImagePull:         "an image cannot be pulled",
 	read.OtherTrouble:      "other trouble",
-}
-
-// why are the words for a reason, with its sign.
-var why = map[rank.Why]string{
-	rank.Named:       "+ the report names it: %s",
-	rank.Explains:    "+ it leaves that: %s",
-	rank.Brings:      "+ that comes with what it leaves: %s",
-	rank.Logs:        "+ it is known to log that: %s",
-	rank.Needs:       "+ that sets it off: %s",
-	rank.Nearly:      "+ that is much like what sets it off: %s",
-	rank.AtPlace:     "+ that is where it is: %s",
-	rank.Unexplained: "- it does not leave that: %s",
-	rank.Unneeded:    "- it does not take that: %s",
-	rank.Perhaps:     "- it does not take what somebody says: %s",
-	rank.Untold:      "- it takes what the report does not tell: %s",
-	rank.Denied:      "- the report says that what it takes did not happen: %s",
-	rank.Conflicts:   "- it leaves that in another state: %s",
-	rank.OtherOne:    "- that release does not have it (%s)",
-	rank.OtherClient: "- it needs kubelet's way to containerd, not that of %s",
-	rank.Doubtful:    "- it is a lead: no function is known to fail so%s",
-	rank.Harmless:    "- it is harmless%s",
 }
 
 // ReadText says what was understood.
@@ -181,195 +157,6 @@ func linesText(lines []int) string {
 		return rank.Reason{Lines: lines[:mostThings]}.LinesText() + "..."
 	}
 	return rank.Reason{Lines: lines}.LinesText()
-}
-
-// shownFits is how many bugs are told of.
-const shownFits = 3
-
-// FitsText says which bugs fit, and why.
-func (a Answer) FitsText() string {
-	var b strings.Builder
-	n := 0
-	for _, f := range a.Fits {
-		if !f.Clears {
-			break
-		}
-		if n++; n > shownFits {
-			continue
-		}
-		fmt.Fprintf(&b, "%2d. %s (score %d): %s\n", n, f.ID, f.Score, f.Bug.Title)
-		for _, r := range f.Reasons {
-			fmt.Fprintf(&b, "      %s\n", reasonText(r))
-		}
-	}
-	switch {
-	case n == 0:
-		return "none of the known bugs fits\n" + a.nearest()
-	case n > shownFits:
-		fmt.Fprintf(&b, "    and %d more that fit less\n", n-shownFits)
-	}
-	return fmt.Sprintf("known bugs that fit%s, the best first:\n", on(a.Release)) + b.String()
-}
-
-func on(release string) string {
-	if release == "" {
-		return ""
-	}
-	return " " + release
-}
-
-// nearest says of the best of those that do not fit why not.
-func (a Answer) nearest() string {
-	if len(a.Fits) == 0 || a.Fits[0].Score <= -50 || len(search.Targets(*a.Report)) == 0 {
-		return ""
-	}
-	f := a.Fits[0]
-	var b strings.Builder
-	fmt.Fprintf(&b, "the nearest is %s (score %d): %s\n", f.ID, f.Score, f.Bug.Title)
-	for _, r := range f.Reasons {
-		fmt.Fprintf(&b, "      %s\n", reasonText(r))
-	}
-	return b.String()
-}
-
-func reasonText(r rank.Reason) string {
-	what := seen[r.What]
-	if r.Is != "" {
-		what = strings.TrimPrefix(what+" ["+clip(r.Is, 70)+"]", " ")
-	}
-	if r.What == "" {
-		what = r.Is
-	}
-	text := fmt.Sprintf(why[r.Why], what)
-	if lines := r.LinesText(); lines != "" {
-		text += " (" + lines + ")"
-	}
-	return text
-}
-
-// String is the end of the answer: what was reproduced, what fixes it and what to do.
-func (a Answer) String() string {
-	var b strings.Builder
-	for i, t := range a.Trials {
-		if i != a.Best {
-			fmt.Fprintf(&b, "tried: %s\n", t)
-		}
-	}
-	if a.Best >= 0 {
-		b.WriteString(a.reproduced(a.Trials[a.Best]))
-	} else if len(a.Trials) > 0 {
-		fmt.Fprintf(&b, "NOT REPRODUCED on %s: no bug that fits\n", a.Release)
-	}
-	if a.Search != nil {
-		b.WriteString(searchText(a))
-	}
-	if a.Best < 0 && !a.found() {
-		b.WriteString(a.help())
-	}
-	if a.Took > 0 {
-		fmt.Fprintf(&b, "took %s\n", a.Took.Round(time.Second))
-	}
-	return b.String()
-}
-
-// String is what came of the trial, in a line.
-func (t Trial) String() string {
-	text := fmt.Sprintf("%s (%s) on %s: %d of %d", t.Bug, t.Case, t.Release, t.Shown, t.Runs)
-	switch {
-	case t.Shown == t.Runs:
-	case t.Held == t.Runs:
-		text = fmt.Sprintf("%s (%s) on %s: held, %d of %d", t.Bug, t.Case, t.Release, t.Held, t.Runs)
-	case t.Why != "":
-		text += "; " + clip(strings.ReplaceAll(t.Why, "\n", "; "), 200)
-	}
-	if t.Shown > 0 && len(t.Quoted) > 0 {
-		text += fmt.Sprintf("; logs %d of the %d messages that are quoted", len(t.Logged), len(t.Quoted))
-	}
-	return text
-}
-
-func (a Answer) reproduced(t Trial) string {
-	var b strings.Builder
-	bug := a.bugs[t.Bug]
-	fmt.Fprintf(&b, "REPRODUCED: %s on containerd %s, in %d of %d runs\n", t.Bug, t.Release, t.Shown, t.Runs)
-	row := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }
-	row("it is:", bug.Title)
-	row("set off:", strings.TrimSpace(bug.Trigger))
-	for _, left := range t.Left[:min(len(t.Left), mostThings)] {
-		row("it left:", left)
-	}
-	if len(t.Quoted) > 0 {
-		row("log:", fmt.Sprintf("%d of the %d warnings and errors that the report quotes were logged, too (%s)",
-			len(t.Logged), len(t.Quoted), cmp.Or(linesText(t.Logged), "none")))
-	}
-	row("fixed in:", a.fixText(bug))
-	row("releases:", bug.Releases.String())
-	row("until then:", cmp.Or(strings.TrimSpace(bug.Until), "nothing is known that helps"))
-	row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", t.Release, t.Case))
-	row("read:", "shimquake show "+bug.ID+threads(bug))
-	if t.Evidence != "" {
-		row("kept:", t.Evidence)
-	}
-	return b.String()
-}
-
-func threads(b catalogue.Bug) string {
-	for _, t := range b.Threads {
-		if t.Word == "issue" || t.Word == "fix" {
-			return "; " + t.URL()
-		}
-	}
-	return ""
-}
-
-func (a Answer) fixText(b catalogue.Bug) string {
-	fixed := firstFixed(b.Releases, a.Release)
-	switch {
-	case fixed == "":
-		return "no release yet"
-	case a.Fixed == nil:
-		return fixed + " (not run)"
-	case a.Fixed.Held == a.Fixed.Runs && a.Fixed.Runs > 0:
-		return fmt.Sprintf("%s (run there: held, %d of %d)", fixed, a.Fixed.Held, a.Fixed.Runs)
-	case a.Fixed.Shown > 0:
-		return fmt.Sprintf("%s by the catalogue, but it was SHOWN there, too: %d of %d", fixed, a.Fixed.Shown, a.Fixed.Runs)
-	}
-	return fmt.Sprintf("%s (run there: not sure: %s)", fixed, clip(a.Fixed.Why, 120))
-}
-
-// Help says what would help, where no bug fits.
-func (a Answer) Help() string {
-	if len(a.Fits) > 0 && a.Fits[0].Clears {
-		return ""
-	}
-	return a.help()
-}
-
-// help says what would help, where nothing was found.
-func (a Answer) help() string {
-	if a.Report == nil {
-		return ""
-	}
-	r := *a.Report
-	var ask []string
-	if a.Release == "" {
-		ask = append(ask, "containerd --version")
-	}
-	if !slices.ContainsFunc(r.Of(read.Symptom), func(o read.Observation) bool { return !o.InWords }) {
-		ask = append(ask, "sudo shimquake audit --bundle FILE on the node, and that FILE here",
-			"ps -eo pid,ppid,lstart,args --forest | grep -A2 containerd-shim",
-			"ctr -n NAMESPACE tasks ls; ctr -n NAMESPACE containers ls (NAMESPACE: k8s.io or moby)")
-	}
-	if r.Tells(read.ShimNotAsked) {
-		ask = append(ask, "ctr -n NAMESPACE tasks ls, whole, and the command above it: which of these shims are known?")
-	}
-	if len(Quoted(r)) == 0 {
-		ask = append(ask, "journalctl -u containerd, from before it was first seen")
-	}
-	if len(ask) == 0 {
-		return ""
-	}
-	return "what would help, pasted below the rest:\n  " + strings.Join(ask, "\n  ") + "\n"
 }
 
 func count(n int, what string) string {

@@ -23,6 +23,7 @@ func TestBugsOfASuspect(t *testing.T) {
 	}{
 		{"Shutdown's error on a release that has it", "v2.3.7", audit.Shim, leaked, "containerd-8981", "containerd-7496"},
 		{"a commit counts as its release", "v2.3.7-5-gabc.m", audit.Shim, leaked, "containerd-8981", ""},
+		{"a vendor's package, too", "1.6.20~ds1", audit.Shim, leaked, "containerd-8981", ""},
 		{"and on one that has not", "v2.4.2", audit.Shim, leaked, "", "containerd-8981"},
 		{"a bundle that was being removed", "v2.4.2", audit.Directory,
 			[]string{"task=none", "bundle=hidden", "shim=none"}, "bundle-in-removal", "socket-of-a-group"},

@@ -148,6 +148,12 @@ func TestInstallAndUninstall(t *testing.T) {
 	if empty, _ := filepath.Glob(filepath.Join(dest, "usr/share/*")); len(empty) != 1 {
 		t.Errorf("left empty: %v", empty)
 	}
+	dest = t.TempDir() // where nothing was, nothing is
+	script(program)
+	script("--remove")
+	if left, err := os.ReadDir(dest); err != nil || len(left) > 0 {
+		t.Errorf("left in an empty DESTDIR: %v %v", left, err)
+	}
 }
 
 // tree are the files beneath a folder, sorted.

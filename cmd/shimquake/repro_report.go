@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -70,11 +69,12 @@ func (r *reproReport) write(ctx context.Context, run *runner.Runner, word string
 	}
 	d := report.Data{Title: "Repro of " + filepath.Base(word), Command: typedCommand(), Made: time.Now(),
 		Without: without}
-	for line := range strings.Lines(a.String()) {
-		if line = strings.TrimSpace(line); line == "" {
-			break // what follows is a case in YAML
+	for _, p := range a.Parts() {
+		out := report.Answer{Head: p.Head}
+		for _, row := range p.Rows {
+			out.Rows = append(out.Rows, report.Row(row))
 		}
-		d.Says = append(d.Says, line)
+		d.Answers = append(d.Answers, out)
 	}
 	cases, err := r.read()
 	if err != nil {

@@ -32,6 +32,7 @@ type params struct {
 	table     bool   // one row a spec
 	markdown  bool   // the table in GitHub's Markdown
 	report    string // a folder with histories, in which the report of the specs is written
+	command   string // which ran them, as the report has it
 	strict    bool   // what was left out is a failure
 }
 
@@ -46,6 +47,7 @@ func main() {
 	flag.BoolVar(&p.table, "table", false, "print one row a spec")
 	flag.BoolVar(&p.markdown, "markdown", false, "print the table in GitHub's Markdown")
 	flag.StringVar(&p.report, "report", "", "write the report of -specs into `DIR`, which has their histories")
+	flag.StringVar(&p.command, "command", "make suites", "with -report: the `COMMAND` that ran the specs")
 	flag.BoolVar(&p.strict, "strict", false,
 		"fail for what was left out: skips that are not in skips.yaml, suites of which nothing ran")
 	flag.Parse()
@@ -88,7 +90,7 @@ func run(p params, in io.Reader, out io.Writer) error {
 			return err
 		}
 		if p.report != "" {
-			return writeReport(p.report, found)
+			return writeReport(p, found)
 		}
 		notSelected, unselected = found.notSelected, found.unselected
 		rows = append(rows, orNothingRan(found.rows, "the suites", p.specsExit)...)

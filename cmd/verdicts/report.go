@@ -55,9 +55,9 @@ type suitesReport struct {
 }
 
 // writeReport writes the report of the suites into the folder that has the histories.
-func writeReport(dir string, found specReport) error {
-	r := suitesReport{dir: dir, clusters: map[string]*report.Cluster{}, files: map[string]*os.File{},
-		data: report.Data{Title: "The suites", Command: "make suites", Made: time.Now(),
+func writeReport(p params, found specReport) error {
+	r := suitesReport{dir: p.report, clusters: map[string]*report.Cluster{}, files: map[string]*os.File{},
+		data: report.Data{Title: "The suites", Command: p.command, Made: time.Now(),
 			Without: map[string]harness.Verdict{}}}
 	var err error
 	for _, c := range found.cases {
@@ -80,7 +80,7 @@ func writeReport(dir string, found specReport) error {
 	}
 	report.SortClusters(r.data.Clusters)
 	r.data.Cases = report.All(r.cases)
-	return report.Write(dir, r.data)
+	return report.Write(p.report, r.data)
 }
 
 // add adds a case, to the cluster of what it shows.

@@ -41,7 +41,7 @@ func (b Branch) Open() bool { return b.Bad != "" && b.Fixed == "" }
 // Applies reports whether a release has the bug. A pre-release or a commit counts as its
 // release; what is no version has none.
 func (r Releases) Applies(release string) bool {
-	v, err := semver.NewVersion(release)
+	v, err := version(release)
 	if err != nil {
 		return false
 	}
@@ -58,7 +58,7 @@ func (r Releases) Applies(release string) bool {
 
 // Absent reports whether the branch of a release is known not to have the code.
 func (r Releases) Absent(release string) bool {
-	v, err := semver.NewVersion(release)
+	v, err := version(release)
 	return err == nil && r[branchOf(v)].Absent != ""
 }
 

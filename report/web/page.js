@@ -62,16 +62,20 @@
     const at = $('clusters'), all = head.clusters || [];
     const matters = all.filter((c) => c.State !== 'known'), known = all.filter((c) => c.State === 'known');
     if (head.lacks) at.append(el('p', {}, el('b', {}, 'CUT OFF: ' + head.lacks)));
+    for (const [i, a] of (head.answers || []).entries()) {
+      at.append(el('section', { className: 'answer' + (i ? '' : ' first') }, el('h2', {}, a.head.replace(/:$/, '')),
+        a.rows ? el('dl', { className: 'facts' }, a.rows.map((r) => [el('dt', {}, r.name.replace(/:$/, '')), el('dd', {}, r.text)])) : null));
+    }
     for (const s of head.says || []) at.append(el('p', {}, s));
     if (all.length) {
-      at.append(el('h2', {}, matters.length ? 'What is new, the worst first' : head.lacks ? 'Nothing is new in what has run' : 'Nothing is new'));
+      at.append(el('h2', {}, head.answers ? 'What was run' : matters.length ? 'What is new, the worst first' : head.lacks ? 'Nothing is new in what has run' : 'Nothing is new'));
       matters.slice(0, mostCards).forEach((c) => at.append(clusterCard(c)));
       const rest = matters.slice(mostCards);
       if (rest.length) at.append(el('details', { className: 'known' }, el('summary', {}, el('b', {}, `and ${plural(rest.length, 'cluster')} more that ${rest.length === 1 ? 'is' : 'are'} new`)), rest.map(knownRow)));
     }
     if (known.length) {
       const worst = known[0];
-      if (!matters.length) at.append(el('p', {}, 'The worst of what is known:'), clusterCard(worst));
+      if (!matters.length) at.append(head.answers ? '' : el('p', {}, 'The worst of what is known:'), clusterCard(worst));
       const cases = new Set(known.flatMap((c) => c.Cases || []));
       at.append(el('details', { className: 'known', open: matters.length === 0 },
         el('summary', {}, el('b', {}, `${plural(known.length, 'known finding')}, in ${plural(cases.size, 'case')}`)),

@@ -19,11 +19,13 @@ var strong = []read.What{
 
 // conditions compares what happened with what the bug's case does.
 func (f *Fit) conditions(r read.Report, b catalogue.Bug) {
-	c, ok := b.Case()
-	if !ok {
-		return
+	var needed []read.What
+	if c, ok := b.Case(); ok {
+		needed = NeededBy(c)
 	}
-	needed := NeededBy(c)
+	for _, w := range b.Takes {
+		needed = append(needed, read.What(w))
+	}
 	restarts := slices.Contains(needed, read.ContainerdDied) || slices.Contains(needed, read.ContainerdStarted)
 	done := map[read.What]bool{}
 	for _, o := range r.Of(read.Condition) {

@@ -139,6 +139,12 @@ func elsewhere(r read.Report) bool {
 		!slices.ContainsFunc(r.Of(read.Symptom), func(o read.Observation) bool { return !o.InWords })
 }
 
+// Sure reports whether the report says more of a bug than what many leave: its message,
+// or its issue.
+func (f Fit) Sure() bool {
+	return slices.ContainsFunc(f.Reasons, func(x Reason) bool { return x.Why == Logs || x.Why == Named })
+}
+
 func (f *Fit) add(why Why, what read.What, lines []int, is string) {
 	f.Score += points[why]
 	f.Reasons = append(f.Reasons, Reason{Why: why, What: what, Lines: lines, Is: is})
@@ -329,7 +335,7 @@ func (r Reason) LinesText() string {
 		return ""
 	}
 	parts := make([]string, len(r.Lines))
-	for i, n := range r.Lines {
+	for i, n := range slices.Sorted(slices.Values(r.Lines)) {
 		parts[i] = strconv.Itoa(n)
 	}
 	if len(parts) == 1 {

@@ -71,3 +71,14 @@ func TestTheBestComesFirst(t *testing.T) {
 		}
 	}
 }
+
+// What a bug without a case takes is something that a report can tell.
+func TestTakesAreConditions(t *testing.T) {
+	for _, b := range catalogue.Bugs() {
+		for _, w := range b.Takes {
+			if !slices.Contains(read.Whats(), read.What(w)) || (read.Observation{What: read.What(w)}).Sort() != read.Condition {
+				t.Errorf("%s takes %q, which is no condition of repro/read", b.ID, w)
+			}
+		}
+	}
+}

@@ -209,7 +209,7 @@ func unwrap(text string) (r record, ok bool) {
 		if r.program == "" {
 			r.program = "kubelet"
 		}
-		r.level, r.message = levels[m[1]], m[2]
+		r.level, r.message = levels[m[1]], strings.ReplaceAll(m[2], `\"`, `"`)
 		return r, true
 	}
 	return r, ok

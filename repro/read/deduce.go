@@ -128,6 +128,8 @@ func (r *reader) tasks() {
 		case t.status == "UNKNOWN":
 			o.What = UnknownTask
 			r.see(o, t.line)
+		case t.status == "STOPPED" && r.dockerTakesForRunning(id): // containerd knows, and dockerd was not told
+			r.see(Observation{What: EventMissing, ID: id, Facts: oracle.Facts{oracle.FactTopic: oracle.TopicExit}}, t.line)
 		case t.pid > 0 && r.emptyPIDs[t.pid] > 0:
 			o.What = TaskNoProcess
 			if !slices.Contains([]string{"CREATED", "RUNNING", "STOPPED", "PAUSED", "PAUSING"}, t.status) {
@@ -142,6 +144,13 @@ func (r *reader) tasks() {
 			r.see(Observation{What: StillRunning, ID: d.id, PID: d.pid}, d.line)
 		}
 	}
+}
+
+// dockerTakesForRunning reports whether docker inspect says so of a container.
+func (r *reader) dockerTakesForRunning(id string) bool {
+	return slices.ContainsFunc(r.docker, func(d dockerState) bool {
+		return d.status == "running" && (d.id != "" && strings.HasPrefix(id, d.id) || d.pid == r.listed["tasks"][id].pid)
+	})
 }
 
 // ends looks at what events say of one container's end.

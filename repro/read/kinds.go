@@ -130,7 +130,7 @@ var kinds = map[What]kind{
 		oracle.Facts{oracle.FactWhat: oracle.Removal}}, // as a pod that cannot be removed shows itself
 	RunningTask:  {Symptom, oracle.ClassContainer, oracle.Facts{oracle.FactWhat: oracle.Removal}},
 	RemovalFails: {Symptom, oracle.ClassContainer, oracle.Facts{oracle.FactWhat: oracle.Removal}},
-	NameReserved: {Symptom, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.IDReuse}},
+	NameReserved: {Symptom, oracle.ClassContainer, oracle.Facts{oracle.FactWhat: oracle.IDReuse}},
 	BootFails:    {Symptom, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.Boot}},
 	IDInUse:      {Symptom, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.IDReuse}},
 	Descriptors:  {Symptom, oracle.ClassHandle, oracle.Facts{oracle.FactKind: oracle.ADescriptor}},

@@ -67,7 +67,8 @@ var tellings = []telling{
 	tells(NotLoaded, `failed to (load|connect to) (existing )?(shim|task)|loading (task|shim) .*fail|`+
 		`unable to load .*shim|shim .*(not|could not be) loaded|cleanup of a? ?shim.*load`),
 	tells(SlowDisk, `(io|i/o|disk).{0,12}(pressure|saturat|latency|wait|stall|throttl)|iowait|umount.{0,40}(slow|`+
-		`block|hang|took|took too|second|timeout)|blocked for more than \d+ seconds|slow disk|fio\b.*(rw|write)|dd if=`),
+		`block|hang|took|took too|second|timeout)|blocked for more than \d+ seconds|slow disk|`+
+		`disk.{0,20} (was|is|got|very) (very )?slow|fio\b.*(rw|write)|dd if=`),
 	tells(SlowDisk, `%util|await .* \d{3,}\.\d|rcu.*stall.*jbd2|jbd2/.* D |writeback`),
 	tells(FullDisk, `no space left on device|ENOSPC|disk (is |was |was full|full)|DiskPressure`),
 	tells(NoDescriptors, `too many open files|EMFILE|ENFILE`),
@@ -178,12 +179,15 @@ func (r *reader) tell(l line, text, id, namespace, level string) (told bool) {
 	return told
 }
 
+// uuid is kubelet's word for a pod, of which the end looks like an id.
+var uuid = regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
+
 var anID = regexp.MustCompile(`\b[0-9a-f]{64}\b|\b[0-9a-f]{12,13}\b`)
 
 // firstID is the first id in some texts.
 func firstID(texts ...string) string {
 	for _, t := range texts {
-		if id := anID.FindString(t); id != "" {
+		if id := anID.FindString(uuid.ReplaceAllString(t, "")); id != "" {
 			return id
 		}
 	}

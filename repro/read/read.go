@@ -163,6 +163,8 @@ var (
 	moby     = regexp.MustCompile(`moby/moby(?:/issues/|#)\d+|\bmoby#\d+`)
 	function = regexp.MustCompile(`\b(?:\(\*?)?((?:[a-z][a-z0-9]*\.)?\(?\*?[A-Za-z]\w*\)?\.[A-Za-z]\w+)\b(?:\(|` +
 		`\s+\S+\.go:\d+)`)
+	theirs    = regexp.MustCompile(`(?i)\b(ticket|case|incident|change|alert|request)s?:? ?$`) // a number of their own
+	klogHead  = regexp.MustCompile(`\b[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ \S+:\d+\]`)        // kubelet's own file
 	goFile    = regexp.MustCompile(`\b([\w/]+\.go):(\d+)\b`)
 	criWords  = regexp.MustCompile(`(?i)\bkubelet\b|\bcrictl\b|k8s\.io\b|\bkubectl\b|PodSandbox|\bpods?\b`)
 	mobyWords = regexp.MustCompile(`(?i)\bdockerd?\b|\bmoby\b`)
@@ -170,9 +172,11 @@ var (
 
 // mentions takes what may stand anywhere: versions, issues, functions, clients.
 func (r *reader) mentions(l line) {
-	for _, m := range issue.FindAllStringSubmatch(l.text, 5) {
-		r.see(Observation{What: NamedIssue, Text: m[1]}, l)
-		r.understand(l)
+	for _, m := range issue.FindAllStringSubmatchIndex(l.text, 5) {
+		if !theirs.MatchString(l.text[:m[0]]) {
+			r.see(Observation{What: NamedIssue, Text: l.text[m[2]:m[3]]}, l)
+			r.understand(l)
+		}
 	}
 	for _, m := range moby.FindAllString(l.text, 5) {
 		r.see(Observation{What: NamedIssue, Text: m}, l)
@@ -183,7 +187,7 @@ func (r *reader) mentions(l line) {
 		r.see(Observation{What: NamedFunction, Text: name}, l)
 		r.understand(l)
 	}
-	for _, m := range goFile.FindAllStringSubmatch(l.text, 5) {
+	for _, m := range goFile.FindAllStringSubmatch(klogHead.ReplaceAllString(l.text, ""), 5) {
 		r.see(Observation{What: NamedFunction, Text: m[1]}, l)
 	}
 	r.mentionedVersion(l)

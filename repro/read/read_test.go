@@ -47,7 +47,18 @@ func TestText(t *testing.T) {
 		"an id broken in its midst": {strings.ReplaceAll(psA, shimA, shimA[:40]+"\n"+shimA[40:]) + noTasks,
 			[]What{OrphanShim}, nil},
 		"blanks of a web page": {strings.ReplaceAll(psA, " ", "\u00a0") + noTasks, []What{OrphanShim}, nil},
-		"a line of logrus":     {leaked, []What{ShutdownFailed, LoggedMessage, ClientGaveUp}, nil},
+		"docker's state on a line": {"$ docker inspect -f '{{json .State}}' ledger\n" +
+			`{"Status":"running","Running":true,"Pid":30118,"ExitCode":0}` + "\n$ ps -p 30118\n    PID TTY   TIME CMD\n# x",
+			[]What{StillRunning}, nil},
+		"containerd knows of the end, and docker does not": {"$ docker inspect ledger\n" +
+			`{"Status":"running","Running":true,"Pid":30118,"ExitCode":0}` + "\n$ ps -p 30118\n    PID TTY   TIME CMD\n" +
+			"$ ctr -n moby t ls\nTASK PID STATUS\nledger 30118 STOPPED\n", []What{EventMissing, StillRunning},
+			[]What{TaskNoProcess}},
+		"kubelet's file is no place of containerd's": {`E1119 02:41:07.338211    1203 kuberuntime_manager.go:1170] ` +
+			`"CreatePodSandbox for pod failed" err="failed to reserve sandbox name \"a\": name \"a\" is reserved for \"b\""`,
+			[]What{NameReserved}, []What{NamedFunction}},
+		"a ticket of their own": {"PROD ticket #88213, the disk on db-7 was slow", []What{SlowDisk}, []What{NamedIssue}},
+		"a line of logrus":      {leaked, []What{ShutdownFailed, LoggedMessage, ClientGaveUp}, nil},
 		"the journal's": {"Jan 08 11:02:41 n1 containerd[81]: " + leaked, []What{ShutdownFailed,
 			LoggedMessage}, nil},
 		"the journal's JSON": {`{"MESSAGE":"failed to shutdown shim task and the shim might be ` +
@@ -207,5 +218,12 @@ func TestEveryWhatHasASort(t *testing.T) {
 				t.Errorf("%s is not among the kinds", w)
 			}
 		}
+	}
+}
+
+// The end of a pod's UUID is no id of a container.
+func TestUUIDIsNoID(t *testing.T) {
+	if got := firstID("of 0b8f3c51-4f0e-4a43-9d07-51b1d2a3e9aa by " + shimA); got != shimA {
+		t.Errorf("got %q", got)
 	}
 }

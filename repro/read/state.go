@@ -88,6 +88,9 @@ var (
 )
 
 func (r *reader) inspected(l line) bool {
+	if r.inspectedOnALine(l) {
+		return true
+	}
 	if jsonBrace.MatchString(l.text) {
 		return true
 	}
@@ -101,6 +104,25 @@ func (r *reader) inspected(l line) bool {
 		return false
 	}
 	r.field(l, m[1], strings.Trim(m[2], `"`))
+	return true
+}
+
+// inspectedOnALine takes what docker inspect -f '{{json .State}}' prints.
+func (r *reader) inspectedOnALine(l line) bool {
+	var state struct {
+		Status   string
+		Running  *bool
+		Pid      int
+		ExitCode int
+	}
+	if !strings.HasPrefix(l.text, "{") || json.Unmarshal([]byte(l.text), &state) != nil || state.Running == nil {
+		return false
+	}
+	r.votes(Dockerd, 2)
+	r.field(l, "Id", firstID(r.command))
+	r.field(l, "Status", state.Status)
+	r.field(l, "Pid", strconv.Itoa(state.Pid))
+	r.field(l, "ExitCode", strconv.Itoa(state.ExitCode))
 	return true
 }
 

@@ -36,8 +36,8 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 	})
 }
 
-// absent is the name of a runtime and of an image that there are not.
-const absent = "shimquake-absent"
+// Absent is the name of a runtime and of an image that there are not.
+const Absent = "shimquake-absent"
 
 // made creates a container. Where containerd answers that it has not, its name must be
 // free again, or the container will never be made: kubelet tries again with the same.
@@ -62,7 +62,7 @@ func (c *Client) createAbsent(i *harness.Instance) func(context.Context, api.Run
 	return func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.CreateContainer(ctx, &api.CreateContainerRequest{
 			PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
-				Metadata: &api.ContainerMetadata{Name: i.Name}, Image: &api.ImageSpec{Image: absent},
+				Metadata: &api.ContainerMetadata{Name: i.Name}, Image: &api.ImageSpec{Image: Absent},
 			},
 		})
 		return err
@@ -73,7 +73,7 @@ func (c *Client) createAbsent(i *harness.Instance) func(context.Context, api.Run
 // restarted: the names that it has reserved are in its memory alone.
 func (c *Client) TryNames(ctx context.Context) {
 	c.tryName(ctx, oracle.APod, func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		_, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config(), RuntimeHandler: absent})
+		_, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config(), RuntimeHandler: Absent})
 		return err
 	})
 }

@@ -1,0 +1,33 @@
+package affected
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+)
+
+// Vendors add to a release what is no semantic version: 1.6.20~ds1,
+// 1.7.28-0ubuntu1~24.04.1, v1.7.23-k3s2.
+var (
+	ofVendor = regexp.MustCompile(`^v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)(.*)$`)
+	addition = regexp.MustCompile(`[0-9A-Za-z-]+`)
+)
+
+// Semantic is a version that a containerd reports as a semantic one: what a vendor has
+// added is build metadata, v1.6.20+ds1, so that it counts as the release that it is made
+// of. What is no version stays as it is.
+func Semantic(reported string) string {
+	m := ofVendor.FindStringSubmatch(strings.TrimSpace(reported))
+	if m == nil {
+		return "v" + strings.TrimPrefix(reported, "v")
+	}
+	added := strings.TrimLeft(strings.Join(addition.FindAllString(m[2], -1), "."), "-.")
+	if added != "" {
+		added = "+" + added
+	}
+	return "v" + m[1] + added
+}
+
+// version reads what a containerd reports, or the name of a release.
+func version(release string) (*semver.Version, error) { return semver.NewVersion(Semantic(release)) }

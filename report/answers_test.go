@@ -1,0 +1,49 @@
+package report_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/report"
+)
+
+// answered writes a report that a question was asked for.
+func answered(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	d := report.Data{Title: "Repro", Made: began, Cases: report.All([]report.Case{{ID: "case-1", Verdict: leaked("x")}}),
+		Answers: []report.Answer{
+			{Head: "REPRODUCED: bug-7", Rows: []report.Row{{Name: "until then:", Text: "wait"}}}, {Head: "tried besides:"},
+		},
+		Clusters: []report.Cluster{{ID: "bug-7", State: report.Known, Title: "a shim is left", Cases: []string{"case-1"}}}}
+	if err := report.Write(dir, d); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// What was asked for comes first, and nobody is told that nothing is new.
+func TestSummaryAnswers(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(answered(t), report.SummaryFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "**REPRODUCED: bug-7**\n\n- until then: wait\n") ||
+		strings.Contains(string(text), "Nothing is new") {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestPageAnswers(t *testing.T) {
+	b := newTab(t)
+	for _, s := range screens {
+		b.use(s)
+		b.open(filepath.Join(answered(t), report.HTMLFile), "")
+		got := get[string](b, `document.querySelector('#clusters').innerText`)
+		if !strings.HasPrefix(got, "REPRODUCED: bug-7\nuntil then\nwait\ntried besides\nWhat was run\n") {
+			t.Errorf("%s: %q", s.name, got)
+		}
+	}
+}

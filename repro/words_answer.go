@@ -1,0 +1,264 @@
+package repro
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/repro/read"
+)
+
+// Part is a part of the answer: what it comes to, and what belongs to that.
+type Part struct {
+	Head string
+	Rows []Row
+	// Text is a case in YAML.
+	Text string
+}
+
+// Row is a line of a part with its name.
+type Row struct{ Name, Text string }
+
+func (p *Part) row(name, text string) { p.Rows = append(p.Rows, Row{name, text}) }
+
+func (p Part) String() string {
+	var b strings.Builder
+	b.WriteString(p.Head + "\n")
+	for _, r := range p.Rows {
+		if r.Name == "" {
+			fmt.Fprintf(&b, "  %s\n", r.Text)
+			continue
+		}
+		fmt.Fprintf(&b, "  %-11s %s\n", r.Name, r.Text)
+	}
+	if p.Text != "" {
+		fmt.Fprintf(&b, "\n%s\n\n", strings.TrimSpace(p.Text))
+	}
+	return b.String()
+}
+
+// Parts are what was reproduced or found, what fixes it and what to do; what matters most
+// comes first.
+func (a Answer) Parts() (all []Part) {
+	if a.Best >= 0 {
+		all = append(all, a.reproduced(a.Trials[a.Best]))
+	}
+	if a.Best < 0 {
+		for _, b := range a.Unable {
+			all = append(all, a.unable(b))
+		}
+	}
+	if a.Search != nil {
+		all = append(all, searchParts(a)...)
+	}
+	if a.Best < 0 && len(a.Trials) > 0 && !a.found() && len(a.Unable) == 0 {
+		all = append(all, Part{Head: fmt.Sprintf("NOT REPRODUCED on %s: no bug that fits", a.Release)})
+	}
+	if p := a.tried(); len(p.Rows) > 0 {
+		all = append(all, p)
+	}
+	if a.Best < 0 && !a.found() {
+		if p := a.help(); len(p.Rows) > 0 {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// String are the parts in a terminal, where what is last is read first, but what would
+// help, which is to be done next.
+func (a Answer) String() string {
+	var b strings.Builder
+	parts := a.Parts()
+	if i := slices.IndexFunc(parts, func(p Part) bool { return p.Head == triedHead }); i > 0 {
+		parts = slices.Concat(parts[i:i+1], parts[:i], parts[i+1:])
+	}
+	for _, p := range parts {
+		b.WriteString(p.String())
+	}
+	if a.Took > 0 {
+		fmt.Fprintf(&b, "took %s\n", a.Took.Round(time.Second))
+	}
+	return b.String()
+}
+
+const triedHead = "tried besides:"
+
+// tried are the bugs that were run and are not the answer.
+func (a Answer) tried() Part {
+	p := Part{Head: triedHead}
+	for i, t := range a.Trials {
+		if i != a.Best {
+			p.row(t.outcome(), t.String())
+		}
+	}
+	return p
+}
+
+// outcome is what came of a trial, in a word.
+func (t Trial) outcome() string {
+	switch {
+	case t.Shown > 0:
+		return "shown"
+	case t.Held == t.Runs:
+		return "held"
+	}
+	return "not shown"
+}
+
+// String is what came of the trial, in a line.
+func (t Trial) String() string {
+	text := t.Bug
+	if t.Case != t.Bug {
+		text += " (" + t.Case + ")"
+	}
+	text += ": " + inRuns(t.Shown, t.Runs)
+	switch {
+	case t.Shown == t.Runs:
+	case t.Held == t.Runs:
+		text = strings.TrimSuffix(text, inRuns(t.Shown, t.Runs)) + inRuns(t.Held, t.Runs)
+	case t.Why != "":
+		text += "; " + clip(strings.ReplaceAll(t.Why, "\n", "; "), 200)
+	}
+	if t.Shown > 0 && len(t.Quoted) > 0 {
+		text += fmt.Sprintf("; logs %d of the %s", len(t.Logged), count(len(t.Quoted), "quoted message"))
+	}
+	return text
+}
+
+func inRuns(n, of int) string {
+	if of == 1 {
+		return fmt.Sprintf("in %d of 1 run", n)
+	}
+	return fmt.Sprintf("in %d of %d runs", n, of)
+}
+
+func (a Answer) reproduced(t Trial) Part {
+	bug := a.bugs[t.Bug]
+	p := Part{Head: fmt.Sprintf("REPRODUCED: %s on containerd %s, %s", t.Bug, t.Release, inRuns(t.Shown, t.Runs))}
+	p.row("it is:", bug.Title)
+	p.row("set off:", strings.TrimSpace(bug.Trigger))
+	for _, left := range firstOf(t.Left) {
+		p.row("it left:", left)
+	}
+	if len(t.Quoted) > 0 {
+		p.row("log:", fmt.Sprintf("%d of the %d warnings and errors that the report quotes were logged, too (%s)",
+			len(t.Logged), len(t.Quoted), cmp.Or(linesText(t.Logged), "none")))
+	}
+	if same := a.alike(); len(same) > 0 {
+		p.row("or else:", strings.Join(same, ", ")+": they leave the same, and nothing in the report tells which")
+	}
+	p.row("fixed in:", a.fixText(bug))
+	p.row("bad up to:", bug.Releases.String())
+	p.row("until then:", cmp.Or(strings.TrimSpace(bug.Until), "nothing is known that helps"))
+	p.row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", t.Release, t.Case))
+	p.row("read:", "shimquake show "+bug.ID+threads(bug))
+	if t.Evidence != "" {
+		p.row("kept:", t.Evidence)
+	}
+	return p
+}
+
+// firstOf are the first of some texts, each once.
+func firstOf(all []string) []string {
+	all = slices.Compact(slices.Clone(all))
+	return all[:min(len(all), mostThings)]
+}
+
+// unable is what is known of a bug that nothing here can show.
+func (a Answer) unable(id string) Part {
+	bug := a.bugs[id]
+	p := Part{Head: fmt.Sprintf("NOT RUN: %s fits, and there is no case that shows it", id)}
+	p.row("it is:", bug.Title)
+	p.row("set off:", strings.TrimSpace(bug.Trigger))
+	p.row("no case:", strings.TrimSpace(bug.Tried))
+	p.row("fixed in:", a.fixText(bug))
+	p.row("bad up to:", bug.Releases.String())
+	p.row("until then:", cmp.Or(strings.TrimSpace(bug.Until), "nothing is known that helps"))
+	p.row("read:", "shimquake show "+bug.ID+threads(bug))
+	return p
+}
+
+// alike are the bugs that were shown, too, and log as much of what is quoted as the
+// answer does.
+func (a Answer) alike() (ids []string) {
+	best := a.Trials[a.Best]
+	for i, t := range a.Trials {
+		if i != a.Best && t.Reproduced() && t.Alike == best.Alike {
+			ids = append(ids, t.Bug)
+		}
+	}
+	return ids
+}
+
+func threads(b catalogue.Bug) string {
+	for _, t := range b.Threads {
+		if t.Word == "issue" || t.Word == "fix" {
+			return "; " + t.URL()
+		}
+	}
+	return ""
+}
+
+func (a Answer) fixText(b catalogue.Bug) string {
+	fixed := firstFixed(b.Releases, a.Release)
+	if fixed == "" {
+		return "no release yet"
+	}
+	text := fixed
+	if own, other := branch(a.Release), branch(fixed); own != other {
+		text += ", and no release of " + own
+	}
+	switch {
+	case a.Fixed == nil:
+		return text + " (not run)"
+	case a.Fixed.Held == a.Fixed.Runs && a.Fixed.Runs > 0:
+		return fmt.Sprintf("%s (run on %s: held, %d of %d)", text, fixed, a.Fixed.Held, a.Fixed.Runs)
+	case a.Fixed.Shown > 0:
+		return fmt.Sprintf("%s by the catalogue, but it was SHOWN on %s, too: %d of %d", text, fixed, a.Fixed.Shown,
+			a.Fixed.Runs)
+	}
+	return fmt.Sprintf("%s (run on %s: not sure: %s)", text, fixed, clip(a.Fixed.Why, 120))
+}
+
+// Help says what would help, where no bug fits.
+func (a Answer) Help() string {
+	if len(a.Fits) > 0 && a.Fits[0].Clears {
+		return ""
+	}
+	if p := a.help(); len(p.Rows) > 0 {
+		return p.String()
+	}
+	return ""
+}
+
+// help says what would help, where nothing was found.
+func (a Answer) help() (p Part) {
+	if a.Report == nil {
+		return p
+	}
+	r := *a.Report
+	var ask []string
+	if a.Release == "" {
+		ask = append(ask, "containerd --version")
+	}
+	if !slices.ContainsFunc(r.Of(read.Symptom), func(o read.Observation) bool { return !o.InWords }) {
+		ask = append(ask, "sudo shimquake audit --bundle FILE on the node, and that FILE here",
+			"ps -eo pid,ppid,lstart,args --forest | grep -A2 containerd-shim",
+			"ctr -n NAMESPACE tasks ls; ctr -n NAMESPACE containers ls (NAMESPACE: k8s.io or moby)")
+	}
+	if r.Tells(read.ShimNotAsked) {
+		ask = append(ask, "ctr -n NAMESPACE tasks ls, whole, and the command above it: which of these shims are known?")
+	}
+	if len(Quoted(r)) == 0 {
+		ask = append(ask, "journalctl -u containerd, from before it was first seen")
+	}
+	p.Head = "what would help, pasted below the rest:"
+	for _, command := range ask {
+		p.row("", command)
+	}
+	return p
+}
