@@ -22,7 +22,8 @@ type UnixSocket struct {
 // called.
 const acceptCon = 1 << 16
 
-// NetUnix reads the unix sockets of a process's network namespace; proc is where /proc is.
+// NetUnix reads the unix sockets of a process's network namespace; proc is where /proc
+// is.
 func NetUnix(proc string, pid int) ([]UnixSocket, error) {
 	f, err := os.Open(filepath.Join(proc, strconv.Itoa(pid), "net/unix"))
 	if err != nil {
