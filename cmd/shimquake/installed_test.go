@@ -126,10 +126,11 @@ func TestInstallAndUninstall(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	prefix := "/usr"
 	script := func(args ...string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "../../scripts/install", args...)
-		cmd.Env = append(os.Environ(), "PREFIX=/usr", "DESTDIR="+dest)
+		cmd.Env = append(os.Environ(), "PREFIX="+prefix, "DESTDIR="+dest)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("scripts/install %q: %v\n%s", args, err, out)
 		}
@@ -148,7 +149,7 @@ func TestInstallAndUninstall(t *testing.T) {
 	if empty, _ := filepath.Glob(filepath.Join(dest, "usr/share/*")); len(empty) != 1 {
 		t.Errorf("left empty: %v", empty)
 	}
-	dest = t.TempDir() // where nothing was, nothing is
+	dest, prefix = t.TempDir(), "/usr/local" // where nothing was, nothing is
 	script(program)
 	script("--remove")
 	if left, err := os.ReadDir(dest); err != nil || len(left) > 0 {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,7 +88,7 @@ func histories(words []string, stdin io.Reader) (report.Data, error) {
 	if len(cases) == 1 {
 		d.Title = cases[0].Verdict.Name + " on containerd " + cases[0].Verdict.Version
 	}
-	d.Cases = report.All(cases)
+	d.Cases = report.All(tellReleases(cases))
 	return d, nil
 }
 
@@ -105,6 +106,17 @@ func keptCase(n int, v harness.Verdict, without map[string]harness.Verdict) (rep
 	}
 	without[file], c.Without = plain, file
 	return c, err
+}
+
+// tellReleases says of each case which release it ran on, where they are several.
+func tellReleases(cases []report.Case) []report.Case {
+	others := func(c report.Case) bool { return c.Verdict.Version != cases[0].Verdict.Version }
+	if slices.ContainsFunc(cases, others) {
+		for i := range cases {
+			cases[i].Workload += ", " + cases[i].Verdict.Version
+		}
+	}
+	return cases
 }
 
 // caseOf is a case that is no sweep's.

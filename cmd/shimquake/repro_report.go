@@ -80,7 +80,7 @@ func (r *reproReport) write(ctx context.Context, run *runner.Runner, word string
 	if err != nil {
 		return err
 	}
-	d.Cases, d.Clusters = report.All(cases), reproClusters(a, cases)
+	d.Cases, d.Clusters = report.All(tellReleases(cases)), reproClusters(a, cases)
 	return report.Write(r.dir, d)
 }
 

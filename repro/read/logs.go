@@ -11,14 +11,16 @@ import (
 // telling is a text that tells something, wherever it stands. ID, where it has a group of
 // that name, is whose.
 type telling struct {
-	pattern *regexp.Regexp
-	what    What
+	pattern  *regexp.Regexp
+	literals []string
+	what     What
 	// also is told by the same text.
 	also What
 }
 
 func tells(what What, pattern string) telling {
-	return telling{pattern: regexp.MustCompile("(?i)" + pattern), what: what}
+	pattern = "(?i)" + pattern
+	return telling{pattern: regexp.MustCompile(pattern), literals: literals(pattern), what: what}
 }
 
 func (t telling) and(also What) telling {
@@ -165,8 +167,9 @@ func isKnownProgram(p string) bool {
 // tell takes what a text tells.
 func (r *reader) tell(l line, text, id, namespace, level string) (told bool) {
 	harmless := level == "info" || level == "debug"
+	small := strings.ToLower(text)
 	for _, t := range tellings {
-		if harmless && kinds[t.what].sort == Symptom || !t.pattern.MatchString(text) {
+		if harmless && kinds[t.what].sort == Symptom || !t.matches(text, small) {
 			continue
 		}
 		told = true
