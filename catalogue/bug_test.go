@@ -91,7 +91,9 @@ func TestParseBugRefuses(t *testing.T) {
 		},
 		"two bugs":            {leak, leak + "---\n" + leak, "2 documents"},
 		"no bug":              {leak, "# nothing", "one bug"},
-		"cases that are none": {leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "cases: 7\n", "a list"},
+		"cases that are none": {
+			leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "cases: 7\n", "a list",
+		},
 		"a case that is none": {"  - name: shim-left", "  - shim-left\n  - name: shim-left", "shim-left"},
 		"a case that says bad": {"    plan:", "    bad: [{releases: \"< 2.4.0\", by: [shim], issue: x}]\n    plan:",
 			"leave it out"},

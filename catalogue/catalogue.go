@@ -76,8 +76,8 @@ func Names() []string {
 }
 
 // Find is the case that a word on the command line means: a case's name, a bug (then its
-// first case), or a YAML file, whose path has a dot or a slash, as no name has. Errors are
-// of type *failpoints.UnknownError or *harness.InputError.
+// first case), or a YAML file, whose path has a dot or a slash, as no name has. Errors
+// are of type *failpoints.UnknownError or *harness.InputError.
 func Find(word string) (harness.Case, error) {
 	if strings.ContainsAny(word, "/.") {
 		text, err := os.ReadFile(word)
