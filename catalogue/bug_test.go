@@ -89,8 +89,8 @@ func TestParseBugRefuses(t *testing.T) {
 		"no case, and nothing tried": {
 			leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "", "no case",
 		},
-		"two bugs":            {leak, leak + "---\n" + leak, "2 documents"},
-		"no bug":              {leak, "# nothing", "one bug"},
+		"two bugs": {leak, leak + "---\n" + leak, "2 documents"},
+		"no bug":   {leak, "# nothing", "one bug"},
 		"cases that are none": {
 			leak[strings.Index(leak, "cases:\n  - name"):strings.Index(leak, "sweep:")], "cases: 7\n", "a list",
 		},
