@@ -46,8 +46,11 @@ func TestPlantedLeaksAreFound(t *testing.T) {
 		}, ClassShim, []string{"default/c1", "bundle gone", "socket still listening", "no children"}, []Class{ClassSocket}},
 		{"shim's helper", func(w *miniWorld) {
 			pid := w.role("listener", []string{"LISTEN=/run/elsewhere"}, "-namespace", "default", "-id", "c1", "delete")
-			w.until("it was executed", func(inv Inventory) bool { p, _ := inv.process(pid); return p.Shim != nil })
-		}, ClassShim, []string{`a "delete" helper`, "no socket"}, nil},
+			w.until("it was executed, and listens", func(inv Inventory) bool {
+				p, _ := inv.process(pid)
+				return p.Shim != nil && slices.ContainsFunc(inv.Files, func(f File) bool { return f.Path == "/run/elsewhere" })
+			})
+		}, ClassShim, []string{`a "delete" helper`, "no socket"}, []Class{ClassFile}},
 		{"abstract socket", func(w *miniWorld) {
 			w.role("listener", []string{"LISTEN=@/containerd-shim/x.sock"})
 			w.until("it listens", func(inv Inventory) bool { return len(inv.Sockets) == 1 })
