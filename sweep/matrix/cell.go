@@ -127,13 +127,18 @@ func (w work) judge(v harness.Verdict) (Seen, string) {
 		return Invalid, v.Why()
 	}
 	rest := w.withoutBesides(v.Violations())
-	if w.expect() == Good && len(rest) == 0 {
+	if len(rest) == 0 {
 		return Held, "besides " + strings.Join(w.bug.Beside, ", ")
 	}
 	if len(w.c.Bad) == 0 {
 		return Other, found(v)
 	}
-	if lacks, besides := w.c.Bad[0].Differences(rest); len(lacks)+len(besides) > 0 {
+	bad := w.c.Bad[0]
+	lacks, besides := bad.Differences(rest)
+	switch {
+	case len(lacks) == len(bad.By) && len(besides) == 0:
+		return Held, "what may come besides, alone"
+	case len(lacks)+len(besides) > 0:
 		return Other, fmt.Sprintf("missing %q, besides %q", lacks, besides)
 	}
 	return Shown, ""

@@ -122,6 +122,24 @@ func TestCells(t *testing.T) {
 	}
 }
 
+// What may come besides shows nothing of the bug where it comes alone.
+func TestWhatComesBesidesIsNotTheBug(t *testing.T) {
+	b := bug(t, "left: [shim task=none]", "left: [shim task=none]\nmay: [shim task=RUNNING]")
+	for alone, want := range map[bool]string{true: "bad, HELD", false: "bad, shown"} {
+		tab := run(t, Matrix{Bugs: []catalogue.Bug{b}, Releases: []string{"v2.3.7"},
+			Engine: engine(func(harness.Case) harness.Verdict {
+				v := left("task=RUNNING")
+				if !alone {
+					v.Findings = append(v.Findings, left("task=none").Findings...)
+				}
+				return v
+			})})
+		if got := tab.word(b, "v2.3.7"); got != want {
+			t.Errorf("alone %t: %q, want %q", alone, got, want)
+		}
+	}
+}
+
 // A race runs until it shows itself, and where it must hold as often as its odds ask for.
 func TestARaceRunsMoreThanOnce(t *testing.T) {
 	var n atomic.Int64
