@@ -1,0 +1,76 @@
+package triage
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// What random plans have found on the untouched v2.4.2, and which bug it is: known where
+// the bug can be, and not only where the default sweep meets it.
+func TestWhatRandomPlansFoundIsKnown(t *testing.T) {
+	const prefix = "stmt:containerd:runtime."
+	known := slices.DeleteFunc(slices.Clone(catalogue.Excuses()), func(k catalogue.Excuse) bool {
+		return !k.Applies("v2.4.2")
+	})
+	fault := func(at, do, path string) plan.Fault {
+		return plan.Fault{Point: failpoints.MustPoint(at), Nth: 1, Action: do, Path: path}
+	}
+	for _, tc := range []struct {
+		workload string
+		faults   []plan.Fault
+		found    string
+		want     string // "": it is new
+	}{
+		{"grouped", []plan.Fault{fault("stmt:shim:shim.serve:return-reap-ctx-logger-signals", "error(x)", "create")},
+			"socket socket=silent served-by=neighbour", "socket-of-a-group"},
+		{"grouped", []plan.Fault{fault("stmt:shim:shim.serve:return-reap-ctx-logger-signals", "error(x)", "create")},
+			"socket socket=silent", ""},
+		{"task", []plan.Fault{
+			fault("stmt:shim:shim.CreateSocketAddress:ns-err-namespaces.NamespaceRequired-ctx", "error(x)", "delete")},
+			"socket socket=silent", "socket-not-removed"},
+		{"cri", []plan.Fault{fault("stmt:shim:runc.Container.Delete:if-err-p.Delete-ctx-err-nil", "lose", "start")},
+			"shim task=none bundle=gone", "shim-kept-by-its-container"},
+		{"two", []plan.Fault{fault("rpc:containerd:Events.Forward:entry", "crash", "start")},
+			"exit-code by=nobody status=untold containerd=down", "exit-told-to-nobody"},
+		{"restart", []plan.Fault{fault(prefix+"TaskManager.Get:return-newShimTask-shim", "lose", "exit")},
+			"exit-code by=nobody status=untold containerd=down", "exit-told-to-nobody"},
+		{"restart", []plan.Fault{fault(prefix+"TaskManager.Get:return-newShimTask-shim", "lose", "exit")},
+			"exit-code by=nobody status=untold", ""},
+		{"restart", []plan.Fault{fault("stmt:shim:shim.reap:for", "crash", "exit")},
+			"exit-code by=nobody status=untold containerd=down shim=dead", "exit-unheard-over-a-restart"},
+		{"restart", []plan.Fault{fault("rpc:containerd:Task.Connect:exit", "error(x)", "load")},
+			"exit-code by=nobody status=untold containerd=down", "shim-not-loaded"},
+		{"cri", []plan.Fault{fault("stmt:shim:runc-task.service.Wait:container-err-s.getContainer-r.ID", "lose", "start")},
+			"exit-code by=cri-status status=made-up-255", "cri-wait-failed"},
+		{"task", []plan.Fault{
+			fault("stmt:shim:process.Init.start:err-p.runtime.Start-ctx-p.id", "crash", "start"),
+			fault(prefix+"binary.Delete:if-err-proto.Unmarshal-out.Bytes-respons", "error(x)", "delete")},
+			"event event=no-pid topic=/tasks/exit", "delete-command-fails"},
+		{"cri", []plan.Fault{
+			fault("stmt:shim:runc.WriteExitStatus:f-err-atomicfile.New-filepath.Join-bundl", "error(x)", "start")},
+			"event event=late topic=/tasks/exit after=/tasks/delete", "exit-after-delete"},
+		{"cri", []plan.Fault{fault("rpc:containerd:Events.Forward:exit", "delay(200)", "exit")},
+			"event event=missing topic=/tasks/delete", "event-refused"},
+		{"grouped", []plan.Fault{fault("stmt:shim:shim.serve:path-err-os.Getwd", "lose", "create")},
+			"event event=no-pid topic=/tasks/exit create=not-asked", "events-of-a-task-that-never-was"},
+		{"grouped", []plan.Fault{fault("stmt:shim:shim.serve:path-err-os.Getwd", "lose", "create")},
+			"event event=no-pid topic=/tasks/exit", ""},
+		{"cri", []plan.Fault{fault("stmt:shim:process.Init.Create:p.mu.Lock", "crash", "start")},
+			"event event=no-pid create=cut-off shim=dead", "events-of-a-shim-dead-in-create"},
+	} {
+		m := oracle.MustMatches(tc.found)[0]
+		found := oracle.Finding{Class: m.Class, Facts: m.Facts}
+		got := ""
+		for i := range explains(known, plan.Spec{Workload: tc.workload, Faults: tc.faults}, []oracle.Finding{found}) {
+			got = known[i].ID
+		}
+		if got != tc.want {
+			t.Errorf("%s %v: %s: %q, want %q", tc.workload, tc.faults, tc.found, got, tc.want)
+		}
+	}
+}
