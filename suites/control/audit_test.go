@@ -21,39 +21,30 @@ func look(ctx context.Context, s runner.Scene) (*audit.Report, error) {
 	return audit.Run(ctx, audit.Options{PID: s.World.InitPID(), Settle: 100 * time.Millisecond})
 }
 
-// audits are what an audit says of a world before something was left in it, and after.
-type audits struct{ before, after *audit.Report }
-
-// around looks before and after a plant.
-func (a *audits) around(leave plant) plant {
+// audited plants, and audits the world then.
+func audited(leave plant, found **audit.Report) plant {
 	return func(ctx context.Context, s runner.Scene) (err error) {
-		if a.before, err = look(ctx, s); err != nil {
-			return err
-		}
 		if err := leave(ctx, s); err != nil {
 			return err
 		}
-		a.after, err = look(ctx, s)
+		*found, err = look(ctx, s)
 		return err
 	}
 }
 
-// accuse asserts that what was left is suspected as this and nothing else is; "": that
+// accuses asserts that what was left is suspected as this and nothing else is; "": that
 // nothing is.
-func (a *audits) accuse(kind audit.Kind) {
+func accuses(found *audit.Report, kind audit.Kind) {
 	GinkgoHelper()
-	for _, r := range []*audit.Report{a.before, a.after} {
-		Expect(r).NotTo(BeNil())
-		Expect(r.Partial).To(BeEmpty(), "%v", r)
-	}
-	Expect(a.before.Suspects).To(BeEmpty(), "%v", a.before)
+	Expect(found).NotTo(BeNil())
+	Expect(found.Partial).To(BeEmpty(), "%v", found)
 	if kind == "" {
-		Expect(a.after.Suspects).To(BeEmpty(), "%v", a.after)
+		Expect(found.Suspects).To(BeEmpty(), "%v", found)
 		return
 	}
-	Expect(a.after.Suspects).To(HaveLen(1), "%v", a.after)
-	Expect(a.after.Suspects[0].Kind).To(Equal(kind), "%v", a.after)
-	Expect(a.after.Suspects[0].Do).NotTo(BeEmpty())
+	Expect(found.Suspects).To(HaveLen(1), "%v", found)
+	Expect(found.Suspects[0].Kind).To(Equal(kind), "%v", found)
+	Expect(found.Suspects[0].Do).NotTo(BeEmpty())
 }
 
 var _ = Describe("the audit of a node", Label("control"), func() {

@@ -194,11 +194,11 @@ var _ = Describe("a world in which something was left on purpose", Label("contro
 				Skip(v.Version + " is older than " + c.since)
 			}
 			k.Workload.Settle = soon
-			var a audits
-			v := sabotaged(ctx, k, a.around(c.leave))
+			var found *audit.Report
+			v := sabotaged(ctx, k, audited(c.leave, &found))
 			Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
 			Expect(classes(v)).To(ConsistOf(append([]oracle.Class{c.class}, c.besides...)), "%v", v)
-			a.accuse(c.audit)
+			accuses(found, c.audit)
 		})
 	}
 	It("was made for every class of leak", spec.Quick, func() {
