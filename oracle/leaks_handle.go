@@ -16,7 +16,7 @@ import (
 // compared with the one before: both have just started and have nothing to do.
 // Nothing is said where something else is left that it may hold them for.
 func (d diff) handles(told []Finding) []Finding {
-	if owed(told) {
+	if Owed(told) {
 		return nil
 	}
 	var out []Finding
@@ -84,9 +84,9 @@ func (h Handles) blame(g group, was Handles, more int) []Finding {
 	return out
 }
 
-// owed reports whether something is left that containerd may hold descriptors and
+// Owed reports whether something is left that containerd may hold descriptors and
 // goroutines for: it reads a shim's log, and waits for its task.
-func owed(told []Finding) bool {
+func Owed(told []Finding) bool {
 	return slices.ContainsFunc(told, func(f Finding) bool { return slices.Contains(holdsHandles, f.Class) })
 }
 

@@ -43,7 +43,11 @@ func reuse(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 		return nil, problem(harness.ByLook, text)
 	}
 	left := oracle.Mark(oracle.Leaks(*h.After.Inventory, *l.Inventory), conditions(h, l.At))
-	return slices.DeleteFunc(left, func(f oracle.Finding) bool { return f.Invariant == oracle.Residue }), nil
+	// What was left before may serve the second use, and be connected anew for it.
+	owed := oracle.Owed(oracle.Leaks(*h.Before, *h.After.Inventory))
+	return slices.DeleteFunc(left, func(f oracle.Finding) bool {
+		return f.Invariant == oracle.Residue || owed && f.Class == oracle.ClassHandle
+	}), nil
 }
 
 // lateExits: no wrong exit status comes in events that arrive when everything has

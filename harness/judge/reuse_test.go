@@ -1,0 +1,34 @@
+package judge
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// What the second use of an id opens is a leak, but where a shim is left that may serve
+// it, and is connected anew for it: that is told already.
+func TestHandlesOfASecondUse(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*harness.History)
+		want   bool
+	}{
+		"nothing is left": {func(*harness.History) {}, true},
+		"a shim is left": {func(h *harness.History) {
+			left := []oracle.Process{{PID: 99, Shim: &oracle.ShimArgs{ID: "c0"}}}
+			h.After.Inventory.Processes, h.Reuse.After.Inventory.Processes = left, left
+		}, false},
+	} {
+		h := clean()
+		goroutines(&h)
+		h.Reuse.After.Inventory.Handles, h.After.Inventory.Handles = h.After.Inventory.Handles, h.Before.Handles
+		tc.change(&h)
+		v := Judge(h)
+		got := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool { return f.Class == oracle.ClassHandle })
+		if got != tc.want {
+			t.Errorf("%s: a handle is told %v\n%s", name, got, v)
+		}
+	}
+}
