@@ -27,8 +27,8 @@ func nameBugs(r *audit.Report) {
 
 // bugsOf are those whose facts the suspect has. What users have met comes before what
 // sweeps have found, what a newer release has fixed first, and that before what can only
-// be if a function could fail that does not; then those that say most, and then the order
-// of bugs.
+// be if a function could fail that does not; then what always leaves it before what may,
+// those that say most, and then the order of bugs.
 func bugsOf(s audit.Suspect, bugs []catalogue.Bug) []string {
 	facts, err := oracle.ParseFacts(s.Facts)
 	if err != nil || s.Version == "" {
@@ -36,13 +36,17 @@ func bugsOf(s audit.Suspect, bugs []catalogue.Bug) []string {
 	}
 	found := oracle.Finding{Class: oracle.Class(s.Kind), Facts: facts}
 	said := map[string]int{} // how many of the suspect's facts a bug names
+	may := map[string]int{}  // 1: that is among what may come besides
 	fits := slices.DeleteFunc(slices.Clone(bugs), func(b catalogue.Bug) bool {
-		n, fit := named(b, found)
+		n, fit := named(b.Matches(), found)
 		said[b.ID] = n
+		if _, left := named(b.Left, found); !left {
+			may[b.ID] = 1
+		}
 		return !fit || !b.Applies(s.Version)
 	})
 	slices.SortStableFunc(fits, func(a, b catalogue.Bug) int {
-		return cmp.Or(cmp.Compare(met(a), met(b)), cmp.Compare(said[b.ID], said[a.ID]))
+		return cmp.Or(cmp.Compare(met(a), met(b)), cmp.Compare(may[a.ID], may[b.ID]), cmp.Compare(said[b.ID], said[a.ID]))
 	})
 	ids := make([]string, len(fits))
 	for i, b := range fits {
@@ -51,9 +55,9 @@ func bugsOf(s audit.Suspect, bugs []catalogue.Bug) []string {
 	return ids
 }
 
-// named is how many facts of what was found a bug names.
-func named(b catalogue.Bug, found oracle.Finding) (n int, fits bool) {
-	for _, m := range b.Matches() {
+// named is how many facts of what was found the matches of a bug name.
+func named(matches []oracle.Match, found oracle.Finding) (n int, fits bool) {
+	for _, m := range matches {
 		if m, ok := fitting(m, found); ok {
 			n, fits = max(n, count(m.Facts)), true
 		}
