@@ -58,20 +58,20 @@ var _ = Describe("a shim that tells a wrong exit code of a payload", Label("cont
 		},
 		Entry("everybody: 137, as if it had been killed", spec.Quick, "exit=137", oracle.MadeUp137),
 		Entry("everybody: 255, as if it were unknown", spec.Quick, "exit=255", oracle.MadeUp255),
-		Entry("everybody: 0, as if it had succeeded", spec.Quick, "exit=0", oracle.MadeUp0),
-		Entry("everybody: 8, which is merely wrong", spec.Quick, "exit=8", oracle.Wrong),
+		Entry("everybody: 0, as if it had succeeded", "exit=0", oracle.MadeUp0),
+		Entry("everybody: 8, which is merely wrong", "exit=8", oracle.Wrong),
 		Entry("everybody: 143, which is a signal that nobody sent", "exit=143", oracle.MadeUpSig),
-		Entry("Wait alone", spec.Quick, "wait=0", oracle.MadeUp0, oracle.ByWait),
+		// One observer alone: protocol's controls are the quick ones of these.
+		Entry("Wait alone", "wait=0", oracle.MadeUp0, oracle.ByWait),
 		Entry(
 			"Delete and its event",
-			spec.Quick,
 			"delete=0",
 			oracle.MadeUp0,
 			oracle.ByDelete,
 			oracle.ByShimDelete,
 			oracle.ByTaskDelete,
 		),
-		Entry("the exit event alone", spec.Quick, "event=137", oracle.MadeUp137, oracle.ByTaskExit),
+		Entry("the exit event alone", "event=137", oracle.MadeUp137, oracle.ByTaskExit),
 	)
 	It("is found when it tells it to a containerd that was killed and came back", func(ctx context.Context) {
 		// It ends by the client's signal, and so after containerd has come back.

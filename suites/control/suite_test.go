@@ -23,7 +23,7 @@ var _ = SynchronizedBeforeSuite(func(ctx context.Context) { spec.Prepare(ctx) },
 
 // soon is how long the oracle waits for what was planted to go away. It never does, so
 // the default of 6s would only be waited out.
-const soon = time.Second
+const soon = time.Second / 2
 
 // exits is a workload that ends with 7.
 func exits(api harness.API) harness.Workload {
