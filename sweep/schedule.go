@@ -131,7 +131,8 @@ func (s Schedule) todo() []int {
 
 // one runs a case until its fault has fired.
 func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
-	c, err := s.Head.Plan.Specs[i].Case(s.Head.Plan.Containerd)
+	spec := s.Head.Plan.Specs[i]
+	c, err := spec.Case(s.Head.Plan.Containerd)
 	if err != nil {
 		return journal.Result{}, err
 	}
@@ -150,7 +151,7 @@ func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
 		if n > 1 {
 			r.Tries = n
 		}
-		if v.Outcome != harness.Invalid || n == plan.Tries || !mayFire(v) {
+		if v.Outcome != harness.Invalid || n == spec.Tries() || !mayFire(v) {
 			return r, r.Keep(v)
 		}
 		if err := os.RemoveAll(v.Evidence); err != nil {

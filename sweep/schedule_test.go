@@ -135,7 +135,7 @@ func TestACaseWhoseFaultDoesNotFireIsTriedAgain(t *testing.T) {
 		outcome harness.Outcome
 	}{
 		"fires at the second":          {"x", true, 2, 2, harness.Held},
-		"never fires":                  {"x", true, 99, plan.Tries, harness.Invalid},
+		"never fires":                  {"x", true, 99, 8, harness.Invalid},
 		"cannot boot":                  {noBoot, true, 99, 1, harness.Invalid},
 		"nobody looked":                {unheeded, true, 99, 1, harness.Invalid},
 		"fired, and nobody could look": {"list tasks: deadline exceeded", false, 2, 1, harness.Invalid},

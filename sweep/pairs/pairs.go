@@ -156,7 +156,7 @@ func (w *pairing) later(first plan.Spec) ([]plan.Pass, error) {
 	}
 	c.Workload.Settle = time.Second // what is left, the sweep will report
 	fault := first.Last()
-	for range plan.Tries {
+	for range first.Tries() {
 		t, err := w.engine.Trace(w.ctx, c)
 		if w.ctx.Err() != nil {
 			return nil, context.Cause(w.ctx)

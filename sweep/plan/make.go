@@ -18,10 +18,6 @@ import (
 // hit in some runs only must be known as such.
 const traceRuns = 6
 
-// Tries is how often a case runs whose fault does not fire: what a busy machine does
-// differently once it seldom does three times.
-const Tries = 3
-
 // Make traces the workloads on the subject and makes the plan.
 func Make(ctx context.Context, e Engine, o Options) (Plan, error) {
 	o = o.WithDefaults()

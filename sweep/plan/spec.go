@@ -24,6 +24,16 @@ type Spec struct {
 	Unsteady bool `json:"unsteady,omitempty"`
 }
 
+// Tries is how often the case runs while its fault does not fire. What every trace had a
+// busy machine may not have three times in a row (a shim that finds containerd up again has
+// no second connect), so that only eight times tell that the hit is gone.
+func (s Spec) Tries() int {
+	if s.Unsteady {
+		return 3
+	}
+	return 8
+}
+
 // Single is a case of one fault at a pass.
 func Single(p Pass, action, workload string) Spec {
 	return Spec{Workload: workload, Faults: []Fault{{Point: p.Point, Nth: p.Nth, Action: action, Path: p.Path}}}

@@ -98,3 +98,10 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 		t.Errorf("a case without a fault: %v", err)
 	}
 }
+
+// A hit that some trace lacked may well be missed: it is not waited for as long.
+func TestTries(t *testing.T) {
+	if sure, perhaps := (Spec{}).Tries(), (Spec{Unsteady: true}).Tries(); sure <= perhaps || perhaps < 2 {
+		t.Errorf("%d tries of what every trace had, %d of what one lacked", sure, perhaps)
+	}
+}
