@@ -25,8 +25,8 @@ type Spec struct {
 }
 
 // Tries is how often the case runs while its fault does not fire. What every trace had a
-// busy machine may not have three times in a row (a shim that finds containerd up again has
-// no second connect), so that only eight times tell that the hit is gone.
+// busy machine may not have three times in a row (a shim that finds containerd up again
+// has no second connect), so that only eight times tell that the hit is gone.
 func (s Spec) Tries() int {
 	if s.Unsteady {
 		return 3
