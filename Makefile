@@ -121,8 +121,9 @@ install: build ## (root) the command, its manual pages and completions (PREFIX=/
 uninstall: ## (root) remove what make install has put there
 	@scripts/install --remove
 
-docs: ## docs/bugs/ and README's table of bugs, from catalogue/bugs/
+docs: ## docs/bugs/ and README's table of bugs, from catalogue/bugs/; docs/history.md, from the types
 	@$(GO) go run ./catalogue/page/write
+	@$(GO) go run ./cmd/historypage >out/history.md && mv out/history.md docs/history.md
 
 setup: ## (root) install the system packages that are missing
 	@scripts/setup

@@ -16,6 +16,9 @@ func (v Verdict) String() string {
 	if why := v.Why(); why != "" {
 		fmt.Fprintf(&b, "  why:   %s\n", strings.ReplaceAll(why, "\n", "\n         "))
 	}
+	if v.HasProblem(ByEnd) && v.History != nil {
+		fmt.Fprintf(&b, "  came:  %s\n", stageWords[v.History.Reached])
+	}
 	for _, f := range v.Firings {
 		fmt.Fprintf(&b, "  fault: %s: %s\n", f.Text, f.Proof)
 	}
@@ -34,6 +37,17 @@ func (v Verdict) String() string {
 		text += fmt.Sprintf("  kept:  %s\n", v.Evidence)
 	}
 	return text
+}
+
+// stageWords say how far a run came that was ended.
+var stageWords = map[Stage]string{
+	NotBegun:  "not to its containerd",
+	Prepared:  "to its containerd, which had not answered yet",
+	Booted:    "to a containerd that answers",
+	Underway:  "to its workload, which was under way",
+	Removed:   "to the end of its workload; what is left was not looked at",
+	LookedAt:  "to the look at what is left; the id was not used again",
+	Completed: "to its end",
 }
 
 // longID is an id that CRI made up, or a hashed socket's name; people tell them apart by

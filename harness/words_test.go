@@ -14,3 +14,16 @@ func TestVerdictSaysThatNobodyTold(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// A run that was ended says how far it came, from each stage.
+func TestVerdictSaysHowFarItCame(t *testing.T) {
+	for _, s := range []Stage{NotBegun, Prepared, Booted, Underway, Removed, LookedAt, Completed} {
+		v := Verdict{Problems: []Problem{{Kind: ByEnd, Text: "the run was ended"}}, History: &History{Reached: s}}
+		if said := v.String(); stageWords[s] == "" || !strings.Contains(said, "came:  "+stageWords[s]+"\n") {
+			t.Errorf("%q: %s", s, said)
+		}
+	}
+	if v := (Verdict{History: &History{}}); strings.Contains(v.String(), "came:") {
+		t.Error("it was not ended:", v)
+	}
+}

@@ -12,19 +12,21 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 )
 
-// kinds are the objects that these manifests have.
-var kinds = map[metav1.TypeMeta]func() any{
-	{APIVersion: "v1", Kind: "Namespace"}:             func() any { return &corev1.Namespace{} },
-	{APIVersion: "v1", Kind: "PersistentVolumeClaim"}: func() any { return &corev1.PersistentVolumeClaim{} },
-	{APIVersion: "v1", Kind: "Pod"}:                   func() any { return &corev1.Pod{} },
-	{APIVersion: "batch/v1", Kind: "Job"}:             func() any { return &batchv1.Job{} },
-	{APIVersion: "apps/v1", Kind: "DaemonSet"}:        func() any { return &appsv1.DaemonSet{} },
-}
+// decoder knows the objects that these manifests have, and refuses what they have not.
+var decoder = func() runtime.Decoder {
+	known := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme, appsv1.AddToScheme} {
+		utilruntime.Must(add(known))
+	}
+	return json.NewSerializerWithOptions(json.DefaultMetaFactory, known, known,
+		json.SerializerOptions{Yaml: true, Strict: true})
+}()
 
 // Read returns the objects of a manifest, in their order.
 func Read(file string) ([]any, error) {
@@ -39,28 +41,15 @@ func Read(file string) ([]any, error) {
 		if errors.Is(err, io.EOF) && len(all) > 0 {
 			return all, nil
 		}
-		var o any
+		var o runtime.Object
 		if err == nil {
-			o, err = decode(text)
+			o, _, err = decoder.Decode(text, nil, nil)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s, object %d: %w", file, len(all)+1, err)
 		}
 		all = append(all, o)
 	}
-}
-
-func decode(text []byte) (any, error) {
-	var kind metav1.TypeMeta
-	if err := yaml.Unmarshal(text, &kind); err != nil {
-		return nil, err
-	}
-	empty, ok := kinds[kind]
-	if !ok {
-		return nil, fmt.Errorf("no kind of these manifests: %q of %q", kind.Kind, kind.APIVersion)
-	}
-	o := empty()
-	return o, yaml.UnmarshalStrict(text, o, yaml.DisallowUnknownFields)
 }
 
 // Find is the first object of a type in a manifest.

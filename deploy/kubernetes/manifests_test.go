@@ -122,7 +122,7 @@ func TestWhatTheAPIDoesNotKnowIsRefused(t *testing.T) {
 	for says, change := range map[string][2]string{
 		"completionModus":        {"completionMode", "completionModus"},
 		"runPrivileged":          {"privileged: true", "runPrivileged: true"},
-		"no kind of these":       {"kind: Job", "kind: Jobb"},
+		`no kind "Jobb"`:         {"kind: Job", "kind: Jobb"},
 		"cannot unmarshal":       {"completions: 8", "completions: eight"},
 		`key "parallelism" alre`: {"completions: 8", "parallelism: 8"},
 	} {
