@@ -31,9 +31,9 @@ const head = "# A kept history\n\n" +
 	"```json\n" +
 	`{"shimquake": "history", "format": %d, "digest": "...", "verdict": {}, "history": {}}` + "\n```\n\n" +
 	"The verdict is that of the shimquake that ran the case; `shimquake judge` makes one anew of the history. The\n" +
-	"digest is of the history's bytes: one that was edited is refused, and so is another format. A new key leaves the\n" +
-	"format as it is; a key that means something else raises it. Keys without a value are left out. Times are RFC 3339\n" +
-	"with nanoseconds, pids those of the world.\n"
+	"digest is of the history's bytes: one that was edited is refused, and so is another format. A new key leaves\n" +
+	"the format as it is; a key that means something else raises it. Keys without a value are left out. Times are\n" +
+	"RFC 3339 with nanoseconds, pids those of the world.\n"
 
 // walk is the structs of a form, each once, in the order in which they are met.
 type walk struct {
