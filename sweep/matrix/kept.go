@@ -1,0 +1,93 @@
+package matrix
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// Has reports whether a matrix has run in a folder.
+func Has(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, fileName))
+	return err == nil
+}
+
+// Read is the table of the journal in dir, which nobody need have ended: cells that have
+// not run are not in it. What is expected is what the catalogue says now, of those whose
+// case is still the one that ran; Old are the others. Errors are of type
+// *harness.InputError.
+func Read(dir string) (Table, error) {
+	name := filepath.Join(dir, fileName)
+	f, err := os.Open(name)
+	if err != nil {
+		return Table{}, &harness.InputError{File: name, Err: err}
+	}
+	all, _, err := read(f)
+	if err == nil && len(all) == 0 {
+		err = errors.New("no cell of it has run: the same `shimquake matrix` goes on with it")
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return Table{}, &harness.InputError{File: name, Err: err}
+	}
+	return tableOf(all), nil
+}
+
+// tableOf has the releases in the order in which they were run, and the worst bug first;
+// bugs that the catalogue has no more come last.
+func tableOf(all []Cell) Table {
+	t := Table{Cells: map[Key]Cell{}}
+	ran := map[string]bool{}
+	for _, c := range all {
+		if !slices.Contains(t.Releases, c.Release) {
+			t.Releases = append(t.Releases, c.Release)
+		}
+		ran[c.Bug], t.Cells[c.Key()], t.Build = true, c, c.Build
+	}
+	for _, b := range catalogue.BySeverity() {
+		if ran[b.ID] {
+			t.Bugs = append(t.Bugs, b)
+			delete(ran, b.ID)
+		}
+	}
+	for _, c := range all {
+		if ran[c.Bug] {
+			t.Bugs = append(t.Bugs, catalogue.Bug{ID: c.Bug})
+			delete(ran, c.Bug)
+		}
+	}
+	t.expectAnew()
+	return t
+}
+
+// expectAnew asks the catalogue again, which may have learnt since.
+func (t *Table) expectAnew() {
+	for _, b := range t.Bugs {
+		for _, release := range t.Releases {
+			c, ran := t.Cells[Key{b.ID, release}]
+			if !ran {
+				continue
+			}
+			if w, ok := workOf(b, release); ok && w.digest() == c.Digest {
+				c.Expect = w.expect()
+				t.Cells[c.Key()] = c
+			} else {
+				t.Old++
+			}
+		}
+	}
+}
+
+// OldSays tells of cells whose case is no more what it was when they ran; "": there are
+// none.
+func (t Table) OldSays() string {
+	if t.Old == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d cells are of cases that have changed since: `shimquake matrix` runs those again.",
+		t.Old, len(t.Cells))
+}
