@@ -109,9 +109,9 @@ func TestBackToWhereOneWas(t *testing.T) {
 	const focused = `document.activeElement.getAttribute('href')`
 	b.open(file, "")
 	b.do(chromedp.Focus(chromedp.CSS(`#rows a[href="#case-1"]`)), chromedp.KeyEvent(kb.Enter))
-	b.until(`/1 of 2/.test(document.querySelector('#case nav').textContent)`)
+	b.until(`/1 of 2/.test(document.querySelector('#case nav')?.textContent)`)
 	b.do(chromedp.KeyEvent("j"))
-	b.until(`location.hash === '#case-2' && /2 of 2/.test(document.querySelector('#case nav').textContent)`)
+	b.until(`location.hash === '#case-2' && /2 of 2/.test(document.querySelector('#case nav')?.textContent)`)
 	b.do(chromedp.KeyEvent(kb.Escape))
 	b.until(focused + ` === '#case-2'`)
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 )
@@ -37,8 +39,8 @@ func Read(dir string) (Table, error) {
 	return tableOf(all), nil
 }
 
-// tableOf has the releases in the order in which they were run, and the worst bug first;
-// bugs that the catalogue has no more come last.
+// tableOf has the oldest release and the worst bug first: cells end in any order. What is
+// no release (src:DIR), and bugs that the catalogue has no more, come last.
 func tableOf(all []Cell) Table {
 	t := Table{Cells: map[Key]Cell{}}
 	ran := map[string]bool{}
@@ -48,6 +50,17 @@ func tableOf(all []Cell) Table {
 		}
 		ran[c.Bug], t.Cells[c.Key()], t.Build = true, c, c.Build
 	}
+	slices.SortStableFunc(t.Releases, func(a, b string) int {
+		switch isA, isB := semver.IsValid(a), semver.IsValid(b); {
+		case isA && isB:
+			return semver.Compare(a, b)
+		case isA:
+			return -1
+		case isB:
+			return 1
+		}
+		return 0
+	})
 	for _, b := range catalogue.BySeverity() {
 		if ran[b.ID] {
 			t.Bugs = append(t.Bugs, b)
@@ -88,6 +101,6 @@ func (t Table) OldSays() string {
 	if t.Old == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d cells are of cases that have changed since: `shimquake matrix` runs those again.",
-		t.Old, len(t.Cells))
+	return fmt.Sprintf("%d of %d cells are of cases that have changed since, and stand beside what was expected then: run "+
+		"the matrix again.", t.Old, len(t.Cells))
 }

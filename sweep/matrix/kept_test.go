@@ -48,7 +48,7 @@ func TestReadExpectsWhatTheCatalogueSaysNow(t *testing.T) {
 			t.Fatal(err)
 		}
 		tab, err := Read(dir)
-		if err != nil || len(tab.Bugs) != 1 || strings.Join(tab.Releases, " ") != "v2.4.2 v2.3.7" {
+		if err != nil || len(tab.Bugs) != 1 || strings.Join(tab.Releases, " ") != "v2.3.7 v2.4.2" {
 			t.Errorf("%s: %v, bugs %d, releases %v", c.name, err, len(tab.Bugs), tab.Releases)
 			continue
 		}
@@ -62,8 +62,11 @@ func TestReadExpectsWhatTheCatalogueSaysNow(t *testing.T) {
 
 func TestReadTheWorstBugFirst(t *testing.T) {
 	all := catalogue.BySeverity()
-	tab := tableOf([]Cell{{Bug: "of-mine", Release: "v2.4.2"}, {Bug: all[5].ID, Release: "v2.4.2"},
+	tab := tableOf([]Cell{{Bug: "of-mine", Release: "src:x"}, {Bug: all[5].ID, Release: "v2.10.0"},
 		{Bug: all[1].ID, Release: "v2.3.7"}})
+	if got := strings.Join(tab.Releases, " "); got != "v2.3.7 v2.10.0 src:x" {
+		t.Errorf("releases: %s", got)
+	}
 	var got []string
 	for _, b := range tab.Bugs {
 		got = append(got, b.ID)
