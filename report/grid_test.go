@@ -68,7 +68,8 @@ const spoken = `(() => {
 		const words = e.getAttribute('aria-label') || (by ? by.textContent : own);
 		if (!/[a-z0-9]{2}|^.?[0-9a-z]$/i.test(words)) bad.push('without words: ' + e.outerHTML.slice(0, 80));
 	}
-	for (const e of of('td:first-child')) if (e.closest('table').querySelectorAll('th[scope=col]').length === 0) bad.push('a table without heads');
+	for (const e of of('td:first-child'))
+		if (e.closest('table').querySelectorAll('th[scope=col]').length === 0) bad.push('a table without heads');
 	const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);
 	for (const id of new Set(ids.filter((x, i) => ids.indexOf(x) !== i))) bad.push('twice: #' + id);
 	if (of('h1').length !== 1 || of('main').length !== 1) bad.push('not one h1 and one main');
@@ -120,7 +121,8 @@ func TestBackToWhereOneWas(t *testing.T) {
 	b.do(chromedp.Focus(chromedp.CSS(`#rows a`)), chromedp.KeyEvent(kb.Enter))
 	b.until(`document.activeElement.id === 'casename'`)
 	b.do(chromedp.Click(chromedp.CSS("#back")))
-	b.until(focused + ` === '#case-2' && location.hash === '#cluster-told-wrong' && document.querySelectorAll('#rows a').length === 1`)
+	b.until(focused + ` === '#case-2' && location.hash === '#cluster-told-wrong' &&
+		document.querySelectorAll('#rows a').length === 1`)
 
 	// one that was chosen by hand stays chosen
 	b.open(file, "")

@@ -181,8 +181,8 @@ func tabledHere(dir string, histories []harness.Kept) error {
 	if err != nil {
 		return err
 	}
-	m := matrix.Matrix{Bugs: []catalogue.Bug{b}, Engine: played(histories), Dir: dir, Parallel: 1, Slots: sweep.NewSlots(1),
-		Keep: kept.Keep}
+	m := matrix.Matrix{Bugs: []catalogue.Bug{b}, Engine: played(histories), Dir: dir, Parallel: 1,
+		Slots: sweep.NewSlots(1), Keep: kept.Keep}
 	for _, k := range histories {
 		m.Releases = append(m.Releases, k.History.Version)
 	}

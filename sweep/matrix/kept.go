@@ -101,6 +101,6 @@ func (t Table) OldSays() string {
 	if t.Old == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d cells are of cases that have changed since, and stand beside what was expected then: run "+
-		"the matrix again.", t.Old, len(t.Cells))
+	return fmt.Sprintf("%d of %d cells are of cases that have changed since, and stand beside what was expected "+
+		"then: run the matrix again.", t.Old, len(t.Cells))
 }

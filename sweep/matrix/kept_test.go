@@ -36,11 +36,14 @@ func TestReadExpectsWhatTheCatalogueSaysNow(t *testing.T) {
 		old           int
 	}{
 		{"as it is", text, "ok, held | bad, HELD", 0},
-		{"it was expected otherwise then", strings.ReplaceAll(text, `"expected":"bad"`, `"expected":"ok"`), "ok, held | bad, HELD", 0},
-		{"the case was another", strings.NewReplacer(`"expected":"bad"`, `"expected":"ok"`, `"digest":"`, `"digest":"0`).Replace(text),
+		{"it was expected otherwise then",
+			strings.ReplaceAll(text, `"expected":"bad"`, `"expected":"ok"`), "ok, held | bad, HELD", 0},
+		{"the case was another",
+			strings.NewReplacer(`"expected":"bad"`, `"expected":"ok"`, `"digest":"`, `"digest":"0`).Replace(text),
 			"ok, held | ok, held", 2},
 		{"the bug had another name", strings.ReplaceAll(text, `"bug":"`, `"bug":"once-`), "ok, held | bad, HELD", 2},
-		{"a cell was run again", text + strings.ReplaceAll(text, `"seen":"held"`, `"seen":"shown"`), "ok, SHOWN 0/1 | bad, shown 0/1", 0},
+		{"a cell was run again",
+			text + strings.ReplaceAll(text, `"seen":"held"`, `"seen":"shown"`), "ok, SHOWN 0/1 | bad, shown 0/1", 0},
 		{"its end is torn", text + `{"bug":"x","rel`, "ok, held | bad, HELD", 0},
 		{"it showed nothing", strings.ReplaceAll(text, `"seen":"held"`, `"seen":"invalid"`), "ok, INVALID | bad, INVALID", 0},
 	} {
