@@ -25,11 +25,19 @@ func Bugs() []Bug { return slices.Clone(known()) }
 func BySeverity() []Bug {
 	return slices.SortedStableFunc(slices.Values(known()), func(a, b Bug) int {
 		return cmp.Or(
-			cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity)),
+			CompareSeverity(a.Severity, b.Severity),
 			cmp.Compare(a.place(), b.place()),
 			cmp.Compare(a.ID, b.ID),
 		)
 	})
+}
+
+// CompareSeverity puts the worse first; what has none is the least.
+func CompareSeverity(a, b Severity) int {
+	if (a == "") != (b == "") {
+		return cmp.Compare(len(b), len(a))
+	}
+	return cmp.Compare(slices.Index(severities, a), slices.Index(severities, b))
 }
 
 // place is where a bug stands among those of its severity.

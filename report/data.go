@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -24,6 +25,8 @@ type Data struct {
 	// Lacks says why the whole shows less than it should: cases that were planned and have
 	// not run. No form of the report passes over it. "": nothing is lacking.
 	Lacks string
+	// Grid is what was asked of several releases, and what they showed, where that was asked.
+	Grid *Grid
 	// Clusters are what cases have in common, what matters most first; none of a few cases.
 	Clusters []Cluster
 	// Cases are all of them. An error ends the report.
@@ -43,6 +46,35 @@ type Answer struct {
 type Row struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
+}
+
+// Grid is a table of what was expected and what was seen, a row a bug.
+type Grid struct {
+	Columns []string  `json:"columns"` // releases
+	Rows    []GridRow `json:"rows"`
+}
+
+// GridRow is a bug on each release.
+type GridRow struct {
+	Name  string     `json:"name"`
+	Title string     `json:"title,omitempty"`
+	Cells []GridCell `json:"cells"` // one a column
+}
+
+// GridCell is a bug on a release. One that has not run has neither Expected nor Seen.
+type GridCell struct {
+	Expected string `json:"expected,omitempty"`
+	Seen     string `json:"seen,omitempty"`
+	// Shown of Runs had the bug.
+	Shown int `json:"shown"`
+	Runs  int `json:"runs"`
+	// Differs is set where something else was seen than expected, Nothing where nothing is
+	// known after it has run.
+	Differs bool `json:"differs,omitempty"`
+	Nothing bool `json:"nothing,omitempty"`
+	// Outcome is that of a run which shows what was seen; Cases are the ids of all runs.
+	Outcome harness.Outcome `json:"outcome,omitempty"`
+	Cases   []string        `json:"cases,omitempty"`
 }
 
 // Case is one case of a report.
@@ -80,6 +112,8 @@ type Cluster struct {
 	Key   string
 	State State
 	Title string
+	// Severity is that of the known bug, if it is one: the catalogue's word.
+	Severity catalogue.Severity `json:",omitempty"`
 	// Says are lines about it: what is left, where, how often.
 	Says []string
 	// Cases are the ids of its cases, the simplest first.

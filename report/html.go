@@ -87,6 +87,8 @@ type timelineText struct {
 	Lanes  []Lane  `json:"lanes"`
 	Items  [][]any `json:"items"`
 	DoneUS int64   `json:"done"`
+	// FaultUS is when its first fault was; nil: it has none.
+	FaultUS *int64 `json:"fault,omitempty"`
 }
 
 func newPage(d Data) *page {
@@ -171,6 +173,10 @@ func orNobody(text string) string {
 
 func encode(t Timeline) *timelineText {
 	out := &timelineText{Lanes: t.Lanes, DoneUS: t.Done.Microseconds(), Items: make([][]any, len(t.Items))}
+	if at, ok := t.Fault(); ok {
+		us := at.Microseconds()
+		out.FaultUS = &us
+	}
 	last := int64(0)
 	for n, i := range t.Items {
 		at := i.At.Microseconds() - last
@@ -225,6 +231,7 @@ type head struct {
 	Answers  []Answer                `json:"answers,omitempty"`
 	Says     []string                `json:"says"`
 	Lacks    string                  `json:"lacks,omitempty"`
+	Grid     *Grid                   `json:"grid,omitempty"`
 	Clusters []Cluster               `json:"clusters"`
 	Counts   map[harness.Outcome]int `json:"counts"`
 	Packed   int                     `json:"packed"`
@@ -240,8 +247,8 @@ func (h *page) write(w io.Writer) error {
 		return err
 	}
 	d := h.data
-	b, err := json.Marshal(head{d.Title, d.Command, stamp(d.Made), d.Answers, d.Says, d.Lacks, d.Clusters, h.counts,
-		packed})
+	b, err := json.Marshal(head{d.Title, d.Command, stamp(d.Made), d.Answers, d.Says, d.Lacks, d.Grid, d.Clusters,
+		h.counts, packed})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", HTMLFile, err)
 	}

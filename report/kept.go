@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
@@ -33,6 +34,19 @@ func keptCases(name string, parts []harness.Part, make func(int, harness.Verdict
 			}
 		}
 	}
+}
+
+// EvidenceIn is the folder of a case's evidence, of what was run into dir, which may have
+// been moved or copied since.
+func EvidenceIn(dir, evidence string) string {
+	if evidence == "" {
+		return ""
+	}
+	moved := filepath.Join(dir, "evidence", filepath.Base(evidence))
+	if _, err := os.Stat(moved); err == nil {
+		return moved
+	}
+	return evidence
 }
 
 func firstLine(text string) string {

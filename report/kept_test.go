@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,10 +53,12 @@ func texts(t *testing.T, d report.Data) map[string]string {
 	return out
 }
 
-func TestMatrixReport(t *testing.T) {
-	dir := t.TempDir()
+// tabled is a matrix whose second bug differs on both of its releases.
+func tabled(t *testing.T, dir string) matrix.Table {
+	t.Helper()
 	parts := keptIn(t, dir, leaked("bug-a"), ran("bug-a"), leaked("bug-b"))
-	table := matrix.Table{Releases: []string{"v2.3.7", "v2.4.2"}, Bugs: []catalogue.Bug{{ID: "bug-a"}, {ID: "bug-b"}}}
+	table := matrix.Table{Releases: []string{"v2.3.7", "v2.4.2"},
+		Bugs: []catalogue.Bug{{ID: "bug-a", Title: "A shim <b>stays</b>"}, {ID: "bug-b"}}}
 	cell := func(bug, release string, expect matrix.Expected, seen matrix.Seen, at ...harness.Part) {
 		if table.Cells == nil {
 			table.Cells = map[matrix.Key]matrix.Cell{}
@@ -75,6 +78,12 @@ func TestMatrixReport(t *testing.T) {
 	cell("bug-a", "v2.4.2", matrix.Good, matrix.Held, parts[1])
 	cell("bug-b", "v2.3.7", matrix.Good, matrix.Shown, parts[2], harness.Part{}) // the second has no history
 	cell("bug-b", "v2.4.2", matrix.Bad, matrix.Held)
+	return table
+}
+
+func TestMatrixReport(t *testing.T) {
+	dir := t.TempDir()
+	table := tabled(t, dir)
 	d := report.Matrix(table, nil, dir)
 	var got []string
 	for _, c := range d.Clusters {
@@ -95,6 +104,61 @@ func TestMatrixReport(t *testing.T) {
 		if !strings.Contains(strings.ToLower(files[report.SummaryFile]), says) {
 			t.Errorf("%q is not in %s", says, files[report.SummaryFile])
 		}
+	}
+}
+
+func TestMatrixGrid(t *testing.T) {
+	dir := t.TempDir()
+	d := report.Matrix(tabled(t, dir), nil, dir)
+	var got []string
+	for _, row := range d.Grid.Rows {
+		for n, c := range row.Cells {
+			got = append(got, fmt.Sprintf("%s %s %s, %s %t [%s] %s", row.Name, d.Grid.Columns[n], c.Expected, c.Seen, c.Differs,
+				strings.Join(c.Cases, ","), c.Outcome))
+		}
+	}
+	want := []string{"bug-a v2.3.7 bad, shown false [case-0] violated", "bug-a v2.4.2 ok, held false [case-1] held",
+		"bug-b v2.3.7 ok, shown true [case-2] violated", "bug-b v2.4.2 bad, held true [] held"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if d.Lacks != "" {
+		t.Error(d.Lacks)
+	}
+	cut := tabled(t, t.TempDir())
+	delete(cut.Cells, matrix.Key{Bug: "bug-b", Release: "v2.4.2"})
+	if d := report.Matrix(cut, nil, dir); d.Lacks != "1 of 4 cells have not run" || d.Grid.Rows[1].Cells[1].Seen != "" {
+		t.Errorf("%q: %+v", d.Lacks, d.Grid.Rows[1].Cells[1])
+	}
+}
+
+// Evidence is found where the folder is now.
+func TestEvidenceOfAFolderThatWasMoved(t *testing.T) {
+	dir := t.TempDir()
+	here := filepath.Join(dir, "evidence", "x-w1")
+	if err := os.MkdirAll(here, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for was, want := range map[string]string{"": "", "/elsewhere/evidence/x-w1": here, "/elsewhere/y": "/elsewhere/y"} {
+		if got := report.EvidenceIn(dir, was); got != want {
+			t.Errorf("%q: %q, want %q", was, got, want)
+		}
+	}
+}
+
+// What is known stands by how bad it is, and then by how many cases show it.
+func TestTheSeverestOfWhatIsKnownComesFirst(t *testing.T) {
+	all := []report.Cluster{{ID: "often", State: report.Known, Severity: catalogue.Low, Cases: []string{"1", "2", "3"}},
+		{ID: "unknown-severity", State: report.Known}, {ID: "bad", State: report.Known, Severity: catalogue.Critical},
+		{ID: "bad-and-often", State: report.Known, Severity: catalogue.Critical, Cases: []string{"4"}},
+		{ID: "fresh", State: report.New}}
+	report.SortClusters(all)
+	var got []string
+	for _, c := range all {
+		got = append(got, c.ID)
+	}
+	if want := "fresh bad-and-often bad often unknown-severity"; strings.Join(got, " ") != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -12,19 +12,31 @@ import (
 // from the catalogue comes first, then bug by bug what is as it says.
 func Matrix(t matrix.Table, without map[string]harness.Verdict, dir string) Data {
 	d := Data{Title: "Bugs on releases", Without: without}
-	m := matrixCases{clusters: map[string]*Cluster{}}
+	m := matrixCases{clusters: map[string]*Cluster{}, ids: map[matrix.Key][]string{}, titles: map[string]string{}}
+	for _, b := range t.Bugs {
+		m.titles[b.ID] = b.Title
+	}
 	t.Each(m.add)
 	d.Says = append(
 		d.Says,
 		fmt.Sprintf("%s: %d as the catalogue says, %d differ, %d show nothing; %d have no such place.",
 			number(m.cells, "cell"), m.as, m.differ, m.invalid, m.none),
 	)
+	if text := t.OldSays(); text != "" {
+		d.Says = append(d.Says, text)
+	}
+	if all := len(t.Bugs) * len(t.Releases); m.cells < all {
+		d.Lacks = fmt.Sprintf("%d of %s have not run", all-m.cells, number(all, "cell"))
+	}
+	d.Grid = gridOf(t, m.ids)
 	for _, id := range m.order {
 		d.Clusters = append(d.Clusters, *m.clusters[id])
 	}
 	SortClusters(d.Clusters)
 	d.Cases = keptCases(filepath.Join(dir, harness.HistoriesFile), m.parts, func(n int, v harness.Verdict) Case {
-		return Case{ID: caseID(n), Verdict: v, Workload: m.cell[n].Release, Fault: m.cell[n].Bug, Replay: Replay(v),
+		v.Evidence = EvidenceIn(dir, v.Evidence)
+		c := m.cell[n]
+		return Case{ID: caseID(n), Verdict: v, Workload: c.Release, Fault: c.Bug, Whose: m.whose(c), Replay: Replay(v),
 			Without: WithoutName(v.Case)}
 	})
 	return d
@@ -36,6 +48,8 @@ type matrixCases struct {
 
 	parts    []harness.Part
 	cell     []matrix.Cell // of each part
+	ids      map[matrix.Key][]string
+	titles   map[string]string // of the bugs
 	clusters map[string]*Cluster
 	order    []string
 }
@@ -51,7 +65,8 @@ func (m *matrixCases) add(c matrix.Cell) {
 		ids = append(ids, caseID(len(m.parts)))
 		m.parts, m.cell = append(m.parts, p), append(m.cell, c)
 	}
-	out := Cluster{ID: c.Bug, State: Known, Title: c.Bug + ": as the catalogue says",
+	m.ids[c.Key()] = ids
+	out := Cluster{ID: c.Bug, State: Known, Severity: severityOf(c.Bug), Title: c.Bug + ": as the catalogue says",
 		Replay: "shimquake run --containerd " + c.Release + " " + c.Case}
 	switch {
 	case c.Differs():
@@ -85,10 +100,23 @@ func (m *matrixCases) add(c matrix.Cell) {
 	k.Cases = append(k.Cases, ids...)
 }
 
+// whose is what a run is asked for.
+func (m *matrixCases) whose(c matrix.Cell) []string {
+	name := c.Bug
+	if title := m.titles[c.Bug]; title != "" {
+		name += ": " + title
+	}
+	return []string{"a run of " + name, "the catalogue expects " + string(c.Expect) + "; " + cellSays(c)}
+}
+
 // cellSays is a cell in a line.
 func cellSays(c matrix.Cell) string {
 	text := fmt.Sprintf("%s: %s in %d of %s", c.Release, c.Seen, c.Shown, number(c.Runs, "run"))
-	if c.Seen != matrix.Shown {
+	switch c.Seen {
+	case matrix.Shown:
+	case matrix.NoPoint:
+		text = c.Release + ": no such place"
+	default:
 		text = fmt.Sprintf("%s: %s in %s", c.Release, c.Seen, number(c.Runs, "run"))
 	}
 	if c.Why != "" {

@@ -7,17 +7,10 @@ import "time"
 // come concurrently, so their order says nothing: the n-th of a key in one run stands for
 // the n-th in the other.
 func Part(with, without *Timeline) (later time.Duration) {
-	fault := -1
-	for i, item := range with.Items {
-		if item.Mark == Injured {
-			fault = i
-			break
-		}
-	}
-	if fault < 0 {
+	at, ok := with.Fault()
+	if !ok {
 		return 0
 	}
-	at := with.Items[fault].At
 	later = anchor(with, without, at)
 	alone(with, without, at)
 	alone(without, with, at-later)
@@ -71,7 +64,7 @@ func alone(one, other *Timeline, from time.Duration) {
 	for n := range one.Items {
 		i := &one.Items[n]
 		if i.Mark == Injured || i.Mark == Left || i.Mark == Wrong {
-			i.Parted = i.At >= from
+			i.Parted = i.At+i.Took >= from // also a call at whose end the fault is
 			continue
 		}
 		if i.key == "" || !inWork(one, *i) {

@@ -53,6 +53,25 @@ func TestTimelineMarksWhatMatters(t *testing.T) {
 	}
 }
 
+// A call at whose end the fault is has begun before it.
+func TestTimesAreCountedFromTheFault(t *testing.T) {
+	v := leaked("x")
+	h := v.History
+	h.Hits[3].Fault, h.Hits[3].Did = -1, "off"
+	h.Hits[4].Fault, h.Hits[4].Did = 0, "error"
+	with, without := report.NewTimeline(v, nil), report.NewTimeline(ran("y"), nil)
+	if at, ok := with.Fault(); !ok || at != 301*time.Millisecond {
+		t.Errorf("the fault is at %v, %t", at, ok)
+	}
+	report.Part(&with, &without)
+	if i := find(with, report.Shim, report.Injured); i == nil || i.At != 300*time.Millisecond || !i.Parted {
+		t.Errorf("the call that it was done to: %+v", i)
+	}
+	if at, ok := without.Fault(); ok {
+		t.Errorf("a run without a fault has one at %v", at)
+	}
+}
+
 func TestLogLinesAreChosen(t *testing.T) {
 	log := `time="2026-11-22T06:33:04.3Z" level=info msg="starting"
 time="2026-11-22T06:33:04.301Z" level=warning msg="failed to shutdown shim task" error="injected"

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/oracle"
@@ -56,12 +57,7 @@ func caseID(spec int) string { return fmt.Sprintf("case-%d", spec) }
 
 func sweptCase(dir string, s plan.Spec, r journal.Result, k harness.Kept) Case {
 	v := judge.Judge(k.History)
-	v.Evidence = r.Evidence
-	if moved := filepath.Join(dir, "evidence", filepath.Base(r.Evidence)); r.Evidence != "" {
-		if _, err := os.Stat(moved); err == nil { // the sweep's folder was moved, or copied
-			v.Evidence = moved
-		}
-	}
+	v.Evidence = EvidenceIn(dir, r.Evidence)
 	return Case{ID: caseID(r.I), Verdict: v, Workload: s.Workload, Fault: faults(s), Replay: Replay(v),
 		Without: s.Workload}
 }
@@ -136,7 +132,7 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		if k.Cases == 0 && !k.Gone {
 			continue
 		}
-		out := Cluster{ID: k.ID, State: Known, Title: k.Title, Cases: idsOf(p, k.Cluster),
+		out := Cluster{ID: k.ID, State: Known, Title: k.Title, Severity: severityOf(k.ID), Cases: idsOf(p, k.Cluster),
 			Replay: "shimquake run --containerd " + rep.Version + " " + k.ID}
 		out.Says = []string{fmt.Sprintf("in %s, at %s", number(k.Cases, "case"), number(k.Points, "point"))}
 		switch {
@@ -153,13 +149,23 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 	return all
 }
 
-// SortClusters puts what matters most first, and of what is known what most cases show.
+// severityOf is that of a bug of the catalogue; "": it has none of that id.
+func severityOf(id string) catalogue.Severity {
+	b, err := catalogue.FindBug(id)
+	if err != nil {
+		return ""
+	}
+	return b.Severity
+}
+
+// SortClusters puts what matters most first, and of what is known the severest, which
+// most cases show.
 func SortClusters(all []Cluster) {
 	order := []State{New, More, Gone, Unreproduced, Known}
 	slices.SortStableFunc(all, func(a, b Cluster) int {
 		known := 0
 		if a.State == Known && b.State == Known {
-			known = cmp.Compare(len(b.Cases), len(a.Cases))
+			known = cmp.Or(catalogue.CompareSeverity(a.Severity, b.Severity), cmp.Compare(len(b.Cases), len(a.Cases)))
 		}
 		return cmp.Or(cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State)), known)
 	})

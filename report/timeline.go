@@ -74,6 +74,23 @@ type Timeline struct {
 	Done time.Duration
 }
 
+// Fault is when the first fault was, from which times are counted. A call that it was
+// done to may have begun before it.
+func (t *Timeline) Fault() (at time.Duration, ok bool) {
+	for _, i := range t.Items {
+		if i.Mark != Injured {
+			continue
+		}
+		if t.Lanes[i.Lane].Kind == Faults {
+			return i.At, true
+		}
+		if !ok {
+			at, ok = i.At, true
+		}
+	}
+	return at, ok
+}
+
 // NewTimeline is the timeline of a verdict's history. log is containerd's own, if it was
 // kept.
 func NewTimeline(v harness.Verdict, log []byte) Timeline {

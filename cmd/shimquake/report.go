@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/matrix"
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
@@ -25,13 +27,15 @@ func reportCommand() *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "report EVIDENCE...",
-		Short: "Make report.html of kept histories, or of sweeps: files, folders, or - for stdin",
+		Short: "Make report.html of kept histories, sweeps or a matrix: files, folders, or - for stdin",
 		Long: `Report makes report.html, results.jsonl, junit.xml and summary.md of histories that "run", "sweep" and
-the suites have kept. The shards of one sweep are merged. It needs no root and runs nothing.
+the suites have kept. The shards of one sweep are merged; of a matrix, what differs from the
+catalogue comes first. It needs no root and runs nothing.
 
 Exit status: 0 the report is written, whatever it says, 2 a history that cannot be read.`,
 		Example: `  shimquake report --out out out/evidence
   shimquake report --out out/report out/sweep
+  shimquake report --out out/report out/matrix
   shimquake report shard1 shard2`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -51,19 +55,41 @@ Exit status: 0 the report is written, whatever it says, 2 a history that cannot 
 
 // reportOf is what the words of a command line have in them: sweeps, or histories.
 func reportOf(words []string, stdin io.Reader) (report.Data, error) {
-	sweeps := 0
+	sweeps, matrices := 0, 0
 	for _, w := range words {
-		if journal.Has(w) {
+		switch {
+		case journal.Has(w):
 			sweeps++
+		case matrix.Has(w):
+			matrices++
 		}
 	}
-	switch sweeps {
-	case 0:
+	switch {
+	case sweeps+matrices == 0:
 		return histories(words, stdin)
-	case len(words):
+	case sweeps == len(words):
 		return swept(words)
+	case matrices == 1 && len(words) == 1:
+		return tabled(words[0])
+	case matrices > 0:
+		return report.Data{}, errors.New("a matrix makes a report of its own: name its folder alone")
 	}
 	return report.Data{}, errors.New("sweeps and other histories make two reports: name them apart")
+}
+
+// tabled reports on a matrix.
+func tabled(dir string) (report.Data, error) {
+	t, err := matrix.Read(dir)
+	if err != nil {
+		return report.Data{}, err
+	}
+	without, err := report.SweptWithout(dir)
+	if err != nil {
+		return report.Data{}, err
+	}
+	d := report.Matrix(t, without, dir)
+	d.Made, d.Command = time.Now(), "shimquake matrix --releases "+strings.Join(t.Releases, ",")+" --out "+dir
+	return d, nil
 }
 
 // histories reports on kept histories, each of which is a case.

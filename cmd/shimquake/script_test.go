@@ -2,6 +2,7 @@ package main
 
 import (
 	"compress/gzip"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -13,9 +14,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/tools/txtar"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/matrix"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -103,7 +107,7 @@ func kept(e *testscript.Env) error {
 	} {
 		err = errors.Join(err, sweptHere(filepath.Join(e.WorkDir, s.dir), s.shard, histories))
 	}
-	return errors.Join(err, casesOfPages(e.WorkDir))
+	return errors.Join(err, tabledHere(filepath.Join(e.WorkDir, "out/matrix"), histories), casesOfPages(e.WorkDir))
 }
 
 // unzipped is the text of a compressed file.
@@ -144,6 +148,46 @@ func sweptHere(dir, shard string, histories []harness.Kept) error {
 		}
 	}
 	return errors.Join(err, j.Close())
+}
+
+// played is an engine that plays histories again, by release.
+type played []harness.Kept
+
+func (p played) Run(_ context.Context, c harness.Case) harness.Verdict {
+	for i := range p {
+		if h := &p[i].History; h.Version == c.Containerd {
+			v := judge.Judge(*h)
+			v.History = h
+			return v
+		}
+	}
+	return harness.Verdict{Case: c, Outcome: harness.Invalid}
+}
+
+func (played) Trace(context.Context, harness.Case) (harness.Trace, error) {
+	return harness.Trace{}, errors.New("a matrix traces nothing")
+}
+
+// tabledHere is a matrix's folder with histories.
+func tabledHere(dir string, histories []harness.Kept) error {
+	b, err := catalogue.FindBug(histories[0].History.Case.Name)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	kept, err := harness.OpenHistories(filepath.Join(dir, harness.HistoriesFile))
+	if err != nil {
+		return err
+	}
+	m := matrix.Matrix{Bugs: []catalogue.Bug{b}, Engine: played(histories), Dir: dir, Parallel: 1,
+		Slots: sweep.NewSlots(1), Keep: kept.Keep}
+	for _, k := range histories {
+		m.Releases = append(m.Releases, k.History.Version)
+	}
+	_, err = m.Run(context.Background())
+	return errors.Join(err, kept.Close())
 }
 
 // casesOfPages writes the cases that pages show, as files: the name of a case, and .yaml.

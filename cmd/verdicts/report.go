@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,24 +106,27 @@ func (r *suitesReport) add(c specCase) error {
 		r.cluster(report.New, c.spec, c.suite+": "+c.spec, c.failure, out)
 	case c.Outcome == harness.Held:
 	case c.Known != "":
-		r.cluster(report.Known, c.Known, c.Known, "", out)
+		r.cluster(report.Known, c.Known, c.Known, c.suite+": "+c.spec, out)
 	default:
 		r.cluster(report.Known, "as-the-spec-wants",
-			"Not held, and the spec wants just that: it breaks something to see it found", "", out)
+			"Not held, and the spec wants just that: it breaks something to see it found", c.suite+": "+c.spec, out)
 	}
 	return nil
 }
 
-// cluster adds a case to a cluster.
+// mostSaid is how many lines are told of a cluster; all its cases are listed.
+const mostSaid = 4
+
+// cluster adds a case to a cluster, and a line, if it has none like it.
 func (r *suitesReport) cluster(state report.State, name, title, says string, c report.Case) {
 	id := clusterOf(name)
 	k := r.clusters[id]
 	if k == nil {
 		k = &report.Cluster{ID: id, State: state, Title: title, Replay: c.Replay}
-		if says != "" {
-			k.Says = []string{says}
-		}
 		r.clusters[id], r.order = k, append(r.order, id)
+	}
+	if len(k.Says) < mostSaid && !slices.Contains(k.Says, says) {
+		k.Says = append(k.Says, says)
 	}
 	k.Cases = append(k.Cases, c.ID)
 }
@@ -146,5 +150,7 @@ func (r *suitesReport) verdict(name string, at harness.Part) (harness.Verdict, e
 		r.files[name] = f
 	}
 	k, err := harness.Unpack(f, name, at)
-	return judge.Judge(k.History), err
+	v := judge.Judge(k.History)
+	v.Evidence = report.EvidenceIn(r.dir, v.Evidence) // of a guest, whose folder is not the host's
+	return v, err
 }

@@ -6,6 +6,8 @@
   const packs = $('packs').textContent.trim().split('\n');
   const perPage = 100, mostCards = 4;
   let rows = [], byID = new Map(), clustersOf = new Map(), shown = [], upTo = 0, opened = null;
+  // Where the reader is, and comes back to: the case, the hash of the list, the link that led to the case.
+  let current = null, listHash = '#', followed = null;
 
   // el makes an element; all text goes in as text.
   function el(tag, props, ...children) {
@@ -49,10 +51,52 @@
   }
 
   function knownRow(c) {
-    const first = (c.Cases || [])[0];
-    return el('div', { className: 'knownrow', id: 'cluster-' + c.ID },
-      el('div', {}, c.State === 'known' ? null : [tag(c.State), ' '], c.Title, el('div', { className: 'mono dim' }, c.ID)),
-      el('div', {}, el('a', { href: '#cluster-' + c.ID }, plural((c.Cases || []).length, 'case')), el('br'), first ? caseLink(first, 'simplest') : null));
+    const first = (c.Cases || [])[0], n = plural((c.Cases || []).length, 'case');
+    return el('li', { className: 'knownrow', id: 'cluster-' + c.ID },
+      el('div', {}, c.State === 'known' ? null : [tag(c.State), ' '], c.Severity ? [tag(c.Severity), ' '] : null, c.Title,
+        el('div', { className: 'mono dim' }, c.ID), (c.Says || []).length ? el('div', { className: 'says dim' }, c.Says.join('; ')) : null),
+      el('div', {}, first ? el('a', { href: '#cluster-' + c.ID, 'aria-label': `${n} of ${c.ID}` }, n) : null, el('br'),
+        first ? el('a', { href: '#' + first, 'aria-label': `simplest case of ${c.ID}` }, 'simplest') : null));
+  }
+
+  const knownRows = (all) => el('ul', { className: 'knownrows' }, all.map(knownRow));
+  const folded = (open, text, ...inside) => el('details', { className: 'known', open }, el('summary', {}, el('h3', {}, text)), inside);
+
+  // --- a matrix ---
+
+  const seenWord = (c) => c.seen === 'shown' && c.shown < c.runs ? `shown ${c.shown}/${c.runs}` : c.seen;
+
+  // gridCell is what was expected and what was seen, and leads to a run that shows the latter.
+  function gridCell(row, release, c) {
+    if (!c.seen) return el('td', { className: 'dim' }, 'not run');
+    const ids = c.cases || [], to = ids.find((id) => byID.get(id)?.outcome === c.outcome) || ids[0];
+    const lacks = c.seen === '-', says = lacks ? 'no such place' : `${c.expected}, ${seenWord(c)}`;
+    const text = lacks ? ['–'] : [c.expected, ', ', el('b', {}, seenWord(c)), c.differs ? ' ≠' : c.nothing ? ' ?' : ''];
+    const label = `${row.name} on ${release}: ${says}` + (c.differs ? ', differs' : c.nothing ? ', shows nothing' : '');
+    return el('td', { className: c.differs ? 'differs' : c.nothing ? 'nothing' : lacks ? 'lacks' : '' },
+      to ? el('a', { href: '#' + to, 'aria-label': label, title: label }, text) : el('span', { title: label }, text));
+  }
+
+  function grid(g) {
+    const odd = (row) => row.cells.some((c) => c.differs || c.nothing || !c.seen);
+    const some = g.rows.filter(odd).length, both = some > 0 && some < g.rows.length;
+    const lines = g.rows.map((row) => [row, el('tr', { hidden: both && !odd(row) },
+      el('th', { scope: 'row' }, el('code', {}, row.name), row.title ? el('div', { className: 'dim wide' }, row.title) : null),
+      row.cells.map((c, i) => gridCell(row, g.columns[i], c)))]);
+    const pressed = (b, on) => b.setAttribute('aria-pressed', String(on));
+    const show = (all) => { for (const [row, line] of lines) line.hidden = !all && !odd(row); pressed(less, !all); pressed(more, all); };
+    const less = el('button', { type: 'button', id: 'gridodd', onclick: () => show(false) }, `${plural(some, 'bug')} with a cell that differs, shows nothing or has not run`);
+    const more = el('button', { type: 'button', id: 'gridall', onclick: () => show(true) }, `all ${plural(g.rows.length, 'bug')}`);
+    pressed(less, true);
+    pressed(more, false);
+    return el('section', { id: 'grid', 'aria-labelledby': 'gridname' }, el('h2', { id: 'gridname' }, 'Expected, and seen'),
+      el('p', { className: 'dim' }, el('b', {}, 'bad'), ': the catalogue says that the release has the bug, ', el('b', {}, 'ok'), ': it has not. ',
+        el('b', {}, 'shown'), ', ', el('b', {}, 'held'), ', ', el('b', {}, 'other'), ' (a violation that is not this bug’s), ', el('b', {}, 'invalid'),
+        ': what its runs were. ≠ differs, ? shows nothing, – has no such place. A cell leads to its run.'),
+      both ? el('div', { className: 'tools' }, less, more) : null,
+      el('div', { className: 'scroll' + (g.columns.length > 9 ? ' many' : ''), tabIndex: 0, role: 'region', 'aria-labelledby': 'gridname' },
+        el('table', { className: 'grid' }, el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'bug'), g.columns.map((r) => el('th', { scope: 'col' }, r)))),
+          el('tbody', {}, lines.map(([, line]) => line)))));
   }
 
   function overview() {
@@ -67,19 +111,15 @@
         a.rows ? el('dl', { className: 'facts' }, a.rows.map((r) => [el('dt', {}, r.name.replace(/:$/, '')), el('dd', {}, r.text)])) : null));
     }
     for (const s of head.says || []) at.append(el('p', {}, s));
+    if (head.grid) at.append(grid(head.grid));
     if (all.length) {
-      at.append(el('h2', {}, head.answers ? 'What was run' : matters.length ? 'What is new, the worst first' : head.lacks ? 'Nothing is new in what has run' : 'Nothing is new'));
-      matters.slice(0, mostCards).forEach((c) => at.append(clusterCard(c)));
-      const rest = matters.slice(mostCards);
-      if (rest.length) at.append(el('details', { className: 'known' }, el('summary', {}, el('b', {}, `and ${plural(rest.length, 'cluster')} more that ${rest.length === 1 ? 'is' : 'are'} new`)), rest.map(knownRow)));
-    }
-    if (known.length) {
-      const worst = known[0];
-      if (!matters.length) at.append(head.answers ? '' : el('p', {}, 'The worst of what is known:'), clusterCard(worst));
+      const some = head.grid ? 'What differs, or shows nothing' : 'What is new, the worst first', none = head.grid ? 'Nothing differs' : 'Nothing is new';
+      at.append(el('h2', {}, head.answers ? 'What was run' : matters.length ? some : none + (head.lacks ? ' in what has run' : '')));
+      const cards = head.answers && !matters.length ? known.splice(0, 1) : matters.splice(0, mostCards);
+      at.append(...cards.map(clusterCard));
+      if (matters.length) at.append(folded(false, `and ${plural(matters.length, head.grid ? 'cell' : 'cluster')} more`, knownRows(matters)));
       const cases = new Set(known.flatMap((c) => c.Cases || []));
-      at.append(el('details', { className: 'known', open: matters.length === 0 },
-        el('summary', {}, el('b', {}, `${plural(known.length, 'known finding')}, in ${plural(cases.size, 'case')}`)),
-        known.map(knownRow)));
+      if (known.length) at.append(folded(!cards.length && !head.grid, `${plural(known.length, 'known finding')}, in ${plural(cases.size, 'case')}`, knownRows(known)));
     }
     if (head.command) at.append(el('details', {}, el('summary', {}, 'How this was made'), command(head.command)));
   }
@@ -99,6 +139,10 @@
     for (const id of ['workload', 'cluster']) $(id).hidden = $(id).options.length < 2;
     if (head.counts.violated) $('outcome').value = 'violated';
     for (const id of ['search', 'outcome', 'workload', 'cluster']) $(id).addEventListener('input', filter);
+    $('cluster').addEventListener('input', () => { // its permalink is where one comes back to
+      listHash = $('cluster').value ? '#cluster-' + $('cluster').value : '#';
+      history.replaceState(null, '', listHash);
+    });
     $('filter').addEventListener('submit', (e) => { e.preventDefault(); });
     $('more').addEventListener('click', showMore);
     new IntersectionObserver((seen) => { if (seen.some((s) => s.isIntersecting)) showMore(); }, { rootMargin: '400px' }).observe($('more'));
@@ -156,11 +200,11 @@
 
   function parts(c) {
     if (!c.without) return null;
-    const fault = c.with.items.find((i) => i[5] === 'fault');
-    if (!fault) return null;
+    const fault = c.with.fault;
+    if (fault === undefined) return null;
     return el('section', { 'aria-label': 'where they part' }, el('h2', {}, 'Where they part, since the fault'),
-      el('div', { className: 'parts' }, partList('only with the fault', c.with, fault[1]),
-        partList('only without it', c.without, fault[1] - (c.later || 0))));
+      el('div', { className: 'parts' }, partList('only with the fault', c.with, fault),
+        partList('only without it', c.without, fault - (c.later || 0))));
   }
 
   async function open(id) {
@@ -168,7 +212,8 @@
     const at = $('case');
     $('overview').hidden = true;
     at.hidden = false;
-    at.replaceChildren(el('p', {}, el('a', { href: '#' }, '← all cases')));
+    const back = () => el('a', { href: listHash, id: 'back' }, listHash === '#' ? '← all cases' : '← ' + listHash.slice('#cluster-'.length));
+    at.replaceChildren(el('p', {}, back()));
     if (!r) { at.append(el('p', {}, `There is no case ${id} in this report.`)); return; }
     const pack = await unpack(packs[Math.floor(r.n / head.packed)]);
     if (location.hash.slice(1) !== id && rows.length > 1) return; // another was opened meanwhile
@@ -177,11 +222,13 @@
       let last = 0;
       for (const i of t ? t.items : []) { last += i[1]; i[1] = last; }
     }
-    document.title = `${r.id} ${r.name}`;
-    const near = (d) => { const i = shown.indexOf(r); const n = i < 0 ? null : shown[i + d]; return n ? el('a', { href: '#' + n.id, id: d < 0 ? 'previous' : 'next' }, d < 0 ? '‹ previous' : 'next ›') : null; };
+    document.title = `${r.id} ${r.name}: ${head.title}`;
+    const i = shown.indexOf(r);
+    const near = (d) => { const n = i < 0 ? null : shown[i + d]; return n ? el('a', { href: '#' + n.id, id: d < 0 ? 'previous' : 'next' }, d < 0 ? '‹ previous' : 'next ›') : null; };
     at.replaceChildren(
-      el('nav', { className: 'tools' }, rows.length > 1 ? el('a', { href: '#', id: 'back' }, '← all cases') : null, near(-1), near(1)),
-      el('div', { className: 'top' }, tag(r.outcome), el('h2', { className: 'mono' }, r.fault || r.name), el('a', { href: '#' + r.id, className: 'dim' }, '#' + r.id)),
+      el('nav', { className: 'tools', 'aria-label': 'cases' }, rows.length > 1 ? back() : null, near(-1), near(1),
+        rows.length > 1 && i >= 0 ? el('span', { className: 'dim' }, `${i + 1} of ${shown.length} in the list`) : null),
+      el('div', { className: 'top' }, tag(r.outcome), el('h2', { className: 'mono', id: 'casename', tabIndex: -1 }, r.fault || r.name), el('a', { href: '#' + r.id, className: 'dim' }, '#' + r.id)),
       facts(c));
     const cl = clustersOf.get(id) || [];
     if (cl.length) at.append(el('p', {}, 'belongs to ', cl.map((k, i) => [i ? ', ' : '', el('a', { href: '#cluster-' + k.ID }, k.ID), ' (', k.State.replace('-', ' '), ')'])));
@@ -190,7 +237,7 @@
     if (c.with) timeline(at, c); else at.append(el('p', { className: 'dim' }, 'No history of it was kept, so it has no timeline.'));
     if (c.replay) at.append(el('h2', {}, 'Run it again'), command(c.replay));
     window.scrollTo(0, 0);
-    at.focus({ preventScroll: true });
+    $('casename').focus({ preventScroll: true });
   }
 
   // --- its timeline ---
@@ -264,7 +311,7 @@
       e.target.setAttribute('aria-pressed', String(state[key]));
       draw();
     } }, text);
-    const press = (text, title, f, id) => el('button', { type: 'button', title, id, onclick: f }, text);
+    const press = (text, title, f, id) => el('button', { type: 'button', title, id, 'aria-label': text.length === 1 ? title : null, onclick: f }, text);
 
     const groupSet = new vis.DataSet(), itemSet = new vis.DataSet();
     function draw() {
@@ -281,7 +328,7 @@
     const lanesOrder = (g) => kinds.indexOf(g.kind) * 10000 + g.nth * 10 + g.run;
 
     const byHand = [
-      c.with.items.some((i) => i[5] === 'fault') ? press('around the fault', 'f', () => focusFault(), 'tofault') : null, press('all', '0', () => fit(), 'fit'),
+      c.with.fault !== undefined ? press('around the fault', 'f', () => focusFault(), 'tofault') : null, press('all', '0', () => fit(), 'fit'),
       press('+', 'zoom in', () => line.zoomIn(0.6)), press('−', 'zoom out', () => line.zoomOut(0.6)),
       press('‹', 'what is marked before (p)', () => step(-1)), press('›', 'what is marked next (n)', () => step(1), 'nextmark'),
       items.some((i) => i.minor) ? toggle('all', 'all calls', 'allcalls') : null, c.without ? toggle('without', 'beside it: without the fault', 'without') : null,
@@ -301,18 +348,19 @@
       template: (item) => el('span', {}, item && item.content || ''), groupTemplate: (g) => el('span', {}, g ? g.content : ''),
       moveable: true, horizontalScroll: false, xss: { disabled: false },
     });
-    const fault = c.with.items.find((i) => i[5] === 'fault');
-    if (fault) line.addCustomTime(new Date(w.there(fault[1])), 'fault');
+    const fault = c.with.fault, hasFault = fault !== undefined;
+    if (hasFault) line.addCustomTime(new Date(w.there(fault)), 'fault');
     const fit = () => line.setWindow(-w.length * 0.01, w.length * 1.06, { animation: false });
     const focusFault = () => {
-      if (!fault) return fit();
-      const m = w.there(fault[1]);
+      if (!hasFault) return fit();
+      const m = w.there(fault);
       line.setWindow(m - w.length * 0.06, m + w.length * 0.14, { animation: false });
     };
-    const zero = fault ? fault[1] : 0;
+    const zero = hasFault ? fault : 0;
+    const fromFault = (us) => us ? `${ms(us)} ${us < 0 ? 'before' : 'after'} the fault` : 'where the fault is';
     function describe(i) {
       detail.replaceChildren(el('b', {}, i.item[3]), el('span', { className: 'dim' }, `  ${i.run.cls ? 'without the fault, ' : ''}${i.item[0] >= 0 ? i.run.t.lanes[i.item[0]].Name : ''}; at ${ms(i.item[1])}` +
-        (fault ? `, ${ms(begin(i.run, i.item) - zero)} from the fault` : '') + (i.item[2] ? `, takes ${ms(i.item[2])}` : '')), el('br'), i.item[4] || '');
+        (hasFault ? `, ${fromFault(begin(i.run, i.item) - zero)}` : '') + (i.item[2] ? `, takes ${ms(i.item[2])}` : '')), el('br'), i.item[4] || '');
     }
     line.on('select', (e) => { const i = items[e.items[0] - 1]; if (i && i.item) describe(i); });
     const marked = items.filter((i) => i.item && ['fault', 'left', 'wrong', 'error'].includes(i.item[5]) && i.run === runs[0]).sort((a, b) => a.start - b.start);
@@ -359,31 +407,50 @@
   }
 
   function table(c) {
-    return el('table', { className: 'all' }, el('tbody', {}, c.with.items.filter((i) => i[0] >= 0 && i[5] !== 'runs').map((i) =>
+    return el('table', { className: 'all', 'aria-label': 'what happened' }, el('thead', {}, el('tr', {}, [['at', ''], ['who', ''], ['what', ''], ['more', 'wide']].map(([text, cls]) => el('th', { scope: 'col', className: cls }, text)))), el('tbody', {}, c.with.items.filter((i) => i[0] >= 0 && i[5] !== 'runs').map((i) =>
       el('tr', {}, el('td', {}, ms(i[1])), el('td', { className: 'dim' }, c.with.lanes[i[0]].Name), el('td', {}, i[3], i[5] && i[5] !== 'minor' ? [' ', tag(i[5])] : ''), el('td', { className: 'dim wide' }, i[4])))));
   }
 
   // --- which of these is to be seen ---
 
-  function route() {
-    const id = decodeURIComponent(location.hash.slice(1));
-    if (opened) { opened.line.destroy(); opened = null; }
-    if (byID.has(id) || id.startsWith('case-')) { open(id); return; }
-    const only = rows.length === 1 && !(head.clusters || []).length;
-    if (only && !id) { open(rows[0].id); return; }
+  // comeBack puts the focus on the link that the reader has followed, or on the row of the case that was left.
+  function comeBack(id) {
+    const row = () => document.querySelector(`#rows a[href="#${CSS.escape(id)}"]`);
+    while (!row() && upTo < shown.length && shown.indexOf(byID.get(id)) >= upTo) showMore();
+    const at = followed?.isConnected && followed.hash === '#' + id ? followed : row();
+    at?.scrollIntoView({ block: 'center', behavior: 'instant' });
+    at?.focus({ preventScroll: true });
+  }
+
+  function showList(id) {
+    const anew = listHash !== '#' + id, left = current;
+    current = null;
     document.title = head.title;
     $('case').hidden = true;
     $('overview').hidden = false;
-    if (id.startsWith('cluster-')) {
+    if (id.startsWith('cluster-') && anew) {
       $('outcome').value = '';
       $('cluster').value = id.slice('cluster-'.length);
       filter();
-      $('list').scrollIntoView();
-    } else if (id === '' && $('cluster').value) {
+    } else if (id === '' && anew) {
       $('cluster').value = '';
       if (head.counts.violated) $('outcome').value = 'violated';
       filter();
     }
+    if (id === '' || id.startsWith('cluster-')) listHash = '#' + id;
+    if (left && !anew) comeBack(left);
+    else if (id.startsWith('cluster-')) { $('list').scrollIntoView(); $('list').focus({ preventScroll: true }); }
+  }
+
+  function route() {
+    const id = decodeURIComponent(location.hash.slice(1));
+    if (opened) { opened.line.destroy(); opened = null; }
+    const only = rows.length === 1 && !(head.clusters || []).length && !id;
+    if (!only && !byID.has(id) && !id.startsWith('case-')) { showList(id); return; }
+    const link = document.activeElement;
+    if (!current && link?.hash === '#' + id) followed = link;
+    current = only ? rows[0].id : id;
+    open(current);
   }
 
   document.addEventListener('keydown', (e) => {
@@ -391,7 +458,7 @@
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     if (e.key === '/' && !$('overview').hidden) { e.preventDefault(); $('search').focus(); }
     if (e.key === '/' && !$('case').hidden) { e.preventDefault(); $('find')?.focus(); }
-    if (e.key === 'Escape' && !$('case').hidden) location.hash = '';
+    if (e.key === 'Escape' && !$('case').hidden) location.hash = listHash;
     if (e.key === 'j') $('next')?.click();
     if (e.key === 'k') $('previous')?.click();
   });

@@ -83,6 +83,13 @@ type work struct {
 	release string
 }
 
+// workOf is a bug's cell of a release, if it has a case.
+func workOf(b catalogue.Bug, release string) (work, bool) {
+	c, ok := b.Case()
+	c.Containerd = release
+	return work{b, c, release}, ok
+}
+
 func (w work) expect() Expected {
 	if w.bug.Residue == nil && w.bug.Applies(w.release) {
 		return Bad
@@ -139,7 +146,7 @@ func (w work) judge(v harness.Verdict) (Seen, string) {
 	case len(lacks) == len(bad.By) && len(besides) == 0:
 		return Held, "what may come besides, alone"
 	case len(lacks)+len(besides) > 0:
-		return Other, fmt.Sprintf("missing %q, besides %q", lacks, besides)
+		return Other, otherwise(lacks, besides)
 	}
 	return Shown, ""
 }
@@ -165,6 +172,18 @@ func (w work) withoutBesides(all []oracle.Finding) []oracle.Finding {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(f oracle.Finding) bool { return slices.Contains(explained, f) })
+}
+
+// otherwise says what of a bug was not found, and what else was.
+func otherwise(lacks, besides []string) string {
+	var says []string
+	if len(lacks) > 0 {
+		says = append(says, "missing: "+strings.Join(lacks, ", "))
+	}
+	if len(besides) > 0 {
+		says = append(says, "besides: "+strings.Join(besides, ", "))
+	}
+	return strings.Join(says, "; ")
 }
 
 func found(v harness.Verdict) (text string) {

@@ -22,6 +22,9 @@ type cells struct{ file *os.File }
 // Key is the place of a cell.
 type Key struct{ Bug, Release string }
 
+// Key is its place.
+func (c Cell) Key() Key { return Key{c.Bug, c.Release} }
+
 // open begins the journal in dir, or goes on with it, and returns the cells that it has;
 // the last of those of one place counts. A line that a killed run has torn is cut off.
 func open(dir string) (*cells, map[Key]Cell, error) {
@@ -37,23 +40,30 @@ func open(dir string) (*cells, map[Key]Cell, error) {
 		return nil, nil, errors.Join(fmt.Errorf("%s is being written by another matrix: take another folder (--out): %w",
 			f.Name(), err), f.Close())
 	}
-	done, whole, err := read(f)
+	all, whole, err := read(f)
 	if err == nil {
 		err = f.Truncate(whole)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("%s: %w; take another folder (--out)", f.Name(), err), f.Close())
 	}
+	done := map[Key]Cell{}
+	for _, c := range all {
+		done[c.Key()] = c
+		if c.Seen == Invalid {
+			delete(done, c.Key()) // it showed nothing: the next run tries again
+		}
+	}
 	return j, done, nil
 }
 
-func read(r io.Reader) (done map[Key]Cell, whole int64, err error) {
-	done = map[Key]Cell{}
+// read reads the cells in the order in which they were written.
+func read(r io.Reader) (all []Cell, whole int64, err error) {
 	in := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return done, whole, nil // what is left is torn
+			return all, whole, nil // what is left is torn
 		}
 		if err != nil {
 			return nil, 0, err
@@ -63,11 +73,7 @@ func read(r io.Reader) (done map[Key]Cell, whole int64, err error) {
 			return nil, 0, fmt.Errorf("line %d: %w", n, err)
 		}
 		whole += int64(len(line))
-		if c.Seen == Invalid {
-			delete(done, Key{c.Bug, c.Release}) // it showed nothing: the next run tries again
-			continue
-		}
-		done[Key{c.Bug, c.Release}] = c
+		all = append(all, c)
 	}
 }
 

@@ -43,9 +43,8 @@ func (m Matrix) Cells() int { return len(m.works()) }
 func (m Matrix) works() (all []work) {
 	for _, release := range m.Releases { // a release's binaries stay in memory meanwhile
 		for _, b := range m.Bugs {
-			if c, ok := b.Case(); ok {
-				c.Containerd = release
-				all = append(all, work{b, c, release})
+			if w, ok := workOf(b, release); ok {
+				all = append(all, w)
 			}
 		}
 	}

@@ -18,7 +18,10 @@ type Table struct {
 	Releases []string
 	Cells    map[Key]Cell
 	// Kept are how many cells an earlier run had.
-	Kept  int
+	Kept int
+	// Old are how many of a table that was read are of cases that the catalogue has
+	// otherwise by now.
+	Old   int
 	Build string
 }
 

@@ -1,0 +1,137 @@
+package report_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/shimquake/shimquake/report"
+)
+
+// TestMatrixPage reads the matrix, follows a cell and comes back, by the keyboard.
+func TestMatrixPage(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, report.HTMLFile)
+	if err := report.Write(dir, report.Matrix(tabled(t, dir), nil, dir)); err != nil {
+		t.Fatal(err)
+	}
+	b := newTab(t)
+	for _, s := range screens {
+		b.use(s)
+		b.open(file, "")
+		const first = `document.querySelector('#grid tbody tr:not([hidden])')`
+		for what, js := range map[string]string{
+			"the matrix does not come first":           `document.querySelector('#clusters > :is(section, article)').id === 'grid'`,
+			"a bug that differs is not shown":          first + `.textContent.startsWith('bug-b')`,
+			"one that does not is shown":               `document.querySelectorAll('#grid tbody tr:not([hidden])').length === 1`,
+			"what differs is not marked":               `document.querySelectorAll('#grid td.differs').length === 2`,
+			"what was expected is not there":           `document.querySelector('#grid td.differs').textContent === 'ok, shown ≠'`,
+			"a cell without a history leads somewhere": `!document.querySelectorAll('#grid td.differs')[1].querySelector('a')`,
+			"the page is wider than the screen":        `document.documentElement.scrollWidth <= innerWidth`,
+		} {
+			if !get[bool](b, js) {
+				t.Errorf("%s: %s", s.name, what)
+			}
+		}
+	}
+	b.use(screens[0])
+	b.open(file, "")
+	b.do(chromedp.Click(chromedp.CSS("#gridall")))
+	b.until(`document.querySelectorAll('#grid tbody tr:not([hidden])').length === 2`)
+	b.do(chromedp.Focus(chromedp.CSS(`#grid td.differs a`)), chromedp.KeyEvent(kb.Enter))
+	b.until(`location.hash === '#case-2' && document.activeElement.id === 'casename'`)
+	if got := get[string](b, `document.querySelector('#case .facts').innerText`); !strings.Contains(got,
+		"the catalogue expects ok; v2.3.7: shown in 2 of 2 runs") {
+		t.Errorf("a run does not say what it is of: %s", got)
+	}
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.until(`document.activeElement.getAttribute('aria-label') === 'bug-b on v2.3.7: ok, shown, differs'`)
+}
+
+// spoken is JavaScript that says what a reader who hears a page would stumble over: a
+// heading of a level that nothing leads to, what can be pressed and has no words, an id
+// that is not the only one.
+const spoken = `(() => {
+	const seen = [...document.body.querySelectorAll('*')].filter((e) => e.checkVisibility()), bad = [];
+	const of = (what) => seen.filter((e) => e.matches(what));
+	let last = 0;
+	for (const h of of('h1, h2, h3, h4')) {
+		const level = Number(h.tagName[1]);
+		if (level > last + 1) bad.push('no heading leads to: ' + h.textContent);
+		last = level;
+	}
+	for (const e of of('a, button, input, select, nav, main, [tabindex="0"]')) {
+		const by = document.getElementById(e.getAttribute('aria-labelledby'));
+		const own = e.matches('a, button') ? e.textContent : e.matches('main') ? e.id : '';
+		const words = e.getAttribute('aria-label') || (by ? by.textContent : own);
+		if (!/[a-z0-9]{2}|^.?[0-9a-z]$/i.test(words)) bad.push('without words: ' + e.outerHTML.slice(0, 80));
+	}
+	for (const e of of('td:first-child'))
+		if (e.closest('table').querySelectorAll('th[scope=col]').length === 0) bad.push('a table without heads');
+	const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);
+	for (const id of new Set(ids.filter((x, i) => ids.indexOf(x) !== i))) bad.push('twice: #' + id);
+	if (of('h1').length !== 1 || of('main').length !== 1) bad.push('not one h1 and one main');
+	return bad.join('; ');
+})()`
+
+// TestPagesCanBeHeard looks at each kind of page as a screen reader does.
+func TestPagesCanBeHeard(t *testing.T) {
+	dir := t.TempDir()
+	if err := report.Write(dir, report.Matrix(tabled(t, dir), nil, dir)); err != nil {
+		t.Fatal(err)
+	}
+	b := newTab(t)
+	b.use(screens[0])
+	for name, from := range map[string]string{"matrix": dir, "answer": answered(t), "cases": written(t)} {
+		file := filepath.Join(from, report.HTMLFile)
+		b.open(file, "")
+		b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll('details').forEach((d) => { d.open = true; })`))
+		if got := get[string](b, spoken); got != "" {
+			t.Errorf("%s: %s", name, got)
+		}
+		b.do(chromedp.Evaluate[chromedp.Void](`location.hash = document.querySelector('#rows a').hash`))
+		b.until(`!!document.querySelector('#line .vis-item') && document.activeElement.id === 'casename'`)
+		b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll('details').forEach((d) => { d.open = true; })`))
+		b.until(`!!document.querySelector('table.all')`)
+		if got := get[string](b, spoken); got != "" {
+			t.Errorf("a case of %s: %s", name, got)
+		}
+	}
+}
+
+// TestBackToWhereOneWas leaves a case, and is on the row that led to it, in the list as it
+// was filtered.
+func TestBackToWhereOneWas(t *testing.T) {
+	file := filepath.Join(written(t), report.HTMLFile)
+	b := newTab(t)
+	b.use(screens[0])
+	const focused = `document.activeElement.getAttribute('href')`
+	b.open(file, "")
+	b.do(chromedp.Focus(chromedp.CSS(`#rows a[href="#case-1"]`)), chromedp.KeyEvent(kb.Enter))
+	b.until(`/1 of 2/.test(document.querySelector('#case nav')?.textContent)`)
+	b.do(chromedp.KeyEvent("j"))
+	b.until(`location.hash === '#case-2' && /2 of 2/.test(document.querySelector('#case nav')?.textContent)`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.until(focused + ` === '#case-2'`)
+
+	b.open(file, "#cluster-told-wrong")
+	b.until(`document.activeElement.id === 'list'`)
+	b.do(chromedp.Focus(chromedp.CSS(`#rows a`)), chromedp.KeyEvent(kb.Enter))
+	b.until(`document.activeElement.id === 'casename'`)
+	b.do(chromedp.Click(chromedp.CSS("#back")))
+	b.until(focused + ` === '#case-2' && location.hash === '#cluster-told-wrong' &&
+		document.querySelectorAll('#rows a').length === 1`)
+
+	// one that was chosen by hand stays chosen
+	b.open(file, "")
+	b.do(chromedp.Evaluate[chromedp.Void](`const s = document.getElementById('cluster');
+		s.value = 'shim-left';
+		s.dispatchEvent(new Event('input'));`))
+	b.do(chromedp.Focus(chromedp.CSS(`#rows a`)), chromedp.KeyEvent(kb.Enter))
+	b.until(`document.activeElement.id === 'casename'`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.until(`document.getElementById('cluster').value === 'shim-left' && ` + focused + ` === '#case-1'`)
+}
