@@ -36,8 +36,8 @@ const clockGrace = 50 * time.Millisecond
 
 // CheckEvents judges the events of each life, and the order and number of all others too:
 // create, start, exit and delete arrive once each, in this order, with a pid, exit and
-// delete with a time, and an exec's exit not after its init's. Events of a life are of its
-// namespace, its pid and its end. What was due in a gap may be missing.
+// delete with a time, and an exec's exit not after its init's. Events of a life are of
+// its namespace, its pid and its end. What was due in a gap may be missing.
 func CheckEvents(events []TaskEvent, gaps []Gap, lives []Life) []Finding {
 	var out []Finding
 	seen := map[string]bool{}

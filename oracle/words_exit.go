@@ -112,7 +112,9 @@ func (f Finding) eventReasons() []string {
 	case NoField:
 		return []string{fmt.Sprintf("comes without the %s of its pod or container", fs[FactField])}
 	case NotAsAsked:
-		return []string{fmt.Sprintf("says %s %q, and its client has asked for %q", fs[FactField], fs[FactTold], fs[FactTrue])}
+		return []string{
+			fmt.Sprintf("says %s %q, and its client has asked for %q", fs[FactField], fs[FactTold], fs[FactTrue]),
+		}
 	case OtherField:
 		return []string{fmt.Sprintf("says %s %s, and ContainerStatus says %s", fs[FactField], fs[FactTold], fs[FactTrue])}
 	}

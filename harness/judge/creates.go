@@ -46,9 +46,10 @@ type field struct {
 	ok               bool
 }
 
-// requested compares what an event says of a container with what its client has asked for:
-// the client of the task API for no output, that of CRI for files that containerd names
-// after the container, and both for a terminal's, too, whose second one nobody reads.
+// requested compares what an event says of a container with what its client has asked
+// for: the client of the task API for no output, that of CRI for files that containerd
+// names after the container, and both for a terminal's, too, whose second one nobody
+// reads.
 func requested(h *harness.History, i harness.Instance, m oracle.Made) []field {
 	namespace, out, tty := daemon.TaskNamespace, "", false
 	if h.Case.Workload.API == harness.CRI {

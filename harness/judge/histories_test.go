@@ -203,8 +203,8 @@ func killedByNobody(h *harness.History) {
 	h.Instances[0].Payload.Exited, h.Instances[0].Payload.Status = false, 0
 }
 
-// killedByClient has the client kill the payload, which ran since long, by a call from 25 to
-// 27; a shim has reaped it.
+// killedByClient has the client kill the payload, which ran since long, by a call from 25
+// to 27; a shim has reaped it.
 func killedByClient(h *harness.History) {
 	killedByNobody(h)
 	h.Exits = nil
@@ -263,5 +263,7 @@ func neverBoots(h *harness.History) {
 
 // made is what the create of the clean history's container tells.
 func made() *oracle.Made {
-	return &oracle.Made{Bundle: "/run/containerd/io.containerd.runtime.v2.task/shimquake/c0", Rootfs: []string{"overlay"}}
+	return &oracle.Made{
+		Bundle: "/run/containerd/io.containerd.runtime.v2.task/shimquake/c0", Rootfs: []string{"overlay"},
+	}
 }

@@ -56,7 +56,8 @@ func firstBlow(h *harness.History, i harness.Instance) (first time.Time) {
 	return first
 }
 
-// killSent is when the client last sent SIGKILL to a container; the zero time: it did not.
+// killSent is when the client last sent SIGKILL to a container; the zero time: it did
+// not.
 func killSent(h *harness.History, i harness.Instance) time.Time { return lastSent(h, i, unix.SIGKILL) }
 
 func lastSent(h *harness.History, i harness.Instance, signal unix.Signal) (last time.Time) {
@@ -74,7 +75,8 @@ func lastSent(h *harness.History, i harness.Instance, signal unix.Signal) (last 
 const reapIn = 5 * time.Second
 
 // endedBy is the latest time that who saw a container end can take for that; the zero
-// time: it is not known when it ended, or whoever tells may not have seen it, or was held.
+// time: it is not known when it ended, or whoever tells may not have seen it, or was
+// held.
 func endedBy(h *harness.History, i harness.Instance) time.Time {
 	if held(h, i) {
 		return time.Time{}
@@ -120,8 +122,8 @@ func stopsSomething(h *harness.History) bool {
 }
 
 // exitDue is when a container had ended at the latest, so that its exit is due: what its
-// payload, the world's init or the harness know, or else when the client had killed it, or
-// when it was seen to be gone. What containerd answers about the end is of no matter.
+// payload, the world's init or the harness know, or else when the client had killed it,
+// or when it was seen to be gone. What containerd answers about the end is of no matter.
 func exitDue(h *harness.History, i harness.Instance) time.Time {
 	if end := endOf(h, i); !end.IsZero() {
 		return end
