@@ -210,6 +210,13 @@ func TestRules(t *testing.T) {
 			h.Events[0].Made.Rootfs = nil
 		},
 			"event event event=not-as-asked field=rootfs"},
+		"and it runs on, although it was sent a signal": {func(h *harness.History) {
+			killedByClient(h)
+			drop(h, 2)
+			forgottenRuns(h)
+			h.After.Inventory.Daemon.Tasks[0].Status = "RUNNING"
+			h.Before.Daemon = h.After.Inventory.Daemon
+		}, ""},
 		"a create without a pid": {func(h *harness.History) { h.Events[0].PID = 0 },
 			"event event event=no-pid topic=/tasks/create"},
 		"a leak, and a step could not be done": {func(h *harness.History) {

@@ -83,9 +83,8 @@ func endedBy(h *harness.History, i harness.Instance) time.Time {
 	}
 	end := endOf(h, i)
 	if end.IsZero() {
-		end = killSent(h, i)
-		if at, stopped := stoppedAt(h, i); stopped {
-			end = at
+		if end = killSent(h, i); h.CRI != nil { // CRI's client asks for a stop, and that may fail
+			end, _ = stoppedAt(h, i)
 		}
 	}
 	if end.IsZero() {
@@ -128,10 +127,12 @@ func exitDue(h *harness.History, i harness.Instance) time.Time {
 	if end := endOf(h, i); !end.IsZero() {
 		return end
 	}
-	if sent := killSent(h, i); !sent.IsZero() {
+	switch sent := killSent(h, i); {
+	case looked(h) && runsStill(h, i): // a signal that a fault has kept from it
+		return time.Time{}
+	case !sent.IsZero():
 		return sent
-	}
-	if looked(h) && !runsStill(h, i) {
+	case looked(h):
 		return h.After.At
 	}
 	return time.Time{}
