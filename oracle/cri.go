@@ -46,6 +46,14 @@ const (
 	FieldStarted  = "started-at"
 	FieldFinished = "finished-at"
 	FieldSandbox  = "sandbox" // its status, in an event
+
+	FieldBundle     = "bundle" // of a create
+	FieldStdin      = "stdin"
+	FieldStdout     = "stdout"
+	FieldStderr     = "stderr"
+	FieldTerminal   = "terminal"
+	FieldCheckpoint = "checkpoint"
+	FieldRootfs     = "rootfs"
 )
 
 // What is wrong with a field: values of FactIs.

@@ -20,8 +20,10 @@ type Life struct {
 	// Begun is when the client first asked for the container, and ExitedFrom the earliest
 	// time at which it can have ended: Exited, where that is no later telling.
 	Begun, ExitedFrom time.Time
-	// NotBefore is a time at which it was still alive: it did not end before.
-	NotBefore time.Time
+	// NotBefore is a time at which it was still alive: it did not end before. NotAfter is
+	// the latest time that one who saw its end can take for that; the zero time: whoever
+	// tells may have made the time up by then.
+	NotBefore, NotAfter time.Time
 }
 
 // lateGrace is how late an event may be on its way when the subscription breaks: shims
@@ -33,9 +35,9 @@ const lateGrace = 5 * time.Second
 const clockGrace = 50 * time.Millisecond
 
 // CheckEvents judges the events of each life, and the order and number of all others too:
-// create, start, exit and delete arrive once each, in this order, exit and delete with a
-// pid and a time, and an exec's exit not after its init's. Events of a life are of its
-// namespace, its pid and its end. What was due in a gap may be missing.
+// create, start, exit and delete arrive once each, in this order, with a pid, exit and
+// delete with a time, and an exec's exit not after its init's. Events of a life are of
+// its namespace, its pid and its end. What was due in a gap may be missing.
 func CheckEvents(events []TaskEvent, gaps []Gap, lives []Life) []Finding {
 	var out []Finding
 	seen := map[string]bool{}
@@ -131,9 +133,7 @@ func (c *containerEvents) check(gaps []Gap) []Finding {
 	var run incarnation
 	for i := range c.events {
 		e := &c.events[i]
-		if e.Topic == TopicExit || e.Topic == TopicDelete {
-			out = append(out, c.complete(e)...)
-		}
+		out = append(out, c.complete(e)...)
 		if e.Exec != "" {
 			out = append(out, c.exec(&run, e)...)
 			continue
@@ -199,10 +199,14 @@ func repeats(first, again *TaskEvent) Facts {
 // 2.3.7 the shim's delete helper did not check it.
 const noPID = 1<<32 - 1
 
+// complete: an event of a process says which, and one of its end when that was.
 func (c *containerEvents) complete(e *TaskEvent) []Finding {
 	var out []Finding
 	if e.PID == 0 || e.PID == noPID {
 		out = append(out, c.finding(e, Facts{FactEvent: NoPID}))
+	}
+	if e.Topic != TopicExit && e.Topic != TopicDelete {
+		return out
 	}
 	if e.Exited.IsZero() || e.Exited.Unix() == 0 {
 		out = append(out, c.finding(e, Facts{FactEvent: NoTime}))
@@ -212,7 +216,7 @@ func (c *containerEvents) complete(e *TaskEvent) []Finding {
 
 // ofLife compares an event with what is known of the container: its pid, and the time of
 // its end. A time that somebody made up when it cleaned up may be later than the end, but
-// not later than the event.
+// not later than the event; one of somebody who saw the end is of that.
 func (c *containerEvents) ofLife(e *TaskEvent) []Finding {
 	if c.life == nil {
 		return nil
@@ -223,11 +227,19 @@ func (c *containerEvents) ofLife(e *TaskEvent) []Finding {
 			FactEvent: WrongPID, FactTold: fmt.Sprint(e.PID), FactTrue: fmt.Sprint(c.life.PID),
 		}))
 	}
-	if fs, wrong := WrongEnd(e.Exited, c.life.NotBefore, e.Seen); wrong {
+	if fs, wrong := WrongEnd(e.Exited, c.life.NotBefore, Sooner(e.Seen, c.life.NotAfter)); wrong {
 		fs[FactEvent] = WrongTime
 		out = append(out, c.finding(e, fs))
 	}
 	return out
+}
+
+// Sooner is the sooner of a time and a bound, which the zero time stands for none of.
+func Sooner(at, bound time.Time) time.Time {
+	if bound.IsZero() || at.Before(bound) {
+		return at
+	}
+	return bound
 }
 
 // WrongEnd reports whether a told time of an end is not between the times in which the

@@ -43,9 +43,10 @@ func TestEvents(t *testing.T) {
 		Namespace: "default", Container: "c1", PID: 7, Begun: at(0), Created: at(5), Started: at(15),
 		Exited: at(25), ExitedFrom: at(25), Deleted: at(35), NotBefore: at(20),
 	}
-	other, long := whole, whole
+	other, long, short := whole, whole, whole
 	other.Namespace = "moby"
 	long.NotBefore = at(500)
+	short.NotBefore, short.NotAfter = at(0), at(-40)
 	for _, test := range []struct {
 		name, events string
 		life         Life
@@ -67,6 +68,11 @@ func TestEvents(t *testing.T) {
 			[]string{"exit of c1: has pid 8, and the container's is 7"}},
 		{"an end before it ended", "create start exit delete", long, nil,
 			[]string{"exit of c1: says that it ended", "delete of c1: says that it ended"}},
+		{"an end long after it ended", "create start exit delete", short, nil,
+			[]string{"exit of c1: says that it ended", "delete of c1: says that it ended"}},
+		{"a create without a pid", "create:0 start exit delete", whole, nil, []string{"/tasks/create of c1: has pid 0"}},
+		{"a start with a pid that could not be read", "create start:-1 exit delete", whole, nil,
+			[]string{"/tasks/start of c1: has pid -1"}},
 		{"deaf before it was due", "create start", whole, []Gap{{at(1), at(24)}},
 			[]string{"/tasks/exit of c1: never", "/tasks/delete of c1: never"}},
 		{"two exits", "create start exit exit delete", whole, nil, []string{"arrived twice, 10ms apart"}},

@@ -153,13 +153,14 @@ const (
 	NoTime         = "no-time"
 	WrongPID       = "wrong-pid" // also a FactStatus
 	WrongNamespace = "wrong-namespace"
-	WrongTime      = "wrong-time"  // also a FactStatus: the status is right, its time is not
-	NoField        = "no-field"    // it lacks what a client of CRI takes from it
-	OtherField     = "other-field" // it says otherwise than CRI does when it is asked
-	AfterInitExit  = "init-exit"   // FactAfter
-	Foreign        = "foreign"     // FactOutput
-	AnExec         = "exec"        // FactOf
-	SameAgain      = "same"        // FactRepeat
+	WrongTime      = "wrong-time"   // also a FactStatus: the status is right, its time is not
+	NoField        = "no-field"     // it lacks what a client of CRI takes from it
+	OtherField     = "other-field"  // it says otherwise than CRI does when it is asked
+	NotAsAsked     = "not-as-asked" // it says otherwise than its client has asked for
+	AfterInitExit  = "init-exit"    // FactAfter
+	Foreign        = "foreign"      // FactOutput
+	AnExec         = "exec"         // FactOf
+	SameAgain      = "same"         // FactRepeat
 	OtherStatus    = "other-status"
 	OtherPID       = "other-pid"
 
@@ -241,7 +242,7 @@ var keys = [factCount]struct {
 
 	FactEvent: {"event", inCause, []string{
 		Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongNamespace, WrongTime, NoField, OtherField, WrongStatus,
-		OtherPID,
+		OtherPID, NotAsAsked,
 	}},
 	FactTopic: {"topic", inCause,
 		append([]string{TopicCreate, TopicStart, TopicExit, TopicDelete, TopicExecStart}, CRIEvents...)},
@@ -253,7 +254,7 @@ var keys = [factCount]struct {
 
 	FactField: {"field", inCause,
 		[]string{FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
-			FieldSandbox}},
+			FieldSandbox, FieldBundle, FieldStdin, FieldStdout, FieldStderr, FieldTerminal, FieldCheckpoint, FieldRootfs}},
 	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed}},
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	FactIn:     {"in", inCause, []string{InLivingPod}},

@@ -111,6 +111,10 @@ func (f Finding) eventReasons() []string {
 		return []string{"says that it ended at " + fs[FactAt], endedWords(fs)}
 	case NoField:
 		return []string{fmt.Sprintf("comes without the %s of its pod or container", fs[FactField])}
+	case NotAsAsked:
+		return []string{
+			fmt.Sprintf("says %s %q, and its client has asked for %q", fs[FactField], fs[FactTold], fs[FactTrue]),
+		}
 	case OtherField:
 		return []string{fmt.Sprintf("says %s %s, and ContainerStatus says %s", fs[FactField], fs[FactTold], fs[FactTrue])}
 	}

@@ -34,18 +34,21 @@ func baseline(h *harness.History) (found []oracle.Finding, out []harness.Problem
 // Unexplained reports whether something has failed that no fault explains, unless this
 // machine cannot run the workload: History.Reference is to tell.
 func Unexplained(h harness.History) bool {
-	return len(unprovoked(&h)) > 0 || h.Reuse != nil && h.Reuse.Err != nil ||
+	return len(unprovoked(&h)) > 0 || ReuseFailed(h) || neverBooted(&h) ||
 		slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool {
 			return b.Started.IsZero() && slices.ContainsFunc(b.Calls, func(c harness.Call) bool { return c.Unprovoked })
 		})
 }
 
+// ReuseFailed reports whether the first id could not be used again.
+func ReuseFailed(h harness.History) bool { return h.Reuse != nil && h.Reuse.Err != nil }
+
 // OutOfTime reports whether time is what was wanting there, which a busy machine may not
 // have had.
 func OutOfTime(h harness.History) bool {
-	return slices.ContainsFunc(unprovoked(&h), func(f failure) bool {
-		return f.facts[oracle.FactCode] == codes.DeadlineExceeded.String()
-	})
+	late := codes.DeadlineExceeded.String()
+	return ReuseFailed(h) && h.Reuse.Err.Code == late ||
+		slices.ContainsFunc(unprovoked(&h), func(f failure) bool { return f.facts[oracle.FactCode] == late })
 }
 
 // failure is something that failed before any fault had happened.

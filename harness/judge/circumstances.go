@@ -48,7 +48,7 @@ func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding 
 
 // mourn adds to a finding about an exit who had died.
 func mourn(h *harness.History, i harness.Instance, f *oracle.Finding) {
-	from, _ := livedUntil(i)
+	from, _ := livedUntil(h, i)
 	to := h.After.At // what comes after the look is no fault
 	if over := overBy(h, i); !over.IsZero() && over.Add(tellIn).Before(to) {
 		to = over.Add(tellIn)

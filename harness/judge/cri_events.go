@@ -192,7 +192,7 @@ func due(h *harness.History) (all []dueEvent) {
 func lastAlive(h *harness.History, id string) (at time.Time) {
 	for _, i := range h.Instances {
 		if i.ID == id {
-			at, _ = livedUntil(i)
+			at, _ = livedUntil(h, i)
 		}
 	}
 	return at

@@ -69,7 +69,10 @@ func statusTimes(h *harness.History, i harness.Instance, s oracle.CRIStatus) (fo
 	}
 	finished := window{field: oracle.FieldFinished, told: s.Finished, to: s.Seen, mustBe: exited,
 		until: "CRI has said so"}
-	finished.from, finished.after = livedUntil(i)
+	finished.from, finished.after = livedUntil(h, i)
+	if by := endedBy(h, i); toldTrue(h, i, uint32(s.ExitCode)) && !by.IsZero() && by.Before(s.Seen) {
+		finished.to, finished.until = by, "a shim has reaped it at the latest"
+	}
 	all := []window{
 		{field: oracle.FieldCreated, told: s.Created, from: i.Begun, to: s.Seen, mustBe: true,
 			after: "it was asked for", until: "CRI has said so"},
@@ -81,19 +84,6 @@ func statusTimes(h *harness.History, i harness.Instance, s oracle.CRIStatus) (fo
 		}
 	}
 	return found
-}
-
-// livedUntil is a time at which the payload of a container was alive, and what it did.
-func livedUntil(i harness.Instance) (at time.Time, what string) {
-	switch p := i.Payload; {
-	case p.Exited:
-		return p.ExitedAt, "its payload was about to exit"
-	case !p.ReadyAt.IsZero():
-		return p.ReadyAt, "its payload ran"
-	case p.Runs > 0:
-		return p.StartedAt, "its payload began"
-	}
-	return i.Begun, "it was asked for"
 }
 
 // judge says what is wrong with a time, and with what it was compared.

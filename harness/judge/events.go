@@ -51,22 +51,21 @@ func ofWorkload(h *harness.History, events []oracle.TaskEvent) []oracle.TaskEven
 }
 
 // life is what is known of a container, and so which events must have arrived and what
-// they say. When a payload that is killed has ended is known from whoever has reaped or
-// killed it; that the client was told of its end by Wait is the last resort.
+// they say.
 func life(h *harness.History, i harness.Instance) oracle.Life {
 	l := oracle.Life{
 		Namespace: daemon.TaskNamespace, Container: i.ID, PID: int(i.PID), Begun: i.Begun, Created: i.Created,
 		Started: i.Started, Deleted: i.Deleted,
 	}
-	l.NotBefore, _ = livedUntil(i)
+	l.NotBefore, _ = livedUntil(h, i)
+	l.NotAfter = endedBy(h, i)
 	if h.Case.Workload.API == harness.CRI {
 		l.Namespace = daemon.CRINamespace
 	}
 	if i.Payload.Runs > 0 {
-		if l.Exited = endOf(h, i); l.Exited.IsZero() {
-			l.Exited, l.ExitedFrom = i.Waited, l.NotBefore
-		} else {
-			l.ExitedFrom = l.Exited
+		l.Exited, l.ExitedFrom = exitDue(h, i), endOf(h, i)
+		if l.ExitedFrom.IsZero() {
+			l.ExitedFrom = l.NotBefore
 		}
 	}
 	return l

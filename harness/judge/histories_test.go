@@ -203,6 +203,15 @@ func killedByNobody(h *harness.History) {
 	h.Instances[0].Payload.Exited, h.Instances[0].Payload.Status = false, 0
 }
 
+// killedByClient has the client kill the payload, which ran since long, by a call from 25
+// to 27; a shim has reaped it.
+func killedByClient(h *harness.History) {
+	killedByNobody(h)
+	h.Exits = nil
+	h.Signals, h.Calls = sigkill(27), calls("kill", 25)
+	h.Instances[0].Payload.ReadyAt = at(-200)
+}
+
 func sigkill(ms int) []harness.SentSignal {
 	return []harness.SentSignal{{Container: "c0", Signal: 9, At: at(ms)}}
 }
@@ -243,4 +252,18 @@ func bystanderFails(h *harness.History, reference harness.Outcome) {
 	calls := []harness.Call{{Verb: "create", Err: failed("NotFound", "x"), Unprovoked: true}}
 	h.Bystanders = []harness.Bystander{{ID: "bystander", Calls: calls}}
 	h.Reference = &harness.Reference{Outcome: reference}
+}
+
+// neverBoots has containerd panic at each of its first starts.
+func neverBoots(h *harness.History) {
+	*h = harness.History{Case: h.Case, Version: h.Version, Reached: harness.Prepared}
+	h.Deaths = []daemon.Death{{PID: 9, Code: 2, At: at(1)}, {PID: 9, Code: 2, At: at(2)}}
+	h.Problems = problem(harness.ByBoot, "it does not boot")
+}
+
+// made is what the create of the clean history's container tells.
+func made() *oracle.Made {
+	return &oracle.Made{
+		Bundle: "/run/containerd/io.containerd.runtime.v2.task/shimquake/c0", Rootfs: []string{"overlay"},
+	}
 }

@@ -21,7 +21,7 @@ var rules = []rule{
 	// What makes a run show nothing.
 	firings, baseline, payloads,
 	// What must hold when the client is done, and nothing is going on any more.
-	removal, answers, leaks, vanished, forgotten, ends, grace, events, exits, untold, times,
+	removal, answers, leaks, vanished, forgotten, ends, grace, events, creates, exits, untold, times,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
 	criStatuses, criKept, criSandboxes, criStates, criStopped, criLabels,
 	criNames, criListed, criEvents, rounds,
@@ -48,15 +48,18 @@ func Judge(h harness.History) harness.Verdict {
 	v.Residues = residues(&h, v.Findings)
 	v.Findings = once(v.Findings)
 	v.Truths, v.Told, v.NeverBegan = ledger(&h)
-	v.Outcome = outcome(&v)
+	v.Outcome = outcome(&h, &v)
 	return v
 }
 
 // outcome decides. What is proven violates, whatever else the run does not show: a fault
 // that did not fire, a look that could not be taken. Only where the harness or the
-// machine failed may what was found be a consequence of that.
-func outcome(v *harness.Verdict) harness.Outcome {
-	doubtful := slices.ContainsFunc(v.Problems, func(p harness.Problem) bool { return slices.Contains(ours, p.Kind) })
+// machine failed may what was found be a consequence of that: so may a step that could
+// not be done where a process was to go on by one.
+func outcome(h *harness.History, v *harness.Verdict) harness.Outcome {
+	doubtful := slices.ContainsFunc(v.Problems, func(p harness.Problem) bool {
+		return slices.Contains(ours, p.Kind) || p.Kind == harness.ByStep && stopsSomething(h)
+	})
 	switch {
 	case len(v.Violations()) > 0 && !doubtful, slices.ContainsFunc(v.Findings, died):
 		return harness.Violated
@@ -68,7 +71,7 @@ func outcome(v *harness.Verdict) harness.Outcome {
 
 // ours are the problems that may be the cause of what was found.
 var ours = []harness.ProblemKind{
-	harness.ByInput, harness.ByMachine, harness.ByBoot, harness.ByBuild, harness.ByStep, harness.ByBefore,
+	harness.ByInput, harness.ByMachine, harness.ByBoot, harness.ByBuild, harness.ByBefore,
 	harness.ByHarness, harness.ByEnd,
 }
 

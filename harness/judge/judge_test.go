@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
@@ -43,7 +44,10 @@ func TestRules(t *testing.T) {
 		}, ""},
 		"another end with a fault": {func(h *harness.History) { end(h, 9) }, "end end status=wrong"},
 		"killed by nobody":         {killedByNobody, "end end status=killed"},
-		"killed by the client":     {func(h *harness.History) { killedByNobody(h); h.Signals = sigkill(25) }, ""},
+		"killed by the client": {func(h *harness.History) {
+			killedByNobody(h)
+			h.Signals = sigkill(25)
+		}, ""},
 		"removed while it ran": {func(h *harness.History) {
 			killedByNobody(h)
 			h.Calls = calls("remove", 28)
@@ -67,12 +71,17 @@ func TestRules(t *testing.T) {
 			h.Instances[0].Started = time.Time{}
 		}, ""},
 		"started and never began": {neverBegan, "end end status=never-began"},
-		"an observer that told nothing": {func(h *harness.History) { plain(h); h.Told, h.Flushed.Told = h.Told[:1], 1 },
+		"an observer that told nothing": {func(h *harness.History) {
+			plain(h)
+			h.Told, h.Flushed.Told = h.Told[:1], 1
+		},
 			"exit exit-code by=delete status=untold"},
 		"Get says another status": {func(h *harness.History) {
 			h.Told[1].Observer, h.Told[1].Status = oracle.ByTaskStatus, 0
 		}, "exit exit-code by=task-status status=made-up-0"},
-		"Get says another pid": {func(h *harness.History) { h.Told[1].Observer, h.Told[1].PID = oracle.ByTaskStatus, 0 },
+		"Get says another pid": {func(h *harness.History) {
+			h.Told[1].Observer, h.Told[1].PID = oracle.ByTaskStatus, 0
+		},
 			"exit exit-code by=task-status status=wrong-pid told=0 true=41"},
 		"an image that is gone": {func(h *harness.History) {
 			h.Before.Daemon.Records = []oracle.Record{{Kind: oracle.AnImage, Namespace: "shimquake", Name: "x"}}
@@ -87,7 +96,9 @@ func TestRules(t *testing.T) {
 		"which a fault may have made it": {func(h *harness.History) {
 			h.Logged = []harness.Logged{{Level: "fatal", Message: "x", Times: 1}}
 		}, ""},
-		"its log is flooded": {func(h *harness.History) { h.Logged = []harness.Logged{{Message: "x 41", Times: 1001}} },
+		"its log is flooded": {func(h *harness.History) {
+			h.Logged = []harness.Logged{{Message: "x 41", Times: 1001}}
+		},
 			"liveness containerd what=log"},
 		"its log tells of what its client does": {func(h *harness.History) {
 			h.Calls, h.Logged = make([]harness.Call, 10), []harness.Logged{{Message: "x", Times: 1001}}
@@ -109,6 +120,112 @@ func TestRules(t *testing.T) {
 			"event event event=wrong-time topic=/tasks/exit"},
 		"the event says another pid": {func(h *harness.History) { h.Events[2].PID = 99 },
 			"event event event=wrong-pid topic=/tasks/exit told=99 true=41"},
+		"the event says minutes later": {func(h *harness.History) {
+			h.Events[2].Exited, h.Events[2].Seen = at(90_000), at(90_000)
+		},
+			"event event event=wrong-time topic=/tasks/exit"},
+		"Delete says minutes later": {func(h *harness.History) {
+			h.Told[1].At, h.After.At = at(90_000), at(95_000)
+		},
+			"exit exit-code by=delete status=wrong-time"},
+		"and a shim was killed": {func(h *harness.History) {
+			kill(h, "shim", 42)
+			h.Told[1].At, h.After.At = at(90_000), at(95_000)
+		}, ""},
+		"and a shim was held": {func(h *harness.History) {
+			h.Hits[2].Held = time.Minute
+			h.Told[1].At, h.After.At = at(90_000), at(95_000)
+		}, ""},
+		"a killed payload's end before the signal": {func(h *harness.History) {
+			killedByClient(h)
+			h.Events[2].Exited = at(-100)
+		},
+			"event event event=wrong-time topic=/tasks/exit"},
+		"and Wait's": {func(h *harness.History) {
+			killedByClient(h)
+			h.Told[0].At = at(-100)
+		}, "exit exit-code by=wait status=wrong-time"},
+		"at the signal": {killedByClient, ""},
+		"a killed payload's minutes after": {func(h *harness.History) {
+			killedByClient(h)
+			h.Told[0].At, h.After.At = at(90_000), at(95_000)
+		}, "exit exit-code by=wait status=wrong-time"},
+		"its exit was never reported, and Wait never answered": {func(h *harness.History) {
+			killedByClient(h)
+			h.Instances[0].Waited = time.Time{}
+			drop(h, 2)
+		}, "event event event=missing topic=/tasks/exit"},
+		"and nobody has killed it, but it is gone": {func(h *harness.History) {
+			killedByClient(h)
+			h.Instances[0].Waited, h.Signals = time.Time{}, nil
+			drop(h, 2)
+		}, "event event event=missing topic=/tasks/exit"},
+		"and it runs on": {func(h *harness.History) {
+			killedByClient(h)
+			h.Instances[0].Waited, h.Signals = time.Time{}, nil
+			h.Calls = calls("remove", 25)
+			drop(h, 2)
+			forgottenRuns(h)
+			h.After.Inventory.Daemon.Tasks[0].Status = "RUNNING"
+			h.Before.Daemon = h.After.Inventory.Daemon
+		}, ""},
+		"it never boots, and the default release does": {func(h *harness.History) {
+			neverBoots(h)
+			h.Reference = &harness.Reference{Outcome: harness.Held}
+		}, "liveness containerd what=death exit=2"},
+		"it never boots, nor does the default release": {func(h *harness.History) {
+			neverBoots(h)
+			h.Reference = &harness.Reference{Outcome: harness.Invalid}
+		}, "no-boot"},
+		"it never boots, and that is the fault's doing": {func(h *harness.History) {
+			neverBoots(h)
+			h.Reached = harness.Prepared
+			h.Hits = []failpoints.Hit{hit(shutdownEntry, 1, func(h *failpoints.Hit) {
+				h.Who, h.PID, h.Did, h.Fault = "containerd", 9, term.Panic, 0
+			})}
+		}, "no-boot"},
+		"a create as it was asked for": {func(h *harness.History) { h.Events[0].Made = made() }, ""},
+		"a create in another bundle": {func(h *harness.History) {
+			h.Events[0].Made = made()
+			h.Events[0].Made.Bundle = "/x"
+		},
+			"event event event=not-as-asked topic=/tasks/create field=bundle told=/x"},
+		"a create with an output": {func(h *harness.History) {
+			h.Events[0].Made = made()
+			h.Events[0].Made.Stdout = "/f"
+		},
+			"event event event=not-as-asked field=stdout"},
+		"a create with a terminal": {func(h *harness.History) {
+			h.Events[0].Made = made()
+			h.Events[0].Made.Terminal = true
+		},
+			"event event event=not-as-asked field=terminal"},
+		"a create of a checkpoint": {func(h *harness.History) {
+			h.Events[0].Made = made()
+			h.Events[0].Made.Checkpoint = "/f"
+		},
+			"event event event=not-as-asked field=checkpoint"},
+		"a create without a root": {func(h *harness.History) {
+			h.Events[0].Made = made()
+			h.Events[0].Made.Rootfs = nil
+		},
+			"event event event=not-as-asked field=rootfs"},
+		"and it runs on, although it was sent a signal": {func(h *harness.History) {
+			killedByClient(h)
+			drop(h, 2)
+			forgottenRuns(h)
+			h.After.Inventory.Daemon.Tasks[0].Status = "RUNNING"
+			h.Before.Daemon = h.After.Inventory.Daemon
+		}, ""},
+		"a create without a pid": {func(h *harness.History) { h.Events[0].PID = 0 },
+			"event event event=no-pid topic=/tasks/create"},
+		"a leak, and a step could not be done": {func(h *harness.History) {
+			h.After.Inventory.FIFOs, h.Problems = []string{"/f"}, problem(harness.ByStep, "x")
+		}, "leak fifo"},
+		"and containerd stood still by then": {func(h *harness.History) {
+			h.After.Inventory.FIFOs, h.Problems = []string{"/f"}, problem(harness.ByStep, "x")
+			h.Stops = []harness.Stop{{From: at(25)}}
+		}, "step"},
 		"events in another namespace": {func(h *harness.History) { h.Events[2].Namespace = "moby" },
 			"event event event=wrong-namespace topic=/tasks/exit"},
 		"a failure that is containerd's": {func(h *harness.History) {
@@ -136,7 +253,9 @@ func TestRules(t *testing.T) {
 			drop(h, 2)
 			h.Instances[0].Waited = time.Time{}
 		}, "event event event=missing topic=/tasks/exit"},
-		"and after a fault it need not": {func(h *harness.History) { h.Told, h.Flushed.Told = h.Told[:1], 1 }, ""},
+		"and after a fault it need not": {func(h *harness.History) {
+			h.Told, h.Flushed.Told = h.Told[:1], 1
+		}, ""},
 		"the client cannot remove it": {func(h *harness.History) { h.Removal = failed("Unknown", "busy") },
 			"liveness container what=removal"},
 		"containerd does not come up": {func(h *harness.History) {
@@ -215,7 +334,9 @@ func TestRules(t *testing.T) {
 			h.Reuse = &harness.Reuse{Err: failed("AlreadyExists",
 				"it is there")}
 		}, "liveness container what=id-reuse code=AlreadyExists"},
-		"its second use leaves something": {func(h *harness.History) { h.Reuse.After.Inventory.FIFOs = []string{"/f"} },
+		"its second use leaves something": {func(h *harness.History) {
+			h.Reuse.After.Inventory.FIFOs = []string{"/f"}
+		},
 			"leak fifo"},
 		"its second use cannot be looked " +
 			"at": {func(h *harness.History) { h.Reuse.After = &harness.Look{Asked: failed("Internal", "x")} }, "look"},
@@ -238,8 +359,12 @@ func TestRules(t *testing.T) {
 		"it stops at once": {func(h *harness.History) {
 			h.Deaths = []daemon.Death{{PID: 9, Asked: true, After: time.Second, At: at(100)}}
 		}, ""},
-		"a bystander that cannot be started": {func(h *harness.History) { bystanderFails(h, harness.Invalid) }, "before"},
-		"a bystander that another release starts": {func(h *harness.History) { bystanderFails(h, harness.Held) },
+		"a bystander that cannot be started": {func(h *harness.History) {
+			bystanderFails(h, harness.Invalid)
+		}, "before"},
+		"a bystander that another release starts": {func(h *harness.History) {
+			bystanderFails(h, harness.Held)
+		},
 			"others bystander what=others-start"},
 		"it panics for ever": {func(h *harness.History) {
 			panics(h, 910)
@@ -334,5 +459,11 @@ func TestOutOfTime(t *testing.T) {
 	}
 	if h.Calls[0].Unprovoked = false; OutOfTime(h) {
 		t.Error("a fault that takes time is no machine's")
+	}
+	if h.Reuse.Err = failed("AlreadyExists", "there"); OutOfTime(h) {
+		t.Error("an id that is there was out of time")
+	}
+	if h.Reuse.Err = failed("DeadlineExceeded", "late"); !OutOfTime(h) {
+		t.Error("a second use past its deadline was not")
 	}
 }

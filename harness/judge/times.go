@@ -26,8 +26,12 @@ func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 					oracle.FactTold: fmt.Sprint(o.PID), oracle.FactTrue: fmt.Sprint(of.PID)},
 			})
 		}
-		alive, _ := livedUntil(h.Instances[n])
-		if fs, wrong := oracle.WrongEnd(o.At, alive, h.After.At); wrong {
+		alive, _ := livedUntil(h, h.Instances[n])
+		by := h.After.At
+		if toldTrue(h, h.Instances[n], o.Status) {
+			by = oracle.Sooner(by, endedBy(h, h.Instances[n]))
+		}
+		if fs, wrong := oracle.WrongEnd(o.At, alive, by); wrong {
 			fs[oracle.FactBy], fs[oracle.FactStatus] = string(o.Observer), oracle.WrongTime
 			found = append(found, oracle.Finding{
 				Invariant: oracle.Exit, Class: oracle.ClassExitCode, Facts: fs,
@@ -36,4 +40,11 @@ func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		}
 	}
 	return found, nil
+}
+
+// toldTrue reports whether a status is that which a container has ended with. The time
+// that goes with one that is made up is made up, too, and the ledger tells of that.
+func toldTrue(h *harness.History, i harness.Instance, status uint32) bool {
+	t, ran, err := truth(h, i)
+	return ran && err == nil && t.Status == status
 }

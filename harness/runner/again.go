@@ -22,10 +22,11 @@ const restartBound = 10 * time.Second
 
 // useAgain uses the first id once more, after a restart of containerd where the case asks
 // for it, and looks at what that leaves. Without a fault nothing can be in the way of the
-// id; and what the client did not get rid of surely is.
+// id, and only a reference run tries it; and what the client did not get rid of surely
+// is.
 func (x *run) useAgain() error {
 	h := x.history()
-	if h.After.Inventory == nil || h.Removal != nil || x.Faultless() {
+	if h.After.Inventory == nil || h.Removal != nil || x.Faultless() && !x.usesAgain {
 		return nil
 	}
 	if !x.restart() {
@@ -66,7 +67,7 @@ func (x *run) restart() bool {
 // nothing of a fault is left in its memory.
 func (x *run) brief() bool {
 	h := x.history()
-	if !x.runner.Brief || x.Workload.Thorough || len(judge.Judge(h).Violations()) > 0 {
+	if x.usesAgain || !x.runner.Brief || x.Workload.Thorough || len(judge.Judge(h).Violations()) > 0 {
 		return false
 	}
 	if x.Workload.API == harness.CRI {

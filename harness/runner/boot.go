@@ -62,6 +62,10 @@ func (x *run) boot() (err error) {
 			return errors.Join(err, x.hearCRI(ctx, c))
 		},
 	})
+	var failed *daemon.BootError
+	if errors.As(err, &failed) {
+		x.record.Set(func(h *harness.History) { h.Deaths = failed.Deaths })
+	}
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
-// reference is a workload on the default release without a fault, run once for a runner.
+// reference is a workload on the default release without a fault, run once for a runner,
+// and once more for the second use of its first id.
 type reference struct {
 	mu    sync.Mutex
 	known *harness.Reference // nil until it was run to its end
@@ -24,13 +25,21 @@ func (x *run) refer() {
 	if c.Workload.Fakeshim != "" {
 		c.Workload.Fakeshim = "plain"
 	}
-	known := x.runner.reference(c).run(x, c, judge.OutOfTime(h))
+	t := tried{c.String(), judge.ReuseFailed(h)}
+	known := x.runner.reference(t).run(x, c, t.again, judge.OutOfTime(h))
 	x.record.Set(func(h *harness.History) { h.Reference = known })
+}
+
+// tried is what a reference run tries: a case, by its text, and whether its first id can
+// be used again.
+type tried struct {
+	text  string
+	again bool
 }
 
 // run is what it shows; nil where the run that asks is ended meanwhile. Whether there is
 // time enough is asked anew: a machine that could run it may be too busy now.
-func (r *reference) run(x *run, c harness.Case, outOfTime bool) *harness.Reference {
+func (r *reference) run(x *run, c harness.Case, again, outOfTime bool) *harness.Reference {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known != nil && !outOfTime {
@@ -38,7 +47,7 @@ func (r *reference) run(x *run, c harness.Case, outOfTime bool) *harness.Referen
 	}
 	x.record.Note("harness", "the default release runs the workload without a fault")
 	y := x.runner.begin(x.ctx, c, false)
-	y.isReference = true
+	y.isReference, y.usesAgain = true, again
 	y.observe()
 	v := judge.Judge(y.close())
 	if x.ctx.Err() != nil {
@@ -51,16 +60,15 @@ func (r *reference) run(x *run, c harness.Case, outOfTime bool) *harness.Referen
 	return now
 }
 
-// reference is the one of a case.
-func (r *Runner) reference(c harness.Case) *reference {
+// reference is the one that tries that.
+func (r *Runner) reference(t tried) *reference {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.references == nil {
-		r.references = map[string]*reference{}
+		r.references = map[tried]*reference{}
 	}
-	text := c.String()
-	if r.references[text] == nil {
-		r.references[text] = &reference{}
+	if r.references[t] == nil {
+		r.references[t] = &reference{}
 	}
-	return r.references[text]
+	return r.references[t]
 }

@@ -25,15 +25,16 @@ type run struct {
 	trace bool
 	begun time.Time
 	// isReference is set of a run that shows whether the machine can run a workload.
-	isReference bool
-	record      record.Recorder
-	subject     *subject
-	world       *world.World
-	daemon      *daemon.Daemon
-	session     *client.Session
-	client      client.Client
-	inject      *inject.Injector
-	events      oracle.EventLog
+	// usesAgain is set of one that uses the first id again, because that has failed.
+	isReference, usesAgain bool
+	record                 record.Recorder
+	subject                *subject
+	world                  *world.World
+	daemon                 *daemon.Daemon
+	session                *client.Session
+	client                 client.Client
+	inject                 *inject.Injector
+	events                 oracle.EventLog
 	// criEvents are CRI's container events, of a case whose client uses CRI.
 	criEvents oracle.CRILog
 	removed   chan struct{} // closed when the client is done

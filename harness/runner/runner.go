@@ -46,7 +46,7 @@ type Runner struct {
 
 	mu         sync.Mutex
 	prepared   map[string]*subject
-	references map[string]*reference
+	references map[tried]*reference
 }
 
 // Run runs a case and judges it. It never fails: what keeps a case from being judged is a
