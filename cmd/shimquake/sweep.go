@@ -259,9 +259,9 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 // make traces and plans: single faults, or pairs.
 func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, error) {
 	if len(f.pairs) > 0 {
-		return pairs.Make(ctx, r, f.Options, f.pairs)
+		return pairs.Make(ctx, r, f.Options, f.pairs, f.parallel)
 	}
-	return plan.Make(ctx, r, f.Options)
+	return plan.Make(ctx, r, f.Options, f.parallel)
 }
 
 // prepare builds the plan's subject and makes sure that it is the one that the plan was
@@ -277,7 +277,10 @@ func prepare(ctx context.Context, r *runner.Runner, p plan.Plan) error {
 // usage, a workload that does not hold is invalid.
 func sweepError(err error) error {
 	var trace *plan.TraceError
-	if errors.As(err, &trace) {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return statusError{statusInvalid, errors.New("interrupted before there was a plan: begin again")}
+	case errors.As(err, &trace):
 		return statusError{statusInvalid, err}
 	}
 	return err
