@@ -153,7 +153,7 @@ func TestAPointIsPairedWithAFewFirstsOnly(t *testing.T) {
 }
 
 func TestUnknownPairs(t *testing.T) {
-	_, err := Make(t.Context(), &tracer{}, plan.Options{}, []string{"recover"})
+	_, err := Make(t.Context(), &tracer{}, plan.Options{}, []string{"recover"}, 2)
 	var u *failpoints.UnknownError
 	if !errors.As(err, &u) || u.Nearest != "recovery" {
 		t.Errorf("%v", err)
