@@ -182,7 +182,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	if f.resume != "" {
 		f.out = f.resume
 	}
-	r := &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
+	r := f.runner()
 	slots := sweep.NewSlots(f.parallel)
 	s := sweep.Schedule{Engine: r, Parallel: f.parallel, Slots: slots, Known: catalogue.Excuses()}
 	r.Yield = slots.Yield
@@ -215,6 +215,11 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 		return statusError{statusInvalid, err}
 	}
 	return f.report(ctx, r, slots, s.Head, results, out)
+}
+
+// runner runs the cases of a sweep, and its replays by the same rules.
+func (f *sweepFlags) runner() *runner.Runner {
+	return &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
 }
 
 // open makes the plan, or reads it, and begins or resumes the journal.
