@@ -46,8 +46,8 @@ func paused(t *testing.T, steps ...string) *fake {
 	return d
 }
 
-// What comes after "kill containerd" does not keep it down for good, whether it is done or
-// not: there is no process here that a signal could be sent to.
+// What comes after "kill containerd" does not keep it down for good, whether it is done
+// or not: there is no process here that a signal could be sent to.
 func TestContainerdIsStartedWhenTheStepsEnd(t *testing.T) {
 	for _, last := range []string{
 		"release", "wait 1ms", "cancel client", "await client", "await removal", "await exit", "kill shim", "stop shim",
