@@ -279,7 +279,6 @@ const asks = 16
 // does not have. The list leaves out a task whose shim does not answer: that shim is no
 // leak. "Not found" is the proof that containerd knows of none.
 func (a *asker) confirm(ctx context.Context, v *View) {
-	defer a.close()
 	want := map[Key]bool{}
 	add := func(k Key) {
 		if _, listed := v.Known.Tasks[k]; !listed && k.ID != "" && k.Namespace != "" {

@@ -54,13 +54,17 @@ const privileges = "run the audit as root, in a container with hostPID and the c
 // the kernel did not let it read to the end.
 func Look(ctx context.Context, o Options) (*Node, error) {
 	o = o.withDefaults()
-	l := &look{Options: o, now: time.Now(), at: o.Proc, since: time.Now()}
+	if err := hung.check(o.Proc); err != nil {
+		return nil, err
+	}
+	l := &look{Options: o, now: time.Now(), at: o.Proc, since: time.Now(), ended: make(chan struct{})}
 	type answer struct {
 		node *Node
 		err  error
 	}
 	done := make(chan answer, 1)
 	go func() { // it may hang in a read that nobody can end
+		defer close(l.ended)
 		node, err := l.take(ctx)
 		done <- answer{node, err}
 	}()
@@ -74,6 +78,7 @@ func Look(ctx context.Context, o Options) (*Node, error) {
 			return nil, ctx.Err()
 		case <-tick.C:
 			if what, since := l.stuck(); since > o.hangs+o.Timeout {
+				hung.keep(l)
 				return nil, fmt.Errorf("reading %s has hung in the kernel for %s: look at that process (wchan, stack)"+
 					" and audit again", what, since.Round(time.Second))
 			}
@@ -86,6 +91,7 @@ type look struct {
 	Options
 	now   time.Time
 	table *processTable
+	ended chan struct{} // closed when it has come back
 
 	mu    sync.Mutex
 	at    string
@@ -242,6 +248,7 @@ func (l *look) view(ctx context.Context, g *group) (*View, error) {
 	// the other way about.
 	v.Known = newKnown()
 	asker := asker{tree: t, timeout: l.Timeout, listening: sockets, table: l.table, at: l.reading}
+	defer asker.close()
 	asker.all(ctx, v)
 	v.Complete = complete(v)
 	if err := l.files(t, v, sockets); err != nil {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,6 +43,40 @@ func TestAReadThatHangs(t *testing.T) {
 	}
 	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("it took %s", took)
+	}
+	earlier := hung.all[dir]
+	for range 3 { // a watch
+		begun = time.Now()
+		_, err := Run(t.Context(), Options{Proc: dir, Timeout: time.Millisecond, hangs: time.Millisecond})
+		if err == nil || !strings.Contains(err.Error(), "still hangs") || hung.all[dir] != earlier {
+			t.Errorf("%v, want the look that hangs to be told, and no other", err)
+		}
+		if took := time.Since(begun); took > time.Second { // it is not waited for, again
+			t.Errorf("it took %s", took)
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "41/cmdline"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-earlier.ended
+	if err := hung.check(dir); err != nil {
+		t.Errorf("it has come back: %v", err)
+	}
+}
+
+// A report that was written can be read.
+func TestTookComesBack(t *testing.T) {
+	text, err := json.Marshal(Report{Took: Millis(1234 * time.Millisecond)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Report
+	if err := json.Unmarshal(text, &r); err != nil || time.Duration(r.Took) != 1234*time.Millisecond {
+		t.Errorf("%s: %v, %v", text, time.Duration(r.Took), err)
 	}
 }
 

@@ -37,7 +37,7 @@ type View struct {
 	// Notes are what could not be looked at here.
 	Notes []string `json:"notes,omitempty"`
 
-	// own is the auditor's name of the view in what it prints; "" for the node itself.
+	// Name is the auditor's of the view in what it prints; "" for the node itself.
 	Name string `json:"name,omitempty"`
 }
 

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"time"
@@ -30,6 +31,16 @@ type Millis time.Duration
 // MarshalJSON is a number.
 func (m Millis) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%d", time.Duration(m).Milliseconds()), nil
+}
+
+// UnmarshalJSON reads that number.
+func (m *Millis) UnmarshalJSON(text []byte) error {
+	var n int64
+	if err := json.Unmarshal(text, &n); err != nil {
+		return err
+	}
+	*m = Millis(time.Duration(n) * time.Millisecond)
+	return nil
 }
 
 // Run looks at the node, and where something is suspect again after Options.Settle: what

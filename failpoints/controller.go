@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -150,7 +151,7 @@ func (c *Controller) awaitAcks() {
 func (c *Controller) setPlan(plan Plan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.plan, c.counts = plan, make([]int, len(plan))
+	c.plan, c.counts = slices.Clone(plan), make([]int, len(plan)) // hello adds to it
 	c.announce()
 }
 

@@ -277,3 +277,17 @@ func mustTerm(t *testing.T, s string) term.Term {
 	}
 	return parsed
 }
+
+// What a process brings with it is no part of the case's own plan, also where that has
+// room for more.
+func TestHelloLeavesTheCaseAlone(t *testing.T) {
+	own := append(make(Plan, 0, 4), Crash(entry, 1))
+	c, path := listen(t, nil)
+	c.setPlan(own)
+	if _, armed := connect(t, path, 1, map[string]string{other: "1*lose"}); len(armed) != 2 {
+		t.Errorf("armed %v", armed)
+	}
+	if after := own[:2][1]; after.At != (Point{}) {
+		t.Errorf("%v stands behind the case's plan", after)
+	}
+}

@@ -1,5 +1,5 @@
 // Package harness runs Cases: a subject (which containerd, shim and runc), a workload
-// (what the client does) and a plan (what breaks). Run returns the Verdict: held,
+// (what the client does) and a plan (what breaks). A Runner returns the Verdict: held,
 // violated or invalid, with the evidence. There is no other engine: suites, sweeps, the
 // catalogue and the command line all run Cases.
 package harness

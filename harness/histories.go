@@ -23,6 +23,9 @@ type Part struct {
 	Len int64 `json:"len"`
 }
 
+// End is where what comes after it begins.
+func (p Part) End() int64 { return p.At + p.Len }
+
 // Histories is a file of histories to which more are added, also by several goroutines.
 type Histories struct {
 	mu   sync.Mutex
@@ -31,7 +34,7 @@ type Histories struct {
 }
 
 // OpenHistories opens a file of histories for more, and makes it where there is none.
-// What a killed program has begun to write there, nobody names.
+// Who goes on with a file cuts it first.
 func OpenHistories(name string) (h *Histories, err error) {
 	h = &Histories{}
 	h.file, err = os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o644)
@@ -42,6 +45,21 @@ func OpenHistories(name string) (h *Histories, err error) {
 		return nil, fmt.Errorf("keep histories: %w", err)
 	}
 	return h, nil
+}
+
+// Cut cuts off what stands behind the last history that a journal names: a killed program
+// may have torn it, and no more could be read of the whole file than up to there.
+func (h *Histories) Cut(end int64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if end > h.end {
+		return nil // it is cut off already: whoever looks for what is missing says so
+	}
+	if err := h.file.Truncate(end); err != nil {
+		return fmt.Errorf("cut what is torn off the histories: %w", err)
+	}
+	h.end = end
+	return nil
 }
 
 // Add writes a packed history, and says where it stands.

@@ -46,7 +46,7 @@ type Task struct {
 	ExitStatus uint32 `json:"exitStatus"`
 }
 
-// asker asks one containerd; parts are the classes that are wanted.
+// askDaemon asks one containerd; want are the classes that are wanted.
 func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
 	d := &Daemon{Namespaces: slices.Clone(s.Namespaces)}
 	if len(d.Namespaces) == 0 {

@@ -8,11 +8,13 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/repro/search"
+	"github.com/shimquake/shimquake/sweep"
 )
 
 func TestFirstFixedIsOfTheOwnBranchOrTheNext(t *testing.T) {
@@ -197,3 +199,15 @@ func TestBugWithoutACaseIsTold(t *testing.T) {
 
 func emptySearch() *search.Result { return &search.Result{} }
 func foundSearch() *search.Result { return &search.Result{Found: &search.Found{}} }
+
+// What is run after a search keeps its evidence as before.
+func TestASearchPutsTheRunnerBack(t *testing.T) {
+	r := &runner.Runner{KeepAll: true}
+	back := asSearch(r, sweep.NewSlots(1))
+	if r.KeepAll || !r.Brief || r.Yield == nil {
+		t.Errorf("KeepAll %v, Brief %v while it searches", r.KeepAll, r.Brief)
+	}
+	if back(); !r.KeepAll || r.Brief || r.Yield != nil {
+		t.Errorf("KeepAll %v, Brief %v after it", r.KeepAll, r.Brief)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/repro/search"
 	"github.com/shimquake/shimquake/sweep"
@@ -31,8 +32,7 @@ func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
 	}
 	quoted := Quoted(r)
 	slots := sweep.NewSlots(o.Parallel)
-	o.Runner.Yield, o.Runner.Brief, o.Runner.KeepAll = slots.Yield, true, false
-	defer func() { o.Runner.Yield, o.Runner.Brief = nil, false }()
+	defer asSearch(o.Runner, slots)()
 	why := "no known bug is it"
 	if a.Best >= 0 {
 		why = a.Trials[a.Best].Bug + " leaves that, and logs nothing of what the report quotes"
@@ -52,6 +52,13 @@ func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
 		a.Best = -1 // the case that was found is nearer to the report
 	}
 	return err
+}
+
+// asSearch has a runner run cases as a search does, until back is called.
+func asSearch(r *runner.Runner, slots sweep.Slots) (back func()) {
+	yield, brief, keep := r.Yield, r.Brief, r.KeepAll
+	r.Yield, r.Brief, r.KeepAll = slots.Yield, true, false
+	return func() { r.Yield, r.Brief, r.KeepAll = yield, brief, keep }
 }
 
 // searchParts say what was found, and what was searched.

@@ -24,7 +24,7 @@ func BenchmarkSweep(b *testing.B) {
 		b.Skip(err)
 	}
 	p, err := plan.Make(b.Context(), r, plan.Options{
-		Who: []string{"daemon"}, Actions: []string{"crash"}, Workloads: []string{"task"}})
+		Who: []string{"daemon"}, Actions: []string{"crash"}, Workloads: []string{"task"}}, parallel)
 	if err != nil {
 		b.Fatal(err)
 	}

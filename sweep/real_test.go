@@ -26,11 +26,14 @@ func (h hasty) Run(ctx context.Context, c harness.Case) harness.Verdict {
 	return h.Runner.Run(ctx, c)
 }
 
+// worlds is how many there are at once.
+const worlds = 6
+
 // swept sweeps for real.
 func swept(t *testing.T, o plan.Options) (plan.Plan, triage.Report) {
 	t.Helper()
 	return sweptPlan(t, func(ctx context.Context, e plan.Engine) (plan.Plan, error) {
-		return plan.Make(ctx, e, o)
+		return plan.Make(ctx, e, o, worlds)
 	}, o.Containerd)
 }
 
@@ -61,7 +64,7 @@ func sweptPlan(t *testing.T, making func(context.Context, plan.Engine) (plan.Pla
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Schedule{Engine: hasty{r}, Head: h, Journal: j, Parallel: 6}).Run(t.Context()); err != nil {
+	if _, err := (Schedule{Engine: hasty{r}, Head: h, Journal: j, Parallel: worlds}).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Close(); err != nil {
@@ -127,7 +130,7 @@ func TestNotFoundIsTakenForSuccess(t *testing.T) {
 func TestRetriesOfTheNewestRelease(t *testing.T) {
 	_, r := sweptPlan(t, func(ctx context.Context, e plan.Engine) (plan.Plan, error) {
 		points := regexp.MustCompile("^rpc:shim:Task.(Delete|Shutdown):entry$")
-		return pairs.Make(ctx, e, plan.Options{Points: points}, []string{"retry"})
+		return pairs.Make(ctx, e, plan.Options{Points: points}, []string{"retry"}, worlds)
 	}, "")
 	if r.Planned != 4 || r.Fired != r.Planned || r.Violated != 0 {
 		t.Errorf("a cancelled delete is retried until it is done:\n%s", r)

@@ -65,7 +65,7 @@ func (c *Clone) Close() error {
 }
 
 // Between are the commits from one to another, both included, the oldest first, along the
-// first parents: of a branch that was merged its merge. oldest reports whether a is the
+// first parents: of a branch that was merged its merge. aIsOld reports whether a is the
 // older one.
 func (c *Clone) Between(ctx context.Context, a, b string) (all []Commit, aIsOld bool, err error) {
 	var hashes [2]string

@@ -55,6 +55,9 @@ Exit status: 0 nothing is suspect, 1 something is, 2 it could not look, or not a
   sudo shimquake audit --watch --every 1m --prometheus /var/lib/node_exporter/shimquake.prom`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.check(); err != nil {
+				return statusError{statusNotAudited, err}
+			}
 			a.out, a.log = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			if a.watch {
 				return a.keepWatch(cmd.Context())
@@ -83,6 +86,22 @@ Exit status: 0 nothing is suspect, 1 something is, 2 it could not look, or not a
 	f.BoolVar(&a.workloads, "with-workloads", false,
 		"with --bundle: command lines, environment and config.json of containers, too")
 	return c
+}
+
+// check reports what cannot be waited for, or not be asked in that time.
+func (a *auditing) check() error {
+	for _, f := range []struct {
+		name string
+		is   time.Duration
+	}{{"settle", a.options.Settle}, {"timeout", a.options.Timeout}, {"every", a.every}} {
+		if f.is <= 0 {
+			return fmt.Errorf("--%s %s: it must be more than 0, such as 1s", f.name, f.is)
+		}
+	}
+	if a.options.PID < 0 {
+		return fmt.Errorf("--pid %d: name a process, or leave it out for all", a.options.PID)
+	}
+	return nil
 }
 
 // auditStatus is the exit status as an error.

@@ -99,3 +99,17 @@ func TestReplaceFile(t *testing.T) {
 		t.Error("written below a file")
 	}
 }
+
+// A flag that cannot be is told in a line, and nothing is looked at.
+func TestAuditRefuses(t *testing.T) {
+	for _, args := range [][]string{
+		{"--watch", "--every", "0s"}, {"--every", "-1s"}, {"--timeout", "-1s"}, {"--timeout", "0s"}, {"--settle", "0s"},
+		{"--pid", "-1"},
+	} {
+		a := shimquake(t, nil, append([]string{"audit"}, args...)...)
+		if a.status != statusUsage || a.out != "" || strings.Count(a.err, "\n") != 1 ||
+			!strings.Contains(a.err, args[len(args)-2]) {
+			t.Errorf("%q: status %d, %q, %q", args, a.status, a.out, a.err)
+		}
+	}
+}

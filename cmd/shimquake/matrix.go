@@ -83,7 +83,7 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 	if err != nil {
 		return err
 	}
-	m.Keep = histories.Keep
+	m.Histories = histories
 	bar := newMatrixProgress(m.Cells())
 	m.OnCell = bar.step
 	began := time.Now()

@@ -102,9 +102,12 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 	var mu sync.Mutex
 	var g errgroup.Group
 	g.SetLimit(f.parallel)
-	for range f.count {
+	for n := 0; n < f.count && ctx.Err() == nil; n++ {
 		for i, c := range cases {
 			g.Go(func() error {
+				if ctx.Err() != nil {
+					return nil // those that were under way tell of the interrupt
+				}
 				v := r.Run(ctx, c)
 				plain := rep.without(v)
 				mu.Lock()
@@ -138,6 +141,8 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 	switch {
 	case tally[harness.Violated] > 0:
 		return statusError{status: statusViolated}
+	case ctx.Err() != nil:
+		return statusError{statusInvalid, errors.New("interrupted: not all that was asked for has run")}
 	case tally[harness.Invalid] > 0:
 		return statusError{status: statusInvalid}
 	}

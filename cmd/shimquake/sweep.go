@@ -182,7 +182,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	if f.resume != "" {
 		f.out = f.resume
 	}
-	r := &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
+	r := f.runner()
 	slots := sweep.NewSlots(f.parallel)
 	s := sweep.Schedule{Engine: r, Parallel: f.parallel, Slots: slots, Known: catalogue.Excuses()}
 	r.Yield = slots.Yield
@@ -215,6 +215,11 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 		return statusError{statusInvalid, err}
 	}
 	return f.report(ctx, r, slots, s.Head, results, out)
+}
+
+// runner runs the cases of a sweep, and its replays by the same rules.
+func (f *sweepFlags) runner() *runner.Runner {
+	return &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
 }
 
 // open makes the plan, or reads it, and begins or resumes the journal.
@@ -259,9 +264,9 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 // make traces and plans: single faults, or pairs.
 func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, error) {
 	if len(f.pairs) > 0 {
-		return pairs.Make(ctx, r, f.Options, f.pairs)
+		return pairs.Make(ctx, r, f.Options, f.pairs, f.parallel)
 	}
-	return plan.Make(ctx, r, f.Options)
+	return plan.Make(ctx, r, f.Options, f.parallel)
 }
 
 // prepare builds the plan's subject and makes sure that it is the one that the plan was
@@ -277,7 +282,10 @@ func prepare(ctx context.Context, r *runner.Runner, p plan.Plan) error {
 // usage, a workload that does not hold is invalid.
 func sweepError(err error) error {
 	var trace *plan.TraceError
-	if errors.As(err, &trace) {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return statusError{statusInvalid, errors.New("interrupted before there was a plan: begin again")}
+	case errors.As(err, &trace):
 		return statusError{statusInvalid, err}
 	}
 	return err

@@ -2,12 +2,9 @@ package main
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/sweep/journal"
 )
 
@@ -30,8 +27,7 @@ Exit status: as that of the whole sweep; 2 folders that are no shards of one pla
 			if err != nil {
 				return mergeError(err)
 			}
-			r := &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr}
-			return f.report(cmd.Context(), r, nil, h, results, cmd.OutOrStdout())
+			return f.report(cmd.Context(), f.runner(), nil, h, results, cmd.OutOrStdout())
 		},
 	}
 	f.registerCommon(c)

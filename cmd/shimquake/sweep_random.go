@@ -150,7 +150,7 @@ func (f *sweepFlags) randomBase(ctx context.Context, r *runner.Runner, file stri
 	if err := r.Prepare(ctx, f.Containerd); err != nil {
 		return plan.Plan{}, prepareError(err)
 	}
-	p, err := plan.Make(ctx, r, randomPlans(f.Options))
+	p, err := plan.Make(ctx, r, randomPlans(f.Options), f.parallel)
 	if err != nil {
 		return p, err
 	}

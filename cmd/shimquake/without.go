@@ -18,7 +18,8 @@ import (
 
 // runWithout runs cases without their faults, where that was not done yet, so that a
 // report can show both, and returns all that a folder has. Cases are by the names of
-// these runs.
+// these runs. They are an extra: where they are interrupted, or this machine cannot run
+// them, the report is written without them.
 func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.Case,
 	dir string) (map[string]harness.Verdict, error) {
 	for _, name := range slices.Sorted(maps.Keys(todo)) {
@@ -26,11 +27,12 @@ func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.C
 		if _, err := os.Stat(file); err == nil {
 			continue
 		}
-		v := r.Run(ctx, report.WithoutFault(todo[name]))
-		if err := ctx.Err(); err != nil {
-			return nil, err
+		if ctx.Err() != nil {
+			break
 		}
-		if v.Unable() {
+		v := r.Run(ctx, report.WithoutFault(todo[name]))
+		if ctx.Err() != nil || v.Unable() {
+			_ = os.RemoveAll(v.Evidence) // of a run that shows nothing
 			break
 		}
 		if err := errors.Join(report.KeepWithout(file, v), os.RemoveAll(v.Evidence)); err != nil {

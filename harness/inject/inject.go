@@ -13,6 +13,9 @@ import (
 	"sync"
 	"time"
 
+	containerd "github.com/containerd/containerd/v2/client"
+	"google.golang.org/grpc"
+
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/iopressure"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
@@ -78,11 +81,24 @@ func Needs() (all []Need) {
 	return all
 }
 
+// Daemon is a containerd that can be ended, stopped and started: a [daemon.Daemon].
+type Daemon interface {
+	PID() int
+	Kill(ctx context.Context) error
+	Stop(ctx context.Context) error
+	Cont(ctx context.Context) error
+	// Release lets one that was killed start again; Up waits until it answers.
+	Release()
+	Up(ctx context.Context) (*containerd.Client, *grpc.ClientConn, error)
+}
+
+var _ Daemon = (*daemon.Daemon)(nil)
+
 // Target is what the faults of a case are done to.
 type Target struct {
 	World *world.World
-	// Daemon is set once containerd was started.
-	Daemon *daemon.Daemon
+	// Daemon is the containerd under test, also while it boots for the first time.
+	Daemon Daemon
 	// Processes lists those of the world.
 	Processes func() ([]oracle.Process, error)
 	// InitPID is the init process of the first container ("task") or of the sandbox;

@@ -19,7 +19,13 @@ func (in *Injector) onPause(p failpoints.Pause) {
 		if err := in.step(in.ctx, s, p, cancel, done); err != nil {
 			in.failed(s, err)
 		}
-		down = s.Who == "containerd" && (s.Verb == "kill" || down && s.Verb != "start")
+		switch {
+		case s.Who != "containerd": // what else is done leaves it as it is
+		case s.Verb == "kill":
+			down = true
+		case s.Verb == "start":
+			down = false
+		}
 		in.record.Note("harness", "step %s done", s)
 	}
 	if down {

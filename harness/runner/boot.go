@@ -41,19 +41,12 @@ func (x *run) boot() (err error) {
 	}
 	x.session = client.NewSession(x.clientParams())
 	x.client = clients[x.Workload.API](x.session)
-	x.inject = inject.New(x.ctx, x.Case, x.target(), &x.record)
 	if err := daemon.FillRoot(x.ctx, x.world, x.subject.template); err != nil {
 		return err
 	}
 	socket := filepath.Join(x.world.Dir(), "probes.sock")
-	if err := x.inject.Listen(socket); err != nil {
-		return err
-	}
-	if x.trace {
-		x.inject.Controller.Trace()
-	}
 	env := []string{probe.SocketEnv + "=" + socket, collectLess}
-	x.daemon, err = daemon.Start(x.ctx, daemon.Params{
+	if x.daemon, err = daemon.New(x.ctx, daemon.Params{
 		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == harness.CRI,
 		// Without misbehaviour the fake shim is what the id is used again with.
 		Env: append(env, inject.Env(x.Case, x.world)...), ExtraPath: filepath.Dir(x.subject.fakeshim),
@@ -61,17 +54,23 @@ func (x *run) boot() (err error) {
 			_, err := x.events.Record(ctx, c)
 			return errors.Join(err, x.hearCRI(ctx, c))
 		},
-	})
+	}); err != nil {
+		return err
+	}
+	x.record.Set(func(h *harness.History) { h.LeftOut = x.daemon.LeftOut })
+	x.inject = inject.New(x.ctx, x.Case, x.target(), &x.record)
+	if err := x.inject.Listen(socket); err != nil {
+		return err
+	}
+	if x.trace {
+		x.inject.Controller.Trace()
+	}
+	err = x.daemon.Boot(x.ctx) // with all in place that a fault of its first boot needs
 	var failed *daemon.BootError
 	if errors.As(err, &failed) {
 		x.record.Set(func(h *harness.History) { h.Deaths = failed.Deaths })
 	}
-	if err != nil {
-		return err
-	}
-	x.inject.Daemon = x.daemon
-	x.record.Set(func(h *harness.History) { h.LeftOut = x.daemon.LeftOut })
-	return nil
+	return err
 }
 
 // clientParams are what a client works with.
@@ -99,6 +98,7 @@ func (x *run) clientParams() client.Params {
 func (x *run) target() inject.Target {
 	return inject.Target{
 		World:     x.world,
+		Daemon:    x.daemon,
 		Processes: x.processes,
 		InitPID:   x.client.InitPID, KnownPID: x.client.KnownPID, Shares: x.client.Shares,
 		InFlight: func() (func(), <-chan struct{}) {

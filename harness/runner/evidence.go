@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
@@ -50,8 +52,10 @@ func (x *run) evidenceDir() (string, error) {
 // and the machine.
 func (x *run) keepFacts(dir string) error {
 	subject := cmp.Or(x.Containerd, x.subject.Version)
-	replay := fmt.Sprintf("#!/bin/sh\n# Runs this case again; root is needed.\n"+
-		"exec shimquake run --containerd %q \"$@\" \"$(dirname \"$0\")/case.yaml\"\n", subject)
+	replay, err := replayScript(subject)
+	if err != nil {
+		return err
+	}
 	m := ThisMachine()
 	facts := fmt.Sprintf("containerd: %s (%s)\nshimquake: %s, built with %s\nkernel: %s\ncgroups: %s\ncpus: %d\n",
 		subject, x.subject.Version, build(), runtime.Version(), m.Kernel, m.Cgroups, m.CPUs)
@@ -66,6 +70,16 @@ func (x *run) keepFacts(dir string) error {
 		os.WriteFile(filepath.Join(dir, "replay.sh"), []byte(replay), 0o755),
 		os.WriteFile(filepath.Join(dir, "machine.txt"), []byte(facts), 0o644),
 	)
+}
+
+// replayScript is a shell script that runs the case beside it on a containerd.
+func replayScript(containerd string) (string, error) {
+	quoted, err := syntax.Quote(containerd, syntax.LangPOSIX)
+	if err != nil {
+		return "", fmt.Errorf("write replay.sh for containerd %q: %w", containerd, err)
+	}
+	return "#!/bin/sh\n# Runs this case again; root is needed.\n" +
+		"exec shimquake run --containerd " + quoted + " \"$@\" \"$(dirname \"$0\")/case.yaml\"\n", nil
 }
 
 // build names this program's version, as Go has noted it.

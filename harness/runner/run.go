@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
@@ -73,6 +74,18 @@ func (x *run) observe() {
 		}
 		x.record.Set(func(h *harness.History) { h.Reached = stage.reaches })
 	}
+}
+
+// noteEnd has a run show nothing whose context was over before it was through: from then
+// on every call failed for that alone, and none of them is a stage's own error.
+func (x *run) noteEnd() {
+	h := x.record.History()
+	if x.ctx.Err() == nil || slices.ContainsFunc(h.Problems, func(p harness.Problem) bool {
+		return p.Kind == harness.ByEnd
+	}) {
+		return
+	}
+	x.record.Problem(harness.ByEnd, ended(x.ctx))
 }
 
 // prepare builds the subject, and asks whether it and this machine can run the case.

@@ -70,6 +70,7 @@ func (r *Runner) Trace(ctx context.Context, c harness.Case) (harness.Trace, erro
 func (r *Runner) run(ctx context.Context, c harness.Case, trace bool) harness.Verdict {
 	x := r.begin(ctx, c, trace)
 	x.observe()
+	x.noteEnd()
 	x.refer()
 	return judge.Judge(x.close())
 }

@@ -95,7 +95,7 @@ func boolean(b bool) int {
 	return 0
 }
 
-// weights are how much a symptom says: that there are many shims says less than that one
+// weight is how much a symptom says: that there are many shims says less than that one
 // has no task.
 func weight(o read.Observation) int {
 	if o.InWords {
@@ -200,7 +200,7 @@ func explains(b catalogue.Bug, o read.Observation) (Why, string) {
 	for _, m := range b.Matches() {
 		switch {
 		case m.Class != o.Class():
-		case names(m.Facts, o.Facts) && agree(m.Facts, o.Facts):
+		case names(m.Facts, o.Facts) && Agree(m.Facts, o.Facts):
 			return Explains, m.String()
 		default:
 			why = Conflicts
@@ -210,7 +210,7 @@ func explains(b catalogue.Bug, o read.Observation) (Why, string) {
 		return Conflicts, ""
 	}
 	for _, m := range b.Matches() {
-		if comesWith(o.Class(), m.Class) {
+		if ComesWith(o.Class(), m.Class) {
 			return Brings, m.String()
 		}
 	}
@@ -229,8 +229,8 @@ func names(m, seen oracle.Facts) bool {
 	return !slices.ContainsFunc(telling, func(k oracle.Key) bool { return seen[k] != "" && m[k] == "" })
 }
 
-// agree reports whether nothing that both know differs.
-func agree(a, b oracle.Facts) bool {
+// Agree reports whether nothing that both know differs.
+func Agree(a, b oracle.Facts) bool {
 	for k := range a {
 		if a[k] != "" && b[k] != "" && a[k] != b[k] {
 			return false
@@ -248,16 +248,16 @@ func exact(b catalogue.Bug, o read.Observation) (best int) {
 				n++
 			}
 		}
-		if m.Class == o.Class() && agree(m.Facts, o.Facts) {
+		if m.Class == o.Class() && Agree(m.Facts, o.Facts) {
 			best = max(best, n)
 		}
 	}
 	return best
 }
 
-// comesWith asks the oracle whether a thing goes without saying beside another of the
+// ComesWith asks the oracle whether a thing goes without saying beside another of the
 // same container.
-func comesWith(class, head oracle.Class) bool {
+func ComesWith(class, head oracle.Class) bool {
 	of := oracle.Subject{ID: "x"}
 	thing := oracle.Finding{Invariant: oracle.Leak, Class: class, Subject: of}
 	return thing.ComesWith(oracle.Finding{Invariant: oracle.Leak, Class: head, Subject: of})
@@ -306,12 +306,12 @@ func (f *Fit) names(r read.Report, b catalogue.Bug) {
 // isIn reports whether a function's name stands in a bug's window. The names that a
 // report has may lack the type, and have a package.
 func isIn(b catalogue.Bug, function string) bool {
-	last := lastPart(function)
+	last := LastPart(function)
 	if strings.HasSuffix(function, ".go") {
 		return strings.Contains(b.Window, function)
 	}
 	for _, word := range strings.FieldsFunc(b.Window, func(r rune) bool { return strings.ContainsRune(" ,;()", r) }) {
-		if lastPart(word) == last && len(last) > 3 {
+		if LastPart(word) == last && len(last) > 3 {
 			return true
 		}
 	}
@@ -319,15 +319,15 @@ func isIn(b catalogue.Bug, function string) bool {
 		return false
 	}
 	for _, w := range b.Sweep.Where {
-		if lastPart(strings.Split(strings.TrimPrefix(w, "stmt:"), ":")[0]) == last {
+		if LastPart(strings.Split(strings.TrimPrefix(w, "stmt:"), ":")[0]) == last {
 			return true
 		}
 	}
 	return false
 }
 
-// lastPart is a function's name without its package and type.
-func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+// LastPart is a function's name without its package and type.
+func LastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 // LinesText is where the reason stands, for people: "lines 3, 7".
 func (r Reason) LinesText() string {

@@ -199,7 +199,7 @@ func (r *reader) mentions(l line) {
 	}
 }
 
-// fact is a table's.
+// facts are those of a table.
 func facts(texts ...string) oracle.Facts {
 	fs, err := oracle.ParseFacts(texts)
 	if err != nil {

@@ -80,13 +80,13 @@ func (r *reader) ctrExit(l line, topic, object string) {
 	r.exits = append(r.exits, e)
 }
 
-// inspected takes a line of the JSON that crictl inspect and docker inspect print.
 var (
 	jsonField = regexp.MustCompile(`^"(\w+)":\s*("(?:[^"\\]|\\.)*"|-?\d+|true|false|null|\{|\[|\{\}|\[\])?,?$`)
 	jsonBrace = regexp.MustCompile(`^[\[\]{}]+,?$`)
 	yamlField = regexp.MustCompile(`^(State|Reason|Exit Code|Started|Finished|Last State|Message):\s+(\S.*)$`)
 )
 
+// inspected takes a line of the JSON that crictl inspect and docker inspect print.
 func (r *reader) inspected(l line) bool {
 	if r.inspectedOnALine(l) {
 		return true

@@ -6,6 +6,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -22,16 +23,14 @@ func newClues(r read.Report, targets []oracle.Match, logging []string) clues {
 	c := clues{report: r, targets: targets, functions: map[string]bool{}, logging: map[string]bool{}}
 	for _, o := range r.Of(read.Place) {
 		if !strings.HasSuffix(o.Text, ".go") {
-			c.functions[lastPart(o.Text)] = true
+			c.functions[rank.LastPart(o.Text)] = true
 		}
 	}
 	for _, f := range logging {
-		c.logging[lastPart(f)] = true
+		c.logging[rank.LastPart(f)] = true
 	}
 	return c
 }
-
-func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 // What a clue counts. They only order: a case that no clue points at runs last.
 const (
@@ -47,7 +46,7 @@ const (
 // prior is how likely a case leaves what the report tells of, before anything was run.
 func (c clues) prior(s plan.Spec) int {
 	f := s.Last()
-	function := lastPart(f.Point.What)
+	function := rank.LastPart(f.Point.What)
 	n := 0
 	if c.functions[function] {
 		n += named

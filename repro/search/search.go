@@ -128,29 +128,16 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 // without any fault.
 const traceTries = 3
 
-// trace makes the plan. A sweep traces everything at once; here no more than may run.
+// trace makes the plan.
 func (s Search) trace(ctx context.Context, o plan.Options) (p plan.Plan, err error) {
-	few := limited{s.Engine, make(chan struct{}, max(s.Parallel, 1))}
 	for range traceTries {
-		p, err = plan.Make(ctx, few, o)
+		p, err = plan.Make(ctx, s.Engine, o, s.Parallel)
 		var failed *plan.TraceError
-		if !errors.As(err, &failed) || ctx.Err() != nil {
+		if !errors.As(err, &failed) {
 			break
 		}
 	}
 	return p, err
-}
-
-// limited is an engine that traces so many workloads at once.
-type limited struct {
-	plan.Engine
-	slots chan struct{}
-}
-
-func (l limited) Trace(ctx context.Context, c harness.Case) (harness.Trace, error) {
-	l.slots <- struct{}{}
-	defer func() { <-l.slots }()
-	return l.Engine.Trace(ctx, c)
 }
 
 // candidate is a case that leaves all that is looked for.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 )
 
@@ -22,7 +23,7 @@ func Targets(r read.Report) (out []oracle.Match) {
 			continue
 		}
 		m := oracle.Match{Class: o.Class(), Facts: matched(o.Facts)}
-		i := slices.IndexFunc(out, func(t oracle.Match) bool { return t.Class == m.Class && agree(t.Facts, m.Facts) })
+		i := slices.IndexFunc(out, func(t oracle.Match) bool { return t.Class == m.Class && rank.Agree(t.Facts, m.Facts) })
 		if i >= 0 {
 			out[i].Facts = out[i].Facts.With(m.Facts)
 		} else {
@@ -41,21 +42,10 @@ func matched(fs oracle.Facts) oracle.Facts {
 	return fs
 }
 
-func agree(a, b oracle.Facts) bool {
-	for k := range a {
-		if a[k] != "" && b[k] != "" && a[k] != b[k] {
-			return false
-		}
-	}
-	return true
-}
-
 // comesWith reports whether a thing goes without saying beside another target.
 func comesWith(all []oracle.Match, m oracle.Match) bool {
-	of := oracle.Subject{ID: "x"}
-	thing := oracle.Finding{Invariant: oracle.Leak, Class: m.Class, Subject: of}
 	return slices.ContainsFunc(all, func(o oracle.Match) bool {
-		return o.Class != m.Class && thing.ComesWith(oracle.Finding{Invariant: oracle.Leak, Class: o.Class, Subject: of})
+		return o.Class != m.Class && rank.ComesWith(m.Class, o.Class)
 	})
 }
 

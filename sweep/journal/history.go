@@ -15,10 +15,16 @@ import (
 // again.
 var ErrNoHistories = errors.New("it was judged by another shimquake, and its histories are not there")
 
-// openHistories opens the file of histories for more.
-func (j *Journal) openHistories(dir string) (err error) {
-	j.histories, err = harness.OpenHistories(filepath.Join(dir, harness.HistoriesFile))
-	return err
+// openHistories opens the file of histories for more than these results have.
+func (j *Journal) openHistories(dir string, all []Result) (err error) {
+	if j.histories, err = harness.OpenHistories(filepath.Join(dir, harness.HistoriesFile)); err != nil {
+		return err
+	}
+	end := int64(0)
+	for _, r := range all {
+		end = max(end, r.History.End())
+	}
+	return j.histories.Cut(end)
 }
 
 // keep writes the history of a result, before the result names it.

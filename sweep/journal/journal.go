@@ -4,7 +4,6 @@
 package journal
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -14,9 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep/lines"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -36,8 +34,7 @@ func (h Head) Planned() int { return h.Shard.Count(len(h.Plan.Specs)) }
 
 // Journal is a journal that is being written. Records survive SIGKILL: each is one write.
 type Journal struct {
-	file      *os.File
-	whole     int64 // how many bytes of it are whole records
+	file      *lines.File
 	histories *harness.Histories
 }
 
@@ -51,7 +48,7 @@ func Create(dir string, h Head) (*Journal, error) {
 		return nil, fmt.Errorf("begin the journal: %w", err)
 	}
 	name := filepath.Join(dir, fileName)
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
+	f, err := lines.Open(name, os.O_CREATE|os.O_EXCL)
 	if errors.Is(err, os.ErrExist) {
 		return nil, inUse(dir)
 	}
@@ -59,10 +56,7 @@ func Create(dir string, h Head) (*Journal, error) {
 		return nil, fmt.Errorf("begin the journal: %w", err)
 	}
 	j := &Journal{file: f}
-	if err = j.own(); err == nil {
-		err = j.openHistories(dir)
-	}
-	if err == nil {
+	if err = j.openHistories(dir, nil); err == nil {
 		h.Build, err = BuildID()
 	}
 	if err == nil {
@@ -98,7 +92,7 @@ func inUse(dir string) error {
 // last line that a killed sweep has torn is cut off.
 func Resume(dir string) (*Journal, Head, []Result, error) {
 	name := filepath.Join(dir, fileName)
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0)
+	f, err := lines.Open(name, 0)
 	if err != nil {
 		return nil, Head{}, nil, fmt.Errorf("resume: %w", err)
 	}
@@ -106,32 +100,53 @@ func Resume(dir string) (*Journal, Head, []Result, error) {
 	fail := func(err error) (*Journal, Head, []Result, error) {
 		return nil, Head{}, nil, errors.Join(err, j.Close())
 	}
-	if err := j.own(); err != nil {
-		return fail(err)
-	}
-	h, all, whole, err := read(f, name)
+	r := reading{name: name, seen: map[int]bool{}}
+	err = f.Read(r.line)
 	if err == nil {
-		err = j.openHistories(dir)
+		err = r.end()
 	}
 	if err == nil {
-		all, err = judgedHere(dir, h, all)
+		err = j.openHistories(dir, r.all)
+	}
+	if err == nil {
+		r.all, err = judgedHere(dir, r.head, r.all)
+	}
+	if err == nil {
+		err = j.takeOver(&r)
 	}
 	if err != nil {
 		return fail(err)
 	}
-	if err := f.Truncate(whole); err != nil {
-		return fail(fmt.Errorf("cut the torn line off: %w", err))
-	}
-	j.whole = whole
-	return j, h, all, nil
+	return j, r.head, r.all, nil
 }
 
-// own makes sure that nobody else writes to the journal, as long as this process lives.
-func (j *Journal) own() error {
-	if err := unix.Flock(int(j.file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return fmt.Errorf("%s is being written by another sweep: %w", j.file.Name(), err)
+// takeOver makes the journal of another build this one's, with the results as this one
+// judges them: what it adds is by the same rules then, and under its own name.
+func (j *Journal) takeOver(r *reading) error {
+	self, err := BuildID()
+	if err != nil || r.head.Build == self {
+		return err
 	}
-	return nil
+	r.head.Build = self
+	next, err := lines.Open(r.name+".new", os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return fmt.Errorf("take the journal over: %w", err)
+	}
+	err = next.Add(r.head)
+	for _, res := range r.all {
+		if err == nil {
+			err = next.Add(res)
+		}
+	}
+	if err == nil {
+		err = os.Rename(next.Name(), r.name)
+	}
+	if err != nil {
+		return fmt.Errorf("take the journal over: %w", errors.Join(err, next.Close()))
+	}
+	was := j.file
+	j.file = next
+	return was.Close()
 }
 
 // Add appends a result, with its history, and notes where that stands.
@@ -143,17 +158,9 @@ func (j *Journal) Add(r *Result) error {
 }
 
 func (j *Journal) write(record any) error {
-	line, err := json.Marshal(record)
-	if err == nil {
-		// A full disk: what it took of the record must not stand before the next.
-		if _, err = j.file.Write(append(line, '\n')); err != nil {
-			err = errors.Join(err, j.file.Truncate(j.whole))
-		}
-	}
-	if err != nil {
+	if err := j.file.Add(record); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
-	j.whole += int64(len(line)) + 1
 	return nil
 }
 
@@ -183,35 +190,49 @@ func Read(dir string) (Head, []Result, error) {
 
 // read returns a journal's head, its results, and how many bytes of it are whole lines.
 func read(from io.Reader, name string) (h Head, all []Result, whole int64, err error) {
-	r := bufio.NewReader(from)
-	seen := map[int]bool{}
-	for n := 1; ; n++ {
-		line, err := r.ReadBytes('\n')
-		switch {
-		case errors.Is(err, io.EOF) && n == 1:
-			return h, nil, 0, fmt.Errorf("%s: it ends before its plan does: begin again in another folder", name)
-		case errors.Is(err, io.EOF): // without its end of line the last record is torn
-			return h, all, whole, nil
-		case err != nil:
-			return h, nil, 0, fmt.Errorf("read %s: %w", name, err)
-		}
-		whole += int64(len(line))
-		if n == 1 {
-			if err := h.read(line, name+":1"); err != nil {
-				return h, nil, 0, err
-			}
-			continue
-		}
-		var res Result
-		if err := decode(line, &res); err != nil {
-			return h, nil, 0, fmt.Errorf("%s:%d: %w", name, n, err)
-		}
-		if err := h.check(res, seen); err != nil {
-			return h, nil, 0, fmt.Errorf("%s:%d: %w", name, n, err)
-		}
-		seen[res.I] = true
-		all = append(all, res)
+	r := reading{name: name, seen: map[int]bool{}}
+	if whole, err = lines.Each(from, r.line); err == nil {
+		err = r.end()
 	}
+	if err != nil {
+		return r.head, nil, 0, err
+	}
+	return r.head, r.all, whole, nil
+}
+
+// reading is a journal as far as it was read.
+type reading struct {
+	name string
+	n    int
+	head Head
+	all  []Result
+	seen map[int]bool
+}
+
+// line reads the n-th line.
+func (r *reading) line(n int, line []byte) error {
+	if r.n = n; n == 1 {
+		return r.head.read(line, r.name+":1")
+	}
+	var res Result
+	err := decode(line, &res)
+	if err == nil {
+		err = r.head.check(res, r.seen)
+	}
+	if err != nil {
+		return fmt.Errorf("%s:%d: %w", r.name, n, err)
+	}
+	r.seen[res.I] = true
+	r.all = append(r.all, res)
+	return nil
+}
+
+// end reports what the journal lacks when all is read.
+func (r *reading) end() error {
+	if r.n == 0 {
+		return fmt.Errorf("%s: it ends before its plan does: begin again in another folder", r.name)
+	}
+	return nil
 }
 
 // read reads the first line.

@@ -12,6 +12,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/lines"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -81,9 +82,7 @@ func TestJournalIsReadBack(t *testing.T) {
 func TestATornLineIsCutOff(t *testing.T) {
 	dir, j, _ := begun(t, 3, whole)
 	add(t, j, 0)
-	if _, err := j.file.WriteString(`{"case":1,"verdict":"he`); err != nil {
-		t.Fatal(err)
-	}
+	spoilt(t, dir, func(s string) string { return s + `{"case":1,"verdict":"he` })
 	if _, results, err := Read(dir); err != nil || len(results) != 1 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
@@ -105,7 +104,7 @@ func TestATornLineIsCutOff(t *testing.T) {
 
 func TestAJournalHasOneWriter(t *testing.T) {
 	dir, _, _ := begun(t, 1, whole)
-	if _, _, _, err := Resume(dir); err == nil || !strings.Contains(err.Error(), "another sweep") {
+	if _, _, _, err := Resume(dir); err == nil || !errors.Is(err, lines.ErrInUse) {
 		t.Errorf("a second writer was let in: %v", err)
 	}
 }
@@ -197,6 +196,14 @@ func TestAnotherShimquakesSweepIsJudgedAgain(t *testing.T) {
 	kept(t, j, 1)
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
+	}
+	self, err := BuildID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, all, err := Read(dir)
+	if err != nil || h.Build != self || len(all) != 3 || all[0].Outcome != harness.Held || all[2].Outcome != harness.Violated {
+		t.Errorf("of two builds in one journal: %s, %+v, %v", h.Build, all, err)
 	}
 	n := 0
 	err = EachHistory(dir, func(r Result, k harness.Kept) error { n++; return nil })

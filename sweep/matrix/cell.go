@@ -53,7 +53,7 @@ type Cell struct {
 	Why string `json:"why,omitempty"`
 	// Evidence is the folder of the last run that did not hold.
 	Evidence string `json:"evidence,omitempty"`
-	// Histories are where those of its runs stand, see Matrix.Keep.
+	// Histories are where those of its runs stand, see Matrix.Histories.
 	Histories []harness.Part `json:"histories,omitempty"`
 	Took      time.Duration  `json:"tookNs"`
 	// Digest is of the case and of what it leaves: a cell is run again when either has

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/sweep/lines"
 )
 
 // Has reports whether a matrix has run in a folder.
@@ -29,7 +30,12 @@ func Read(dir string) (Table, error) {
 	if err != nil {
 		return Table{}, &harness.InputError{File: name, Err: err}
 	}
-	all, _, err := read(f)
+	var all []Cell
+	_, err = lines.Each(f, func(n int, line []byte) error {
+		c, err := cellOf(n, line)
+		all = append(all, c)
+		return err
+	})
 	if err == nil && len(all) == 0 {
 		err = errors.New("no cell of it has run: the same `shimquake matrix` goes on with it")
 	}

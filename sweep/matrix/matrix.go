@@ -30,8 +30,8 @@ type Matrix struct {
 	Slots    sweep.Slots
 	// Runs is how often each cell runs; 0: as often as its odds ask for.
 	Runs int
-	// Keep, if any, keeps the history of a run, for a report, and says where.
-	Keep func(harness.Verdict) (harness.Part, error)
+	// Histories, if any, keeps the histories of the runs, for a report.
+	Histories *harness.Histories
 	// OnCell is called for each cell that there is, those of an earlier run first. Default:
 	// not.
 	OnCell func(Cell)
@@ -55,18 +55,23 @@ func (m Matrix) works() (all []work) {
 // The error is ErrInterrupted when the context ended; what was run until then is in the
 // journal.
 func (m Matrix) Run(ctx context.Context) (t Table, err error) {
-	j, done, err := open(m.Dir)
+	j, done, end, err := open(m.Dir)
 	if err != nil {
 		return t, err
 	}
-	defer func() { err = errors.Join(err, j.close()) }()
+	defer func() { err = errors.Join(err, j.Close()) }()
+	if m.Histories != nil {
+		if err := m.Histories.Cut(end); err != nil {
+			return t, err
+		}
+	}
 	build, err := journal.BuildID()
 	if err != nil {
 		return t, err
 	}
 	t = Table{Releases: m.Releases, Bugs: m.Bugs, Cells: map[Key]Cell{}, Build: build}
 	var mu sync.Mutex
-	var g errgroup.Group
+	g, running := errgroup.WithContext(ctx)
 	g.SetLimit(m.Slots.Worlds(m.Parallel))
 	var left []work
 	for _, w := range m.works() {
@@ -83,9 +88,9 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 	}
 	for _, w := range left {
 		g.Go(func() error {
-			c, err := m.cell(ctx, w)
+			c, err := m.cell(running, w)
 			if err != nil {
-				return err
+				return err // the first: the others are ended by it
 			}
 			c.Build = build
 			mu.Lock()
@@ -117,8 +122,8 @@ func (m Matrix) cell(ctx context.Context, w work) (Cell, error) {
 		}
 		s, why := w.judge(v)
 		c.add(s, why, v)
-		if m.Keep != nil {
-			part, err := m.Keep(v)
+		if m.Histories != nil {
+			part, err := m.Histories.Keep(v)
 			if err != nil {
 				return c, err
 			}

@@ -216,20 +216,20 @@ func TestInvalidCellsAreRunAgain(t *testing.T) {
 
 func TestTwoOfOneFolder(t *testing.T) {
 	dir := t.TempDir()
-	j, _, err := open(dir)
+	j, _, _, err := open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := open(dir); err == nil || !strings.Contains(err.Error(), "--out") {
+	if _, _, _, err := open(dir); err == nil || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("%v, want what to do", err)
 	}
-	if err := j.close(); err != nil {
+	if err := j.Close(); err != nil {
 		t.Error(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, fileName), []byte("{}\nnonsense\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := open(dir); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if _, _, _, err := open(dir); err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("%v, want the line", err)
 	}
 }
@@ -258,5 +258,47 @@ func TestTableFits(t *testing.T) {
 	text := tab.Markdown(time.Now())
 	if !strings.Contains(text, "| [b](b.md) | ok, held |") {
 		t.Errorf("%s", text)
+	}
+}
+
+// A cell whose result cannot be written ends the others: hours of them would be lost.
+func TestAFailedCellEndsTheOthers(t *testing.T) {
+	histories, err := harness.OpenHistories(filepath.Join(t.TempDir(), harness.HistoriesFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ran atomic.Int64
+	m := Matrix{Bugs: []catalogue.Bug{bug(t)}, Dir: t.TempDir(), Parallel: 1, Histories: histories,
+		Releases: []string{"v1.7.35", "v2.0.14", "v2.1.9", "v2.2.9", "v2.3.7", "v2.4.2"},
+		Engine: engine(func(harness.Case) harness.Verdict {
+			if ran.Add(1) == 1 {
+				if err := histories.Close(); err != nil { // nothing can be kept there any more
+					t.Error(err)
+				}
+			}
+			v := held
+			v.History = &harness.History{}
+			return v
+		})}
+	if _, err := m.Run(t.Context()); err == nil || errors.Is(err, ErrInterrupted) || ran.Load() != 1 {
+		t.Errorf("%d cells ran; %v", ran.Load(), err)
+	}
+}
+
+// A history that a killed matrix has torn does not stand before the next one's.
+func TestATornHistoryIsCutOff(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, harness.HistoriesFile)
+	if err := os.WriteFile(name, []byte("torn"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	histories, err := harness.OpenHistories(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, Matrix{Bugs: []catalogue.Bug{bug(t)}, Dir: dir, Releases: []string{"v2.4.2"}, Histories: histories,
+		Engine: engine(func(harness.Case) harness.Verdict { return held })})
+	if text, err := os.ReadFile(name); err != nil || strings.Contains(string(text), "torn") {
+		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -71,7 +71,7 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 	if err := t.Runner.Prepare(ctx, o.Containerd); err != nil {
 		return Swept{}, err
 	}
-	p, err := plan.Make(ctx, t.Runner, o)
+	p, err := plan.Make(ctx, t.Runner, o, cmp.Or(t.Parallel, worlds))
 	var trace *plan.TraceError
 	if errors.As(err, &trace) {
 		return Swept{Plain: &trace.Verdict}, nil

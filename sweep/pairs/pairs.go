@@ -30,7 +30,8 @@ var makers = map[string]func(*pairing) ([]plan.Spec, error){
 
 // Make plans pairs of some kinds, or of "all". Of the options only Containerd and what
 // Keeps goes by are used: it must keep the point that varies.
-func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string) (plan.Plan, error) {
+func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string,
+	parallel int) (plan.Plan, error) {
 	o = o.WithDefaults()
 	if slices.Contains(kinds, "all") {
 		kinds = Kinds
@@ -42,7 +43,7 @@ func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string) (p
 	}
 	p := plan.Plan{Containerd: o.Containerd, Runs: runs}
 	p.Options = strings.TrimSpace("--pairs " + strings.Join(kinds, ",") + " " + o.Narrowed())
-	w := &pairing{ctx: ctx, engine: e, containerd: o.Containerd}
+	w := &pairing{ctx: ctx, engine: e, containerd: o.Containerd, parallel: max(parallel, 1)}
 	before := 0
 	for _, kind := range Kinds {
 		if !slices.Contains(kinds, kind) {
@@ -68,14 +69,12 @@ func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string) (p
 // runs is how often a workload, and what comes after a first fault, is traced.
 const runs = 3
 
-// parallel is how many worlds trace concurrently.
-const parallel = 6
-
 // pairing is the planning of pairs.
 type pairing struct {
 	ctx        context.Context
 	engine     plan.Engine
 	containerd string
+	parallel   int // how many worlds trace concurrently
 }
 
 // after is what a case passes after its only fault.
@@ -91,6 +90,7 @@ type after struct {
 func (w *pairing) faultless(workload string) (passes []plan.Pass, steady func(plan.Pass) bool, err error) {
 	all := make([][]plan.Pass, runs)
 	var g errgroup.Group
+	g.SetLimit(w.parallel)
 	for i := range all {
 		g.Go(func() (err error) {
 			all[i], err = plan.Trace(w.ctx, w.engine, w.containerd, workload)
@@ -134,7 +134,7 @@ func common(all [][]plan.Pass) []plan.Pass {
 func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 	out := make([]after, len(firsts))
 	var g errgroup.Group
-	g.SetLimit(parallel)
+	g.SetLimit(w.parallel)
 	for i, first := range firsts {
 		out[i] = after{first, make([][]plan.Pass, n)}
 		for k := range n {

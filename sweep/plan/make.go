@@ -18,14 +18,15 @@ import (
 // hit in some runs only must be known as such.
 const traceRuns = 6
 
-// Make traces the workloads on the subject and makes the plan.
-func Make(ctx context.Context, e Engine, o Options) (Plan, error) {
+// Make traces the workloads on the subject, so many at once, and makes the plan.
+func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) {
 	o = o.WithDefaults()
 	if err := o.Check(); err != nil {
 		return Plan{}, err
 	}
 	traces := make([]Traces, len(o.Workloads))
 	var g errgroup.Group
+	g.SetLimit(max(parallel, 1))
 	for i, name := range o.Workloads {
 		traces[i] = Traces{Workload: name, Runs: make([][]Pass, traceRuns)}
 		for n := range traceRuns {

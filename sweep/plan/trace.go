@@ -54,7 +54,13 @@ func Trace(ctx context.Context, e Engine, containerd, name string) ([]Pass, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := ctx.Err(); err != nil { // of those that wait for their turn
+		return nil, err
+	}
 	t, err := e.Trace(ctx, harness.Case{Name: "trace-" + name, Containerd: containerd, Workload: w.Workload})
+	if ended := ctx.Err(); ended != nil {
+		return nil, ended // the workload was taken away, and has not failed
+	}
 	if err != nil || t.Verdict.Outcome != harness.Held {
 		return nil, &TraceError{name, t.Verdict}
 	}

@@ -259,7 +259,7 @@ func TestRandomPlansOnTheNewestRelease(t *testing.T) {
 	base, err := plan.Make(t.Context(), cases, plan.Options{
 		Workloads: []string{"task"}, Actions: []string{"error", "cancel"}, Hits: "path",
 		Paths: []string{"start", "exit", "delete"},
-	})
+	}, 4)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,6 +126,7 @@ func (t *task) remove(ctx context.Context, c connection) error {
 
 // discard kills and removes, and tells nothing: that it comes to this was told.
 func (t *task) discard(ctx context.Context) error {
+	defer t.closeIO() // of one whose start has failed: nobody ends it
 	ctx = namespaces.WithNamespace(ctx, daemon.TaskNamespace)
 	cl, conn, err := t.Up(ctx)
 	if err != nil {
@@ -150,7 +151,7 @@ func (t *task) discard(ctx context.Context) error {
 // shim answers Delete when it has copied all.
 const drain = 2 * time.Second
 
-// closeIO waits for the end of the output, and removes its FIFO.
+// closeIO waits for the end of the output, and removes its FIFO. It may be called again.
 func (t *task) closeIO() {
 	if t.io == nil {
 		return
@@ -166,6 +167,7 @@ func (t *task) closeIO() {
 		<-done
 	}
 	_ = t.io.Close() // what is left of it is a leak, and found as such
+	t.io = nil
 }
 
 func (t *task) output() string { return t.read.String() }

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/report"
+	"github.com/shimquake/shimquake/repro"
+)
+
+// What repro has found is told and written although its last runs were interrupted, as
+// it has offered.
+func TestAnInterruptLeavesReproItsAnswer(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	f := reproFlags{out: t.TempDir()}
+	o := repro.Options{Trier: repro.Trier{Runner: &runner.Runner{Evidence: filepath.Join(f.out, "evidence")}}}
+	shown := judge.Judge(harness.History{
+		Case: harness.Case{Name: "x", Containerd: "v2.4.2"}, Reached: harness.Completed, Before: &oracle.Inventory{},
+		After: &harness.Look{Inventory: &oracle.Inventory{}},
+		Reuse: &harness.Reuse{Err: oracle.FailedOf(context.DeadlineExceeded)},
+	})
+	if shown.Outcome != harness.Violated {
+		t.Fatal(shown)
+	}
+	var out bytes.Buffer
+	err := f.answer(ctx, "x", o, &out, func(o repro.Options) (repro.Answer, error) {
+		o.Keep(shown)
+		cancel() // while the first release without the bug runs
+		return repro.Answer{Best: -1, Release: "v2.4.2"}, nil
+	})
+	if se, ok := err.(statusError); !ok || se.err != nil { //nolint:errorlint // it is made here
+		t.Errorf("%v, want the answer's own status", err)
+	}
+	if _, err := os.Stat(filepath.Join(f.out, report.HTMLFile)); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(out.String(), "next:") {
+		t.Errorf("printed %q", out.String())
+	}
+}

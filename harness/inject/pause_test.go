@@ -1,0 +1,85 @@
+package inject
+
+import (
+	"context"
+	"testing"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"google.golang.org/grpc"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/record"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// fake is a containerd that stays down after Kill until Release.
+type fake struct{ down bool }
+
+func (f *fake) PID() int                   { return 2 }
+func (f *fake) Kill(context.Context) error { f.down = true; return nil }
+func (f *fake) Stop(context.Context) error { return nil }
+func (f *fake) Cont(context.Context) error { return nil }
+func (f *fake) Release()                   { f.down = false }
+
+func (f *fake) Up(context.Context) (*containerd.Client, *grpc.ClientConn, error) {
+	return nil, nil, nil
+}
+
+// paused takes the steps of a pause, and returns the containerd that they were done to.
+func paused(t *testing.T, steps ...string) *fake {
+	t.Helper()
+	d := &fake{}
+	none, noProcesses := make(chan struct{}), func() ([]oracle.Process, error) { return nil, nil }
+	close(none)
+	in := New(t.Context(), harness.Case{}, Target{
+		Daemon: d, Processes: noProcesses, Removed: none,
+		InitPID:  func(context.Context, string) (int, error) { return 0, signal.ErrGone },
+		InFlight: func() (func(), <-chan struct{}) { return func() {}, none },
+		Exited:   func(context.Context) error { return nil },
+	}, &record.Recorder{})
+	in.onPause(failpoints.Pause{
+		Fault:   failpoints.PauseAt("rpc:shim:Task.Delete:entry", failpoints.Steps(steps...)...),
+		Release: func() {},
+	})
+	return d
+}
+
+// What comes after "kill containerd" does not keep it down for good, whether it is done
+// or not: there is no process here that a signal could be sent to.
+func TestContainerdIsStartedWhenTheStepsEnd(t *testing.T) {
+	for _, last := range []string{
+		"release", "wait 1ms", "cancel client", "await client", "await removal", "await exit", "kill shim", "stop shim",
+		"cont shim", "kill task", "kill sandbox", "start containerd", "stop containerd", "cont containerd", "kill containerd",
+	} {
+		if paused(t, "kill containerd", last).down {
+			t.Errorf("kill containerd, %s: it stays down", last)
+		}
+	}
+	if paused(t, "kill containerd", "start containerd", "kill containerd", "release").down {
+		t.Error("killed twice, it stays down")
+	}
+}
+
+// A containerd that another fault of the plan keeps down is that one's to start.
+func TestStepsThatKillNothingStartNothing(t *testing.T) {
+	d := &released{}
+	in := New(t.Context(), harness.Case{}, Target{Daemon: d,
+		InFlight: func() (func(), <-chan struct{}) { return nil, nil }}, &record.Recorder{})
+	in.onPause(failpoints.Pause{
+		Fault:   failpoints.PauseAt("rpc:shim:Task.Delete:entry", failpoints.Steps("wait 1ms", "release")...),
+		Release: func() {},
+	})
+	if d.n != 0 {
+		t.Errorf("released %d times", d.n)
+	}
+}
+
+// released counts how often it was let go.
+type released struct {
+	fake
+	n int
+}
+
+func (r *released) Release() { r.n++ }

@@ -1,0 +1,28 @@
+package runner
+
+import (
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// The steps of a pause at a point of containerd's very first boot are done to a
+// containerd that does not answer yet.
+func TestAPauseAtTheFirstBoot(t *testing.T) {
+	for _, tc := range []struct {
+		steps []string
+		want  harness.Outcome
+	}{
+		{[]string{"wait 1ms", "release"}, harness.Held},
+		{[]string{"kill shim", "release"}, harness.Invalid}, // there is none yet
+		{[]string{"kill containerd", "release"}, harness.Invalid},
+	} {
+		v := runCase(t, harness.Case{Name: "first-boot", Plan: failpoints.Plan{
+			failpoints.PauseAt("stmt:containerd:runtime.ShimManager.LoadExistingShims:if-err-nil", failpoints.Steps(tc.steps...)...),
+		}})
+		if v.Outcome != tc.want || v.Outcome == harness.Invalid && !v.HasProblem(harness.ByStep) {
+			t.Errorf("%v: %v", tc.steps, v)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"context"
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// interrupted is a client that is interrupted as it begins something.
+type interrupted struct {
+	client.Client
+	run, reuse func()
+}
+
+func (i interrupted) Run(ctx context.Context) error { i.run(); return i.Client.Run(ctx) }
+
+func (i interrupted) Reuse(ctx context.Context, briefly bool) error {
+	i.reuse()
+	return i.Client.Reuse(ctx, briefly)
+}
+
+// A run that is interrupted shows nothing, whatever failed by that.
+func TestAnInterruptedRunIsInvalid(t *testing.T) {
+	plain := clients[harness.TaskAPI]
+	t.Cleanup(func() { clients[harness.TaskAPI] = plain })
+	not := func() {}
+	for _, at := range []string{"lifecycle", "look", "use again"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		r := &Runner{Evidence: t.TempDir()}
+		hook := interrupted{run: not, reuse: not}
+		switch at {
+		case "lifecycle":
+			hook.run = cancel
+		case "look":
+			r.Sabotage = func(context.Context, Scene) error { cancel(); return nil }
+		default:
+			hook.reuse = cancel
+		}
+		clients[harness.TaskAPI] = func(s *client.Session) client.Client {
+			hook.Client = plain(s)
+			return hook
+		}
+		v := r.Run(ctx, harness.Case{Name: "interrupted", Plan: failpoints.Plan{
+			failpoints.Error("rpc:shim:Task.Shutdown:entry", 1, "injected"),
+		}})
+		if v.Unable() {
+			t.Skip(v.Why())
+		}
+		if ctx.Err() == nil || v.Outcome != harness.Invalid || !v.HasProblem(harness.ByEnd) {
+			t.Errorf("%s: context %v, %v", at, ctx.Err(), v)
+		}
+		cancel()
+	}
+}
+
+// The same of a history whose last stage failed by nothing but the interrupt.
+func TestNoteEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	x := (&Runner{}).begin(ctx, harness.Case{Name: "interrupted"}, false)
+	x.noteEnd()
+	if n := len(x.record.History().Problems); n != 0 {
+		t.Errorf("%d problems of a run that nobody has interrupted", n)
+	}
+	cancel()
+	x.record.Set(func(h *harness.History) {
+		h.Before, h.Reached = &oracle.Inventory{}, harness.Completed
+		h.After = &harness.Look{Inventory: &oracle.Inventory{}}
+		h.Reuse = &harness.Reuse{Err: oracle.FailedOf(ctx.Err())}
+	})
+	if v := judge.Judge(x.record.History()); v.Outcome != harness.Violated {
+		t.Errorf("as it was: %v", v)
+	}
+	x.noteEnd()
+	x.noteEnd()
+	h := x.record.History()
+	if v := judge.Judge(h); v.Outcome != harness.Invalid || len(h.Problems) != 1 {
+		t.Errorf("%v, %v", v, h.Problems)
+	}
+}

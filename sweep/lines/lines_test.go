@@ -1,0 +1,80 @@
+package lines
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// opened is a file of these bytes, and its lines.
+func opened(t *testing.T, text string) (*File, []string) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "x.jsonl")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(name, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	var all []string
+	if err := f.Read(func(_ int, line []byte) error { all = append(all, string(line)); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return f, all
+}
+
+func TestATornLineIsCutOff(t *testing.T) {
+	f, all := opened(t, "1\n2\n{\"to")
+	if !slices.Equal(all, []string{"1\n", "2\n"}) {
+		t.Errorf("%q", all)
+	}
+	if err := f.Add(3); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(f.Name()); err != nil || string(text) != "1\n2\n3\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// What a full disk took of a record is not the beginning of the next: here a limit on the
+// size of files stands for the disk.
+func TestAFullDiskLeavesNoHalfRecord(t *testing.T) {
+	f, _ := opened(t, "1\n")
+	signal.Ignore(unix.SIGXFSZ)
+	defer signal.Reset(unix.SIGXFSZ)
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 5, Max: was.Max}); err != nil {
+		t.Fatal(err)
+	}
+	err := f.Add(strings.Repeat("x", 100))
+	if rerr := unix.Setrlimit(unix.RLIMIT_FSIZE, &was); rerr != nil {
+		t.Fatal(rerr)
+	}
+	if err == nil {
+		t.Fatal("the disk was not full")
+	}
+	if err := f.Add(2); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(f.Name()); err != nil || string(text) != "1\n2\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestOneWriter(t *testing.T) {
+	f, _ := opened(t, "")
+	if _, err := Open(f.Name(), 0); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "--out") {
+		t.Errorf("%v", err)
+	}
+}
