@@ -168,7 +168,7 @@ func (t *task) closeIO() {
 	_ = t.io.Close() // what is left of it is a leak, and found as such
 }
 
-func (t *task) output() string { return t.read.String() }
+func (t *task) output() harness.Output { return ReadLines(t.read.String()) }
 
 // buffer is a bytes.Buffer that may be read while it is written.
 type buffer struct {
