@@ -33,7 +33,8 @@ type what struct {
 // livenessWhats are those of Liveness, and bystanderWhats those of Others.
 var livenessWhats = []what{
 	{Removal, "removal", says("the client could not remove the %s: %s", FactObject, FactError)},
-	{NameFree, "containerd", says("since its restart it would make another %s of the name of one that there is", FactObject)},
+	{NameFree, "containerd",
+		says("since its restart it would make another %s of the name of one that there is", FactObject)},
 	{IDReuse, "ID reuse", says("%s", FactError)},
 	{Boot, "containerd", says("%s", FactError)},
 	{ForeignTask, "containerd", says("its list of the tasks of %s has one of %s", FactTold, FactTrue)},

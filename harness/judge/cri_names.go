@@ -31,7 +31,7 @@ func criNames(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 		if n.Taken {
 			wrong, what = noImage, oracle.NameFree
 		}
-		if n.Err != nil && strings.Contains(n.Err.Said, wrong) && !(n.Taken && broken(h, n.At)) {
+		if n.Err != nil && strings.Contains(n.Err.Said, wrong) && (!n.Taken || !broken(h, n.At)) {
 			fs := n.Err.Facts(what)
 			fs[oracle.FactObject] = n.Object
 			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: fs})

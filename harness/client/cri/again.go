@@ -33,7 +33,9 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 		c.lookAtSandbox(ctx, c.sandbox, false)
 		for _, i := range all {
 			_, _ = c.look(ctx, i) // that nobody answers is for others to say
-			c.tryName(ctx, harness.CRIName{Object: oracle.AContainer, Taken: true}, c.createAbsent(i))
+			if !c.Quiet {
+				c.tryName(ctx, harness.CRIName{Object: oracle.AContainer, Taken: true}, c.createAbsent(i))
+			}
 		}
 	})
 }
