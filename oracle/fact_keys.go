@@ -232,7 +232,8 @@ var keys = [factCount]struct {
 
 	FactBy: {"by", inCause, nil},
 	FactStatus: {"status", inCause, []string{
-		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, OtherTime, WrongPID, Untold, Killed, NeverBegan, KilledEarly,
+		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, OtherTime, WrongPID, Untold, Killed, NeverBegan,
+		KilledEarly,
 	}},
 	FactTold:       {"told", inMatch, nil},
 	FactTrue:       {"true", inMatch, nil},
