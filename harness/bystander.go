@@ -46,6 +46,9 @@ type Output struct {
 	// payload writes.
 	Repeated int `json:"repeated,omitempty"`
 	Foreign  int `json:"foreign,omitempty"`
+	// Misdated counts those to which a log gives a time before they were written, or before
+	// that of the line before.
+	Misdated int `json:"misdated,omitempty"`
 }
 
 // Hole is some lines that are missing.

@@ -38,14 +38,22 @@ type CRIState struct {
 	ID     string    `json:"id"`
 	State  string    `json:"state,omitempty"` // as the API names it; "": it is not listed
 	At     time.Time `json:"at"`              // when it was asked
+	// Labels and Pod are those of a container, by which a kubelet that comes back finds its
+	// own; nil and "" of a sandbox, and in histories that do not tell them.
+	Labels *oracle.CRILabels `json:"labels,omitempty"`
+	Pod    string            `json:"pod,omitempty"`
 }
 
-// CRIName is CRI's answer to a request with a name that must be free again. What is
+// CRIName is CRI's answer to a request with a name that must be free again, or taken. What is
 // asked for cannot be made (there is no such runtime, or image), so that an error always
 // comes of it: that of the name, where it is still reserved, is the first.
 type CRIName struct {
 	Object string         `json:"object"` // pod or container
 	Err    *oracle.Failed `json:"err"`
+	// Taken reports that there was a container of that name, so that it must not be free; At
+	// is when CRI was asked.
+	Taken bool      `json:"taken,omitempty"`
+	At    time.Time `json:"at,omitzero"`
 }
 
 // CRIDone is a call of CRI that has succeeded.

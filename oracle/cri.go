@@ -96,6 +96,17 @@ type CRILabels struct {
 	Label string `json:"label"`
 }
 
+// named is what CRI says the names of.
+type named interface {
+	GetMetadata() *api.ContainerMetadata
+	GetLabels() map[string]string
+}
+
+// CRILabelsOf are those of a container, in its status or in a list.
+func CRILabelsOf(c named) *CRILabels {
+	return &CRILabels{Name: c.GetMetadata().GetName(), Label: c.GetLabels()[Label]}
+}
+
 // Label is the key of the label that the client gives a container: its name.
 const Label = "shimquake"
 
@@ -105,7 +116,7 @@ func CRIStatusOf(s *api.ContainerStatus, asked time.Time) CRIStatus {
 		ID: s.GetId(), State: s.GetState().String(), ExitCode: s.GetExitCode(), Reason: s.GetReason(),
 		Created: nanoseconds(s.GetCreatedAt()), Started: nanoseconds(s.GetStartedAt()),
 		Finished: nanoseconds(s.GetFinishedAt()), Asked: asked, Seen: time.Now(),
-		Labels: &CRILabels{Name: s.GetMetadata().GetName(), Label: s.GetLabels()[Label]},
+		Labels: CRILabelsOf(s),
 	}
 }
 
@@ -135,13 +146,16 @@ type CRIEvent struct {
 	State    string `json:"state,omitempty"`
 	ExitCode int32  `json:"exitCode,omitempty"`
 	// Bare: it comes without the status of its sandbox.
-	Bare bool      `json:"bare,omitempty"`
-	Seen time.Time `json:"seen"`
+	Bare bool `json:"bare,omitempty"`
+	// Created is when it came about, as it says; the zero time in histories that do not tell
+	// it.
+	Created time.Time `json:"created,omitzero"`
+	Seen    time.Time `json:"seen"`
 }
 
 func criEventOf(e *api.ContainerEventResponse) CRIEvent {
 	out := CRIEvent{Type: e.GetContainerEventType().String(), ID: e.GetContainerId(),
-		Bare: e.GetPodSandboxStatus().GetId() == "", Seen: time.Now()}
+		Bare: e.GetPodSandboxStatus().GetId() == "", Created: time.Unix(0, e.GetCreatedAt()), Seen: time.Now()}
 	for _, s := range e.GetContainersStatuses() {
 		if s.GetId() == out.ID {
 			out.State, out.ExitCode = s.GetState().String(), s.GetExitCode()

@@ -154,13 +154,15 @@ const (
 	WrongPID       = "wrong-pid" // also a FactStatus
 	WrongNamespace = "wrong-namespace"
 	WrongTime      = "wrong-time"   // also a FactStatus: the status is right, its time is not
+	OtherTime      = "other-time"   // FactStatus: another than somebody else has told
 	NoField        = "no-field"     // it lacks what a client of CRI takes from it
 	OtherField     = "other-field"  // it says otherwise than CRI does when it is asked
 	NotAsAsked     = "not-as-asked" // it says otherwise than its client has asked for
 	AfterInitExit  = "init-exit"    // FactAfter
 	Foreign        = "foreign"      // FactOutput
-	AnExec         = "exec"         // FactOf
-	SameAgain      = "same"         // FactRepeat
+	Misdated       = "misdated"
+	AnExec         = "exec" // FactOf
+	SameAgain      = "same" // FactRepeat
 	OtherStatus    = "other-status"
 	OtherPID       = "other-pid"
 
@@ -231,7 +233,8 @@ var keys = [factCount]struct {
 
 	FactBy: {"by", inCause, nil},
 	FactStatus: {"status", inCause, []string{
-		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, WrongPID, Untold, Killed, NeverBegan, KilledEarly,
+		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, OtherTime, WrongPID, Untold, Killed, NeverBegan,
+		KilledEarly,
 	}},
 	FactTold:       {"told", inMatch, nil},
 	FactTrue:       {"true", inMatch, nil},
@@ -266,7 +269,7 @@ var keys = [factCount]struct {
 	FactMessage: {"message", inCause, nil},
 	FactExit:    {"exit", inCause, nil},
 	FactAsked:   {"asked", inCause, []string{Yes}},
-	FactOutput:  {"output", inCause, []string{Missing, Repeated, Foreign}},
+	FactOutput:  {"output", inCause, []string{Missing, Repeated, Foreign, Misdated}},
 
 	FactError:       {"error", inDetail, nil},
 	FactTaskPID:     {"task-pid", inDetail, nil},

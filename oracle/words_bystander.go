@@ -72,6 +72,8 @@ func othersOutput(fs Facts) []string {
 	switch fs[FactOutput] {
 	case Repeated:
 		return []string{fs[FactCount] + " lines of its output came twice, or out of order"}
+	case Misdated:
+		return []string{fs[FactCount] + " lines of its log have a time at which they were not written"}
 	case Foreign:
 		return []string{fs[FactCount] + " lines of its output are not what it wrote"}
 	}

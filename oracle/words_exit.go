@@ -16,6 +16,9 @@ func (f Finding) exitReasons() []string {
 		return []string{"it was never told, and nothing was broken", truth}
 	case fs[FactStatus] == WrongPID:
 		return []string{fmt.Sprintf("%s said that its pid was %s, and it was %s", fs[FactBy], fs[FactTold], fs[FactTrue])}
+	case fs[FactStatus] == OtherTime:
+		return []string{fmt.Sprintf("%s said that it ended at %s", fs[FactBy], fs[FactAt]),
+			fmt.Sprintf("%s had said %s, and it ended once", fs[FactSource], fs[FactFirst])}
 	case fs[FactStatus] == WrongTime:
 		return []string{fmt.Sprintf("%s said that it ended at %s", fs[FactBy], fs[FactAt]), endedWords(fs)}
 	}
@@ -108,6 +111,10 @@ func (f Finding) eventReasons() []string {
 	case WrongNamespace:
 		return []string{"came in the namespace " + f.Subject.Namespace + ", where nobody waits for it"}
 	case WrongTime:
+		if f.Class == ClassCRIEvent {
+			return []string{"says that it came about at " + fs[FactAt],
+				fmt.Sprintf("that was not before %s and not after %s", fs[FactNotBefore], fs[FactNotAfter])}
+		}
 		return []string{"says that it ended at " + fs[FactAt], endedWords(fs)}
 	case NoField:
 		return []string{fmt.Sprintf("comes without the %s of its pod or container", fs[FactField])}

@@ -10,6 +10,7 @@ import (
 const (
 	Removal   = "removal"
 	IDReuse   = "id-reuse"
+	NameFree  = "name-free" // that of a container that there is
 	Boot      = "boot"
 	Listing   = "listing"
 	Answer    = "answer"
@@ -17,7 +18,9 @@ const (
 	Death     = "death"
 	ALog      = "log"
 	AFatalLog = "log-fatal"
-	Baseline  = "baseline" // a call that failed before anything was broken
+	// ForeignTask is a task in the list of another namespace.
+	ForeignTask = "foreign-task"
+	Baseline    = "baseline" // a call that failed before anything was broken
 )
 
 // what is a value of FactWhat with its words.
@@ -30,8 +33,11 @@ type what struct {
 // livenessWhats are those of Liveness, and bystanderWhats those of Others.
 var livenessWhats = []what{
 	{Removal, "removal", says("the client could not remove the %s: %s", FactObject, FactError)},
+	{NameFree, "containerd",
+		says("since its restart it would make another %s of the name of one that there is", FactObject)},
 	{IDReuse, "ID reuse", says("%s", FactError)},
 	{Boot, "containerd", says("%s", FactError)},
+	{ForeignTask, "containerd", says("its list of the tasks of %s has one of %s", FactTold, FactTrue)},
 	{Listing, "containerd", says("it cannot tell what it has: %s", FactError)},
 	{Answer, "containerd", says("it did not answer Version within %s (%s): %s", FactBound, FactApart, FactError)},
 	{ARestart, "restart of containerd", says("it does not answer within %s: %s", FactBound, FactError)},

@@ -222,7 +222,10 @@ func (b *beside) output() {
 	for _, wrong := range []struct {
 		how   string
 		count int
-	}{{oracle.Missing, lost}, {oracle.Repeated, out.Repeated}, {oracle.Foreign, out.Foreign}} {
+	}{
+		{oracle.Missing, lost}, {oracle.Repeated, out.Repeated}, {oracle.Foreign, out.Foreign},
+		{oracle.Misdated, out.Misdated},
+	} {
 		if wrong.count == 0 {
 			continue
 		}

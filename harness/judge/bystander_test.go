@@ -101,6 +101,8 @@ func TestBystanders(t *testing.T) {
 		"containerd does not hold a task's lines": {both(hole(30, 50), dies(40)), output + " output=missing"},
 		"lines came twice": {func(_ *harness.History, b *harness.Bystander) { b.Output.Repeated = 1 },
 			output + " output=repeated"},
+		"a log has other times": {func(_ *harness.History, b *harness.Bystander) { b.Output.Misdated = 1 },
+			output + " output=misdated"},
 		"others' lines came": {func(_ *harness.History, b *harness.Bystander) { b.Output.Foreign = 1 },
 			output + " output=foreign"},
 	} {

@@ -32,6 +32,7 @@ func criEvents(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 		}
 	}
 	found = append(found, bare(h)...)
+	found = append(found, misdated(h)...)
 	for _, e := range missing(h, h.CRI.Events) {
 		found = append(found, criEvent(e.id, e.kind, oracle.Facts{
 			oracle.FactEvent: oracle.Missing, oracle.FactAt: e.at.UTC().Format("15:04:05.000"),
@@ -127,6 +128,25 @@ func bare(h *harness.History) (found []oracle.Finding) {
 			lacks(oracle.FieldSandbox)
 		case ofContainer && e.State == "":
 			lacks(oracle.FieldState)
+		}
+	}
+	return found
+}
+
+// misdated are the events that have another time than they can have come about at: a
+// kubelet takes what is older than the last that it has heard for old news.
+func misdated(h *harness.History) (found []oracle.Finding) {
+	for _, e := range h.CRI.Events {
+		w := window{field: oracle.FieldCreated, told: e.Created, from: h.Began, to: e.Seen}
+		if e.Type == oracle.CRIStopped {
+			if at := lastAlive(h, e.ID); !at.IsZero() {
+				w.from = at
+			}
+		}
+		if is, _ := w.judge(); is != "" {
+			found = append(found, criEvent(e.ID, e.Type, oracle.Facts{oracle.FactEvent: oracle.WrongTime,
+				oracle.FactField: w.field, oracle.FactIs: is, oracle.FactAt: stamp(e.Created),
+				oracle.FactNotBefore: stamp(w.from), oracle.FactNotAfter: stamp(w.to)}))
 		}
 	}
 	return found

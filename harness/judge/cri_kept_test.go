@@ -80,6 +80,24 @@ func kills(all ...int) func(*harness.History) {
 	}
 }
 
+const noSuchImage = `failed to resolve image "shimquake-absent": not found`
+
+// taken has CRI answer to the use of the name of a container that there is.
+func taken(said string) func(*harness.History) {
+	return func(h *harness.History) {
+		tried(oracle.AContainer, said)(h)
+		h.CRI.Names[0].Taken, h.CRI.Names[0].At = true, at(36)
+	}
+}
+
+// listsWith has CRI list the container with labels, and of a pod.
+func listsWith(labels oracle.CRILabels, pod string) func(*harness.History) {
+	return func(h *harness.History) {
+		listed(oracle.AContainer, "c0", oracle.CRIExited)(h)
+		h.CRI.States[0].Labels, h.CRI.States[0].Pod = &labels, pod
+	}
+}
+
 // listed has CRI list a state.
 func listed(object, id, state string) func(*harness.History) {
 	return func(h *harness.History) {
@@ -98,9 +116,12 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		change func(*harness.History)
 		want   string
 	}{
-		"it says the same again": {saidAgain(func(s *oracle.CRIStatus) {
-			s.Finished = s.Finished.Add(time.Millisecond)
-		}), ""},
+		"it says the same again": {saidAgain(func(*oracle.CRIStatus) {}), ""},
+		"an end that is made up anew": {saidAgain(func(s *oracle.CRIStatus) { s.Finished = s.Finished.Add(1) }),
+			"status cri-status object=container field=finished-at is=changed"},
+		"a begin that is made up anew": {also(downFor(23, 28), func(h *harness.History) {
+			h.CRI.Statuses[1].Started = at(28)
+		}), "status cri-status object=container field=started-at is=changed"},
 		"another exit code": {saidAgain(func(s *oracle.CRIStatus) { s.ExitCode = 255 }),
 			"status cri-status object=container field=exit-code is=changed told=255 true=7"},
 		"another reason": {saidAgain(func(s *oracle.CRIStatus) { s.Reason = "Unknown" }),
@@ -138,6 +159,15 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		"a container's name that is not": {tried(oracle.AContainer, reserved),
 			"liveness container what=id-reuse object=container"},
 
+		"a name that is taken":           {taken("failed to reserve container name: name is reserved for 1"), ""},
+		"a name that is taken, and free": {taken(noSuchImage), "liveness container what=name-free object=container"},
+		"it may not have been written down": {also(taken(noSuchImage), func(h *harness.History) {
+			h.Hits = append(h.Hits, hit("stmt:containerd:x:y", 31, func(h *failpoints.Hit) {
+				h.Fault, h.Did = 0, term.Error
+			}))
+		}), ""},
+		"nor may the sandbox run": {taken("sandbox container is not running"), ""},
+
 		"CRI lists what it says": {listed(oracle.AContainer, "c0", oracle.CRIExited), ""},
 		"CRI lists as running what has ended": {listed(oracle.AContainer, "c0", oracle.CRIRunning),
 			"status cri-status what=listing object=container field=state is=other told=CONTAINER_RUNNING"},
@@ -155,6 +185,12 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		}), ""},
 		"no labels": {saidAgain(func(s *oracle.CRIStatus) { s.Labels = &oracle.CRILabels{Name: "c0"} }),
 			"status cri-status object=container field=labels is=other"},
+
+		"labels in a list": {listsWith(oracle.CRILabels{Name: "c0", Label: "c0"}, "pod"), ""},
+		"none in a list": {listsWith(oracle.CRILabels{Name: "c0"}, "pod"),
+			"status cri-status object=container what=listing field=labels is=other"},
+		"the pod of another in a list": {listsWith(oracle.CRILabels{Name: "c0", Label: "c0"}, "other"),
+			"status cri-status object=container what=listing field=sandbox is=other"},
 
 		"it had its time":         {stopsAt(1001), ""},
 		"it had no time":          {stopsAt(2), "end end status=killed-early"},

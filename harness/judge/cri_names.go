@@ -11,9 +11,14 @@ import (
 // (internal/registrar of v2.4.2). No status code says so.
 const stillReserved = "is reserved for"
 
+// noImage is what it says of an image that there is not, which it looks for once it has
+// reserved the name.
+const noImage = "failed to resolve image"
+
 // criNames: the name of a pod that was removed, and of a container whose creation has
 // failed, can be used again by a containerd that has not been restarted. Names are in its
-// memory alone, so that a restart frees them.
+// memory alone, so that a restart frees them; but those of the containers that it finds it
+// reserves again, or there would be two of one name.
 func criNames(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
@@ -22,8 +27,12 @@ func criNames(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 		if n.Object == oracle.APod && h.Removal != nil {
 			continue // that it could not be removed was told
 		}
-		if n.Err != nil && strings.Contains(n.Err.Said, stillReserved) {
-			fs := n.Err.Facts(oracle.IDReuse)
+		wrong, what := stillReserved, oracle.IDReuse
+		if n.Taken {
+			wrong, what = noImage, oracle.NameFree
+		}
+		if n.Err != nil && strings.Contains(n.Err.Said, wrong) && (!n.Taken || !broken(h, n.At)) {
+			fs := n.Err.Facts(what)
 			fs[oracle.FactObject] = n.Object
 			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: fs})
 		}

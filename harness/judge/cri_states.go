@@ -63,18 +63,40 @@ func criStopped(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 	return uniqueCauses(found), nil
 }
 
-// criLabels: what CRI says of a container is of that container.
+// criLabels: what CRI says of a container is of that container, and what it lists of it
+// of its pod, too.
 func criLabels(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
 	for _, i := range h.Instances {
 		for _, s := range h.CRI.Statuses {
-			if s.ID == i.ID && s.Labels != nil && *s.Labels != (oracle.CRILabels{Name: i.Name, Label: i.Name}) {
-				found = append(found, about(oracle.AContainer, i.ID, oracle.FieldLabels, oracle.Other,
-					fmt.Sprintf("%q, labelled %q", s.Labels.Name, s.Labels.Label), fmt.Sprintf("%q", i.Name)))
+			if s.ID == i.ID {
+				found = append(found, labels(i, s.Labels, "")...)
+			}
+		}
+		for _, s := range h.CRI.States {
+			if s.ID != i.ID {
+				continue
+			}
+			found = append(found, labels(i, s.Labels, oracle.Listing)...)
+			if _, its := h.CRI.When("RunPodSandbox", s.Pod); s.Labels != nil && !its {
+				f := about(oracle.AContainer, i.ID, oracle.FieldSandbox, oracle.Other, s.Pod, "that of its pod")
+				f.Facts[oracle.FactWhat] = oracle.Listing
+				found = append(found, f)
 			}
 		}
 	}
 	return uniqueCauses(found), nil
+}
+
+// labels compares name and label of a container with its own.
+func labels(i harness.Instance, said *oracle.CRILabels, in string) []oracle.Finding {
+	if said == nil || *said == (oracle.CRILabels{Name: i.Name, Label: i.Name}) {
+		return nil
+	}
+	f := about(oracle.AContainer, i.ID, oracle.FieldLabels, oracle.Other,
+		fmt.Sprintf("%q, labelled %q", said.Name, said.Label), fmt.Sprintf("%q", i.Name))
+	f.Facts[oracle.FactWhat] = in
+	return []oracle.Finding{f}
 }

@@ -261,6 +261,14 @@ func TestCRIRules(t *testing.T) {
 			h.CRI.Events[3].Bare, h.Case.Plan = true, clean().Case.Plan
 			h.Firings = clean().Firings
 		}, ""},
+		"an event with its time": {eventAt(4, at(32)), ""},
+		"an event with a time in seconds": {eventAt(4, time.Unix(0, 1_000_000)),
+			"event cri-event event=wrong-time field=created-at is=too-early topic=CONTAINER_STOPPED_EVENT"},
+		"an event of a time before what it tells": {eventAt(4, at(30-1100)), "event cri-event event=wrong-time"},
+		"an event of a time to come":              {eventAt(4, at(33+1100)), "event cri-event is=too-late"},
+		"a task that another namespace lists": {leftInPod(func(i *oracle.Inventory) {
+			i.Daemon.Tasks = []oracle.Task{{Namespace: daemon.CRINamespace, ID: "pod"}, {Namespace: "shimquake", ID: "pod"}}
+		}), "liveness containerd what=foreign-task told=shimquake true=k8s.io"},
 		"an event with another state": {func(h *harness.History) { h.CRI.Events[4].State = oracle.CRIRunning },
 			"event cri-event event=other-field field=state"},
 	} {
@@ -276,6 +284,11 @@ func TestCRIRules(t *testing.T) {
 			}
 		})
 	}
+}
+
+// eventAt has an event say when it came about.
+func eventAt(n int, at time.Time) func(*harness.History) {
+	return func(h *harness.History) { h.CRI.Events[n].Created = at }
 }
 
 // begun has the container asked for at another time.

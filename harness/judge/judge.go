@@ -21,7 +21,8 @@ var rules = []rule{
 	// What makes a run show nothing.
 	firings, baseline, payloads,
 	// What must hold when the client is done, and nothing is going on any more.
-	removal, answers, leaks, vanished, forgotten, ends, grace, events, creates, exits, untold, times,
+	removal, answers, leaks, vanished, forgotten, ends, grace, events, creates, exits, untold, times, oneTime,
+	namespaces,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
 	criStatuses, criKept, criSandboxes, criStates, criStopped, criLabels,
 	criNames, criListed, criEvents, rounds,

@@ -114,6 +114,20 @@ func TestRules(t *testing.T) {
 			h.Instances[0].MustTell = append(h.Instances[0].MustTell, oracle.ByTaskList)
 		}, "exit exit-code by=task-list status=untold"},
 		"nobody told a client": {toldToNobody, "exit exit-code by=nobody status=untold"},
+		"Delete says when it was asked": {func(h *harness.History) {
+			plain(h)
+			h.Told[1].At = at(39)
+		}, "exit exit-code by=delete status=other-time"},
+		"nor is that the time of the event": {func(h *harness.History) {
+			plain(h)
+			h.Events[2].Exited = at(30).Add(1)
+		}, "exit exit-code by=TaskExit status=other-time"},
+		"a shim that was harmed may have told no time": {func(h *harness.History) { h.Told[1].At = at(39) }, ""},
+		"nor one that was killed": {func(h *harness.History) {
+			plain(h)
+			kill(h, "shim", 42)
+			h.Told[1].At = at(39)
+		}, ""},
 		"Delete says a time of long ago": {func(h *harness.History) { h.Told[1].At = at(-630_720_000) },
 			"exit exit-code by=delete status=wrong-time"},
 		"the event says a time to come": {func(h *harness.History) { h.Events[2].Exited = at(900) },

@@ -67,7 +67,7 @@ type kind interface {
 	discard(context.Context) error
 	// ids are those of its container and its pod. output is what was read of its output.
 	ids() []string
-	output() string
+	output() harness.Output
 }
 
 // one is one bystander.
@@ -175,7 +175,7 @@ func (b *one) finish(ctx context.Context) (harness.Bystander, error) {
 	if b.runs() {
 		own, truthErr := payload.ReadTruth(b.truth())
 		err = errors.Join(err, truthErr)
-		b.set(func(s *harness.Bystander) { s.Payload, s.Output = own, ReadLines(b.output()) })
+		b.set(func(s *harness.Bystander) { s.Payload, s.Output = own, b.output() })
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -27,6 +27,32 @@ func ReadLines(text string) (o harness.Output) {
 	return o
 }
 
+// clockGrace is how far the times of two processes of one machine may be apart.
+const clockGrace = 50 * time.Millisecond
+
+// ReadLog reads those lines from a log of CRI's, which was read at a time. It puts before
+// each line the time at which it was read, its stream and a tag.
+func ReadLog(text string, read time.Time) harness.Output {
+	var out strings.Builder
+	misdated, before := 0, time.Time{}
+	for line := range strings.Lines(text) {
+		words := strings.SplitN(line, " ", 4)
+		if len(words) == 4 && words[1] == "stdout" && words[2] == "F" {
+			line = words[3]
+			_, written, _ := parseLine(line)
+			at, err := time.Parse(time.RFC3339Nano, words[0])
+			if err != nil || at.Before(before) || at.Add(clockGrace).Before(written) || at.After(read.Add(clockGrace)) {
+				misdated++
+			}
+			before = at
+		}
+		out.WriteString(line)
+	}
+	o := ReadLines(out.String())
+	o.Misdated = misdated
+	return o
+}
+
 func parseLine(line string) (n int, at time.Time, ok bool) {
 	number, stamp, found := strings.Cut(strings.TrimSuffix(line, "\n"), " t=")
 	n, err := strconv.Atoi(number)

@@ -1,6 +1,7 @@
 package bystander
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -8,6 +9,34 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 )
+
+// A log's times are those at which lines were read: not before they were written, and in
+// their order.
+func TestReadLog(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	line := func(at int64, tag string, n int, written int64) string {
+		return time.Unix(0, at*ms).UTC().Format(time.RFC3339Nano) + " stdout " + tag + " " +
+			strconv.Itoa(n) + " t=" + strconv.FormatInt(written*ms, 10) + "\n"
+	}
+	for name, tc := range map[string]struct {
+		text              string
+		misdated, foreign int
+	}{
+		"its times":                {line(1001, "F", 1, 1000) + line(1101, "F", 2, 1100), 0, 0},
+		"read late":                {line(5000, "F", 1, 1000) + line(5000, "F", 2, 1100), 0, 0},
+		"one time for all":         {line(1001, "F", 1, 1000) + line(1001, "F", 2, 1100), 1, 0},
+		"back in time":             {line(3000, "F", 1, 1000) + line(2999, "F", 2, 1100), 1, 0},
+		"of a time to come":        {line(10_051, "F", 1, 1000), 1, 0},
+		"a line that was cut":      {line(1001, "P", 1, 1000), 0, 1},
+		"a line without its times": {"stdout F 1 t=5\n", 0, 1},
+	} {
+		got := ReadLog(tc.text, time.Unix(0, 10_000*ms))
+		if got.Misdated != tc.misdated || got.Foreign != tc.foreign {
+			t.Errorf("%s: %d lines of another time and %d foreign ones, want %d and %d",
+				name, got.Misdated, got.Foreign, tc.misdated, tc.foreign)
+		}
+	}
+}
 
 func TestReadLines(t *testing.T) {
 	at := func(ns int64) time.Time { return time.Unix(0, ns) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -195,17 +194,8 @@ func (p *pod) discard(ctx context.Context) error {
 	return err
 }
 
-// output is the log without what the log format (CRI's: time, stream, tag) puts before
-// each line. A log that is not there has no line.
-func (p *pod) output() string {
+// output is what the log has. A log that is not there has no line.
+func (p *pod) output() harness.Output {
 	text, _ := os.ReadFile(filepath.Join(p.TruthDir, p.logName()))
-	var out strings.Builder
-	for line := range strings.Lines(string(text)) {
-		words := strings.SplitN(line, " ", 4)
-		if len(words) == 4 && words[1] == "stdout" && words[2] == "F" {
-			line = words[3]
-		}
-		out.WriteString(line)
-	}
-	return out.String()
+	return ReadLog(string(text), time.Now())
 }

@@ -170,7 +170,7 @@ func (t *task) closeIO() {
 	t.io = nil
 }
 
-func (t *task) output() string { return t.read.String() }
+func (t *task) output() harness.Output { return ReadLines(t.read.String()) }
 
 // buffer is a bytes.Buffer that may be read while it is written.
 type buffer struct {

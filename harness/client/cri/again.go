@@ -21,7 +21,8 @@ func (c *Client) aside(f func()) {
 }
 
 // lookAgain asks a containerd that has been started for what the one before has said
-// already: a kubelet lists all it has after each restart, and acts on what is new.
+// already: a kubelet lists all it has after each restart, and acts on what is new. And it
+// tries whether the names of what there is are still taken.
 func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 	if c.again {
 		return
@@ -32,6 +33,9 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 		c.lookAtSandbox(ctx, c.sandbox, false)
 		for _, i := range all {
 			_, _ = c.look(ctx, i) // that nobody answers is for others to say
+			if !c.Quiet {
+				c.tryName(ctx, harness.CRIName{Object: oracle.AContainer, Taken: true}, c.createAbsent(i))
+			}
 		}
 	})
 }
@@ -47,7 +51,7 @@ func (c *Client) made(ctx context.Context, i *harness.Instance) bool {
 		return true
 	}
 	if f := oracle.FailedOf(err); c.sandbox != "" && f.Answered && !givenUp(f) {
-		c.aside(func() { c.tryName(ctx, oracle.AContainer, c.createAbsent(i)) })
+		c.aside(func() { c.tryName(ctx, harness.CRIName{Object: oracle.AContainer}, c.createAbsent(i)) })
 	}
 	return false
 }
@@ -72,7 +76,7 @@ func (c *Client) createAbsent(i *harness.Instance) func(context.Context, api.Run
 // TryNames asks for a pod of the name of the one that was removed, before containerd is
 // restarted: the names that it has reserved are in its memory alone.
 func (c *Client) TryNames(ctx context.Context) {
-	c.tryName(ctx, oracle.APod, func(ctx context.Context, rt api.RuntimeServiceClient) error {
+	c.tryName(ctx, harness.CRIName{Object: oracle.APod}, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config(), RuntimeHandler: Absent})
 		return err
 	})
@@ -80,7 +84,7 @@ func (c *Client) TryNames(ctx context.Context) {
 
 func (c *Client) tryName(
 	ctx context.Context,
-	object string,
+	n harness.CRIName,
 	ask func(context.Context, api.RuntimeServiceClient) error,
 ) {
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
@@ -89,8 +93,7 @@ func (c *Client) tryName(
 	if err != nil {
 		return // what it comes to is for others to say
 	}
-	err = ask(ctx, api.NewRuntimeServiceClient(conn))
-	c.note(func(s *harness.CRISeen) {
-		s.Names = append(s.Names, harness.CRIName{Object: object, Err: oracle.FailedOf(err)})
-	})
+	n.At = time.Now()
+	n.Err = oracle.FailedOf(ask(ctx, api.NewRuntimeServiceClient(conn)))
+	c.note(func(s *harness.CRISeen) { s.Names = append(s.Names, n) })
 }

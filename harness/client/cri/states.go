@@ -31,8 +31,9 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	for _, p := range pods.Items {
 		states[p.Id] = p.State.String()
 	}
+	listed := map[string]*api.Container{}
 	for _, k := range containers.Containers {
-		states[k.Id] = k.State.String()
+		states[k.Id], listed[k.Id] = k.State.String(), k
 	}
 	state := func(object, id string) harness.CRIState {
 		return harness.CRIState{Object: object, ID: id, State: states[id], At: at}
@@ -42,7 +43,11 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 			s.States = append(s.States, state(oracle.ASandbox, c.sandbox))
 		}
 		for _, i := range all {
-			s.States = append(s.States, state(oracle.AContainer, i.ID))
+			is := state(oracle.AContainer, i.ID)
+			if k := listed[i.ID]; k != nil {
+				is.Labels, is.Pod = oracle.CRILabelsOf(k), k.PodSandboxId
+			}
+			s.States = append(s.States, is)
 		}
 	})
 }

@@ -1,0 +1,57 @@
+package judge
+
+import (
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// oneTime: a container ends once, and who tells of its end tells one time: that which its
+// shim has noted. Only where the shim was harmed, or a call broken, may containerd or a
+// helper tell the time at which it learnt of the end. What another status comes with is
+// the ledger's.
+func oneTime(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if !looked(h) || h.Case.Workload.Fakeshim != "" || shimsHarmed(h) {
+		return nil, nil
+	}
+	truths, told, _ := ledger(h)
+	for _, t := range truths {
+		of := slices.DeleteFunc(slices.Clone(told), func(o oracle.Observation) bool {
+			return o.Container != t.Container || o.Exec != "" || o.Status != t.Status || untimed(o.At)
+		})
+		if len(of) == 0 {
+			continue
+		}
+		first := slices.MinFunc(of, func(a, b oracle.Observation) int { return a.At.Compare(b.At) })
+		for _, o := range of {
+			if o.At.Equal(first.At) {
+				continue
+			}
+			found = append(found, oracle.Finding{
+				Invariant: oracle.Exit, Class: oracle.ClassExitCode, Subject: oracle.Subject{ID: o.Container, PID: o.PID},
+				Facts: oracle.Facts{oracle.FactBy: string(o.Observer), oracle.FactStatus: oracle.OtherTime,
+					oracle.FactAt: precisely(o.At), oracle.FactFirst: precisely(first.At),
+					oracle.FactSource: string(first.Observer)},
+			})
+		}
+	}
+	return uniqueCauses(found), nil
+}
+
+// untimed reports whether an observer tells no time: shims' replies are read without.
+func untimed(at time.Time) bool { return at.IsZero() || at.Unix() == 0 }
+
+func precisely(at time.Time) string { return at.UTC().Format("15:04:05.000000000Z") }
+
+// shimsHarmed reports whether a fault has broken a call, or was done to a shim.
+func shimsHarmed(h *harness.History) bool {
+	spares := []string{"containerd", "task"}
+	toShims := func(f failpoints.Fault) bool {
+		return !slices.Contains(spares, f.At.Who) ||
+			slices.ContainsFunc(f.While, func(s failpoints.Step) bool { return s.Who == "shim" })
+	}
+	return broken(h, h.After.At) || len(shimKills(h)) > 0 || slices.ContainsFunc(h.Case.Plan, toShims)
+}
