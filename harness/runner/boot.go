@@ -10,6 +10,7 @@ import (
 	containerd "github.com/containerd/containerd/v2/client"
 
 	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/fixtures/cni"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
@@ -53,8 +54,15 @@ func (x *run) boot() (err error) {
 		x.inject.Controller.Trace()
 	}
 	env := []string{probe.SocketEnv + "=" + socket, collectLess}
+	network, err := x.makeNetwork()
+	if err != nil {
+		return err
+	}
+	if network != "" {
+		env = append(env, cni.Env(x.networkRecord())...)
+	}
 	x.daemon, err = daemon.Start(x.ctx, daemon.Params{
-		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == harness.CRI,
+		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == harness.CRI, CNI: network,
 		// Without misbehaviour the fake shim is what the id is used again with.
 		Env: append(env, inject.Env(x.Case, x.world)...), ExtraPath: filepath.Dir(x.subject.fakeshim),
 		OnStart: func(ctx context.Context, _ *daemon.Daemon, c *containerd.Client) error {
