@@ -10,6 +10,7 @@ import "embed"
 //
 //go:embed go.mod go.sum scripts/env
 //go:embed failpoints/probe failpoints/signal
+//go:embed fixtures/cni/program fixtures/cni/record
 //go:embed fixtures/payload/mode fixtures/payload/program
 //go:embed fixtures/world/init fixtures/world/wire
 //go:embed shims/fakeshim

@@ -15,6 +15,8 @@ type Bystander struct {
 	// ID is containerd's, of its container; PID is of its init. Empty while it has none.
 	ID  string `json:"id,omitempty"`
 	PID uint32 `json:"pid,omitempty"`
+	// Sandbox is containerd's id of its pod.
+	Sandbox string `json:"sandbox,omitempty"`
 	// Want is the status that its payload ends with.
 	Want uint32 `json:"want"`
 	// Started is when it ran, Released when it was told to end, and Removed when nothing was

@@ -43,6 +43,15 @@ const (
 	CRI     API = "cri"  // a pod, with a client that retries as kubelet does
 )
 
+// Network is the network that a pod is in.
+type Network string
+
+// The networks.
+const (
+	NodeNetwork Network = "node" // the world's own
+	PodNetwork  Network = "pod"  // a network namespace of its own, which CNI sets up
+)
+
 // Workload is what the client does: create, start, wait, delete. The zero value is one
 // container that exits with 0, by the task API.
 type Workload struct {
@@ -80,6 +89,9 @@ type Workload struct {
 	// Fakeshim runs the workload on shims/fakeshim with these words (misbehaviours) in place
 	// of the runc shim. Task API only. "plain" is the shim without any.
 	Fakeshim string `yaml:"fakeshim,omitempty"`
+	// Network is node (the default) or pod: each pod has a network namespace of its own, and
+	// a CNI plugin that notes each call (fixtures/cni). CRI only.
+	Network Network `yaml:"network,omitempty"`
 	// Bystander runs a task before, through and after the faults, and with CRI a pod, too,
 	// which nothing may touch: see History.Bystanders. Its hits are not counted.
 	Bystander bool `yaml:"bystander,omitempty"`
@@ -227,6 +239,7 @@ func (c Case) problems() (all []fieldError) {
 		add("workload.deleters", fmt.Errorf("deleters: %d: a number of clients of the task API is needed", w.Deleters))
 	}
 	add("workload.loops", w.checkLoops())
+	add("workload.network", w.checkNetwork())
 	for i, f := range c.Plan {
 		add(fmt.Sprintf("plan[%d].do", i), f.Check())
 		if f.At.Who == "sandbox" && w.API != CRI {
@@ -248,6 +261,17 @@ func (w Workload) checkLoops() error {
 		return fmt.Errorf("loops: %d: from 1 to %d rounds can be run", w.Loops, mostLoops)
 	case w.Loops > 0 && w.API != CRI:
 		return errors.New("loops: only the containers of a pod are removed while it lives on: add api: cri")
+	}
+	return nil
+}
+
+func (w Workload) checkNetwork() error {
+	known := []string{string(NodeNetwork), string(PodNetwork)}
+	switch {
+	case w.Network != "" && !slices.Contains(known, string(w.Network)):
+		return failpoints.Unknown("network", string(w.Network), known)
+	case w.Network != "" && w.API != CRI:
+		return errors.New("network: only a pod has one here: add api: cri")
 	}
 	return nil
 }

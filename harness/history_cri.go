@@ -70,7 +70,9 @@ type SandboxSeen struct {
 	// Err is why CRI could not say it.
 	Err *oracle.Failed `json:"err,omitempty"`
 	// Stopped reports that StopPodSandbox had succeeded before; else it was to run.
-	Stopped bool      `json:"stopped,omitempty"`
+	Stopped bool `json:"stopped,omitempty"`
+	// IP is the pod's address; "" of one in the world's own network.
+	IP      string    `json:"ip,omitempty"`
 	Created time.Time `json:"created,omitzero"` // as CRI says it
 	At      time.Time `json:"at"`               // when it was asked
 }

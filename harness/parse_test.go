@@ -195,6 +195,7 @@ func aClause(k failpoints.Kind) *rapid.Generator[term.Clause] {
 // enums are values of the keys that take a word.
 var enums = map[string][]string{
 	"api": {"", string(TaskAPI), string(CRI)}, "signal": {"", "SIGKILL", "SIGTERM"},
+	"network":  {"", string(NodeNetwork), string(PodNetwork)},
 	"fakeshim": {"", "plain", "exit=137,events=twice"},
 }
 

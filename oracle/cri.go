@@ -46,6 +46,7 @@ const (
 	FieldStarted  = "started-at"
 	FieldFinished = "finished-at"
 	FieldSandbox  = "sandbox" // its status, in an event
+	FieldIP       = "ip"      // of a pod
 
 	FieldBundle     = "bundle" // of a create
 	FieldStdin      = "stdin"

@@ -34,6 +34,8 @@ const (
 	FactAccess    // what is wrong with them
 	FactProcs     // whether a cgroup holds processes
 	FactGroups    // whether a cgroup holds others
+	FactNetwork   // its name in CNI's configuration
+	FactNetns     // whether the network namespace of a pod is still mounted
 	FactExpires   // whether a lease, or what it keeps, ends by itself
 
 	// Of an exit status that was reported.
@@ -229,6 +231,8 @@ var keys = [factCount]struct {
 	FactAccess:    {"access", inCause, []string{AnyWrites, AnyEnters, NotRoots}},
 	FactProcs:     {"procs", inCause, []string{None, Some}},
 	FactGroups:    {"groups", inCause, []string{Nested}},
+	FactNetwork:   {"network", inCause, nil},
+	FactNetns:     {"netns", inCause, []string{Gone, There}},
 	FactExpires:   {"expires", inCause, []string{Yes}},
 
 	FactBy: {"by", inCause, nil},
@@ -257,8 +261,8 @@ var keys = [factCount]struct {
 
 	FactField: {"field", inCause,
 		[]string{FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
-			FieldSandbox, FieldBundle, FieldStdin, FieldStdout, FieldStderr, FieldTerminal, FieldCheckpoint, FieldRootfs}},
-	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed}},
+			FieldSandbox, FieldIP, FieldBundle, FieldStdin, FieldStdout, FieldStderr, FieldTerminal, FieldCheckpoint, FieldRootfs}},
+	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed, Repeated}},
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	FactIn:     {"in", inCause, []string{InLivingPod}},
 

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -138,7 +139,9 @@ func (d diff) untold(told []Finding) []Finding {
 			unplaced--
 			covered[f.Path] = true
 		default:
-			out = append(out, OfFile(f, d.after.Places))
+			found := OfFile(f, d.after.Places)
+			found.Subject.ID = cmp.Or(found.Subject.ID, d.podOf(f.Path))
+			out = append(out, found)
 			covered[f.Path] = true // a directory comes before what is in it
 		}
 	}

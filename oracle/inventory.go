@@ -30,7 +30,9 @@ type Inventory struct {
 	RuncStates []RuncState `json:"runcStates,omitempty"`
 	FIFOs      []string    `json:"fifos,omitempty"`
 	Files      []File      `json:"files,omitempty"`
-	Places     Places      `json:"places,omitzero"`
+	// Networks are the calls of the pods' CNI plugin so far.
+	Networks []NetworkCall `json:"networks,omitempty"`
+	Places   Places        `json:"places,omitzero"`
 	// Handles are containerd's, and then each shim's; nil when none were looked at.
 	Handles []Handles `json:"handles,omitempty"`
 	// Daemon is nil when containerd was not asked: Scene.Client was nil.
@@ -67,7 +69,12 @@ func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 			return inv, err
 		}
 	}
-	if want.has(ClassMount) {
+	if want.has(ClassNetwork) && s.Networks != nil {
+		if inv.Networks, err = s.Networks(); err != nil {
+			return inv, err
+		}
+	}
+	if want.has(ClassMount, ClassNetwork) {
 		if inv.Mounts, err = mounts(s.Proc); err != nil {
 			return inv, err
 		}

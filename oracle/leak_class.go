@@ -20,6 +20,7 @@ const (
 	ClassSandbox   Class = "sandbox"
 	ClassMetadata  Class = "metadata" // what else containerd's metadata has
 	ClassFile      Class = "file"     // and what else is on its disk
+	ClassNetwork   Class = "network"  // of a pod, as its CNI plugin was called
 	ClassHandle    Class = "handle"   // what a process of containerd's holds open
 )
 
@@ -48,7 +49,7 @@ type leakClass struct {
 var leakClasses = []leakClass{
 	{class: ClassShim, find: diff.processes, holds: true, with: []Class{
 		ClassSocket, ClassBundle, ClassCgroup, ClassFIFO, ClassProcess, ClassMount, ClassRuncState, ClassTask,
-		ClassContainer, ClassSnapshot, ClassCRIDir, ClassSandbox, ClassLease,
+		ClassContainer, ClassSnapshot, ClassCRIDir, ClassSandbox, ClassLease, ClassNetwork,
 	}},
 	{class: ClassProcess, holds: true, with: []Class{ClassCgroup, ClassBundle, ClassMount, ClassRuncState}},
 	{class: ClassSocket, read: readSockets, find: diff.sockets, covers: true, known: true, name: "shim socket"},
@@ -62,8 +63,9 @@ var leakClasses = []leakClass{
 	{class: ClassFIFO, read: readFIFOs, find: diff.fifos, covers: true, known: true, name: "FIFO", why: "not removed"},
 	{class: ClassContainer, find: diff.daemon, holds: true, with: []Class{ClassSnapshot, ClassCRIDir, ClassFIFO}},
 	{class: ClassTask, holds: true},
-	{class: ClassSandbox, holds: true, with: []Class{ClassSnapshot, ClassCRIDir, ClassLease}},
+	{class: ClassSandbox, holds: true, with: []Class{ClassSnapshot, ClassCRIDir, ClassLease, ClassNetwork}},
 	{class: ClassMetadata, why: "containerd's metadata still has it, and had not before"},
+	{class: ClassNetwork, find: diff.networks, with: []Class{ClassMount, ClassFile}},
 	{class: ClassFile, read: readFiles},
 	{class: ClassHandle},
 }

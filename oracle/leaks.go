@@ -130,6 +130,8 @@ func (d diff) mounts() []Finding {
 		f.Subject.Namespace, f.Subject.ID = scan.MountOwner(m.Point)
 		if f.Subject.ID != "" {
 			f.Facts = d.task(f.Subject.Namespace, f.Subject.ID).With(d.bundle(f.Subject.Namespace, f.Subject.ID))
+		} else if pod := d.podOf(m.Point); pod != "" {
+			f.Subject.ID, f.Facts = pod, d.task("", pod)
 		}
 		f.Facts[FactMountType] = m.Type
 		out = append(out, f)

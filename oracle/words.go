@@ -37,6 +37,8 @@ func (f Finding) What() string {
 		return w.subject
 	case Others:
 		return othersName(f)
+	case Net:
+		return networkName(f)
 	case Forgot:
 		return fmt.Sprintf("process %d (%s) of container %s/%s", s.PID, s.Name, s.Namespace, s.ID)
 	}
@@ -69,6 +71,8 @@ func (f Finding) leaked() string {
 		return kindWords(f.Facts) + " " + strings.TrimPrefix(s.Namespace+"/"+s.ID, "/")
 	case ClassHandle:
 		return f.handleWords()
+	case ClassNetwork:
+		return networkName(f)
 	}
 	if name := leakClassOf(f.Class).name; name != "" {
 		return name + " " + s.Path
@@ -98,6 +102,8 @@ func (f Finding) Reason() string {
 		why = []string{f.forgotReason()}
 	case Access:
 		why = accessReasons(f.Facts)
+	case Net:
+		why = networkReasons(f.Facts)
 	case Loss:
 		why = []string{"it is gone, was there before, and is not the client's to remove"}
 	default:
@@ -159,6 +165,8 @@ func (f Finding) leakReasons() []string {
 			NoneLeft: "no bundle is left",
 		}[fs[FactBundle]])
 		return why
+	case ClassNetwork:
+		say(networkWords(f))
 	case ClassMount:
 		if f.Subject.ID == "" {
 			return []string{"not mounted before"}

@@ -105,11 +105,13 @@ func Spec(of, truthDir string, command []string) []oci.SpecOpts {
 	}
 }
 
-// PodNamespaces are those that kubelet asks for, but for the network: a pod on the
-// world's own needs no CNI plugin. Each container is in a PID namespace of its own, so
-// that none dies just because the sandbox does, unless one is to share it.
-func PodNamespaces(sharedPID bool) *api.NamespaceOption {
+// PodNamespaces are those that kubelet asks for. Each container is in a PID namespace of
+// its own, so that none dies just because the sandbox does, unless one is to share it.
+func PodNamespaces(network harness.Network, sharedPID bool) *api.NamespaceOption {
 	opts := &api.NamespaceOption{Network: api.NamespaceMode_NODE, Pid: api.NamespaceMode_CONTAINER}
+	if network == harness.PodNetwork {
+		opts.Network = api.NamespaceMode_POD
+	}
 	if sharedPID {
 		opts.Pid = api.NamespaceMode_POD
 	}

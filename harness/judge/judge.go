@@ -25,7 +25,7 @@ var rules = []rule{
 	namespaces,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
 	criStatuses, criKept, criSandboxes, criStates, criStopped, criLabels,
-	criNames, criListed, criEvents, rounds,
+	criNames, criListed, criEvents, rounds, networks, addresses,
 	// What must hold of what the plan was not about.
 	bystanders, outlived,
 	// What must hold when the first id is used again.

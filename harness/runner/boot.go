@@ -10,6 +10,7 @@ import (
 	containerd "github.com/containerd/containerd/v2/client"
 
 	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/fixtures/cni"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
@@ -46,8 +47,15 @@ func (x *run) boot() (err error) {
 	}
 	socket := filepath.Join(x.world.Dir(), "probes.sock")
 	env := []string{probe.SocketEnv + "=" + socket, collectLess}
+	network, err := x.makeNetwork()
+	if err != nil {
+		return err
+	}
+	if network != "" {
+		env = append(env, cni.Env(x.networkRecord())...)
+	}
 	if x.daemon, err = daemon.New(x.ctx, daemon.Params{
-		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == harness.CRI,
+		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == harness.CRI, CNI: network,
 		// Without misbehaviour the fake shim is what the id is used again with.
 		Env: append(env, inject.Env(x.Case, x.world)...), ExtraPath: filepath.Dir(x.subject.fakeshim),
 		OnStart: func(ctx context.Context, _ *daemon.Daemon, c *containerd.Client) error {

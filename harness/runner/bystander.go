@@ -26,7 +26,8 @@ func (x *run) startBystanders() error {
 	arm := x.inject.Controller.Bypass(flushTimeout)
 	defer arm()
 	g := bystander.New(bystander.Params{
-		Up: x.up, Fired: x.inject.AnyFired, CRI: x.Workload.API == harness.CRI, Quiet: x.countsStatements(),
+		Up: x.up, Fired: x.inject.AnyFired, CRI: x.Workload.API == harness.CRI,
+		Network: x.Workload.Network, Quiet: x.countsStatements(),
 		Runtime: runcshim.Runtime, TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events,
 	})
 	x.bystanders = g

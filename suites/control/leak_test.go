@@ -125,6 +125,8 @@ var controls = []control{
 	},
 	{name: "a network namespace of somebody's own", leave: bindNetworkAs("vpn"), class: oracle.ClassMount,
 		besides: []oracle.Class{oracle.ClassFile}}, // the directory of such
+	{name: "a pod's network for which CNI's DEL was never called", api: harness.CRI, leave: forgetDel,
+		class: oracle.ClassNetwork},
 	{name: "an image", leave: createImage, class: oracle.ClassMetadata},
 	{name: "a containerd namespace", leave: createNamespace, class: oracle.ClassMetadata},
 	{name: "an ingest", leave: beginIngest, class: oracle.ClassMetadata, besides: []oracle.Class{oracle.ClassFile}},

@@ -41,6 +41,8 @@ var workloads = []workload{
 		API: harness.CRI, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
 	{name: "loop", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}}}},
+	{name: "net", like: "cri", asked: true, Workload: harness.Workload{
+		API: harness.CRI, Network: harness.PodNetwork, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "beside-pod", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 }

@@ -39,8 +39,9 @@ type Params struct {
 	// Up waits until containerd answers; Fired reports whether a fault has happened.
 	Up    func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
 	Fired func() bool
-	// CRI adds a pod.
-	CRI bool
+	// CRI adds a pod, in that network.
+	CRI     bool
+	Network harness.Network
 	// Quiet leaves out the questions that pass statements of containerd which are counted.
 	Quiet bool
 	// Runtime is that of the task.

@@ -36,12 +36,16 @@ func (p *pod) rt(ctx context.Context, verb string, f func(context.Context, api.R
 // logName is the container's log, in the world's folder for records.
 func (p *pod) logName() string { return p.name + ".out" }
 
+func (p *pod) namespaces() *api.NamespaceOption {
+	return client.PodNamespaces(p.Network, false)
+}
+
 func (p *pod) config() *api.PodSandboxConfig {
 	return &api.PodSandboxConfig{
 		Metadata:     &api.PodSandboxMetadata{Name: p.name, Uid: "bystander", Namespace: "default"},
 		LogDirectory: p.TruthDir,
 		Linux: &api.LinuxPodSandboxConfig{
-			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: client.PodNamespaces(false)},
+			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: p.namespaces()},
 		},
 	}
 }
@@ -54,6 +58,7 @@ func (p *pod) start(ctx context.Context) error {
 		r, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: p.config()})
 		if err == nil {
 			p.sandbox = r.PodSandboxId
+			p.set(func(s *harness.Bystander) { s.Sandbox = p.sandbox })
 		}
 		return err
 	})
@@ -87,7 +92,7 @@ func (p *pod) create(ctx context.Context, rt api.RuntimeServiceClient) error {
 			Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: p.TruthDir}},
 			LogPath:  p.logName(),
 			Linux: &api.LinuxContainerConfig{
-				SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: client.PodNamespaces(false)},
+				SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: p.namespaces()},
 			},
 		},
 	})

@@ -16,7 +16,7 @@ import (
 )
 
 func (c *Client) namespaces() *api.NamespaceOption {
-	return client.PodNamespaces(slices.ContainsFunc(c.Case.Workload.Containers,
+	return client.PodNamespaces(c.Case.Workload.Network, slices.ContainsFunc(c.Case.Workload.Containers,
 		func(k harness.Container) bool { return k.SharedPID }))
 }
 

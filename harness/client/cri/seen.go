@@ -57,6 +57,7 @@ func (c *Client) lookAtSandbox(ctx context.Context, id string, stopped bool) {
 	is := harness.SandboxSeen{ID: id, Stopped: stopped, At: time.Now()}
 	r, err := api.NewRuntimeServiceClient(conn).PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: id})
 	if is.Err = oracle.FailedOf(err); err == nil {
+		is.IP = r.GetStatus().GetNetwork().GetIp()
 		is.State, is.Created = r.GetStatus().GetState().String(), time.Unix(0, r.GetStatus().GetCreatedAt())
 	}
 	c.note(func(s *harness.CRISeen) { s.Sandboxes = append(s.Sandboxes, is) })

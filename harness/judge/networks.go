@@ -1,0 +1,84 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shimquake/shimquake/fixtures/cni"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// networks: CNI's ADD is not called twice for an interface of a pod, with no DEL in
+// between, and no DEL is called before somebody has asked for the pod to be stopped. That
+// each ADD has its DEL in the end is a rule of leaks.
+func networks(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if !looked(h) {
+		return nil, nil
+	}
+	var open []oracle.NetworkCall
+	for _, c := range h.After.Inventory.Networks {
+		f := oracle.Finding{
+			Invariant: oracle.Net, Class: oracle.ClassNetwork,
+			Subject: oracle.Subject{ID: c.Container, Path: c.Netns},
+			Facts:   oracle.Facts{oracle.FactCall: c.Command, oracle.FactNetwork: c.Network},
+		}
+		again := slices.ContainsFunc(open, c.Same)
+		switch c.Command {
+		case oracle.CNIAdd:
+			open = append(open, c)
+			if again {
+				f.Facts[oracle.FactIs] = oracle.Repeated
+				found = append(found, f)
+			}
+		case oracle.CNIDel:
+			open = slices.DeleteFunc(open, c.Same)
+			if from, lives := livedAt(h, c.Container, c.At); again && lives {
+				f.Facts[oracle.FactIs] = oracle.TooEarly
+				f.Facts[oracle.FactApart] = c.At.Sub(from).Round(time.Millisecond).String()
+				found = append(found, f)
+			}
+		}
+	}
+	return found, nil
+}
+
+// livedAt reports whether a pod was told to run by then, and not to stop, and since when.
+// Calls that stop a pod do not say which: a client stops one of its pods at a time.
+func livedAt(h *harness.History, sandbox string, at time.Time) (since time.Time, lives bool) {
+	for _, b := range h.Bystanders {
+		if b.Sandbox == sandbox {
+			return b.Started, !b.Started.IsZero() && b.Started.Before(at) && (b.Released.IsZero() || at.Before(b.Released))
+		}
+	}
+	if h.CRI == nil {
+		return time.Time{}, false
+	}
+	since, told := h.CRI.When("RunPodSandbox", sandbox)
+	stops := slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
+		return strings.HasSuffix(c.Verb, "PodSandbox") && c.Verb != "RunPodSandbox" && c.Verb != "ListPodSandbox" &&
+			!c.At.After(at)
+	})
+	return since, told && since.Before(at) && !stops
+}
+
+// addresses: a pod that is ready has the address that CNI has given it, before and after a
+// restart of containerd.
+func addresses(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if !looked(h) || h.CRI == nil {
+		return nil, nil
+	}
+	given := map[string]string{}
+	for _, c := range h.After.Inventory.Networks {
+		if c.Command == oracle.CNIAdd && c.Network == cni.Network {
+			given[c.Container], _, _ = strings.Cut(c.Address, "/")
+		}
+	}
+	for _, s := range h.CRI.Sandboxes {
+		if want := given[s.ID]; s.Err == nil && s.State == oracle.CRIReady && !s.Stopped && s.IP != want {
+			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldIP, oracle.Other, s.IP, want))
+		}
+	}
+	return uniqueCauses(found), nil
+}

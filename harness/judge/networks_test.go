@@ -1,0 +1,95 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/fixtures/cni"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Each row changes the history of a pod with a network of its own.
+func TestNetworkRules(t *testing.T) {
+	const netns = "/run/netns/cni-1"
+	call := func(command string, ms int) oracle.NetworkCall {
+		c := oracle.NetworkCall{
+			Command: command, Network: cni.Network, Interface: "eth0", Container: "pod", Netns: "/var" + netns, At: at(ms),
+		}
+		if command == oracle.CNIAdd {
+			c.Address = "10.88.0.2/16"
+		}
+		return c
+	}
+	calls := func(all ...oracle.NetworkCall) func(*harness.History) {
+		return func(h *harness.History) { h.After.Inventory.Networks = all }
+	}
+	both := []oracle.NetworkCall{call(oracle.CNIAdd, 1), call(oracle.CNIDel, 45)}
+	stopAt := func(ms int) func(*harness.History) {
+		return func(h *harness.History) {
+			h.Calls = append(h.Calls, harness.Call{Who: "client", Verb: "StopPodSandbox", At: at(ms), Took: time.Millisecond})
+		}
+	}
+	says10 := func(ip string) func(*harness.History) {
+		return func(h *harness.History) { h.CRI.Sandboxes[0].IP = ip }
+	}
+	beside := func(released time.Time) func(*harness.History) {
+		return func(h *harness.History) {
+			h.Bystanders = []harness.Bystander{{API: harness.CRI, Sandbox: "b", Started: at(1), Released: released}}
+			add, del := call(oracle.CNIAdd, 0), call(oracle.CNIDel, 30)
+			add.Container, del.Container = "b", "b"
+			h.After.Inventory.Networks = append(h.After.Inventory.Networks, add, del)
+		}
+	}
+	for name, tc := range map[string]struct {
+		change func(*harness.History)
+		want   string
+	}{
+		"added and deleted":    {func(*harness.History) {}, ""},
+		"deleted twice":        {calls(append(both, call(oracle.CNIDel, 46))...), ""},
+		"never added, deleted": {also(calls(call(oracle.CNIDel, 1)), says10("")), ""},
+		"never deleted":        {calls(both[0]), "leak network network=shimquake netns=gone"},
+		"never deleted, and its namespace stays": {also(calls(both[0]), func(h *harness.History) {
+			h.After.Inventory.Mounts = []oracle.Mount{{Point: netns, Type: "nsfs"}}
+		}), "leak network network=shimquake netns=there"},
+		"its namespace stays": {func(h *harness.History) {
+			h.After.Inventory.Mounts = []oracle.Mount{{Point: netns, Type: "nsfs"}}
+		}, "leak mount type=nsfs task=none"},
+		"libcni keeps its result": {func(h *harness.History) {
+			h.After.Inventory.Files = []oracle.File{{Path: cni.Cache + "/shimquake-pod-eth0"}}
+		}, "leak file kind=file path=/var/lib/cni/results/shimquake-pod-ethN"},
+		"added twice": {calls(both[0], call(oracle.CNIAdd, 2), both[1]), "network network call=ADD is=repeated"},
+		"another interface": {func(h *harness.History) {
+			lo, off := call(oracle.CNIAdd, 2), call(oracle.CNIDel, 46)
+			lo.Interface, lo.Network, off.Interface, off.Network = "lo", cni.Loopback, "lo", cni.Loopback
+			h.After.Inventory.Networks = append([]oracle.NetworkCall{lo, off}, both...)
+		}, ""},
+		"added again when it was deleted": {calls(both[0], both[1], call(oracle.CNIAdd, 46), call(oracle.CNIDel, 47)), ""},
+		"taken from a pod that lives":     {calls(both[0], call(oracle.CNIDel, 30)), "network network call=DEL is=too-early"},
+		"deleted by a RunPodSandbox that failed": {also(calls(both[0], call(oracle.CNIDel, 30)), says10(""),
+			func(h *harness.History) { h.CRI.Done = h.CRI.Done[1:]; h.CRI.Sandboxes = nil }), ""},
+		"taken from a bystander":              {beside(at(40)), "network network call=DEL is=too-early"},
+		"of a bystander that was told to end": {beside(at(20)), ""},
+		"CRI says another address":            {says10("10.88.0.3"), "status cri-status field=ip is=other"},
+		"CRI says none":                       {says10(""), "status cri-status field=ip is=other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := pod()
+			also(calls(both...), says10("10.88.0.2"), stopAt(44), tc.change)(&h)
+			v := harness.Verdict{Outcome: harness.Held}
+			for _, r := range []rule{networks, addresses, leaks} {
+				found, _ := r(&h)
+				v.Findings = append(v.Findings, found...)
+			}
+			if len(v.Findings) > 0 {
+				v.Outcome = harness.Violated
+			}
+			if got := says(v, tc.want); got != "" {
+				t.Errorf("%s; want %q\n%s", got, tc.want, v)
+			}
+			if tc.want == "" && len(v.Findings) > 0 {
+				t.Errorf("it found something\n%s", v)
+			}
+		})
+	}
+}

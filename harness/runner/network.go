@@ -1,0 +1,40 @@
+package runner
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/shimquake/shimquake/fixtures/cni"
+	"github.com/shimquake/shimquake/fixtures/cni/record"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// makeNetwork gives the world what pods with a network of their own take; "" for a case
+// without.
+func (x *run) makeNetwork() (cni.Folder, error) {
+	if x.Workload.Network != harness.PodNetwork {
+		return "", nil
+	}
+	folder := cni.Folder(filepath.Join(x.world.Dir(), "cni"))
+	// Every node has had a pod before, and so these: what is in them is looked at.
+	return folder, errors.Join(
+		cni.Make(x.ctx, x.runner.Cache, folder),
+		os.MkdirAll(x.world.Inside("/run/netns"), 0o755),
+		os.MkdirAll(x.world.Inside(cni.Cache), 0o700),
+	)
+}
+
+// networkRecord is where the plugin notes its calls.
+func (x *run) networkRecord() string { return filepath.Join(x.world.TruthDir(), "cni") }
+
+// networks are the calls of the plugin so far.
+func (x *run) networks() ([]oracle.NetworkCall, error) {
+	calls, err := record.Read(x.networkRecord())
+	out := make([]oracle.NetworkCall, len(calls))
+	for i, c := range calls {
+		out[i] = oracle.NetworkCall(c)
+	}
+	return out, err
+}

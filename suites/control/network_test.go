@@ -1,0 +1,55 @@
+package control
+
+import (
+	"context"
+	"path/filepath"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/shimquake/shimquake/fixtures/cni"
+	"github.com/shimquake/shimquake/fixtures/cni/record"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+// netPod is a pod with a network of its own.
+func netPod() harness.Workload {
+	w := exits(harness.CRI)
+	w.Network = harness.PodNetwork
+	return w
+}
+
+// forgetDel leaves an ADD that nobody has undone.
+func forgetDel(_ context.Context, s runner.Scene) error {
+	return record.Append(filepath.Join(s.World.TruthDir(), "cni"), record.Call{
+		Command: record.Add, Network: cni.Network, Interface: "eth0", Container: planted, Netns: "/run/netns/planted",
+	})
+}
+
+// keepResult leaves what libcni keeps of an ADD.
+var keepResult = writeFile(func(runner.Scene) string {
+	return filepath.Join(cni.Cache, cni.Network+"-"+planted+"-eth0")
+})
+
+var _ = Describe("a pod with a network of its own", Label("control", "cri", "network"), func() {
+	It("leaves nothing", spec.Quick, func(ctx context.Context) {
+		clean(ctx, harness.Case{Name: "control-network", Workload: netPod()})
+	})
+	DescribeTable("is violated by", func(ctx context.Context, leave plant, class oracle.Class) {
+		w := netPod()
+		w.Settle = soon
+		v := sabotaged(ctx, harness.Case{Name: "control-network", Workload: w}, leave)
+		Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
+		Expect(classes(v)).To(ConsistOf(class), "%v", v)
+	},
+		Entry("a DEL that was never called", spec.Quick, forgetDel, oracle.ClassNetwork),
+		Entry("a network namespace that is still mounted", spec.Quick, bindNetworkAs("cni-planted"), oracle.ClassMount),
+		Entry("the file of one that is not mounted any more", writeFile(func(runner.Scene) string {
+			return "/run/netns/cni-planted"
+		}), oracle.ClassFile),
+		Entry("the result that libcni keeps", spec.Quick, keepResult, oracle.ClassFile),
+	)
+})

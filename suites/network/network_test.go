@@ -1,0 +1,44 @@
+// Package network holds the specs about pods with a network namespace of their own: what
+// CNI has added for one is deleted again, and no namespace stays mounted, whatever ends
+// containerd or a request while a network is set up or torn down.
+package network
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+// The statements of CRI around its calls of CNI. They are the same from v1.6 to v2.4.
+const (
+	setUp    = "stmt:containerd:cri.criService.setupPodNetwork:result-err-netPlugin.Setup-ctx-id-path-o"
+	isSetUp  = "stmt:containerd:cri.criService.setupPodNetwork:sandbox.CNIResult-result"
+	tearDown = "stmt:containerd:cri.criService.teardownPodNetwork:err-netPlugin.Remove-ctx-id-path-opts..."
+	unmount  = "stmt:containerd:cri.criService.stopPodSandbox:if-err-sandbox.NetNS.Remove-err-nil"
+)
+
+func pod() harness.Workload {
+	return harness.Workload{API: harness.CRI, Network: harness.PodNetwork, Containers: []harness.Container{{Exit: 7}}}
+}
+
+var _ = Describe("a pod with a network of its own", Label("cri", "network"), func() {
+	DescribeTable("leaves no network when",
+		func(ctx context.Context, name string, plan failpoints.Plan, bad []harness.Bad) {
+			spec.Holds(ctx, harness.Case{Name: "network-" + name, Workload: pod(), Plan: plan, Bad: bad})
+		},
+		Entry("nothing happens", spec.Quick, "plain", nil, nil),
+		Entry("the request is cancelled as it is set up", spec.Quick, "cancelled",
+			failpoints.Plan{failpoints.Once(setUp, term.Cancel)}, nil),
+		Entry("containerd dies when it is set up", spec.Quick, Label("crash"), "crash-set-up",
+			failpoints.Plan{failpoints.Once(isSetUp, term.Crash)}, nil),
+		Entry("containerd dies before it is torn down", spec.Quick, Label("crash"), "crash-tear-down",
+			failpoints.Plan{failpoints.Once(tearDown, term.Crash)}, nil),
+		Entry("containerd dies before its namespace is unmounted", Label("crash"), "crash-unmount",
+			failpoints.Plan{failpoints.Once(unmount, term.Crash)}, nil),
+	)
+})
