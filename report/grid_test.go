@@ -88,13 +88,21 @@ func TestPagesCanBeHeard(t *testing.T) {
 	for name, from := range map[string]string{"matrix": dir, "answer": answered(t), "cases": written(t)} {
 		file := filepath.Join(from, report.HTMLFile)
 		b.open(file, "")
-		b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll('details').forEach((d) => { d.open = true; })`))
+		b.do(
+			chromedp.Evaluate[chromedp.Void](
+				`document.querySelectorAll('details').forEach((d) => { d.open = true; })`,
+			),
+		)
 		if got := get[string](b, spoken); got != "" {
 			t.Errorf("%s: %s", name, got)
 		}
 		b.do(chromedp.Evaluate[chromedp.Void](`location.hash = document.querySelector('#rows a').hash`))
 		b.until(`!!document.querySelector('#line .vis-item') && document.activeElement.id === 'casename'`)
-		b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll('details').forEach((d) => { d.open = true; })`))
+		b.do(
+			chromedp.Evaluate[chromedp.Void](
+				`document.querySelectorAll('details').forEach((d) => { d.open = true; })`,
+			),
+		)
 		b.until(`!!document.querySelector('table.all')`)
 		if got := get[string](b, spoken); got != "" {
 			t.Errorf("a case of %s: %s", name, got)

@@ -49,7 +49,8 @@ func networks(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 func livedAt(h *harness.History, sandbox string, at time.Time) (since time.Time, lives bool) {
 	for _, b := range h.Bystanders {
 		if b.Sandbox == sandbox {
-			return b.Started, !b.Started.IsZero() && b.Started.Before(at) && (b.Released.IsZero() || at.Before(b.Released))
+			return b.Started, !b.Started.IsZero() && b.Started.Before(at) &&
+				(b.Released.IsZero() || at.Before(b.Released))
 		}
 	}
 	if h.CRI == nil {

@@ -27,7 +27,10 @@ func TestNetworkRules(t *testing.T) {
 	both := []oracle.NetworkCall{call(oracle.CNIAdd, 1), call(oracle.CNIDel, 45)}
 	stopAt := func(ms int) func(*harness.History) {
 		return func(h *harness.History) {
-			h.Calls = append(h.Calls, harness.Call{Who: "client", Verb: "StopPodSandbox", At: at(ms), Took: time.Millisecond})
+			h.Calls = append(
+				h.Calls,
+				harness.Call{Who: "client", Verb: "StopPodSandbox", At: at(ms), Took: time.Millisecond},
+			)
 		}
 	}
 	says10 := func(ip string) func(*harness.History) {
