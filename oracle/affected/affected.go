@@ -12,6 +12,9 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
+// Oldest is the oldest branch that anybody here looks at.
+const Oldest = "1.6"
+
 // Releases are the branches of containerd ("1.7", "2.4") of which something is known. A
 // branch that is not named has the bug where the one before it has it at its end, so that
 // a bug that nobody has fixed is known of tomorrow's releases, too, and has it not where
