@@ -31,7 +31,7 @@ func TestReasons(t *testing.T) {
 	}{
 		"a symptom":                   {orphan("a"), "containerd-8981", "v2.3.7", Explains, true},
 		"another release":             {orphan("a"), "containerd-8981", "v2.4.2", OtherOne, false},
-		"a release that nobody knows": {orphan("a"), "containerd-8981", "v1.5.18", NotLooked, false},
+		"a release that nobody knows": {orphan("a"), "containerd-8981", "v1.5.18", NotLooked, true},
 		"its issue":                   {orphan("a") + "as in containerd#8981", "containerd-8981", "v2.3.7", Named, true},
 		"what sets it off":            {orphan("k8s.io") + "iowait is at 90 %", "containerd-7496", "v1.7.2", Needs, true},
 		"what it does not take":       {orphan("a") + "containerd was killed", "containerd-8981", "v2.3.7", Unneeded, false},
