@@ -96,7 +96,9 @@ func TestOf(t *testing.T) {
 
 func TestUnreached(t *testing.T) {
 	r := parse(t, halfLooked)
-	for release, want := range map[string]bool{"v2.0.14": true, "v1.7.27": false, "v2.2.9": false, "v2.4.2": false, "main": false} {
+	for release, want := range map[string]bool{
+		"v2.0.14": true, "v1.7.27": false, "v2.2.9": false, "v2.4.2": false, "main": false,
+	} {
 		if got := r.Unreached(release); got != want {
 			t.Errorf("%s: %v, want %v", release, got, want)
 		}

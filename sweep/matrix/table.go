@@ -181,7 +181,8 @@ func (t Table) Markdown(day time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Bugs and releases\n\nWhat `shimquake matrix --markdown` saw on %s. A cell has what the catalogue "+
 		"expects and what was seen: *bad* has the bug,\n*ok* has it not, of *?* it is not known; \"-\" is a release that "+
-		"lacks the place of the fault, of which nothing can be said.\nWhat differs is in capitals.\n\n", day.Format(time.DateOnly))
+		"lacks the place of the fault, of which nothing can be said.\nWhat differs is in capitals.\n\n",
+		day.Format(time.DateOnly))
 	fmt.Fprintf(&b, "| bug | %s |\n|---|%s\n", strings.Join(t.Releases, " | "), strings.Repeat("---|", len(t.Releases)))
 	for _, x := range t.Bugs {
 		fmt.Fprintf(&b, "| [%s](%s.md) |", x.ID, x.ID)
