@@ -103,9 +103,9 @@ func TestTheWorstComeFirst(t *testing.T) {
 	}
 }
 
-// The matrix is of a real run. Every bug that has a case is in it, and each cell says what
-// the catalogue expects today and saw no other thing: what was run before the catalogue
-// was corrected is run again (shimquake matrix --markdown).
+// The matrix is of a real run. Every bug that has a case is in it, and each cell says
+// what the catalogue expects today and saw no other thing: what was run before the
+// catalogue was corrected is run again (shimquake matrix --markdown).
 func TestTheMatrixIsOfTodaysCatalogue(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, Matrix))
 	if err != nil {

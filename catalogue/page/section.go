@@ -34,8 +34,8 @@ func sections(x catalogue.Bug) (all []section) {
 	return all
 }
 
-// Releases are the branches, those of one kind together: "have it: 1.6 (to v1.6.23), ...".
-// Of what nobody has looked at it is said that it may.
+// Releases are the branches, those of one kind together: "have it: 1.6 (to v1.6.23),
+// ...". Of what nobody has looked at it is said that it may.
 func Releases(r affected.Releases) string {
 	var has, not, unknown []string
 	branches := r.Branches()

@@ -26,8 +26,9 @@ const (
 	Held    Seen = "held"    // every run held
 	Other   Seen = "other"   // a violation that is not this bug's
 	Invalid Seen = "invalid" // a run showed nothing: a fault that did not fire, a machine that lacks something
-	// NoPoint: the release lacks the place of the fault of each of the bug's cases, or, where
-	// the catalogue says so (absent, unknown), never comes there. Nothing can be said of it.
+	// NoPoint: the release lacks the place of the fault of each of the bug's cases, or,
+	// where the catalogue says so (absent, unknown), never comes there. Nothing can be said
+	// of it.
 	NoPoint Seen = "-"
 )
 
@@ -58,8 +59,8 @@ type Cell struct {
 	// Histories are where those of its runs stand, see Matrix.Keep.
 	Histories []harness.Part `json:"histories,omitempty"`
 	Took      time.Duration  `json:"tookNs"`
-	// Digest is of the bug's cases and of what it leaves: a cell is run again when either has
-	// changed.
+	// Digest is of the bug's cases and of what it leaves: a cell is run again when either
+	// has changed.
 	Digest string `json:"digest"`
 	// Build is the shimquake that ran it, see journal.BuildID.
 	Build string `json:"build"`
