@@ -71,7 +71,10 @@ type Suspect struct {
 	Version string `json:"version,omitempty"`
 	// Bugs are those of the catalogue that fit this version, the best first.
 	Bugs []string `json:"bugs"`
-	Do   string   `json:"do"`
+	// MayBe are those that leave the same, and nobody has looked whether this version has
+	// them.
+	MayBe []string `json:"mayBe,omitempty"`
+	Do    string   `json:"do"`
 }
 
 // key names the suspect in both looks. A process is named by its start, too, and a file

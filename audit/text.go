@@ -59,16 +59,24 @@ func (s Suspect) String() string {
 	if len(s.With) > 0 {
 		fmt.Fprintf(&b, "\n         left with it: %s", strings.Join(s.With, ", "))
 	}
-	fmt.Fprintf(&b, "\n         bug: %s\n         do:  %s\n", bugs(s.Bugs), s.Do)
+	fmt.Fprintf(&b, "\n         bug: %s\n         do:  %s\n", bugs(s), s.Do)
 	return b.String()
 }
 
-// bugs are the first three.
-func bugs(all []string) string {
-	const most = 3
-	if len(all) == 0 {
-		return "none known"
+// bugs are those that this version has; where there is none, those that it may have.
+func bugs(s Suspect) string {
+	switch {
+	case len(s.Bugs) > 0:
+		return firstOf(s.Bugs)
+	case len(s.MayBe) > 0:
+		return "none known of " + cmp.Or(s.Version, "this version") + ", where nobody has looked for " + firstOf(s.MayBe)
 	}
+	return "none known"
+}
+
+// firstOf are the first three.
+func firstOf(all []string) string {
+	const most = 3
 	text := strings.Join(all[:min(len(all), most)], ", ")
 	if len(all) > most {
 		text += fmt.Sprintf(" (or one of %d others, see --json)", len(all)-most)

@@ -44,7 +44,8 @@ type Bug struct {
 	Why string `yaml:"why"`
 	// Verified says how all this is known, and with what figures.
 	Verified Verified `yaml:"verified"`
-	// Odds are how often the case showed it on the last release that has it: "20 of 20".
+	// Odds are how often the case showed it on the last release that has it: "20 of 20". A
+	// bug with a case has them.
 	Odds Odds `yaml:"odds,omitempty"`
 	// Until says what an operator can do until a fixed release runs.
 	Until string `yaml:"until,omitempty"`
@@ -147,7 +148,7 @@ func (b Bug) Case() (c harness.Case, ok bool) {
 	return b.Cases[0], true
 }
 
-// Applies reports whether a release has the bug.
+// Applies reports whether a release is known to have the bug.
 func (b Bug) Applies(release string) bool { return b.Releases.Applies(release) }
 
 // Means says what a severity is, for people.

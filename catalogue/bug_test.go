@@ -76,6 +76,8 @@ func TestParseBugRefuses(t *testing.T) {
 		"a release of another":     {"bad: v2.0.14", "bad: v2.1.14", "no release of it"},
 		"no release":               {"bad: v2.0.14", "bod: v2.0.14", "bod"},
 		"a thread without a word":  {"issue containerd#8981", "containerd#8981", "expected one of"},
+		"no odds":                  {"odds: 19 of 20\n", "", "count how often"},
+		"nobody looked before":     {"{bad: v2.0.14}", "{since: v2.0.14, bad: v2.0.14}", "seen: v2.0.14"},
 		"odds that cannot be":      {"19 of 20", "21 of 20", "expected 1 of 20"},
 		"another way to know":      {"[ran]", "[heard]", "heard"},
 		"a bad pattern of a place": {"Task.*", "Task.[", "syntax error"},

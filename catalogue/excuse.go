@@ -75,7 +75,8 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 	return all
 }
 
-// Applies reports whether a release has the bug.
+// Applies reports whether a release is known to have the bug. Where nobody has looked
+// nothing is excused by it.
 func (e Excuse) Applies(release string) bool { return e.Releases.Applies(release) }
 
 // Most is how many cases of a default sweep of a release show it at most; 0 where that

@@ -164,6 +164,8 @@ func (p bugParser) shown(b Bug) (errs []error) {
 		add("verified", "ran, and there is no case: show it (cases), or say how it is known")
 	case len(b.Cases) == 0 && b.Tried == "" && b.Residue == nil:
 		add("id", "without a case say what was tried (tried)")
+	case len(b.Cases) > 0 && b.Odds.Of == 0:
+		add("cases[0]", "count how often it shows the bug (shimquake run --count 20), and say so: odds: 20 of 20")
 	case len(b.Cases) > 0 && len(b.Takes) > 0:
 		add("takes", "its case tells what it takes: leave this out")
 	case len(b.Cases) > 0 && len(b.Left) == 0 && b.Residue == nil:

@@ -19,8 +19,8 @@ func Matrix(t matrix.Table, without map[string]harness.Verdict, dir string) Data
 	t.Each(m.add)
 	d.Says = append(
 		d.Says,
-		fmt.Sprintf("%s: %d as the catalogue says, %d differ, %d show nothing; %d have no such place.",
-			number(m.cells, "cell"), m.as, m.differ, m.invalid, m.none),
+		fmt.Sprintf("%s: %d as the catalogue says, %d differ, %d show nothing, %d what it does not know; "+
+			"%d have no such place.", number(m.cells, "cell"), m.as, m.differ, m.invalid, m.news, m.none),
 	)
 	if text := t.OldSays(); text != "" {
 		d.Says = append(d.Says, text)
@@ -44,7 +44,7 @@ func Matrix(t matrix.Table, without map[string]harness.Verdict, dir string) Data
 
 // matrixCases are the runs of a matrix, in the order of its cells, and what they show.
 type matrixCases struct {
-	cells, as, differ, invalid, none int
+	cells, as, differ, invalid, news, none int
 
 	parts    []harness.Part
 	cell     []matrix.Cell // of each part
@@ -78,6 +78,9 @@ func (m *matrixCases) add(c matrix.Cell) {
 	case c.Seen == matrix.Invalid:
 		m.invalid++
 		out.ID, out.State, out.Title = c.Bug+"-"+c.Release, Unreproduced, c.String()
+	case c.News():
+		m.news++
+		out.ID, out.Title = c.Bug+"-not-known", c.Bug+": of these releases the catalogue does not know it"
 	case c.Seen == matrix.NoPoint:
 		m.none++
 		out = Cluster{

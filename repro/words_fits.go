@@ -24,6 +24,7 @@ var why = map[rank.Why]string{
 	rank.Denied:      "- the report says that what it takes did not happen: %s",
 	rank.Conflicts:   "- it leaves that in another state: %s",
 	rank.OtherOne:    "- that release does not have it (%s)",
+	rank.NotLooked:   "- nobody has looked whether that release has it (%s)",
 	rank.OtherClient: "- it needs kubelet's way to containerd, not that of %s",
 	rank.Doubtful:    "- it is a lead: no function is known to fail so%s",
 	rank.Harmless:    "- it is harmless%s",

@@ -94,7 +94,7 @@ func short(x catalogue.Bug) string {
 			from = name
 		}
 		if b.Has() {
-			to = b.Bad
+			to = b.Last()
 		}
 		if b.Fixed != "" {
 			fixed = b.Fixed
@@ -110,13 +110,10 @@ func short(x catalogue.Bug) string {
 }
 
 func shown(x catalogue.Bug) string {
-	switch {
-	case x.Odds.Of > 0:
-		return x.Odds.String()
-	case len(x.Cases) == 0:
+	if len(x.Cases) == 0 {
 		return "no"
 	}
-	return "yes"
+	return x.Odds.String()
 }
 
 // Begin and End are the lines between which README has its table.

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/sweep/matrix"
 )
 
 const root = "../.."
@@ -99,27 +103,99 @@ func TestTheWorstComeFirst(t *testing.T) {
 	}
 }
 
-// The matrix is of a real run: its form is checked, and that its bugs are known.
-func TestFormOfTheMatrix(t *testing.T) {
+// The matrix is of a real run. Every bug that has a case is in it, and each cell says
+// what the catalogue expects today and saw no other thing: what was run before the
+// catalogue was corrected is run again (shimquake matrix --markdown).
+func TestTheMatrixIsOfTodaysCatalogue(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, Matrix))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, columns := 0, 0
-	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "|") {
-			continue
-		}
-		if columns == 0 {
-			columns = strings.Count(line, "|")
-		}
-		id, _, link := strings.Cut(strings.TrimPrefix(line, "| ["), "]")
-		if _, err := catalogue.FindBug(id); link && err != nil || strings.Count(line, "|") != columns {
-			t.Errorf("%s: %v, and %d columns", line, err, columns)
-		}
-		rows++
+	rows, stale := stale(string(text), catalogue.Bugs())
+	for _, s := range stale {
+		t.Errorf("%s: make the page anew with shimquake matrix --markdown, or correct the catalogue", s)
 	}
-	if rows < 10 {
-		t.Errorf("%d rows: make it anew with shimquake matrix --markdown", rows)
+	if rows == 0 {
+		t.Error("the page has no row")
+	}
+}
+
+// stale are the rows and cells of a page that are not of these bugs as they are.
+func stale(text string, bugs []catalogue.Bug) (rows int, stale []string) {
+	due := map[string]catalogue.Bug{}
+	for _, b := range bugs {
+		if len(b.Cases) > 0 {
+			due[fmt.Sprintf("[%s](%[1]s.md)", b.ID)] = b
+		}
+	}
+	var releases []string
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+		b, ok := due[cells[0]]
+		switch {
+		case !strings.HasPrefix(line, "| "):
+		case releases == nil:
+			releases = cells[1:]
+		case !ok || len(cells) != len(releases)+1:
+			stale = append(stale, fmt.Sprintf("%q is no row of a bug with a case, in %d columns", line, len(releases)+1))
+		default:
+			rows++
+			delete(due, cells[0])
+			for i, is := range cells[1:] {
+				if want := matrix.Expect(b, releases[i]); !fresh(is, want) {
+					stale = append(stale, fmt.Sprintf("%s on %s is %q, and the catalogue says %q", b.ID, releases[i], is, want))
+				}
+			}
+		}
+	}
+	for _, b := range due {
+		stale = append(stale, b.ID+" has no row")
+	}
+	return rows, stale
+}
+
+// fresh reports whether a cell is as expected. What differs is in capitals.
+func fresh(is string, want matrix.Expected) bool {
+	if is == string(matrix.NoPoint) {
+		return want != matrix.Bad
+	}
+	return strings.HasPrefix(is, string(want)+", ") && is == strings.ToLower(is)
+}
+
+func TestStaleCells(t *testing.T) {
+	b := catalogue.Bug{ID: "b", Cases: []harness.Case{{Name: "b"}}, Releases: affected.Releases{
+		"1.7": {Unknown: "its case does not come there"}, "2.3": {Bad: "v2.3.7"}, "2.4": {Fixed: "v2.4.0"}}}
+	const head = "# Bugs\n\n| bug | v1.7.35 | v2.3.7 | v2.4.2 |\n|---|---|---|---|\n"
+	for row, want := range map[string]int{
+		"| [b](b.md) | - | bad, shown | ok, held |\n":          0,
+		"| [b](b.md) | ?, shown | bad, shown 1/2 | - |\n":      0,
+		"| [b](b.md) | ok, held | bad, shown | ok, held |\n":   1, // it is not known any more
+		"| [b](b.md) | - | - | ok, held |\n":                   1, // bad, and nothing says so
+		"| [b](b.md) | - | bad, NOPOINT | ok, held |\n":        1,
+		"| [b](b.md) | - | bad, HELD | ok, SHOWN |\n":          2,
+		"| [b](b.md) | ?, INVALID | bad, shown | ok, held |\n": 1,
+		"| [b](b.md) | - | not run | ok, held |\n":             1,
+		"| [b](b.md) | - | bad, shown |\n":                     2, // a column less, so it has no row
+		"| [c](c.md) | - | bad, shown | ok, held |\n":          2,
+		"": 1,
+	} {
+		if _, got := stale(head+row, []catalogue.Bug{b}); len(got) != want {
+			t.Errorf("%q: %q, want %d", row, got, want)
+		}
+	}
+}
+
+// What nobody has looked at is told as that, and not as free of the bug.
+func TestReleasesSayWhatIsNotKnown(t *testing.T) {
+	got := Releases(affected.Releases{
+		"1.7": {Seen: "v1.7.35"}, "2.0": {Unknown: "its case does not come there"}, "2.1": {Held: "v2.1.9"},
+		"2.2": {Since: "v2.2.3", Held: "v2.2.2", Bad: "v2.2.9"}, "2.3": {Seen: "v2.3.1", Bad: "v2.3.7", Fixed: "v2.3.8"},
+	})
+	want := "have it: 1.7 (seen on v1.7.35), 2.2 (v2.2.3 to v2.2.9), 2.3 (seen on v2.3.1 to v2.3.7)\n" +
+		"have it not: 2.1 (v2.1.9), 2.2 (to v2.2.2), 2.3 (from v2.3.8)\n" +
+		"may have it: before 1.7 (not looked at), 1.7 before v1.7.35 (not looked at), 2.0 (its case does not come there), " +
+		"2.3 before v2.3.1 (not looked at)"
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

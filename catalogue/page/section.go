@@ -34,28 +34,35 @@ func sections(x catalogue.Bug) (all []section) {
 	return all
 }
 
-// Releases are the branches, those of one kind together: "has it: 1.6 (to v1.6.23), ...".
+// Releases are the branches, those of one kind together: "have it: 1.6 (to v1.6.23),
+// ...". Of what nobody has looked at it is said that it may.
 func Releases(r affected.Releases) string {
-	var has, not []string
-	for _, name := range r.Branches() {
+	var has, not, unknown []string
+	branches := r.Branches()
+	if len(branches) > 0 && branches[0] != affected.Oldest {
+		unknown = append(unknown, "before "+branches[0]+" (not looked at)")
+	}
+	for _, name := range branches {
 		b := r[name]
-		switch {
-		case b.Has():
+		if b.Has() {
 			has = append(has, fmt.Sprintf("%s (%s)", name, span(b)))
-			if b.Fixed != "" {
-				not = append(not, fmt.Sprintf("%s (from %s)", name, b.Fixed))
-			}
-		case b.Fixed != "":
-			not = append(not, fmt.Sprintf("%s (from %s)", name, b.Fixed))
-		case b.Held != "":
-			not = append(not, fmt.Sprintf("%s (%s)", name, b.Held))
-		default:
-			not = append(not, fmt.Sprintf("%s (%s)", name, b.Absent))
+		}
+		if b.Seen != "" {
+			unknown = append(unknown, fmt.Sprintf("%s before %s (not looked at)", name, b.Seen))
+		}
+		if b.Unknown != "" {
+			unknown = append(unknown, fmt.Sprintf("%s (%s)", name, b.Unknown))
+		}
+		if free := without(b); free != "" {
+			not = append(not, fmt.Sprintf("%s (%s)", name, free))
 		}
 	}
 	text := "have it: " + strings.Join(has, ", ")
 	if len(not) > 0 {
 		text += "\nhave it not: " + strings.Join(not, ", ")
+	}
+	if len(unknown) > 0 {
+		text += "\nmay have it: " + strings.Join(unknown, ", ")
 	}
 	if r.Open() {
 		text += "\nnot fixed"
@@ -63,15 +70,36 @@ func Releases(r affected.Releases) string {
 	return text
 }
 
-// span says from which to which release a branch has the bug.
+// span says from which to which release a branch is known to have the bug.
 func span(b affected.Branch) string {
-	switch b.Since {
-	case "":
-		return "to " + b.Bad
-	case b.Bad:
-		return "seen on " + b.Bad
+	switch {
+	case b.Since != "":
+		return b.Since + " to " + b.Bad
+	case b.Seen == b.Last():
+		return "seen on " + b.Seen
+	case b.Seen != "":
+		return "seen on " + b.Seen + " to " + b.Bad
 	}
-	return b.Since + " to " + b.Bad
+	return "to " + b.Bad
+}
+
+// without says which releases of a branch do not have the bug, and how that is known.
+func without(b affected.Branch) string {
+	var parts []string
+	switch {
+	case b.Since != "" && b.Held != "":
+		parts = append(parts, "to "+b.Held)
+	case b.Since != "":
+		parts = append(parts, "before "+b.Since+": "+b.Absent)
+	case b.Held != "":
+		parts = append(parts, b.Held)
+	case b.Absent != "":
+		parts = append(parts, b.Absent)
+	}
+	if b.Fixed != "" {
+		parts = append(parts, "from "+b.Fixed)
+	}
+	return strings.Join(parts, ", ")
 }
 
 func symptoms(s catalogue.Symptoms) string {
@@ -145,7 +173,7 @@ func commands(x catalogue.Bug) string {
 	bad, fixed := "", ""
 	for _, name := range x.Releases.Branches() {
 		if b := x.Releases[name]; b.Has() {
-			bad, fixed = b.Bad, b.Fixed
+			bad, fixed = b.Last(), b.Fixed
 		} else if b.Fixed != "" {
 			fixed = b.Fixed
 		}

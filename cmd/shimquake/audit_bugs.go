@@ -7,6 +7,7 @@ import (
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/affected"
 )
 
 // notSeen are facts that only a history tells: of a live node nobody knows them, and a
@@ -16,20 +17,21 @@ var notSeen = []oracle.Key{
 	oracle.FactServed,
 }
 
-// nameBugs adds to each suspect the bugs of the catalogue that are known of its version
-// and leave what it has.
+// nameBugs adds to each suspect the bugs of the catalogue that leave what it has: those
+// that are known of its version, and those of which nobody knows whether it has them.
 func nameBugs(r *audit.Report) {
 	bugs := catalogue.BySeverity()
 	for i := range r.Suspects {
-		r.Suspects[i].Bugs = bugsOf(r.Suspects[i], bugs)
+		s := &r.Suspects[i]
+		s.Bugs, s.MayBe = bugsOf(*s, bugs, affected.Bad), bugsOf(*s, bugs, affected.Unknown)
 	}
 }
 
-// bugsOf are those whose facts the suspect has. What users have met comes before what
-// sweeps have found, what a newer release has fixed first, and that before what can only
-// be if a function could fail that does not; then what always leaves it before what may,
-// those that say most, and then the order of bugs.
-func bugsOf(s audit.Suspect, bugs []catalogue.Bug) []string {
+// bugsOf are those of which that is known of its version and whose facts the suspect has.
+// What users have met comes before what sweeps have found, what a newer release has fixed
+// first, and that before what can only be if a function could fail that does not; then
+// what always leaves it before what may, those that say most, and then the order of bugs.
+func bugsOf(s audit.Suspect, bugs []catalogue.Bug, state affected.State) []string {
 	facts, err := oracle.ParseFacts(s.Facts)
 	if err != nil || s.Version == "" {
 		return []string{}
@@ -43,7 +45,7 @@ func bugsOf(s audit.Suspect, bugs []catalogue.Bug) []string {
 		if _, left := named(b.Left, found); !left {
 			may[b.ID] = 1
 		}
-		return !fit || !b.Applies(s.Version)
+		return !fit || b.Releases.Of(s.Version) != state
 	})
 	slices.SortStableFunc(fits, func(a, b catalogue.Bug) int {
 		return cmp.Or(cmp.Compare(met(a), met(b)), cmp.Compare(may[a.ID], may[b.ID]), cmp.Compare(said[b.ID], said[a.ID]))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/oracle/affected"
 )
 
 func TestBugsOfASuspect(t *testing.T) {
@@ -33,10 +34,22 @@ func TestBugsOfASuspect(t *testing.T) {
 		{"what nothing in the catalogue leaves", "v2.4.2", audit.LostTask, []string{"task=RUNNING", "process=none"}, "", ""},
 	} {
 		s := audit.Suspect{Kind: test.kind, Facts: test.facts, Version: test.version}
-		got := bugsOf(s, catalogue.BySeverity())
+		got := bugsOf(s, catalogue.BySeverity(), affected.Bad)
 		if test.first != "" && (len(got) == 0 || got[0] != test.first) || slices.Contains(got, test.never) || got == nil {
 			t.Errorf("%s: %q, want %q first and never %q", test.name, got, test.first, test.never)
 		}
+	}
+}
+
+// Of a version that nobody has looked at a bug is told as one that it may be.
+func TestBugsThatASuspectMayBe(t *testing.T) {
+	r := audit.Report{Suspects: []audit.Suspect{
+		{Kind: audit.Shim, Facts: []string{"task=none", "bundle=gone", "children=none"}, Version: "v1.5.18"},
+	}}
+	nameBugs(&r)
+	if s := r.Suspects[0]; len(s.Bugs) != 0 || !slices.Contains(s.MayBe, "containerd-8981") ||
+		!strings.Contains(s.String(), "none known of v1.5.18, where nobody has looked for ") {
+		t.Errorf("%q, may be %q\n%s", s.Bugs, s.MayBe, s)
 	}
 }
 

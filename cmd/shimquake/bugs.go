@@ -10,18 +10,29 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/catalogue/page"
+	"github.com/shimquake/shimquake/oracle/affected"
 )
 
-// listBugs writes a line for each bug; of those that a release has where one is named.
+// listBugs writes a line for each bug; where a release is named, of those that it has,
+// and then of those of which nobody knows whether it has them.
 func listBugs(out io.Writer, release string) error {
 	bugs := catalogue.BySeverity()
-	if release != "" {
-		if !semver.IsValid(release) {
-			return fmt.Errorf("release %q: a version is needed, such as v2.4.2", release)
-		}
-		bugs = slices.DeleteFunc(bugs, func(b catalogue.Bug) bool { return !b.Applies(release) })
+	if release == "" {
+		_, err := fmt.Fprint(out, page.List(bugs))
+		return err
 	}
-	_, err := fmt.Fprint(out, page.List(bugs))
+	if !semver.IsValid(release) {
+		return fmt.Errorf("release %q: a version is needed, such as v2.4.2", release)
+	}
+	in := func(s affected.State) []catalogue.Bug {
+		return slices.DeleteFunc(slices.Clone(bugs), func(b catalogue.Bug) bool { return b.Releases.Of(release) != s })
+	}
+	text := page.List(in(affected.Bad))
+	if may := in(affected.Unknown); len(may) > 0 {
+		text += fmt.Sprintf("\n%s may have these, too: it was not looked at, or their cases do not come there\n%s",
+			release, page.List(may))
+	}
+	_, err := fmt.Fprint(out, text)
 	return err
 }
 

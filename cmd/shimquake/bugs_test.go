@@ -44,6 +44,14 @@ func TestBugsCommands(t *testing.T) {
 			}
 		}
 	}
+	// What was seen on the newest release of a branch only is told of the others as that.
+	for release, want := range map[string]bool{"v1.7.1": true, "v1.7.35": false} {
+		got := shimquake(t, nil, "list", "bugs", "--containerd", release)
+		has, may, _ := strings.Cut(got.out, release+" may have these")
+		if id := "  exit-of-a-failed-transition "; strings.Contains(may, id) != want || strings.Contains(has, id) == want {
+			t.Errorf("%s: %s is among those that it may have: want %v\n%s", release, id, want, got.out)
+		}
+	}
 	if got := shimquake(t, nil, "list", "bugs", "--containerd", "v2.4.2"); strings.Contains(
 		got.out,
 		"containerd-7496",

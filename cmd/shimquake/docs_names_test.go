@@ -109,7 +109,7 @@ func checkRelease(name string) error {
 	}
 	for _, b := range catalogue.Bugs() {
 		for _, of := range b.Releases {
-			if slices.Contains([]string{of.Bad, of.Fixed, of.Since, of.Held}, name) {
+			if slices.Contains([]string{of.Bad, of.Fixed, of.Since, of.Seen, of.Held}, name) {
 				return nil
 			}
 		}

@@ -83,7 +83,7 @@ func shownBug(v harness.Verdict) (catalogue.Bug, bool) {
 		return catalogue.Bug{}, false
 	}
 	b, err := catalogue.FindBug(v.Name)
-	return b, err == nil && b.Applies(v.Version) && len(repro.Shows(b, v)) > 0
+	return b, err == nil && b.Releases.MayApply(v.Version) && len(repro.Shows(b, v)) > 0
 }
 
 // afterSweep is what comes after a sweep, whose report lies in a folder: the first thing

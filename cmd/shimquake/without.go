@@ -66,9 +66,11 @@ func violatedCells(t matrix.Table) map[string]harness.Case {
 	for _, b := range t.Bugs {
 		for _, release := range t.Releases {
 			cell := t.Cells[matrix.Key{Bug: b.ID, Release: release}]
-			if c, ok := b.Case(); ok && (cell.Seen == matrix.Shown || cell.Seen == matrix.Other) {
-				c.Containerd = release
-				todo[report.WithoutName(c)] = c
+			for _, c := range b.Cases {
+				if c.Name == cell.Case && (cell.Seen == matrix.Shown || cell.Seen == matrix.Other) {
+					c.Containerd = release
+					todo[report.WithoutName(c)] = c
+				}
 			}
 		}
 	}

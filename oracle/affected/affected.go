@@ -3,6 +3,7 @@
 package affected
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,55 +12,104 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// Releases are the branches of containerd ("1.7", "2.4") of which it is known whether
-// they have a bug. A branch that is not named is as the one before it was at its end, so
-// that a bug that nobody has fixed is known of tomorrow's releases, too; and one before
-// the first has it not.
+// Oldest is the oldest branch that anybody here looks at.
+const Oldest = "1.6"
+
+// Releases are the branches of containerd ("1.7", "2.4") of which something is known. A
+// branch that is not named has the bug where the one before it has it at its end, so that
+// a bug that nobody has fixed is known of tomorrow's releases, too, and has it not where
+// that one fixed it. Of any other nothing is known, as of those before the first.
 type Releases map[string]Branch
 
 // Branch is what is known of one branch. Its releases up to Bad have the bug, beginning
-// with Since, and none from Fixed on. Without Fixed those after Bad have it, too.
+// with Since or with Seen, and none from Fixed on. Without Fixed those after Bad have it,
+// too.
 type Branch struct {
-	// Since is the first that has it. Empty: the first of the branch.
+	// Since is the first that has it, and those before it have it not: Held or Absent says
+	// how that is known. Without Since and Seen it is the first of the branch.
 	Since string `yaml:"since,omitempty"`
-	// Bad is the last one that is known to have it. Empty: none has.
+	// Seen is the first that was looked at, and has it. Of those before it nothing is known.
+	Seen string `yaml:"seen,omitempty"`
+	// Bad is the last one that is known to have it, where that is not Seen.
 	Bad string `yaml:"bad,omitempty"`
 	// Fixed is the first one after that without it.
 	Fixed string `yaml:"fixed,omitempty"`
-	// Held is a release of a branch without Bad that was looked at.
+	// Held is a release without it that was looked at: of a branch that has it not, or from
+	// before Since.
 	Held string `yaml:"held,omitempty"`
-	// Absent says why the bug cannot be there: the code is not.
+	// Absent says why the bug cannot be there, or not before Since: the code is not.
 	Absent string `yaml:"absent,omitempty"`
+	// Unknown says why nothing is known of the branch: nobody has looked, or no case can say
+	// it there.
+	Unknown string `yaml:"unknown,omitempty"`
 }
 
-// Has reports whether any release of the branch has the bug.
-func (b Branch) Has() bool { return b.Bad != "" }
+// State is what is known of a release.
+type State int
+
+// The states.
+const (
+	Unknown State = iota // it may have the bug: nobody has looked, or no case can say it
+	Free                 // it has it not
+	Bad                  // it has it
+)
+
+// Last is the last release of the branch that is known to have the bug, or "".
+func (b Branch) Last() string { return cmp.Or(b.Bad, b.Seen) }
+
+// Has reports whether any release of the branch is known to have the bug.
+func (b Branch) Has() bool { return b.Last() != "" }
 
 // Open reports whether the branch has it to its end, as far as is known.
-func (b Branch) Open() bool { return b.Bad != "" && b.Fixed == "" }
+func (b Branch) Open() bool { return b.Has() && b.Fixed == "" }
 
-// Applies reports whether a release has the bug. A pre-release or a commit counts as its
-// release; what is no version has none.
-func (r Releases) Applies(release string) bool {
+// Of is what is known of a release. A pre-release or a commit counts as its release; of
+// what is no version nothing is known.
+func (r Releases) Of(release string) State {
+	v, err := version(release)
+	if err != nil {
+		return Unknown
+	}
+	name := branchOf(v)
+	if b, ok := r[name]; ok {
+		return b.of(semver.New(v.Major(), v.Minor(), v.Patch(), "", ""))
+	}
+	before, ok := r.before(name)
+	switch {
+	case ok && r[before].Open():
+		return Bad
+	case ok && r[before].Fixed != "":
+		return Free
+	}
+	return Unknown
+}
+
+func (b Branch) of(v *semver.Version) State {
+	before := func(release string) bool { return release != "" && v.LessThan(semver.MustParse(release)) }
+	switch {
+	case b.Unknown != "", before(b.Seen):
+		return Unknown
+	case !b.Has(), before(b.Since), b.Fixed != "" && !before(b.Fixed):
+		return Free
+	}
+	return Bad
+}
+
+// Applies reports whether a release is known to have the bug.
+func (r Releases) Applies(release string) bool { return r.Of(release) == Bad }
+
+// MayApply reports whether a release is not known to be without the bug.
+func (r Releases) MayApply(release string) bool { return r.Of(release) != Free }
+
+// Unreached reports whether the branch of a release lacks the code, or no case is known
+// to come there: one that misses its place is no news.
+func (r Releases) Unreached(release string) bool {
 	v, err := version(release)
 	if err != nil {
 		return false
 	}
-	name := branchOf(v)
-	b, ok := r[name]
-	if !ok {
-		before, ok := r.before(name)
-		return ok && r[before].Open()
-	}
-	plain := semver.New(v.Major(), v.Minor(), v.Patch(), "", "")
-	return b.Has() && (b.Since == "" || !plain.LessThan(semver.MustParse(b.Since))) &&
-		(b.Fixed == "" || plain.LessThan(semver.MustParse(b.Fixed)))
-}
-
-// Absent reports whether the branch of a release is known not to have the code.
-func (r Releases) Absent(release string) bool {
-	v, err := version(release)
-	return err == nil && r[branchOf(v)].Absent != ""
+	b := r[branchOf(v)]
+	return !b.Has() && (b.Absent != "" || b.Unknown != "")
 }
 
 func branchOf(v *semver.Version) string { return fmt.Sprintf("%d.%d", v.Major(), v.Minor()) }
@@ -84,7 +134,7 @@ func (r Releases) Branches() []string {
 func older(a, b string) bool { return semver.MustParse(a).LessThan(semver.MustParse(b)) }
 
 // LastBad is the last release of a branch that is known to have the bug, or "".
-func (r Releases) LastBad(branch string) string { return r[branch].Bad }
+func (r Releases) LastBad(branch string) string { return r[branch].Last() }
 
 // FirstFixed is the first release of a branch that does not have it any more, or "".
 func (r Releases) FirstFixed(branch string) string { return r[branch].Fixed }
@@ -95,7 +145,8 @@ func (r Releases) Open() bool {
 	return len(all) > 0 && r[all[len(all)-1]].Open()
 }
 
-// Constraint is the same as a range of semantic versions (Masterminds/semver).
+// Constraint are those that are known to have it, as a range of semantic versions
+// (Masterminds/semver).
 func (r Releases) Constraint() string {
 	var parts []string
 	branches := r.Branches()
@@ -104,10 +155,7 @@ func (r Releases) Constraint() string {
 		if !b.Has() {
 			continue
 		}
-		from, until := name+".0", b.Fixed
-		if b.Since != "" {
-			from = b.Since
-		}
+		from, until := cmp.Or(b.Since, b.Seen, name+".0"), b.Fixed
 		if until == "" && i+1 < len(branches) {
 			until = branches[i+1] + ".0"
 		}
@@ -138,15 +186,17 @@ func (r Releases) String() string {
 }
 
 func (b Branch) text(name string) string {
-	since := ""
-	if b.Since != "" && b.Since != b.Bad {
-		since = b.Since + ".."
+	text := b.Last()
+	if first := cmp.Or(b.Since, b.Seen); first != "" && first != text {
+		text = first + ".." + text
 	}
-	fix := ""
+	if b.Seen != "" {
+		text += " (none before it was looked at)"
+	}
 	if b.Fixed != "" {
-		fix = ", fixed in " + b.Fixed
+		text += ", fixed in " + b.Fixed
 	}
-	return name + ": " + since + b.Bad + fix
+	return name + ": " + text
 }
 
 // Check reports what cannot be, with the branch that it is about.
@@ -166,7 +216,7 @@ func (b Branch) check(name string) error {
 	if v, err := semver.NewVersion(name); err != nil || branchOf(v) != name {
 		return fmt.Errorf("expected a branch such as \"2.3\"")
 	}
-	for _, release := range []string{b.Since, b.Bad, b.Fixed, b.Held} {
+	for _, release := range []string{b.Since, b.Seen, b.Bad, b.Fixed, b.Held} {
 		if release != "" && !strings.HasPrefix(release, "v"+name+".") {
 			return fmt.Errorf("%q is no release of it: expected v%s.N", release, name)
 		}
@@ -176,13 +226,39 @@ func (b Branch) check(name string) error {
 	}
 	switch {
 	case b == Branch{}:
-		return fmt.Errorf("say what is known of it: bad, fixed, held or absent")
-	case b.Bad == "" && b.Since != "":
+		return fmt.Errorf("say what is known of it: seen, bad, fixed, held or absent; or why nothing is: unknown")
+	case b.Unknown != "" && b != Branch{Unknown: b.Unknown}:
+		return fmt.Errorf("unknown is for a branch of which nothing else is said")
+	case b.Since != "":
+		return b.checkSince()
+	case b.Has() && (b.Held != "" || b.Absent != ""):
+		return fmt.Errorf("%s is bad: held and absent are for branches that do not have the bug, "+
+			"and for what came before since", b.Last())
+	}
+	return b.checkOrder()
+}
+
+// checkSince asks how it is known that releases before Since have it not: that nobody has
+// looked at them is no such knowledge.
+func (b Branch) checkSince() error {
+	switch {
+	case b.Bad == "":
 		return fmt.Errorf("since %s, and no release that is bad", b.Since)
-	case b.Bad != "" && (b.Held != "" || b.Absent != ""):
-		return fmt.Errorf("%s is bad: held and absent are for branches that do not have the bug", b.Bad)
-	case b.Bad != "" && b.Since != "" && after(b.Since, b.Bad), b.Bad != "" && b.Fixed != "" && !after(b.Fixed, b.Bad):
-		return fmt.Errorf("expected since %s <= bad %s < fixed %s", b.Since, b.Bad, b.Fixed)
+	case b.Seen != "":
+		return fmt.Errorf("since %s or seen %s, not both", b.Since, b.Seen)
+	case b.Held == "" && b.Absent == "":
+		return fmt.Errorf("since %s: how is it known that those before it do not have it? held: one of them that was "+
+			"looked at, or absent: why it cannot be there; where nobody has looked write seen: %[1]s", b.Since)
+	case b.Held != "" && !after(b.Since, b.Held):
+		return fmt.Errorf("expected held %s < since %s", b.Held, b.Since)
+	}
+	return b.checkOrder()
+}
+
+func (b Branch) checkOrder() error {
+	first := cmp.Or(b.Since, b.Seen)
+	if b.Has() && (first != "" && after(first, b.Last()) || b.Fixed != "" && !after(b.Fixed, b.Last())) {
+		return fmt.Errorf("expected since or seen %s <= bad %s < fixed %s", first, b.Last(), b.Fixed)
 	}
 	return nil
 }

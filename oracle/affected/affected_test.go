@@ -21,53 +21,86 @@ const slowUmount = `
 "1.7": {bad: v1.7.3, fixed: v1.7.4}
 `
 
-// regressed came with 2.0, was not in 1.7, and is in 2.1 from its second release on; 2.4
+// regressed came with 2.0, was not in 1.7, and is in 2.1 from its third release on; 2.4
 // has the fix.
 const regressed = `
 "1.7": {held: v1.7.35}
 "2.0": {bad: v2.0.14}
-"2.1": {since: v2.1.2, bad: v2.1.9}
+"2.1": {since: v2.1.2, held: v2.1.1, bad: v2.1.9}
 "2.4": {fixed: v2.4.0}
 `
 
-func TestApplies(t *testing.T) {
+// halfLooked was looked at on the newest releases of three branches, and on 2.0 no case
+// can say anything.
+const halfLooked = `
+"1.7": {seen: v1.7.35}
+"2.0": {unknown: its case does not come there}
+"2.2": {held: v2.2.9}
+"2.4": {seen: v2.4.1, bad: v2.4.2, fixed: v2.4.4}
+`
+
+func TestOf(t *testing.T) {
 	for _, c := range []struct {
 		text, release string
-		want          bool
+		want          State
 	}{
-		{slowUmount, "v1.6.0", true},
-		{slowUmount, "v1.6.23", true},
-		{slowUmount, "v1.6.24", false},
-		{slowUmount, "v1.7.0-rc.1", true},
-		{slowUmount, "v1.7.3", true},
-		{slowUmount, "v1.7.4", false},
-		{slowUmount, "v1.5.18", false},
-		{slowUmount, "v2.4.2", false},
-		{regressed, "v1.7.35", false},
-		{regressed, "v2.0.0", true},
-		{regressed, "v2.0.99", true},
-		{regressed, "v2.1.1", false},
-		{regressed, "v2.1.2", true},
-		{regressed, "v2.2.0", true},
-		{regressed, "v2.3.7-3-gabcdef.m", true},
-		{regressed, "v2.4.0", false},
-		{regressed, "v2.5.0", false},
-		{regressed, "main", false},
-		{`"2.3": {bad: v2.3.7}`, "v9.0.0", true},
-		{`"2.3": {absent: the code is not there}`, "v2.3.7", false},
+		{slowUmount, "v1.6.0", Bad},
+		{slowUmount, "v1.6.23", Bad},
+		{slowUmount, "v1.6.24", Free},
+		{slowUmount, "v1.7.0-rc.1", Bad},
+		{slowUmount, "v1.7.3", Bad},
+		{slowUmount, "v1.7.4", Free},
+		{slowUmount, "v1.5.18", Unknown}, // before the first branch that is named
+		{slowUmount, "v2.4.2", Free},     // the one before it has the fix
+		{regressed, "v1.7.35", Free},
+		{regressed, "v2.0.0", Bad},
+		{regressed, "v2.0.99", Bad},
+		{regressed, "v2.1.1", Free},
+		{regressed, "v2.1.2", Bad},
+		{regressed, "v2.2.0", Bad}, // the one before it has it to its end
+		{regressed, "v2.3.7-3-gabcdef.m", Bad},
+		{regressed, "v2.4.0", Free},
+		{regressed, "v2.5.0", Free},
+		{regressed, "main", Unknown},
+		{halfLooked, "v1.7.27", Unknown},
+		{halfLooked, "v1.7.35", Bad},
+		{halfLooked, "v1.7.36", Bad},
+		{halfLooked, "v2.0.14", Unknown},
+		{halfLooked, "v2.1.9", Unknown}, // the one before it is unknown
+		{halfLooked, "v2.2.1", Free},
+		{halfLooked, "v2.3.7", Unknown}, // that 2.2 has it not says nothing of 2.3
+		{halfLooked, "v2.4.0", Unknown},
+		{halfLooked, "v2.4.2", Bad},
+		{halfLooked, "v2.4.4", Free},
+		{`"2.3": {bad: v2.3.7}`, "v9.0.0", Bad},
+		{`"2.3": {absent: the code is not there}`, "v2.3.7", Free},
+		{`"2.3": {absent: the code is not there}`, "v2.4.0", Unknown},
+		{`"2.3": {since: v2.3.1, absent: the code came with it, bad: v2.3.7}`, "v2.3.0", Free},
 	} {
 		r := parse(t, c.text)
 		if err := r.Check(); err != nil {
 			t.Errorf("%s: %v", c.text, err)
 		}
-		if got := r.Applies(c.release); got != c.want {
+		if got := r.Of(c.release); got != c.want || r.Applies(c.release) != (c.want == Bad) ||
+			r.MayApply(c.release) != (c.want != Free) {
 			t.Errorf("%s: %s: %v, want %v", c.text, c.release, got, c.want)
 		}
 		if v, err := semver.NewVersion(c.release); err == nil && v.Prerelease() == "" {
 			bound, err := semver.NewConstraint(r.Constraint())
-			if err != nil || bound.Check(v) != c.want {
+			if err != nil || bound.Check(v) != (c.want == Bad) {
 				t.Errorf("%s: %s as the range %q: not %v: %v", c.text, c.release, r.Constraint(), c.want, err)
 			}
+		}
+	}
+}
+
+func TestUnreached(t *testing.T) {
+	r := parse(t, halfLooked)
+	for release, want := range map[string]bool{
+		"v2.0.14": true, "v1.7.27": false, "v2.2.9": false, "v2.4.2": false, "main": false,
+	} {
+		if got := r.Unreached(release); got != want {
+			t.Errorf("%s: %v, want %v", release, got, want)
 		}
 	}
 }
@@ -78,6 +111,10 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if got, want := r.String(), "1.6: v1.6.23, fixed in v1.6.24; 1.7: v1.7.3, fixed in v1.7.4"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := parse(t, halfLooked).String(), "1.7: v1.7.35 (none before it was looked at); "+
+		"2.4: v2.4.1..v2.4.2 (none before it was looked at), fixed in v2.4.4"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if r := parse(t, `{"1.10": {bad: v1.10.1}, "1.9": {held: v1.9.1}}`); !r.Open() || r.Branches()[0] != "1.9" {
@@ -95,6 +132,14 @@ func TestCheckRefuses(t *testing.T) {
 		"bad and held":                {`"2.3": {bad: v2.3.1, held: v2.3.1}`, "do not have the bug"},
 		"fixed before it was bad":     {`"2.3": {bad: v2.3.7, fixed: v2.3.6}`, "since"},
 		"bad before it came":          {`"2.3": {since: v2.3.7, bad: v2.3.6}`, "since"},
+		"since, and nobody looked":    {`"2.3": {since: v2.3.7, bad: v2.3.7}`, "seen: v2.3.7"},
+		"since, of a longer range":    {`"2.3": {since: v2.3.1, bad: v2.3.7}`, "seen: v2.3.1"},
+		"held after it came":          {`"2.3": {since: v2.3.1, held: v2.3.2, bad: v2.3.7}`, "held v2.3.2 < since v2.3.1"},
+		"since and seen":              {`"2.3": {since: v2.3.1, seen: v2.3.2, held: v2.3.0, bad: v2.3.7}`, "not both"},
+		"seen and held":               {`"2.3": {seen: v2.3.1, held: v2.3.0}`, "do not have the bug"},
+		"seen after it was bad":       {`"2.3": {seen: v2.3.7, bad: v2.3.6}`, "expected since or seen"},
+		"fixed before it was seen":    {`"2.3": {seen: v2.3.7, fixed: v2.3.6}`, "expected since or seen"},
+		"unknown, and bad":            {`"2.3": {unknown: x, bad: v2.3.6}`, "nothing else"},
 		"since, and never bad":        {`"2.3": {since: v2.3.7, held: v2.3.7}`, "no release that is bad"},
 	} {
 		if err := parse(t, c.text).Check(); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -106,6 +151,7 @@ func TestCheckRefuses(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	f.Add(slowUmount, "v1.6.1")
 	f.Add(regressed, "v2.4.0")
+	f.Add(halfLooked, "v1.7.27")
 	f.Fuzz(func(t *testing.T, text, release string) {
 		var r Releases
 		if yaml.Unmarshal([]byte(text), &r) != nil || r.Check() != nil {

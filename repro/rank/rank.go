@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/repro/read"
 )
 
@@ -54,6 +55,7 @@ const (
 	Denied      Why = "denied"           // the report says that what it takes has not happened
 	Conflicts   Why = "conflicts"        // it leaves the same kind of thing in another state
 	OtherOne    Why = "not-this-release" // the reported release does not have it
+	NotLooked   Why = "not-looked-at"    // nobody knows whether the reported release has it
 	OtherClient Why = "other-client"     // its way to containerd is not the reported one
 	Doubtful    Why = "lead"             // no function really fails so
 	Harmless    Why = "residue"          // it is known to be left, and is no violation
@@ -69,7 +71,7 @@ const bar = 3
 var points = map[Why]int{
 	Named: 8, Explains: 4, Brings: 1, Logs: 5, Needs: 3, Nearly: 1, AtPlace: 3,
 	Unexplained: -3, Unneeded: -2, Perhaps: -1, Untold: -1, Denied: -6, Conflicts: -5, OtherOne: -100, OtherClient: -3,
-	Doubtful: -2, Harmless: -3,
+	NotLooked: -2, Doubtful: -2, Harmless: -3,
 }
 
 // excluding are the reasons for which a bug cannot be it.
@@ -110,7 +112,11 @@ func weight(o read.Observation) int {
 
 func fit(r read.Report, release string, b catalogue.Bug) Fit {
 	f := Fit{Bug: b, ID: b.ID}
-	if release != "" && !b.Applies(release) {
+	switch state := b.Releases.Of(release); {
+	case release == "" || state == affected.Bad:
+	case state == affected.Unknown:
+		f.add(NotLooked, "", nil, b.Releases.String())
+	default:
 		f.add(OtherOne, "", nil, b.Releases.String())
 	}
 	told, total := f.symptoms(r, b)

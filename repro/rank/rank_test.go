@@ -29,12 +29,13 @@ func TestReasons(t *testing.T) {
 		why                Why
 		clears             bool
 	}{
-		"a symptom":             {orphan("a"), "containerd-8981", "v2.3.7", Explains, true},
-		"another release":       {orphan("a"), "containerd-8981", "v2.4.2", OtherOne, false},
-		"its issue":             {orphan("a") + "as in containerd#8981", "containerd-8981", "v2.3.7", Named, true},
-		"what sets it off":      {orphan("k8s.io") + "iowait is at 90 %", "containerd-7496", "v1.7.2", Needs, true},
-		"what it does not take": {orphan("a") + "containerd was killed", "containerd-8981", "v2.3.7", Unneeded, false},
-		"what nobody tells of":  {orphan("k8s.io"), "containerd-7496", "v1.7.2", Untold, true},
+		"a symptom":                   {orphan("a"), "containerd-8981", "v2.3.7", Explains, true},
+		"another release":             {orphan("a"), "containerd-8981", "v2.4.2", OtherOne, false},
+		"a release that nobody knows": {orphan("a"), "containerd-8981", "v1.5.18", NotLooked, true},
+		"its issue":                   {orphan("a") + "as in containerd#8981", "containerd-8981", "v2.3.7", Named, true},
+		"what sets it off":            {orphan("k8s.io") + "iowait is at 90 %", "containerd-7496", "v1.7.2", Needs, true},
+		"what it does not take":       {orphan("a") + "containerd was killed", "containerd-8981", "v2.3.7", Unneeded, false},
+		"what nobody tells of":        {orphan("k8s.io"), "containerd-7496", "v1.7.2", Untold, true},
 		"what has not happened": {orphan("a") + "containerd was not restarted", "containerd-6860", "v1.6.36",
 			Denied, false},
 		"a restart for a crash": {orphan("a") + "after a restart of containerd", "containerd-6860", "v1.6.36",

@@ -254,7 +254,7 @@ func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Resul
 // knownAs is the known bug that explains what a case leaves at its place, or "".
 func (s Search) knownAs(spec plan.Spec, found []oracle.Finding) string {
 	for _, b := range s.Known {
-		if b.Sweep != nil && b.Applies(s.Release) && slices.ContainsFunc(found, func(f oracle.Finding) bool {
+		if b.Sweep != nil && b.Releases.MayApply(s.Release) && slices.ContainsFunc(found, func(f oracle.Finding) bool {
 			return oracle.AnyLike(b.Sweep.Match, f)
 		}) && triage.AppliesTo(*b.Sweep, spec) {
 			return b.ID

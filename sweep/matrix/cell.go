@@ -14,6 +14,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/affected"
 )
 
 // Seen is what a case showed on a release.
@@ -25,8 +26,9 @@ const (
 	Held    Seen = "held"    // every run held
 	Other   Seen = "other"   // a violation that is not this bug's
 	Invalid Seen = "invalid" // a run showed nothing: a fault that did not fire, a machine that lacks something
-	// NoPoint: the release lacks the place of the fault, or, where the catalogue says so
-	// (absent), never comes there. Nothing can be said of it.
+	// NoPoint: the release lacks the place of the fault of each of the bug's cases, or,
+	// where the catalogue says so (absent, unknown), never comes there. Nothing can be said
+	// of it.
 	NoPoint Seen = "-"
 )
 
@@ -35,8 +37,9 @@ type Expected string
 
 // What can be expected.
 const (
-	Bad  Expected = "bad"
-	Good Expected = "ok"
+	Bad     Expected = "bad"
+	Good    Expected = "ok"
+	Unknown Expected = "?" // nobody has looked, or no case can say it there
 )
 
 // Cell is a bug on a release.
@@ -56,52 +59,60 @@ type Cell struct {
 	// Histories are where those of its runs stand, see Matrix.Histories.
 	Histories []harness.Part `json:"histories,omitempty"`
 	Took      time.Duration  `json:"tookNs"`
-	// Digest is of the case and of what it leaves: a cell is run again when either has
-	// changed.
+	// Digest is of the bug's cases and of what it leaves: a cell is run again when either
+	// has changed.
 	Digest string `json:"digest"`
 	// Build is the shimquake that ran it, see journal.BuildID.
 	Build string `json:"build"`
 }
 
-// Differs reports whether the catalogue says something else.
+// Differs reports whether the catalogue says something else. That a release is bad must
+// be seen: where no case has a point, it is not known.
 func (c Cell) Differs() bool {
 	switch c.Seen {
 	case Shown:
 		return c.Expect == Good
-	case Held:
+	case Held, NoPoint:
 		return c.Expect == Bad
 	case Other:
-		return true
+		return c.Expect != Unknown
 	}
 	return false
 }
 
-// work is a cell that is to be run.
+// News reports whether it tells what the catalogue does not know.
+func (c Cell) News() bool {
+	return c.Expect == Unknown && (c.Seen == Shown || c.Seen == Held || c.Seen == Other)
+}
+
+// work is a cell that is to be run, by one of the bug's cases.
 type work struct {
 	bug     catalogue.Bug
 	c       harness.Case
 	release string
 }
 
-// workOf is a bug's cell of a release, if it has a case.
-func workOf(b catalogue.Bug, release string) (work, bool) {
-	c, ok := b.Case()
-	c.Containerd = release
-	return work{b, c, release}, ok
-}
-
-func (w work) expect() Expected {
-	if w.bug.Residue == nil && w.bug.Applies(w.release) {
-		return Bad
+// Expect is what the catalogue says of a bug on a release.
+func Expect(b catalogue.Bug, release string) Expected {
+	if b.Residue != nil {
+		return Good // it violates nothing
 	}
-	return Good
+	return map[affected.State]Expected{
+		affected.Bad: Bad, affected.Free: Good, affected.Unknown: Unknown,
+	}[b.Releases.Of(release)]
 }
 
 // digest does not cover which releases have the bug: that is what is compared.
 func (w work) digest() string {
-	c := w.c
-	c.Bad = nil
-	sum := sha256.Sum256(fmt.Append(nil, c, w.bug.Left, w.bug.May, w.bug.OneOf, w.bug.Beside, w.bug.Odds))
+	all := slices.Clone(w.bug.Cases)
+	for i := range all {
+		all[i].Bad, all[i].Containerd = nil, w.release
+	}
+	of := []any{all[0], w.bug.Left, w.bug.May, w.bug.OneOf, w.bug.Beside, w.bug.Odds}
+	for _, c := range all[1:] {
+		of = append(of, c)
+	}
+	sum := sha256.Sum256(fmt.Append(nil, of...))
 	return hex.EncodeToString(sum[:])[:12]
 }
 
@@ -115,7 +126,7 @@ const mostRuns = 12
 // runs are how many runs a cell takes: one of a bug that shows itself each time.
 func (w work) runs() int {
 	o := w.bug.Odds
-	if o.Of == 0 || o.Sure() {
+	if o.Sure() {
 		return 1
 	}
 	miss := 1 - float64(o.Shown)/float64(o.Of)
@@ -128,7 +139,7 @@ func (w work) judge(v harness.Verdict) (Seen, string) {
 	case harness.Held:
 		return Held, ""
 	case harness.Invalid:
-		if v.HasProblem(harness.ByInput) || w.bug.Releases.Absent(w.release) && v.HasProblem(harness.ByMiss) {
+		if v.HasProblem(harness.ByInput) || w.bug.Releases.Unreached(w.release) && v.HasProblem(harness.ByMiss) {
 			return NoPoint, v.Why()
 		}
 		return Invalid, v.Why()
@@ -156,7 +167,7 @@ func (w work) judge(v harness.Verdict) (Seen, string) {
 func (w work) withoutBesides(all []oracle.Finding) []oracle.Finding {
 	var others []oracle.Match
 	for _, id := range w.bug.Beside {
-		if b, err := catalogue.FindBug(id); err == nil && b.Applies(w.release) {
+		if b, err := catalogue.FindBug(id); err == nil && b.Releases.MayApply(w.release) {
 			others = append(others, b.Matches()...)
 		}
 	}
@@ -210,5 +221,5 @@ func (c *Cell) add(s Seen, why string, v harness.Verdict) {
 // done reports that more runs can tell nothing new.
 func (c *Cell) done(want int) bool {
 	return c.Runs >= want || c.Seen == Other || c.Seen == Invalid || c.Seen == NoPoint ||
-		c.Seen == Shown && c.Expect == Bad
+		c.Seen == Shown && c.Expect != Good
 }

@@ -91,8 +91,8 @@ func (t *Table) expectAnew() {
 			if !ran {
 				continue
 			}
-			if w, ok := workOf(b, release); ok && w.digest() == c.Digest {
-				c.Expect = w.expect()
+			if w := (work{bug: b, release: release}); len(b.Cases) > 0 && w.digest() == c.Digest {
+				c.Expect = Expect(b, release)
 				t.Cells[c.Key()] = c
 			} else {
 				t.Old++

@@ -43,8 +43,8 @@ func (m Matrix) Cells() int { return len(m.works()) }
 func (m Matrix) works() (all []work) {
 	for _, release := range m.Releases { // a release's binaries stay in memory meanwhile
 		for _, b := range m.Bugs {
-			if w, ok := workOf(b, release); ok {
-				all = append(all, w)
+			if len(b.Cases) > 0 {
+				all = append(all, work{bug: b, release: release})
 			}
 		}
 	}
@@ -76,7 +76,7 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 	var left []work
 	for _, w := range m.works() {
 		if c, ok := done[Key{w.bug.ID, w.release}]; ok && c.Digest == w.digest() {
-			c.Expect = w.expect()
+			c.Expect = Expect(w.bug, w.release)
 			t.Cells[Key{w.bug.ID, w.release}] = c
 			t.Kept++
 			if m.OnCell != nil {
@@ -105,9 +105,22 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 	return t, g.Wait()
 }
 
-// cell runs one cell as often as it takes.
-func (m Matrix) cell(ctx context.Context, w work) (Cell, error) {
-	c := Cell{Bug: w.bug.ID, Case: w.c.Name, Release: w.release, Expect: w.expect(), Digest: w.digest()}
+// cell runs one cell by the first of the bug's cases that has a place on the release.
+func (m Matrix) cell(ctx context.Context, w work) (c Cell, err error) {
+	for _, w.c = range w.bug.Cases {
+		w.c.Containerd = w.release
+		if c, err = m.try(ctx, w, c); err != nil || c.Seen != NoPoint {
+			break
+		}
+	}
+	return c, err
+}
+
+// try runs one case as often as it takes. What those before it took, and their histories,
+// are the cell's, too.
+func (m Matrix) try(ctx context.Context, w work, before Cell) (Cell, error) {
+	c := Cell{Bug: w.bug.ID, Case: w.c.Name, Release: w.release, Expect: Expect(w.bug, w.release), Digest: w.digest(),
+		Took: before.Took, Histories: before.Histories}
 	want := m.Runs
 	if want == 0 {
 		want = w.runs()

@@ -93,15 +93,16 @@ func TestCells(t *testing.T) {
 		want     string // the words of both cells
 		status   int
 	}{
-		"as the catalogue says":     {leak, held, "bad, shown | ok, held", 0},
-		"it is not there any more":  {held, held, "bad, HELD | ok, held", 1},
-		"it came back":              {leak, leak, "bad, shown | ok, SHOWN", 1},
-		"another violation":         {other, held, "bad, OTHER | ok, held", 1},
-		"another one where it held": {leak, other, "bad, shown | ok, OTHER", 1},
-		"a fault that did not fire": {leak, problem(harness.ByMiss), "bad, shown | ok, INVALID", 3},
-		"no such place there":       {problem(harness.ByInput), held, "- | ok, held", 0},
-		"no such place anywhere":    {problem(harness.ByInput), problem(harness.ByInput), "- | -", 3},
-		"invalid, and one differs":  {held, problem(harness.ByMiss), "bad, HELD | ok, INVALID", 1},
+		"as the catalogue says":         {leak, held, "bad, shown | ok, held", 0},
+		"it is not there any more":      {held, held, "bad, HELD | ok, held", 1},
+		"it came back":                  {leak, leak, "bad, shown | ok, SHOWN", 1},
+		"another violation":             {other, held, "bad, OTHER | ok, held", 1},
+		"another one where it held":     {leak, other, "bad, shown | ok, OTHER", 1},
+		"a fault that did not fire":     {leak, problem(harness.ByMiss), "bad, shown | ok, INVALID", 3},
+		"no such place there":           {leak, problem(harness.ByInput), "bad, shown | -", 0},
+		"no such place where it is bad": {problem(harness.ByInput), held, "bad, NOPOINT | ok, held", 1},
+		"no such place anywhere":        {problem(harness.ByInput), problem(harness.ByInput), "bad, NOPOINT | -", 1},
+		"invalid, and one differs":      {held, problem(harness.ByMiss), "bad, HELD | ok, INVALID", 1},
 		"more than it is known for": {
 			harness.Verdict{Outcome: harness.Violated, Findings: append(other.Findings, leak.Findings...)},
 			held, "bad, OTHER | ok, held", 1,
@@ -119,6 +120,53 @@ func TestCells(t *testing.T) {
 		if got != c.want || tab.Status() != c.status {
 			t.Errorf("%s: %q, status %d; want %q, %d", name, got, tab.Status(), c.want, c.status)
 		}
+	}
+}
+
+// Of a release that nobody has looked at, whatever is seen is news and differs from
+// nothing.
+func TestNobodyKnows(t *testing.T) {
+	unknown := bug(t, `"2.3": {bad: v2.3.7}`, `"2.3": {unknown: its case does not come there}`)
+	seen := bug(t, `"2.3": {bad: v2.3.7}`, `"2.3": {seen: v2.3.8}`)
+	for name, c := range map[string]struct {
+		bug    catalogue.Bug
+		v      harness.Verdict
+		want   string
+		news   int
+		status int
+	}{
+		"shown":                     {unknown, left("task=none"), "?, shown", 1, 0},
+		"held":                      {seen, held, "?, held", 1, 0},
+		"another violation":         {unknown, left("task=RUNNING"), "?, other", 1, 0},
+		"no such place":             {seen, problem(harness.ByInput), "-", 0, 3},
+		"it does not come there":    {unknown, problem(harness.ByMiss), "-", 0, 3},
+		"a fault that did not fire": {seen, problem(harness.ByMiss), "?, INVALID", 0, 3},
+	} {
+		tab := run(t, Matrix{Bugs: []catalogue.Bug{c.bug}, Releases: []string{"v2.3.7"},
+			Engine: engine(func(harness.Case) harness.Verdict { return c.v })})
+		if got := tab.word(c.bug, "v2.3.7"); got != c.want || tab.Status() != c.status ||
+			strings.Count(tab.String(), "NOT KNOWN: ") != c.news {
+			t.Errorf("%s: %q, status %d; want %q, %d\n%s", name, got, tab.Status(), c.want, c.status, tab)
+		}
+	}
+}
+
+// A case that has no place on a release leaves the answer to the bug's next.
+func TestTheNextCaseIsTried(t *testing.T) {
+	b := bug(t, "cases:\n", "cases:\n  - name: first\n    workload: {containers: [{exit: 7}]}\n"+
+		"    plan: [{at: \"rpc:shim:Task.Kill:entry\", do: 1*crash}]\n")
+	var kept int
+	tab := run(t, Matrix{Bugs: []catalogue.Bug{b}, Releases: []string{"v2.3.7"},
+		Keep: func(harness.Verdict) (harness.Part, error) { kept++; return harness.Part{}, nil },
+		Engine: engine(func(k harness.Case) harness.Verdict {
+			if k.Name == "first" {
+				return problem(harness.ByInput)
+			}
+			return left("task=none")
+		})})
+	c := tab.Cells[Key{"b", "v2.3.7"}]
+	if c.Seen != Shown || c.Case != "b" || c.Runs != 1 || kept != 2 || len(c.Histories) != 2 {
+		t.Errorf("%+v, %d kept", c, kept)
 	}
 }
 
@@ -256,7 +304,7 @@ func TestTableFits(t *testing.T) {
 		}
 	}
 	text := tab.Markdown(time.Now())
-	if !strings.Contains(text, "| [b](b.md) | ok, held |") {
+	if !strings.Contains(text, "| [b](b.md) | ?, held |") {
 		t.Errorf("%s", text)
 	}
 }

@@ -60,8 +60,10 @@ func (t Table) ran(bug string) bool {
 func (c Cell) word() string {
 	seen := string(c.Seen)
 	switch {
-	case c.Seen == NoPoint:
+	case c.Seen == NoPoint && !c.Differs():
 		return seen
+	case c.Seen == NoPoint:
+		seen = "nopoint"
 	case c.Seen == Shown && c.Shown < c.Runs:
 		seen = fmt.Sprintf("shown %d/%d", c.Shown, c.Runs)
 	}
@@ -134,6 +136,9 @@ func (t Table) summary() string {
 		case c.Seen == Invalid:
 			n["invalid"]++
 			fmt.Fprintf(&b, "INVALID: %s\n%s", c, indent(c.Why, c.Evidence))
+		case c.News():
+			n["news"]++
+			fmt.Fprintf(&b, "NOT KNOWN: %s\n%s", c, indent(c.Why))
 		case c.Seen == NoPoint:
 			n["none"]++
 		default:
@@ -142,6 +147,9 @@ func (t Table) summary() string {
 	})
 	fmt.Fprintf(&b, "%d cells are as the catalogue says, %d differ, %d are invalid, %d have no such place", n["as"],
 		n["differ"], n["invalid"], n["none"])
+	if n["news"] > 0 {
+		fmt.Fprintf(&b, ",\n%d tell what it does not know: enter them (docs/add-a-bug.md)", n["news"])
+	}
 	if t.Kept > 0 {
 		fmt.Fprintf(&b, "; %d of them are of an earlier run", t.Kept)
 	}
@@ -175,8 +183,9 @@ func (t Table) Each(visit func(Cell)) {
 func (t Table) Markdown(day time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Bugs and releases\n\nWhat `shimquake matrix --markdown` saw on %s. A cell has what the catalogue "+
-		"expects and what was seen: *bad* has the bug,\n*ok* has it not; \"-\" is a release that lacks the place of the "+
-		"fault, of which nothing can be said.\n\n", day.Format(time.DateOnly))
+		"expects and what was seen: *bad* has the bug,\n*ok* has it not, of *?* it is not known; \"-\" is a release that "+
+		"lacks the place of the fault, of which nothing can be said.\nWhat differs is in capitals.\n\n",
+		day.Format(time.DateOnly))
 	fmt.Fprintf(&b, "| bug | %s |\n|---|%s\n", strings.Join(t.Releases, " | "), strings.Repeat("---|", len(t.Releases)))
 	for _, x := range t.Bugs {
 		fmt.Fprintf(&b, "| [%s](%s.md) |", x.ID, x.ID)

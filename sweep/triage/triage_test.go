@@ -159,6 +159,7 @@ releases:
   "2.0": {bad: v2.0.14}
 why: why
 verified: {by: [ran]}
+odds: 20 of 20
 left:
   - shim task=none
 sweep:
