@@ -177,7 +177,9 @@ func TestBugWithoutACaseIsTold(t *testing.T) {
 	}
 	r := read.Text(`time="2026-11-19T02:41:07.338211034Z" level=error msg="failed to handle sandbox TaskExit event ` +
 		`&TaskExit{ContainerID:x,ID:x,Pid:7,ExitStatus:0}" error="failed to stop sandbox: context deadline exceeded"` +
-		"\ncontainerd --version\ncontainerd github.com/containerd/containerd v1.6.24 0\n")
+		"\nroot 7 1 0 1:00 ? 0:00 /usr/bin/containerd-shim-runc-v2 -namespace k8s.io -id x -address y\n" +
+		"# ctr -n k8s.io t ls\nTASK PID STATUS\n" +
+		"containerd --version\ncontainerd github.com/containerd/containerd v1.6.24 0\n")
 	asked, err := ForReport(t.Context(), r, Options{Bugs: []catalogue.Bug{bug}, For: time.Hour})
 	if err != nil {
 		t.Fatal(err)
