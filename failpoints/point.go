@@ -31,7 +31,7 @@ const (
 // `io:root:running`, `stmt:shim:runc-task.service.Delete:if-err-nil`. It is comparable.
 type Point struct {
 	Kind Kind
-	Who  string // containerd, shim, sandbox, task; root for io
+	Who  string // containerd, shim, sandbox, task, node; root for io
 	What string // a method, a state, a system call, a function of a woven package
 	// Where is entry or exit of a method, the state from which on a system call is slow, or
 	// a statement's text; otherwise empty.
@@ -86,7 +86,7 @@ type rule struct {
 
 var rules = []rule{
 	{kind: RPC, who: []string{"containerd", "shim"}, what: Methods, where: []string{"entry", "exit"}},
-	{kind: Proc, who: []string{"containerd", "shim", "sandbox", "task"}, what: States, begins: Point.what},
+	{kind: Proc, who: []string{"containerd", "shim", "sandbox", "task", "node"}, what: States, begins: Point.what},
 	{kind: Sys, who: []string{"shim"}, what: Syscalls, where: States, begins: func(p Point) string { return p.Where }},
 	{kind: IO, who: []string{"root"}, what: States, begins: Point.what},
 	{kind: Stmt, who: []string{"containerd", "shim"}},

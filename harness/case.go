@@ -106,6 +106,9 @@ type Container struct {
 	Signal string `yaml:"signal,omitempty"`
 	// HoldStdout leaves a child behind that holds the standard output.
 	HoldStdout bool `yaml:"holdStdout,omitempty"`
+	// Floods has the payload write to its standard output without end. CRI only: a task's
+	// goes nowhere.
+	Floods bool `yaml:"floods,omitempty"`
 	// IgnoresTerm has the payload ignore SIGTERM. After StopGrace it is killed: by CRI's
 	// StopContainer itself, by the client of the task API as `docker stop` does. It needs
 	// signal: SIGTERM.
@@ -217,6 +220,9 @@ func (c Case) problems() (all []fieldError) {
 	}
 	for i, ct := range w.Containers {
 		add(fmt.Sprintf("workload.containers[%d]", i), ct.check(i))
+		if ct.Floods && w.API != CRI {
+			add(fmt.Sprintf("workload.containers[%d]", i), errors.New("floods: only a pod's output is read here: add api: cri"))
+		}
 		if ct.TTY && w.API != CRI {
 			add(fmt.Sprintf("workload.containers[%d]", i), errors.New("tty: only a pod has one here: add api: cri"))
 		}
@@ -302,6 +308,9 @@ func (c Container) check(i int) error {
 	}
 	if c.Held && c.Signal != "" {
 		return fmt.Errorf("containers[%d]: held: until its end by itself, and %s ends it", i, c.Signal)
+	}
+	if c.Floods && (c.Signal != "" || c.HoldStdout) {
+		return fmt.Errorf("containers[%d]: floods: until its end by itself; leave out signal and holdStdout", i)
 	}
 	if c.Children < 0 || c.Children > maxChildren || c.Children > 0 && c.HoldStdout {
 		return fmt.Errorf("containers[%d]: children: %d: 1 to %d, and not with holdStdout", i, c.Children, maxChildren)

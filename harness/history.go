@@ -45,6 +45,8 @@ type History struct {
 	Hits []failpoints.Hit `json:"hits,omitempty"`
 	// Kills are the processes that the harness has killed.
 	Kills []Kill `json:"kills,omitempty"`
+	// Unheeded are the shims that did not end when they were asked to.
+	Unheeded []Unheeded `json:"unheeded,omitempty"`
 	// Stops are when the harness made containerd stand still.
 	Stops []Stop `json:"stops,omitempty"`
 	// Deaths are the ends of containerd; each was started again.
@@ -196,12 +198,20 @@ type SentSignal struct {
 	At        time.Time `json:"at"`
 }
 
-// Kill is a process that the harness has sent SIGKILL to, and that has ended.
+// Kill is a process that the harness has ended by a signal.
 type Kill struct {
 	PID   int       `json:"pid"`
 	Start uint64    `json:"start"` // clock ticks since boot
 	Who   string    `json:"who"`   // shim, task, sandbox, containerd
 	At    time.Time `json:"at"`
+}
+
+// Unheeded is a SIGTERM that its process was still there after.
+type Unheeded struct {
+	PID       int           `json:"pid"`
+	ID        string        `json:"id"` // of the shim
+	Namespace string        `json:"namespace"`
+	For       time.Duration `json:"forNs"` // how long it was waited for
 }
 
 // Exit is the end of a process that the world's init has reaped.

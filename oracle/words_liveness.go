@@ -15,6 +15,7 @@ const (
 	Listing   = "listing"
 	Answer    = "answer"
 	ARestart  = "restart"
+	Shutdown  = "shutdown"
 	Death     = "death"
 	ALog      = "log"
 	AFatalLog = "log-fatal"
@@ -41,6 +42,7 @@ var livenessWhats = []what{
 	{Listing, "containerd", says("it cannot tell what it has: %s", FactError)},
 	{Answer, "containerd", says("it did not answer Version within %s (%s): %s", FactBound, FactApart, FactError)},
 	{ARestart, "restart of containerd", says("it does not answer within %s: %s", FactBound, FactError)},
+	{Shutdown, "shim", says("it was sent SIGTERM, as at the shutdown of a node, and had not ended %s later", FactBound)},
 	{Death, "containerd", deathWords},
 	{ALog, "containerd's log", says("it says %s times %q; with what the client has called it may do so %s times",
 		FactCount, FactMessage, FactMost)},

@@ -173,13 +173,15 @@ func TestNothingSearchedSaysWhatWouldHelp(t *testing.T) {
 
 // A bug that fits and has no case is told, with what to do, and nothing is searched for.
 func TestBugWithoutACaseIsTold(t *testing.T) {
-	bug, err := catalogue.FindBug("containerd-13355")
+	bug, err := catalogue.FindBug("containerd-9309")
 	if err != nil || len(bug.Cases) > 0 {
 		t.Fatal("this wants a bug without a case", err)
 	}
-	const name = `failed to reserve sandbox name \"a_b\": name \"a_b\" is reserved for \"x\"`
-	r := read.Text(`E1119 02:41:07.338211 1203 k.go:1170] "CreatePodSandbox for pod failed" err="` + name +
-		"\"\ncontainerd --version\n" + "containerd github.com/containerd/containerd v2.1.9 0\n")
+	r := read.Text(`time="2026-11-19T02:41:07.338211034Z" level=error msg="failed to handle sandbox TaskExit event ` +
+		`&TaskExit{ContainerID:x,ID:x,Pid:7,ExitStatus:0}" error="failed to stop sandbox: context deadline exceeded"` +
+		"\nroot 7 1 0 1:00 ? 0:00 /usr/bin/containerd-shim-runc-v2 -namespace k8s.io -id x -address y\n" +
+		"# ctr -n k8s.io t ls\nTASK PID STATUS\n" +
+		"containerd --version\ncontainerd github.com/containerd/containerd v1.6.24 0\n")
 	asked, err := ForReport(t.Context(), r, Options{Bugs: []catalogue.Bug{bug}, For: time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +191,7 @@ func TestBugWithoutACaseIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range []Answer{asked, named} {
-		for _, want := range []string{"NOT RUN: containerd-13355 fits", "until then: Disable the plugin"} {
+		for _, want := range []string{"NOT RUN: containerd-9309 fits", "until then: Use runtime v2"} {
 			if text := a.String(); !strings.Contains(text, want) || a.Status() != 3 {
 				t.Errorf("status %d, no %q in\n%s", a.Status(), want, text)
 			}

@@ -70,6 +70,8 @@ func (s *Session) Command(i *harness.Instance) []string {
 		args = append(args, "ignore-term")
 	case spec.Signal != "":
 		args = append(args, "wait")
+	case spec.Floods:
+		args = append(args, "flood", fmt.Sprint(spec.Exit))
 	case spec.HoldStdout:
 		args = append(args, "hold-stdout", fmt.Sprint(spec.Exit))
 	default:

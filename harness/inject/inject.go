@@ -172,7 +172,7 @@ func (in *Injector) At(ctx context.Context, state string) {
 		if err := in.faults[i].Begin(ctx); err != nil {
 			in.failed(f, err)
 		}
-		down = down || f.At.Who == "containerd" && f.Do.At(1).Action == term.Kill
+		down = down || (f.At.Who == "containerd" || f.At.Who == "node") && f.Do.At(1).Action == term.Kill
 	}
 	if down {
 		in.Daemon.Release()

@@ -20,7 +20,12 @@ type sent struct {
 	i  int
 }
 
-func newSignal(in *Injector, i int) Fault { return &sent{in, i} }
+func newSignal(in *Injector, i int) Fault {
+	if in.plan[i].At.Who == "node" {
+		return &node{in, i}
+	}
+	return &sent{in, i}
+}
 
 // Begin sends it.
 func (s *sent) Begin(ctx context.Context) error {

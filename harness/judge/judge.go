@@ -31,7 +31,7 @@ var rules = []rule{
 	// What must hold when the first id is used again.
 	restart, reuse, lateExits,
 	// What must never happen.
-	deaths, logged, access,
+	deaths, unheeded, logged, access,
 }
 
 // Judge makes the verdict of a history.

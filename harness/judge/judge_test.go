@@ -36,6 +36,9 @@ func TestRules(t *testing.T) {
 		"success where it was to fail": {
 			func(h *harness.History) { kill(h, "shim", 99); end(h, 0) }, "end end status=wrong",
 		},
+		"a shim that does not end when it is asked to": {func(h *harness.History) {
+			h.Unheeded = []harness.Unheeded{{PID: 42, ID: "c0", Namespace: "shimquake", For: 10 * time.Second}}
+		}, "liveness shim what=shutdown"},
 		"an exit between two deaths": {func(h *harness.History) {
 			drop(h, 2)
 			h.Deaths = []daemon.Death{

@@ -63,6 +63,13 @@ func (r *Recorder) Killed(k harness.Kill) {
 	r.h.Kills = append(r.h.Kills, k)
 }
 
+// Unheeded writes down a shim that did not end when it was asked to.
+func (r *Recorder) Unheeded(u harness.Unheeded) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.h.Unheeded = append(r.h.Unheeded, u)
+}
+
 // CRI changes what a client of CRI has seen.
 func (r *Recorder) CRI(change func(*harness.CRISeen)) {
 	r.mu.Lock()
@@ -111,7 +118,7 @@ func (r *Recorder) History() harness.History {
 	defer r.mu.Unlock()
 	h := r.h
 	h.Problems, h.Calls, h.Signals = slices.Clone(h.Problems), slices.Clone(h.Calls), slices.Clone(h.Signals)
-	h.Stops = slices.Clone(h.Stops)
+	h.Stops, h.Unheeded = slices.Clone(h.Stops), slices.Clone(h.Unheeded)
 	h.Told, h.Kills, h.Notes = slices.Clone(h.Told), slices.Clone(h.Kills), slices.Clone(h.Notes)
 	h.CRI = h.CRI.Clone()
 	return h

@@ -2,6 +2,7 @@ package rank
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
@@ -108,7 +109,12 @@ func neededByAction(at failpoints.Point, c term.Clause) read.What {
 	case term.Crash, term.Panic, term.Kill:
 		return map[string]read.What{
 			"containerd": read.ContainerdDied, "shim": read.ShimDied, "sandbox": read.PauseDied,
+			"node": read.ContainerdStarted,
 		}[at.Who]
+	case term.Stop:
+		if at.Who == "node" {
+			return read.HostShutdown
+		}
 	case term.Cancel, term.Deadline, term.Hang:
 		return read.ClientGaveUp
 	case term.Pressure:
@@ -123,6 +129,8 @@ func neededByAction(at failpoints.Point, c term.Clause) read.What {
 			return read.FullDisk
 		case c.Arg == "EMFILE":
 			return read.NoDescriptors
+		case at.Kind == failpoints.Stmt && strings.Contains(at.Where, ".nri."):
+			return read.NRIRefused
 		case at.Kind == failpoints.RPC && at.What == "Task.Shutdown":
 			return read.ShutdownFailed
 		}
