@@ -12,6 +12,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/progress"
 )
 
 // traceRuns is how often each workload is traced for a plan: goroutines race, and what is
@@ -29,12 +30,15 @@ func Make(ctx context.Context, e Engine, o Options) (Plan, error) {
 		return Plan{}, err
 	}
 	traces := make([]Traces, len(o.Workloads))
+	w := progress.Begin(ctx, "tracing the workloads of the plan", len(o.Workloads)*traceRuns, "traces")
+	defer w.End()
 	var g errgroup.Group
 	for i, name := range o.Workloads {
 		traces[i] = Traces{Workload: name, Runs: make([][]Pass, traceRuns)}
 		for n := range traceRuns {
 			g.Go(func() (err error) {
 				traces[i].Runs[n], err = Trace(ctx, e, o.Containerd, name)
+				w.Step("")
 				return err
 			})
 		}

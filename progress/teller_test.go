@@ -1,0 +1,108 @@
+package progress
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// told is what is told where there is no terminal, of what work does.
+func told(t *testing.T, work func(context.Context)) (out string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var to bytes.Buffer
+		teller := &Teller{to: &to}
+		work(With(t.Context(), teller))
+		synctest.Wait() // it has stopped, or the test fails here
+		out = to.String()
+	})
+	return out
+}
+
+func TestLines(t *testing.T) {
+	for name, tt := range map[string]struct {
+		work func(context.Context)
+		want string
+	}{
+		"nothing of what takes under 5 s": {func(ctx context.Context) {
+			for range 100 {
+				w := Begin(ctx, "short", 1, "cases")
+				time.Sleep(soon - time.Millisecond)
+				w.End()
+			}
+		}, ""},
+		"a line a minute, also where no step is done": {func(ctx context.Context) {
+			w := Begin(ctx, "a case", 1, "cases")
+			time.Sleep(130 * time.Second)
+			w.Step("held")
+			w.End()
+		}, "shimquake: a case: 0 of 1 cases in 5s\n" +
+			"shimquake: a case: 0 of 1 cases in 1m5s\n" +
+			"shimquake: a case: 0 of 1 cases in 2m5s\n"},
+		"a line a minute, however much goes on": {func(ctx context.Context) {
+			for i := range 9 {
+				w := Begin(ctx, fmt.Sprintf("w%d", i), 0, "")
+				time.Sleep(10*time.Second + time.Millisecond)
+				w.End()
+			}
+		}, "shimquake: w0 for 5s\nshimquake: w6 for 5s\n"},
+		"the last of those that go on for 5 s": {func(ctx context.Context) {
+			outer := Begin(ctx, "outer", 0, "")
+			time.Sleep(62500 * time.Millisecond)
+			inner := Begin(ctx, "inner", 0, "")
+			time.Sleep(60 * time.Second)
+			inner.End()
+			inner.End() // as with a defer
+			time.Sleep(60 * time.Second)
+			outer.End()
+		}, "shimquake: outer for 5s\nshimquake: outer for 1m5s\nshimquake: outer for 2m5s\n"},
+		"rate and time left": {func(ctx context.Context) {
+			w := Begin(ctx, "run", 0, "cases")
+			w.Left(300)
+			for range 300 {
+				time.Sleep(time.Second / 2)
+				w.Step("all held")
+			}
+			w.End()
+		}, "shimquake: run: 9 of 300 cases in 5s, 1.8 a second, 2m42s left: all held\n" +
+			"shimquake: run: 129 of 300 cases in 1m5s, 2.0 a second, 1m26s left: all held\n" +
+			"shimquake: run: 249 of 300 cases in 2m5s, 2.0 a second, 26s left: all held\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := told(t, tt.work); got != tt.want {
+				t.Errorf("told\n%swant\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+// Without a Teller nobody is told, and nothing fails.
+func TestNobody(t *testing.T) {
+	w := Begin(t.Context(), "work", 1, "cases")
+	w.Until(time.Now())
+	w.Say("x")
+	w.Left(3)
+	w.Step("y")
+	w.End()
+	var to bytes.Buffer
+	if Above(t.Context(), &to) != any(&to) {
+		t.Error("nothing can be above")
+	}
+	err := Aside(t.Context(), func() error { return context.Canceled })
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// What is above twice does not wait for itself.
+func TestAboveTwice(t *testing.T) {
+	var to bytes.Buffer
+	ctx := With(t.Context(), &Teller{to: &to})
+	if n, err := fmt.Fprint(Above(ctx, Above(ctx, &to)), "text"); n != 4 || err != nil || to.String() != "text" {
+		t.Errorf("%d, %v, %q", n, err, to.String())
+	}
+}
