@@ -12,7 +12,7 @@ import (
 // barWidth is that of the bar, and beside what stands around it: percentage and frame.
 const (
 	barWidth = 16
-	beside   = 10
+	beside   = 12
 )
 
 // bar is the line on a terminal. What a terminal refuses is no failure of the work.
@@ -33,9 +33,10 @@ func columnsOf(f *os.File) int {
 }
 
 func (b *bar) show(w *Work, now time.Time) {
+	text := clip(w.text(now), b.room())
 	if b.of != w || b.line == nil {
 		b.clear()
-		b.of, b.line = w, b.draw(w)
+		b.of, b.line = w, b.draw(w.total, text)
 	}
 	if w.total > 0 {
 		if b.line.GetMax() != w.total {
@@ -43,16 +44,16 @@ func (b *bar) show(w *Work, now time.Time) {
 		}
 		_ = b.line.Set(min(w.done, w.total-1)) // one that is full would be over
 	}
-	b.line.Describe(clip(w.text(now), b.room()))
+	b.line.Describe(text)
 }
 
-func (b *bar) draw(w *Work) *progressbar.ProgressBar {
-	total := w.total
+func (b *bar) draw(total int, text string) *progressbar.ProgressBar {
 	if total == 0 {
 		total = -1 // a wheel
 	}
 	return progressbar.NewOptions(total, progressbar.OptionSetWriter(b.to), progressbar.OptionSetWidth(barWidth),
-		progressbar.OptionShowDescriptionAtLineEnd(), progressbar.OptionSetPredictTime(false),
+		progressbar.OptionSetDescription(text), progressbar.OptionShowDescriptionAtLineEnd(),
+		progressbar.OptionSetPredictTime(false),
 		progressbar.OptionSetElapsedTime(false), progressbar.OptionSetSpinnerChangeInterval(0))
 }
 

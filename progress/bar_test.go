@@ -17,7 +17,7 @@ func TestLineOnATerminal(t *testing.T) {
 		want           string
 	}{
 		"a bar":    {120, 10, "run: 6 of 10 cases in 6s, 1.0 a second, 4s left: all held"},
-		"narrow":   {60, 10, "run: 6 of 10 cases in 6s, 1.0 a s…"},
+		"narrow":   {60, 10, "run: 6 of 10 cases in 6s, 1.0 a…"},
 		"a wheel":  {120, 0, "run: 6 cases in 6s, 1.0 a second: all held"},
 		"too soon": {120, 10, ""},
 	} {
@@ -30,8 +30,9 @@ func TestLineOnATerminal(t *testing.T) {
 					if tt.want == "" && i == 4 {
 						break
 					}
-					time.Sleep(time.Second)
+					time.Sleep(time.Second / 2)
 					w.Step("all held")
+					time.Sleep(time.Second / 2)
 				}
 				time.Sleep(time.Millisecond) // the tick of that second
 				w.End()

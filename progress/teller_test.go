@@ -64,13 +64,14 @@ func TestLines(t *testing.T) {
 			w := Begin(ctx, "run", 0, "cases")
 			w.Left(300)
 			for range 300 {
-				time.Sleep(time.Second / 2)
+				time.Sleep(time.Second / 4)
 				w.Step("all held")
+				time.Sleep(time.Second / 4) // a tick is never at the time of a step
 			}
 			w.End()
-		}, "shimquake: run: 9 of 300 cases in 5s, 1.8 a second, 2m42s left: all held\n" +
-			"shimquake: run: 129 of 300 cases in 1m5s, 2.0 a second, 1m26s left: all held\n" +
-			"shimquake: run: 249 of 300 cases in 2m5s, 2.0 a second, 26s left: all held\n"},
+		}, "shimquake: run: 10 of 300 cases in 5s, 2.0 a second, 2m25s left: all held\n" +
+			"shimquake: run: 130 of 300 cases in 1m5s, 2.0 a second, 1m25s left: all held\n" +
+			"shimquake: run: 250 of 300 cases in 2m5s, 2.0 a second, 25s left: all held\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := told(t, tt.work); got != tt.want {
