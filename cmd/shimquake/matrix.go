@@ -140,7 +140,11 @@ func (f *matrixFlags) write(ctx context.Context, r *runner.Runner, t matrix.Tabl
 	}
 	d := report.Matrix(t, without, f.out)
 	d.Made, d.Command = time.Now(), typedCommand()
-	return report.Write(f.out, d)
+	n := 0
+	for _, c := range t.Cells {
+		n += len(c.Histories)
+	}
+	return writeReport(ctx, f.out, d, n)
 }
 
 func (f *matrixFlags) print(t matrix.Table, took time.Duration, out io.Writer) error {

@@ -336,7 +336,7 @@ func (f *sweepFlags) write(ctx context.Context, r *runner.Runner, h journal.Head
 	}
 	d := report.Sweep(h, rep, without, dirs...)
 	d.Made = time.Now()
-	return report.Write(f.out, d)
+	return writeReport(ctx, f.out, d, len(results))
 }
 
 func (f *sweepFlags) minimiser(r *runner.Runner, slots sweep.Slots) sweep.Minimiser {

@@ -132,7 +132,7 @@ func (f *sweepFlags) writeRandom(ctx context.Context, r *runner.Runner, rep rand
 	}
 	d := report.Random(rep, drawn, without, f.out)
 	d.Made, d.Command = time.Now(), typedCommand()
-	return report.Write(f.out, d)
+	return writeReport(ctx, f.out, d, len(drawn))
 }
 
 // randomBase is the plan of single faults that random plans are drawn from. It is kept,
