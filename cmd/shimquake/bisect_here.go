@@ -46,6 +46,7 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 		}
 		mark = tally.Decide(f.runs)
 	}
+	told.End()
 	fmt.Fprintf(out, "%s: %s\n", mark, tally)
 	switch mark {
 	case bisect.Bad:

@@ -37,12 +37,13 @@ read, 3 one shows nothing, or there is none.`,
 			defer told.End()
 			for _, w := range words {
 				if err := eachKept(w, cmd.InOrStdin(), func(_ string, k harness.Kept) error {
-					told.Step(w)
+					told.Step("")
 					return progress.Aside(cmd.Context(), func() error { return j.kept(k) })
 				}); err != nil {
 					return err
 				}
 			}
+			told.End()
 			return j.status()
 		},
 	}
