@@ -52,14 +52,17 @@ func TestLines(t *testing.T) {
 		}, "shimquake: w0 for 5s\nshimquake: w6 for 5s\n"},
 		"the last of those that go on for 5 s": {func(ctx context.Context) {
 			outer := Begin(ctx, "outer", 0, "")
-			time.Sleep(62500 * time.Millisecond)
+			time.Sleep(30250 * time.Millisecond)
 			inner := Begin(ctx, "inner", 0, "")
-			time.Sleep(60 * time.Second)
-			inner.End()
-			inner.End() // as with a defer
+			time.Sleep(33 * time.Second)
+			young := Begin(ctx, "young", 0, "")
+			time.Sleep(4 * time.Second)
+			for _, w := range []*Work{young, inner, inner} { // twice, as with a defer
+				w.End()
+			}
 			time.Sleep(60 * time.Second)
 			outer.End()
-		}, "shimquake: outer for 5s\nshimquake: outer for 1m5s\nshimquake: outer for 2m5s\n"},
+		}, "shimquake: outer for 5s\nshimquake: inner for 35s\nshimquake: outer for 2m5s\n"},
 		"rate and time left": {func(ctx context.Context) {
 			w := Begin(ctx, "run", 0, "cases")
 			w.Left(300)
