@@ -72,7 +72,7 @@ func (f *follower) take(ctx context.Context, name string, offset int64) (taken i
 }
 
 func (f *follower) count(ctx context.Context, c spec.Count) {
-	if c.Specs > 0 {
+	if c.Begins {
 		f.end()
 		f.work = progress.Begin(ctx, c.Suite, c.Specs, "specs")
 		return

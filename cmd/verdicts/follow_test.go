@@ -32,11 +32,11 @@ func TestFollow(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- follow(ctx, name) }()
 		time.Sleep(1500 * time.Millisecond) // it is not there yet
-		add(`{"suite":"umount","specs":4}` + "\n" + `{"suite":"umount"}` + "\n" + `{"suite":"umo`)
+		add(`{"suite":"umount","begins":true,"specs":4}` + "\n" + `{"suite":"umount"}` + "\n" + `{"suite":"umo`)
 		time.Sleep(58 * time.Second)
 		add(`unt","failed":true}` + "\n")
 		time.Sleep(10 * time.Second)
-		add(`{"suite":"shutdown","specs":9}` + "\n" + `{"suite":"shutdown"}` + "\n")
+		add(`{"suite":"none","begins":true}` + "\n" + `{"suite":"shutdown","begins":true,"specs":9}` + "\n" + `{"suite":"shutdown"}` + "\n")
 		time.Sleep(2 * time.Minute)
 		stop()
 		if err := <-ended; err != nil {

@@ -16,8 +16,10 @@ const CountsEnv = "SHIMQUAKE_COUNTS"
 // Count is a line of that file.
 type Count struct {
 	Suite string `json:"suite"`
-	// Specs is how many specs of it run: of the line with which it begins.
-	Specs int `json:"specs,omitempty"`
+	// Begins is set in the line with which a suite begins; Specs is how many run, maybe
+	// none.
+	Begins bool `json:"begins,omitempty"`
+	Specs  int  `json:"specs,omitempty"`
 	// Failed is set where the spec that has ended has failed.
 	Failed bool `json:"failed,omitempty"`
 }
@@ -27,7 +29,7 @@ var suite string
 var (
 	// Only the first process begins a suite.
 	_ = ginkgo.ReportBeforeSuite(func(r ginkgo.Report) {
-		addCount(Count{Suite: r.SuiteDescription, Specs: r.PreRunStats.SpecsThatWillRun})
+		addCount(Count{Suite: r.SuiteDescription, Begins: true, Specs: r.PreRunStats.SpecsThatWillRun})
 	})
 	_ = ginkgo.ReportAfterEach(func(r ginkgo.SpecReport) {
 		if r.RunTime > 0 { // it was selected
