@@ -68,7 +68,14 @@ func TestClip(t *testing.T) {
 		text string
 		room int
 		want string
-	}{{"short", 10, "short"}, {"exactly", 7, "exactly"}, {"too long", 4, "too…"}, {"größer", 3, "gr…"}, {"none", 0, "…"}, {"none", -5, "…"}} {
+	}{
+		{"short", 10, "short"},
+		{"exactly", 7, "exactly"},
+		{"too long", 4, "too…"},
+		{"größer", 4, "grö…"},
+		{"none", 0, "…"},
+		{"none", -5, "…"},
+	} {
 		if got := clip(tt.text, tt.room); got != tt.want {
 			t.Errorf("%q in %d: %q, want %q", tt.text, tt.room, got, tt.want)
 		}

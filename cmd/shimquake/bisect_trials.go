@@ -193,5 +193,6 @@ func (t *trials) tell(ctx context.Context, trial bisect.Trial, open int) {
 	if trial.Why != nil {
 		says, _, _ = strings.Cut(trial.Why.Error(), "\n")
 	}
-	fmt.Fprintf(progress.Above(ctx, os.Stderr), "shimquake: %s: %s (%s); %d open\n", t.row.names[trial.Rev], trial.Mark, says, open)
+	fmt.Fprintf(progress.Above(ctx, os.Stderr), "shimquake: %s: %s (%s); %d open\n", t.row.names[trial.Rev],
+		trial.Mark, says, open)
 }

@@ -36,7 +36,8 @@ func TestFollow(t *testing.T) {
 		time.Sleep(58 * time.Second)
 		add(`unt","failed":true}` + "\n")
 		time.Sleep(10 * time.Second)
-		add(`{"suite":"none","begins":true}` + "\n" + `{"suite":"shutdown","begins":true,"specs":9}` + "\n" + `{"suite":"shutdown"}` + "\n")
+		add(`{"suite":"none","begins":true}` + "\n")
+		add(`{"suite":"shutdown","begins":true,"specs":9}` + "\n" + `{"suite":"shutdown"}` + "\n")
 		time.Sleep(2 * time.Minute)
 		stop()
 		if err := <-ended; err != nil {
