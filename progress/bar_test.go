@@ -30,11 +30,11 @@ func TestLineOnATerminal(t *testing.T) {
 					if tt.want == "" && i == 4 {
 						break
 					}
-					time.Sleep(time.Second / 2)
+					pass(time.Second / 2)
 					w.Step("all held")
-					time.Sleep(time.Second / 2)
+					pass(time.Second / 2)
 				}
-				time.Sleep(time.Millisecond) // the tick of that second
+				pass(time.Millisecond) // the tick of that second
 				w.End()
 				checkLine(t, to.String(), tt.columns, tt.want)
 			})

@@ -31,13 +31,13 @@ func TestLines(t *testing.T) {
 		"nothing of what takes under 5 s": {func(ctx context.Context) {
 			for range 100 {
 				w := Begin(ctx, "short", 1, "cases")
-				time.Sleep(soon - time.Millisecond)
+				pass(soon - time.Millisecond)
 				w.End()
 			}
 		}, ""},
 		"a line a minute, also where no step is done": {func(ctx context.Context) {
 			w := Begin(ctx, "a case", 1, "cases")
-			time.Sleep(130 * time.Second)
+			pass(130 * time.Second)
 			w.Step("held")
 			w.End()
 		}, "shimquake: a case: 0 of 1 cases in 5s\n" +
@@ -46,30 +46,30 @@ func TestLines(t *testing.T) {
 		"a line a minute, however much goes on": {func(ctx context.Context) {
 			for i := range 9 {
 				w := Begin(ctx, fmt.Sprintf("w%d", i), 0, "")
-				time.Sleep(10*time.Second + time.Millisecond)
+				pass(10*time.Second + time.Millisecond)
 				w.End()
 			}
 		}, "shimquake: w0 for 5s\nshimquake: w6 for 5s\n"},
 		"the last of those that go on for 5 s": {func(ctx context.Context) {
 			outer := Begin(ctx, "outer", 0, "")
-			time.Sleep(30250 * time.Millisecond)
+			pass(30250 * time.Millisecond)
 			inner := Begin(ctx, "inner", 0, "")
-			time.Sleep(33 * time.Second)
+			pass(33 * time.Second)
 			young := Begin(ctx, "young", 0, "")
-			time.Sleep(4 * time.Second)
+			pass(4 * time.Second)
 			for _, w := range []*Work{young, inner, inner} { // twice, as with a defer
 				w.End()
 			}
-			time.Sleep(60 * time.Second)
+			pass(60 * time.Second)
 			outer.End()
 		}, "shimquake: outer for 5s\nshimquake: inner for 35s\nshimquake: outer for 2m5s\n"},
 		"rate and time left": {func(ctx context.Context) {
 			w := Begin(ctx, "run", 0, "cases")
 			w.Left(300)
 			for range 300 {
-				time.Sleep(time.Second / 4)
+				pass(time.Second / 4)
 				w.Step("all held")
-				time.Sleep(time.Second / 4) // a tick is never at the time of a step
+				pass(time.Second / 4) // a tick is never at the time of a step
 			}
 			w.End()
 		}, "shimquake: run: 10 of 300 cases in 5s, 2.0 a second, 2m25s left: all held\n" +
@@ -110,3 +110,6 @@ func TestAboveTwice(t *testing.T) {
 		t.Errorf("%d, %v, %q", n, err, to.String())
 	}
 }
+
+// pass lets time pass on the clock of synctest, where nobody waits.
+func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // not a real clock's

@@ -31,14 +31,14 @@ func TestFollow(t *testing.T) {
 		ctx, stop := context.WithCancel(progress.With(t.Context(), progress.Lines(&out)))
 		ended := make(chan error)
 		go func() { ended <- follow(ctx, name) }()
-		time.Sleep(1500 * time.Millisecond) // it is not there yet
+		pass(1500 * time.Millisecond) // it is not there yet
 		add(`{"suite":"umount","begins":true,"specs":4}` + "\n" + `{"suite":"umount"}` + "\n" + `{"suite":"umo`)
-		time.Sleep(58 * time.Second)
+		pass(58 * time.Second)
 		add(`unt","failed":true}` + "\n")
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		add(`{"suite":"none","begins":true}` + "\n")
 		add(`{"suite":"shutdown","begins":true,"specs":9}` + "\n" + `{"suite":"shutdown"}` + "\n")
-		time.Sleep(2 * time.Minute)
+		pass(2 * time.Minute)
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)
@@ -62,3 +62,6 @@ func TestFollowBadCounts(t *testing.T) {
 		t.Error("it is no count, and nothing is said")
 	}
 }
+
+// pass lets time pass on the clock of synctest, where nobody waits.
+func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // not a real clock's
