@@ -19,7 +19,7 @@ export CONTAINERD SHORT STRICT FOCUS PROCS TIMEOUT RACE FUZZTIME NIGHT
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
 
-.PHONY: help docs setup suites test kill-test vm-v2 vm-sweep mutation faultless nightly-plan nightly-sweep nightly-merge nightly-judge nightly-pairs \
+.PHONY: help docs setup suites test kill-test vm-v2 vm-sweep mutation faultless repro-reports audit-long bisect-proof nightly-plan nightly-sweep nightly-merge nightly-judge nightly-pairs \
 	nightly-random nightly-matrix nightly-issues nightly-gate nightly-summary lint bench performance fuzz build dist install uninstall gc clean vagrant-check vagrant-test workflows-check scripts-check
 
 help: ## show this list
@@ -52,6 +52,15 @@ mutation: ## (root) break containerd's source in the ways of sweep/mutation/muta
 
 faultless: ## (root) COUNT=1000 cases without a fault, which must all hold
 	@scripts/proof faultless ./sweep/mutation TestFaultless -faultless "$${COUNT:-1000}"
+
+repro-reports: ## (root) every sample report of fixtures/reports ends with its bug, reproduced, or found by the search (FOCUS=REGEXP)
+	@scripts/proof repro-reports ./repro "TestSampleReports/$${FOCUS:-.}" -reports
+
+audit-long: ## (root) the audit accuses nobody in CHURN=30m of containers that come and go, and answers in 1 s with SHIMS=1000
+	@scripts/proof audit-long ./audit '^(TestChurn|TestManyShims)$$' -churn "$${CHURN:-30m}" -shims "$${SHIMS:-1000}"
+
+bisect-proof: ## (root) bisect finds the releases that fixed two bugs, and a commit, by trying at most log2 of the range (FOCUS=Releases|Commits)
+	@scripts/proof bisect-proof ./cmd/shimquake "^TestBisectProofOf($${FOCUS:-.*})" -bisect
 
 nightly-plan: ## (root) plan the night's sweep (SWEEP='--path delete ...' CONTAINERD= NIGHT=out/nightly)
 	@scripts/setup

@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	churnFor = flag.Duration("churn", 5*time.Second, "how long TestChurn makes and removes containers")
-	shimMany = flag.Int("shims", 60, "how many shims TestManyShims has")
+	churnFor = flag.Duration("churn", 5*time.Second, "how long TestChurn makes and removes containers (make audit-long)")
+	shimMany = flag.Int("shims", 60, "how many shims TestManyShims has (make audit-long)")
 )
 
 // perSecond is how many containers come and go.

@@ -58,8 +58,6 @@ type Options struct {
 	Out string
 	// OnRead, if any, is told what was understood before anything runs.
 	OnRead func(Answer)
-	// Progress, if any, is told of each case of a search.
-	Progress func(search.Progress)
 }
 
 // Match compares a report with the known bugs, and runs nothing.

@@ -20,7 +20,7 @@ import (
 
 // -reports runs the sample reports to their ends (root, minutes each); without it they
 // are read and ranked only.
-var runReports = flag.Bool("reports", false, "run the sample reports to their answers")
+var runReports = flag.Bool("reports", false, "run the sample reports to their answers (make repro-reports)")
 
 // sample is what a report must come to: the YAML file beside it.
 type sample struct {
@@ -106,7 +106,7 @@ func TestSampleReportsAreRanked(t *testing.T) {
 // again by the search where it is held out.
 func TestSampleReports(t *testing.T) {
 	if !*runReports {
-		t.Skip("minutes each: go test ./repro -run TestSampleReports -reports")
+		t.Skip("minutes each: make repro-reports")
 	}
 	for name, want := range samples(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) {

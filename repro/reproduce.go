@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/repro/read"
 )
 
@@ -86,6 +87,8 @@ func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs in
 	quoted []read.Observation) (Trial, bool) {
 	trial := Trial{Bug: b.ID, Case: c.Name, Release: c.Containerd, Runs: runs}
 	verdicts := make([]harness.Verdict, runs)
+	told := progress.Begin(ctx, c.Name+" on "+c.Containerd, runs, "runs")
+	defer told.End()
 	var g errgroup.Group
 	g.SetLimit(max(t.Parallel, 1))
 	for i := range verdicts {
@@ -94,6 +97,7 @@ func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs in
 			if t.Keep != nil && ctx.Err() == nil {
 				t.Keep(verdicts[i])
 			}
+			told.Step("")
 			return nil
 		})
 	}

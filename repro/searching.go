@@ -40,7 +40,7 @@ func (a *Answer) search(ctx context.Context, r read.Report, o Options) error {
 	fmt.Fprintf(o.Log, "%s: searching %s for %s ...\n", why, a.Release, o.For)
 	res, err := search.Search{
 		Engine: o.Runner, Release: a.Release, Report: r, Quoted: quoted, Known: without(o.Bugs, o.Without), For: o.For,
-		Parallel: o.Parallel, Slots: slots, Out: o.Out, Replays: replays, Progress: o.Progress,
+		Parallel: o.Parallel, Slots: slots, Out: o.Out, Replays: replays,
 		Logged: func(v harness.Verdict) (logged, alike int) {
 			var t Trial
 			t.compare([]harness.Verdict{v}, quoted)

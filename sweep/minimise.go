@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
 )
@@ -27,6 +29,8 @@ type Minimiser struct {
 	Slots    Slots
 	// Origin, if any, is a sentence about a case of the plan, for what is minimised from it.
 	Origin func(spec int) string
+
+	told *progress.Work
 }
 
 // shrinkTries is how often a smaller case is run until it is believed to be without what
@@ -39,10 +43,13 @@ func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) e
 	if m.Replays == 0 {
 		return nil
 	}
+	m.told = progress.Begin(ctx, "the simplest case of what is new, and replays of it", len(r.New), "clusters")
+	defer m.told.End()
 	for i := range r.New {
 		if err := m.show(ctx, p, &r.New[i]); err != nil {
 			return err
 		}
+		m.told.Step("")
 	}
 	return nil
 }
@@ -107,7 +114,7 @@ func (m Minimiser) replay(ctx context.Context, k harness.Case, c *triage.Cluster
 	if err != nil {
 		return fmt.Errorf("write the cluster's case: %w", err)
 	}
-	for _, v := range m.runs(ctx, k, m.Replays) {
+	for _, v := range m.runs(ctx, k, m.Replays, c.Name+": replay") {
 		same := c.ShownBy(v)
 		if same {
 			c.Shown.Same++
@@ -132,7 +139,7 @@ func (m Minimiser) replay(ctx context.Context, k harness.Case, c *triage.Cluster
 
 // shows reports whether a case shows the cluster. Its evidence is thrown away.
 func (m Minimiser) shows(ctx context.Context, k harness.Case, c *triage.Cluster) (bool, error) {
-	verdicts := m.runs(ctx, k, shrinkTries)
+	verdicts := m.runs(ctx, k, shrinkTries, c.Name+": is less enough, run")
 	for _, v := range verdicts {
 		if err := os.RemoveAll(v.Evidence); err != nil { // "" is nothing to remove
 			return false, err
@@ -141,13 +148,15 @@ func (m Minimiser) shows(ctx context.Context, k harness.Case, c *triage.Cluster)
 	return slices.ContainsFunc(verdicts, c.ShownBy), ctx.Err()
 }
 
-// runs runs a case n times.
-func (m Minimiser) runs(ctx context.Context, c harness.Case, n int) []harness.Verdict {
+// runs runs a case n times; what says what for.
+func (m Minimiser) runs(ctx context.Context, c harness.Case, n int, what string) []harness.Verdict {
 	out := make([]harness.Verdict, n)
+	var begun atomic.Int64
 	var g errgroup.Group
 	g.SetLimit(m.Slots.Worlds(m.Parallel))
 	for i := range out {
 		g.Go(func() error {
+			m.told.Say(fmt.Sprintf("%s %d of %d", what, begun.Add(1), n))
 			out[i] = m.Slots.Run(ctx, m.Engine, c)
 			return nil
 		})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -159,6 +160,56 @@ func TestEveryStepIsATarget(t *testing.T) {
 		if n == 0 {
 			t.Errorf("%s calls no target", name)
 		}
+	}
+}
+
+// A proof that only somebody's hand runs proves nothing for long: each target that calls
+// scripts/proof is a row of the night's proof.
+func TestEveryProofIsARow(t *testing.T) {
+	proofs := regexp.MustCompile(`(?m)^([a-z-]+): ## .*\n\t@scripts/proof ([a-z-]+) `).
+		FindAllStringSubmatch(read(t, "Makefile"), -1)
+	if len(proofs) < 5 {
+		t.Fatalf("only %v: is the Makefile read?", proofs)
+	}
+	rows := workflows(t)["nightly.yml"].Jobs["proof"].targets()
+	for _, p := range proofs {
+		if target, name := p[1], p[2]; !slices.Contains(rows, target) || name != target {
+			t.Errorf("the night's proof has no row %s, or its results are under another name: %s", target, name)
+		}
+	}
+}
+
+// forPeople are flags of tests that make something to look at.
+var forPeople = []string{"report/chromium_test.go -shots", "report/chromium_test.go -report"}
+
+// A flag of a test that no target gives leaves its test at what is short, or skipped.
+func TestEveryFlagOfATestIsGiven(t *testing.T) {
+	given := read(t, "Makefile")
+	files, err := filepath.Glob(filepath.Join(checkout, "scripts/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		given += read(t, "scripts/"+filepath.Base(f))
+	}
+	defined := regexp.MustCompile(`\bflag\.[A-Z]\w+\("([\w-]+)"`)
+	n := 0
+	err = fs.WalkDir(os.DirFS(checkout), ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		for _, m := range defined.FindAllStringSubmatch(read(t, name), -1) {
+			n++
+			where := name + " -" + m[1]
+			is := regexp.MustCompile(`\s-` + m[1] + `\b`).MatchString(given)
+			if !is && !slices.Contains(forPeople, where) {
+				t.Errorf("no target gives %s", where)
+			}
+		}
+		return nil
+	})
+	if err != nil || n < 7 {
+		t.Errorf("%d flags: %v", n, err)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/progress"
 )
 
 // bisectFlags say what is searched.
@@ -154,9 +155,12 @@ func (f *bisectFlags) run(ctx context.Context, word string, out io.Writer) (err 
 	defer func() { err = errors.Join(err, row.close()) }()
 
 	t := newTrials(c, by, row, f)
+	t.told = progress.Begin(ctx, "bisect", t.steps(len(row.names)-2), "revisions")
+	defer t.told.End()
 	answer, err := bisect.Find(ctx, bisect.Params{
 		Revisions: len(row.names), OldIsBad: row.oldIsBad, Doubtful: func(i int) bool { return row.doubtful[i] },
-		Confidence: f.confidence, Batch: f.parallel, Run: t.run, Learn: t.learn, Tell: t.tell,
+		Confidence: f.confidence, Batch: f.parallel, Run: t.run, Learn: t.learn,
+		Tell: func(trial bisect.Trial, open int) { t.tell(ctx, trial, open) },
 	})
 	if err != nil {
 		if errors.Is(err, bisect.ErrEnd) {
@@ -168,6 +172,7 @@ func (f *bisectFlags) run(ctx context.Context, word string, out io.Writer) (err 
 		}
 		return prepareError(err)
 	}
+	t.told.End()
 	found := t.answer(answer, time.Since(begun))
 	if err := found.print(out, f.json); err != nil || f.json {
 		return err

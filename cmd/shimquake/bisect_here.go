@@ -11,6 +11,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/progress"
 )
 
 // tryHere tries the checkout in the working directory, and answers with a status for git
@@ -28,6 +29,8 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 		}
 		return err
 	}
+	told := progress.Begin(ctx, c.Name+" here", f.runs, "runs")
+	defer told.End()
 	tally, mark := bisect.Tally{}, bisect.Mark("")
 	for mark == "" {
 		verdicts := runCase(ctx, r, c, spec, min(f.parallel, f.runs))
@@ -39,9 +42,11 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 				return errors.New(v.Why())
 			}
 			tally[outcomeOf(v, lookedFor(c, v, by))]++
+			told.Step(tally.String())
 		}
 		mark = tally.Decide(f.runs)
 	}
+	told.End()
 	fmt.Fprintf(out, "%s: %s\n", mark, tally)
 	switch mark {
 	case bisect.Bad:

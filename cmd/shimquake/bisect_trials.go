@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/progress"
 )
 
 // trials runs a case at revisions.
@@ -28,6 +30,9 @@ type trials struct {
 	spec     string
 	runner   *runner.Runner
 	measured []harness.Verdict // of the bad end, until it is learned
+	told     *progress.Work
+	runs     int // of the revision that is ready
+	decided  int // revisions
 }
 
 func newTrials(c harness.Case, by []oracle.Match, row revisions, f *bisectFlags) *trials {
@@ -41,6 +46,8 @@ func (t *trials) run(ctx context.Context, rev, runs int) ([]bisect.Outcome, erro
 			return nil, err
 		}
 	}
+	t.told.Say(fmt.Sprintf("%s, runs %d to %d", t.row.names[rev], t.runs+1, t.runs+runs))
+	t.runs += runs
 	verdicts := runCase(ctx, t.runner, t.c, t.spec, runs)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -76,6 +83,7 @@ func runCase(ctx context.Context, r *runner.Runner, c harness.Case, spec string,
 // prepare makes a revision the subject. A runner knows its subjects by their names, and
 // commits have one name, so each gets a runner of its own.
 func (t *trials) prepare(ctx context.Context, rev int) error {
+	t.told.Say(t.row.names[rev])
 	spec, err := t.row.ready(ctx, rev)
 	if err != nil {
 		return err
@@ -84,7 +92,7 @@ func (t *trials) prepare(ctx context.Context, rev int) error {
 	if err := r.Prepare(ctx, spec); err != nil {
 		return passedBy(ctx, err)
 	}
-	t.rev, t.spec, t.runner = rev, spec, r
+	t.rev, t.spec, t.runner, t.runs = rev, spec, r, 0
 	return nil
 }
 
@@ -172,11 +180,19 @@ func common(verdicts []harness.Verdict) []oracle.Match {
 	return all
 }
 
+// steps is how many revisions are tried until one of those that are open is known to be
+// the change, and of the ends those that are not tried yet.
+func (t *trials) steps(open int) int { return bits.Len(uint(open)) + max(2-t.decided, 0) }
+
 // tell says what came of a revision.
-func (t *trials) tell(trial bisect.Trial, open int) {
+func (t *trials) tell(ctx context.Context, trial bisect.Trial, open int) {
+	t.decided++
+	t.told.Step("")
+	t.told.Left(t.steps(open))
 	says := trial.Tally.String()
 	if trial.Why != nil {
 		says, _, _ = strings.Cut(trial.Why.Error(), "\n")
 	}
-	fmt.Fprintf(os.Stderr, "shimquake: %s: %s (%s); %d open\n", t.row.names[trial.Rev], trial.Mark, says, open)
+	fmt.Fprintf(progress.Above(ctx, os.Stderr), "shimquake: %s: %s (%s); %d open\n", t.row.names[trial.Rev],
+		trial.Mark, says, open)
 }

@@ -34,7 +34,7 @@ type answer struct {
 
 func shimquake(t *testing.T, as *syscall.Credential, args ...string) answer {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute) // a first build takes minutes
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // a first build takes minutes, and a bisect has several
 	defer cancel()
 	self, err := os.Executable()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/progress"
 )
 
 func judgeCommand() *cobra.Command {
@@ -32,11 +33,17 @@ read, 3 one shows nothing, or there is none.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			j := judging{out: cmd.OutOrStdout(), json: asJSON, changed: changed, tally: map[harness.Outcome]int{}}
+			told := progress.Begin(cmd.Context(), "judging", 0, "histories")
+			defer told.End()
 			for _, w := range words {
-				if err := eachKept(w, cmd.InOrStdin(), func(_ string, k harness.Kept) error { return j.kept(k) }); err != nil {
+				if err := eachKept(w, cmd.InOrStdin(), func(_ string, k harness.Kept) error {
+					told.Step("")
+					return progress.Aside(cmd.Context(), func() error { return j.kept(k) })
+				}); err != nil {
 					return err
 				}
 			}
+			told.End()
 			return j.status()
 		},
 	}

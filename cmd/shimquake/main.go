@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/gobuild"
+	"github.com/shimquake/shimquake/progress"
 )
 
 // Exit statuses, as docs/README.md has them.
@@ -42,7 +43,7 @@ func (e statusError) Unwrap() error { return e.err }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
-	err := root().ExecuteContext(ctx)
+	err := root().ExecuteContext(progress.With(ctx, progress.New(os.Stderr)))
 	stop()
 	if err == nil {
 		return

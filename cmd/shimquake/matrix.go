@@ -11,14 +11,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/matrix"
@@ -84,11 +83,9 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 		return err
 	}
 	m.Histories = histories
-	bar := newMatrixProgress(m.Cells())
-	m.OnCell = bar.step
+	m.OnCell = func(c matrix.Cell) { tellCell(ctx, c) }
 	began := time.Now()
 	t, err := m.Run(ctx)
-	bar.clear()
 	ended := errors.Is(err, matrix.ErrInterrupted)
 	if ended {
 		err = nil
@@ -143,7 +140,11 @@ func (f *matrixFlags) write(ctx context.Context, r *runner.Runner, t matrix.Tabl
 	}
 	d := report.Matrix(t, without, f.out)
 	d.Made, d.Command = time.Now(), typedCommand()
-	return report.Write(f.out, d)
+	n := 0
+	for _, c := range t.Cells {
+		n += len(c.Histories)
+	}
+	return writeReport(ctx, f.out, d, n)
 }
 
 func (f *matrixFlags) print(t matrix.Table, took time.Duration, out io.Writer) error {
@@ -160,31 +161,13 @@ func (f *matrixFlags) print(t matrix.Table, took time.Duration, out io.Writer) e
 	return tellNext(out, afterMatrix(t, f.out)...)
 }
 
-// matrixProgress is a bar on the terminal's stderr, with rate and time left, and a line
-// for each cell that differs; elsewhere there are only those lines.
-type matrixProgress struct{ bar *progressbar.ProgressBar }
-
-func newMatrixProgress(cells int) *matrixProgress {
-	if !term.IsTerminal(int(os.Stderr.Fd())) {
-		return &matrixProgress{}
-	}
-	return &matrixProgress{progressbar.NewOptions(cells, progressbar.OptionSetWriter(os.Stderr),
-		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("cells"),
-		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(24))}
-}
-
-func (p *matrixProgress) clear() {
-	if p.bar != nil {
-		_ = p.bar.Clear() // what a terminal refuses is no failure of the matrix
-	}
-}
-
-func (p *matrixProgress) step(c matrix.Cell) {
+// tellCell prints a cell that differs, or that shows nothing.
+func tellCell(ctx context.Context, c matrix.Cell) {
 	if c.Differs() || c.Seen == matrix.Invalid {
-		p.clear()
-		fmt.Fprintln(os.Stderr, c)
-	}
-	if p.bar != nil {
-		_ = p.bar.Add(1)
+		// What stderr refuses the table has, too.
+		_ = progress.Aside(ctx, func() error {
+			_, err := fmt.Fprintln(os.Stderr, c)
+			return err
+		})
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/matrix"
@@ -39,9 +41,9 @@ Exit status: 0 the report is written, whatever it says, 2 a history that cannot 
   shimquake report shard1 shard2`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
-			d, err := reportOf(words, cmd.InOrStdin())
+			d, n, err := reportOf(words, cmd.InOrStdin())
 			if err == nil {
-				err = report.Write(out, d)
+				err = writeReport(cmd.Context(), out, d, n)
 			}
 			if err == nil {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(out, report.HTMLFile))
@@ -53,8 +55,25 @@ Exit status: 0 the report is written, whatever it says, 2 a history that cannot 
 	return c
 }
 
-// reportOf is what the words of a command line have in them: sweeps, or histories.
-func reportOf(words []string, stdin io.Reader) (report.Data, error) {
+// writeReport writes a report of so many cases, which are read and judged meanwhile.
+func writeReport(ctx context.Context, dir string, d report.Data, n int) error {
+	w := progress.Begin(ctx, "writing the report", n, "cases")
+	defer w.End()
+	if all := d.Cases; all != nil {
+		d.Cases = func(yield func(report.Case, error) bool) {
+			for c, err := range all {
+				if w.Step(""); !yield(c, err) {
+					return
+				}
+			}
+		}
+	}
+	return report.Write(dir, d)
+}
+
+// reportOf is what the words of a command line have in them, and how many cases that are:
+// sweeps, a matrix or histories.
+func reportOf(words []string, stdin io.Reader) (report.Data, int, error) {
 	sweeps, matrices := 0, 0
 	for _, w := range words {
 		switch {
@@ -72,28 +91,28 @@ func reportOf(words []string, stdin io.Reader) (report.Data, error) {
 	case matrices == 1 && len(words) == 1:
 		return tabled(words[0])
 	case matrices > 0:
-		return report.Data{}, errors.New("a matrix makes a report of its own: name its folder alone")
+		return report.Data{}, 0, errors.New("a matrix makes a report of its own: name its folder alone")
 	}
-	return report.Data{}, errors.New("sweeps and other histories make two reports: name them apart")
+	return report.Data{}, 0, errors.New("sweeps and other histories make two reports: name them apart")
 }
 
 // tabled reports on a matrix.
-func tabled(dir string) (report.Data, error) {
+func tabled(dir string) (report.Data, int, error) {
 	t, err := matrix.Read(dir)
 	if err != nil {
-		return report.Data{}, err
+		return report.Data{}, 0, err
 	}
 	without, err := report.SweptWithout(dir)
 	if err != nil {
-		return report.Data{}, err
+		return report.Data{}, 0, err
 	}
 	d := report.Matrix(t, without, dir)
 	d.Made, d.Command = time.Now(), "shimquake matrix --releases "+strings.Join(t.Releases, ",")+" --out "+dir
-	return d, nil
+	return d, len(t.Cells), nil
 }
 
 // histories reports on kept histories, each of which is a case.
-func histories(words []string, stdin io.Reader) (report.Data, error) {
+func histories(words []string, stdin io.Reader) (report.Data, int, error) {
 	d := report.Data{Title: "Kept histories", Made: time.Now(), Without: map[string]harness.Verdict{}}
 	var cases []report.Case
 	for _, w := range words {
@@ -108,14 +127,14 @@ func histories(words []string, stdin io.Reader) (report.Data, error) {
 			return err
 		})
 		if err != nil {
-			return d, err
+			return d, 0, err
 		}
 	}
 	if len(cases) == 1 {
 		d.Title = cases[0].Verdict.Name + " on containerd " + cases[0].Verdict.Version
 	}
 	d.Cases = report.All(tellReleases(cases))
-	return d, nil
+	return d, len(cases), nil
 }
 
 // keptCase is the case of a verdict whose evidence is kept, beside which its workload may
@@ -157,7 +176,7 @@ func caseOf(n int, v harness.Verdict) report.Case {
 }
 
 // swept reports on the shards of a sweep.
-func swept(dirs []string) (report.Data, error) {
+func swept(dirs []string) (report.Data, int, error) {
 	var h journal.Head
 	var results []journal.Result
 	var err error
@@ -167,17 +186,17 @@ func swept(dirs []string) (report.Data, error) {
 		h, results, err = journal.Merge(dirs)
 	}
 	if err != nil {
-		return report.Data{}, err
+		return report.Data{}, 0, err
 	}
 	without := map[string]harness.Verdict{}
 	for _, dir := range dirs {
 		of, err := report.SweptWithout(dir)
 		if err != nil {
-			return report.Data{}, err
+			return report.Data{}, 0, err
 		}
 		maps.Copy(without, of)
 	}
 	d := report.Sweep(h, triage.NewReport(h, results, catalogue.Excuses()), without, dirs...)
 	d.Made = time.Now()
-	return d, nil
+	return d, len(results), nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/repro"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -82,7 +83,7 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 	o := repro.Options{
 		Trier: repro.Trier{
 			Runner: &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), KeepAll: true, Log: os.Stderr},
-			Runs:   f.runs, Parallel: f.parallel, Log: os.Stderr,
+			Runs:   f.runs, Parallel: f.parallel, Log: progress.Above(ctx, os.Stderr),
 		},
 		Containerd: f.containerd, Bugs: catalogue.BySeverity(), Without: f.without, FixedRuns: f.fixedRuns,
 		For: f.limit, Out: f.out,
@@ -110,10 +111,7 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 		}
 		return json.NewEncoder(out).Encode(a)
 	}
-	bar := searchProgress{limit: f.limit}
-	o.Progress = bar.step
 	return f.answer(ctx, word, o, out, func(o repro.Options) (repro.Answer, error) {
-		defer bar.clear()
 		return repro.ForReport(ctx, pasted, o)
 	})
 }

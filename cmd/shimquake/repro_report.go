@@ -81,7 +81,7 @@ func (r *reproReport) write(ctx context.Context, run *runner.Runner, word string
 		return err
 	}
 	d.Cases, d.Clusters = report.All(tellReleases(cases)), reproClusters(a, cases)
-	return report.Write(r.dir, d)
+	return writeReport(ctx, r.dir, d, len(cases))
 }
 
 // read are the runs as cases.

@@ -17,6 +17,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
 )
 
@@ -91,7 +92,8 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 			return prepareError(err)
 		}
 	}
-	p := newProgress(len(cases) * f.count)
+	p := progress.Begin(ctx, "run of "+nameOf(cases), len(cases)*f.count, "cases")
+	defer p.End()
 	rep, err := f.begin(ctx, r, cases)
 	if err != nil {
 		return err
@@ -116,17 +118,16 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 				if worse(v.Outcome, worst) {
 					worst, next = v.Outcome, afterRun(v, words[i], f.out)
 				}
-				p.clear()
-				defer p.step(countOf(tally))
+				defer p.Step(countOf(tally))
 				if err := rep.add(v, plain); err != nil {
 					return err
 				}
-				return f.print(out, v)
+				return progress.Aside(ctx, func() error { return f.print(out, v) })
 			})
 		}
 	}
 	err = errors.Join(g.Wait(), rep.End())
-	p.clear()
+	p.End()
 	if err != nil {
 		return err
 	}
@@ -147,6 +148,14 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 		return statusError{status: statusInvalid}
 	}
 	return nil
+}
+
+// nameOf names cases in a few words.
+func nameOf(cases []harness.Case) string {
+	if len(cases) == 1 {
+		return cases[0].Name
+	}
+	return fmt.Sprintf("%s and %d more", cases[0].Name, len(cases)-1)
 }
 
 // worse orders outcomes: what is proven says most.

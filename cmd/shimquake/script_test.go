@@ -182,7 +182,7 @@ func tabledHere(dir string, histories []harness.Kept) error {
 		return err
 	}
 	m := matrix.Matrix{Bugs: []catalogue.Bug{b}, Engine: played(histories), Dir: dir, Parallel: 1,
-		Slots: sweep.NewSlots(1), Keep: kept.Keep}
+		Slots: sweep.NewSlots(1), Histories: kept}
 	for _, k := range histories {
 		m.Releases = append(m.Releases, k.History.Version)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -189,21 +190,23 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	if err := f.open(ctx, r, &s, out); err != nil || f.planOnly {
 		return err
 	}
-	bar := newSweepProgress(s)
+	bar := newSweepProgress(ctx, s)
 	enc := json.NewEncoder(out)
 	s.OnResult = func(res journal.Result) {
 		spec := s.Head.Plan.Specs[res.I]
 		if f.json {
-			bar.clear()
-			_ = enc.Encode(struct { // what stdout refuses, the report's own line will be refused, too
-				Spec plan.Spec `json:"spec"`
-				journal.Result
-			}{spec, res})
+			// What stdout refuses, the report's own line will be refused, too.
+			_ = progress.Aside(ctx, func() error {
+				return enc.Encode(struct {
+					Spec plan.Spec `json:"spec"`
+					journal.Result
+				}{spec, res})
+			})
 		}
 		bar.step(spec, res)
 	}
 	results, err := s.Run(ctx)
-	bar.clear()
+	bar.End()
 	if cerr := s.Journal.Close(); err == nil {
 		err = cerr
 	}
@@ -341,7 +344,7 @@ func (f *sweepFlags) write(ctx context.Context, r *runner.Runner, h journal.Head
 	}
 	d := report.Sweep(h, rep, without, dirs...)
 	d.Made = time.Now()
-	return report.Write(f.out, d)
+	return writeReport(ctx, f.out, d, len(results))
 }
 
 func (f *sweepFlags) minimiser(r *runner.Runner, slots sweep.Slots) sweep.Minimiser {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -12,13 +14,14 @@ import (
 
 // sweepProgress is the progress of a sweep: what was found so far.
 type sweepProgress struct {
-	*progress
+	*progress.Work
 	kind map[string]bool // what was found, by kind
 	n    map[harness.Outcome]int
 }
 
-func newSweepProgress(s sweep.Schedule) *sweepProgress {
-	return &sweepProgress{newProgress(s.Head.Planned() - len(s.Done)), map[string]bool{}, map[harness.Outcome]int{}}
+func newSweepProgress(ctx context.Context, s sweep.Schedule) *sweepProgress {
+	w := progress.Begin(ctx, "sweep of "+s.Head.Plan.Version, s.Head.Planned()-len(s.Done), "cases")
+	return &sweepProgress{w, map[string]bool{}, map[harness.Outcome]int{}}
 }
 
 func (p *sweepProgress) step(s plan.Spec, r journal.Result) {
@@ -26,6 +29,6 @@ func (p *sweepProgress) step(s plan.Spec, r journal.Result) {
 	if r.Outcome == harness.Violated {
 		p.kind[triage.Kind(s, r)] = true
 	}
-	p.progress.step(fmt.Sprintf("%d violated (%d kinds), %d invalid",
+	p.Step(fmt.Sprintf("%d violated (%d kinds), %d invalid",
 		p.n[harness.Violated], len(p.kind), p.n[harness.Invalid]))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -94,7 +95,7 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 	toFile, toOut := json.NewEncoder(draws), json.NewEncoder(out)
 	d.OnDraw = func(d random.Draw) error {
 		if f.json {
-			if err := toOut.Encode(d); err != nil {
+			if err := progress.Aside(ctx, func() error { return toOut.Encode(d) }); err != nil {
 				return err
 			}
 		}
@@ -131,7 +132,7 @@ func (f *sweepFlags) writeRandom(ctx context.Context, r *runner.Runner, rep rand
 	}
 	d := report.Random(rep, drawn, without, f.out)
 	d.Made, d.Command = time.Now(), typedCommand()
-	return report.Write(f.out, d)
+	return writeReport(ctx, f.out, d, len(drawn))
 }
 
 // randomBase is the plan of single faults that random plans are drawn from. It is kept,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/matrix"
@@ -22,22 +23,27 @@ import (
 // them, the report is written without them.
 func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.Case,
 	dir string) (map[string]harness.Verdict, error) {
-	for _, name := range slices.Sorted(maps.Keys(todo)) {
-		file := filepath.Join(dir, report.WithoutDir, name+".json")
-		if _, err := os.Stat(file); err == nil {
-			continue
-		}
+	fileOf := func(name string) string { return filepath.Join(dir, report.WithoutDir, name+".json") }
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(todo)), func(name string) bool {
+		_, err := os.Stat(fileOf(name))
+		return err == nil
+	})
+	w := progress.Begin(ctx, "the same without the faults, for the report", len(names), "cases")
+	defer w.End()
+	for _, name := range names {
 		if ctx.Err() != nil {
 			break
 		}
+		w.Say(name)
 		v := r.Run(ctx, report.WithoutFault(todo[name]))
 		if ctx.Err() != nil || v.Unable() {
 			_ = os.RemoveAll(v.Evidence) // of a run that shows nothing
 			break
 		}
-		if err := errors.Join(report.KeepWithout(file, v), os.RemoveAll(v.Evidence)); err != nil {
+		if err := errors.Join(report.KeepWithout(fileOf(name), v), os.RemoveAll(v.Evidence)); err != nil {
 			return nil, err
 		}
+		w.Step("")
 	}
 	return report.SweptWithout(dir)
 }

@@ -6,19 +6,25 @@
 //	go test -json ./... | verdicts -stream out/unit/events.json
 //	verdicts -unit out/unit/events.json -unit-exit 0 -specs out/suites/specs.json -specs-exit 1 -table -strict
 //	verdicts -specs out/suites/specs.json -specs-exit 1 -report out/suites
+//	verdicts -follow out/suites/counts.jsonl & ... kill $!
 //
 // The last line is always `N passed, N failed, N skipped`, except with -stream, which
-// only shows progress, and -report.
+// only shows progress, -follow and -report.
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/oracle/rate"
+	"github.com/shimquake/shimquake/progress"
 )
 
 // params is what the command line may say.
@@ -34,6 +40,7 @@ type params struct {
 	report    string // a folder with histories, in which the report of the specs is written
 	command   string // which ran them, as the report has it
 	strict    bool   // what was left out is a failure
+	follow    string // a file of counts, of which to tell until it is ended
 }
 
 func main() {
@@ -48,14 +55,15 @@ func main() {
 	flag.BoolVar(&p.markdown, "markdown", false, "print the table in GitHub's Markdown")
 	flag.StringVar(&p.report, "report", "", "write the report of -specs into `DIR`, which has their histories")
 	flag.StringVar(&p.command, "command", "make suites", "with -report: the `COMMAND` that ran the specs")
+	flag.StringVar(&p.follow, "follow", "", "tell how far the suites are that add to `FILE`, until it is ended")
 	flag.BoolVar(&p.strict, "strict", false,
 		"fail for what was left out: skips that are not in skips.yaml, suites of which nothing ran")
 	flag.Parse()
-	if flag.NArg() > 0 || p.stream == "" && p.unit == "" && p.specs == "" {
+	if flag.NArg() > 0 || p.stream == "" && p.unit == "" && p.specs == "" && p.follow == "" {
 		flag.Usage()
 		os.Exit(2)
 	}
-	err := run(p, os.Stdin, os.Stdout)
+	err := followOrRun(p)
 	if errors.Is(err, errFailed) {
 		os.Exit(1)
 	}
@@ -68,6 +76,16 @@ func main() {
 // errFailed says that the reports are readable and hold a failure; it has been printed
 // already.
 var errFailed = errors.New("something failed")
+
+// followOrRun tells how far suites are, until it is ended, or runs.
+func followOrRun(p params) error {
+	if p.follow == "" {
+		return run(p, os.Stdin, os.Stdout)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM)
+	defer stop()
+	return follow(progress.With(ctx, progress.Lines(os.Stderr)), p.follow)
+}
 
 func run(p params, in io.Reader, out io.Writer) error {
 	if p.stream != "" {

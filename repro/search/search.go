@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -37,18 +38,6 @@ type Search struct {
 	// Logged is how many of the messages that the report quotes a run has logged, and how
 	// much of their words, in hundredths of a message.
 	Logged func(harness.Verdict) (logged, alike int)
-	// Progress is told of each case that has run.
-	Progress func(Progress)
-}
-
-// Progress is how far a search is.
-type Progress struct {
-	Done, Planned int
-	Left          time.Duration
-	// Near is how many cases left some of what is looked for.
-	Near int
-	// At is the function that was looked at last.
-	At string
 }
 
 // Result is what came of it.
@@ -170,6 +159,9 @@ const patience = 2 * time.Minute
 func (s Search) sweep(ctx context.Context, p plan.Plan, q *queue, until time.Time, res *Result) (*candidate, error) {
 	running, stop := context.WithDeadline(ctx, until)
 	defer stop()
+	told := progress.Begin(ctx, "searching "+s.Release, len(p.Specs), "cases")
+	defer told.End()
+	told.Until(until)
 	var mu sync.Mutex
 	var best *candidate
 	timer := time.NewTimer(0) // of the patience, once there is something to wait for
@@ -194,6 +186,7 @@ func (s Search) sweep(ctx context.Context, p plan.Plan, q *queue, until time.Tim
 				}
 				mu.Lock()
 				found, err := s.take(p, q, i, v, res)
+				told.Step(fmt.Sprintf("%d near; %s", res.Near, p.Specs[i].Last().Place()))
 				if found != nil && better(found, best, p) {
 					if best == nil { // a better one may come soon
 						timer = time.AfterFunc(patience, stop)
@@ -241,9 +234,6 @@ func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Resul
 	}
 	if f.has > 0 {
 		res.Near++
-	}
-	if s.Progress != nil {
-		s.Progress(Progress{Done: res.Ran, Planned: res.Planned, Near: res.Near, At: p.Specs[i].Last().Place()})
 	}
 	if err := os.RemoveAll(v.Evidence); err != nil { // the best is run again
 		return nil, fmt.Errorf("remove a case's evidence: %w", err)

@@ -50,6 +50,7 @@ func evidence() string {
 // Run is the TestXxx of a suite. The first process builds what the suite needs before any
 // spec runs.
 func Run(t *testing.T, name string) {
+	suite = name
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	ginkgo.RunSpecs(t, name)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -86,6 +87,8 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 		}
 		left = append(left, w)
 	}
+	told, differ := progress.Begin(ctx, "matrix", len(left), "cells"), 0
+	defer told.End()
 	for _, w := range left {
 		g.Go(func() error {
 			c, err := m.cell(running, w)
@@ -99,6 +102,10 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 			if m.OnCell != nil {
 				m.OnCell(c)
 			}
+			if c.Differs() {
+				differ++
+			}
+			told.Step(fmt.Sprintf("%d differ from the catalogue", differ))
 			return j.add(c)
 		})
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -43,7 +44,9 @@ func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string,
 	}
 	p := plan.Plan{Containerd: o.Containerd, Runs: runs}
 	p.Options = strings.TrimSpace("--pairs " + strings.Join(kinds, ",") + " " + o.Narrowed())
-	w := &pairing{ctx: ctx, engine: e, containerd: o.Containerd, parallel: max(parallel, 1)}
+	told := progress.Begin(ctx, "planning pairs", 0, "traces")
+	defer told.End()
+	w := &pairing{ctx: ctx, engine: e, containerd: o.Containerd, parallel: max(parallel, 1), told: told}
 	before := 0
 	for _, kind := range Kinds {
 		if !slices.Contains(kinds, kind) {
@@ -75,6 +78,7 @@ type pairing struct {
 	engine     plan.Engine
 	containerd string
 	parallel   int // how many worlds trace concurrently
+	told       *progress.Work
 }
 
 // after is what a case passes after its only fault.
@@ -94,6 +98,7 @@ func (w *pairing) faultless(workload string) (passes []plan.Pass, steady func(pl
 	for i := range all {
 		g.Go(func() (err error) {
 			all[i], err = plan.Trace(w.ctx, w.engine, w.containerd, workload)
+			w.told.Step("without a fault")
 			return err
 		})
 	}
@@ -133,6 +138,7 @@ func common(all [][]plan.Pass) []plan.Pass {
 // does not reach the first fault is a nil list.
 func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 	out := make([]after, len(firsts))
+	w.told.Left(len(firsts) * n)
 	var g errgroup.Group
 	g.SetLimit(w.parallel)
 	for i, first := range firsts {
@@ -141,6 +147,7 @@ func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 			g.Go(func() error {
 				var err error
 				out[i].later[k], err = w.later(first)
+				w.told.Step("after a first fault")
 				return err
 			})
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/progress"
 )
 
 // traceRuns is how often each workload is traced for a plan: goroutines race, and what is
@@ -25,6 +26,8 @@ func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) 
 		return Plan{}, err
 	}
 	traces := make([]Traces, len(o.Workloads))
+	w := progress.Begin(ctx, "tracing the workloads of the plan", len(o.Workloads)*traceRuns, "traces")
+	defer w.End()
 	var g errgroup.Group
 	g.SetLimit(max(parallel, 1))
 	for i, name := range o.Workloads {
@@ -32,6 +35,7 @@ func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) 
 		for n := range traceRuns {
 			g.Go(func() (err error) {
 				traces[i].Runs[n], err = Trace(ctx, e, o.Containerd, name)
+				w.Step("")
 				return err
 			})
 		}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -64,6 +66,12 @@ func (r *Random) Run(ctx context.Context) ([]Draw, error) {
 	g, running := errgroup.WithContext(ctx)
 	g.SetLimit(r.Slots.Worlds(r.Parallel))
 	until := time.Now().Add(r.For)
+	told := progress.Begin(ctx, "random plans", max(r.Plans, 0), "plans")
+	defer told.End()
+	if r.For > 0 {
+		told.Until(until)
+	}
+	violated := 0
 	for n := uint64(0); r.Plans <= 0 || n < uint64(r.Plans); n++ {
 		if running.Err() != nil || r.For > 0 && !time.Now().Before(until) {
 			break
@@ -77,6 +85,10 @@ func (r *Random) Run(ctx context.Context) ([]Draw, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			draws = append(draws, d)
+			if d.Outcome == harness.Violated {
+				violated++
+			}
+			told.Step(fmt.Sprintf("%d violated", violated))
 			if r.OnDraw != nil {
 				return r.OnDraw(d)
 			}

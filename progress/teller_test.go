@@ -1,0 +1,115 @@
+package progress
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// told is what is told where there is no terminal, of what work does.
+func told(t *testing.T, work func(context.Context)) (out string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var to bytes.Buffer
+		teller := &Teller{to: &to}
+		work(With(t.Context(), teller))
+		synctest.Wait() // it has stopped, or the test fails here
+		out = to.String()
+	})
+	return out
+}
+
+func TestLines(t *testing.T) {
+	for name, tt := range map[string]struct {
+		work func(context.Context)
+		want string
+	}{
+		"nothing of what takes under 5 s": {func(ctx context.Context) {
+			for range 100 {
+				w := Begin(ctx, "short", 1, "cases")
+				pass(soon - time.Millisecond)
+				w.End()
+			}
+		}, ""},
+		"a line a minute, also where no step is done": {func(ctx context.Context) {
+			w := Begin(ctx, "a case", 1, "cases")
+			pass(130 * time.Second)
+			w.Step("held")
+			w.End()
+		}, "shimquake: a case: 0 of 1 cases in 5s\n" +
+			"shimquake: a case: 0 of 1 cases in 1m5s\n" +
+			"shimquake: a case: 0 of 1 cases in 2m5s\n"},
+		"a line a minute, however much goes on": {func(ctx context.Context) {
+			for i := range 9 {
+				w := Begin(ctx, fmt.Sprintf("w%d", i), 0, "")
+				pass(10*time.Second + time.Millisecond)
+				w.End()
+			}
+		}, "shimquake: w0 for 5s\nshimquake: w6 for 5s\n"},
+		"the last of those that go on for 5 s": {func(ctx context.Context) {
+			outer := Begin(ctx, "outer", 0, "")
+			pass(30250 * time.Millisecond)
+			inner := Begin(ctx, "inner", 0, "")
+			pass(33 * time.Second)
+			young := Begin(ctx, "young", 0, "")
+			pass(4 * time.Second)
+			for _, w := range []*Work{young, inner, inner} { // twice, as with a defer
+				w.End()
+			}
+			pass(60 * time.Second)
+			outer.End()
+		}, "shimquake: outer for 5s\nshimquake: inner for 35s\nshimquake: outer for 2m5s\n"},
+		"rate and time left": {func(ctx context.Context) {
+			w := Begin(ctx, "run", 0, "cases")
+			w.Left(300)
+			for range 300 {
+				pass(time.Second / 4)
+				w.Step("all held")
+				pass(time.Second / 4) // a tick is never at the time of a step
+			}
+			w.End()
+		}, "shimquake: run: 10 of 300 cases in 5s, 2.0 a second, 2m25s left: all held\n" +
+			"shimquake: run: 130 of 300 cases in 1m5s, 2.0 a second, 1m25s left: all held\n" +
+			"shimquake: run: 250 of 300 cases in 2m5s, 2.0 a second, 25s left: all held\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := told(t, tt.work); got != tt.want {
+				t.Errorf("told\n%swant\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+// Without a Teller nobody is told, and nothing fails.
+func TestNobody(t *testing.T) {
+	w := Begin(t.Context(), "work", 1, "cases")
+	w.Until(time.Now())
+	w.Say("x")
+	w.Left(3)
+	w.Step("y")
+	w.End()
+	var to bytes.Buffer
+	if Above(t.Context(), &to) != any(&to) {
+		t.Error("nothing can be above")
+	}
+	err := Aside(t.Context(), func() error { return context.Canceled })
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// What is above twice does not wait for itself.
+func TestAboveTwice(t *testing.T) {
+	var to bytes.Buffer
+	ctx := With(t.Context(), &Teller{to: &to})
+	if n, err := fmt.Fprint(Above(ctx, Above(ctx, &to)), "text"); n != 4 || err != nil || to.String() != "text" {
+		t.Errorf("%d, %v, %q", n, err, to.String())
+	}
+}
+
+// pass lets time pass on the clock of synctest, where nobody waits.
+func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // not a real clock's
