@@ -261,7 +261,8 @@ var keys = [factCount]struct {
 
 	FactField: {"field", inCause,
 		[]string{FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
-			FieldSandbox, FieldIP, FieldBundle, FieldStdin, FieldStdout, FieldStderr, FieldTerminal, FieldCheckpoint, FieldRootfs}},
+			FieldSandbox, FieldIP, FieldBundle,
+			FieldStdin, FieldStdout, FieldStderr, FieldTerminal, FieldCheckpoint, FieldRootfs}},
 	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed, Repeated}},
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	FactIn:     {"in", inCause, []string{InLivingPod}},

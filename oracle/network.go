@@ -47,7 +47,8 @@ func added(calls []NetworkCall) []NetworkCall {
 
 // networks are those that a plugin has added and that nobody has deleted.
 func (d diff) networks() (out []Finding) {
-	for _, c := range fresh(added(d.before.Networks), added(d.after.Networks), func(c NetworkCall) NetworkCall { return c }) {
+	itself := func(c NetworkCall) NetworkCall { return c }
+	for _, c := range fresh(added(d.before.Networks), added(d.after.Networks), itself) {
 		f := Finding{Invariant: Leak, Class: ClassNetwork, Subject: Subject{ID: c.Container, Path: mountedAt(c.Netns)}}
 		f.Facts = d.task("", c.Container)
 		f.Facts[FactNetwork], f.Facts[FactNetns] = c.Network, Gone

@@ -23,13 +23,16 @@ func TestMatrixPage(t *testing.T) {
 		b.use(s)
 		b.open(file, "")
 		const first = `document.querySelector('#grid tbody tr:not([hidden])')`
+		const leads = `document.querySelector('#clusters > :is(section, article)')`
+		const rows = `document.querySelectorAll('#grid tbody tr:not([hidden])')`
+		const differs = `document.querySelectorAll('#grid td.differs')`
 		for what, js := range map[string]string{
-			"the matrix does not come first":           `document.querySelector('#clusters > :is(section, article)').id === 'grid'`,
+			"the matrix does not come first":           leads + `.id === 'grid'`,
 			"a bug that differs is not shown":          first + `.textContent.startsWith('bug-b')`,
-			"one that does not is shown":               `document.querySelectorAll('#grid tbody tr:not([hidden])').length === 1`,
-			"what differs is not marked":               `document.querySelectorAll('#grid td.differs').length === 2`,
-			"what was expected is not there":           `document.querySelector('#grid td.differs').textContent === 'ok, shown ≠'`,
-			"a cell without a history leads somewhere": `!document.querySelectorAll('#grid td.differs')[1].querySelector('a')`,
+			"one that does not is shown":               rows + `.length === 1`,
+			"what differs is not marked":               differs + `.length === 2`,
+			"what was expected is not there":           differs + `[0].textContent === 'ok, shown ≠'`,
+			"a cell without a history leads somewhere": `!` + differs + `[1].querySelector('a')`,
 			"the page is wider than the screen":        `document.documentElement.scrollWidth <= innerWidth`,
 		} {
 			if !get[bool](b, js) {

@@ -51,7 +51,8 @@ func paused(t *testing.T, steps ...string) *fake {
 func TestContainerdIsStartedWhenTheStepsEnd(t *testing.T) {
 	for _, last := range []string{
 		"release", "wait 1ms", "cancel client", "await client", "await removal", "await exit", "kill shim", "stop shim",
-		"cont shim", "kill task", "kill sandbox", "start containerd", "stop containerd", "cont containerd", "kill containerd",
+		"cont shim", "kill task", "kill sandbox", "start containerd", "stop containerd", "cont containerd",
+		"kill containerd",
 	} {
 		if paused(t, "kill containerd", last).down {
 			t.Errorf("kill containerd, %s: it stays down", last)

@@ -67,8 +67,12 @@ func TestNetworkRules(t *testing.T) {
 			lo.Interface, lo.Network, off.Interface, off.Network = "lo", cni.Loopback, "lo", cni.Loopback
 			h.After.Inventory.Networks = append([]oracle.NetworkCall{lo, off}, both...)
 		}, ""},
-		"added again when it was deleted": {calls(both[0], both[1], call(oracle.CNIAdd, 46), call(oracle.CNIDel, 47)), ""},
-		"taken from a pod that lives":     {calls(both[0], call(oracle.CNIDel, 30)), "network network call=DEL is=too-early"},
+		"added again when it was deleted": {
+			calls(both[0], both[1], call(oracle.CNIAdd, 46), call(oracle.CNIDel, 47)), "",
+		},
+		"taken from a pod that lives": {
+			calls(both[0], call(oracle.CNIDel, 30)), "network network call=DEL is=too-early",
+		},
 		"deleted by a RunPodSandbox that failed": {also(calls(both[0], call(oracle.CNIDel, 30)), says10(""),
 			func(h *harness.History) { h.CRI.Done = h.CRI.Done[1:]; h.CRI.Sandboxes = nil }), ""},
 		"taken from a bystander":              {beside(at(40)), "network network call=DEL is=too-early"},

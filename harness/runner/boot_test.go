@@ -19,7 +19,8 @@ func TestAPauseAtTheFirstBoot(t *testing.T) {
 		{[]string{"kill containerd", "release"}, harness.Invalid},
 	} {
 		v := runCase(t, harness.Case{Name: "first-boot", Plan: failpoints.Plan{
-			failpoints.PauseAt("stmt:containerd:runtime.ShimManager.LoadExistingShims:if-err-nil", failpoints.Steps(tc.steps...)...),
+			failpoints.PauseAt("stmt:containerd:runtime.ShimManager.LoadExistingShims:if-err-nil",
+				failpoints.Steps(tc.steps...)...),
 		}})
 		if v.Outcome != tc.want || v.Outcome == harness.Invalid && !v.HasProblem(harness.ByStep) {
 			t.Errorf("%v: %v", tc.steps, v)

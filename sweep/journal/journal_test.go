@@ -202,7 +202,8 @@ func TestAnotherShimquakesSweepIsJudgedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, all, err := Read(dir)
-	if err != nil || h.Build != self || len(all) != 3 || all[0].Outcome != harness.Held || all[2].Outcome != harness.Violated {
+	if err != nil || h.Build != self || len(all) != 3 ||
+		all[0].Outcome != harness.Held || all[2].Outcome != harness.Violated {
 		t.Errorf("of two builds in one journal: %s, %+v, %v", h.Build, all, err)
 	}
 	n := 0

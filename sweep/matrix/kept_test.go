@@ -45,7 +45,8 @@ func TestReadExpectsWhatTheCatalogueSaysNow(t *testing.T) {
 		{"a cell was run again",
 			text + strings.ReplaceAll(text, `"seen":"held"`, `"seen":"shown"`), "ok, SHOWN 0/1 | bad, shown 0/1", 0},
 		{"its end is torn", text + `{"bug":"x","rel`, "ok, held | bad, HELD", 0},
-		{"it showed nothing", strings.ReplaceAll(text, `"seen":"held"`, `"seen":"invalid"`), "ok, INVALID | bad, INVALID", 0},
+		{"it showed nothing", strings.ReplaceAll(text, `"seen":"held"`, `"seen":"invalid"`),
+			"ok, INVALID | bad, INVALID", 0},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, fileName), []byte(c.journal), 0o644); err != nil {
 			t.Fatal(err)

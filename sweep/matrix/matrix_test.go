@@ -159,7 +159,11 @@ func TestTheNextCaseIsTried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer kept.Close()
+	t.Cleanup(func() {
+		if err := kept.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	tab := run(t, Matrix{Bugs: []catalogue.Bug{b}, Releases: []string{"v2.3.7"},
 		Histories: kept,
 		Engine: engine(func(k harness.Case) harness.Verdict {

@@ -32,7 +32,7 @@ func TestMakeTracesNoMoreAtOnceThanAskedFor(t *testing.T) {
 	for _, parallel := range []int{0, 1, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			e := &tracer{trace: func(context.Context) (harness.Trace, error) {
-				time.Sleep(time.Second) // until all are here that come, see synctest
+				<-time.After(time.Second) // until all are here that come, see synctest
 				return harness.Trace{}, errors.New("no world")
 			}}
 			_, err := Make(t.Context(), e, Options{Workloads: WorkloadNames()[:2]}, parallel)
