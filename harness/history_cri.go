@@ -44,9 +44,9 @@ type CRIState struct {
 	Pod    string            `json:"pod,omitempty"`
 }
 
-// CRIName is CRI's answer to a request with a name that must be free again, or taken. What is
-// asked for cannot be made (there is no such runtime, or image), so that an error always
-// comes of it: that of the name, where it is still reserved, is the first.
+// CRIName is CRI's answer to a request with a name that must be free again, or taken.
+// What is asked for cannot be made (there is no such runtime, or image), so that an error
+// always comes of it: that of the name, where it is still reserved, is the first.
 type CRIName struct {
 	Object string         `json:"object"` // pod or container
 	Err    *oracle.Failed `json:"err"`

@@ -68,8 +68,8 @@ func mountedAt(netns string) string {
 	return netns
 }
 
-// podOf is the pod that a network namespace, or the result that libcni keeps of an ADD, is
-// of, or "". Its name of a result is NETWORK-CONTAINER-INTERFACE.
+// podOf is the pod that a network namespace, or the result that libcni keeps of an ADD,
+// is of, or "". Its name of a result is NETWORK-CONTAINER-INTERFACE.
 func (d diff) podOf(file string) string {
 	for _, c := range d.after.Networks {
 		if file == mountedAt(c.Netns) || path.Base(file) == c.Network+"-"+c.Container+"-"+c.Interface {

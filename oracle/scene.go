@@ -59,7 +59,8 @@ type Scene struct {
 	// Profile reads containerd's goroutine profile in its text form (net/http/pprof,
 	// debug=1). Default: its goroutines are not looked at.
 	Profile func(context.Context) ([]byte, error)
-	// Networks are the calls of the pods' CNI plugin. Default: there is none that notes them.
+	// Networks are the calls of the pods' CNI plugin. Default: there is none that notes
+	// them.
 	Networks func() ([]NetworkCall, error)
 	// Own says which processes (in the scene's PID namespace) belong to the harness: init,
 	// containerd, helpers. Default: process 1 alone.

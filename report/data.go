@@ -25,7 +25,8 @@ type Data struct {
 	// Lacks says why the whole shows less than it should: cases that were planned and have
 	// not run. No form of the report passes over it. "": nothing is lacking.
 	Lacks string
-	// Grid is what was asked of several releases, and what they showed, where that was asked.
+	// Grid is what was asked of several releases, and what they showed, where that was
+	// asked.
 	Grid *Grid
 	// Clusters are what cases have in common, what matters most first; none of a few cases.
 	Clusters []Cluster

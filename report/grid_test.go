@@ -113,8 +113,8 @@ func TestPagesCanBeHeard(t *testing.T) {
 	}
 }
 
-// TestBackToWhereOneWas leaves a case, and is on the row that led to it, in the list as it
-// was filtered.
+// TestBackToWhereOneWas leaves a case, and is on the row that led to it, in the list as
+// it was filtered.
 func TestBackToWhereOneWas(t *testing.T) {
 	file := filepath.Join(written(t), report.HTMLFile)
 	b := newTab(t)

@@ -17,8 +17,8 @@ const noImage = "failed to resolve image"
 
 // criNames: the name of a pod that was removed, and of a container whose creation has
 // failed, can be used again by a containerd that has not been restarted. Names are in its
-// memory alone, so that a restart frees them; but those of the containers that it finds it
-// reserves again, or there would be two of one name.
+// memory alone, so that a restart frees them; but those of the containers that it finds
+// it reserves again, or there would be two of one name.
 func criNames(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil

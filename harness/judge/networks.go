@@ -64,8 +64,8 @@ func livedAt(h *harness.History, sandbox string, at time.Time) (since time.Time,
 	return since, told && since.Before(at) && !stops
 }
 
-// addresses: a pod that is ready has the address that CNI has given it, before and after a
-// restart of containerd.
+// addresses: a pod that is ready has the address that CNI has given it, before and after
+// a restart of containerd.
 func addresses(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if !looked(h) || h.CRI == nil {
 		return nil, nil
