@@ -28,7 +28,7 @@ func page(dir string) (string, error) {
 
 const head = "# A kept history\n\n" +
 	"Made by `make docs` from the types and their comments. `%s` of a folder of evidence is one JSON object:\n\n" +
-	"```json\n" +
+	"```text\n" +
 	`{"shimquake": "history", "format": %d, "digest": "...", "verdict": {}, "history": {}}` + "\n```\n\n" +
 	"The verdict is that of the shimquake that ran the case; `shimquake judge` makes one anew of the history. The\n" +
 	"digest is of the history's bytes: one that was edited is refused, and so is another format. A new key leaves\n" +
