@@ -108,6 +108,10 @@ func (s *straced) call(name, args string) string {
 		if !strings.HasPrefix(args, "0,") {
 			return "another's limit"
 		}
+	case "ioctl": // is stderr a terminal, and how wide?
+		if !regexp.MustCompile(`^2<[^>]*>, (TCGETS|TIOCGWINSZ), `).MatchString(args) {
+			return "an ioctl"
+		}
 	case "execve":
 		if s.paths["execve"] != "" {
 			return "another program"
