@@ -20,7 +20,8 @@ func oneTime(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	truths, told, _ := ledger(h)
 	for _, t := range truths {
 		of := slices.DeleteFunc(slices.Clone(told), func(o oracle.Observation) bool {
-			return o.Container != t.Container || o.Exec != "" || o.Status != t.Status || untimed(o.At)
+			return o.Container != t.Container || o.Exec != "" || o.Status != t.Status || untimed(o.At) ||
+				impossible(h, o)
 		})
 		if len(of) == 0 {
 			continue
@@ -39,6 +40,24 @@ func oneTime(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		}
 	}
 	return uniqueCauses(found), nil
+}
+
+// impossible reports whether a told time cannot be that of the end: that is said of it,
+// and those who tell the true one are not accused beside it.
+func impossible(h *harness.History, o oracle.Observation) bool {
+	for _, i := range h.Instances {
+		if i.ID != o.Container {
+			continue
+		}
+		notBefore, _ := livedUntil(h, i)
+		notAfter := endedBy(h, i)
+		if notAfter.IsZero() {
+			notAfter = h.After.At
+		}
+		_, wrong := oracle.WrongEnd(o.At, notBefore, notAfter)
+		return wrong
+	}
+	return false
 }
 
 // untimed reports whether an observer tells no time: shims' replies are read without.
