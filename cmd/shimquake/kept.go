@@ -21,6 +21,9 @@ func eachKept(word string, stdin io.Reader, visit func(from string, k harness.Ke
 		return harness.EachKept("stdin", stdin, func(k harness.Kept) error { return visit("", k) })
 	}
 	info, err := os.Stat(word)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("it is not there: name a history, a folder of evidence (out/evidence) or of a sweep, or -")
+	}
 	if err != nil {
 		return &harness.InputError{File: word, Err: err}
 	}

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -146,13 +147,18 @@ func (in *Injector) whoIs(p oracle.Process) string {
 }
 
 // shimSockets is where containerd has the sockets of shims, in a world.
-const shimSockets = "/run/containerd/s"
+const shimSockets = "run/containerd/s"
 
+// removeSockets leaves the world's own root at no link: what is removed is the world's.
 func (in *Injector) removeSockets() (int, error) {
-	dir := in.World.Inside(shimSockets)
-	entries, err := os.ReadDir(dir)
+	root, err := os.OpenRoot(in.World.Inside("/"))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = root.Close() }() // nothing is written by it
+	entries, err := fs.ReadDir(root.FS(), shimSockets)
 	for _, e := range entries {
-		err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		err = errors.Join(err, root.Remove(path.Join(shimSockets, e.Name())))
 	}
 	return len(entries), err
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
@@ -15,10 +14,7 @@ import (
 // Each row changes the clean history in one way, and says what the judge must find: a
 // finding, in the form of a signature, or a problem.
 func TestRules(t *testing.T) {
-	for name, tc := range map[string]struct {
-		change func(*harness.History)
-		want   string // of a finding: INVARIANT CLASS FACTS; of a problem: its kind; "" for held
-	}{
+	judged(t, map[string]row{
 		"nothing": {func(*harness.History) {}, ""},
 
 		"a fault that did not fire": {func(h *harness.History) { h.Firings[0].Count = 0 }, "miss"},
@@ -117,125 +113,6 @@ func TestRules(t *testing.T) {
 			h.Instances[0].MustTell = append(h.Instances[0].MustTell, oracle.ByTaskList)
 		}, "exit exit-code by=task-list status=untold"},
 		"nobody told a client": {toldToNobody, "exit exit-code by=nobody status=untold"},
-		"Delete says when it was asked": {func(h *harness.History) {
-			plain(h)
-			h.Told[1].At = at(39)
-		}, "exit exit-code by=delete status=other-time"},
-		"nor is that the time of the event": {func(h *harness.History) {
-			plain(h)
-			h.Events[2].Exited = at(30).Add(1)
-		}, "exit exit-code by=TaskExit status=other-time"},
-		"a shim that was harmed may have told no time": {func(h *harness.History) { h.Told[1].At = at(39) }, ""},
-		"nor one that was killed": {func(h *harness.History) {
-			plain(h)
-			kill(h, "shim", 42)
-			h.Told[1].At = at(39)
-		}, ""},
-		"Delete says a time of long ago": {func(h *harness.History) { h.Told[1].At = at(-630_720_000) },
-			"exit exit-code by=delete status=wrong-time"},
-		"the event says a time to come": {func(h *harness.History) { h.Events[2].Exited = at(900) },
-			"event event event=wrong-time topic=/tasks/exit"},
-		"the event says another pid": {func(h *harness.History) { h.Events[2].PID = 99 },
-			"event event event=wrong-pid topic=/tasks/exit told=99 true=41"},
-		"the event says minutes later": {func(h *harness.History) {
-			h.Events[2].Exited, h.Events[2].Seen = at(90_000), at(90_000)
-		},
-			"event event event=wrong-time topic=/tasks/exit"},
-		"Delete says minutes later": {func(h *harness.History) {
-			h.Told[1].At, h.After.At = at(90_000), at(95_000)
-		},
-			"exit exit-code by=delete status=wrong-time"},
-		"and a shim was killed": {func(h *harness.History) {
-			kill(h, "shim", 42)
-			h.Told[1].At, h.After.At = at(90_000), at(95_000)
-		}, ""},
-		"and a shim was held": {func(h *harness.History) {
-			h.Hits[2].Held = time.Minute
-			h.Told[1].At, h.After.At = at(90_000), at(95_000)
-		}, ""},
-		"a killed payload's end before the signal": {func(h *harness.History) {
-			killedByClient(h)
-			h.Events[2].Exited = at(-100)
-		},
-			"event event event=wrong-time topic=/tasks/exit"},
-		"and Wait's": {func(h *harness.History) {
-			killedByClient(h)
-			h.Told[0].At = at(-100)
-		}, "exit exit-code by=wait status=wrong-time"},
-		"at the signal": {killedByClient, ""},
-		"a killed payload's minutes after": {func(h *harness.History) {
-			killedByClient(h)
-			h.Told[0].At, h.After.At = at(90_000), at(95_000)
-		}, "exit exit-code by=wait status=wrong-time"},
-		"its exit was never reported, and Wait never answered": {func(h *harness.History) {
-			killedByClient(h)
-			h.Instances[0].Waited = time.Time{}
-			drop(h, 2)
-		}, "event event event=missing topic=/tasks/exit"},
-		"and nobody has killed it, but it is gone": {func(h *harness.History) {
-			killedByClient(h)
-			h.Instances[0].Waited, h.Signals = time.Time{}, nil
-			drop(h, 2)
-		}, "event event event=missing topic=/tasks/exit"},
-		"and it runs on": {func(h *harness.History) {
-			killedByClient(h)
-			h.Instances[0].Waited, h.Signals = time.Time{}, nil
-			h.Calls = calls("remove", 25)
-			drop(h, 2)
-			forgottenRuns(h)
-			h.After.Inventory.Daemon.Tasks[0].Status = "RUNNING"
-			h.Before.Daemon = h.After.Inventory.Daemon
-		}, ""},
-		"it never boots, and the default release does": {func(h *harness.History) {
-			neverBoots(h)
-			h.Reference = &harness.Reference{Outcome: harness.Held}
-		}, "liveness containerd what=death exit=2"},
-		"it never boots, nor does the default release": {func(h *harness.History) {
-			neverBoots(h)
-			h.Reference = &harness.Reference{Outcome: harness.Invalid}
-		}, "no-boot"},
-		"it never boots, and that is the fault's doing": {func(h *harness.History) {
-			neverBoots(h)
-			h.Reached = harness.Prepared
-			h.Hits = []failpoints.Hit{hit(shutdownEntry, 1, func(h *failpoints.Hit) {
-				h.Who, h.PID, h.Did, h.Fault = "containerd", 9, term.Panic, 0
-			})}
-		}, "no-boot"},
-		"a create as it was asked for": {func(h *harness.History) { h.Events[0].Made = made() }, ""},
-		"a create in another bundle": {func(h *harness.History) {
-			h.Events[0].Made = made()
-			h.Events[0].Made.Bundle = "/x"
-		},
-			"event event event=not-as-asked topic=/tasks/create field=bundle told=/x"},
-		"a create with an output": {func(h *harness.History) {
-			h.Events[0].Made = made()
-			h.Events[0].Made.Stdout = "/f"
-		},
-			"event event event=not-as-asked field=stdout"},
-		"a create with a terminal": {func(h *harness.History) {
-			h.Events[0].Made = made()
-			h.Events[0].Made.Terminal = true
-		},
-			"event event event=not-as-asked field=terminal"},
-		"a create of a checkpoint": {func(h *harness.History) {
-			h.Events[0].Made = made()
-			h.Events[0].Made.Checkpoint = "/f"
-		},
-			"event event event=not-as-asked field=checkpoint"},
-		"a create without a root": {func(h *harness.History) {
-			h.Events[0].Made = made()
-			h.Events[0].Made.Rootfs = nil
-		},
-			"event event event=not-as-asked field=rootfs"},
-		"and it runs on, although it was sent a signal": {func(h *harness.History) {
-			killedByClient(h)
-			drop(h, 2)
-			forgottenRuns(h)
-			h.After.Inventory.Daemon.Tasks[0].Status = "RUNNING"
-			h.Before.Daemon = h.After.Inventory.Daemon
-		}, ""},
-		"a create without a pid": {func(h *harness.History) { h.Events[0].PID = 0 },
-			"event event event=no-pid topic=/tasks/create"},
 		"a leak, and a step could not be done": {func(h *harness.History) {
 			h.After.Inventory.FIFOs, h.Problems = []string{"/f"}, problem(harness.ByStep, "x")
 		}, "leak fifo"},
@@ -396,7 +273,19 @@ func TestRules(t *testing.T) {
 			neverBegan(h)
 			h.Instances[0].Started = time.Time{}
 		}, ""},
-	} {
+	})
+}
+
+// row is a change of the clean history, and what the judge says of that: of a finding
+// INVARIANT CLASS FACTS, of a problem its kind, and "" where it holds.
+type row struct {
+	change func(*harness.History)
+	want   string
+}
+
+func judged(t *testing.T, rows map[string]row) {
+	t.Helper()
+	for name, tc := range rows {
 		t.Run(name, func(t *testing.T) {
 			h := clean()
 			tc.change(&h)
