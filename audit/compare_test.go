@@ -174,6 +174,14 @@ func TestCompare(t *testing.T) {
 		{"a zombie that its shim does not reap", func(v *View) {
 			v.Processes = append(v.Processes, Process{PID: 60, Inner: 60, Parent: podShim, State: "Z", Comm: "runc"})
 		}, []string{"process likely  parent=shim state=zombie"}},
+		{"a socket whose shim is about to exit", func(v *View) {
+			v.Sockets = append(v.Sockets, Socket{Path: "/run/containerd/s/ef", Of: Key{"k8s.io", "p1"}})
+		}, nil},
+		{"a socket that a helper cleans up after", func(v *View) {
+			v.Sockets = append(v.Sockets, Socket{Path: "/run/containerd/s/ef", Of: Key{"k8s.io", "p9"}})
+			v.Processes = append(v.Processes, Process{PID: 61, Inner: 61, Parent: 1, State: "D",
+				Shim: &scan.ShimArgs{ID: "p9", Namespace: "k8s.io", Action: "delete"}})
+		}, nil},
 		{"a silent socket", func(v *View) { v.Sockets = append(v.Sockets, Socket{Path: "/run/containerd/s/ef"}) },
 			[]string{"socket certain  socket=silent"}},
 		{"a hidden bundle, also while containerd is down", func(v *View) {
@@ -281,7 +289,7 @@ func TestANodesTextForm(t *testing.T) {
 	}
 }
 
-// What moves between the looks is not told; what is only likely once is not certain.
+// What moves between the looks is not reported; what is only likely once is not certain.
 func TestBoth(t *testing.T) {
 	shim := Suspect{Kind: Shim, Sure: Likely, ID: "x", PID: 5, Start: 9, Age: time.Second}
 	later := shim

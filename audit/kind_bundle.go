@@ -57,7 +57,7 @@ func (c *comparison) bundles() []Suspect {
 		case task || c.Known.Sandboxes[k] || shim != nil || c.helped[k]:
 			continue
 		case b.Work && c.bundleOf[k] != nil:
-			continue // told of with its bundle
+			continue // reported with its bundle
 		case b.Work:
 			at = "gone"
 			s.Missing = []string{"bundle"}

@@ -18,15 +18,15 @@ func (c *comparison) nobodys(g Cgroup) bool {
 }
 
 // cgroups are those without a process whose container has no task. One container has a
-// group in each hierarchy of cgroup v1: it is told once.
+// group in each hierarchy of cgroup v1: it is reported once.
 func (c *comparison) cgroups() []Suspect {
 	var out []Suspect
-	told := map[Key]bool{}
+	reported := map[Key]bool{}
 	for _, g := range c.Cgroups {
-		if !c.nobodys(g) || told[g.Key] || len(g.Procs) > 0 {
+		if !c.nobodys(g) || reported[g.Key] || len(g.Procs) > 0 {
 			continue
 		}
-		told[g.Key] = true
+		reported[g.Key] = true
 		s := c.suspect(Group, g.Key)
 		s.Path = g.Path
 		s.Facts, s.Missing = facts("task", none, "procs", none), []string{"task"}

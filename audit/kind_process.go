@@ -24,12 +24,12 @@ var forgottenKind = kind{
 // and what runs in the cgroup of one.
 func (c *comparison) forgotten() []Suspect {
 	var out []Suspect
-	told := map[int]bool{}
+	reported := map[int]bool{}
 	add := func(p *Process, k Key, task string, sure bool) {
-		if p == nil || p.Zombie() || p.Shim != nil || told[p.PID] {
+		if p == nil || p.Zombie() || p.Shim != nil || reported[p.PID] {
 			return
 		}
-		told[p.PID] = true
+		reported[p.PID] = true
 		s := c.suspect(Forgotten, k)
 		s.PID, s.Start, s.Age = p.PID, p.Start, p.Age
 		if !sure {

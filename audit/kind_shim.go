@@ -64,7 +64,8 @@ func (c *comparison) hasTask(p *Process, k Key) bool {
 }
 
 // lonelyShim judges a shim without a task. Where containerd cannot be asked, only one
-// without a bundle is told: containerd finds shims by their bundles, and never this one.
+// without a bundle is reported: containerd finds shims by their bundles, and never this
+// one.
 func (c *comparison) lonelyShim(p *Process, k Key) (Suspect, bool) {
 	bundle := "gone"
 	_, there := c.bundleOf[k]

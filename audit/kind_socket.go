@@ -16,7 +16,7 @@ var listenerKind = kind{
 func (c *comparison) sockets() []Suspect {
 	var out []Suspect
 	for _, socket := range c.Sockets {
-		if socket.Listening {
+		if socket.Listening || c.inMotion(socket.Of) {
 			continue
 		}
 		s := c.suspect(Listener, socket.Of)
@@ -32,4 +32,10 @@ func (c *comparison) sockets() []Suspect {
 		out = append(out, s)
 	}
 	return out
+}
+
+// inMotion reports whether the shim of a container is still there, or just cleaned up
+// after: on a starved machine its socket is silent for seconds before it goes.
+func (c *comparison) inMotion(of Key) bool {
+	return of != Key{} && (c.helped[of] || c.shimOf[of] != nil)
 }

@@ -59,7 +59,7 @@ func (c *comparison) tasks() []Suspect {
 				s.Facts = append(s.Facts, "state=stopped")
 			}
 		case shim == nil && (c.remote(k) || t.Status != NoAnswer && t.Status != unknown):
-			continue // a shim has just told its status: it is younger than the list of processes
+			continue // a shim has just reported its status: it is younger than the list of processes
 		case shim == nil:
 			s.Facts = append(s.Facts, "shim=none")
 			s.Missing = []string{"shim"}

@@ -288,7 +288,7 @@ func (l *look) processes(v *View, g *group, depth int, listening []scan.UnixSock
 	slices.SortFunc(v.Processes, func(a, b Process) int { return cmp.Compare(a.PID, b.PID) })
 }
 
-// daemon is what can be told of a containerd without asking it.
+// daemon is what can be known of a containerd without asking it.
 func (l *look) daemon(t *scan.Tree, c candidate) Daemon {
 	where := c.where
 	where = where.or(places{config: defaults.config})

@@ -49,7 +49,7 @@ func TestAReadThatHangs(t *testing.T) {
 		begun = time.Now()
 		_, err := Run(t.Context(), Options{Proc: dir, Timeout: time.Millisecond, hangs: time.Millisecond})
 		if err == nil || !strings.Contains(err.Error(), "still hangs") || hung.all[dir] != earlier {
-			t.Errorf("%v, want the look that hangs to be told, and no other", err)
+			t.Errorf("%v, want the look that hangs to be reported, and no other", err)
 		}
 		if took := time.Since(begun); took > time.Second { // it is not waited for, again
 			t.Errorf("it took %s", took)

@@ -44,7 +44,8 @@ func newNode(t *testing.T) *node {
 	if err := world.Check(); err != nil {
 		t.Skip(err)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute) // a first build takes minutes
+	// A first build takes minutes.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute+*churnFor)
 	t.Cleanup(cancel)
 	cache, err := containerd.CacheDir()
 	if err != nil {
@@ -190,7 +191,7 @@ func TestALeakedShim(t *testing.T) {
 	if s.Kind != audit.Shim || s.ID != "lost" || s.Sure != audit.Certain || strings.Join(s.Facts, " ") != want {
 		t.Errorf("%+v", s)
 	}
-	// containerd is down: this one is told all the same, and the healthy one is not.
+	// containerd is down: this one is reported all the same, and the healthy one is not.
 	n.must(n.Kill(n.ctx))
 	defer n.Release()
 	r = n.audit()
@@ -280,7 +281,7 @@ func TestContainerdIsDown(t *testing.T) {
 	}
 }
 
-// An upgrade that was not followed by a restart is told.
+// An upgrade that was not followed by a restart is reported.
 func TestAReplacedBinary(t *testing.T) {
 	n := newNode(t)
 	n.must(os.MkdirAll(n.world.Inside("/tmp/bin"), 0o755))

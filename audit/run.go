@@ -25,7 +25,7 @@ type Report struct {
 	last *Node
 }
 
-// Millis is a duration that is told in milliseconds.
+// Millis is a duration that is reported in milliseconds.
 type Millis time.Duration
 
 // MarshalJSON is a number.
@@ -44,7 +44,7 @@ func (m *Millis) UnmarshalJSON(text []byte) error {
 }
 
 // Run looks at the node, and where something is suspect again after Options.Settle: what
-// is a suspect both times is told. The error says that nothing could be seen.
+// is a suspect both times is reported. The error says that nothing could be seen.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
 	begun := time.Now()

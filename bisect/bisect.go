@@ -27,7 +27,7 @@ type Params struct {
 	// Learn is called when the bad end is measured, with its tally, and may decide only then
 	// what is looked for; it returns the odds. Default: those of the tally.
 	Learn func(Tally) Odds
-	// Tell is told of each revision that is decided, and how many are open. Default: nobody.
+	// Tell hears of each revision that is decided, and how many are open. Default: nobody.
 	Tell func(t Trial, open int)
 }
 

@@ -131,7 +131,7 @@ func TestEndsThatAreNotAsSaid(t *testing.T) {
 	const badEnd, goodEnd = "the bad end is not as it was said to be", "the good end is not as it was said to be"
 	broken := errors.New("does not build")
 	for name, tt := range map[string]struct {
-		change bool // the ends are told the wrong way round
+		change bool // the ends are reported the wrong way round
 		odds   float64
 		other  map[int]bool
 		skip   map[int]error

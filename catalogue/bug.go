@@ -84,7 +84,7 @@ const (
 	Critical Severity = "critical"
 	// High: what is left stays until somebody removes it by hand, or an id cannot be used.
 	High Severity = "high"
-	// Medium: a restart mends it, or little is left.
+	// Medium: a restart fixes it, or little is left.
 	Medium Severity = "medium"
 	// Low: an event, an empty directory, or what only a fault that hardly happens leaves.
 	Low Severity = "low"
@@ -156,7 +156,7 @@ func (s Severity) Means() string {
 	return map[Severity]string{
 		Critical: "a wrong result, or a healthy container lost, in everyday operation",
 		High:     "what is left stays until it is removed by hand, or an exit code is wrong after a fault",
-		Medium:   "a restart mends it, or it takes a rare fault",
+		Medium:   "a restart fixes it, or it takes a rare fault",
 		Low:      "an event, an empty directory, or only if something fails that hardly does",
 	}[s]
 }

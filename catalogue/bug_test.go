@@ -167,7 +167,7 @@ func FuzzParseBug(f *testing.F) {
 	})
 }
 
-// All files are told of at once, and not one after the other by a panic.
+// All files are reported at once, and not one after the other by a panic.
 func TestFiles(t *testing.T) {
 	names, err := fs.Glob(bugs.Files, "*.yaml")
 	if err != nil || len(names) == 0 {

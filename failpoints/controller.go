@@ -27,6 +27,16 @@ type Hit struct {
 	Fault int `json:"fault"`
 }
 
+// Passed is the point, by its parts; the zero Point where this build has none of that
+// name.
+func (h Hit) Passed() Point {
+	p, err := ParsePoint(h.Point)
+	if err != nil {
+		return Point{}
+	}
+	return p
+}
+
 // Pause is a process that waits at a point.
 type Pause struct {
 	Fault Fault
@@ -372,7 +382,7 @@ type session struct {
 }
 
 // The writes of a session are made with the controller's lock held. A process that is
-// gone cannot be told; its reader ends the session.
+// gone cannot be answered; its reader ends the session.
 
 func (s *session) arm(generation int64, points []string, trace bool) {
 	_ = s.enc.Encode(probe.FromController{Armed: points, Generation: generation, Trace: trace})

@@ -70,7 +70,7 @@ func TestPauseAndRelease(t *testing.T) {
 	}
 	// Another request of the process goes on meanwhile, and is answered first.
 	if a := p.ask(entry); a.Do != "off" {
-		t.Errorf("the second hit is told %q", a.Do)
+		t.Errorf("the second hit is answered %q", a.Do)
 	}
 	held.Release()
 	held.Release()
@@ -79,7 +79,7 @@ func TestPauseAndRelease(t *testing.T) {
 		t.Errorf("released with %+v", m)
 	}
 	if a := p.ask(entry); a.Do != "off" { // so the second Release has sent nothing
-		t.Errorf("the third hit is told %q", a.Do)
+		t.Errorf("the third hit is answered %q", a.Do)
 	}
 	if c.Hits()[0].Held <= 0 || c.Fired(0) != 1 {
 		t.Errorf("held for %s, fired %d", c.Hits()[0].Held, c.Fired(0))
@@ -205,7 +205,7 @@ func FuzzController(f *testing.F) {
 		within(t, func() { <-done })
 		for _, h := range c.Hits() {
 			if h.Fault >= 0 && !h.Ask {
-				t.Errorf("a process that asked nothing was told something: %+v", h)
+				t.Errorf("a process that asked nothing was answered: %+v", h)
 			}
 		}
 	})

@@ -94,6 +94,15 @@ var rules = []rule{
 
 func (p Point) what() string { return p.What }
 
+// Service is that of a method: Task, Sandbox or Events; "" of what is no method.
+func (p Point) Service() string {
+	if p.Kind != RPC {
+		return ""
+	}
+	service, _, _ := strings.Cut(p.What, ".")
+	return service
+}
+
 // ruleOf is the rule of a kind; one that is unknown has none of the parts.
 func ruleOf(k Kind) rule {
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.kind == k })

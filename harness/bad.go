@@ -14,7 +14,7 @@ import (
 // Bad says which releases are known to violate a case, and how. It excuses nothing:
 // `shimquake run` calls such a verdict violated. It is what suites and the nightly run
 // over old releases compare with, so that a release that is suddenly better, or worse, is
-// told.
+// reported.
 type Bad struct {
 	// Releases is a range of semantic versions: "< 2.4.0".
 	Releases string

@@ -37,8 +37,8 @@ func TestAsKnown(t *testing.T) {
 		return of("c0", oracle.Finding{Invariant: inv, Class: m.Class, Facts: m.Facts})
 	}
 	shim, socket := leak(oracle.ClassShim), leak(oracle.ClassSocket)
-	made, made0 := found(oracle.Exit, "exit-code by=cri-status status=made-up-255 told=255 true=137"),
-		found(oracle.Exit, "exit-code by=cri-status status=made-up-0 told=0 true=137")
+	made, made0 := found(oracle.Exit, "exit-code by=cri-status status=made-up-255 reported=255 true=137"),
+		found(oracle.Exit, "exit-code by=cri-status status=made-up-0 reported=0 true=137")
 	late := found(oracle.Event, "event event=late topic=/tasks/exit after=/tasks/delete")
 	excused := of("c0", oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent, Known: "taskdelete-lost"})
 	byShim := []Bad{{Releases: "< 2.4.0", By: oracle.MustMatches("shim"), Issue: "containerd#1"}}

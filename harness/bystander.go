@@ -8,7 +8,7 @@ import (
 )
 
 // Bystander is a task, or a pod of one container, that ran before the first fault and
-// until the client was done, wrote all the time, and was then told to end. No fault is
+// until the client was done, wrote all the time, and was then asked to end. No fault is
 // done to it.
 type Bystander struct {
 	API API `json:"api"`
@@ -19,8 +19,8 @@ type Bystander struct {
 	Sandbox string `json:"sandbox,omitempty"`
 	// Want is the status that its payload ends with.
 	Want uint32 `json:"want"`
-	// Started is when it ran, Released when it was told to end, and Removed when nothing was
-	// left of it; the zero time: it did not come to that.
+	// Started is when it ran, Released when it was asked to end, and Removed when nothing
+	// was left of it; the zero time: it did not come to that.
 	Started  time.Time `json:"started,omitzero"`
 	Released time.Time `json:"released,omitzero"`
 	Removed  time.Time `json:"removed,omitzero"`
@@ -30,8 +30,8 @@ type Bystander struct {
 	Asked   int           `json:"asked"`
 	Slowest time.Duration `json:"slowestNs"`
 	Calls   []Call        `json:"calls,omitempty"`
-	// Told is what its client was told of its exit.
-	Told []oracle.Observation `json:"told,omitempty"`
+	// Reported is what its client heard of its exit.
+	Reported []oracle.Observation `json:"reported,omitempty"`
 	// Payload is its own record, Output what was read of its output.
 	Payload payload.Truth `json:"payload"`
 	Output  Output        `json:"output"`

@@ -63,7 +63,8 @@ type Workload struct {
 	// comes back. Default: 10s for the task API (dockerd), 2m for CRI (kubelet's
 	// runtime-request-timeout).
 	CallTimeout time.Duration `yaml:"callTimeout,omitempty"`
-	// Deadline is how long the client tries to get everything removed. Default: 60s.
+	// Deadline is how long the lifecycle may take, and how long the client then tries to get
+	// everything removed. Default: 60s each.
 	Deadline time.Duration `yaml:"deadline,omitempty"`
 	// Settle is how long the oracle waits for what is still there after the client's last
 	// call, before it calls it leaked. Default: 6s, one more than containerd gives its own
@@ -86,6 +87,10 @@ type Workload struct {
 	// Deleters is how many clients delete each container of a task workload, at once.
 	// Default: 1.
 	Deleters int `yaml:"deleters,omitempty"`
+	// LibraryDelete has the client delete with the Go library's Task.Delete alone, as ctr
+	// does: that asks for the task's status first, and sends nothing where there is none.
+	// Task API only. Default: what has failed is sent again as the tasks service's Delete.
+	LibraryDelete bool `yaml:"libraryDelete,omitempty"`
 	// Fakeshim runs the workload on shims/fakeshim with these words (misbehaviours) in place
 	// of the runc shim. Task API only. "plain" is the shim without any.
 	Fakeshim string `yaml:"fakeshim,omitempty"`
@@ -125,6 +130,14 @@ type Container struct {
 	Held bool `yaml:"held,omitempty"`
 	// TTY gives the container a terminal, whose other end its shim holds. CRI only.
 	TTY bool `yaml:"tty,omitempty"`
+	// Exec, from 1, has a second process run in the container, which exits with that status,
+	// is waited for and deleted before the container ends. Task API only.
+	Exec int `yaml:"exec,omitempty"`
+	// HeldExec has one run there until the container's end, with which it is killed. Task
+	// API only.
+	HeldExec bool `yaml:"heldExec,omitempty"`
+	// Pause has the container paused and resumed before it ends. Task API only.
+	Pause bool `yaml:"pause,omitempty"`
 }
 
 // Controllers are the cgroup controllers that cases take of the machine.
@@ -133,6 +146,9 @@ var Controllers = []Controller{
 	{"devices", "run containers", func(Case) bool { return true }},
 	// A pod's containers have CPU shares, which runc refuses to drop.
 	{"cpu", "run pods", func(c Case) bool { return c.Workload.API == CRI }},
+	{"freezer", "pause containers", func(c Case) bool {
+		return slices.ContainsFunc(c.Workload.Containers, func(k Container) bool { return k.Pause })
+	}},
 }
 
 // Controller is a cgroup controller.
@@ -223,6 +239,10 @@ func (c Case) problems() (all []fieldError) {
 		if ct.Floods && w.API != CRI {
 			add(fmt.Sprintf("workload.containers[%d]", i), errors.New("floods: only a pod's output is read here: add api: cri"))
 		}
+		if ct.besides() && (w.API == CRI || w.Fakeshim != "") {
+			add(fmt.Sprintf("workload.containers[%d]", i),
+				errors.New("exec, heldExec, pause: by the task API and runc's shim only: leave out api: cri and fakeshim"))
+		}
 		if ct.TTY && w.API != CRI {
 			add(fmt.Sprintf("workload.containers[%d]", i), errors.New("tty: only a pod has one here: add api: cri"))
 		}
@@ -243,6 +263,9 @@ func (c Case) problems() (all []fieldError) {
 	}
 	if w.Deleters < 0 || w.Deleters > 1 && w.API == CRI {
 		add("workload.deleters", fmt.Errorf("deleters: %d: a number of clients of the task API is needed", w.Deleters))
+	}
+	if w.LibraryDelete && w.API == CRI {
+		add("workload.libraryDelete", errors.New("libraryDelete: a pod's tasks are deleted by CRI: leave out api: cri"))
 	}
 	add("workload.loops", w.checkLoops())
 	add("workload.network", w.checkNetwork())
@@ -300,6 +323,9 @@ func (c Container) check(i int) error {
 	if _, ok := Signals[c.Signal]; c.Signal != "" && !ok {
 		return fmt.Errorf("containers[%d]: signal %q: SIGKILL and SIGTERM are sent", i, c.Signal)
 	}
+	if c.Exec < 0 || c.Exec > 255 {
+		return fmt.Errorf("containers[%d]: exec: %d: an exit status from 1 to 255 is needed", i, c.Exec)
+	}
 	if c.Signal != "" && c.Exit != 0 {
 		return fmt.Errorf("containers[%d]: it ends by exit or by signal, not by both", i)
 	}
@@ -318,6 +344,9 @@ func (c Container) check(i int) error {
 	return nil
 }
 
+// besides reports whether something is done to a container while it runs.
+func (c Container) besides() bool { return c.Exec != 0 || c.HeldExec || c.Pause }
+
 // RootDisk is the size in MiB of the disk that containerd's root needs, or 0 for a tmpfs.
 func (c Case) RootDisk() int {
 	for _, f := range c.Plan {
@@ -335,7 +364,7 @@ func (c Case) RootDisk() int {
 // Holds reports whether the payload of a container must stay until a fault of the running
 // state, or a restart, has happened, or until it is let go.
 func (c Case) Holds(k Container) bool {
-	return k.Held || c.Workload.Restart ||
+	return k.Held || k.besides() || c.Workload.Restart ||
 		slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })
 }
 

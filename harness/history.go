@@ -6,7 +6,6 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
-	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/oracle"
 )
 
@@ -35,8 +34,8 @@ type History struct {
 	Calls []Call `json:"calls,omitempty"`
 	// Signals are those that the client sent.
 	Signals []SentSignal `json:"signals,omitempty"`
-	// Told is what the client was told of exits.
-	Told []oracle.Observation `json:"told,omitempty"`
+	// Reported is what the client heard of exits.
+	Reported []oracle.Observation `json:"reported,omitempty"`
 
 	// Firings are the proofs of the plan's faults, in its order, and then of the fake shim's
 	// misbehaviours.
@@ -57,11 +56,14 @@ type History struct {
 	// Events are containerd's, in the order of their arrival; in Gaps nobody was subscribed.
 	Events []oracle.TaskEvent `json:"events,omitempty"`
 	Gaps   []oracle.Gap       `json:"gaps,omitempty"`
+	// Records are containerd's events about containers' records, until all had settled; nil
+	// in histories that were kept before they were.
+	Records []oracle.ContainerEvent `json:"records"`
 	// Done is when the client was done: what is passed afterwards is the oracle's doing.
 	Done time.Time `json:"done,omitzero"`
 	// Flushed is how much had come of three lists when all of that had settled, before the
-	// id was used again.
-	Flushed Flushed `json:"flushed"`
+	// id was used again; nil where the run did not come so far.
+	Flushed *Flushed `json:"flushed,omitempty"`
 
 	// Before is what there was when containerd had started; BeforeBegan is when that was
 	// asked for.
@@ -84,8 +86,11 @@ type History struct {
 	CRI *CRISeen `json:"cri,omitempty"`
 
 	// Outlived are processes of containers that ran on when the exit of their init had been
-	// told; they are looked for where the payload has children.
+	// reported; they are looked for where the payload has children.
 	Outlived []Outlived `json:"outlived,omitempty"`
+	// Belongings are what containers and sandboxes had while they lived, before and after
+	// a restart of containerd.
+	Belongings []oracle.Belongings `json:"belongings,omitempty"`
 	// Bystanders are what ran beside the workload, where the case has it so.
 	Bystanders []Bystander `json:"bystanders,omitempty"`
 
@@ -150,30 +155,6 @@ type Problem struct {
 	Text string `json:"text"`
 }
 
-// Instance is one container of the workload, as its client knew it and as its payload
-// noted it.
-type Instance struct {
-	Name string    `json:"name"`         // of its files in the world
-	ID   string    `json:"id,omitempty"` // containerd's; "" while the client was told none
-	Spec Container `json:"spec"`
-	PID  uint32    `json:"pid,omitempty"` // of its init; 0 while the client was told none
-	// Begun is when the client first asked for it. The others are when it was told of
-	// success; the zero time: it was not.
-	Begun   time.Time `json:"begun,omitzero"`
-	Created time.Time `json:"created,omitzero"`
-	Started time.Time `json:"started,omitzero"`
-	Waited  time.Time `json:"waited,omitzero"`
-	Deleted time.Time `json:"deleted,omitzero"`
-	// Told reports whether the client was told of its exit, and Status what it was told
-	// last.
-	Told   bool   `json:"told,omitempty"`
-	Status uint32 `json:"status,omitempty"`
-	// MustTell are the observers that tell its exit when nothing is broken.
-	MustTell []oracle.Observer `json:"mustTell,omitempty"`
-	// Payload is its own record.
-	Payload payload.Truth `json:"payload"`
-}
-
 // Call is one call of a client.
 type Call struct {
 	// Who is client, or one that works beside it.
@@ -229,7 +210,7 @@ type Look struct {
 	// Asked is why containerd, or the world, could not tell what there is; nil when it
 	// could.
 	Asked *oracle.Failed `json:"asked,omitempty"`
-	// Inventory is what there is; nil when it could not be told.
+	// Inventory is what there is; nil when it could not be seen.
 	Inventory *oracle.Inventory `json:"inventory,omitempty"`
 	// Answer is containerd's to a simple question; nil when it was not asked.
 	Answer *Answer `json:"answer,omitempty"`
@@ -257,7 +238,7 @@ type Reuse struct {
 	After *Look          `json:"after,omitempty"`
 }
 
-// Reference says whether this machine can run a workload.
+// Reference reports whether this machine can run a workload.
 type Reference struct {
 	Version string  `json:"containerd"`
 	Outcome Outcome `json:"verdict"`
@@ -304,9 +285,18 @@ const (
 
 // Flushed is how many members lists had by then.
 type Flushed struct {
-	Events int `json:"events"`
-	Hits   int `json:"hits"`
-	Told   int `json:"told"`
+	Events   int `json:"events"`
+	Hits     int `json:"hits"`
+	Reported int `json:"reported"`
+}
+
+// FirstUse are those lists as they were before the first id was used again. Where nothing
+// has settled something may still be missing of them; what is there is so.
+func (h *History) FirstUse() (events []oracle.TaskEvent, hits []failpoints.Hit, reported []oracle.Observation) {
+	if h.Flushed == nil {
+		return h.Events, h.Hits, h.Reported
+	}
+	return h.Events[:h.Flushed.Events], h.Hits[:h.Flushed.Hits], h.Reported[:h.Flushed.Reported]
 }
 
 // MachineCan reports whether it is known that this machine can run the workload.
@@ -316,26 +306,30 @@ func (h *History) MachineCan() bool { return h.Reference != nil && h.Reference.O
 func (h *History) MachineCannot() bool { return h.Reference != nil && h.Reference.Outcome != Held }
 
 // AnyFired reports whether any fault has happened.
-func (h *History) AnyFired() bool { return h.Fired() > 0 }
+func (h *History) AnyFired() bool { return h.Fired(time.Time{}) > 0 }
 
-// Fired is how many faults of the plan, and misbehaviours of the fake shim, have
-// happened.
-func (h *History) Fired() int {
-	n, proven := 0, map[int]bool{}
+// Fired is how many faults of the plan, and misbehaviours of the fake shim, have happened
+// by then; the zero time stands for the end. One whose time nobody has noted may have.
+func (h *History) Fired(by time.Time) int {
+	n, counted := 0, map[int]bool{}
 	for _, f := range h.Firings {
-		if f.Count > 0 {
+		if f.Count > 0 && Within(f.At, by) {
 			n++
-			proven[f.Fault] = true
+			counted[f.Fault] = true
 		}
 	}
 	for _, hit := range h.Hits {
-		if hit.Fault >= 0 && !proven[hit.Fault] {
+		if hit.Fault >= 0 && !counted[hit.Fault] && Within(hit.Time, by) {
 			n++
-			proven[hit.Fault] = true
+			counted[hit.Fault] = true
 		}
 	}
 	return n
 }
+
+// Within reports whether something had happened by then; the zero time stands for the end
+// of the run.
+func Within(at, by time.Time) bool { return by.IsZero() || !at.After(by) }
 
 // MayHaveBegun reports whether a fault of the plan of that sort may have happened by
 // then: one whose time nobody has noted may have.
@@ -351,6 +345,3 @@ func (h *History) MayHaveBegun(by time.Time, sort func(failpoints.Fault) bool) b
 	}
 	return false
 }
-
-// Restarted reports whether containerd has ended at least once, and so was started again.
-func (h *History) Restarted() bool { return len(h.Deaths) > 0 }

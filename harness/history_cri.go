@@ -34,10 +34,12 @@ type CRISeen struct {
 
 // CRIState is a state as CRI lists it: a kubelet learns from its lists what has ended.
 type CRIState struct {
-	Object string    `json:"object"` // container or sandbox
-	ID     string    `json:"id"`
-	State  string    `json:"state,omitempty"` // as the API names it; "": it is not listed
-	At     time.Time `json:"at"`              // when it was asked
+	Object string `json:"object"` // container or sandbox
+	ID     string `json:"id"`
+	State  string `json:"state,omitempty"` // as the API names it; "": it is not listed
+	// At is when it was asked, Answered when it had answered.
+	At       time.Time `json:"at"`
+	Answered time.Time `json:"answered"`
 	// Labels and Pod are those of a container, by which a kubelet that comes back finds its
 	// own; nil and "" of a sandbox, and in histories that do not tell them.
 	Labels *oracle.CRILabels `json:"labels,omitempty"`
@@ -74,7 +76,10 @@ type SandboxSeen struct {
 	// IP is the pod's address; "" of one in the world's own network.
 	IP      string    `json:"ip,omitempty"`
 	Created time.Time `json:"created,omitzero"` // as CRI says it
-	At      time.Time `json:"at"`               // when it was asked
+	// At is when it was asked, Answered when it had answered: the answer may come of a fault
+	// in between.
+	At       time.Time `json:"at"`
+	Answered time.Time `json:"answered"`
 }
 
 // Round is the end of a round of a crash loop: its containers were removed, and their pod
@@ -116,7 +121,7 @@ func (s *CRISeen) When(verb, id string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Made reports whether the client was told that CRI has made a container or a sandbox.
+// Made reports whether the client heard that CRI has made a container or a sandbox.
 func (s *CRISeen) Made(id string) bool {
 	_, sandbox := s.When("RunPodSandbox", id)
 	_, container := s.When("CreateContainer", id)

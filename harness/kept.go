@@ -15,11 +15,11 @@ const HistoryFile = "history.json"
 
 // HistoryFormat is the version of a history's JSON form. It changes when an older reader
 // would misread it.
-const HistoryFormat = 1
+const HistoryFormat = 2
 
 // Kept is a history as it is kept: a JSON object
 //
-//	{"shimquake": "history", "format": 1, "digest": "...", "verdict": {...}, "history": {...}}
+//	{"shimquake": "history", "format": 2, "digest": "...", "verdict": {...}, "history": {...}}
 //
 // The verdict is that of the shimquake that ran the case; another one may judge the
 // history otherwise. The digest is that of the history, so that one that was edited is
@@ -145,12 +145,16 @@ func digest(text []byte) string {
 
 // check reports what no run writes, so that a judge need not look for it.
 func (h *History) check() error {
+	flushed := Flushed{}
+	if h.Flushed != nil {
+		flushed = *h.Flushed
+	}
 	for _, list := range []struct {
 		name         string
 		flushed, all int
 	}{
-		{"events", h.Flushed.Events, len(h.Events)}, {"hits", h.Flushed.Hits, len(h.Hits)}, {"told", h.Flushed.Told,
-			len(h.Told)},
+		{"events", flushed.Events, len(h.Events)}, {"hits", flushed.Hits, len(h.Hits)},
+		{"reported", flushed.Reported, len(h.Reported)},
 	} {
 		if list.flushed < 0 || list.flushed > list.all {
 			return fmt.Errorf("flushed.%s is %d of %d", list.name, list.flushed, list.all)

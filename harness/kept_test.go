@@ -30,9 +30,9 @@ func aKept() Kept {
 		Calls: []Call{
 			{Who: "client", Verb: "create", Of: "c0", At: at, Took: 5, Err: &oracle.Failed{Code: "Unknown", Text: "x"}},
 		},
-		Signals: []SentSignal{{Container: "c0", Signal: 9, At: at}},
-		Told:    []oracle.Observation{{Container: "c0", Observer: oracle.ByWait, Status: 7, At: at}},
-		Firings: []Firing{{Text: "x", Count: 1, Proof: "y"}},
+		Signals:  []SentSignal{{Container: "c0", Signal: 9, At: at}},
+		Reported: []oracle.Observation{{Container: "c0", Observer: oracle.ByWait, Status: 7, At: at}},
+		Firings:  []Firing{{Text: "x", Count: 1, Proof: "y"}},
 		Hits: []failpoints.Hit{
 			{Hit: probe.Hit{Point: "rpc:shim:Task.Create:entry", Status: &status}, Who: "shim", Time: at, Fault: -1},
 		},
@@ -43,7 +43,7 @@ func aKept() Kept {
 			{Topic: "/tasks/exit", Container: "c0", PID: 41, Status: 7, Exited: at, Sent: at, Seen: at},
 		},
 		Gaps:    []oracle.Gap{{From: at}},
-		Flushed: Flushed{Events: 1, Hits: 1, Told: 1},
+		Flushed: &Flushed{Events: 1, Hits: 1, Reported: 1},
 		Before:  &oracle.Inventory{Processes: []oracle.Process{{PID: 1, SocketInodes: []uint64{9}}}},
 		After:   &Look{At: at, Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{Namespaces: []string{"x"}}}},
 		Reuse:   &Reuse{Err: &oracle.Failed{Code: "AlreadyExists"}},
@@ -79,7 +79,7 @@ func TestAHistoryThatIsNoneIsRefused(t *testing.T) {
 		"empty":   {"", "was it cut off?"},
 		"edited": {strings.Replace(string(whole), `"count":1`, `"count":2`, 1),
 			"it was changed after it was written"},
-		"another version":    {strings.Replace(string(whole), `"format":1`, `"format":9`, 1), "its form has version 9"},
+		"another version":    {strings.Replace(string(whole), `"format":2`, `"format":9`, 1), "its form has version 9"},
 		"another program's":  {`{"kind": "Pod", "apiVersion": "v1"}`, "no history of shimquake"},
 		"no JSON":            {"containerd: started\n", "no history"},
 		"a field too many":   {edited(t, `{"case":{"name":"x"},"colour":1}`), "cannot be read"},
@@ -99,7 +99,7 @@ func edited(t *testing.T, history string) string {
 	t.Helper()
 	var b bytes.Buffer
 	b.WriteString(
-		`{"shimquake":"history","format":1,"digest":"` + digest(
+		`{"shimquake":"history","format":2,"digest":"` + digest(
 			[]byte(history),
 		) + `","verdict":{},"history":` + history + `}`,
 	)
@@ -112,7 +112,7 @@ func FuzzEachKept(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(whole)
-	f.Add([]byte(`{"shimquake":"history","format":1}`))
+	f.Add([]byte(`{"shimquake":"history","format":2}`))
 	f.Fuzz(func(_ *testing.T, text []byte) {
 		_ = EachKept("x", bytes.NewReader(text), func(Kept) error { return nil }) // must not panic
 	})

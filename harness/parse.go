@@ -3,6 +3,7 @@ package harness
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -259,11 +260,29 @@ func (p caseParser) wrap(err error) error {
 	var ye yaml.Error
 	if errors.As(err, &ye) {
 		e.Err = errors.New(ye.GetMessage())
+		if wrong := (*yaml.TypeError)(nil); errors.As(err, &wrong) {
+			e.Err = fmt.Errorf("want %s, not %q", kindWords(wrong.DstType), wrong.Token.Value)
+		}
 		if t := ye.GetToken(); t != nil && t.Position != nil {
 			e.Line, e.Column = t.Position.Line, t.Position.Column
 		}
 	}
 	return e
+}
+
+// kindWords names what a key takes.
+func kindWords(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "keys"
+	case reflect.String:
+		return "text"
+	}
+	return "a number"
 }
 
 func firstLine(err error) error {

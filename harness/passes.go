@@ -108,10 +108,12 @@ func (ps phases) at(t time.Time) string {
 
 // paths are the client's calls.
 var paths = map[string]string{
-	"create": "create", "RunPodSandbox": "create", "CreateContainer": "create",
-	"start": "start", "StartContainer": "start",
-	"kill": "exit", "wait": "exit", "StopContainer": "exit", "await": "exit",
-	"delete": "delete", "remove": "delete", "StopPodSandbox": "delete", "RemoveContainer": "delete",
+	"create": "create", "exec": "create", "RunPodSandbox": "create", "CreateContainer": "create",
+	"start": "start", "exec-start": "start", "StartContainer": "start",
+	"kill": "exit", "pause": "exit", "resume": "exit",
+	"wait": "exit", "exec-wait": "exit", "StopContainer": "exit", "await": "exit",
+	"delete": "delete", "remove": "delete", "exec-delete": "delete",
+	"StopPodSandbox": "delete", "RemoveContainer": "delete",
 	"RemovePodSandbox": "delete", "ListPodSandbox": "delete",
 	"look": asking,
 }

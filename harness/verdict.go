@@ -33,9 +33,9 @@ type Verdict struct {
 	Findings []oracle.Finding `json:"findings,omitempty"`
 	// Firings say for each fault of the plan how it is known to have happened.
 	Firings []Firing `json:"firings,omitempty"`
-	// Truths and Told are the exit ledger: what is true, and who told what.
-	Truths []oracle.Truth       `json:"truths,omitempty"`
-	Told   []oracle.Observation `json:"told,omitempty"`
+	// Truths and Reported are the exit ledger: what is true, and who reported what.
+	Truths   []oracle.Truth       `json:"truths,omitempty"`
+	Reported []oracle.Observation `json:"reported,omitempty"`
 	// NeverBegan are the containers whose payload never ran: there was no exit status to
 	// tell.
 	NeverBegan []string `json:"neverBegan,omitempty"`

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/shimquake/shimquake/oracle"
 )
 
 // String tells the verdict to a person, in a few lines.
@@ -26,8 +28,8 @@ func (v Verdict) String() string {
 		fmt.Fprintf(&b, "  found: %s\n", f)
 	}
 	for _, t := range v.Truths {
-		fmt.Fprintf(&b, "  exit:  %s ended with %d (%s); told: %s\n", t.Container, t.Status, t.Source,
-			cmp.Or(v.ToldOf(t.Container), "by nobody"))
+		fmt.Fprintf(&b, "  exit:  %s ended with %d (%s); reported: %s\n", t.Of(), t.Status, t.Source,
+			cmp.Or(v.ReportedOf(t), "by nobody"))
 	}
 	for _, id := range v.NeverBegan {
 		fmt.Fprintf(&b, "  exit:  the payload of %s never began\n", id)
@@ -57,13 +59,13 @@ var longID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 // ShortIDs cuts such ids, for people.
 func ShortIDs(text string) string { return longID.ReplaceAllString(text, "$1") }
 
-// ToldOf sums up what the observers of a container told, each that said the same once:
-// "wait 7, TaskExit 7".
-func (v Verdict) ToldOf(container string) string {
+// ReportedOf sums up what the observers of a process reported whose end is known, each
+// that said the same once: "wait 7, TaskExit 7".
+func (v Verdict) ReportedOf(t oracle.Truth) string {
 	var parts []string
-	for _, o := range v.Told {
+	for _, o := range v.Reported {
 		text := fmt.Sprintf("%s %d", o.Observer, o.Status)
-		if o.Container == container && !slices.Contains(parts, text) {
+		if o.Container == t.Container && o.Exec == t.Exec && !slices.Contains(parts, text) {
 			parts = append(parts, text)
 		}
 	}

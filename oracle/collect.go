@@ -16,7 +16,7 @@ import (
 // Mostly it does so by itself soon after the removal. It does not when it was killed in
 // between, and not when the removal fell into the end of another collection
 // (lastCollection.After in plugins/gc/scheduler.go of v2.4.2): then the next removal
-// takes along what is left. That is a snapshot of the oracle's here; own is told of its
+// takes along what is left. That is a snapshot of the oracle's here; own hears of its
 // directory.
 func collect(ctx context.Context, s Scene, own func(dir string)) error {
 	all, err := s.Client.NamespaceService().List(ctx)

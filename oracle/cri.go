@@ -55,6 +55,9 @@ const (
 	FieldTerminal   = "terminal"
 	FieldCheckpoint = "checkpoint"
 	FieldRootfs     = "rootfs"
+
+	FieldImage   = "image" // of the create of a container's record
+	FieldRuntime = "runtime"
 )
 
 // What is wrong with a field: values of FactIs.
@@ -72,6 +75,7 @@ const (
 	NotByCRI    = "not-by-cri"   // and the other way about
 	ASandbox    = "sandbox"      // FactObject
 	InLivingPod = "living-pod"   // FactIn: a container was removed, and its pod lives on
+	OfTheLiving = "living"       // something was taken from who lives
 )
 
 // CRIStatus is one answer of CRI about a container.

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +13,9 @@ const (
 	TopicStart     = "/tasks/start"
 	TopicExit      = "/tasks/exit"
 	TopicDelete    = "/tasks/delete"
+	TopicPaused    = "/tasks/paused"
+	TopicResumed   = "/tasks/resumed"
+	TopicExecAdded = "/tasks/exec-added"
 	TopicExecStart = "/tasks/exec-started"
 )
 
@@ -58,11 +62,12 @@ func (g Gap) Overlaps(from, to time.Time) bool {
 // EventLog keeps the events in the order of their arrival, and the times in which nobody
 // was subscribed. The zero value is ready; it may be used concurrently.
 type EventLog struct {
-	mu     sync.Mutex
-	events []TaskEvent
-	gaps   []Gap
-	grown  chan struct{} // closed when an event is added, or a mark arrives
-	marks  map[string]bool
+	mu         sync.Mutex
+	events     []TaskEvent
+	containers []ContainerEvent
+	gaps       []Gap
+	grown      chan struct{} // closed when an event is added, or a mark arrives
+	marks      map[string]bool
 }
 
 // Add appends an event.
@@ -98,9 +103,23 @@ func (l *EventLog) Events() []TaskEvent {
 	return slices.Clone(l.events)
 }
 
-// Grown returns the events and a channel that is closed when there are more: so one can
-// wait for an event without polling.
-func (l *EventLog) Grown() ([]TaskEvent, <-chan struct{}) {
+// Await waits until done is true of the events, or ctx ends.
+func (l *EventLog) Await(ctx context.Context, done func([]TaskEvent) bool) {
+	for {
+		events, more := l.sofar()
+		if done(events) {
+			return
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sofar are the events, and a channel that is closed when there are more.
+func (l *EventLog) sofar() ([]TaskEvent, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.grown == nil {
@@ -109,8 +128,8 @@ func (l *EventLog) Grown() ([]TaskEvent, <-chan struct{}) {
 	return slices.Clone(l.events), l.grown
 }
 
-// Told are the exit statuses that events carry.
-func Told(events []TaskEvent) []Observation {
+// Reported are the exit statuses that events carry.
+func Reported(events []TaskEvent) []Observation {
 	by := map[string]Observer{TopicExit: ByTaskExit, TopicDelete: ByTaskDelete}
 	var out []Observation
 	for _, e := range events {

@@ -11,24 +11,28 @@ import (
 type Life struct {
 	// Namespace is containerd's: the same event in another one is not the container's.
 	Namespace, Container string
-	// PID is that of its init; 0: nobody was told.
+	// PID is that of its init; 0: nobody heard it.
 	PID int
-	// Created, Started and Deleted are the times at which the client was told of success,
+	// Created, Started and Deleted are the times at which the client heard of success,
 	// and Exited is when it ended; the zero time: that is not known, and the event is not
 	// required.
 	Created, Started, Exited, Deleted time.Time
 	// Begun is when the client first asked for the container, and ExitedFrom the earliest
 	// time at which it can have ended: Exited, where that is no later telling.
 	Begun, ExitedFrom time.Time
+	// ExitSentBy is when its shim has surely told of its end again, because nobody had taken
+	// that from it before, and it lived and was not asked to exit; the zero time: that is
+	// not known.
+	ExitSentBy time.Time
 	// NotBefore is a time at which it was still alive: it did not end before. NotAfter is
 	// the latest time that one who saw its end can take for that; the zero time: whoever
 	// tells may have made the time up by then.
 	NotBefore, NotAfter time.Time
 }
 
-// lateGrace is how late an event may be on its way when the subscription breaks: shims
-// queue events and try again.
-const lateGrace = 5 * time.Second
+// lateGrace is how late an event may be on its way when the subscription breaks: from the
+// shim to containerd, and from there to who listens. It takes some milliseconds.
+const lateGrace = 2 * time.Second
 
 // clockGrace is how far the times of two processes of one machine may be apart: the
 // kernel's clock for the end of a process ticks every 10 ms.
@@ -188,7 +192,7 @@ func repeats(first, again *TaskEvent) Facts {
 	}
 	switch {
 	case first.Status != again.Status:
-		fs[FactRepeat], fs[FactFirst], fs[FactTold] = OtherStatus, fmt.Sprint(first.Status), fmt.Sprint(again.Status)
+		fs[FactRepeat], fs[FactFirst], fs[FactReported] = OtherStatus, fmt.Sprint(first.Status), fmt.Sprint(again.Status)
 	case first.PID != again.PID:
 		fs[FactRepeat] = OtherPID
 	}
@@ -199,10 +203,13 @@ func repeats(first, again *TaskEvent) Facts {
 // 2.3.7 the shim's delete helper did not check it.
 const noPID = 1<<32 - 1
 
+// withoutPID are the events that tell no pid.
+var withoutPID = []string{TopicPaused, TopicResumed, TopicExecAdded}
+
 // complete: an event of a process says which, and one of its end when that was.
 func (c *containerEvents) complete(e *TaskEvent) []Finding {
 	var out []Finding
-	if e.PID == 0 || e.PID == noPID {
+	if !slices.Contains(withoutPID, e.Topic) && (e.PID == 0 || e.PID == noPID) {
 		out = append(out, c.finding(e, Facts{FactEvent: NoPID}))
 	}
 	if e.Topic != TopicExit && e.Topic != TopicDelete {
@@ -224,7 +231,7 @@ func (c *containerEvents) ofLife(e *TaskEvent) []Finding {
 	var out []Finding
 	if c.life.PID != 0 && e.PID != c.life.PID && e.PID != 0 && e.PID != noPID {
 		out = append(out, c.finding(e, Facts{
-			FactEvent: WrongPID, FactTold: fmt.Sprint(e.PID), FactTrue: fmt.Sprint(c.life.PID),
+			FactEvent: WrongPID, FactReported: fmt.Sprint(e.PID), FactTrue: fmt.Sprint(c.life.PID),
 		}))
 	}
 	if fs, wrong := WrongEnd(e.Exited, c.life.NotBefore, Sooner(e.Seen, c.life.NotAfter)); wrong {
@@ -242,16 +249,16 @@ func Sooner(at, bound time.Time) time.Time {
 	return bound
 }
 
-// WrongEnd reports whether a told time of an end is not between the times in which the
-// end was, and with what facts. A time that was not told is not judged.
-func WrongEnd(told, notBefore, notAfter time.Time) (Facts, bool) {
-	early, late := told.Before(notBefore.Add(-clockGrace)), told.After(notAfter.Add(clockGrace))
-	if told.IsZero() || told.Unix() == 0 || !early && !late {
+// WrongEnd reports whether a reported time of an end is not between the times in which
+// the end was, and with what facts. A time that was not reported is not judged.
+func WrongEnd(reported, notBefore, notAfter time.Time) (Facts, bool) {
+	early, late := reported.Before(notBefore.Add(-clockGrace)), reported.After(notAfter.Add(clockGrace))
+	if reported.IsZero() || reported.Unix() == 0 || !early && !late {
 		return Facts{}, false
 	}
 	const form = "2006-01-02T15:04:05.000Z"
 	return Facts{
-		FactAt: told.UTC().Format(form), FactNotBefore: notBefore.UTC().Format(form),
+		FactAt: reported.UTC().Format(form), FactNotBefore: notBefore.UTC().Format(form),
 		FactNotAfter: notAfter.UTC().Format(form),
 	}, true
 }
@@ -290,7 +297,8 @@ func (c *containerEvents) missing(gaps []Gap) []Finding {
 		{TopicCreate, l.Begun, l.Created}, {TopicStart, l.Begun, l.Started}, {TopicExit, l.ExitedFrom, l.Exited},
 		{TopicDelete, first(l.ExitedFrom, l.Begun), l.Deleted},
 	} {
-		if must.since.IsZero() || c.has(must.topic) || overlaps(gaps, must.from, must.since.Add(lateGrace)) {
+		again := must.topic == TopicExit && !l.ExitSentBy.IsZero() // no gap excuses what was sent when it was over
+		if must.since.IsZero() || c.has(must.topic) || !again && overlaps(gaps, must.from, must.since.Add(lateGrace)) {
 			continue
 		}
 		out = append(out, c.finding(nil, Facts{

@@ -73,7 +73,7 @@ func TestEvents(t *testing.T) {
 		{"a create without a pid", "create:0 start exit delete", whole, nil, []string{"/tasks/create of c1: has pid 0"}},
 		{"a start with a pid that could not be read", "create start:-1 exit delete", whole, nil,
 			[]string{"/tasks/start of c1: has pid -1"}},
-		{"deaf before it was due", "create start", whole, []Gap{{at(1), at(24)}},
+		{"a gap before it was due", "create start", whole, []Gap{{at(1), at(24)}},
 			[]string{"/tasks/exit of c1: never", "/tasks/delete of c1: never"}},
 		{"two exits", "create start exit exit delete", whole, nil, []string{"arrived twice, 10ms apart"}},
 		{"an exit after the delete", "create start exit delete exit", whole, nil, []string{"arrived twice"}},
@@ -122,9 +122,9 @@ func contains(all []Finding, words string) bool {
 	return false
 }
 
-func TestTold(t *testing.T) {
-	told := Told(logOf("create start exit delete").Events())
-	if len(told) != 2 || told[0].Observer != ByTaskExit || told[1].Observer != ByTaskDelete {
-		t.Errorf("told: %v", told)
+func TestReported(t *testing.T) {
+	reported := Reported(logOf("create start exit delete").Events())
+	if len(reported) != 2 || reported[0].Observer != ByTaskExit || reported[1].Observer != ByTaskDelete {
+		t.Errorf("reported: %v", reported)
 	}
 }

@@ -41,7 +41,7 @@ const (
 	// Of an exit status that was reported.
 	FactBy         // the Observer
 	FactStatus     // what kind of wrong status it is
-	FactTold       // the status itself
+	FactReported   // the status itself
 	FactTrue       // the real one
 	FactWant       // the one that the workload has the container end with
 	FactSource     // how that is known
@@ -60,7 +60,7 @@ const (
 	FactField  // which field of a status, or of an event
 	FactIs     // what is wrong with it
 	FactListed // who alone lists what there is
-	FactIn     // where something was left: in a pod that lives on
+	FactIn     // where something was left: in a pod that lives on; whose was taken: of the living
 
 	// Of containerd and of clients' calls.
 	FactWhat    // what did not succeed
@@ -156,10 +156,11 @@ const (
 	WrongPID       = "wrong-pid" // also a FactStatus
 	WrongNamespace = "wrong-namespace"
 	WrongTime      = "wrong-time"   // also a FactStatus: the status is right, its time is not
-	OtherTime      = "other-time"   // FactStatus: another than somebody else has told
+	OtherTime      = "other-time"   // FactStatus: another than somebody else has reported
 	NoField        = "no-field"     // it lacks what a client of CRI takes from it
 	OtherField     = "other-field"  // it says otherwise than CRI does when it is asked
 	NotAsAsked     = "not-as-asked" // it says otherwise than its client has asked for
+	Unasked        = "unasked"      // of an exec that nobody has asked for
 	AfterInitExit  = "init-exit"    // FactAfter
 	Foreign        = "foreign"      // FactOutput
 	Misdated       = "misdated"
@@ -237,10 +238,10 @@ var keys = [factCount]struct {
 
 	FactBy: {"by", inCause, nil},
 	FactStatus: {"status", inCause, []string{
-		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, OtherTime, WrongPID, Untold, Killed, NeverBegan,
+		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, OtherTime, WrongPID, Unreported, Killed, NeverBegan,
 		KilledEarly,
 	}},
-	FactTold:       {"told", inMatch, nil},
+	FactReported:   {"reported", inMatch, nil},
 	FactTrue:       {"true", inMatch, nil},
 	FactWant:       {"want", inMatch, nil},
 	FactSource:     {"source", inDetail, nil},
@@ -249,23 +250,25 @@ var keys = [factCount]struct {
 
 	FactEvent: {"event", inCause, []string{
 		Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongNamespace, WrongTime, NoField, OtherField, WrongStatus,
-		OtherPID, NotAsAsked,
+		OtherPID, NotAsAsked, Unasked,
 	}},
 	FactTopic: {"topic", inCause,
-		append([]string{TopicCreate, TopicStart, TopicExit, TopicDelete, TopicExecStart}, CRIEvents...)},
+		append([]string{TopicCreate, TopicStart, TopicExit, TopicDelete, TopicPaused, TopicResumed, TopicExecAdded,
+			TopicExecStart, TopicContainerCreate, TopicContainerUpdate, TopicContainerDelete}, CRIEvents...)},
 	FactOf: {"of", inCause, []string{AnExec}},
 	FactAfter: {"after", inCause,
-		append([]string{TopicStart, TopicExit, TopicDelete, AfterInitExit}, CRIEvents...)},
+		append([]string{TopicStart, TopicExit, TopicDelete, TopicResumed, TopicExecStart, AfterInitExit,
+			TopicContainerDelete}, CRIEvents...)},
 	FactRepeat: {"repeat", inCause, []string{SameAgain, OtherStatus, OtherPID}},
 	FactLast:   {"last", inMatch, []string{Yes}},
 
 	FactField: {"field", inCause,
 		[]string{FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
 			FieldSandbox, FieldIP, FieldBundle,
-			FieldStdin, FieldStdout, FieldStderr, FieldTerminal, FieldCheckpoint, FieldRootfs}},
+			FieldStdin, FieldStdout, FieldStderr, FieldTerminal, FieldCheckpoint, FieldRootfs, FieldImage, FieldRuntime}},
 	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed, Repeated}},
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
-	FactIn:     {"in", inCause, []string{InLivingPod}},
+	FactIn:     {"in", inCause, []string{InLivingPod, OfTheLiving}},
 
 	FactWhat:    {"what", inCause, whats(bystanderWhats, livenessWhats)},
 	FactObject:  {"object", inCause, []string{APod, AContainer, ASandbox, ATask}},

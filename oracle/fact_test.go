@@ -54,7 +54,7 @@ func TestParseFactNamesTheNearest(t *testing.T) {
 }
 
 func TestCauseForgetsWhatIsOfOneCase(t *testing.T) {
-	fs := Facts{FactTask: TaskStopped, FactTaskPID: "41", FactTold: "137", FactError: "x"}
+	fs := Facts{FactTask: TaskStopped, FactTaskPID: "41", FactReported: "137", FactError: "x"}
 	if got := fs.Cause(); got != (Facts{FactTask: TaskStopped}) {
 		t.Errorf("%s", got)
 	}
@@ -74,7 +74,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// A value without words would be told as "liveness containerd: : ".
+// A value without words would be reported as "liveness containerd: : ".
 func TestEveryWhatHasWords(t *testing.T) {
 	for _, value := range keys[FactWhat].values {
 		f := Finding{Invariant: Liveness, Subject: Subject{ID: "beside"}, Facts: Facts{FactWhat: value, FactError: "err"}}

@@ -47,8 +47,8 @@ func readFiles(inv *Inventory, t *scan.Tree, s Scene) (err error) {
 }
 
 // listFiles lists everything below Scene.FileDirs, but not beyond a mount: a new mount is
-// told by itself, and what is in an old one is not this scene's. Nor is listed what is in
-// a directory of files.yaml's `closed`, and what is the harness's own.
+// reported by itself, and what is in an old one is not this scene's. Nor is listed what
+// is in a directory of files.yaml's `closed`, and what is the harness's own.
 func listFiles(t *scan.Tree, s Scene, mounts []Mount) ([]File, error) {
 	stop := make(map[string]bool, len(mounts))
 	for _, m := range mounts {
@@ -116,10 +116,10 @@ func kindOf(mode fs.FileMode) string {
 	return ""
 }
 
-// untold lists the files that nothing else tells of: what is in a bundle that is told, or
-// is a socket that is told, is not told again. Of a new directory it tells once, and not
-// of what is in it.
-func (d diff) untold(told []Finding) []Finding {
+// unreported lists the files that nothing else tells of: what is in a bundle that is
+// reported, or is a socket that is reported, is not reported again. Of a new directory it
+// tells once, and not of what is in it.
+func (d diff) unreported(reported []Finding) []Finding {
 	if len(d.after.Files) == 0 {
 		return nil
 	}
@@ -127,8 +127,8 @@ func (d diff) untold(told []Finding) []Finding {
 	for _, f := range d.before.Files {
 		had[f.Path] = true
 	}
-	covered := d.covered(told)
-	unplaced := d.unplaced(told)
+	covered := d.covered(reported)
+	unplaced := d.unplaced(reported)
 	var out []Finding
 	for _, f := range d.after.Files {
 		name := d.after.Places.name(f.Path)
@@ -149,9 +149,9 @@ func (d diff) untold(told []Finding) []Finding {
 }
 
 // covered are the paths of what other findings tell of.
-func (d diff) covered(told []Finding) map[string]bool {
+func (d diff) covered(reported []Finding) map[string]bool {
 	out := map[string]bool{}
-	for _, f := range told {
+	for _, f := range reported {
 		if f.Subject.Path != "" && slices.Contains(covering, f.Class) {
 			out[f.Subject.Path] = true
 		}
@@ -164,11 +164,11 @@ func (d diff) covered(told []Finding) map[string]bool {
 	return out
 }
 
-// unplaced counts the snapshots that are told of and whose directories are not known:
+// unplaced counts the snapshots that are reported and whose directories are not known:
 // those that nothing writes to. Each has one.
-func (d diff) unplaced(told []Finding) int {
+func (d diff) unplaced(reported []Finding) int {
 	n := 0
-	for _, f := range told {
+	for _, f := range reported {
 		if f.Class == ClassSnapshot && !slices.ContainsFunc(d.after.Daemon.SnapshotDirs, func(s SnapshotDir) bool {
 			return s.Namespace == f.Subject.Namespace && s.Key == f.Subject.ID
 		}) {

@@ -106,7 +106,7 @@ func TestNewFiles(t *testing.T) {
 		want  []string
 	}{
 		{"what was there", old, nil},
-		{"a directory is told once", disked(&Daemon{}, dir("/tmp"), dir("/tmp/x"), File{Path: "/tmp/x/y"}),
+		{"a directory is reported once", disked(&Daemon{}, dir("/tmp"), dir("/tmp/x"), File{Path: "/tmp/x/y"}),
 			[]string{"directory /tmp/x"}},
 		{"two with one beginning", disked(&Daemon{}, File{Path: "/tmp/x"}, File{Path: "/tmp/xy"}),
 			[]string{"file /tmp/x", "file /tmp/xy"}},

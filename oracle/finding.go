@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Invariant is one of the rules of docs/design.md, section "Client and judge".
+// Invariant is one of the rules of docs/verdict.md.
 type Invariant string
 
 // The invariants.
 const (
 	Leak     Invariant = "leak"      // something was left behind
-	Exit     Invariant = "exit"      // somebody told a wrong exit code, or nobody any
+	Exit     Invariant = "exit"      // somebody reported a wrong exit code, or nobody any
 	End      Invariant = "end"       // a container ended otherwise than its workload says
 	Event    Invariant = "event"     // exit and delete did not arrive once and in order
 	Liveness Invariant = "liveness"  // the id cannot be used again, or containerd does not answer

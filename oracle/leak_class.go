@@ -34,7 +34,7 @@ type leakClass struct {
 	// with is what comes with it, of the same container or pod: a leaked shim keeps its
 	// socket, its bundle and its cgroup.
 	with []Class
-	// covers: it has a path, and its files are not told of again.
+	// covers: it has a path, and its files are not reported again.
 	covers bool
 	// known: a release may be known to leave it, see mayBeKnown.
 	known bool

@@ -28,7 +28,7 @@ func Leaks(before, after Inventory) []Finding {
 		}
 	}
 	out = append(out, d.handles(out)...)
-	out = append(out, d.untold(out)...)
+	out = append(out, d.unreported(out)...)
 	sortFindings(out)
 	return out
 }

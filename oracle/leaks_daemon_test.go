@@ -68,7 +68,7 @@ func TestDaemonLeaks(t *testing.T) {
 	}
 }
 
-// A lease that ends by itself, and the snapshot that it keeps, are told as such; one
+// A lease that ends by itself, and the snapshot that it keeps, are reported as such; one
 // without an end is not, though another one has.
 func TestLeasesThatExpire(t *testing.T) {
 	held := Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "held"}
@@ -98,7 +98,7 @@ func TestLeasesThatExpire(t *testing.T) {
 	}
 	for _, f := range found {
 		if f.Subject.ID == "short" && f.Facts[FactAt] != end.Format(time.RFC3339) {
-			t.Errorf("it expires at %s, told %q", end, f.Facts[FactAt])
+			t.Errorf("it expires at %s, reported %q", end, f.Facts[FactAt])
 		}
 	}
 }

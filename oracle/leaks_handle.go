@@ -15,8 +15,8 @@ import (
 // the time, holds more than before. A containerd that was started again meanwhile is
 // compared with the one before: both have just started and have nothing to do.
 // Nothing is said where something else is left that it may hold them for.
-func (d diff) handles(told []Finding) []Finding {
-	if Owed(told) {
+func (d diff) handles(reported []Finding) []Finding {
+	if Owed(reported) {
 		return nil
 	}
 	var out []Finding
@@ -86,8 +86,8 @@ func (h Handles) blame(g group, was Handles, more int) []Finding {
 
 // Owed reports whether something is left that containerd may hold descriptors and
 // goroutines for: it reads a shim's log, and waits for its task.
-func Owed(told []Finding) bool {
-	return slices.ContainsFunc(told, func(f Finding) bool { return slices.Contains(holdsHandles, f.Class) })
+func Owed(reported []Finding) bool {
+	return slices.ContainsFunc(reported, func(f Finding) bool { return slices.Contains(holdsHandles, f.Class) })
 }
 
 // holdsHandles are the classes of what containerd holds something for while it is there.

@@ -1,11 +1,8 @@
 package oracle
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 )
 
@@ -21,7 +18,7 @@ const (
 	ByTaskExit   Observer = "TaskExit"    // the event
 	ByTaskDelete Observer = "TaskDelete"  // the event
 	ByShimDelete Observer = "shim-delete" // the shim's answer to Delete, or that of its `delete` helper
-	ByShimState  Observer = "shim-state"  // the shim's answer to State, once it has told the exit by Wait
+	ByShimState  Observer = "shim-state"  // the shim's answer to State, once it has reported the exit by Wait
 	ByCRIStatus  Observer = "cri-status"  // CRI's ContainerStatus
 	ByRestarted  Observer = "restarted"   // a restarted containerd's State or Wait
 	ByNobody     Observer = "nobody"      // of an exit that no client could learn
@@ -31,13 +28,13 @@ const (
 // codes cannot be judged.
 var ErrNoTruth = errors.New("the real exit status is not known")
 
-// Observation is an exit status that somebody told.
+// Observation is an exit status that somebody reported.
 type Observation struct {
 	Container string    `json:"container"`
 	Exec      string    `json:"exec,omitempty"` // "" for the container's init process
 	Observer  Observer  `json:"observer"`
 	Status    uint32    `json:"status"` // 128+signal when a signal ended it; 255 when containerd could not tell
-	At        time.Time `json:"at"`     // the exit's time as told, not the time of the telling
+	At        time.Time `json:"at"`     // the exit's time as reported, not the time of the report
 	PID       int       `json:"pid,omitempty"`
 }
 
@@ -51,13 +48,15 @@ type Truth struct {
 	Source string `json:"source"`
 }
 
-// Ledger collects what was told of exit codes and what is true. The zero value is ready;
-// it may be used concurrently.
-type Ledger struct {
-	mu     sync.Mutex
-	told   []Observation
-	truths map[process]Truth
-	sent   map[process]map[int]string // signal -> who sent it
+// Of names whose it is: a container, or an exec in it.
+func (t Truth) Of() string { return process{t.Container, t.Exec}.String() }
+
+// Sent is a signal that somebody sent to a process, so that a made-up 128+signal is told
+// apart from a real one.
+type Sent struct {
+	Container, Exec string
+	Signal          int
+	By              string
 }
 
 // process names a container's init (exec "") or one of its execs.
@@ -70,89 +69,31 @@ func (p process) String() string {
 	return p.container + ", exec " + p.exec
 }
 
-// Observe records what somebody told.
-func (l *Ledger) Observe(o Observation) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.told = append(l.told, o)
-}
-
-// True records the real exit status. Two different truths of one process are an error of
-// the harness.
-func (l *Ledger) True(t Truth) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	p := process{t.Container, t.Exec}
-	if old, ok := l.truths[p]; ok && old.Status != t.Status {
-		return fmt.Errorf(
-			"exit ledger: %s exited with %d (%s) and with %d (%s)?",
-			p,
-			old.Status,
-			old.Source,
-			t.Status,
-			t.Source,
-		)
-	}
-	if l.truths == nil {
-		l.truths = map[process]Truth{}
-	}
-	l.truths[p] = t
-	return nil
-}
-
-// Sent records a signal that somebody sent to the process, so that a made-up 128+signal
-// is told from a real one.
-func (l *Ledger) Sent(container, exec string, signal int, by string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.sent == nil {
-		l.sent = map[process]map[int]string{}
-	}
-	p := process{container, exec}
-	if l.sent[p] == nil {
-		l.sent[p] = map[int]string{}
-	}
-	l.sent[p][signal] = by
-}
-
-// Observations returns a copy of what was told, in the order of telling.
-func (l *Ledger) Observations() []Observation {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.told)
-}
-
-// Truths returns a copy of what is true, ordered by container and exec.
-func (l *Ledger) Truths() []Truth {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	out := make([]Truth, 0, len(l.truths))
-	for _, t := range l.truths {
-		out = append(out, t)
-	}
-	slices.SortFunc(out, func(a, b Truth) int {
-		return cmp.Or(cmp.Compare(a.Container, b.Container), cmp.Compare(a.Exec, b.Exec))
-	})
-	return out
-}
-
-// Check names every wrong exit status. Its error says of which observed processes nobody
-// knows the real one ([ErrNoTruth]); the wrong ones are returned all the same.
-func (l *Ledger) Check() ([]Finding, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var wrong []Finding
+// WrongExits names every reported exit status that is not the true one. Its error says of
+// which observed processes nobody knows the real one ([ErrNoTruth]), or which have two;
+// the wrong ones are returned all the same.
+func WrongExits(truths []Truth, reported []Observation, sent []Sent) (wrong []Finding, err error) {
 	var errs []error
+	known := map[process]Truth{}
+	for _, t := range truths {
+		p := process{t.Container, t.Exec}
+		if old, ok := known[p]; ok && old.Status != t.Status {
+			errs = append(errs, fmt.Errorf("exit ledger: %s exited with %d (%s) and with %d (%s)?",
+				p, old.Status, old.Source, t.Status, t.Source))
+			continue
+		}
+		known[p] = t
+	}
 	unknown := map[process]bool{}
-	for _, o := range l.told {
+	for _, o := range reported {
 		p := process{o.Container, o.Exec}
-		truth, ok := l.truths[p]
+		truth, ok := known[p]
 		switch {
 		case !ok && !unknown[p]:
 			unknown[p] = true
 			errs = append(errs, fmt.Errorf("exit ledger: %s: %w", p, ErrNoTruth))
 		case ok && o.Status != truth.Status:
-			wrong = append(wrong, l.wrong(p, o, truth))
+			wrong = append(wrong, wrongExit(o, truth, sent))
 		}
 	}
 	return wrong, errors.Join(errs...)

@@ -1,19 +1,18 @@
 package oracle
 
 import (
-	"errors"
 	"strings"
 	"testing"
 )
 
-func TestLedgerNamesLies(t *testing.T) {
+func TestWrongExitsAreNamed(t *testing.T) {
 	for _, test := range []struct {
-		name   string
-		truth  uint32
-		told   uint32
-		sent   int
-		lie    string // "" when it is the truth
-		reason string
+		name      string
+		truth     uint32
+		reported  uint32
+		sent      int
+		wrongKind string // "" when it is the truth
+		reason    string
 	}{
 		{"the truth", 7, 7, 0, "", ""},
 		{"a real SIGKILL", 137, 137, 9, "", ""},
@@ -29,68 +28,58 @@ func TestLedgerNamesLies(t *testing.T) {
 		{"no exit status", 7, 4294967295, 0, Wrong, "no exit status at all"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var l Ledger
-			if err := l.True(Truth{Container: "c1", Status: test.truth, Source: "its own record"}); err != nil {
-				t.Fatal(err)
-			}
-			if test.sent != 0 {
-				l.Sent("c1", "", test.sent, "the harness")
-			}
-			l.Observe(Observation{Container: "c1", Observer: ByWait, Status: test.truth})
-			l.Observe(Observation{Container: "c1", Observer: ByDelete, Status: test.told})
-			lies, err := l.Check()
+			wrong, err := WrongExits(
+				[]Truth{{Container: "c1", Status: test.truth, Source: "its own record"}},
+				[]Observation{
+					{Container: "c1", Observer: ByWait, Status: test.truth},
+					{Container: "c1", Observer: ByDelete, Status: test.reported},
+				},
+				[]Sent{{Container: "c1", Signal: test.sent, By: "the harness"}},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if test.lie == "" {
-				if len(lies) != 0 {
-					t.Errorf("the truth is called a lie: %v", lies)
+			if test.wrongKind == "" {
+				if len(wrong) != 0 {
+					t.Errorf("the truth is called wrong: %v", wrong)
 				}
 				return
 			}
-			if len(lies) != 1 {
-				t.Fatalf("%d lies, want 1: %v", len(lies), lies)
+			if len(wrong) != 1 {
+				t.Fatalf("%d findings, want 1: %v", len(wrong), wrong)
 			}
-			f := lies[0]
-			if f.Facts[FactStatus] != test.lie || !strings.Contains(f.Reason(), test.reason) || f.Class != ClassExitCode ||
+			f := wrong[0]
+			if f.Facts[FactStatus] != test.wrongKind || !strings.Contains(f.Reason(), test.reason) ||
+				f.Class != ClassExitCode ||
 				!f.Violates() {
-				t.Errorf("got %s: %s; want %s: %s", f.Facts[FactStatus], f, test.lie, test.reason)
+				t.Errorf("got %s: %s; want %s: %s", f.Facts[FactStatus], f, test.wrongKind, test.reason)
 			}
 		})
 	}
 }
 
-func TestLedgerDoesNotJudgeWhatItDoesNotKnow(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		fill func(*Ledger)
-		want error
+func TestWhatIsNotKnownOfExitsIsNotJudged(t *testing.T) {
+	seven := Truth{Container: "c1", Status: 7}
+	for name, test := range map[string]struct {
+		truths   []Truth
+		reported Observation
+		want     string // part of the error; "" for none
 	}{
-		{"no truth", func(l *Ledger) { l.Observe(Observation{Container: "c1", Observer: ByWait}) }, ErrNoTruth},
-		{"truth of the init, not of the exec", func(l *Ledger) {
-			_ = l.True(Truth{Container: "c1"})
-			l.Observe(Observation{Container: "c1", Exec: "e1", Observer: ByWait})
-		}, ErrNoTruth},
+		"no truth": {nil, Observation{Container: "c1"}, ErrNoTruth.Error()},
+		"truth of the init, not of the exec": {
+			[]Truth{seven}, Observation{Container: "c1", Exec: "e1"}, "c1, exec e1: " + ErrNoTruth.Error(),
+		},
+		"one truth, twice": {[]Truth{seven, seven}, Observation{Container: "c1", Status: 7}, ""},
+		"two truths": {
+			[]Truth{seven, {Container: "c1", Status: 8}}, Observation{Container: "c1", Status: 7},
+			"exited with 7 () and with 8",
+		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			var l Ledger
-			test.fill(&l)
-			if lies, err := l.Check(); !errors.Is(err, test.want) || len(lies) != 0 {
-				t.Errorf("Check() = %v, %v; want no lies and %v", lies, err, test.want)
+		t.Run(name, func(t *testing.T) {
+			wrong, err := WrongExits(test.truths, []Observation{test.reported}, nil)
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) || len(wrong) != 0 {
+				t.Errorf("%v, %v; want none and %q", wrong, err, test.want)
 			}
 		})
-	}
-}
-
-func TestTwoTruths(t *testing.T) {
-	var l Ledger
-	for i, want := range []bool{true, true, false} {
-		err := l.True(Truth{Container: "c1", Status: []uint32{7, 7, 8}[i]})
-		if (err == nil) != want {
-			t.Errorf("truth %d: %v", i, err)
-		}
-	}
-	if got := l.Truths(); len(got) != 1 || got[0].Status != 7 {
-		t.Errorf("Truths() = %v", got)
 	}
 }

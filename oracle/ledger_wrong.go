@@ -8,13 +8,13 @@ import (
 
 // The kinds of wrong exit status: values of FactStatus.
 const (
-	MadeUp0   = "made-up-0"   // success was told of a process that failed
+	MadeUp0   = "made-up-0"   // success was reported of a process that failed
 	MadeUp137 = "made-up-137" // what containerd writes when it cleans up after a dead shim
 	MadeUp255 = "made-up-255" // client.UnknownExitStatus: containerd could not tell
 	MadeUpSig = "made-up-signal"
 	Wrong     = "wrong"
-	// Untold is one that nobody, or not somebody who should, has told.
-	Untold = "untold"
+	// Unreported is one that nobody, or not somebody who should, has reported.
+	Unreported = "unreported"
 	// Killed and NeverBegan are ends: SIGKILL ended a container that nobody was to kill, or
 	// its payload never ran although its start succeeded.
 	Killed     = "killed"
@@ -27,15 +27,22 @@ const (
 // containerd).
 const signalBase = 128
 
-// wrong is the finding about an observation that differs from the truth.
-func (l *Ledger) wrong(p process, o Observation, truth Truth) Finding {
+// wrongExit is the finding about an observation that differs from the truth.
+func wrongExit(o Observation, truth Truth, sent []Sent) Finding {
 	f := Finding{
-		Invariant: Exit, Class: ClassExitCode, Subject: Subject{ID: o.Container, Exec: p.exec, PID: o.PID},
+		Invariant: Exit, Class: ClassExitCode, Subject: Subject{ID: o.Container, Exec: o.Exec, PID: o.PID},
 		Facts: Facts{
-			FactBy: string(o.Observer), FactStatus: kindOfStatus(o.Status), FactTold: fmt.Sprint(o.Status),
+			FactBy: string(o.Observer), FactStatus: kindOfStatus(o.Status), FactReported: fmt.Sprint(o.Status),
 			FactTrue: fmt.Sprint(truth.Status), FactSource: truth.Source,
-			FactSentBy: l.sent[p][int(o.Status)-signalBase],
 		},
+	}
+	for _, s := range sent {
+		if s.Container == o.Container && s.Exec == o.Exec && s.Signal == int(o.Status)-signalBase {
+			f.Facts[FactSentBy] = s.By
+		}
+	}
+	if o.Exec != "" {
+		f.Facts[FactOf] = AnExec
 	}
 	if !o.At.IsZero() {
 		f.Facts[FactAt] = o.At.UTC().Format("2006-01-02T15:04:05.000000Z")

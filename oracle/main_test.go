@@ -171,6 +171,6 @@ func zombieMain() error {
 	if err != nil {
 		return err
 	}
-	_, err = io.ReadAll(r) // for ever: the other end stays open
+	_, err = io.ReadAll(r) // forever: the other end stays open
 	return err
 }

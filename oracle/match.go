@@ -19,9 +19,9 @@ type Match struct {
 }
 
 // ParseMatch reads the text form. The error says what would excuse too much: an exit
-// status must name who told it and what is wrong with it, an event what is wrong with it,
-// and a containerd that ended by itself its exit status. 2 is a panic, and never the 1 of
-// one that gave up.
+// status must name who reported it and what is wrong with it, an event what is wrong with
+// it, and a containerd that ended by itself its exit status. 2 is a panic, and never the
+// 1 of one that gave up.
 func ParseMatch(text string) (Match, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -82,8 +82,11 @@ func texts[T ~string](all []T) []string {
 	return out
 }
 
-// Like reports whether a finding is like the match.
-func (m Match) Like(f Finding) bool { return m.Class == f.Class && f.Facts.Has(m.Facts) }
+// Like reports whether a finding is like the match. What is known of a container's init
+// is not known of its execs.
+func (m Match) Like(f Finding) bool {
+	return m.Class == f.Class && f.Facts.Has(m.Facts) && f.Facts[FactOf] == m.Facts[FactOf]
+}
 
 // AnyLike reports whether a finding is like one of them.
 func AnyLike(all []Match, f Finding) bool {

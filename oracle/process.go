@@ -24,7 +24,7 @@ type ShimArgs = scan.ShimArgs
 type Process struct {
 	PID    int    `json:"pid"`
 	Parent int    `json:"parent"`
-	Start  uint64 `json:"start"` // clock ticks since boot; with PID it names a process for ever (proc_pid_stat(5))
+	Start  uint64 `json:"start"` // clock ticks since boot; with PID it names a process forever (proc_pid_stat(5))
 	Comm   string `json:"comm"`
 	// Exe is "" for a zombie and where it may not be read.
 	Exe  string   `json:"exe,omitempty"`

@@ -9,7 +9,7 @@ import (
 
 // A process whose exit is held up has neither a program nor a command line, just as a
 // kernel thread has none; its parent may be process 2.
-func TestKernelThreadsAreToldByTheirFlag(t *testing.T) {
+func TestKernelThreadsAreKnownByTheirFlag(t *testing.T) {
 	dir := t.TempDir()
 	for pid, flags := range map[int]int{20: 0x00208040, 21: 0x0040040c} { // kworker; PF_EXITING
 		at := filepath.Join(dir, fmt.Sprint(pid))

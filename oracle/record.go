@@ -28,12 +28,12 @@ type Recording struct{ done chan error }
 // then closed.
 func (r *Recording) Done() <-chan error { return r.done }
 
-// Record subscribes the log to containerd's events about tasks. When it returns, events
-// are arriving: containerd accepts a subscription at some time after the call, so a mark
-// is published until it comes back. It ends with ctx; when containerd dies a gap begins,
-// until the next Record on the log.
+// Record subscribes the log to containerd's events about tasks and containers. When it
+// returns, events are arriving: containerd accepts a subscription at some time after the
+// call, so a mark is published until it comes back. It ends with ctx; when containerd
+// dies a gap begins, until the next Record on the log.
 func (l *EventLog) Record(ctx context.Context, client *containerd.Client) (*Recording, error) {
-	stream, errs := client.Subscribe(ctx, `topic~="^/tasks/"`, `topic=="`+markTopic+`"`)
+	stream, errs := client.Subscribe(ctx, `topic~="^/(tasks|containers)/"`, `topic=="`+markTopic+`"`)
 	if err := l.awaitMark(ctx, client, stream, errs); err != nil {
 		return nil, fmt.Errorf("subscribe to containerd's events: %w", err)
 	}
@@ -96,7 +96,7 @@ func publishMark(ctx context.Context, client *containerd.Client, name string) er
 	return nil
 }
 
-// Flush returns when everything that containerd has been told of by now has arrived in
+// Flush returns when everything that containerd has heard of by now has arrived in
 // the log: the exchange keeps the order, so it sends a mark and waits for that. When no
 // shim lives any more, an event that is missing then is missing permanently.
 func (l *EventLog) Flush(ctx context.Context, client *containerd.Client) error {
@@ -148,8 +148,8 @@ func (l *EventLog) hearing(now time.Time) {
 	}
 }
 
-// add decodes an envelope; marks and events that are not of a task's life are passed
-// over.
+// add decodes an envelope; marks and events that are of neither a task's life nor a
+// container's record are passed over.
 func (l *EventLog) add(env *events.Envelope) {
 	if env == nil || env.Event == nil {
 		return
@@ -164,6 +164,7 @@ func (l *EventLog) add(env *events.Envelope) {
 	}
 	e, ok := decode(body)
 	if !ok {
+		l.addContainer(env, body)
 		return
 	}
 	e.Namespace, e.Sent, e.Seen = env.Namespace, env.Timestamp, time.Now()
@@ -176,6 +177,12 @@ func decode(body any) (TaskEvent, bool) {
 		return TaskEvent{Topic: TopicCreate, Container: b.ContainerID, PID: int(b.Pid), Made: madeOf(b)}, true
 	case *eventsapi.TaskStart:
 		return TaskEvent{Topic: TopicStart, Container: b.ContainerID, PID: int(b.Pid)}, true
+	case *eventsapi.TaskPaused:
+		return TaskEvent{Topic: TopicPaused, Container: b.ContainerID}, true
+	case *eventsapi.TaskResumed:
+		return TaskEvent{Topic: TopicResumed, Container: b.ContainerID}, true
+	case *eventsapi.TaskExecAdded:
+		return TaskEvent{Topic: TopicExecAdded, Container: b.ContainerID, Exec: b.ExecID}, true
 	case *eventsapi.TaskExecStarted:
 		return TaskEvent{Topic: TopicExecStart, Container: b.ContainerID, Exec: b.ExecID, PID: int(b.Pid)}, true
 	case *eventsapi.TaskExit:

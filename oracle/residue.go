@@ -22,7 +22,7 @@ const (
 	ShimKilled = "shim-killed"
 	// ShimKilledServing: it had created a task by then, so it surely served on its socket.
 	ShimKilledServing = "shim-killed-serving"
-	// TaskDeleted: a client was told that its Delete succeeded, so the shim was told to
+	// TaskDeleted: a client heard that its Delete succeeded, so the shim was asked to
 	// exit.
 	TaskDeleted = "task-deleted"
 	// ContainerdDied: containerd ended, and was started again.
@@ -70,8 +70,8 @@ type KnownResidue struct {
 
 // mayBeKnown are the classes that a residue can have. A leaked process, mount or bundle,
 // and a wrong exit code, are never known: there a release is simply bad. A row names what
-// is allowed, so a class that is added later is not excused by oversight. Of events
-// only a missing TaskDelete can be known, whose exit status was told by then, an event
+// is allowed, so a class that is added later is not excused by oversight. Of events only
+// a missing TaskDelete can be known, whose exit status was reported by then, an event
 // that says the same once more, and a create or start that came late.
 var mayBeKnown = append(leakClassesThat(func(c leakClass) bool { return c.known }), ClassEvent)
 

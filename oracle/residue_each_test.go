@@ -20,7 +20,7 @@ func TestAKilledShimExcusesOneSocket(t *testing.T) {
 	}
 }
 
-// An exit that is told again is known once for each thing that happened, of each
+// An exit that is reported again is known once for each thing that happened, of each
 // container: a containerd that tells it ten times is broken.
 func TestAFaultExcusesOneRepeatOfEachContainer(t *testing.T) {
 	again := func(id string) Finding {

@@ -144,7 +144,7 @@ func classesOf(left []Finding) parts {
 	want := parts{}
 	for _, f := range left {
 		want[f.Class] = true
-		if f.Class == ClassFile { // or it would be told of what others tell of
+		if f.Class == ClassFile { // or it would report what others report
 			for _, c := range covering {
 				want[c] = true
 			}

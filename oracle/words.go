@@ -25,7 +25,7 @@ func (f Finding) What() string {
 	case Residue:
 		return "residue gone: " + f.Facts[FactResidue]
 	case End:
-		return "end of " + s.ID
+		return "end of " + process{s.ID, s.Exec}.String()
 	case Exit:
 		return fmt.Sprintf("exit code of %s by %s", process{s.ID, s.Exec}, f.Facts[FactBy])
 	case Event:
@@ -106,6 +106,9 @@ func (f Finding) Reason() string {
 		why = networkReasons(f.Facts)
 	case Loss:
 		why = []string{"it is gone, was there before, and is not the client's to remove"}
+		if f.Facts[FactIn] == OfTheLiving {
+			why = []string{fmt.Sprintf("it is gone, and %s, whose it was, lived when containerd came back", f.Subject.ID)}
+		}
 	default:
 		why = append(f.leakReasons(), podWords(f.Facts)...)
 	}

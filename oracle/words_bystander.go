@@ -30,7 +30,7 @@ var bystanderWhats = []what{
 }
 
 func othersStatus(fs Facts) []string {
-	return []string{fmt.Sprintf("%s said %s", fs[FactBy], fs[FactTold]), "its payload exited with " + fs[FactTrue]}
+	return []string{fmt.Sprintf("%s said %s", fs[FactBy], fs[FactReported]), "its payload exited with " + fs[FactTrue]}
 }
 
 func othersCall(fs Facts) []string {
@@ -45,13 +45,13 @@ func othersCall(fs Facts) []string {
 }
 
 func othersEnd(fs Facts) []string {
-	if fs[FactTold] == "" {
+	if fs[FactReported] == "" {
 		return []string{
-			"it was to end with " + fs[FactTrue] + " when it was told to", "it was killed, and no fault was done to it"}
+			"it was to end with " + fs[FactTrue] + " when it was asked to", "it was killed, and no fault was done to it"}
 	}
-	when := "it ended with " + fs[FactTold]
+	when := "it ended with " + fs[FactReported]
 	if fs[FactAt] != "" {
-		when = fmt.Sprintf("it ended by itself with %s, %s before it was told to", fs[FactTold], fs[FactAt])
+		when = fmt.Sprintf("it ended by itself with %s, %s before it was asked to", fs[FactReported], fs[FactAt])
 	}
 	return []string{when, "it was to end with " + fs[FactTrue]}
 }
@@ -63,9 +63,13 @@ func othersEvent(fs Facts) []string {
 	case Repeated:
 		return []string{fs[FactTopic] + " was sent " + fs[FactCount] + " times"}
 	case OtherPID:
-		return []string{fmt.Sprintf("%s has pid %s, and its own is %s", fs[FactTopic], fs[FactTold], fs[FactTaskPID])}
+		return []string{
+			fmt.Sprintf("%s has pid %s, and its own is %s", fs[FactTopic], fs[FactReported], fs[FactTaskPID]),
+		}
 	}
-	return []string{fmt.Sprintf("%s says %s, and its payload exited with %s", fs[FactTopic], fs[FactTold], fs[FactTrue])}
+	return []string{
+		fmt.Sprintf("%s says %s, and its payload exited with %s", fs[FactTopic], fs[FactReported], fs[FactTrue]),
+	}
 }
 
 func othersOutput(fs Facts) []string {

@@ -8,28 +8,28 @@ import (
 // statusReasons say what CRI says of a field, and what is so.
 func (f Finding) statusReasons() []string {
 	fs := f.Facts
-	told := fmt.Sprintf("CRI says %s", fs[FactTold])
-	if fs[FactTold] == "" {
-		told = "CRI says nothing"
+	reported := fmt.Sprintf("CRI says %s", fs[FactReported])
+	if fs[FactReported] == "" {
+		reported = "CRI says nothing"
 	}
 	if fs[FactWhat] == Listing {
-		told = strings.Replace(told, "CRI says", "its list says", 1)
+		reported = strings.Replace(reported, "CRI says", "its list says", 1)
 	}
 	switch isTime := strings.HasSuffix(fs[FactField], "-at"); {
 	case fs[FactIs] == Changed:
-		return []string{told, "it had said " + fs[FactTrue] + " before"}
+		return []string{reported, "it had said " + fs[FactTrue] + " before"}
 	case fs[FactIs] == NotSet && !isTime:
-		return []string{"CRI cannot say it: " + fs[FactTold], fs[FactTrue]}
+		return []string{"CRI cannot say it: " + fs[FactReported], fs[FactTrue]}
 	case fs[FactIs] == NotSet:
 		return []string{"CRI has no such time, and " + fs[FactTrue]}
 	case fs[FactIs] == TooEarly && isTime:
-		return []string{told, "that is before " + fs[FactTrue]}
+		return []string{reported, "that is before " + fs[FactTrue]}
 	case fs[FactIs] == TooLate && isTime:
-		return []string{told, "that is after " + fs[FactTrue]}
+		return []string{reported, "that is after " + fs[FactTrue]}
 	case fs[FactIs] == Other:
-		return []string{told, "it should be " + fs[FactTrue]}
+		return []string{reported, "it should be " + fs[FactTrue]}
 	}
-	return []string{told, fs[FactTrue]}
+	return []string{reported, fs[FactTrue]}
 }
 
 // listedWords say who alone knows of what was to be removed.

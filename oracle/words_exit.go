@@ -5,17 +5,19 @@ import (
 	"strconv"
 )
 
-// exitReasons say what was told, what is true, and what the two stand for.
+// exitReasons say what was reported, what is true, and what the two stand for.
 func (f Finding) exitReasons() []string {
 	fs := f.Facts
 	truth := fmt.Sprintf("the payload exited with %s (%s)", fs[FactTrue], fs[FactSource])
 	switch {
-	case fs[FactStatus] == Untold && fs[FactBy] == string(ByNobody):
+	case fs[FactStatus] == Unreported && fs[FactBy] == string(ByNobody):
 		return append([]string{"containerd is up, and no client could learn it", truth}, whoWasDead(fs)...)
-	case fs[FactStatus] == Untold:
-		return []string{"it was never told, and nothing was broken", truth}
+	case fs[FactStatus] == Unreported:
+		return []string{"it was never reported, and nothing was broken", truth}
 	case fs[FactStatus] == WrongPID:
-		return []string{fmt.Sprintf("%s said that its pid was %s, and it was %s", fs[FactBy], fs[FactTold], fs[FactTrue])}
+		return []string{
+			fmt.Sprintf("%s said that its pid was %s, and it was %s", fs[FactBy], fs[FactReported], fs[FactTrue]),
+		}
 	case fs[FactStatus] == OtherTime:
 		return []string{fmt.Sprintf("%s said that it ended at %s", fs[FactBy], fs[FactAt]),
 			fmt.Sprintf("%s had said %s, and it ended once", fs[FactSource], fs[FactFirst])}
@@ -23,7 +25,7 @@ func (f Finding) exitReasons() []string {
 		return []string{fmt.Sprintf("%s said that it ended at %s", fs[FactBy], fs[FactAt]), endedWords(fs)}
 	}
 	return append([]string{
-		fmt.Sprintf("%s said %s", fs[FactBy], fs[FactTold]),
+		fmt.Sprintf("%s said %s", fs[FactBy], fs[FactReported]),
 		truth,
 		statusWords(fs) + trueWords(fs),
 	}, whoWasDead(fs)...)
@@ -42,8 +44,8 @@ func whoWasDead(fs Facts) (words []string) {
 
 // statusWords say what a wrong status stands for.
 func statusWords(fs Facts) string {
-	told := fs[FactTold]
-	n, _ := strconv.Atoi(told)
+	reported := fs[FactReported]
+	n, _ := strconv.Atoi(reported)
 	switch fs[FactStatus] {
 	case MadeUp0:
 		return "0 means success"
@@ -51,11 +53,11 @@ func statusWords(fs Facts) string {
 		return "255 is containerd's word for a status that it could not learn"
 	case Wrong:
 		if n > 255 {
-			return told + " is no exit status at all"
+			return reported + " is no exit status at all"
 		}
-		return told + " is merely wrong"
+		return reported + " is merely wrong"
 	}
-	words := fmt.Sprintf("%s means %s, ", told, signalName(n-signalBase))
+	words := fmt.Sprintf("%s means %s, ", reported, signalName(n-signalBase))
 	if by := fs[FactSentBy]; by != "" {
 		return words + "which " + by + " sent, but it did not end the process"
 	}
@@ -73,10 +75,26 @@ func trueWords(fs Facts) string {
 
 // pastTense is what the client knew when an event was due.
 var pastTense = map[string]string{
-	TopicCreate: "created",
-	TopicStart:  "started",
-	TopicExit:   "exited",
-	TopicDelete: "deleted",
+	TopicCreate:  "created",
+	TopicStart:   "started",
+	TopicExit:    "exited",
+	TopicDelete:  "deleted",
+	TopicPaused:  "paused",
+	TopicResumed: "resumed",
+	// Of an exec.
+	TopicExecAdded: "added",
+	TopicExecStart: "started",
+	// Of the record of a container.
+	TopicContainerCreate: "made",
+	TopicContainerDelete: "removed",
+}
+
+// atWhen is "at 12:00:00 ", or nothing: what many cases have in common has no time.
+func atWhen(fs Facts) string {
+	if fs[FactAt] == "" {
+		return ""
+	}
+	return "at " + fs[FactAt] + " "
 }
 
 func (f Finding) eventReasons() []string {
@@ -85,13 +103,13 @@ func (f Finding) eventReasons() []string {
 	case Missing:
 		if f.Class == ClassCRIEvent {
 			return []string{
-				"CRI never sent it", fmt.Sprintf("the client knew at %s what it tells, and containerd was up", fs[FactAt]),
+				"CRI never sent it", "the client knew " + atWhen(fs) + "what it tells, and containerd was up",
 			}
 		}
 		return append([]string{
 			"never arrived",
-			fmt.Sprintf("the client knew at %s that it was %s, and the subscription stood all the time",
-				fs[FactAt], pastTense[fs[FactTopic]]),
+			fmt.Sprintf("the client knew %sthat it was %s, and the subscription stood all the time",
+				atWhen(fs), pastTense[fs[FactTopic]]),
 		}, whoWasDead(fs)...)
 	case Late:
 		if fs[FactAfter] == AfterInitExit {
@@ -104,10 +122,16 @@ func (f Finding) eventReasons() []string {
 			why = append(why, "no shim was asked to create it")
 		}
 		return why
+	case Unasked:
+		return []string{"is of an exec that no client has asked for"}
 	case NoTime:
 		return []string{"has no time of exit"}
 	case WrongPID:
-		return []string{fmt.Sprintf("has pid %s, and the container's is %s", fs[FactTold], fs[FactTrue])}
+		whose := "container"
+		if fs[FactOf] == AnExec {
+			whose = AnExec
+		}
+		return []string{fmt.Sprintf("has pid %s, and the %s's is %s", fs[FactReported], whose, fs[FactTrue])}
 	case WrongNamespace:
 		return []string{"came in the namespace " + f.Subject.Namespace + ", where nobody waits for it"}
 	case WrongTime:
@@ -120,17 +144,19 @@ func (f Finding) eventReasons() []string {
 		return []string{fmt.Sprintf("comes without the %s of its pod or container", fs[FactField])}
 	case NotAsAsked:
 		return []string{
-			fmt.Sprintf("says %s %q, and its client has asked for %q", fs[FactField], fs[FactTold], fs[FactTrue]),
+			fmt.Sprintf("says %s %q, and its client has asked for %q", fs[FactField], fs[FactReported], fs[FactTrue]),
 		}
 	case OtherField:
-		return []string{fmt.Sprintf("says %s %s, and ContainerStatus says %s", fs[FactField], fs[FactTold], fs[FactTrue])}
+		return []string{
+			fmt.Sprintf("says %s %s, and ContainerStatus says %s", fs[FactField], fs[FactReported], fs[FactTrue]),
+		}
 	}
 	if fs[FactApart] == "" {
 		return []string{"arrived twice"}
 	}
 	why := []string{fmt.Sprintf("arrived twice, %s apart", fs[FactApart])}
 	if fs[FactRepeat] == OtherStatus {
-		why = append(why, fmt.Sprintf("the status was %s, then %s", fs[FactFirst], fs[FactTold]))
+		why = append(why, fmt.Sprintf("the status was %s, then %s", fs[FactFirst], fs[FactReported]))
 	}
 	return why
 }
@@ -147,8 +173,10 @@ func (f Finding) endReasons() []string {
 		return []string{"its start succeeded, and its payload never ran", "nobody was to kill it"}
 	}
 	if fs[FactStatus] == KilledEarly {
-		return []string{fmt.Sprintf("it was to be given %s to end, and was sent another signal, or had ended, after %s",
-			fs[FactBound], fs[FactApart])}
+		return []string{
+			fmt.Sprintf("it was to be given %s to end, and was sent another signal, or had ended, after %s",
+				fs[FactBound], fs[FactApart]),
+		}
 	}
 	return []string{
 		fmt.Sprintf("it was to end with %s, and ended with %s (%s)", fs[FactWant], fs[FactTrue], fs[FactSource]),

@@ -21,7 +21,14 @@ const (
 	AFatalLog = "log-fatal"
 	// ForeignTask is a task in the list of another namespace.
 	ForeignTask = "foreign-task"
-	Baseline    = "baseline" // a call that failed before anything was broken
+	ExecKept    = "exec-kept" // an exec that was deleted
+	// What containerd calls a task that was paused, or resumed, and a payload that goes on,
+	// or does not.
+	PausedAs      = "paused-as"
+	PausedRuns    = "paused-runs"
+	ResumedAs     = "resumed-as"
+	ResumedStands = "resumed-stands"
+	Baseline      = "baseline" // a call that failed before anything was broken
 )
 
 // what is a value of FactWhat with its words.
@@ -38,7 +45,7 @@ var livenessWhats = []what{
 		says("since its restart it would make another %s of the name of one that there is", FactObject)},
 	{IDReuse, "ID reuse", says("%s", FactError)},
 	{Boot, "containerd", says("%s", FactError)},
-	{ForeignTask, "containerd", says("its list of the tasks of %s has one of %s", FactTold, FactTrue)},
+	{ForeignTask, "containerd", says("its list of the tasks of %s has one of %s", FactReported, FactTrue)},
 	{Listing, "containerd", says("it cannot tell what it has: %s", FactError)},
 	{Answer, "containerd", says("it did not answer Version within %s (%s): %s", FactBound, FactApart, FactError)},
 	{ARestart, "restart of containerd", says("it does not answer within %s: %s", FactBound, FactError)},
@@ -48,6 +55,11 @@ var livenessWhats = []what{
 		FactCount, FactMessage, FactMost)},
 	{AFatalLog, "containerd's log", says("it says %s times %q, after which it cannot go on, and no fault was planned",
 		FactCount, FactMessage)},
+	{ExecKept, "containerd", says("it answers for the exec that was deleted: its status is %s", FactTask)},
+	{PausedAs, "task", says("it was paused, and containerd calls it %s", FactTask)},
+	{PausedRuns, "task", says("it was paused, and its payload went on: its heart has beaten %s times", FactCount)},
+	{ResumedAs, "task", says("it was resumed, and containerd calls it %s", FactTask)},
+	{ResumedStands, "task", says("it was resumed, and its payload did not go on within %s", FactBound)},
 	{Baseline, "workload", baselineWords},
 }
 
@@ -92,7 +104,7 @@ func baselineWords(fs Facts) []string {
 }
 
 func deathWords(fs Facts) []string {
-	how := "it ended by itself with %s, and no fault told it to"
+	how := "it ended by itself with %s, and no fault asked it to"
 	if fs[FactAsked] == Yes {
 		how = "it was asked to stop, and ended with %s " + fs[FactApart] + " later"
 	}

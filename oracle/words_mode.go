@@ -9,5 +9,5 @@ func accessReasons(fs Facts) []string {
 	case AnyEnters:
 		return []string{mode, "it is root's alone, or its group's"}
 	}
-	return []string{"it is user " + fs[FactTold] + "'s, and should be root's"}
+	return []string{"it is user " + fs[FactReported] + "'s, and should be root's"}
 }

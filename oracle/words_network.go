@@ -20,5 +20,5 @@ func networkReasons(fs Facts) []string {
 	if fs[FactIs] == Repeated {
 		return []string{"CNI's ADD was called again, with no DEL in between"}
 	}
-	return []string{"CNI's DEL was called while the pod was to live, " + fs[FactApart] + " after it was told to run"}
+	return []string{"CNI's DEL was called while the pod was to live, " + fs[FactApart] + " after it was asked to run"}
 }

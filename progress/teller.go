@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// What takes less than soon is not told of. Where there is no terminal a line is told
-// every so often at most, whatever goes on; on one it is written anew each tick.
+// What takes less than soon is not reported. Where there is no terminal a line is
+// reported every so often at most, whatever goes on; on one it is written anew each tick.
 const (
 	soon  = 5 * time.Second
 	every = time.Minute
@@ -26,10 +26,10 @@ type Teller struct {
 	to  io.Writer
 	bar *bar // nil where there is no terminal
 
-	mu    sync.Mutex
-	works []*Work   // that go on, in the order in which they began
-	told  time.Time // when the last line was
-	stop  chan struct{}
+	mu       sync.Mutex
+	works    []*Work   // that go on, in the order in which they began
+	reported time.Time // when the last line was
+	stop     chan struct{}
 }
 
 // New is a Teller that writes to a file, which may be a terminal.
@@ -48,7 +48,7 @@ func Lines(to io.Writer) *Teller { return &Teller{to: to} }
 // key is a Teller's in a context.
 type key struct{}
 
-// With is a context in which work is told of by t.
+// With is a context in which work is reported by t.
 func With(ctx context.Context, t *Teller) context.Context { return context.WithValue(ctx, key{}, t) }
 
 func from(ctx context.Context) *Teller {
@@ -136,8 +136,8 @@ func (t *Teller) tell(now time.Time) {
 		switch {
 		case t.bar != nil:
 			t.bar.show(w, now)
-		case t.told.IsZero() || now.Sub(t.told) >= every:
-			t.told = now
+		case t.reported.IsZero() || now.Sub(t.reported) >= every:
+			t.reported = now
 			_, _ = fmt.Fprintln(t.to, "shimquake: "+w.text(now))
 		}
 		return

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// told is what is told where there is no terminal, of what work does.
-func told(t *testing.T, work func(context.Context)) (out string) {
+// reported is what is reported where there is no terminal, of what work does.
+func reported(t *testing.T, work func(context.Context)) (out string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var to bytes.Buffer
@@ -77,14 +77,14 @@ func TestLines(t *testing.T) {
 			"shimquake: run: 250 of 300 cases in 2m5s, 2.0 a second, 25s left: all held\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := told(t, tt.work); got != tt.want {
-				t.Errorf("told\n%swant\n%s", got, tt.want)
+			if got := reported(t, tt.work); got != tt.want {
+				t.Errorf("reported\n%swant\n%s", got, tt.want)
 			}
 		})
 	}
 }
 
-// Without a Teller nobody is told, and nothing fails.
+// Without a Teller nobody hears, and nothing fails.
 func TestNobody(t *testing.T) {
 	w := Begin(t.Context(), "work", 1, "cases")
 	w.Until(time.Now())

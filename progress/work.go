@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Work is something that takes long. A nil one is told of nowhere: there is no Teller.
+// Work is something that takes long. A nil one is reported nowhere: there is no Teller.
 type Work struct {
 	teller *Teller
 	state
@@ -62,7 +62,7 @@ func (w *Work) change(how func(*state)) {
 	how(&w.state)
 }
 
-// text is what is told of it.
+// text is what is reported of it.
 func (s state) text(now time.Time) string {
 	took := now.Sub(s.began)
 	var text string

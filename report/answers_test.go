@@ -24,7 +24,7 @@ func answered(t *testing.T) string {
 	return dir
 }
 
-// What was asked for comes first, and nobody is told that nothing is new.
+// What was asked for comes first, and nobody hears that nothing is new.
 func TestSummaryAnswers(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(answered(t), report.SummaryFile))
 	if err != nil {

@@ -87,15 +87,13 @@ func (b *builder) proof(fault int) string {
 func (b *builder) hits() {
 	open := map[string][]failpoints.Hit{}
 	for _, hit := range b.h.Hits {
-		kind, rest, _ := strings.Cut(hit.Point, ":")
-		_, method, _ := strings.Cut(rest, ":")
-		if kind != string(failpoints.RPC) {
-			b.statement(hit, method)
+		p := hit.Passed()
+		if p.Kind != failpoints.RPC {
+			b.statement(hit, p.What+":"+p.Where)
 			continue
 		}
-		method, where, _ := strings.Cut(method, ":")
-		key := fmt.Sprint(hit.PID, method, hit.ID)
-		if where == "entry" {
+		key := fmt.Sprint(hit.PID, p.What, hit.ID)
+		if p.Where == "entry" {
 			open[key] = append(open[key], hit)
 			continue
 		}
@@ -107,21 +105,20 @@ func (b *builder) hits() {
 			}
 			took := hit.Time.Sub(from.Time)
 			hit.Time = from.Time
-			b.hit(hit, method, took)
+			b.hit(hit, p.What, took)
 			continue
 		}
-		b.hit(hit, method, 0)
+		b.hit(hit, p.What, 0)
 	}
 	for _, all := range open {
 		for _, hit := range all { // what has no answer: a process died, or a connection
-			_, method, _ := strings.Cut(strings.TrimPrefix(hit.Point, "rpc:"), ":")
 			hit.Err = cmp.Or(hit.Err, "no answer was seen")
-			b.hit(hit, strings.TrimSuffix(method, ":entry"), 0)
+			b.hit(hit, hit.Passed().What, 0)
 		}
 	}
 }
 
-// statement is one of a function that has an armed point: only then are they told of, so
+// statement is one of a function that has an armed point: only then are they reported, so
 // a run without the fault has none to compare.
 func (b *builder) statement(hit failpoints.Hit, text string) {
 	if hit.Fault >= 0 {
@@ -183,7 +180,7 @@ func (b *builder) events() {
 		i.More = fmt.Sprintf("%s of %s, pid %d, status %d; it arrived %s after it was sent",
 			e.Topic, e.Container, e.PID, e.Status, millis(e.Seen.Sub(e.Sent)))
 		by := map[string]oracle.Observer{"exit": oracle.ByTaskExit, "delete": oracle.ByTaskDelete}[topic]
-		if b.isWrong(e.Container, by, e.Status) {
+		if b.isWrong(e.Container, e.Exec, by, e.Status) {
 			i.Mark = Wrong
 		}
 		b.add(lane, e.Seen, i)
@@ -208,10 +205,11 @@ func (b *builder) events() {
 }
 
 // isWrong reports whether a finding says that this is not the exit status.
-func (b *builder) isWrong(container string, by oracle.Observer, status uint32) bool {
+func (b *builder) isWrong(container, exec string, by oracle.Observer, status uint32) bool {
 	return slices.ContainsFunc(b.v.Violations(), func(f oracle.Finding) bool {
-		return f.Invariant == oracle.Exit && f.Subject.ID == container && f.Facts[oracle.FactBy] == string(by)
+		return f.Invariant == oracle.Exit && f.Subject.ID == container && f.Subject.Exec == exec &&
+			f.Facts[oracle.FactBy] == string(by)
 	}) && slices.ContainsFunc(b.v.Truths, func(t oracle.Truth) bool {
-		return t.Container == container && t.Status != status
+		return t.Container == container && t.Exec == exec && t.Status != status
 	})
 }

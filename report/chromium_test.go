@@ -227,7 +227,7 @@ func TestPageIsUsable(t *testing.T) {
 	// permalinks: to a case, to a cluster, and to what is not there
 	b.open(file, "#case-2")
 	b.until(`document.querySelectorAll('#line .vis-item.wrong').length > 0`)
-	b.open(file, "#cluster-told-wrong")
+	b.open(file, "#cluster-reported-wrong")
 	b.until(`document.querySelectorAll('#rows a').length === 1`)
 	b.open(file, "#case-99")
 	b.until(`/no case case-99/.test(document.querySelector('#case').textContent)`)

@@ -128,12 +128,12 @@ func TestBackToWhereOneWas(t *testing.T) {
 	b.do(chromedp.KeyEvent(kb.Escape))
 	b.until(focused + ` === '#case-2'`)
 
-	b.open(file, "#cluster-told-wrong")
+	b.open(file, "#cluster-reported-wrong")
 	b.until(`document.activeElement.id === 'list'`)
 	b.do(chromedp.Focus(chromedp.CSS(`#rows a`)), chromedp.KeyEvent(kb.Enter))
 	b.until(`document.activeElement.id === 'casename'`)
 	b.do(chromedp.Click(chromedp.CSS("#back")))
-	b.until(focused + ` === '#case-2' && location.hash === '#cluster-told-wrong' &&
+	b.until(focused + ` === '#case-2' && location.hash === '#cluster-reported-wrong' &&
 		document.querySelectorAll('#rows a').length === 1`)
 
 	// one that was chosen by hand stays chosen

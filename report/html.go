@@ -144,8 +144,8 @@ func (h *page) textOf(c Case, with Timeline) caseText {
 		t.Firings = append(t.Firings, f.Text+": "+f.Proof)
 	}
 	for _, x := range v.Truths {
-		t.Exits = append(t.Exits, [2]string{harness.ShortIDs(x.Container),
-			fmt.Sprintf("%d (%s); told: %s", x.Status, x.Source, orNobody(v.ToldOf(x.Container)))})
+		t.Exits = append(t.Exits, [2]string{harness.ShortIDs(x.Of()),
+			fmt.Sprintf("%d (%s); reported: %s", x.Status, x.Source, orNobody(v.ReportedOf(x)))})
 	}
 	if v.History == nil {
 		return t

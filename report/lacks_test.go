@@ -15,7 +15,7 @@ func TestEveryFormTellsWhatIsLacking(t *testing.T) {
 	for lacks, want := range map[string]bool{"": false, "9 of 10 planned cases have no result": true} {
 		dir := t.TempDir()
 		cases := report.All([]report.Case{{ID: "case-1", Verdict: ran("fine"), Workload: "task"}})
-		known := []report.Cluster{{ID: "told-wrong", State: report.Known, Title: "an event lies"}}
+		known := []report.Cluster{{ID: "reported-wrong", State: report.Known, Title: "an event lies"}}
 		if err := report.Write(dir, report.Data{Title: "x", Made: began, Cases: cases, Clusters: known,
 			Lacks: lacks}); err != nil {
 			t.Fatal(err)

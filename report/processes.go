@@ -117,7 +117,7 @@ func (b *builder) containers() {
 			b.add(lane, p.StartedAt, bar)
 		}
 		for _, t := range b.v.Truths {
-			if t.Container == in.ID || t.Container == in.Name {
+			if t.Exec == "" && (t.Container == in.ID || t.Container == in.Name) {
 				b.add(lane, to, Item{Text: fmt.Sprintf("really ended: %d", t.Status), Mark: Ended,
 					More: t.Source, key: fmt.Sprintf("%s ended %d", in.Name, t.Status)})
 			}
@@ -125,29 +125,32 @@ func (b *builder) containers() {
 	}
 }
 
-// told are the exit statuses as observers have reported them. Of what has no time of its
-// own it is when the client had it.
-func (b *builder) told() {
-	for _, o := range b.h.Told[:min(len(b.h.Told), max(b.h.Flushed.Told, 0))] {
+// reported are the exit statuses as observers have reported them. Of what has no time of
+// its own it is when the client had it.
+func (b *builder) reported() {
+	_, _, reported := b.h.FirstUse()
+	for _, o := range reported {
 		if o.Observer == oracle.ByTaskExit || o.Observer == oracle.ByTaskDelete {
 			continue // the event stands there already
 		}
-		i := Item{Text: fmt.Sprintf("%s says %d", o.Observer, o.Status), More: "of " + o.Container}
-		if b.isWrong(o.Container, o.Observer, o.Status) {
+		i := Item{Text: fmt.Sprintf("%s says %d", o.Observer, o.Status),
+			More: strings.TrimSpace("of " + o.Container + " " + o.Exec)}
+		if b.isWrong(o.Container, o.Exec, o.Observer, o.Status) {
 			i.Mark, i.Text = Wrong, i.Text+": wrong"
 			i.More = b.reason(func(f oracle.Finding) bool {
-				return f.Subject.ID == o.Container && f.Facts[oracle.FactBy] == string(o.Observer)
+				return f.Subject.ID == o.Container && f.Subject.Exec == o.Exec &&
+					f.Facts[oracle.FactBy] == string(o.Observer)
 			})
 		}
-		i.key = o.Container + " " + i.Text
-		b.add(b.lane(Told, "exit codes"), b.toldAt(o), i)
+		i.key = o.Container + " " + o.Exec + " " + i.Text
+		b.add(b.lane(Reported, "exit codes"), b.reportedAt(o), i)
 	}
 }
 
-// toldAt is when the client had an answer about an exit.
-func (b *builder) toldAt(o oracle.Observation) time.Time {
+// reportedAt is when the client had an answer about an exit.
+func (b *builder) reportedAt(o oracle.Observation) time.Time {
 	for _, in := range b.h.Instances {
-		if in.ID != o.Container && in.Name != o.Container {
+		if o.Exec != "" || in.ID != o.Container && in.Name != o.Container {
 			continue
 		}
 		switch {

@@ -135,7 +135,7 @@ func written(t testing.TB) string {
 		Without: map[string]harness.Verdict{"plain": ran("plain")},
 		Clusters: []report.Cluster{
 			{ID: "shim-left", State: report.New, Title: "a shim is left", Cases: []string{"case-1"}},
-			{ID: "told-wrong", State: report.Known, Title: "an event lies | often", Cases: []string{"case-2"}},
+			{ID: "reported-wrong", State: report.Known, Title: "an event lies | often", Cases: []string{"case-2"}},
 		},
 	}
 	if err := report.Write(dir, d); err != nil {

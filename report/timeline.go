@@ -21,13 +21,13 @@ const (
 	Shim       Kind = "shim"
 	Container  Kind = "container"
 	Events     Kind = "event"
-	Told       Kind = "told"  // exit statuses that somebody reported
-	Log        Kind = "log"   // warnings and errors of containerd's log
-	Found      Kind = "found" // findings of no process that has a lane
+	Reported   Kind = "reported" // exit statuses that somebody reported
+	Log        Kind = "log"      // warnings and errors of containerd's log
+	Found      Kind = "found"    // findings of no process that has a lane
 )
 
 // Kinds are all kinds, in the order in which a reader sees them.
-var Kinds = []Kind{Faults, Client, Containerd, Shim, Container, Events, Told, Log, Found}
+var Kinds = []Kind{Faults, Client, Containerd, Shim, Container, Events, Reported, Log, Found}
 
 // Mark is why a reader must see an item.
 type Mark string
@@ -104,7 +104,7 @@ func NewTimeline(v harness.Verdict, log []byte) Timeline {
 	b.processes()
 	b.containers()
 	b.events()
-	b.told()
+	b.reported()
 	b.log(log)
 	b.findings()
 	b.phases()

@@ -19,7 +19,7 @@ import (
 type Answer struct {
 	// Report is what was understood; nil where a bug was named.
 	Report *read.Report `json:"report,omitempty"`
-	// Release is the containerd that was tried, Guessed set where nobody told which it is.
+	// Release is the containerd that was tried, Guessed set where nobody said which it is.
 	Release string `json:"containerd"`
 	Guessed bool   `json:"guessed,omitempty"`
 	// Fits are the bugs by how well they fit, those that do not fit at all left out.
@@ -56,7 +56,7 @@ type Options struct {
 	For time.Duration
 	// Out is the folder for the search's cases.
 	Out string
-	// OnRead, if any, is told what was understood before anything runs.
+	// OnRead, if any, gets what was understood before anything runs.
 	OnRead func(Answer)
 }
 
@@ -140,11 +140,11 @@ func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
 			a.Unable = append(a.Unable, f.ID)
 		}
 	}
-	if quoted := Quoted(r); len(quoted) > 0 && len(fit) > 1 {
-		return a.tournament(ctx, o, fit[:min(len(fit), mostCompared)], quoted)
+	if len(Quoted(r)) > 0 && len(fit) > 1 {
+		return a.tournament(ctx, o, fit[:min(len(fit), mostCompared)], r)
 	}
 	for _, b := range fit[:min(len(fit), mostTried)] {
-		t, err := o.Try(ctx, b, a.Release, o.Runs, Quoted(r))
+		t, err := o.Try(ctx, b, a.Release, o.Runs, &r)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
 
 // tournament runs each bug once, and as often as is asked for the one that logs most of
 // what the report quotes, and those that fit better: what a run logs is often a race.
-func (a *Answer) tournament(ctx context.Context, o Options, fit []catalogue.Bug, quoted []read.Observation) error {
+func (a *Answer) tournament(ctx context.Context, o Options, fit []catalogue.Bug, r read.Report) error {
 	a.Trials = make([]Trial, len(fit))
 	each := func(runs int, which func(int) bool) error {
 		g, running := errgroup.WithContext(ctx)
@@ -167,7 +167,7 @@ func (a *Answer) tournament(ctx context.Context, o Options, fit []catalogue.Bug,
 		for i, b := range fit {
 			if which(i) {
 				g.Go(func() error {
-					t, err := o.Try(running, b, a.Release, runs, quoted)
+					t, err := o.Try(running, b, a.Release, runs, &r)
 					if err == nil {
 						a.Trials[i] = a.Trials[i].with(t)
 					}
@@ -181,8 +181,10 @@ func (a *Answer) tournament(ctx context.Context, o Options, fit []catalogue.Bug,
 		return err
 	}
 	leader := a.mostAlike()
-	if leader >= 0 && o.Runs > 1 { // and those that fit better, but log less: so far
-		mayBe := func(i int) bool { return i <= leader && a.Trials[i].Reproduced() }
+	if o.Runs > 1 { // and those that fit better, but log less: so far
+		mayBe := func(i int) bool {
+			return i <= leader && a.Trials[i].Reproduced() || leader < 0 && a.Trials[i].Shown > 0
+		}
 		if err := each(o.Runs-1, mayBe); err != nil {
 			return err
 		}

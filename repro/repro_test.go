@@ -1,6 +1,7 @@
 package repro
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +68,52 @@ func TestShows(t *testing.T) {
 	}
 }
 
+// A run reproduces a report when what it left is what the report tells of; that a bug was
+// shown is not enough.
+func TestARunIsComparedWithTheReport(t *testing.T) {
+	leak := catalogue.Bug{ID: "leak", Left: oracle.MustMatches("shim task=none")}
+	shim := found("shim task=none bundle=gone socket=listening")
+	statuses := found("exit-code by=TaskExit status=made-up-137 reported=137 true=3",
+		"event event=repeated topic=/tasks/exit repeat=other-status")
+	orphan := "root 7 1 0 1:00 ? 0:00 /usr/bin/containerd-shim-runc-v2 -namespace a -id x -address y\n" +
+		"# ctr -n a t ls\nTASK PID STATUS\n"
+	exit := `2025-08-21 15:00:31 +0000 UTC svc /tasks/exit {"container_id":"a","id":"a","pid":7,"exit_status":%d}` + "\n"
+	twice := fmt.Sprintf(exit+exit, 7, 137)
+	for name, c := range map[string]struct {
+		report string
+		left   []oracle.Finding
+		like   int
+	}{
+		"what it tells of":          {orphan, shim, 1},
+		"nothing of it":             {twice, shim, 0},
+		"that besides":              {twice, append(statuses, shim...), 1},
+		"the lesser half":           {orphan + twice, shim, 0},
+		"the greater half":          {orphan + twice, append(statuses, shim...), 1},
+		"in another state":          {orphan, found("shim task=none"), 1},
+		"no symptom":                {"containerd github.com/containerd/containerd v2.3.7 0", shim, 1},
+		"a symptom without a fact":  {orphan + "panic: send on closed channel", shim, 1},
+		"only such a one":           {"panic: send on closed channel", shim, 1},
+		"an exit of another status": {twice, append(found("exit-code by=wait status=made-up-137"), shim...), 0},
+	} {
+		r := read.Text(c.report)
+		var trial Trial
+		trial.add(leak, harness.Verdict{Outcome: harness.Violated, Findings: c.left}, &r)
+		if trial.Shown != 1 || trial.Like != c.like || trial.Reproduced() != (c.like > 0) {
+			t.Errorf("%s: shown %d, like %d, want 1 and %d", name, trial.Shown, trial.Like, c.like)
+		}
+		want := map[bool]string{true: "shown", false: "unlike"}[c.like > 0]
+		trial.Runs = 1
+		says := strings.Contains(trial.String(), "does not tell of: leak shim")
+		if got := trial.outcome(); got != want || says != (c.like == 0) {
+			t.Errorf("%s: %s %s", name, got, trial)
+		}
+	}
+	var named Trial
+	if named.add(leak, harness.Verdict{Outcome: harness.Violated, Findings: shim}, nil); named.Like != 1 {
+		t.Error("of a bug that is named every run that shows it counts")
+	}
+}
+
 func TestMessagesAreTheSameByTheirWords(t *testing.T) {
 	asked := wordsOf("failed to load shim /run/x/y: unable to load shim: failed to read the file")
 	for text, want := range map[string]bool{
@@ -98,13 +145,15 @@ func TestTrialWithMoreRuns(t *testing.T) {
 // much, the one that fits better.
 func TestMostAlike(t *testing.T) {
 	held := Trial{Runs: 1, Held: 1, Alike: 300}
-	one, two := Trial{Runs: 1, Shown: 1, Alike: 100}, Trial{Runs: 1, Shown: 1, Alike: 200}
+	one, two := Trial{Runs: 1, Shown: 1, Like: 1, Alike: 100}, Trial{Runs: 1, Shown: 1, Like: 1, Alike: 200}
+	unlike := Trial{Runs: 1, Shown: 1, Alike: 300} // the bug was shown, and it is not what the report tells of
 	for name, c := range map[string]struct {
 		trials []Trial
 		want   int
 	}{
 		"none was shown": {[]Trial{held}, -1},
 		"the most":       {[]Trial{held, one, two}, 2},
+		"not this":       {[]Trial{unlike, one}, 1},
 		"as much":        {[]Trial{one, two, two}, 1},
 	} {
 		if got := (&Answer{Trials: c.trials}).mostAlike(); got != c.want {
@@ -133,12 +182,13 @@ func TestStatus(t *testing.T) {
 		a    Answer
 		want int
 	}{
-		"shown":            {Answer{Best: 0, Trials: []Trial{{Runs: 5, Shown: 1}}}, 1},
-		"held":             {Answer{Best: -1, Trials: []Trial{held}}, 0},
-		"one was invalid":  {Answer{Best: -1, Trials: []Trial{held, {Runs: 5, Held: 4}}}, 3},
-		"nothing was run":  {Answer{Best: -1}, 3},
-		"held, then empty": {Answer{Best: -1, Trials: []Trial{held}, Search: emptySearch()}, 3},
-		"found":            {Answer{Best: -1, Search: foundSearch()}, 1},
+		"shown":             {Answer{Best: 0, Trials: []Trial{{Runs: 5, Shown: 1, Like: 1}}}, 1},
+		"shown, and unlike": {Answer{Best: -1, Trials: []Trial{{Runs: 5, Shown: 5}}}, 3},
+		"held":              {Answer{Best: -1, Trials: []Trial{held}}, 0},
+		"one was invalid":   {Answer{Best: -1, Trials: []Trial{held, {Runs: 5, Held: 4}}}, 3},
+		"nothing was run":   {Answer{Best: -1}, 3},
+		"held, then empty":  {Answer{Best: -1, Trials: []Trial{held}, Search: emptySearch()}, 3},
+		"found":             {Answer{Best: -1, Search: foundSearch()}, 1},
 	} {
 		if got := c.a.Status(); got != c.want {
 			t.Errorf("%s: status %d, want %d", name, got, c.want)
@@ -153,9 +203,9 @@ func TestReleaseExcludes(t *testing.T) {
 	for release, want := range map[string]bool{"v1.7.2": true, "v1.7.4": false, "v2.4.2": false} {
 		a := Match(r, Options{Containerd: release, Bugs: catalogue.BySeverity()})
 		i := slices.IndexFunc(a.Fits, func(f rank.Fit) bool { return f.ID == "containerd-7496" })
-		told := slices.ContainsFunc(a.Fits[i].Reasons, func(x rank.Reason) bool { return x.Why == rank.OtherOne })
-		if a.Fits[i].Clears != want || told == want {
-			t.Errorf("%s: it fits: %v, and its release is told: %v", release, a.Fits[i].Clears, told)
+		reported := slices.ContainsFunc(a.Fits[i].Reasons, func(x rank.Reason) bool { return x.Why == rank.OtherOne })
+		if a.Fits[i].Clears != want || reported == want {
+			t.Errorf("%s: it fits: %v, and its release is named: %v", release, a.Fits[i].Clears, reported)
 		}
 	}
 }
@@ -171,8 +221,9 @@ func TestNothingSearchedSaysWhatWouldHelp(t *testing.T) {
 	}
 }
 
-// A bug that fits and has no case is told, with what to do, and nothing is searched for.
-func TestBugWithoutACaseIsTold(t *testing.T) {
+// A bug that fits and has no case is reported, with what to do, and nothing is searched
+// for.
+func TestBugWithoutACaseIsReported(t *testing.T) {
 	bug, err := catalogue.FindBug("containerd-9309")
 	if err != nil || len(bug.Cases) > 0 {
 		t.Fatal("this wants a bug without a case", err)

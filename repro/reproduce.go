@@ -16,6 +16,7 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 )
 
@@ -25,11 +26,13 @@ type Trial struct {
 	Case    string `json:"case"`
 	Release string `json:"containerd"`
 	// Runs were made, in Shown of which the bug showed itself; Held of them held, and the
-	// rest of them shows nothing, or something else.
+	// rest of them shows nothing, or something else. In Like of those that showed it what
+	// was left is what the report tells of, too; without a report in all of them.
 	Runs  int `json:"runs"`
 	Shown int `json:"shown"`
+	Like  int `json:"like"`
 	Held  int `json:"held"`
-	// Left is what one run has left of what the bug is known by.
+	// Left is what one run has left of what the bug is known by, one of the Like if any is.
 	Left []string `json:"left,omitempty"`
 	// Logged are the lines of the report whose messages a run has logged, too, Quoted those
 	// that could have been. Alike is how much of their words were, in hundredths of a
@@ -44,8 +47,8 @@ type Trial struct {
 	Evidence string `json:"evidence,omitempty"`
 }
 
-// Reproduced reports whether a run has shown the bug.
-func (t Trial) Reproduced() bool { return t.Shown > 0 }
+// Reproduced reports whether a run has shown the bug, and left what the report tells of.
+func (t Trial) Reproduced() bool { return t.Like > 0 }
 
 // Trier runs bugs.
 type Trier struct {
@@ -53,16 +56,15 @@ type Trier struct {
 	// Runs is how often a case runs, Parallel how many at once.
 	Runs     int
 	Parallel int
-	// Log is told what is going on.
+	// Log hears what is going on.
 	Log io.Writer
 	// Keep, if any, gets each verdict, for a report; also several at once.
 	Keep func(harness.Verdict)
 }
 
-// Try runs the first case of a bug that this machine can run. quoted are the messages
-// that the report has.
-func (t Trier) Try(ctx context.Context, b catalogue.Bug, release string, runs int,
-	quoted []read.Observation) (Trial, error) {
+// Try runs the first case of a bug that this machine can run, and compares what it leaves
+// and logs with the report, if there is one.
+func (t Trier) Try(ctx context.Context, b catalogue.Bug, release string, runs int, r *read.Report) (Trial, error) {
 	var last Trial
 	for _, c := range b.Cases {
 		c.Containerd = release
@@ -70,7 +72,7 @@ func (t Trier) Try(ctx context.Context, b catalogue.Bug, release string, runs in
 			return Trial{}, err
 		}
 		fmt.Fprintf(t.Log, "running %s on containerd %s, %d times ...\n", c.Name, release, runs)
-		trial, unable := t.run(ctx, b, c, runs, quoted)
+		trial, unable := t.run(ctx, b, c, runs, r)
 		if err := ctx.Err(); err != nil {
 			return trial, err
 		}
@@ -83,12 +85,11 @@ func (t Trier) Try(ctx context.Context, b catalogue.Bug, release string, runs in
 }
 
 // run runs a case and counts.
-func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs int,
-	quoted []read.Observation) (Trial, bool) {
+func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs int, r *read.Report) (Trial, bool) {
 	trial := Trial{Bug: b.ID, Case: c.Name, Release: c.Containerd, Runs: runs}
 	verdicts := make([]harness.Verdict, runs)
-	told := progress.Begin(ctx, c.Name+" on "+c.Containerd, runs, "runs")
-	defer told.End()
+	reported := progress.Begin(ctx, c.Name+" on "+c.Containerd, runs, "runs")
+	defer reported.End()
 	var g errgroup.Group
 	g.SetLimit(max(t.Parallel, 1))
 	for i := range verdicts {
@@ -97,7 +98,7 @@ func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs in
 			if t.Keep != nil && ctx.Err() == nil {
 				t.Keep(verdicts[i])
 			}
-			told.Step("")
+			reported.Step("")
 			return nil
 		})
 	}
@@ -105,22 +106,33 @@ func (t Trier) run(ctx context.Context, b catalogue.Bug, c harness.Case, runs in
 	unable := false
 	for _, v := range verdicts {
 		unable = unable || v.Unable()
-		switch left := Shows(b, v); {
-		case len(left) > 0:
-			trial.Shown++
-			if trial.Left == nil {
-				trial.Left, trial.Evidence = texts(left), v.Evidence
-			}
-		case v.Outcome == harness.Held:
-			trial.Held++
-		case v.Outcome == harness.Invalid:
-			trial.Why = v.Why()
-		default:
-			trial.Why = "it leaves something else: " + texts(v.Violations())[0]
-		}
+		trial.add(b, v, r)
 	}
-	trial.compare(verdicts, quoted)
+	if r != nil {
+		trial.compare(verdicts, Quoted(*r))
+	}
 	return trial, unable
+}
+
+// add counts a run.
+func (t *Trial) add(b catalogue.Bug, v harness.Verdict, r *read.Report) {
+	switch left := Shows(b, v); {
+	case len(left) > 0:
+		t.Shown++
+		like := r == nil || rank.Explained(*r, v.Findings)
+		if t.Left == nil || like && t.Like == 0 {
+			t.Left, t.Evidence = texts(left), v.Evidence
+		}
+		if like {
+			t.Like++
+		}
+	case v.Outcome == harness.Held:
+		t.Held++
+	case v.Outcome == harness.Invalid:
+		t.Why = v.Why()
+	default:
+		t.Why = "it leaves something else: " + texts(v.Violations())[0]
+	}
 }
 
 // Shows are the findings by which a verdict shows a bug: none where one of those that it
@@ -189,10 +201,10 @@ func (t Trial) with(more Trial) Trial {
 	if t.Runs == 0 {
 		return more
 	}
-	t.Runs, t.Shown, t.Held = t.Runs+more.Runs, t.Shown+more.Shown, t.Held+more.Held
-	if t.Left == nil {
+	if t.Left == nil || t.Like == 0 && more.Like > 0 {
 		t.Left, t.Evidence = more.Left, more.Evidence
 	}
+	t.Runs, t.Shown, t.Held, t.Like = t.Runs+more.Runs, t.Shown+more.Shown, t.Held+more.Held, t.Like+more.Like
 	t.Why = cmp.Or(t.Why, more.Why)
 	t.Logged = slices.Compact(slices.Sorted(slices.Values(slices.Concat(t.Logged, more.Logged))))
 	t.alike = slices.Clone(t.alike)

@@ -29,9 +29,9 @@ var seen = map[read.What]string{
 	read.SandboxLeft:     "a sandbox that is left",
 	read.ContainerLeft:   "a container without a task",
 	read.Status255:       "CRI says 255",
-	read.Status137:       "137 is told in place of another status",
-	read.StatusChanged:   "an exit is told twice, with two statuses",
-	read.ExitTwice:       "an exit is told twice",
+	read.Status137:       "137 is reported in place of another status",
+	read.StatusChanged:   "an exit is reported twice, with two statuses",
+	read.ExitTwice:       "an exit is reported twice",
 	read.EventWithoutPID: "an event without a pid",
 	read.EventMissing:    "an event that never came",
 	read.StillRunning:    "docker takes the container for running",
@@ -110,7 +110,7 @@ func (a Answer) ReadText() string {
 	return b.String()
 }
 
-// mostThings is how many ids or messages of a kind are told.
+// mostThings is how many ids or messages of a kind are reported.
 const mostThings = 3
 
 // group are lines of words, a kind of thing each.

@@ -101,8 +101,10 @@ func (a Answer) tried() Part {
 // outcome is what came of a trial, in a word.
 func (t Trial) outcome() string {
 	switch {
-	case t.Shown > 0:
+	case t.Like > 0:
 		return "shown"
+	case t.Shown > 0:
+		return "unlike" // the bug is there, and leaves something else than the report tells of
 	case t.Held == t.Runs:
 		return "held"
 	}
@@ -117,13 +119,15 @@ func (t Trial) String() string {
 	}
 	text += ": " + inRuns(t.Shown, t.Runs)
 	switch {
+	case t.Shown > 0 && t.Like == 0:
+		text += ", and left what the report does not tell of: " + clip(strings.Join(firstOf(t.Left), "; "), 200)
 	case t.Shown == t.Runs:
 	case t.Held == t.Runs:
 		text = strings.TrimSuffix(text, inRuns(t.Shown, t.Runs)) + inRuns(t.Held, t.Runs)
 	case t.Why != "":
 		text += "; " + clip(strings.ReplaceAll(t.Why, "\n", "; "), 200)
 	}
-	if t.Shown > 0 && len(t.Quoted) > 0 {
+	if t.Like > 0 && len(t.Quoted) > 0 {
 		text += fmt.Sprintf("; logs %d of the %s", len(t.Logged), count(len(t.Quoted), "quoted message"))
 	}
 	return text
@@ -138,7 +142,7 @@ func inRuns(n, of int) string {
 
 func (a Answer) reproduced(t Trial) Part {
 	bug := a.bugs[t.Bug]
-	p := Part{Head: fmt.Sprintf("REPRODUCED: %s on containerd %s, %s", t.Bug, t.Release, inRuns(t.Shown, t.Runs))}
+	p := Part{Head: fmt.Sprintf("REPRODUCED: %s on containerd %s, %s", t.Bug, t.Release, inRuns(t.Like, t.Runs))}
 	p.row("it is:", bug.Title)
 	p.row("set off:", strings.TrimSpace(bug.Trigger))
 	for _, left := range firstOf(t.Left) {

@@ -13,6 +13,7 @@ var why = map[rank.Why]string{
 	rank.Named:       "+ the report names it: %s",
 	rank.Explains:    "+ it leaves that: %s",
 	rank.Brings:      "+ that comes with what it leaves: %s",
+	rank.MayLeave:    "+ it leaves that at times, besides: %s",
 	rank.Logs:        "+ it is known to log that: %s",
 	rank.Needs:       "+ that sets it off: %s",
 	rank.Nearly:      "+ that is much like what sets it off: %s",
@@ -20,7 +21,7 @@ var why = map[rank.Why]string{
 	rank.Unexplained: "- it does not leave that: %s",
 	rank.Unneeded:    "- it does not take that: %s",
 	rank.Perhaps:     "- it does not take what somebody says: %s",
-	rank.Untold:      "- it takes what the report does not tell: %s",
+	rank.Unreported:  "- it takes what the report does not tell: %s",
 	rank.Denied:      "- the report says that what it takes did not happen: %s",
 	rank.Conflicts:   "- it leaves that in another state: %s",
 	rank.OtherOne:    "- that release does not have it (%s)",
@@ -30,7 +31,7 @@ var why = map[rank.Why]string{
 	rank.Harmless:    "- it is harmless%s",
 }
 
-// shownFits is how many bugs are told of.
+// shownFits is how many bugs are reported.
 const shownFits = 3
 
 // FitsText says which bugs fit, and why.

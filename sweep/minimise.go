@@ -30,7 +30,7 @@ type Minimiser struct {
 	// Origin, if any, is a sentence about a case of the plan, for what is minimised from it.
 	Origin func(spec int) string
 
-	told *progress.Work
+	reported *progress.Work
 }
 
 // shrinkTries is how often a smaller case is run until it is believed to be without what
@@ -43,13 +43,13 @@ func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) e
 	if m.Replays == 0 {
 		return nil
 	}
-	m.told = progress.Begin(ctx, "the simplest case of what is new, and replays of it", len(r.New), "clusters")
-	defer m.told.End()
+	m.reported = progress.Begin(ctx, "the simplest case of what is new, and replays of it", len(r.New), "clusters")
+	defer m.reported.End()
 	for i := range r.New {
 		if err := m.show(ctx, p, &r.New[i]); err != nil {
 			return err
 		}
-		m.told.Step("")
+		m.reported.Step("")
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (m Minimiser) runs(ctx context.Context, c harness.Case, n int, what string)
 	g.SetLimit(m.Slots.Worlds(m.Parallel))
 	for i := range out {
 		g.Go(func() error {
-			m.told.Say(fmt.Sprintf("%s %d of %d", what, begun.Add(1), n))
+			m.reported.Say(fmt.Sprintf("%s %d of %d", what, begun.Add(1), n))
 			out[i] = m.Slots.Run(ctx, m.Engine, c)
 			return nil
 		})

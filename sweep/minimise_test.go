@@ -130,7 +130,7 @@ func TestAClusterIsShown(t *testing.T) {
 }
 
 // A cluster whose simplest case does not come again is shown by the next that does; one
-// that no case shows again is told with all of its replays.
+// that no case shows again is reported with all of its replays.
 func TestAClusterIsReplayedByMoreThanItsSimplestCase(t *testing.T) {
 	p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{
 		faultsAt("task", "Delete"), faultsAt("cri", "Kill"), faultsAt("cri", "Start"), faultsAt("cri", "Wait"),

@@ -120,7 +120,7 @@ func TestNotFoundIsTakenForSuccess(t *testing.T) {
 		t.Fatalf("error(x), NotFound and Unavailable, one of which leaks a shim that is known:\n%s", r)
 	}
 	for _, k := range r.Known {
-		if own := k.ID == "delete-told-not-found"; own != (k.Cases == 1) || own && k.Actions[plan.Code] != 1 {
+		if own := k.ID == "delete-answered-not-found"; own != (k.Cases == 1) || own && k.Actions[plan.Code] != 1 {
 			t.Errorf("%s: %d cases, by %v", k.ID, k.Cases, k.Actions)
 		}
 	}

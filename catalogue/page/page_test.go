@@ -185,7 +185,7 @@ func TestStaleCells(t *testing.T) {
 	}
 }
 
-// What nobody has looked at is told as that, and not as free of the bug.
+// What nobody has looked at is reported as that, and not as free of the bug.
 func TestReleasesSayWhatIsNotKnown(t *testing.T) {
 	got := Releases(affected.Releases{
 		"1.7": {Seen: "v1.7.35"}, "2.0": {Unknown: "its case does not come there"}, "2.1": {Held: "v2.1.9"},

@@ -32,8 +32,8 @@ func leaks(state report.State, n int) (all []report.Cluster) {
 	return all
 }
 
-// told runs the program against the fake, and returns what it says.
-func (f *fake) told(t *testing.T, args ...string) (string, error) {
+// said runs the program against the fake, and returns what it says.
+func (f *fake) said(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	c := root()
 	var out bytes.Buffer
@@ -45,7 +45,7 @@ func (f *fake) told(t *testing.T, args ...string) (string, error) {
 
 func (f *fake) must(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := f.told(t, args...)
+	out, err := f.said(t, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestOfTwoIssuesTheOpenOneCounts(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeToldIsRed(t *testing.T) {
+func TestWhatCannotBeReportedIsRed(t *testing.T) {
 	write := func(text string) string {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, report.ResultsFile), []byte(text), 0o644); err != nil {
@@ -163,7 +163,7 @@ func TestWhatCannotBeToldIsRed(t *testing.T) {
 		if says == "finding new k1" {
 			f.refuse = "/issues"
 		}
-		_, err := f.told(t, args...)
+		_, err := f.said(t, args...)
 		first, _, _ := strings.Cut(says, "|")
 		if err == nil || !strings.Contains(err.Error(), first) {
 			t.Errorf("%q: %v", says, err)

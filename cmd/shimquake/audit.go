@@ -32,8 +32,8 @@ type auditing struct {
 	workloads  bool
 	out, log   io.Writer
 
-	told map[string]bool // suspects that --watch has told of
-	was  int             // how many there were
+	reported map[string]bool // suspects that --watch has reported
+	was      int             // how many there were
 }
 
 func auditCommand() *cobra.Command {
@@ -144,9 +144,9 @@ func (a *auditing) print(r *audit.Report) error {
 	return err
 }
 
-// keepWatch looks until it is interrupted. A look that fails is told, and is no end.
+// keepWatch looks until it is interrupted. A look that fails is reported, and is no end.
 func (a *auditing) keepWatch(ctx context.Context) error {
-	a.told = map[string]bool{}
+	a.reported = map[string]bool{}
 	tick := time.NewTicker(a.every)
 	defer tick.Stop()
 	for {
@@ -171,7 +171,7 @@ func (a *auditing) keepWatch(ctx context.Context) error {
 	}
 }
 
-// news is a line with the counts, and what has not been told before.
+// news is a line with the counts, and what has not been reported before.
 func (a *auditing) news(r *audit.Report) {
 	fmt.Fprintf(a.out, "%s %d suspects (%+d), %d shims\n", r.Taken.Format(time.TimeOnly), len(r.Suspects),
 		len(r.Suspects)-a.was, r.Shims)
@@ -183,11 +183,11 @@ func (a *auditing) news(r *audit.Report) {
 	for _, s := range r.Suspects {
 		name := fmt.Sprint(s.Kind, s.Namespace, s.ID, s.PID, s.Path)
 		now[name] = true
-		if !a.told[name] {
+		if !a.reported[name] {
 			fmt.Fprint(a.out, s)
 		}
 	}
-	a.told = now
+	a.reported = now
 }
 
 // replaceFile writes a file beside the one of that name and then renames it: a reader

@@ -41,7 +41,7 @@ func TestBugsOfASuspect(t *testing.T) {
 	}
 }
 
-// Of a version that nobody has looked at a bug is told as one that it may be.
+// Of a version that nobody has looked at a bug is reported as one that it may be.
 func TestBugsThatASuspectMayBe(t *testing.T) {
 	r := audit.Report{Suspects: []audit.Suspect{
 		{Kind: audit.Shim, Facts: []string{"task=none", "bundle=gone", "children=none"}, Version: "v1.5.18"},
@@ -73,7 +73,7 @@ func TestAuditsExitStatus(t *testing.T) {
 	}
 }
 
-// What is watched is told once, and that it is gone by the count.
+// What is watched is reported once, and that it is gone by the count.
 func TestWatchTellsNews(t *testing.T) {
 	var out bytes.Buffer
 	a := auditing{out: &out}
@@ -113,7 +113,7 @@ func TestReplaceFile(t *testing.T) {
 	}
 }
 
-// A flag that cannot be is told in a line, and nothing is looked at.
+// A flag that cannot be is reported in a line, and nothing is looked at.
 func TestAuditRefuses(t *testing.T) {
 	for _, args := range [][]string{
 		{"--watch", "--every", "0s"}, {"--every", "-1s"}, {"--timeout", "-1s"}, {"--timeout", "0s"}, {"--settle", "0s"},

@@ -155,8 +155,8 @@ func (f *bisectFlags) run(ctx context.Context, word string, out io.Writer) (err 
 	defer func() { err = errors.Join(err, row.close()) }()
 
 	t := newTrials(c, by, row, f)
-	t.told = progress.Begin(ctx, "bisect", t.steps(len(row.names)-2), "revisions")
-	defer t.told.End()
+	t.reported = progress.Begin(ctx, "bisect", t.steps(len(row.names)-2), "revisions")
+	defer t.reported.End()
 	answer, err := bisect.Find(ctx, bisect.Params{
 		Revisions: len(row.names), OldIsBad: row.oldIsBad, Doubtful: func(i int) bool { return row.doubtful[i] },
 		Confidence: f.confidence, Batch: f.parallel, Run: t.run, Learn: t.learn,
@@ -172,7 +172,7 @@ func (f *bisectFlags) run(ctx context.Context, word string, out io.Writer) (err 
 		}
 		return prepareError(err)
 	}
-	t.told.End()
+	t.reported.End()
 	found := t.answer(answer, time.Since(begun))
 	if err := found.print(out, f.json); err != nil || f.json {
 		return err

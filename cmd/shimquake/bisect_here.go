@@ -29,8 +29,8 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 		}
 		return err
 	}
-	told := progress.Begin(ctx, c.Name+" here", f.runs, "runs")
-	defer told.End()
+	reported := progress.Begin(ctx, c.Name+" here", f.runs, "runs")
+	defer reported.End()
 	tally, mark := bisect.Tally{}, bisect.Mark("")
 	for mark == "" {
 		verdicts := runCase(ctx, r, c, spec, min(f.parallel, f.runs))
@@ -42,11 +42,11 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 				return errors.New(v.Why())
 			}
 			tally[outcomeOf(v, lookedFor(c, v, by))]++
-			told.Step(tally.String())
+			reported.Step(tally.String())
 		}
 		mark = tally.Decide(f.runs)
 	}
-	told.End()
+	reported.End()
 	fmt.Fprintf(out, "%s: %s\n", mark, tally)
 	switch mark {
 	case bisect.Bad:

@@ -30,7 +30,7 @@ type trials struct {
 	spec     string
 	runner   *runner.Runner
 	measured []harness.Verdict // of the bad end, until it is learned
-	told     *progress.Work
+	reported *progress.Work
 	runs     int // of the revision that is ready
 	decided  int // revisions
 }
@@ -46,7 +46,7 @@ func (t *trials) run(ctx context.Context, rev, runs int) ([]bisect.Outcome, erro
 			return nil, err
 		}
 	}
-	t.told.Say(fmt.Sprintf("%s, runs %d to %d", t.row.names[rev], t.runs+1, t.runs+runs))
+	t.reported.Say(fmt.Sprintf("%s, runs %d to %d", t.row.names[rev], t.runs+1, t.runs+runs))
 	t.runs += runs
 	verdicts := runCase(ctx, t.runner, t.c, t.spec, runs)
 	if err := ctx.Err(); err != nil {
@@ -83,7 +83,7 @@ func runCase(ctx context.Context, r *runner.Runner, c harness.Case, spec string,
 // prepare makes a revision the subject. A runner knows its subjects by their names, and
 // commits have one name, so each gets a runner of its own.
 func (t *trials) prepare(ctx context.Context, rev int) error {
-	t.told.Say(t.row.names[rev])
+	t.reported.Say(t.row.names[rev])
 	spec, err := t.row.ready(ctx, rev)
 	if err != nil {
 		return err
@@ -187,8 +187,8 @@ func (t *trials) steps(open int) int { return bits.Len(uint(open)) + max(2-t.dec
 // tell says what came of a revision.
 func (t *trials) tell(ctx context.Context, trial bisect.Trial, open int) {
 	t.decided++
-	t.told.Step("")
-	t.told.Left(t.steps(open))
+	t.reported.Step("")
+	t.reported.Left(t.steps(open))
 	says := trial.Tally.String()
 	if trial.Why != nil {
 		says, _, _ = strings.Cut(trial.Why.Error(), "\n")

@@ -44,7 +44,8 @@ func TestBugsCommands(t *testing.T) {
 			}
 		}
 	}
-	// What was seen on the newest release of a branch only is told of the others as that.
+	// What was seen on the newest release of a branch only is reported for the others as
+	// that.
 	for release, want := range map[string]bool{"v1.7.1": true, "v1.7.35": false} {
 		got := shimquake(t, nil, "list", "bugs", "--containerd", release)
 		has, may, _ := strings.Cut(got.out, release+" may have these")

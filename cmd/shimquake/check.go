@@ -27,7 +27,7 @@ Exit status: 0; with --strict 3 when something is lacking.`,
 	return c
 }
 
-var errStrict = errors.New("strict: see what this machine lacks above; mend it, or run without STRICT (--strict)")
+var errStrict = errors.New("strict: see what this machine lacks above; fix it, or run without STRICT (--strict)")
 
 // tellLacks prints a line a lack. In a strict check one is enough to end what was to
 // come.

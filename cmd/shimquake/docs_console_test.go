@@ -55,7 +55,7 @@ func session(t *testing.T, self, dir string, words []string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), self, words...)
 	c.Dir, c.Env = dir, append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1")
-	out, err := c.Output() // not what is told of builds
+	out, err := c.Output() // not what is reported of builds
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)

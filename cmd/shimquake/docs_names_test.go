@@ -117,7 +117,7 @@ func checkRelease(name string) error {
 	return fmt.Errorf("release %s is neither tested nor in the catalogue", name)
 }
 
-// mustRun says whether scripts must run a command: what ends within seconds, and needs
+// mustRun reports whether scripts must run a command: what ends within seconds, and needs
 // neither a network nor a release that a first run would have to build.
 func mustRun(words []string) bool {
 	all := root()

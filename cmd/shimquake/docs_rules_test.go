@@ -92,7 +92,7 @@ func checkFiles(words []string) (err error) {
 	return err
 }
 
-// ofCheckout says whether a name is that of a folder of the checkout. out and bin are
+// ofCheckout reports whether a name is that of a folder of the checkout. out and bin are
 // made.
 func ofCheckout(name string) bool {
 	info, err := os.Stat(filepath.Join(checkout, name))

@@ -90,7 +90,8 @@ func file(t *testing.T, text string) string {
 	return name
 }
 
-// What a user gets wrong is told in one line that names the right word, and exit status
+// What a user gets wrong is reported in one line that names the right word, and exit
+// status
 // 2. Nothing runs.
 func TestBadInput(t *testing.T) {
 	for _, test := range []struct {

@@ -33,17 +33,17 @@ read, 3 one shows nothing, or there is none.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			j := judging{out: cmd.OutOrStdout(), json: asJSON, changed: changed, tally: map[harness.Outcome]int{}}
-			told := progress.Begin(cmd.Context(), "judging", 0, "histories")
-			defer told.End()
+			reported := progress.Begin(cmd.Context(), "judging", 0, "histories")
+			defer reported.End()
 			for _, w := range words {
 				if err := eachKept(w, cmd.InOrStdin(), func(_ string, k harness.Kept) error {
-					told.Step("")
+					reported.Step("")
 					return progress.Aside(cmd.Context(), func() error { return j.kept(k) })
 				}); err != nil {
 					return err
 				}
 			}
-			told.End()
+			reported.End()
 			return j.status()
 		},
 	}

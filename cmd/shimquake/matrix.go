@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/semver"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/containerd"
@@ -28,6 +29,7 @@ type matrixFlags struct {
 	parallel, runs int
 	out            string
 	markdown, json bool
+	ends           bool
 }
 
 func matrixCommand() *cobra.Command {
@@ -41,16 +43,20 @@ not run again.
 
 Exit status: 0 all is as the catalogue says, 1 a cell differs, 2 wrong usage, 3 a cell shows nothing.`,
 		Example: `  shimquake matrix --releases v1.7.35,v2.3.7,v2.4.2
-  shimquake matrix 8981 7496 --releases v1.7.3,v1.7.4,v2.3.7,v2.4.2`,
+  shimquake matrix 8981 7496 --releases v1.7.3,v1.7.4,v2.3.7,v2.4.2
+  shimquake matrix --ends 7496 8981`,
 		RunE: func(cmd *cobra.Command, words []string) error { return f.run(cmd.Context(), words, cmd.OutOrStdout()) },
 	}
 	c.Flags().StringSliceVar(&f.releases, "releases", newest(), "the releases, or bin:DIR and src:DIR")
+	c.Flags().BoolVar(&f.ends, "ends", false, "of each bug its own releases: the last that has it, and the first without")
 	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "how many cases work at once")
 	tellDefault(c, "parallel", "one a CPU")
 	c.Flags().IntVar(&f.runs, "runs", 0, "how often each cell runs (default: as often as its odds ask for)")
 	c.Flags().StringVar(&f.out, "out", "out/matrix", "folder for the journal and the evidence")
 	c.Flags().BoolVar(&f.markdown, "markdown", false, "print the page docs/bugs/matrix.md")
 	c.Flags().BoolVar(&f.json, "json", false, "print a JSON object a cell")
+	c.MarkFlagsMutuallyExclusive("ends", "releases")
+	c.MarkFlagsMutuallyExclusive("ends", "markdown") // the page has a column a release
 	return c
 }
 
@@ -64,6 +70,17 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 	if err != nil {
 		return err
 	}
+	var of map[string][]string
+	if f.ends {
+		of = map[string][]string{}
+		f.releases = nil
+		for _, b := range bugs {
+			of[b.ID] = b.Releases.Ends()
+			f.releases = append(f.releases, of[b.ID]...)
+		}
+		slices.SortFunc(f.releases, semver.Compare)
+		f.releases = slices.Compact(f.releases)
+	}
 	r := &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr}
 	for _, release := range f.releases { // one after the other, and before the clock runs
 		if err := r.Prepare(ctx, release); err != nil {
@@ -73,7 +90,7 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 	slots := sweep.NewSlots(f.parallel)
 	r.Yield = slots.Yield
 	m := matrix.Matrix{
-		Bugs: bugs, Releases: f.releases, Engine: r, Dir: f.out, Parallel: f.parallel, Slots: slots, Runs: f.runs,
+		Bugs: bugs, Releases: f.releases, Of: of, Engine: r, Dir: f.out, Parallel: f.parallel, Slots: slots, Runs: f.runs,
 	}
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
 		return fmt.Errorf("matrix: %w", err)

@@ -18,7 +18,7 @@ import (
 // step is what somebody may type next, and what for.
 type step struct{ typed, because string }
 
-// self is this program as it was typed, so that what is told can be typed, too.
+// self is this program as it was typed, so that what is reported can be typed, too.
 func self() string {
 	if filepath.Base(os.Args[0]) == "shimquake" {
 		return os.Args[0]
@@ -87,17 +87,18 @@ func shownBug(v harness.Verdict) (catalogue.Bug, bool) {
 }
 
 // afterSweep is what comes after a sweep, whose report lies in a folder: the first thing
-// that is new.
-func afterSweep(rep triage.Report, dir string) []step {
+// that is new. The containerd is named as it was asked for; "" is the default release.
+func afterSweep(rep triage.Report, asked, dir string) []step {
+	asked = cmp.Or(asked, rep.Version)
 	steps := []step{openReport(dir, "every case, the worst first")}
 	for _, c := range rep.New {
 		if c.Shown != nil {
-			return append(steps, step{asRoot() + " run --containerd " + rep.Version + " " + c.Shown.File, "NEW: " + c.Name})
+			return append(steps, step{asRoot() + " run --containerd " + asked + " " + c.Shown.File, "NEW: " + c.Name})
 		}
 	}
 	for _, k := range rep.Known {
 		if k.Gone || k.Exceeds() {
-			return append(steps, step{again(rep.Version, k.ID), "GONE, or more than known"})
+			return append(steps, step{again(asked, k.ID), "GONE, or more than known"})
 		}
 	}
 	return steps

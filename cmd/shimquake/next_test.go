@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// What is told can be typed, and is of the worst that was found.
+// What is reported can be typed, and is of the worst that was found.
 func TestNext(t *testing.T) {
 	leak := violated("shim task=none bundle=gone")
 	leak.Name, leak.Version = "shutdown-error-once", "v2.3.7"
@@ -33,15 +33,18 @@ func TestNext(t *testing.T) {
 		steps []step
 		want  []string
 	}{
-		"a known bug":      {afterRun(leak, "x", "out"), []string{"open out/report.html", "show containerd-8981"}},
-		"another leak":     {afterRun(other, "x.yaml", "out"), []string{"run --containerd v2.3.7 --count 20 x.yaml"}},
-		"a fault not met":  {afterRun(problem(harness.ByMiss), "x", "out"), []string{"open out/report.html"}},
-		"no such machine":  {afterRun(problem(harness.ByMachine), "x", "out"), []string{"check"}},
-		"all held":         {afterRun(harness.Verdict{Outcome: harness.Held}, "x", "out"), nil},
-		"a cell differs":   {afterMatrix(table, "out"), []string{"--containerd v2.3.7 --count 20 a-case"}},
-		"a first release":  {afterBisect(bisectAnswer{First: "v2.4.0"}, "x", ""), []string{"run --containerd v2.4.0 x"}},
-		"a first commit":   {afterBisect(bisectAnswer{First: "abc"}, "x", "../c"), []string{"git -C ../c show abc"}},
-		"something is new": {afterSweep(fresh, "out"), []string{"open out/report.html", "run --containerd v2.4.2 f.yaml"}},
+		"a known bug":     {afterRun(leak, "x", "out"), []string{"open out/report.html", "show containerd-8981"}},
+		"another leak":    {afterRun(other, "x.yaml", "out"), []string{"run --containerd v2.3.7 --count 20 x.yaml"}},
+		"a fault not met": {afterRun(problem(harness.ByMiss), "x", "out"), []string{"open out/report.html"}},
+		"no such machine": {afterRun(problem(harness.ByMachine), "x", "out"), []string{"check"}},
+		"all held":        {afterRun(harness.Verdict{Outcome: harness.Held}, "x", "out"), nil},
+		"a cell differs":  {afterMatrix(table, "out"), []string{"--containerd v2.3.7 --count 20 a-case"}},
+		"a first release": {afterBisect(bisectAnswer{First: "v2.4.0"}, "x", ""), []string{"run --containerd v2.4.0 x"}},
+		"a first commit":  {afterBisect(bisectAnswer{First: "abc"}, "x", "../c"), []string{"git -C ../c show abc"}},
+		"something is new": {
+			afterSweep(fresh, "", "out"), []string{"open out/report.html", "run --containerd v2.4.2 f.yaml"},
+		},
+		"of a source": {afterSweep(fresh, "src:DIR", "out"), []string{"run --containerd src:DIR f.yaml"}},
 	} {
 		var out bytes.Buffer
 		if err := tellNext(&out, c.steps...); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/repro"
@@ -154,6 +156,10 @@ func bugNamed(word string) (b catalogue.Bug, ok bool, err error) {
 func readReport(word string, in io.Reader) (read.Report, error) {
 	if word != "-" {
 		file, err := os.Open(word)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errors.New("it is not there: name a text, a bundle of an audit, a bug (shimquake list bugs), or -")
+			return read.Report{}, &harness.InputError{File: word, Err: err}
+		}
 		if err != nil {
 			return read.Report{}, fmt.Errorf("read the report: %w", err)
 		}

@@ -11,7 +11,7 @@ import (
 
 const sampleReports = "../../fixtures/reports/"
 
-// What is wrong with a report's name, or the report, is told, and nothing runs.
+// What is wrong with a report's name, or the report, is said, and nothing runs.
 func TestReproRefuses(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "report.txt")
 	if err := os.WriteFile(empty, []byte("\n \n"), 0o600); err != nil {

@@ -57,7 +57,7 @@ func sweepCommand() *cobra.Command {
 		Long: `Sweep traces the workloads without a fault, plans a case for each point that they pass and each
 action, runs them all, and puts what is left into clusters. It fails on a cluster that the catalogue does
 not know, on a known finding that more cases show than are known, or that is gone, and on a residue that
-comes more often than by chance. A cluster that does not come again in 20 replays is told, with its odds.
+comes more often than by chance. A cluster that does not come again in 20 replays is reported, with its odds.
 
 Exit status: 0 nothing new that comes again, 1 something new or a known finding that is gone, 2 wrong
 usage or nothing to sweep, 3 a case that shows nothing.`,
@@ -321,7 +321,7 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.S
 		return f.print(rep, out, openReport(dir, "of this shard alone"),
 			step{asRoot() + " sweep merge --out merged SHARD...", "when the other shards are done"})
 	}
-	return f.print(rep, out, afterSweep(rep, dir)...)
+	return f.print(rep, out, afterSweep(rep, h.Plan.Containerd, dir)...)
 }
 
 // write writes the report's files into the folder of the sweep that has just run.
@@ -351,15 +351,15 @@ func (f *sweepFlags) minimiser(r *runner.Runner, slots sweep.Slots) sweep.Minimi
 	return sweep.Minimiser{Engine: r, Out: f.out, Replays: f.replay, Parallel: f.parallel, Slots: slots}
 }
 
-// told is a report of a sweep, or of random plans, for a terminal.
-type told interface {
+// reported is a report of a sweep, or of random plans, for a terminal.
+type reported interface {
 	fmt.Stringer
 	JSON(io.Writer) error
 	Status() int
 }
 
 // print prints a report, and returns its exit status as an error.
-func (f *sweepFlags) print(rep told, out io.Writer, next ...step) (err error) {
+func (f *sweepFlags) print(rep reported, out io.Writer, next ...step) (err error) {
 	if f.json {
 		err = rep.JSON(out)
 	} else {

@@ -17,7 +17,7 @@ func sweepCompareCommand() *cobra.Command {
 several folders: of each its verdict and what was found, without ids, pids and times.
 So a machine, a kernel or a change of Shimquake can be compared with another.
 What a known bug leaves by luck (a race, or a place in its window that is not its own case)
-is told in a line, and makes no difference. Nor do cases that show nothing on one side, as
+is reported in a line, and makes no difference. Nor do cases that show nothing on one side, as
 long as they are a tenth or less.
 
 Exit status: 0 they agree, 1 some case differs, 2 there is nothing to compare.`,

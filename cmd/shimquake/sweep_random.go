@@ -113,7 +113,7 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return statusError{statusInvalid, err}
 	}
-	return f.print(rep, out, afterSweep(rep.Report, f.out)...)
+	return f.print(rep, out, afterSweep(rep.Report, d.Base.Containerd, f.out)...)
 }
 
 // writeRandom writes the report's files into the folder of random plans.

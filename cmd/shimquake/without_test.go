@@ -16,8 +16,8 @@ import (
 	"github.com/shimquake/shimquake/repro"
 )
 
-// What repro has found is told and written although its last runs were interrupted, as
-// it has offered.
+// What repro has found is reported and written although its last runs were interrupted,
+// as it has offered.
 func TestAnInterruptLeavesReproItsAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f := reproFlags{out: t.TempDir()}

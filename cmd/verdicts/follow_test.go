@@ -12,8 +12,8 @@ import (
 	"github.com/shimquake/shimquake/progress"
 )
 
-// The lines of several processes are told as those of one suite; half a line waits for
-// its rest.
+// The lines of several processes are reported as those of one suite; half a line waits
+// for its rest.
 func TestFollow(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "counts.jsonl")
 	add := func(text string) {
@@ -49,7 +49,7 @@ func TestFollow(t *testing.T) {
 		"shimquake: shutdown: 1 of 9 specs in 57s, 1.1 a minute, 7m36s left: 0 failed\n" +
 		"shimquake: shutdown: 1 of 9 specs in 1m57s, 30.8 an hour, 15m36s left: 0 failed\n"
 	if out.String() != want {
-		t.Errorf("told\n%swant\n%s", out.String(), want)
+		t.Errorf("reported\n%swant\n%s", out.String(), want)
 	}
 }
 

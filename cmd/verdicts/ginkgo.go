@@ -58,8 +58,10 @@ func (found *specReport) add(report types.Report) {
 	for _, spec := range report.SpecReports {
 		r := row{suite: suite, name: spec.FullText(), seconds: spec.RunTime.Seconds(), reason: oneLine(spec.Failure.Message)}
 		key := suite + ": " + r.name
-		r.cases = casesOf(spec.ReportEntries)
-		found.residues = append(found.residues, residuesOf(spec.ReportEntries)...)
+		for _, v := range verdictsOf(spec.ReportEntries) {
+			r.outcomes, r.known = once(r.outcomes, v.Outcome), once(r.known, v.Known)
+			found.residues = append(found.residues, v.Residues...)
+		}
 		isSpec := spec.LeafNodeType.Is(types.NodeTypeIt)
 		switch {
 		case spec.State.Is(types.SpecStateFailureStates):
@@ -117,30 +119,29 @@ func (found *specReport) take(key string) {
 	found.selected[key] = true
 }
 
-// casesOf sums up the verdicts that a spec has reported, each once.
-func casesOf(entries types.ReportEntries) string {
-	var all []string
-	for _, e := range entries {
-		if e.Name != verdictEntry {
-			continue
-		}
-		if text := e.StringRepresentation(); !slices.Contains(all, text) {
-			all = append(all, text)
-		}
-	}
-	return strings.Join(all, ", ")
+// verdictOf is what is shown of a verdict that a spec has reported.
+type verdictOf struct {
+	Outcome  string       `json:"verdict"`
+	Known    string       `json:"known"`
+	Residues []rate.Count `json:"residues"`
 }
 
-// residuesOf are what the verdicts that a spec has reported say of residues that are
-// races.
-func residuesOf(entries types.ReportEntries) (all []rate.Count) {
+func verdictsOf(entries types.ReportEntries) (all []verdictOf) {
 	for _, e := range entries {
-		var v struct{ Residues []rate.Count }
+		var v verdictOf
 		if e.Name == verdictEntry && json.Unmarshal([]byte(e.Value.AsJSON), &v) == nil {
-			all = append(all, v.Residues...)
+			all = append(all, v)
 		}
 	}
 	return all
+}
+
+// once adds a word that is not there yet; "" is none.
+func once(words []string, word string) []string {
+	if word == "" || slices.Contains(words, word) {
+		return words
+	}
+	return append(words, word)
 }
 
 // tooOften is a failed row for each residue that is no race any more.

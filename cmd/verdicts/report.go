@@ -114,7 +114,7 @@ func (r *suitesReport) add(c specCase) error {
 	return nil
 }
 
-// mostSaid is how many lines are told of a cluster; all its cases are listed.
+// mostSaid is how many lines are reported of a cluster; all its cases are listed.
 const mostSaid = 4
 
 // cluster adds a case to a cluster, and a line, if it has none like it.

@@ -31,3 +31,21 @@ func TestResiduesOfAllSpecs(t *testing.T) {
 		}
 	}
 }
+
+// What a spec's cases came to is read from what suites/spec has noted, each once.
+func TestVerdictsOfASpec(t *testing.T) {
+	entry := `{"Name":"verdict","Value":{"AsJSON":"{\"verdict\":\"%s\",\"known\":\"%s\"}"}}`
+	var entries []string
+	for _, e := range [][2]string{{"held", ""}, {"violated", "containerd#8981"}, {"violated", "containerd#8981"}} {
+		entries = append(entries, fmt.Sprintf(entry, e[0], e[1]))
+	}
+	found, err := readReports(strings.NewReader(`[{"SuitePath":"/x/suites/a","SuiteSucceeded":true,"SpecReports":[
+		{"LeafNodeType":"It","State":"passed","ReportEntries":[` + strings.Join(entries, ",") + `]}]}]`))
+	if err != nil || len(found.rows) != 1 {
+		t.Fatalf("%+v, %v", found.rows, err)
+	}
+	r := found.rows[0]
+	if list(r.outcomes) != "held, violated" || list(r.known) != "containerd#8981" {
+		t.Errorf("outcomes %q, known %q", r.outcomes, r.known)
+	}
+}

@@ -13,12 +13,13 @@ const (
 
 // row is one test or spec.
 type row struct {
-	suite   string  // the folder of a suite, or the import path of a package
-	name    string  // the spec's full text, or the test's name
-	verdict verdict // how it ended
-	cases   string  // what the spec's cases came to: "held", "violated (known: containerd#8981)"; "" of a test
-	seconds float64 // wall time
-	reason  string  // why it failed or was skipped, one line
+	suite    string   // the folder of a suite, or the import path of a package
+	name     string   // the spec's full text, or the test's name
+	verdict  verdict  // how it ended
+	outcomes []string // what the spec's cases came to, each once: held, violated
+	known    []string // whose bugs the violations are, each once: containerd#8981
+	seconds  float64  // wall time
+	reason   string   // why it failed or was skipped, one line
 }
 
 // orNothingRan adds a failed row when a command failed without naming a failure, or when

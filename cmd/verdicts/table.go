@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,39 +14,16 @@ import (
 // without breaking lines.
 const width = 100
 
-// known is what a spec's verdict says of a violation that its release is known for.
-var known = regexp.MustCompile(` \(known: ([^)]*)\)`)
-
-// outcomes are a row's verdicts without what is known of them, each once: "held", "held,
-// violated".
-func (r row) outcomes() string {
-	var all []string
-	for o := range strings.SplitSeq(known.ReplaceAllString(r.cases, ""), ", ") {
-		if !slices.Contains(all, o) {
-			all = append(all, o)
-		}
-	}
-	return strings.Join(all, ", ")
-}
-
-// known are the issues that a row's violations are known by.
-func (r row) known() string {
-	var all []string
-	for _, m := range known.FindAllStringSubmatch(r.cases, -1) {
-		if !slices.Contains(all, m[1]) {
-			all = append(all, m[1])
-		}
-	}
-	return strings.Join(all, ", ")
-}
+// list is several words as a reader wants them: held, violated.
+func list(words []string) string { return strings.Join(words, ", ") }
 
 // printTable prints the specs of each suite that ran, and beneath those that failed why.
-// What was skipped is told by printSkips.
+// What was skipped is reported by printSkips.
 func printTable(out io.Writer, rows []row) {
 	rows = bySuite(rows)
 	verdicts := len("VERDICT")
 	for _, r := range rows {
-		verdicts = max(verdicts, len(r.outcomes()))
+		verdicts = max(verdicts, len(list(r.outcomes)))
 	}
 	line := func(spec, verdict, seconds, text string) {
 		put(out, "%s", hang(fmt.Sprintf("%-7s  %-*s  %7s  ", spec, verdicts, verdict, seconds), text))
@@ -60,9 +36,9 @@ func printTable(out io.Writer, rows []row) {
 		if r.verdict == skipped {
 			continue
 		}
-		line(string(r.verdict), r.outcomes(), fmt.Sprintf("%.2f", r.seconds), r.name)
-		if k := r.known(); k != "" {
-			line("", "", "", "known: "+k)
+		line(string(r.verdict), list(r.outcomes), fmt.Sprintf("%.2f", r.seconds), r.name)
+		if len(r.known) > 0 {
+			line("", "", "", "known: "+list(r.known))
 		}
 		if r.reason != "" {
 			line("", "", "", "  "+r.reason)
@@ -110,7 +86,11 @@ func printMarkdown(out io.Writer, rows []row) {
 		if r.verdict == failed && r.reason != "" {
 			name += "<br>" + cell.Replace(r.reason)
 		}
-		put(out, "| %s | %s | %.2f | %s | %s |\n", r.verdict, cell.Replace(r.cases), r.seconds, cell.Replace(r.suite), name)
+		cases := list(r.outcomes)
+		if len(r.known) > 0 {
+			cases += " (known: " + list(r.known) + ")"
+		}
+		put(out, "| %s | %s | %.2f | %s | %s |\n", r.verdict, cell.Replace(cases), r.seconds, cell.Replace(r.suite), name)
 	}
 	put(out, "\n")
 }

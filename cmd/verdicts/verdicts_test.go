@@ -238,11 +238,12 @@ func TestStreamShowsOnlyFailures(t *testing.T) {
 // and more than one verdict.
 var wide = []row{
 	{
-		suite:   "shutdown",
-		name:    strings.Repeat("a pod whose shim's last Shutdown met a closed connection ", 4),
-		verdict: passed,
-		cases:   "held, violated (known: containerd#8981), violated (known: no issue known)",
-		seconds: 1234.567,
+		suite:    "shutdown",
+		name:     strings.Repeat("a pod whose shim's last Shutdown met a closed connection ", 4),
+		verdict:  passed,
+		outcomes: []string{"held", "violated"},
+		known:    []string{"containerd#8981", "no issue known"},
+		seconds:  1234.567,
 	},
 	{suite: "shutdown", name: "is not quick", verdict: skipped, reason: strings.Repeat("this machine lacks it ", 20)},
 	{suite: "umount", name: "fails", verdict: failed, reason: strings.Repeat("it found what nobody wants ", 11)},
@@ -308,7 +309,7 @@ func TestStrict(t *testing.T) {
 	skips := func(reason string) types.SpecReport { return it("x", types.SpecStateSkipped, reason) }
 	tests := map[string]struct {
 		reports []types.Report
-		red     string // how the failure begins that is told; "": none
+		red     string // how the failure begins that is reported; "": none
 	}{
 		"all ran":         {[]types.Report{suite("a", passes)}, ""},
 		"an allowed skip": {[]types.Report{suite("a", passes, skips(older))}, ""},

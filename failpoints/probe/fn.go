@@ -29,7 +29,7 @@ func Fn[F any](n int, f F) F {
 
 var errorType = reflect.TypeFor[error]()
 
-// wrap makes a function like f that tells of its call and fails when it is told to: at
+// wrap makes a function like f that tells of its call and fails when it is asked to: at
 // error f is not called, at lose it is, and its results are lost.
 func (t *statementTable) wrap(n int, f reflect.Value) any {
 	if f.Kind() != reflect.Func || f.IsNil() || f.Type().NumOut() == 0 || f.Type().Out(f.Type().NumOut()-1) != errorType {
@@ -41,7 +41,7 @@ func (t *statementTable) wrap(n int, f reflect.Value) any {
 			call = f.CallSlice
 		}
 		h := Hit{Point: t.names[n], At: time.Now().UnixNano(), Call: true, Callee: callee(f)}
-		if t.mode(n) == told {
+		if t.mode(n) == reported {
 			t.decider.seen(h)
 			return call(args)
 		}

@@ -21,7 +21,7 @@ func newLocal(texts map[string]string) *local {
 	l := &local{terms: map[string]term.Term{}, hits: map[string]int{}}
 	for point, text := range texts {
 		t, err := term.Parse(text)
-		if err == nil && strings.Contains(t.String(), string(term.Pause)) {
+		if err == nil && pauses(t) {
 			err = fmt.Errorf("pause needs a controller that can release it (%s)", SocketEnv)
 		}
 		if err != nil {
@@ -36,6 +36,15 @@ func newLocal(texts map[string]string) *local {
 }
 
 func (l *local) seen(Hit) {}
+
+func pauses(t term.Term) bool {
+	for _, c := range t.Clauses() {
+		if c.Action == term.Pause {
+			return true
+		}
+	}
+	return false
+}
 
 func (l *local) begin() {
 	points := map[string]bool{}

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// script is a decider that answers armed points as it is told, and remembers all hits.
+// script is a decider that answers armed points as it is asked to, and remembers all
+// hits.
 type script struct {
 	mu      sync.Mutex
 	answers map[string]Answer

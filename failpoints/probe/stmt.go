@@ -27,9 +27,9 @@ type statementTable struct {
 type mode uint8
 
 const (
-	silent  mode = iota
-	told         // the controller is told of it, because another statement of the function is armed, or because it traces
-	decided      // the controller is asked
+	silent   mode = iota
+	reported      // the controller hears of it, because another statement of the function is armed, or because it traces
+	decided       // the controller is asked
 )
 
 // At is a statement that is about to run.
@@ -60,7 +60,7 @@ func (t *statementTable) pass(n int, ctx context.Context) { //nolint:revive // a
 	}
 	root := rootOf(ctx)
 	h := Hit{Point: t.names[n], At: time.Now().UnixNano(), Ctx: root.open()}
-	if m == told {
+	if m == reported {
 		t.decider.seen(h)
 		return
 	}
@@ -125,7 +125,7 @@ func Register(base int, names []string) int {
 	return len(names)
 }
 
-// armStatements says which points are armed; trace has every statement told.
+// armStatements says which points are armed; trace has every statement reported.
 func armStatements(points map[string]bool, trace bool) {
 	registry.Lock()
 	defer registry.Unlock()
@@ -143,7 +143,7 @@ func own() string { return "stmt:" + self + ":" }
 
 // rebuild makes the table of what is armed, of which the numbers in [from, to) have
 // changed: packages register one by one while the process starts, and it starts in every
-// case. registry is locked. A package that is linked into daemon and shim is told of
+// case. registry is locked. A package that is linked into daemon and shim is reported
 // where its points belong.
 func rebuild(from, to int) {
 	d := current.Load()
@@ -165,7 +165,7 @@ func rebuild(from, to int) {
 		case registry.wanted[name]:
 			t.modes[from+n] = decided
 		case registry.trace || registry.functions[function(name)]:
-			t.modes[from+n] = told
+			t.modes[from+n] = reported
 		}
 	}
 	statements.Store(t)

@@ -52,7 +52,7 @@ func TestStatements(t *testing.T) {
 		At(1)
 	}()
 	if want := []string{names[0], names[1]}; !slices.Equal(s.points(), want) {
-		t.Errorf("told of %q, want the armed one and its neighbour: %q", s.points(), want)
+		t.Errorf("reported %q, want the armed one and its neighbour: %q", s.points(), want)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestTraceTellsOfAll(t *testing.T) {
 		At(n)
 	}
 	if !slices.Equal(s.points(), names[:3]) {
-		t.Errorf("told of %q, want %q", s.points(), names[:3])
+		t.Errorf("reported %q, want %q", s.points(), names[:3])
 	}
 }
 
@@ -128,7 +128,7 @@ func TestCalleesAreNamed(t *testing.T) {
 	}
 }
 
-// What serves a request is told by the function's name, and functions of this test's
+// What serves a request is known by the function's name, and functions of this test's
 // package serve none.
 func TestRequestTimesOut(t *testing.T) {
 	s := &script{answers: map[string]Answer{names[0]: {Do: "deadline"}}}

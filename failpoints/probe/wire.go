@@ -38,7 +38,7 @@ type Hit struct {
 	// Ctx is who can end the context at a statement: ByCaller or ByTimeout; "" where nobody
 	// can.
 	Ctx string `json:"ctx,omitempty"`
-	// Ended is told once more of a statement where a request was ended: that the context at
+	// Ended is sent once more for a statement where a request was ended: that the context at
 	// hand has ended with it.
 	Ended bool `json:"ended,omitempty"`
 }
@@ -62,7 +62,7 @@ type FromProcess struct {
 // (from 1).
 type FromController struct {
 	Armed      []string `json:"armed,omitempty"`
-	Trace      bool     `json:"trace,omitempty"` // every statement is to be told, too
+	Trace      bool     `json:"trace,omitempty"` // every statement is to be reported, too
 	Generation int64    `json:"generation,omitempty"`
 	Answer     *Answer  `json:"answer,omitempty"`
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // look is how often a thread's state is read: /proc reports no change of it, and
-// only a parent or tracer is told of a stop.
+// only a parent or tracer hears of a stop.
 const look = 2 * time.Millisecond
 
 // Stop sends SIGSTOP and waits until every thread of the process stands still. A

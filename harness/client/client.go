@@ -1,7 +1,7 @@
 // Package client is what the clients of containerd have in common. Each has a folder of
 // its own below this one: task is dockerd's way, cri is kubelet's. A client goes through
 // a workload's lifecycle, comes back with what fails, as those two do, and writes down
-// what it does and is told; it breaks nothing and judges nothing.
+// what it does and hears; it breaks nothing and judges nothing.
 package client
 
 import (
@@ -29,10 +29,6 @@ type Client interface {
 	// Instances are all containers that the workload has asked for. They are the client's:
 	// nobody changes them.
 	Instances() []*harness.Instance
-	// InitPID is the init process of the first container ("task") or of the sandbox;
-	// KnownPID is it where the client knows it without asking containerd, or 0.
-	InitPID(ctx context.Context, who string) (int, error)
-	KnownPID(who string) int
 	// Shares reports whether a shim of that id serves the workload's other containers too.
 	Shares(shim string) bool
 }
@@ -42,8 +38,8 @@ type Params struct {
 	Case harness.Case
 	// Up waits until containerd answers, and gives its clients.
 	Up func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
-	// Restart restarts containerd and waits until it answers; Died reports whether it has
-	// ended, by that or otherwise.
+	// Restart restarts containerd and waits until it answers. That it does not is the
+	// judge's business. Died reports whether it has ended, by that or otherwise.
 	Restart func(context.Context) error
 	Died    func() bool
 	// State is called when the workload has come to a state: faults happen there. Fired
@@ -67,11 +63,13 @@ type Params struct {
 	// Look is a look of the oracle while the client is at work. With an inventory from
 	// before it waits until nothing more is there, or what there is stays.
 	Look func(before *oracle.Inventory) harness.Look
+	// Belongings looks at what lies in containerd's directories for some ids.
+	Belongings func(of ...string) (oracle.Belongings, error)
 }
 
 // Lister is a client whose API lists what there is.
 type Lister interface {
-	// List asks for it, and is told why where it cannot.
+	// List asks for it, and hears why where it cannot.
 	List(ctx context.Context) *harness.CRIListed
 	// TryNames asks whether the names that the workload had can be used again.
 	TryNames(ctx context.Context)
@@ -85,7 +83,8 @@ type Session struct {
 	CallTimeout time.Duration
 
 	mu      sync.Mutex
-	current *Flight
+	current *flight
+	inits   map[string]initOf
 }
 
 // NewSession begins the work of a client.
@@ -93,34 +92,34 @@ func NewSession(p Params) *Session {
 	return &Session{Params: p, CallTimeout: p.Case.Workload.CallTimeout}
 }
 
-// Flight is a call in flight.
-type Flight struct {
-	cancel context.CancelFunc
+// flight is a call in flight.
+type flight struct {
+	cancel func()
 	done   chan struct{}
 }
 
-// Cancel ends the call's context, as a client does that goes away.
-func (f *Flight) Cancel() { f.cancel() }
-
-// Done is closed when the call has ended.
-func (f *Flight) Done() <-chan struct{} { return f.done }
-
-// InFlight is the call that runs now, or nil.
-func (s *Session) InFlight() *Flight {
+// InFlight is the call that runs now: cancel ends its context, as a client does that goes
+// away, and done is closed when it has ended. done is nil where there is none.
+func (s *Session) InFlight() (cancel func(), done <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.current
+	if s.current == nil {
+		return nil, nil
+	}
+	return s.current.cancel, s.current.done
 }
 
 // Call runs f as one call of the client. Its error is an *oracle.CallError.
 func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.CallTimeout)
 	defer cancel()
-	fl := &Flight{cancel: cancel, done: make(chan struct{})}
+	fl := &flight{cancel: cancel, done: make(chan struct{})}
 	s.fly(nil, fl)
 	c := harness.Call{Who: "client", Verb: verb, Of: of, At: time.Now()}
 	err := f(ctx)
-	s.Ended(c, err)
+	c.Took, c.Err = time.Since(c.At), oracle.FailedOf(err)
+	c.Unprovoked = err != nil && !s.Fired() && !s.Overtaken(err)
+	s.Record.Call(c)
 	close(fl.done)
 	s.fly(fl, nil)
 	if err != nil {
@@ -130,19 +129,12 @@ func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Cont
 }
 
 // fly makes another call the one in flight; where was is given it must be that.
-func (s *Session) fly(was, is *Flight) {
+func (s *Session) fly(was, is *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if was == nil || s.current == was {
 		s.current = is
 	}
-}
-
-// Ended writes down a call that has ended.
-func (s *Session) Ended(c harness.Call, err error) {
-	c.Took, c.Err = time.Since(c.At), oracle.FailedOf(err)
-	c.Unprovoked = err != nil && !s.Fired() && !s.Overtaken(err)
-	s.Record.Call(c)
 }
 
 // Overtaken reports whether a call has failed because somebody else has been quicker to

@@ -14,6 +14,7 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/poll"
 )
 
 // MountedTruth is where a container finds the world's folder for the records of payloads.
@@ -24,6 +25,15 @@ func (s *Session) recordFile(name string) string { return filepath.Join(s.TruthD
 // Payload is what the payload of a container has noted.
 func (s *Session) Payload(name string) (payload.Truth, error) {
 	return payload.ReadTruth(s.recordFile(name))
+}
+
+// Beats is how often the heart of a container's payload has beaten.
+func (s *Session) Beats(name string) int {
+	info, err := os.Stat(filepath.Join(s.TruthDir, name+".beat"))
+	if err != nil {
+		return 0 // it has not begun
+	}
+	return int(info.Size())
 }
 
 // exitPatience is how long a step waits for an exit: one that cannot come, because the
@@ -62,7 +72,7 @@ func (s *Session) Release(ctx context.Context, i *harness.Instance) {
 // seen whether it is given time: a signal takes runc some 10 ms to send.
 const linger = 30 * time.Millisecond
 
-// Command is what a container's payload is told to do.
+// Command is what a container's payload is asked to do.
 func (s *Session) Command(i *harness.Instance) []string {
 	args := []string{payload.Program}
 	switch spec := i.Spec; {
@@ -83,10 +93,21 @@ func (s *Session) Command(i *harness.Instance) []string {
 	if i.Spec.Children > 0 {
 		args = append(args, "-children", fmt.Sprint(i.Spec.Children))
 	}
+	if i.Spec.Pause {
+		args = append(args, "-beat", filepath.Join(MountedTruth, i.Name+".beat"))
+	}
 	if i.Spec.Signal == "" && s.Case.Holds(i.Spec) {
 		args = append(args, "-trigger", filepath.Join(MountedTruth, i.Name+".end"))
 	}
 	return args
+}
+
+// ExecCommand is what an exec is asked to do.
+func ExecCommand(e harness.Exec) []string {
+	if e.Held {
+		return []string{payload.Program, "wait"}
+	}
+	return []string{payload.Program, "exit", fmt.Sprint(e.Want)}
 }
 
 // Env tells the payload of a name where to note its life.
@@ -128,30 +149,27 @@ const (
 )
 
 // awaitPayload waits until the payload of a container whose Start has succeeded runs, and
-// handles signals if it is sent one: Start returns when the payload's program is about to
-// be loaded, and of a payload that is killed before its first line nobody could say how
-// it ended. It gives up on a payload that does not come to it.
+// handles signals if it is sent one.
 func (s *Session) awaitPayload(ctx context.Context, i *harness.Instance) {
+	s.AwaitRecord(ctx, i.Name, i.Spec.Signal != "")
+}
+
+// AwaitRecord waits until a process whose Start has succeeded has noted that it runs, and
+// that it handles signals: Start returns when the payload's program is about to be
+// loaded, and of a payload that is killed before its first line nobody could say how it
+// ended. It gives up on one that does not come to it.
+func (s *Session) AwaitRecord(ctx context.Context, name string, ready bool) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		own, err := s.Payload(i.Name)
-		if err == nil && own.Runs > 0 && (i.Spec.Signal == "" || !own.ReadyAt.IsZero()) {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+	_ = poll.Until(ctx, lookEvery, func() (bool, error) { // that it does not run is the judge's business
+		own, err := s.Payload(name)
+		return err == nil && own.Runs > 0 && (!ready || !own.ReadyAt.IsZero()), nil
+	})
 }
 
 // CheckReuse judges the exit of a container that was to end without a fault.
 func CheckReuse(i *harness.Instance) error {
-	if !i.Told {
+	if !i.Reported {
 		return errors.New("its exit was never reported")
 	}
 	if i.Status != i.Spec.Want() {

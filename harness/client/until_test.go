@@ -35,9 +35,10 @@ func TestCheckReuse(t *testing.T) {
 		i    harness.Instance
 		good bool
 	}{
-		{harness.Instance{Told: true}, true}, {harness.Instance{}, false}, {harness.Instance{Told: true, Status: 137},
+		{harness.Instance{Reported: true}, true}, {harness.Instance{}, false},
+		{harness.Instance{Reported: true, Status: 137},
 			false},
-		{harness.Instance{Told: true, Status: 255}, false},
+		{harness.Instance{Reported: true, Status: 255}, false},
 	} {
 		if err := CheckReuse(&tc.i); (err == nil) != tc.good {
 			t.Errorf("%+v: %v", tc.i, err)

@@ -39,8 +39,7 @@ func (m *misbehaviour) Proof(context.Context) (harness.Firing, error) {
 	if err != nil {
 		return f, err
 	}
-	key, _, _ := strings.Cut(m.word, "=")
-	for _, k := range behaviour.Noted(key) {
+	for _, k := range behaviour.Noted(m.word) {
 		if n := len(notes[k]); n > 0 {
 			f.Count += n
 			f.Proof = fmt.Sprintf("met %d times, noted by the shim: %s: %s", f.Count, k, notes[k][0])

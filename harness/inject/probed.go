@@ -14,6 +14,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/poll"
 )
 
 // probed is a fault at a point where a probe asks the controller:
@@ -31,7 +32,7 @@ func (p *probed) Begin(context.Context) error { return nil }
 // Undo has nothing to undo.
 func (p *probed) Undo() error { return nil }
 
-// Proof is the count of the controller. That a process was told to do something is not
+// Proof is the count of the controller. That a process was asked to do something is not
 // enough where it could have gone on as if nothing had happened: one that was to crash
 // must have been seen to end, and a call whose context was ended must have failed.
 func (p *probed) Proof(ctx context.Context) (harness.Firing, error) {
@@ -126,7 +127,7 @@ const (
 	reapPatience  = 100 * time.Millisecond
 )
 
-// crashed says how it is known that a process which was told to send SIGKILL to itself
+// crashed says how it is known that a process which was asked to send SIGKILL to itself
 // has ended, or why the fault came to nothing. init reaps containerd and the shims and
 // tells with what; of a short-lived helper (`shim start`, `shim delete`) containerd is
 // the parent, and that it is gone is all there is to see: it does nothing after the
@@ -135,7 +136,7 @@ func (in *Injector) crashed(ctx context.Context, h failpoints.Hit) (string, harn
 	miss := func(kind harness.Miss, why string) (string, harness.Firing) {
 		return "", harness.Firing{
 			Miss:  kind,
-			Proof: fmt.Sprintf("%s, pid %d in its world, was told to crash and was not seen to: %s", h.Who, h.PID, why),
+			Proof: fmt.Sprintf("%s, pid %d in its world, was asked to crash and was not seen to: %s", h.Who, h.PID, why),
 		}
 	}
 	if err := in.awaitGone(ctx, h.PID); err != nil {
@@ -157,17 +158,11 @@ func (in *Injector) crashed(ctx context.Context, h failpoints.Hit) (string, harn
 func (in *Injector) awaitGone(ctx context.Context, pid int) error {
 	ctx, cancel := context.WithTimeout(ctx, crashPatience)
 	defer cancel()
-	tick := time.NewTicker(crashLook)
-	defer tick.Stop()
-	for {
+	if err := poll.Until(ctx, crashLook, func() (bool, error) {
 		_, err := os.Stat(in.World.Inside(fmt.Sprintf("/proc/%d", pid)))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("pid %d is still there", pid), err)
-		}
+		return errors.Is(err, fs.ErrNotExist), nil
+	}); err != nil {
+		return fmt.Errorf("pid %d is still there: %w", pid, err)
 	}
+	return nil
 }

@@ -16,11 +16,11 @@ func access(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	}
 	closed := closedDirs(h.Modes)
 	for _, m := range h.Modes {
-		wrong, told := "", ""
+		wrong, reported := "", ""
 		switch {
 		case m.Kind == oracle.ASymlink:
 		case m.UID != 0:
-			wrong, told = oracle.NotRoots, fmt.Sprint(m.UID)
+			wrong, reported = oracle.NotRoots, fmt.Sprint(m.UID)
 		case m.Mode&oracle.OthersWrite != 0 && m.Mode&oracle.Sticky == 0 && !within(closed, m.Path):
 			wrong = oracle.AnyWrites
 		case m.Mode&oracle.OthersAny != 0 && (m.IsBundle(h.Before.Places) || m.Kind == oracle.ASocket):
@@ -30,7 +30,7 @@ func access(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			f := oracle.OfFile(m.File, h.Before.Places)
 			f.Invariant = oracle.Access
 			f.Facts[oracle.FactMode], f.Facts[oracle.FactAccess] = fmt.Sprintf("%04o", m.Mode), wrong
-			f.Facts[oracle.FactTold] = told
+			f.Facts[oracle.FactReported] = reported
 			found = append(found, f)
 		}
 	}

@@ -26,7 +26,7 @@ func TestAccess(t *testing.T) {
 		"a socket that all may read": {mode("/run/containerd/s/1", oracle.ASocket, 0o664),
 			"access file kind=socket access=any-enters"},
 		"a file of another user": {oracle.FileMode{File: oracle.File{Path: "/run/containerd/x"}, Mode: 0o600, UID: 7},
-			"access file access=not-roots told=7"},
+			"access file access=not-roots reported=7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := clean()

@@ -76,7 +76,7 @@ func unprovoked(h *harness.History) (all []failure) {
 // would otherwise hide that nothing ran.
 func failedShim(h *harness.History) (failure, bool) {
 	if h.Case.Workload.Fakeshim != "" {
-		return failure{}, false // a fake shim may misbehave when told to
+		return failure{}, false // a fake shim may misbehave when asked to
 	}
 	for _, hit := range h.Hits {
 		if hit.Fault >= 0 || h.MayHaveBegun(hit.Time, unprobed) {

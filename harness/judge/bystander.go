@@ -16,8 +16,8 @@ import (
 
 // bystanders: what is done to one container does nothing to others. Calls about a
 // bystander are answered in time while a fault holds another container; it runs until it
-// is told to end, and ends with its own status; that is told once and right; and not a
-// line that it has written is lost.
+// is asked to end, and ends with its own status; that is reported once and right; and not
+// a line that it has written is lost.
 func bystanders(h *harness.History) (found []oracle.Finding, problems []harness.Problem) {
 	if h.Case.Workload.Bystander && len(h.Bystanders) == 0 && !h.Done.IsZero() {
 		return nil, problem(harness.ByHarness, "the case has bystanders, and none was seen")
@@ -70,7 +70,7 @@ func (b *beside) find(what string, fs oracle.Facts) {
 	})
 }
 
-// calls: what is asked about it is answered. Each kind of failure is told once. A
+// calls: what is asked about it is answered. Each kind of failure is reported once. A
 // bystander that cannot be started when nothing was broken shows nothing, unless the
 // default release can start it here.
 func (b *beside) calls() {
@@ -130,7 +130,7 @@ func (b *beside) endOf(s harness.Stop) time.Time {
 	return s.To
 }
 
-// end: it runs until it is told to end, and then ends as it is meant to.
+// end: it runs until it is asked to end, and then ends as it is meant to.
 func (b *beside) end() {
 	own := b.b.Payload
 	fs := oracle.Facts{oracle.FactTrue: fmt.Sprint(b.b.Want)}
@@ -139,10 +139,10 @@ func (b *beside) end() {
 		return // the run was ended before
 	case !own.Exited: // its program handles or ignores all signals but SIGKILL
 	case own.ExitedAt.Before(b.b.Released):
-		fs[oracle.FactTold] = strconv.Itoa(own.Status)
+		fs[oracle.FactReported] = strconv.Itoa(own.Status)
 		fs[oracle.FactAt] = b.b.Released.Sub(own.ExitedAt).Round(time.Millisecond).String()
 	case uint32(own.Status) != b.b.Want:
-		fs[oracle.FactTold] = strconv.Itoa(own.Status)
+		fs[oracle.FactReported] = strconv.Itoa(own.Status)
 	default:
 		return
 	}
@@ -151,10 +151,10 @@ func (b *beside) end() {
 
 // status: who tells its exit tells the true one.
 func (b *beside) status() {
-	for _, o := range b.b.Told {
+	for _, o := range b.b.Reported {
 		if int(o.Status) != b.b.Payload.Status {
 			b.find(oracle.OthersStatus, oracle.Facts{
-				oracle.FactBy: string(o.Observer), oracle.FactTold: fmt.Sprint(o.Status),
+				oracle.FactBy: string(o.Observer), oracle.FactReported: fmt.Sprint(o.Status),
 				oracle.FactTrue: fmt.Sprint(b.b.Payload.Status),
 			})
 		}
@@ -175,10 +175,10 @@ func (b *beside) events() {
 			fs := oracle.Facts{oracle.FactTopic: topic}
 			switch {
 			case e.PID != int(b.b.PID):
-				fs[oracle.FactEvent], fs[oracle.FactTold] = oracle.OtherPID, strconv.Itoa(e.PID)
+				fs[oracle.FactEvent], fs[oracle.FactReported] = oracle.OtherPID, strconv.Itoa(e.PID)
 				fs[oracle.FactTaskPID] = fmt.Sprint(b.b.PID)
 			case int(e.Status) != b.b.Payload.Status:
-				fs[oracle.FactEvent], fs[oracle.FactTold] = oracle.WrongStatus, fmt.Sprint(e.Status)
+				fs[oracle.FactEvent], fs[oracle.FactReported] = oracle.WrongStatus, fmt.Sprint(e.Status)
 				fs[oracle.FactTrue] = strconv.Itoa(b.b.Payload.Status)
 			default:
 				continue

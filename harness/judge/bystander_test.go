@@ -20,9 +20,9 @@ func with(api harness.API) harness.History {
 	h.Bystanders = []harness.Bystander{{
 		API: api, ID: "bystander", PID: 51, Want: 42, Asked: 3,
 		Started: at(0), Released: at(60), Removed: at(90),
-		Payload: payload.Truth{Runs: 1, StartedAt: at(0), Exited: true, Status: 42, ExitedAt: at(61), Wrote: 6},
-		Output:  harness.Output{Last: 6, LastAt: at(60)},
-		Told:    []oracle.Observation{{Container: "bystander", Observer: oracle.ByWait, Status: 42}},
+		Payload:  payload.Truth{Runs: 1, StartedAt: at(0), Exited: true, Status: 42, ExitedAt: at(61), Wrote: 6},
+		Output:   harness.Output{Last: 6, LastAt: at(60)},
+		Reported: []oracle.Observation{{Container: "bystander", Observer: oracle.ByWait, Status: 42}},
 	}}
 	for _, topic := range []string{oracle.TopicExit, oracle.TopicDelete} {
 		h.Events = append(h.Events, oracle.TaskEvent{
@@ -76,10 +76,11 @@ func TestBystanders(t *testing.T) {
 
 		"it was killed": {func(_ *harness.History, b *harness.Bystander) { b.Payload.Exited = false }, end},
 		"it was ended": {func(_ *harness.History, b *harness.Bystander) { b.Payload.ExitedAt = at(40) },
-			end + " told=42"},
-		"it ended otherwise": {func(_ *harness.History, b *harness.Bystander) { b.Payload.Status = 143 }, end + " told=143"},
-		"another status was told": {func(_ *harness.History, b *harness.Bystander) { b.Told[0].Status = 255 },
-			"others bystander what=others-status by=wait told=255"},
+			end + " reported=42"},
+		"it ended otherwise": {func(_ *harness.History, b *harness.Bystander) { b.Payload.Status = 143 },
+			end + " reported=143"},
+		"another status was reported": {func(_ *harness.History, b *harness.Bystander) { b.Reported[0].Status = 255 },
+			"others bystander what=others-status by=wait reported=255"},
 
 		"no exit was sent": {func(h *harness.History, _ *harness.Bystander) { drop(h, 4) },
 			event + " event=missing topic=/tasks/exit"},
@@ -180,7 +181,7 @@ func dies(ms int) func(*harness.History, *harness.Bystander) {
 	}
 }
 
-// A failure that comes again is told once, with how often it came.
+// A failure that comes again is reported once, with how often it came.
 func TestBystandersTellOnce(t *testing.T) {
 	h := with(harness.TaskAPI)
 	for range 3 {

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -10,7 +9,7 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// tellIn is how long it may take until an exit is told and written down, on a machine
+// tellIn is how long it may take until an exit is reported and written down, on a machine
 // that has other things to do: who dies within has perhaps not done so. At a load of 60
 // containerd took more than a second.
 const tellIn = 5 * time.Second
@@ -18,9 +17,9 @@ const tellIn = 5 * time.Second
 // circumstances adds to findings about containers what their cause may lie in, so that
 // what is known of a window needs no list of the points that lie in it. To exits, who
 // could not tell them: containerd, which was down when the container ended or went down
-// before it can have told, and the shim, which a fault had killed by then. To events of a
-// beginning, that the shim had died. To cgroups, that runc was cut off while it made the
-// container; to events without a pid that, or that no shim was asked to make it. To
+// before it can have reported, and the shim, which a fault had killed by then. To events
+// of a beginning, that the shim had died. To cgroups, that runc was cut off while it made
+// the container; to events without a pid that, or that no shim was asked to make it. To
 // sockets that nobody listens on, that a neighbour's shim served its group.
 func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding {
 	for at := range found {
@@ -29,15 +28,15 @@ func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding 
 		switch {
 		case f.Class == oracle.ClassSocket && f.Facts[oracle.FactSocket] == oracle.Silent && servedByNeighbour(h):
 			f.Facts[oracle.FactServed] = oracle.ByNeighbour
+		case f.Class == oracle.ClassCgroup && createFailed(h, f.Subject.ID):
+			f.Facts[oracle.FactCreate] = oracle.CutOff
+		case f.Facts[oracle.FactEvent] == oracle.NoPID && !askedToCreate(h, f.Subject.ID):
+			f.Facts[oracle.FactCreate] = oracle.NotAsked
 		case n < 0:
 		case f.Class == oracle.ClassExitCode:
 			mourn(h, h.Instances[n], f)
 		case f.Facts[oracle.FactEvent] == oracle.Missing:
 			queued(h, h.Instances[n], f)
-		case f.Class == oracle.ClassCgroup && createFailed(h, f.Subject.ID):
-			f.Facts[oracle.FactCreate] = oracle.CutOff
-		case f.Facts[oracle.FactEvent] == oracle.NoPID && !askedToCreate(h, f.Subject.ID):
-			f.Facts[oracle.FactCreate] = oracle.NotAsked
 		case f.Facts[oracle.FactEvent] == oracle.NoPID && createFailed(h, f.Subject.ID) &&
 			len(shimKillsOf(h, f.Subject.ID)) > 0:
 			f.Facts[oracle.FactCreate], f.Facts[oracle.FactShim] = oracle.CutOff, oracle.Dead
@@ -48,9 +47,15 @@ func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding 
 
 // mourn adds to a finding about an exit who had died.
 func mourn(h *harness.History, i harness.Instance, f *oracle.Finding) {
-	from, _ := livedUntil(h, i)
+	_, from, _ := processOf(h, i, f.Subject.Exec)
+	over := overBy(h, i)
+	for _, e := range i.Execs {
+		if e.ID == f.Subject.Exec {
+			over = execOver(h, i, e)
+		}
+	}
 	to := h.After.At // what comes after the look is no fault
-	if over := overBy(h, i); !over.IsZero() && over.Add(tellIn).Before(to) {
+	if !over.IsZero() && over.Add(tellIn).Before(to) {
 		to = over.Add(tellIn)
 	}
 	if downBetween(h, from, to) {
@@ -62,7 +67,7 @@ func mourn(h *harness.History, i harness.Instance, f *oracle.Finding) {
 }
 
 // queued adds to a missing event that its shim had died before it can have sent it. What
-// a shim has not told of an end containerd tells.
+// a shim has not reported an end containerd tells.
 func queued(h *harness.History, i harness.Instance, f *oracle.Finding) {
 	due := map[string]time.Time{oracle.TopicCreate: i.Created, oracle.TopicStart: i.Started}[f.Facts[oracle.FactTopic]]
 	dead := func(k harness.Kill) bool { return k.At.Before(due.Add(tellIn)) }
@@ -107,7 +112,8 @@ func servedByNeighbour(h *harness.History) bool {
 	}
 	asked, last := map[int]bool{}, ""
 	for _, hit := range h.Hits {
-		if !strings.HasPrefix(hit.Point, "rpc:shim:Task.") || hit.ID == "" || hit.Time.After(h.After.At) || asked[hit.PID] {
+		if hit.Who != "shim" || hit.ID == "" || hit.Time.After(h.After.At) || asked[hit.PID] ||
+			hit.Passed().Service() != "Task" {
 			continue
 		}
 		asked[hit.PID], last = true, hit.ID

@@ -14,7 +14,7 @@ import (
 // What a finding says of who had died then, and of a creation that was cut off.
 func TestCircumstances(t *testing.T) {
 	const none = ""
-	wrong := func(h *harness.History) { h.Told[0].Status = 137 }
+	wrong := func(h *harness.History) { h.Reported[0].Status = 137 }
 	group := func(h *harness.History) {
 		h.After.Inventory.Cgroups = []oracle.Cgroup{{Path: "/sys/fs/cgroup/w/shimquake/c0", Rel: "shimquake/c0"}}
 	}
@@ -28,6 +28,12 @@ func TestCircumstances(t *testing.T) {
 				h.Events[n].PID = 0
 			}
 		}
+	}
+	sandboxNoPID := func(h *harness.History) {
+		h.Hits = append(h.Hits, hit("rpc:shim:Task.Shutdown:entry", 20, func(h *failpoints.Hit) { h.ID, h.PID = "s0", 43 }))
+		h.Events = append(h.Events, oracle.TaskEvent{
+			Namespace: "shimquake", Topic: oracle.TopicExit, Container: "s0", Exited: at(30), Seen: at(31)})
+		h.Flushed.Events = len(h.Events)
 	}
 	socket := func(h *harness.History) {
 		h.Case.Workload.Grouped = true
@@ -84,6 +90,11 @@ func TestCircumstances(t *testing.T) {
 		"no pid, and no shim was asked to create it": {noPID, func(h *harness.History) {
 			h.Hits[0].Point, h.Hits[1].Point = shutdownEntry, shutdownEntry
 		}, oracle.FactCreate, oracle.NotAsked},
+		"no pid of a sandbox that no shim was asked to create": {sandboxNoPID, func(*harness.History) {},
+			oracle.FactCreate, oracle.NotAsked},
+		"no pid of a sandbox that a shim was asked to create": {sandboxNoPID, func(h *harness.History) {
+			serves(h, "s0", 43, 15)
+		}, oracle.FactCreate, none},
 		"no pid, and a shim was asked only after the look": {noPID, func(h *harness.History) {
 			h.Hits[0].Time, h.Hits[1].Time = at(55), at(56)
 		}, oracle.FactCreate, oracle.NotAsked},

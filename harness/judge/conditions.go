@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
@@ -16,19 +15,22 @@ func Conditions(h harness.History) oracle.Circumstances { return conditions(&h, 
 func conditions(h *harness.History, at time.Time) oracle.Circumstances {
 	c := oracle.Circumstances{Release: h.Version}
 	for _, i := range h.Instances {
-		if !i.Deleted.IsZero() {
+		if !i.Deleted.IsZero() && harness.Within(i.Deleted, at) {
 			c.Happened = append(c.Happened, oracle.TaskDeleted)
 		}
 	}
-	for range h.Fired() {
+	for range h.Fired(at) {
 		c.Happened = append(c.Happened, oracle.FaultInjected)
 	}
 	for _, d := range h.Deaths {
-		if at.IsZero() || !d.At.After(at) {
+		if harness.Within(d.At, at) {
 			c.Happened = append(c.Happened, oracle.ContainerdDied)
 		}
 	}
 	for _, k := range shimKills(h) {
+		if !harness.Within(k.At, at) {
+			continue
+		}
 		c.Happened = append(c.Happened, oracle.ShimKilled)
 		if served(h, k.PID) {
 			c.Happened = append(c.Happened, oracle.ShimKilledServing)
@@ -56,7 +58,7 @@ func shimKills(h *harness.History) (all []harness.Kill) {
 // listened on its socket.
 func served(h *harness.History, pid int) bool {
 	for _, hit := range h.Hits {
-		if hit.Who == "shim" && hit.PID == pid && strings.HasPrefix(hit.Point, "rpc:shim:Task.Create:") {
+		if hit.Who == "shim" && hit.PID == pid && hit.Passed().What == "Task.Create" {
 			return true
 		}
 	}

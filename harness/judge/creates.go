@@ -20,7 +20,8 @@ func creates(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
-	for _, e := range h.Events[:h.Flushed.Events] {
+	events, _, _ := h.FirstUse()
+	for _, e := range events {
 		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID != "" && i.ID == e.Container })
 		if n < 0 || e.Made == nil {
 			continue
@@ -33,7 +34,7 @@ func creates(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 				Invariant: oracle.Event, Class: oracle.ClassEvent,
 				Subject: oracle.Subject{Namespace: e.Namespace, ID: e.Container, PID: e.PID},
 				Facts: oracle.Facts{oracle.FactEvent: oracle.NotAsAsked, oracle.FactTopic: e.Topic,
-					oracle.FactField: f.name, oracle.FactTold: f.told, oracle.FactTrue: f.want},
+					oracle.FactField: f.name, oracle.FactReported: f.reported, oracle.FactTrue: f.want},
 			})
 		}
 	}
@@ -42,8 +43,8 @@ func creates(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 
 // field is one that an event was to have.
 type field struct {
-	name, told, want string
-	ok               bool
+	name, reported, want string
+	ok                   bool
 }
 
 // requested compares what an event says of a container with what its client has asked
@@ -55,9 +56,9 @@ func requested(h *harness.History, i harness.Instance, m oracle.Made) []field {
 	if h.Case.Workload.API == harness.CRI {
 		namespace, out, tty = daemon.CRINamespace, i.ID, i.Spec.TTY
 	}
-	same := func(name, told, want string) field { return field{name, told, want, told == want} }
-	file := func(name, told, of string) field {
-		return field{name, told, of, (told == "") == (of == "") && strings.Contains(told, of)}
+	same := func(name, reported, want string) field { return field{name, reported, want, reported == want} }
+	file := func(name, reported, of string) field {
+		return field{name, reported, of, (reported == "") == (of == "") && strings.Contains(reported, of)}
 	}
 	return []field{
 		same(oracle.FieldBundle, m.Bundle, path.Join(daemon.StateDir, bundles, namespace, i.ID)),

@@ -20,7 +20,7 @@ const eventGrace = time.Second
 // and for sandboxes, but for what was due when nobody could hear it; and the exit code in
 // them is that of ContainerStatus.
 func criEvents(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
-	if h.CRI == nil || h.CRI.NoEvents || !looked(h) {
+	if h.CRI == nil || h.CRI.NoEvents || !settled(h) {
 		return nil, nil
 	}
 	for _, id := range idsOf(h.CRI.Events) {
@@ -97,10 +97,10 @@ func saysOtherwise(h *harness.History, e oracle.CRIEvent) []oracle.Finding {
 		switch {
 		case e.State != s.State:
 			return []oracle.Finding{criEvent(e.ID, e.Type, oracle.Facts{oracle.FactEvent: oracle.OtherField,
-				oracle.FactField: oracle.FieldState, oracle.FactTold: e.State, oracle.FactTrue: s.State})}
+				oracle.FactField: oracle.FieldState, oracle.FactReported: e.State, oracle.FactTrue: s.State})}
 		case e.ExitCode != s.ExitCode:
 			return []oracle.Finding{criEvent(e.ID, e.Type, oracle.Facts{oracle.FactEvent: oracle.OtherField,
-				oracle.FactField: oracle.FieldExitCode, oracle.FactTold: fmt.Sprint(e.ExitCode),
+				oracle.FactField: oracle.FieldExitCode, oracle.FactReported: fmt.Sprint(e.ExitCode),
 				oracle.FactTrue: fmt.Sprint(s.ExitCode)})}
 		}
 	}
@@ -137,7 +137,7 @@ func bare(h *harness.History) (found []oracle.Finding) {
 // kubelet takes what is older than the last that it has heard for old news.
 func misdated(h *harness.History) (found []oracle.Finding) {
 	for _, e := range h.CRI.Events {
-		w := window{field: oracle.FieldCreated, told: e.Created, from: h.Began, to: e.Seen}
+		w := window{field: oracle.FieldCreated, reported: e.Created, from: h.Began, to: e.Seen}
 		if e.Type == oracle.CRIStopped {
 			if at := lastAlive(h, e.ID); !at.IsZero() {
 				w.from = at
@@ -184,7 +184,7 @@ var byCall = map[string][]string{
 
 // due are the events that must have come: those of calls that have succeeded, and the end
 // of each container that was started, and that CRI itself calls exited; and of a sandbox
-// that was stopped. Of the end of what nobody was told the beginning of none must come:
+// that was stopped. Of the end of what nobody heard of, the beginning of none must come:
 // a container whose creation has failed may be there, and be removed, all the same.
 func due(h *harness.History) (all []dueEvent) {
 	for n, d := range h.CRI.Done {

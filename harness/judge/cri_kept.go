@@ -42,8 +42,8 @@ func criKept(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 // forgot compares two answers about one container. What was said was written down, to the
 // nanosecond: a time that is made up anew may be close to it, and in a test always is.
 func forgot(was, is oracle.CRIStatus) (found []oracle.Finding) {
-	changed := func(field, told, before string) {
-		found = append(found, about(oracle.AContainer, is.ID, field, oracle.Changed, told, before))
+	changed := func(field, reported, before string) {
+		found = append(found, about(oracle.AContainer, is.ID, field, oracle.Changed, reported, before))
 	}
 	for _, t := range []struct {
 		field   string

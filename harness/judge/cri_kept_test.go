@@ -42,8 +42,8 @@ func tried(object, said string) func(*harness.History) {
 	}
 }
 
-// stopsAt has the container ignore SIGTERM and be told to have ended so long after its
-// stop was asked for.
+// stopsAt has the container ignore SIGTERM and be reported to have ended so long after
+// its stop was asked for.
 func stopsAt(ms int) func(*harness.History) {
 	return func(h *harness.History) {
 		killedByNobody(h)
@@ -52,8 +52,8 @@ func stopsAt(ms int) func(*harness.History) {
 		h.Instances[0].Waited = at(31 + ms)
 		h.Calls = append(h.Calls, harness.Call{Verb: "StopContainer", Of: "c0", At: at(30)})
 		h.CRI.Statuses[1].ExitCode, h.CRI.Events[4].ExitCode = 137, 137
-		h.Told = nil
-		h.Flushed.Told = 0
+		h.Reported = nil
+		h.Flushed.Reported = 0
 		h.Instances[0].MustTell = nil
 	}
 }
@@ -123,11 +123,11 @@ func TestCRIKeepsItsWord(t *testing.T) {
 			h.CRI.Statuses[1].Started = at(28)
 		}), "status cri-status object=container field=started-at is=changed"},
 		"another exit code": {saidAgain(func(s *oracle.CRIStatus) { s.ExitCode = 255 }),
-			"status cri-status object=container field=exit-code is=changed told=255 true=7"},
+			"status cri-status object=container field=exit-code is=changed reported=255 true=7"},
 		"another reason": {saidAgain(func(s *oracle.CRIStatus) { s.Reason = "Unknown" }),
 			"status cri-status object=container field=reason is=changed"},
 		"it runs again": {saidAgain(func(s *oracle.CRIStatus) { s.State = oracle.CRIRunning }),
-			"status cri-status object=container field=state is=changed told=CONTAINER_RUNNING true=CONTAINER_EXITED"},
+			"status cri-status object=container field=state is=changed reported=CONTAINER_RUNNING true=CONTAINER_EXITED"},
 		"another end": {saidAgain(func(s *oracle.CRIStatus) { s.Finished = s.Finished.Add(-time.Hour) }),
 			"status cri-status object=container field=finished-at is=changed"},
 		"another begin": {saidAgain(func(s *oracle.CRIStatus) { s.Started = s.Started.Add(time.Hour) }),
@@ -170,7 +170,7 @@ func TestCRIKeepsItsWord(t *testing.T) {
 
 		"CRI lists what it says": {listed(oracle.AContainer, "c0", oracle.CRIExited), ""},
 		"CRI lists as running what has ended": {listed(oracle.AContainer, "c0", oracle.CRIRunning),
-			"status cri-status what=listing object=container field=state is=other told=CONTAINER_RUNNING"},
+			"status cri-status what=listing object=container field=state is=other reported=CONTAINER_RUNNING"},
 		"CRI does not list what has ended": {listed(oracle.AContainer, "c0", ""),
 			"status cri-status what=listing object=container field=state is=other"},
 		"CRI lists a sandbox that runs": {listed(oracle.ASandbox, "pod", oracle.CRINotReady),
@@ -179,7 +179,7 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		"a stop that is over before": {also(stopsIn(40), stopSucceeds(33)),
 			"status cri-status object=container field=state is=too-early"},
 		"it runs on after its stop": {also(stopSucceeds(18), func(h *harness.History) { h.CRI.Statuses[0].Asked = at(21) }),
-			"status cri-status object=container field=state is=too-late told=CONTAINER_RUNNING"},
+			"status cri-status object=container field=state is=too-late reported=CONTAINER_RUNNING"},
 		"labels of its own": {saidAgain(func(s *oracle.CRIStatus) {
 			s.Labels = &oracle.CRILabels{Name: "c0", Label: "c0"}
 		}), ""},

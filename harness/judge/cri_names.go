@@ -25,7 +25,7 @@ func criNames(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 	}
 	for _, n := range h.CRI.Names {
 		if n.Object == oracle.APod && h.Removal != nil {
-			continue // that it could not be removed was told
+			continue // that it could not be removed was reported
 		}
 		wrong, what := stillReserved, oracle.IDReuse
 		if n.Taken {

@@ -19,7 +19,7 @@ func criSandboxes(h *harness.History) (found []oracle.Finding, _ []harness.Probl
 	for _, s := range h.CRI.Sandboxes {
 		switch {
 		case s.Err != nil:
-			if !fired(h, s.At) {
+			if !fired(h, latest(s.At, s.Answered)) {
 				found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldState, oracle.NotSet, s.Err.Said, "it is there"))
 			}
 		case s.Stopped && s.State == oracle.CRIReady:
@@ -28,7 +28,7 @@ func criSandboxes(h *harness.History) (found []oracle.Finding, _ []harness.Probl
 		case !s.Stopped && s.State == oracle.CRIReady && sandboxLost(h, s.At):
 			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldState, oracle.TooLate, s.State,
 				"its init or its shim was killed before containerd was started"))
-		case !s.Stopped && s.State != oracle.CRIReady && !fired(h, s.At):
+		case !s.Stopped && s.State != oracle.CRIReady && !fired(h, latest(s.At, s.Answered)):
 			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldState, oracle.TooEarly, s.State,
 				"RunPodSandbox had succeeded, and nothing had stopped it"))
 		}
@@ -36,8 +36,17 @@ func criSandboxes(h *harness.History) (found []oracle.Finding, _ []harness.Probl
 	return uniqueCauses(found), nil
 }
 
+// latest is the later of when something was asked and when it was answered; a history of
+// before that was noted has the first alone.
+func latest(asked, answered time.Time) time.Time {
+	if answered.After(asked) {
+		return answered
+	}
+	return asked
+}
+
 // sandboxLost reports whether a sandbox had nothing left that runs when the containerd
-// that was asked had started: that one sees it, and need not be told.
+// that was asked had started: that one sees it, and need not hear of it.
 func sandboxLost(h *harness.History, asked time.Time) bool {
 	return slices.ContainsFunc(h.Kills, func(k harness.Kill) bool {
 		return (k.Who == "shim" || k.Who == "sandbox") && slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool {

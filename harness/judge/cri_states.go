@@ -18,9 +18,9 @@ func criStates(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 	for _, s := range h.CRI.States {
 		want := ""
 		switch {
-		case s.Object == oracle.ASandbox && !fired(h, s.At):
+		case s.Object == oracle.ASandbox && !fired(h, latest(s.At, s.Answered)):
 			want = oracle.CRIReady
-		case s.Object == oracle.AContainer && !broken(h, s.At) && saidToHaveExited(h, s.ID, s.At):
+		case s.Object == oracle.AContainer && !broken(h, latest(s.At, s.Answered)) && saidToHaveExited(h, s.ID, s.At):
 			want = oracle.CRIExited
 		}
 		if want != "" && s.State != want {

@@ -41,18 +41,18 @@ func criStatuses(h *harness.History) (found []oracle.Finding, _ []harness.Proble
 }
 
 // about is a finding about one field of what CRI says of an id.
-func about(object, id, field, is, told, true_ string) oracle.Finding {
+func about(object, id, field, is, reported, true_ string) oracle.Finding {
 	return oracle.Finding{
 		Invariant: oracle.Status, Class: oracle.ClassCRIStatus, Subject: oracle.Subject{ID: id},
 		Facts: oracle.Facts{oracle.FactObject: object, oracle.FactField: field, oracle.FactIs: is,
-			oracle.FactTold: told, oracle.FactTrue: true_},
+			oracle.FactReported: reported, oracle.FactTrue: true_},
 	}
 }
 
 // window is when something can have been; the zero time: it has no such bound.
 type window struct {
 	field        string
-	told         time.Time
+	reported     time.Time
 	from, to     time.Time
 	mustBe       bool // CRI has a time for it by now
 	after, until string
@@ -61,26 +61,26 @@ type window struct {
 // statusTimes judges the times of an answer.
 func statusTimes(h *harness.History, i harness.Instance, s oracle.CRIStatus) (found []oracle.Finding) {
 	exited := s.State == oracle.CRIExited
-	started := window{field: oracle.FieldStarted, told: s.Started, from: i.Begun, to: s.Seen,
+	started := window{field: oracle.FieldStarted, reported: s.Started, from: i.Begun, to: s.Seen,
 		after: "it was asked for", until: "CRI has said so",
 		mustBe: s.State == oracle.CRIRunning || exited && !i.Started.IsZero()}
 	if !i.Started.IsZero() && len(h.Deaths) == 0 { // a containerd that is started may take its own start for it
 		started.to, started.until = i.Started, "StartContainer has succeeded"
 	}
-	finished := window{field: oracle.FieldFinished, told: s.Finished, to: s.Seen, mustBe: exited,
+	finished := window{field: oracle.FieldFinished, reported: s.Finished, to: s.Seen, mustBe: exited,
 		until: "CRI has said so"}
 	finished.from, finished.after = livedUntil(h, i)
-	if by := endedBy(h, i); toldTrue(h, i, uint32(s.ExitCode)) && !by.IsZero() && by.Before(s.Seen) {
+	if by := endedBy(h, i); reportedTrue(h, i, "", uint32(s.ExitCode)) && !by.IsZero() && by.Before(s.Seen) {
 		finished.to, finished.until = by, "a shim has reaped it at the latest"
 	}
 	all := []window{
-		{field: oracle.FieldCreated, told: s.Created, from: i.Begun, to: s.Seen, mustBe: true,
+		{field: oracle.FieldCreated, reported: s.Created, from: i.Begun, to: s.Seen, mustBe: true,
 			after: "it was asked for", until: "CRI has said so"},
 		started, finished,
 	}
 	for _, w := range all {
 		if is, bound := w.judge(); is != "" {
-			found = append(found, about(oracle.AContainer, i.ID, w.field, is, stamp(w.told), bound))
+			found = append(found, about(oracle.AContainer, i.ID, w.field, is, stamp(w.reported), bound))
 		}
 	}
 	return found
@@ -89,12 +89,12 @@ func statusTimes(h *harness.History, i harness.Instance, s oracle.CRIStatus) (fo
 // judge says what is wrong with a time, and with what it was compared.
 func (w window) judge() (is, bound string) {
 	switch {
-	case w.told.IsZero() && w.mustBe:
+	case w.reported.IsZero() && w.mustBe:
 		return oracle.NotSet, "it has happened"
-	case w.told.IsZero():
-	case !w.from.IsZero() && w.told.Before(w.from.Add(-clockTolerance)):
+	case w.reported.IsZero():
+	case !w.from.IsZero() && w.reported.Before(w.from.Add(-clockTolerance)):
 		return oracle.TooEarly, fmt.Sprintf("%s, when %s", stamp(w.from), w.after)
-	case !w.to.IsZero() && w.told.After(w.to.Add(clockTolerance)):
+	case !w.to.IsZero() && w.reported.After(w.to.Add(clockTolerance)):
 		return oracle.TooLate, fmt.Sprintf("%s, when %s", stamp(w.to), w.until)
 	}
 	return "", ""

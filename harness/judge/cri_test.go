@@ -44,8 +44,8 @@ func pod() harness.History {
 			{ID: "c0", State: oracle.CRIExited, ExitCode: 7, Reason: "Error", Created: at(4), Started: at(19),
 				Finished: at(30), Asked: at(34), Seen: at(35)},
 		},
-		Sandboxes: []harness.SandboxSeen{{ID: "pod", State: oracle.CRIReady, At: at(21)},
-			{ID: "pod", State: oracle.CRINotReady, Stopped: true, At: at(46)}},
+		Sandboxes: []harness.SandboxSeen{{ID: "pod", State: oracle.CRIReady, At: at(21), Answered: at(23)},
+			{ID: "pod", State: oracle.CRINotReady, Stopped: true, At: at(46), Answered: at(46)}},
 		Events: []oracle.CRIEvent{
 			event(oracle.CRICreated, "pod", 2), event(oracle.CRIStarted, "pod", 2), event(oracle.CRICreated, "c0", 5),
 			event(oracle.CRIStarted, "c0", 20), stopped, event(oracle.CRIDeleted, "c0", 42),
@@ -175,6 +175,14 @@ func TestCRIRules(t *testing.T) {
 		"a sandbox that CRI cannot tell the state of": {func(h *harness.History) {
 			h.CRI.Sandboxes[0].State, h.CRI.Sandboxes[0].Err = "", failed("Unknown", "broken")
 		}, "status cri-status object=sandbox field=state is=not-set"},
+		"because a fault came while it was asked": {func(h *harness.History) {
+			h.CRI.Sandboxes[0].State, h.CRI.Sandboxes[0].Err = "", failed("Unknown", "injected")
+			h.Hits = append(h.Hits, failpoints.Hit{Time: at(22)})
+		}, ""},
+		"and one that came when it had answered": {func(h *harness.History) {
+			h.CRI.Sandboxes[0].State, h.CRI.Sandboxes[0].Err = "", failed("Unknown", "broken")
+			h.Hits = append(h.Hits, failpoints.Hit{Time: at(24)})
+		}, "status cri-status object=sandbox field=state is=not-set"},
 		"because its shim was killed": {also(func(h *harness.History) { h.CRI.Sandboxes[0].State = oracle.CRINotReady },
 			killsShimAt(3)), ""},
 		"before its shim was killed": {also(func(h *harness.History) { h.CRI.Sandboxes[0].State = oracle.CRINotReady },
@@ -208,7 +216,7 @@ func TestCRIRules(t *testing.T) {
 		"a snapshot that a round has left": {leftInPod(func(i *oracle.Inventory) {
 			i.Daemon.Snapshots = []oracle.Snapshot{{Namespace: daemon.CRINamespace, Snapshotter: "overlayfs", Key: "c0"}}
 		}), "leak snapshot in=living-pod"},
-		"what is left in the end is told once": {also(
+		"what is left in the end is reported once": {also(
 			leftInPod(func(i *oracle.Inventory) { i.CRIDirs = []oracle.Dir{aDir} }),
 			func(h *harness.History) { h.After.Inventory.CRIDirs = []oracle.Dir{aDir} }), "leak cri-dir task=none"},
 		"a round that nobody could look at": {func(h *harness.History) {
@@ -221,7 +229,7 @@ func TestCRIRules(t *testing.T) {
 			"event cri-event event=missing topic=CONTAINER_CREATED_EVENT"},
 		"no event of a removal": {without(oracle.CRIDeleted, "c0"),
 			"event cri-event event=missing topic=CONTAINER_DELETED_EVENT"},
-		"nor of a creation that was never told": {also(without(oracle.CRIDeleted, "c0"), without(oracle.CRICreated, "c0"),
+		"nor of a creation never reported": {also(without(oracle.CRIDeleted, "c0"), without(oracle.CRICreated, "c0"),
 			func(h *harness.History) { h.CRI.Done = append(h.CRI.Done[:1:1], h.CRI.Done[2:]...) }), ""},
 		"no event of a sandbox's end": {without(oracle.CRIStopped, "pod"),
 			"event cri-event event=missing topic=CONTAINER_STOPPED_EVENT"},
@@ -268,7 +276,7 @@ func TestCRIRules(t *testing.T) {
 		"an event of a time to come":              {eventAt(4, at(33+1100)), "event cri-event is=too-late"},
 		"a task that another namespace lists": {leftInPod(func(i *oracle.Inventory) {
 			i.Daemon.Tasks = []oracle.Task{{Namespace: daemon.CRINamespace, ID: "pod"}, {Namespace: "shimquake", ID: "pod"}}
-		}), "liveness containerd what=foreign-task told=shimquake true=k8s.io"},
+		}), "liveness containerd what=foreign-task reported=shimquake true=k8s.io"},
 		"an event with another state": {func(h *harness.History) { h.CRI.Events[4].State = oracle.CRIRunning },
 			"event cri-event event=other-field field=state"},
 	} {

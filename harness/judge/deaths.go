@@ -19,9 +19,9 @@ const stopBound = 10 * time.Second
 // well. One that never booted is broken where the default release runs the workload here.
 func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if neverBooted(h) && !h.MachineCan() {
-		return nil, nil // that it does not boot here is told
+		return nil, nil // that it does not boot here is reported
 	}
-	byFault := map[int]bool{} // told to end itself
+	byFault := map[int]bool{} // asked to end itself
 	for _, hit := range h.Hits {
 		if hit.Who == "containerd" && killedByTerm(hit.Did) {
 			byFault[hit.PID] = true

@@ -97,7 +97,7 @@ func clientKilled(h *harness.History, i harness.Instance) bool {
 }
 
 // overBy is a time by which a container had ended: its end, where that is known, or else
-// when somebody was first told of it.
+// when somebody first heard of it.
 func overBy(h *harness.History, i harness.Instance) time.Time {
 	over := endOf(h, i)
 	earlier := func(t time.Time) {

@@ -12,7 +12,7 @@ import (
 // events: create, start, exit and delete of each container arrive once and in order, but
 // for what nobody could hear.
 func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
-	if !looked(h) {
+	if !settled(h) {
 		return nil, nil
 	}
 	var lives []oracle.Life
@@ -21,7 +21,8 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 			lives = append(lives, life(h, i))
 		}
 	}
-	found := oracle.CheckEvents(ofWorkload(h, h.Events[:h.Flushed.Events]), gaps(h), lives)
+	events, _, _ := h.FirstUse()
+	found := oracle.CheckEvents(ofWorkload(h, events), gaps(h), lives)
 	now := conditions(h, h.After.At)
 	for n, f := range found {
 		if lastOfShim(h, f.Subject.ID) || slices.Contains(now.Happened, oracle.ShimKilled) && shimDeleted(h, f.Subject.ID) {
@@ -35,6 +36,9 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 // asks, while one may still be on its way.
 func MissesEvents(h harness.History) bool {
 	found, _ := events(&h)
+	ofExecs, _ := execs(&h)
+	ofPauses, _ := pauses(&h)
+	found = slices.Concat(found, ofExecs, ofPauses)
 	return slices.ContainsFunc(oracle.Violations(found), func(f oracle.Finding) bool {
 		return f.Facts[oracle.FactEvent] == oracle.Missing
 	})
@@ -67,6 +71,7 @@ func life(h *harness.History, i harness.Instance) oracle.Life {
 		if l.ExitedFrom.IsZero() {
 			l.ExitedFrom = l.NotBefore
 		}
+		l.ExitSentBy = sentAgainBy(h, i, l.ExitedFrom)
 	}
 	return l
 }
@@ -86,7 +91,7 @@ func shimDeleted(h *harness.History, id string) bool {
 }
 
 // lastOfShim reports whether the delete of a container was the last thing that its shim
-// had to tell before it was told to exit. In a pod that is the sandbox's, of containers
+// had to tell before it was asked to exit. In a pod that is the sandbox's, of containers
 // behind one shim that of the one that was deleted last.
 func lastOfShim(h *harness.History, id string) bool {
 	w := h.Case.Workload

@@ -1,7 +1,7 @@
 package judge
 
 import (
-	"errors"
+	"slices"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
@@ -12,25 +12,16 @@ func exits(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
-	l := &oracle.Ledger{}
-	truths, told, _ := ledger(h)
-	var problems []harness.Problem
-	for _, t := range truths {
-		if err := l.True(t); err != nil {
-			problems = append(problems, problem(harness.ByTruth, err.Error())...)
-		}
-	}
+	truths, reported, _ := ledger(h)
+	var sent []oracle.Sent
 	for _, s := range h.Signals {
-		l.Sent(s.Container, "", s.Signal, "the client")
+		sent = append(sent, oracle.Sent{Container: s.Container, Signal: s.Signal, By: "the client"})
 	}
-	for _, o := range told {
-		l.Observe(o)
+	wrong, err := oracle.WrongExits(truths, reported, sent)
+	if err != nil {
+		return circumstances(h, wrong), problem(harness.ByTruth, err.Error())
 	}
-	wrong, err := l.Check()
-	if errors.Is(err, oracle.ErrNoTruth) {
-		problems = append(problems, problem(harness.ByTruth, err.Error())...)
-	}
-	return circumstances(h, wrong), problems
+	return circumstances(h, wrong), nil
 }
 
 // payloads: how a payload ended is known.
@@ -42,16 +33,23 @@ func payloads(h *harness.History) (_ []oracle.Finding, out []harness.Problem) {
 		if _, _, err := truth(h, i); err != nil {
 			out = append(out, problem(harness.ByTruth, err.Error())...)
 		}
+		for _, e := range i.Execs {
+			if _, _, err := execTruth(h, i, e); err != nil {
+				out = append(out, problem(harness.ByTruth, err.Error())...)
+			}
+		}
 	}
 	return nil, out
 }
 
-// ledger is what is true of exits, what was told of those, and which payloads never ran.
-func ledger(h *harness.History) (truths []oracle.Truth, told []oracle.Observation, neverBegan []string) {
+// ledger is what is true of exits, what was reported of those, and which payloads never
+// ran.
+func ledger(h *harness.History) (truths []oracle.Truth, reported []oracle.Observation, neverBegan []string) {
 	if !looked(h) {
 		return nil, nil, nil
 	}
-	ran := map[string]bool{}
+	type process struct{ container, exec string }
+	ran := map[process]bool{}
 	for _, i := range h.Instances {
 		t, did, err := truth(h, i)
 		switch {
@@ -59,15 +57,21 @@ func ledger(h *harness.History) (truths []oracle.Truth, told []oracle.Observatio
 		case !did:
 			neverBegan = append(neverBegan, i.ID)
 		default:
-			ran[i.ID] = true
+			ran[process{i.ID, ""}] = true
 			truths = append(truths, t)
 		}
-	}
-	all := append(append([]oracle.Observation{}, h.Told[:h.Flushed.Told]...), oracle.Told(h.Events[:h.Flushed.Events])...)
-	for _, o := range append(all, shimsTold(h.Hits[:h.Flushed.Hits])...) {
-		if ran[o.Container] { // of a payload that never began nothing is known
-			told = append(told, o)
+		for _, e := range i.Execs {
+			if t, did, err := execTruth(h, i, e); did && err == nil {
+				ran[process{i.ID, e.ID}] = true
+				truths = append(truths, t)
+			}
 		}
 	}
-	return truths, told, neverBegan
+	events, hits, clients := h.FirstUse()
+	for _, o := range slices.Concat(clients, oracle.Reported(events), shimsReported(hits)) {
+		if ran[process{o.Container, o.Exec}] { // of a payload that never began nothing is known
+			reported = append(reported, o)
+		}
+	}
+	return truths, reported, neverBegan
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // firings: every planned fault happened. Where one did not, what was passed instead is
-// told.
+// reported.
 func firings(h *harness.History) (_ []oracle.Finding, missed []harness.Problem) {
 	for _, f := range h.Firings {
 		if f.Count == 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // grace: StopContainer gives a container the time that it was asked to. One that ignores
-// SIGTERM is not told to have ended before, and to one that needs a moment containerd
+// SIGTERM is not reported to have ended before, and to one that needs a moment containerd
 // sends no other signal in that moment.
 func grace(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !looked(h) {

@@ -27,7 +27,7 @@ const (
 func clean() harness.History {
 	i := harness.Instance{
 		Name: "c0", ID: "c0", Spec: harness.Container{Exit: 7}, PID: 41,
-		Begun: at(0), Created: at(10), Started: at(20), Waited: at(31), Deleted: at(40), Told: true, Status: 7,
+		Begun: at(0), Created: at(10), Started: at(20), Waited: at(31), Deleted: at(40), Reported: true, Status: 7,
 		MustTell: []oracle.Observer{oracle.ByWait, oracle.ByDelete},
 		Payload:  payload.Truth{Runs: 1, StartedAt: at(20), Exited: true, Status: 7, ExitedAt: at(30)},
 	}
@@ -45,14 +45,14 @@ func clean() harness.History {
 		}
 		return e
 	}
-	told := func(by oracle.Observer) oracle.Observation {
+	reported := func(by oracle.Observer) oracle.Observation {
 		return oracle.Observation{Container: "c0", Observer: by, Status: 7, At: at(30), PID: 41}
 	}
 	return harness.History{
 		Case:    harness.Case{Name: "x", Plan: failpoints.Plan{failpoints.Error(shutdownEntry, 1, "injected")}},
 		Version: "v2.4.2", Reached: harness.Completed, Began: at(-100),
 		Instances: []harness.Instance{i},
-		Told:      []oracle.Observation{told(oracle.ByWait), told(oracle.ByDelete)},
+		Reported:  []oracle.Observation{reported(oracle.ByWait), reported(oracle.ByDelete)},
 		Firings:   []harness.Firing{{Text: "x", Count: 1, Proof: "counted"}},
 		Hits: []failpoints.Hit{
 			hit(
@@ -68,7 +68,7 @@ func clean() harness.History {
 			event("/tasks/exit", 31),
 			event("/tasks/delete", 40),
 		},
-		Flushed: harness.Flushed{Events: 4, Hits: 3, Told: 2},
+		Flushed: &harness.Flushed{Events: 4, Hits: 3, Reported: 2},
 		Before:  &oracle.Inventory{Daemon: &oracle.Daemon{}},
 		After: &harness.Look{
 			At:        at(50),
@@ -114,8 +114,8 @@ func plain(h *harness.History) {
 // end has the payload, and all who tell of it, end otherwise.
 func end(h *harness.History, status int) {
 	h.Instances[0].Payload.Status, h.Exits[0].Code = status, uint32(status)
-	for i := range h.Told {
-		h.Told[i].Status = uint32(status)
+	for i := range h.Reported {
+		h.Reported[i].Status = uint32(status)
 	}
 	for i := 2; i < 4; i++ {
 		h.Events[i].Status = uint32(status)
@@ -176,7 +176,7 @@ func diesWhenLookedAt(h *harness.History) {
 	h.Problems = problem(harness.ByLook, "containerd is down")
 }
 
-func toldTo(do term.Action, who string, code uint32) func(*harness.History) {
+func askedTo(do term.Action, who string, code uint32) func(*harness.History) {
 	return func(h *harness.History) {
 		h.Hits[2].Who, h.Hits[2].PID, h.Hits[2].Did = who, 9, do
 		h.Deaths = []daemon.Death{{PID: 9, Code: code, At: at(100)}}
@@ -225,9 +225,9 @@ func neverBegan(h *harness.History) {
 	h.Exits = nil
 }
 
-// toldToNobody has no client learn of an exit that came while nobody could hear it.
-func toldToNobody(h *harness.History) {
-	h.Told, h.Flushed.Told, h.Events, h.Flushed.Events = nil, 0, h.Events[:2], 2
+// reportedToNobody has no client learn of an exit that came while nobody could hear it.
+func reportedToNobody(h *harness.History) {
+	h.Reported, h.Flushed.Reported, h.Events, h.Flushed.Events = nil, 0, h.Events[:2], 2
 	h.Instances[0].Waited, h.Instances[0].Deleted = time.Time{}, time.Time{}
 	h.Deaths = []daemon.Death{{At: at(29), BackIn: time.Second, Asked: true}}
 }

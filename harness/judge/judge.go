@@ -16,13 +16,14 @@ import (
 // rule judges one thing.
 type rule func(*harness.History) ([]oracle.Finding, []harness.Problem)
 
-// rules are in the order in which their findings are told.
+// rules are in the order in which their findings are reported.
 var rules = []rule{
 	// What makes a run show nothing.
 	firings, baseline, payloads,
 	// What must hold when the client is done, and nothing is going on any more.
-	removal, answers, leaks, vanished, forgotten, ends, grace, events, creates, exits, untold, times, oneTime,
-	namespaces,
+	removal, answers, leaks, vanished, livingKeep, forgotten, ends, grace, events, execs, pauses, creates, records,
+	exits, unreported,
+	times, oneTime, namespaces,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
 	criStatuses, criKept, criSandboxes, criStates, criStopped, criLabels,
 	criNames, criListed, criEvents, rounds, networks, addresses,
@@ -48,7 +49,7 @@ func Judge(h harness.History) harness.Verdict {
 	whose(&h, v.Findings)
 	v.Residues = residues(&h, v.Findings)
 	v.Findings = once(v.Findings)
-	v.Truths, v.Told, v.NeverBegan = ledger(&h)
+	v.Truths, v.Reported, v.NeverBegan = ledger(&h)
 	v.Outcome = outcome(&h, &v)
 	return v
 }
@@ -81,6 +82,10 @@ func looked(h *harness.History) bool {
 	return h.After != nil && h.After.Inventory != nil && h.Before != nil
 }
 
+// settled reports whether what was still to come was awaited, too: only then is something
+// missing that has not come.
+func settled(h *harness.History) bool { return looked(h) && h.Flushed != nil }
+
 func problem(kind harness.ProblemKind, text string) []harness.Problem {
 	return []harness.Problem{{Kind: kind, Text: text}}
 }
@@ -99,8 +104,8 @@ func Same(a, b harness.Verdict) bool {
 	return true
 }
 
-// once has equal findings told once, with their number: a containerd that panics at every
-// call dies a thousand times in a minute.
+// once has equal findings reported once, with their number: a containerd that panics at
+// every call dies a thousand times in a minute.
 func once(found []oracle.Finding) (out []oracle.Finding) {
 	at, count := map[oracle.Finding]int{}, map[int]int{}
 	for _, f := range found {

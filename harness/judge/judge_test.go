@@ -51,7 +51,7 @@ func TestRules(t *testing.T) {
 			killedByNobody(h)
 			h.Calls = calls("remove", 28)
 		}, ""},
-		"removed after it was told": {func(h *harness.History) {
+		"removed after it was reported": {func(h *harness.History) {
 			killedByNobody(h)
 			h.Exits = nil
 			h.Calls = calls("remove", 35)
@@ -70,23 +70,26 @@ func TestRules(t *testing.T) {
 			h.Instances[0].Started = time.Time{}
 		}, ""},
 		"started and never began": {neverBegan, "end end status=never-began"},
-		"an observer that told nothing": {func(h *harness.History) {
+		"an observer that reported nothing": {func(h *harness.History) {
 			plain(h)
-			h.Told, h.Flushed.Told = h.Told[:1], 1
+			h.Reported, h.Flushed.Reported = h.Reported[:1], 1
 		},
-			"exit exit-code by=delete status=untold"},
+			"exit exit-code by=delete status=unreported"},
 		"Get says another status": {func(h *harness.History) {
-			h.Told[1].Observer, h.Told[1].Status = oracle.ByTaskStatus, 0
+			h.Reported[1].Observer, h.Reported[1].Status = oracle.ByTaskStatus, 0
 		}, "exit exit-code by=task-status status=made-up-0"},
 		"Get says another pid": {func(h *harness.History) {
-			h.Told[1].Observer, h.Told[1].PID = oracle.ByTaskStatus, 0
+			h.Reported[1].Observer, h.Reported[1].PID = oracle.ByTaskStatus, 0
 		},
-			"exit exit-code by=task-status status=wrong-pid told=0 true=41"},
+			"exit exit-code by=task-status status=wrong-pid reported=0 true=41"},
 		"an image that is gone": {func(h *harness.History) {
 			h.Before.Daemon.Records = []oracle.Record{{Kind: oracle.AnImage, Namespace: "shimquake", Name: "x"}}
 		}, "loss metadata kind=image"},
 		"a directory of containerd's that is gone": {func(h *harness.History) {
-			h.Before.Files = []oracle.File{{Path: "/run/containerd/s", Kind: oracle.ADirectory}, {Path: "/run/containerd/s/1"}}
+			h.Before.Files = []oracle.File{
+				{Path: "/run/containerd/s", Kind: oracle.ADirectory},
+				{Path: "/run/containerd/s/1"},
+			}
 		}, "loss file kind=directory path=/run/containerd/s"},
 		"it logs that it cannot go on": {func(h *harness.History) {
 			h.Case.Plan, h.Firings, h.Hits, h.Flushed.Hits = nil, nil, nil, 0
@@ -111,8 +114,8 @@ func TestRules(t *testing.T) {
 		"List leaves out what has ended": {func(h *harness.History) {
 			plain(h)
 			h.Instances[0].MustTell = append(h.Instances[0].MustTell, oracle.ByTaskList)
-		}, "exit exit-code by=task-list status=untold"},
-		"nobody told a client": {toldToNobody, "exit exit-code by=nobody status=untold"},
+		}, "exit exit-code by=task-list status=unreported"},
+		"nobody reported to a client": {reportedToNobody, "exit exit-code by=nobody status=unreported"},
 		"a leak, and a step could not be done": {func(h *harness.History) {
 			h.After.Inventory.FIFOs, h.Problems = []string{"/f"}, problem(harness.ByStep, "x")
 		}, "leak fifo"},
@@ -148,7 +151,7 @@ func TestRules(t *testing.T) {
 			h.Instances[0].Waited = time.Time{}
 		}, "event event event=missing topic=/tasks/exit"},
 		"and after a fault it need not": {func(h *harness.History) {
-			h.Told, h.Flushed.Told = h.Told[:1], 1
+			h.Reported, h.Flushed.Reported = h.Reported[:1], 1
 		}, ""},
 		"the client cannot remove it": {func(h *harness.History) { h.Removal = failed("Unknown", "busy") },
 			"liveness container what=removal"},
@@ -162,7 +165,7 @@ func TestRules(t *testing.T) {
 		}, "liveness containerd what=listing"},
 		"it hangs": {func(h *harness.History) { h.After = hung() },
 			"liveness containerd what=answer"},
-		"it hangs because it was told to": {func(h *harness.History) {
+		"it hangs because it was asked to": {func(h *harness.History) {
 			h.After = hung()
 			h.Case.Plan = stopped()
 		}, "look"},
@@ -215,7 +218,7 @@ func TestRules(t *testing.T) {
 				2)
 			h.Gaps = []oracle.Gap{{From: at(25), To: at(35)}}
 		}, ""},
-		"Wait says 137": {func(h *harness.History) { h.Told[0].Status = 137 },
+		"Wait says 137": {func(h *harness.History) { h.Reported[0].Status = 137 },
 			"exit exit-code by=wait status=made-up-137"},
 		"the event says 0": {func(h *harness.History) { h.Events[2].Status = 0 },
 			"exit exit-code by=TaskExit status=made-up-0"},
@@ -260,15 +263,21 @@ func TestRules(t *testing.T) {
 			bystanderFails(h, harness.Held)
 		},
 			"others bystander what=others-start"},
-		"it panics for ever": {func(h *harness.History) {
+		"it panics forever": {func(h *harness.History) {
 			panics(h, 910)
 		}, "liveness containerd what=death exit=2"},
-		"it was told to crash":              {toldTo(term.Crash, "containerd", 137), ""},
-		"it was told to panic":              {toldTo(term.Panic, "containerd", 2), ""},
-		"it was told to fail, and panicked": {toldTo(term.Error, "containerd", 2), "liveness containerd what=death exit=2"},
-		"a shim was told to crash":          {toldTo(term.Crash, "shim", 2), "liveness containerd what=death exit=2"},
-		"the truth of a killed payload":     {killedPayload, ""},
-		"of one that was killed before":     {killedBeforeItBegan, "exit exit-code by=wait status=made-up-0"},
+		"it was asked to crash": {askedTo(term.Crash, "containerd", 137), ""},
+		"it was asked to panic": {askedTo(term.Panic, "containerd", 2), ""},
+		"it was asked to fail, and panicked": {
+			askedTo(term.Error, "containerd", 2),
+			"liveness containerd what=death exit=2",
+		},
+		"a shim was asked to crash": {
+			askedTo(term.Crash, "shim", 2),
+			"liveness containerd what=death exit=2",
+		},
+		"the truth of a killed payload": {killedPayload, ""},
+		"of one that was killed before": {killedBeforeItBegan, "exit exit-code by=wait status=made-up-0"},
 		"of one that never ran": {func(h *harness.History) {
 			neverBegan(h)
 			h.Instances[0].Started = time.Time{}
@@ -344,7 +353,7 @@ func TestHitInsteadEndsWithTheClient(t *testing.T) {
 }
 
 // Equal deaths are one finding.
-func TestEqualDeathsAreToldOnce(t *testing.T) {
+func TestEqualDeathsAreReportedOnce(t *testing.T) {
 	h := clean()
 	panics(&h, 910)
 	found := Judge(h).Violations()

@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
@@ -17,10 +19,29 @@ func leaks(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	}
 	now := conditions(h, h.After.At)
 	left := oracle.Mark(oracle.Leaks(*h.Before, *h.After.Inventory), now)
+	if brokenBoot(h) {
+		left = slices.DeleteFunc(left, ofPlugin)
+	}
 	if lost(h) {
 		left = slices.DeleteFunc(left, func(f oracle.Finding) bool { return f.Class == oracle.ClassHandle })
 	}
 	return append(circumstances(h, left), oracle.Absent(left, now)...), nil
+}
+
+// brokenBoot reports whether a fault came before the client had asked for anything: the
+// look before was one at a containerd whose plugins had not all been loaded.
+func brokenBoot(h *harness.History) bool {
+	return len(h.Calls) > 0 && slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
+		return hit.Who == "containerd" && hit.Fault >= 0 && hit.Time.Before(h.Calls[0].At)
+	})
+}
+
+// ofPlugin reports whether it is the directory of a plugin (io.containerd.TYPE.ID), which
+// it makes at each start of containerd.
+func ofPlugin(f oracle.Finding) bool {
+	dir, base := path.Split(f.Facts[oracle.FactPath])
+	return f.Class == oracle.ClassFile && f.Facts[oracle.FactKind] == oracle.ADirectory &&
+		(dir == "STATE/" || dir == "ROOT/") && strings.HasPrefix(base, "io.containerd.")
 }
 
 // lost reports whether a fault has made a call of containerd's and lost what it returned.

@@ -17,7 +17,7 @@ const (
 )
 
 // epollShutdown is what the OOM monitor of cgroup v1 says, as often as it can, from the
-// moment that its process is told to end until it has ended (v1.6 to v2.4): a shim's
+// moment that its process is asked to end until it has ended (v1.6 to v2.4): a shim's
 // 1,300 times in 20 ms on a busy machine, and a containerd's up to 31,000 times in 550
 // cases. A monitor that goes on for some seconds has said it spinBound times.
 const (

@@ -8,7 +8,8 @@ import (
 )
 
 // namespaces: who lists the tasks of a namespace is not shown another's. A task that has
-// no container in its own is a leak, and told as such, unless another has one of that id.
+// no container in its own is a leak, and reported as such, unless another has one of that
+// id.
 func namespaces(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	for _, l := range lists(h) {
 		for _, t := range l.Tasks {
@@ -18,7 +19,7 @@ func namespaces(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 			}
 			found = append(found, oracle.Finding{
 				Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Subject: oracle.Subject{ID: t.ID},
-				Facts: oracle.Facts{oracle.FactWhat: oracle.ForeignTask, oracle.FactTold: t.Namespace,
+				Facts: oracle.Facts{oracle.FactWhat: oracle.ForeignTask, oracle.FactReported: t.Namespace,
 					oracle.FactTrue: l.Containers[home].Namespace},
 			})
 		}

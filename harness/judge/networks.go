@@ -44,8 +44,8 @@ func networks(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 	return found, nil
 }
 
-// livedAt reports whether a pod was told to run by then, and not to stop, and since when.
-// Calls that stop a pod do not say which: a client stops one of its pods at a time.
+// livedAt reports whether a pod was asked to run by then, and not to stop, and since
+// when. Calls that stop a pod do not say which: a client stops one of its pods at a time.
 func livedAt(h *harness.History, sandbox string, at time.Time) (since time.Time, lives bool) {
 	for _, b := range h.Bystanders {
 		if b.Sandbox == sandbox {
@@ -56,12 +56,11 @@ func livedAt(h *harness.History, sandbox string, at time.Time) (since time.Time,
 	if h.CRI == nil {
 		return time.Time{}, false
 	}
-	since, told := h.CRI.When("RunPodSandbox", sandbox)
+	since, reported := h.CRI.When("RunPodSandbox", sandbox)
 	stops := slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
-		return strings.HasSuffix(c.Verb, "PodSandbox") && c.Verb != "RunPodSandbox" && c.Verb != "ListPodSandbox" &&
-			!c.At.After(at)
+		return (c.Verb == "StopPodSandbox" || c.Verb == "RemovePodSandbox") && !c.At.After(at)
 	})
-	return since, told && since.Before(at) && !stops
+	return since, reported && since.Before(at) && !stops
 }
 
 // addresses: a pod that is ready has the address that CNI has given it, before and after

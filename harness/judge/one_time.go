@@ -17,10 +17,10 @@ func oneTime(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if !looked(h) || h.Case.Workload.Fakeshim != "" || shimsHarmed(h) {
 		return nil, nil
 	}
-	truths, told, _ := ledger(h)
+	truths, reported, _ := ledger(h)
 	for _, t := range truths {
-		of := slices.DeleteFunc(slices.Clone(told), func(o oracle.Observation) bool {
-			return o.Container != t.Container || o.Exec != "" || o.Status != t.Status || untimed(o.At) ||
+		of := slices.DeleteFunc(slices.Clone(reported), func(o oracle.Observation) bool {
+			return o.Container != t.Container || o.Exec != t.Exec || o.Status != t.Status || untimed(o.At) ||
 				impossible(h, o)
 		})
 		if len(of) == 0 {
@@ -32,25 +32,25 @@ func oneTime(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 				continue
 			}
 			found = append(found, oracle.Finding{
-				Invariant: oracle.Exit, Class: oracle.ClassExitCode, Subject: oracle.Subject{ID: o.Container, PID: o.PID},
-				Facts: oracle.Facts{oracle.FactBy: string(o.Observer), oracle.FactStatus: oracle.OtherTime,
+				Invariant: oracle.Exit, Class: oracle.ClassExitCode,
+				Subject: oracle.Subject{ID: o.Container, Exec: o.Exec, PID: o.PID},
+				Facts: ofExec(o.Exec, oracle.Facts{oracle.FactBy: string(o.Observer), oracle.FactStatus: oracle.OtherTime,
 					oracle.FactAt: precisely(o.At), oracle.FactFirst: precisely(first.At),
-					oracle.FactSource: string(first.Observer)},
+					oracle.FactSource: string(first.Observer)}),
 			})
 		}
 	}
 	return uniqueCauses(found), nil
 }
 
-// impossible reports whether a told time cannot be that of the end: that is said of it,
-// and those who tell the true one are not accused beside it.
+// impossible reports whether a reported time cannot be that of the end: that is said of
+// it, and those who tell the true one are not accused beside it.
 func impossible(h *harness.History, o oracle.Observation) bool {
 	for _, i := range h.Instances {
 		if i.ID != o.Container {
 			continue
 		}
-		notBefore, _ := livedUntil(h, i)
-		notAfter := endedBy(h, i)
+		_, notBefore, notAfter := processOf(h, i, o.Exec)
 		if notAfter.IsZero() {
 			notAfter = h.After.At
 		}

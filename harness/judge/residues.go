@@ -12,7 +12,7 @@ import (
 // due: it came, or it is missing as the residue says. What nobody could hear is neither.
 // One case cannot tell a race from an event that is never sent; many can.
 func residues(h *harness.History, found []oracle.Finding) (out []rate.Count) {
-	if !looked(h) {
+	if !settled(h) {
 		return nil
 	}
 	for _, r := range oracle.KnownResidues() {
@@ -56,7 +56,8 @@ func endedBySignal(h *harness.History, i harness.Instance) bool {
 }
 
 func arrived(h *harness.History, id, topic string) bool {
-	return id != "" && slices.ContainsFunc(h.Events[:h.Flushed.Events], func(e oracle.TaskEvent) bool {
+	events, _, _ := h.FirstUse()
+	return id != "" && slices.ContainsFunc(events, func(e oracle.TaskEvent) bool {
 		return e.Container == id && e.Exec == "" && e.Topic == topic
 	})
 }

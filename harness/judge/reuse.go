@@ -56,24 +56,15 @@ func reuse(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 // so that a world can look clean while a made-up status is still to come. Events of the
 // id's second life have another pid.
 func lateExits(h *harness.History) ([]oracle.Finding, []harness.Problem) {
-	if !looked(h) || h.Reuse == nil {
+	if !settled(h) || h.Reuse == nil {
 		return nil, nil
-	}
-	var l oracle.Ledger
-	truths, _, _ := ledger(h)
-	for _, t := range truths {
-		if err := l.True(t); err != nil {
-			return nil, problem(harness.ByTruth, err.Error())
-		}
 	}
 	first := slices.DeleteFunc(slices.Clone(h.Events[h.Flushed.Events:]), func(e oracle.TaskEvent) bool {
 		return e.Exec != "" || !slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
 			return i.PID != 0 && e.Container == i.ID && e.PID == int(i.PID)
 		})
 	})
-	for _, o := range oracle.Told(first) {
-		l.Observe(o)
-	}
-	wrong, _ := l.Check() // that there are none, or of what never ran, is no news by now
+	truths, _, _ := ledger(h)
+	wrong, _ := oracle.WrongExits(truths, oracle.Reported(first), nil) // what is not known of them exits tells
 	return wrong, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // What the second use of an id opens is a leak, but where a shim is left that may serve
-// it, and is connected anew for it: that is told already.
+// it, and is connected anew for it: that is reported already.
 func TestHandlesOfASecondUse(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*harness.History)
@@ -28,7 +28,7 @@ func TestHandlesOfASecondUse(t *testing.T) {
 		v := Judge(h)
 		got := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool { return f.Class == oracle.ClassHandle })
 		if got != tc.want {
-			t.Errorf("%s: a handle is told %v\n%s", name, got, v)
+			t.Errorf("%s: a handle is reported: %v\n%s", name, got, v)
 		}
 	}
 }

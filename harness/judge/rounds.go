@@ -8,7 +8,7 @@ import (
 )
 
 // rounds: a container that is removed leaves nothing in the pod that lives on. What is
-// still there in the end is told as left by the whole pod, and not once more.
+// still there in the end is reported as left by the whole pod, and not once more.
 func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil || h.CRI.Pod == nil {
 		return nil, nil

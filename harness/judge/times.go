@@ -14,37 +14,42 @@ func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
-	for _, o := range h.Told[:h.Flushed.Told] {
+	_, _, reported := h.FirstUse()
+	for _, o := range reported {
 		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID == o.Container })
 		if n < 0 {
 			continue
 		}
-		if of := h.Instances[n]; of.PID != 0 && o.PID != int(of.PID) {
+		find := func(status string, fs oracle.Facts) {
+			fs[oracle.FactBy], fs[oracle.FactStatus] = string(o.Observer), status
 			found = append(found, oracle.Finding{
-				Invariant: oracle.Exit, Class: oracle.ClassExitCode, Subject: oracle.Subject{ID: o.Container, PID: o.PID},
-				Facts: oracle.Facts{oracle.FactBy: string(o.Observer), oracle.FactStatus: oracle.WrongPID,
-					oracle.FactTold: fmt.Sprint(o.PID), oracle.FactTrue: fmt.Sprint(of.PID)},
+				Invariant: oracle.Exit, Class: oracle.ClassExitCode, Facts: ofExec(o.Exec, fs),
+				Subject: oracle.Subject{ID: o.Container, Exec: o.Exec, PID: o.PID},
 			})
 		}
-		alive, _ := livedUntil(h, h.Instances[n])
+		pid, alive, seen := processOf(h, h.Instances[n], o.Exec)
+		if pid != 0 && o.PID != int(pid) {
+			find(oracle.WrongPID, oracle.Facts{oracle.FactReported: fmt.Sprint(o.PID), oracle.FactTrue: fmt.Sprint(pid)})
+		}
 		by := h.After.At
-		if toldTrue(h, h.Instances[n], o.Status) {
-			by = oracle.Sooner(by, endedBy(h, h.Instances[n]))
+		if reportedTrue(h, h.Instances[n], o.Exec, o.Status) {
+			by = oracle.Sooner(by, seen)
 		}
 		if fs, wrong := oracle.WrongEnd(o.At, alive, by); wrong {
-			fs[oracle.FactBy], fs[oracle.FactStatus] = string(o.Observer), oracle.WrongTime
-			found = append(found, oracle.Finding{
-				Invariant: oracle.Exit, Class: oracle.ClassExitCode, Facts: fs,
-				Subject: oracle.Subject{ID: o.Container, PID: o.PID},
-			})
+			find(oracle.WrongTime, fs)
 		}
 	}
 	return found, nil
 }
 
-// toldTrue reports whether a status is that which a container has ended with. The time
+// reportedTrue reports whether a status is that which a process has ended with. The time
 // that goes with one that is made up is made up, too, and the ledger tells of that.
-func toldTrue(h *harness.History, i harness.Instance, status uint32) bool {
+func reportedTrue(h *harness.History, i harness.Instance, exec string, status uint32) bool {
 	t, ran, err := truth(h, i)
+	for _, e := range i.Execs {
+		if e.ID == exec {
+			t, ran, err = execTruth(h, i, e)
+		}
+	}
 	return ran && err == nil && t.Status == status
 }

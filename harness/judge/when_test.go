@@ -15,39 +15,39 @@ func TestRulesOfWhen(t *testing.T) {
 	judged(t, map[string]row{
 		"Delete says when it was asked": {func(h *harness.History) {
 			plain(h)
-			h.Told[1].At = at(39)
+			h.Reported[1].At = at(39)
 		}, "exit exit-code by=delete status=other-time"},
 		"nor is that the time of the event": {func(h *harness.History) {
 			plain(h)
 			h.Events[2].Exited = at(30).Add(1)
 		}, "exit exit-code by=TaskExit status=other-time"},
-		"a shim that was harmed may have told no time": {func(h *harness.History) { h.Told[1].At = at(39) }, ""},
+		"a shim that was harmed may have reported no time": {func(h *harness.History) { h.Reported[1].At = at(39) }, ""},
 		"nor one that was killed": {func(h *harness.History) {
 			plain(h)
 			kill(h, "shim", 42)
-			h.Told[1].At = at(39)
+			h.Reported[1].At = at(39)
 		}, ""},
-		"Delete says a time of long ago": {func(h *harness.History) { h.Told[1].At = at(-630_720_000) },
+		"Delete says a time of long ago": {func(h *harness.History) { h.Reported[1].At = at(-630_720_000) },
 			"exit exit-code by=delete status=wrong-time"},
 		"the event says a time to come": {func(h *harness.History) { h.Events[2].Exited = at(900) },
 			"event event event=wrong-time topic=/tasks/exit"},
 		"the event says another pid": {func(h *harness.History) { h.Events[2].PID = 99 },
-			"event event event=wrong-pid topic=/tasks/exit told=99 true=41"},
+			"event event event=wrong-pid topic=/tasks/exit reported=99 true=41"},
 		"the event says minutes later": {func(h *harness.History) {
 			h.Events[2].Exited, h.Events[2].Seen = at(90_000), at(90_000)
 		},
 			"event event event=wrong-time topic=/tasks/exit"},
 		"Delete says minutes later": {func(h *harness.History) {
-			h.Told[1].At, h.After.At = at(90_000), at(95_000)
+			h.Reported[1].At, h.After.At = at(90_000), at(95_000)
 		},
 			"exit exit-code by=delete status=wrong-time"},
 		"and a shim was killed": {func(h *harness.History) {
 			kill(h, "shim", 42)
-			h.Told[1].At, h.After.At = at(90_000), at(95_000)
+			h.Reported[1].At, h.After.At = at(90_000), at(95_000)
 		}, ""},
 		"and a shim was held": {func(h *harness.History) {
 			h.Hits[2].Held = time.Minute
-			h.Told[1].At, h.After.At = at(90_000), at(95_000)
+			h.Reported[1].At, h.After.At = at(90_000), at(95_000)
 		}, ""},
 		"a killed payload's end before the signal": {func(h *harness.History) {
 			killedByClient(h)
@@ -56,12 +56,12 @@ func TestRulesOfWhen(t *testing.T) {
 			"event event event=wrong-time topic=/tasks/exit"},
 		"and Wait's": {func(h *harness.History) {
 			killedByClient(h)
-			h.Told[0].At = at(-100)
+			h.Reported[0].At = at(-100)
 		}, "exit exit-code by=wait status=wrong-time"},
 		"at the signal": {killedByClient, ""},
 		"a killed payload's minutes after": {func(h *harness.History) {
 			killedByClient(h)
-			h.Told[0].At, h.After.At = at(90_000), at(95_000)
+			h.Reported[0].At, h.After.At = at(90_000), at(95_000)
 		}, "exit exit-code by=wait status=wrong-time"},
 		"its exit was never reported, and Wait never answered": {func(h *harness.History) {
 			killedByClient(h)
@@ -90,14 +90,14 @@ func TestRulesOfWhen(t *testing.T) {
 			neverBoots(h)
 			h.Reference = &harness.Reference{Outcome: harness.Invalid}
 		}, "no-boot"},
-		"it never boots, and was told to panic":  {bootFails(term.Panic), "no-boot"},
+		"it never boots, and was asked to panic": {bootFails(term.Panic), "no-boot"},
 		"it never boots over a call that failed": {bootFails(term.Error), "liveness containerd what=death exit=2"},
 		"a create as it was asked for":           {func(h *harness.History) { h.Events[0].Made = made() }, ""},
 		"a create in another bundle": {func(h *harness.History) {
 			h.Events[0].Made = made()
 			h.Events[0].Made.Bundle = "/x"
 		},
-			"event event event=not-as-asked topic=/tasks/create field=bundle told=/x"},
+			"event event event=not-as-asked topic=/tasks/create field=bundle reported=/x"},
 		"a create with an output": {func(h *harness.History) {
 			h.Events[0].Made = made()
 			h.Events[0].Made.Stdout = "/f"

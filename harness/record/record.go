@@ -42,11 +42,11 @@ func (r *Recorder) Call(c harness.Call) {
 	r.h.Calls = append(r.h.Calls, c)
 }
 
-// Told writes down an exit status that the client was told.
-func (r *Recorder) Told(o oracle.Observation) {
+// Reported writes down an exit status that the client got.
+func (r *Recorder) Reported(o oracle.Observation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.h.Told = append(r.h.Told, o)
+	r.h.Reported = append(r.h.Reported, o)
 }
 
 // Sent writes down a signal that the client has sent.
@@ -68,6 +68,13 @@ func (r *Recorder) Unheeded(u harness.Unheeded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.h.Unheeded = append(r.h.Unheeded, u)
+}
+
+// Has writes down what containers have.
+func (r *Recorder) Has(b oracle.Belongings) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.h.Belongings = append(r.h.Belongings, b)
 }
 
 // CRI changes what a client of CRI has seen.
@@ -119,7 +126,7 @@ func (r *Recorder) History() harness.History {
 	h := r.h
 	h.Problems, h.Calls, h.Signals = slices.Clone(h.Problems), slices.Clone(h.Calls), slices.Clone(h.Signals)
 	h.Stops, h.Unheeded = slices.Clone(h.Stops), slices.Clone(h.Unheeded)
-	h.Told, h.Kills, h.Notes = slices.Clone(h.Told), slices.Clone(h.Kills), slices.Clone(h.Notes)
-	h.CRI = h.CRI.Clone()
+	h.Reported, h.Kills, h.Notes = slices.Clone(h.Reported), slices.Clone(h.Kills), slices.Clone(h.Notes)
+	h.CRI, h.Belongings = h.CRI.Clone(), slices.Clone(h.Belongings)
 	return h
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"google.golang.org/grpc/codes"
-
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/oracle"
@@ -36,7 +34,7 @@ func (x *run) takeBaseline() error {
 			hopeless = err
 			return nil
 		}
-		if oracle.Code(err) == codes.Unimplemented { // a plugin's init met the fault, and only a restart mends that
+		if x.lacksPlugin(err) { // only a restart fixes that
 			err = errors.Join(err, x.daemon.Restart(ctx))
 		}
 		return err

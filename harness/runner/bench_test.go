@@ -18,8 +18,8 @@ import (
 	"github.com/shimquake/shimquake/harness/client/task"
 )
 
-// benchCases are those whose price is told: a fault by a probe, and one by a signal that
-// makes containerd clean up after a dead shim.
+// benchCases are those whose price is reported: a fault by a probe, and one by a signal
+// that makes containerd clean up after a dead shim.
 func benchCases() []harness.Case {
 	return []harness.Case{
 		{Name: "shutdown-error-once", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}},

@@ -18,6 +18,7 @@ import (
 	"github.com/shimquake/shimquake/harness/client/cri"
 	"github.com/shimquake/shimquake/harness/client/task"
 	"github.com/shimquake/shimquake/harness/inject"
+	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/shims/fakeshim"
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
@@ -85,13 +86,19 @@ func (x *run) boot() (err error) {
 func (x *run) clientParams() client.Params {
 	p := client.Params{
 		Case: x.Case, Up: x.up, Died: func() bool { return len(x.daemon.Deaths()) > 0 },
-		Restart: func(ctx context.Context) error { return x.daemon.Restart(ctx) },
+		Restart: func(ctx context.Context) error {
+			err := x.daemon.Restart(ctx)
+			x.record.Failed("client", "containerd restarted", err)
+			return err
+		},
 		State:   x.at,
 		Fired:   func() bool { return x.inject.AnyFired() },
 		Spare:   x.isBystander,
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
 		TruthDir: x.world.TruthDir(), Events: &x.events, Record: &x.record,
-		CRIEvents: &x.criEvents, Look: x.lookMeanwhile, Quiet: x.countsStatements(),
+		CRIEvents: &x.criEvents, Look: x.lookMeanwhile,
+		Belongings: func(of ...string) (oracle.Belongings, error) { return oracle.TakeBelongings(x.scene(), of...) },
+		Quiet:      x.countsStatements(),
 	}
 	if x.Workload.Fakeshim != "" {
 		p.Runtime = fakeshim.Runtime
@@ -108,14 +115,7 @@ func (x *run) target() inject.Target {
 		World:     x.world,
 		Daemon:    x.daemon,
 		Processes: x.processes,
-		InitPID:   x.client.InitPID, KnownPID: x.client.KnownPID, Shares: x.client.Shares,
-		InFlight: func() (func(), <-chan struct{}) {
-			f := x.session.InFlight()
-			if f == nil {
-				return nil, nil
-			}
-			return f.Cancel, f.Done()
-		},
-		Removed: x.removed, Exited: x.session.Exited,
+		InitPID:   x.session.InitPID, KnownPID: x.session.KnownPID, Shares: x.client.Shares,
+		InFlight: x.session.InFlight, Removed: x.removed, Exited: x.session.Exited,
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/grpc/codes"
-
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client/bystander"
@@ -30,15 +28,10 @@ func (x *run) startBystanders() error {
 		Network: x.Workload.Network, Quiet: x.countsStatements(),
 		Runtime: runcshim.Runtime, TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events,
 	})
-	x.bystanders = g
+	x.bystanders.Store(g)
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
 	defer cancel()
-	err := g.Start(ctx)
-	if oracle.Code(err) == codes.Unimplemented && err != nil && x.inject.AnyFired() { // as in takeBaseline
-		if err = x.daemon.Restart(ctx); err == nil {
-			err = g.Start(ctx)
-		}
-	}
+	err := x.withPlugins(ctx, func() error { return g.Start(ctx) })
 	x.inject.Controller.SetApart(g.IDs()...)
 	if err != nil {
 		x.record.Failed("harness", "a bystander does not run", err) // the judge's business
@@ -61,7 +54,8 @@ const endPatience = 30 * time.Second
 
 // endBystanders lets them come to their ends, when nothing is armed any more.
 func (x *run) endBystanders() {
-	if x.bystanders == nil {
+	g := x.bystanders.Load()
+	if g == nil {
 		return
 	}
 	x.record.Note("harness", "ends bystanders")
@@ -71,7 +65,7 @@ func (x *run) endBystanders() {
 	}
 	ctx, cancel := context.WithTimeout(x.ctx, patience)
 	defer cancel()
-	seen, err := x.bystanders.End(ctx)
+	seen, err := g.End(ctx)
 	x.record.Set(func(h *harness.History) { h.Bystanders = seen })
 	if err != nil {
 		x.record.Problem(harness.ByHarness, fmt.Errorf("learn how bystanders ended: %w", err))
@@ -80,7 +74,8 @@ func (x *run) endBystanders() {
 
 // isBystander reports whether an id is a bystander's.
 func (x *run) isBystander(id string) bool {
-	return x.bystanders != nil && slices.Contains(x.bystanders.IDs(), id)
+	g := x.bystanders.Load()
+	return g != nil && slices.Contains(g.IDs(), id)
 }
 
 // processes are those of the world that faults may be done to.

@@ -12,7 +12,7 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// A containerd that ends without being told to must not be taken for one that took the
+// A containerd that ends without being asked to must not be taken for one that took the
 // fault well, although it is back at once; nor one that hangs for a machine that could
 // not run the case.
 func TestContainerdThatDiesOrHangsByItselfViolates(t *testing.T) {

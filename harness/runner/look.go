@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-
-	"google.golang.org/grpc/codes"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
@@ -39,15 +36,22 @@ func (x *run) look() error {
 	}
 	x.awaitEvents()
 	x.inject.Controller.Flush(flushTimeout)
+	records := x.events.Containers() // names may be tried in a pod of our own
 	x.lookAtCRI()
 	instances := x.instances() // before the id is used again
 	now := x.history()
 	x.record.Set(func(h *harness.History) {
 		h.Instances = instances
-		h.Flushed = harness.Flushed{Events: len(now.Events), Hits: len(now.Hits), Told: len(now.Told)}
+		h.Records = records
+		h.Flushed = all(now)
 	})
 	x.dump()
 	return nil
+}
+
+// all is how much has come by now.
+func all(h harness.History) *harness.Flushed {
+	return &harness.Flushed{Events: len(h.Events), Hits: len(h.Hits), Reported: len(h.Reported)}
 }
 
 func (x *run) before() oracle.Inventory { return *x.record.History().Before }
@@ -60,14 +64,13 @@ func (x *run) lookAt(before oracle.Inventory) (l harness.Look) {
 	if err != nil {
 		return harness.Look{At: time.Now(), Up: oracle.FailedOf(err)}
 	}
-	after, err := x.settle(scene, before)
-	if oracle.Code(err) == codes.Unimplemented && err != nil && x.inject.AnyFired() { // as in takeBaseline
-		if err = x.daemon.Restart(up); err == nil {
-			if scene, err = x.sceneUp(up); err == nil {
-				after, err = x.settle(scene, before)
-			}
+	var after oracle.Inventory
+	err = x.withPlugins(up, func() (err error) {
+		if scene, err = x.sceneUp(up); err == nil { // a new one after a restart
+			after, err = x.settle(scene, before)
 		}
-	}
+		return err
+	})
 	l = harness.Look{At: time.Now(), Asked: oracle.FailedOf(err)}
 	if err == nil {
 		l.Inventory = &after
@@ -132,7 +135,7 @@ func (x *run) yield(wait func()) {
 	x.runner.Yield(wait)
 }
 
-// flushEvents waits until the events that containerd was told of have come.
+// flushEvents waits until the events that containerd heard of have come.
 func (x *run) flushEvents() error {
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
 	defer cancel()
@@ -150,8 +153,8 @@ func (x *run) flushEvents() error {
 // Wait says nothing: it lasts as long as the task.
 func calling(hits []failpoints.Hit, deaths []daemon.Death) string {
 	type call struct {
-		pid      int
-		what, id string
+		pid        int
+		method, id string
 	}
 	dead := map[int]bool{}
 	for _, d := range deaths {
@@ -160,16 +163,12 @@ func calling(hits []failpoints.Hit, deaths []daemon.Death) string {
 	open := map[call]int{}
 	var order []call
 	for _, h := range hits {
-		what, entry := strings.CutSuffix(h.Point, ":entry")
-		exit := false
-		if !entry {
-			what, exit = strings.CutSuffix(h.Point, ":exit")
-		}
-		if !entry && !exit || !strings.HasPrefix(what, "rpc:containerd:Task.") || strings.HasSuffix(what, ".Wait") {
+		p := h.Passed()
+		if p.Who != "containerd" || p.Service() != "Task" || p.What == "Task.Wait" {
 			continue
 		}
-		c := call{h.PID, what, h.ID}
-		if exit {
+		c := call{h.PID, p.What, h.ID}
+		if p.Where == "exit" {
 			open[c]--
 			continue
 		}
@@ -178,32 +177,26 @@ func calling(hits []failpoints.Hit, deaths []daemon.Death) string {
 	}
 	for _, c := range order {
 		if open[c] > 0 && !dead[c.pid] {
-			return strings.TrimPrefix(c.what, "rpc:containerd:") + " of " + c.id
+			return c.method + " of " + c.id
 		}
 	}
 	return ""
 }
 
 // eventPatience is how long events that must come are waited for when everything else has
-// settled: a shim sends one again a second later that containerd was not up for.
-const eventPatience = 2 * time.Second
+// settled: a shim sends one again a second later that containerd was not up for, and a
+// containerd that cleans up after a dead shim tells of the exit last (at a load of 40
+// more than two seconds later).
+const eventPatience = 5 * time.Second
 
 // awaitEvents waits for events of tasks whose lack would violate: CRI's own are awaited
 // by themselves.
 func (x *run) awaitEvents() {
 	ctx, cancel := context.WithTimeout(x.ctx, eventPatience)
 	defer cancel()
-	for {
-		_, more := x.events.Grown()
+	x.events.Await(ctx, func([]oracle.TaskEvent) bool {
 		h := x.history()
-		h.Flushed = harness.Flushed{Events: len(h.Events), Hits: len(h.Hits), Told: len(h.Told)}
-		if !judge.MissesEvents(h) {
-			return
-		}
-		select {
-		case <-more:
-		case <-ctx.Done():
-			return
-		}
-	}
+		h.Flushed = all(h)
+		return !judge.MissesEvents(h)
+	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/poll"
 )
 
 // at is called when the workload has come to a state.
@@ -29,8 +30,8 @@ const (
 )
 
 // lookForChildren looks for what has outlived the init of a container whose exit was
-// told. CRI deletes a container before its client is told, and runc kills then what is
-// left.
+// reported. CRI deletes a container before its client hears of it, and runc kills then
+// what is left.
 func (x *run) lookForChildren(ctx context.Context) {
 	children := func(k harness.Container) bool { return k.Children > 0 }
 	if x.Workload.API == harness.CRI || !slices.ContainsFunc(x.Workload.Containers, children) {
@@ -38,32 +39,24 @@ func (x *run) lookForChildren(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, dying)
 	defer cancel()
-	tick := time.NewTicker(dyingLook)
-	defer tick.Stop()
-	for {
-		left, err := x.outlived()
-		if err != nil {
-			x.record.Problem(harness.ByLook, err)
-			return
-		}
-		if len(left) == 0 {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			x.record.Set(func(h *harness.History) { h.Outlived = left })
-			return
-		}
+	var left []harness.Outlived
+	err := poll.Until(ctx, dyingLook, func() (done bool, err error) {
+		left, err = x.outlived()
+		return len(left) == 0, err
+	})
+	if err != nil && ctx.Err() == nil {
+		x.record.Problem(harness.ByLook, err)
+		return
 	}
+	x.record.Set(func(h *harness.History) { h.Outlived = left })
 }
 
-// outlived are the processes of containers whose exit was told.
+// outlived are the processes of containers whose exit was reported.
 func (x *run) outlived() (left []harness.Outlived, err error) {
 	all, err := oracle.Processes(x.scene())
 	for _, i := range x.client.Instances() {
 		for _, p := range all {
-			if i.Told && !p.Zombie() && p.Shim == nil && strings.HasSuffix(p.Cgroup, "/"+i.ID) {
+			if i.Reported && !p.Zombie() && p.Shim == nil && strings.HasSuffix(p.Cgroup, "/"+i.ID) {
 				left = append(left, harness.Outlived{Container: i.ID, PID: p.PID, Name: p.Comm})
 			}
 		}

@@ -18,7 +18,8 @@ type reference struct {
 }
 
 // refer has the default release run the workload, where something has failed that no
-// fault explains: a containerd that is broken is told from a machine that cannot run it.
+// fault explains: a containerd that is broken is told apart from a machine that cannot
+// run it.
 func (x *run) refer() {
 	h := x.history()
 	if x.isReference || x.ctx.Err() != nil || !judge.Unexplained(h) {

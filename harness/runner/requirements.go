@@ -44,9 +44,9 @@ func (r requirement) unmet() error {
 	return nil
 }
 
-// CheckRequirements reports, before anything is made, what this machine lacks of what the
+// checkRequirements reports, before anything is made, what this machine lacks of what the
 // case takes. IsUnsupported knows its errors.
-func CheckRequirements(c harness.Case) error {
+func checkRequirements(c harness.Case) error {
 	for _, r := range requirements {
 		if !r.wanted(c) {
 			continue

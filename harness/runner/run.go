@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
@@ -40,8 +41,8 @@ type run struct {
 	criEvents oracle.CRILog
 	removed   chan struct{} // closed when the client is done
 
-	bystanders *bystander.Group  // nil where the case has none
-	dumps      map[string][]byte // files for people, of a case that is violated
+	bystanders atomic.Pointer[bystander.Group] // nil where the case has none; faults ask for it, too
+	dumps      map[string][]byte               // files for people, of a case that is violated
 }
 
 // begin is a run that has not done anything yet.
@@ -102,7 +103,7 @@ func (x *run) prepare() (err error) {
 			return input(err)
 		}
 	}
-	return CheckRequirements(x.Case)
+	return checkRequirements(x.Case)
 }
 
 // runWorkload lets the client meet the plan, and takes the proof of each fault.
@@ -157,8 +158,22 @@ func (x *run) instances() []harness.Instance {
 			x.record.Problem(harness.ByTruth, fmt.Errorf("learn how a payload ended: %w", err))
 		}
 		copied := *i
-		copied.Payload = own
+		copied.Payload, copied.Execs = own, x.execs(i)
 		out = append(out, copied)
+	}
+	return out
+}
+
+// execs are those of a container, with their own records.
+func (x *run) execs(i *harness.Instance) []harness.Exec {
+	out := slices.Clone(i.Execs)
+	for n := range out {
+		if out[n].Begun.IsZero() {
+			continue // it has no record
+		}
+		own, err := x.session.Payload(i.Record(out[n]))
+		x.record.Problem(harness.ByTruth, err)
+		out[n].Payload = own
 	}
 	return out
 }

@@ -27,7 +27,7 @@ type Runner struct {
 	Evidence string
 	// KeepAll keeps the evidence of cases that held, too.
 	KeepAll bool
-	// Log is told of builds. Default: os.Stderr is told of those of containerd.
+	// Log hears of builds. Default: os.Stderr hears of those of containerd.
 	Log io.Writer
 	// Brief saves most of the second use of the first id, where nothing was left: of a pod a
 	// sandbox without containers is run, by whose name it can be in the way; of a task,

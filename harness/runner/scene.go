@@ -6,6 +6,7 @@ import (
 
 	containerd "github.com/containerd/containerd/v2/client"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 
 	under "github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
@@ -42,6 +43,25 @@ func (x *run) sceneUp(ctx context.Context) (oracle.Scene, error) {
 	s := x.scene()
 	s.Client, s.Daemon, s.Profile = c, x.daemon.PID(), x.daemon.Goroutines
 	return s, nil
+}
+
+// withPlugins asks containerd, and once more after a restart where it lacks a plugin
+// whose init has met a fault: only a restart fixes that.
+func (x *run) withPlugins(ctx context.Context, ask func() error) error {
+	err := ask()
+	if !x.lacksPlugin(err) {
+		return err
+	}
+	if err := x.daemon.Restart(ctx); err != nil {
+		return err
+	}
+	return ask()
+}
+
+// lacksPlugin reports whether an error means that a fault has kept a plugin from being
+// there.
+func (x *run) lacksPlugin(err error) bool {
+	return err != nil && oracle.Code(err) == codes.Unimplemented && x.inject.AnyFired()
 }
 
 // Scene is what a Runner's Sabotage may lay hands on: a world whose client is done, just

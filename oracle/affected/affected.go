@@ -139,6 +139,31 @@ func (r Releases) LastBad(branch string) string { return r[branch].Last() }
 // FirstFixed is the first release of a branch that does not have it any more, or "".
 func (r Releases) FirstFixed(branch string) string { return r[branch].Fixed }
 
+// Ends are the releases between which it came or went, the oldest first: the last that
+// has it and the first without, of each branch that has fixed it; the last without and
+// the first that has it; and the last that has it where nobody has fixed it.
+func (r Releases) Ends() (all []string) {
+	last := ""
+	for _, name := range r.Branches() {
+		b := r[name]
+		if b.Since != "" {
+			all = append(all, b.Held, b.Since)
+		}
+		if b.Has() {
+			last = b.Last()
+		}
+		if b.Fixed != "" { // by a branch that never had it, too: those before it did
+			all = append(all, last, b.Fixed)
+		}
+	}
+	if r.Open() {
+		all = append(all, last)
+	}
+	all = slices.DeleteFunc(all, func(release string) bool { return release == "" })
+	slices.SortFunc(all, func(a, b string) int { return semver.MustParse(a).Compare(semver.MustParse(b)) })
+	return slices.Compact(all)
+}
+
 // Open reports whether no fix is known on the newest branch that is named.
 func (r Releases) Open() bool {
 	all := r.Branches()

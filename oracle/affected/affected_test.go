@@ -39,6 +39,22 @@ const halfLooked = `
 "2.4": {seen: v2.4.1, bad: v2.4.2, fixed: v2.4.4}
 `
 
+func TestEnds(t *testing.T) {
+	for text, want := range map[string]string{
+		slowUmount:             "v1.6.23 v1.6.24 v1.7.3 v1.7.4",
+		regressed:              "v2.1.1 v2.1.2 v2.1.9 v2.4.0", // 2.4 has it fixed, and 2.1 was the last that had it
+		halfLooked:             "v2.4.2 v2.4.4",
+		`"2.3": {bad: v2.3.7}`: "v2.3.7",
+		`"2.3": {absent: why}
+"2.4": {since: v2.4.1, absent: why, bad: v2.4.2}`: "v2.4.1 v2.4.2",
+		`"2.4": {held: v2.4.2}`: "",
+	} {
+		if got := strings.Join(parse(t, text).Ends(), " "); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestOf(t *testing.T) {
 	for _, c := range []struct {
 		text, release string

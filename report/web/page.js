@@ -324,7 +324,7 @@
       itemSet.add(items.filter(shows).map((i) => ({ ...i, className: (i.className || '') + (word && i.group !== undefined && !textOf(i).includes(word) ? ' faint' : '') })));
     }
     const textOf = (i) => (i.item[3] + ' ' + i.item[4]).toLowerCase();
-    const kinds = ['fault', 'client', 'containerd', 'shim', 'container', 'event', 'told', 'log', 'found'];
+    const kinds = ['fault', 'client', 'containerd', 'shim', 'container', 'event', 'reported', 'log', 'found'];
     const lanesOrder = (g) => kinds.indexOf(g.kind) * 10000 + g.nth * 10 + g.run;
 
     const byHand = [

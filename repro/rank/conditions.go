@@ -32,7 +32,7 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug) {
 	for _, o := range r.Of(read.Condition) {
 		w := o.What
 		if w == read.ContainerdStarted && r.Tells(read.ContainerdDied) {
-			continue // told twice
+			continue // reported twice
 		}
 		switch {
 		case done[w]:
@@ -51,7 +51,7 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug) {
 	for _, w := range needed {
 		restarted := restarts && (done[read.ContainerdStarted] || done[read.ContainerdDied])
 		if hidden := quiet && onlyLogged(w); !done[w] && !restarted && !hidden {
-			f.add(Untold, w, nil, "")
+			f.add(Unreported, w, nil, "")
 		}
 	}
 	for _, o := range r.Of(read.Excluded) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/repro/read"
 )
@@ -44,6 +43,7 @@ const (
 	Named       Why = "issue-named"      // the report names its issue
 	Explains    Why = "explains"         // a symptom is what it leaves
 	Brings      Why = "brings"           // a symptom is what comes with what it leaves
+	MayLeave    Why = "may-leave"        // a symptom is what it leaves at times, besides
 	Logs        Why = "logs"             // a message is one that it logs
 	Needs       Why = "needs"            // what it takes has happened
 	Nearly      Why = "nearly-needs"     // what is much like what it takes has happened
@@ -51,7 +51,7 @@ const (
 	Unexplained Why = "does-not-explain" // a symptom that it does not leave
 	Unneeded    Why = "does-not-need"    // something happened that it does not take
 	Perhaps     Why = "may-not-need"     // somebody says that something happened that it does not take
-	Untold      Why = "not-told"         // it takes something that nobody tells of
+	Unreported  Why = "not-reported"     // it takes something that nobody tells of
 	Denied      Why = "denied"           // the report says that what it takes has not happened
 	Conflicts   Why = "conflicts"        // it leaves the same kind of thing in another state
 	OtherOne    Why = "not-this-release" // the reported release does not have it
@@ -69,8 +69,9 @@ func Whys() []Why { return slices.Sorted(maps.Keys(points)) }
 const bar = 3
 
 var points = map[Why]int{
-	Named: 8, Explains: 4, Brings: 1, Logs: 5, Needs: 3, Nearly: 1, AtPlace: 3,
-	Unexplained: -3, Unneeded: -2, Perhaps: -1, Untold: -1, Denied: -6, Conflicts: -5, OtherOne: -100, OtherClient: -3,
+	Named: 8, Explains: 4, Brings: 1, MayLeave: 1, Logs: 5, Needs: 3, Nearly: 1, AtPlace: 3,
+	Unexplained: -3, Unneeded: -2, Perhaps: -1, Unreported: -1, Denied: -6, Conflicts: -5,
+	OtherOne: -100, OtherClient: -3,
 	NotLooked: -2, Doubtful: -2, Harmless: -3,
 }
 
@@ -97,19 +98,6 @@ func boolean(b bool) int {
 	return 0
 }
 
-// weight is how much a symptom says: that there are many shims says less than that one
-// has no task.
-func weight(o read.Observation) int {
-	if o.InWords {
-		return 1
-	}
-	switch o.What {
-	case read.GrowingShims, read.ChildlessShim, read.ShimWithoutPod:
-		return 1
-	}
-	return 2
-}
-
 func fit(r read.Report, release string, b catalogue.Bug) Fit {
 	f := Fit{Bug: b, ID: b.ID}
 	switch state := b.Releases.Of(release); {
@@ -119,7 +107,7 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 	default:
 		f.add(OtherOne, "", nil, b.Releases.String())
 	}
-	told, total := f.symptoms(r, b)
+	reported, total := f.symptoms(r, b)
 	f.messages(r, b)
 	f.conditions(r, b)
 	f.names(r, b)
@@ -134,7 +122,7 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 		f.add(Harmless, "", nil, "")
 	}
 	out := slices.ContainsFunc(f.Reasons, func(x Reason) bool { return slices.Contains(excluding, x.Why) })
-	f.Clears = !out && 2*told > total && f.Score >= bar && !elsewhere(r)
+	f.Clears = !out && 2*reported > total && f.Score >= bar && !elsewhere(r)
 	return f
 }
 
@@ -156,93 +144,16 @@ func (f *Fit) add(why Why, what read.What, lines []int, is string) {
 	f.Reasons = append(f.Reasons, Reason{Why: why, What: what, Lines: lines, Is: is})
 }
 
-// symptoms compares what is left with what the bug leaves, each kind of thing once. It
-// returns the weight of those that are explained, and of all.
-func (f *Fit) symptoms(r read.Report, b catalogue.Bug) (told, total int) {
-	done := map[read.What]bool{}
-	var brought []read.Observation
-	heads := 0
-	all := r.Of(read.Symptom)
-	slices.SortStableFunc(all, func(a, b read.Observation) int { return boolean(a.InWords) - boolean(b.InWords) })
-	for _, o := range all { // what a program has printed before what somebody says
-		if done[o.What] {
-			continue
-		}
-		done[o.What] = true
-		why, is := explains(b, o)
-		total += weight(o)
-		switch why {
-		case Brings:
-			brought = append(brought, o)
-			continue
-		case Explains:
-			heads++
-			told += weight(o)
-		}
-		f.add(why, o.What, o.Lines, is)
-		f.Score += exact(b, o)
-	}
-	for _, o := range brought { // with what it leaves; alone it is something else
-		why, is := explains(b, o)
-		if heads == 0 {
-			why, is = Unexplained, ""
-		} else {
-			told += weight(o)
-		}
-		f.add(why, o.What, o.Lines, is)
-	}
-	return told, total
-}
-
-// explains says what a bug has to do with a symptom.
-func explains(b catalogue.Bug, o read.Observation) (Why, string) {
-	if o.Class() == "" {
-		if matchesLog(b, o.Raw) != "" {
-			return Explains, matchesLog(b, o.Raw)
-		}
-		return Unexplained, ""
-	}
-	why := Unexplained
-	for _, m := range b.Matches() {
-		switch {
-		case m.Class != o.Class():
-		case names(m.Facts, o.Facts) && Agree(m.Facts, o.Facts):
-			return Explains, m.String()
-		default:
-			why = Conflicts
+// symptoms compares what is left with what the bug leaves.
+func (f *Fit) symptoms(r read.Report, b catalogue.Bug) (explained, total int) {
+	all, explained, total := leftBy(b).explain(r)
+	for _, x := range all {
+		f.add(x.Why, x.What, x.Lines, x.Is)
+		if x.Why != Brings {
+			f.Score += exact(b, x.of)
 		}
 	}
-	if why == Conflicts && o.Class() == oracle.ClassShim { // a shim without a task is no shim with one
-		return Conflicts, ""
-	}
-	for _, m := range b.Matches() {
-		if ComesWith(o.Class(), m.Class) {
-			return Brings, m.String()
-		}
-	}
-	return Unexplained, ""
-}
-
-// telling are facts without which a thing is not what was seen: a match that does not
-// have them is of something else.
-var telling = []oracle.Key{oracle.FactEvent, oracle.FactStatus, oracle.FactWhat, oracle.FactRepeat}
-
-// names reports whether a match says what is telling of what was seen.
-func names(m, seen oracle.Facts) bool {
-	if seen[oracle.FactBundle] == oracle.Hidden && m[oracle.FactBundle] != oracle.Hidden {
-		return false
-	}
-	return !slices.ContainsFunc(telling, func(k oracle.Key) bool { return seen[k] != "" && m[k] == "" })
-}
-
-// Agree reports whether nothing that both know differs.
-func Agree(a, b oracle.Facts) bool {
-	for k := range a {
-		if a[k] != "" && b[k] != "" && a[k] != b[k] {
-			return false
-		}
-	}
-	return true
+	return explained, total
 }
 
 // exact is how many facts both know.
@@ -259,14 +170,6 @@ func exact(b catalogue.Bug, o read.Observation) (best int) {
 		}
 	}
 	return best
-}
-
-// ComesWith asks the oracle whether a thing goes without saying beside another of the
-// same container.
-func ComesWith(class, head oracle.Class) bool {
-	of := oracle.Subject{ID: "x"}
-	thing := oracle.Finding{Invariant: oracle.Leak, Class: class, Subject: of}
-	return thing.ComesWith(oracle.Finding{Invariant: oracle.Leak, Class: head, Subject: of})
 }
 
 // messages looks for what the bug is known to log.

@@ -19,23 +19,27 @@ func named(t *testing.T, id string) catalogue.Bug {
 }
 
 // TestReasons: each thing that a report tells is a reason for or against a bug, with the
-// lines that told it.
+// lines that gave it.
 func TestReasons(t *testing.T) {
 	shim := "root 7 1 0 1:00 ? 0:00 /usr/bin/containerd-shim-runc-v2 -namespace %s -id x -address y\n# ctr -n " +
 		"%[1]s t ls\nTASK PID STATUS\n"
 	orphan := func(ns string) string { return fmt.Sprintf(shim, ns) }
+	twice := `2025-08-21 15:00:31 +0000 UTC a /tasks/exit {"id":"x","pid":7,"exit_status":7}` + "\n" +
+		`2025-08-21 15:00:32 +0000 UTC a /tasks/exit {"id":"x","pid":7,"exit_status":137}` + "\n"
 	for name, c := range map[string]struct {
 		text, bug, release string
 		why                Why
 		clears             bool
 	}{
 		"a symptom":                   {orphan("a"), "containerd-8981", "v2.3.7", Explains, true},
+		"what it leaves at times":     {orphan("a") + twice, "shim-connection-broken", "v2.3.7", MayLeave, true},
+		"and that alone":              {twice, "shim-connection-broken", "v2.3.7", Unexplained, false},
 		"another release":             {orphan("a"), "containerd-8981", "v2.4.2", OtherOne, false},
 		"a release that nobody knows": {orphan("a"), "containerd-8981", "v1.5.18", NotLooked, true},
 		"its issue":                   {orphan("a") + "as in containerd#8981", "containerd-8981", "v2.3.7", Named, true},
 		"what sets it off":            {orphan("k8s.io") + "iowait is at 90 %", "containerd-7496", "v1.7.2", Needs, true},
 		"what it does not take":       {orphan("a") + "containerd was killed", "containerd-8981", "v2.3.7", Unneeded, false},
-		"what nobody tells of":        {orphan("k8s.io"), "containerd-7496", "v1.7.2", Untold, true},
+		"what nobody tells of":        {orphan("k8s.io"), "containerd-7496", "v1.7.2", Unreported, true},
 		"what has not happened": {orphan("a") + "containerd was not restarted", "containerd-6860", "v1.6.36",
 			Denied, false},
 		"a restart for a crash": {orphan("a") + "after a restart of containerd", "containerd-6860", "v1.6.36",

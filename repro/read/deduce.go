@@ -128,7 +128,7 @@ func (r *reader) tasks() {
 		case t.status == "UNKNOWN":
 			o.What = UnknownTask
 			r.see(o, t.line)
-		case t.status == "STOPPED" && r.dockerTakesForRunning(id): // containerd knows, and dockerd was not told
+		case t.status == "STOPPED" && r.dockerTakesForRunning(id): // containerd knows, and dockerd does not
 			r.see(Observation{What: EventMissing, ID: id, Facts: oracle.Facts{oracle.FactTopic: oracle.TopicExit}}, t.line)
 		case t.pid > 0 && r.emptyPIDs[t.pid] > 0:
 			o.What = TaskNoProcess
@@ -186,7 +186,7 @@ func (r *reader) ends() {
 	}
 }
 
-// wrong notes a status that cannot be the real one: another was told before.
+// wrong notes a status that cannot be the real one: another was reported before.
 func (r *reader) wrong(e exitEvent) {
 	o := Observation{What: Status137, ID: e.id, Facts: facts("by=" + string(oracle.ByTaskExit))}
 	if e.status == 255 {

@@ -34,7 +34,7 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		r := Text(text)
 		if r.Understood > r.Lines || r.Others != r.Lines-r.Understood || len(r.Other) > r.Others {
-			t.Errorf("%d lines, %d understood, %d others, %d of them told", r.Lines, r.Understood, r.Others, len(r.Other))
+			t.Errorf("%d lines, %d understood, %d others, %d of them reported", r.Lines, r.Understood, r.Others, len(r.Other))
 		}
 		last := strings.Count(text, "\n") + 1
 		for _, o := range r.Seen {

@@ -15,7 +15,7 @@ type Sort int
 
 // The sorts.
 const (
-	Symptom   Sort = iota // what is left, or told wrongly, or cannot be done
+	Symptom   Sort = iota // what is left, or reported wrongly, or cannot be done
 	Condition             // what happened before
 	Excluded              // what did not happen
 	Message               // what containerd logged

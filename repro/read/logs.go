@@ -14,7 +14,7 @@ type telling struct {
 	pattern  *regexp.Regexp
 	literals []string
 	what     What
-	// also is told by the same text.
+	// also is reported by the same text.
 	also What
 }
 
@@ -74,10 +74,11 @@ var tellings = []telling{
 	tells(SlowDisk, `%util|await .* \d{3,}\.\d|rcu.*stall.*jbd2|jbd2/.* D |writeback`),
 	tells(FullDisk, `no space left on device|ENOSPC|disk (is |was |was full|full)|DiskPressure`),
 	tells(NoDescriptors, `too many open files|EMFILE|ENFILE`),
-	tells(NRIRefused, `\bnri\b.*(fail|error|refus|reject|denied|timeout)`),
+	tells(NRIRefused, `\bnri\b.*(fail|error|refus|reject|denied|timeout|\bdown\b|crash|unavailable|unreachable|`+
+		`not (running|answer|respond)|said no)`),
 	tells(NetworkFailed, `failed to (setup|set up|create|destroy|teardown|tear down) (the )?(pod )?network|`+
 		`plugin type=.* failed \(add\)|cni.*(fail|error)`),
-	tells(ManyExecs, `(exec (probe|storm|loop)|many execs|lots of exec|readiness probe.*exec|ExecSync)`),
+	tells(ManyExecs, `(exec (\w+ )?(probe|storm|loop)|many execs|lots of exec|readiness probe.*exec|ExecSync)`),
 	tells(Churn, `(pod|container)s? (churn|in a loop|created and deleted|come and go)|churn|cronjobs?\b`),
 	tells(HeldStdout, `(holds?|keeps?|held|inherit(s|ed)?) (its |the |their |open )*(stdout|standard output)|`+
 		`nohup|daemoni[sz]ed? child`),
@@ -165,21 +166,21 @@ func isKnownProgram(p string) bool {
 }
 
 // tell takes what a text tells.
-func (r *reader) tell(l line, text, id, namespace, level string) (told bool) {
+func (r *reader) tell(l line, text, id, namespace, level string) (reported bool) {
 	harmless := level == "info" || level == "debug"
 	small := strings.ToLower(text)
 	for _, t := range tellings {
 		if harmless && kinds[t.what].sort == Symptom || !t.matches(text, small) {
 			continue
 		}
-		told = true
+		reported = true
 		r.understand(l)
 		r.see(Observation{What: t.what, ID: id, Namespace: namespace, InWords: level == ""}, l)
 		if t.also != "" {
 			r.see(Observation{What: t.also, ID: id, Namespace: namespace, InWords: level == ""}, l)
 		}
 	}
-	return told
+	return reported
 }
 
 // uuid is kubelet's word for a pod, of which the end looks like an id.

@@ -24,7 +24,7 @@ type reader struct {
 	// command is what was typed last: the lines after it are its answer.
 	command string
 	table   *table // whose rows follow
-	done    []bool // lines of all that told something
+	done    []bool // lines of all that gave something
 	index   map[string]int
 
 	shims     []process

@@ -177,7 +177,7 @@ func TestClientIsWhoseNamespaceItIs(t *testing.T) {
 	}
 }
 
-// TestNothingIsDropped: each line is understood, or told as one that is not.
+// TestNothingIsDropped: each line is understood, or reported as one that is not.
 func TestNothingIsDropped(t *testing.T) {
 	r := Text("one\n\n" + psA + strings.Repeat("what is this\n", 40))
 	if r.Lines != 42 || r.Understood != 1 || r.Others != 41 || len(r.Other) != mostOther || r.Other[0] != (Line{1,
@@ -186,7 +186,7 @@ func TestNothingIsDropped(t *testing.T) {
 	}
 }
 
-func TestFactsSayWhichLinesToldThem(t *testing.T) {
+func TestFactsSayWhichLinesGaveThem(t *testing.T) {
 	r := Text("hello\n" + psA + noTasks)
 	i := slices.IndexFunc(r.Seen, func(o Observation) bool { return o.What == OrphanShim })
 	if i < 0 {

@@ -9,12 +9,13 @@ import (
 
 // Report is what was understood of a text.
 type Report struct {
-	// Lines is how many lines were read that are not blank; Understood of these told
-	// something. Cut is how many bytes were left unread: the text is longer than MostBytes.
+	// Lines is how many lines were read that are not blank; Understood of these gave
+	// something something. Cut is how many bytes were left unread: the text is longer than
+	// MostBytes.
 	Lines      int `json:"lines"`
 	Understood int `json:"understood"`
 	Cut        int `json:"cut,omitempty"`
-	// Other are the first lines that told nothing, Others how many there are.
+	// Other are the first lines that gave nothing, Others how many there are.
 	Other  []Line `json:"other,omitempty"`
 	Others int    `json:"others,omitempty"`
 	// Versions of containerd, the surest first.
@@ -69,7 +70,7 @@ type Observation struct {
 	Level string `json:"level,omitempty"`
 	// InWords is set where nothing but a sentence tells it: no output of a program.
 	InWords bool `json:"inWords,omitempty"`
-	// Lines are the first that told it, Count how often it was told.
+	// Lines are the first that gave it, Count how often it was reported.
 	Lines []int `json:"lines"`
 	Count int   `json:"count"`
 }

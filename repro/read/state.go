@@ -155,22 +155,22 @@ func (r *reader) field(l line, name, value string) {
 type inspection struct {
 	line
 	id, state, reason, code string
-	hasCode, told           bool
+	hasCode, reported       bool
 }
 
 func (r *reader) judgeInspection(l line) {
 	i := &r.inspect
 	switch {
-	case i.told || !i.hasCode:
+	case i.reported || !i.hasCode:
 		return
 	case i.reason == "StartError" || i.code == "128" && i.reason != "":
 		r.see(Observation{What: StartError, ID: i.id}, l)
 	case i.code == "255":
-		r.see(Observation{What: Status255, ID: i.id, Facts: facts("told=255")}, l)
+		r.see(Observation{What: Status255, ID: i.id, Facts: facts("reported=255")}, l)
 	case i.code == "137" && i.reason == "Unknown":
 		r.see(Observation{What: Status137, ID: i.id, Facts: facts("by=" + string(oracle.ByCRIStatus))}, l)
 	default:
 		return
 	}
-	i.told = true
+	i.reported = true
 }

@@ -87,29 +87,29 @@ var words = map[oracle.Class][]string{
 // happened compares a fault with what the report says has happened.
 func (c clues) happened(s plan.Spec, f plan.Fault) (n int) {
 	crash, of := f.Kills(), f.Point.Who
-	told := c.report.Tells
+	reported := c.report.Tells
 	switch {
-	case told(read.ContainerdDied):
+	case reported(read.ContainerdDied):
 		n += pick(crash && of == "containerd", fitting, unlikely)
-	case told(read.ContainerdStarted):
+	case reported(read.ContainerdStarted):
 		n += pick(f.Path == "load" || s.Workload == "restart", fitting, 0) + pick(crash && of == "containerd", near, 0)
-	case told(read.ContainerdStayed):
+	case reported(read.ContainerdStayed):
 		n += pick(crash && of == "containerd" || f.Path == "load" || s.Workload == "restart", impliesNo, 0)
 	default:
 		n += pick(crash && of == "containerd" || s.Workload == "restart", unlikely, 0)
 	}
 	switch {
-	case told(read.ShimDied):
+	case reported(read.ShimDied):
 		n += pick(crash && of == "shim", fitting, 0)
 	default:
 		n += pick(crash && of == "shim", unlikely, 0)
 	}
-	n += pick(told(read.ClientGaveUp) && slices.Contains([]string{"cancel", "deadline", "pause", "hang"}, f.Word()),
+	n += pick(reported(read.ClientGaveUp) && slices.Contains([]string{"cancel", "deadline", "pause", "hang"}, f.Word()),
 		fitting, 0)
-	n += pick(told(read.FullDisk) && strings.Contains(f.Action, "ENOSPC"), fitting+near, 0)
-	n += pick(told(read.NoDescriptors) && strings.Contains(f.Action, "EMFILE"), fitting+near, 0)
-	n += pick(told(read.ShutdownFailed) && strings.Contains(f.Point.What, "Shutdown"), logs, 0)
-	n += pick(told(read.NotLoaded) && f.Path == "load", fitting, 0)
+	n += pick(reported(read.FullDisk) && f.Action == "error(ENOSPC)", fitting+near, 0)
+	n += pick(reported(read.NoDescriptors) && f.Action == "error(EMFILE)", fitting+near, 0)
+	n += pick(reported(read.ShutdownFailed) && strings.Contains(f.Point.What, "Shutdown"), logs, 0)
+	n += pick(reported(read.NotLoaded) && f.Path == "load", fitting, 0)
 	return n
 }
 

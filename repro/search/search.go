@@ -80,7 +80,7 @@ type Found struct {
 }
 
 // NoTargets is why nothing is searched for a report without a symptom.
-const NoTargets = "the report tells of nothing that could be left, or told wrongly: there is nothing to look for"
+const NoTargets = "the report tells of nothing that could be left, or reported wrongly: there is nothing to look for"
 
 // Run searches. What keeps it from searching at all is in the result's Why.
 func (s Search) Run(ctx context.Context) (Result, error) {
@@ -159,9 +159,9 @@ const patience = 2 * time.Minute
 func (s Search) sweep(ctx context.Context, p plan.Plan, q *queue, until time.Time, res *Result) (*candidate, error) {
 	running, stop := context.WithDeadline(ctx, until)
 	defer stop()
-	told := progress.Begin(ctx, "searching "+s.Release, len(p.Specs), "cases")
-	defer told.End()
-	told.Until(until)
+	reported := progress.Begin(ctx, "searching "+s.Release, len(p.Specs), "cases")
+	defer reported.End()
+	reported.Until(until)
 	var mu sync.Mutex
 	var best *candidate
 	timer := time.NewTimer(0) // of the patience, once there is something to wait for
@@ -186,7 +186,7 @@ func (s Search) sweep(ctx context.Context, p plan.Plan, q *queue, until time.Tim
 				}
 				mu.Lock()
 				found, err := s.take(p, q, i, v, res)
-				told.Step(fmt.Sprintf("%d near; %s", res.Near, p.Specs[i].Last().Place()))
+				reported.Step(fmt.Sprintf("%d near; %s", res.Near, p.Specs[i].Last().Place()))
 				if found != nil && better(found, best, p) {
 					if best == nil { // a better one may come soon
 						timer = time.AfterFunc(patience, stop)

@@ -22,7 +22,7 @@ func Targets(r read.Report) (out []oracle.Match) {
 		if o.Class() == "" || proven && o.InWords {
 			continue
 		}
-		m := oracle.Match{Class: o.Class(), Facts: matched(o.Facts)}
+		m := oracle.Match{Class: o.Class(), Facts: rank.Comparable(o.Facts)}
 		i := slices.IndexFunc(out, func(t oracle.Match) bool { return t.Class == m.Class && rank.Agree(t.Facts, m.Facts) })
 		if i >= 0 {
 			out[i].Facts = out[i].Facts.With(m.Facts)
@@ -31,15 +31,6 @@ func Targets(r read.Report) (out []oracle.Match) {
 		}
 	}
 	return slices.DeleteFunc(out, func(m oracle.Match) bool { return comesWith(out, m) })
-}
-
-// matched are the facts that a finding of another machine can have, too.
-func matched(fs oracle.Facts) oracle.Facts {
-	for _, f := range fs.Details() {
-		fs[f.Key] = ""
-	}
-	fs[oracle.FactTold], fs[oracle.FactTrue] = "", "" // of the workload
-	return fs
 }
 
 // comesWith reports whether a thing goes without saying beside another target.

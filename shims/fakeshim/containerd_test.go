@@ -39,7 +39,7 @@ func TestContainerd(t *testing.T) {
 			t.Run("restart", n.restart)
 			t.Run("dead shim", n.deadShim)
 			t.Run("no exit event", n.noExitEvent)
-			t.Run("lie", n.lie)
+			t.Run("wrong status", n.wrongStatus)
 			t.Run("answers", n.answers) // the last: it leaves shims behind
 		})
 	}
@@ -247,7 +247,7 @@ func (n *node) answers(t *testing.T) {
 	t.Logf("%d processes left in the world", len(left))
 }
 
-func (n *node) lie(t *testing.T) {
+func (n *node) wrongStatus(t *testing.T) {
 	j, err := n.create(t, "c7", "exit 7", "exit=99")
 	if err != nil {
 		t.Fatal(err)

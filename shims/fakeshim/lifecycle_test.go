@@ -71,7 +71,7 @@ func TestSignals(t *testing.T) {
 	}{
 		{"killed", "wait", syscall.SIGKILL, 137},
 		{"terminated", "wait", syscall.SIGTERM, 143},
-		{"told", "wait -exit 9", syscall.SIGUSR1, 9},
+		{"asked", "wait -exit 9", syscall.SIGUSR1, 9},
 	} {
 		t.Run(tc.id, func(t *testing.T) {
 			h.bundle(t, tc.id, tc.line, nil)

@@ -175,7 +175,7 @@ func TestReportsLie(t *testing.T) {
 		t.Errorf("Delete = %v, %v; want 3", got, err)
 	}
 	if truth.Status != 7 || noted.Status != 7 {
-		t.Errorf("truth %d, noted %d; want 7: only reports lie", truth.Status, noted.Status)
+		t.Errorf("truth %d, noted %d; want 7: only reports are wrong", truth.Status, noted.Status)
 	}
 }
 
@@ -275,9 +275,9 @@ func TestCleanupAfterDeadShim(t *testing.T) {
 			t.Errorf("delete command: %v, %v", resp, err)
 		}
 	})
-	t.Run("it lies and fails", func(t *testing.T) {
-		h.bundle(t, "lies", "exit 7", says("cleanup-exit=99"))
-		if resp, err := h.cleanup(t, "lies"); err != nil || resp.ExitStatus != 99 {
+	t.Run("it is wrong and fails", func(t *testing.T) {
+		h.bundle(t, "wrong", "exit 7", says("cleanup-exit=99"))
+		if resp, err := h.cleanup(t, "wrong"); err != nil || resp.ExitStatus != 99 {
 			t.Errorf("delete command: %v, %v; want 99", resp, err)
 		}
 		h.bundle(t, "fails", "exit 7", says("cleanup=fail"))

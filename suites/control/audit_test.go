@@ -53,7 +53,7 @@ var _ = Describe("the audit of a node", Label("control"), func() {
 		for _, c := range controls {
 			have = append(have, c.audit)
 		}
-		// A task that lies is made in audit's own tests.
+		// A task with a wrong status is made in audit's own tests.
 		Expect(have).To(ContainElements(slices.DeleteFunc(audit.Kinds(),
 			func(k audit.Kind) bool { return k == audit.LostTask })))
 	})

@@ -1,7 +1,7 @@
 // Package control holds the positive controls of the whole product: every kind of leak
-// and every kind of lie is planted once in a real world with a real containerd, between
-// the workload's end and the oracle's look, and must be found. A harness that finds
-// nothing would otherwise pass for a containerd that leaks nothing.
+// and every kind of wrong report is planted once in a real world with a real containerd,
+// between the workload's end and the oracle's look, and must be found. A harness that
+// finds nothing would otherwise pass for a containerd that leaks nothing.
 package control
 
 import (

@@ -55,8 +55,8 @@ var residueOfID = []harness.Bad{
 // A containerd that starts publishes the exit of a task whose shim has died meanwhile
 // before anybody can subscribe, and the task is gone then. CRI knows of such a container
 // only that it was created: its start had not been answered.
-var toldNobody = []harness.Bad{
-	{Releases: ">= 1.6.0", By: spec.ToldToNobody, Issue: "no issue known: see shimkill-task-running-down"},
+var reportedToNone = []harness.Bad{
+	{Releases: ">= 1.6.0", By: spec.ReportedToNobody, Issue: "no issue known: see shimkill-task-running-down"},
 }
 
 // known is what releases are known to violate, by the name of the case.
@@ -67,22 +67,22 @@ var known = map[string][]harness.Bad{
 	"crashcreate-container-create2-entry-held":       leaksBundle,
 	"crashcreate-sandbox-create1-entry-self":         unbornExit,
 	"crashcreate-sandbox-create1-entry-held":         unbornExit,
-	"crashcreate-task-start1-exit-then-shim":         toldNobody,
+	"crashcreate-task-start1-exit-then-shim":         reportedToNone,
 	"crashcreate-task-create1-entry-then-shim":       residueOfID,
 	"crashcreate-task-create1-entry-after-shim":      residueOfID,
 	"crashcreate-sandbox-create1-entry-then-shim":    residue,
 	"crashcreate-sandbox-create1-entry-after-shim":   residue,
 	"crashcreate-container-create2-entry-then-shim":  residue,
 	"crashcreate-container-create2-entry-after-shim": residue,
-	"crashcreate-task-start1-exit-after-shim":        toldNobody,
-	"crashcreate-task-state2-entry-then-shim":        toldNobody,
-	"crashcreate-task-state2-entry-after-shim":       toldNobody,
-	"crashcreate-task-state2-exit-then-shim":         toldNobody,
-	"crashcreate-task-state2-exit-after-shim":        toldNobody,
-	"crashcreate-container-start2-exit-then-shim":    toldNobody,
-	"crashcreate-container-start2-exit-after-shim":   toldNobody,
-	"crashcreate-container-state2-entry-then-shim":   toldNobody,
-	"crashcreate-container-state2-entry-after-shim":  toldNobody,
-	"crashcreate-container-state2-exit-then-shim":    toldNobody,
-	"crashcreate-container-state2-exit-after-shim":   toldNobody,
+	"crashcreate-task-start1-exit-after-shim":        reportedToNone,
+	"crashcreate-task-state2-entry-then-shim":        reportedToNone,
+	"crashcreate-task-state2-entry-after-shim":       reportedToNone,
+	"crashcreate-task-state2-exit-then-shim":         reportedToNone,
+	"crashcreate-task-state2-exit-after-shim":        reportedToNone,
+	"crashcreate-container-start2-exit-then-shim":    reportedToNone,
+	"crashcreate-container-start2-exit-after-shim":   reportedToNone,
+	"crashcreate-container-state2-entry-then-shim":   reportedToNone,
+	"crashcreate-container-state2-entry-after-shim":  reportedToNone,
+	"crashcreate-container-state2-exit-then-shim":    reportedToNone,
+	"crashcreate-container-state2-exit-after-shim":   reportedToNone,
 }

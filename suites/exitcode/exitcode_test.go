@@ -73,7 +73,7 @@ var faults = []fault{
 		what:  "the shim is SIGKILLed while the container runs",
 		plan:  kill("proc:shim:running"),
 		kills: true,
-		bad:   deaf,
+		bad:   exitUnheard,
 	},
 	{
 		name: "shim-dies-exited",
@@ -170,15 +170,15 @@ func unretried(api harness.API, _ end) []harness.Bad {
 // client of the task API learns nothing. Up to 1.6 both find the task, and the real code.
 func forgotten(api harness.API, _ end) []harness.Bad {
 	if api == harness.TaskAPI {
-		return []harness.Bad{{Releases: ">= 1.7.0", By: spec.ToldToNobody, Issue: "no issue known"}}
+		return []harness.Bad{{Releases: ">= 1.7.0", By: spec.ReportedToNobody, Issue: "no issue known"}}
 	}
 	return []harness.Bad{{Releases: ">= 1.7.0", By: spec.CRISaysUnknown, Issue: "no issue known"}}
 }
 
-// deaf: CRI takes the end of its Wait's connection for an exit with 255, and does not
-// look at the TaskExit of containerd's own clean-up. From 2.0 to 2.3 there is none
+// exitUnheard: CRI takes the end of its Wait's connection for an exit with 255, and does
+// not look at the TaskExit of containerd's own clean-up. From 2.0 to 2.3 there is none
 // either, and the container lives on (containerd#13293).
-func deaf(api harness.API, _ end) []harness.Bad {
+func exitUnheard(api harness.API, _ end) []harness.Bad {
 	if api == harness.TaskAPI {
 		return nil
 	}
@@ -228,7 +228,7 @@ var _ = Describe("the exit code of a container", Label("exit-code"), func() {
 						v := spec.Holds(ctx, cell(f, e, api))
 						// A check that does not look would find no truth, or another.
 						Expect(v.Truths).To(ConsistOf(HaveField("Status", status)))
-						Expect(v.Told).NotTo(BeEmpty(), "somebody was told")
+						Expect(v.Reported).NotTo(BeEmpty(), "somebody reported it")
 					})...)
 			}
 		}

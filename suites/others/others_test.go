@@ -56,7 +56,7 @@ var _ = Describe("a payload that ignores SIGTERM", Label("others", "exit-code"),
 				w := one(api, harness.Container{Signal: "SIGTERM", IgnoresTerm: true})
 				v := spec.Holds(ctx, harness.Case{Name: "others-ignores-term-" + string(api), Workload: w})
 				Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(137))))
-				Expect(v.Told).To(ContainElement(HaveField("Status", uint32(137))))
+				Expect(v.Reported).To(ContainElement(HaveField("Status", uint32(137))))
 			})
 	}
 })
@@ -67,7 +67,7 @@ var _ = Describe("a payload that has ended before its Start returns", Label("oth
 		if api == harness.CRI { // its first Start is the sandbox's
 			late.Do = term.Of(term.Clause{Count: 1, Action: term.Off}, term.Clause{Count: 1, Action: term.Pause})
 		}
-		It("is told of as any other, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
+		It("is heard of as any other, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{
 				Name: "others-short-" + string(api), Workload: one(api, harness.Container{Exit: 7}),
 				Plan: failpoints.Plan{late},

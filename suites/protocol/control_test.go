@@ -13,35 +13,35 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// lie is the status that a lying shim reports in place of 7.
-const lie = 99
+// wrongStatus is what a shim reports in place of 7.
+const wrongStatus = 99
 
 // These are controls of the oracle: it is the shim that is wrong, and no containerd can
 // know better. What it tells must be caught on every release, by the observer that was
-// lied to.
+// given it.
 var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 	// The event of a Delete may be lost (taskdelete-lost).
-	told := func(by ...oracle.Match) []harness.Bad {
+	reported := func(by ...oracle.Match) []harness.Bad {
 		return []harness.Bad{{
 			Releases: anyRelease, By: by, Issue: "the shim's own doing: a control of the oracle",
-			May: oracle.MustMatches(fmt.Sprintf("exit-code by=TaskDelete status=wrong told=%d true=7", lie)),
+			May: oracle.MustMatches(fmt.Sprintf("exit-code by=TaskDelete status=wrong reported=%d true=7", wrongStatus)),
 		}}
 	}
-	lies := func(by oracle.Observer) oracle.Match {
-		return oracle.MustMatches(fmt.Sprintf("exit-code by=%s status=wrong told=%d true=7", by, lie))[0]
+	reports := func(by oracle.Observer) oracle.Match {
+		return oracle.MustMatches(fmt.Sprintf("exit-code by=%s status=wrong reported=%d true=7", by, wrongStatus))[0]
 	}
 	DescribeTable(
 		"reports another exit status than the real one in",
 		func(ctx context.Context, word string, plan failpoints.Plan, by []oracle.Observer, events ...oracle.Match) {
-			c := misbehaving("lies-in-"+word, word+"=99")
+			c := misbehaving("wrong-in-"+word, word+"=99")
 			c.Plan = plan
 			for _, o := range by {
-				events = append(events, lies(o))
+				events = append(events, reports(o))
 			}
-			c.Bad = told(events...)
+			c.Bad = reported(events...)
 			v := spec.Holds(ctx, c)
-			Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(7))), "the payload itself does not lie")
-			Expect(v.Told).To(ContainElement(And(HaveField("Observer", by[0]), HaveField("Status", uint32(lie)))))
+			Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(7))), "the payload itself reports nothing wrong")
+			Expect(v.Reported).To(ContainElement(And(HaveField("Observer", by[0]), HaveField("Status", uint32(wrongStatus)))))
 		},
 		Entry("its reply to Wait", spec.Quick, "wait", nil, []oracle.Observer{oracle.ByWait}),
 		Entry("its reply to Delete", spec.Quick, "delete", nil, []oracle.Observer{oracle.ByDelete, oracle.ByShimDelete}),
@@ -58,13 +58,13 @@ var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 		), // the second exit event contradicts the first
 	)
 	It("reports another exit status everywhere", spec.Quick, func(ctx context.Context) {
-		c := misbehaving("lies-everywhere", "exit=99")
+		c := misbehaving("wrong-everywhere", "exit=99")
 		var all []oracle.Match
 		for _, by := range []oracle.Observer{oracle.ByWait, oracle.ByDelete, oracle.ByShimState, oracle.ByShimDelete,
 			oracle.ByTaskExit, oracle.ByTaskStatus, oracle.ByTaskList} {
-			all = append(all, lies(by))
+			all = append(all, reports(by))
 		}
-		c.Bad = told(all...)
+		c.Bad = reported(all...)
 		spec.Holds(ctx, c)
 	})
 	DescribeTable("does not publish",
@@ -74,7 +74,7 @@ var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 			for _, topic := range topics {
 				missing = append(missing, oracle.MustMatches("event event=missing topic="+topic)...)
 			}
-			c.Bad = told(missing...)
+			c.Bad = reported(missing...)
 			spec.Holds(ctx, c)
 		},
 		Entry("any event", "none", "/tasks/create", "/tasks/start", "/tasks/exit"),

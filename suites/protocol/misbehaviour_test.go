@@ -1,6 +1,6 @@
 // Package protocol holds the specs about shims that do not keep to the protocol: what
 // they answer when they are started, what they report, whether they die when they are
-// told to, and at which call they die unasked. The fake shim does all that, and proves
+// asked to, and at which call they die unasked. The fake shim does all that, and proves
 // that it did.
 package protocol
 
@@ -71,7 +71,7 @@ var _ = Describe("a shim that misbehaves when it is started", Label("shim", "sta
 	)
 })
 
-var _ = Describe("a shim that does not end as it is told", Label("shim", "shutdown"), func() {
+var _ = Describe("a shim that does not end as it is asked to", Label("shim", "shutdown"), func() {
 	It("is gone after Shutdown, which it answered and ignored", func(ctx context.Context) {
 		c := misbehaving("shutdown-ignored", "shutdown=ignore")
 		// containerd takes the answer to Shutdown for the end of the shim: it does not look
@@ -89,12 +89,13 @@ var _ = Describe("a shim that does not end as it is told", Label("shim", "shutdo
 })
 
 // unlearnt: containerd cannot learn the exit of a container whose shim is dead when the
-// `delete` command fails, and tells 255 with pid 0, after the shim has told the real one.
+// `delete` command fails, and tells 255 with pid 0, after the shim has reported the real
+// one.
 var unlearnt = oracle.MustMatches(
 	"exit-code by=TaskExit status=made-up-255", "exit-code by=TaskDelete status=made-up-255",
 	"event event=no-pid topic=/tasks/exit", "event event=no-pid topic=/tasks/delete")
 
-// unlearntAgain: the shim has told it before it was killed.
+// unlearntAgain: the shim has reported it before it was killed.
 var unlearntAgain = append(oracle.MustMatches("event event=repeated topic=/tasks/exit repeat=other-status"),
 	unlearnt...)
 

@@ -118,7 +118,7 @@ var _ = Describe("a shim that is SIGKILLed", Label("shim"), func() {
 	}
 })
 
-// seven is a case whose container has exited with 7, and told so, when containerd and its
+// seven is a case whose container has exited with 7, and said so, when containerd and its
 // shim die with Delete in the shim's hands.
 func seven(name string, api harness.API) harness.Case {
 	return harness.Case{

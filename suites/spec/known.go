@@ -6,12 +6,12 @@ import "github.com/shimquake/shimquake/oracle"
 var (
 	// ShimLeft: a shim lives on.
 	ShimLeft = oracle.MustMatches("shim")
-	// ToldToNobody: containerd is up, and no client can learn how the container ended.
-	ToldToNobody = oracle.MustMatches("exit-code by=nobody status=untold")
+	// ReportedToNobody: containerd is up, and no client can learn how the container ended.
+	ReportedToNobody = oracle.MustMatches("exit-code by=nobody status=unreported")
 	// CRISaysUnknown: CRI tells 255, and nobody else a wrong status.
 	CRISaysUnknown = oracle.MustMatches("exit-code by=cri-status status=made-up-255")
 	// MadeUp137: containerd tells of a SIGKILL that nobody sent, after the real status was
-	// told (containerd#14113).
+	// reported (containerd#14113).
 	MadeUp137 = oracle.MustMatches(
 		"exit-code by=TaskExit status=made-up-137", "event event=repeated topic=/tasks/exit repeat=other-status")
 	// AlsoMadeUp137 is who may tell it besides: whether TaskDelete comes from the

@@ -11,9 +11,9 @@ import (
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
-// ErrNoHistories is the error for a journal of another build whose cases cannot be judged
+// errNoHistories is the error for a journal of another build whose cases cannot be judged
 // again.
-var ErrNoHistories = errors.New("it was judged by another shimquake, and its histories are not there")
+var errNoHistories = errors.New("it was judged by another shimquake, and its histories are not there")
 
 // openHistories opens the file of histories for more than these results have.
 func (j *Journal) openHistories(dir string, all []Result) (err error) {
@@ -59,13 +59,13 @@ func eachHistory(dir string, all []Result, visit func(Result, harness.Kept) erro
 	name := filepath.Join(dir, harness.HistoriesFile)
 	f, err := os.Open(name)
 	if err != nil {
-		return fmt.Errorf("%s: %w (%w)", dir, ErrNoHistories, err)
+		return fmt.Errorf("%s: %w (%w)", dir, errNoHistories, err)
 	}
 	defer func() { _ = f.Close() }() // it is only read
 	for _, r := range all {
 		k, err := harness.Unpack(f, fmt.Sprintf("%s, case %d", name, r.I), r.History)
 		if errors.Is(err, harness.ErrNoHistory) {
-			err = fmt.Errorf("%w (%w)", ErrNoHistories, err)
+			err = fmt.Errorf("%w (%w)", errNoHistories, err)
 		}
 		if err == nil {
 			err = visit(r, k)

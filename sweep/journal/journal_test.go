@@ -221,13 +221,13 @@ func TestWithoutHistoriesAnotherShimquakesSweepIsRefused(t *testing.T) {
 	}
 	rebuild(t, dir)
 	_, _, _, err := Resume(dir)
-	if !errors.Is(err, ErrNoHistories) || !strings.Contains(err.Error(), "of yesterday") ||
+	if !errors.Is(err, errNoHistories) || !strings.Contains(err.Error(), "of yesterday") ||
 		!strings.Contains(err.Error(), "--out") {
 		t.Errorf("resumed: %v", err)
 	}
 }
 
-// A history that was torn or edited is told in a line, and nothing is judged.
+// A history that was torn or edited is reported in a line, and nothing is judged.
 func TestAHistoryThatIsNotWholeIsRefused(t *testing.T) {
 	dir, j, _ := begun(t, 2, whole)
 	kept(t, j, 0)

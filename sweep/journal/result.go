@@ -15,9 +15,11 @@ type Result struct {
 	// I is the case's index in the plan.
 	I       int             `json:"case"`
 	Outcome harness.Outcome `json:"verdict"`
-	// Why is why the verdict is invalid, or what a violated case does not show besides: the
-	// fault did not fire.
+	// Why says for a person why the verdict is invalid, or what a violated case does not
+	// show besides: the fault did not fire.
 	Why string `json:"why,omitempty"`
+	// Problems are the kinds of what it says, each once.
+	Problems []harness.ProblemKind `json:"problems,omitempty"`
 	// Unfired is set where a fault did not happen.
 	Unfired bool `json:"unfired,omitempty"`
 	// Miss is why a fault came to nothing, where that is known.
@@ -59,9 +61,18 @@ func ResultOf(i int, v harness.Verdict) (Result, error) {
 	if v.Outcome == harness.Violated { // what an invalid case leaves is no finding
 		r.Found = v.Violations()
 	}
+	for _, p := range v.Problems {
+		if !slices.Contains(r.Problems, p.Kind) {
+			r.Problems = append(r.Problems, p.Kind)
+		}
+	}
+	slices.Sort(r.Problems)
 	r.Why, r.Miss = whyNot(v)
 	return r, nil
 }
+
+// Reason is the same for cases that show nothing for one reason.
+func (r Result) Reason() string { return fmt.Sprint(r.Problems, " ", r.Miss) }
 
 // whyNot returns why a case shows nothing, or not all, and whether that is a miss that
 // nobody can help. Of a fault that did not fire that is what is known of it; what was hit

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -23,7 +24,9 @@ var ErrInterrupted = errors.New("interrupted")
 type Matrix struct {
 	Bugs     []catalogue.Bug
 	Releases []string
-	Engine   plan.Engine
+	// Of are a bug's own releases, by its id, where each has others. Default: all.
+	Of     map[string][]string
+	Engine plan.Engine
 	// Dir keeps the journal. A run that was killed goes on with it.
 	Dir string
 	// Parallel is how many cases work concurrently, Slots who hands out processors to them.
@@ -44,7 +47,7 @@ func (m Matrix) Cells() int { return len(m.works()) }
 func (m Matrix) works() (all []work) {
 	for _, release := range m.Releases { // a release's binaries stay in memory meanwhile
 		for _, b := range m.Bugs {
-			if len(b.Cases) > 0 {
+			if len(b.Cases) > 0 && (m.Of == nil || slices.Contains(m.Of[b.ID], release)) {
 				all = append(all, work{bug: b, release: release})
 			}
 		}
@@ -70,7 +73,7 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 	if err != nil {
 		return t, err
 	}
-	t = Table{Releases: m.Releases, Bugs: m.Bugs, Cells: map[Key]Cell{}, Build: build}
+	t = Table{Releases: m.Releases, Bugs: m.Bugs, Of: m.Of, Cells: map[Key]Cell{}, Build: build}
 	var mu sync.Mutex
 	g, running := errgroup.WithContext(ctx)
 	g.SetLimit(m.Slots.Worlds(m.Parallel))
@@ -87,8 +90,8 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 		}
 		left = append(left, w)
 	}
-	told, differ := progress.Begin(ctx, "matrix", len(left), "cells"), 0
-	defer told.End()
+	reported, differ := progress.Begin(ctx, "matrix", len(left), "cells"), 0
+	defer reported.End()
 	for _, w := range left {
 		g.Go(func() error {
 			c, err := m.cell(running, w)
@@ -105,7 +108,7 @@ func (m Matrix) Run(ctx context.Context) (t Table, err error) {
 			if c.Differs() {
 				differ++
 			}
-			told.Step(fmt.Sprintf("%d differ from the catalogue", differ))
+			reported.Step(fmt.Sprintf("%d differ from the catalogue", differ))
 			return j.add(c)
 		})
 	}

@@ -318,6 +318,30 @@ func TestTableFits(t *testing.T) {
 }
 
 // A cell whose result cannot be written ends the others: hours of them would be lost.
+// With releases of its own a bug runs on those alone, and its line names them.
+func TestEachBugOnItsOwnReleases(t *testing.T) {
+	one, two := bug(t), bug(t, "id: b", "id: c", "name: b", "name: c", "v2.4.0", "v2.4.1")
+	of := map[string][]string{"b": one.Releases.Ends(), "c": two.Releases.Ends()}
+	table := run(t, Matrix{Bugs: []catalogue.Bug{one, two}, Releases: []string{"v2.3.7", "v2.4.0", "v2.4.1"}, Of: of,
+		Engine: engine(func(c harness.Case) harness.Verdict {
+			if c.Containerd == "v2.3.7" {
+				return left("task=none")
+			}
+			return held
+		})})
+	if len(table.Cells) != 4 || table.Status() != 0 {
+		t.Errorf("%d cells, status %d", len(table.Cells), table.Status())
+	}
+	for _, want := range []string{
+		"b   v2.3.7  bad, shown   v2.4.0  ok, held",
+		"c   v2.3.7  bad, shown   v2.4.1  ok, held",
+	} {
+		if !strings.Contains(table.String(), want) {
+			t.Errorf("no %q in\n%s", want, table)
+		}
+	}
+}
+
 func TestAFailedCellEndsTheOthers(t *testing.T) {
 	histories, err := harness.OpenHistories(filepath.Join(t.TempDir(), harness.HistoriesFile))
 	if err != nil {

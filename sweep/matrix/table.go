@@ -16,7 +16,9 @@ import (
 type Table struct {
 	Bugs     []catalogue.Bug
 	Releases []string
-	Cells    map[Key]Cell
+	// Of are a bug's own releases, where each has others.
+	Of    map[string][]string
+	Cells map[Key]Cell
 	// Kept are how many cells an earlier run had.
 	Kept int
 	// Old are how many of a table that was read are of cases that the catalogue has
@@ -84,7 +86,11 @@ func (t Table) String() string {
 	for _, x := range t.Bugs {
 		name = max(name, len(x.ID))
 	}
-	const column = 12 // "bad, INVALID"
+	if t.Of != nil {
+		t.writeOwn(&b, name)
+		b.WriteString(t.summary())
+		return b.String()
+	}
 	for part := range slices.Chunk(t.Releases, max((width-name)/(column+1), 1)) {
 		fmt.Fprintf(&b, "%-*s", name, "bug")
 		for _, r := range part {
@@ -102,6 +108,25 @@ func (t Table) String() string {
 	}
 	b.WriteString(t.summary())
 	return b.String()
+}
+
+const column = 12 // "bad, INVALID"
+
+// writeOwn writes a line a bug, with the releases beside what was seen of them.
+func (t Table) writeOwn(b *strings.Builder, name int) {
+	const release = 8 // "v1.7.35 "
+	for _, x := range t.Bugs {
+		head := x.ID
+		for part := range slices.Chunk(t.Of[x.ID], max((width-name)/(column+release+1), 1)) {
+			fmt.Fprintf(b, "%-*s", name, head)
+			for _, r := range part {
+				fmt.Fprintf(b, " %-*s%-*s", release, r, column, fit(t.word(x, r), column))
+			}
+			b.WriteByte('\n')
+			head = ""
+		}
+	}
+	b.WriteByte('\n')
 }
 
 func fit(text string, n int) string {

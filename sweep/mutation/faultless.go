@@ -28,10 +28,14 @@ var Faultless = []harness.Case{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
+	{Name: "plain-exec", Workload: harness.Workload{Containers: []harness.Container{
+		{Exit: 7, Exec: 3, HeldExec: true, Pause: true}, {Signal: "SIGKILL", Exec: 4}}}},
 	{Name: "plain-restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{Name: "plain-pod-restart", Workload: harness.Workload{
 		API: harness.CRI, Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+	{Name: "plain-net-restart", Workload: harness.Workload{
+		API: harness.CRI, Network: harness.PodNetwork, Restart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-loop", Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-beside", Workload: harness.Workload{Bystander: true, Containers: []harness.Container{{Exit: 7}}}},

@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 )
 
-var faultless = flag.Int("faultless", 18, "how many cases without a fault TestFaultless runs on the untouched release")
+var faultless = flag.Int("faultless", 20, "how many cases without a fault TestFaultless runs on the untouched release")
 
 func caseRunner(t *testing.T) *runner.Runner {
 	t.Helper()

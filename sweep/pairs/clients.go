@@ -13,7 +13,7 @@ import (
 const heldWhileBack = "cancel client,await client,wait 100ms,release"
 
 // isEvents reports whether a pass is of the service that events are forwarded to.
-func isEvents(p plan.Pass) bool { return strings.HasPrefix(p.Point.What, "Events.") }
+func isEvents(p plan.Pass) bool { return p.Point.Service() == "Events" }
 
 // retry has the client cancel its call and come back immediately: at each method of
 // ttrpc, and at each statement that carries out a create or delete. At methods also with

@@ -44,9 +44,9 @@ func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string,
 	}
 	p := plan.Plan{Containerd: o.Containerd, Runs: runs}
 	p.Options = strings.TrimSpace("--pairs " + strings.Join(kinds, ",") + " " + o.Narrowed())
-	told := progress.Begin(ctx, "planning pairs", 0, "traces")
-	defer told.End()
-	w := &pairing{ctx: ctx, engine: e, containerd: o.Containerd, parallel: max(parallel, 1), told: told}
+	reported := progress.Begin(ctx, "planning pairs", 0, "traces")
+	defer reported.End()
+	w := &pairing{ctx: ctx, engine: e, containerd: o.Containerd, parallel: max(parallel, 1), reported: reported}
 	before := 0
 	for _, kind := range Kinds {
 		if !slices.Contains(kinds, kind) {
@@ -78,7 +78,7 @@ type pairing struct {
 	engine     plan.Engine
 	containerd string
 	parallel   int // how many worlds trace concurrently
-	told       *progress.Work
+	reported   *progress.Work
 }
 
 // after is what a case passes after its only fault.
@@ -98,7 +98,7 @@ func (w *pairing) faultless(workload string) (passes []plan.Pass, steady func(pl
 	for i := range all {
 		g.Go(func() (err error) {
 			all[i], err = plan.Trace(w.ctx, w.engine, w.containerd, workload)
-			w.told.Step("without a fault")
+			w.reported.Step("without a fault")
 			return err
 		})
 	}
@@ -138,7 +138,7 @@ func common(all [][]plan.Pass) []plan.Pass {
 // does not reach the first fault is a nil list.
 func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 	out := make([]after, len(firsts))
-	w.told.Left(len(firsts) * n)
+	w.reported.Left(len(firsts) * n)
 	var g errgroup.Group
 	g.SetLimit(w.parallel)
 	for i, first := range firsts {
@@ -147,7 +147,7 @@ func (w *pairing) follow(firsts []plan.Spec, n int) ([]after, error) {
 			g.Go(func() error {
 				var err error
 				out[i].later[k], err = w.later(first)
-				w.told.Step("after a first fault")
+				w.reported.Step("after a first fault")
 				return err
 			})
 		}

@@ -73,11 +73,11 @@ func (p *Plan) locate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	places := make(map[failpoints.Point]string, len(all))
+	places := make(map[failpoints.Point]Place, len(all))
 	for _, st := range all {
-		places[containerd.StatementPoint(st)] = st.Place()
+		places[containerd.StatementPoint(st)] = Place{st.File, st.Line}
 	}
-	p.Places = map[failpoints.Point]string{}
+	p.Places = map[failpoints.Point]Place{}
 	for _, spec := range p.Specs {
 		at := spec.Last().Point
 		if place, ok := places[at]; ok {

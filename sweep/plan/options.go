@@ -105,11 +105,15 @@ func (o Options) hits() (int, error) {
 	return n, nil
 }
 
-// String is the options as one would type them, for a plan that is empty.
+// String is the options as one would type them: of a plan that is empty, and to tell a
+// default one.
 func (o Options) String() string {
 	o = o.WithDefaults()
 	s := fmt.Sprintf("--who %s --actions %s --path %s --workload %s --hits %s", strings.Join(o.Who, ","),
 		strings.Join(o.Actions, ","), strings.Join(o.Paths, ","), strings.Join(o.Workloads, ","), o.Hits)
+	if o.EveryWorkload {
+		s += " --every-workload"
+	}
 	return strings.TrimSpace(s + " " + o.Narrowed())
 }
 

@@ -34,8 +34,8 @@ type Plan struct {
 	// Runs is how many traces of each workload the plan was made from.
 	Runs  int    `json:"runs"`
 	Specs []Spec `json:"cases"`
-	// Places is where each statement point stands: file:line.
-	Places map[failpoints.Point]string `json:"places,omitempty"`
+	// Places is where each statement point stands.
+	Places map[failpoints.Point]Place `json:"places,omitempty"`
 }
 
 // EmptyError says which of the options left nothing to sweep.

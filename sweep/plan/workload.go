@@ -31,6 +31,10 @@ var workloads = []workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "beside", like: "task", asked: true, Workload: harness.Workload{
 		Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
+	{name: "exec", like: "task", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, Exec: 3, HeldExec: true}}}},
+	{name: "pause", like: "task", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, Pause: true}}}},
 	{name: "restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	// A third container costs a pod a fourth of its CPU time: what only one that is asked to

@@ -66,10 +66,10 @@ func (r *Random) Run(ctx context.Context) ([]Draw, error) {
 	g, running := errgroup.WithContext(ctx)
 	g.SetLimit(r.Slots.Worlds(r.Parallel))
 	until := time.Now().Add(r.For)
-	told := progress.Begin(ctx, "random plans", max(r.Plans, 0), "plans")
-	defer told.End()
+	reported := progress.Begin(ctx, "random plans", max(r.Plans, 0), "plans")
+	defer reported.End()
 	if r.For > 0 {
-		told.Until(until)
+		reported.Until(until)
 	}
 	violated := 0
 	for n := uint64(0); r.Plans <= 0 || n < uint64(r.Plans); n++ {
@@ -88,7 +88,7 @@ func (r *Random) Run(ctx context.Context) ([]Draw, error) {
 			if d.Outcome == harness.Violated {
 				violated++
 			}
-			told.Step(fmt.Sprintf("%d violated", violated))
+			reported.Step(fmt.Sprintf("%d violated", violated))
 			if r.OnDraw != nil {
 				return r.OnDraw(d)
 			}

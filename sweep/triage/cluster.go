@@ -157,7 +157,7 @@ func when(s plan.Spec) string { return strings.Join(happened(s), " and ") }
 // when the same has happened.
 func Kind(s plan.Spec, r journal.Result) string {
 	if r.Outcome == harness.Invalid {
-		return when(s) + ": invalid " + oracle.Comparable(r.Why)
+		return when(s) + ": invalid " + r.Reason()
 	}
 	left, _ := reduced(r.Found)
 	return when(s) + ": " + text(left)

@@ -47,13 +47,14 @@ type Difference struct {
 // Said is what a sweep says of a case, without what is of one run only.
 type Said struct {
 	Outcome harness.Outcome
-	Why     string      // of an invalid case
+	Why     string      // of an invalid case, for people
+	Reason  string      // the same, as it is compared
 	Only    []Signature // what it found and the other did not
 	By      []string    // the known bugs that leave all of Only, where that is luck
 }
 
-// ErrNothingToCompare says that two sweeps have no case in common.
-var ErrNothingToCompare = errors.New("no case of the one is in the other")
+// errNothingToCompare says that two sweeps have no case in common.
+var errNothingToCompare = errors.New("no case of the one is in the other")
 
 // Compare compares the sweep in a folder with another, which may stand in several as
 // shards of the plan.
@@ -96,7 +97,7 @@ func Compare(a string, b []string, known []catalogue.Excuse) (c Comparison, err 
 		}
 	}
 	if c.Cases == 0 {
-		return c, fmt.Errorf("%w: %s, %s", ErrNothingToCompare, a, strings.Join(b, " "))
+		return c, fmt.Errorf("%w: %s, %s", errNothingToCompare, a, strings.Join(b, " "))
 	}
 	return c, nil
 }
@@ -115,7 +116,7 @@ func (c *Comparison) add(s plan.Spec, x, y journal.Result, known []catalogue.Exc
 	both := func(t Signature) bool { return slices.Contains(a.Only, t) && slices.Contains(b.Only, t) }
 	onlyA := slices.DeleteFunc(slices.Clone(a.Only), both)
 	onlyB := slices.DeleteFunc(slices.Clone(b.Only), both)
-	if a.Outcome == b.Outcome && a.Why == b.Why && len(onlyA)+len(onlyB) == 0 {
+	if a.Outcome == b.Outcome && a.Reason == b.Reason && len(onlyA)+len(onlyB) == 0 {
 		c.Agreed[a.Outcome]++
 		return
 	}
@@ -126,7 +127,7 @@ func (c *Comparison) add(s plan.Spec, x, y journal.Result, known []catalogue.Exc
 	switch {
 	case (a.Outcome == harness.Invalid) != (b.Outcome == harness.Invalid):
 		c.OneSided = append(c.OneSided, d)
-	case a.Why == b.Why && raced(a) && raced(b):
+	case a.Reason == b.Reason && raced(a) && raced(b):
 		c.Raced = append(c.Raced, d)
 	default:
 		c.Differ = append(c.Differ, d)
@@ -153,7 +154,7 @@ func leftByLuck(known []catalogue.Excuse, s plan.Spec, found []oracle.Finding, o
 }
 
 func said(r journal.Result) Said {
-	s := Said{Outcome: r.Outcome, Why: oracle.Comparable(r.Why)}
+	s := Said{Outcome: r.Outcome, Why: r.Why, Reason: r.Reason()}
 	for _, f := range r.Found {
 		if t := signatureOf(f); !slices.Contains(s.Only, t) {
 			s.Only = append(s.Only, t)

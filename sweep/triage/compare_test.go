@@ -12,6 +12,9 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
+// miss is the reason of a case whose fault did not happen.
+var miss = []harness.ProblemKind{harness.ByMiss}
+
 // TestCompare has a case of each kind: the same, another outcome, another finding,
 // another reason, and one that only A ran.
 func TestCompare(t *testing.T) {
@@ -31,15 +34,16 @@ func TestCompare(t *testing.T) {
 		journal.Result{I: 0, Outcome: harness.Violated, Found: left},
 		journal.Result{I: 1, Outcome: harness.Held},
 		journal.Result{I: 2, Outcome: harness.Violated, Found: left},
-		journal.Result{I: 3, Outcome: harness.Invalid, Why: "its pid 17 had ended"},
-		journal.Result{I: 4, Outcome: harness.Invalid, Why: "was not hit"},
+		journal.Result{I: 3, Outcome: harness.Invalid, Why: "its pid 17 had ended", Problems: miss},
+		journal.Result{I: 4, Outcome: harness.Invalid, Why: "was not hit", Problems: miss},
 		journal.Result{I: 5, Outcome: harness.Held})
 	put(k,
 		journal.Result{I: 0, Outcome: harness.Violated, Found: shimLeft(99, "c0")},
 		journal.Result{I: 1, Outcome: harness.Violated, Found: left},
 		journal.Result{I: 2, Outcome: harness.Violated, Found: left[:1]},
-		journal.Result{I: 3, Outcome: harness.Invalid, Why: "its pid 4711 had ended"},
-		journal.Result{I: 4, Outcome: harness.Invalid, Why: "the machine has no such controller"})
+		journal.Result{I: 3, Outcome: harness.Invalid, Why: "its pid 4711 had ended", Problems: miss},
+		journal.Result{I: 4, Outcome: harness.Invalid, Why: "it does not boot",
+			Problems: []harness.ProblemKind{harness.ByBoot}})
 	c, err := Compare(a, []string{b}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +64,7 @@ func TestCompare(t *testing.T) {
 		"5 cases in both: 2 agree (0 held, 1 violated, 1 invalid), 0 differ by what is known and luck, "+
 			"0 are invalid in one, 3 differ; 1 are only in A",
 	) ||
-		!strings.Contains(text, "the machine has no such controller") {
+		!strings.Contains(text, "it does not boot") {
 		t.Error(text)
 	}
 }
@@ -102,7 +106,7 @@ func TestCompareByLuck(t *testing.T) {
 					y.Outcome, y.Found = harness.Violated, tc.found
 				}
 				if i < tc.invalid {
-					y.Outcome, y.Why = harness.Invalid, "not fired"
+					y.Outcome, y.Problems = harness.Invalid, miss
 				}
 				if err := errors.Join(j.Add(&x), k.Add(&y)); err != nil {
 					t.Fatal(err)
@@ -128,7 +132,7 @@ func TestCompareRefuses(t *testing.T) {
 	if err := errors.Join(j.Add(held(0)), k.Add(held(1))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Compare(a, []string{b}, nil); !errors.Is(err, ErrNothingToCompare) {
+	if _, err := Compare(a, []string{b}, nil); !errors.Is(err, errNothingToCompare) {
 		t.Errorf("two halves of a plan were compared: %v", err)
 	}
 	if _, err := Compare(a, []string{other}, nil); err == nil || !strings.Contains(err.Error(), "another plan") {

@@ -13,11 +13,11 @@ import (
 
 // Two of three cases leave the same: one cluster, with the window of points that it was seen at.
 func ExampleNewReport() {
-	p := plan.Plan{Version: "v2.4.2", Digest: "4836be6dd953e300", Places: map[failpoints.Point]string{}}
+	p := plan.Plan{Version: "v2.4.2", Digest: "4836be6dd953e300", Places: map[failpoints.Point]plan.Place{}}
 	for line, statement := range []string{"fork", "parse", "connect"} {
 		at := failpoints.MustPoint("stmt:containerd:runtime.binary.Start:" + statement)
 		p.Specs = append(p.Specs, plan.Single(plan.Pass{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
-		p.Places[at] = fmt.Sprintf("core/runtime/v2/binary.go:%d", 100+line)
+		p.Places[at] = plan.Place{File: "core/runtime/v2/binary.go", Line: 100 + line}
 	}
 	shim := oracle.Finding{
 		Invariant: oracle.Leak, Class: oracle.ClassShim, Subject: oracle.Subject{PID: 41},

@@ -12,8 +12,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// What does not come again in 20 replays is told, and is no reason to fail; fewer replays
-// show nothing, and a cluster of many cases has come again by itself.
+// What does not come again in 20 replays is reported, and is no reason to fail; fewer
+// replays show nothing, and a cluster of many cases has come again by itself.
 func TestNotReproduced(t *testing.T) {
 	p := planOf(start+"a", start+"b", start+"c", start+"d")
 	left := shimLeft(1, "c0")
@@ -39,7 +39,7 @@ func TestNotReproduced(t *testing.T) {
 			t.Errorf("%s: status %d, want %d\n%s", name, r.Status(), c.status, text)
 		}
 		if c.status == 0 && !strings.Contains(text, "fewer than 14 %") {
-			t.Errorf("%s: its odds are not told:\n%s", name, text)
+			t.Errorf("%s: its odds are not reported:\n%s", name, text)
 		}
 	}
 }
@@ -54,9 +54,17 @@ func TestMoreCasesThanAreKnown(t *testing.T) {
 		one := report(p, []catalogue.Excuse{k}, shimLeft(1, "c0"), nil)
 		two := report(p, []catalogue.Excuse{k}, shimLeft(1, "c0"), shimLeft(2, "c0"))
 		if one.Status() != 0 || two.Status() != want || two.Fresh() != want {
-			t.Errorf("%q: status %d of one case, %d of two, want 0 and %d\n%s", options, one.Status(), two.Status(), want, two)
+			t.Errorf(
+				"%q: status %d of one case, %d of two, want 0 and %d\n%s",
+				options,
+				one.Status(),
+				two.Status(),
+				want,
+				two,
+			)
 		}
-		if told := strings.Contains(two.String(), "NEW: more of start: it is known, but of 1 cases"); told != (want == 1) {
+		more := strings.Contains(two.String(), "NEW: more of start: it is known, but of 1 cases")
+		if more != (want == 1) {
 			t.Errorf("%q: %s", options, two)
 		}
 	}

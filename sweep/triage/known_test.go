@@ -108,12 +108,12 @@ func TestCovers(t *testing.T) {
 func TestTheFindingThatSaysMostExplains(t *testing.T) {
 	at := plan.Pass{Point: failpoints.MustPoint(start + "a"), Nth: 1, Path: "create"}
 	s := plan.Single(at, "crash", "task")
-	untold := oracle.Finding{Invariant: oracle.Exit, Class: oracle.ClassExitCode, Facts: oracle.Facts{
-		oracle.FactBy: "nobody", oracle.FactStatus: oracle.Untold, oracle.FactContainerd: oracle.Down,
+	unreported := oracle.Finding{Invariant: oracle.Exit, Class: oracle.ClassExitCode, Facts: oracle.Facts{
+		oracle.FactBy: "nobody", oracle.FactStatus: oracle.Unreported, oracle.FactContainerd: oracle.Down,
 	}}
-	dead := untold
-	dead.Facts = untold.Facts.With(oracle.Facts{oracle.FactShim: oracle.Dead})
-	const down = "exit-code by=nobody status=untold containerd=down"
+	dead := unreported
+	dead.Facts = unreported.Facts.With(oracle.Facts{oracle.FactShim: oracle.Dead})
+	const down = "exit-code by=nobody status=unreported containerd=down"
 	less := catalogue.Excuse{ID: "less", Match: oracle.MustMatches(down)}
 	more := catalogue.Excuse{ID: "more", Match: oracle.MustMatches(down + " shim=dead")}
 	same := catalogue.Excuse{ID: "same", Match: less.Match}
@@ -125,7 +125,7 @@ func TestTheFindingThatSaysMostExplains(t *testing.T) {
 		want  int
 	}{
 		"the one that says more":        {[]catalogue.Excuse{less, more}, dead, 1},
-		"only one matches":              {[]catalogue.Excuse{less, more}, untold, 0},
+		"only one matches":              {[]catalogue.Excuse{less, more}, unreported, 0},
 		"the first of two alike":        {[]catalogue.Excuse{less, same}, dead, 0},
 		"one that may not be here":      {[]catalogue.Excuse{less, elsewhere}, dead, 0},
 		"none but one of another place": {[]catalogue.Excuse{elsewhere}, dead, -1},

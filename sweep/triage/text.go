@@ -70,20 +70,30 @@ func (m Missed) write(b *strings.Builder) {
 	switch {
 	case m.Unsteady:
 		excuse = ", all of hits that not every trace had"
+	case m.Fewer:
+		excuse = ", all of hits after one that fired: their loop went round less often than in the traces"
 	case m.Unheeded:
 		excuse = ", which nothing can come of"
 	}
-	why := m.Why
-	if len(why) > mostWhy {
-		why = strings.ToValidUTF8(why[:mostWhy], "") + "..."
-	}
-	fmt.Fprintf(b, "\ninvalid: %d cases%s: %s\n", len(m.Cases), excuse, why)
-	for _, c := range m.Cases[:min(len(m.Cases), mostMissed)] {
+	fmt.Fprintf(b, "\ninvalid: %d cases%s: %s\n", len(m.Cases), excuse, short(m.Why))
+	for i, c := range m.Cases[:min(len(m.Cases), mostMissed)] {
+		if m.whys[i] != m.Why {
+			c += ": " + short(m.whys[i])
+		}
 		fmt.Fprintf(b, "    %s\n", c)
 	}
 	if n := len(m.Cases) - mostMissed; n > 0 {
 		fmt.Fprintf(b, "    and %d more, see the journal\n", n)
 	}
+}
+
+// short is the first line of a reason, or the beginning of that.
+func short(why string) string {
+	why, _, _ = strings.Cut(why, "\n")
+	if len(why) > mostWhy {
+		return strings.ToValidUTF8(why[:mostWhy], "") + "..."
+	}
+	return why
 }
 
 func (c Cluster) counts() string {

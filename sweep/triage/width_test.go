@@ -54,7 +54,7 @@ func defaultPlan(t *testing.T) (p plan.Plan) {
 
 // symptom is a match without what tells apart who is hit.
 func symptom(m oracle.Match) string {
-	for _, k := range []oracle.Key{oracle.FactTrue, oracle.FactTold, oracle.FactWhose, oracle.FactCode} {
+	for _, k := range []oracle.Key{oracle.FactTrue, oracle.FactReported, oracle.FactWhose, oracle.FactCode} {
 		m.Facts[k] = ""
 	}
 	return m.String()

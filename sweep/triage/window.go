@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -18,9 +17,9 @@ type Window struct {
 	Function string           `json:"function"`
 	First    failpoints.Point `json:"first"`
 	Last     failpoints.Point `json:"last"`
-	// From and To are the places of these two: file:line. Empty for methods of ttrpc.
-	From string `json:"from,omitempty"`
-	To   string `json:"to,omitempty"`
+	// From and To are the places of these two. Methods of ttrpc have none.
+	From plan.Place `json:"from,omitzero"`
+	To   plan.Place `json:"to,omitzero"`
 	// Points of the window leave it, of the Swept ones between first and last.
 	Points int `json:"points"`
 	Swept  int `json:"swept"`
@@ -29,11 +28,10 @@ type Window struct {
 func (w Window) String() string {
 	s := fmt.Sprintf("%s %s", w.Who, w.Function)
 	switch {
-	case w.From != "" && w.From != w.To:
-		_, line := cutLine(w.To)
-		s += fmt.Sprintf(" %s..%d", w.From, line)
-	case w.From != "":
-		s += " " + w.From
+	case w.From != (plan.Place{}) && w.From != w.To:
+		s += fmt.Sprintf(" %s..%d", w.From, w.To.Line)
+	case w.From != (plan.Place{}):
+		s += " " + w.From.String()
 	case w.First != w.Last:
 		s += fmt.Sprintf(" %s..%s", w.First.Where, w.Last.Where)
 	default:
@@ -43,13 +41,6 @@ func (w Window) String() string {
 		s += fmt.Sprintf(" (%d of %d points)", w.Points, w.Swept)
 	}
 	return s
-}
-
-// cutLine takes FILE:LINE apart; a method of ttrpc has no place, and the line 0.
-func cutLine(place string) (file string, line int) {
-	file, digits, _ := strings.Cut(place, ":")
-	line, _ = strconv.Atoi(digits)
-	return file, line
 }
 
 // function is a window without its points.
@@ -89,7 +80,5 @@ func windows(p plan.Plan, points map[failpoints.Point]bool) []Window {
 
 // inSource orders points by their place in the source.
 func inSource(p plan.Plan, a, b failpoints.Point) int {
-	fileA, lineA := cutLine(p.Places[a])
-	fileB, lineB := cutLine(p.Places[b])
-	return cmp.Or(strings.Compare(fileA, fileB), cmp.Compare(lineA, lineB), strings.Compare(a.String(), b.String()))
+	return cmp.Or(p.Places[a].Compare(p.Places[b]), strings.Compare(a.String(), b.String()))
 }

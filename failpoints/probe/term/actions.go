@@ -39,8 +39,8 @@ const (
 	AtDeadline  Moment = "deadline"  // where a request's time can be up
 )
 
-// traits are where an action can happen, and what it takes in parentheses.
-type traits struct {
+// syntax is where an action can happen, and what it takes in parentheses.
+type syntax struct {
 	action Action
 	at     string // the kinds of points that take it
 	moment Moment // at a statement; empty: AtStatement
@@ -54,7 +54,7 @@ type traits struct {
 
 // actions has all that is known of each action. A reader knows the first ones best: a
 // sweep shows a cluster by the first of those that lead to it.
-var actions = []traits{
+var actions = []syntax{
 	{action: Off, at: "rpc stmt proc io"},
 	{action: Crash, at: "rpc stmt"},
 	{action: Error, at: "rpc stmt", moment: AtCall, arg: failure,
@@ -75,17 +75,17 @@ var actions = []traits{
 		samples: []string{"4MiB/s,60MiB", "2/s,0"}},
 }
 
-func (a Action) traits() (traits, bool) {
-	i := slices.IndexFunc(actions, func(t traits) bool { return t.action == a })
+func (a Action) syntax() (syntax, bool) {
+	i := slices.IndexFunc(actions, func(t syntax) bool { return t.action == a })
 	if i < 0 {
-		return traits{}, false
+		return syntax{}, false
 	}
 	return actions[i], true
 }
 
 // Moment is when the action is decided at a statement.
 func (a Action) Moment() Moment {
-	if t, _ := a.traits(); t.moment != "" {
+	if t, _ := a.syntax(); t.moment != "" {
 		return t.moment
 	}
 	return AtStatement
@@ -93,7 +93,7 @@ func (a Action) Moment() Moment {
 
 // Samples are clauses with the action, one for each form of its argument.
 func (a Action) Samples() (all []Clause) {
-	t, _ := a.traits()
+	t, _ := a.syntax()
 	if t.needs == "" {
 		all = append(all, Clause{Action: a})
 	}

@@ -53,7 +53,7 @@ func parse(s string) ([]Clause, error) {
 			return nil, p.want(`"->" or the end`)
 		}
 		if c.Count == 0 {
-			return nil, p.want("the end, because the clause before it has no count and holds for ever")
+			return nil, p.want("the end, because the clause before it has no count and holds forever")
 		}
 		p.pos += len("->")
 	}
@@ -98,7 +98,7 @@ func (p *parser) clause() (Clause, error) {
 	}
 	start = p.pos
 	c.Action = Action(p.run(func(b byte) bool { return b >= 'a' && b <= 'z' }))
-	t, known := c.Action.traits()
+	t, known := c.Action.syntax()
 	if !known {
 		p.pos = start
 		return c, p.want("an action (" + names() + ")")
@@ -116,7 +116,7 @@ func names() string {
 	return strings.Join(all, ", ")
 }
 
-func (p *parser) argument(c *Clause, t traits) error {
+func (p *parser) argument(c *Clause, t syntax) error {
 	if p.pos == len(p.text) || p.text[p.pos] != '(' {
 		if t.needs != "" {
 			return p.want(t.needs)

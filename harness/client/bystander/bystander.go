@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,8 +67,7 @@ type kind interface {
 	// end learns how it has ended, and removes it; discard removes it, however it is.
 	end(context.Context) error
 	discard(context.Context) error
-	// ids are those of its container and its pod. output is what was read of its output.
-	ids() []string
+	// output is what was read of its output.
 	output() harness.Output
 }
 
@@ -110,12 +110,14 @@ func (g *Group) Start(ctx context.Context) error {
 	return nil
 }
 
-// IDs are containerd's ids of their containers and pods.
+// IDs are containerd's ids of those of their containers and pods that there are by now.
 func (g *Group) IDs() (all []string) {
 	for _, b := range g.all {
-		all = append(all, b.ids()...)
+		b.mu.Lock()
+		all = append(all, b.seen.ID, b.seen.Sandbox)
+		b.mu.Unlock()
 	}
-	return all
+	return slices.DeleteFunc(all, func(id string) bool { return id == "" })
 }
 
 // Watch asks for each of them all the time, until End.

@@ -8,8 +8,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// ReadLines reads what a payload of kind write has written: lines "17 t=UNIXNANO".
-func ReadLines(text string) (o harness.Output) {
+// readLines reads what a payload of kind write has written: lines "17 t=UNIXNANO".
+func readLines(text string) (o harness.Output) {
 	for line := range strings.Lines(text) {
 		n, at, ok := parseLine(line)
 		switch {
@@ -30,9 +30,9 @@ func ReadLines(text string) (o harness.Output) {
 // clockGrace is how far the times of two processes of one machine may be apart.
 const clockGrace = 50 * time.Millisecond
 
-// ReadLog reads those lines from a log of CRI's, which was read at a time. It puts before
+// readLog reads those lines from a log of CRI's, which was read at a time. It puts before
 // each line the time at which it was read, its stream and a tag.
-func ReadLog(text string, read time.Time) harness.Output {
+func readLog(text string, read time.Time) harness.Output {
 	var out strings.Builder
 	misdated, before := 0, time.Time{}
 	for line := range strings.Lines(text) {
@@ -48,7 +48,7 @@ func ReadLog(text string, read time.Time) harness.Output {
 		}
 		out.WriteString(line)
 	}
-	o := ReadLines(out.String())
+	o := readLines(out.String())
 	o.Misdated = misdated
 	return o
 }

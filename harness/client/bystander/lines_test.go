@@ -30,7 +30,7 @@ func TestReadLog(t *testing.T) {
 		"a line that was cut":      {line(1001, "P", 1, 1000), 0, 1},
 		"a line without its times": {"stdout F 1 t=5\n", 0, 1},
 	} {
-		got := ReadLog(tc.text, time.Unix(0, 10_000*ms))
+		got := readLog(tc.text, time.Unix(0, 10_000*ms))
 		if got.Misdated != tc.misdated || got.Foreign != tc.foreign {
 			t.Errorf("%s: %d lines of another time and %d foreign ones, want %d and %d",
 				name, got.Misdated, got.Foreign, tc.misdated, tc.foreign)
@@ -55,7 +55,7 @@ func TestReadLines(t *testing.T) {
 		"half a number": {"1 t=5\n2 t=6", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
 		"a complaint":   {"payload: no\n1 t=5\n", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
 	} {
-		if diff := cmp.Diff(tc.want, ReadLines(tc.text)); diff != "" {
+		if diff := cmp.Diff(tc.want, readLines(tc.text)); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", name, diff)
 		}
 	}

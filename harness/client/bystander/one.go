@@ -2,7 +2,7 @@ package bystander
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +16,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/poll"
 )
 
 // set changes what was seen.
@@ -59,10 +60,13 @@ func (b *one) about(ctx context.Context, verb string, f func(context.Context, co
 	return err
 }
 
-// told writes down an exit status that the client was told.
-func (b *one) told(by oracle.Observer, status uint32, at time.Time) {
+// reported writes down an exit status that the client got.
+func (b *one) reported(by oracle.Observer, status uint32, at time.Time) {
 	b.set(func(s *harness.Bystander) {
-		s.Told = append(s.Told, oracle.Observation{Container: s.ID, Observer: by, Status: status, At: at, PID: int(s.PID)})
+		s.Reported = append(
+			s.Reported,
+			oracle.Observation{Container: s.ID, Observer: by, Status: status, At: at, PID: int(s.PID)},
+		)
 	})
 }
 
@@ -74,7 +78,7 @@ func (b *one) release() error {
 	return os.WriteFile(filepath.Join(b.TruthDir, b.endFile()), nil, 0o644)
 }
 
-// command is what the payload is told to do: to write until it is told to end.
+// command is what the payload is asked to do: to write until it is asked to end.
 func (b *one) command() []string {
 	end := filepath.Join(client.MountedTruth, b.endFile())
 	return []string{payload.Program, "write", strconv.Itoa(exitStatus), "-trigger", end}
@@ -86,22 +90,16 @@ func (b *one) expect() error { return os.WriteFile(b.truth(), nil, 0o666) }
 // lookEvery is how often it is looked whether the payload runs, or has ended.
 const lookEvery = 2 * time.Millisecond
 
-var errNotRunning = errors.New("its payload does not run")
-
 // awaitPayload waits until the payload runs.
 func (b *one) awaitPayload(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, doBound)
 	defer cancel()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		if t, err := payload.ReadTruth(b.truth()); err == nil && !t.ReadyAt.IsZero() {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return errors.Join(errNotRunning, ctx.Err())
-		}
+	err := poll.Until(ctx, lookEvery, func() (bool, error) {
+		t, err := payload.ReadTruth(b.truth())
+		return err == nil && !t.ReadyAt.IsZero(), nil
+	})
+	if err != nil {
+		return fmt.Errorf("its payload does not run: %w", err)
 	}
+	return nil
 }

@@ -10,13 +10,11 @@ import (
 	"google.golang.org/grpc/status"
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/containerd/containerd/v2/pkg/namespaces"
-
-	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/poll"
 )
 
 // pod is a bystander by CRI. Its output is in the log that containerd writes for kubelet.
@@ -24,8 +22,6 @@ type pod struct {
 	*one
 	sandbox, container string
 }
-
-func (p *pod) ids() []string { return []string{p.sandbox, p.container} }
 
 func (p *pod) rt(ctx context.Context, verb string, f func(context.Context, api.RuntimeServiceClient) error) error {
 	return p.about(ctx, verb, func(ctx context.Context, c connection) error {
@@ -105,15 +101,10 @@ func (p *pod) create(ctx context.Context, rt api.RuntimeServiceClient) error {
 
 // learnPID asks for the container's pid where CRI does not tell it.
 func (p *pod) learnPID(ctx context.Context) error {
-	ctx = namespaces.WithNamespace(ctx, daemon.CRINamespace)
 	return p.about(ctx, "pid", func(ctx context.Context, c connection) error {
-		made, err := c.LoadContainer(ctx, p.container)
-		if err != nil {
-			return err
-		}
-		task, err := made.Task(ctx, nil)
+		pid, err := client.PIDOf(ctx, c.Client, p.container)
 		if err == nil {
-			p.set(func(s *harness.Bystander) { s.PID = task.Pid() })
+			p.set(func(s *harness.Bystander) { s.PID = uint32(pid) })
 		}
 		return err
 	})
@@ -122,19 +113,10 @@ func (p *pod) learnPID(ctx context.Context) error {
 // ask asks for the container's status, as kubelet does every second. It passes no
 // statement that can be armed.
 func (p *pod) ask(ctx context.Context) error {
-	_, err := p.status(ctx)
-	return err
-}
-
-func (p *pod) status(ctx context.Context) (s *api.ContainerStatus, err error) {
-	err = p.rt(ctx, "ContainerStatus", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: p.container})
-		if err == nil {
-			s = r.Status
-		}
+	return p.rt(ctx, "ContainerStatus", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		_, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: p.container})
 		return err
 	})
-	return s, err
 }
 
 // end waits until kubelet would see that it has exited, and removes the pod.
@@ -161,27 +143,18 @@ func (p *pod) end(ctx context.Context) error {
 const statusPause = 10 * time.Millisecond
 
 func (p *pod) awaitExit(ctx context.Context, rt api.RuntimeServiceClient) error {
-	tick := time.NewTicker(statusPause)
-	defer tick.Stop()
-	for {
+	return poll.Until(ctx, statusPause, func() (bool, error) {
 		r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: p.container})
-		if err != nil {
-			return err
+		if err != nil || r.Status.State != api.ContainerState_CONTAINER_EXITED {
+			return false, err
 		}
-		if s := r.Status; s.State == api.ContainerState_CONTAINER_EXITED {
-			p.told(oracle.ByCRIStatus, uint32(s.ExitCode), time.Unix(0, s.FinishedAt))
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+		p.reported(oracle.ByCRIStatus, uint32(r.Status.ExitCode), time.Unix(0, r.Status.FinishedAt))
+		return true, nil
+	})
 }
 
 // discard stops and removes what of the pod is there, and tells nothing: that it comes to
-// this was told.
+// this was reported.
 func (p *pod) discard(ctx context.Context) error {
 	_, conn, err := p.Up(ctx)
 	if err != nil || p.sandbox == "" {
@@ -202,5 +175,5 @@ func (p *pod) discard(ctx context.Context) error {
 // output is what the log has. A log that is not there has no line.
 func (p *pod) output() harness.Output {
 	text, _ := os.ReadFile(filepath.Join(p.TruthDir, p.logName()))
-	return ReadLog(string(text), time.Now())
+	return readLog(string(text), time.Now())
 }

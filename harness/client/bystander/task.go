@@ -29,8 +29,6 @@ type task struct {
 	read buffer
 }
 
-func (t *task) ids() []string { return []string{t.name} }
-
 func (t *task) about(ctx context.Context, verb string, f func(context.Context, connection) error) error {
 	return t.one.about(namespaces.WithNamespace(ctx, daemon.TaskNamespace), verb, f)
 }
@@ -95,7 +93,7 @@ func (t *task) end(ctx context.Context) error {
 	err := t.about(ctx, "wait", func(ctx context.Context, c connection) error {
 		r, err := c.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: t.name})
 		if err == nil {
-			t.told(oracle.ByWait, r.ExitStatus, r.ExitedAt.AsTime())
+			t.reported(oracle.ByWait, r.ExitStatus, r.ExitedAt.AsTime())
 		}
 		return errgrpc.ToNative(err)
 	})
@@ -106,7 +104,7 @@ func (t *task) end(ctx context.Context) error {
 	err = t.about(ctx, "delete", func(ctx context.Context, c connection) error {
 		r, err := c.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: t.name})
 		if err == nil {
-			t.told(oracle.ByDelete, r.ExitStatus, r.ExitedAt.AsTime())
+			t.reported(oracle.ByDelete, r.ExitStatus, r.ExitedAt.AsTime())
 		}
 		return errgrpc.ToNative(err)
 	})
@@ -124,7 +122,7 @@ func (t *task) remove(ctx context.Context, c connection) error {
 	return err
 }
 
-// discard kills and removes, and tells nothing: that it comes to this was told.
+// discard kills and removes, and tells nothing: that it comes to this was reported.
 func (t *task) discard(ctx context.Context) error {
 	defer t.closeIO() // of one whose start has failed: nobody ends it
 	ctx = namespaces.WithNamespace(ctx, daemon.TaskNamespace)
@@ -170,7 +168,7 @@ func (t *task) closeIO() {
 	t.io = nil
 }
 
-func (t *task) output() harness.Output { return ReadLines(t.read.String()) }
+func (t *task) output() harness.Output { return readLines(t.read.String()) }
 
 // buffer is a bytes.Buffer that may be read while it is written.
 type buffer struct {

@@ -8,6 +8,7 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/oracle"
 )
 
@@ -31,6 +32,7 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 	defer cancel()
 	c.aside(func() {
 		c.lookAtSandbox(ctx, c.sandbox, false)
+		c.LookAtLiving(c.ids(nil)...)
 		for _, i := range all {
 			_, _ = c.look(ctx, i) // that nobody answers is for others to say
 			if !c.Quiet {
@@ -80,6 +82,24 @@ func (c *Client) TryNames(ctx context.Context) {
 		_, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config(), RuntimeHandler: Absent})
 		return err
 	})
+	if c.removedAgain && !c.Died() {
+		c.tryContainers(ctx)
+	}
+}
+
+// tryContainers asks for containers of the names of those that were removed. That takes a
+// pod that runs, so it is asked only where a removal has failed and was done again, and
+// containerd has its names from before that.
+func (c *Client) tryContainers(ctx context.Context) {
+	p := &Client{Session: c.Session, instances: c.instances, again: true}
+	if err := p.runSandbox(ctx); err != nil {
+		c.Record.Failed("oracle", "whether names of containers are free is not known: there is no pod to try them in", err)
+	} else {
+		for _, i := range c.instances {
+			c.tryName(ctx, harness.CRIName{Object: oracle.AContainer}, p.createAbsent(i))
+		}
+	}
+	c.Record.Failed("oracle", "the pod that names were tried in is removed", client.Until(ctx, p.remove))
 }
 
 func (c *Client) tryName(
@@ -89,11 +109,11 @@ func (c *Client) tryName(
 ) {
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
-	_, conn, err := c.Up(ctx)
+	rt, err := c.rt(ctx)
 	if err != nil {
 		return // what it comes to is for others to say
 	}
 	n.At = time.Now()
-	n.Err = oracle.FailedOf(ask(ctx, api.NewRuntimeServiceClient(conn)))
+	n.Err = oracle.FailedOf(ask(ctx, rt))
 	c.note(func(s *harness.CRISeen) { s.Names = append(s.Names, n) })
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/poll"
 )
 
 func (c *Client) namespaces() *api.NamespaceOption {
@@ -35,7 +36,9 @@ func (c *Client) runSandbox(ctx context.Context) error {
 		r, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config()})
 		if err == nil {
 			c.sandbox = r.PodSandboxId
+			c.Learn("sandbox", c.sandbox, 0)
 			c.done("RunPodSandbox", c.sandbox)
+			c.LookAtLiving(c.ids(nil)...)
 		}
 		return err
 	})
@@ -65,6 +68,9 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 		)
 		if err == nil {
 			i.ID = r.ContainerId
+			if i == c.instances[0] {
+				c.Learn("task", i.ID, 0)
+			}
 			c.done("CreateContainer", i.ID)
 		}
 		return err
@@ -81,9 +87,10 @@ func (c *Client) start(ctx context.Context, i *harness.Instance) error {
 	}
 	i.Created, i.Started = time.Now(), time.Now()
 	c.done("StartContainer", i.ID)
-	if pid, err := c.pid(ctx, i.ID); err == nil { // it may have exited already
-		i.PID = uint32(pid)
+	if c.runsOn(i) && !c.again {
+		c.LookAtLiving(i.ID)
 	}
+	c.learn(ctx, i)
 	return nil
 }
 
@@ -134,32 +141,23 @@ const stopAgain = 2 * time.Second
 // is over: what is left then must still be removed.
 func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 	call := harness.Call{Who: "client", Verb: "await", Of: i.Name, At: time.Now()}
-	if end, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
-		defer cancel()
-	}
-	tick, again := time.NewTicker(statusPause), time.NewTicker(stopAgain)
-	defer tick.Stop()
-	defer again.Stop()
+	ctx, cancel := half(ctx)
+	defer cancel()
+	again := time.Now().Add(stopAgain)
 	var last error
-	for done := false; !done; {
-		var err error
-		if done, err = c.look(ctx, i); err != nil {
+	err := poll.Until(ctx, statusPause, func() (bool, error) {
+		done, err := c.look(ctx, i)
+		if err != nil {
 			last = err
 		}
-		select {
-		case <-ctx.Done():
-			if last == nil {
-				last = ctx.Err()
-			}
-			done = true
-		case <-again.C:
-			if !done && i.Spec.Signal != "" {
-				c.end(ctx, i)
-			}
-		case <-tick.C:
+		if !done && i.Spec.Signal != "" && time.Now().After(again) {
+			c.end(ctx, i)
+			again = time.Now().Add(stopAgain)
 		}
+		return done, nil
+	})
+	if last == nil {
+		last = err
 	}
 	call.Took, call.Err = time.Since(call.At), oracle.FailedOf(last)
 	c.Record.Call(call)
@@ -167,12 +165,12 @@ func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 
 // look asks for the status once; true when there is nothing more to wait for.
 func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
-	_, conn, err := c.Up(ctx)
+	rt, err := c.rt(ctx)
 	if err != nil {
 		return false, err
 	}
 	asked := time.Now()
-	r, err := api.NewRuntimeServiceClient(conn).ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: i.ID})
+	r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: i.ID})
 	if status.Code(err) == codes.NotFound {
 		return true, err
 	}
@@ -183,11 +181,11 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	if r.Status.State != api.ContainerState_CONTAINER_EXITED {
 		return false, nil
 	}
-	if !i.Told {
-		i.Told, i.Waited = true, time.Now()
+	if !i.Reported {
+		i.Reported, i.Waited = true, time.Now()
 	}
 	i.Status = uint32(r.Status.ExitCode)
-	c.Record.Told(oracle.Observation{
+	c.Record.Reported(oracle.Observation{
 		Container: i.ID, Observer: oracle.ByCRIStatus, Status: i.Status, At: time.Unix(0,
 			r.Status.FinishedAt), PID: int(i.PID),
 	})

@@ -9,11 +9,8 @@ import (
 	"fmt"
 	"slices"
 
-	containerd "github.com/containerd/containerd/v2/client"
-	"github.com/containerd/containerd/v2/pkg/namespaces"
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/oracle"
@@ -26,6 +23,8 @@ type Client struct {
 	sandbox   string // id; "" while none is known
 	// awaited are those whose end has been waited for, see awaitStopped.
 	awaited map[string]bool
+	// removedAgain is set once something could not be removed.
+	removedAgain bool
 	// again is set of a client that uses the id again: what it sees is not written down.
 	again bool
 }
@@ -58,55 +57,35 @@ func (c *Client) Instances() []*harness.Instance { return c.instances }
 // Shares is true: all containers of a pod are served by one shim.
 func (c *Client) Shares(string) bool { return true }
 
-// InitPID asks containerd for the pid of a task.
-func (c *Client) InitPID(ctx context.Context, who string) (int, error) {
-	if pid := c.KnownPID(who); pid != 0 {
-		return pid, nil
-	}
-	id := c.sandbox
-	if who == "task" {
-		id = c.instances[0].ID
-	}
-	if id == "" {
-		return 0, fmt.Errorf("the client was told of no %s", who)
-	}
-	return c.pid(ctx, id)
-}
-
-// KnownPID is that of the first container, once it is started.
-func (c *Client) KnownPID(who string) int {
-	if who == "task" {
-		return int(c.instances[0].PID)
-	}
-	return 0
-}
-
-func (c *Client) pid(ctx context.Context, id string) (int, error) {
+// learn notes the pid of a container, which CRI does not tell.
+func (c *Client) learn(ctx context.Context, i *harness.Instance) {
 	cl, _, err := c.Up(ctx)
 	if err != nil {
-		return 0, err
+		return
 	}
-	task, err := load(namespaces.WithNamespace(ctx, daemon.CRINamespace), cl, id)
+	pid, err := client.PIDOf(ctx, cl, i.ID)
 	if err != nil {
-		return 0, err
+		return // it may have exited already
 	}
-	return int(task.Pid()), nil
+	i.PID = uint32(pid)
+	if i == c.instances[0] {
+		c.Learn("task", i.ID, pid)
+	}
 }
 
-func load(ctx context.Context, cl *containerd.Client, id string) (containerd.Task, error) {
-	made, err := cl.LoadContainer(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return made.Task(ctx, nil)
-}
-
-// Run goes through the lifecycle and removes the pod.
+// Run goes through the lifecycle and removes the pod. A call that hangs takes the time of
+// the lifecycle, and not that of the removal.
 func (c *Client) Run(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.Deadline)
+	life, cancel := context.WithTimeout(ctx, c.Case.Workload.Deadline)
 	defer cancel()
-	c.lifecycle(ctx)
-	err := client.Until(ctx, c.remove)
+	c.lifecycle(life)
+	ctx, cancel = context.WithTimeout(ctx, c.Case.Workload.Deadline)
+	defer cancel()
+	err := client.Until(ctx, func(ctx context.Context) error {
+		err := c.remove(ctx)
+		c.removedAgain = c.removedAgain || err != nil
+		return err
+	})
 	c.State(ctx, "deleted")
 	return err
 }
@@ -137,16 +116,18 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return c.start(ctx, i) != nil })
 	c.AwaitStarted(ctx, live)
 	c.lookAtSandbox(ctx, c.sandbox, false)
-	for _, i := range live {
-		if i.Spec.Signal != "" || c.Case.Holds(i.Spec) { // it runs until it is ended
-			_, _ = c.look(ctx, i) // that nobody answers is for others to say
-		}
+	living := slices.DeleteFunc(slices.Clone(live), func(i *harness.Instance) bool { return !c.runsOn(i) })
+	for _, i := range living {
+		_, _ = c.look(ctx, i) // that nobody answers is for others to say
+	}
+	if c.Died() {
+		c.LookAtLiving(c.ids(living)...)
 	}
 	state("running")
 	ends := live
-	if first && c.Restarts() && len(live) > 0 {
+	if first && c.Case.Workload.Restart && len(live) > 0 {
 		c.ending(ctx, live[1:])
-		c.RestartNow(ctx)
+		c.RestartNow(ctx, c.ids(live[:1])...)
 		ends = live[:1]
 	}
 	c.ending(ctx, ends)
@@ -157,6 +138,20 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	if !c.Quiet {
 		c.aside(func() { c.listStates(ctx, live) })
 	}
+}
+
+// runsOn reports whether a container runs until it is ended.
+func (c *Client) runsOn(i *harness.Instance) bool { return i.Spec.Signal != "" || c.Case.Holds(i.Spec) }
+
+// ids are those of the sandbox, where there is one, and of containers.
+func (c *Client) ids(of []*harness.Instance) (ids []string) {
+	if c.sandbox != "" && !c.again {
+		ids = append(ids, c.sandbox)
+	}
+	for _, i := range of {
+		ids = append(ids, i.ID)
+	}
+	return ids
 }
 
 // ending lets containers come to their end.
@@ -176,12 +171,21 @@ func (c *Client) call(
 	f func(context.Context, api.RuntimeServiceClient) error,
 ) error {
 	return c.Call(ctx, verb, of, func(ctx context.Context) error {
-		_, conn, err := c.Up(ctx)
+		rt, err := c.rt(ctx)
 		if err != nil {
 			return err
 		}
-		return f(ctx, api.NewRuntimeServiceClient(conn))
+		return f(ctx, rt)
 	})
+}
+
+// rt is the service of a containerd that is up.
+func (c *Client) rt(ctx context.Context) (api.RuntimeServiceClient, error) {
+	_, conn, err := c.Up(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return api.NewRuntimeServiceClient(conn), nil
 }
 
 // Reuse runs a pod of the same name, which must not be reserved any more, with a first

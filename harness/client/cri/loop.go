@@ -30,7 +30,7 @@ func (c *Client) loop(ctx context.Context, runs bool) {
 		all := c.instances[round*n : (round+1)*n]
 		c.round(ctx, slices.Clone(all), round == 0)
 		for _, i := range all {
-			if i.Told {
+			if i.Reported {
 				c.awaitStopped(ctx, i.ID)
 			}
 		}
@@ -47,24 +47,29 @@ func (c *Client) loop(ctx context.Context, runs bool) {
 // clear removes the containers of a round. Those that cannot be removed within half of
 // the client's time are removed with their pod.
 func (c *Client) clear(ctx context.Context) error {
-	if end, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
-		defer cancel()
-	}
+	ctx, cancel := half(ctx)
+	defer cancel()
 	return client.Until(ctx, c.removeContainers)
+}
+
+// half is a context that ends with half of the time that is left.
+func half(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, time.Until(end)/2)
 }
 
 // lookAtRound looks at what a round has left, and at what CRI lists of it. It returns
 // what there is, or nil where nobody could look.
 func (c *Client) lookAtRound(ctx context.Context, number int, before *oracle.Inventory) *oracle.Inventory {
-	call := harness.Call{Who: "oracle", Verb: "look", At: time.Now()}
-	r := harness.Round{Number: number, Look: c.Look(before)}
-	if r.Look.Inventory != nil {
-		r.Listed = c.List(ctx)
-	}
-	call.Took = time.Since(call.At)
-	c.Record.Call(call)
+	r := harness.Round{Number: number}
+	c.aside(func() {
+		if r.Look = c.Look(before); r.Look.Inventory != nil {
+			r.Listed = c.List(ctx)
+		}
+	})
 	c.note(func(s *harness.CRISeen) { s.Rounds = append(s.Rounds, r) })
 	return r.Look.Inventory
 }

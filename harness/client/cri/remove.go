@@ -77,7 +77,7 @@ func (c *Client) removeContainers(ctx context.Context) error {
 func (c *Client) removed(id string) {
 	c.done("RemoveContainer", id)
 	for _, i := range c.instances {
-		if i.ID == id && i.Told { // its task was deleted when it exited
+		if i.ID == id && i.Reported { // its task was deleted when it exited
 			i.Deleted = time.Now()
 		}
 	}

@@ -50,12 +50,13 @@ func (c *Client) lookAtSandbox(ctx context.Context, id string, stopped bool) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
-	_, conn, err := c.Up(ctx)
+	rt, err := c.rt(ctx)
 	if err != nil {
 		return // what it comes to is for others to say
 	}
 	is := harness.SandboxSeen{ID: id, Stopped: stopped, At: time.Now()}
-	r, err := api.NewRuntimeServiceClient(conn).PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: id})
+	r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: id})
+	is.Answered = time.Now()
 	if is.Err = oracle.FailedOf(err); err == nil {
 		is.IP = r.GetStatus().GetNetwork().GetIp()
 		is.State, is.Created = r.GetStatus().GetState().String(), time.Unix(0, r.GetStatus().GetCreatedAt())
@@ -92,9 +93,9 @@ func heard(h oracle.CRIHeard, kind, id string) bool {
 // List asks CRI what there is.
 func (c *Client) List(ctx context.Context) *harness.CRIListed {
 	l := &harness.CRIListed{At: time.Now()}
-	_, conn, err := c.Up(ctx)
+	rt, err := c.rt(ctx)
 	if err == nil {
-		err = list(ctx, api.NewRuntimeServiceClient(conn), l)
+		err = list(ctx, rt, l)
 	}
 	l.Err = oracle.FailedOf(err)
 	return l

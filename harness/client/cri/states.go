@@ -14,11 +14,11 @@ import (
 func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
-	_, conn, err := c.Up(ctx)
+	rt, err := c.rt(ctx)
 	if err != nil {
 		return // what it comes to is for others to say
 	}
-	rt, at := api.NewRuntimeServiceClient(conn), time.Now()
+	at := time.Now()
 	pods, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
 	if err != nil {
 		return
@@ -27,7 +27,7 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	if err != nil {
 		return
 	}
-	states := map[string]string{}
+	answered, states := time.Now(), map[string]string{}
 	for _, p := range pods.Items {
 		states[p.Id] = p.State.String()
 	}
@@ -36,7 +36,7 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 		states[k.Id], listed[k.Id] = k.State.String(), k
 	}
 	state := func(object, id string) harness.CRIState {
-		return harness.CRIState{Object: object, ID: id, State: states[id], At: at}
+		return harness.CRIState{Object: object, ID: id, State: states[id], At: at, Answered: answered}
 	}
 	c.note(func(s *harness.CRISeen) {
 		if c.sandbox != "" {

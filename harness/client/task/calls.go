@@ -51,6 +51,9 @@ func (c *Client) create(ctx context.Context, i *harness.Instance, runtime string
 			return err
 		}
 		i.PID, i.Created = task.Pid(), time.Now()
+		if i == c.instances[0] {
+			c.Learn("task", i.ID, int(i.PID))
+		}
 		return nil
 	})
 }
@@ -134,7 +137,7 @@ func (c *Client) end(ctx context.Context, i *harness.Instance) {
 	}
 }
 
-// signal sends a signal. A client that was told of an error tries again: the signal may
+// signal sends a signal. A client that got an error tries again: the signal may
 // have got lost with a containerd that died.
 func (c *Client) signal(ctx context.Context, i *harness.Instance, sig unix.Signal) {
 	err := client.Until(ctx, func(ctx context.Context) error { return c.kill(ctx, i, sig) })
@@ -194,19 +197,19 @@ func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 	c.Record.Call(call)
 }
 
-// waited notes what Wait has told.
+// waited notes what Wait has reported.
 func (c *Client) waited(i *harness.Instance, status containerd.ExitStatus) {
 	observer := oracle.ByWait
 	if c.Died() {
 		observer = oracle.ByRestarted
 	}
 	i.Waited = time.Now()
-	c.told(i, observer, status.ExitCode(), status.ExitTime(), i.PID) // Wait tells no pid
+	c.reported(i, observer, status.ExitCode(), status.ExitTime(), i.PID) // Wait tells no pid
 }
 
-func (c *Client) told(i *harness.Instance, by oracle.Observer, status uint32, at time.Time, pid uint32) {
-	i.Told, i.Status = true, status
-	c.Record.Told(oracle.Observation{Container: i.ID, Observer: by, Status: status, At: at, PID: int(pid)})
+func (c *Client) reported(i *harness.Instance, by oracle.Observer, status uint32, at time.Time, pid uint32) {
+	i.Reported, i.Status = true, status
+	c.Record.Reported(oracle.Observation{Container: i.ID, Observer: by, Status: status, At: at, PID: int(pid)})
 }
 
 // wrap names the container that an error is of.

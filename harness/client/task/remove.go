@@ -43,7 +43,7 @@ func (c *Client) deleteByAll(ctx context.Context, i *harness.Instance) {
 }
 
 // deleteBeside is another client's try. That it fails, because the first has been
-// quicker, breaks nothing; what it is told of the exit is judged.
+// quicker, breaks nothing; what it hears of the exit is judged.
 func (c *Client) deleteBeside(ctx context.Context, i *harness.Instance) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.CallTimeout)
 	defer cancel()
@@ -55,7 +55,7 @@ func (c *Client) deleteBeside(ctx context.Context, i *harness.Instance) error {
 	if err != nil {
 		return errgrpc.ToNative(err)
 	}
-	c.Record.Told(oracle.Observation{
+	c.Record.Reported(oracle.Observation{
 		Container: i.ID, Observer: oracle.ByDelete, Status: r.ExitStatus, At: r.ExitedAt.AsTime(), PID: int(r.Pid),
 	})
 	return nil
@@ -70,7 +70,13 @@ func (c *Client) delete(ctx context.Context, i *harness.Instance) {
 		}
 		return c.deleteTask(ctx, i, task)
 	})
-	c.undeleted[i] = err != nil && !c.Overtaken(err)
+	c.failedDelete(i, err != nil && !c.Overtaken(err))
+}
+
+// failedDelete notes whether a Delete must be sent again. The library alone sends none
+// once the shim has forgotten the task.
+func (c *Client) failedDelete(i *harness.Instance, failed bool) {
+	c.undeleted[i] = failed && !c.Case.Workload.LibraryDelete
 }
 
 func (c *Client) deleteTask(
@@ -90,7 +96,7 @@ func (c *Client) deleteTask(
 		return err
 	}
 	i.Deleted = time.Now()
-	c.told(i, oracle.ByDelete, status.ExitCode(), status.ExitTime(), pid)
+	c.reported(i, oracle.ByDelete, status.ExitCode(), status.ExitTime(), pid)
 	return nil
 }
 
@@ -157,7 +163,7 @@ func (c *Client) forceDelete(
 		}
 		return nil
 	}
-	c.undeleted[i] = err != nil
+	c.failedDelete(i, err != nil)
 	return err
 }
 
@@ -186,7 +192,7 @@ func (c *Client) forceEnd(ctx context.Context, i *harness.Instance, task contain
 }
 
 // sendDelete sends a Delete that has failed once more. The client library's own Delete
-// asks for the task's status first, is told by the shim that it has no such task any
+// asks for the task's status first, hears from the shim that it has no such task any
 // more, and gives up: the request that would clean up is never sent (seen on v2.4.2).
 func (c *Client) sendDelete(ctx context.Context, cl *containerd.Client, i *harness.Instance) error {
 	r, err := cl.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: i.ID})
@@ -197,7 +203,7 @@ func (c *Client) sendDelete(ctx context.Context, cl *containerd.Client, i *harne
 		return err
 	}
 	c.undeleted[i], i.Deleted = false, time.Now()
-	c.told(i, oracle.ByDelete, r.ExitStatus, r.ExitedAt.AsTime(), r.Pid)
+	c.reported(i, oracle.ByDelete, r.ExitStatus, r.ExitedAt.AsTime(), r.Pid)
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
 	tasktypes "github.com/containerd/containerd/api/types/task"
+	"github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errgrpc"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
@@ -51,11 +53,31 @@ func (c *Client) askState(ctx context.Context, i *harness.Instance) error {
 	return nil
 }
 
+// lookAt asks for the state of a task, or of an exec in it: no call of the workload.
+// What it says is noted with it; that there is no such exec is an answer.
+func (c *Client) lookAt(ctx context.Context, i *harness.Instance, exec string, says func(*tasktypes.Process) string) {
+	call := harness.Call{Who: "oracle", Verb: "look", Of: i.ID, At: time.Now()}
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	cl, _, err := c.Up(ctx)
+	if err == nil {
+		var r *tasks.GetResponse
+		if r, err = cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: i.ID, ExecID: exec}); err == nil {
+			call.Says = says(r.Process)
+		}
+	}
+	call.Took = time.Since(call.At)
+	if exec == "" || !errdefs.IsNotFound(errgrpc.ToNative(err)) {
+		call.Err = oracle.FailedOf(err)
+	}
+	c.Record.Call(call)
+}
+
 // stateSays notes what a state tells of an exit. That of a task which does not say that
 // it has ended tells nothing: whether it had to is the judge's business.
 func (c *Client) stateSays(i *harness.Instance, by oracle.Observer, p *tasktypes.Process) {
 	if p.GetStatus() == tasktypes.Status_STOPPED {
-		c.Record.Told(oracle.Observation{
+		c.Record.Reported(oracle.Observation{
 			Container: i.ID, Observer: by, Status: p.ExitStatus, At: p.ExitedAt.AsTime(), PID: int(p.Pid),
 		})
 	}

@@ -29,7 +29,7 @@ func New(s *client.Session) *Client {
 	for n, spec := range s.Case.Workload.Containers {
 		id := fmt.Sprintf("c%d", n)
 		i := &harness.Instance{Name: id, ID: id, Spec: spec}
-		i.MustTell = c.observers(n)
+		i.MustTell, i.Execs = c.observers(n), execsOf(spec)
 		c.instances = append(c.instances, i)
 	}
 	return c
@@ -42,7 +42,7 @@ func (c *Client) observers(n int) []oracle.Observer {
 		all = append(all, oracle.ByTaskList)
 	}
 	switch {
-	case !c.Restarts():
+	case !c.Case.Workload.Restart:
 		return append(all, oracle.ByWait)
 	case n == 0:
 		return append(all, oracle.ByRestarted)
@@ -60,32 +60,19 @@ func (c *Client) Shares(shim string) bool {
 	return c.Case.Workload.Grouped && shim == c.instances[0].ID
 }
 
-// InitPID is the init process of the first container.
-func (c *Client) InitPID(_ context.Context, who string) (int, error) {
-	if pid := c.KnownPID(who); pid != 0 {
-		return pid, nil
-	}
-	return 0, fmt.Errorf("the client was told of no %s process", who)
-}
-
-// KnownPID is that process where Create has told it, or 0.
-func (c *Client) KnownPID(who string) int {
-	if who == "task" {
-		return int(c.instances[0].PID)
-	}
-	return 0
-}
-
 // namespaced is a context of the task workload's containerd namespace.
 func namespaced(ctx context.Context) context.Context {
 	return namespaces.WithNamespace(ctx, daemon.TaskNamespace)
 }
 
-// Run goes through the lifecycle and removes everything.
+// Run goes through the lifecycle and removes everything. A call that hangs takes the time
+// of the lifecycle, and not that of the removal.
 func (c *Client) Run(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
+	life, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
 	defer cancel()
-	c.lifecycle(ctx)
+	c.lifecycle(life)
+	ctx, cancel = context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
+	defer cancel()
 	var errs []error
 	for _, i := range slices.Backward(c.instances) {
 		errs = append(errs, c.remove(ctx, i))
@@ -106,11 +93,14 @@ func (c *Client) lifecycle(ctx context.Context) {
 	c.State(ctx, "created")
 	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return c.start(ctx, i) != nil })
 	c.AwaitStarted(ctx, live)
+	for _, i := range live {
+		c.beginHeld(ctx, i)
+	}
 	c.State(ctx, "running")
 	last := live
-	if c.Restarts() && len(live) > 0 {
+	if c.Case.Workload.Restart && len(live) > 0 {
 		c.ending(ctx, live[1:])
-		c.RestartNow(ctx)
+		c.RestartNow(ctx, live[0].ID)
 		last = live[:1]
 	}
 	c.ending(ctx, last)
@@ -123,10 +113,13 @@ func (c *Client) lifecycle(ctx context.Context) {
 // ending lets containers come to their end.
 func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
+		c.exec(ctx, i)
+		c.pause(ctx, i)
 		c.end(ctx, i)
 	}
 	for _, i := range all {
 		c.wait(ctx, i)
+		c.endHeld(ctx, i)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package behaviour says how a fake shim misbehaves, where failpoints cannot say it: in
 // what it answers when it is started, in what it reports, and in whether it dies when it
-// is told to.
+// is asked to.
 //
 // What can be said as a fault at a ttrpc method (an error, a hang, a crash at entry or
 // exit) is a failpoint instead.
@@ -93,9 +93,10 @@ const (
 
 var reports = []Report{InWait, InDelete, InState, InEvent, InCleanup}
 
-// Noted are the keys under which a word of that key is noted when it is met (package
-// met): its own, but for exit, which speaks for every report.
-func Noted(key string) []string {
+// Noted are the keys under which a word is noted when it is met (package met): its own,
+// but for exit, which speaks for every report.
+func Noted(word string) []string {
+	key, _, _ := strings.Cut(word, "=")
 	if key != "exit" {
 		return []string{key}
 	}
@@ -214,8 +215,8 @@ func (b *Behaviour) setExit(key, value string) error {
 
 // Status is the exit status to report: the real one, or what a word puts in its place.
 func (b Behaviour) Status(in Report, real uint32) uint32 {
-	if lie, ok := b.Exit[in]; ok {
-		return lie
+	if wrong, ok := b.Exit[in]; ok {
+		return wrong
 	}
 	return real
 }

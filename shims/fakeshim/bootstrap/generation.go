@@ -1,5 +1,5 @@
 // Package bootstrap is how a fake shim is started by containerd of any generation: what
-// it is told, and what it answers.
+// it is given, and what it answers.
 package bootstrap
 
 import (
@@ -28,7 +28,7 @@ const (
 	Proto   Generation = "proto"   // BootstrapResult, after a BootstrapParams on stdin (2.3, 2.4)
 )
 
-// answer is what containerd is told of a shim: BootstrapParams of pkg/shim in 2.0.
+// answer is what containerd learns of a shim: BootstrapParams of pkg/shim in 2.0.
 type answer struct {
 	Version  int    `json:"version"`
 	Address  string `json:"address"`

@@ -37,15 +37,15 @@ func TestDetect(t *testing.T) {
 		{name: "2.3 and 2.4", stdin: params, max: "2", want: Proto, withParams: true},
 		{name: "another's parameters", stdin: marshal(&api.BootstrapParams{InstanceID: "c2", Namespace: "n"}), max: "2",
 			want: json2},
-		{name: "told", stdin: params, env: "json", want: JSON, withParams: true},
-		{name: "told nonsense", env: "xml", bad: true},
+		{name: "given", stdin: params, env: "json", want: JSON, withParams: true},
+		{name: "given nonsense", env: "xml", bad: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Setenv(Env, tc.env)
 			t.Setenv("MAX_SHIM_VERSION", tc.max)
-			got, told, err := detect(tc.stdin, "c1", "n")
-			if got != tc.want || (err != nil) != tc.bad || !tc.bad && (told != nil) != tc.withParams {
-				t.Errorf("detect = %q, %v, %v; want %q, parameters: %v", got, told, err, tc.want, tc.withParams)
+			got, reported, err := detect(tc.stdin, "c1", "n")
+			if got != tc.want || (err != nil) != tc.bad || !tc.bad && (reported != nil) != tc.withParams {
+				t.Errorf("detect = %q, %v, %v; want %q, parameters: %v", got, reported, err, tc.want, tc.withParams)
 			}
 		})
 	}

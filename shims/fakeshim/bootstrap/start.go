@@ -61,11 +61,11 @@ func Start(p Params) error {
 	if err != nil {
 		return fmt.Errorf("read stdin: %w", err)
 	}
-	generation, told, err := detect(stdin, p.ID, p.Namespace)
+	generation, reported, err := detect(stdin, p.ID, p.Namespace)
 	if err != nil {
 		return err
 	}
-	dir := told.GetSocketDir()
+	dir := reported.GetSocketDir()
 	if dir == "" {
 		dir = defaultSocketDir
 	}
@@ -159,7 +159,7 @@ func closeAll(l *net.UnixListener) error {
 }
 
 // fork starts the daemon in the bundle, with the listening socket as file descriptor
-// ListenFD. The daemon is told how to behave: it could not read it, because containerd
+// ListenFD. The daemon is given its behaviour: it could not read it, because containerd
 // may remove the bundle of a failed start at once.
 func fork(p Params, l *net.UnixListener, path string, b behaviour.Behaviour) error {
 	f, err := l.File()

@@ -36,13 +36,13 @@ func Note(key, format string, args ...any) error {
 }
 
 // Status is the exit status to report, as behaviour.Behaviour has it; a wrong one is
-// noted before anybody is told.
+// noted before anybody hears of it.
 func Status(b behaviour.Behaviour, in behaviour.Report, real uint32) (uint32, error) {
-	told := b.Status(in, real)
-	if told == real {
-		return told, nil
+	reported := b.Status(in, real)
+	if reported == real {
+		return reported, nil
 	}
-	return told, Note(string(in), "reported %d in place of %d", told, real)
+	return reported, Note(string(in), "reported %d in place of %d", reported, real)
 }
 
 // Read returns what was noted, by key, in order. A file that nobody has written to says

@@ -186,7 +186,7 @@ func (k *killed) limits() ([]string, error) {
 	return all, nil
 }
 
-// processes are those in the worlds' cgroups, those that were told of the worlds'
+// processes are those in the worlds' cgroups, those that heard of the worlds'
 // folders, those that carry the run's token, and those that see a mount of the worlds.
 // Nobody is signalled by this.
 func (k *killed) processes() ([]string, error) {

@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+)
+
+// initOf is what the client knows of an init process: the id of its container or sandbox,
+// and its pid; 0 where it knows none.
+type initOf struct {
+	id  string
+	pid int
+}
+
+// Learn notes what the client knows of the init process of the first container ("task")
+// or of the sandbox: a fault looks for it while the client works.
+func (s *Session) Learn(who, id string, pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inits == nil {
+		s.inits = map[string]initOf{}
+	}
+	s.inits[who] = initOf{id, pid}
+}
+
+func (s *Session) initOf(who string) initOf {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inits[who]
+}
+
+// KnownPID is that process where the client knows it without asking containerd, or 0.
+func (s *Session) KnownPID(who string) int { return s.initOf(who).pid }
+
+// InitPID is that process. Where the client does not know it, containerd is asked.
+func (s *Session) InitPID(ctx context.Context, who string) (int, error) {
+	i := s.initOf(who)
+	switch {
+	case i.pid != 0:
+		return i.pid, nil
+	case i.id == "":
+		return 0, fmt.Errorf("the client knows of no %s process", who)
+	}
+	cl, _, err := s.Up(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return PIDOf(ctx, cl, i.id)
+}
+
+// PIDOf asks containerd for the pid of a container or a sandbox of CRI, which does not
+// tell it.
+func PIDOf(ctx context.Context, cl *containerd.Client, id string) (int, error) {
+	ctx = namespaces.WithNamespace(ctx, daemon.CRINamespace)
+	made, err := cl.LoadContainer(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	task, err := made.Task(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	return int(task.Pid()), nil
+}

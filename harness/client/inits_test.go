@@ -1,0 +1,33 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"google.golang.org/grpc"
+)
+
+// A fault asks for a pid while the client works: run with -race.
+func TestInitPID(t *testing.T) {
+	down := errors.New("containerd is down")
+	s := NewSession(Params{Up: func(context.Context) (*containerd.Client, *grpc.ClientConn, error) {
+		return nil, nil, down
+	}})
+	if pid, err := s.InitPID(t.Context(), "task"); err == nil || errors.Is(err, down) {
+		t.Errorf("a client that knows no id asks for it: %d, %v", pid, err)
+	}
+	s.Learn("sandbox", "s0", 0)
+	if pid, err := s.InitPID(t.Context(), "sandbox"); !errors.Is(err, down) || s.KnownPID("sandbox") != 0 {
+		t.Errorf("a pid that only containerd knows: %d, %v", pid, err)
+	}
+	var work sync.WaitGroup
+	work.Go(func() { s.Learn("task", "c0", 41) })
+	work.Go(func() { s.KnownPID("task") })
+	work.Wait()
+	if pid, err := s.InitPID(t.Context(), "task"); pid != 41 || err != nil {
+		t.Errorf("a pid that the client knows: %d, %v", pid, err)
+	}
+}

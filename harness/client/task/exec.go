@@ -1,0 +1,201 @@
+package task
+
+import (
+	"context"
+	"time"
+
+	"github.com/containerd/containerd/api/services/tasks/v1"
+	tasktypes "github.com/containerd/containerd/api/types/task"
+	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errgrpc"
+	"github.com/containerd/typeurl/v2"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// execsOf are the execs of a container: one that comes and goes while it runs, and one
+// that runs until its end.
+func execsOf(spec harness.Container) (all []harness.Exec) {
+	if spec.Exec > 0 {
+		all = append(all, harness.Exec{ID: "e0", Want: uint32(spec.Exec)})
+	}
+	if spec.HeldExec {
+		all = append(all, harness.Exec{ID: "e1", Want: (harness.Container{Signal: "SIGKILL"}).Want(), Held: true})
+	}
+	return all
+}
+
+// exec has the execs that end by themselves come and go.
+func (c *Client) exec(ctx context.Context, i *harness.Instance) {
+	for n := range i.Execs {
+		e := &i.Execs[n]
+		if e.Held {
+			continue
+		}
+		if c.beginExec(ctx, i, e) == nil {
+			c.waitExec(ctx, i, e)
+		}
+		c.deleteExec(ctx, i, e)
+	}
+}
+
+// beginHeld starts the execs that run until the end of their container, and endHeld
+// learns how they have ended.
+func (c *Client) beginHeld(ctx context.Context, i *harness.Instance) {
+	for n := range i.Execs {
+		if e := &i.Execs[n]; e.Held && c.beginExec(ctx, i, e) == nil {
+			c.AwaitRecord(ctx, i.Record(*e), true)
+		}
+	}
+}
+
+func (c *Client) endHeld(ctx context.Context, i *harness.Instance) {
+	for n := range i.Execs {
+		if e := &i.Execs[n]; e.Held {
+			c.waitExec(ctx, i, e)
+			c.deleteExec(ctx, i, e)
+		}
+	}
+}
+
+// beginExec adds and starts an exec, as dockerd does: what fails is not tried again.
+func (c *Client) beginExec(ctx context.Context, i *harness.Instance, e *harness.Exec) error {
+	if err := c.Expect(i.Record(*e)); err != nil {
+		return err
+	}
+	e.Begun = time.Now()
+	err := c.call(ctx, "exec", i, func(ctx context.Context, cl *containerd.Client) error {
+		r, err := c.execRequest(ctx, cl, i, e)
+		if err == nil {
+			_, err = cl.TaskService().Exec(ctx, r)
+		}
+		return errgrpc.ToNative(err)
+	})
+	if err != nil {
+		return err
+	}
+	e.Added = time.Now()
+	return c.call(ctx, "exec-start", i, func(ctx context.Context, cl *containerd.Client) error {
+		r, err := cl.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: i.ID, ExecID: e.ID})
+		if err != nil {
+			return errgrpc.ToNative(err)
+		}
+		e.PID, e.Started = r.Pid, time.Now()
+		return nil
+	})
+}
+
+// execRequest asks for a payload beside that of the container, with a record of its own.
+func (c *Client) execRequest(
+	ctx context.Context,
+	cl *containerd.Client,
+	i *harness.Instance,
+	e *harness.Exec,
+) (*tasks.ExecProcessRequest, error) {
+	made, err := cl.LoadContainer(ctx, i.ID)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := made.Spec(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name, value := client.Env(i.Record(*e))
+	p := *spec.Process
+	p.Args, p.Env = client.ExecCommand(*e), []string{name + "=" + value}
+	what, err := typeurl.MarshalAnyToProto(&p)
+	return &tasks.ExecProcessRequest{ContainerID: i.ID, ExecID: e.ID, Spec: what}, err
+}
+
+// waitExec learns how an exec that was started has ended, and what its state tells then.
+func (c *Client) waitExec(ctx context.Context, i *harness.Instance, e *harness.Exec) {
+	if e.Started.IsZero() || c.persist(ctx, func(ctx context.Context) error { return c.waitOnce(ctx, i, e) }) != nil {
+		return
+	}
+	c.lookAtExec(ctx, i, e, func(p *tasktypes.Process) {
+		if p.GetStatus() == tasktypes.Status_STOPPED {
+			c.execReported(i, e, oracle.ByTaskStatus, p.ExitStatus, p.ExitedAt.AsTime(), p.Pid)
+		}
+	})
+}
+
+// deleteExec deletes an exec that was added, and asks for it once more.
+func (c *Client) deleteExec(ctx context.Context, i *harness.Instance, e *harness.Exec) {
+	if e.Added.IsZero() {
+		return
+	}
+	err := c.persist(ctx, func(ctx context.Context) error { return c.deleteOnce(ctx, i, e) })
+	if err == nil && !e.Deleted.IsZero() {
+		c.lookAtExec(ctx, i, e, func(p *tasktypes.Process) { e.Kept = p.GetStatus().String() })
+	}
+}
+
+// persist tries a call again until it succeeds or finds nothing, for as long as one call
+// may take: a container whose exec cannot be deleted is deleted all the same.
+func (c *Client) persist(ctx context.Context, attempt func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	return client.Until(ctx, attempt)
+}
+
+func (c *Client) waitOnce(ctx context.Context, i *harness.Instance, e *harness.Exec) error {
+	return gone(c.call(ctx, "exec-wait", i, func(ctx context.Context, cl *containerd.Client) error {
+		r, err := cl.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: i.ID, ExecID: e.ID})
+		if err != nil {
+			return errgrpc.ToNative(err)
+		}
+		e.Waited = time.Now()
+		c.execReported(i, e, oracle.ByWait, r.ExitStatus, r.ExitedAt.AsTime(), e.PID) // Wait tells no pid
+		return nil
+	}))
+}
+
+func (c *Client) deleteOnce(ctx context.Context, i *harness.Instance, e *harness.Exec) error {
+	return gone(c.call(ctx, "exec-delete", i, func(ctx context.Context, cl *containerd.Client) error {
+		r, err := cl.TaskService().DeleteProcess(ctx, &tasks.DeleteProcessRequest{ContainerID: i.ID, ExecID: e.ID})
+		if err != nil {
+			return errgrpc.ToNative(err)
+		}
+		if e.Deleted = time.Now(); !e.Started.IsZero() {
+			c.execReported(i, e, oracle.ByDelete, r.ExitStatus, r.ExitedAt.AsTime(), r.Pid)
+		}
+		return nil
+	}))
+}
+
+// gone reports no error where there is nothing left to ask.
+func gone(err error) error {
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// lookAtExec asks for the state of an exec. It is no call of the workload.
+func (c *Client) lookAtExec(
+	ctx context.Context,
+	i *harness.Instance,
+	e *harness.Exec,
+	says func(*tasktypes.Process),
+) {
+	c.lookAt(ctx, i, e.ID, func(p *tasktypes.Process) string {
+		says(p)
+		return ""
+	})
+}
+
+func (c *Client) execReported(
+	i *harness.Instance,
+	e *harness.Exec,
+	by oracle.Observer,
+	status uint32,
+	at time.Time,
+	pid uint32,
+) {
+	c.Record.Reported(oracle.Observation{
+		Container: i.ID, Exec: e.ID, Observer: by, Status: status, At: at, PID: int(pid),
+	})
+}

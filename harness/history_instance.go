@@ -1,0 +1,79 @@
+package harness
+
+import (
+	"time"
+
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Instance is one container of the workload, as its client knew it and as its payload
+// noted it.
+type Instance struct {
+	Name string    `json:"name"`         // of its files in the world
+	ID   string    `json:"id,omitempty"` // containerd's; "" while the client knows none
+	Spec Container `json:"spec"`
+	PID  uint32    `json:"pid,omitempty"` // of its init; 0 while the client knows none
+	// Begun is when the client first asked for it. The others are when it heard of
+	// success; the zero time: it was not.
+	Begun   time.Time `json:"begun,omitzero"`
+	Created time.Time `json:"created,omitzero"`
+	Started time.Time `json:"started,omitzero"`
+	Waited  time.Time `json:"waited,omitzero"`
+	Deleted time.Time `json:"deleted,omitzero"`
+	// Reported reports whether the client heard of its exit, and Status what it heard
+	// last.
+	Reported bool   `json:"reported,omitempty"`
+	Status   uint32 `json:"status,omitempty"`
+	// MustTell are the observers that tell its exit when nothing is broken.
+	MustTell []oracle.Observer `json:"mustTell,omitempty"`
+	// Payload is its own record.
+	Payload payload.Truth `json:"payload"`
+	// Execs are the processes that were run in it besides.
+	Execs []Exec `json:"execs,omitempty"`
+	// Pause is what came of its pause; nil where it was not to be paused.
+	Pause *Pause `json:"pause,omitempty"`
+}
+
+// Pause is the pause of a container, as its client has seen it.
+type Pause struct {
+	// Begun is when it was first asked for. Paused and Resumed are when the client heard of
+	// success; the zero time: it was not.
+	Begun   time.Time `json:"begun,omitzero"`
+	Paused  time.Time `json:"paused,omitzero"`
+	Resumed time.Time `json:"resumed,omitzero"`
+	// PausedAs and ResumedAs are what containerd called the task then; "": it did not say.
+	PausedAs  string `json:"pausedAs,omitempty"`
+	ResumedAs string `json:"resumedAs,omitempty"`
+	// Beats are those of its payload's heart while it was paused; Beat is when the first was
+	// seen after it was resumed, for which there was Patience. The zero time: none was.
+	Beats    int           `json:"beats,omitempty"`
+	Beat     time.Time     `json:"beat,omitzero"`
+	Patience time.Duration `json:"patienceNs,omitempty"`
+}
+
+// Exec is a process that is run in a container besides its init, as its client knew it
+// and as it noted itself. What its client heard of its exit is in History.Reported.
+type Exec struct {
+	ID string `json:"id"` // containerd's, within the container
+	// Want is the status that it exits with unless a fault kills it; Held is one that the
+	// end of its container kills.
+	Want uint32 `json:"want"`
+	Held bool   `json:"held,omitempty"`
+	PID  uint32 `json:"pid,omitempty"` // as Start has reported it
+	// Begun is when the client first asked for it. The others are when it heard of
+	// success; the zero time: it was not.
+	Begun   time.Time `json:"begun,omitzero"`
+	Added   time.Time `json:"added,omitzero"`
+	Started time.Time `json:"started,omitzero"`
+	Waited  time.Time `json:"waited,omitzero"`
+	Deleted time.Time `json:"deleted,omitzero"`
+	// Kept is what containerd called it when it was deleted, and asked for once more; "": it
+	// knew of none.
+	Kept string `json:"kept,omitempty"`
+	// Payload is its own record.
+	Payload payload.Truth `json:"payload"`
+}
+
+// Record is the name of an exec's files in the world.
+func (i Instance) Record(e Exec) string { return i.Name + "-" + e.ID }

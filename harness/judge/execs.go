@@ -1,0 +1,227 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// execs: a process that is run in a container besides its init ends as the workload says,
+// each of its events comes once, in order and of itself, and when it is deleted
+// containerd knows no more of it. What is told of its exit is judged with the rest
+// (exits, times, oneTime, unreported).
+func execs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if !looked(h) {
+		return nil, nil
+	}
+	for n := range h.Instances {
+		i := &h.Instances[n]
+		for m := range i.Execs {
+			x := execOf{h, i, &i.Execs[m], nil}
+			x.end()
+			x.kept()
+			x.events()
+			found = append(found, x.found...)
+		}
+	}
+	return append(found, unaskedExecs(h)...), nil
+}
+
+// execOf is an exec that is judged.
+type execOf struct {
+	h     *harness.History
+	i     *harness.Instance
+	e     *harness.Exec
+	found []oracle.Finding
+}
+
+func (x *execOf) find(invariant oracle.Invariant, class oracle.Class, fs oracle.Facts) {
+	fs[oracle.FactOf] = oracle.AnExec
+	x.found = append(x.found, oracle.Finding{Invariant: invariant, Class: class, Facts: fs,
+		Subject: oracle.Subject{ID: x.i.ID, Exec: x.e.ID, PID: int(x.e.PID)}})
+}
+
+// execTruth is how an exec really ended, as truth is of a container's init.
+func execTruth(h *harness.History, i harness.Instance, e harness.Exec) (t oracle.Truth, ran bool, err error) {
+	t, ran, err = truth(h, harness.Instance{Name: i.Record(e), ID: i.ID, PID: e.PID, Payload: e.Payload})
+	t.Exec = e.ID
+	return t, ran, err
+}
+
+// end: it ends with its own status, and one that is held with its container, unless a
+// fault or the client has killed it before.
+func (x *execOf) end() {
+	t, ran, err := execTruth(x.h, *x.i, *x.e)
+	fs := oracle.Facts{oracle.FactWant: fmt.Sprint(x.e.Want), oracle.FactTrue: fmt.Sprint(t.Status),
+		oracle.FactSource: t.Source}
+	switch {
+	case err != nil || x.e.Started.IsZero() || (!ran || t.Status == killed) && x.mayBeKilled():
+		return
+	case !ran:
+		fs = oracle.Facts{oracle.FactStatus: oracle.NeverBegan}
+	case t.Status == x.e.Want:
+		return
+	case t.Status == killed:
+		fs[oracle.FactStatus] = oracle.Killed
+	default:
+		fs[oracle.FactStatus] = oracle.Wrong
+	}
+	x.find(oracle.End, oracle.ClassEnd, fs)
+}
+
+// mayBeKilled reports whether its container may have been killed, or its shim, before
+// somebody heard that the exec had ended.
+func (x *execOf) mayBeKilled() bool {
+	before := func(at time.Time) bool { return x.e.Waited.IsZero() || at.Before(x.e.Waited) }
+	of := func(k harness.Kill) bool { return k.PID == int(x.i.PID) || k.PID == int(x.e.PID) }
+	return slices.ContainsFunc(shimKillsOf(x.h, x.i.ID), func(k harness.Kill) bool { return before(k.At) }) ||
+		slices.ContainsFunc(x.h.Kills, func(k harness.Kill) bool { return of(k) && before(k.At) }) ||
+		slices.ContainsFunc(x.h.Calls, func(c harness.Call) bool {
+			return (c.Verb == "kill" || slices.Contains(killing, c.Verb)) && c.Of == x.i.ID && before(c.At)
+		})
+}
+
+// kept: what was deleted is not known any more.
+func (x *execOf) kept() {
+	if x.e.Kept != "" {
+		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{
+			oracle.FactWhat: oracle.ExecKept, oracle.FactTask: x.e.Kept})
+	}
+}
+
+// execTopics are those of the events of an exec, in their order. That its exit came
+// twice, or after that of the init, oracle.CheckEvents finds.
+var execTopics = []string{oracle.TopicExecAdded, oracle.TopicExecStart, oracle.TopicExit}
+
+func (x *execOf) events() {
+	var came []oracle.TaskEvent
+	seen, _, _ := x.h.FirstUse()
+	for _, e := range seen {
+		if e.Container != x.i.ID || e.Exec != x.e.ID {
+			continue
+		}
+		x.event(e, came)
+		came = append(came, e)
+	}
+	for _, d := range x.expected() {
+		has := slices.ContainsFunc(came, func(e oracle.TaskEvent) bool { return e.Topic == d.topic })
+		if !has && d.due(x.h, x.i.ID) {
+			x.find(oracle.Event, oracle.ClassEvent, d.missing())
+		}
+	}
+}
+
+// event judges one by those that came before.
+func (x *execOf) event(e oracle.TaskEvent, before []oracle.TaskEvent) {
+	find := func(fs oracle.Facts) {
+		fs[oracle.FactTopic] = e.Topic
+		x.find(oracle.Event, oracle.ClassEvent, fs)
+	}
+	rank := slices.Index(execTopics, e.Topic)
+	for _, b := range before {
+		if b.Topic == e.Topic && e.Topic != oracle.TopicExit {
+			find(oracle.Facts{oracle.FactEvent: oracle.Repeated})
+		} else if rank >= 0 && slices.Index(execTopics, b.Topic) > rank {
+			find(oracle.Facts{oracle.FactEvent: oracle.Late, oracle.FactAfter: b.Topic})
+		}
+	}
+	if e.PID != 0 && x.e.PID != 0 && e.PID != int(x.e.PID) {
+		find(oracle.Facts{oracle.FactEvent: oracle.WrongPID, oracle.FactReported: fmt.Sprint(e.PID),
+			oracle.FactTrue: fmt.Sprint(x.e.PID)})
+	}
+	_, from, to := processOf(x.h, *x.i, x.e.ID)
+	if fs, wrong := oracle.WrongEnd(e.Exited, from, oracle.Sooner(e.Seen, to)); wrong {
+		fs[oracle.FactEvent] = oracle.WrongTime
+		find(fs)
+	}
+}
+
+// ofShim is an event that nobody but a shim can send: what it tells of had come about by
+// since, and not before from.
+type ofShim struct {
+	topic       string
+	from, since time.Time
+}
+
+// due reports whether it must have come. What a shim has not sent dies with it.
+func (d ofShim) due(h *harness.History, id string) bool {
+	until := d.since.Add(tellIn)
+	return settled(h) && !d.since.IsZero() &&
+		!slices.ContainsFunc(gaps(h), func(g oracle.Gap) bool { return g.Overlaps(d.from, until) }) &&
+		!slices.ContainsFunc(shimKillsOf(h, id), func(k harness.Kill) bool { return k.At.Before(until) })
+}
+
+// missing are the facts of one that has not come.
+func (d ofShim) missing() oracle.Facts {
+	return oracle.Facts{oracle.FactEvent: oracle.Missing, oracle.FactTopic: d.topic,
+		oracle.FactAt: d.since.UTC().Format("15:04:05.000")}
+}
+
+// expected are the events of an exec. Only its shim knows of it.
+func (x *execOf) expected() []ofShim {
+	end := execOver(x.h, *x.i, *x.e)
+	return []ofShim{
+		{oracle.TopicExecAdded, x.e.Begun, x.e.Added}, {oracle.TopicExecStart, x.e.Begun, x.e.Started},
+		{oracle.TopicExit, end, end},
+	}
+}
+
+// execOver is when an exec had ended, as its payload has noted, or else with its
+// container; the zero time: it did not run, or that is not known.
+func execOver(h *harness.History, i harness.Instance, e harness.Exec) time.Time {
+	switch {
+	case e.Payload.Exited:
+		return e.Payload.ExitedAt
+	case e.Payload.Runs == 0 || !e.Held:
+		return time.Time{}
+	}
+	return exitDue(h, i)
+}
+
+// processOf is what is known of a container's init, or of an exec in it: its pid, a time
+// at which it was alive, and the latest time that who saw it end can take for that.
+func processOf(h *harness.History, i harness.Instance, exec string) (pid uint32, from, to time.Time) {
+	from, _ = livedUntil(h, i)
+	to = endedBy(h, i)
+	n := slices.IndexFunc(i.Execs, func(e harness.Exec) bool { return e.ID == exec })
+	if exec == "" || n < 0 {
+		return i.PID, from, to
+	}
+	switch e := i.Execs[n]; {
+	case e.Payload.Exited && held(h, i):
+		return e.PID, e.Payload.ExitedAt, time.Time{}
+	case e.Payload.Exited:
+		return e.PID, e.Payload.ExitedAt, e.Payload.ExitedAt.Add(reapIn)
+	case e.Held && !faultKilled(h, i):
+		return e.PID, from, to
+	default: // it was killed by itself, or when is not known
+		return e.PID, e.Begun, time.Time{}
+	}
+}
+
+// ofExec notes of facts that they are of an exec, where they are.
+func ofExec(exec string, fs oracle.Facts) oracle.Facts {
+	if exec != "" {
+		fs[oracle.FactOf] = oracle.AnExec
+	}
+	return fs
+}
+
+// unaskedExecs are events of execs that no client has asked for: the id of another.
+func unaskedExecs(h *harness.History) (found []oracle.Finding) {
+	seen, _, _ := h.FirstUse()
+	for _, e := range seen {
+		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID != "" && i.ID == e.Container })
+		if e.Exec == "" || n < 0 ||
+			slices.ContainsFunc(h.Instances[n].Execs, func(x harness.Exec) bool { return x.ID == e.Exec }) {
+			continue
+		}
+		found = append(found, oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent,
+			Subject: oracle.Subject{Namespace: e.Namespace, ID: e.Container, Exec: e.Exec, PID: e.PID},
+			Facts:   oracle.Facts{oracle.FactEvent: oracle.Unasked, oracle.FactTopic: e.Topic, oracle.FactOf: oracle.AnExec}})
+	}
+	return found
+}

@@ -1,0 +1,216 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// withExec has an exec with pid 43 run in the clean history's container, from 21 to 24,
+// and end with 3; with reports of its exit from 4 to 6, and events from 2 to 4 after the
+// container's own first two.
+func withExec(h *harness.History) {
+	h.Instances[0].Execs = []harness.Exec{{
+		ID: "e0", Want: 3, PID: 43, Begun: at(20), Added: at(21), Started: at(22), Waited: at(25), Deleted: at(26),
+		Payload: payload.Truth{Runs: 1, PID: 9, StartedAt: at(22), Exited: true, Status: 3, ExitedAt: at(24)},
+	}}
+	h.Instances[0].Spec.Exec = 3
+	for _, by := range []oracle.Observer{oracle.ByWait, oracle.ByTaskStatus, oracle.ByDelete} {
+		h.Reported = append(h.Reported, oracle.Observation{
+			Container: "c0", Exec: "e0", Observer: by, Status: 3, At: at(24), PID: 43})
+	}
+	event := func(topic string, ms int) oracle.TaskEvent {
+		return oracle.TaskEvent{Namespace: "shimquake", Topic: topic, Container: "c0", Exec: "e0", PID: 43, Seen: at(ms)}
+	}
+	added, exit := event(oracle.TopicExecAdded, 21), event(oracle.TopicExit, 25)
+	added.PID, exit.Status, exit.Exited = 0, 3, at(24)
+	h.Events = append([]oracle.TaskEvent{h.Events[0], h.Events[1], added, event(oracle.TopicExecStart, 22), exit},
+		h.Events[2:]...)
+	h.Flushed.Reported, h.Flushed.Events = len(h.Reported), len(h.Events)
+}
+
+// withHeldExec has it run until the container's end, which kills it.
+func withHeldExec(h *harness.History) {
+	withExec(h)
+	e := &h.Instances[0].Execs[0]
+	e.Held, e.Want, e.Waited, e.Deleted = true, 137, at(33), at(34)
+	e.Payload = payload.Truth{Runs: 1, StartedAt: at(22), ReadyAt: at(23)}
+	for n := range h.Reported[2:] {
+		h.Reported[2+n].Status, h.Reported[2+n].At = 137, at(30)
+	}
+	h.Events[4].Status, h.Events[4].Exited, h.Events[4].Seen = 137, at(30), at(31)
+}
+
+// An exec is judged as the init of its container is: rows as those of TestRules.
+func TestRulesOfExecs(t *testing.T) {
+	with := func(change func(*harness.History)) func(*harness.History) {
+		return func(h *harness.History) {
+			withExec(h)
+			change(h)
+		}
+	}
+	exec := func(change func(*harness.Exec)) func(*harness.History) {
+		return with(func(h *harness.History) { change(&h.Instances[0].Execs[0]) })
+	}
+	event := func(n int, change func(*oracle.TaskEvent)) func(*harness.History) {
+		return with(func(h *harness.History) { change(&h.Events[2+n]) })
+	}
+	lacks := func(n int, change func(*harness.History)) func(*harness.History) {
+		return with(func(h *harness.History) {
+			drop(h, 2+n)
+			change(h)
+		})
+	}
+	nothing := func(*harness.History) {}
+	judged(t, map[string]row{
+		"an exec":               {withExec, ""},
+		"one without any fault": {with(plain), ""},
+		"one that is held":      {withHeldExec, ""},
+		"Wait says the init's": {with(func(h *harness.History) { h.Reported[2].Status = 7 }),
+			"exit exit-code of=exec by=wait status=wrong reported=7 true=3"},
+		"its event says 0": {event(2, func(e *oracle.TaskEvent) { e.Status = 0 }),
+			"exit exit-code of=exec by=TaskExit status=made-up-0"},
+		"Delete says another pid": {with(func(h *harness.History) { h.Reported[2+2].PID = 41 }),
+			"exit exit-code of=exec by=delete status=wrong-pid reported=41 true=43"},
+		"Get says a time of before": {with(func(h *harness.History) { h.Reported[2+1].At = at(-600) }),
+			"exit exit-code of=exec by=task-status status=wrong-time"},
+		"Delete says when it was asked": {with(func(h *harness.History) {
+			plain(h)
+			h.Reported[2+2].At = at(26)
+		}), "exit exit-code of=exec by=delete status=other-time"},
+		"Delete reported nothing": {with(func(h *harness.History) {
+			plain(h)
+			h.Reported, h.Flushed.Reported = h.Reported[:2+2], 2+2
+		}), "exit exit-code of=exec by=delete status=unreported"},
+		"its shim says another": {with(func(h *harness.History) {
+			status := uint32(7)
+			h.Hits = append(h.Hits, hit(deleteExit, 26, func(h *failpoints.Hit) { h.ExecID, h.Status = "e0", &status }))
+			h.Flushed.Hits++
+		}), "exit exit-code of=exec by=shim-delete status=wrong"},
+		"another end": {exec(func(e *harness.Exec) { e.Want = 4 }), "end end of=exec status=wrong want=4 true=3"},
+		"killed by nobody": {exec(func(e *harness.Exec) { e.Payload.Exited = false }),
+			"end end of=exec status=killed"},
+		"killed with its shim": {with(func(h *harness.History) {
+			kill(h, "shim", 42)
+			h.Kills[0].At, h.Instances[0].Execs[0].Payload.Exited = at(23), false
+			for n := range h.Reported[2:] {
+				h.Reported[2+n].Status = 137
+			}
+			h.Events[4].Status = 137
+		}), ""},
+		"killed although its shim died later": {with(func(h *harness.History) {
+			kill(h, "shim", 42)
+			h.Kills[0].At, h.Instances[0].Execs[0].Payload.Exited = at(27), false
+		}), "end end of=exec status=killed"},
+		"a held one that ends by itself": {func(h *harness.History) {
+			withHeldExec(h)
+			h.Instances[0].Execs[0].Payload.Exited = true
+		}, "end end of=exec status=wrong want=137 true=0"},
+		"started and never began": {exec(func(e *harness.Exec) { e.Payload = payload.Truth{} }),
+			"end end of=exec status=never-began"},
+		"and its start has failed": {with(func(h *harness.History) {
+			e := &h.Instances[0].Execs[0]
+			*e = harness.Exec{ID: "e0", Want: 3, Begun: e.Begun, Added: e.Added}
+			h.Events, h.Flushed.Events = append(h.Events[:3:3], h.Events[5:]...), h.Flushed.Events-2
+			h.Reported, h.Flushed.Reported = h.Reported[:2], 2
+		}), ""},
+		"two ends of one exec": {with(func(h *harness.History) {
+			h.Exits = append(h.Exits, harness.Exit{PID: 43, Code: 9, At: at(24)})
+		}), "truth"},
+		"it is known when it is deleted": {exec(func(e *harness.Exec) { e.Kept = "STOPPED" }),
+			"liveness containerd of=exec what=exec-kept task=STOPPED"},
+		"its add was never sent":   {lacks(0, nothing), "event event of=exec event=missing topic=/tasks/exec-added"},
+		"its start was never sent": {lacks(1, nothing), "event event of=exec event=missing topic=/tasks/exec-started"},
+		"its exit was never sent":  {lacks(2, nothing), "event event of=exec event=missing topic=/tasks/exit"},
+		"and nobody could hear it": {lacks(2, func(h *harness.History) {
+			h.Deaths = []daemon.Death{{At: at(23), BackIn: time.Second, Asked: true}}
+		}), ""},
+		"and its shim died": {lacks(2, func(h *harness.History) { kill(h, "shim", 42) }), ""},
+		"a held one's was never sent": {func(h *harness.History) {
+			withHeldExec(h)
+			drop(h, 2+2)
+		}, "event event of=exec event=missing topic=/tasks/exit"},
+		"its exit has the container's id": {event(2, func(e *oracle.TaskEvent) { e.Exec = "" }),
+			"event event of=exec event=missing topic=/tasks/exit"},
+		"and is taken for the container's": {event(2, func(e *oracle.TaskEvent) { e.Exec = "" }),
+			"event event event=repeated topic=/tasks/exit"},
+		"its exit comes twice": {with(func(h *harness.History) {
+			h.Events = append(h.Events[:5:5], h.Events[4:]...)
+			h.Flushed.Events++
+		}), "event event of=exec event=repeated topic=/tasks/exit"},
+		"its add comes twice": {with(func(h *harness.History) {
+			h.Events = append(h.Events[:3:3], h.Events[2:]...)
+			h.Flushed.Events++
+		}), "event event of=exec event=repeated topic=/tasks/exec-added"},
+		"it starts after its exit": {with(func(h *harness.History) { h.Events[3], h.Events[4] = h.Events[4], h.Events[3] }),
+			"event event of=exec event=late topic=/tasks/exec-started after=/tasks/exit"},
+		"its exit comes after the container's": {with(func(h *harness.History) {
+			h.Events[4], h.Events[5] = h.Events[5], h.Events[4]
+		}), "event event of=exec event=late topic=/tasks/exit after=init-exit"},
+		"its start says the init's pid": {event(1, func(e *oracle.TaskEvent) { e.PID = 41 }),
+			"event event of=exec event=wrong-pid reported=41 true=43"},
+		"its exit is of long ago": {event(2, func(e *oracle.TaskEvent) { e.Exited = at(-600) }),
+			"event event of=exec event=wrong-time"},
+		"an exec that nobody asked for": {event(1, func(e *oracle.TaskEvent) { e.Exec = "e9" }),
+			"event event of=exec event=unasked topic=/tasks/exec-started"},
+	})
+}
+
+// withPause has the container paused at 22 and resumed at 24.
+func withPause(h *harness.History) {
+	h.Instances[0].Spec.Pause = true
+	h.Instances[0].Pause = &harness.Pause{Begun: at(21), Paused: at(22), Resumed: at(24), PausedAs: "PAUSED",
+		ResumedAs: "RUNNING", Beat: at(25), Patience: time.Second}
+	event := func(topic string, ms int) oracle.TaskEvent {
+		return oracle.TaskEvent{Namespace: "shimquake", Topic: topic, Container: "c0", Seen: at(ms)}
+	}
+	h.Events = append([]oracle.TaskEvent{h.Events[0], h.Events[1], event(oracle.TopicPaused, 22),
+		event(oracle.TopicResumed, 24)}, h.Events[2:]...)
+	h.Flushed.Events = len(h.Events)
+}
+
+func TestRulesOfPauses(t *testing.T) {
+	with := func(change func(*harness.History, *harness.Pause)) func(*harness.History) {
+		return func(h *harness.History) {
+			withPause(h)
+			change(h, h.Instances[0].Pause)
+		}
+	}
+	judged(t, map[string]row{
+		"a pause":               {withPause, ""},
+		"one without any fault": {with(func(h *harness.History, _ *harness.Pause) { plain(h) }), ""},
+		"it is called running": {with(func(_ *harness.History, p *harness.Pause) { p.PausedAs = "RUNNING" }),
+			"liveness container what=paused-as task=RUNNING"},
+		"it goes on": {with(func(_ *harness.History, p *harness.Pause) { p.Beats = 5 }),
+			"liveness container what=paused-runs"},
+		"it stays paused, as it is called": {with(func(_ *harness.History, p *harness.Pause) { p.ResumedAs = "PAUSED" }),
+			"liveness container what=resumed-as task=PAUSED"},
+		"it stays paused": {with(func(_ *harness.History, p *harness.Pause) { p.Beat = time.Time{} }),
+			"liveness container what=resumed-stands"},
+		"and its shim was killed": {with(func(h *harness.History, p *harness.Pause) {
+			kill(h, "shim", 42)
+			p.Beat, p.ResumedAs = time.Time{}, "STOPPED"
+		}), ""},
+		"its pause has failed": {with(func(h *harness.History, p *harness.Pause) {
+			p.Paused, p.PausedAs, p.Beats = time.Time{}, "", 0
+			drop(h, 2)
+		}), ""},
+		"nobody says what it is called": {with(func(h *harness.History, p *harness.Pause) {
+			plain(h)
+			p.PausedAs = ""
+		}), "liveness container what=paused-as task=none"},
+		"its pause was never sent": {with(func(h *harness.History, _ *harness.Pause) { drop(h, 2) }),
+			"event event event=missing topic=/tasks/paused"},
+		"its resume was never sent": {with(func(h *harness.History, _ *harness.Pause) { drop(h, 3) }),
+			"event event event=missing topic=/tasks/resumed"},
+		"its pause was sent twice": {with(func(h *harness.History, _ *harness.Pause) {
+			h.Events = append(h.Events[:3:3], h.Events[2:]...)
+			h.Flushed.Events++
+		}), "event event event=repeated topic=/tasks/paused"},
+	})
+}

@@ -1,0 +1,44 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// A plugin that a fault has kept from loading makes its directory at the next start of
+// containerd: that one is new, and nobody has left it.
+func TestDirectoriesOfPlugins(t *testing.T) {
+	const state = "/run/containerd/"
+	y := func(below string, kind string) oracle.File {
+		return oracle.File{Path: state + "io.containerd.x.v1.y" + below, Kind: kind}
+	}
+	for name, tc := range map[string]struct {
+		file  oracle.File
+		fault int // in ms after the first call
+		want  string
+	}{
+		"a fault in the first boot":       {y("", oracle.ADirectory), -5, ""},
+		"a fault after it":                {y("", oracle.ADirectory), 5, "leak file"},
+		"a directory of another name":     {oracle.File{Path: state + "x", Kind: oracle.ADirectory}, -5, "leak file"},
+		"what is in a plugin's directory": {y("/z", oracle.ADirectory), -5, "leak file"},
+		"a file of the name":              {y("", oracle.APlainFile), -5, "leak file"},
+		"a directory that is not in STATE": {
+			oracle.File{Path: "/run/io.containerd.x.v1.y", Kind: oracle.ADirectory}, -5, "leak file",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := clean()
+			h.Calls = []harness.Call{{Who: "client", Verb: "create", Of: "c0", At: at(10)}}
+			h.Hits = append(h.Hits, failpoints.Hit{Who: "containerd", Time: at(10 + tc.fault)})
+			h.Firings = []harness.Firing{{Count: 1}}
+			h.Before.Places.State, h.After.Inventory.Places.State = "/run/containerd", "/run/containerd"
+			h.After.Inventory.Files = append(h.After.Inventory.Files, tc.file)
+			if v := Judge(h); says(v, tc.want) != "" {
+				t.Errorf("%s; want %q\n%s", says(v, tc.want), tc.want, v)
+			}
+		})
+	}
+}

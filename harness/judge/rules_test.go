@@ -1,0 +1,41 @@
+package judge
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// leftOut has the tests run without the rule of that index: TestEveryRuleIsNeeded sets it
+// for a run of its own.
+const leftOut = "SHIMQUAKE_RULE_LEFT_OUT"
+
+func TestMain(m *testing.M) {
+	if i, err := strconv.Atoi(cmp.Or(os.Getenv(leftOut), "none")); err == nil {
+		rules = slices.Delete(slices.Clone(rules), i, i+1)
+	}
+	os.Exit(m.Run())
+}
+
+// Every rule has a test that fails without it: what nothing would miss, nothing keeps.
+func TestEveryRuleIsNeeded(t *testing.T) {
+	if os.Getenv(leftOut) != "" {
+		t.Skip("runs the other tests once for each rule")
+	}
+	for i, r := range rules {
+		name := runtime.FuncForPC(reflect.ValueOf(r).Pointer()).Name()
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^Test")
+			c.Env = append(os.Environ(), leftOut+"="+strconv.Itoa(i))
+			if out, err := c.CombinedOutput(); err == nil {
+				t.Errorf("no test fails without it\n%s", out)
+			}
+		})
+	}
+}

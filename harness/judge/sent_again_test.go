@@ -1,0 +1,46 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// Each row is of an exit at 30 ms that nobody heard of: containerd was down from 31 to 41
+// ms, and the client was done after 10 s.
+func TestSentAgain(t *testing.T) {
+	const forward = "rpc:shim:Events.Forward:exit"
+	unheard := func(h *harness.History) {
+		drop(h, 2)
+		h.Deaths = []daemon.Death{{At: at(31), Asked: true, BackIn: 10 * time.Millisecond}}
+		h.Done, h.After.At, h.Hits[2].Time = at(10_000), at(10_001), at(5000)
+	}
+	forwards := func(err string, ms int) func(*harness.History) {
+		return func(h *harness.History) {
+			h.Hits = append(h.Hits, hit(forward, ms, func(h *failpoints.Hit) { h.ID, h.Err = "", err }))
+		}
+	}
+	const lost = "event event event=missing topic=/tasks/exit"
+	judged(t, map[string]row{
+		"its shim does not send it again":     {unheard, lost},
+		"it could not, and does not again":    {also(unheard, forwards("ttrpc: closed", 31)), lost},
+		"containerd took it, and died":        {also(unheard, forwards("", 31)), ""},
+		"it takes it again, and tells nobody": {also(unheard, forwards("ttrpc: closed", 31), forwards("", 1031)), ""},
+		"the shim was asked to exit": {also(unheard, func(h *harness.History) {
+			h.Hits = append(h.Hits, hit(shutdownEntry, 1000, nil))
+		}), ""},
+		"which it was later": {also(unheard, func(h *harness.History) {
+			h.Hits = append(h.Hits, hit(shutdownEntry, 3000, nil))
+		}), lost},
+		"the client was done before": {also(unheard, func(h *harness.History) { h.Done = at(1000) }), ""},
+		"the shim was killed": {also(unheard, func(h *harness.History) { kill(h, "shim", 42) }),
+			"residue socket residue=containerd-11292"},
+		"containerd died later": {also(unheard, func(h *harness.History) {
+			h.Deaths[0].At = at(2100)
+			h.Hits = append(h.Hits, hit(forward, 35, func(h *failpoints.Hit) { h.ID = "" }))
+		}), lost},
+	})
+}

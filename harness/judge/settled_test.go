@@ -1,0 +1,42 @@
+package judge
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// Of a run that was ended before everything had come nobody can say that something is
+// missing; what had come by then is so.
+func TestWhatHasNotSettledMissesNothing(t *testing.T) {
+	unsettled := func(h *harness.History) {
+		h.Events, h.Flushed, h.Reuse = nil, nil, nil
+		h.Problems = problem(harness.ByLook, "wait for the last events: x")
+	}
+	judged(t, map[string]row{
+		"no event has come":   {unsettled, "look"},
+		"and nobody reported": {func(h *harness.History) { unsettled(h); h.Reported = nil }, "look"},
+		"what was reported is wrong": {func(h *harness.History) {
+			unsettled(h)
+			h.Reported[1].Status = 0
+		}, "exit exit-code by=delete status=made-up-0"},
+	})
+}
+
+// What a round of a crash loop may leave does not depend on what came after it.
+func TestConditionsAreThoseOfTheirTime(t *testing.T) {
+	h := clean()
+	kill(&h, "shim", 42)
+	h.Kills[len(h.Kills)-1].At = at(30)
+	h.Instances[0].Deleted = at(30)
+	for ms, want := range map[int]bool{29: false, 30: true} {
+		got := conditions(&h, at(ms)).Happened
+		for _, what := range []string{oracle.TaskDeleted, oracle.ShimKilled} {
+			if slices.Contains(got, what) != want {
+				t.Errorf("%d ms: %v, and %s is %t", ms, got, what, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package runner
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// startLost makes the client remove a container that runs, of whose start it was not
+// reported. By then its payload has begun.
+var startLost = failpoints.Once("rpc:shim:Task.Start:exit", term.Lose)
+
+const impatient = 3 * time.Second
+
+// What nobody compared until somebody tried: each of these reported a wrong exit status,
+// or nothing, and held.
+func TestWrongExitsReportedToFew(t *testing.T) {
+	killed := []harness.Container{{Signal: "SIGKILL"}}
+	for _, tc := range []struct {
+		name  string
+		w     harness.Workload
+		plan  failpoints.Plan
+		class oracle.Class
+	}{
+		{"no exit event of a payload that was killed", harness.Workload{Fakeshim: "events=no-exit", Containers: killed},
+			nil, oracle.ClassEvent},
+		{"Wait of a client that removes by force", harness.Workload{Fakeshim: "wait=0", Containers: killed,
+			CallTimeout: impatient},
+			failpoints.Plan{startLost}, oracle.ClassExitCode},
+		{"the exit of a task that was killed before it was started", harness.Workload{Fakeshim: "exit=0"},
+			failpoints.Plan{failpoints.Kill("proc:task:created")}, oracle.ClassExitCode},
+	} {
+		v := runCase(t, harness.Case{Name: "reported-to-few", Workload: tc.w, Plan: tc.plan})
+		if v.Outcome != harness.Violated || !v.Has(tc.class) {
+			t.Errorf("%s: %v", tc.name, v)
+		}
+	}
+}
+
+// The same with a shim that tells the truth.
+func TestTruthReportedToFewHolds(t *testing.T) {
+	for _, c := range []harness.Case{
+		{Name: "killed", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}}},
+		{Name: "removed-by-force", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}},
+			CallTimeout: impatient}, Plan: failpoints.Plan{startLost}},
+		{Name: "killed-before-start", Plan: failpoints.Plan{failpoints.Kill("proc:task:created")}},
+	} {
+		v := runCase(t, c)
+		if v.Outcome != harness.Held || len(v.Truths) != 1 {
+			t.Error(v)
+		}
+	}
+}

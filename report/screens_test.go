@@ -1,0 +1,100 @@
+package report_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/shimquake/shimquake/report"
+)
+
+// looks finds what a reader of a page has trouble with, a line each: what is wider than
+// the screen, what cannot be read on its background (WCAG 2.1: a contrast of 4.5, and of
+// 3 for large text), and on a phone what is too small to be hit with a finger (24 px,
+// WCAG 2.2).
+const looks = `((phone, width) => {
+	const found = new Set(), name = (e) => e.tagName.toLowerCase() + (e.id ? '#' + e.id : '') +
+		[...e.classList].map((c) => '.' + c).join('');
+	const over = document.documentElement.scrollWidth - width;
+	if (over > 0) found.add('the page is ' + over + ' px wider than the screen');
+	const rgba = (text) => {
+		const n = text.match(/[\d.]+/g).map(Number);
+		const scale = text.startsWith('color(') ? 255 : 1;
+		return {c: n.slice(0, 3).map((x) => x * scale), a: n.length > 3 ? n[3] : 1};
+	};
+	const over2 = (top, below) => top.c.map((x, i) => x * top.a + below[i] * (1 - top.a));
+	const ground = (e) => {
+		const all = [];
+		for (; e; e = e.parentElement) {
+			all.push(rgba(getComputedStyle(e).backgroundColor));
+			if (all.at(-1).a === 1) break;
+		}
+		return all.reverse().reduce((below, c) => over2(c, below), [255, 255, 255]);
+	};
+	const light = (c) => {
+		const [r, g, b] = c.map((x) => (x /= 255) <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+		return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+	};
+	const seen = (e) => e.checkVisibility({visibilityProperty: true, opacityProperty: true}) &&
+		e.getClientRects().length > 0;
+	const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	for (let t; (t = texts.nextNode());) {
+		const e = t.parentElement;
+		if (!t.data.trim() || !seen(e) || /^(script|style)$/i.test(e.tagName)) continue;
+		const style = getComputedStyle(e), back = ground(e);
+		const a = light(over2(rgba(style.color), back)), b = light(back);
+		const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+		const size = parseFloat(style.fontSize), large = size >= 24 || size >= 18.66 && style.fontWeight >= 700;
+		if (contrast < (large ? 3 : 4.5)) found.add(name(e) + ' has a contrast of ' + contrast.toFixed(1));
+	}
+	if (phone) for (const e of document.querySelectorAll('button, input, select, summary')) {
+		const box = e.getBoundingClientRect();
+		if (seen(e) && Math.min(box.width, box.height) < 24) {
+			found.add(name(e) + ' is ' + Math.round(box.width) + ' by ' + Math.round(box.height) + ' px');
+		}
+	}
+	return [...found].slice(0, 20).join('\n');
+})`
+
+// TestScreens reads the list and a case on each screen: nothing is cut off, too pale or
+// too small.
+func TestScreens(t *testing.T) {
+	dir := written(t)
+	file := filepath.Join(dir, report.HTMLFile)
+	if *shown != "" {
+		file = *shown
+	}
+	b := newTab(t)
+	for _, s := range screens {
+		b.use(s)
+		b.open(file, "")
+		if got := get[bool](b, `matchMedia('(prefers-color-scheme: dark)').matches`); got != s.dark {
+			t.Fatalf("%s: dark is %v", s.name, got)
+		}
+		call := fmt.Sprintf("%s(%v, %d)", looks, s.phone, s.width)
+		for _, what := range []string{"list", "case"} {
+			if what == "case" {
+				b.open(file, get[string](b, `document.querySelector('#rows a').hash`))
+				b.until(`!!document.querySelector('#line .vis-item')`)
+			}
+			for _, trouble := range strings.FieldsFunc(get[string](b, call), func(r rune) bool { return r == '\n' }) {
+				t.Errorf("%s, %s: %s", s.name, what, trouble)
+			}
+		}
+	}
+	// The looks are not blind: they see what is broken on purpose.
+	b.use(screens[2])
+	b.open(file, "")
+	b.do(chromedp.Evaluate[chromedp.Void](`document.body.insertAdjacentHTML('beforeend',
+		'<p style="width:900px">wide</p><p style="color:#aaa;background:#fff">pale</p>' +
+		'<button style="width:9px;height:9px;min-height:0;padding:0">small</button>')`))
+	got := get[string](b, looks+"(true, 390)")
+	for _, want := range []string{"px wider", "contrast of 2.3", "button is 9 by 9 px"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not found: %q", want, got)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package rank
+
+import (
+	"slices"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/repro/read"
+)
+
+// left is what a bug is known to leave, or what a run has left: surely, and what may come
+// besides, which alone is something else.
+type left struct {
+	surely, may []oracle.Match
+	bug         catalogue.Bug // knows what is logged of symptoms that have no facts
+}
+
+func leftBy(b catalogue.Bug) left {
+	l := left{surely: slices.Clone(b.Left), bug: b}
+	if b.Residue != nil {
+		l.surely = append(l.surely, oracle.Match{Class: b.Residue.Class, Facts: b.Residue.Match})
+	}
+	if len(l.surely) == 0 {
+		l.surely = b.Matches()
+	}
+	for _, m := range b.Matches() {
+		if !slices.ContainsFunc(l.surely, func(o oracle.Match) bool { return o == m }) {
+			l.may = append(l.may, m)
+		}
+	}
+	return l
+}
+
+// Explained reports whether what a run has found is more than half of what a report tells
+// to be left: what is asked of a bug's data before it runs is asked of the run, too. What
+// no fact stands for cannot be compared, and counts neither way.
+func Explained(r read.Report, found []oracle.Finding) bool {
+	var l left
+	for _, f := range found {
+		l.surely = append(l.surely, oracle.Match{Class: f.Class, Facts: f.Facts})
+	}
+	r.Seen = slices.DeleteFunc(slices.Clone(r.Seen), func(o read.Observation) bool {
+		return o.Sort() == read.Symptom && o.Class() == ""
+	})
+	_, explained, total := l.explain(r)
+	return total == 0 || 2*explained > total
+}
+
+// explanation is what something left has to do with a symptom.
+type explanation struct {
+	Reason
+	of read.Observation
+}
+
+// explain goes through the symptoms, each kind of thing once. It returns the weight of
+// those that are explained, and of all.
+func (l left) explain(r read.Report) (all []explanation, explained, total int) {
+	done := map[read.What]bool{}
+	var brought []explanation
+	heads := 0
+	symptoms := r.Of(read.Symptom)
+	slices.SortStableFunc(symptoms, func(a, b read.Observation) int { return boolean(a.InWords) - boolean(b.InWords) })
+	for _, o := range symptoms { // what a program has printed before what somebody says
+		if done[o.What] {
+			continue
+		}
+		done[o.What] = true
+		why, is := l.why(o)
+		total += weight(o)
+		x := explanation{Reason{Why: why, What: o.What, Lines: o.Lines, Is: is}, o}
+		switch why {
+		case Brings, MayLeave:
+			brought = append(brought, x)
+			continue
+		case Explains:
+			heads++
+			explained += weight(o)
+		}
+		all = append(all, x)
+	}
+	for _, x := range brought { // with what it leaves; alone it is something else
+		if heads == 0 {
+			x.Why, x.Is = Unexplained, ""
+		} else {
+			explained += weight(x.of)
+		}
+		all = append(all, x)
+	}
+	return all, explained, total
+}
+
+// weight is how much a symptom says: that there are many shims says less than that one
+// has no task.
+func weight(o read.Observation) int {
+	if o.InWords {
+		return 1
+	}
+	switch o.What {
+	case read.GrowingShims, read.ChildlessShim, read.ShimWithoutPod:
+		return 1
+	}
+	return 2
+}
+
+// why says what all that is left has to do with a symptom.
+func (l left) why(o read.Observation) (Why, string) {
+	if o.Class() == "" {
+		if p := matchesLog(l.bug, o.Raw); p != "" {
+			return Explains, p
+		}
+		return Unexplained, ""
+	}
+	seen := Comparable(o.Facts)
+	if m, ok := likeOne(l.surely, o.Class(), seen); ok {
+		return Explains, m.String()
+	}
+	if m, ok := likeOne(l.may, o.Class(), seen); ok {
+		return MayLeave, m.String()
+	}
+	all := slices.Concat(l.surely, l.may)
+	ofClass := func(m oracle.Match) bool { return m.Class == o.Class() }
+	if o.Class() == oracle.ClassShim && slices.ContainsFunc(all, ofClass) {
+		return Conflicts, "" // a shim without a task is no shim with one
+	}
+	for _, m := range all {
+		if ComesWith(o.Class(), m.Class) {
+			return Brings, m.String()
+		}
+	}
+	return Unexplained, ""
+}
+
+// likeOne is the first match of a class that knows what is telling of what was seen, and
+// nothing that is otherwise.
+func likeOne(all []oracle.Match, class oracle.Class, seen oracle.Facts) (oracle.Match, bool) {
+	i := slices.IndexFunc(all, func(m oracle.Match) bool {
+		return m.Class == class && names(m.Facts, seen) && Agree(m.Facts, seen)
+	})
+	if i < 0 {
+		return oracle.Match{}, false
+	}
+	return all[i], true
+}
+
+// telling are facts without which a thing is not what was seen: a match that does not
+// have them is of something else.
+var telling = []oracle.Key{oracle.FactEvent, oracle.FactStatus, oracle.FactWhat, oracle.FactRepeat}
+
+// names reports whether a match says what is telling of what was seen.
+func names(m, seen oracle.Facts) bool {
+	if seen[oracle.FactBundle] == oracle.Hidden && m[oracle.FactBundle] != oracle.Hidden {
+		return false
+	}
+	return !slices.ContainsFunc(telling, func(k oracle.Key) bool { return seen[k] != "" && m[k] == "" })
+}
+
+// Agree reports whether nothing that both know differs.
+func Agree(a, b oracle.Facts) bool {
+	for k := range a {
+		if a[k] != "" && b[k] != "" && a[k] != b[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// Comparable are the facts that a finding of another machine, and of another workload,
+// can have, too.
+func Comparable(fs oracle.Facts) oracle.Facts {
+	for _, f := range fs.Details() {
+		fs[f.Key] = ""
+	}
+	fs[oracle.FactReported], fs[oracle.FactTrue] = "", ""
+	return fs
+}
+
+// ComesWith asks the oracle whether a thing goes without saying beside another of the
+// same container.
+func ComesWith(class, head oracle.Class) bool {
+	of := oracle.Subject{ID: "x"}
+	thing := oracle.Finding{Invariant: oracle.Leak, Class: class, Subject: of}
+	return thing.ComesWith(oracle.Finding{Invariant: oracle.Leak, Class: head, Subject: of})
+}

@@ -1,0 +1,212 @@
+package control
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/containerd/containerd/api/events"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+// everybody tells the exit code of a plain task.
+var everybody = []oracle.Observer{
+	oracle.ByWait,
+	oracle.ByDelete,
+	oracle.ByShimDelete,
+	oracle.ByTaskExit,
+	oracle.ByTaskDelete,
+}
+
+// The wrong statuses are a shim's, and reach the client by the ways of a real containerd.
+var _ = Describe("a shim that tells a wrong exit code of a payload", Label("control"), func() {
+	misreports := func(ctx context.Context, w harness.Workload, words string, plan ...failpoints.Fault) harness.Verdict {
+		GinkgoHelper()
+		w.Fakeshim = "plain"
+		clean(ctx, harness.Case{Name: "control-truth", Workload: w, Plan: plan})
+		w.Fakeshim = words
+		v := sabotaged(ctx, harness.Case{Name: "control-wrong-status", Workload: w, Plan: plan}, nil)
+		Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
+		Expect(classes(v)).To(ConsistOf(oracle.ClassExitCode), "%v", v)
+		return v
+	}
+	DescribeTable(
+		"is found by",
+		func(ctx context.Context, words, kind string, observers ...oracle.Observer) {
+			v := misreports(ctx, exits(harness.TaskAPI), words)
+			var reported []oracle.Observer
+			for _, f := range v.Violations() {
+				Expect(f.Facts[oracle.FactStatus]).To(Equal(kind), "%v", f)
+				reported = append(reported, oracle.Observer(f.Facts[oracle.FactBy]))
+			}
+			slices.Sort(reported)
+			reported = slices.Compact(reported)
+			if len(observers) == 0 {
+				Expect(reported).To(ContainElements(everybody), "%v", v)
+			} else {
+				Expect(reported).To(ConsistOf(observers), "%v", v)
+			}
+		},
+		Entry("everybody: 137, as if it had been killed", spec.Quick, "exit=137", oracle.MadeUp137),
+		Entry("everybody: 255, as if it were unknown", spec.Quick, "exit=255", oracle.MadeUp255),
+		Entry("everybody: 0, as if it had succeeded", "exit=0", oracle.MadeUp0),
+		Entry("everybody: 8, which is merely wrong", "exit=8", oracle.Wrong),
+		Entry("everybody: 143, which is a signal that nobody sent", "exit=143", oracle.MadeUpSig),
+		// One observer alone: protocol's controls are the quick ones of these.
+		Entry("Wait alone", "wait=0", oracle.MadeUp0, oracle.ByWait),
+		Entry(
+			"Delete and its event",
+			"delete=0",
+			oracle.MadeUp0,
+			oracle.ByDelete,
+			oracle.ByShimDelete,
+			oracle.ByTaskDelete,
+		),
+		Entry("the exit event alone", "event=137", oracle.MadeUp137, oracle.ByTaskExit),
+	)
+	It("is found when it tells it to a containerd that was killed and came back", func(ctx context.Context) {
+		// It ends by the client's signal, and so after containerd has come back.
+		w := harness.Workload{Containers: []harness.Container{{Signal: "SIGTERM"}}}
+		v := misreports(ctx, w, "wait=255", failpoints.Kill("proc:containerd:running"))
+		Expect(
+			v.Violations(),
+		).To(
+			ContainElement(spec.HaveFacts(oracle.Facts{oracle.FactBy: string(oracle.ByRestarted)})),
+			"%v",
+			v,
+		)
+	})
+})
+
+var _ = Describe("a world whose events", Label("control"), func() {
+	says := func(v harness.Verdict, want oracle.Facts, besides ...oracle.Class) {
+		GinkgoHelper()
+		Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
+		Expect(classes(v)).To(ConsistOf(append(besides, oracle.ClassEvent)), "%v", v)
+		Expect(v.Violations()).To(ContainElement(spec.HaveFacts(want)), "%v", v)
+	}
+	DescribeTable("are violated by a shim that",
+		func(ctx context.Context, words, topic string) {
+			w := exits(harness.TaskAPI)
+			w.Fakeshim = words
+			says(
+				sabotaged(ctx, harness.Case{Name: "control-events", Workload: w}, nil),
+				oracle.Facts{oracle.FactEvent: oracle.Missing, oracle.FactTopic: topic},
+			)
+		},
+		Entry("publishes no exit", "events=no-exit", "/tasks/exit"),
+		Entry("publishes nothing", "events=none", "/tasks/exit"),
+	)
+	It(
+		"say an exit twice hold after a fault, as releases are known to do that, but it is named",
+		spec.Quick,
+		func(ctx context.Context) {
+			w := exits(harness.TaskAPI)
+			w.Fakeshim = "events=twice"
+			v := sabotaged(ctx, harness.Case{Name: "control-events", Workload: w}, nil)
+			Expect(v.Outcome).To(Equal(harness.Held), "%v", v)
+			Expect(v.Findings).To(ContainElement(HaveField("Known", "exit-repeated")), "%v", v)
+		},
+	)
+	DescribeTable(
+		"are violated by one that containerd passes on, and that",
+		func(ctx context.Context, want oracle.Facts, published ...event) {
+			c := harness.Case{Name: "control-events", Workload: exits(harness.TaskAPI)}
+			says(sabotaged(ctx, c, publish(published...)), want)
+		},
+		Entry(
+			"repeats the exit of the workload",
+			spec.Quick,
+			oracle.Facts{oracle.FactEvent: oracle.Repeated},
+			exited("c0", 4242, 7, time.Now()),
+		),
+		Entry(
+			"comes out of order",
+			spec.Quick,
+			oracle.Facts{oracle.FactEvent: oracle.Late, oracle.FactAfter: "/tasks/exit"},
+			exited(planted, 4242, 7, time.Now()),
+			started(planted, 4242),
+		),
+		Entry(
+			"has no pid",
+			spec.Quick,
+			oracle.Facts{oracle.FactEvent: oracle.NoPID},
+			started(planted, 0),
+			exited(planted, 0, 7, time.Now()),
+		),
+		Entry(
+			"has no time",
+			spec.Quick,
+			oracle.Facts{oracle.FactEvent: oracle.NoTime},
+			started(planted, 4242),
+			exited(planted, 4242, 7, time.Time{}),
+		),
+	)
+	It(
+		"tell another status the second time are violated, and so is the exit code",
+		spec.Quick,
+		func(ctx context.Context) {
+			c := harness.Case{Name: "control-events", Workload: exits(harness.TaskAPI)}
+			says(
+				sabotaged(ctx, c, publish(exited("c0", 4242, 137, time.Now()))),
+				oracle.Facts{oracle.FactRepeat: oracle.OtherStatus, oracle.FactFirst: "7", oracle.FactReported: "137"},
+				oracle.ClassExitCode,
+			)
+		},
+	)
+})
+
+// event is one of a task's life.
+type event struct {
+	topic string
+	body  any
+}
+
+func started(id string, pid uint32) event {
+	return event{"/tasks/start", &events.TaskStart{ContainerID: id, Pid: pid}}
+}
+
+func exited(id string, pid, status uint32, at time.Time) event {
+	e := &events.TaskExit{ContainerID: id, ID: id, Pid: pid, ExitStatus: status}
+	if !at.IsZero() {
+		e.ExitedAt = timestamppb.New(at)
+	}
+	return event{"/tasks/exit", e}
+}
+
+// publish sends events through the world's containerd, as a shim does.
+func publish(all ...event) plant {
+	return func(ctx context.Context, s runner.Scene) error {
+		for _, e := range all {
+			if err := s.Client.EventService().Publish(inNamespace(ctx), e.topic, e.body); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+var _ = Describe("a process of a container that containerd has forgotten", Label("control"), func() {
+	It("is named, besides being a leak", spec.Quick, func(ctx context.Context) {
+		w := exits(harness.TaskAPI)
+		w.Settle = soon
+		v := sabotaged(ctx, harness.Case{Name: "control-forgotten", Workload: w}, createByRunc)
+		Expect(v.Violations()).To(ContainElement(And(
+			HaveField(
+				"Invariant",
+				oracle.Forgot,
+			),
+			HaveField("Subject.ID", planted),
+			HaveField("Subject.Namespace", daemon.TaskNamespace),
+		)), "%v", v)
+	})
+})
