@@ -58,48 +58,6 @@ func isContainerd(exe string, argv []string) (places, bool) {
 // deleted is what the kernel adds to the link of a file that was removed or replaced.
 const deleted = " (deleted)"
 
-// configured reads state, root and [grpc] address of a config.toml: a line each, as
-// containerd's own default has them. Of what a file imports nothing is known.
-func configured(text string) places {
-	var p places
-	section := ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			section = strings.Trim(line, "[] \t")
-			continue
-		}
-		key, value, ok := strings.Cut(line, "=")
-		if !ok {
-			continue
-		}
-		value = tomlString(value)
-		switch strings.Trim(strings.TrimSpace(section+"."+strings.TrimSpace(key)), ".") {
-		case "state":
-			p.state = value
-		case "root":
-			p.root = value
-		case "grpc.address":
-			p.address = value
-		}
-	}
-	return p
-}
-
-// tomlString is the text of a string in double or single quotes, with what follows it
-// cut off.
-func tomlString(value string) string {
-	value = strings.TrimSpace(value)
-	if value == "" || value[0] != '"' && value[0] != '\'' {
-		return ""
-	}
-	text, _, ok := strings.Cut(value[1:], value[:1])
-	if !ok {
-		return ""
-	}
-	return text
-}
-
 // or fills in what p does not say.
 func (p places) or(q places) places {
 	for _, pair := range []struct{ mine, theirs *string }{

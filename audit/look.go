@@ -295,7 +295,7 @@ func (l *look) daemon(t *scan.Tree, c candidate) Daemon {
 	if !path.IsAbs(where.config) {
 		where.config = path.Join(l.table.link(c.p.PID, "cwd"), where.config)
 	}
-	where = where.or(configured(t.ReadAll(where.config))).or(defaults)
+	where = where.or(configured(t, where.config)).or(defaults)
 	d := Daemon{
 		PID: c.p.PID, Exe: c.exe, Age: c.p.Age, Address: where.address, State: where.state, Root: where.root,
 		Version: versionOf(filepath.Join(l.Proc, strconv.Itoa(c.p.PID), "exe")),

@@ -102,37 +102,6 @@ func FuzzDaemonFlags(f *testing.F) {
 	})
 }
 
-func TestConfigured(t *testing.T) {
-	const text = `version = 2
-root = "/data/containerd" # a comment
-  state = '/run/other'
-disabled_plugins = ["x"]
-[grpc]
-  address = "/run/other/c.sock"
-  uid = 0
-[ttrpc]
-  address = "/run/other/t.sock"
-[plugins."io.containerd.grpc.v1.cri"]
-  root = "/no"
-`
-	want := places{address: "/run/other/c.sock", state: "/run/other", root: "/data/containerd"}
-	if got := configured(text); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-}
-
-func FuzzConfigured(f *testing.F) {
-	f.Add("[grpc]\naddress = \"/a\"\nroot='x'")
-	f.Fuzz(func(t *testing.T, text string) {
-		p := configured(text)
-		for _, where := range []string{p.address, p.state, p.root} {
-			if !strings.Contains(text, where) {
-				t.Errorf("%q: %q is from nowhere", text, where)
-			}
-		}
-	})
-}
-
 func TestCgroupKey(t *testing.T) {
 	id := strings.Repeat("0123456789abcdef", 4)
 	for rel, want := range map[string]Key{

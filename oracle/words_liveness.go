@@ -43,7 +43,7 @@ var livenessWhats = []what{
 	{Removal, "removal", says("the client could not remove the %s: %s", FactObject, FactError)},
 	{NameFree, "containerd",
 		says("since its restart it would make another %s of the name of one that there is", FactObject)},
-	{IDReuse, "ID reuse", says("%s", FactError)},
+	{IDReuse, "ID reuse", says("the id could not be used again: %s", FactError)},
 	{Boot, "containerd", says("%s", FactError)},
 	{ForeignTask, "containerd", says("its list of the tasks of %s has one of %s", FactReported, FactTrue)},
 	{Listing, "containerd", says("it cannot tell what it has: %s", FactError)},

@@ -175,7 +175,10 @@ func SortClusters(all []Cluster) {
 func words(s triage.Signature) string {
 	f := oracle.Finding{Invariant: s.Invariant, Class: s.Class, Facts: s.Facts}
 	head := fmt.Sprintf("%s %s", s.Invariant, s.Class)
-	if strings.HasPrefix(string(s.Class), string(s.Invariant)) { // an exit-code, an event
+	switch {
+	case s.Invariant == oracle.Liveness:
+		head = f.What()
+	case strings.HasPrefix(string(s.Class), string(s.Invariant)): // an exit-code, an event
 		head = strings.ReplaceAll(string(s.Class), "-", " ")
 	}
 	return strings.TrimRight(fmt.Sprintf("%s: %s", head, f.Reason()), ": ")

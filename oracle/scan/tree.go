@@ -6,6 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -75,6 +78,31 @@ func (t *Tree) readAtMost(name string, most int64, flags uint64) string {
 	defer f.Close() //nolint:errcheck // read-only
 	text, _ := io.ReadAll(io.LimitReader(f, most))
 	return string(text)
+}
+
+// Glob returns the files that an absolute pattern of path.Match names, in the order of
+// their names; the pattern itself where it has no wildcard, be it there or not. What
+// cannot be read is left out.
+func (t *Tree) Glob(pattern string) []string {
+	matches := []string{"/"}
+	for part := range strings.SplitSeq(strings.Trim(path.Clean(pattern), "/"), "/") {
+		var next []string
+		for _, dir := range matches {
+			if !strings.ContainsAny(part, `*?[\`) {
+				next = append(next, path.Join(dir, part))
+				continue
+			}
+			entries, _ := t.List(dir)
+			for _, e := range entries {
+				if ok, _ := path.Match(part, e.Name()); ok {
+					next = append(next, path.Join(dir, e.Name()))
+				}
+			}
+		}
+		slices.Sort(next)
+		matches = next
+	}
+	return matches
 }
 
 // Stat is lstat(2); nil when the file is not there.

@@ -1,0 +1,88 @@
+package audit
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+func TestConfigured(t *testing.T) {
+	const plain = `version = 2
+root = "/data/containerd" # a comment
+  state = '/run/other'
+disabled_plugins = ["x"]
+[grpc]
+  address = "/run/other/c.sock"
+  uid = 0
+[ttrpc]
+  address = "/run/other/t.sock"
+[plugins."io.containerd.grpc.v1.cri"]
+  root = "/no"
+`
+	for name, tt := range map[string]struct {
+		files map[string]string
+		want  places
+	}{
+		"one file": {
+			map[string]string{"/etc/containerd/config.toml": plain},
+			places{address: "/run/other/c.sock", state: "/run/other", root: "/data/containerd"},
+		},
+		"a table in a line": {
+			map[string]string{"/etc/containerd/config.toml": "grpc = {address = '/a.sock'}"},
+			places{address: "/a.sock"},
+		},
+		"the last import says it": {
+			map[string]string{
+				"/etc/containerd/config.toml":   "imports = [\n  'conf.d/*.toml', # more\n  '/one.toml',\n]\nroot = '/r'\nstate = '/s'",
+				"/etc/containerd/conf.d/b.toml": "state = '/b'",
+				"/etc/containerd/conf.d/a.toml": "state = '/a'",
+				"/etc/containerd/conf.d/a.conf": "state = '/no'",
+				"/one.toml":                     "grpc.address = '/one.sock'",
+			},
+			places{address: "/one.sock", state: "/b", root: "/r"},
+		},
+		"imports go round": {
+			map[string]string{"/etc/containerd/config.toml": "imports = ['config.toml', 'more.toml']\nroot = '/r'", "/etc/containerd/more.toml": "imports = ['*']"},
+			places{root: "/r"},
+		},
+		"no TOML":   {map[string]string{"/etc/containerd/config.toml": "root = "}, places{}},
+		"not there": {nil, places{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			for file, text := range tt.files {
+				file = filepath.Join(root, file)
+				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tree, err := scan.OpenTree(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(tree.Close)
+			if got := configured(tree, "/etc/containerd/config.toml"); got != tt.want {
+				t.Errorf("%+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+// oneFile is a node where every file has one text.
+type oneFile string
+
+func (f oneFile) ReadAll(string) string        { return string(f) }
+func (f oneFile) Glob(pattern string) []string { return []string{pattern} }
+
+func FuzzConfigured(f *testing.F) {
+	f.Add("[grpc]\naddress = \"/a\"\nroot='x'")
+	f.Add("imports = ['a', 'a/b', '../*']\nroot = '/r'")
+	f.Fuzz(func(_ *testing.T, text string) {
+		_ = configured(oneFile(text), "/etc/containerd/config.toml")
+	})
+}
