@@ -36,14 +36,13 @@ func (x *run) look() error {
 	}
 	x.awaitEvents()
 	x.inject.Controller.Flush(flushTimeout)
-	records := x.events.Containers() // names may be tried in a pod of our own
+	records, flushed := x.events.Containers(), all(x.history()) // names may be tried in a pod of our own
 	x.lookAtCRI()
 	instances := x.instances() // before the id is used again
-	now := x.history()
 	x.record.Set(func(h *harness.History) {
 		h.Instances = instances
 		h.Records = records
-		h.Flushed = all(now)
+		h.Flushed = flushed
 	})
 	x.dump()
 	return nil

@@ -14,6 +14,9 @@ import (
 // reported. By then its payload has begun.
 var startLost = failpoints.Once("rpc:shim:Task.Start:exit", term.Lose)
 
+// sandboxUnknown is where RemovePodSandbox looks for what it is to remove.
+const sandboxUnknown = "stmt:containerd:cri.criService.RemovePodSandbox:sandbox-err-c.sandboxStore.Get-r.GetPodS"
+
 const impatient = 3 * time.Second
 
 // What nobody compared until somebody tried: each of these reported a wrong exit status,
@@ -48,6 +51,10 @@ func TestTruthReportedToFewHolds(t *testing.T) {
 		{Name: "removed-by-force", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}},
 			CallTimeout: impatient}, Plan: failpoints.Plan{startLost}},
 		{Name: "killed-before-start", Plan: failpoints.Plan{failpoints.Kill("proc:task:created")}},
+		// Names are tried in a pod of the oracle's own, whose events are nobody's.
+		{Name: "removed-again", Workload: harness.Workload{API: harness.CRI}, Plan: failpoints.Plan{
+			failpoints.Once(sandboxUnknown, term.Error),
+		}},
 	} {
 		v := runCase(t, c)
 		if v.Outcome != harness.Held || len(v.Truths) != 1 {
