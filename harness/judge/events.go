@@ -86,14 +86,28 @@ func gaps(h *harness.History) []oracle.Gap { return append(downs(h), h.Gaps...) 
 // killed afterwards, what it had not sent died with it.
 func shimDeleted(h *harness.History, id string) bool {
 	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-		return hit.Point == "rpc:shim:Task.Delete:exit" && hit.ID == id && hit.ExecID == "" && hit.Err == ""
+		return isShimDelete(hit) && hit.ID == id
 	})
 }
 
 // lastOfShim reports whether the delete of a container was the last thing that its shim
-// had to tell before it was asked to exit. In a pod that is the sandbox's, of containers
-// behind one shim that of the one that was deleted last.
+// had to tell before it was asked to exit: the last that the shim has carried out. Where
+// no shim has noted one that is, in a pod, the sandbox's, and of containers behind one
+// shim that of the one that was deleted last.
 func lastOfShim(h *harness.History, id string) bool {
+	last := map[int]string{} // by shim
+	shim := 0
+	for _, hit := range h.Hits {
+		if isShimDelete(hit) && !hit.Time.After(h.After.At) {
+			last[hit.PID] = hit.ID
+			if hit.ID == id {
+				shim = hit.PID
+			}
+		}
+	}
+	if shim != 0 {
+		return last[shim] == id
+	}
 	w := h.Case.Workload
 	if w.API == harness.CRI {
 		return !slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == id })
@@ -101,6 +115,11 @@ func lastOfShim(h *harness.History, id string) bool {
 	if !w.Grouped || len(h.Instances) == 0 {
 		return true
 	}
-	last := slices.MaxFunc(h.Instances, func(a, b harness.Instance) int { return a.Deleted.Compare(b.Deleted) })
-	return last.ID == id
+	of := slices.MaxFunc(h.Instances, func(a, b harness.Instance) int { return a.Deleted.Compare(b.Deleted) })
+	return of.ID == id
+}
+
+// isShimDelete reports whether a shim has carried out the Delete of a container.
+func isShimDelete(hit failpoints.Hit) bool {
+	return hit.Point == "rpc:shim:Task.Delete:exit" && hit.ExecID == "" && hit.Err == ""
 }
