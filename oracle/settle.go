@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -163,10 +164,35 @@ func (look looker) last(ctx context.Context, before Inventory, c Circumstances) 
 			inv, err = look.take(ctx, nil)
 		}
 	}
+	if err == nil {
+		err = look.again(ctx, before, &inv)
+	}
 	if err != nil {
 		return inv, nil, fmt.Errorf("settle: %w", err)
 	}
 	return inv, Mark(Leaks(before, inv), c), nil
+}
+
+// handleLooks is how often handles that are left at the deadline are looked at again.
+const handleLooks = 4
+
+// again looks once more at what is held, where that is left: a goroutine that serves a
+// call of the look itself is about to end, and what is kept is seen each time.
+func (look looker) again(ctx context.Context, before Inventory, inv *Inventory) error {
+	for pause := firstPause; pause < firstPause<<handleLooks; pause *= 2 {
+		if !slices.ContainsFunc(Leaks(before, *inv), func(f Finding) bool { return f.Class == ClassHandle }) {
+			return nil
+		}
+		if err := wait(ctx, pause); err != nil {
+			return err
+		}
+		now, err := look.take(ctx, parts{ClassHandle: true})
+		if err != nil {
+			return err
+		}
+		inv.Handles = now.Handles
+	}
+	return nil
 }
 
 // wait returns nil after d, or ctx's error when it ends first.

@@ -162,6 +162,38 @@ func TestSettleCollects(t *testing.T) {
 	}
 }
 
+// A goroutine that is about to end at the deadline is not left; one that stays is.
+func TestSettleLooksAgainAtHandles(t *testing.T) {
+	with := func(count int) Inventory {
+		h := Handles{PID: 7, Held: []Held{{Kind: AGoroutine, Of: "serveStreams", Root: "serveStreams", Count: count}}}
+		return Inventory{Handles: []Handles{h}, Sockets: []Socket{{Path: "/run/containerd/s/ab"}}}
+	}
+	before := with(1)
+	before.Sockets = nil
+	for _, test := range []struct {
+		name  string
+		stays int // in how many looks at handles it is seen after the deadline
+		left  int // with the socket
+	}{{"gone in the next", 0, 1}, {"gone later", 2, 1}, {"it stays", 99, 2}} {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			again := 0
+			look := looker{take: func(_ context.Context, want parts) (Inventory, error) {
+				if len(want) == 1 && want[ClassHandle] {
+					if again++; again > test.stays {
+						return with(1), nil
+					}
+				}
+				return with(2), nil
+			}}
+			if _, left, err := look.settle(ctx, before, Circumstances{}); err != nil || len(left) != test.left {
+				t.Errorf("%d looks again left %v, %v", again, left, err)
+			}
+		})
+	}
+}
+
 func TestSettleDoesNotGuess(t *testing.T) {
 	w := newWorld(t)
 	before := w.take()
