@@ -52,6 +52,15 @@ const (
 	PodNetwork  Network = "pod"  // a network namespace of its own, which CNI sets up
 )
 
+// OOM is which process of a container is OOM-killed.
+type OOM string
+
+// The processes.
+const (
+	OOMInit  OOM = "init"  // the container ends with it, by SIGKILL (137)
+	OOMChild OOM = "child" // the container runs on, and ends by its own exit
+)
+
 // Workload is what the client does: create, start, wait, delete. The zero value is one
 // container that exits with 0, by the task API.
 type Workload struct {
@@ -138,6 +147,12 @@ type Container struct {
 	HeldExec bool `yaml:"heldExec,omitempty"`
 	// Pause has the container paused and resumed before it ends. Task API only.
 	Pause bool `yaml:"pause,omitempty"`
+	// Memory is how many MiB of memory the container may have, from 16 to 256, without any
+	// swap. Default: no limit of its own. Not with fakeshim.
+	Memory int `yaml:"memory,omitempty"`
+	// OOM is init or child: that process takes more than Memory, at the end of the container
+	// or before it, and the kernel kills it.
+	OOM OOM `yaml:"oom,omitempty"`
 }
 
 // Controllers are the cgroup controllers that cases take of the machine.
@@ -148,6 +163,9 @@ var Controllers = []Controller{
 	{"cpu", "run pods", func(c Case) bool { return c.Workload.API == CRI }},
 	{"freezer", "pause containers", func(c Case) bool {
 		return slices.ContainsFunc(c.Workload.Containers, func(k Container) bool { return k.Pause })
+	}},
+	{"memory", "limit the memory of containers", func(c Case) bool {
+		return slices.ContainsFunc(c.Workload.Containers, func(k Container) bool { return k.Memory > 0 })
 	}},
 }
 
@@ -164,7 +182,7 @@ const StopGrace = time.Second
 // Want is the exit status that the payload has unless a fault kills it.
 func (c Container) Want() uint32 {
 	switch {
-	case c.Signal == "SIGKILL" || c.IgnoresTerm:
+	case c.Signal == "SIGKILL" || c.IgnoresTerm || c.OOM == OOMInit:
 		return 128 + uint32(unix.SIGKILL)
 	case c.Signal == "SIGTERM":
 		return 128 + uint32(unix.SIGTERM)
@@ -242,6 +260,9 @@ func (c Case) problems() (all []fieldError) {
 		if ct.besides() && (w.API == CRI || w.Fakeshim != "") {
 			add(fmt.Sprintf("workload.containers[%d]", i),
 				errors.New("exec, heldExec, pause: by the task API and runc's shim only: leave out api: cri and fakeshim"))
+		}
+		if ct.Memory > 0 && w.Fakeshim != "" {
+			add(fmt.Sprintf("workload.containers[%d]", i), errors.New("memory: by runc's shim only: leave out fakeshim"))
 		}
 		if ct.TTY && w.API != CRI {
 			add(fmt.Sprintf("workload.containers[%d]", i), errors.New("tty: only a pod has one here: add api: cri"))
@@ -341,6 +362,29 @@ func (c Container) check(i int) error {
 	if c.Children < 0 || c.Children > maxChildren || c.Children > 0 && c.HoldStdout {
 		return fmt.Errorf("containers[%d]: children: %d: 1 to %d, and not with holdStdout", i, c.Children, maxChildren)
 	}
+	return c.checkMemory(i)
+}
+
+// What a container may be limited to: runc itself needs some MiB in it, and a world has
+// 2 GiB for all.
+const minMemory, maxMemory = 16, 256
+
+func (c Container) checkMemory(i int) error {
+	known := []string{string(OOMInit), string(OOMChild)}
+	switch {
+	case c.Memory != 0 && (c.Memory < minMemory || c.Memory > maxMemory):
+		return fmt.Errorf("containers[%d]: memory: %d: %d to %d MiB can be given", i, c.Memory, minMemory, maxMemory)
+	case c.OOM == "":
+		return nil
+	case !slices.Contains(known, string(c.OOM)):
+		return failpoints.Unknown("oom", string(c.OOM), known)
+	case c.Memory == 0:
+		return fmt.Errorf("containers[%d]: oom needs a limit that it comes to, such as memory: 32", i)
+	case c.Signal != "" || c.Floods || c.HoldStdout:
+		return fmt.Errorf("containers[%d]: oom: until its end by itself; leave out signal, floods and holdStdout", i)
+	case c.OOM == OOMInit && c.Exit != 0:
+		return fmt.Errorf("containers[%d]: oom: init is killed, and exits with nothing: leave out exit", i)
+	}
 	return nil
 }
 
@@ -364,7 +408,7 @@ func (c Case) RootDisk() int {
 // Holds reports whether the payload of a container must stay until a fault of the running
 // state, or a restart, has happened, or until it is let go.
 func (c Case) Holds(k Container) bool {
-	return k.Held || k.besides() || c.Workload.Restart ||
+	return k.Held || k.besides() || k.OOM != "" || c.Workload.Restart ||
 		slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })
 }
 

@@ -33,6 +33,9 @@ type Instance struct {
 	Execs []Exec `json:"execs,omitempty"`
 	// Pause is what came of its pause; nil where it was not to be paused.
 	Pause *Pause `json:"pause,omitempty"`
+	// OOMKills is how many processes of it the kernel had OOM-killed, by the count of its
+	// cgroup before it was deleted; nil where nobody has read that.
+	OOMKills *int `json:"oomKills,omitempty"`
 }
 
 // Pause is the pause of a container, as its client has seen it.

@@ -85,6 +85,11 @@ func TestParseCaseErrors(t *testing.T) {
 		{"an exit status", "exit: 7", "exit: 256", 9, 7, "not between 0 and 255"},
 		{"a signal that nobody sends", "exit: 7", "ignoresTerm: true", 9, 7, "signal: SIGTERM"},
 		{"a held payload that a signal ends", "exit: 7", "{signal: SIGTERM, held: true}", 9, 8, "held"},
+		{"too little memory", "exit: 7", "memory: 8", 9, 7, "16 to 256 MiB"},
+		{"nothing to run out of", "exit: 7", "oom: child", 9, 7, "such as memory: 32"},
+		{"another process", "exit: 7", "{memory: 32, oom: shim}", 9, 8, "init"},
+		{"one that is killed and exits", "exit: 7", "{exit: 7, memory: 32, oom: init}", 9, 8, "leave out exit"},
+		{"one that is killed twice", "exit: 7", "{signal: SIGKILL, memory: 32, oom: child}", 9, 8, "leave out signal"},
 		{"a terminal by the task API", "exit: 7", "tty: true", 9, 7, "api: cri"},
 		{"too many children", "exit: 7", "children: 21", 9, 7, "1 to 20"},
 		{"children beside one that holds the output", "- exit: 7", "- {children: 1, holdStdout: true}", 9, 8, "holdStdout"},
@@ -195,6 +200,7 @@ func aClause(k failpoints.Kind) *rapid.Generator[term.Clause] {
 // enums are values of the keys that take a word.
 var enums = map[string][]string{
 	"api": {"", string(TaskAPI), string(CRI)}, "signal": {"", "SIGKILL", "SIGTERM"},
+	"oom":      {"", string(OOMInit), string(OOMChild)},
 	"network":  {"", string(NodeNetwork), string(PodNetwork)},
 	"fakeshim": {"", "plain", "exit=137,events=twice"},
 }

@@ -24,6 +24,10 @@ const (
 	CRINotReady = "SANDBOX_NOTREADY"
 )
 
+// CRIOOMKilled is CRI's reason for the end of a container in which a process was
+// OOM-killed, its init or another.
+const CRIOOMKilled = "OOMKilled"
+
 // The types of CRI's container events, in the order in which a container has them. A
 // sandbox has them, too.
 const (

@@ -17,6 +17,7 @@ const (
 	TopicResumed   = "/tasks/resumed"
 	TopicExecAdded = "/tasks/exec-added"
 	TopicExecStart = "/tasks/exec-started"
+	TopicOOM       = "/tasks/oom"
 )
 
 // TaskEvent is one event of containerd's stream about a task.

@@ -204,7 +204,7 @@ func repeats(first, again *TaskEvent) Facts {
 const noPID = 1<<32 - 1
 
 // withoutPID are the events that tell no pid.
-var withoutPID = []string{TopicPaused, TopicResumed, TopicExecAdded}
+var withoutPID = []string{TopicPaused, TopicResumed, TopicExecAdded, TopicOOM}
 
 // complete: an event of a process says which, and one of its end when that was.
 func (c *containerEvents) complete(e *TaskEvent) []Finding {

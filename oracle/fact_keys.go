@@ -161,6 +161,7 @@ const (
 	OtherField     = "other-field"  // it says otherwise than CRI does when it is asked
 	NotAsAsked     = "not-as-asked" // it says otherwise than its client has asked for
 	Unasked        = "unasked"      // of an exec that nobody has asked for
+	Untrue         = "untrue"       // what it tells of has not happened
 	AfterInitExit  = "init-exit"    // FactAfter
 	Foreign        = "foreign"      // FactOutput
 	Misdated       = "misdated"
@@ -250,11 +251,11 @@ var keys = [factCount]struct {
 
 	FactEvent: {"event", inCause, []string{
 		Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongNamespace, WrongTime, NoField, OtherField, WrongStatus,
-		OtherPID, NotAsAsked, Unasked,
+		OtherPID, NotAsAsked, Unasked, Untrue,
 	}},
 	FactTopic: {"topic", inCause,
 		append([]string{TopicCreate, TopicStart, TopicExit, TopicDelete, TopicPaused, TopicResumed, TopicExecAdded,
-			TopicExecStart, TopicContainerCreate, TopicContainerUpdate, TopicContainerDelete}, CRIEvents...)},
+			TopicExecStart, TopicOOM, TopicContainerCreate, TopicContainerUpdate, TopicContainerDelete}, CRIEvents...)},
 	FactOf: {"of", inCause, []string{AnExec}},
 	FactAfter: {"after", inCause,
 		append([]string{TopicStart, TopicExit, TopicDelete, TopicResumed, TopicExecStart, AfterInitExit,

@@ -181,6 +181,8 @@ func decode(body any) (TaskEvent, bool) {
 		return TaskEvent{Topic: TopicPaused, Container: b.ContainerID}, true
 	case *eventsapi.TaskResumed:
 		return TaskEvent{Topic: TopicResumed, Container: b.ContainerID}, true
+	case *eventsapi.TaskOOM:
+		return TaskEvent{Topic: TopicOOM, Container: b.ContainerID}, true
 	case *eventsapi.TaskExecAdded:
 		return TaskEvent{Topic: TopicExecAdded, Container: b.ContainerID, Exec: b.ExecID}, true
 	case *eventsapi.TaskExecStarted:

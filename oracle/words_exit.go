@@ -81,6 +81,7 @@ var pastTense = map[string]string{
 	TopicDelete:  "deleted",
 	TopicPaused:  "paused",
 	TopicResumed: "resumed",
+	TopicOOM:     "OOM-killed",
 	// Of an exec.
 	TopicExecAdded: "added",
 	TopicExecStart: "started",
@@ -124,6 +125,8 @@ func (f Finding) eventReasons() []string {
 		return why
 	case Unasked:
 		return []string{"is of an exec that no client has asked for"}
+	case Untrue:
+		return []string{"tells of an OOM kill, and nothing was killed for want of memory in the container by then"}
 	case NoTime:
 		return []string{"has no time of exit"}
 	case WrongPID:

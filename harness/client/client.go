@@ -53,6 +53,9 @@ type Params struct {
 	Runtime, OtherRuntime string
 	// TruthDir is the world's folder for the records of payloads.
 	TruthDir string
+	// OOMKills is the count of the kernel for the cgroup of an id, which is there until the
+	// container is deleted; nil where it cannot be read.
+	OOMKills func(id string) *int
 	Events   *oracle.EventLog
 	Record   *record.Recorder
 	// CRIEvents are CRI's container events; nil where no CRI is used.

@@ -60,11 +60,14 @@ func (s *Session) Expect(name string) error { return os.WriteFile(s.recordFile(n
 // whether one that was killed is back by then must not be a matter of luck. What ends
 // while containerd is down is ended by a fault, proc:task:running after
 // proc:containerd:running.
-func (s *Session) Release(ctx context.Context, i *harness.Instance) {
+func (s *Session) Release(ctx context.Context, i *harness.Instance) { s.tell(ctx, i, ".end", "end") }
+
+// tell makes the file that a payload waits for before it does something.
+func (s *Session) tell(ctx context.Context, i *harness.Instance, suffix, what string) {
 	if _, _, err := s.Up(ctx); err != nil {
-		s.Record.Failed("client", "containerd is not up when "+i.Name+" is to end", err)
+		s.Record.Failed("client", "containerd is not up when "+i.Name+" is to "+what, err)
 	}
-	err := os.WriteFile(filepath.Join(s.TruthDir, i.Name+".end"), nil, 0o644)
+	err := os.WriteFile(filepath.Join(s.TruthDir, i.Name+suffix), nil, 0o644)
 	s.Record.Problem(harness.ByHarness, err)
 }
 
@@ -80,6 +83,8 @@ func (s *Session) Command(i *harness.Instance) []string {
 		args = append(args, "ignore-term")
 	case spec.Signal != "":
 		args = append(args, "wait")
+	case spec.OOM == harness.OOMInit:
+		args = append(args, "hog", fmt.Sprint(hogs*spec.Memory))
 	case spec.Floods:
 		args = append(args, "flood", fmt.Sprint(spec.Exit))
 	case spec.HoldStdout:
@@ -95,6 +100,9 @@ func (s *Session) Command(i *harness.Instance) []string {
 	}
 	if i.Spec.Pause {
 		args = append(args, "-beat", filepath.Join(MountedTruth, i.Name+".beat"))
+	}
+	if i.Spec.OOM == harness.OOMChild {
+		args = append(args, "-hog", fmt.Sprint(hogs*i.Spec.Memory), "-cue", filepath.Join(MountedTruth, i.Name+hogFile))
 	}
 	if i.Spec.Signal == "" && s.Case.Holds(i.Spec) {
 		args = append(args, "-trigger", filepath.Join(MountedTruth, i.Name+".end"))

@@ -65,7 +65,7 @@ func forgot(was, is oracle.CRIStatus) (found []oracle.Finding) {
 	if is.ExitCode != was.ExitCode {
 		changed(oracle.FieldExitCode, strconv.Itoa(int(is.ExitCode)), strconv.Itoa(int(was.ExitCode)))
 	}
-	if is.Reason != was.Reason {
+	if is.Reason != was.Reason && is.Reason != oracle.CRIOOMKilled { // it learns that by another way, perhaps later
 		changed(oracle.FieldReason, is.Reason, was.Reason)
 	}
 	return found

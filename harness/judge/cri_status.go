@@ -31,7 +31,7 @@ func criStatuses(h *harness.History) (found []oracle.Finding, _ []harness.Proble
 		of := slices.DeleteFunc(slices.Clone(h.CRI.Statuses), func(s oracle.CRIStatus) bool { return s.ID != i.ID })
 		for _, s := range of {
 			found = append(found, statusTimes(h, i, s)...)
-			found = append(found, reason(s)...)
+			found = append(found, reason(i, s)...)
 		}
 		if n := len(of); n > 0 {
 			found = append(found, lastState(h, i, of[n-1])...)
@@ -108,8 +108,7 @@ func stamp(t time.Time) string {
 }
 
 // reasons are those that CRI may give for an exit status. A status that is made up is the
-// ledger's to find: here only what goes with it counts. No container has a memory limit,
-// so that none is OOMKilled.
+// ledger's to find: here only what goes with it counts.
 func reasons(code int32) []string {
 	switch code {
 	case 0:
@@ -122,8 +121,13 @@ func reasons(code int32) []string {
 	return []string{"Error"}
 }
 
-func reason(s oracle.CRIStatus) []oracle.Finding {
-	if s.State != oracle.CRIExited {
+// reason judges that of an answer. One in which a process has taken too much memory by
+// then may be OOMKilled whatever it ends with, and no other; whether it must be, ooms
+// judges.
+func reason(i harness.Instance, s oracle.CRIStatus) []oracle.Finding {
+	hogged := i.Payload.HoggedAt
+	oomKilled := s.Reason == oracle.CRIOOMKilled && !hogged.IsZero() && !s.Seen.Before(hogged)
+	if s.State != oracle.CRIExited || oomKilled {
 		return nil
 	}
 	if want := reasons(s.ExitCode); !slices.Contains(want, s.Reason) {

@@ -27,7 +27,7 @@ func ends(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			continue
 		case !ran && !i.Started.IsZero():
 			fs = oracle.Facts{oracle.FactStatus: oracle.NeverBegan}
-		case !ran || t.Status == i.Spec.Want():
+		case !ran || t.Status == i.Spec.Want() && !killedOtherwise(i):
 			continue
 		case t.Status == killed:
 			fs[oracle.FactStatus] = oracle.Killed
@@ -39,6 +39,12 @@ func ends(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		})
 	}
 	return found, nil
+}
+
+// killedOtherwise reports whether a container that was to be OOM-killed was killed before
+// its init has taken too much, or the kernel has not counted that it did it.
+func killedOtherwise(i harness.Instance) bool {
+	return i.Spec.OOM == harness.OOMInit && (i.Payload.HoggedAt.IsZero() || !mayBeCounted(i))
 }
 
 // mayBeKilled reports whether somebody who may do so may have killed a container: a

@@ -38,7 +38,8 @@ func MissesEvents(h harness.History) bool {
 	found, _ := events(&h)
 	ofExecs, _ := execs(&h)
 	ofPauses, _ := pauses(&h)
-	found = slices.Concat(found, ofExecs, ofPauses)
+	ofOOMs, _ := ooms(&h)
+	found = slices.Concat(found, ofExecs, ofPauses, ofOOMs)
 	return slices.ContainsFunc(oracle.Violations(found), func(f oracle.Finding) bool {
 		return f.Facts[oracle.FactEvent] == oracle.Missing
 	})

@@ -21,6 +21,10 @@ func livedUntil(h *harness.History, i harness.Instance) (at time.Time, what stri
 	switch p := i.Payload; {
 	case p.Exited:
 		return p.ExitedAt, "its payload was about to exit"
+	case !p.ChildAt.IsZero():
+		return p.ChildAt, "its payload has seen its child end"
+	case !p.HoggedAt.IsZero():
+		return p.HoggedAt, "its payload was about to run out of memory"
 	case !p.ReadyAt.IsZero():
 		return p.ReadyAt, "its payload ran"
 	case p.Runs > 0:

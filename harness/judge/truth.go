@@ -34,6 +34,9 @@ func truth(h *harness.History, i harness.Instance) (t oracle.Truth, ran bool, er
 		return oracle.Truth{}, true, fmt.Errorf("the payload of %s was started %d times", i.Name, own.Runs)
 	}
 	t = oracle.Truth{Container: i.ID, Status: killed, Source: "killed: its own record ends before its exit"}
+	if !own.HoggedAt.IsZero() && own.ChildAt.IsZero() {
+		t.Source = "killed: its own record ends when it runs out of memory"
+	}
 	if own.Exited {
 		t.Status, t.Source = uint32(own.Status), "its own record"
 	}

@@ -30,6 +30,10 @@ var Faultless = []harness.Case{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-exec", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Exec: 3, HeldExec: true, Pause: true}, {Signal: "SIGKILL", Exec: 4}}}},
+	{Name: "plain-oom", Workload: harness.Workload{Containers: []harness.Container{
+		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
+	{Name: "plain-pod-oom", Workload: harness.Workload{API: harness.CRI, Loops: 2, Containers: []harness.Container{
+		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}, {Exit: 3, Memory: 32}}}},
 	{Name: "plain-restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{Name: "plain-pod-restart", Workload: harness.Workload{

@@ -35,6 +35,8 @@ var workloads = []workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, HeldExec: true}}}},
 	{name: "pause", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Pause: true}}}},
+	{name: "oom", like: "task", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{name: "restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	// A third container costs a pod a fourth of its CPU time: what only one that is asked to
@@ -45,6 +47,8 @@ var workloads = []workload{
 		API: harness.CRI, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
 	{name: "loop", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}}}},
+	{name: "oom-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI,
+		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{name: "net", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "beside-pod", like: "cri", asked: true, Workload: harness.Workload{

@@ -62,6 +62,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 				Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},
 				Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}},
 				Linux: &api.LinuxContainerConfig{
+					Resources:       limits(i),
 					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: c.namespaces()},
 				},
 			}},
@@ -75,6 +76,15 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 		}
 		return err
 	})
+}
+
+// limits are what a container may have; nil: no limit of its own.
+func limits(i *harness.Instance) *api.LinuxContainerResources {
+	limit := client.Limit(i)
+	if limit == 0 {
+		return nil
+	}
+	return &api.LinuxContainerResources{MemoryLimitInBytes: limit, MemorySwapLimitInBytes: limit}
 }
 
 func (c *Client) start(ctx context.Context, i *harness.Instance) error {
@@ -163,6 +173,10 @@ func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 	c.Record.Call(call)
 }
 
+// reasonPatience is how long CRI may take to say of a container that has exited that it
+// was OOM-killed: it learns the two in two ways, and before v2.4 by an event alone.
+const reasonPatience = 2 * time.Second
+
 // look asks for the status once; true when there is nothing more to wait for.
 func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	rt, err := c.rt(ctx)
@@ -189,5 +203,6 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 		Container: i.ID, Observer: oracle.ByCRIStatus, Status: i.Status, At: time.Unix(0,
 			r.Status.FinishedAt), PID: int(i.PID),
 	})
-	return true, nil
+	late := i.Spec.OOM != "" && r.Status.Reason != oracle.CRIOOMKilled && time.Since(i.Waited) < reasonPatience
+	return !late || !c.Hogged(i), nil
 }

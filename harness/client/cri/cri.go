@@ -157,6 +157,7 @@ func (c *Client) ids(of []*harness.Instance) (ids []string) {
 // ending lets containers come to their end.
 func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
+		c.KillChild(ctx, i)
 		c.end(ctx, i)
 	}
 	for _, i := range all {

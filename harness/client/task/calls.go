@@ -88,6 +88,9 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 		annotations[runcshim.GroupAnnotation] = c.instances[0].ID
 	}
 	opts := append(client.Spec(i.Name, c.TruthDir, c.Command(i)), oci.WithAnnotations(annotations))
+	if limit := client.Limit(i); limit > 0 {
+		opts = append(opts, oci.WithMemoryLimit(uint64(limit)), oci.WithMemorySwap(limit))
+	}
 	if i.Spec.SharedPID {
 		opts = append(opts, oci.WithHostNamespace(specs.PIDNamespace))
 	}
@@ -190,6 +193,7 @@ func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 		}
 		c.waited(i, status)
 		c.AwaitExit(ctx, i.ID)
+		c.AwaitOOM(ctx, i)
 		call.Says = strconv.Itoa(int(status.ExitCode()))
 		return nil
 	})

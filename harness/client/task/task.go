@@ -115,6 +115,7 @@ func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
 		c.exec(ctx, i)
 		c.pause(ctx, i)
+		c.KillChild(ctx, i)
 		c.end(ctx, i)
 	}
 	for _, i := range all {

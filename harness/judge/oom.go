@@ -1,0 +1,122 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// ooms: containerd tells of an OOM kill where the kernel has killed a process of a
+// container for want of memory, and nowhere else; and CRI gives it as the reason of the
+// container's end. How often it tells of one is the kernel's: cgroup v1 notifies of each
+// try to make room.
+func ooms(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if !looked(h) {
+		return nil, nil
+	}
+	events, _, _ := h.FirstUse()
+	heard := map[string]bool{}
+	for _, e := range events {
+		if e.Topic != oracle.TopicOOM {
+			continue
+		}
+		if heard[e.Container] = true; !mayTellOOM(h, e) {
+			found = append(found, oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent,
+				Subject: oracle.Subject{Namespace: e.Namespace, ID: e.Container},
+				Facts:   oracle.Facts{oracle.FactEvent: oracle.Untrue, oracle.FactTopic: e.Topic}})
+		}
+	}
+	for _, i := range h.Instances {
+		from, since := oomKilled(h, i)
+		if from.IsZero() || oomUntold(h, i) {
+			continue
+		}
+		// CRI deletes a container as soon as it has ended. With it goes the cgroup, and a
+		// shim that was too slow to look by then has nothing to tell.
+		removedAtOnce := i.Spec.OOM == harness.OOMInit && h.Case.Workload.API == harness.CRI
+		d := ofShim{oracle.TopicOOM, from, since}
+		if !heard[i.ID] && !removedAtOnce && d.due(h, i.ID) {
+			found = append(found, oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent,
+				Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)}, Facts: d.missing()})
+		}
+		if heard[i.ID] {
+			found = append(found, oomReason(h, i, from)...)
+		}
+	}
+	return found, nil
+}
+
+// mayTellOOM reports whether a process of that container had taken too much memory by
+// then.
+func mayTellOOM(h *harness.History, e oracle.TaskEvent) bool {
+	return slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
+		at := i.Payload.HoggedAt
+		return i.ID != "" && i.ID == e.Container && !at.IsZero() && !e.Seen.Before(at)
+	})
+}
+
+// oomKilled is from when a process of a container can have been OOM-killed, and since
+// when it surely was; the zero times: none was, or that is not known. A child's end its
+// parent has noted, which lived on. An init whose record ends when it takes too much was
+// killed for that, where nobody else may have done it: the container has no swap, and one
+// that gets what it takes goes on and notes its exit. The kernel's own count, where it
+// was read, must agree.
+func oomKilled(h *harness.History, i harness.Instance) (from, since time.Time) {
+	own := i.Payload
+	switch {
+	case own.HoggedAt.IsZero(), !mayBeCounted(i):
+	case !own.ChildAt.IsZero():
+		if uint32(own.ChildStatus) == killed {
+			return own.HoggedAt, own.ChildAt
+		}
+	case i.Spec.OOM == harness.OOMInit && !own.Exited && !mayBeKilled(h, i):
+		return own.HoggedAt, exitDue(h, i)
+	}
+	return time.Time{}, time.Time{}
+}
+
+// mayBeCounted reports whether the kernel has counted an OOM kill in a container, or
+// nobody has read its count.
+func mayBeCounted(i harness.Instance) bool { return i.OOMKills == nil || *i.OOMKills > 0 }
+
+// oomUntold reports whether a fault may have kept a shim from telling of an OOM kill: it,
+// or what it tells containerd, was held or cut off, or a statement of either was broken.
+// What is refused or lost it sends again.
+func oomUntold(h *harness.History, i harness.Instance) bool {
+	again := []term.Action{term.Off, term.Error, term.Lose}
+	return held(h, i) || slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
+		if hit.Fault < 0 || killedByTerm(hit.Did) {
+			return false
+		}
+		return hit.Passed().Kind == failpoints.Stmt ||
+			hit.Passed().What == forward && !slices.Contains(again, hit.Did)
+	})
+}
+
+// forward is the method by which a shim tells containerd of an event.
+const forward = "Events.Forward"
+
+// oomReason: what containerd has told of an OOM kill CRI has heard, too, unless it was
+// down, and gives it as the reason from then on.
+func oomReason(h *harness.History, i harness.Instance, from time.Time) []oracle.Finding {
+	if h.CRI == nil {
+		return nil
+	}
+	for _, s := range slices.Backward(h.CRI.Statuses) {
+		if s.ID != i.ID {
+			continue
+		}
+		if s.State != oracle.CRIExited || s.Reason == oracle.CRIOOMKilled ||
+			!reportedTrue(h, i, "", uint32(s.ExitCode)) || downBetween(h, from, s.Asked) || broken(h, s.Seen) {
+			return nil
+		}
+		return []oracle.Finding{about(oracle.AContainer, i.ID, oracle.FieldReason, oracle.Other, s.Reason,
+			fmt.Sprintf("%s, as a process of it was at %s", oracle.CRIOOMKilled, stamp(from)))}
+	}
+	return nil
+}

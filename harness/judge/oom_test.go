@@ -1,0 +1,146 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// tellsOOM adds an event of an OOM kill, after those of the beginning.
+func tellsOOM(of, namespace string, ms int) func(*harness.History) {
+	return func(h *harness.History) {
+		e := oracle.TaskEvent{Namespace: namespace, Topic: oracle.TopicOOM, Container: of, Seen: at(ms), Sent: at(ms)}
+		h.Events = append(h.Events[:2:2], append([]oracle.TaskEvent{e}, h.Events[2:]...)...)
+		h.Flushed.Events++
+	}
+}
+
+// childKilled has a child of the payload take too much at 24, and be killed at 26; nobody
+// tells of it.
+func childKilled(h *harness.History) {
+	i := &h.Instances[0]
+	i.Spec.Memory, i.Spec.OOM = 32, harness.OOMChild
+	i.Payload.HoggedAt, i.Payload.ChildAt, i.Payload.ChildStatus = at(24), at(26), 137
+}
+
+// initKilled has the payload itself take too much at 24, and be killed for it.
+func initKilled(h *harness.History) {
+	killedByNobody(h)
+	i := &h.Instances[0]
+	i.Spec = harness.Container{Memory: 32, OOM: harness.OOMInit}
+	i.Payload = payload.Truth{Runs: 1, StartedAt: at(20), ReadyAt: at(21), HoggedAt: at(24)}
+}
+
+// forwards has a fault at what the shim tells containerd of.
+func forwards(who string, do term.Action) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Hits = append(h.Hits, hit("rpc:"+who+":"+forward+":entry", 26, func(h *failpoints.Hit) {
+			h.Who, h.Fault, h.Did = who, 0, do
+		}))
+		h.Flushed.Hits++
+	}
+}
+
+func TestRulesOfOOM(t *testing.T) {
+	const missing = "event event event=missing topic=/tasks/oom"
+	told := tellsOOM("c0", "shimquake", 27)
+	judged(t, map[string]row{
+		"a child's is told of":           {also(childKilled, told), ""},
+		"and twice, as cgroup v1 may":    {also(childKilled, told, told), ""},
+		"without any fault":              {also(plain, childKilled, told), ""},
+		"a child's is not told of":       {childKilled, missing},
+		"nor without any fault":          {also(plain, childKilled), missing},
+		"an init's is told of":           {also(initKilled, told), ""},
+		"an init's is not told of":       {initKilled, missing},
+		"an init that the client killed": {also(initKilled, func(h *harness.History) { h.Signals = sigkill(25) }), ""},
+		"an init whose shim died":        {also(initKilled, func(h *harness.History) { kill(h, "shim", 42) }), ""},
+		"one that was killed before it took too much": {also(initKilled, func(h *harness.History) {
+			h.Instances[0].Payload.HoggedAt = time.Time{}
+		}), "end end status=killed"},
+		"one that the kernel has counted": {also(initKilled, told, counts(1)), ""},
+		"one that the kernel has not":     {also(initKilled, counts(0)), "end end status=killed"},
+		"one that got all that it took": {also(initKilled, func(h *harness.History) {
+			h.Instances[0].Payload.Exited, h.Instances[0].Payload.ExitedAt = true, at(30)
+			end(h, 0)
+		}), "end end status=wrong want=137 true=0"},
+		"a child that got all that it took": {also(childKilled, func(h *harness.History) {
+			h.Instances[0].Payload.ChildStatus = 0
+			end(h, 125)
+		}), "end end status=wrong want=7 true=125"},
+		"nobody could hear it": {also(childKilled, func(h *harness.History) {
+			h.Deaths = []daemon.Death{{At: at(25), BackIn: time.Second, Asked: true}}
+		}), ""},
+		"containerd was back before": {also(childKilled, func(h *harness.History) {
+			h.Deaths = []daemon.Death{{At: at(21), BackIn: time.Millisecond, Asked: true}}
+		}), missing},
+		"its shim died":                      {also(childKilled, func(h *harness.History) { kill(h, "shim", 42) }), ""},
+		"it was refused, and not sent again": {also(childKilled, forwards("containerd", term.Error)), missing},
+		"what tells it was cut off":          {also(childKilled, forwards("containerd", term.Cancel)), ""},
+		"its shim was held":                  {also(childKilled, forwards("shim", term.Delay)), ""},
+		"a statement was broken": {also(childKilled, func(h *harness.History) {
+			h.Hits[2].Point = "stmt:shim:task.service.Create:x"
+		}), ""},
+		"of one that was not":              {told, "event event event=untrue topic=/tasks/oom"},
+		"of one with a limit that was not": {also(limited, told), "event event event=untrue"},
+		"of one before it took too much": {also(childKilled, tellsOOM("c0", "shimquake", 23)),
+			"event event event=untrue"},
+		"of a bystander": {tellsOOM("beside", "shimquake", 27), "event event event=untrue"},
+		"in another namespace": {also(childKilled, told, tellsOOM("c0", "moby", 27)),
+			"event event event=wrong-namespace topic=/tasks/oom"},
+		"of another in place of the right one": {also(childKilled, tellsOOM("c1", "shimquake", 27)), missing},
+	})
+}
+
+func counts(kills int) func(*harness.History) {
+	return func(h *harness.History) { h.Instances[0].OOMKills = &kills }
+}
+
+func limited(h *harness.History) { h.Instances[0].Spec.Memory = 32 }
+
+// What CRI makes of it: rows as those of TestCRIRules.
+func TestCRIRulesOfOOM(t *testing.T) {
+	told := tellsOOM("c0", daemon.CRINamespace, 27)
+	reason := func(word string) func(*harness.History) {
+		return exited(func(s *oracle.CRIStatus) { s.Reason = word })
+	}
+	ofInit := also(initKilled, func(h *harness.History) {
+		h.CRI.Statuses[1].ExitCode, h.CRI.Events[4].ExitCode = 137, 137
+	})
+	for name, tc := range map[string]row{
+		"a child's is the reason":           {also(childKilled, told, reason("OOMKilled")), ""},
+		"a child's is not":                  {also(childKilled, told), "status cri-status field=reason is=other"},
+		"an init's is the reason":           {also(ofInit, told, reason("OOMKilled")), ""},
+		"an init's is not":                  {also(ofInit, told), "status cri-status field=reason is=other"},
+		"an init's that nobody told of":     {ofInit, ""},
+		"which CRI has learnt all the same": {also(ofInit, reason("OOMKilled")), ""},
+		"a child's that nobody told of":     {childKilled, "event event event=missing topic=/tasks/oom"},
+		"CRI learns it later": {also(childKilled, told, func(h *harness.History) {
+			again := h.CRI.Statuses[1]
+			again.Reason, again.Asked, again.Seen = "OOMKilled", at(36), at(37)
+			h.CRI.Statuses = append(h.CRI.Statuses, again)
+		}), ""},
+		"and forgets it": {also(childKilled, told, reason("OOMKilled"), func(h *harness.History) {
+			again := h.CRI.Statuses[1]
+			again.Reason, again.Asked, again.Seen = "Error", at(36), at(37)
+			h.CRI.Statuses = append(h.CRI.Statuses, again)
+		}), "status cri-status field=reason is=changed"},
+		"CRI was down":                   {also(childKilled, told, downFor(25, 33)), ""},
+		"it says so of one that was not": {reason("OOMKilled"), "status cri-status field=reason is=other"},
+		"it says so of one with a limit": {also(limited, reason("OOMKilled")), "status cri-status field=reason is=other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := pod()
+			tc.change(&h)
+			v := Judge(h)
+			if got := says(v, tc.want); got != "" {
+				t.Errorf("%s; want %q\n%s", got, tc.want, v)
+			}
+		})
+	}
+}

@@ -1,0 +1,100 @@
+package others
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+// limit is what the containers here may have, in MiB: four times what runc and the
+// payload take.
+const limit = 32
+
+// killedFor are containers of which a process is OOM-killed, by what they end with.
+var killedFor = map[harness.OOM]harness.Container{
+	harness.OOMInit:  {Memory: limit, OOM: harness.OOMInit},
+	harness.OOMChild: {Memory: limit, OOM: harness.OOMChild, Exit: 7},
+}
+
+// reasons are those that CRI gave for the ends of containers, by their names.
+func reasons(v harness.Verdict) map[string]string {
+	out := map[string]string{}
+	for _, i := range v.History.Instances {
+		for _, s := range v.History.CRI.Statuses {
+			if s.ID == i.ID && s.State == oracle.CRIExited {
+				out[i.Name] = s.Reason
+			}
+		}
+	}
+	return out
+}
+
+var _ = Describe("a container that runs out of memory", Label("others", "oom"), func() {
+	for _, api := range apis {
+		for _, who := range []harness.OOM{harness.OOMChild, harness.OOMInit} {
+			k := killedFor[who]
+			It(fmt.Sprintf("is reported OOM-killed, and ends with %d, when that is its %s, by the %s API", k.Want(), who, api),
+				spec.Quick, func(ctx context.Context) {
+					v := spec.Holds(ctx, harness.Case{Name: fmt.Sprintf("others-oom-%s-%s", who, api), Workload: one(api, k)})
+					Expect(v.Truths).To(ConsistOf(HaveField("Status", k.Want())))
+					own := v.History.Instances[0].Payload
+					Expect(own.HoggedAt).NotTo(BeZero(), "it has taken too much")
+					if who == harness.OOMChild {
+						Expect(own.ChildStatus).To(Equal(137))
+					}
+					if who == harness.OOMChild || api == harness.TaskAPI {
+						Expect(v.History.Events).To(ContainElement(HaveField("Topic", oracle.TopicOOM)))
+						Expect(v.History.Instances[0].OOMKills).To(HaveValue(BeNumerically(">", 0)), "the kernel has counted it")
+					}
+				})
+		}
+		It("is told apart from its neighbours, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
+			w := harness.Workload{API: api, Grouped: api == harness.TaskAPI, Containers: []harness.Container{
+				{Exit: 3, Memory: limit}, killedFor[harness.OOMChild], {Signal: "SIGKILL", Memory: limit},
+			}}
+			v := spec.Holds(ctx, harness.Case{Name: "others-oom-beside-" + string(api), Workload: w})
+			for _, e := range v.History.Events {
+				if e.Topic == oracle.TopicOOM {
+					Expect(e.Container).To(Equal(v.History.Instances[1].ID))
+				}
+			}
+			if api == harness.CRI {
+				Expect(reasons(v)).To(Equal(map[string]string{"c0": "Error", "c1": "OOMKilled", "c2": "Error"}))
+			}
+		})
+	}
+	DescribeTable("is reported OOM-killed after", func(
+		ctx context.Context, name string, api harness.API, f failpoints.Fault,
+	) {
+		v := spec.Holds(ctx, harness.Case{
+			Name: "others-oom-" + name, Workload: one(api, killedFor[harness.OOMChild]), Plan: failpoints.Plan{f},
+		})
+		Expect(v.History.Events).To(ContainElement(HaveField("Topic", oracle.TopicOOM)))
+		if api == harness.CRI {
+			Expect(reasons(v)).To(HaveKeyWithValue("c0", "OOMKilled"))
+		}
+	},
+		Entry("containerd was SIGKILLed while it ran", spec.Quick, "containerd-killed", harness.TaskAPI,
+			failpoints.Kill("proc:containerd:running")),
+		Entry("containerd was SIGKILLed while its pod ran", spec.Quick, "containerd-killed-pod", harness.CRI,
+			failpoints.Kill("proc:containerd:running")),
+		// Of a task the OOM kill's is the third event, of a pod with one container the fifth.
+		Entry("containerd has refused the event", "refused", harness.TaskAPI, refused(2)),
+		Entry("containerd has refused the event of a pod", "refused-pod", harness.CRI, refused(4)),
+	)
+})
+
+// refused has containerd refuse the event that comes after so many others.
+func refused(after int) failpoints.Fault {
+	return failpoints.Fault{At: failpoints.MustPoint("rpc:containerd:Events.Forward:entry"), Do: term.Of(
+		term.Clause{Count: after, Action: term.Off}, term.Clause{Count: 1, Action: term.Error, Arg: "injected"},
+	)}
+}
