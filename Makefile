@@ -132,6 +132,7 @@ uninstall: ## (root) remove what make install has put there
 
 docs: ## docs/bugs/ and README's table of bugs, from catalogue/bugs/; docs/history.md, from the types
 	@$(GO) go run ./catalogue/page/write
+	@mkdir -p out
 	@$(GO) go run ./cmd/historypage >out/history.md && mv out/history.md docs/history.md
 
 setup: ## (root) install the system packages that are missing

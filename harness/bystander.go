@@ -37,31 +37,6 @@ type Bystander struct {
 	Output  Output        `json:"output"`
 }
 
-// Output is what was read of numbered lines, which begin with 1.
-type Output struct {
-	// Last is the number of the last line, and LastAt when it was written.
-	Last   int       `json:"last"`
-	LastAt time.Time `json:"lastAt,omitzero"`
-	// Holes are the lines that are missing before the last.
-	Holes []Hole `json:"holes,omitempty"`
-	// Repeated counts the lines that came twice or out of order, Foreign those that no
-	// payload writes.
-	Repeated int `json:"repeated,omitempty"`
-	Foreign  int `json:"foreign,omitempty"`
-	// Misdated counts those to which a log gives a time before they were written, or before
-	// that of the line before.
-	Misdated int `json:"misdated,omitempty"`
-}
-
-// Hole is some lines that are missing.
-type Hole struct {
-	From int `json:"from"`
-	To   int `json:"to"`
-	// After and Before are when the lines around the hole were written.
-	After  time.Time `json:"after,omitzero"`
-	Before time.Time `json:"before,omitzero"`
-}
-
 // Stop is a time in which containerd was made to stand still (SIGSTOP).
 type Stop struct {
 	From time.Time `json:"from"`

@@ -15,6 +15,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
 )
 
@@ -121,7 +122,7 @@ type Container struct {
 	// HoldStdout leaves a child behind that holds the standard output.
 	HoldStdout bool `yaml:"holdStdout,omitempty"`
 	// Floods has the payload write to its standard output without end. CRI only: a task's
-	// goes nowhere.
+	// is read by nobody but with Lines.
 	Floods bool `yaml:"floods,omitempty"`
 	// IgnoresTerm has the payload ignore SIGTERM. After StopGrace it is killed: by CRI's
 	// StopContainer itself, by the client of the task API as `docker stop` does. It needs
@@ -139,9 +140,17 @@ type Container struct {
 	Held bool `yaml:"held,omitempty"`
 	// TTY gives the container a terminal, whose other end its shim holds. CRI only.
 	TTY bool `yaml:"tty,omitempty"`
+	// Lines is how many numbered lines the payload writes to its standard output, and as
+	// many to its standard error, before it ends by itself or by SIGTERM, all at once; its
+	// Exec does so, too. They are read: by FIFOs, or of CRI from the container's log and the
+	// answer of ExecSync. Up to 20000.
+	Lines int `yaml:"lines,omitempty"`
 	// Exec, from 1, has a second process run in the container, which exits with that status,
-	// is waited for and deleted before the container ends. Task API only.
+	// is waited for and deleted before the container ends. By CRI it is one ExecSync.
 	Exec int `yaml:"exec,omitempty"`
+	// TimedExec has one run there by ExecSync that does not end by itself, with a timeout of
+	// ExecTimeout, with which it is to be killed. CRI only, and not beside Exec.
+	TimedExec bool `yaml:"timedExec,omitempty"`
 	// HeldExec has one run there until the container's end, with which it is killed. Task
 	// API only.
 	HeldExec bool `yaml:"heldExec,omitempty"`
@@ -175,6 +184,9 @@ type Controller struct {
 	For    string // what the machine cannot do without it
 	Wanted func(Case) bool
 }
+
+// ExecTimeout is what TimedExec gives its exec: the shortest that CRI knows.
+const ExecTimeout = time.Second
 
 // StopGrace is how long a payload that ignores SIGTERM is given.
 const StopGrace = time.Second
@@ -255,15 +267,12 @@ func (c Case) problems() (all []fieldError) {
 	for i, ct := range w.Containers {
 		add(fmt.Sprintf("workload.containers[%d]", i), ct.check(i))
 		if ct.Floods && w.API != CRI {
-			add(fmt.Sprintf("workload.containers[%d]", i), errors.New("floods: only a pod's output is read here: add api: cri"))
-		}
-		if ct.besides() && (w.API == CRI || w.Fakeshim != "") {
-			add(fmt.Sprintf("workload.containers[%d]", i),
-				errors.New("exec, heldExec, pause: by the task API and runc's shim only: leave out api: cri and fakeshim"))
+			add(fmt.Sprintf("workload.containers[%d]", i), errors.New("floods: only a pod has a log here: add api: cri"))
 		}
 		if ct.Memory > 0 && w.Fakeshim != "" {
 			add(fmt.Sprintf("workload.containers[%d]", i), errors.New("memory: by runc's shim only: leave out fakeshim"))
 		}
+		add(fmt.Sprintf("workload.containers[%d]", i), ct.checkBesides(w))
 		if ct.TTY && w.API != CRI {
 			add(fmt.Sprintf("workload.containers[%d]", i), errors.New("tty: only a pod has one here: add api: cri"))
 		}
@@ -359,6 +368,10 @@ func (c Container) check(i int) error {
 	if c.Floods && (c.Signal != "" || c.HoldStdout) {
 		return fmt.Errorf("containers[%d]: floods: until its end by itself; leave out signal and holdStdout", i)
 	}
+	if c.Lines < 0 || c.Lines > payload.MaxLines || c.Lines > 0 && (c.HoldStdout || c.Floods || c.TTY) {
+		return fmt.Errorf("containers[%d]: lines: %d: 1 to %d, and not with holdStdout, floods or tty", i, c.Lines,
+			payload.MaxLines)
+	}
 	if c.Children < 0 || c.Children > maxChildren || c.Children > 0 && c.HoldStdout {
 		return fmt.Errorf("containers[%d]: children: %d: 1 to %d, and not with holdStdout", i, c.Children, maxChildren)
 	}
@@ -389,7 +402,20 @@ func (c Container) checkMemory(i int) error {
 }
 
 // besides reports whether something is done to a container while it runs.
-func (c Container) besides() bool { return c.Exec != 0 || c.HeldExec || c.Pause }
+func (c Container) besides() bool { return c.Exec != 0 || c.HeldExec || c.TimedExec || c.Pause }
+
+// checkBesides reports what the client or the shim of a workload cannot do.
+func (c Container) checkBesides(w Workload) error {
+	switch {
+	case (c.besides() || c.Lines > 0) && w.Fakeshim != "":
+		return errors.New("exec, heldExec, timedExec, pause, lines: by runc's shim only: leave out fakeshim")
+	case (c.HeldExec || c.Pause) && w.API == CRI:
+		return errors.New("heldExec, pause: by the task API only: leave out api: cri")
+	case c.TimedExec && (w.API != CRI || c.Exec != 0):
+		return errors.New("timedExec: only CRI's ExecSync has a timeout: add api: cri, and leave out exec")
+	}
+	return nil
+}
 
 // RootDisk is the size in MiB of the disk that containerd's root needs, or 0 for a tmpfs.
 func (c Case) RootDisk() int {

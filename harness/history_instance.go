@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/shimquake/shimquake/fixtures/payload"
@@ -29,6 +30,8 @@ type Instance struct {
 	MustTell []oracle.Observer `json:"mustTell,omitempty"`
 	// Payload is its own record.
 	Payload payload.Truth `json:"payload"`
+	// Outputs are what was read of its output; nil where it was not asked to write.
+	Outputs *Outputs `json:"outputs,omitempty"`
 	// Execs are the processes that were run in it besides.
 	Execs []Exec `json:"execs,omitempty"`
 	// Pause is what came of its pause; nil where it was not to be paused.
@@ -58,7 +61,11 @@ type Pause struct {
 // Exec is a process that is run in a container besides its init, as its client knew it
 // and as it noted itself. What its client heard of its exit is in History.Reported.
 type Exec struct {
-	ID string `json:"id"` // containerd's, within the container
+	// ID is containerd's, within the container. That of an exec by CRI no client is told: it
+	// is that of its events, and "" where none has come.
+	ID string `json:"id"`
+	// Name is of its files in the world; "": its id is.
+	Name string `json:"name,omitempty"`
 	// Want is the status that it exits with unless a fault kills it; Held is one that the
 	// end of its container kills.
 	Want uint32 `json:"want"`
@@ -76,7 +83,34 @@ type Exec struct {
 	Kept string `json:"kept,omitempty"`
 	// Payload is its own record.
 	Payload payload.Truth `json:"payload"`
+	// Outputs are what was read of its output; nil where it was not asked to write.
+	Outputs *Outputs `json:"outputs,omitempty"`
+	// Sync is what came of its ExecSync; nil of one by the task API.
+	Sync *ExecSync `json:"sync,omitempty"`
+}
+
+// ExecSync is a call of CRI's that runs an exec until its end.
+type ExecSync struct {
+	// Timeout is what the exec was given until it is killed; 0: all the time.
+	Timeout time.Duration `json:"timeoutNs,omitempty"`
+	// Answered is when there was an answer, Err its error, and Status what it said of the
+	// exit without one.
+	Answered time.Time      `json:"answered,omitzero"`
+	Err      *oracle.Failed `json:"err,omitempty"`
+	Status   uint32         `json:"status,omitempty"`
+	// Beats are those of the exec's heart after it was answered that its time is over.
+	Beats int `json:"beats,omitempty"`
+	// Left is what lay in containerd's directories for its container afterwards, and had not
+	// before.
+	Left []oracle.Belonging `json:"left,omitempty"`
 }
 
 // Record is the name of an exec's files in the world.
-func (i Instance) Record(e Exec) string { return i.Name + "-" + e.ID }
+func (i Instance) Record(e Exec) string { return i.Name + "-" + cmp.Or(e.Name, e.ID) }
+
+// Timed reports whether an exec is to be killed when its time is over.
+func (e Exec) Timed() bool { return e.Sync != nil && e.Sync.Timeout > 0 }
+
+// Called is what an exec is called in reports of it: containerd's id, or its name where
+// that is not known.
+func (e Exec) Called() string { return cmp.Or(e.ID, e.Name) }

@@ -108,7 +108,7 @@ func (ps phases) at(t time.Time) string {
 
 // paths are the client's calls.
 var paths = map[string]string{
-	"create": "create", "exec": "create", "RunPodSandbox": "create", "CreateContainer": "create",
+	"create": "create", "exec": "create", "ExecSync": "create", "RunPodSandbox": "create", "CreateContainer": "create",
 	"start": "start", "exec-start": "start", "StartContainer": "start",
 	"kill": "exit", "pause": "exit", "resume": "exit",
 	"wait": "exit", "exec-wait": "exit", "StopContainer": "exit", "await": "exit",

@@ -80,6 +80,8 @@ const (
 	ASandbox    = "sandbox"      // FactObject
 	InLivingPod = "living-pod"   // FactIn: a container was removed, and its pod lives on
 	OfTheLiving = "living"       // something was taken from who lives
+	// InLivingContainer is what an exec has left in a container that lives on.
+	InLivingContainer = "living-container"
 )
 
 // CRIStatus is one answer of CRI about a container.

@@ -71,6 +71,7 @@ const (
 	FactExit    // the status that containerd ended with
 	FactAsked   // whether it was asked to end, by SIGTERM
 	FactOutput  // what is wrong with what was read of a container's output
+	FactStream  // of which of its two
 
 	// What only people want to know: of one case alone.
 	FactError
@@ -269,7 +270,7 @@ var keys = [factCount]struct {
 			FieldStdin, FieldStdout, FieldStderr, FieldTerminal, FieldCheckpoint, FieldRootfs, FieldImage, FieldRuntime}},
 	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed, Repeated}},
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
-	FactIn:     {"in", inCause, []string{InLivingPod, OfTheLiving}},
+	FactIn:     {"in", inCause, []string{InLivingPod, OfTheLiving, InLivingContainer}},
 
 	FactWhat:    {"what", inCause, whats(bystanderWhats, livenessWhats)},
 	FactObject:  {"object", inCause, []string{APod, AContainer, ASandbox, ATask}},
@@ -279,6 +280,7 @@ var keys = [factCount]struct {
 	FactExit:    {"exit", inCause, nil},
 	FactAsked:   {"asked", inCause, []string{Yes}},
 	FactOutput:  {"output", inCause, []string{Missing, Repeated, Foreign, Misdated}},
+	FactStream:  {"stream", inCause, []string{FieldStdout, FieldStderr}},
 
 	FactError:       {"error", inDetail, nil},
 	FactTaskPID:     {"task-pid", inDetail, nil},

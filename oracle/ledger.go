@@ -20,6 +20,7 @@ const (
 	ByShimDelete Observer = "shim-delete" // the shim's answer to Delete, or that of its `delete` helper
 	ByShimState  Observer = "shim-state"  // the shim's answer to State, once it has reported the exit by Wait
 	ByCRIStatus  Observer = "cri-status"  // CRI's ContainerStatus
+	ByExecSync   Observer = "exec-sync"   // CRI's ExecSync, of an exec
 	ByRestarted  Observer = "restarted"   // a restarted containerd's State or Wait
 	ByNobody     Observer = "nobody"      // of an exit that no client could learn
 )

@@ -72,6 +72,11 @@ func othersEvent(fs Facts) []string {
 	}
 }
 
+// outputWords are of one of the two streams of a container or of an exec.
+func outputWords(fs Facts) []string {
+	return append([]string{"what was read of its " + fs[FactStream]}, othersOutput(fs)...)
+}
+
 func othersOutput(fs Facts) []string {
 	switch fs[FactOutput] {
 	case Repeated:

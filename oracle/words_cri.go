@@ -45,5 +45,8 @@ func podWords(fs Facts) []string {
 	if fs[FactIn] == InLivingPod {
 		return []string{"left when its container was removed, in a pod that lives on"}
 	}
+	if fs[FactIn] == InLivingContainer {
+		return []string{"left by an exec that has ended, in a container that lives on"}
+	}
 	return nil
 }

@@ -22,6 +22,13 @@ const (
 	// ForeignTask is a task in the list of another namespace.
 	ForeignTask = "foreign-task"
 	ExecKept    = "exec-kept" // an exec that was deleted
+	// Of an exec by CRI: it is refused, it has run longer than it was given and nobody says
+	// so, or it lives on after that.
+	ExecFailed  = "exec-failed"
+	ExecUntimed = "exec-untimed"
+	ExecLives   = "exec-lives"
+	// Output is that of a container or of an exec.
+	WrongOutput = "output"
 	// What containerd calls a task that was paused, or resumed, and a payload that goes on,
 	// or does not.
 	PausedAs      = "paused-as"
@@ -56,6 +63,12 @@ var livenessWhats = []what{
 	{AFatalLog, "containerd's log", says("it says %s times %q, after which it cannot go on, and no fault was planned",
 		FactCount, FactMessage)},
 	{ExecKept, "containerd", says("it answers for the exec that was deleted: its status is %s", FactTask)},
+	{ExecFailed, "exec", says("ExecSync failed, and no fault explains that: %s", FactError)},
+	{ExecUntimed, "exec", says("it was given %s and does not end by itself, and ExecSync says that it has ended with %s",
+		FactBound, FactReported)},
+	{ExecLives, "exec", says("ExecSync said that its time is over, and it lives on: its heart has beaten %s times since",
+		FactCount)},
+	{WrongOutput, "output", outputWords},
 	{PausedAs, "task", says("it was paused, and containerd calls it %s", FactTask)},
 	{PausedRuns, "task", says("it was paused, and its payload went on: its heart has beaten %s times", FactCount)},
 	{ResumedAs, "task", says("it was resumed, and containerd calls it %s", FactTask)},

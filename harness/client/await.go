@@ -25,6 +25,30 @@ func AwaitEvent(ctx context.Context, log *oracle.EventLog, id, topic string) {
 	})
 }
 
+// AwaitExec waits for the TaskExit event of an exec in a container: its id is in no
+// answer of CRI's.
+func AwaitExec(ctx context.Context, log *oracle.EventLog, id string) {
+	ctx, cancel := context.WithTimeout(ctx, eventPatience)
+	defer cancel()
+	log.Await(ctx, func(events []oracle.TaskEvent) bool {
+		return slices.ContainsFunc(events, func(e oracle.TaskEvent) bool {
+			return e.Container == id && e.Topic == oracle.TopicExit && e.Exec != ""
+		})
+	})
+}
+
+// LearnExec takes the id and the pid of the only exec in a container from its events.
+func LearnExec(e *harness.Exec, container string, events []oracle.TaskEvent) {
+	for _, is := range events {
+		if is.Container != container || is.Exec == "" || e.ID != "" && is.Exec != e.ID {
+			continue
+		}
+		if e.ID = is.Exec; e.PID == 0 {
+			e.PID = uint32(is.PID)
+		}
+	}
+}
+
 // AwaitExit waits for the TaskExit event. dockerd and CRI act on the event and not on
 // Wait: a shim wakes those who wait before it sends the event, so that a client that
 // deletes immediately can see the delete event first (seen on v2.4.2).

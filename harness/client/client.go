@@ -51,8 +51,9 @@ type Params struct {
 	// Runtime is that of the workload's containers; OtherRuntime is what the first id is
 	// used again with.
 	Runtime, OtherRuntime string
-	// TruthDir is the world's folder for the records of payloads.
-	TruthDir string
+	// TruthDir is the world's folder for the records of payloads, FIFODir that for the FIFOs
+	// of their output.
+	TruthDir, FIFODir string
 	// OOMKills is the count of the kernel for the cgroup of an id, which is there until the
 	// container is deleted; nil where it cannot be read.
 	OOMKills func(id string) *int

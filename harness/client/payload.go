@@ -27,7 +27,7 @@ func (s *Session) Payload(name string) (payload.Truth, error) {
 	return payload.ReadTruth(s.recordFile(name))
 }
 
-// Beats is how often the heart of a container's payload has beaten.
+// Beats is how often the heart of a container's payload, or of an exec's, has beaten.
 func (s *Session) Beats(name string) int {
 	info, err := os.Stat(filepath.Join(s.TruthDir, name+".beat"))
 	if err != nil {
@@ -98,6 +98,9 @@ func (s *Session) Command(i *harness.Instance) []string {
 	if i.Spec.Children > 0 {
 		args = append(args, "-children", fmt.Sprint(i.Spec.Children))
 	}
+	if i.Spec.Lines > 0 {
+		args = append(args, "-lines", fmt.Sprint(i.Spec.Lines))
+	}
 	if i.Spec.Pause {
 		args = append(args, "-beat", filepath.Join(MountedTruth, i.Name+".beat"))
 	}
@@ -110,12 +113,20 @@ func (s *Session) Command(i *harness.Instance) []string {
 	return args
 }
 
-// ExecCommand is what an exec is asked to do.
-func ExecCommand(e harness.Exec) []string {
-	if e.Held {
+// ExecCommand is what an exec of a container is asked to do. The heart of one whose time
+// is limited beats as long as it lives.
+func ExecCommand(i *harness.Instance, e harness.Exec) []string {
+	switch {
+	case e.Held:
 		return []string{payload.Program, "wait"}
+	case e.Timed():
+		return []string{payload.Program, "wait", "-beat", filepath.Join(MountedTruth, i.Record(e)+".beat")}
 	}
-	return []string{payload.Program, "exit", fmt.Sprint(e.Want)}
+	args := []string{payload.Program, "exit", fmt.Sprint(e.Want)}
+	if i.Spec.Lines > 0 {
+		args = append(args, "-lines", fmt.Sprint(i.Spec.Lines))
+	}
+	return args
 }
 
 // Env tells the payload of a name where to note its life.

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -207,40 +206,17 @@ func (b *beside) unheard() bool {
 // output: each line that it has written is read, once. What a pod writes goes through
 // containerd: the lines that it holds when it dies, die with it.
 func (b *beside) output() {
-	out := b.b.Output
-	holes := slices.Clone(out.Holes)
-	if last := b.b.Payload.Wrote; last > out.Last {
-		holes = append(holes, harness.Hole{From: out.Last + 1, To: last, After: out.LastAt, Before: b.b.Payload.ExitedAt})
-	}
-	lost, at := 0, 0
-	for _, hole := range holes {
-		if b.b.API == harness.CRI && b.diedWith(hole) {
-			continue
-		}
-		lost, at = lost+hole.To-hole.From+1, cmp.Or(at, hole.From)
-	}
-	for _, wrong := range []struct {
-		how   string
-		count int
-	}{
-		{oracle.Missing, lost}, {oracle.Repeated, out.Repeated}, {oracle.Foreign, out.Foreign},
-		{oracle.Misdated, out.Misdated},
-	} {
-		if wrong.count == 0 {
-			continue
-		}
-		fs := oracle.Facts{oracle.FactOutput: wrong.how, oracle.FactCount: strconv.Itoa(wrong.count)}
-		if wrong.how == oracle.Missing {
-			fs[oracle.FactFirst] = strconv.Itoa(at)
-		}
+	own := b.b.Payload
+	lost := slices.DeleteFunc(b.b.Output.MissingOf(own.Wrote, own.ExitedAt), func(hole harness.Hole) bool {
+		return b.b.API == harness.CRI && b.diedWith(hole)
+	})
+	for _, fs := range wrongLines(b.b.Output, lost) {
 		b.find(oracle.OthersOutput, fs)
 	}
 }
 
-// unwritten is of how long a time containerd may hold lines that it has read and not
-// written yet, and unseen how long after its end that is known: nothing is read any more
-// then.
-const unwritten, unseen = 2 * time.Second, 100 * time.Millisecond
+// unseen is how long after containerd's end that is known: nothing is read any more then.
+const unseen = 100 * time.Millisecond
 
 // diedWith reports whether lines may have died with a containerd that had read them: the
 // first were written not long before its end, and the last not after it. There are

@@ -50,7 +50,7 @@ func mourn(h *harness.History, i harness.Instance, f *oracle.Finding) {
 	_, from, _ := processOf(h, i, f.Subject.Exec)
 	over := overBy(h, i)
 	for _, e := range i.Execs {
-		if e.ID == f.Subject.Exec {
+		if e.Called() == f.Subject.Exec {
 			over = execOver(h, i, e)
 		}
 	}

@@ -48,13 +48,15 @@ type field struct {
 }
 
 // requested compares what an event says of a container with what its client has asked
-// for: the client of the task API for no output, that of CRI for files that containerd
-// names after the container, and both for a terminal's, too, whose second one nobody
-// reads.
+// for: the client of the task API for no output, unless it reads that, that of CRI for
+// files that containerd names after the container, and both for a terminal's, too, whose
+// second one nobody reads.
 func requested(h *harness.History, i harness.Instance, m oracle.Made) []field {
 	namespace, out, tty := daemon.TaskNamespace, "", false
 	if h.Case.Workload.API == harness.CRI {
 		namespace, out, tty = daemon.CRINamespace, i.ID, i.Spec.TTY
+	} else if i.Spec.Lines > 0 {
+		out = i.ID
 	}
 	same := func(name, reported, want string) field { return field{name, reported, want, reported == want} }
 	file := func(name, reported, of string) field {

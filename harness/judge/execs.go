@@ -23,6 +23,7 @@ func execs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			x := execOf{h, i, &i.Execs[m], nil}
 			x.end()
 			x.kept()
+			x.synced()
 			x.events()
 			found = append(found, x.found...)
 		}
@@ -41,13 +42,13 @@ type execOf struct {
 func (x *execOf) find(invariant oracle.Invariant, class oracle.Class, fs oracle.Facts) {
 	fs[oracle.FactOf] = oracle.AnExec
 	x.found = append(x.found, oracle.Finding{Invariant: invariant, Class: class, Facts: fs,
-		Subject: oracle.Subject{ID: x.i.ID, Exec: x.e.ID, PID: int(x.e.PID)}})
+		Subject: oracle.Subject{ID: x.i.ID, Exec: x.e.Called(), PID: int(x.e.PID)}})
 }
 
 // execTruth is how an exec really ended, as truth is of a container's init.
 func execTruth(h *harness.History, i harness.Instance, e harness.Exec) (t oracle.Truth, ran bool, err error) {
 	t, ran, err = truth(h, harness.Instance{Name: i.Record(e), ID: i.ID, PID: e.PID, Payload: e.Payload})
-	t.Exec = e.ID
+	t.Exec = e.Called()
 	return t, ran, err
 }
 
@@ -58,7 +59,8 @@ func (x *execOf) end() {
 	fs := oracle.Facts{oracle.FactWant: fmt.Sprint(x.e.Want), oracle.FactTrue: fmt.Sprint(t.Status),
 		oracle.FactSource: t.Source}
 	switch {
-	case err != nil || x.e.Started.IsZero() || (!ran || t.Status == killed) && x.mayBeKilled():
+	case err != nil || x.e.Started.IsZero() || (!ran || t.Status == killed) && x.mayBeKilled(),
+		!ran && x.e.Timed(): // its time may be over before it has begun
 		return
 	case !ran:
 		fs = oracle.Facts{oracle.FactStatus: oracle.NeverBegan}
@@ -80,13 +82,14 @@ func (x *execOf) mayBeKilled() bool {
 	return slices.ContainsFunc(shimKillsOf(x.h, x.i.ID), func(k harness.Kill) bool { return before(k.At) }) ||
 		slices.ContainsFunc(x.h.Kills, func(k harness.Kill) bool { return of(k) && before(k.At) }) ||
 		slices.ContainsFunc(x.h.Calls, func(c harness.Call) bool {
-			return (c.Verb == "kill" || slices.Contains(killing, c.Verb)) && c.Of == x.i.ID && before(c.At)
+			kills := c.Verb == "kill" || c.Verb == "StopContainer" || slices.Contains(killing, c.Verb)
+			return kills && (c.Of == x.i.ID || c.Of == x.i.Name || c.Of == "") && before(c.At)
 		})
 }
 
 // kept: what was deleted is not known any more.
 func (x *execOf) kept() {
-	if x.e.Kept != "" {
+	if x.e.Kept != "" && (x.e.Sync == nil || !x.syncBroken()) {
 		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{
 			oracle.FactWhat: oracle.ExecKept, oracle.FactTask: x.e.Kept})
 	}
@@ -100,7 +103,7 @@ func (x *execOf) events() {
 	var came []oracle.TaskEvent
 	seen, _, _ := x.h.FirstUse()
 	for _, e := range seen {
-		if e.Container != x.i.ID || e.Exec != x.e.ID {
+		if e.Container != x.i.ID || e.Exec != x.e.Called() {
 			continue
 		}
 		x.event(e, came)
@@ -132,7 +135,7 @@ func (x *execOf) event(e oracle.TaskEvent, before []oracle.TaskEvent) {
 		find(oracle.Facts{oracle.FactEvent: oracle.WrongPID, oracle.FactReported: fmt.Sprint(e.PID),
 			oracle.FactTrue: fmt.Sprint(x.e.PID)})
 	}
-	_, from, to := processOf(x.h, *x.i, x.e.ID)
+	_, from, to := processOf(x.h, *x.i, x.e.Called())
 	if fs, wrong := oracle.WrongEnd(e.Exited, from, oracle.Sooner(e.Seen, to)); wrong {
 		fs[oracle.FactEvent] = oracle.WrongTime
 		find(fs)
@@ -175,6 +178,8 @@ func execOver(h *harness.History, i harness.Instance, e harness.Exec) time.Time 
 	switch {
 	case e.Payload.Exited:
 		return e.Payload.ExitedAt
+	case e.Timed():
+		return e.Waited
 	case e.Payload.Runs == 0 || !e.Held:
 		return time.Time{}
 	}
@@ -186,7 +191,7 @@ func execOver(h *harness.History, i harness.Instance, e harness.Exec) time.Time 
 func processOf(h *harness.History, i harness.Instance, exec string) (pid uint32, from, to time.Time) {
 	from, _ = livedUntil(h, i)
 	to = endedBy(h, i)
-	n := slices.IndexFunc(i.Execs, func(e harness.Exec) bool { return e.ID == exec })
+	n := slices.IndexFunc(i.Execs, func(e harness.Exec) bool { return e.Called() == exec })
 	if exec == "" || n < 0 {
 		return i.PID, from, to
 	}

@@ -62,13 +62,13 @@ func ledger(h *harness.History) (truths []oracle.Truth, reported []oracle.Observ
 		}
 		for _, e := range i.Execs {
 			if t, did, err := execTruth(h, i, e); did && err == nil {
-				ran[process{i.ID, e.ID}] = true
+				ran[process{i.ID, e.Called()}] = true
 				truths = append(truths, t)
 			}
 		}
 	}
 	events, hits, clients := h.FirstUse()
-	for _, o := range slices.Concat(clients, oracle.Reported(events), shimsReported(hits)) {
+	for _, o := range slices.Concat(clients, syncsReported(h), oracle.Reported(events), shimsReported(hits)) {
 		if ran[process{o.Container, o.Exec}] { // of a payload that never began nothing is known
 			reported = append(reported, o)
 		}

@@ -47,7 +47,7 @@ func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 func reportedTrue(h *harness.History, i harness.Instance, exec string, status uint32) bool {
 	t, ran, err := truth(h, i)
 	for _, e := range i.Execs {
-		if e.ID == exec {
+		if e.Called() == exec {
 			t, ran, err = execTruth(h, i, e)
 		}
 	}

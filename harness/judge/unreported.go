@@ -44,15 +44,23 @@ func unreported(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 var ofExecs = []oracle.Observer{oracle.ByWait, oracle.ByTaskStatus, oracle.ByDelete}
 
 func mustTell(h *harness.History, t oracle.Truth) []oracle.Observer {
-	if t.Exec != "" {
-		return ofExecs
-	}
 	for _, i := range h.Instances {
-		if i.ID == t.Container {
+		if i.ID != t.Container {
+			continue
+		}
+		if t.Exec == "" {
 			return i.MustTell
 		}
+		for _, e := range i.Execs {
+			if e.Called() == t.Exec && e.Sync != nil {
+				return ofSync(e)
+			}
+		}
 	}
-	return nil
+	if t.Exec == "" {
+		return nil
+	}
+	return ofExecs
 }
 
 func unreportedBy(by oracle.Observer, t oracle.Truth) oracle.Finding {

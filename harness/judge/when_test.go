@@ -103,6 +103,14 @@ func TestRulesOfWhen(t *testing.T) {
 			h.Events[0].Made.Stdout = "/f"
 		},
 			"event event event=not-as-asked field=stdout"},
+		"a create with an output that is read": {func(h *harness.History) {
+			h.Events[0].Made, h.Instances[0].Spec.Lines = made(), 40
+			h.Events[0].Made.Stdout, h.Events[0].Made.Stderr = "/f/1/c0-stdout", "/f/1/c0-stderr"
+		}, ""},
+		"a create without it": {func(h *harness.History) {
+			h.Events[0].Made, h.Instances[0].Spec.Lines = made(), 40
+		},
+			"event event event=not-as-asked field=stdout"},
 		"a create with a terminal": {func(h *harness.History) {
 			h.Events[0].Made = made()
 			h.Events[0].Made.Terminal = true

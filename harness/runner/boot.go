@@ -95,7 +95,7 @@ func (x *run) clientParams() client.Params {
 		Fired:   func() bool { return x.inject.AnyFired() },
 		Spare:   x.isBystander,
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
-		TruthDir: x.world.TruthDir(), Events: &x.events, Record: &x.record,
+		TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events, Record: &x.record,
 		OOMKills: x.world.OOMKills, CRIEvents: &x.criEvents, Look: x.lookMeanwhile,
 		Belongings: func(of ...string) (oracle.Belongings, error) { return oracle.TakeBelongings(x.scene(), of...) },
 		Quiet:      x.countsStatements(),

@@ -171,6 +171,9 @@ func (x *run) execs(i *harness.Instance) []harness.Exec {
 		if out[n].Begun.IsZero() {
 			continue // it has no record
 		}
+		if out[n].Sync != nil {
+			client.LearnExec(&out[n], i.ID, x.events.Events())
+		}
 		own, err := x.session.Payload(i.Record(out[n]))
 		x.record.Problem(harness.ByTruth, err)
 		out[n].Payload = own

@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/suites/spec"
@@ -46,6 +47,108 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 			failpoints.Kill("proc:containerd:running")),
 		Entry("its Delete has failed", "delete-fails", failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected")),
 		Entry("it could not be added", "add-fails", failpoints.Error("rpc:shim:Task.Exec:entry", 1, "injected")),
+	)
+})
+
+// lines are as many as a pipe, a shim, a FIFO and its reader hold: the last are still in
+// the pipe when who has written them has ended.
+const lines = 7000
+
+// writes is a container that writes as much, and exits, and so does an exec in it.
+func writes(api harness.API) harness.Workload {
+	return one(api, harness.Container{Exit: 7, Exec: 3, Lines: lines})
+}
+
+// whole are outputs with every line.
+var whole = HaveValue(And(HaveField("Stdout.Last", lines), HaveField("Stderr.Last", lines),
+	HaveField("Stdout.Holes", BeEmpty()), HaveField("Stderr.Holes", BeEmpty())))
+
+var _ = Describe("the output", Label("others", "exec", "output"), func() {
+	for _, api := range apis {
+		name := "others-output-" + string(api)
+		It("of a container, and of an exec in it, is read to its end, by the "+string(api)+" API", spec.Quick,
+			func(ctx context.Context) {
+				v := spec.Holds(ctx, harness.Case{Name: name, Workload: writes(api)})
+				i := v.History.Instances[0]
+				Expect(i.Outputs).To(whole)
+				Expect(i.Execs).To(ConsistOf(HaveField("Outputs", whole)))
+			})
+		It("of a container that ends at once is read to its end, by the "+string(api)+" API", spec.Quick,
+			func(ctx context.Context) {
+				v := spec.Holds(ctx, harness.Case{
+					Name: name + "-at-once", Workload: one(api, harness.Container{Lines: lines})})
+				Expect(v.History.Instances[0].Outputs).To(whole)
+			})
+		DescribeTable("is read to its end, by the "+string(api)+" API, although",
+			func(ctx context.Context, why string, f failpoints.Fault) {
+				spec.Holds(ctx, harness.Case{Name: name + "-" + why, Workload: writes(api), Plan: failpoints.Plan{f}})
+			},
+			Entry("containerd was SIGKILLed before", "containerd-killed", failpoints.Kill("proc:containerd:running")),
+			Entry("the first Delete in the shim has failed", "delete-fails",
+				failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected")),
+			Entry("the shim is slow to delete", "delete-slow", slow("rpc:shim:Task.Delete:entry")),
+		)
+	}
+})
+
+// slow holds a call for 300 ms.
+func slow(at string) failpoints.Fault {
+	return failpoints.Fault{At: failpoints.MustPoint(at),
+		Do: term.Of(term.Clause{Count: 1, Action: term.Delay, Arg: "300"})}
+}
+
+// thirdStart restarts containerd when an exec runs in the first container of a pod, whose
+// sandbox and container were started before.
+func thirdStart() failpoints.Fault {
+	f := failpoints.PauseAt("rpc:shim:Task.Start:exit",
+		failpoints.Steps("kill containerd", "start containerd", "release")...)
+	f.Do = term.Of(term.Clause{Count: 2, Action: term.Off}, term.Clause{Count: 1, Action: term.Pause})
+	return f
+}
+
+var _ = Describe("ExecSync", Label("others", "exec", "cri"), func() {
+	It("answers what the exec has exited with and written, and leaves nothing of it", spec.Quick,
+		func(ctx context.Context) {
+			v := spec.Holds(ctx, harness.Case{Name: "others-execsync", Workload: writes(harness.CRI)})
+			Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(7)), HaveField("Status", uint32(3))))
+			for _, by := range []oracle.Observer{oracle.ByExecSync, oracle.ByTaskExit} {
+				Expect(v.Reported).To(ContainElement(And(HaveField("Exec", Not(BeEmpty())), HaveField("Observer", by),
+					HaveField("Status", uint32(3)))))
+			}
+		})
+	It("kills an exec whose time is over, and leaves nothing of it", spec.Quick, func(ctx context.Context) {
+		v := spec.Holds(ctx, harness.Case{
+			Name: "others-execsync-timeout", Workload: one(harness.CRI, harness.Container{Exit: 7, TimedExec: true})})
+		e := v.History.Instances[0].Execs[0]
+		Expect(e.Sync.Err).To(HaveField("Code", "DeadlineExceeded"))
+		Expect(v.Truths).To(ContainElement(And(HaveField("Exec", e.ID), HaveField("Status", uint32(137)))))
+		Expect(v.Reported).To(ContainElement(And(HaveField("Exec", e.ID), HaveField("Status", uint32(137)))))
+	})
+	DescribeTable("leaves no exec, and tells the true exit, after",
+		func(ctx context.Context, name string, k harness.Container, f failpoints.Fault) {
+			spec.Holds(ctx, harness.Case{
+				Name: "others-execsync-" + name, Workload: one(harness.CRI, k), Plan: failpoints.Plan{f}})
+		},
+		Entry("containerd was SIGKILLed before it", "containerd-killed",
+			harness.Container{Exit: 7, Exec: 3, Lines: lines}, failpoints.Kill("proc:containerd:running")),
+		Entry("containerd was SIGKILLed when the exec was added", spec.Quick, "added-killed",
+			harness.Container{Exit: 7, Exec: 3, Lines: lines}, failpoints.PauseAt("rpc:shim:Task.Exec:exit",
+				failpoints.Steps("kill containerd", "start containerd", "release")...)),
+		Entry("it could not be added", "add-fails", harness.Container{Exit: 7, Exec: 3, Lines: lines},
+			failpoints.Error("rpc:shim:Task.Exec:entry", 1, "injected")),
+		Entry("a shim that is slow to add it", "add-slow", harness.Container{Exit: 7, Exec: 3, Lines: lines},
+			slow("rpc:shim:Task.Exec:entry")),
+		Entry("containerd was SIGKILLed while it ran", spec.Quick, "started-killed",
+			harness.Container{Exit: 7, Exec: 3, Lines: lines}, thirdStart()),
+		Entry("its client has gone away while it was deleted", "delete-cancelled",
+			harness.Container{Exit: 7, Exec: 3, Lines: lines}, failpoints.PauseAt("rpc:containerd:Task.Delete:entry",
+				failpoints.Steps("cancel client", "release")...)),
+		Entry("its Delete has failed", "delete-fails", harness.Container{Exit: 7, Exec: 3, Lines: lines},
+			failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected")),
+		Entry("a shim that is slow to kill it", "kill-slow", harness.Container{Exit: 7, TimedExec: true},
+			slow("rpc:shim:Task.Kill:entry")),
+		Entry("its Kill has failed", "kill-fails", harness.Container{Exit: 7, TimedExec: true},
+			failpoints.Error("rpc:shim:Task.Kill:entry", 1, "injected")),
 	)
 })
 

@@ -33,6 +33,8 @@ var workloads = []workload{
 		Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "exec", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, HeldExec: true}}}},
+	{name: "output", like: "task", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
 	{name: "pause", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Pause: true}}}},
 	{name: "oom", like: "task", asked: true, Workload: harness.Workload{
@@ -45,6 +47,8 @@ var workloads = []workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{name: "stop", like: "cri", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
+	{name: "execsync", like: "cri", asked: true, Workload: harness.Workload{
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
 	{name: "loop", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}}}},
 	{name: "oom-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI,

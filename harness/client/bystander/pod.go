@@ -175,5 +175,5 @@ func (p *pod) discard(ctx context.Context) error {
 // output is what the log has. A log that is not there has no line.
 func (p *pod) output() harness.Output {
 	text, _ := os.ReadFile(filepath.Join(p.TruthDir, p.logName()))
-	return readLog(string(text), time.Now())
+	return client.ReadLog(string(text), time.Now()).OfStdout()
 }

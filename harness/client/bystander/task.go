@@ -1,14 +1,10 @@
 package bystander
 
 import (
-	"bytes"
 	"context"
-	"sync"
-	"time"
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
 	containerd "github.com/containerd/containerd/v2/client"
-	"github.com/containerd/containerd/v2/pkg/cio"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
@@ -25,8 +21,7 @@ import (
 // as dockerd does, so that it survives every end of containerd.
 type task struct {
 	*one
-	io   cio.IO
-	read buffer
+	read client.Reader
 }
 
 func (t *task) about(ctx context.Context, verb string, f func(context.Context, connection) error) error {
@@ -48,10 +43,7 @@ func (t *task) start(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		created, err := made.NewTask(ctx, func(id string) (_ cio.IO, err error) {
-			t.io, err = cio.NewCreator(cio.WithStreams(nil, &t.read, &t.read), cio.WithFIFODir(t.FIFODir))(id)
-			return t.io, err
-		})
+		created, err := made.NewTask(ctx, t.read.Create(t.FIFODir))
 		if err == nil {
 			t.set(func(s *harness.Bystander) { s.PID = created.Pid() })
 		}
@@ -89,7 +81,7 @@ func (t *task) ask(ctx context.Context) error {
 
 // end deletes on the TaskExit event, as dockerd does.
 func (t *task) end(ctx context.Context) error {
-	defer t.closeIO()
+	defer t.read.Close()
 	err := t.about(ctx, "wait", func(ctx context.Context, c connection) error {
 		r, err := c.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: t.name})
 		if err == nil {
@@ -124,7 +116,7 @@ func (t *task) remove(ctx context.Context, c connection) error {
 
 // discard kills and removes, and tells nothing: that it comes to this was reported.
 func (t *task) discard(ctx context.Context) error {
-	defer t.closeIO() // of one whose start has failed: nobody ends it
+	defer t.read.Close() // of one whose start has failed: nobody ends it
 	ctx = namespaces.WithNamespace(ctx, daemon.TaskNamespace)
 	cl, conn, err := t.Up(ctx)
 	if err != nil {
@@ -145,45 +137,4 @@ func (t *task) discard(ctx context.Context) error {
 	return nil
 }
 
-// drain is how long the last of the output may be on its way once the task is deleted: a
-// shim answers Delete when it has copied all.
-const drain = 2 * time.Second
-
-// closeIO waits for the end of the output, and removes its FIFO. It may be called again.
-func (t *task) closeIO() {
-	if t.io == nil {
-		return
-	}
-	done := make(chan struct{})
-	go func() { defer close(done); t.io.Wait() }()
-	patience := time.NewTimer(drain)
-	defer patience.Stop()
-	select {
-	case <-done:
-	case <-patience.C:
-		t.io.Cancel() // a shim that was killed may have left the FIFO to a process that lives on
-		<-done
-	}
-	_ = t.io.Close() // what is left of it is a leak, and found as such
-	t.io = nil
-}
-
-func (t *task) output() harness.Output { return readLines(t.read.String()) }
-
-// buffer is a bytes.Buffer that may be read while it is written.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
+func (t *task) output() harness.Output { return t.read.Outputs().OfStdout() }

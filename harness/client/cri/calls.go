@@ -23,12 +23,16 @@ func (c *Client) namespaces() *api.NamespaceOption {
 
 // config is the pod's.
 func (c *Client) config() *api.PodSandboxConfig {
-	return &api.PodSandboxConfig{
+	config := &api.PodSandboxConfig{
 		Metadata: &api.PodSandboxMetadata{Name: "pod", Uid: "shimquake", Namespace: "default"},
 		Linux: &api.LinuxPodSandboxConfig{
 			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: c.namespaces()},
 		},
 	}
+	if c.writes() {
+		config.LogDirectory = c.TruthDir
+	}
+	return config
 }
 
 func (c *Client) runSandbox(ctx context.Context) error {
@@ -50,6 +54,10 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	}
 	i.Begun = time.Now()
 	name, value := client.Env(i.Name)
+	log := ""
+	if c.writes() && i.Spec.Lines > 0 {
+		log = logName(i)
+	}
 	return c.call(ctx, "CreateContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.CreateContainer(
 			ctx,
@@ -59,6 +67,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 				Image:    &api.ImageSpec{Image: payload.Image},
 				Command:  c.Command(i),
 				Tty:      i.Spec.TTY,
+				LogPath:  log,
 				Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},
 				Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}},
 				Linux: &api.LinuxContainerConfig{

@@ -35,7 +35,7 @@ func New(s *client.Session) *Client {
 	for round := range max(1, s.Case.Workload.Loops) {
 		for n, spec := range s.Case.Workload.Containers {
 			c.instances = append(c.instances, &harness.Instance{
-				Name: instanceName(n, round), Spec: spec,
+				Name: instanceName(n, round), Spec: spec, Execs: execsOf(spec),
 				MustTell: []oracle.Observer{oracle.ByCRIStatus, oracle.ByTaskExit},
 			})
 		}
@@ -86,6 +86,7 @@ func (c *Client) Run(ctx context.Context) error {
 		c.removedAgain = c.removedAgain || err != nil
 		return err
 	})
+	c.readLogs()
 	c.State(ctx, "deleted")
 	return err
 }
@@ -157,6 +158,7 @@ func (c *Client) ids(of []*harness.Instance) (ids []string) {
 // ending lets containers come to their end.
 func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
+		c.exec(ctx, i)
 		c.KillChild(ctx, i)
 		c.end(ctx, i)
 	}

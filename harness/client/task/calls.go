@@ -7,7 +7,6 @@ import (
 	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
-	"github.com/containerd/containerd/v2/pkg/cio"
 	"github.com/containerd/containerd/v2/pkg/oci"
 	"github.com/containerd/errdefs"
 	"github.com/opencontainers/runtime-spec/specs-go"
@@ -46,7 +45,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance, runtime string
 		if err != nil {
 			return err
 		}
-		task, err := made.NewTask(ctx, cio.NullIO)
+		task, err := made.NewTask(ctx, c.io(i))
 		if err != nil {
 			return err
 		}

@@ -39,6 +39,7 @@ func (c *Client) exec(ctx context.Context, i *harness.Instance) {
 			c.waitExec(ctx, i, e)
 		}
 		c.deleteExec(ctx, i, e)
+		e.Outputs = c.outputs[e].close()
 	}
 }
 
@@ -105,9 +106,20 @@ func (c *Client) execRequest(
 	}
 	name, value := client.Env(i.Record(*e))
 	p := *spec.Process
-	p.Args, p.Env = client.ExecCommand(*e), []string{name + "=" + value}
+	p.Args, p.Env = client.ExecCommand(i, *e), []string{name + "=" + value}
 	what, err := typeurl.MarshalAnyToProto(&p)
-	return &tasks.ExecProcessRequest{ContainerID: i.ID, ExecID: e.ID, Spec: what}, err
+	if err != nil {
+		return nil, err
+	}
+	r := &tasks.ExecProcessRequest{ContainerID: i.ID, ExecID: e.ID, Spec: what}
+	if out := c.output(i, e); out != nil {
+		files, err := out.Create(c.FIFODir)(i.Record(*e))
+		if err != nil {
+			return nil, err
+		}
+		r.Stdout, r.Stderr = files.Config().Stdout, files.Config().Stderr
+	}
+	return r, nil
 }
 
 // waitExec learns how an exec that was started has ended, and what its state tells then.

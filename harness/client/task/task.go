@@ -21,11 +21,13 @@ type Client struct {
 	instances []*harness.Instance
 	// undeleted are those whose Delete has failed: it must be sent again.
 	undeleted map[*harness.Instance]bool
+	// outputs are the readers of what writes, by *harness.Instance or *harness.Exec.
+	outputs map[any]*reader
 }
 
 // New makes the client of a case.
 func New(s *client.Session) *Client {
-	c := &Client{Session: s, undeleted: map[*harness.Instance]bool{}}
+	c := &Client{Session: s, undeleted: map[*harness.Instance]bool{}, outputs: map[any]*reader{}}
 	for n, spec := range s.Case.Workload.Containers {
 		id := fmt.Sprintf("c%d", n)
 		i := &harness.Instance{Name: id, ID: id, Spec: spec}
@@ -76,6 +78,7 @@ func (c *Client) Run(ctx context.Context) error {
 	var errs []error
 	for _, i := range slices.Backward(c.instances) {
 		errs = append(errs, c.remove(ctx, i))
+		i.Outputs = c.outputs[i].close()
 	}
 	c.State(ctx, "deleted")
 	return errors.Join(errs...)

@@ -1,0 +1,91 @@
+package client
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// What stands between the number and the time of a line of either stream.
+const ofStdout, ofStderr = " t=", " e="
+
+// ReadLines reads what a payload has written: lines "17 t=UNIXNANO" to its standard
+// output, and "17 e=UNIXNANO" to its standard error.
+func ReadLines(stdout, stderr string) harness.Outputs {
+	return harness.Outputs{Stdout: readLines(stdout, ofStdout), Stderr: readLines(stderr, ofStderr)}
+}
+
+func readLines(text, mark string) (o harness.Output) {
+	for line := range strings.Lines(text) {
+		n, at, ok := parseLine(line, mark)
+		switch {
+		case !ok:
+			o.Foreign++
+			continue
+		case n <= o.Last:
+			o.Repeated++
+			continue
+		case n > o.Last+1:
+			o.Holes = append(o.Holes, harness.Hole{From: o.Last + 1, To: n - 1, After: o.LastAt, Before: at})
+		}
+		o.Last, o.LastAt = n, at
+	}
+	return o
+}
+
+// clockGrace is how far the times of two processes of one machine may be apart.
+const clockGrace = 50 * time.Millisecond
+
+// ReadLog reads those lines from a log of CRI's, which was read at a time: the standard
+// output's and the standard error's. CRI puts before each line the time at which it was
+// read, its stream and a tag. A line of no stream is a foreign one of the output.
+func ReadLog(text string, read time.Time) (all harness.Outputs) {
+	stdout, stderr := log{mark: ofStdout}, log{mark: ofStderr}
+	for line := range strings.Lines(text) {
+		words := strings.SplitN(line, " ", 4)
+		whole := len(words) == 4 && words[2] == "F"
+		switch {
+		case whole && words[1] == "stdout":
+			stdout.add(words[0], words[3], read)
+		case whole && words[1] == "stderr":
+			stderr.add(words[0], words[3], read)
+		default:
+			stdout.text.WriteString(line)
+		}
+	}
+	return harness.Outputs{Stdout: stdout.output(), Stderr: stderr.output()}
+}
+
+// log is one stream of a log. Lines of two may change places.
+type log struct {
+	mark     string
+	text     strings.Builder
+	before   time.Time
+	misdated int
+}
+
+func (l *log) add(stamp, line string, read time.Time) {
+	_, written, _ := parseLine(line, l.mark)
+	at, err := time.Parse(time.RFC3339Nano, stamp)
+	if err != nil || at.Before(l.before) || at.Add(clockGrace).Before(written) || at.After(read.Add(clockGrace)) {
+		l.misdated++
+	}
+	l.before = at
+	l.text.WriteString(line)
+}
+
+func (l *log) output() harness.Output {
+	o := readLines(l.text.String(), l.mark)
+	o.Misdated = l.misdated
+	return o
+}
+
+func parseLine(line, mark string) (n int, at time.Time, ok bool) {
+	number, stamp, found := strings.Cut(strings.TrimSuffix(line, "\n"), mark)
+	n, err := strconv.Atoi(number)
+	ns, stampErr := strconv.ParseInt(stamp, 10, 64)
+	ok = found && err == nil && stampErr == nil && n > 0 && strings.HasSuffix(line, "\n")
+	return n, time.Unix(0, ns), ok
+}

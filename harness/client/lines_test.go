@@ -1,0 +1,71 @@
+package client
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// A log's times are those at which lines were read: not before they were written, and in
+// their order. The two streams have an order each.
+func TestReadLog(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	of := func(stream string, at int64, tag string, n int, written int64) string {
+		return time.Unix(0, at*ms).UTC().Format(time.RFC3339Nano) + " " + stream + " " + tag + " " +
+			strconv.Itoa(n) + map[string]string{"stdout": " t=", "stderr": " e="}[stream] +
+			strconv.FormatInt(written*ms, 10) + "\n"
+	}
+	line := func(at int64, tag string, n int, written int64) string { return of("stdout", at, tag, n, written) }
+	for name, tc := range map[string]struct {
+		text                    string
+		misdated, foreign, last int
+	}{
+		"its times":        {line(1001, "F", 1, 1000) + line(1101, "F", 2, 1100), 0, 0, 2},
+		"read late":        {line(5000, "F", 1, 1000) + line(5000, "F", 2, 1100), 0, 0, 2},
+		"one time for all": {line(1001, "F", 1, 1000) + line(1001, "F", 2, 1100), 1, 0, 2},
+		"back in time":     {line(3000, "F", 1, 1000) + line(2999, "F", 2, 1100), 1, 0, 2},
+		"two streams": {line(3000, "F", 1, 1000) + of("stderr", 2999, "F", 1, 1000) +
+			of("stderr", 3000, "F", 2, 1000), 0, 0, 1},
+		"of a time to come":        {line(10_051, "F", 1, 1000), 1, 0, 1},
+		"a line that was cut":      {line(1001, "P", 1, 1000), 0, 1, 0},
+		"a line without its times": {"stdout F 1 t=5\n", 0, 1, 0},
+	} {
+		out := ReadLog(tc.text, time.Unix(0, 10_000*ms))
+		if got := out.Stdout; got.Misdated != tc.misdated || got.Foreign != tc.foreign || got.Last != tc.last {
+			t.Errorf("%s: %d lines, %d of another time and %d foreign ones, want %d, %d and %d",
+				name, got.Last, got.Misdated, got.Foreign, tc.last, tc.misdated, tc.foreign)
+		}
+		if got, want := out.Stderr.Last, strings.Count(tc.text, "stderr"); got != want || out.Stderr.Misdated > 0 {
+			t.Errorf("%s: %d lines of stderr, want %d: %+v", name, got, want, out.Stderr)
+		}
+	}
+}
+
+func TestReadLines(t *testing.T) {
+	at := func(ns int64) time.Time { return time.Unix(0, ns) }
+	for name, tc := range map[string]struct {
+		text string
+		want harness.Output
+	}{
+		"nothing": {"", harness.Output{}},
+		"all":     {"1 t=5\n2 t=6\n", harness.Output{Last: 2, LastAt: at(6)}},
+		"the first": {"2 t=6\n", harness.Output{
+			Last: 2, LastAt: at(6), Holes: []harness.Hole{{From: 1, To: 1, Before: at(6)}}}},
+		"some": {"1 t=5\n4 t=8\n", harness.Output{
+			Last: 4, LastAt: at(8), Holes: []harness.Hole{{From: 2, To: 3, After: at(5), Before: at(8)}}}},
+		"twice":         {"1 t=5\n2 t=6\n1 t=5\n", harness.Output{Last: 2, LastAt: at(6), Repeated: 1}},
+		"cut off":       {"1 t=5\n2 t=", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
+		"half a number": {"1 t=5\n2 t=6", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
+		"of another":    {"1 e=5\n", harness.Output{Foreign: 1}},
+		"a complaint":   {"payload: no\n1 t=5\n", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
+	} {
+		if diff := cmp.Diff(tc.want, ReadLines(tc.text, "").Stdout); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// synced: an ExecSync fails only where something has broken it, or its time is over; then
+// the exec does not live on; and nothing is left of it while its container lives on.
+func (x *execOf) synced() {
+	s := x.e.Sync
+	if s == nil || s.Answered.IsZero() {
+		return
+	}
+	broken := x.syncBroken()
+	switch {
+	case broken:
+	case s.Err == nil && x.e.Timed():
+		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecUntimed,
+			oracle.FactBound: s.Timeout.String(), oracle.FactReported: fmt.Sprint(s.Status)})
+	case s.Err == nil || x.e.Timed() && s.Err.Code == codes.DeadlineExceeded.String():
+	case x.h.Fired(s.Answered) > 0: // that it fails before is the baseline's
+		x.find(oracle.Liveness, oracle.ClassDaemon, s.Err.Facts(oracle.ExecFailed))
+	}
+	if s.Beats > 0 && x.e.Timed() {
+		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecLives,
+			oracle.FactCount: fmt.Sprint(s.Beats)})
+	}
+	for _, b := range s.Left {
+		if broken {
+			break
+		}
+		f := oracle.OfFile(b.File, x.h.Before.Places)
+		if b.Mount != "" {
+			f = oracle.Finding{Class: oracle.ClassMount, Facts: oracle.Facts{oracle.FactMountType: b.Mount}}
+			f.Subject.Path = b.Path
+		}
+		f.Invariant, f.Subject.ID, f.Subject.Exec = oracle.Leak, x.i.ID, x.e.Called()
+		f.Facts[oracle.FactIn], f.Facts[oracle.FactOf] = oracle.InLivingContainer, oracle.AnExec
+		x.found = append(x.found, f)
+	}
+}
+
+// syncBroken reports whether an ExecSync may fail, or leave something: its container was
+// killed, or a fault or an end of containerd has broken a call by then.
+func (x *execOf) syncBroken() bool {
+	by := x.e.Sync.Answered
+	return downBetween(x.h, x.e.Begun, by.Add(lag)) || // a client may know first that it is gone
+		faultKilled(x.h, *x.i) || stopsSomething(x.h) ||
+		x.h.Case.RootDisk() > 0 || brokenCalls(x.h, by) ||
+		x.e.Sync.Err != nil && x.e.Sync.Err.Code == codes.Canceled.String() // its client has gone
+}
+
+// brokenCalls reports whether a fault has broken a call by then: one that it has only
+// held succeeds all the same.
+func brokenCalls(h *harness.History, by time.Time) bool {
+	return len(h.Case.Misbehaviours()) > 0 || slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
+		return hit.Fault >= 0 && !holds(hit.Did) && !hit.Time.After(by)
+	})
+}
+
+// holds reports whether what was done at a hit has at most taken time.
+func holds(did term.Action) bool {
+	return slices.Contains([]term.Action{"", term.Pause, term.Delay, term.Off}, did)
+}
+
+// syncsReported are the exit statuses that ExecSync has answered. It tells no time.
+func syncsReported(h *harness.History) (all []oracle.Observation) {
+	for _, i := range h.Instances {
+		for _, e := range i.Execs {
+			if e.Sync != nil && e.Sync.Err == nil && !e.Sync.Answered.IsZero() && !e.Timed() {
+				all = append(all, oracle.Observation{Container: i.ID, Exec: e.Called(), Observer: oracle.ByExecSync,
+					Status: e.Sync.Status, PID: int(e.PID)})
+			}
+		}
+	}
+	return all
+}
+
+// ofSync are those that tell of an exec by CRI: of one whose time is over only its event.
+func ofSync(e harness.Exec) []oracle.Observer {
+	if e.Timed() {
+		return nil
+	}
+	return []oracle.Observer{oracle.ByExecSync}
+}

@@ -1,0 +1,107 @@
+package judge
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// outputs: each line that a container or an exec has written before it ended is read, in
+// order and once, where nobody has broken those that it goes through.
+func outputs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if !looked(h) {
+		return nil, nil
+	}
+	for n := range h.Instances {
+		i := &h.Instances[n]
+		if i.Outputs != nil && !i.Started.IsZero() && !outputBroken(h, *i, logWritten(h, *i)) {
+			found = append(found, wrongOutputs(*i, "", *i.Outputs, i.Payload)...)
+		}
+		for _, e := range i.Execs {
+			if e.Outputs != nil && !e.Started.IsZero() && !e.Deleted.IsZero() && !outputBroken(h, *i, nil) {
+				found = append(found, wrongOutputs(*i, e.Called(), *e.Outputs, e.Payload)...)
+			}
+		}
+	}
+	return found, nil
+}
+
+// wrongOutputs are of both streams of a container's init, or of an exec in it.
+func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own payload.Truth) (found []oracle.Finding) {
+	lines := 0
+	if own.Exited { // what is killed has not come to it
+		lines = i.Spec.Lines
+	}
+	for _, s := range []struct {
+		name string
+		harness.Output
+	}{{oracle.FieldStdout, is.Stdout}, {oracle.FieldStderr, is.Stderr}} {
+		for _, fs := range wrongLines(s.Output, s.MissingOf(lines, own.ExitedAt)) {
+			fs[oracle.FactWhat], fs[oracle.FactStream] = oracle.WrongOutput, s.name
+			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
+				Subject: oracle.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, fs)})
+		}
+	}
+	return found
+}
+
+// wrongLines are the facts of what is wrong with an output: lines that are lost, that
+// came twice, that nobody has written, or that have another time.
+func wrongLines(out harness.Output, lost []harness.Hole) (all []oracle.Facts) {
+	count, at := 0, 0
+	for _, hole := range lost {
+		count, at = count+hole.To-hole.From+1, cmp.Or(at, hole.From)
+	}
+	for _, wrong := range []struct {
+		how   string
+		count int
+	}{
+		{oracle.Missing, count}, {oracle.Repeated, out.Repeated}, {oracle.Foreign, out.Foreign},
+		{oracle.Misdated, out.Misdated},
+	} {
+		if wrong.count == 0 {
+			continue
+		}
+		fs := oracle.Facts{oracle.FactOutput: wrong.how, oracle.FactCount: strconv.Itoa(wrong.count)}
+		if wrong.how == oracle.Missing {
+			fs[oracle.FactFirst] = strconv.Itoa(at)
+		}
+		all = append(all, fs)
+	}
+	return all
+}
+
+// logWritten is the time in which containerd has written a container's last lines to its
+// log; nil where it does not write any.
+func logWritten(h *harness.History, i harness.Instance) *oracle.Gap {
+	if h.CRI == nil || !i.Payload.Exited {
+		return nil
+	}
+	to := i.Waited
+	if to.IsZero() {
+		to = h.Done
+	}
+	return &oracle.Gap{From: i.Payload.ExitedAt.Add(-unwritten), To: to}
+}
+
+// outputBroken reports whether an output may be lost: a shim was killed, something stood
+// still, or containerd, which has written it in that time, has ended then. A fault at a
+// statement may have broken what copies it.
+func outputBroken(h *harness.History, i harness.Instance, written *oracle.Gap) bool {
+	return len(shimKillsOf(h, i.ID)) > 0 || stopsSomething(h) || h.Case.RootDisk() > 0 ||
+		written != nil && downBetween(h, written.From, written.To) ||
+		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
+			return hit.Fault >= 0 && hit.Passed().Kind == failpoints.Stmt && !holds(hit.Did) &&
+				!killedByTerm(hit.Did) && hit.Time.Before(h.Done)
+		})
+}
+
+// unwritten is of how long a time containerd may hold lines that it has read and not
+// written yet.
+const unwritten = 2 * time.Second

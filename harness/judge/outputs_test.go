@@ -1,0 +1,111 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// all is an output of 40 lines.
+func all() *harness.Outputs {
+	o := harness.Output{Last: 40, LastAt: at(29)}
+	return &harness.Outputs{Stdout: o, Stderr: o}
+}
+
+// withOutput has the clean history's container, and an exec in it, write 40 lines.
+func withOutput(h *harness.History) {
+	withExec(h)
+	h.Instances[0].Spec.Lines = 40
+	h.Instances[0].Outputs, h.Instances[0].Execs[0].Outputs = all(), all()
+}
+
+func TestRulesOfOutputs(t *testing.T) {
+	with := func(change func(*harness.History, *harness.Instance)) func(*harness.History) {
+		return func(h *harness.History) {
+			withOutput(h)
+			change(h, &h.Instances[0])
+		}
+	}
+	// cut has the last lines of the container's error output be lost, and something happen.
+	cut := func(change func(*harness.History)) func(*harness.History) {
+		return with(func(h *harness.History, i *harness.Instance) {
+			i.Outputs.Stderr.Last = 30
+			change(h)
+		})
+	}
+	dies := func(ms int) func(*harness.History) {
+		return func(h *harness.History) {
+			h.Deaths = []daemon.Death{{At: at(ms), BackIn: time.Millisecond, Asked: true}}
+		}
+	}
+	statement := func(did term.Action) func(*harness.History) {
+		return func(h *harness.History) {
+			h.Done = at(50)
+			h.Hits[2].Who, h.Hits[2].Did = "containerd", did
+			h.Hits[2].Point = "stmt:containerd:io.ContainerIO.Pipe:x"
+		}
+	}
+	logged := func(ms int) func(*harness.History) { // of a pod
+		return func(h *harness.History) {
+			g := logWritten(h, h.Instances[0])
+			if g != nil {
+				t.Error("a task has no log")
+			}
+			h.CRI = &harness.CRISeen{}
+			if g = logWritten(h, h.Instances[0]); g == nil || !g.To.Equal(at(31)) {
+				t.Errorf("its log is written in %v", g)
+			}
+			h.CRI = nil
+			dies(ms)(h)
+		}
+	}
+	const missing = "liveness container what=output output=missing"
+	judged(t, map[string]row{
+		"all of it":                    {withOutput, ""},
+		"its last lines":               {cut(func(*harness.History) {}), missing + " stream=stderr"},
+		"and its shim died":            {cut(func(h *harness.History) { kill(h, "shim", 42) }), ""},
+		"and another's":                {cut(func(h *harness.History) { kill(h, "shim", 99) }), missing},
+		"and it stood still":           {cut(func(h *harness.History) { h.Stops = []harness.Stop{{From: at(25)}} }), ""},
+		"a call was broken":            {cut(func(*harness.History) {}), missing},
+		"what copies it broke":         {cut(statement(term.Error)), ""},
+		"it was only held":             {cut(statement(term.Delay)), missing},
+		"containerd has no part in it": {cut(logged(30)), missing},
+		"its disk is under pressure": {cut(func(h *harness.History) {
+			h.Case.Plan = append(h.Case.Plan, failpoints.Pressure("io:root:running", "4MiB/s,60MiB"))
+			h.Firings = append(h.Firings, harness.Firing{Fault: 1, Text: "x", Count: 1, Proof: "x"})
+		}), ""},
+		"a killed one has written none": {func(h *harness.History) {
+			killedByNobody(h)
+			h.Signals = sigkill(25)
+			h.Instances[0].Spec.Lines, h.Instances[0].Outputs = 40, &harness.Outputs{}
+		}, ""},
+		"lines came twice": {with(func(_ *harness.History, i *harness.Instance) { i.Outputs.Stdout.Repeated = 1 }),
+			"liveness container what=output output=repeated stream=stdout"},
+		"others' lines came": {with(func(_ *harness.History, i *harness.Instance) { i.Outputs.Stdout.Foreign = 1 }),
+			"liveness container what=output output=foreign"},
+		"a log has other times": {with(func(_ *harness.History, i *harness.Instance) { i.Outputs.Stdout.Misdated = 1 }),
+			"liveness container what=output output=misdated"},
+		"an exec's last lines": {with(func(_ *harness.History, i *harness.Instance) { i.Execs[0].Outputs.Stdout.Last = 1 }),
+			missing + " of=exec stream=stdout"},
+		"of an exec that was never deleted": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Execs[0].Outputs.Stdout.Last, i.Execs[0].Deleted = 1, time.Time{}
+		}), ""},
+	})
+}
+
+// CRI's own log dies with containerd.
+func TestALogDiesWithContainerd(t *testing.T) {
+	for ms, broken := range map[int]bool{20: true, 30: true, 32: false, -3000: false} {
+		h := clean()
+		withOutput(&h)
+		h.CRI = &harness.CRISeen{}
+		h.Deaths = []daemon.Death{{At: at(ms), BackIn: time.Millisecond, Asked: true}}
+		if got := outputBroken(&h, h.Instances[0], logWritten(&h, h.Instances[0])); got != broken {
+			t.Errorf("it died at %d ms: its log may be lost: %t", ms, got)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package harness
+
+import "time"
+
+// Outputs are what was read of a process's standard output and standard error.
+type Outputs struct {
+	Stdout Output `json:"stdout"`
+	Stderr Output `json:"stderr"`
+}
+
+// OfStdout is what was read of a process that writes to its standard output alone: all
+// else is foreign.
+func (o Outputs) OfStdout() Output {
+	out := o.Stdout
+	out.Foreign += o.Stderr.Foreign + o.Stderr.Last
+	return out
+}
+
+// Output is what was read of numbered lines, which begin with 1.
+type Output struct {
+	// Last is the number of the last line, and LastAt when it was written.
+	Last   int       `json:"last"`
+	LastAt time.Time `json:"lastAt,omitzero"`
+	// Holes are the lines that are missing before the last.
+	Holes []Hole `json:"holes,omitempty"`
+	// Repeated counts the lines that came twice or out of order, Foreign those that no
+	// payload writes.
+	Repeated int `json:"repeated,omitempty"`
+	Foreign  int `json:"foreign,omitempty"`
+	// Misdated counts those to which a log gives a time before they were written, or before
+	// that of the line before.
+	Misdated int `json:"misdated,omitempty"`
+}
+
+// Hole is some lines that are missing.
+type Hole struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+	// After and Before are when the lines around the hole were written.
+	After  time.Time `json:"after,omitzero"`
+	Before time.Time `json:"before,omitzero"`
+}
+
+// MissingOf are the lines that are not there of so many, which were written by a time.
+func (o Output) MissingOf(lines int, by time.Time) []Hole {
+	holes := append([]Hole(nil), o.Holes...)
+	if lines > o.Last {
+		holes = append(holes, Hole{From: o.Last + 1, To: lines, After: o.LastAt, Before: by})
+	}
+	return holes
+}
