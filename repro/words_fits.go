@@ -22,6 +22,7 @@ var why = map[rank.Why]string{
 	rank.Unneeded:    "- it does not take that: %s",
 	rank.Perhaps:     "- it does not take what somebody says: %s",
 	rank.Unreported:  "- it takes what the report does not tell: %s",
+	rank.Otherwise:   "- it comes about without that, and by something else: %s",
 	rank.Denied:      "- the report says that what it takes did not happen: %s",
 	rank.Conflicts:   "- it leaves that in another state: %s",
 	rank.OtherOne:    "- that release does not have it (%s)",

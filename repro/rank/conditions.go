@@ -54,6 +54,10 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug) {
 			f.add(Unreported, w, nil, "")
 		}
 	}
+	unneeded := slices.IndexFunc(f.Reasons, func(x Reason) bool { return x.Why == Unneeded && deaths(x.What) })
+	if unneeded >= 0 && slices.ContainsFunc(f.Reasons, func(x Reason) bool { return x.Why == Unreported }) {
+		f.add(Otherwise, f.Reasons[unneeded].What, f.Reasons[unneeded].Lines, "")
+	}
 	for _, o := range r.Of(read.Excluded) {
 		if o.What == read.ContainerdStayed && restarts {
 			f.add(Denied, o.What, o.Lines, "")

@@ -52,6 +52,7 @@ const (
 	Unneeded    Why = "does-not-need"    // something happened that it does not take
 	Perhaps     Why = "may-not-need"     // somebody says that something happened that it does not take
 	Unreported  Why = "not-reported"     // it takes something that nobody tells of
+	Otherwise   Why = "set-off-by-other" // something died that it does not take, and it takes what nobody tells of
 	Denied      Why = "denied"           // the report says that what it takes has not happened
 	Conflicts   Why = "conflicts"        // it leaves the same kind of thing in another state
 	OtherOne    Why = "not-this-release" // the reported release does not have it
@@ -70,7 +71,7 @@ const bar = 3
 
 var points = map[Why]int{
 	Named: 8, Explains: 4, Brings: 1, MayLeave: 1, Logs: 5, Needs: 3, Nearly: 1, AtPlace: 3,
-	Unexplained: -3, Unneeded: -2, Perhaps: -1, Unreported: -1, Denied: -6, Conflicts: -5,
+	Unexplained: -3, Unneeded: -2, Perhaps: -1, Unreported: -1, Otherwise: -2, Denied: -6, Conflicts: -5,
 	OtherOne: -100, OtherClient: -3,
 	NotLooked: -2, Doubtful: -2, Harmless: -3,
 }

@@ -39,6 +39,8 @@ func TestReasons(t *testing.T) {
 		"its issue":                   {orphan("a") + "as in containerd#8981", "containerd-8981", "v2.3.7", Named, true},
 		"what sets it off":            {orphan("k8s.io") + "iowait is at 90 %", "containerd-7496", "v1.7.2", Needs, true},
 		"what it does not take":       {orphan("a") + "containerd was killed", "containerd-8981", "v2.3.7", Unneeded, false},
+		"another trigger":             {twice + "the shim was OOM-killed", "exit-of-a-shut-down-shim", "v2.3.7", Otherwise, false},
+		"and none that is told":       {twice, "exit-of-a-shut-down-shim", "v2.3.7", MayLeave, true},
 		"what nobody tells of":        {orphan("k8s.io"), "containerd-7496", "v1.7.2", Unreported, true},
 		"what has not happened": {orphan("a") + "containerd was not restarted", "containerd-6860", "v1.6.36",
 			Denied, false},
