@@ -35,7 +35,8 @@ disabled_plugins = ["x"]
 		},
 		"the last import says it": {
 			map[string]string{
-				"/etc/containerd/config.toml":   "imports = [\n  'conf.d/*.toml', # more\n  '/one.toml',\n]\nroot = '/r'\nstate = '/s'",
+				"/etc/containerd/config.toml": "imports = [\n  'conf.d/*.toml', # more\n  '/one.toml',\n]\n" +
+					"root = '/r'\nstate = '/s'",
 				"/etc/containerd/conf.d/b.toml": "state = '/b'",
 				"/etc/containerd/conf.d/a.toml": "state = '/a'",
 				"/etc/containerd/conf.d/a.conf": "state = '/no'",
@@ -44,7 +45,10 @@ disabled_plugins = ["x"]
 			places{address: "/one.sock", state: "/b", root: "/r"},
 		},
 		"imports go round": {
-			map[string]string{"/etc/containerd/config.toml": "imports = ['config.toml', 'more.toml']\nroot = '/r'", "/etc/containerd/more.toml": "imports = ['*']"},
+			map[string]string{
+				"/etc/containerd/config.toml": "imports = ['config.toml', 'more.toml']\nroot = '/r'",
+				"/etc/containerd/more.toml":   "imports = ['*']",
+			},
 			places{root: "/r"},
 		},
 		"no TOML":   {map[string]string{"/etc/containerd/config.toml": "root = "}, places{}},
