@@ -363,10 +363,10 @@ func (c Container) check(i int) error {
 		return fmt.Errorf("containers[%d]: ignoresTerm needs the signal that is ignored: signal: SIGTERM", i)
 	}
 	if c.Held && c.Signal != "" {
-		return fmt.Errorf("containers[%d]: held: until its end by itself, and %s ends it", i, c.Signal)
+		return fmt.Errorf("containers[%d]: held: only one that ends by itself can be, and %s ends it", i, c.Signal)
 	}
 	if c.Floods && (c.Signal != "" || c.HoldStdout) {
-		return fmt.Errorf("containers[%d]: floods: until its end by itself; leave out signal and holdStdout", i)
+		return fmt.Errorf("containers[%d]: floods: only one that ends by itself: leave out signal and holdStdout", i)
 	}
 	if c.Lines < 0 || c.Lines > payload.MaxLines || c.Lines > 0 && (c.HoldStdout || c.Floods || c.TTY) {
 		return fmt.Errorf("containers[%d]: lines: %d: 1 to %d, and not with holdStdout, floods or tty", i, c.Lines,
@@ -394,7 +394,7 @@ func (c Container) checkMemory(i int) error {
 	case c.Memory == 0:
 		return fmt.Errorf("containers[%d]: oom needs a limit that it comes to, such as memory: 32", i)
 	case c.Signal != "" || c.Floods || c.HoldStdout:
-		return fmt.Errorf("containers[%d]: oom: until its end by itself; leave out signal, floods and holdStdout", i)
+		return fmt.Errorf("containers[%d]: oom: only one that ends by itself: leave out signal, floods, holdStdout", i)
 	case c.OOM == OOMInit && c.Exit != 0:
 		return fmt.Errorf("containers[%d]: oom: init is killed, and exits with nothing: leave out exit", i)
 	}
