@@ -55,7 +55,7 @@ func (a Answer) FitsText() string {
 	case n == 0:
 		return "none of the known bugs fits\n" + a.nearest()
 	case n > shownFits:
-		fmt.Fprintf(&b, "    and %d more that fit less\n", n-shownFits)
+		fmt.Fprintf(&b, "    and %d more that fit less (--json has all)\n", n-shownFits)
 	}
 	return fmt.Sprintf("known bugs that fit%s, the best first:\n", on(a.Release)) + b.String()
 }

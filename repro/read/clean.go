@@ -62,10 +62,42 @@ func lines(text string) (out []line, cut int) {
 			part = part[:longestLine]
 		}
 		if l, ok := clean(n, part); ok {
-			out = append(out, l)
+			out = append(out, inSentence(l)...)
 		}
 	}
 	return join(out), cut
+}
+
+// quoted is a piece of output within a sentence: `root 41 ... containerd-shim`, of more
+// than a word.
+var quoted = regexp.MustCompile("`([^`]+ [^`]+)`|; ")
+
+// inSentence takes a line of words apart that has output within, as in a chat: the words,
+// and each piece of output, are read as lines of their own.
+func inSentence(l line) []line {
+	before, _, has := strings.Cut(l.text, "`")
+	if !has || l.prompt != "" || strings.ContainsAny(before, `"={`) { // a log has quotes, too
+		return []line{l}
+	}
+	var out []line
+	add := func(text string) {
+		if part, ok := clean(l.n, text); ok {
+			out = append(out, part)
+		}
+	}
+	from := 0
+	for _, at := range quoted.FindAllStringSubmatchIndex(l.text, -1) {
+		add(l.text[from:at[0]])
+		if at[2] >= 0 {
+			add(l.text[at[2]:at[3]])
+		}
+		from = at[1]
+	}
+	if from == 0 {
+		return []line{l}
+	}
+	add(l.text[from:])
+	return out
 }
 
 // clean is a line without what a terminal, a mail or Markdown has added.

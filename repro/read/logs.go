@@ -71,8 +71,8 @@ var tellings = []telling{
 	tells(SlowDisk, `(io|i/o|disk).{0,12}(pressure|saturat|latency|wait|stall|throttl)|iowait|umount.{0,40}(slow|`+
 		`block|hang|took|took too|second|timeout)|blocked for more than \d+ seconds|slow disk|`+
 		`disk.{0,20} (was|is|got|very) (very )?slow|fio\b.*(rw|write)|dd if=`),
-	tells(SlowDisk, `%util|await .* \d{3,}\.\d|rcu.*stall.*jbd2|jbd2/.* D |writeback`),
-	tells(FullDisk, `no space left on device|ENOSPC|disk (is |was |was full|full)|DiskPressure`),
+	tells(SlowDisk, `%util|\d{2,3} ?% util|await .* \d{3,}\.\d|rcu.*stall.*jbd2|jbd2/.* D |writeback`),
+	tells(FullDisk, `no space left on device|ENOSPC|disk (is |was |got )?(100 ?% )?full|DiskPressure`),
 	tells(NoDescriptors, `too many open files|EMFILE|ENFILE`),
 	tells(NRIRefused, `\bnri\b.*(fail|error|refus|reject|denied|timeout|\bdown\b|crash|unavailable|unreachable|`+
 		`not (running|answer|respond)|said no)`),
@@ -95,6 +95,7 @@ var tellings = []telling{
 	tells(EventMissing, `(no|missing|never|lost|without).{0,25}(TaskExit|/tasks/exit|exit event|TaskDelete|`+
 		`/tasks/delete|die event)|(TaskExit|/tasks/exit|exit event|TaskDelete|/tasks/delete|die event).{0,25}(never|`+
 		`missing|lost|not (sent|received|published|delivered))`),
+	tells(Status255, `reason:? unknown\W+exit code:? *255\b`),
 	tells(Status255, `(exit ?code|exit status|status)\W{0,4}255\b.{0,60}(instead|but|although|wrong|never|`+
 		`really)|255.{0,20}(instead of|although|but)`),
 	tells(Status137, `(exit ?code|status|code)\W{0,4}137\b.{0,60}(instead|but|although|wrong|really)|`+

@@ -28,8 +28,11 @@ func TestText(t *testing.T) {
 		not  []What
 	}{
 		"a shim that ctr does not list": {psA + noTasks, []What{OrphanShim}, nil},
-		"a shim that ctr lists":         {psA + noTasks + shimA + " 21901 RUNNING\n", nil, []What{OrphanShim}},
-		"a shim, and nobody was asked":  {psA, nil, []What{OrphanShim}},
+		"both within a sentence": {"it is this: `" + strings.TrimSpace(psA) + "`, and `ctr: container \"" + shimA +
+			"\" in namespace \"k8s.io\": not found`; the disk was at 100 % util",
+			[]What{OrphanShim, SlowDisk}, []What{FullDisk}},
+		"a shim that ctr lists":        {psA + noTasks + shimA + " 21901 RUNNING\n", nil, []What{OrphanShim}},
+		"a shim, and nobody was asked": {psA, nil, []What{OrphanShim}},
 		"a list that grep has cut": {psA + "# ctr -n k8s.io t ls | grep x\nTASK PID STATUS\n", nil,
 			[]What{OrphanShim}},
 		"a shim that ctr info does not know": {psA + `ctr: container "` + shimA + `" in namespace "k8s.io": not found`,

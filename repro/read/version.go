@@ -24,7 +24,8 @@ var versionAnswers = []*regexp.Regexp{
 }
 
 // versionMention is one in a sentence.
-var versionMention = regexp.MustCompile(`(?i)\bcontainerd(?:\.io)?\b[^.\n]{0,24}?\b` + number + `\b`)
+var versionMention = regexp.MustCompile(
+	`(?i)\b(?:containerd(?:\.io)?\b[^.\n]{0,24}?|ctr version:? )\b` + number + `\b`)
 
 // block is whose versions follow, in what `docker version`, `docker info` and `ctr
 // version` print.
