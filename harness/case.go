@@ -11,11 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
-	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
 )
 
@@ -51,15 +48,6 @@ type Network string
 const (
 	NodeNetwork Network = "node" // the world's own
 	PodNetwork  Network = "pod"  // a network namespace of its own, which CNI sets up
-)
-
-// OOM is which process of a container is OOM-killed.
-type OOM string
-
-// The processes.
-const (
-	OOMInit  OOM = "init"  // the container ends with it, by SIGKILL (137)
-	OOMChild OOM = "child" // the container runs on, and ends by its own exit
 )
 
 // Workload is what the client does: create, start, wait, delete. The zero value is one
@@ -112,58 +100,6 @@ type Workload struct {
 	Bystander bool `yaml:"bystander,omitempty"`
 }
 
-// Container is a container with a known end.
-type Container struct {
-	// Exit is the status that its payload exits with by itself.
-	Exit int `yaml:"exit,omitempty"`
-	// Signal, in place of Exit, is sent by the client: SIGKILL ends the payload (137),
-	// SIGTERM lets it exit with 143.
-	Signal string `yaml:"signal,omitempty"`
-	// HoldStdout leaves a child behind that holds the standard output.
-	HoldStdout bool `yaml:"holdStdout,omitempty"`
-	// Floods has the payload write to its standard output without end. CRI only: a task's
-	// is read by nobody but with Lines.
-	Floods bool `yaml:"floods,omitempty"`
-	// IgnoresTerm has the payload ignore SIGTERM. After StopGrace it is killed: by CRI's
-	// StopContainer itself, by the client of the task API as `docker stop` does. It needs
-	// signal: SIGTERM.
-	IgnoresTerm bool `yaml:"ignoresTerm,omitempty"`
-	// Children is how many processes the payload leaves to themselves, which only SIGKILL
-	// ends, or the end of their PID namespace.
-	Children int `yaml:"children,omitempty"`
-	// SharedPID puts the container in the PID namespace of its node, or, with CRI, all
-	// of the pod in that of the sandbox: its children outlive its init there, and must
-	// be killed.
-	SharedPID bool `yaml:"sharedPID,omitempty"`
-	// Held keeps the payload, which may exit else before its Start is answered, until the
-	// client lets it come to its end.
-	Held bool `yaml:"held,omitempty"`
-	// TTY gives the container a terminal, whose other end its shim holds. CRI only.
-	TTY bool `yaml:"tty,omitempty"`
-	// Lines is how many numbered lines the payload writes to its standard output, and as
-	// many to its standard error, before it ends by itself or by SIGTERM, all at once; its
-	// Exec does so, too. They are read: by FIFOs, or of CRI from the container's log and the
-	// answer of ExecSync. Up to 20000.
-	Lines int `yaml:"lines,omitempty"`
-	// Exec, from 1, has a second process run in the container, which exits with that status,
-	// is waited for and deleted before the container ends. By CRI it is one ExecSync.
-	Exec int `yaml:"exec,omitempty"`
-	// TimedExec has one run there by ExecSync that does not end by itself, with a timeout of
-	// ExecTimeout, with which it is to be killed. CRI only, and not beside Exec.
-	TimedExec bool `yaml:"timedExec,omitempty"`
-	// HeldExec has one run there until the container's end, with which it is killed. Task
-	// API only.
-	HeldExec bool `yaml:"heldExec,omitempty"`
-	// Pause has the container paused and resumed before it ends. Task API only.
-	Pause bool `yaml:"pause,omitempty"`
-	// Memory is how many MiB of memory the container may have, from 16 to 256, without any
-	// swap. Default: no limit of its own. Not with fakeshim.
-	Memory int `yaml:"memory,omitempty"`
-	// OOM is init or child: that process takes more than Memory, at the end of the container
-	// or before it, and the kernel kills it.
-	OOM OOM `yaml:"oom,omitempty"`
-}
-
 // Controllers are the cgroup controllers that cases take of the machine.
 var Controllers = []Controller{
 	// A case with the fake shim, too: it uses its id again with runc.
@@ -184,26 +120,6 @@ type Controller struct {
 	For    string // what the machine cannot do without it
 	Wanted func(Case) bool
 }
-
-// ExecTimeout is what TimedExec gives its exec: the shortest that CRI knows.
-const ExecTimeout = time.Second
-
-// StopGrace is how long a payload that ignores SIGTERM is given.
-const StopGrace = time.Second
-
-// Want is the exit status that the payload has unless a fault kills it.
-func (c Container) Want() uint32 {
-	switch {
-	case c.Signal == "SIGKILL" || c.IgnoresTerm || c.OOM == OOMInit:
-		return 128 + uint32(unix.SIGKILL)
-	case c.Signal == "SIGTERM":
-		return 128 + uint32(unix.SIGTERM)
-	}
-	return uint32(c.Exit)
-}
-
-// Signals are those that a container can be ended with.
-var Signals = map[string]unix.Signal{"SIGKILL": unix.SIGKILL, "SIGTERM": unix.SIGTERM}
 
 // WithDefaults fills the documented defaults in.
 func (w Workload) WithDefaults() Workload {
@@ -254,27 +170,11 @@ func (c Case) problems() (all []fieldError) {
 		add("name", fmt.Errorf("name %q: lower-case letters, digits, dots and dashes are needed", c.Name))
 	}
 	if apis := []string{string(TaskAPI), string(CRI)}; w.API != "" && !slices.Contains(apis, string(w.API)) {
-		add(
-			"workload.api",
-			&failpoints.UnknownError{
-				What:    "api",
-				Name:    string(w.API),
-				Nearest: failpoints.Nearest(string(w.API), apis),
-				Known:   apis,
-			},
-		)
+		add("workload.api", failpoints.Unknown("api", string(w.API), apis))
 	}
 	for i, ct := range w.Containers {
-		add(fmt.Sprintf("workload.containers[%d]", i), ct.check(i))
-		if ct.Floods && w.API != CRI {
-			add(fmt.Sprintf("workload.containers[%d]", i), errors.New("floods: only a pod has a log here: add api: cri"))
-		}
-		if ct.Memory > 0 && w.Fakeshim != "" {
-			add(fmt.Sprintf("workload.containers[%d]", i), errors.New("memory: by runc's shim only: leave out fakeshim"))
-		}
-		add(fmt.Sprintf("workload.containers[%d]", i), ct.checkBesides(w))
-		if ct.TTY && w.API != CRI {
-			add(fmt.Sprintf("workload.containers[%d]", i), errors.New("tty: only a pod has one here: add api: cri"))
+		for _, err := range ct.problems(i, w) {
+			add(fmt.Sprintf("workload.containers[%d]", i), err)
 		}
 	}
 	if w.Fakeshim != "" && w.API == CRI {
@@ -341,80 +241,6 @@ func (c Case) fakeshimWords() string {
 		return ""
 	}
 	return c.Workload.Fakeshim
-}
-
-// maxChildren is few enough for a world's limit on processes.
-const maxChildren = 20
-
-func (c Container) check(i int) error {
-	if c.Exit < 0 || c.Exit > 255 {
-		return fmt.Errorf("containers[%d]: exit %d is not between 0 and 255", i, c.Exit)
-	}
-	if _, ok := Signals[c.Signal]; c.Signal != "" && !ok {
-		return fmt.Errorf("containers[%d]: signal %q: SIGKILL and SIGTERM are sent", i, c.Signal)
-	}
-	if c.Exec < 0 || c.Exec > 255 {
-		return fmt.Errorf("containers[%d]: exec: %d: an exit status from 1 to 255 is needed", i, c.Exec)
-	}
-	if c.Signal != "" && c.Exit != 0 {
-		return fmt.Errorf("containers[%d]: it ends by exit or by signal, not by both", i)
-	}
-	if c.IgnoresTerm && c.Signal != "SIGTERM" {
-		return fmt.Errorf("containers[%d]: ignoresTerm needs the signal that is ignored: signal: SIGTERM", i)
-	}
-	if c.Held && c.Signal != "" {
-		return fmt.Errorf("containers[%d]: held: only one that ends by itself can be, and %s ends it", i, c.Signal)
-	}
-	if c.Floods && (c.Signal != "" || c.HoldStdout) {
-		return fmt.Errorf("containers[%d]: floods: only one that ends by itself: leave out signal and holdStdout", i)
-	}
-	if c.Lines < 0 || c.Lines > payload.MaxLines || c.Lines > 0 && (c.HoldStdout || c.Floods || c.TTY) {
-		return fmt.Errorf("containers[%d]: lines: %d: 1 to %d, and not with holdStdout, floods or tty", i, c.Lines,
-			payload.MaxLines)
-	}
-	if c.Children < 0 || c.Children > maxChildren || c.Children > 0 && c.HoldStdout {
-		return fmt.Errorf("containers[%d]: children: %d: 1 to %d, and not with holdStdout", i, c.Children, maxChildren)
-	}
-	return c.checkMemory(i)
-}
-
-// What a container may be limited to: runc itself needs some MiB in it, and a world has
-// 2 GiB for all.
-const minMemory, maxMemory = 16, 256
-
-func (c Container) checkMemory(i int) error {
-	known := []string{string(OOMInit), string(OOMChild)}
-	switch {
-	case c.Memory != 0 && (c.Memory < minMemory || c.Memory > maxMemory):
-		return fmt.Errorf("containers[%d]: memory: %d: %d to %d MiB can be given", i, c.Memory, minMemory, maxMemory)
-	case c.OOM == "":
-		return nil
-	case !slices.Contains(known, string(c.OOM)):
-		return failpoints.Unknown("oom", string(c.OOM), known)
-	case c.Memory == 0:
-		return fmt.Errorf("containers[%d]: oom needs a limit that it comes to, such as memory: 32", i)
-	case c.Signal != "" || c.Floods || c.HoldStdout:
-		return fmt.Errorf("containers[%d]: oom: only one that ends by itself: leave out signal, floods, holdStdout", i)
-	case c.OOM == OOMInit && c.Exit != 0:
-		return fmt.Errorf("containers[%d]: oom: init is killed, and exits with nothing: leave out exit", i)
-	}
-	return nil
-}
-
-// besides reports whether something is done to a container while it runs.
-func (c Container) besides() bool { return c.Exec != 0 || c.HeldExec || c.TimedExec || c.Pause }
-
-// checkBesides reports what the client or the shim of a workload cannot do.
-func (c Container) checkBesides(w Workload) error {
-	switch {
-	case (c.besides() || c.Lines > 0) && w.Fakeshim != "":
-		return errors.New("exec, heldExec, timedExec, pause, lines: by runc's shim only: leave out fakeshim")
-	case (c.HeldExec || c.Pause) && w.API == CRI:
-		return errors.New("heldExec, pause: by the task API only: leave out api: cri")
-	case c.TimedExec && (w.API != CRI || c.Exec != 0):
-		return errors.New("timedExec: only CRI's ExecSync has a timeout: add api: cri, and leave out exec")
-	}
-	return nil
 }
 
 // RootDisk is the size in MiB of the disk that containerd's root needs, or 0 for a tmpfs.
