@@ -123,7 +123,8 @@ func ForBug(ctx context.Context, b catalogue.Bug, o Options) (Answer, error) {
 }
 
 // What is run until the answer is known: where the report quotes no message that tells
-// bugs apart, the first of so many that shows itself; or else so many once each.
+// bugs apart, the first of so many that shows itself, and those that fit as well; or else
+// so many once each.
 const (
 	mostTried    = 3
 	mostCompared = 8
@@ -131,43 +132,52 @@ const (
 
 // tryBest runs the bugs that fit.
 func (a *Answer) tryBest(ctx context.Context, r read.Report, o Options) error {
-	var fit []catalogue.Bug
+	fit := a.runnable()
 	for _, f := range a.Fits {
-		switch {
-		case f.Clears && len(f.Bug.Cases) > 0:
-			fit = append(fit, f.Bug)
-		case f.Clears && f.Sure():
+		if f.Clears && len(f.Bug.Cases) == 0 && f.Sure() {
 			a.Unable = append(a.Unable, f.ID)
 		}
 	}
 	if len(Quoted(r)) > 0 && len(fit) > 1 {
 		return a.tournament(ctx, o, fit[:min(len(fit), mostCompared)], r)
 	}
-	for _, b := range fit[:min(len(fit), mostTried)] {
-		t, err := o.Try(ctx, b, a.Release, o.Runs, &r)
+	for i, f := range fit[:min(len(fit), mostTried)] {
+		if a.Best >= 0 && f.Score < fit[a.Best].Score {
+			return nil // what fits as well is run, too: nothing else tells them apart
+		}
+		t, err := o.Try(ctx, f.Bug, a.Release, o.Runs, &r)
 		if err != nil {
 			return err
 		}
 		a.Trials = append(a.Trials, t)
-		if t.Reproduced() {
-			a.Best = len(a.Trials) - 1
-			return nil
+		if t.Reproduced() && a.Best < 0 {
+			a.Best = i
 		}
 	}
 	return nil
 }
 
+// runnable are the bugs that fit and have a case, the best first.
+func (a *Answer) runnable() (fit []rank.Fit) {
+	for _, f := range a.Fits {
+		if f.Clears && len(f.Bug.Cases) > 0 {
+			fit = append(fit, f)
+		}
+	}
+	return fit
+}
+
 // tournament runs each bug once, and as often as is asked for the one that logs most of
 // what the report quotes, and those that fit better: what a run logs is often a race.
-func (a *Answer) tournament(ctx context.Context, o Options, fit []catalogue.Bug, r read.Report) error {
+func (a *Answer) tournament(ctx context.Context, o Options, fit []rank.Fit, r read.Report) error {
 	a.Trials = make([]Trial, len(fit))
 	each := func(runs int, which func(int) bool) error {
 		g, running := errgroup.WithContext(ctx)
 		g.SetLimit(max(o.Parallel/runs, 1))
-		for i, b := range fit {
+		for i, f := range fit {
 			if which(i) {
 				g.Go(func() error {
-					t, err := o.Try(running, b, a.Release, runs, &r)
+					t, err := o.Try(running, f.Bug, a.Release, runs, &r)
 					if err == nil {
 						a.Trials[i] = a.Trials[i].with(t)
 					}
@@ -235,10 +245,8 @@ func (a *Answer) tryFixed(ctx context.Context, o Options) {
 
 // guess is the release to try where nobody tells which it is.
 func (a *Answer) guess() string {
-	for _, f := range a.Fits {
-		if f.Clears && len(f.Bug.Cases) > 0 {
-			return lastBad(f.Bug)
-		}
+	if fit := a.runnable(); len(fit) > 0 {
+		return lastBad(fit[0].Bug)
 	}
 	return ""
 }

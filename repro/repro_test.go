@@ -264,3 +264,45 @@ func TestASearchPutsTheRunnerBack(t *testing.T) {
 		t.Errorf("KeepAll %v, Brief %v after it", r.KeepAll, r.Brief)
 	}
 }
+
+// What is shown and fits as well as the answer is named beside it, and so is what fits as
+// well and was not run.
+func TestTiesAreNamed(t *testing.T) {
+	bugs := catalogue.BySeverity()[:4]
+	a := Answer{Release: "v2.4.2", bugs: map[string]catalogue.Bug{}}
+	for i, b := range bugs {
+		b.Cases = []harness.Case{{Name: b.ID}}
+		a.bugs[b.ID] = b
+		a.Fits = append(a.Fits, rank.Fit{Bug: b, ID: b.ID, Score: 4 - i/3, Clears: true})
+	}
+	for _, b := range bugs[:2] {
+		a.Trials = append(a.Trials, Trial{Bug: b.ID, Runs: 5, Shown: 5, Like: 5})
+	}
+	text := a.String()
+	for want, is := range map[string]bool{
+		bugs[1].ID + ": they leave the same":                     true,
+		bugs[2].ID + ": what they are known to leave fits as we": true,
+		bugs[3].ID: false, // it fits less
+	} {
+		if strings.Contains(text, want) != is {
+			t.Errorf("%q: want %v in\n%s", want, is, text)
+		}
+	}
+}
+
+// An answer that was reproduced does not say that nothing was found, where something
+// nearer was searched for in vain.
+func TestReproducedAndNotFoundDoNotStandTogether(t *testing.T) {
+	bug := catalogue.BySeverity()[0]
+	a := Answer{Release: "v2.4.2", bugs: map[string]catalogue.Bug{bug.ID: bug}, Search: emptySearch()}
+	a.Trials = []Trial{{Bug: bug.ID, Runs: 5, Shown: 5, Like: 5}}
+	text := a.String()
+	for want, is := range map[string]bool{"REPRODUCED": true, "NOT FOUND": false, "searched:": true} {
+		if strings.Contains(text, want) != is {
+			t.Errorf("%q: want %v in\n%s", want, is, text)
+		}
+	}
+	if a.Best = -1; !strings.Contains(a.String(), "NOT FOUND") {
+		t.Error(a.String())
+	}
+}

@@ -71,14 +71,18 @@ func searchParts(a Answer) (all []Part) {
 	for i, t := range s.Targets {
 		targets[i] = t.String()
 	}
-	if s.Found != nil {
+	switch {
+	case s.Found != nil:
 		all = append(all, foundPart(a, s.Found))
-	} else {
+	case a.Best < 0:
 		all = append(all, Part{Head: fmt.Sprintf("NOT FOUND: no case of %s left what the report tells of", a.Release)})
 	}
 	p := Part{Head: fmt.Sprintf("searched: %d of %d cases of %s (%d of them show something)", s.Ran, s.Planned,
 		a.Release, s.Fired)}
 	p.row("for:", strings.Join(targets, "; "))
+	if a.Best >= 0 && s.Found == nil {
+		p.row("why:", a.Trials[a.Best].Bug+" logs nothing of what the report quotes; no other case left the same")
+	}
 	if s.Near > 0 && s.Found == nil {
 		p.row("near:", fmt.Sprintf("%d left a part of that", s.Near))
 	}

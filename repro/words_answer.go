@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 )
 
@@ -155,6 +156,9 @@ func (a Answer) reproduced(t Trial) Part {
 	if same := a.alike(); len(same) > 0 {
 		p.row("or else:", strings.Join(same, ", ")+": they leave the same, and nothing in the report tells which")
 	}
+	if as := a.untried(); len(as) > 0 {
+		p.row("or else:", strings.Join(as, ", ")+": what they are known to leave fits as well; not run")
+	}
 	p.row("fixed in:", a.fixText(bug))
 	p.row("bad up to:", bug.Releases.String())
 	p.row("until then:", cmp.Or(strings.TrimSpace(bug.Until), "nothing is known that helps"))
@@ -193,6 +197,19 @@ func (a Answer) alike() (ids []string) {
 	for i, t := range a.Trials {
 		if i != a.Best && t.Reproduced() && t.Alike == best.Alike {
 			ids = append(ids, t.Bug)
+		}
+	}
+	return ids
+}
+
+// untried are the bugs that fit as well as the answer, and were not run.
+func (a Answer) untried() (ids []string) {
+	fit := a.runnable()
+	best := slices.IndexFunc(fit, func(f rank.Fit) bool { return f.ID == a.Trials[a.Best].Bug })
+	for _, f := range fit {
+		ran := slices.ContainsFunc(a.Trials, func(t Trial) bool { return t.Bug == f.ID })
+		if best >= 0 && !ran && f.Score >= fit[best].Score {
+			ids = append(ids, f.ID)
 		}
 	}
 	return ids
