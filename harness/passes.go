@@ -106,20 +106,23 @@ func (ps phases) at(t time.Time) string {
 	return path
 }
 
-// paths are the client's calls.
+// paths are what the client's calls are to their container. What is done to one that runs
+// is on its way to the exit, an exec from its beginning to its end, too: what befalls the
+// container meanwhile is what befalls one that waits for its end.
 var paths = map[string]string{
-	"create": "create", "exec": "create", "ExecSync": "create", "RunPodSandbox": "create", "CreateContainer": "create",
-	"start": "start", "exec-start": "start", "StartContainer": "start",
+	"create": "create", "RunPodSandbox": "create", "CreateContainer": "create",
+	"start": "start", "StartContainer": "start",
 	"kill": "exit", "pause": "exit", "resume": "exit",
-	"wait": "exit", "exec-wait": "exit", "StopContainer": "exit", "await": "exit",
-	"delete": "delete", "remove": "delete", "exec-delete": "delete",
+	"exec": "exit", "exec-start": "exit", "exec-wait": "exit", "exec-delete": "exit", "ExecSync": "exit",
+	"wait": "exit", "StopContainer": "exit", "await": "exit",
+	"delete": "delete", "remove": "delete",
 	"StopPodSandbox": "delete", "RemoveContainer": "delete",
 	"RemovePodSandbox": "delete", "ListPodSandbox": "delete",
 	"look": asking,
 }
 
-// PathOf is what a client is at in a call: create, start, exit or delete; "" where that
-// is not known.
+// PathOf is what a client is at in a call, of its container: create, start, exit, delete;
+// "" where that is not known.
 func PathOf(verb string) string { return paths[verb] }
 
 // phases learns from the client's calls what was going on when. A containerd that has

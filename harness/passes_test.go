@@ -28,3 +28,17 @@ func TestContainerdLoadsUntilItAnswers(t *testing.T) {
 		}
 	}
 }
+
+// A fault while an exec is added, run or deleted befalls a container that runs, whatever
+// the exec is at: what is known of such a one is known of it.
+func TestAnExecIsOfAContainerThatRuns(t *testing.T) {
+	for verb, want := range map[string]string{
+		"exec": "exit", "exec-start": "exit", "exec-wait": "exit", "exec-delete": "exit", "ExecSync": "exit",
+		"pause": "exit", "resume": "exit", "kill": "exit",
+		"create": "create", "start": "start", "delete": "delete", "unheard of": "",
+	} {
+		if got := PathOf(verb); got != want {
+			t.Errorf("%s: %q, want %q", verb, got, want)
+		}
+	}
+}
