@@ -31,11 +31,13 @@ func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		if pid != 0 && o.PID != int(pid) {
 			find(oracle.WrongPID, oracle.Facts{oracle.FactReported: fmt.Sprint(o.PID), oracle.FactTrue: fmt.Sprint(pid)})
 		}
-		by := h.After.At
+		from, by := alive, h.After.At
 		if reportedTrue(h, h.Instances[n], o.Exec, o.Status) {
 			by = oracle.Sooner(by, seen)
+		} else {
+			from = h.Instances[n].Begun
 		}
-		if fs, wrong := oracle.WrongEnd(o.At, alive, by); wrong {
+		if fs, wrong := oracle.WrongEnd(o.At, from, by); wrong {
 			find(oracle.WrongTime, fs)
 		}
 	}
@@ -43,7 +45,9 @@ func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 }
 
 // reportedTrue reports whether a status is that which a process has ended with. The time
-// that goes with one that is made up is made up, too, and the ledger tells of that.
+// that goes with one that is made up is made up, too (of a shim's death, while the
+// container runs on), and the ledger tells of that: any time since the container was asked
+// for will do.
 func reportedTrue(h *harness.History, i harness.Instance, exec string, status uint32) bool {
 	t, ran, err := truth(h, i)
 	for _, e := range i.Execs {

@@ -7,6 +7,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
 )
 
 // When something ended or was made, who says so, and with what content: rows as those of
@@ -145,5 +146,29 @@ func bootFails(did term.Action) func(*harness.History) {
 		h.Hits = []failpoints.Hit{hit(shutdownEntry, 1, func(h *failpoints.Hit) {
 			h.Who, h.PID, h.Did, h.Fault = "containerd", 9, did, 0
 		})}
+	}
+}
+
+// The time that goes with a made-up status is made up as well: of the death of a shim
+// whose container ran on. Only one before the container was asked for is a lie of its own.
+func TestTheTimeOfAMadeUpStatus(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status uint32
+		ms     int
+		wrong  bool
+	}{
+		"made up, while it ran":      {255, -500, false},
+		"made up, before all of it":  {255, -5000, true},
+		"made up, after the look":    {255, 900_000, true},
+		"the real one, while it ran": {7, -500, true},
+		"the real one, at its end":   {7, 30, false},
+	} {
+		h := clean()
+		h.Instances[0].Begun = at(-1000)
+		h.Reported[0].Status, h.Reported[0].At = tc.status, at(tc.ms)
+		found, _ := times(&h)
+		if got := len(found) == 1 && found[0].Facts[oracle.FactStatus] == oracle.WrongTime; got != tc.wrong {
+			t.Errorf("%s: %v", name, found)
+		}
 	}
 }
