@@ -63,14 +63,59 @@ func TestWhatRandomPlansFoundIsKnown(t *testing.T) {
 		{"cri", []plan.Fault{fault("stmt:shim:process.Init.Create:p.mu.Lock", "crash", "start")},
 			"event event=no-pid create=cut-off shim=dead", "events-of-a-shim-dead-in-create"},
 	} {
-		m := oracle.MustMatches(tc.found)[0]
-		found := oracle.Finding{Class: m.Class, Facts: m.Facts}
-		got := ""
-		for i := range explains(known, plan.Spec{Workload: tc.workload, Faults: tc.faults}, []oracle.Finding{found}) {
-			got = known[i].ID
-		}
-		if got != tc.want {
+		if got := explainedBy(known, tc.workload, tc.found, tc.faults...); got != tc.want {
 			t.Errorf("%s %v: %s: %q, want %q", tc.workload, tc.faults, tc.found, got, tc.want)
+		}
+	}
+}
+
+// explainedBy is the bug by which what a case leaves is known, or "".
+func explainedBy(known []catalogue.Excuse, workload, found string, faults ...plan.Fault) (id string) {
+	m := oracle.MustMatches(found)[0]
+	f := oracle.Finding{Class: m.Class, Facts: m.Facts}
+	for i := range explains(known, plan.Spec{Workload: workload, Faults: faults}, []oracle.Finding{f}) {
+		id = known[i].ID
+	}
+	return id
+}
+
+// What sweeps of the workloads that are asked for have found on the untouched v2.4.2.
+func TestWhatOtherWorkloadsFoundIsKnown(t *testing.T) {
+	const (
+		adds    = "rpc:shim:Task.Exec:entry"
+		copies  = "stmt:shim:process.execProcess.start:if-err-pio.Copy-ctx-e.wg-err-nil"
+		begins  = "stmt:shim:process.execProcess.start:if-pio-err-createIO-ctx-e.id-e.parent.Io"
+		counted = "stmt:shim:process.execCreatedState.Start:return-s.transition-running"
+		exits   = "stmt:shim:process.execRunningState.SetExited:if-err-s.transition-stopped-err-nil"
+		writes  = "stmt:shim:runc.WriteExitStatus:exitValue-err-json.Marshal-e"
+		madeUp  = "exit-code by=cri-status status=made-up-255"
+		unheard = "event event=missing topic=/tasks/exit"
+	)
+	known := slices.DeleteFunc(slices.Clone(catalogue.Excuses()), func(k catalogue.Excuse) bool {
+		return !k.Applies("v2.4.2")
+	})
+	for _, tc := range []struct{ workload, at, do, path, found, want string }{
+		{"execsync", adds, "crash", "exit", "exit-code by=TaskExit status=made-up-137 shim=dead", "exit-of-a-dead-shim"},
+		{"execsync", adds, "crash", "exit", madeUp + " shim=dead", "cri-exit-of-a-dead-shim"},
+		{"execsync", adds, "error(x)", "exit", madeUp + " shim=dead", ""},
+		{"execsync", copies, "cancel", "exit", unheard + " of=exec", "exec-start-cut-off"},
+		{"output", copies, "error(x)", "exit", "exit-code by=shim-delete status=made-up-0 of=exec", "exec-start-cut-off"},
+		{"output", copies, "error(x)", "exit", "exit-code by=shim-delete status=made-up-0", ""},
+		{"output", copies, "crash", "exit", unheard + " of=exec", ""},
+		{"exec", begins, "error(x)", "exit", unheard + " of=exec", ""},
+		{"output", counted, "lose", "exit", "exit-code by=TaskExit status=made-up-137", "exec-counted-twice"},
+		{"execsync", counted, "error(x)", "exit", "event event=no-time topic=/tasks/exit of=exec", "exec-counted-twice"},
+		{"execsync", counted, "cancel", "exit", "exit-code by=TaskExit status=made-up-137", ""},
+		{"execsync", exits, "error(x)", "exit", unheard + " of=exec", "exit-of-a-failed-transition"},
+		{"output", exits, "lose", "exit", "end status=killed", "exit-of-a-failed-transition"},
+		{"output", exits, "crash", "exit", "end status=killed", ""},
+		{"oom-pod", writes, "crash", "start", unheard, "exit-event-not-awaited"},
+		{"oom-pod", writes, "error(x)", "start", unheard, ""},
+		{"oom-pod", writes, "crash", "delete", unheard, ""},
+	} {
+		fault := plan.Fault{Point: failpoints.MustPoint(tc.at), Nth: 1, Action: tc.do, Path: tc.path}
+		if got := explainedBy(known, tc.workload, tc.found, fault); got != tc.want {
+			t.Errorf("%s: %s at %s: %s: %q, want %q", tc.workload, tc.do, tc.at, tc.found, got, tc.want)
 		}
 	}
 }
