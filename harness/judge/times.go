@@ -45,9 +45,9 @@ func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 }
 
 // reportedTrue reports whether a status is that which a process has ended with. The time
-// that goes with one that is made up is made up, too (of a shim's death, while the
-// container runs on), and the ledger tells of that: any time since the container was asked
-// for will do.
+// that goes with one that is made up is made up, too, and the ledger tells of that: of a
+// shim's death, while the container runs on. Any since the container was asked for will
+// do.
 func reportedTrue(h *harness.History, i harness.Instance, exec string, status uint32) bool {
 	t, ran, err := truth(h, i)
 	for _, e := range i.Execs {

@@ -150,7 +150,7 @@ func bootFails(did term.Action) func(*harness.History) {
 }
 
 // The time that goes with a made-up status is made up as well: of the death of a shim
-// whose container ran on. Only one before the container was asked for is a lie of its own.
+// whose container ran on. Only one from before the container is a lie of its own.
 func TestTheTimeOfAMadeUpStatus(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status uint32
