@@ -32,6 +32,8 @@ type Instance struct {
 	Payload payload.Truth `json:"payload"`
 	// Outputs are what was read of its output; nil where it was not asked to write.
 	Outputs *Outputs `json:"outputs,omitempty"`
+	// Input is what was written to its standard input; nil where it has none.
+	Input *Input `json:"input,omitempty"`
 	// Execs are the processes that were run in it besides.
 	Execs []Exec `json:"execs,omitempty"`
 	// Pause is what came of its pause; nil where it was not to be paused.
@@ -85,6 +87,8 @@ type Exec struct {
 	Payload payload.Truth `json:"payload"`
 	// Outputs are what was read of its output; nil where it was not asked to write.
 	Outputs *Outputs `json:"outputs,omitempty"`
+	// Input is what was written to its standard input; nil where it has none.
+	Input *Input `json:"input,omitempty"`
 	// Sync is what came of its ExecSync; nil of one by the task API.
 	Sync *ExecSync `json:"sync,omitempty"`
 }
@@ -103,6 +107,22 @@ type ExecSync struct {
 	// Left is what lay in containerd's directories for its container afterwards, and had not
 	// before.
 	Left []oracle.Belonging `json:"left,omitempty"`
+}
+
+// Input is the standard input of a container's init, or of an exec, as its client has
+// written and closed it. When the payload has seen its end is in its own record.
+type Input struct {
+	// Lines is how many numbered lines, from 1, the client had to write, and Wrote how many
+	// of them were taken.
+	Lines int `json:"lines"`
+	Wrote int `json:"wrote,omitempty"`
+	// Closing is when CloseIO was first asked for, and Closed when the client heard of its
+	// success, from when on Patience was had with the payload; the zero time: never.
+	Closing  time.Time     `json:"closing,omitzero"`
+	Closed   time.Time     `json:"closed,omitzero"`
+	Patience time.Duration `json:"patienceNs,omitempty"`
+	// Read is what the payload has kept of what it has read.
+	Read Output `json:"read"`
 }
 
 // Record is the name of an exec's files in the world.

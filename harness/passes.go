@@ -110,7 +110,7 @@ func (ps phases) at(t time.Time) string {
 var paths = map[string]string{
 	"create": "create", "exec": "create", "ExecSync": "create", "RunPodSandbox": "create", "CreateContainer": "create",
 	"start": "start", "exec-start": "start", "StartContainer": "start",
-	"kill": "exit", "pause": "exit", "resume": "exit",
+	"kill": "exit", "pause": "exit", "resume": "exit", "close-io": "exit",
 	"wait": "exit", "exec-wait": "exit", "StopContainer": "exit", "await": "exit",
 	"delete": "delete", "remove": "delete", "exec-delete": "delete",
 	"StopPodSandbox": "delete", "RemoveContainer": "delete",

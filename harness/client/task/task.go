@@ -79,6 +79,7 @@ func (c *Client) Run(ctx context.Context) error {
 	for _, i := range slices.Backward(c.instances) {
 		errs = append(errs, c.remove(ctx, i))
 		i.Outputs = c.outputs[i].close()
+		c.learnInput(i.Input, i.Name)
 	}
 	c.State(ctx, "deleted")
 	return errors.Join(errs...)
