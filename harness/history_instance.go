@@ -38,9 +38,26 @@ type Instance struct {
 	Execs []Exec `json:"execs,omitempty"`
 	// Pause is what came of its pause; nil where it was not to be paused.
 	Pause *Pause `json:"pause,omitempty"`
+	// PIDs are the answers of ListPids about it, in the order of time.
+	PIDs []PIDs `json:"pids,omitempty"`
 	// OOMKills is how many processes of it the kernel had OOM-killed, by the count of its
 	// cgroup before it was deleted; nil where nobody has read that.
 	OOMKills *int `json:"oomKills,omitempty"`
+}
+
+// PIDs is an answer of ListPids about a container. Pids are those of the world's PID
+// namespace, in order.
+type PIDs struct {
+	At time.Time `json:"at,omitzero"` // when it was asked
+	// Ended reports whether a client had heard by then that it has ended.
+	Ended bool `json:"ended,omitempty"`
+	// Err is the error in place of an answer, and Told what was answered without one.
+	Err  *oracle.Failed `json:"err,omitempty"`
+	Told []int          `json:"told,omitempty"`
+	// Before and After are what the kernel had in its cgroup before the question and after
+	// the answer.
+	Before []int `json:"before,omitempty"`
+	After  []int `json:"after,omitempty"`
 }
 
 // Pause is the pause of a container, as its client has seen it.

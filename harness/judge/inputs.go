@@ -1,7 +1,6 @@
 package judge
 
 import (
-
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"

@@ -1,0 +1,40 @@
+package task
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/containerd/containerd/api/services/tasks/v1"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// listPIDs asks for the processes of a container that stays until the harness has done
+// its part, while it runs and when it has ended. It is no call of the workload, and takes
+// a run of runc: what ends by itself is not asked about, nor where statements are counted.
+func (c *Client) listPIDs(ctx context.Context, i *harness.Instance) {
+	counts := func(f failpoints.Fault) bool { return f.At.Kind == failpoints.Stmt }
+	if c.Quiet || slices.ContainsFunc(c.Case.Plan, counts) || i.Spec.Stdin == 0 && !c.Case.Holds(i.Spec) || c.Case.Workload.Fakeshim != "" {
+		return
+	}
+	is := harness.PIDs{At: time.Now(), Ended: !i.Waited.IsZero(), Before: c.PIDs(i.ID)}
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	cl, _, err := c.Up(ctx)
+	if err == nil {
+		var r *tasks.ListPidsResponse
+		if r, err = cl.TaskService().ListPids(ctx, &tasks.ListPidsRequest{ContainerID: i.ID}); err == nil {
+			for _, p := range r.Processes {
+				is.Told = append(is.Told, int(p.Pid))
+			}
+			slices.Sort(is.Told)
+		}
+	}
+	is.Err, is.After = oracle.FailedOf(err), c.PIDs(i.ID)
+	c.Record.Call(harness.Call{
+		Who: "oracle", Verb: "look", Of: i.ID, At: is.At, Took: time.Since(is.At), Err: is.Err})
+	i.PIDs = append(i.PIDs, is)
+}
