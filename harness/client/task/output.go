@@ -15,7 +15,7 @@ func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
 	if i.Spec.Lines == 0 && i.Spec.Stdin == 0 || exec != nil && exec.Held {
 		return nil
 	}
-	r := &reader{client.Reader{Slow: true, Stdin: i.Spec.Stdin > 0}}
+	r := &reader{client.Reader{Slow: i.Spec.Lines > 0, Stdin: i.Spec.Stdin > 0}}
 	if exec != nil {
 		c.outputs[exec] = r
 	} else {
