@@ -61,7 +61,9 @@ func (s *Session) Feed(ctx context.Context, in *harness.Input, fifo, record stri
 		n += more
 	}
 	in.Wrote = bytes.Count(text[:n], []byte{'\n'})
-	s.Record.Failed("client", "the standard input of "+record+" was not written whole", err)
+	if err != nil {
+		s.Record.Failed("client", "the standard input of "+record+" was not written whole", err)
+	}
 }
 
 // awaitRead waits until so many bytes of an input were read, and reports whether.
@@ -70,23 +72,23 @@ func (s *Session) awaitRead(ctx context.Context, record string, bytes int, alive
 		info, err := os.Stat(filepath.Join(s.TruthDir, record+inputFile))
 		return err == nil && info.Size() >= int64(bytes)
 	}
-	s.awaitInput(ctx, func() bool { return read() || !alive() })
+	awaitInput(ctx, inputPatience, func() bool { return read() || !alive() })
 	return read()
 }
 
-// AwaitEOF waits until a process has seen the end of its input, or has ended, and reports
-// whether.
-func (s *Session) AwaitEOF(ctx context.Context, record string, alive func() bool) bool {
+// AwaitEOF waits for so long, at least one look, until a process has seen the end of its
+// input, or has ended, and reports whether.
+func (s *Session) AwaitEOF(ctx context.Context, record string, patience time.Duration, alive func() bool) bool {
 	over := func() bool {
 		own, err := s.Payload(record)
 		return err == nil && (!own.EOFAt.IsZero() || own.Exited) || !alive()
 	}
-	s.awaitInput(ctx, over)
+	awaitInput(ctx, patience, over)
 	return over()
 }
 
-func (s *Session) awaitInput(ctx context.Context, is func() bool) {
-	ctx, cancel := context.WithTimeout(ctx, inputPatience)
+func awaitInput(ctx context.Context, patience time.Duration, is func() bool) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	_ = poll.Until(ctx, lookEvery, func() (bool, error) { return is(), nil }) // the judge's business
 }

@@ -51,8 +51,8 @@ var _ = Describe("a standard input", Label("others", "exec", "stdin"), func() {
 		}()),
 		Entry("its first CloseIO has failed", "close-fails",
 			secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Error, "injected")),
-		Entry("the answer of its first CloseIO was lost", "close-lost",
-			secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Lose, "")),
+		Entry("the answer of its CloseIO came late", "answer-slow",
+			secondCloseIO("rpc:shim:Task.CloseIO:exit", term.Delay, "300")),
 		Entry("the shim is slow to close it", "close-slow",
 			secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Delay, "300")),
 	)

@@ -38,7 +38,11 @@ func (c *Client) feed(ctx context.Context, i *harness.Instance, e *harness.Exec)
 			return errgrpc.ToNative(err)
 		}))
 	})
-	if err == nil && c.AwaitEOF(ctx, record, alive) {
+	patience := in.Patience
+	if err != nil { // what was not answered may have been done
+		patience = 0
+	}
+	if c.AwaitEOF(ctx, record, patience, alive) {
 		return
 	}
 	if e == nil {
