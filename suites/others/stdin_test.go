@@ -12,7 +12,7 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// reads is a container that reads its standard input to the end, and so does an exec in it.
+// reads is a container that reads its standard input to the end, as does an exec in it.
 var reads = one(harness.TaskAPI, harness.Container{Exit: 7, Exec: 3, Stdin: lines})
 
 // allRead is an input of which every line was read before it was closed.

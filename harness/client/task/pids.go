@@ -14,7 +14,8 @@ import (
 
 // listPIDs asks for the processes of a container that stays until the harness has done
 // its part, while it runs and when it has ended. It is no call of the workload, and takes
-// a run of runc: what ends by itself is not asked about, nor where statements are counted.
+// a run of runc: what ends by itself is not asked about. Where a statement is armed
+// nothing is: its hits are counted.
 func (c *Client) listPIDs(ctx context.Context, i *harness.Instance) {
 	counts := func(f failpoints.Fault) bool { return f.At.Kind == failpoints.Stmt }
 	if c.Quiet || slices.ContainsFunc(c.Case.Plan, counts) || i.Spec.Stdin == 0 && !c.Case.Holds(i.Spec) || c.Case.Workload.Fakeshim != "" {
