@@ -34,7 +34,7 @@ const (
 	WrongInput = "input"
 	InputOpen  = "input-open"
 	InputEnded = "input-ended"
-	// Of an answer of ListPids: what it leaves out, what is not there, and that there is none.
+	// Of ListPids: what it leaves out, what is not there, and that it does not answer.
 	PIDsLeftOut = "pids-left-out"
 	PIDsForeign = "pids-foreign"
 	PIDsUntold  = "pids-untold"

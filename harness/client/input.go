@@ -23,7 +23,7 @@ const (
 	// inputPatience is how long a payload may take to read all of its input, or to see its
 	// end, on a machine that has other things to do. It takes some 100 ms.
 	inputPatience = 10 * time.Second
-	// openFor is how long it is looked at whether an input stays open without a writer.
+	// openFor is how long an input is looked at that is to stay open with no writer.
 	openFor = 30 * time.Millisecond
 	// parts is how many times the first part of an input there is: the rest is more than what
 	// lies between writer and payload holds.
