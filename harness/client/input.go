@@ -25,7 +25,7 @@ const (
 	inputPatience = 10 * time.Second
 	// openFor is how long an input is looked at that is to stay open with no writer.
 	openFor = 30 * time.Millisecond
-	// parts is how many times the first part of an input there is: the rest is more than what
+	// parts is how many first parts an input has: the rest of it is more than what
 	// lies between writer and payload holds.
 	parts = 4
 )
