@@ -121,11 +121,13 @@ func TestRulesOfPIDs(t *testing.T) {
 	fails := func(_ *harness.History, p *harness.PIDs) { p.Told, p.Err = nil, failed("Unknown", "x") }
 	const out, foreign = "liveness container what=pids-left-out", "liveness container what=pids-foreign"
 	judged(t, map[string]row{
-		"all of them":      {with(func(*harness.History, *harness.PIDs) {}), ""},
-		"its init is not":  {with(func(_ *harness.History, p *harness.PIDs) { p.Told = []int{43} }), out + " true=41"},
-		"another's is":     {with(func(_ *harness.History, p *harness.PIDs) { p.Told = []int{41, 43, 44} }), foreign + " reported=44"},
-		"those of another": {with(func(_ *harness.History, p *harness.PIDs) { p.Told = []int{51} }), out + " true=41,43 reported=51"},
-		"one begins":       {with(func(_ *harness.History, p *harness.PIDs) { p.After = []int{41, 43, 44} }), ""},
+		"all of them":     {with(func(*harness.History, *harness.PIDs) {}), ""},
+		"its init is not": {with(func(_ *harness.History, p *harness.PIDs) { p.Told = []int{43} }), out + " true=41"},
+		"another's is": {with(func(_ *harness.History, p *harness.PIDs) { p.Told = []int{41, 43, 44} }),
+			foreign + " reported=44"},
+		"those of another": {with(func(_ *harness.History, p *harness.PIDs) { p.Told = []int{51} }),
+			out + " true=41,43 reported=51"},
+		"one begins": {with(func(_ *harness.History, p *harness.PIDs) { p.After = []int{41, 43, 44} }), ""},
 		"and is told of": {with(func(_ *harness.History, p *harness.PIDs) {
 			p.Told, p.After = []int{41, 43, 44}, []int{41, 43, 44}
 		}), ""},

@@ -37,7 +37,8 @@ func wrongPIDs(h *harness.History, p harness.PIDs) (all []oracle.Facts) {
 		return all
 	}
 	without := func(pids []int, others ...[]int) []int {
-		return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return slices.Contains(slices.Concat(others...), pid) })
+		all := slices.Concat(others...)
+		return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return slices.Contains(all, pid) })
 	}
 	stayed := without(p.Before, without(p.Before, p.After))
 	if out := without(stayed, p.Told); len(out) > 0 {

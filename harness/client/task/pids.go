@@ -12,17 +12,26 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
+// listPatience is how long who was broken may take to answer: the time of a lifecycle is
+// that of its own calls.
+const listPatience = 5 * time.Second
+
 // listPIDs asks for the processes of a container that stays until the harness has done
 // its part, while it runs and when it has ended. It is no call of the workload, and takes
 // a run of runc: what ends by itself is not asked about. Where a statement is armed
 // nothing is: its hits are counted.
 func (c *Client) listPIDs(ctx context.Context, i *harness.Instance) {
 	counts := func(f failpoints.Fault) bool { return f.At.Kind == failpoints.Stmt }
-	if c.Quiet || slices.ContainsFunc(c.Case.Plan, counts) || i.Spec.Stdin == 0 && !c.Case.Holds(i.Spec) || c.Case.Workload.Fakeshim != "" {
+	stays := i.Spec.Stdin > 0 || c.Case.Holds(i.Spec)
+	if !stays || c.Quiet || c.Case.Workload.Fakeshim != "" || slices.ContainsFunc(c.Case.Plan, counts) {
 		return
 	}
 	is := harness.PIDs{At: time.Now(), Ended: !i.Waited.IsZero(), Before: c.PIDs(i.ID)}
-	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	patience := c.CallTimeout
+	if !c.Case.Faultless() {
+		patience = min(patience, listPatience)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cl, _, err := c.Up(ctx)
 	if err == nil {
