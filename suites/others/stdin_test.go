@@ -45,7 +45,7 @@ var _ = Describe("a standard input", Label("others", "exec", "stdin"), func() {
 		Entry("containerd was SIGKILLed before", spec.Quick, "containerd-killed",
 			failpoints.Kill("proc:containerd:running")),
 		// Not when it is closed: what ends while containerd is down nobody may hear of.
-		Entry("containerd was SIGKILLed when its CloseIO was under way", spec.Quick, "close-killed", func() failpoints.Fault {
+		Entry("containerd was SIGKILLed during its CloseIO", spec.Quick, "close-killed", func() failpoints.Fault {
 			f := secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Pause, "")
 			f.While = failpoints.Steps("kill containerd", "start containerd", "release")
 			return f
