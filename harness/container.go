@@ -54,6 +54,11 @@ type Container struct {
 	// Exec does so, too. They are read: by FIFOs, or of CRI from the container's log and the
 	// answer of ExecSync. Up to 20000.
 	Lines int `yaml:"lines,omitempty"`
+	// Stdin is how many numbered lines are written to the standard input of the payload, and
+	// of its Exec, which read to the end, write what they have read to their output, and
+	// exit: no trigger lets them. The input is written in two parts, as by two clients that
+	// attach one after the other, and is then closed by CloseIO. Task API only. Up to 20000.
+	Stdin int `yaml:"stdin,omitempty"`
 	// Exec, from 1, has a second process run in the container, which exits with that status,
 	// is waited for and deleted before the container ends. By CRI it is one ExecSync.
 	Exec int `yaml:"exec,omitempty"`
@@ -137,6 +142,11 @@ func (c Container) check(i int) error {
 		return fmt.Errorf("containers[%d]: lines: %d: 1 to %d, and not with holdStdout, floods or tty", i, c.Lines,
 			payload.MaxLines)
 	}
+	if c.Stdin < 0 || c.Stdin > payload.MaxLines ||
+		c.Stdin > 0 && (c.Signal != "" || c.Lines > 0 || c.Floods || c.HoldStdout || c.OOM == OOMInit) {
+		return fmt.Errorf("containers[%d]: stdin: %d: 1 to %d, and not with signal, lines, floods, holdStdout, oom: init",
+			i, c.Stdin, payload.MaxLines)
+	}
 	if c.Children < 0 || c.Children > maxChildren || c.Children > 0 && c.HoldStdout {
 		return fmt.Errorf("containers[%d]: children: %d: 1 to %d, and not with holdStdout", i, c.Children, maxChildren)
 	}
@@ -172,10 +182,10 @@ func (c Container) besides() bool { return c.Exec != 0 || c.HeldExec || c.TimedE
 // checkBesides reports what the client or the shim of a workload cannot do.
 func (c Container) checkBesides(w Workload) error {
 	switch {
-	case (c.besides() || c.Lines > 0) && w.Fakeshim != "":
-		return errors.New("exec, heldExec, timedExec, pause, lines: by runc's shim only: leave out fakeshim")
-	case (c.HeldExec || c.Pause) && w.API == CRI:
-		return errors.New("heldExec, pause: by the task API only: leave out api: cri")
+	case (c.besides() || c.Lines > 0 || c.Stdin > 0) && w.Fakeshim != "":
+		return errors.New("exec, heldExec, timedExec, pause, lines, stdin: by runc's shim only: leave out fakeshim")
+	case (c.HeldExec || c.Pause || c.Stdin > 0) && w.API == CRI:
+		return errors.New("heldExec, pause, stdin: by the task API only: leave out api: cri")
 	case c.TimedExec && (w.API != CRI || c.Exec != 0):
 		return errors.New("timedExec: only CRI's ExecSync has a timeout: add api: cri, and leave out exec")
 	}

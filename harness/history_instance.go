@@ -32,13 +32,32 @@ type Instance struct {
 	Payload payload.Truth `json:"payload"`
 	// Outputs are what was read of its output; nil where it was not asked to write.
 	Outputs *Outputs `json:"outputs,omitempty"`
+	// Input is what was written to its standard input; nil where it has none.
+	Input *Input `json:"input,omitempty"`
 	// Execs are the processes that were run in it besides.
 	Execs []Exec `json:"execs,omitempty"`
 	// Pause is what came of its pause; nil where it was not to be paused.
 	Pause *Pause `json:"pause,omitempty"`
+	// PIDs are the answers of ListPids about it, in the order of time.
+	PIDs []PIDs `json:"pids,omitempty"`
 	// OOMKills is how many processes of it the kernel had OOM-killed, by the count of its
 	// cgroup before it was deleted; nil where nobody has read that.
 	OOMKills *int `json:"oomKills,omitempty"`
+}
+
+// PIDs is an answer of ListPids about a container. Pids are those of the world's PID
+// namespace, in order.
+type PIDs struct {
+	At time.Time `json:"at,omitzero"` // when it was asked
+	// Ended reports whether a client had heard by then that it has ended.
+	Ended bool `json:"ended,omitempty"`
+	// Err is the error in place of an answer, and Told what was answered without one.
+	Err  *oracle.Failed `json:"err,omitempty"`
+	Told []int          `json:"told,omitempty"`
+	// Before and After are what the kernel had in its cgroup before the question and after
+	// the answer.
+	Before []int `json:"before,omitempty"`
+	After  []int `json:"after,omitempty"`
 }
 
 // Pause is the pause of a container, as its client has seen it.
@@ -85,6 +104,8 @@ type Exec struct {
 	Payload payload.Truth `json:"payload"`
 	// Outputs are what was read of its output; nil where it was not asked to write.
 	Outputs *Outputs `json:"outputs,omitempty"`
+	// Input is what was written to its standard input; nil where it has none.
+	Input *Input `json:"input,omitempty"`
 	// Sync is what came of its ExecSync; nil of one by the task API.
 	Sync *ExecSync `json:"sync,omitempty"`
 }
@@ -103,6 +124,22 @@ type ExecSync struct {
 	// Left is what lay in containerd's directories for its container afterwards, and had not
 	// before.
 	Left []oracle.Belonging `json:"left,omitempty"`
+}
+
+// Input is the standard input of a container's init, or of an exec, as its client has
+// written and closed it. When the payload has seen its end is in its own record.
+type Input struct {
+	// Lines is how many numbered lines, from 1, the client had to write, and Wrote how many
+	// of them were taken.
+	Lines int `json:"lines"`
+	Wrote int `json:"wrote,omitempty"`
+	// Closing is when CloseIO was first asked for, and Closed when the client heard of its
+	// success, from when on Patience was had with the payload; the zero time: never.
+	Closing  time.Time     `json:"closing,omitzero"`
+	Closed   time.Time     `json:"closed,omitzero"`
+	Patience time.Duration `json:"patienceNs,omitempty"`
+	// Read is what the payload has kept of what it has read.
+	Read Output `json:"read"`
 }
 
 // Record is the name of an exec's files in the world.

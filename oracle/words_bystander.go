@@ -77,6 +77,18 @@ func outputWords(fs Facts) []string {
 	return append([]string{"what was read of its " + fs[FactStream]}, othersOutput(fs)...)
 }
 
+// inputWords are of what a payload has read of its standard input.
+func inputWords(fs Facts) []string {
+	switch fs[FactOutput] {
+	case Repeated:
+		return []string{fs[FactCount] + " lines were read twice, or out of order"}
+	case Foreign:
+		return []string{fs[FactCount] + " lines were read that nobody has written"}
+	}
+	return []string{fmt.Sprintf("%s lines that were written to it were not read, the first %s", fs[FactCount],
+		fs[FactFirst])}
+}
+
 func othersOutput(fs Facts) []string {
 	switch fs[FactOutput] {
 	case Repeated:

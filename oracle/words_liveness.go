@@ -29,6 +29,15 @@ const (
 	ExecLives   = "exec-lives"
 	// Output is that of a container or of an exec.
 	WrongOutput = "output"
+	// Of a standard input: what was read of it, that it did not end when it was closed, and
+	// that it ended before.
+	WrongInput = "input"
+	InputOpen  = "input-open"
+	InputEnded = "input-ended"
+	// Of ListPids: what it leaves out, what is not there, and that it does not answer.
+	PIDsLeftOut = "pids-left-out"
+	PIDsForeign = "pids-foreign"
+	PIDsUntold  = "pids-untold"
 	// What containerd calls a task that was paused, or resumed, and a payload that goes on,
 	// or does not.
 	PausedAs      = "paused-as"
@@ -69,6 +78,14 @@ var livenessWhats = []what{
 	{ExecLives, "exec", says("ExecSync said that its time is over, and it lives on: its heart has beaten %s times since",
 		FactCount)},
 	{WrongOutput, "output", outputWords},
+	{WrongInput, "input", inputWords},
+	{InputOpen, "input", says("CloseIO has succeeded, and its payload did not see the end of its input within %s",
+		FactBound)},
+	{InputEnded, "input", says("its payload saw the end of its input %s before CloseIO was called", FactApart)},
+	{PIDsLeftOut, "task", says("ListPids leaves out %s, which run in its cgroup: the answer is %q", FactTrue,
+		FactReported)},
+	{PIDsForeign, "task", says("ListPids tells of %s, and in its cgroup run %q", FactReported, FactTrue)},
+	{PIDsUntold, "task", says("ListPids of it failed, and no fault was planned: %s", FactError)},
 	{PausedAs, "task", says("it was paused, and containerd calls it %s", FactTask)},
 	{PausedRuns, "task", says("it was paused, and its payload went on: its heart has beaten %s times", FactCount)},
 	{ResumedAs, "task", says("it was resumed, and containerd calls it %s", FactTask)},

@@ -57,8 +57,10 @@ type Params struct {
 	// OOMKills is the count of the kernel for the cgroup of an id, which is there until the
 	// container is deleted; nil where it cannot be read.
 	OOMKills func(id string) *int
-	Events   *oracle.EventLog
-	Record   *record.Recorder
+	// PIDs are the processes that the kernel has in the cgroup of an id.
+	PIDs   func(id string) []int
+	Events *oracle.EventLog
+	Record *record.Recorder
 	// CRIEvents are CRI's container events; nil where no CRI is used.
 	CRIEvents *oracle.CRILog
 	// Quiet reports that what containerd passes counts, whoever asks it: it is not asked for

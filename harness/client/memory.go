@@ -34,7 +34,7 @@ func (s *Session) KillChild(ctx context.Context, i *harness.Instance) {
 	defer cancel()
 	err := poll.Until(noted, lookEvery, func() (bool, error) {
 		own, err := s.Payload(i.Name)
-		return err == nil && (!own.ChildAt.IsZero() || own.Exited) || s.ended(i.ID), nil
+		return err == nil && (!own.ChildAt.IsZero() || own.Exited) || s.Ended(i.ID, ""), nil
 	})
 	if err == nil && s.Hogged(i) { // else what has become of it is the judge's business
 		AwaitEvent(ctx, s.Events, i.ID, oracle.TopicOOM)
@@ -59,10 +59,11 @@ func (s *Session) Hogged(i *harness.Instance) bool {
 	return err == nil && !own.HoggedAt.IsZero()
 }
 
-// ended reports whether the end of a container's init has been told of.
-func (s *Session) ended(id string) bool {
+// Ended reports whether the end of a container's init, or of an exec in it, has been told
+// of.
+func (s *Session) Ended(id, exec string) bool {
 	return slices.ContainsFunc(s.Events.Events(), func(e oracle.TaskEvent) bool {
-		return e.Container == id && e.Topic == oracle.TopicExit && e.Exec == ""
+		return e.Container == id && e.Topic == oracle.TopicExit && e.Exec == exec
 	})
 }
 

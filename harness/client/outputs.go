@@ -2,6 +2,8 @@ package client
 
 import (
 	"bytes"
+	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,7 +17,9 @@ import (
 type Reader struct {
 	// Slow has it read no more than 128 KiB/s, as a reader that has other things to do: what
 	// was written last is still with the shim for half a second when the process has ended.
-	Slow           bool
+	Slow bool
+	// Stdin makes a FIFO for the standard input, too, from which nothing comes by itself.
+	Stdin          bool
 	stdout, stderr buffer
 	mu             sync.Mutex
 	io             cio.IO
@@ -26,8 +30,12 @@ func (r *Reader) Create(dir string) cio.Creator {
 	if r.Slow {
 		r.stdout.pace, r.stderr.pace = pace, pace
 	}
+	var stdin io.Reader
+	if r.Stdin {
+		stdin = strings.NewReader("")
+	}
 	return func(id string) (cio.IO, error) {
-		made, err := cio.NewCreator(cio.WithStreams(nil, &r.stdout, &r.stderr), cio.WithFIFODir(dir))(id)
+		made, err := cio.NewCreator(cio.WithStreams(stdin, &r.stdout, &r.stderr), cio.WithFIFODir(dir))(id)
 		if err != nil {
 			return nil, err
 		}
@@ -41,6 +49,16 @@ func (r *Reader) set(to cio.IO) (was cio.IO) {
 	defer r.mu.Unlock()
 	was, r.io = r.io, to
 	return was
+}
+
+// Input is the path of the FIFO of the standard input; "": there is none.
+func (r *Reader) Input() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.io == nil {
+		return ""
+	}
+	return r.io.Config().Stdin
 }
 
 // drain is how long the last of the output may be on its way once the task is deleted: a

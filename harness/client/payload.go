@@ -89,6 +89,8 @@ func (s *Session) Command(i *harness.Instance) []string {
 		args = append(args, "flood", fmt.Sprint(spec.Exit))
 	case spec.HoldStdout:
 		args = append(args, "hold-stdout", fmt.Sprint(spec.Exit))
+	case spec.Stdin > 0:
+		args = append(args, "copy", fmt.Sprint(spec.Exit), filepath.Join(MountedTruth, i.Name+inputFile))
 	default:
 		args = append(args, "exit", fmt.Sprint(spec.Exit))
 	}
@@ -107,7 +109,7 @@ func (s *Session) Command(i *harness.Instance) []string {
 	if i.Spec.OOM == harness.OOMChild {
 		args = append(args, "-hog", fmt.Sprint(hogs*i.Spec.Memory), "-cue", filepath.Join(MountedTruth, i.Name+hogFile))
 	}
-	if i.Spec.Signal == "" && s.Case.Holds(i.Spec) {
+	if i.Spec.Signal == "" && i.Spec.Stdin == 0 && s.Case.Holds(i.Spec) {
 		args = append(args, "-trigger", filepath.Join(MountedTruth, i.Name+".end"))
 	}
 	return args
@@ -121,6 +123,9 @@ func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 		return []string{payload.Program, "wait"}
 	case e.Timed():
 		return []string{payload.Program, "wait", "-beat", filepath.Join(MountedTruth, i.Record(e)+".beat")}
+	}
+	if i.Spec.Stdin > 0 {
+		return []string{payload.Program, "copy", fmt.Sprint(e.Want), filepath.Join(MountedTruth, i.Record(e)+inputFile)}
 	}
 	args := []string{payload.Program, "exit", fmt.Sprint(e.Want)}
 	if i.Spec.Lines > 0 {

@@ -48,15 +48,18 @@ type field struct {
 }
 
 // requested compares what an event says of a container with what its client has asked
-// for: the client of the task API for no output, unless it reads that, that of CRI for
+// for: the client of the task API for no input and output but its own, that of CRI for
 // files that containerd names after the container, and both for a terminal's, too, whose
 // second one nobody reads.
 func requested(h *harness.History, i harness.Instance, m oracle.Made) []field {
-	namespace, out, tty := daemon.TaskNamespace, "", false
+	namespace, in, out, tty := daemon.TaskNamespace, "", "", false
 	if h.Case.Workload.API == harness.CRI {
 		namespace, out, tty = daemon.CRINamespace, i.ID, i.Spec.TTY
-	} else if i.Spec.Lines > 0 {
+	} else if i.Spec.Lines > 0 || i.Spec.Stdin > 0 {
 		out = i.ID
+	}
+	if i.Spec.Stdin > 0 {
+		in = i.ID
 	}
 	same := func(name, reported, want string) field { return field{name, reported, want, reported == want} }
 	file := func(name, reported, of string) field {
@@ -65,7 +68,7 @@ func requested(h *harness.History, i harness.Instance, m oracle.Made) []field {
 	return []field{
 		same(oracle.FieldBundle, m.Bundle, path.Join(daemon.StateDir, bundles, namespace, i.ID)),
 		same(oracle.FieldTerminal, strconv.FormatBool(m.Terminal), strconv.FormatBool(tty)),
-		same(oracle.FieldCheckpoint, m.Checkpoint, ""), same(oracle.FieldStdin, m.Stdin, ""),
+		same(oracle.FieldCheckpoint, m.Checkpoint, ""), file(oracle.FieldStdin, baseOf(m.Stdin), in),
 		file(oracle.FieldStdout, baseOf(m.Stdout), out), file(oracle.FieldStderr, baseOf(m.Stderr), out),
 		{oracle.FieldRootfs, strings.Join(m.Rootfs, ","), "mounts", len(m.Rootfs) > 0},
 	}

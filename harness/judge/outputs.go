@@ -34,15 +34,19 @@ func outputs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 
 // wrongOutputs are of both streams of a container's init, or of an exec in it.
 func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own payload.Truth) (found []oracle.Finding) {
-	lines := 0
+	lines, read := 0, 0
 	if own.Exited { // what is killed has not come to it
 		lines = i.Spec.Lines
+		if read = lines; i.Spec.Stdin > 0 {
+			read = own.Wrote
+		}
 	}
 	for _, s := range []struct {
-		name string
+		name  string
+		lines int
 		harness.Output
-	}{{oracle.FieldStdout, is.Stdout}, {oracle.FieldStderr, is.Stderr}} {
-		for _, fs := range wrongLines(s.Output, s.MissingOf(lines, own.ExitedAt)) {
+	}{{oracle.FieldStdout, read, is.Stdout}, {oracle.FieldStderr, lines, is.Stderr}} {
+		for _, fs := range wrongLines(s.Output, s.MissingOf(s.lines, own.ExitedAt)) {
 			fs[oracle.FactWhat], fs[oracle.FactStream] = oracle.WrongOutput, s.name
 			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
 				Subject: oracle.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, fs)})

@@ -35,6 +35,7 @@ var Faultless = []harness.Case{
 	{Name: "plain-pod-oom", Workload: harness.Workload{API: harness.CRI, Loops: 2, Containers: []harness.Container{
 		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}, {Exit: 3, Memory: 32}}}},
 	{Name: "plain-output", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
+	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true}}}},
 	{Name: "plain-restart", Workload: harness.Workload{

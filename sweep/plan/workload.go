@@ -35,6 +35,8 @@ var workloads = []workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, HeldExec: true}}}},
 	{name: "output", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
+	{name: "stdin", like: "task", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{name: "pause", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Pause: true}}}},
 	{name: "oom", like: "task", asked: true, Workload: harness.Workload{

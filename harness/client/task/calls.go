@@ -122,7 +122,11 @@ func load(ctx context.Context, cl *containerd.Client, id string) (containerd.Tas
 
 // end lets the payload come to its end, or sends the signal that ends it.
 func (c *Client) end(ctx context.Context, i *harness.Instance) {
-	if i.Spec.Signal == "" {
+	switch {
+	case i.Spec.Stdin > 0:
+		c.feed(ctx, i, nil)
+		return
+	case i.Spec.Signal == "":
 		c.Release(ctx, i)
 		return
 	}

@@ -36,10 +36,12 @@ func (c *Client) exec(ctx context.Context, i *harness.Instance) {
 			continue
 		}
 		if c.beginExec(ctx, i, e) == nil {
+			c.feed(ctx, i, e)
 			c.waitExec(ctx, i, e)
 		}
 		c.deleteExec(ctx, i, e)
 		e.Outputs = c.outputs[e].close()
+		c.learnInput(e.Input, i.Record(*e))
 	}
 }
 
@@ -117,7 +119,7 @@ func (c *Client) execRequest(
 		if err != nil {
 			return nil, err
 		}
-		r.Stdout, r.Stderr = files.Config().Stdout, files.Config().Stderr
+		r.Stdin, r.Stdout, r.Stderr = files.Config().Stdin, files.Config().Stdout, files.Config().Stderr
 	}
 	return r, nil
 }

@@ -20,6 +20,7 @@ import (
 // deleteByAll has each of the workload's deleters try, concurrently.
 func (c *Client) deleteByAll(ctx context.Context, i *harness.Instance) {
 	c.lookAtTask(ctx, i)
+	c.listPIDs(ctx, i)
 	done := make([]time.Time, max(c.Case.Workload.Deleters, 1))
 	var others sync.WaitGroup
 	for n := range done[1:] {

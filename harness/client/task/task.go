@@ -79,6 +79,7 @@ func (c *Client) Run(ctx context.Context) error {
 	for _, i := range slices.Backward(c.instances) {
 		errs = append(errs, c.remove(ctx, i))
 		i.Outputs = c.outputs[i].close()
+		c.learnInput(i.Input, i.Name)
 	}
 	c.State(ctx, "deleted")
 	return errors.Join(errs...)
@@ -116,6 +117,7 @@ func (c *Client) lifecycle(ctx context.Context) {
 // ending lets containers come to their end.
 func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
+		c.listPIDs(ctx, i)
 		c.exec(ctx, i)
 		c.pause(ctx, i)
 		c.KillChild(ctx, i)

@@ -1,0 +1,126 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/poll"
+)
+
+// inputFile is the suffix of the file in which a payload keeps what it has read of its
+// standard input.
+const inputFile = ".in"
+
+const (
+	// inputPatience is how long a payload may take to read all of its input, or to see its
+	// end, on a machine that has other things to do. It takes some 100 ms.
+	inputPatience = 10 * time.Second
+	// openFor is how long an input is looked at that is to stay open with no writer.
+	openFor = 30 * time.Millisecond
+	// parts is how many first parts an input has: the rest of it is more than what
+	// lies between writer and payload holds.
+	parts = 4
+)
+
+// inputLines are numbered lines, as a payload writes them to its standard output.
+func inputLines(n int, now time.Time) (text []byte) {
+	for i := range n {
+		text = append(strconv.AppendInt(text, int64(i+1), 10), ofStdout...)
+		text = append(strconv.AppendInt(text, now.UnixNano(), 10), '\n')
+	}
+	return text
+}
+
+// Feed writes the lines of an input to a FIFO in two parts, as two clients do that attach
+// one after the other: the second when the process of that record has read the first. It
+// does not write on where alive says that the process has ended.
+func (s *Session) Feed(ctx context.Context, in *harness.Input, fifo, record string, alive func() bool) {
+	in.Patience = inputPatience
+	text := inputLines(in.Lines, time.Now())
+	cut := 1 + bytes.IndexByte(text[len(text)/parts:], '\n') + len(text)/parts
+	n, err := writeTo(ctx, fifo, text[:cut], alive)
+	if err == nil && s.awaitRead(ctx, record, cut, alive) {
+		window := time.NewTimer(openFor) // that it stays open takes time to see
+		defer window.Stop()
+		select {
+		case <-window.C:
+		case <-ctx.Done():
+		}
+	}
+	if err == nil {
+		var more int
+		more, err = writeTo(ctx, fifo, text[cut:], alive)
+		n += more
+	}
+	in.Wrote = bytes.Count(text[:n], []byte{'\n'})
+	if err != nil {
+		s.Record.Failed("client", "the standard input of "+record+" was not written whole", err)
+	}
+}
+
+// awaitRead waits until so many bytes of an input were read, and reports whether.
+func (s *Session) awaitRead(ctx context.Context, record string, bytes int, alive func() bool) bool {
+	read := func() bool {
+		info, err := os.Stat(filepath.Join(s.TruthDir, record+inputFile))
+		return err == nil && info.Size() >= int64(bytes)
+	}
+	awaitInput(ctx, inputPatience, func() bool { return read() || !alive() })
+	return read()
+}
+
+// AwaitEOF waits for so long, at least one look, until a process has seen the end of its
+// input, or has ended, and reports whether.
+func (s *Session) AwaitEOF(ctx context.Context, record string, patience time.Duration, alive func() bool) bool {
+	over := func() bool {
+		own, err := s.Payload(record)
+		return err == nil && (!own.EOFAt.IsZero() || own.Exited) || !alive()
+	}
+	awaitInput(ctx, patience, over)
+	return over()
+}
+
+func awaitInput(ctx context.Context, patience time.Duration, is func() bool) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_ = poll.Until(ctx, lookEvery, func() (bool, error) { return is(), nil }) // the judge's business
+}
+
+// InputRead is what a process has kept of its input.
+func (s *Session) InputRead(record string) harness.Output {
+	text, err := os.ReadFile(filepath.Join(s.TruthDir, record+inputFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // it has never begun
+		s.Record.Problem(harness.ByHarness, err)
+	}
+	return readLines(string(text), ofStdout)
+}
+
+// writeTo writes to a FIFO, and closes it. It waits for a reader. It returns how many
+// bytes were taken.
+func writeTo(ctx context.Context, fifo string, text []byte, alive func() bool) (n int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, inputPatience)
+	defer cancel()
+	var f *os.File
+	if err := poll.Until(ctx, lookEvery, func() (bool, error) {
+		f, err = os.OpenFile(fifo, os.O_WRONLY|unix.O_NONBLOCK, 0)
+		if errors.Is(err, unix.ENXIO) && alive() { // its shim has not opened it yet
+			return false, nil
+		}
+		return err == nil, err
+	}); err != nil {
+		return 0, err
+	}
+	until, _ := ctx.Deadline()
+	err = f.SetWriteDeadline(until)
+	if err == nil {
+		n, err = f.Write(text)
+	}
+	return n, errors.Join(err, f.Close())
+}

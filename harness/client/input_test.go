@@ -1,0 +1,89 @@
+package client
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/record"
+)
+
+// session is one whose world is a folder, with a FIFO in it.
+func session(t *testing.T) (s *Session, fifo string) {
+	dir := t.TempDir()
+	fifo = filepath.Join(dir, "stdin")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return NewSession(Params{TruthDir: dir, Record: &record.Recorder{}}), fifo
+}
+
+// What is fed comes to who reads it, whole, and each part by a writer of its own.
+func TestFeed(t *testing.T) {
+	s, fifo := session(t)
+	keep, err := os.Create(filepath.Join(s.TruthDir, "c0"+inputFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := make(chan int)
+	go func() { // as a shim, without holding the FIFO open: each writer that goes is an end
+		for n := 1; n <= 2; n++ {
+			in, err := os.Open(fifo)
+			if err == nil {
+				_, err = keep.ReadFrom(in)
+				_ = in.Close()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			ends <- n
+		}
+	}()
+	in := &harness.Input{Lines: 40}
+	fed := make(chan struct{})
+	go func() { defer close(fed); s.Feed(t.Context(), in, fifo, "c0", func() bool { return true }) }()
+	<-ends
+	if info, err := keep.Stat(); err != nil || info.Size() == 0 {
+		t.Errorf("the first part is empty: %v", err)
+	}
+	<-ends
+	<-fed
+	read := s.InputRead("c0")
+	if in.Wrote != 40 || read.Last != 40 || len(read.Holes) > 0 || read.Repeated+read.Foreign > 0 {
+		t.Errorf("%d lines were written, and this was read: %+v", in.Wrote, read)
+	}
+}
+
+// Nobody waits for the reader of a payload that has ended.
+func TestFeedOfNobody(t *testing.T) {
+	s, fifo := session(t)
+	in, begun := &harness.Input{Lines: 40}, time.Now()
+	s.Feed(t.Context(), in, fifo, "c0", func() bool { return false })
+	if in.Wrote != 0 || time.Since(begun) > inputPatience/2 {
+		t.Errorf("%d lines were taken by nobody, in %v", in.Wrote, time.Since(begun))
+	}
+	if read := s.InputRead("c0"); read.Last != 0 {
+		t.Errorf("nobody has read %+v", read)
+	}
+}
+
+func TestAwaitEOF(t *testing.T) {
+	for text, want := range map[string]bool{
+		"start pid=1 t=10\n":                false,
+		"start pid=1 t=10\neof t=11\n":      true,
+		"start pid=1 t=10\nexit 125 t=11\n": true,
+	} {
+		s, _ := session(t)
+		if err := os.WriteFile(s.recordFile("c0"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.AwaitEOF(context.Background(), "c0", 0, func() bool { return true }); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}

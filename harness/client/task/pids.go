@@ -1,0 +1,50 @@
+package task
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/containerd/containerd/api/services/tasks/v1"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// listPatience is how long who was broken may take to answer: the time of a lifecycle is
+// that of its own calls.
+const listPatience = 5 * time.Second
+
+// listPIDs asks for the processes of a container that stays until the harness has done
+// its part, while it runs and when it has ended. It is no call of the workload, and takes
+// a run of runc: what ends by itself is not asked about. Where a statement is armed
+// nothing is: its hits are counted.
+func (c *Client) listPIDs(ctx context.Context, i *harness.Instance) {
+	counts := func(f failpoints.Fault) bool { return f.At.Kind == failpoints.Stmt }
+	stays := i.Spec.Stdin > 0 || c.Case.Holds(i.Spec)
+	if !stays || c.Quiet || c.Case.Workload.Fakeshim != "" || slices.ContainsFunc(c.Case.Plan, counts) {
+		return
+	}
+	is := harness.PIDs{At: time.Now(), Ended: !i.Waited.IsZero(), Before: c.PIDs(i.ID)}
+	patience := c.CallTimeout
+	if !c.Case.Faultless() {
+		patience = min(patience, listPatience)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cl, _, err := c.Up(ctx)
+	if err == nil {
+		var r *tasks.ListPidsResponse
+		if r, err = cl.TaskService().ListPids(ctx, &tasks.ListPidsRequest{ContainerID: i.ID}); err == nil {
+			for _, p := range r.Processes {
+				is.Told = append(is.Told, int(p.Pid))
+			}
+			slices.Sort(is.Told)
+		}
+	}
+	is.Err, is.After = oracle.FailedOf(err), c.PIDs(i.ID)
+	c.Record.Call(harness.Call{
+		Who: "oracle", Verb: "look", Of: i.ID, At: is.At, Took: time.Since(is.At), Err: is.Err})
+	i.PIDs = append(i.PIDs, is)
+}

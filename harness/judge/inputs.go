@@ -1,0 +1,55 @@
+package judge
+
+import (
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// inputs: what is written to the standard input of a container, or of an exec, its
+// payload reads, in order and once, and it sees the end when CloseIO has succeeded, and
+// not before that was asked for, however often its client has gone away; where nobody has
+// broken those that it goes through.
+func inputs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if !looked(h) {
+		return nil, nil
+	}
+	for _, i := range h.Instances {
+		if outputBroken(h, i, nil) || faultKilled(h, i) {
+			continue
+		}
+		found = append(found, wrongInput(i, "", i.Input, i.Payload)...)
+		for _, e := range i.Execs {
+			found = append(found, wrongInput(i, e.Called(), e.Input, e.Payload)...)
+		}
+	}
+	return found, nil
+}
+
+// wrongInput is of a container's init, or of an exec in it. One that has ended before its
+// input was to end has read less.
+func wrongInput(i harness.Instance, exec string, in *harness.Input, own payload.Truth) (found []oracle.Finding) {
+	if in == nil || in.Closing.IsZero() {
+		return nil
+	}
+	find := func(fs oracle.Facts) {
+		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
+			Subject: oracle.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, fs)})
+	}
+	early := !own.EOFAt.IsZero() && own.EOFAt.Before(in.Closing)
+	switch {
+	case early:
+		find(oracle.Facts{oracle.FactWhat: oracle.InputEnded, oracle.FactApart: in.Closing.Sub(own.EOFAt).String()})
+	case own.EOFAt.IsZero() && !in.Closed.IsZero() && own.Runs > 0:
+		find(oracle.Facts{oracle.FactWhat: oracle.InputOpen, oracle.FactBound: in.Patience.String()})
+	}
+	lines := 0
+	if !own.EOFAt.IsZero() && !early {
+		lines = in.Lines
+	}
+	for _, fs := range wrongLines(in.Read, in.Read.MissingOf(lines, own.EOFAt)) {
+		fs[oracle.FactWhat] = oracle.WrongInput
+		find(fs)
+	}
+	return found
+}

@@ -1,0 +1,149 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// fed is an input of 40 lines that was closed at a time, and read whole.
+func fed(ms int) *harness.Input {
+	return &harness.Input{Lines: 40, Wrote: 40, Closing: at(ms), Closed: at(ms + 1), Patience: time.Second,
+		Read: harness.Output{Last: 40, LastAt: at(ms)}}
+}
+
+// withInput has the clean history's container, and an exec in it, read 40 lines, whose
+// end they have seen at 28 and at 23.
+func withInput(h *harness.History) {
+	withExec(h)
+	i := &h.Instances[0]
+	i.Spec.Stdin = 40
+	i.Input, i.Execs[0].Input = fed(26), fed(21)
+	i.Payload.EOFAt, i.Execs[0].Payload.EOFAt = at(28), at(23)
+}
+
+func TestRulesOfInputs(t *testing.T) {
+	with := func(change func(*harness.History, *harness.Instance)) func(*harness.History) {
+		return func(h *harness.History) {
+			withInput(h)
+			change(h, &h.Instances[0])
+		}
+	}
+	// cut has the last lines of the container's input be lost, and something happen.
+	cut := func(change func(*harness.History)) func(*harness.History) {
+		return with(func(h *harness.History, i *harness.Instance) {
+			i.Input.Read.Last = 30
+			change(h)
+		})
+	}
+	// open has it never see its end, so that it is killed.
+	open := func(change func(*harness.History, *harness.Instance)) func(*harness.History) {
+		return func(h *harness.History) {
+			killedByNobody(h)
+			i := &h.Instances[0]
+			h.Signals, i.Input = sigkill(29), fed(26)
+			i.Input.Read.Last = 39
+			change(h, i)
+		}
+	}
+	early := func(h *harness.History, i *harness.Instance) { i.Payload.EOFAt, i.Input.Read.Last = at(25), 10 }
+	const lost, stays = "liveness container what=input output=missing", "liveness container what=input-open"
+	judged(t, map[string]row{
+		"all of it":             {withInput, ""},
+		"without any fault":     {with(func(h *harness.History, _ *harness.Instance) { plain(h) }), ""},
+		"its last lines":        {cut(func(*harness.History) {}), lost},
+		"and its shim died":     {cut(func(h *harness.History) { kill(h, "shim", 42) }), ""},
+		"and another's":         {cut(func(h *harness.History) { kill(h, "shim", 99) }), lost},
+		"and it stood still":    {cut(func(h *harness.History) { h.Stops = []harness.Stop{{From: at(25)}} }), ""},
+		"and a call was broken": {cut(func(*harness.History) {}), lost},
+		"and what copies it was": {cut(func(h *harness.History) {
+			h.Done = at(50)
+			h.Hits[2].Who, h.Hits[2].Did, h.Hits[2].Point = "containerd", term.Error, "stmt:containerd:x.Process.CloseIO:x"
+		}), ""},
+		"a hole in it": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Input.Read.Holes = []harness.Hole{{From: 5, To: 6}}
+		}), lost},
+		"lines came twice": {with(func(_ *harness.History, i *harness.Instance) { i.Input.Read.Repeated = 2 }),
+			"liveness container what=input output=repeated"},
+		"others' lines came": {with(func(_ *harness.History, i *harness.Instance) { i.Input.Read.Foreign = 1 }),
+			"liveness container what=input output=foreign"},
+		"an exec's last lines": {with(func(_ *harness.History, i *harness.Instance) { i.Execs[0].Input.Read.Last = 39 }),
+			lost + " of=exec"},
+		"it never ends": {open(func(*harness.History, *harness.Instance) {}), stays},
+		"and was never closed": {open(func(_ *harness.History, i *harness.Instance) {
+			i.Input.Closed = time.Time{}
+		}), ""},
+		"and a fault has killed it": {open(func(h *harness.History, _ *harness.Instance) { kill(h, "task", 41) }), ""},
+		"an exec's never ends": {with(func(h *harness.History, i *harness.Instance) {
+			e := &i.Execs[0]
+			e.Payload.EOFAt, e.Payload.Exited = time.Time{}, false
+			h.Calls = calls("kill", 24)
+			for n := range h.Reported[2:] {
+				h.Reported[2+n].Status = 137
+			}
+			h.Events[4].Status = 137
+		}), stays + " of=exec"},
+		"it ends before it is closed": {with(early), "liveness container what=input-ended"},
+		"and nothing was to close it": {with(func(h *harness.History, i *harness.Instance) {
+			early(h, i)
+			i.Input.Closing, i.Input.Closed = time.Time{}, time.Time{}
+		}), ""},
+		"its output is what it has read": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Payload.Wrote = 40
+			i.Outputs = &harness.Outputs{Stdout: harness.Output{Last: 40}}
+		}), ""},
+		"and the last of that is lost": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Payload.Wrote = 40
+			i.Outputs = &harness.Outputs{Stdout: harness.Output{Last: 39}}
+		}), "liveness container what=output output=missing stream=stdout"},
+		"a create as it was asked for": {with(func(h *harness.History, _ *harness.Instance) {
+			h.Events[0].Made = made()
+			h.Events[0].Made.Stdin, h.Events[0].Made.Stdout, h.Events[0].Made.Stderr = "/f/c0-stdin", "/f/c0-stdout",
+				"/f/c0-stderr"
+		}), ""},
+		"a create without its input": {with(func(h *harness.History, _ *harness.Instance) {
+			h.Events[0].Made = made()
+			h.Events[0].Made.Stdout, h.Events[0].Made.Stderr = "/f/c0-stdout", "/f/c0-stderr"
+		}), "event event event=not-as-asked field=stdin"},
+	})
+}
+
+func TestRulesOfPIDs(t *testing.T) {
+	with := func(change func(*harness.History, *harness.PIDs)) func(*harness.History) {
+		return func(h *harness.History) {
+			h.Instances[0].PIDs = []harness.PIDs{{
+				At: at(25), Told: []int{41, 43}, Before: []int{41, 43}, After: []int{41, 43}}}
+			change(h, &h.Instances[0].PIDs[0])
+		}
+	}
+	fails := func(_ *harness.History, p *harness.PIDs) { p.Told, p.Err = nil, failed("Unknown", "x") }
+	const out, foreign = "liveness container what=pids-left-out", "liveness container what=pids-foreign"
+	judged(t, map[string]row{
+		"all of them":     {with(func(*harness.History, *harness.PIDs) {}), ""},
+		"its init is not": {with(func(_ *harness.History, p *harness.PIDs) { p.Told = []int{43} }), out + " true=41"},
+		"another's is": {with(func(_ *harness.History, p *harness.PIDs) { p.Told = []int{41, 43, 44} }),
+			foreign + " reported=44"},
+		"those of another": {with(func(_ *harness.History, p *harness.PIDs) { p.Told = []int{51} }),
+			out + " true=41,43 reported=51"},
+		"one begins": {with(func(_ *harness.History, p *harness.PIDs) { p.After = []int{41, 43, 44} }), ""},
+		"and is told of": {with(func(_ *harness.History, p *harness.PIDs) {
+			p.Told, p.After = []int{41, 43, 44}, []int{41, 43, 44}
+		}), ""},
+		"one ends":    {with(func(_ *harness.History, p *harness.PIDs) { p.Told, p.After = []int{41}, []int{41} }), ""},
+		"it is asked": {with(fails), ""},
+		"without a fault": {with(func(h *harness.History, p *harness.PIDs) {
+			plain(h)
+			fails(h, p)
+		}), "liveness container what=pids-untold"},
+		"of what has ended": {with(func(h *harness.History, p *harness.PIDs) {
+			plain(h)
+			fails(h, p)
+			p.Ended = true
+		}), ""},
+		"none are left, and one is told of": {with(func(_ *harness.History, p *harness.PIDs) {
+			p.Ended, p.Told, p.Before, p.After = true, []int{41}, nil, nil
+		}), foreign + " reported=41"},
+	})
+}

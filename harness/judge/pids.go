@@ -1,0 +1,58 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// pids: ListPids tells of the processes that the kernel has in a container's cgroup, and
+// of no others: what is there before the question and after the answer must be told, and
+// what is there neither before nor after must not be. Without a fault it answers as long
+// as the container runs.
+func pids(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if !looked(h) {
+		return nil, nil
+	}
+	for _, i := range h.Instances {
+		for _, p := range i.PIDs {
+			for _, fs := range wrongPIDs(h, p) {
+				found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: fs,
+					Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)}})
+			}
+		}
+	}
+	return found, nil
+}
+
+func wrongPIDs(h *harness.History, p harness.PIDs) (all []oracle.Facts) {
+	if p.Err != nil {
+		if h.Case.Faultless() && !p.Ended {
+			all = append(all, oracle.Facts{oracle.FactWhat: oracle.PIDsUntold, oracle.FactError: p.Err.Text,
+				oracle.FactCode: p.Err.Code})
+		}
+		return all
+	}
+	without := func(pids []int, others ...[]int) []int {
+		all := slices.Concat(others...)
+		return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return slices.Contains(all, pid) })
+	}
+	stayed := without(p.Before, without(p.Before, p.After))
+	if out := without(stayed, p.Told); len(out) > 0 {
+		all = append(all, oracle.Facts{oracle.FactWhat: oracle.PIDsLeftOut, oracle.FactTrue: numbers(out),
+			oracle.FactReported: numbers(p.Told)})
+	}
+	if out := without(p.Told, p.Before, p.After); len(out) > 0 {
+		all = append(all, oracle.Facts{oracle.FactWhat: oracle.PIDsForeign, oracle.FactReported: numbers(out),
+			oracle.FactTrue: numbers(p.After)})
+	}
+	return all
+}
+
+// numbers are pids in a text.
+func numbers(pids []int) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(pids), "[]"), " ", ",")
+}

@@ -1,0 +1,98 @@
+package others
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+// reads is a container that reads its standard input to the end, as does an exec in it.
+var reads = one(harness.TaskAPI, harness.Container{Exit: 7, Exec: 3, Stdin: lines})
+
+// allRead is an input of which every line was read before it was closed.
+var allRead = HaveValue(And(HaveField("Read.Last", lines), HaveField("Read.Holes", BeEmpty()),
+	HaveField("Closed", Not(BeZero()))))
+
+// secondCloseIO does something at the second CloseIO, which is the container's: the exec
+// in it has ended before.
+func secondCloseIO(at string, action term.Action, arg string) failpoints.Fault {
+	return failpoints.Fault{At: failpoints.MustPoint(at), Do: term.Of(
+		term.Clause{Count: 1, Action: term.Off}, term.Clause{Count: 1, Action: action, Arg: arg})}
+}
+
+var _ = Describe("a standard input", Label("others", "exec", "stdin"), func() {
+	It("is read to its end, and ends when it is closed, of a container and of an exec in it", spec.Quick,
+		func(ctx context.Context) {
+			v := spec.Holds(ctx, harness.Case{Name: "others-stdin", Workload: reads})
+			i := v.History.Instances[0]
+			Expect(i.Input).To(allRead)
+			Expect(i.Payload.EOFAt).To(BeTemporally(">", i.Input.Closing))
+			Expect(i.Outputs.Stdout.Last).To(Equal(lines))
+			Expect(i.Execs).To(ConsistOf(HaveField("Input", allRead)))
+			Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(7)), HaveField("Status", uint32(3))))
+		})
+	DescribeTable("is read to its end, and ends when it is closed, although",
+		func(ctx context.Context, name string, faults ...failpoints.Fault) {
+			v := spec.Holds(ctx, harness.Case{Name: "others-stdin-" + name, Workload: reads, Plan: faults})
+			Expect(v.History.Instances[0].Input).To(allRead)
+		},
+		Entry("containerd was SIGKILLed before", spec.Quick, "containerd-killed",
+			failpoints.Kill("proc:containerd:running")),
+		// Not when it is closed: what ends while containerd is down nobody may hear of.
+		Entry("containerd was SIGKILLed during its CloseIO", spec.Quick, "close-killed", func() failpoints.Fault {
+			f := secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Pause, "")
+			f.While = failpoints.Steps("kill containerd", "start containerd", "release")
+			return f
+		}()),
+		Entry("its first CloseIO has failed", "close-fails",
+			secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Error, "injected")),
+		Entry("the answer of its CloseIO came late", "answer-slow",
+			secondCloseIO("rpc:shim:Task.CloseIO:exit", term.Delay, "300")),
+		Entry("the shim is slow to close it", "close-slow",
+			secondCloseIO("rpc:shim:Task.CloseIO:entry", term.Delay, "300")),
+	)
+	It("stays open while containerd is restarted", func(ctx context.Context) {
+		w := reads
+		w.Restart = true
+		v := spec.Holds(ctx, harness.Case{Name: "others-stdin-restart", Workload: w})
+		Expect(v.History.Instances[0].Input).To(allRead)
+	})
+})
+
+var _ = Describe("ListPids", Label("others", "exec", "pids"), func() {
+	// known are a container's init and the exec that is held in it.
+	known := func(v harness.Verdict, n int) []int {
+		i := v.History.Instances[n]
+		all := []int{int(i.PID)}
+		for _, e := range i.Execs {
+			if e.Held {
+				all = append(all, int(e.PID))
+			}
+		}
+		return all
+	}
+	several := []harness.Container{
+		{Exit: 7, HeldExec: true, Children: 2}, {Exit: 3, Held: true}, {Exit: 5, HeldExec: true, SharedPID: true},
+	}
+	DescribeTable("tells of the processes of a container, and of no others",
+		func(ctx context.Context, name string, grouped bool, faults ...failpoints.Fault) {
+			v := spec.Holds(ctx, harness.Case{Name: "others-pids-" + name, Plan: faults,
+				Workload: harness.Workload{Grouped: grouped, Containers: several}})
+			for n, i := range v.History.Instances {
+				Expect(i.PIDs).To(HaveLen(2), "while it runs, and when it has ended")
+				Expect(i.PIDs[0]).To(And(HaveField("Err", BeNil()), HaveField("Before", ContainElements(known(v, n))),
+					HaveField("Told", And(ContainElements(known(v, n)), HaveLen(len(known(v, n))+i.Spec.Children)))))
+				Expect(i.PIDs[1]).To(HaveField("Told", BeEmpty()))
+			}
+		},
+		Entry("each behind its own shim", spec.Quick, "alone", false),
+		Entry("all behind one shim", spec.Quick, "grouped", true),
+		Entry("after containerd was SIGKILLed", "containerd-killed", true, failpoints.Kill("proc:containerd:running")),
+	)
+})
