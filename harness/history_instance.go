@@ -32,6 +32,9 @@ type Instance struct {
 	Payload payload.Truth `json:"payload"`
 	// Outputs are what was read of its output; nil where it was not asked to write.
 	Outputs *Outputs `json:"outputs,omitempty"`
+	// OutputsAtExit are what its log had when CRI first said that it has exited; nil where
+	// it did not say so, or keeps none.
+	OutputsAtExit *Outputs `json:"outputsAtExit,omitempty"`
 	// Execs are the processes that were run in it besides.
 	Execs []Exec `json:"execs,omitempty"`
 	// Pause is what came of its pause; nil where it was not to be paused.

@@ -206,6 +206,7 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	}
 	if !i.Reported {
 		i.Reported, i.Waited = true, time.Now()
+		i.OutputsAtExit = c.readLog(i) // kubelet takes a container's last words from it now
 	}
 	i.Status = uint32(r.Status.ExitCode)
 	c.Record.Reported(oracle.Observation{

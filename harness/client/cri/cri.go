@@ -134,6 +134,9 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	c.ending(ctx, ends)
 	state("exited")
 	if c.Died() {
+		for _, i := range live { // what a shim could not send it sends again, while its pod is there
+			c.AwaitExit(ctx, i.ID)
+		}
 		c.lookAgain(ctx, live)
 	}
 	if !c.Quiet {
