@@ -28,7 +28,9 @@ const maxTries = 5
 // lived, and was not made to exit, until after that. The zero time: that is not so, or
 // not known.
 func sentAgainBy(h *harness.History, i harness.Instance, from, since time.Time) time.Time {
-	served := shimsOf(h, i.ID)
+	first := *h
+	_, first.Hits, _ = h.FirstUse() // the next has a shim of its own
+	served := shimsOf(&first, i.ID)
 	if from.IsZero() || since.IsZero() || len(served) != 1 || held(h, i) {
 		return time.Time{}
 	}

@@ -46,6 +46,12 @@ func TestSentAgain(t *testing.T) {
 		"the client was done before": {also(unheard, func(h *harness.History) { h.Done = at(1000) }), ""},
 		"the shim was killed": {also(unheard, func(h *harness.History) { kill(h, "shim", 42) }),
 			"residue socket residue=containerd-11292"},
+		"its id is used again, by another shim": {also(unheard, func(h *harness.History) {
+			h.Hits = append(h.Hits, hit(createEntry, 10_500, func(h *failpoints.Hit) { h.PID = 43 }))
+		}), lost},
+		"two shims have served it": {also(unheard, func(h *harness.History) {
+			h.Hits = append([]failpoints.Hit{hit(createEntry, 4, func(h *failpoints.Hit) { h.PID = 43 })}, h.Hits...)
+		}), ""},
 		"containerd refuses the first": {refusedFirst(1), "event event event=not-sent-again topic=/tasks/create"},
 		"it refuses it 6 times":        {refusedFirst(6), "event event event=missing topic=/tasks/create"},
 		"containerd died later": {also(unheard, func(h *harness.History) {

@@ -25,6 +25,8 @@ type Client struct {
 	awaited map[string]bool
 	// removedAgain is set once something could not be removed.
 	removedAgain bool
+	// logs are those of containers that write.
+	logs map[*harness.Instance]*slowLog
 	// again is set of a client that uses the id again: what it sees is not written down.
 	again bool
 }
@@ -86,7 +88,7 @@ func (c *Client) Run(ctx context.Context) error {
 		c.removedAgain = c.removedAgain || err != nil
 		return err
 	})
-	c.readLogs()
+	c.closeLogs()
 	c.State(ctx, "deleted")
 	return err
 }

@@ -2,8 +2,6 @@ package cri
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -150,24 +148,4 @@ func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.
 func (c *Client) writes() bool {
 	write := func(k harness.Container) bool { return k.Lines > 0 }
 	return !c.again && slices.ContainsFunc(c.Case.Workload.Containers, write)
-}
-
-// logName is a container's log, in the world's folder for records.
-func logName(i *harness.Instance) string { return i.Name + ".out" }
-
-// readLogs reads the logs of the containers that were to write, when all is over.
-func (c *Client) readLogs() {
-	for _, i := range c.instances {
-		i.Outputs = c.readLog(i)
-	}
-}
-
-// readLog reads a container's log; nil where it has none.
-func (c *Client) readLog(i *harness.Instance) *harness.Outputs {
-	if i.Spec.Lines == 0 || i.ID == "" || c.again {
-		return nil
-	}
-	text, _ := os.ReadFile(filepath.Join(c.TruthDir, logName(i))) // one that is not there has no line
-	out := client.ReadLog(string(text), time.Now())
-	return &out
 }
