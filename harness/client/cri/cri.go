@@ -162,13 +162,16 @@ func (c *Client) ids(of []*harness.Instance) (ids []string) {
 
 // ending lets containers come to their end.
 func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
+	var answered []func()
 	for _, i := range all {
 		c.exec(ctx, i)
+		answered = append(answered, c.beginHeld(ctx, i))
 		c.KillChild(ctx, i)
 		c.end(ctx, i)
 	}
-	for _, i := range all {
+	for n, i := range all {
 		c.wait(ctx, i)
+		answered[n]()
 	}
 }
 
