@@ -65,8 +65,8 @@ type Container struct {
 	// TimedExec has one run there by ExecSync that does not end by itself, with a timeout of
 	// ExecTimeout, with which it is to be killed. CRI only, and not beside Exec.
 	TimedExec bool `yaml:"timedExec,omitempty"`
-	// HeldExec has one run there until the container's end, with which it is killed. Task
-	// API only.
+	// HeldExec has one run there until the container's end, with which it is killed. By CRI
+	// it is an ExecSync that is answered then, and not beside Exec or TimedExec.
 	HeldExec bool `yaml:"heldExec,omitempty"`
 	// Pause has the container paused and resumed before it ends. Task API only.
 	Pause bool `yaml:"pause,omitempty"`
@@ -184,8 +184,10 @@ func (c Container) checkBesides(w Workload) error {
 	switch {
 	case (c.besides() || c.Lines > 0 || c.Stdin > 0) && w.Fakeshim != "":
 		return errors.New("exec, heldExec, timedExec, pause, lines, stdin: by runc's shim only: leave out fakeshim")
-	case (c.HeldExec || c.Pause || c.Stdin > 0) && w.API == CRI:
-		return errors.New("heldExec, pause, stdin: by the task API only: leave out api: cri")
+	case (c.Pause || c.Stdin > 0) && w.API == CRI:
+		return errors.New("pause, stdin: by the task API only: leave out api: cri")
+	case c.HeldExec && w.API == CRI && (c.Exec != 0 || c.TimedExec):
+		return errors.New("heldExec: one exec at a time by CRI: leave out exec and timedExec")
 	case c.TimedExec && (w.API != CRI || c.Exec != 0):
 		return errors.New("timedExec: only CRI's ExecSync has a timeout: add api: cri, and leave out exec")
 	}

@@ -34,6 +34,9 @@ type Instance struct {
 	Outputs *Outputs `json:"outputs,omitempty"`
 	// Input is what was written to its standard input; nil where it has none.
 	Input *Input `json:"input,omitempty"`
+	// OutputsAtExit are what its log had when CRI first said that it has exited; nil where
+	// it did not say so, or keeps none.
+	OutputsAtExit *Outputs `json:"outputsAtExit,omitempty"`
 	// Execs are the processes that were run in it besides.
 	Execs []Exec `json:"execs,omitempty"`
 	// Pause is what came of its pause; nil where it was not to be paused.

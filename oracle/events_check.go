@@ -20,10 +20,10 @@ type Life struct {
 	// Begun is when the client first asked for the container, and ExitedFrom the earliest
 	// time at which it can have ended: Exited, where that is no later telling.
 	Begun, ExitedFrom time.Time
-	// ExitSentBy is when its shim has surely told of its end again, because nobody had taken
-	// that from it before, and it lived and was not asked to exit; the zero time: that is
-	// not known.
-	ExitSentBy time.Time
+	// SentBy is, by topic, when its shim has surely told of that again which it could not
+	// tell at first: nobody had taken it from the shim before, and the shim lived and was
+	// not made to exit. Of all others nothing is known.
+	SentBy map[string]time.Time
 	// NotBefore is a time at which it was still alive: it did not end before. NotAfter is
 	// the latest time that one who saw its end can take for that; the zero time: whoever
 	// tells may have made the time up by then.
@@ -297,12 +297,17 @@ func (c *containerEvents) missing(gaps []Gap) []Finding {
 		{TopicCreate, l.Begun, l.Created}, {TopicStart, l.Begun, l.Started}, {TopicExit, l.ExitedFrom, l.Exited},
 		{TopicDelete, first(l.ExitedFrom, l.Begun), l.Deleted},
 	} {
-		again := must.topic == TopicExit && !l.ExitSentBy.IsZero() // no gap excuses what was sent when it was over
-		if must.since.IsZero() || c.has(must.topic) || !again && overlaps(gaps, must.from, must.since.Add(lateGrace)) {
+		is := Missing
+		if !l.SentBy[must.topic].IsZero() { // no gap excuses what was to be sent when it was over
+			is = NotSentAgain
+		} else if overlaps(gaps, must.from, must.since.Add(lateGrace)) {
+			continue
+		}
+		if must.since.IsZero() || c.has(must.topic) {
 			continue
 		}
 		out = append(out, c.finding(nil, Facts{
-			FactEvent: Missing, FactTopic: must.topic, FactAt: must.since.UTC().Format("15:04:05.000"),
+			FactEvent: is, FactTopic: must.topic, FactAt: must.since.UTC().Format("15:04:05.000"),
 		}))
 	}
 	return out

@@ -163,8 +163,9 @@ const (
 	NotAsAsked     = "not-as-asked" // it says otherwise than its client has asked for
 	Unasked        = "unasked"      // of an exec that nobody has asked for
 	Untrue         = "untrue"       // what it tells of has not happened
-	AfterInitExit  = "init-exit"    // FactAfter
-	Foreign        = "foreign"      // FactOutput
+	NotSentAgain   = "not-sent-again"
+	AfterInitExit  = "init-exit" // FactAfter
+	Foreign        = "foreign"   // FactOutput
 	Misdated       = "misdated"
 	AnExec         = "exec" // FactOf
 	SameAgain      = "same" // FactRepeat
@@ -252,7 +253,7 @@ var keys = [factCount]struct {
 
 	FactEvent: {"event", inCause, []string{
 		Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongNamespace, WrongTime, NoField, OtherField, WrongStatus,
-		OtherPID, NotAsAsked, Unasked, Untrue,
+		OtherPID, NotAsAsked, Unasked, Untrue, NotSentAgain,
 	}},
 	FactTopic: {"topic", inCause,
 		append([]string{TopicCreate, TopicStart, TopicExit, TopicDelete, TopicPaused, TopicResumed, TopicExecAdded,
@@ -279,7 +280,7 @@ var keys = [factCount]struct {
 	FactMessage: {"message", inCause, nil},
 	FactExit:    {"exit", inCause, nil},
 	FactAsked:   {"asked", inCause, []string{Yes}},
-	FactOutput:  {"output", inCause, []string{Missing, Repeated, Foreign, Misdated}},
+	FactOutput:  {"output", inCause, []string{Missing, Late, Repeated, Foreign, Misdated}},
 	FactStream:  {"stream", inCause, []string{FieldStdout, FieldStderr}},
 
 	FactError:       {"error", inDetail, nil},

@@ -93,6 +93,9 @@ func othersOutput(fs Facts) []string {
 	switch fs[FactOutput] {
 	case Repeated:
 		return []string{fs[FactCount] + " lines of its output came twice, or out of order"}
+	case Late:
+		return []string{fmt.Sprintf("%s lines of its log were not there when CRI said that it has exited, the first %s",
+			fs[FactCount], fs[FactFirst])}
 	case Misdated:
 		return []string{fs[FactCount] + " lines of its log have a time at which they were not written"}
 	case Foreign:

@@ -112,6 +112,12 @@ func (f Finding) eventReasons() []string {
 			fmt.Sprintf("the client knew %sthat it was %s, and the subscription stood all the time",
 				atWhen(fs), pastTense[fs[FactTopic]]),
 		}, whoWasDead(fs)...)
+	case NotSentAgain:
+		return []string{
+			"never arrived",
+			fmt.Sprintf("the client knew %sthat it was %s", atWhen(fs), pastTense[fs[FactTopic]]),
+			"its shim could not send it at first, lived on and was heard, and has not sent it again",
+		}
 	case Late:
 		if fs[FactAfter] == AfterInitExit {
 			return []string{"arrived after the exit of the container's init process"}

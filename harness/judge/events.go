@@ -2,6 +2,7 @@ package judge
 
 import (
 	"slices"
+	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
@@ -41,7 +42,7 @@ func MissesEvents(h harness.History) bool {
 	ofOOMs, _ := ooms(&h)
 	found = slices.Concat(found, ofExecs, ofPauses, ofOOMs)
 	return slices.ContainsFunc(oracle.Violations(found), func(f oracle.Finding) bool {
-		return f.Facts[oracle.FactEvent] == oracle.Missing
+		return slices.Contains([]string{oracle.Missing, oracle.NotSentAgain}, f.Facts[oracle.FactEvent])
 	})
 }
 
@@ -72,7 +73,11 @@ func life(h *harness.History, i harness.Instance) oracle.Life {
 		if l.ExitedFrom.IsZero() {
 			l.ExitedFrom = l.NotBefore
 		}
-		l.ExitSentBy = sentAgainBy(h, i, l.ExitedFrom)
+	}
+	l.SentBy = map[string]time.Time{
+		oracle.TopicCreate: sentAgainBy(h, i, l.Begun, l.Created),
+		oracle.TopicStart:  sentAgainBy(h, i, l.Begun, l.Started),
+		oracle.TopicExit:   sentAgainBy(h, i, l.ExitedFrom, l.Exited),
 	}
 	return l
 }

@@ -179,6 +179,15 @@ func withTimedSync(h *harness.History) {
 	h.Events[4].Status = 137
 }
 
+// withHeldSync has the end of the container answer it.
+func withHeldSync(h *harness.History) {
+	withHeldExec(h)
+	e := &h.Instances[0].Execs[0]
+	e.Name, e.Sync = "e0", &harness.ExecSync{Answered: e.Waited, Status: 137}
+	h.Reported = h.Reported[:2]
+	h.Flushed.Reported = 2
+}
+
 // What CRI answers to an ExecSync, and leaves of it: rows as those of TestRules.
 func TestRulesOfExecSync(t *testing.T) {
 	of := func(base, change func(*harness.History), more func(*harness.Exec)) func(*harness.History) {
@@ -236,6 +245,12 @@ func TestRulesOfExecSync(t *testing.T) {
 			h.Events = append(h.Events[:2:2], h.Events[5:]...)
 			h.Flushed.Events -= 3
 		}, func(e *harness.Exec) { e.ID, e.PID = "", 0 }), "event event of=exec event=missing topic=/tasks/exec-added"},
+		"its container ends": {withHeldSync, ""},
+		"its container ends, and it says 0": {of(withHeldSync, nothing, says(0)),
+			"exit exit-code of=exec by=exec-sync status=made-up-0"},
+		"its container ends, and it fails": {of(withHeldSync, at23(term.Delay), func(e *harness.Exec) {
+			e.Sync.Err, e.Sync.Status = failed("Unknown", "x"), 0
+		}), "liveness containerd of=exec what=exec-failed"},
 		"its time is over": {withTimedSync, ""},
 		"and it lives on": {of(withTimedSync, nothing, func(e *harness.Exec) { e.Sync.Beats = 4 }),
 			"liveness containerd of=exec what=exec-lives"},

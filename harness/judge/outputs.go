@@ -22,6 +22,7 @@ func outputs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		i := &h.Instances[n]
 		if i.Outputs != nil && !i.Started.IsZero() && !outputBroken(h, *i, logWritten(h, *i)) {
 			found = append(found, wrongOutputs(*i, "", *i.Outputs, i.Payload)...)
+			found = append(found, lateOutputs(*i)...)
 		}
 		for _, e := range i.Execs {
 			if e.Outputs != nil && !e.Started.IsZero() && !e.Deleted.IsZero() && !outputBroken(h, *i, nil) {
@@ -50,6 +51,34 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 			fs[oracle.FactWhat], fs[oracle.FactStream] = oracle.WrongOutput, s.name
 			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
 				Subject: oracle.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, fs)})
+		}
+	}
+	return found
+}
+
+// buffered is how many lines of a payload CRI's logger may have read and not written when
+// CRI says that the container has exited: 4 KiB of at least 22 bytes each (defaultBufSize,
+// internal/cri/io/logger.go of v2.4.2). CRI waits for who copies to it, and not for it.
+const buffered = 4096 / 22
+
+// lateOutputs are lines that CRI wrote to a log after it had said that the container has
+// exited: who reads the log then never sees them.
+func lateOutputs(i harness.Instance) (found []oracle.Finding) {
+	if i.OutputsAtExit == nil || !i.Payload.Exited {
+		return nil
+	}
+	for _, s := range []struct {
+		name       string
+		then, last harness.Output
+	}{
+		{oracle.FieldStdout, i.OutputsAtExit.Stdout, i.Outputs.Stdout},
+		{oracle.FieldStderr, i.OutputsAtExit.Stderr, i.Outputs.Stderr},
+	} {
+		if late := s.last.Last - s.then.Last; late > buffered {
+			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
+				Subject: oracle.Subject{ID: i.ID}, Facts: oracle.Facts{
+					oracle.FactWhat: oracle.WrongOutput, oracle.FactStream: s.name, oracle.FactOutput: oracle.Late,
+					oracle.FactCount: strconv.Itoa(late), oracle.FactFirst: strconv.Itoa(s.then.Last + 1)}})
 		}
 	}
 	return found

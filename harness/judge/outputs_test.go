@@ -89,6 +89,12 @@ func TestRulesOfOutputs(t *testing.T) {
 			"liveness container what=output output=foreign"},
 		"a log has other times": {with(func(_ *harness.History, i *harness.Instance) { i.Outputs.Stdout.Misdated = 1 }),
 			"liveness container what=output output=misdated"},
+		"its log came later than its end": {atExit(20, 400), "liveness container what=output output=late stream=stdout"},
+		"it was under way":                {atExit(214, 400), ""},
+		"its shim died then": {func(h *harness.History) {
+			atExit(20, 400)(h)
+			kill(h, "shim", 42)
+		}, ""},
 		"an exec's last lines": {with(func(_ *harness.History, i *harness.Instance) { i.Execs[0].Outputs.Stdout.Last = 1 }),
 			missing + " of=exec stream=stdout"},
 		"of an exec that was never deleted": {with(func(_ *harness.History, i *harness.Instance) {
@@ -107,5 +113,19 @@ func TestALogDiesWithContainerd(t *testing.T) {
 		if got := outputBroken(&h, h.Instances[0], logWritten(&h, h.Instances[0])); got != broken {
 			t.Errorf("it died at %d ms: its log may be lost: %t", ms, got)
 		}
+	}
+}
+
+// atExit has a log have so many lines of the standard output when CRI said that its
+// container has exited, and all of them later.
+func atExit(had, all int) func(*harness.History) {
+	return func(h *harness.History) {
+		withOutput(h)
+		i := &h.Instances[0]
+		i.Spec.Lines = all
+		full := harness.Output{Last: all, LastAt: at(29)}
+		i.Outputs = &harness.Outputs{Stdout: full, Stderr: full}
+		i.OutputsAtExit = &harness.Outputs{Stdout: harness.Output{Last: had, LastAt: at(28)}, Stderr: full}
+		i.Execs[0].Outputs = i.Outputs
 	}
 }

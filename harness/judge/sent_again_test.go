@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 )
@@ -23,24 +24,53 @@ func TestSentAgain(t *testing.T) {
 			h.Hits = append(h.Hits, hit(forward, ms, func(h *failpoints.Hit) { h.ID, h.Err = "", err }))
 		}
 	}
-	const lost = "event event event=missing topic=/tasks/exit"
+	const lost = "event event event=not-sent-again topic=/tasks/exit"
+	later := func(h *harness.History) { // it serves another
+		h.Hits = append(h.Hits, hit("rpc:shim:Task.State:entry", 4000, func(h *failpoints.Hit) { h.ID = "c1" }))
+	}
 	judged(t, map[string]row{
-		"its shim does not send it again":     {unheard, lost},
-		"it could not, and does not again":    {also(unheard, forwards("ttrpc: closed", 31)), lost},
-		"containerd took it, and died":        {also(unheard, forwards("", 31)), ""},
-		"it takes it again, and tells nobody": {also(unheard, forwards("ttrpc: closed", 31), forwards("", 1031)), ""},
-		"the shim was asked to exit": {also(unheard, func(h *harness.History) {
-			h.Hits = append(h.Hits, hit(shutdownEntry, 1000, nil))
-		}), ""},
+		"its shim does not send it again":  {unheard, lost},
+		"it could not, and does not again": {also(unheard, forwards("ttrpc: closed", 31)), lost},
+		"containerd took it, and died":     {also(unheard, forwards("", 31)), ""},
+		"it takes it when it is back, and tells nobody": {also(unheard, forwards("ttrpc: closed", 31), forwards("", 1031)),
+			lost},
+		"somebody listens when it takes it": {also(unheard, forwards("", 241)), lost},
+		"perhaps nobody does yet":           {also(unheard, forwards("", 240)), ""},
+		"the shim was asked to exit":        {also(unheard, func(h *harness.History) { h.Hits[2].Time = at(1000) }), ""},
+		"which it does not do for one of two": {also(unheard, func(h *harness.History) {
+			h.Hits[2].Time = at(1000)
+		}, later), lost},
 		"which it was later": {also(unheard, func(h *harness.History) {
 			h.Hits = append(h.Hits, hit(shutdownEntry, 3000, nil))
 		}), lost},
 		"the client was done before": {also(unheard, func(h *harness.History) { h.Done = at(1000) }), ""},
 		"the shim was killed": {also(unheard, func(h *harness.History) { kill(h, "shim", 42) }),
 			"residue socket residue=containerd-11292"},
+		"its id is used again, by another shim": {also(unheard, func(h *harness.History) {
+			h.Hits = append(h.Hits, hit(createEntry, 10_500, func(h *failpoints.Hit) { h.PID = 43 }))
+		}), lost},
+		"two shims have served it": {also(unheard, func(h *harness.History) {
+			h.Hits = append([]failpoints.Hit{hit(createEntry, 4, func(h *failpoints.Hit) { h.PID = 43 })}, h.Hits...)
+		}), ""},
+		"containerd refuses the first": {refusedFirst(1), "event event event=not-sent-again topic=/tasks/create"},
+		"it refuses it 6 times":        {refusedFirst(6), "event event event=missing topic=/tasks/create"},
 		"containerd died later": {also(unheard, func(h *harness.History) {
 			h.Deaths[0].At = at(2100)
 			h.Hits = append(h.Hits, hit(forward, 35, func(h *failpoints.Hit) { h.ID = "" }))
-		}), lost},
+		}), "event event event=missing topic=/tasks/exit"},
 	})
+}
+
+// refusedFirst has the event of the create be refused so often, and never come.
+func refusedFirst(times int) func(*harness.History) {
+	return func(h *harness.History) {
+		drop(h, 0)
+		h.Done, h.After.At = at(30_000), at(30_001)
+		for range times {
+			h.Hits = append(h.Hits, hit("rpc:shim:Events.Forward:entry", 11, func(h *failpoints.Hit) {
+				h.ID, h.Did = "", term.Error
+			}))
+		}
+		h.Hits = append(h.Hits, hit(deleteExit, 20_000, nil))
+	}
 }

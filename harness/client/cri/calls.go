@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -49,7 +50,7 @@ func (c *Client) runSandbox(ctx context.Context) error {
 }
 
 func (c *Client) create(ctx context.Context, i *harness.Instance) error {
-	if err := c.Expect(i.Name); err != nil {
+	if err := errors.Join(c.Expect(i.Name), c.openLog(i)); err != nil {
 		return err
 	}
 	i.Begun = time.Now()
@@ -206,6 +207,7 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 	}
 	if !i.Reported {
 		i.Reported, i.Waited = true, time.Now()
+		i.OutputsAtExit = c.readLog(i) // kubelet takes a container's last words from it now
 	}
 	i.Status = uint32(r.Status.ExitCode)
 	c.Record.Reported(oracle.Observation{

@@ -25,6 +25,8 @@ type Client struct {
 	awaited map[string]bool
 	// removedAgain is set once something could not be removed.
 	removedAgain bool
+	// logs are those of containers that write.
+	logs map[*harness.Instance]*slowLog
 	// again is set of a client that uses the id again: what it sees is not written down.
 	again bool
 }
@@ -86,7 +88,7 @@ func (c *Client) Run(ctx context.Context) error {
 		c.removedAgain = c.removedAgain || err != nil
 		return err
 	})
-	c.readLogs()
+	c.closeLogs()
 	c.State(ctx, "deleted")
 	return err
 }
@@ -134,6 +136,9 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	c.ending(ctx, ends)
 	state("exited")
 	if c.Died() {
+		for _, i := range live { // what a shim could not send it sends again, while its pod is there
+			c.AwaitExit(ctx, i.ID)
+		}
 		c.lookAgain(ctx, live)
 	}
 	if !c.Quiet {
@@ -157,13 +162,16 @@ func (c *Client) ids(of []*harness.Instance) (ids []string) {
 
 // ending lets containers come to their end.
 func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
+	var answered []func()
 	for _, i := range all {
 		c.exec(ctx, i)
+		answered = append(answered, c.beginHeld(ctx, i))
 		c.KillChild(ctx, i)
 		c.end(ctx, i)
 	}
-	for _, i := range all {
+	for n, i := range all {
 		c.wait(ctx, i)
+		answered[n]()
 	}
 }
 

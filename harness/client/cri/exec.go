@@ -2,8 +2,6 @@ package cri
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -26,6 +24,9 @@ func execsOf(spec harness.Container) []harness.Exec {
 	switch {
 	case spec.Exec > 0:
 		return []harness.Exec{{Name: "e0", Want: uint32(spec.Exec), Sync: &harness.ExecSync{}}}
+	case spec.HeldExec:
+		return []harness.Exec{{Name: "e0", Want: (harness.Container{Signal: "SIGKILL"}).Want(), Held: true,
+			Sync: &harness.ExecSync{}}}
 	case spec.TimedExec:
 		return []harness.Exec{{Name: "e0", Want: (harness.Container{Signal: "SIGKILL"}).Want(),
 			Sync: &harness.ExecSync{Timeout: harness.ExecTimeout}}}
@@ -38,6 +39,9 @@ func execsOf(spec harness.Container) []harness.Exec {
 func (c *Client) exec(ctx context.Context, i *harness.Instance) {
 	for n := range i.Execs {
 		e := &i.Execs[n]
+		if e.Held {
+			continue
+		}
 		if err := c.Expect(i.Record(*e)); err != nil {
 			c.Record.Problem(harness.ByHarness, err)
 			return
@@ -59,6 +63,38 @@ func (c *Client) exec(ctx context.Context, i *harness.Instance) {
 		e.Sync.Left = slices.DeleteFunc(has.Have, func(b oracle.Belonging) bool {
 			return slices.ContainsFunc(had.Have, func(was oracle.Belonging) bool { return was.Path == b.Path })
 		})
+	}
+}
+
+// beginHeld runs an exec until the end of its container, in a call that is answered then.
+// What it returns waits for the answer.
+func (c *Client) beginHeld(ctx context.Context, i *harness.Instance) (answered func()) {
+	if len(i.Execs) == 0 || !i.Execs[0].Held {
+		return func() {}
+	}
+	e := i.Execs[0] // others may look at the instance meanwhile
+	sync := *e.Sync
+	e.Sync = &sync
+	if err := c.Expect(i.Record(e)); err != nil {
+		c.Record.Problem(harness.ByHarness, err)
+		return func() {}
+	}
+	record, done := i.Record(e), make(chan struct{})
+	running, stop := context.WithCancel(ctx) // one whose call has failed never runs
+	defer stop()
+	go func() {
+		defer close(done)
+		defer stop()
+		c.execSync(ctx, i, &e)
+	}()
+	c.AwaitRecord(running, record, true)
+	return func() {
+		<-done
+		if !e.Waited.IsZero() {
+			client.AwaitExec(ctx, c.Events, i.ID)
+		}
+		client.LearnExec(&e, i.ID, c.Events.Events())
+		i.Execs[0] = e
 	}
 }
 
@@ -150,19 +186,4 @@ func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.
 func (c *Client) writes() bool {
 	write := func(k harness.Container) bool { return k.Lines > 0 }
 	return !c.again && slices.ContainsFunc(c.Case.Workload.Containers, write)
-}
-
-// logName is a container's log, in the world's folder for records.
-func logName(i *harness.Instance) string { return i.Name + ".out" }
-
-// readLogs reads the logs of the containers that were to write, when all is over.
-func (c *Client) readLogs() {
-	for _, i := range c.instances {
-		if i.Spec.Lines == 0 || i.ID == "" {
-			continue
-		}
-		text, _ := os.ReadFile(filepath.Join(c.TruthDir, logName(i))) // one that is not there has no line
-		out := client.ReadLog(string(text), time.Now())
-		i.Outputs = &out
-	}
 }

@@ -1,0 +1,145 @@
+package cri
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+)
+
+// logRate is how many bytes of a log are read in a second: what a container writes last is
+// still with who copies it to the log for some tenths of a second when it has ended.
+const logRate, logChunk = 1 << 20, 4 << 10
+
+// slowLog is a FIFO in place of a container's log, as a slow disk.
+type slowLog struct {
+	pipe *os.File
+	done chan struct{}
+	mu   sync.Mutex // of a read and what it has read
+	text bytes.Buffer
+}
+
+// newSlowLog makes the FIFO, and begins to read it. This end can be written to, too, so
+// that its reader sees no end when containerd has ended.
+func newSlowLog(path string) (*slowLog, error) {
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		return nil, fmt.Errorf("make the log %s: %w", path, err)
+	}
+	pipe, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	l := &slowLog{pipe: pipe, done: make(chan struct{})}
+	go l.read()
+	return l, nil
+}
+
+// read reads at logRate what comes, until the log is closed.
+func (l *slowLog) read() {
+	defer close(l.done)
+	conn, err := l.pipe.SyscallConn()
+	if err != nil {
+		return
+	}
+	next := time.Now()
+	for {
+		var n int
+		err := conn.Read(func(uintptr) bool { // waits until there is something
+			n = l.take(logChunk)
+			return n > 0
+		})
+		if err != nil {
+			return
+		}
+		if now := time.Now(); next.Before(now.Add(-logChunk * time.Second / logRate)) {
+			next = now // it has waited for what to read
+		}
+		next = next.Add(time.Duration(n) * time.Second / logRate)
+		<-time.After(time.Until(next))
+	}
+}
+
+// take reads so many bytes of what there is, at most.
+func (l *slowLog) take(most int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	buf := make([]byte, most)
+	n := 0
+	if conn, err := l.pipe.SyscallConn(); err == nil {
+		_ = conn.Control(func(fd uintptr) { n, _ = unix.Read(int(fd), buf) })
+	}
+	n = max(n, 0)
+	l.text.Write(buf[:n])
+	return n
+}
+
+// now is what was written to the log by now.
+func (l *slowLog) now() string {
+	l.mu.Lock()
+	waiting := 0
+	if conn, err := l.pipe.SyscallConn(); err == nil {
+		_ = conn.Control(func(fd uintptr) { waiting, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	}
+	l.mu.Unlock()
+	if waiting > 0 {
+		l.take(waiting)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// close ends the reading, and removes the FIFO. What it has read is there afterwards.
+func (l *slowLog) close() error {
+	l.now()
+	err := errors.Join(os.Remove(l.pipe.Name()), l.pipe.Close())
+	<-l.done
+	return err
+}
+
+// logName is a container's log, in the world's folder for records.
+func logName(i *harness.Instance) string { return i.Name + ".out" }
+
+// openLog makes the log of a container that is to write; it is there until closeLogs.
+func (c *Client) openLog(i *harness.Instance) error {
+	if c.again || i.Spec.Lines == 0 || c.logs[i] != nil {
+		return nil
+	}
+	l, err := newSlowLog(filepath.Join(c.TruthDir, logName(i)))
+	if err != nil {
+		return err
+	}
+	if c.logs == nil {
+		c.logs = map[*harness.Instance]*slowLog{}
+	}
+	c.logs[i] = l
+	return nil
+}
+
+// readLog reads what is in a container's log now; nil where it has none.
+func (c *Client) readLog(i *harness.Instance) *harness.Outputs {
+	l := c.logs[i]
+	if l == nil || i.ID == "" {
+		return nil
+	}
+	out := client.ReadLog(l.now(), time.Now())
+	return &out
+}
+
+// closeLogs reads the logs to their ends, when all is over.
+func (c *Client) closeLogs() {
+	for _, i := range c.instances {
+		if i.Outputs = c.readLog(i); c.logs[i] != nil {
+			c.Record.Failed("client", "the log of "+i.Name+" is removed", c.logs[i].close())
+			delete(c.logs, i)
+		}
+	}
+}
