@@ -29,7 +29,8 @@ var Faultless = []harness.Case{
 	{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-exec", Workload: harness.Workload{Containers: []harness.Container{
-		{Exit: 7, Exec: 3, HeldExec: true, Pause: true}, {Signal: "SIGKILL", Exec: 4}}}},
+		{Exit: 7, Exec: 3, HeldExec: true, Pause: true}, {Signal: "SIGKILL", Exec: 4},
+		{Exit: 5, HeldExec: true, SharedPID: true}}}},
 	{Name: "plain-oom", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{Name: "plain-pod-oom", Workload: harness.Workload{API: harness.CRI, Loops: 2, Containers: []harness.Container{
