@@ -119,6 +119,9 @@ func baselineWords(fs Facts) []string {
 }
 
 func deathWords(fs Facts) []string {
+	if fs[FactStatus] == Killed {
+		return []string{"it was asked to stop, had not ended " + fs[FactApart] + " later, and was killed" + timesWords(fs)}
+	}
 	how := "it ended by itself with %s, and no fault asked it to"
 	if fs[FactAsked] == Yes {
 		how = "it was asked to stop, and ended with %s " + fs[FactApart] + " later"

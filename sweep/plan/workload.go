@@ -55,6 +55,8 @@ var workloads = []workload{
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{name: "net", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Containers: []harness.Container{{Exit: 7}}}},
+	{name: "restart-pod", like: "cri", asked: true, Workload: harness.Workload{
+		API: harness.CRI, Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "beside-pod", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 }
