@@ -33,6 +33,8 @@ var workloads = []workload{
 		Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "exec", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, HeldExec: true}}}},
+	{name: "exec-shared", like: "task", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, HeldExec: true, SharedPID: true}}}},
 	{name: "output", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
 	{name: "pause", like: "task", asked: true, Workload: harness.Workload{
@@ -56,7 +58,8 @@ var workloads = []workload{
 	{name: "net", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "restart-pod", like: "cri", asked: true, Workload: harness.Workload{
-		API: harness.CRI, Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+		API: harness.CRI, Restart: true,
+		Containers: []harness.Container{{Signal: "SIGTERM", IgnoresTerm: true}, {Exit: 7}}}},
 	{name: "beside-pod", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 }
