@@ -79,6 +79,10 @@ func TestRulesOfExecs(t *testing.T) {
 			again.Sent, again.Seen = at(27), at(28)
 			h.Events = slices.Insert(h.Events, 5, again)
 			h.Flushed.Events++
+			none := uint32(0)
+			h.Hits = append(h.Hits, failpoints.Hit{Who: "shim", Point: "rpc:shim:Task.Delete:exit", ID: "c0", ExecID: "e0",
+				PID: 42, Fault: -1, Status: &none, Time: at(28)})
+			h.Flushed.Hits = len(h.Hits)
 		}), ""},
 		"its id is used again, and nobody tells": {exec(func(e *harness.Exec) { e.UsedAgain = at(27) }), ""},
 		"its id is used again, and it was told twice": {with(func(h *harness.History) {
@@ -86,8 +90,9 @@ func TestRulesOfExecs(t *testing.T) {
 			h.Events = slices.Insert(h.Events, 3, h.Events[2], h.Events[2])
 			h.Flushed.Events += 2
 		}), "event event topic=/tasks/exec-added event=repeated of=exec"},
-		"its id stays taken": {exec(func(e *harness.Exec) { e.UsedAgain, e.Refused = at(27), failed("AlreadyExists", "id e0") }),
-			"liveness containerd what=exec-taken of=exec"},
+		"its id stays taken": {exec(func(e *harness.Exec) {
+			e.UsedAgain, e.Refused = at(27), failed("AlreadyExists", "id e0")
+		}), "liveness containerd what=exec-taken of=exec"},
 		"its id is not used again, as the container has ended": {
 			exec(func(e *harness.Exec) { e.UsedAgain, e.Refused = at(27), failed("FailedPrecondition", "stopped") }), ""},
 		"a fault says that its id is taken": {with(func(h *harness.History) {
