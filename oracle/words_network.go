@@ -21,7 +21,7 @@ func networkReasons(fs Facts) []string {
 	case fs[FactIs] == Repeated:
 		return []string{"CNI's ADD was called again, with no DEL in between"}
 	case fs[FactNetns] == Gone:
-		return []string{"CNI's DEL was called when the pod's network namespace was gone, with all that the plugin is to undo"}
+		return []string{"CNI's DEL was called when the pod's network namespace was gone, with what is to be undone in it"}
 	}
 	return []string{"CNI's DEL was called while the pod was to live, " + fs[FactApart] + " after it was asked to run"}
 }

@@ -80,8 +80,9 @@ func TestRulesOfExecs(t *testing.T) {
 			h.Events = slices.Insert(h.Events, 5, again)
 			h.Flushed.Events++
 			none := uint32(0)
-			h.Hits = append(h.Hits, failpoints.Hit{Who: "shim", Point: "rpc:shim:Task.Delete:exit", ID: "c0", ExecID: "e0",
-				PID: 42, Fault: -1, Status: &none, Time: at(28)})
+			h.Hits = append(h.Hits, hit("rpc:shim:Task.Delete:exit", 28, func(hit *failpoints.Hit) {
+				hit.ExecID, hit.Status = "e0", &none
+			}))
 			h.Flushed.Hits = len(h.Hits)
 		}), ""},
 		"its id is used again, and nobody tells": {exec(func(e *harness.Exec) { e.UsedAgain = at(27) }), ""},
