@@ -28,8 +28,17 @@ type CRISeen struct {
 	Listed *CRIListed `json:"listed,omitempty"`
 	// States are those that CRI's lists have when the containers of a round have ended.
 	States []CRIState `json:"states,omitempty"`
+	// OfPods are what CRI lists then of one pod alone.
+	OfPods []CRIOfPod `json:"ofPods,omitempty"`
 	// Names are what CRI answers to whoever would use a name again that must be free.
 	Names []CRIName `json:"names,omitempty"`
+}
+
+// CRIOfPod are the containers that CRI lists to who asks for those of one pod.
+type CRIOfPod struct {
+	Pod        string    `json:"pod"` // its id, or one that no pod has
+	Containers []string  `json:"containers,omitempty"`
+	Answered   time.Time `json:"answered"`
 }
 
 // CRIState is a state as CRI lists it: a kubelet learns from its lists what has ended.
@@ -107,7 +116,7 @@ func (s *CRISeen) Clone() *CRISeen {
 	c := *s
 	c.Done, c.Statuses, c.Sandboxes = slices.Clone(s.Done), slices.Clone(s.Statuses), slices.Clone(s.Sandboxes)
 	c.Events, c.Rounds, c.Names = slices.Clone(s.Events), slices.Clone(s.Rounds), slices.Clone(s.Names)
-	c.States = slices.Clone(s.States)
+	c.States, c.OfPods = slices.Clone(s.States), slices.Clone(s.OfPods)
 	return &c
 }
 

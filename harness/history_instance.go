@@ -103,6 +103,11 @@ type Exec struct {
 	// Kept is what containerd called it when it was deleted, and asked for once more; "": it
 	// knew of none.
 	Kept string `json:"kept,omitempty"`
+	// UsedAgain is when an exec of its id was asked for when it was deleted and nobody knew
+	// of it; the zero time: none was. Refused is why there was none; nil when it was added,
+	// and then deleted.
+	UsedAgain time.Time      `json:"usedAgain,omitzero"`
+	Refused   *oracle.Failed `json:"refused,omitempty"`
 	// Payload is its own record.
 	Payload payload.Truth `json:"payload"`
 	// Outputs are what was read of its output; nil where it was not asked to write.

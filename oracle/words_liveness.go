@@ -21,7 +21,8 @@ const (
 	AFatalLog = "log-fatal"
 	// ForeignTask is a task in the list of another namespace.
 	ForeignTask = "foreign-task"
-	ExecKept    = "exec-kept" // an exec that was deleted
+	ExecKept    = "exec-kept"  // an exec that was deleted
+	ExecTaken   = "exec-taken" // the id of one that was deleted
 	// Of an exec by CRI: it is refused, it has run longer than it was given and nobody says
 	// so, or it lives on after that.
 	ExecFailed  = "exec-failed"
@@ -72,6 +73,7 @@ var livenessWhats = []what{
 	{AFatalLog, "containerd's log", says("it says %s times %q, after which it cannot go on, and no fault was planned",
 		FactCount, FactMessage)},
 	{ExecKept, "containerd", says("it answers for the exec that was deleted: its status is %s", FactTask)},
+	{ExecTaken, "containerd", says("it refuses an exec of the id of one that was deleted: %s", FactError)},
 	{ExecFailed, "exec", says("ExecSync failed, and no fault explains that: %s", FactError)},
 	{ExecUntimed, "exec", says("it was given %s and does not end by itself, and ExecSync says that it has ended with %s",
 		FactBound, FactReported)},
@@ -134,6 +136,9 @@ func baselineWords(fs Facts) []string {
 }
 
 func deathWords(fs Facts) []string {
+	if fs[FactStatus] == Killed {
+		return []string{"it was asked to stop, had not ended " + fs[FactApart] + " later, and was killed" + timesWords(fs)}
+	}
 	how := "it ended by itself with %s, and no fault asked it to"
 	if fs[FactAsked] == Yes {
 		how = "it was asked to stop, and ended with %s " + fs[FactApart] + " later"

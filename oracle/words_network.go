@@ -17,8 +17,11 @@ func networkWords(f Finding) string {
 
 // networkReasons say how CNI was called that may not be called so.
 func networkReasons(fs Facts) []string {
-	if fs[FactIs] == Repeated {
+	switch {
+	case fs[FactIs] == Repeated:
 		return []string{"CNI's ADD was called again, with no DEL in between"}
+	case fs[FactNetns] == Gone:
+		return []string{"CNI's DEL was called when the pod's network namespace was gone, with what is to be undone in it"}
 	}
 	return []string{"CNI's DEL was called while the pod was to live, " + fs[FactApart] + " after it was asked to run"}
 }

@@ -110,6 +110,21 @@ func stopSucceeds(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.CRI.Done = append(h.CRI.Done, done("StopContainer", "c0", ms)) }
 }
 
+// runsOnAfter has CRI call a container running, as it did before, when its stop has
+// succeeded.
+func runsOnAfter(stops func(*harness.History)) func(*harness.History) {
+	return also(stops, stopSucceeds(33), func(h *harness.History) { h.CRI.Statuses[0].Asked = at(34) })
+}
+
+// listedOf has CRI list the container "c0" of "pod" in its list of all, and others in
+// that of a pod.
+func listedOf(pod string, ids ...string) func(*harness.History) {
+	return also(listsWith(oracle.CRILabels{Name: "c0", Label: "c0"}, "pod"), func(h *harness.History) {
+		h.CRI.States[0].Answered = at(36)
+		h.CRI.OfPods = []harness.CRIOfPod{{Pod: pod, Containers: ids, Answered: at(37)}}
+	})
+}
+
 func TestCRIKeepsItsWord(t *testing.T) {
 	const reserved = `failed to reserve sandbox name "pod": name "pod" is reserved for "1"`
 	for name, tc := range map[string]struct {
@@ -178,8 +193,17 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		"a stop that is over when it has ended": {also(stopsIn(2), stopSucceeds(33)), ""},
 		"a stop that is over before": {also(stopsIn(40), stopSucceeds(33)),
 			"status cri-status object=container field=state is=too-early"},
-		"it runs on after its stop": {also(stopSucceeds(18), func(h *harness.History) { h.CRI.Statuses[0].Asked = at(21) }),
+		"it runs on after its stop": {runsOnAfter(stopsIn(2)),
 			"status cri-status object=container field=state is=too-late reported=CONTAINER_RUNNING"},
+		"it runs on after the second of two stops": {runsOnAfter(also(stopsIn(2), func(h *harness.History) {
+			h.Calls = append(h.Calls, harness.Call{Verb: "StopContainer", Of: "c0", At: at(31)})
+		})), ""},
+		"a list of its pod":           {listedOf("pod", "c0"), ""},
+		"a list of a pod that is not": {listedOf("none"), ""},
+		"the list of another pod has it": {listedOf("none", "c0"),
+			"status cri-status object=container what=listing field=sandbox is=other reported=none"},
+		"the list of its pod lacks it": {listedOf("pod"),
+			"status cri-status object=container what=listing field=sandbox is=other"},
 		"labels of its own": {saidAgain(func(s *oracle.CRIStatus) {
 			s.Labels = &oracle.CRILabels{Name: "c0", Label: "c0"}
 		}), ""},

@@ -38,7 +38,9 @@ func saidToHaveExited(h *harness.History, id string, by time.Time) bool {
 	})
 }
 
-// criStopped: a container whose stop has succeeded has ended.
+// criStopped: a container whose stop has succeeded has ended, and CRI says so. Of answers
+// that say the same the history has the first, and when the last was asked for. A stop
+// that was tried again may have met the end of the container.
 func criStopped(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
@@ -53,8 +55,9 @@ func criStopped(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 				fmt.Sprintf("it ended %s later", own.ExitedAt.Sub(stopped))))
 		}
 		restarted := slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool { return d.At.After(stopped) })
+		_, once := stopOf(h, i)
 		for _, s := range h.CRI.Statuses {
-			if s.ID == i.ID && s.State == oracle.CRIRunning && s.Seen.After(stopped) && s.Asked.After(stopped) && !restarted {
+			if s.ID == i.ID && s.State == oracle.CRIRunning && s.Asked.After(stopped) && !restarted && once {
 				found = append(found, about(oracle.AContainer, i.ID, oracle.FieldState, oracle.TooLate, s.State,
 					"StopContainer succeeded at "+stamp(stopped)))
 			}
@@ -88,6 +91,53 @@ func criLabels(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 		}
 	}
 	return uniqueCauses(found), nil
+}
+
+// criOfPods: who asks for the containers of a pod is told of all that the list of all has
+// of it, and of no other.
+func criOfPods(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if h.CRI == nil {
+		return nil, nil
+	}
+	for _, q := range h.CRI.OfPods {
+		add := func(id, reported, want string) {
+			f := about(oracle.AContainer, id, oracle.FieldSandbox, oracle.Other, reported, want)
+			f.Facts[oracle.FactWhat] = oracle.Listing
+			found = append(found, f)
+		}
+		for _, id := range q.Containers {
+			if pod := podOf(h, id); pod != "" && pod != q.Pod {
+				add(id, q.Pod, pod)
+			}
+		}
+		for _, s := range h.CRI.States {
+			if s.Object == oracle.AContainer && s.Pod == q.Pod && !s.Answered.After(q.Answered) &&
+				q.Answered.Sub(s.Answered) < listedTogether && !slices.Contains(q.Containers, s.ID) {
+				add(s.ID, "none that is asked for", q.Pod)
+			}
+		}
+	}
+	return uniqueCauses(found), nil
+}
+
+// listedTogether is the time in which the client asks for its lists, and does nothing
+// else.
+const listedTogether = time.Second
+
+// podOf is the pod of a container, as the list of all has it, or its bystander; "": that
+// is not known.
+func podOf(h *harness.History, id string) string {
+	for _, s := range h.CRI.States {
+		if s.ID == id && s.Pod != "" {
+			return s.Pod
+		}
+	}
+	for _, b := range h.Bystanders {
+		if b.ID == id {
+			return b.Sandbox
+		}
+	}
+	return ""
 }
 
 // labels compares name and label of a container with its own.

@@ -29,7 +29,7 @@ func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	}
 	for _, d := range h.Deaths {
 		want := uint32(0)
-		if d.Killed {
+		if d.Killed || d.Overdue {
 			want = killed
 		}
 		late := d.Asked && !d.Killed && d.After > stopBound && !stopsContainerd(h.Case)
@@ -39,6 +39,9 @@ func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		fs := oracle.Facts{oracle.FactWhat: oracle.Death, oracle.FactExit: fmt.Sprint(d.Code)}
 		if d.Asked {
 			fs[oracle.FactAsked], fs[oracle.FactApart] = oracle.Yes, d.After.Round(time.Second).String()
+		}
+		if d.Overdue {
+			fs[oracle.FactStatus] = oracle.Killed
 		}
 		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: fs})
 	}

@@ -3,7 +3,10 @@ package judge
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"google.golang.org/grpc/codes"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
@@ -23,6 +26,7 @@ func execs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			x := execOf{h, i, &i.Execs[m], nil}
 			x.end()
 			x.kept()
+			x.taken()
 			x.synced()
 			x.events()
 			found = append(found, x.found...)
@@ -95,17 +99,24 @@ func (x *execOf) kept() {
 	}
 }
 
+// taken: the id of one that was deleted is free. Other refusals are those of a container
+// that has ended meanwhile; this one may be a fault's own word.
+func (x *execOf) taken() {
+	why, taken := x.e.Refused, codes.AlreadyExists.String()
+	if why == nil || why.Code != taken || strings.Contains(x.h.Case.Plan.String(), taken) {
+		return
+	}
+	x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{
+		oracle.FactWhat: oracle.ExecTaken, oracle.FactError: why.Text})
+}
+
 // execTopics are those of the events of an exec, in their order. That its exit came
 // twice, or after that of the init, oracle.CheckEvents finds.
 var execTopics = []string{oracle.TopicExecAdded, oracle.TopicExecStart, oracle.TopicExit}
 
 func (x *execOf) events() {
 	var came []oracle.TaskEvent
-	seen, _, _ := x.h.FirstUse()
-	for _, e := range seen {
-		if e.Container != x.i.ID || e.Exec != x.e.Called() {
-			continue
-		}
+	for _, e := range x.ownEvents() {
 		x.event(e, came)
 		came = append(came, e)
 	}
@@ -115,6 +126,25 @@ func (x *execOf) events() {
 			x.find(oracle.Event, oracle.ClassEvent, d.missing())
 		}
 	}
+}
+
+// ownEvents are its events, without that of the second use of its id, which is the last
+// of its topic.
+func (x *execOf) ownEvents() (own []oracle.TaskEvent) {
+	seen, _, _ := x.h.FirstUse()
+	added, last := 0, -1
+	for _, e := range seen {
+		if e.Container != x.i.ID || e.Exec != x.e.Called() {
+			continue
+		}
+		if own = append(own, e); e.Topic == oracle.TopicExecAdded {
+			added, last = added+1, len(own)-1
+		}
+	}
+	if x.e.UsedAgain.IsZero() || last < 0 || added == 1 && own[last].Sent.Before(x.e.UsedAgain) {
+		return own
+	}
+	return slices.Delete(own, last, last+1)
 }
 
 // event judges one by those that came before.

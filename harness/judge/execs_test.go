@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -72,6 +73,34 @@ func TestRulesOfExecs(t *testing.T) {
 		"an exec":               {withExec, ""},
 		"one without any fault": {with(plain), ""},
 		"one that is held":      {withHeldExec, ""},
+		"its id is used again": {with(func(h *harness.History) {
+			h.Instances[0].Execs[0].UsedAgain = at(27)
+			again := h.Events[2]
+			again.Sent, again.Seen = at(27), at(28)
+			h.Events = slices.Insert(h.Events, 5, again)
+			h.Flushed.Events++
+			none := uint32(0)
+			h.Hits = append(h.Hits, hit("rpc:shim:Task.Delete:exit", 28, func(hit *failpoints.Hit) {
+				hit.ExecID, hit.Status = "e0", &none
+			}))
+			h.Flushed.Hits = len(h.Hits)
+		}), ""},
+		"its id is used again, and nobody tells": {exec(func(e *harness.Exec) { e.UsedAgain = at(27) }), ""},
+		"its id is used again, and it was told twice": {with(func(h *harness.History) {
+			h.Instances[0].Execs[0].UsedAgain = at(27)
+			h.Events = slices.Insert(h.Events, 3, h.Events[2], h.Events[2])
+			h.Flushed.Events += 2
+		}), "event event topic=/tasks/exec-added event=repeated of=exec"},
+		"its id stays taken": {exec(func(e *harness.Exec) {
+			e.UsedAgain, e.Refused = at(27), failed("AlreadyExists", "id e0")
+		}), "liveness containerd what=exec-taken of=exec"},
+		"its id is not used again, as the container has ended": {
+			exec(func(e *harness.Exec) { e.UsedAgain, e.Refused = at(27), failed("FailedPrecondition", "stopped") }), ""},
+		"a fault says that its id is taken": {with(func(h *harness.History) {
+			e := &h.Instances[0].Execs[0]
+			e.UsedAgain, e.Refused = at(27), failed("AlreadyExists", "injected")
+			h.Case.Plan[0] = failpoints.Error("rpc:shim:Task.Exec:entry", 1, "AlreadyExists")
+		}), ""},
 		"Wait says the init's": {with(func(h *harness.History) { h.Reported[2].Status = 7 }),
 			"exit exit-code of=exec by=wait status=wrong reported=7 true=3"},
 		"its event says 0": {event(2, func(e *oracle.TaskEvent) { e.Status = 0 }),

@@ -68,7 +68,8 @@ func ledger(h *harness.History) (truths []oracle.Truth, reported []oracle.Observ
 		}
 	}
 	events, hits, clients := h.FirstUse()
-	for _, o := range slices.Concat(clients, syncsReported(h), oracle.Reported(events), shimsReported(hits)) {
+	shims := shimsReported(ofFirstExecs(h, hits))
+	for _, o := range slices.Concat(clients, syncsReported(h), oracle.Reported(events), shims) {
 		if ran[process{o.Container, o.Exec}] { // of a payload that never began nothing is known
 			reported = append(reported, o)
 		}

@@ -253,6 +253,9 @@ func TestRules(t *testing.T) {
 		"it takes 25 s to stop": {func(h *harness.History) {
 			h.Deaths = []daemon.Death{{PID: 9, Asked: true, After: 25 * time.Second, At: at(100)}}
 		}, "liveness containerd what=death exit=0 asked=true"},
+		"it does not stop, and is killed": {func(h *harness.History) {
+			h.Deaths = []daemon.Death{{PID: 9, Code: 137, Asked: true, Overdue: true, After: 15 * time.Second, At: at(100)}}
+		}, "liveness containerd what=death exit=137 asked=true status=killed"},
 		"it stops at once": {func(h *harness.History) {
 			h.Deaths = []daemon.Death{{PID: 9, Asked: true, After: time.Second, At: at(100)}}
 		}, ""},

@@ -5,14 +5,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/cni"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
 
 // networks: CNI's ADD is not called twice for an interface of a pod, with no DEL in
-// between, and no DEL is called before somebody has asked for the pod to be stopped. That
-// each ADD has its DEL in the end is a rule of leaks.
+// between, and no DEL is called before somebody has asked for the pod to be stopped, nor
+// when the pod's namespace is gone, in which it has something to undo. That each ADD has
+// its DEL in the end is a rule of leaks.
 func networks(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
@@ -38,10 +40,18 @@ func networks(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 				f.Facts[oracle.FactIs] = oracle.TooEarly
 				f.Facts[oracle.FactApart] = c.At.Sub(from).Round(time.Millisecond).String()
 				found = append(found, f)
+			} else if again && c.Gone && !powerCut(h) {
+				f.Facts[oracle.FactNetns] = oracle.Gone
+				found = append(found, f)
 			}
 		}
 	}
 	return found, nil
+}
+
+// powerCut reports whether the node was to lose its power, and with it all namespaces.
+func powerCut(h *harness.History) bool {
+	return slices.ContainsFunc(h.Case.Plan, func(f failpoints.Fault) bool { return f.At.Who == "node" })
 }
 
 // livedAt reports whether a pod was asked to run by then, and not to stop, and since

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/cni"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
@@ -25,6 +26,11 @@ func TestNetworkRules(t *testing.T) {
 		return func(h *harness.History) { h.After.Inventory.Networks = all }
 	}
 	both := []oracle.NetworkCall{call(oracle.CNIAdd, 1), call(oracle.CNIDel, 45)}
+	gone := func() func(*harness.History) {
+		del := both[1]
+		del.Gone = true
+		return calls(both[0], del)
+	}
 	stopAt := func(ms int) func(*harness.History) {
 		return func(h *harness.History) {
 			h.Calls = append(
@@ -85,6 +91,16 @@ func TestNetworkRules(t *testing.T) {
 		},
 		"deleted by a RunPodSandbox that failed": {also(calls(both[0], call(oracle.CNIDel, 30)), says10(""),
 			func(h *harness.History) { h.CRI.Done = h.CRI.Done[1:]; h.CRI.Sandboxes = nil }), ""},
+		"deleted when its namespace was gone": {gone(), "network network call=DEL netns=gone"},
+		"deleted again when its namespace was gone": {func(h *harness.History) {
+			later := call(oracle.CNIDel, 46)
+			later.Gone = true
+			h.After.Inventory.Networks = append(both[:2:2], later)
+		}, ""},
+		"deleted after a power cut": {also(gone(), func(h *harness.History) {
+			h.Case.Plan = []failpoints.Fault{{At: failpoints.Point{Kind: failpoints.Proc, Who: "node"}}}
+			h.Firings = []harness.Firing{{Count: 1}}
+		}), ""},
 		"taken from a bystander":               {beside(40), "network network call=DEL is=too-early"},
 		"of a bystander that was asked to end": {beside(20), ""},
 		"CRI says another address":             {says10("10.88.0.3"), "status cri-status field=ip is=other"},

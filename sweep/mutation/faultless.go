@@ -27,9 +27,11 @@ var Faultless = []harness.Case{
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
-		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"},
+			{Signal: "SIGTERM", IgnoresTerm: true}}}},
 	{Name: "plain-exec", Workload: harness.Workload{Containers: []harness.Container{
-		{Exit: 7, Exec: 3, HeldExec: true, Pause: true}, {Signal: "SIGKILL", Exec: 4}}}},
+		{Exit: 7, Exec: 3, HeldExec: true, Pause: true}, {Signal: "SIGKILL", Exec: 4},
+		{Exit: 5, HeldExec: true, SharedPID: true}}}},
 	{Name: "plain-oom", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{Name: "plain-pod-oom", Workload: harness.Workload{API: harness.CRI, Loops: 2, Containers: []harness.Container{

@@ -33,6 +33,8 @@ var workloads = []workload{
 		Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "exec", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, HeldExec: true}}}},
+	{name: "exec-shared", like: "task", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, HeldExec: true, SharedPID: true}}}},
 	{name: "output", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
 	{name: "stdin", like: "task", asked: true, Workload: harness.Workload{
@@ -57,6 +59,9 @@ var workloads = []workload{
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{name: "net", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Containers: []harness.Container{{Exit: 7}}}},
+	{name: "restart-pod", like: "cri", asked: true, Workload: harness.Workload{
+		API: harness.CRI, Restart: true,
+		Containers: []harness.Container{{Signal: "SIGTERM", IgnoresTerm: true}, {Exit: 7}}}},
 	{name: "beside-pod", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 }

@@ -140,6 +140,7 @@ func (c *Client) end(ctx context.Context, i *harness.Instance) {
 		return
 	}
 	c.done("StopContainer", i.ID)
+	_, _ = c.look(ctx, i) // at once: a moment later it has ended anyhow
 }
 
 func ignoreNotFound(err error) error {

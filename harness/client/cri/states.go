@@ -38,6 +38,9 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	state := func(object, id string) harness.CRIState {
 		return harness.CRIState{Object: object, ID: id, State: states[id], At: at, Answered: answered}
 	}
+	for _, pod := range []string{c.sandbox, noPod} {
+		c.listOf(ctx, rt, pod)
+	}
 	c.note(func(s *harness.CRISeen) {
 		if c.sandbox != "" {
 			s.States = append(s.States, state(oracle.ASandbox, c.sandbox))
@@ -50,4 +53,23 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 			s.States = append(s.States, is)
 		}
 	})
+}
+
+// noPod is an id that no pod has: CRI's are of 64 digits.
+const noPod = "shimquake-absent"
+
+// listOf notes which containers CRI lists as those of a pod.
+func (c *Client) listOf(ctx context.Context, rt api.RuntimeServiceClient, pod string) {
+	if pod == "" {
+		return
+	}
+	r, err := rt.ListContainers(ctx, &api.ListContainersRequest{Filter: &api.ContainerFilter{PodSandboxId: pod}})
+	if err != nil {
+		return // what it comes to is for others to say
+	}
+	of := harness.CRIOfPod{Pod: pod, Answered: time.Now()}
+	for _, k := range r.Containers {
+		of.Containers = append(of.Containers, k.Id)
+	}
+	c.note(func(s *harness.CRISeen) { s.OfPods = append(s.OfPods, of) })
 }

@@ -98,6 +98,27 @@ func (c *Client) execRequest(
 	i *harness.Instance,
 	e *harness.Exec,
 ) (*tasks.ExecProcessRequest, error) {
+	r, err := execSpec(ctx, cl, i, e)
+	if err != nil {
+		return nil, err
+	}
+	if out := c.output(i, e); out != nil {
+		files, err := out.Create(c.FIFODir)(i.Record(*e))
+		if err != nil {
+			return nil, err
+		}
+		r.Stdin, r.Stdout, r.Stderr = files.Config().Stdin, files.Config().Stdout, files.Config().Stderr
+	}
+	return r, nil
+}
+
+// execSpec is the request without an output.
+func execSpec(
+	ctx context.Context,
+	cl *containerd.Client,
+	i *harness.Instance,
+	e *harness.Exec,
+) (*tasks.ExecProcessRequest, error) {
 	made, err := cl.LoadContainer(ctx, i.ID)
 	if err != nil {
 		return nil, err
@@ -113,15 +134,7 @@ func (c *Client) execRequest(
 	if err != nil {
 		return nil, err
 	}
-	r := &tasks.ExecProcessRequest{ContainerID: i.ID, ExecID: e.ID, Spec: what}
-	if out := c.output(i, e); out != nil {
-		files, err := out.Create(c.FIFODir)(i.Record(*e))
-		if err != nil {
-			return nil, err
-		}
-		r.Stdin, r.Stdout, r.Stderr = files.Config().Stdin, files.Config().Stdout, files.Config().Stderr
-	}
-	return r, nil
+	return &tasks.ExecProcessRequest{ContainerID: i.ID, ExecID: e.ID, Spec: what}, nil
 }
 
 // waitExec learns how an exec that was started has ended, and what its state tells then.
@@ -144,7 +157,33 @@ func (c *Client) deleteExec(ctx context.Context, i *harness.Instance, e *harness
 	err := c.persist(ctx, func(ctx context.Context) error { return c.deleteOnce(ctx, i, e) })
 	if err == nil && !e.Deleted.IsZero() {
 		c.lookAtExec(ctx, i, e, func(p *tasktypes.Process) { e.Kept = p.GetStatus().String() })
+		if !e.Held && e.Kept == "" {
+			c.useExecAgain(ctx, i, e)
+		}
 	}
+}
+
+// useExecAgain adds an exec of the same id, and deletes it. It is no call of the
+// workload.
+func (c *Client) useExecAgain(ctx context.Context, i *harness.Instance, e *harness.Exec) {
+	call := harness.Call{Who: "oracle", Verb: "look", Of: i.ID, At: time.Now()}
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	cl, _, err := c.Up(ctx)
+	var r *tasks.ExecProcessRequest
+	if err == nil {
+		r, err = execSpec(ctx, cl, i, e)
+	}
+	if err == nil {
+		e.UsedAgain = time.Now()
+		_, err = cl.TaskService().Exec(ctx, r)
+		e.Refused = oracle.FailedOf(err)
+	}
+	if err == nil {
+		_, err = cl.TaskService().DeleteProcess(ctx, &tasks.DeleteProcessRequest{ContainerID: i.ID, ExecID: e.ID})
+	}
+	call.Took, call.Err = time.Since(call.At), oracle.FailedOf(err)
+	c.Record.Call(call)
 }
 
 // persist tries a call again until it succeeds or finds nothing, for as long as one call
