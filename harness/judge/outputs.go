@@ -56,9 +56,10 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 	return found
 }
 
-// buffered is how many lines of a payload CRI's logger may have read and not written when
-// CRI says that the container has exited: 4 KiB of at least 22 bytes each (defaultBufSize,
-// internal/cri/io/logger.go of v2.4.2). CRI waits for who copies to it, and not for it.
+// buffered is how many lines of a payload CRI's logger may have read and not written
+// when CRI says that the container has exited: 4 KiB of at least 22 bytes each
+// (defaultBufSize, internal/cri/io/logger.go of v2.4.2). CRI waits for who copies to it,
+// and not for it.
 const buffered = 4096 / 22
 
 // lateOutputs are lines that CRI wrote to a log after it had said that the container has

@@ -23,7 +23,8 @@ func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		left := oracle.Mark(oracle.Leaks(*before, *r.Look.Inventory), conditions(h, r.Look.At))
 		before = r.Look.Inventory
 		for _, f := range left {
-			if f.Invariant == oracle.Residue || slices.ContainsFunc(inTheEnd, func(o oracle.Finding) bool {
+			ofTheFault := f.Class == oracle.ClassHandle && lost(h)
+			if f.Invariant == oracle.Residue || ofTheFault || slices.ContainsFunc(inTheEnd, func(o oracle.Finding) bool {
 				return o.Class == f.Class && o.Subject == f.Subject
 			}) {
 				continue

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,12 +53,14 @@ type Edit struct {
 }
 
 // Scope is a part of the sweep, wide enough that it is not aimed at the edit: whole
-// paths, and all points on them.
+// paths, and all points on them, or those whose names match Points where the others find
+// in the untouched source what no default sweep comes to.
 type Scope struct {
 	Workloads []string `yaml:"workloads"`
 	Who       []string `yaml:"who"`
 	Paths     []string `yaml:"paths"`
 	Actions   []string `yaml:"actions"`
+	Points    string   `yaml:"points,omitempty"`
 }
 
 // ErrEdit is an edit whose text does not stand exactly once in its file: the mutation
@@ -110,6 +113,9 @@ func parse(text []byte) (Mutation, error) {
 	}
 	if s := m.Sweep; len(s.Workloads)*len(s.Who)*len(s.Paths)*len(s.Actions) == 0 {
 		return m, errors.New("sweep needs workloads, who, paths and actions")
+	}
+	if _, err := regexp.Compile(m.Sweep.Points); err != nil {
+		return m, fmt.Errorf("sweep's points: %w", err)
 	}
 	return m, nil
 }

@@ -46,12 +46,13 @@ func TestParse(t *testing.T) {
 		text string
 		ok   bool
 	}{
-		"good":              {good, true},
-		"a key too many":    {good + "more: 1\n", false},
-		"no sweep":          {strings.Split(good, "sweep")[0], false},
-		"no edit":           {"id: x\nabout: y\nresembles: z\nplain: held\n", false},
-		"leaves the module": {strings.Replace(good, "a.go", "../a.go", 1), false},
-		"empty":             {"", false},
+		"good":                                  {good, true},
+		"a key too many":                        {good + "more: 1\n", false},
+		"points that are no regular expression": {strings.Replace(good, "[crash]", "[crash], points: '('", 1), false},
+		"no sweep":                              {strings.Split(good, "sweep")[0], false},
+		"no edit":                               {"id: x\nabout: y\nresembles: z\nplain: held\n", false},
+		"leaves the module":                     {strings.Replace(good, "a.go", "../a.go", 1), false},
+		"empty":                                 {"", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := parse([]byte(tt.text)); (err == nil) != tt.ok {

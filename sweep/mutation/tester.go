@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
@@ -50,6 +51,9 @@ func (s Scope) String() string {
 	for _, words := range [][]string{s.Workloads, s.Who, s.Paths, s.Actions} {
 		parts = append(parts, strings.Join(words, "+"))
 	}
+	if s.Points != "" {
+		parts = append(parts, s.Points)
+	}
 	return strings.Join(parts, "-")
 }
 
@@ -68,6 +72,11 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 		return Swept{}, err
 	}
 	o := plan.Options{Containerd: "src:" + dir, Workloads: s.Workloads, Who: s.Who, Paths: s.Paths, Actions: s.Actions}
+	if s.Points != "" {
+		if o.Points, err = regexp.Compile(s.Points); err != nil {
+			return Swept{}, err
+		}
+	}
 	if err := t.Runner.Prepare(ctx, o.Containerd); err != nil {
 		return Swept{}, err
 	}

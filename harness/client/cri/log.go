@@ -15,8 +15,8 @@ import (
 	"github.com/shimquake/shimquake/harness/client"
 )
 
-// logRate is how many bytes of a log are read in a second: what a container writes last is
-// still with who copies it to the log for some tenths of a second when it has ended.
+// logRate is how many bytes of a log are read in a second: what a container writes last
+// is still with who copies it to the log for some tenths of a second when it has ended.
 const logRate, logChunk = 1 << 20, 4 << 10
 
 // slowLog is a FIFO in place of a container's log, as a slow disk.
