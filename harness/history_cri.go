@@ -36,9 +36,12 @@ type CRISeen struct {
 
 // CRIOfPod are the containers that CRI lists to who asks for those of one pod.
 type CRIOfPod struct {
-	Pod        string    `json:"pod"` // its id, or one that no pod has
-	Containers []string  `json:"containers,omitempty"`
-	Answered   time.Time `json:"answered"`
+	Pod        string   `json:"pod"` // its id, or one that no pod has
+	Containers []string `json:"containers,omitempty"`
+	// Left are those of the pod that it does not list, and that the lists of all have which
+	// were asked for before and after it.
+	Left     []string  `json:"left,omitempty"`
+	Answered time.Time `json:"answered"`
 }
 
 // CRIState is a state as CRI lists it: a kubelet learns from its lists what has ended.

@@ -110,19 +110,12 @@ func criOfPods(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 				add(id, q.Pod, pod)
 			}
 		}
-		for _, s := range h.CRI.States {
-			if s.Object == oracle.AContainer && s.Pod == q.Pod && !s.Answered.After(q.Answered) &&
-				q.Answered.Sub(s.Answered) < listedTogether && !slices.Contains(q.Containers, s.ID) {
-				add(s.ID, "none that is asked for", q.Pod)
-			}
+		for _, id := range q.Left {
+			add(id, "none that is asked for", q.Pod)
 		}
 	}
 	return uniqueCauses(found), nil
 }
-
-// listedTogether is the time in which the client asks for its lists, and does nothing
-// else.
-const listedTogether = time.Second
 
 // podOf is the pod of a container, as the list of all has it, or its bystander; "": that
 // is not known.

@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -39,7 +40,7 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 		return harness.CRIState{Object: object, ID: id, State: states[id], At: at, Answered: answered}
 	}
 	for _, pod := range []string{c.sandbox, noPod} {
-		c.listOf(ctx, rt, pod)
+		c.listOf(ctx, rt, pod, containers.Containers)
 	}
 	c.note(func(s *harness.CRISeen) {
 		if c.sandbox != "" {
@@ -58,8 +59,9 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 // noPod is an id that no pod has: CRI's are of 64 digits.
 const noPod = "shimquake-absent"
 
-// listOf notes which containers CRI lists as those of a pod.
-func (c *Client) listOf(ctx context.Context, rt api.RuntimeServiceClient, pod string) {
+// listOf notes which containers CRI lists as those of a pod, and which of those that its
+// list of all has are not among them.
+func (c *Client) listOf(ctx context.Context, rt api.RuntimeServiceClient, pod string, all []*api.Container) {
 	if pod == "" {
 		return
 	}
@@ -67,9 +69,24 @@ func (c *Client) listOf(ctx context.Context, rt api.RuntimeServiceClient, pod st
 	if err != nil {
 		return // what it comes to is for others to say
 	}
-	of := harness.CRIOfPod{Pod: pod, Answered: time.Now()}
-	for _, k := range r.Containers {
-		of.Containers = append(of.Containers, k.Id)
+	of := harness.CRIOfPod{Pod: pod, Containers: idsOf(r.Containers), Answered: time.Now()}
+	all = slices.DeleteFunc(slices.Clone(all), func(k *api.Container) bool {
+		return k.PodSandboxId != pod || slices.Contains(of.Containers, k.Id)
+	})
+	if len(all) > 0 { // one may have been removed meanwhile
+		again, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
+		if err != nil {
+			return
+		}
+		still := idsOf(again.Containers)
+		of.Left = slices.DeleteFunc(idsOf(all), func(id string) bool { return !slices.Contains(still, id) })
 	}
 	c.note(func(s *harness.CRISeen) { s.OfPods = append(s.OfPods, of) })
+}
+
+func idsOf(all []*api.Container) (ids []string) {
+	for _, k := range all {
+		ids = append(ids, k.Id)
+	}
+	return ids
 }
