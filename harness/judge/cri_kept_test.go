@@ -202,7 +202,9 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		"a list of a pod that is not": {listedOf("none"), ""},
 		"the list of another pod has it": {listedOf("none", "c0"),
 			"status cri-status object=container what=listing field=sandbox is=other reported=none"},
-		"the list of its pod lacks it": {also(listedOf("pod"), func(h *harness.History) { h.CRI.OfPods[0].Left = []string{"c0"} }),
+		"the list of its pod lacks it": {also(listedOf("pod"), func(h *harness.History) {
+			h.CRI.OfPods[0].Left = []string{"c0"}
+		}),
 			"status cri-status object=container what=listing field=sandbox is=other"},
 		"labels of its own": {saidAgain(func(s *oracle.CRIStatus) {
 			s.Labels = &oracle.CRILabels{Name: "c0", Label: "c0"}
