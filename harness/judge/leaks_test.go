@@ -42,3 +42,31 @@ func TestDirectoriesOfPlugins(t *testing.T) {
 		})
 	}
 }
+
+// What a containerd holds is not compared with what one held whose plugins had not all
+// been loaded.
+func TestHandlesOfTheNextBoot(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fault int // in ms after the first call
+		pid   int // of the containerd that is looked at afterwards
+		want  string
+	}{
+		"a fault in the first boot":       {-5, 32, ""},
+		"the same containerd":             {-5, 11, "leak handle"},
+		"a fault after the first boot":    {5, 32, "leak handle"},
+		"a fault after it, and no others": {5, 11, "leak handle"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := clean()
+			h.Calls = []harness.Call{{Who: "client", Verb: "create", Of: "c0", At: at(10)}}
+			h.Hits = append(h.Hits, failpoints.Hit{Who: "containerd", Time: at(10 + tc.fault)})
+			h.Firings = []harness.Firing{{Count: 1}}
+			holds := oracle.Held{Kind: oracle.AWatch, Of: "inotify", Count: 1}
+			h.Before.Handles = []oracle.Handles{{PID: 11, Start: 1}}
+			h.After.Inventory.Handles = []oracle.Handles{{PID: tc.pid, Start: 1, Held: []oracle.Held{holds}}}
+			if v := Judge(h); says(v, tc.want) != "" {
+				t.Errorf("%s; want %q\n%s", says(v, tc.want), tc.want, v)
+			}
+		})
+	}
+}

@@ -18,10 +18,10 @@ const listPatience = 5 * time.Second
 
 // listPIDs asks for the processes of a container that stays until the harness has done
 // its part, while it runs and when it has ended. It is no call of the workload, and takes
-// a run of runc: what ends by itself is not asked about. Where a statement is armed
-// nothing is: its hits are counted.
+// a run of runc: what ends by itself is not asked about. Where a statement is armed, or
+// the call itself, nothing is: their hits are counted.
 func (c *Client) listPIDs(ctx context.Context, i *harness.Instance) {
-	counts := func(f failpoints.Fault) bool { return f.At.Kind == failpoints.Stmt }
+	counts := func(f failpoints.Fault) bool { return f.At.Kind == failpoints.Stmt || f.At.What == "Task.Pids" }
 	stays := i.Spec.Stdin > 0 || c.Case.Holds(i.Spec)
 	if !stays || c.Quiet || c.Case.Workload.Fakeshim != "" || slices.ContainsFunc(c.Case.Plan, counts) {
 		return
