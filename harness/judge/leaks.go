@@ -44,8 +44,8 @@ func ofPlugin(f oracle.Finding) bool {
 		(dir == "STATE/" || dir == "ROOT/") && strings.HasPrefix(base, "io.containerd.")
 }
 
-// ofNextBoot reports whether a containerd holds it that was started after the look before,
-// so that nobody knows what a whole one holds.
+// ofNextBoot reports whether a containerd holds it that began after the look before, so
+// that nobody knows what a whole one holds.
 func ofNextBoot(h *harness.History, f oracle.Finding) bool {
 	return f.Class == oracle.ClassHandle && f.Facts[oracle.FactProgram] == "containerd" &&
 		!slices.ContainsFunc(h.Before.Handles, func(was oracle.Handles) bool {
