@@ -157,7 +157,7 @@ func (x *execOf) event(e oracle.TaskEvent, before []oracle.TaskEvent) {
 	for _, b := range before {
 		if b.Topic == e.Topic && e.Topic != oracle.TopicExit {
 			find(oracle.Facts{oracle.FactEvent: oracle.Repeated})
-		} else if rank >= 0 && slices.Index(execTopics, b.Topic) > rank {
+		} else if rank >= 0 && slices.Index(execTopics, b.Topic) > rank && x.due(e.Topic) {
 			find(oracle.Facts{oracle.FactEvent: oracle.Late, oracle.FactAfter: b.Topic})
 		}
 	}
@@ -200,6 +200,12 @@ func (x *execOf) expected() []ofShim {
 		{oracle.TopicExecAdded, x.e.Begun, x.e.Added}, {oracle.TopicExecStart, x.e.Begun, x.e.Started},
 		{oracle.TopicExit, end, end},
 	}
+}
+
+// due reports whether an event must have come when it first could: what a shim could not
+// send then it sends again a second later, behind what has come about meanwhile.
+func (x *execOf) due(topic string) bool {
+	return !slices.ContainsFunc(x.expected(), func(d ofShim) bool { return d.topic == topic && !d.due(x.h, x.i.ID) })
 }
 
 // execOver is when an exec had ended, as its payload has noted, or else with its

@@ -179,6 +179,11 @@ func TestRulesOfExecs(t *testing.T) {
 		}), "event event of=exec event=repeated topic=/tasks/exec-added"},
 		"it starts after its exit": {with(func(h *harness.History) { h.Events[3], h.Events[4] = h.Events[4], h.Events[3] }),
 			"event event of=exec event=late topic=/tasks/exec-started after=/tasks/exit"},
+		"its start is sent again, behind its exit": {with(func(h *harness.History) {
+			h.Events[3], h.Events[4] = h.Events[4], h.Events[3]
+			e := h.Instances[0].Execs[0]
+			h.Gaps = append(h.Gaps, oracle.Gap{From: e.Begun, To: e.Started.Add(time.Millisecond)})
+		}), ""},
 		"its exit comes after the container's": {with(func(h *harness.History) {
 			h.Events[4], h.Events[5] = h.Events[5], h.Events[4]
 		}), "event event of=exec event=late topic=/tasks/exit after=init-exit"},
