@@ -3,11 +3,12 @@ package judge
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -103,7 +104,10 @@ func (x *execOf) kept() {
 // that has ended meanwhile; this one may be a fault's own word.
 func (x *execOf) taken() {
 	why, taken := x.e.Refused, codes.AlreadyExists.String()
-	if why == nil || why.Code != taken || strings.Contains(x.h.Case.Plan.String(), taken) {
+	says := func(c term.Clause) bool { return c.Action == term.Error && c.Arg == taken }
+	if why == nil || why.Code != taken || slices.ContainsFunc(x.h.Case.Plan, func(f failpoints.Fault) bool {
+		return slices.ContainsFunc(f.Do.Clauses(), says)
+	}) {
 		return
 	}
 	x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -88,7 +87,7 @@ func backAfter(h *harness.History, from time.Time) (back time.Time, known bool) 
 func unsent(h *harness.History, shims map[int]bool, from time.Time) (last time.Time, tries int) {
 	for _, hit := range h.Hits {
 		failed := hit.Point == forwarded && hit.Err != "" ||
-			strings.HasPrefix(hit.Point, "rpc:shim:"+forward+":") && hit.Did == term.Error
+			hit.Passed().What == forward && hit.Did == term.Error
 		if shims[hit.PID] && failed && hit.Time.After(from) {
 			last, tries = latest(last, hit.Time), tries+1
 		}

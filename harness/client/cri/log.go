@@ -68,32 +68,35 @@ func (l *slowLog) read() {
 }
 
 // take reads so many bytes of what there is, at most.
-func (l *slowLog) take(most int) int {
+func (l *slowLog) take(most int) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	buf := make([]byte, most)
-	n := 0
 	if conn, err := l.pipe.SyscallConn(); err == nil {
-		_ = conn.Control(func(fd uintptr) { n, _ = unix.Read(int(fd), buf) })
+		_ = conn.Control(func(fd uintptr) { n = l.takeFrom(int(fd), most) })
 	}
+	return n
+}
+
+// takeFrom is take while the lock is held.
+func (l *slowLog) takeFrom(fd, most int) int {
+	buf := make([]byte, most)
+	n, _ := unix.Read(fd, buf) // -1: there is nothing
 	n = max(n, 0)
 	l.text.Write(buf[:n])
 	return n
 }
 
-// now is what was written to the log by now.
+// now is what was written to the log by now, and no more: who writes may go on.
 func (l *slowLog) now() string {
 	l.mu.Lock()
-	waiting := 0
-	if conn, err := l.pipe.SyscallConn(); err == nil {
-		_ = conn.Control(func(fd uintptr) { waiting, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
-	}
-	l.mu.Unlock()
-	if waiting > 0 {
-		l.take(waiting)
-	}
-	l.mu.Lock()
 	defer l.mu.Unlock()
+	if conn, err := l.pipe.SyscallConn(); err == nil {
+		_ = conn.Control(func(fd uintptr) {
+			if waiting, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ); err == nil && waiting > 0 {
+				l.takeFrom(int(fd), waiting)
+			}
+		})
+	}
 	return l.text.String()
 }
 
