@@ -40,6 +40,9 @@ type Excuse struct {
 	Cases map[string]int `yaml:"cases,omitempty"`
 	// Sometimes is set for a race: a sweep that does not find it says nothing.
 	Sometimes bool `yaml:"sometimes,omitempty"`
+	// Anywhere is set for a race that a busy machine loses by itself, whatever the fault: a
+	// case elsewhere, of which not one replay shows it again, is one of its Cases.
+	Anywhere bool `yaml:"anywhere,omitempty"`
 }
 
 // keyError is what is wrong with one key.
@@ -68,6 +71,9 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 	}
 	if len(b.Cases) == 0 && !e.Sometimes {
 		add("sometimes", errors.New("what is no race (sometimes) needs a case that shows it"))
+	}
+	if e.Anywhere && !e.Sometimes {
+		add("anywhere", errors.New("only a race (sometimes) comes by chance"))
 	}
 	if len(b.Cases) > 0 && b.Cases[0].Name != b.ID {
 		add("where", fmt.Errorf("its case is called %q: a sweep finds it by the bug's id, %q", b.Cases[0].Name, b.ID))

@@ -38,7 +38,7 @@ type Minimiser struct {
 const shrinkTries = 2
 
 // ShowAll finds the simplest case of each new cluster of a report, writes it with its
-// evidence, and notes in Shown how often it shows the cluster.
+// evidence, notes in Shown how often it shows the cluster, and settles the report.
 func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) error {
 	if m.Replays == 0 {
 		return nil
@@ -51,6 +51,7 @@ func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) e
 		}
 		m.reported.Step("")
 	}
+	r.Settle(p)
 	return nil
 }
 

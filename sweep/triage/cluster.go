@@ -41,6 +41,7 @@ type Cluster struct {
 	Shown *Shown `json:"shown,omitempty"`
 
 	occurrences []occurrence
+	chance      string // the race that alone could show it in all of its cases, if any
 }
 
 // Shown is the case that shows a cluster.
@@ -77,8 +78,11 @@ const (
 
 // Reproduced reports whether the cluster has come again, or was not replayed enough to
 // say that it does not.
-func (c Cluster) Reproduced() bool {
-	return c.Shown == nil || c.Shown.Same > 0 || c.Shown.Replays < enoughReplays || c.Cases > fewCases
+func (c Cluster) Reproduced() bool { return c.cameAgain() || c.Cases > fewCases }
+
+// cameAgain is [Cluster.Reproduced] for what has a bound on its cases.
+func (c Cluster) cameAgain() bool {
+	return c.Shown == nil || c.Shown.Same > 0 || c.Shown.Replays < enoughReplays
 }
 
 // occurrence is a case of a cluster: small, because there may be thousands.
@@ -86,6 +90,8 @@ type occurrence struct {
 	spec int         // in the plan
 	left []Signature // what names it
 	with []Signature // what comes with that
+	// chance is the known race that all of the case could be, but for its place.
+	chance string
 }
 
 // occurrences are what a case shows, each for a cluster.
@@ -239,7 +245,12 @@ func (c *Cluster) sum(p plan.Plan) {
 	c.Cases = len(c.occurrences)
 	c.Actions, c.Workloads, c.Paths, c.Also = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	points := map[failpoints.Point]bool{}
-	for _, o := range c.occurrences {
+	for i, o := range c.occurrences {
+		if i == 0 {
+			c.chance = o.chance
+		} else if c.chance != o.chance {
+			c.chance = ""
+		}
 		s := p.Specs[o.spec]
 		last := s.Last()
 		points[last.Point] = true

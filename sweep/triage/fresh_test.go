@@ -44,6 +44,58 @@ func TestNotReproduced(t *testing.T) {
 	}
 }
 
+// A race that a busy machine loses anywhere explains what does not come again elsewhere,
+// if there is nothing else, and no more often than it is known.
+func TestARaceByChance(t *testing.T) {
+	race := known(t, `sweep:
+  where: ["containerd runtime.binary.*"]
+`, `sweep:
+  where: ["containerd elsewhere.*"]
+  cases: {v2.4.2: 2}
+  sometimes: true
+  anywhere: true
+`)
+	rare := race
+	rare.Anywhere = false
+	never := &Shown{Replays: 20}
+	left := shimLeft(1, "c0")
+	more := append(shimLeft(1, "c0"), oracle.Finding{Invariant: oracle.Exit, Class: oracle.ClassExitCode})
+	for name, c := range map[string]struct {
+		known        catalogue.Excuse
+		shown        *Shown
+		found        []oracle.Finding
+		cases        int
+		fresh, other int // what fails the sweep, and what else it reports as new
+	}{
+		"never again":            {race, never, left, 1, 0, 0},
+		"never again, two":       {race, never, left, 2, 0, 0},
+		"more than are known":    {race, never, left, 3, 1, 0},
+		"once again":             {race, &Shown{Replays: 20, Same: 1}, left, 1, 1, 0},
+		"not replayed":           {race, nil, left, 1, 1, 0},
+		"replayed a few times":   {race, &Shown{Replays: 3}, left, 1, 1, 0},
+		"with something else":    {race, never, more, 1, 0, 1},
+		"a race of some windows": {rare, never, left, 1, 0, 1},
+	} {
+		p := planOf(start+"a", start+"b", start+"c")
+		p.Options = plan.Options{}.String()
+		found := make([][]oracle.Finding, len(p.Specs))
+		for i := range c.cases {
+			found[i] = c.found
+		}
+		r := report(p, []catalogue.Excuse{c.known}, found...)
+		for i := range r.New {
+			r.New[i].Shown = c.shown
+		}
+		r.Settle(p)
+		if other := len(r.New) - len(r.Reproduced()); r.Fresh() != c.fresh || other > 0 != (c.other > 0) {
+			t.Errorf("%s: %d new, %d new and not reproduced, want %d and %d\n%s", name, r.Fresh(), other, c.fresh, c.other, r)
+		}
+		if settled := len(r.New) == 0; settled != strings.Contains(r.String(), "by chance, elsewhere") && r.Fresh() == 0 {
+			t.Errorf("%s:\n%s", name, r)
+		}
+	}
+}
+
 // A known finding with more cases than are known is new: something else leaves the same
 // at the same place. What was measured of a default sweep holds of no other.
 func TestMoreCasesThanAreKnown(t *testing.T) {

@@ -90,6 +90,8 @@ type Known struct {
 	// Most is how many cases are known of this release in a whole default sweep; 0
 	// where that was not measured, or where this is another sweep.
 	Most int `json:"most,omitempty"`
+	// ByChance is how many of the cases are of other places, and did not come again there.
+	ByChance int `json:"byChance,omitempty"`
 	// Gone is set where the sweep covers the finding's case and did not find it there.
 	Gone bool `json:"gone,omitempty"`
 	// Covered is set where the sweep covers the finding's case.
@@ -123,12 +125,17 @@ func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec i
 				continue
 			}
 			with := oracle.Companions(direct, c.found)
-			explained[i] = append(explained[i], occurrence{c.spec, signatures(direct), signatures(with)})
+			explained[i] = append(explained[i],
+				occurrence{spec: c.spec, left: signatures(direct), with: signatures(with)})
 			rest = slices.DeleteFunc(slices.Clone(rest), func(f oracle.Finding) bool {
 				return slices.Contains(direct, f) || slices.Contains(with, f)
 			})
 		}
-		fresh = append(fresh, occurrences(c.spec, rest)...)
+		chance := chanceOf(known, rest)
+		for _, o := range occurrences(c.spec, rest) {
+			o.chance = chance
+			fresh = append(fresh, o)
+		}
 	}
 	var seen []Known
 	for i, k := range known {
@@ -153,6 +160,21 @@ func explains(known []catalogue.Excuse, s plan.Spec, found []oracle.Finding) map
 		}
 	}
 	return out
+}
+
+// chanceOf is the race that a busy machine loses anywhere and that explains all of these,
+// or "".
+func chanceOf(known []catalogue.Excuse, found []oracle.Finding) string {
+	for _, k := range known {
+		if !k.Anywhere {
+			continue
+		}
+		direct := slices.DeleteFunc(slices.Clone(found), func(f oracle.Finding) bool { return saysOf(k, f) < 0 })
+		if len(direct) > 0 && len(direct)+len(oracle.Companions(direct, found)) == len(found) {
+			return k.ID
+		}
+	}
+	return ""
 }
 
 // saysOf is how many facts of a finding a known one names; -1 where it is not like it.

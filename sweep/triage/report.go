@@ -45,7 +45,8 @@ type Missed struct {
 	Cases []string `json:"invalid"`
 	// Unsteady is set where all of them are of hits which not every trace had. Fewer is set
 	// where an earlier hit of the same point fired: its loop, driven by a ticker or by
-	// events, went round less often than in the traces. Unheeded is set where the process
+	// events, went round less often than in the traces; or where another case of the same hit
+	// fired only when it was tried again. Unheeded is set where the process
 	// did not look at the context which was ended, or ended by itself before it could
 	// crash. None of them is an error of the sweep.
 	Unsteady bool `json:"unsteady,omitempty"`
@@ -103,7 +104,7 @@ func missed(p plan.Plan, results []journal.Result) []Missed {
 		text            string
 		unsteady, fewer bool
 	}
-	at, first := map[reason]int{}, firstFired(p, results)
+	at, first, again := map[reason]int{}, firstFired(p, results), firedAgain(p, results)
 	var out []Missed
 	for _, res := range results {
 		if !res.Unfired && res.Outcome != harness.Invalid {
@@ -113,7 +114,8 @@ func missed(p plan.Plan, results []journal.Result) []Missed {
 		n, ok := first[loopOf(s)]
 		m := Missed{
 			Why: res.Why, Unsteady: res.Unfired && s.Unsteady,
-			Fewer: res.Unfired && !s.Unsteady && ok && n < s.Last().Nth, Unheeded: res.Miss != "",
+			Fewer:    res.Unfired && !s.Unsteady && (ok && n < s.Last().Nth || again[hitOf(s)]),
+			Unheeded: res.Miss != "",
 		}
 		why := reason{res.Reason(), m.Unsteady, m.Fewer}
 		i, known := at[why]
@@ -134,6 +136,26 @@ type loop struct {
 
 func loopOf(s plan.Spec) loop { return loop{s.Last().Point, s.Workload} }
 
+// hit is one of a point, in one workload.
+type hit struct {
+	loop
+	nth int
+}
+
+func hitOf(s plan.Spec) hit { return hit{loopOf(s), s.Last().Nth} }
+
+// firedAgain are the hits that have fired, but not in every try: not every run has them,
+// although every trace had.
+func firedAgain(p plan.Plan, results []journal.Result) map[hit]bool {
+	again := map[hit]bool{}
+	for _, res := range results {
+		if res.Tries > 1 && !res.Unfired && res.Outcome != harness.Invalid {
+			again[hitOf(p.Specs[res.I])] = true
+		}
+	}
+	return again
+}
+
 // firstFired is the earliest hit of each point that has fired.
 func firstFired(p plan.Plan, results []journal.Result) map[loop]int {
 	first := map[loop]int{}
@@ -145,6 +167,23 @@ func firstFired(p plan.Plan, results []journal.Result) map[loop]int {
 		}
 	}
 	return first
+}
+
+// Settle counts what replays have shown to be a known race that came by chance among the
+// cases of that: it does not come again where it was seen, and nothing else was. Its bound
+// holds for all of them.
+func (r *Report) Settle(p plan.Plan) {
+	r.New = slices.DeleteFunc(r.New, func(c Cluster) bool {
+		i := slices.IndexFunc(r.Known, func(k Known) bool { return k.ID == c.chance })
+		if i < 0 || c.cameAgain() {
+			return false
+		}
+		k := &r.Known[i]
+		k.occurrences = append(k.occurrences, c.occurrences...)
+		k.ByChance += c.Cases
+		k.sum(p)
+		return true
+	})
 }
 
 // Gone are the ids of known findings that are gone.

@@ -43,7 +43,7 @@ func (r Report) String() string {
 				k.ID, k.Most, r.Version, k.counts())
 			k.where(&b)
 		case k.Cases > 0:
-			fmt.Fprintf(&b, "\nknown: %s: %s\n", k.ID, k.counts())
+			fmt.Fprintf(&b, "\nknown: %s: %s%s\n", k.ID, k.counts(), k.byChance())
 		}
 	}
 	for _, c := range r.TooOften() {
@@ -71,7 +71,7 @@ func (m Missed) write(b *strings.Builder) {
 	case m.Unsteady:
 		excuse = ", all of hits that not every trace had"
 	case m.Fewer:
-		excuse = ", all of hits after one that fired: their loop went round less often than in the traces"
+		excuse = ", all of hits that not every run has: an earlier one fired, or the same at a later try"
 	case m.Unheeded:
 		excuse = ", which nothing can come of"
 	}
@@ -99,6 +99,13 @@ func short(why string) string {
 func (c Cluster) counts() string {
 	return fmt.Sprintf("%d points, %d cases (%s; %s; %s)", c.Points, c.Cases,
 		tally(c.Actions), tally(c.Paths), tally(c.Workloads))
+}
+
+func (k Known) byChance() string {
+	if k.ByChance == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d of them by chance, elsewhere: no replay shows it there", k.ByChance)
 }
 
 func (c Cluster) details(b *strings.Builder) {

@@ -243,6 +243,17 @@ func TestWhatCanBeExcused(t *testing.T) {
 			t.Errorf("%q: status %d, want %d\n%s", miss, r.Status(), want, r)
 		}
 	}
+	// One hit of one point, met by another action at its second try only, or at its first.
+	p.Specs[0].Faults[0].Point = p.Specs[2].Faults[0].Point
+	p.Specs[0].Faults[0].Action = "lose"
+	missed := journal.Result{I: 0, Outcome: harness.Invalid, Why: "not fired: did not fire", Unfired: true, Tries: 8}
+	for tries, want := range map[int]int{0: 3, 2: 0} {
+		fired.Tries = tries
+		if r := NewReport(headOf(p), []journal.Result{missed, fired}, nil); r.Executed != 2 || r.Missed[0].Fewer != (want == 0) {
+			t.Errorf("fired at try %d: %+v", tries, r.Missed)
+		}
+	}
+	fired.Tries = 0
 	// Only a miss is excused by the hit, and not a workload that failed.
 	r := NewReport(headOf(p), []journal.Result{{I: 1, Outcome: harness.Invalid, Why: "cannot create"}, fired}, nil)
 	if r.Status() != 3 {
