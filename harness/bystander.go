@@ -12,9 +12,11 @@ import (
 // done to it.
 type Bystander struct {
 	API API `json:"api"`
-	// ID is containerd's, of its container; PID is of its init. Empty while it has none.
-	ID  string `json:"id,omitempty"`
-	PID uint32 `json:"pid,omitempty"`
+	// ID is containerd's, of its container, in its Namespace; PID is of its init. Empty while
+	// it has none. The twin of a task has the same ID in another namespace.
+	ID        string `json:"id,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	PID       uint32 `json:"pid,omitempty"`
 	// Sandbox is containerd's id of its pod.
 	Sandbox string `json:"sandbox,omitempty"`
 	// Want is the status that its payload ends with.

@@ -14,13 +14,15 @@ import (
 // One that does not come is the judge's business.
 const eventPatience = 3 * time.Second
 
-// AwaitEvent waits for an event of a container's init process.
-func AwaitEvent(ctx context.Context, log *oracle.EventLog, id, topic string) {
+// AwaitEvent waits for an event of a container's init process, in whatever namespace where
+// it names none.
+func AwaitEvent(ctx context.Context, log *oracle.EventLog, of oracle.Ref, topic string) {
 	ctx, cancel := context.WithTimeout(ctx, eventPatience)
 	defer cancel()
 	log.Await(ctx, func(events []oracle.TaskEvent) bool {
 		return slices.ContainsFunc(events, func(e oracle.TaskEvent) bool {
-			return e.Container == id && e.Topic == topic && e.Exec == ""
+			return e.Container == of.ID && (of.Namespace == "" || e.Namespace == of.Namespace) &&
+				e.Topic == topic && e.Exec == ""
 		})
 	})
 }
@@ -53,7 +55,7 @@ func LearnExec(e *harness.Exec, container string, events []oracle.TaskEvent) {
 // Wait: a shim wakes those who wait before it sends the event, so that a client that
 // deletes immediately can see the delete event first (seen on v2.4.2).
 func (s *Session) AwaitExit(ctx context.Context, id string) {
-	AwaitEvent(ctx, s.Events, id, oracle.TopicExit)
+	AwaitEvent(ctx, s.Events, oracle.Ref{ID: id}, oracle.TopicExit)
 }
 
 // AwaitCreated waits until tasks whose Create has succeeded are reported. An event that a
@@ -62,7 +64,7 @@ func (s *Session) AwaitExit(ctx context.Context, id string) {
 // on a machine under load).
 func (s *Session) AwaitCreated(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
-		AwaitEvent(ctx, s.Events, i.ID, oracle.TopicCreate)
+		AwaitEvent(ctx, s.Events, oracle.Ref{ID: i.ID}, oracle.TopicCreate)
 	}
 }
 
@@ -71,7 +73,7 @@ func (s *Session) AwaitCreated(ctx context.Context, all []*harness.Instance) {
 func (s *Session) AwaitStarted(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
 		s.awaitPayload(ctx, i)
-		AwaitEvent(ctx, s.Events, i.ID, oracle.TopicStart)
+		AwaitEvent(ctx, s.Events, oracle.Ref{ID: i.ID}, oracle.TopicStart)
 	}
 }
 

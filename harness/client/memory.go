@@ -37,7 +37,7 @@ func (s *Session) KillChild(ctx context.Context, i *harness.Instance) {
 		return err == nil && (!own.ChildAt.IsZero() || own.Exited) || s.Ended(i.ID, ""), nil
 	})
 	if err == nil && s.Hogged(i) { // else what has become of it is the judge's business
-		AwaitEvent(ctx, s.Events, i.ID, oracle.TopicOOM)
+		AwaitEvent(ctx, s.Events, oracle.Ref{ID: i.ID}, oracle.TopicOOM)
 		i.OOMKills = s.OOMKills(i.ID)
 	}
 }
@@ -47,7 +47,7 @@ func (s *Session) KillChild(ctx context.Context, i *harness.Instance) {
 // that has nothing to tell.
 func (s *Session) AwaitOOM(ctx context.Context, i *harness.Instance) {
 	if i.Spec.OOM == harness.OOMInit && s.Hogged(i) {
-		AwaitEvent(ctx, s.Events, i.ID, oracle.TopicOOM)
+		AwaitEvent(ctx, s.Events, oracle.Ref{ID: i.ID}, oracle.TopicOOM)
 		i.OOMKills = s.OOMKills(i.ID)
 	}
 }

@@ -216,6 +216,19 @@ func (in *Injector) AnyFired() bool {
 	return false
 }
 
+// AllFired reports whether each fault of the plan has happened, or may have.
+func (in *Injector) AllFired() bool {
+	for i := range in.plan {
+		in.mu.Lock()
+		seen := in.counts[i] > 0 || in.force[i]
+		in.mu.Unlock()
+		if !seen && in.Controller.Fired(i) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // Undo undoes what outlives the case.
 func (in *Injector) Undo() error {
 	var errs []error

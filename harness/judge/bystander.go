@@ -65,7 +65,7 @@ func (b *beside) find(what string, fs oracle.Facts) {
 	}
 	b.found = append(b.found, oracle.Finding{
 		Invariant: oracle.Others, Class: oracle.ClassBystander, Facts: fs,
-		Subject: oracle.Subject{ID: b.b.ID, PID: int(b.b.PID)},
+		Subject: oracle.Subject{Namespace: b.b.Namespace, ID: b.b.ID, PID: int(b.b.PID)},
 	})
 }
 
@@ -167,7 +167,7 @@ func (b *beside) events() {
 	for _, topic := range []string{oracle.TopicExit, oracle.TopicDelete} {
 		count := 0
 		for _, e := range b.h.Events {
-			if e.Container != b.b.ID || e.Topic != topic || e.Exec != "" {
+			if !b.isOf(e) || e.Topic != topic || e.Exec != "" {
 				continue
 			}
 			count++
@@ -192,6 +192,12 @@ func (b *beside) events() {
 			b.find(oracle.OthersEvent, oracle.Facts{oracle.FactTopic: topic, oracle.FactEvent: oracle.Missing})
 		}
 	}
+}
+
+// isOf reports whether an event is its own. Histories of before there were twins do not
+// say its namespace.
+func (b *beside) isOf(e oracle.TaskEvent) bool {
+	return e.Container == b.b.ID && (b.b.Namespace == "" || e.Namespace == b.b.Namespace)
 }
 
 // unheard reports whether nobody was subscribed at some time since its exit. Its removal

@@ -18,7 +18,7 @@ func with(api harness.API) harness.History {
 	h := clean()
 	h.Case.Workload.Bystander, h.Done = true, at(50)
 	h.Bystanders = []harness.Bystander{{
-		API: api, ID: "bystander", PID: 51, Want: 42, Asked: 3,
+		API: api, ID: "bystander", Namespace: "shimquake", PID: 51, Want: 42, Asked: 3,
 		Started: at(0), Released: at(60), Removed: at(90),
 		Payload:  payload.Truth{Runs: 1, StartedAt: at(0), Exited: true, Status: 42, ExitedAt: at(61), Wrote: 6},
 		Output:   harness.Output{Last: 6, LastAt: at(60)},
@@ -45,8 +45,13 @@ func TestBystanders(t *testing.T) {
 	}{
 		"nothing happened to it": {func(*harness.History, *harness.Bystander) {}, ""},
 		"none was seen":          {func(h *harness.History, _ *harness.Bystander) { h.Bystanders = nil }, "harness"},
-		"nobody has asked":       {func(_ *harness.History, b *harness.Bystander) { b.Asked = 0 }, "harness"},
-		"it ran twice":           {func(_ *harness.History, b *harness.Bystander) { b.Payload.Runs = 2 }, "truth"},
+		"what its twin in another namespace has come to": {func(h *harness.History, _ *harness.Bystander) {
+			h.Events = append(h.Events, oracle.TaskEvent{Namespace: "shimquake-twin", Topic: oracle.TopicExit,
+				Container: "bystander", PID: 61, Status: 137, Exited: at(61), Seen: at(62)})
+			h.Flushed.Events = len(h.Events)
+		}, ""},
+		"nobody has asked": {func(_ *harness.History, b *harness.Bystander) { b.Asked = 0 }, "harness"},
+		"it ran twice":     {func(_ *harness.History, b *harness.Bystander) { b.Payload.Runs = 2 }, "truth"},
 
 		"a call that was not answered": {asked("State", "DeadlineExceeded"), call + " call=State code=DeadlineExceeded"},
 		"a call that was refused":      {asked("delete", "Unknown"), call + " call=delete code=Unknown"},

@@ -46,7 +46,7 @@ func TestNetworkRules(t *testing.T) {
 		return func(h *harness.History) {
 			other := with(harness.CRI)
 			b := other.Bystanders[0]
-			b.Sandbox, b.Started, b.Released = "b", at(1), at(released)
+			b.Namespace, b.Sandbox, b.Started, b.Released = "k8s.io", "b", at(1), at(released)
 			b.Payload.ExitedAt, b.Payload.Wrote = at(released+1), released/10
 			b.Output = harness.Output{Last: released / 10, LastAt: at(released)}
 			h.Bystanders = append(h.Bystanders, b)

@@ -24,7 +24,7 @@ func (x *run) startBystanders() error {
 	arm := x.inject.Controller.Bypass(flushTimeout)
 	defer arm()
 	g := bystander.New(bystander.Params{
-		Up: x.up, Fired: x.inject.AnyFired, CRI: x.Workload.API == harness.CRI,
+		Up: x.up, Fired: x.inject.AnyFired, AllFired: x.inject.AllFired, CRI: x.Workload.API == harness.CRI,
 		Network: x.Workload.Network, Quiet: x.countsStatements(),
 		Runtime: runcshim.Runtime, TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events,
 	})

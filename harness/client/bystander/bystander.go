@@ -1,5 +1,6 @@
-// Package bystander runs what nothing is done to: a task, and with CRI a pod, that are
-// there before the first fault and until the client is done. They show what a fault of
+// Package bystander runs what nothing is done to: a task, its twin of the same id in
+// another namespace, or with CRI a pod in its place. They are there before the first fault
+// and until the client is done. They show what a fault of
 // one container does to others.
 package bystander
 
@@ -15,6 +16,7 @@ import (
 	containerd "github.com/containerd/containerd/v2/client"
 	"google.golang.org/grpc"
 
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
@@ -28,6 +30,9 @@ const (
 	// askBound is how long a question about a bystander may take. It takes 2 ms; a client's
 	// call that hangs is given up after 10 s at the earliest.
 	askBound = 5 * time.Second
+	// listBound is that of a list of all tasks. containerd asks each shim and waits 2 s for
+	// one that does not answer (io.containerd.timeout.task.state); a fault holds one or two.
+	listBound = askBound + 2*2*time.Second
 	// doBound is how long a call of its start or its end may take: then no fault holds
 	// anybody. The slowest takes some 150 ms, and was seen to take 5 s at a load of 40.
 	doBound = 30 * time.Second
@@ -37,9 +42,10 @@ const (
 
 // Params are what bystanders are given.
 type Params struct {
-	// Up waits until containerd answers; Fired reports whether a fault has happened.
-	Up    func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
-	Fired func() bool
+	// Up waits until containerd answers; Fired reports whether a fault has happened, AllFired
+	// whether each has.
+	Up              func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
+	Fired, AllFired func() bool
 	// CRI adds a pod, in that network.
 	CRI     bool
 	Network harness.Network
@@ -61,9 +67,11 @@ type Group struct {
 
 // kind is a way to run a bystander.
 type kind interface {
-	// start returns when its payload runs; ask asks a cheap question about it.
+	// start returns when its payload runs; ask asks a cheap question about it; list asks for
+	// all that are like it, those that a fault holds among them.
 	start(context.Context) error
 	ask(context.Context) error
+	list(context.Context) error
 	// end learns how it has ended, and removes it; discard removes it, however it is.
 	end(context.Context) error
 	discard(context.Context) error
@@ -75,7 +83,11 @@ type kind interface {
 type one struct {
 	Params
 	kind
-	name string
+	// name is its own, and also its container's id, if it does not share that of another.
+	name, id  string
+	namespace string
+
+	listed bool
 
 	mu   sync.Mutex
 	seen harness.Bystander
@@ -84,17 +96,22 @@ type one struct {
 // New prepares them.
 func New(p Params) *Group {
 	g := &Group{ends: make(chan struct{})}
-	t := g.add(p, harness.TaskAPI, "bystander")
+	t := g.add(p, harness.TaskAPI, daemon.TaskNamespace, "bystander")
 	t.kind = &task{one: t}
 	if p.CRI {
-		b := g.add(p, harness.CRI, "bystander-pod")
+		b := g.add(p, harness.CRI, daemon.CRINamespace, "bystander-pod")
 		b.kind = &pod{one: b}
+		return g
 	}
+	twin := g.add(p, harness.TaskAPI, daemon.TwinNamespace, "bystander-twin")
+	twin.id = t.id
+	twin.kind = &task{one: twin}
 	return g
 }
 
-func (g *Group) add(p Params, api harness.API, name string) *one {
-	b := &one{Params: p, name: name, seen: harness.Bystander{API: api, Want: exitStatus}}
+func (g *Group) add(p Params, api harness.API, namespace, name string) *one {
+	b := &one{Params: p, name: name, id: name, namespace: namespace,
+		seen: harness.Bystander{API: api, Namespace: namespace, Want: exitStatus}}
 	g.all = append(g.all, b)
 	return b
 }
@@ -143,12 +160,18 @@ func (b *one) watch(ctx context.Context, ends <-chan struct{}) {
 	}
 }
 
+// question asks, and once, when nothing is to happen any more that a list could meet in
+// place of who it is meant for, for a list.
 func (b *one) question(ctx context.Context) {
 	begun := time.Now()
 	if b.ask(ctx) != nil || ctx.Err() != nil {
 		return // it is among the calls
 	}
 	b.set(func(s *harness.Bystander) { s.Asked, s.Slowest = s.Asked+1, max(s.Slowest, time.Since(begun)) })
+	if !b.listed && !b.Quiet && b.AllFired() {
+		b.listed = true
+		_ = b.list(ctx) // an error is among the calls
+	}
 }
 
 // End lets them come to their ends and removes them, within the time that ctx gives, and

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -32,16 +31,18 @@ type connection struct {
 	conn *grpc.ClientConn
 }
 
-// questions are the calls that are only written down when they fail.
-var questions = []string{"Get", "State", "ContainerStatus"}
+// bounds are those of questions, which are only written down when they fail.
+var bounds = map[string]time.Duration{
+	"Get": askBound, "State": askBound, "ContainerStatus": askBound,
+	"List": listBound, "ListContainers": askBound, "ListPodSandbox": askBound,
+}
 
 // about makes a call about the bystander and writes it down. The time for which
 // containerd is down counts: whoever judges it knows when that was.
 func (b *one) about(ctx context.Context, verb string, f func(context.Context, connection) error) error {
-	asks := slices.Contains(questions, verb)
-	bound := doBound
-	if asks {
-		bound = askBound
+	bound, asks := bounds[verb]
+	if !asks {
+		bound = doBound
 	}
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()

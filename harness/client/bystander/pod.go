@@ -110,6 +110,21 @@ func (p *pod) learnPID(ctx context.Context) error {
 	})
 }
 
+// list asks for all containers and pods, as kubelet does every second.
+func (p *pod) list(ctx context.Context) error {
+	err := p.rt(ctx, "ListContainers", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		_, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return p.rt(ctx, "ListPodSandbox", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		_, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
+		return err
+	})
+}
+
 // ask asks for the container's status, as kubelet does every second. It passes no
 // statement that can be armed.
 func (p *pod) ask(ctx context.Context) error {
@@ -125,7 +140,7 @@ func (p *pod) end(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client.AwaitEvent(ctx, p.Events, p.container, oracle.TopicDelete)
+	client.AwaitEvent(ctx, p.Events, oracle.Ref{Namespace: p.namespace, ID: p.container}, oracle.TopicDelete)
 	err = p.rt(ctx, "StopPodSandbox", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.StopPodSandbox(ctx, &api.StopPodSandboxRequest{PodSandboxId: p.sandbox})
 		return err

@@ -10,7 +10,6 @@ import (
 	"github.com/containerd/errdefs/pkg/errgrpc"
 	"golang.org/x/sys/unix"
 
-	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
@@ -25,20 +24,20 @@ type task struct {
 }
 
 func (t *task) about(ctx context.Context, verb string, f func(context.Context, connection) error) error {
-	return t.one.about(namespaces.WithNamespace(ctx, daemon.TaskNamespace), verb, f)
+	return t.one.about(namespaces.WithNamespace(ctx, t.namespace), verb, f)
 }
 
 func (t *task) start(ctx context.Context) error {
 	if err := t.expect(); err != nil {
 		return err
 	}
-	t.set(func(s *harness.Bystander) { s.ID = t.name })
+	t.set(func(s *harness.Bystander) { s.ID = t.id })
 	err := t.about(ctx, "create", func(ctx context.Context, c connection) error {
 		image, err := c.GetImage(ctx, payload.Image)
 		if err != nil {
 			return err
 		}
-		made, err := c.NewContainer(ctx, t.name, containerd.WithImage(image), containerd.WithNewSnapshot(t.name, image),
+		made, err := c.NewContainer(ctx, t.id, containerd.WithImage(image), containerd.WithNewSnapshot(t.id, image),
 			containerd.WithNewSpec(client.Spec(t.name, t.TruthDir, t.command())...), containerd.WithRuntime(t.Runtime, nil))
 		if err != nil {
 			return err
@@ -53,13 +52,13 @@ func (t *task) start(ctx context.Context) error {
 		return err
 	}
 	err = t.about(ctx, "start", func(ctx context.Context, c connection) error {
-		_, err := c.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: t.name})
+		_, err := c.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: t.id})
 		return errgrpc.ToNative(err)
 	})
 	if err != nil {
 		return err
 	}
-	client.AwaitEvent(ctx, t.Events, t.name, oracle.TopicStart)
+	client.AwaitEvent(ctx, t.Events, oracle.Ref{Namespace: t.namespace, ID: t.id}, oracle.TopicStart)
 	return t.awaitPayload(ctx)
 }
 
@@ -67,14 +66,22 @@ func (t *task) start(ctx context.Context) error {
 // for the task's state, which its shim answers.
 func (t *task) ask(ctx context.Context) error {
 	err := t.about(ctx, "Get", func(ctx context.Context, c connection) error {
-		_, err := c.ContainerService().Get(ctx, t.name)
+		_, err := c.ContainerService().Get(ctx, t.id)
 		return err
 	})
 	if err != nil || t.Quiet {
 		return err
 	}
 	return t.about(ctx, "State", func(ctx context.Context, c connection) error {
-		_, err := c.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: t.name})
+		_, err := c.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: t.id})
+		return errgrpc.ToNative(err)
+	})
+}
+
+// list asks for the tasks of its namespace, of which each shim is asked.
+func (t *task) list(ctx context.Context) error {
+	return t.about(ctx, "List", func(ctx context.Context, c connection) error {
+		_, err := c.TaskService().List(ctx, &tasks.ListTasksRequest{})
 		return errgrpc.ToNative(err)
 	})
 }
@@ -83,7 +90,7 @@ func (t *task) ask(ctx context.Context) error {
 func (t *task) end(ctx context.Context) error {
 	defer t.read.Close()
 	err := t.about(ctx, "wait", func(ctx context.Context, c connection) error {
-		r, err := c.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: t.name})
+		r, err := c.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: t.id})
 		if err == nil {
 			t.reported(oracle.ByWait, r.ExitStatus, r.ExitedAt.AsTime())
 		}
@@ -92,9 +99,9 @@ func (t *task) end(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client.AwaitEvent(ctx, t.Events, t.name, oracle.TopicExit)
+	client.AwaitEvent(ctx, t.Events, oracle.Ref{Namespace: t.namespace, ID: t.id}, oracle.TopicExit)
 	err = t.about(ctx, "delete", func(ctx context.Context, c connection) error {
-		r, err := c.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: t.name})
+		r, err := c.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: t.id})
 		if err == nil {
 			t.reported(oracle.ByDelete, r.ExitStatus, r.ExitedAt.AsTime())
 		}
@@ -107,7 +114,7 @@ func (t *task) end(ctx context.Context) error {
 }
 
 func (t *task) remove(ctx context.Context, c connection) error {
-	made, err := c.LoadContainer(ctx, t.name)
+	made, err := c.LoadContainer(ctx, t.id)
 	if err == nil {
 		err = made.Delete(ctx, containerd.WithSnapshotCleanup)
 	}
@@ -117,17 +124,17 @@ func (t *task) remove(ctx context.Context, c connection) error {
 // discard kills and removes, and tells nothing: that it comes to this was reported.
 func (t *task) discard(ctx context.Context) error {
 	defer t.read.Close() // of one whose start has failed: nobody ends it
-	ctx = namespaces.WithNamespace(ctx, daemon.TaskNamespace)
+	ctx = namespaces.WithNamespace(ctx, t.namespace)
 	cl, conn, err := t.Up(ctx)
 	if err != nil {
 		return err
 	}
 	service := cl.TaskService()
-	_, err = service.Kill(ctx, &tasks.KillRequest{ContainerID: t.name, Signal: uint32(unix.SIGKILL)})
+	_, err = service.Kill(ctx, &tasks.KillRequest{ContainerID: t.id, Signal: uint32(unix.SIGKILL)})
 	if err == nil { // it may have ended before
-		_, _ = service.Wait(ctx, &tasks.WaitRequest{ContainerID: t.name}) // Delete says what is wrong with it
+		_, _ = service.Wait(ctx, &tasks.WaitRequest{ContainerID: t.id}) // Delete says what is wrong with it
 	}
-	_, err = service.Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: t.name})
+	_, err = service.Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: t.id})
 	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
 		return err
 	}
