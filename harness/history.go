@@ -267,12 +267,11 @@ type Firing struct {
 	// Proof says how that is known: a count from the probe, a measured duration, a reaped
 	// pid.
 	Proof string `json:"proof"`
-	// Miss says of one that the probe did and that came to nothing what it came to.
+	// Miss says of one that came to nothing why, where that is known.
 	Miss Miss `json:"miss,omitempty"`
 }
 
-// Miss is why a fault that the probe did came to nothing. Neither can be helped by
-// another try's timing alone.
+// Miss is why a fault came to nothing.
 type Miss string
 
 // The misses that are known.
@@ -281,6 +280,8 @@ const (
 	MissUnobserved Miss = "context-not-observed"
 	// MissAlreadyExited is a crash of a process that was about to end, and did so first.
 	MissAlreadyExited Miss = "already-exited"
+	// MissTooFew is a point that was passed, and fewer times than the fault waits for.
+	MissTooFew Miss = "passed-too-few-times"
 )
 
 // Flushed is how many members lists had by then.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/poll"
@@ -48,6 +49,9 @@ func (p *probed) Proof(ctx context.Context) (harness.Firing, error) {
 func (p *probed) proof(ctx context.Context) harness.Firing {
 	f := harness.Firing{Count: p.in.Controller.Fired(p.i)}
 	if f.Count == 0 {
+		if n := p.passed(); n > 0 {
+			f.Miss, f.Proof = harness.MissTooFew, fmt.Sprintf("its point was passed too few times: %d", n)
+		}
 		return f
 	}
 	if want := leastHits(p.in.plan[p.i].Do); f.Count < want {
@@ -78,6 +82,17 @@ func (p *probed) proof(ctx context.Context) harness.Firing {
 		}
 	}
 	return f
+}
+
+// passed is how often the fault's point was passed while it was armed.
+func (p *probed) passed() (n int) {
+	f := p.in.plan[p.i]
+	for _, h := range p.in.Controller.Hits() {
+		if h.Ask && h.Point == f.At.String() && (f.At.Kind != failpoints.Stmt || probe.DecidedAt(f.Do, h.Hit)) {
+			n++
+		}
+	}
+	return n
 }
 
 // contextObserved reports whether a call whose context was ended has failed. A handler

@@ -44,11 +44,11 @@ type Missed struct {
 	Why   string   `json:"why"`
 	Cases []string `json:"invalid"`
 	// Unsteady is set where all of them are of hits which not every trace had. Fewer is set
-	// where an earlier hit of the same point fired: its loop, driven by a ticker or by
-	// events, went round less often than in the traces; or where another case of the same hit
-	// fired only when it was tried again. Unheeded is set where the process
-	// did not look at the context which was ended, or ended by itself before it could
-	// crash. None of them is an error of the sweep.
+	// where the point was passed, or an earlier hit of it fired: its loop, driven by a ticker
+	// or by events, went round less often than in the traces; or where another case of the
+	// same hit fired only when it was tried again. Unheeded is set where the process did not
+	// look at the context which was ended, or ended by itself before it could crash. None of
+	// them is an error of the sweep, but more than a few Fewer are.
 	Unsteady bool `json:"unsteady,omitempty"`
 	Fewer    bool `json:"fewer,omitempty"`
 	Unheeded bool `json:"unheeded,omitempty"`
@@ -114,8 +114,9 @@ func missed(p plan.Plan, results []journal.Result) []Missed {
 		n, ok := first[loopOf(s)]
 		m := Missed{
 			Why: res.Why, Unsteady: res.Unfired && s.Unsteady,
-			Fewer:    res.Unfired && !s.Unsteady && (ok && n < s.Last().Nth || again[hitOf(s)]),
-			Unheeded: res.Miss != "",
+			Fewer: res.Unfired && !s.Unsteady &&
+				(ok && n < s.Last().Nth || again[hitOf(s)] || res.Miss == harness.MissTooFew),
+			Unheeded: res.Miss == harness.MissUnobserved || res.Miss == harness.MissAlreadyExited,
 		}
 		why := reason{res.Reason(), m.Unsteady, m.Fewer}
 		i, known := at[why]

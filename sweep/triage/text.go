@@ -71,7 +71,7 @@ func (m Missed) write(b *strings.Builder) {
 	case m.Unsteady:
 		excuse = ", all of hits that not every trace had"
 	case m.Fewer:
-		excuse = ", all of hits that not every run has: an earlier one fired, or the same at a later try"
+		excuse = ", all of hits that not every run has: the point was passed, but less often"
 	case m.Unheeded:
 		excuse = ", which nothing can come of"
 	}

@@ -235,7 +235,9 @@ func TestWhatCanBeExcused(t *testing.T) {
 	p.Specs[1].Unsteady = true
 	// A sweep in which nothing fires shows nothing, whatever the excuses.
 	fired := journal.Result{I: 2, Outcome: harness.Held}
-	for miss, want := range map[harness.Miss]int{"": 3, harness.MissUnobserved: 0, harness.MissAlreadyExited: 0} {
+	for miss, want := range map[harness.Miss]int{
+		"": 3, harness.MissUnobserved: 0, harness.MissAlreadyExited: 0, harness.MissTooFew: 0,
+	} {
 		missed := journal.Result{I: 0, Outcome: harness.Invalid, Why: "not fired: did not fire", Unfired: true, Miss: miss}
 		unsteady := journal.Result{I: 1, Outcome: harness.Invalid, Why: "not fired: did not fire", Unfired: true}
 		r := NewReport(headOf(p), []journal.Result{missed, unsteady, fired}, nil)
