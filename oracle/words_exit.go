@@ -181,10 +181,15 @@ func (f Finding) endReasons() []string {
 	if fs[FactStatus] == NeverBegan {
 		return []string{"its start succeeded, and its payload never ran", "nobody was to kill it"}
 	}
-	if fs[FactStatus] == KilledEarly {
+	switch fs[FactStatus] {
+	case KilledEarly:
 		return []string{
 			fmt.Sprintf("it was to be given %s to end, and was sent another signal, or had ended, after %s",
 				fs[FactBound], fs[FactApart]),
+		}
+	case SaidEarly:
+		return []string{
+			fmt.Sprintf("it was to be given %s to end, and was said to have ended after %s", fs[FactBound], fs[FactApart]),
 		}
 	}
 	return []string{

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -218,8 +219,12 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		"the pod of another in a list": {listsWith(oracle.CRILabels{Name: "c0", Label: "c0"}, "other"),
 			"status cri-status object=container what=listing field=sandbox is=other"},
 
-		"it had its time":         {stopsAt(1001), ""},
-		"it had no time":          {stopsAt(2), "end end status=killed-early"},
+		"it had its time": {stopsAt(1001), ""},
+		"it had no time":  {stopsAt(2), "end end status=killed-early"},
+		"CRI alone says that it has ended": {also(stopsAt(2), func(h *harness.History) {
+			h.Events = slices.DeleteFunc(h.Events, func(e oracle.TaskEvent) bool { return e.Topic == oracle.TopicExit })
+			h.Flushed.Events = len(h.Events)
+		}), "end end status=said-early"},
 		"a signal before its end": {also(stopsIn(30), kills(10, 20)), "end end status=killed-early"},
 		"a signal after its end":  {also(stopsIn(30), kills(10, 41)), ""},
 	} {

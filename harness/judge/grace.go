@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
@@ -23,15 +24,26 @@ func grace(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		if i.Spec.IgnoresTerm {
 			given, killed = harness.StopGrace, overBy(h, i)
 		}
+		status := oracle.KilledEarly
+		if i.Spec.IgnoresTerm && killed.Equal(i.Waited) && !exitSeen(h, i) && endOf(h, i).IsZero() {
+			status = oracle.SaidEarly
+		}
 		if had := killed.Sub(stop); !killed.IsZero() && had < given-clockGrace {
 			found = append(found, oracle.Finding{
 				Invariant: oracle.End, Class: oracle.ClassEnd, Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)},
-				Facts: oracle.Facts{oracle.FactStatus: oracle.KilledEarly, oracle.FactBound: given.String(),
+				Facts: oracle.Facts{oracle.FactStatus: status, oracle.FactBound: given.String(),
 					oracle.FactApart: had.Round(time.Millisecond).String()},
 			})
 		}
 	}
 	return found, nil
+}
+
+// exitSeen reports whether a shim has told of a container's end.
+func exitSeen(h *harness.History, i harness.Instance) bool {
+	return slices.ContainsFunc(h.Events, func(e oracle.TaskEvent) bool {
+		return e.Container == i.ID && e.Exec == "" && e.Topic == oracle.TopicExit
+	})
 }
 
 // termGrace is more than the moment that a payload needs to end after SIGTERM; its client
