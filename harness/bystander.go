@@ -12,8 +12,8 @@ import (
 // done to it.
 type Bystander struct {
 	API API `json:"api"`
-	// ID is containerd's, of its container, in its Namespace; PID is of its init. Empty while
-	// it has none. The twin of a task has the same ID in another namespace.
+	// ID is containerd's, of its container, in its Namespace; PID is of its init. Empty
+	// while it has none. The twin of a task has the same ID in another namespace.
 	ID        string `json:"id,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	PID       uint32 `json:"pid,omitempty"`

@@ -280,7 +280,7 @@ const (
 	MissUnobserved Miss = "context-not-observed"
 	// MissAlreadyExited is a crash of a process that was about to end, and did so first.
 	MissAlreadyExited Miss = "already-exited"
-	// MissTooFew is a point that was passed, and fewer times than the fault waits for.
+	// MissTooFew is a point that was passed, half as often as the fault waits for at least.
 	MissTooFew Miss = "passed-too-few-times"
 )
 

@@ -19,8 +19,8 @@ const (
 	// its payload never ran although its start succeeded.
 	Killed     = "killed"
 	NeverBegan = "never-began"
-	// KilledEarly is the end of one that was killed before its time was over, SaidEarly of one
-	// of which CRI alone says that it had ended by then.
+	// KilledEarly is the end of one that was killed before its time was over, SaidEarly of
+	// one of which CRI alone says that it had ended by then.
 	KilledEarly = "killed-early"
 	SaidEarly   = "said-early"
 )

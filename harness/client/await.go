@@ -14,8 +14,8 @@ import (
 // One that does not come is the judge's business.
 const eventPatience = 3 * time.Second
 
-// AwaitEvent waits for an event of a container's init process, in whatever namespace where
-// it names none.
+// AwaitEvent waits for an event of a container's init process, in whatever namespace
+// where it names none.
 func AwaitEvent(ctx context.Context, log *oracle.EventLog, of oracle.Ref, topic string) {
 	ctx, cancel := context.WithTimeout(ctx, eventPatience)
 	defer cancel()

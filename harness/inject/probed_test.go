@@ -32,6 +32,18 @@ func TestContextObserved(t *testing.T) {
 	}
 }
 
+func TestFirstHit(t *testing.T) {
+	for text, want := range map[string]int{"1*crash": 1, "6*off->1*crash": 7, "hang": 1, "off": mostOff} {
+		do, err := term.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := firstHit(do); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+}
+
 func TestLeastHits(t *testing.T) {
 	for text, want := range map[string]int{
 		"1*crash": 1, "2*off->1*crash": 1, "error(no)": 1, "3*error(no)": 1, // a client may give up before the third

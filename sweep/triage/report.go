@@ -44,11 +44,11 @@ type Missed struct {
 	Why   string   `json:"why"`
 	Cases []string `json:"invalid"`
 	// Unsteady is set where all of them are of hits which not every trace had. Fewer is set
-	// where the point was passed, or an earlier hit of it fired: its loop, driven by a ticker
-	// or by events, went round less often than in the traces; or where another case of the
-	// same hit fired only when it was tried again. Unheeded is set where the process did not
-	// look at the context which was ended, or ended by itself before it could crash. None of
-	// them is an error of the sweep, but more than a few Fewer are.
+	// where the point was passed, or an earlier hit of it fired: its loop, driven by a
+	// ticker or by events, went round less often than in the traces; or where another case
+	// of the same hit fired only when it was tried again. Unheeded is set where the process
+	// did not look at the context which was ended, or ended by itself before it could
+	// crash. None of them is an error of the sweep, but more than a few Fewer are.
 	Unsteady bool `json:"unsteady,omitempty"`
 	Fewer    bool `json:"fewer,omitempty"`
 	Unheeded bool `json:"unheeded,omitempty"`
@@ -170,9 +170,9 @@ func firstFired(p plan.Plan, results []journal.Result) map[loop]int {
 	return first
 }
 
-// Settle counts what replays have shown to be a known race that came by chance among the
-// cases of that: it does not come again where it was seen, and nothing else was. Its bound
-// holds for all of them.
+// Settle counts what replays have shown to be a known race that came by chance among
+// the cases of that: it does not come again where it was seen, and nothing else was. Its
+// bound holds for all of them.
 func (r *Report) Settle(p plan.Plan) {
 	r.New = slices.DeleteFunc(r.New, func(c Cluster) bool {
 		i := slices.IndexFunc(r.Known, func(k Known) bool { return k.ID == c.chance })

@@ -251,7 +251,8 @@ func TestWhatCanBeExcused(t *testing.T) {
 	missed := journal.Result{I: 0, Outcome: harness.Invalid, Why: "not fired: did not fire", Unfired: true, Tries: 8}
 	for tries, want := range map[int]int{0: 3, 2: 0} {
 		fired.Tries = tries
-		if r := NewReport(headOf(p), []journal.Result{missed, fired}, nil); r.Executed != 2 || r.Missed[0].Fewer != (want == 0) {
+		r := NewReport(headOf(p), []journal.Result{missed, fired}, nil)
+		if r.Executed != 2 || r.Missed[0].Fewer != (want == 0) {
 			t.Errorf("fired at try %d: %+v", tries, r.Missed)
 		}
 	}

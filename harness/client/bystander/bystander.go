@@ -1,6 +1,6 @@
 // Package bystander runs what nothing is done to: a task, its twin of the same id in
-// another namespace, or with CRI a pod in its place. They are there before the first fault
-// and until the client is done. They show what a fault of
+// another namespace, or with CRI a pod in its place. They are there before the first
+// fault and until the client is done. They show what a fault of
 // one container does to others.
 package bystander
 
@@ -42,8 +42,8 @@ const (
 
 // Params are what bystanders are given.
 type Params struct {
-	// Up waits until containerd answers; Fired reports whether a fault has happened, AllFired
-	// whether each has.
+	// Up waits until containerd answers; Fired reports whether a fault has happened,
+	// AllFired whether each has.
 	Up              func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
 	Fired, AllFired func() bool
 	// CRI adds a pod, in that network.
