@@ -201,10 +201,7 @@ func (in *Injector) Finish() []harness.Firing {
 // AnyFired reports whether any fault has happened yet, or may have.
 func (in *Injector) AnyFired() bool {
 	for i := range in.plan {
-		in.mu.Lock()
-		seen := in.counts[i] > 0 || in.force[i]
-		in.mu.Unlock()
-		if seen || in.Controller.Fired(i) > 0 {
+		if in.happened(i) {
 			return true
 		}
 	}
@@ -219,14 +216,19 @@ func (in *Injector) AnyFired() bool {
 // AllFired reports whether each fault of the plan has happened, or may have.
 func (in *Injector) AllFired() bool {
 	for i := range in.plan {
-		in.mu.Lock()
-		seen := in.counts[i] > 0 || in.force[i]
-		in.mu.Unlock()
-		if !seen && in.Controller.Fired(i) == 0 {
+		if !in.happened(i) {
 			return false
 		}
 	}
 	return true
+}
+
+// happened reports whether the i-th fault of the plan has happened, or may have.
+func (in *Injector) happened(i int) bool {
+	in.mu.Lock()
+	seen := in.counts[i] > 0 || in.force[i]
+	in.mu.Unlock()
+	return seen || in.Controller.Fired(i) > 0
 }
 
 // Undo undoes what outlives the case.

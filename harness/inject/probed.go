@@ -125,14 +125,14 @@ func contextObserved(h failpoints.Hit, later []failpoints.Hit) bool {
 // firstHit is which hit of its point a term does something at.
 func firstHit(t term.Term) int {
 	n := 1
-	for t.At(n).Action == term.Off && n < mostOff {
-		n++
+	for _, c := range t.Clauses() {
+		if c.Action != term.Off {
+			break
+		}
+		n += max(c.Count, 1)
 	}
 	return n
 }
-
-// mostOff is more hits than any point of a case has.
-const mostOff = 100_000
 
 // leastHits is how often a term must have done something until each of its parts has at
 // least once: 1*error->1*crash has not happened before the crash has.

@@ -33,7 +33,7 @@ func TestContextObserved(t *testing.T) {
 }
 
 func TestFirstHit(t *testing.T) {
-	for text, want := range map[string]int{"1*crash": 1, "6*off->1*crash": 7, "hang": 1, "off": mostOff} {
+	for text, want := range map[string]int{"1*crash": 1, "6*off->1*crash": 7, "hang": 1, "2*off->1*delay(5)": 3} {
 		do, err := term.Parse(text)
 		if err != nil {
 			t.Fatal(err)

@@ -55,8 +55,8 @@ func TestARaceByChance(t *testing.T) {
   sometimes: true
   anywhere: true
 `)
-	rare := race
-	rare.Anywhere = false
+	rare, boundless := race, race
+	rare.Anywhere, boundless.Cases = false, nil
 	never := &Shown{Replays: 20}
 	left := shimLeft(1, "c0")
 	more := append(shimLeft(1, "c0"), oracle.Finding{Invariant: oracle.Exit, Class: oracle.ClassExitCode})
@@ -75,8 +75,10 @@ func TestARaceByChance(t *testing.T) {
 		"replayed a few times":   {race, &Shown{Replays: 3}, left, 1, 1, 0},
 		"with something else":    {race, never, more, 1, 0, 1},
 		"a race of some windows": {rare, never, left, 1, 0, 1},
+		"few, without a bound":   {boundless, never, left, 3, 0, 0},
+		"many, without a bound":  {boundless, never, left, 4, 1, 0},
 	} {
-		p := planOf(start+"a", start+"b", start+"c")
+		p := planOf(start+"a", start+"b", start+"c", start+"d")
 		p.Options = plan.Options{}.String()
 		found := make([][]oracle.Finding, len(p.Specs))
 		for i := range c.cases {

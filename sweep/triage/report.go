@@ -172,11 +172,12 @@ func firstFired(p plan.Plan, results []journal.Result) map[loop]int {
 
 // Settle counts what replays have shown to be a known race that came by chance among
 // the cases of that: it does not come again where it was seen, and nothing else was. Its
-// bound holds for all of them.
+// bound holds for all of them; where it has none, only a cluster of a few cases is
+// settled.
 func (r *Report) Settle(p plan.Plan) {
 	r.New = slices.DeleteFunc(r.New, func(c Cluster) bool {
 		i := slices.IndexFunc(r.Known, func(k Known) bool { return k.ID == c.chance })
-		if i < 0 || c.cameAgain() {
+		if i < 0 || c.cameAgain() || r.Known[i].Most == 0 && c.Reproduced() {
 			return false
 		}
 		k := &r.Known[i]

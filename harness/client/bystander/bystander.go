@@ -1,7 +1,7 @@
 // Package bystander runs what nothing is done to: a task, its twin of the same id in
 // another namespace, or with CRI a pod in its place. They are there before the first
-// fault and until the client is done. They show what a fault of
-// one container does to others.
+// fault and until the client is done, and show what a fault of one container does to
+// others.
 package bystander
 
 import (
