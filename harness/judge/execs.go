@@ -241,6 +241,9 @@ func processOf(h *harness.History, i harness.Instance, exec string) (pid uint32,
 	case e.Payload.Exited:
 		return e.PID, e.Payload.ExitedAt, e.Payload.ExitedAt.Add(reapIn)
 	case e.Held && !faultKilled(h, i):
+		if i.Spec.SharedPID { // its shim ends it, and not the end of the init
+			to = time.Time{}
+		}
 		return e.PID, from, to
 	default: // it was killed by itself, or when is not known
 		return e.PID, e.Begun, time.Time{}

@@ -48,6 +48,20 @@ func withHeldExec(h *harness.History) {
 	h.Events[4].Status, h.Events[4].Exited, h.Events[4].Seen = 137, at(30), at(31)
 }
 
+// lateHeld has it end a minute after the init, as its event says.
+func lateHeld(shared bool) func(*harness.History) {
+	return func(h *harness.History) {
+		withHeldExec(h)
+		h.Instances[0].Spec.SharedPID = shared
+		const late = 60_000
+		for n := range h.Reported[2:] {
+			h.Reported[2+n].At = at(late)
+		}
+		h.Events[4].Exited, h.Events[4].Seen = at(late), at(late+1)
+		h.After.At = at(late + 1000)
+	}
+}
+
 // An exec is judged as the init of its container is: rows as those of TestRules.
 func TestRulesOfExecs(t *testing.T) {
 	with := func(change func(*harness.History)) func(*harness.History) {
@@ -191,6 +205,9 @@ func TestRulesOfExecs(t *testing.T) {
 			"event event of=exec event=wrong-pid reported=41 true=43"},
 		"its exit is of long ago": {event(2, func(e *oracle.TaskEvent) { e.Exited = at(-600) }),
 			"event event of=exec event=wrong-time"},
+		"it is held, and ends a minute after the container": {lateHeld(false),
+			"event event of=exec event=wrong-time"},
+		"and is in a shared PID namespace": {lateHeld(true), ""},
 		"an exec that nobody asked for": {event(1, func(e *oracle.TaskEvent) { e.Exec = "e9" }),
 			"event event of=exec event=unasked topic=/tasks/exec-started"},
 	})
