@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,24 +18,47 @@ import (
 // not run the case.
 func TestContainerdThatDiesOrHangsByItselfViolates(t *testing.T) {
 	for _, sig := range []unix.Signal{unix.SIGKILL, unix.SIGSTOP} {
-		harm := func(ctx context.Context, s Scene) error {
-			all, err := oracle.Processes(s.Scene)
-			if err != nil {
-				return err
-			}
-			for _, p := range all {
-				if p.Own && p.PID != 1 {
-					return s.World.Signal(ctx, signal.Identity{PID: p.PID, Start: p.Start}, sig)
-				}
-			}
-			return errors.New("no containerd in the world")
-		}
-		v := (&Runner{Evidence: t.TempDir(), Sabotage: harm}).Run(t.Context(), harness.Case{Name: "by-itself"})
-		if v.Unable() {
-			t.Skip(v.Why())
-		}
+		v := harmed(t, func(ctx context.Context, s Scene) error { return signalContainerd(ctx, s, sig) })
 		if v.Outcome != harness.Violated || !v.Has(oracle.ClassDaemon) {
 			t.Errorf("%s: %v", sig, v)
 		}
 	}
+}
+
+// One that dies while the oracle asks it has not been looked at: its next one is asked.
+func TestContainerdThatDiesWhileAskedIsAskedAgain(t *testing.T) {
+	v := harmed(t, func(ctx context.Context, s Scene) error {
+		time.AfterFunc(time.Second, func() { _ = signalContainerd(ctx, s, unix.SIGKILL) })
+		return signalContainerd(ctx, s, unix.SIGSTOP)
+	})
+	if v.History.After == nil || v.History.After.Inventory == nil {
+		t.Errorf("nothing was looked at: %v", v)
+	}
+	if v.Outcome != harness.Violated || !v.Has(oracle.ClassDaemon) {
+		t.Error(v)
+	}
+}
+
+// harmed is what is said of a run without a fault whose containerd is harmed before the
+// oracle looks.
+func harmed(t *testing.T, harm func(context.Context, Scene) error) harness.Verdict {
+	t.Helper()
+	v := (&Runner{Evidence: t.TempDir(), Sabotage: harm}).Run(t.Context(), harness.Case{Name: "by-itself"})
+	if v.Unable() {
+		t.Skip(v.Why())
+	}
+	return v
+}
+
+func signalContainerd(ctx context.Context, s Scene, sig unix.Signal) error {
+	all, err := oracle.Processes(s.Scene)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if p.Own && p.PID != 1 {
+			return s.World.Signal(ctx, signal.Identity{PID: p.PID, Start: p.Start}, sig)
+		}
+	}
+	return errors.New("no containerd in the world")
 }

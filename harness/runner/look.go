@@ -66,7 +66,7 @@ func (x *run) lookAt(before oracle.Inventory) (l harness.Look) {
 	var after oracle.Inventory
 	err = x.withPlugins(up, func() (err error) {
 		if scene, err = x.sceneUp(up); err == nil { // a new one after a restart
-			after, err = x.settle(scene, before)
+			after, err = x.settle(up, scene, before)
 		}
 		return err
 	})
@@ -98,13 +98,23 @@ func answer(ctx context.Context, s oracle.Scene) harness.Answer {
 
 // settle waits for what is still going on, and takes the inventory of what is left then.
 // A leak is one when nobody is about to remove it: while containerd waits for a shim's
-// answer it may still clean up behind it.
-func (x *run) settle(s oracle.Scene, before oracle.Inventory) (oracle.Inventory, error) {
+// answer it may still clean up behind it. A containerd that dies meanwhile is waited for
+// while up lasts.
+func (x *run) settle(
+	up context.Context,
+	s oracle.Scene,
+	before oracle.Inventory,
+) (oracle.Inventory, error) {
 	limit := time.Now().Add(x.Workload.Settle + busyBound)
 	for {
 		inv, left, err := x.settleOnce(s, before)
 		if err != nil {
-			return inv, err
+			now, downErr := x.sceneUp(up)
+			if downErr != nil || now.Client == s.Client || time.Now().After(limit) {
+				return inv, err
+			}
+			s = now // that client was of a containerd that has died meanwhile
+			continue
 		}
 		x.inject.Controller.Flush(flushTimeout)
 		busy := calling(x.inject.Controller.Hits(), x.daemon.Deaths())
