@@ -47,6 +47,29 @@ func TestSpecsComeBackFromJSON(t *testing.T) {
 	})
 }
 
+// A case is covered where its containers do the same, whatever they end with.
+func TestSame(t *testing.T) {
+	one := func(c harness.Container) harness.Workload { return harness.Workload{Containers: []harness.Container{c}} }
+	for _, tc := range []struct {
+		name string
+		c    harness.Workload
+		same bool
+	}{
+		{"task", one(harness.Container{Exit: 3}), true},
+		{"two", one(harness.Container{Signal: "SIGTERM"}), true},
+		{"task", one(harness.Container{Exit: 7, Exec: 3}), false},
+		{"exec-shared", one(harness.Container{Exit: 7}), false},
+		{"exec-shared", one(harness.Container{Exit: 3, HeldExec: true, SharedPID: true}), true},
+		{"output", one(harness.Container{Exit: 3, Exec: 9, Lines: 7000}), true},
+		{"oom", one(harness.Container{Memory: 32, OOM: harness.OOMInit}), false},
+		{"restart", one(harness.Container{Exit: 3}), false},
+	} {
+		if same := (Spec{Workload: tc.name}).Same(tc.c); same != tc.same {
+			t.Errorf("%s and %+v: %v", tc.name, tc.c.Containers, same)
+		}
+	}
+}
+
 // Two cases that do not the same have two keys, and two names of folders.
 func TestKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

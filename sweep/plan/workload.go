@@ -101,9 +101,9 @@ func workloadNamed(name string) (workload, error) {
 	return workload{}, failpoints.Unknown("workload", name, WorkloadNames())
 }
 
-// Same reports whether a case's client does what that of the spec's workload does. How
-// many containers it has, how long it waits and how closely the oracle looks do not
-// count; every other key does.
+// Same reports whether a case's client does what that of the spec's workload does, with
+// containers that do the same. How many they are and with what they end, how long it
+// waits and how closely the oracle looks do not count; every other key does.
 func (s Spec) Same(c harness.Workload) bool {
 	w, err := workloadNamed(s.Workload)
 	return err == nil && reflect.DeepEqual(clientsPart(w.Workload), clientsPart(c))
@@ -111,7 +111,18 @@ func (s Spec) Same(c harness.Workload) bool {
 
 func clientsPart(w harness.Workload) harness.Workload {
 	w = w.WithDefaults()
-	w.Containers, w.CallTimeout, w.Deadline, w.Settle, w.Thorough = nil, 0, 0, 0, false
+	w.CallTimeout, w.Deadline, w.Settle, w.Thorough = 0, 0, 0, false
+	var kinds []harness.Container
+	for _, c := range w.Containers {
+		c.Exit, c.Signal = 0, ""
+		if c.Exec != 0 {
+			c.Exec = 1
+		}
+		if !slices.Contains(kinds, c) {
+			kinds = append(kinds, c)
+		}
+	}
+	w.Containers = kinds
 	return w
 }
 
