@@ -49,7 +49,9 @@ func TestSpecsComeBackFromJSON(t *testing.T) {
 
 // A case is covered where its containers do the same, whatever they end with.
 func TestSame(t *testing.T) {
-	one := func(c harness.Container) harness.Workload { return harness.Workload{Containers: []harness.Container{c}} }
+	one := func(c harness.Container) harness.Workload {
+		return harness.Workload{Containers: []harness.Container{c}}
+	}
 	for _, tc := range []struct {
 		name string
 		c    harness.Workload
