@@ -153,7 +153,7 @@ func (c *containerEvents) check(gaps []Gap) []Finding {
 			out = append(out, c.ofLife(e)...)
 		}
 		if run.first[r] != nil {
-			out = append(out, c.finding(e, repeats(run.first[r], e)))
+			out = append(out, c.finding(e, Repeats(run.first[r], e)))
 			continue
 		}
 		for later := r + 1; later <= 4; later++ {
@@ -169,9 +169,9 @@ func (c *containerEvents) check(gaps []Gap) []Finding {
 
 // incarnation is one life of an id: an id may be used again once it was deleted.
 type incarnation struct {
-	first [5]*TaskEvent // by rank
-	execs map[string]bool
-	again bool // it is not the first
+	first [5]*TaskEvent         // by rank
+	execs map[string]*TaskEvent // the first exit of each
+	again bool                  // it is not the first
 }
 
 // begins reports whether a create begins another incarnation: one that repeats the pid of
@@ -183,8 +183,8 @@ func (r *incarnation) begins(create *TaskEvent) bool {
 	return r.first[4] != nil
 }
 
-// repeats are the facts of an event that has come before.
-func repeats(first, again *TaskEvent) Facts {
+// Repeats are the facts of an event that has come before.
+func Repeats(first, again *TaskEvent) Facts {
 	fs := Facts{
 		FactEvent:  Repeated,
 		FactRepeat: SameAgain,
@@ -268,16 +268,18 @@ func (c *containerEvents) exec(run *incarnation, e *TaskEvent) []Finding {
 		return nil
 	}
 	var out []Finding
-	if run.execs[e.Exec] {
-		out = append(out, c.finding(e, Facts{FactEvent: Repeated}))
+	if first := run.execs[e.Exec]; first != nil {
+		out = append(out, c.finding(e, Repeats(first, e)))
 	}
 	if run.first[3] != nil {
 		out = append(out, c.finding(e, Facts{FactEvent: Late, FactAfter: AfterInitExit}))
 	}
 	if run.execs == nil {
-		run.execs = map[string]bool{}
+		run.execs = map[string]*TaskEvent{}
 	}
-	run.execs[e.Exec] = true
+	if run.execs[e.Exec] == nil {
+		run.execs[e.Exec] = e
+	}
 	return out
 }
 

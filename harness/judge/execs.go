@@ -33,7 +33,7 @@ func execs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			found = append(found, x.found...)
 		}
 	}
-	return append(found, unaskedExecs(h)...), nil
+	return oracle.Mark(append(found, unaskedExecs(h)...), conditions(h, h.After.At)), nil
 }
 
 // execOf is an exec that is judged.
@@ -157,13 +157,12 @@ func (x *execOf) event(e oracle.TaskEvent, before []oracle.TaskEvent) {
 		fs[oracle.FactTopic] = e.Topic
 		x.find(oracle.Event, oracle.ClassEvent, fs)
 	}
-	rank := slices.Index(execTopics, e.Topic)
-	for _, b := range before {
-		if b.Topic == e.Topic && e.Topic != oracle.TopicExit {
-			find(oracle.Facts{oracle.FactEvent: oracle.Repeated})
-		} else if rank >= 0 && slices.Index(execTopics, b.Topic) > rank && x.due(e.Topic) {
-			find(oracle.Facts{oracle.FactEvent: oracle.Late, oracle.FactAfter: b.Topic})
+	if n := slices.IndexFunc(before, func(b oracle.TaskEvent) bool { return b.Topic == e.Topic }); n >= 0 {
+		if e.Topic != oracle.TopicExit {
+			find(oracle.Repeats(&before[n], &e))
 		}
+	} else {
+		x.ordered(e, before, find)
 	}
 	if e.PID != 0 && x.e.PID != 0 && e.PID != int(x.e.PID) {
 		find(oracle.Facts{oracle.FactEvent: oracle.WrongPID, oracle.FactReported: fmt.Sprint(e.PID),
@@ -173,6 +172,17 @@ func (x *execOf) event(e oracle.TaskEvent, before []oracle.TaskEvent) {
 	if fs, wrong := oracle.WrongEnd(e.Exited, from, oracle.Sooner(e.Seen, to)); wrong {
 		fs[oracle.FactEvent] = oracle.WrongTime
 		find(fs)
+	}
+}
+
+// ordered: one that comes for the first time comes before what follows it. One that comes
+// again comes behind what has come about meanwhile.
+func (x *execOf) ordered(e oracle.TaskEvent, before []oracle.TaskEvent, find func(oracle.Facts)) {
+	rank := slices.Index(execTopics, e.Topic)
+	for _, b := range before {
+		if rank >= 0 && slices.Index(execTopics, b.Topic) > rank && x.due(e.Topic) {
+			find(oracle.Facts{oracle.FactEvent: oracle.Late, oracle.FactAfter: b.Topic})
+		}
 	}
 }
 

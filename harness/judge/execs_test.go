@@ -83,6 +83,13 @@ func TestRulesOfExecs(t *testing.T) {
 		})
 	}
 	nothing := func(*harness.History) {}
+	again := func(n int, change func(*harness.History)) func(*harness.History) {
+		return func(h *harness.History) {
+			h.Events = slices.Insert(h.Events, n, h.Events[n])
+			h.Flushed.Events++
+			change(h)
+		}
+	}
 	judged(t, map[string]row{
 		"an exec":               {withExec, ""},
 		"one without any fault": {with(plain), ""},
@@ -101,6 +108,7 @@ func TestRulesOfExecs(t *testing.T) {
 		}), ""},
 		"its id is used again, and nobody tells": {exec(func(e *harness.Exec) { e.UsedAgain = at(27) }), ""},
 		"its id is used again, and it was told twice": {with(func(h *harness.History) {
+			plain(h)
 			h.Instances[0].Execs[0].UsedAgain = at(27)
 			h.Events = slices.Insert(h.Events, 3, h.Events[2], h.Events[2])
 			h.Flushed.Events += 2
@@ -183,14 +191,24 @@ func TestRulesOfExecs(t *testing.T) {
 			"event event of=exec event=missing topic=/tasks/exit"},
 		"and is taken for the container's": {event(2, func(e *oracle.TaskEvent) { e.Exec = "" }),
 			"event event event=repeated topic=/tasks/exit"},
-		"its exit comes twice": {with(func(h *harness.History) {
-			h.Events = append(h.Events[:5:5], h.Events[4:]...)
+		"its exit comes twice, without any fault": {with(again(4, plain)),
+			"event event of=exec event=repeated topic=/tasks/exit repeat=same"},
+		"its exit comes twice": {with(again(4, nothing)), ""},
+		"its exit comes twice, with another status": {with(again(4, func(h *harness.History) { h.Events[5].Status = 4 })),
+			"event event of=exec event=repeated topic=/tasks/exit repeat=other-status"},
+		"its add comes twice, without any fault": {with(again(2, plain)),
+			"event event of=exec event=repeated topic=/tasks/exec-added repeat=same"},
+		"its add comes twice": {with(again(2, nothing)), ""},
+		"its add and its start come twice": {with(func(h *harness.History) {
+			again(3, nothing)(h)
+			again(2, nothing)(h)
+		}), "event event of=exec event=repeated repeat=same"},
+		"its start comes again, behind its exit": {with(func(h *harness.History) {
+			h.Events = slices.Insert(h.Events, 5, h.Events[3])
 			h.Flushed.Events++
-		}), "event event of=exec event=repeated topic=/tasks/exit"},
-		"its add comes twice": {with(func(h *harness.History) {
-			h.Events = append(h.Events[:3:3], h.Events[2:]...)
-			h.Flushed.Events++
-		}), "event event of=exec event=repeated topic=/tasks/exec-added"},
+		}), ""},
+		"its start comes twice, with another pid": {with(again(3, func(h *harness.History) { h.Events[4].PID++ })),
+			"event event of=exec event=repeated topic=/tasks/exec-started repeat=other-pid"},
 		"it starts after its exit": {with(func(h *harness.History) { h.Events[3], h.Events[4] = h.Events[4], h.Events[3] }),
 			"event event of=exec event=late topic=/tasks/exec-started after=/tasks/exit"},
 		"its start is sent again, behind its exit": {with(func(h *harness.History) {
