@@ -22,6 +22,9 @@ type Instance struct {
 	Started time.Time `json:"started,omitzero"`
 	Waited  time.Time `json:"waited,omitzero"`
 	Deleted time.Time `json:"deleted,omitzero"`
+	// Gone is when its client was about to remove what there was, and the kernel had no
+	// process of it any more; the zero time: it had one, or nobody has looked.
+	Gone time.Time `json:"gone,omitzero"`
 	// Reported reports whether the client heard of its exit, and Status what it heard
 	// last.
 	Reported bool   `json:"reported,omitempty"`

@@ -98,3 +98,17 @@ func (s *Session) LookAtLiving(of ...string) {
 	}
 	s.Record.Has(b)
 }
+
+// SeeGone notes of which containers no process is left, before their client removes what
+// there is: nobody may have heard when one ended. Containerd is up by then, and has done
+// what it does when it starts.
+func (s *Session) SeeGone(ctx context.Context, all []*harness.Instance) {
+	if _, _, err := s.Up(ctx); err != nil {
+		return // what it comes to is for others to say
+	}
+	for _, i := range all {
+		if i.ID != "" && len(s.PIDs(i.ID)) == 0 {
+			i.Gone = time.Now()
+		}
+	}
+}

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
@@ -27,9 +30,9 @@ func ends(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			continue
 		case !ran && !i.Started.IsZero():
 			fs = oracle.Facts{oracle.FactStatus: oracle.NeverBegan}
-		case !ran || t.Status == i.Spec.Want() && !killedOtherwise(i):
+		case !ran || t.Status == i.Spec.Want() && !killedOtherwise(h, i):
 			continue
-		case t.Status == killed:
+		case t.Status == killed || t.Status == i.Spec.Want():
 			fs[oracle.FactStatus] = oracle.Killed
 		default:
 			fs[oracle.FactStatus] = oracle.Wrong
@@ -41,17 +44,57 @@ func ends(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	return found, nil
 }
 
-// killedOtherwise reports whether a container that was to be OOM-killed was killed before
-// its init has taken too much, or the kernel has not counted that it did it.
-func killedOtherwise(i harness.Instance) bool {
-	return i.Spec.OOM == harness.OOMInit && (i.Payload.HoggedAt.IsZero() || !mayBeCounted(i))
+// killedOtherwise reports whether somebody else has ended a container as it was to end:
+// one that was to be OOM-killed was killed before its init has taken too much, or the
+// kernel has not counted that it did it; one that the client was to end, before it did.
+func killedOtherwise(h *harness.History, i harness.Instance) bool {
+	if i.Spec.OOM == harness.OOMInit {
+		return i.Payload.HoggedAt.IsZero() || !mayBeCounted(i)
+	}
+	whatever := func(int) bool { return true }
+	return i.Spec.Signal != "" && !clientEnded(h, i, whatever)
 }
 
 // mayBeKilled reports whether somebody who may do so may have killed a container: a
 // fault, the client, or containerd when it cleans up behind a dead shim or a start that
 // has failed.
 func mayBeKilled(h *harness.History, i harness.Instance) bool {
-	return i.Started.IsZero() || faultKilled(h, i) || clientKilled(h, i) || len(h.Case.Misbehaviours()) > 0
+	undone := i.Started.IsZero() && !diedStarting(h, i)
+	return undone || faultKilled(h, i) || clientKilled(h, i) || len(h.Case.Misbehaviours()) > 0
+}
+
+// diedStarting reports whether it was the end of containerd, and nothing before it, that
+// cut the client's Start of a container off when its shim had done it: who would have
+// rolled it back has gone, and who comes next finds a container that runs. One that its
+// shim has not done yet is cut off with it, and is called created for good.
+func diedStarting(h *harness.History, i harness.Instance) bool {
+	for _, c := range slices.Backward(h.Calls) {
+		if c.Who != "client" || c.Of != i.Name || harness.PathOf(c.Verb) != "start" {
+			continue
+		}
+		done, answered := startedByShim(h, i.ID), c.At.Add(c.Took)
+		return c.Err != nil && !done.IsZero() && !brokenOrKilled(h, answered) && endedBetween(h, done, answered)
+	}
+	return false
+}
+
+// startedByShim is when a shim has started a container; the zero time: none says so.
+func startedByShim(h *harness.History, id string) time.Time {
+	for _, hit := range h.Hits {
+		if hit.Who == "shim" && hit.ID == id && hit.Point == "rpc:shim:Task.Start:exit" && hit.Err == "" {
+			return hit.Time
+		}
+	}
+	return time.Time{}
+}
+
+// endedBetween reports whether a fault has ended containerd in a time.
+func endedBetween(h *harness.History, from, to time.Time) bool {
+	in := func(t time.Time) bool { return !t.Before(from) && !t.After(to) }
+	return slices.ContainsFunc(h.Kills, func(k harness.Kill) bool { return k.Who == "containerd" && in(k.At) }) ||
+		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
+			return hit.Who == "containerd" && killedByTerm(hit.Did) && in(hit.Time)
+		})
 }
 
 // faultKilled reports whether a fault has killed a container's init, or a shim that has
@@ -90,20 +133,23 @@ var killing = []string{"remove", "StopPodSandbox", "RemovePodSandbox", "RemoveCo
 // clientKilled reports whether the client has sent SIGKILL to a container, or begun a
 // call that ends it, before it ended.
 func clientKilled(h *harness.History, i harness.Instance) bool {
+	return clientEnded(h, i, func(signal int) bool { return signal == int(unix.SIGKILL) })
+}
+
+// clientEnded reports whether the client has sent one of some signals to a container, or
+// begun a call that ends it, before it ended.
+func clientEnded(h *harness.History, i harness.Instance, by func(signal int) bool) bool {
 	over := overBy(h, i)
-	if slices.ContainsFunc(h.Signals, func(s harness.SentSignal) bool {
-		return s.Container == i.ID && s.Signal == int(killed-128)
-	}) {
-		return true
-	}
-	return slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
-		return slices.Contains(killing, c.Verb) && (c.Of == "" || c.Of == i.Name || c.Of == i.ID) &&
-			(over.IsZero() || c.At.Before(over))
+	before := func(t time.Time) bool { return over.IsZero() || t.Before(over) }
+	return slices.ContainsFunc(h.Signals, func(s harness.SentSignal) bool {
+		return s.Container == i.ID && by(s.Signal) && before(s.At)
+	}) || slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
+		return slices.Contains(killing, c.Verb) && (c.Of == "" || c.Of == i.Name || c.Of == i.ID) && before(c.At)
 	})
 }
 
 // overBy is a time by which a container had ended: its end, where that is known, or else
-// when somebody first heard of it.
+// when somebody first heard of it, or saw it gone.
 func overBy(h *harness.History, i harness.Instance) time.Time {
 	over := endOf(h, i)
 	earlier := func(t time.Time) {
@@ -112,6 +158,7 @@ func overBy(h *harness.History, i harness.Instance) time.Time {
 		}
 	}
 	earlier(i.Waited)
+	earlier(i.Gone)
 	for _, e := range h.Events {
 		if e.Container == i.ID && e.Exec == "" && e.Topic == oracle.TopicExit {
 			earlier(e.Seen)

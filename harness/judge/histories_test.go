@@ -18,6 +18,7 @@ func at(ms int) time.Time { return time.Unix(1_000_000, 0).Add(time.Duration(ms)
 const (
 	createEntry   = "rpc:shim:Task.Create:entry"
 	createExit    = "rpc:shim:Task.Create:exit"
+	startExit     = "rpc:shim:Task.Start:exit"
 	deleteExit    = "rpc:shim:Task.Delete:exit"
 	shutdownEntry = "rpc:shim:Task.Shutdown:entry"
 )

@@ -75,6 +75,7 @@ func (c *Client) Run(ctx context.Context) error {
 	c.lifecycle(life)
 	ctx, cancel = context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
 	defer cancel()
+	c.SeeGone(ctx, c.instances)
 	var errs []error
 	for _, i := range slices.Backward(c.instances) {
 		errs = append(errs, c.remove(ctx, i))

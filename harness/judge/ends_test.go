@@ -1,0 +1,107 @@
+package judge
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// startCutOff has the payload run and be killed, of which nobody has seen the time, and
+// its Start, from 15 to 26, fail. The client removes what there is at 35.
+func startCutOff(h *harness.History) {
+	killedByNobody(h)
+	h.Exits = nil
+	reportedToNobody(h)
+	i := &h.Instances[0]
+	i.PID, i.Started, i.Reported = 0, time.Time{}, false
+	h.Hits = append(h.Hits, hit(startExit, 24, nil))
+	h.Flushed.Hits++
+	h.Calls = []harness.Call{
+		{Who: "client", Verb: "start", Of: "c0", At: at(15), Took: 11 * time.Millisecond, Err: failed("Unavailable", "EOF")},
+		{Who: "client", Verb: "remove", Of: "c0", At: at(35)},
+	}
+}
+
+// shimAnswers has the shim answer the Start at a time.
+func shimAnswers(ms int) func(*harness.History) {
+	return func(h *harness.History) { h.Hits[3].Time = at(ms) }
+}
+
+// brokenAt has something else fail first, shimKilled the shim die, and killsAt the client
+// send SIGKILL.
+func brokenAt(ms int) func(*harness.History) {
+	return func(h *harness.History) { h.Hits[2].Time = at(ms) }
+}
+
+func shimKilled(h *harness.History) { kill(h, "shim", 42) }
+
+func killsAt(ms int) func(*harness.History) {
+	return func(h *harness.History) { h.Signals = sigkill(ms) }
+}
+
+// gone is seen at a time: no process of the container is left.
+func gone(ms int) func(*harness.History) {
+	return func(h *harness.History) { h.Instances[0].Gone = at(ms) }
+}
+
+// containerdKilled is at 25, as all that [kill] kills.
+func containerdKilled(h *harness.History) { kill(h, "containerd", 9) }
+
+// What a containerd finds running when it starts it lets run, also where the one before
+// has not answered the Start of it.
+func TestEndsOfWhatWasStartedInVain(t *testing.T) {
+	died := also(startCutOff, containerdKilled)
+	for name, tc := range map[string]struct {
+		change func(*harness.History)
+		killed bool
+	}{
+		"gone before it was removed":        {also(died, gone(34)), true},
+		"removed while it ran":              {died, false},
+		"gone when it was removed":          {also(died, gone(36)), false},
+		"its Start failed and was undone":   {also(startCutOff, gone(34)), false},
+		"containerd ended after its answer": {also(died, gone(34), answeredAfter(5)), false},
+		"its shim was not done with it":     {also(died, gone(34), shimAnswers(26)), false},
+		"its shim has failed":               {also(died, gone(34), func(h *harness.History) { h.Hits[3].Err = "no init" }), false},
+		"something had failed before":       {also(died, gone(34), brokenAt(16)), false},
+		"its shim was killed":               {also(died, gone(34), shimKilled), false},
+		"the client had sent SIGKILL":       {also(died, gone(34), killsAt(30)), false},
+		"SIGKILL came too late":             {also(died, gone(34), killsAt(36)), true},
+		"what the client was to kill":       {also(died, gone(34), toBeKilled), true},
+		"and has killed":                    {also(died, gone(34), toBeKilled, killsAt(30)), false},
+		"and has removed":                   {also(died, gone(36), toBeKilled), false},
+		"what the client was to stop":       {also(func(h *harness.History) { end(h, 143) }, toBeStopped), true},
+		"and has stopped": {also(func(h *harness.History) { end(h, 143) }, toBeStopped, func(h *harness.History) {
+			h.Signals = []harness.SentSignal{{Container: "c0", Signal: int(unix.SIGTERM), At: at(29)}}
+		}), false},
+		"started, and seen gone": {also(startCutOff, gone(34), func(h *harness.History) {
+			h.Instances[0].Started = at(20)
+		}), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := clean()
+			tc.change(&h)
+			v := Judge(h)
+			killed := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool {
+				return f.Class == oracle.ClassEnd && f.Facts[oracle.FactStatus] == oracle.Killed
+			})
+			if killed != tc.killed {
+				t.Errorf("killed by nobody: %t, want %t\n%s", killed, tc.killed, v)
+			}
+		})
+	}
+}
+
+// toBeKilled and toBeStopped have the client end the container, with SIGKILL and SIGTERM.
+func toBeKilled(h *harness.History) { h.Instances[0].Spec = harness.Container{Signal: "SIGKILL"} }
+
+func toBeStopped(h *harness.History) { h.Instances[0].Spec = harness.Container{Signal: "SIGTERM"} }
+
+// answeredAfter has the Start take some time only.
+func answeredAfter(ms int) func(*harness.History) {
+	return func(h *harness.History) { h.Calls[0].Took = time.Duration(ms) * time.Millisecond }
+}
