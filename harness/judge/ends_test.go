@@ -27,10 +27,12 @@ func startCutOff(h *harness.History) {
 	}
 }
 
-// shimAnswers has the shim answer the Start at a time.
+// shimAnswers has the shim answer the Start at a time, and shimFails with an error.
 func shimAnswers(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.Hits[3].Time = at(ms) }
 }
+
+func shimFails(h *harness.History) { h.Hits[3].Err = "no init" }
 
 // brokenAt has something else fail first, shimKilled the shim die, and killsAt the client
 // send SIGKILL.
@@ -66,7 +68,7 @@ func TestEndsOfWhatWasStartedInVain(t *testing.T) {
 		"its Start failed and was undone":   {also(startCutOff, gone(34)), false},
 		"containerd ended after its answer": {also(died, gone(34), answeredAfter(5)), false},
 		"its shim was not done with it":     {also(died, gone(34), shimAnswers(26)), false},
-		"its shim has failed":               {also(died, gone(34), func(h *harness.History) { h.Hits[3].Err = "no init" }), false},
+		"its shim has failed":               {also(died, gone(34), shimFails), false},
 		"something had failed before":       {also(died, gone(34), brokenAt(16)), false},
 		"its shim was killed":               {also(died, gone(34), shimKilled), false},
 		"the client had sent SIGKILL":       {also(died, gone(34), killsAt(30)), false},
