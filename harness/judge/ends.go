@@ -51,8 +51,7 @@ func killedOtherwise(h *harness.History, i harness.Instance) bool {
 	if i.Spec.OOM == harness.OOMInit {
 		return i.Payload.HoggedAt.IsZero() || !mayBeCounted(i)
 	}
-	whatever := func(int) bool { return true }
-	return i.Spec.Signal != "" && !clientEnded(h, i, whatever)
+	return i.Spec.Signal != "" && !signalled(h, i, func(int) bool { return true }) && !called(h, i, ending)
 }
 
 // mayBeKilled reports whether somebody who may do so may have killed a container: a
@@ -127,24 +126,35 @@ func shimsOf(h *harness.History, id string) map[int]bool {
 	return served
 }
 
-// killing are the client's calls that end a container which still runs.
-var killing = []string{"remove", "StopPodSandbox", "RemovePodSandbox", "RemoveContainer"}
+// killing are the client's calls that end a container which still runs, and ending those
+// and the ones that end it with a signal.
+var (
+	killing = []string{"remove", "StopPodSandbox", "RemovePodSandbox", "RemoveContainer"}
+	ending  = append(slices.Clone(killing), "kill", "StopContainer")
+)
 
 // clientKilled reports whether the client has sent SIGKILL to a container, or begun a
-// call that ends it, before it ended.
+// call that kills it, before it ended.
 func clientKilled(h *harness.History, i harness.Instance) bool {
-	return clientEnded(h, i, func(signal int) bool { return signal == int(unix.SIGKILL) })
+	return signalled(h, i, func(signal int) bool { return signal == int(unix.SIGKILL) }) || called(h, i, killing)
 }
 
-// clientEnded reports whether the client has sent one of some signals to a container, or
-// begun a call that ends it, before it ended.
-func clientEnded(h *harness.History, i harness.Instance, by func(signal int) bool) bool {
+// signalled reports whether the client has sent one of some signals to a container. It
+// was sent by a call, which began before it ended; the answer may have come later.
+func signalled(h *harness.History, i harness.Instance, by func(signal int) bool) bool {
 	over := overBy(h, i)
-	before := func(t time.Time) bool { return over.IsZero() || t.Before(over) }
 	return slices.ContainsFunc(h.Signals, func(s harness.SentSignal) bool {
-		return s.Container == i.ID && by(s.Signal) && before(s.At)
-	}) || slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
-		return slices.Contains(killing, c.Verb) && (c.Of == "" || c.Of == i.Name || c.Of == i.ID) && before(c.At)
+		return s.Container == i.ID && by(s.Signal) && (over.IsZero() || s.At.Before(over) || called(h, i, ending))
+	})
+}
+
+// called reports whether the client has begun one of some calls about a container, or of
+// all, before it ended.
+func called(h *harness.History, i harness.Instance, verbs []string) bool {
+	over := overBy(h, i)
+	return slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
+		return slices.Contains(verbs, c.Verb) && (c.Of == "" || c.Of == i.Name || c.Of == i.ID) &&
+			(over.IsZero() || c.At.Before(over))
 	})
 }
 

@@ -46,6 +46,13 @@ func killsAt(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.Signals = sigkill(ms) }
 }
 
+// callsKill has the client ask for a signal.
+func callsKill(ms int) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Calls = append(h.Calls, harness.Call{Who: "client", Verb: "kill", Of: "c0", At: at(ms)})
+	}
+}
+
 // gone is seen at a time: no process of the container is left.
 func gone(ms int) func(*harness.History) {
 	return func(h *harness.History) { h.Instances[0].Gone = at(ms) }
@@ -62,21 +69,24 @@ func TestEndsOfWhatWasStartedInVain(t *testing.T) {
 		change func(*harness.History)
 		killed bool
 	}{
-		"gone before it was removed":        {also(died, gone(34)), true},
-		"removed while it ran":              {died, false},
-		"gone when it was removed":          {also(died, gone(36)), false},
-		"its Start failed and was undone":   {also(startCutOff, gone(34)), false},
-		"containerd ended after its answer": {also(died, gone(34), answeredAfter(5)), false},
-		"its shim was not done with it":     {also(died, gone(34), shimAnswers(26)), false},
-		"its shim has failed":               {also(died, gone(34), shimFails), false},
-		"something had failed before":       {also(died, gone(34), brokenAt(16)), false},
-		"its shim was killed":               {also(died, gone(34), shimKilled), false},
-		"the client had sent SIGKILL":       {also(died, gone(34), killsAt(30)), false},
-		"SIGKILL came too late":             {also(died, gone(34), killsAt(36)), true},
-		"what the client was to kill":       {also(died, gone(34), toBeKilled), true},
-		"and has killed":                    {also(died, gone(34), toBeKilled, killsAt(30)), false},
-		"and has removed":                   {also(died, gone(36), toBeKilled), false},
-		"what the client was to stop":       {also(func(h *harness.History) { end(h, 143) }, toBeStopped), true},
+		"gone before it was removed":           {also(died, gone(34)), true},
+		"removed while it ran":                 {died, false},
+		"gone when it was removed":             {also(died, gone(36)), false},
+		"its Start failed and was undone":      {also(startCutOff, gone(34)), false},
+		"containerd ended after its answer":    {also(died, gone(34), answeredAfter(5)), false},
+		"its shim was not done with it":        {also(died, gone(34), shimAnswers(26)), false},
+		"its shim has failed":                  {also(died, gone(34), shimFails), false},
+		"something had failed before":          {also(died, gone(34), brokenAt(16)), false},
+		"its shim was killed":                  {also(died, gone(34), shimKilled), false},
+		"the client had sent SIGKILL":          {also(died, gone(34), killsAt(30)), false},
+		"SIGKILL came too late":                {also(died, gone(34), killsAt(36)), true},
+		"what the client was to kill":          {also(died, gone(34), toBeKilled), true},
+		"and has killed":                       {also(died, gone(34), toBeKilled, killsAt(30)), false},
+		"and has, though the answer came late": {also(died, gone(34), toBeKilled, killsAt(36), callsKill(30)), false},
+		"and has, though the answer was lost":  {also(died, gone(34), toBeKilled, callsKill(30)), false},
+		"and called for when it was gone":      {also(died, gone(34), toBeKilled, callsKill(35)), true},
+		"and has removed":                      {also(died, gone(36), toBeKilled), false},
+		"what the client was to stop":          {also(func(h *harness.History) { end(h, 143) }, toBeStopped), true},
 		"and has stopped": {also(func(h *harness.History) { end(h, 143) }, toBeStopped, func(h *harness.History) {
 			h.Signals = []harness.SentSignal{{Container: "c0", Signal: int(unix.SIGTERM), At: at(29)}}
 		}), false},
