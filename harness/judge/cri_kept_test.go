@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
@@ -54,7 +52,6 @@ func stopsAt(ms int) func(*harness.History) {
 		h.Instances[0].Spec = harness.Container{Signal: "SIGTERM", IgnoresTerm: true}
 		h.Instances[0].Waited = at(31 + ms)
 		h.Calls = append(h.Calls, harness.Call{Verb: "StopContainer", Of: "c0", At: at(30)})
-		h.Signals = []harness.SentSignal{{Container: "c0", Signal: int(unix.SIGTERM), At: at(30)}}
 		h.CRI.Statuses[1].ExitCode, h.CRI.Events[4].ExitCode = 137, 137
 		h.Reported = nil
 		h.Flushed.Reported = 0

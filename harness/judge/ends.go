@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
@@ -51,7 +49,7 @@ func killedOtherwise(h *harness.History, i harness.Instance) bool {
 	if i.Spec.OOM == harness.OOMInit {
 		return i.Payload.HoggedAt.IsZero() || !mayBeCounted(i)
 	}
-	return i.Spec.Signal != "" && !signalled(h, i, func(int) bool { return true }) && !called(h, i, ending)
+	return i.Spec.Signal != "" && !called(h, i, ending)
 }
 
 // mayBeKilled reports whether somebody who may do so may have killed a container: a
@@ -134,28 +132,25 @@ var (
 )
 
 // clientKilled reports whether the client has sent SIGKILL to a container, or begun a
-// call that kills it, before it ended.
+// call that kills it, before it ended. The answer to a signal may come later than that.
 func clientKilled(h *harness.History, i harness.Instance) bool {
-	return signalled(h, i, func(signal int) bool { return signal == int(unix.SIGKILL) }) || called(h, i, killing)
+	sent, over := killSent(h, i), overBy(h, i)
+	inTime := over.IsZero() || sent.Before(over) || called(h, i, ending)
+	return !sent.IsZero() && inTime || called(h, i, killing)
 }
 
-// signalled reports whether the client has sent one of some signals to a container. It
-// was sent by a call, which began before it ended; the answer may have come later.
-func signalled(h *harness.History, i harness.Instance, by func(signal int) bool) bool {
-	over := overBy(h, i)
-	return slices.ContainsFunc(h.Signals, func(s harness.SentSignal) bool {
-		return s.Container == i.ID && by(s.Signal) && (over.IsZero() || s.At.Before(over) || called(h, i, ending))
-	})
-}
-
-// called reports whether the client has begun one of some calls about a container, or of
-// all, before it ended.
+// called reports whether the client has begun one of some calls about a container before
+// it ended.
 func called(h *harness.History, i harness.Instance, verbs []string) bool {
 	over := overBy(h, i)
 	return slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
-		return slices.Contains(verbs, c.Verb) && (c.Of == "" || c.Of == i.Name || c.Of == i.ID) &&
-			(over.IsZero() || c.At.Before(over))
+		return isCall(c, i, verbs) && (over.IsZero() || c.At.Before(over))
 	})
+}
+
+// isCall reports whether a call is one of some about a container, or about all.
+func isCall(c harness.Call, i harness.Instance, verbs []string) bool {
+	return slices.Contains(verbs, c.Verb) && (c.Of == "" || c.Of == i.Name || c.Of == i.ID)
 }
 
 // overBy is a time by which a container had ended: its end, where that is known, or else

@@ -87,8 +87,7 @@ func (x *execOf) mayBeKilled() bool {
 	return slices.ContainsFunc(shimKillsOf(x.h, x.i.ID), func(k harness.Kill) bool { return before(k.At) }) ||
 		slices.ContainsFunc(x.h.Kills, func(k harness.Kill) bool { return of(k) && before(k.At) }) ||
 		slices.ContainsFunc(x.h.Calls, func(c harness.Call) bool {
-			kills := c.Verb == "kill" || c.Verb == "StopContainer" || slices.Contains(killing, c.Verb)
-			return kills && (c.Of == x.i.ID || c.Of == x.i.Name || c.Of == "") && before(c.At)
+			return isCall(c, *x.i, ending) && before(c.At)
 		})
 }
 

@@ -52,8 +52,8 @@ func firstBlow(h *harness.History, i harness.Instance) (first time.Time) {
 	}
 	ignored := lastSent(h, i, unix.SIGTERM) // the payload ends by itself at one that it does not ignore
 	for _, c := range h.Calls {
-		blow := c.Verb == "kill" && !c.At.Before(ignored) || c.Verb == "StopContainer" || slices.Contains(killing, c.Verb)
-		if of := c.Of == "" || c.Of == i.Name || c.Of == i.ID; of && blow && (first.IsZero() || c.At.Before(first)) {
+		blow := isCall(c, i, ending) && (c.Verb != "kill" || !c.At.Before(ignored))
+		if blow && (first.IsZero() || c.At.Before(first)) {
 			first = c.At
 		}
 	}

@@ -59,6 +59,11 @@ func TestTruthReportedToFewHolds(t *testing.T) {
 		v := runCase(t, c)
 		if v.Outcome != harness.Held || len(v.Truths) != 1 {
 			t.Error(v)
+			continue
+		}
+		ran := c.Name == "removed-by-force" // when its client removed it
+		if gone := v.History.Instances[0].Gone; gone.IsZero() != ran {
+			t.Errorf("%s: gone before it was removed, at %s", c.Name, gone)
 		}
 	}
 }
