@@ -84,8 +84,8 @@ func TestEndsOfWhatWasStartedInVain(t *testing.T) {
 		"and has, though the answer was lost":  {also(died, gone(34), toBeKilled, callsKill(30)), false},
 		"and called for when it was gone":      {also(died, gone(34), toBeKilled, callsKill(35)), true},
 		"and has removed":                      {also(died, gone(36), toBeKilled), false},
-		"what the client was to stop":          {also(func(h *harness.History) { end(h, 143) }, toBeStopped), true},
-		"and has stopped":                      {also(func(h *harness.History) { end(h, 143) }, toBeStopped, callsKill(29)), false},
+		"what the client was to stop":          {toBeStopped, true},
+		"and has stopped":                      {also(toBeStopped, callsKill(29)), false},
 		"started, and seen gone": {also(startCutOff, gone(34), func(h *harness.History) {
 			h.Instances[0].Started = at(20)
 		}), true},
@@ -104,10 +104,14 @@ func TestEndsOfWhatWasStartedInVain(t *testing.T) {
 	}
 }
 
-// toBeKilled and toBeStopped have the client end the container, with SIGKILL and SIGTERM.
+// toBeKilled and toBeStopped have the client end the container with SIGKILL, and with
+// SIGTERM, which has come.
 func toBeKilled(h *harness.History) { h.Instances[0].Spec = harness.Container{Signal: "SIGKILL"} }
 
-func toBeStopped(h *harness.History) { h.Instances[0].Spec = harness.Container{Signal: "SIGTERM"} }
+func toBeStopped(h *harness.History) {
+	end(h, 143)
+	h.Instances[0].Spec = harness.Container{Signal: "SIGTERM"}
+}
 
 // answeredAfter has the Start take some time only.
 func answeredAfter(ms int) func(*harness.History) {
