@@ -90,6 +90,23 @@ func (o Options) Check() error {
 	return errors.Join(append(errs, err)...)
 }
 
+// amongDefault reports whether the cases of a plan are some of the default sweep's, and
+// not all: where only who and what happens is left out. With other paths, workloads or
+// points each point's first hit, and the cheapest workload of it, may be another.
+func (o Options) amongDefault() bool {
+	whole, all := Options{}.WithDefaults(), o.WithDefaults()
+	if all.String() == whole.String() {
+		return false
+	}
+	for _, a := range all.Actions {
+		if !slices.Contains(whole.Actions, a) {
+			return false
+		}
+	}
+	all.Who, all.Actions = whole.Who, whole.Actions
+	return all.String() == whole.String()
+}
+
 // hits is how many hits of a point are swept, on a path or at all; 0 is all.
 func (o Options) hits() (int, error) {
 	switch o.Hits {

@@ -31,6 +31,8 @@ type Plan struct {
 	Subject    string `json:"subject"`
 	// Options are what was chosen, as one would type it.
 	Options string `json:"options"`
+	// Among is set where all cases are among those of the default sweep, which has more.
+	Among bool `json:"among,omitempty"`
 	// Runs is how many traces of each workload the plan was made from.
 	Runs  int    `json:"runs"`
 	Specs []Spec `json:"cases"`
@@ -65,7 +67,7 @@ func New(o Options, traces []Traces) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Containerd: o.Containerd, Options: o.String()}
+	p := Plan{Containerd: o.Containerd, Options: o.String(), Among: o.amongDefault()}
 	for _, t := range traces {
 		p.Runs = max(p.Runs, len(t.Runs))
 	}
@@ -94,8 +96,12 @@ func Distinct(all []Spec) []Spec {
 }
 
 // IsDefault reports whether the plan, or what it is a shard of, is that of the default
-// sweep: what was measured of whole sweeps holds of those only.
+// sweep.
 func (p Plan) IsDefault() bool { return p.Options == Options{}.String() }
+
+// IsBounded reports whether a default sweep has all cases of the plan: how many of one
+// show a known finding at most is then the most of these, too.
+func (p Plan) IsBounded() bool { return p.IsDefault() || p.Among }
 
 // Sealed is the plan with its digest.
 func (p Plan) Sealed() Plan {

@@ -145,6 +145,44 @@ func TestThePlanIsTheSameForTheSameTraces(t *testing.T) {
 	}
 }
 
+// What was measured of the default sweep bounds a cut that has none but its cases.
+func TestWhichCutsTheDefaultSweepBounds(t *testing.T) {
+	whole, err := New(Options{}, traced())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		o    Options
+		want bool
+	}{
+		"the whole":        {Options{}, true},
+		"of another":       {Options{Containerd: "v2.3.7"}, true},
+		"--who":            {Options{Who: []string{"shim"}}, true},
+		"--who both":       {Options{Who: []string{"both"}}, true},
+		"--actions":        {Options{Actions: []string{"crash", "code"}}, true},
+		"both":             {Options{Who: []string{"daemon"}, Actions: []string{"error"}}, true},
+		"another action":   {Options{Actions: []string{"crash", "panic"}}, false},
+		"--path":           {Options{Who: []string{"daemon"}, Paths: []string{"delete"}}, false},
+		"--workload":       {Options{Workloads: []string{"task"}}, false},
+		"--hits":           {Options{Hits: "path"}, false},
+		"--points":         {Options{Points: regexp.MustCompile("Start")}, false},
+		"--every-workload": {Options{EveryWorkload: true}, false},
+	} {
+		p, err := New(c.o, traced())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if p.IsBounded() != c.want {
+			t.Errorf("%s: bounded: %v, want %v", name, p.IsBounded(), c.want)
+		}
+		for _, s := range p.Specs {
+			if c.want && !slices.ContainsFunc(whole.Specs, func(w Spec) bool { return w.Key() == s.Key() }) {
+				t.Errorf("%s: %s is no case of the default sweep", name, s)
+			}
+		}
+	}
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	for says, o := range map[string]Options{
 		`did you mean "crash"`:  {Actions: []string{"crahs"}},

@@ -99,27 +99,29 @@ func TestARaceByChance(t *testing.T) {
 }
 
 // A known finding with more cases than are known is new: something else leaves the same
-// at the same place. What was measured of a default sweep holds of no other.
+// at the same place. What was measured of a default sweep holds of its cases only.
 func TestMoreCasesThanAreKnown(t *testing.T) {
 	k := known(t, "  where:", "  cases: {v2.4.2: 1}\n  where:")
-	for options, want := range map[string]int{plan.Options{}.String(): 1, "--who shim": 0} {
+	for _, c := range []struct {
+		options string
+		among   bool
+		want    int
+	}{
+		{plan.Options{}.String(), false, 1},
+		{"--who shim", true, 1},
+		{"--path delete", false, 0},
+	} {
 		p := planOf(start+"a", start+"b")
-		p.Options = options
+		p.Options, p.Among = c.options, c.among
 		one := report(p, []catalogue.Excuse{k}, shimLeft(1, "c0"), nil)
 		two := report(p, []catalogue.Excuse{k}, shimLeft(1, "c0"), shimLeft(2, "c0"))
-		if one.Status() != 0 || two.Status() != want || two.Fresh() != want {
-			t.Errorf(
-				"%q: status %d of one case, %d of two, want 0 and %d\n%s",
-				options,
-				one.Status(),
-				two.Status(),
-				want,
-				two,
-			)
+		if one.Status() != 0 || two.Status() != c.want || two.Fresh() != c.want {
+			t.Errorf("%q: status %d of one case, %d of two, want 0 and %d\n%s",
+				c.options, one.Status(), two.Status(), c.want, two)
 		}
 		more := strings.Contains(two.String(), "NEW: more of start: it is known, but of 1 cases")
-		if more != (want == 1) {
-			t.Errorf("%q: %s", options, two)
+		if more != (c.want == 1) {
+			t.Errorf("%q: %s", c.options, two)
 		}
 	}
 }

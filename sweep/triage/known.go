@@ -193,7 +193,7 @@ func saysOf(k catalogue.Excuse, f oracle.Finding) int {
 func seenOf(p plan.Plan, k catalogue.Excuse, explained []occurrence, fired func(spec int) bool) Known {
 	out := Known{ID: k.ID, Title: k.Title, Cluster: Cluster{Name: k.ID, occurrences: explained}}
 	out.sum(p)
-	if p.IsDefault() {
+	if p.IsBounded() {
 		out.Most = k.Most(p.Version)
 	}
 	for n, s := range p.Specs {
