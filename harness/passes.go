@@ -125,6 +125,15 @@ var paths = map[string]string{
 // "" where that is not known.
 func PathOf(verb string) string { return paths[verb] }
 
+// PathAt is what was going on at a time: create, start, exit or delete, by the client's
+// call; load while containerd starts. It is "" while the oracle asks.
+func (h *History) PathAt(t time.Time) string {
+	if path := h.phases().at(t); path != asking {
+		return path
+	}
+	return ""
+}
+
 // phases learns from the client's calls what was going on when. A containerd that has
 // ended loads until it answers again.
 func (h *History) phases() phases {

@@ -42,3 +42,19 @@ func TestAnExecIsOfAContainerThatRuns(t *testing.T) {
 		}
 	}
 }
+
+func TestPathAt(t *testing.T) {
+	at := func(ms int64) time.Time { return time.UnixMilli(ms) }
+	h := History{
+		Calls: []Call{
+			{Who: "client", Verb: "create", At: at(10)}, {Who: "client", Verb: "start", At: at(20)},
+			{Who: "oracle", Verb: "look", At: at(30)}, {Who: "client", Verb: "delete", At: at(40)},
+		},
+		Deaths: []daemon.Death{{At: at(45), BackIn: 5 * time.Millisecond}},
+	}
+	for ms, want := range map[int64]string{5: "load", 10: "create", 25: "start", 35: "", 44: "delete", 47: "load", 51: "delete"} {
+		if got := h.PathAt(at(ms)); got != want {
+			t.Errorf("at %d ms: %q, want %q", ms, got, want)
+		}
+	}
+}

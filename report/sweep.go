@@ -138,7 +138,7 @@ func clustersOf(p plan.Plan, rep triage.Report) []Cluster {
 		switch {
 		case k.Gone:
 			out.State = Gone
-			out.Says = append(out.Says, "its case was run, and no case shows it: is it fixed?")
+			out.Says = append(out.Says, "its case was run, and does not show it: is it fixed?")
 		case k.Exceeds():
 			out.State = More
 			out.Says = append(out.Says, fmt.Sprintf("it is known of %d cases at most", k.Most))

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -153,6 +155,49 @@ func TestAClusterIsReplayedByMoreThanItsSimplestCase(t *testing.T) {
 		}
 		if text, err := os.ReadFile(got.File); err != nil || (want.Same > 0) != strings.Contains(string(text), "Task.Kill") {
 			t.Errorf("%s: %s%v", word, text, err)
+		}
+	}
+}
+
+// A known finding is gone where no replay of its own case shows it, and not where one run
+// did not.
+func TestAKnownFindingIsGoneForGood(t *testing.T) {
+	b, err := catalogue.FindBug("shim-start-unfinished")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := b.Cases[0]
+	pass := plan.Pass{Point: own.Plan[0].At, Nth: 1, Path: "create"}
+	p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{
+		plan.Single(pass, "error(injected by shimquake)", "task"), faultsAt("task", "Delete"),
+	}}.Sealed()
+	results := []journal.Result{{I: 0, Outcome: harness.Held}, {I: 1, Outcome: harness.Held}}
+	left := leakedShim()
+	left[0].Facts = oracle.Facts{oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone}
+	for name, c := range map[string]struct {
+		shows, gone int
+		found       []oracle.Finding
+	}{
+		"never again": {0, 1, left},
+		"once again":  {1, 0, left},
+		"another":     {20, 1, []oracle.Finding{{Invariant: oracle.Leak, Class: oracle.ClassMount}}},
+	} {
+		rep := triage.NewReport(journal.Head{Plan: p}, results, []catalogue.Excuse{*b.Sweep})
+		if len(rep.Gone()) != 1 {
+			t.Fatalf("%s: gone before the replays: %v", name, rep.Gone())
+		}
+		e := &engine{verdict: func(k harness.Case, run int) harness.Verdict {
+			if k.Name != b.ID || run > c.shows {
+				return harness.Verdict{Case: k, Outcome: harness.Held}
+			}
+			return harness.Verdict{Case: k, Outcome: harness.Violated, Findings: c.found}
+		}}
+		m := Minimiser{Engine: e, Out: t.TempDir(), Replays: 20}
+		if err := m.ShowAll(t.Context(), p, &rep); err != nil {
+			t.Fatal(err)
+		}
+		if len(rep.Gone()) != c.gone || (rep.Status() == 1) != (c.gone == 1) {
+			t.Errorf("%s: gone %v, status %d\n%s", name, rep.Gone(), rep.Status(), rep)
 		}
 	}
 }

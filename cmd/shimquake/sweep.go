@@ -57,7 +57,8 @@ func sweepCommand() *cobra.Command {
 		Long: `Sweep traces the workloads without a fault, plans a case for each point that they pass and each
 action, runs them all, and puts what is left into clusters. It fails on a cluster that the catalogue does
 not know, on a known finding that more cases show than are known, or that is gone, and on a residue that
-comes more often than by chance. A cluster that does not come again in 20 replays is reported, with its odds.
+comes more often than by chance. A cluster that does not come again in 20 replays is reported, with its odds;
+a known finding is gone where 20 replays of its own case do not show it either.
 
 Exit status: 0 nothing new that comes again, 1 something new or a known finding that is gone, 2 wrong
 usage or nothing to sweep, 3 a case that shows nothing.`,
@@ -142,7 +143,7 @@ func (f *sweepFlags) registerCommon(c *cobra.Command) {
 	tellDefault(c, "parallel", fmt.Sprintf("%d a CPU", worldsPerCPU))
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a result, and one a cluster")
 	c.Flags().IntVar(&f.replay, "replay", 20,
-		"how often the case of a new cluster is replayed; 0: it is not minimised either")
+		"how often the case of what is new, or gone, is replayed; 0: it is not minimised either")
 }
 
 // check says what is wrong with the flags before anything runs.
@@ -299,7 +300,7 @@ func sweepError(err error) error {
 func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.Slots, h journal.Head,
 	results []journal.Result, out io.Writer) error {
 	rep := triage.NewReport(h, results, catalogue.Excuses())
-	if len(f.shards) > 0 && f.replay > 0 && len(rep.New) > 0 {
+	if len(f.shards) > 0 && f.replay > 0 && len(rep.New)+len(rep.Gone()) > 0 {
 		// On other binaries it might not come again, and would fail nothing.
 		if err := prepare(ctx, r, h.Plan); err != nil {
 			return statusError{statusInvalid, err}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
@@ -278,4 +280,27 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%d of %d bytes, %d results of %d cases", whole, len(text), len(results), len(h.Plan.Specs))
 		}
 	})
+}
+
+// A result says what was going on when each fault fired.
+func TestAResultSaysOnWhichPathsItsFaultsFired(t *testing.T) {
+	at := func(s int64) time.Time { return time.Unix(s, 0) }
+	h := &harness.History{Calls: []harness.Call{
+		{Who: "client", Verb: "create", At: at(10)}, {Who: "client", Verb: "delete", At: at(20)},
+	}}
+	v := harness.Verdict{
+		Outcome: harness.Violated, History: h, Case: harness.Case{Plan: make(failpoints.Plan, 3)},
+		Firings: []harness.Firing{
+			{Fault: -1, Count: 1, At: at(1)}, {Fault: 0, Count: 1, At: at(11)},
+			{Fault: 1}, {Fault: 2, Count: 1, At: at(21)},
+		},
+	}
+	r, err := ResultOf(0, v)
+	if want := []string{"create", "", "delete"}; err != nil || !slices.Equal(r.Paths, want) {
+		t.Errorf("%q, %v, want %q", r.Paths, err, want)
+	}
+	v.History = nil // it was read
+	if r, err = ResultOf(0, v); err != nil || r.Paths != nil {
+		t.Errorf("%q, %v of a verdict without a history", r.Paths, err)
+	}
 }

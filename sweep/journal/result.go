@@ -27,6 +27,9 @@ type Result struct {
 	// Tries is how often the case ran until its fault fired; only those that are more than 1
 	// are noted.
 	Tries int `json:"tries,omitempty"`
+	// Paths are what was going on when each of the faults fired, see History.PathAt: a busy
+	// machine may have come further, or less far, than the traces. "" where nobody knows.
+	Paths []string `json:"paths,omitempty"`
 	// Found is what violates.
 	Found []oracle.Finding `json:"found,omitempty"`
 	// Residues are how often known residues that are races were left.
@@ -59,7 +62,7 @@ func ResultOf(i int, v harness.Verdict) (Result, error) {
 		Unfired: v.HasProblem(harness.ByMiss),
 	}
 	if v.Outcome == harness.Violated { // what an invalid case leaves is no finding
-		r.Found = v.Violations()
+		r.Found, r.Paths = v.Violations(), pathsOf(v)
 	}
 	for _, p := range v.Problems {
 		if !slices.Contains(r.Problems, p.Kind) {
@@ -69,6 +72,20 @@ func ResultOf(i int, v harness.Verdict) (Result, error) {
 	slices.Sort(r.Problems)
 	r.Why, r.Miss = whyNot(v)
 	return r, nil
+}
+
+// pathsOf are what was going on when each fault of a verdict's plan fired.
+func pathsOf(v harness.Verdict) []string {
+	if v.History == nil {
+		return nil
+	}
+	paths := make([]string, len(v.Case.Plan))
+	for _, f := range v.Firings {
+		if f.Fault >= 0 && f.Fault < len(paths) && !f.At.IsZero() {
+			paths[f.Fault] = v.History.PathAt(f.At)
+		}
+	}
+	return paths
 }
 
 // Reason is the same for cases that show nothing for one reason.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
@@ -44,6 +45,17 @@ func (s Spec) Then(p Pass, action string) Spec {
 	second := Single(p, action, s.Workload)
 	second.Faults = append(append([]Fault(nil), s.Faults...), second.Faults...)
 	return second
+}
+
+// On is the spec with the paths on which its faults have fired, where those are known.
+func (s Spec) On(paths []string) Spec {
+	s.Faults = slices.Clone(s.Faults)
+	for i := range s.Faults {
+		if i < len(paths) && paths[i] != "" {
+			s.Faults[i].Path = paths[i]
+		}
+	}
+	return s
 }
 
 // Last is the fault that a plan varies.

@@ -92,10 +92,25 @@ type Known struct {
 	Most int `json:"most,omitempty"`
 	// ByChance is how many of the cases are of other places, and did not come again there.
 	ByChance int `json:"byChance,omitempty"`
-	// Gone is set where the sweep covers the finding's case and did not find it there.
+	// Gone is set where the sweep covers the finding's case and did not find it there, and
+	// no replay of it did: see Shown.
 	Gone bool `json:"gone,omitempty"`
 	// Covered is set where the sweep covers the finding's case.
 	Covered bool `json:"covered"`
+
+	excuse catalogue.Excuse
+	absent []int // its own cases in the plan that have not shown it
+}
+
+// Absent are the cases of the plan that are its own and did not show it, by their index;
+// none where it is a race that comes only sometimes.
+func (k Known) Absent() []int { return k.absent }
+
+// ShownBy reports whether a verdict shows it.
+func (k Known) ShownBy(v harness.Verdict) bool {
+	return v.Outcome == harness.Violated && slices.ContainsFunc(v.Violations(), func(f oracle.Finding) bool {
+		return saysOf(k.excuse, f) >= 0
+	})
 }
 
 // Exceeds reports whether more cases show it than are known: something else does, too.
@@ -104,6 +119,7 @@ func (k Known) Exceeds() bool { return k.Most > 0 && k.Cases > k.Most }
 // shown is what a case has found.
 type shown struct {
 	spec  int
+	paths []string // what was going on when its faults fired, where that is known
 	found []oracle.Finding
 }
 
@@ -120,7 +136,7 @@ func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec i
 	var fresh []occurrence
 	for _, c := range all {
 		rest := c.found
-		for i, direct := range explains(known, p.Specs[c.spec], c.found) {
+		for i, direct := range explains(known, p.Specs[c.spec].On(c.paths), c.found) {
 			if len(direct) == 0 {
 				continue
 			}
@@ -191,7 +207,7 @@ func saysOf(k catalogue.Excuse, f oracle.Finding) int {
 // seenOf is what a sweep saw of one known finding. Its own case must show it: that a
 // neighbour does is another case's news.
 func seenOf(p plan.Plan, k catalogue.Excuse, explained []occurrence, fired func(spec int) bool) Known {
-	out := Known{ID: k.ID, Title: k.Title, Cluster: Cluster{Name: k.ID, occurrences: explained}}
+	out := Known{ID: k.ID, Title: k.Title, Cluster: Cluster{Name: k.ID, occurrences: explained}, excuse: k}
 	out.sum(p)
 	if p.IsBounded() {
 		out.Most = k.Most(p.Version)
@@ -200,8 +216,11 @@ func seenOf(p plan.Plan, k catalogue.Excuse, explained []occurrence, fired func(
 		if fired(n) && among(k.Workloads, s.Workload) && covers(s, k.Case) {
 			out.Covered = true
 			shown := slices.ContainsFunc(explained, func(o occurrence) bool { return o.spec == n })
-			out.Gone = out.Gone || !shown && !k.Sometimes
+			if !shown && !k.Sometimes {
+				out.absent = append(out.absent, n)
+			}
 		}
 	}
+	out.Gone = len(out.absent) > 0
 	return out
 }

@@ -7,7 +7,9 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -137,5 +139,32 @@ func TestTheFindingThatSaysMostExplains(t *testing.T) {
 		if got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
 		}
+	}
+}
+
+// What is known of a path is known of what befell the client on it: a busy machine may be
+// elsewhere than the traces were when the hit comes.
+func TestAFindingIsKnownWhereItsFaultFired(t *testing.T) {
+	k := known(t, "  where:", "  paths: [start]\n  where:")
+	p := planOf(start+"a", start+"b") // both on create
+	for name, c := range map[string]struct {
+		paths []string
+		fresh int
+	}{
+		"as planned":          {nil, 1},
+		"nobody knows":        {[]string{""}, 1},
+		"in the window":       {[]string{"start"}, 0},
+		"on a third":          {[]string{"delete"}, 1},
+		"of one fault of two": {[]string{"", "start"}, 1},
+	} {
+		r := NewReport(headOf(p), []journal.Result{
+			{I: 1, Outcome: harness.Violated, Paths: c.paths, Found: shimLeft(1, "c0")},
+		}, []catalogue.Excuse{k})
+		if r.Fresh() != c.fresh {
+			t.Errorf("%s: %d new, want %d\n%s", name, r.Fresh(), c.fresh, r)
+		}
+	}
+	if p.Specs[1].Last().Path != "create" {
+		t.Error("the report has changed the plan")
 	}
 }

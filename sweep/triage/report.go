@@ -67,7 +67,7 @@ func NewReport(h journal.Head, results []journal.Result, known []catalogue.Excus
 	fired := map[int]bool{}
 	for _, res := range results {
 		fired[res.I] = r.count(res)
-		all = append(all, shown{res.I, res.Found})
+		all = append(all, shown{res.I, res.Paths, res.Found})
 		if fired[res.I] {
 			residues = append(residues, res.Residues...)
 		}
@@ -173,8 +173,12 @@ func firstFired(p plan.Plan, results []journal.Result) map[loop]int {
 // Settle counts what replays have shown to be a known race that came by chance among
 // the cases of that: it does not come again where it was seen, and nothing else was. Its
 // bound holds for all of them; where it has none, only a cluster of a few cases is
-// settled.
+// settled. A known finding that its own case shows again is not gone.
 func (r *Report) Settle(p plan.Plan) {
+	for i := range r.Known {
+		k := &r.Known[i]
+		k.Gone = k.Gone && (k.Shown == nil || k.Shown.Same == 0)
+	}
 	r.New = slices.DeleteFunc(r.New, func(c Cluster) bool {
 		i := slices.IndexFunc(r.Known, func(k Known) bool { return k.ID == c.chance })
 		if i < 0 || c.cameAgain() || r.Known[i].Most == 0 && c.Reproduced() {

@@ -37,13 +37,13 @@ func (r Report) String() string {
 	for _, k := range r.Known {
 		switch {
 		case k.Gone:
-			fmt.Fprintf(&b, "\nGONE: %s: known of this release, its case was run, and no case shows it: %s\n", k.ID, k.Title)
+			fmt.Fprintf(&b, "\nGONE: %s: known of this release, and its case was run: %s%s\n", k.ID, k.Title, k.again())
 		case k.Exceeds():
 			fmt.Fprintf(&b, "\nNEW: more of %s: it is known, but of %d cases of %s at most: %s\n",
 				k.ID, k.Most, r.Version, k.counts())
 			k.where(&b)
-		case k.Cases > 0:
-			fmt.Fprintf(&b, "\nknown: %s: %s%s\n", k.ID, k.counts(), k.byChance())
+		case k.Cases > 0 || k.Shown != nil:
+			fmt.Fprintf(&b, "\nknown: %s: %s%s%s\n", k.ID, k.counts(), k.byChance(), k.again())
 		}
 	}
 	for _, c := range r.TooOften() {
@@ -99,6 +99,14 @@ func short(why string) string {
 func (c Cluster) counts() string {
 	return fmt.Sprintf("%d points, %d cases (%s; %s; %s)", c.Points, c.Cases,
 		tally(c.Actions), tally(c.Paths), tally(c.Workloads))
+}
+
+// again says what came of the replays of a finding's own case that had not shown it.
+func (k Known) again() string {
+	if k.Shown == nil {
+		return ""
+	}
+	return fmt.Sprintf("; its own case did not, %d of %d replays of it do", k.Shown.Same, k.Shown.Replays)
 }
 
 func (k Known) byChance() string {
