@@ -52,7 +52,9 @@ func TestPathAt(t *testing.T) {
 		},
 		Deaths: []daemon.Death{{At: at(45), BackIn: 5 * time.Millisecond}},
 	}
-	for ms, want := range map[int64]string{5: "load", 10: "create", 25: "start", 35: "", 44: "delete", 47: "load", 51: "delete"} {
+	for ms, want := range map[int64]string{
+		5: "load", 10: "create", 25: "start", 35: "", 44: "delete", 47: "load", 51: "delete",
+	} {
 		if got := h.PathAt(at(ms)); got != want {
 			t.Errorf("at %d ms: %q, want %q", ms, got, want)
 		}
