@@ -42,7 +42,12 @@ type CRIOfPod struct {
 	// were asked for before and after it.
 	Left     []string  `json:"left,omitempty"`
 	Answered time.Time `json:"answered"`
+	// Err is the error that CRI has answered with, of a pod that it has.
+	Err *oracle.Failed `json:"err,omitempty"`
 }
+
+// PodName is the name of the workload's pod.
+const PodName = "pod"
 
 // CRIState is a state as CRI lists it: a kubelet learns from its lists what has ended.
 type CRIState struct {
@@ -52,8 +57,8 @@ type CRIState struct {
 	// At is when it was asked, Answered when it had answered.
 	At       time.Time `json:"at"`
 	Answered time.Time `json:"answered"`
-	// Labels and Pod are those of a container, by which a kubelet that comes back finds its
-	// own; nil and "" of a sandbox, and in histories that do not tell them.
+	// Labels are those by which a kubelet that comes back finds its own, and Pod is that of
+	// a container; nil and "" in histories that do not tell them.
 	Labels *oracle.CRILabels `json:"labels,omitempty"`
 	Pod    string            `json:"pod,omitempty"`
 }

@@ -101,7 +101,7 @@ type CRIStatus struct {
 	Seen  time.Time `json:"seen"`
 }
 
-// CRILabels are the name of a container and the value of its label Label.
+// CRILabels are the name of a container, or of a pod, and the value of its label Label.
 type CRILabels struct {
 	Name  string `json:"name"`
 	Label string `json:"label"`
@@ -118,7 +118,12 @@ func CRILabelsOf(c named) *CRILabels {
 	return &CRILabels{Name: c.GetMetadata().GetName(), Label: c.GetLabels()[Label]}
 }
 
-// Label is the key of the label that the client gives a container: its name.
+// CRILabelsOfPod are those of a sandbox in a list.
+func CRILabelsOfPod(p *api.PodSandbox) *CRILabels {
+	return &CRILabels{Name: p.GetMetadata().GetName(), Label: p.GetLabels()[Label]}
+}
+
+// Label is the key of the label that the client gives a container, and its pod: its name.
 const Label = "shimquake"
 
 // CRIStatusOf keeps an answer of ContainerStatus.

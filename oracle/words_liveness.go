@@ -24,10 +24,11 @@ const (
 	ExecKept    = "exec-kept"  // an exec that was deleted
 	ExecTaken   = "exec-taken" // the id of one that was deleted
 	// Of an exec by CRI: it is refused, it has run longer than it was given and nobody says
-	// so, or it lives on after that.
+	// so, it lives on after that, or it was not given as long.
 	ExecFailed  = "exec-failed"
 	ExecUntimed = "exec-untimed"
 	ExecLives   = "exec-lives"
+	ExecEarly   = "exec-early"
 	// Output is that of a container or of an exec.
 	WrongOutput = "output"
 	// Of a standard input: what was read of it, that it did not end when it was closed, and
@@ -77,6 +78,7 @@ var livenessWhats = []what{
 	{ExecFailed, "exec", says("ExecSync failed, and no fault explains that: %s", FactError)},
 	{ExecUntimed, "exec", says("it was given %s and does not end by itself, and ExecSync says that it has ended with %s",
 		FactBound, FactReported)},
+	{ExecEarly, "exec", says("it was given %s, and ExecSync said after %s that its time is over", FactBound, FactApart)},
 	{ExecLives, "exec", says("ExecSync said that its time is over, and it lives on: its heart has beaten %s times since",
 		FactCount)},
 	{WrongOutput, "output", outputWords},

@@ -47,7 +47,7 @@ func ReuseFailed(h harness.History) bool { return h.Reuse != nil && h.Reuse.Err 
 // have had.
 func OutOfTime(h harness.History) bool {
 	late := codes.DeadlineExceeded.String()
-	return ReuseFailed(h) && h.Reuse.Err.Code == late ||
+	return ReuseFailed(h) && h.Reuse.Err.Code == late || neverAnswered(&h) ||
 		slices.ContainsFunc(unprovoked(&h), func(f failure) bool { return f.facts[oracle.FactCode] == late })
 }
 

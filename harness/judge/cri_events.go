@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/Masterminds/semver/v3"
+
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -20,7 +22,7 @@ const eventGrace = time.Second
 // and for sandboxes, but for what was due when nobody could hear it; and the exit code in
 // them is that of ContainerStatus.
 func criEvents(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
-	if h.CRI == nil || h.CRI.NoEvents || !settled(h) {
+	if h.CRI == nil || !settled(h) || h.CRI.NoEvents && hasNoCRIEvents(h.Version) {
 		return nil, nil
 	}
 	for _, id := range idsOf(h.CRI.Events) {
@@ -39,6 +41,13 @@ func criEvents(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 		}))
 	}
 	return found, nil
+}
+
+// hasNoCRIEvents reports whether a release is from before there were container events, or
+// unknown. Later ones that say they have none have lost them.
+func hasNoCRIEvents(release string) bool {
+	v, err := semver.NewVersion(release)
+	return err != nil || v.Major() == 1 && v.Minor() < 7
 }
 
 func criEvent(id, kind string, fs oracle.Facts) oracle.Finding {

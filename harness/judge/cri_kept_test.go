@@ -99,6 +99,14 @@ func listsWith(labels oracle.CRILabels, pod string) func(*harness.History) {
 	}
 }
 
+// listsPod has CRI list the sandbox with labels.
+func listsPod(labels oracle.CRILabels) func(*harness.History) {
+	return func(h *harness.History) {
+		listed(oracle.ASandbox, "pod", oracle.CRIReady)(h)
+		h.CRI.States[0].Labels = &labels
+	}
+}
+
 // listed has CRI list a state.
 func listed(object, id, state string) func(*harness.History) {
 	return func(h *harness.History) {
@@ -207,6 +215,12 @@ func TestCRIKeepsItsWord(t *testing.T) {
 			h.CRI.OfPods[0].Left = []string{"c0"}
 		}),
 			"status cri-status object=container what=listing field=sandbox is=other"},
+		"its pod's containers cannot be listed": {also(listedOf("pod"), func(h *harness.History) {
+			h.CRI.OfPods[0].Err = failed("Unknown", "broken")
+		}), "status cri-status object=container field=sandbox is=not-set"},
+		"as a fault has happened": {also(listedOf("pod"), killsShimAt(36), func(h *harness.History) {
+			h.CRI.OfPods[0].Err = failed("Unknown", "broken")
+		}), ""},
 		"labels of its own": {saidAgain(func(s *oracle.CRIStatus) {
 			s.Labels = &oracle.CRILabels{Name: "c0", Label: "c0"}
 		}), ""},
@@ -216,13 +230,20 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		"labels in a list": {listsWith(oracle.CRILabels{Name: "c0", Label: "c0"}, "pod"), ""},
 		"none in a list": {listsWith(oracle.CRILabels{Name: "c0"}, "pod"),
 			"status cri-status object=container what=listing field=labels is=other"},
+		"labels of a pod in a list": {listsPod(oracle.CRILabels{Name: "pod", Label: "pod"}), ""},
+		"none of a pod in a list": {listsPod(oracle.CRILabels{Name: "pod"}),
+			"status cri-status object=sandbox what=listing field=labels is=other"},
+		"the name of another pod in a list": {listsPod(oracle.CRILabels{Name: "other", Label: "pod"}),
+			"status cri-status object=sandbox what=listing field=labels is=other"},
 		"the pod of another in a list": {listsWith(oracle.CRILabels{Name: "c0", Label: "c0"}, "other"),
 			"status cri-status object=container what=listing field=sandbox is=other"},
 
 		"it had its time": {stopsAt(1001), ""},
 		"it had no time":  {stopsAt(2), "end end status=killed-early"},
 		"CRI alone says that it has ended": {also(stopsAt(2), func(h *harness.History) {
-			h.Events = slices.DeleteFunc(h.Events, func(e oracle.TaskEvent) bool { return e.Topic == oracle.TopicExit })
+			h.Events = slices.DeleteFunc(h.Events, func(e oracle.TaskEvent) bool {
+				return e.Container == "c0" && e.Topic == oracle.TopicExit
+			})
 			h.Flushed.Events = len(h.Events)
 		}), "end end status=said-early"},
 		"a signal before its end": {also(stopsIn(30), kills(10, 20)), "end end status=killed-early"},

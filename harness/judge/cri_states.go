@@ -67,22 +67,27 @@ func criStopped(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 }
 
 // criLabels: what CRI says of a container is of that container, and what it lists of it
-// of its pod, too.
+// of its pod, too; and what it lists of a sandbox is of that.
 func criLabels(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
+	for _, s := range h.CRI.States {
+		if s.Object == oracle.ASandbox {
+			found = append(found, labels(s.Object, s.ID, harness.PodName, s.Labels, oracle.Listing)...)
+		}
+	}
 	for _, i := range h.Instances {
 		for _, s := range h.CRI.Statuses {
 			if s.ID == i.ID {
-				found = append(found, labels(i, s.Labels, "")...)
+				found = append(found, labels(oracle.AContainer, i.ID, i.Name, s.Labels, "")...)
 			}
 		}
 		for _, s := range h.CRI.States {
 			if s.ID != i.ID {
 				continue
 			}
-			found = append(found, labels(i, s.Labels, oracle.Listing)...)
+			found = append(found, labels(oracle.AContainer, i.ID, i.Name, s.Labels, oracle.Listing)...)
 			if _, its := h.CRI.When("RunPodSandbox", s.Pod); s.Labels != nil && !its {
 				f := about(oracle.AContainer, i.ID, oracle.FieldSandbox, oracle.Other, s.Pod, "that of its pod")
 				f.Facts[oracle.FactWhat] = oracle.Listing
@@ -94,7 +99,7 @@ func criLabels(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 }
 
 // criOfPods: who asks for the containers of a pod is told of all that the list of all has
-// of it, and of no other.
+// of it, and of no other. Once a fault has happened CRI may not be able to say.
 func criOfPods(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
@@ -104,6 +109,10 @@ func criOfPods(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 			f := about(oracle.AContainer, id, oracle.FieldSandbox, oracle.Other, reported, want)
 			f.Facts[oracle.FactWhat] = oracle.Listing
 			found = append(found, f)
+		}
+		if q.Err != nil && !fired(h, q.Answered) {
+			found = append(found, about(oracle.AContainer, q.Pod, oracle.FieldSandbox, oracle.NotSet, q.Err.Said,
+				"the containers of one pod were asked for"))
 		}
 		for _, id := range q.Containers {
 			if pod := podOf(h, id); pod != "" && pod != q.Pod {
@@ -133,13 +142,13 @@ func podOf(h *harness.History, id string) string {
 	return ""
 }
 
-// labels compares name and label of a container with its own.
-func labels(i harness.Instance, said *oracle.CRILabels, in string) []oracle.Finding {
-	if said == nil || *said == (oracle.CRILabels{Name: i.Name, Label: i.Name}) {
+// labels compares name and label of a container, or of a sandbox, with its own.
+func labels(object, id, name string, said *oracle.CRILabels, in string) []oracle.Finding {
+	if said == nil || *said == (oracle.CRILabels{Name: name, Label: name}) {
 		return nil
 	}
-	f := about(oracle.AContainer, i.ID, oracle.FieldLabels, oracle.Other,
-		fmt.Sprintf("%q, labelled %q", said.Name, said.Label), fmt.Sprintf("%q", i.Name))
+	f := about(object, id, oracle.FieldLabels, oracle.Other,
+		fmt.Sprintf("%q, labelled %q", said.Name, said.Label), fmt.Sprintf("%q", name))
 	f.Facts[oracle.FactWhat] = in
 	return []oracle.Finding{f}
 }

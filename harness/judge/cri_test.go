@@ -1,10 +1,12 @@
 package judge
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
@@ -21,6 +23,9 @@ func pod() harness.History {
 	for n := range h.Events {
 		h.Events[n].Namespace = daemon.CRINamespace
 	}
+	h.Events = append(h.Events, ofSandbox(oracle.TopicCreate, 1), ofSandbox(oracle.TopicStart, 2),
+		ofSandbox(oracle.TopicExit, 44))
+	h.Flushed.Events = len(h.Events)
 	there := func() *oracle.Inventory {
 		ref := []oracle.Ref{{Namespace: daemon.CRINamespace, ID: "pod"}}
 		return &oracle.Inventory{Daemon: &oracle.Daemon{Containers: ref, Sandboxes: ref}}
@@ -57,6 +62,32 @@ func pod() harness.History {
 		Listed: &harness.CRIListed{},
 	}
 	return h
+}
+
+// ofSandbox is an event of the pod's sandbox.
+func ofSandbox(topic string, ms int) oracle.TaskEvent {
+	e := oracle.TaskEvent{
+		Namespace: daemon.CRINamespace, Topic: topic, Container: "pod", PID: 40, Sent: at(ms), Seen: at(ms),
+	}
+	if topic == oracle.TopicExit {
+		e.Status, e.Exited = 137, at(ms)
+	}
+	return e
+}
+
+// untold takes an event of the pod's sandbox away.
+func untold(topic string) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Events = slices.DeleteFunc(h.Events, func(e oracle.TaskEvent) bool {
+			return e.Container == "pod" && e.Topic == topic
+		})
+		h.Flushed.Events = len(h.Events)
+	}
+}
+
+// toldAt has the sandbox's exit say another time of its end.
+func toldAt(ms int) func(*harness.History) {
+	return func(h *harness.History) { h.Events[len(h.Events)-1].Exited = at(ms) }
 }
 
 func done(verb, id string, ms int) harness.CRIDone {
@@ -188,6 +219,21 @@ func TestCRIRules(t *testing.T) {
 		"before its shim was killed": {also(func(h *harness.History) { h.CRI.Sandboxes[0].State = oracle.CRINotReady },
 			killsShimAt(2400)), "status cri-status object=sandbox field=state is=too-early"},
 
+		"nobody tells that a sandbox was made": {untold(oracle.TopicCreate),
+			"event event event=missing topic=/tasks/create"},
+		"nor that it was started": {untold(oracle.TopicStart), "event event event=missing topic=/tasks/start"},
+		"nor that it has ended":   {untold(oracle.TopicExit), "event event event=missing topic=/tasks/exit"},
+		"when a call was broken it may have ended otherwise": {also(untold(oracle.TopicExit), func(h *harness.History) {
+			h.Hits = append(h.Hits, failpoints.Hit{Who: "containerd", Did: term.Error, Time: at(40)})
+		}), ""},
+		"nobody could hear of its end": {also(untold(oracle.TopicExit), downFor(36, 41)), ""},
+		"one that nobody has stopped": {also(untold(oracle.TopicExit), func(h *harness.History) {
+			h.CRI.Done[4].ID = "other"
+		}), ""},
+		"a sandbox that ended later than was told": {toldAt(44 + 60), "event event event=wrong-time topic=/tasks/exit"},
+		"a sandbox of another namespace": {func(h *harness.History) { h.Events[4].Namespace = "shimquake" },
+			"event event event=wrong-namespace topic=/tasks/create"},
+
 		"a sandbox that stays listed": {func(h *harness.History) { h.CRI.Listed.Sandboxes = []string{"pod"} },
 			"leak sandbox listed=by-cri-alone"},
 		"a container that stays listed": {func(h *harness.History) { h.CRI.Listed.Containers = []string{"c0"} },
@@ -239,7 +285,11 @@ func TestCRIRules(t *testing.T) {
 		"it was down long after": {also(without(oracle.CRIStopped, "c0"), downFor(5000, 5100)),
 			"event cri-event event=missing"},
 		"it took two starts to be back": {also(without(oracle.CRIStopped, "c0"), downFor(25, 25), downFor(40, 45)), ""},
-		"a release without events":      {func(h *harness.History) { h.CRI.Events, h.CRI.NoEvents = nil, true }, ""},
+		"a release without events": {func(h *harness.History) {
+			h.CRI.Events, h.CRI.NoEvents, h.Version = nil, true, "v1.6.36"
+		}, ""},
+		"a release that has lost them": {func(h *harness.History) { h.CRI.Events, h.CRI.NoEvents = nil, true },
+			"event cri-event event=missing topic=CONTAINER_STOPPED_EVENT"},
 		"an event that comes twice": {func(h *harness.History) { h.CRI.Events = append(h.CRI.Events, h.CRI.Events[4]) },
 			"event cri-event event=repeated topic=CONTAINER_STOPPED_EVENT"},
 		"it comes again after a restart": {also(downFor(48, 60), func(h *harness.History) {

@@ -16,10 +16,15 @@ const stopBound = 10 * time.Second
 // deaths: containerd does not end by itself, and where it is asked to stop it exits with
 // 0, and soon. It is started again whenever it ends and its client comes back, so that
 // without this a containerd that panics over a fault would look like one that took it
-// well. One that never booted is broken where the default release runs the workload here.
+// well. One that never booted, whether it ended or does not answer, is broken where the
+// default release runs the workload here.
 func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if neverBooted(h) && !h.MachineCan() {
 		return nil, nil // that it does not boot here is reported
+	}
+	if neverAnswered(h) {
+		return []oracle.Finding{{Invariant: oracle.Liveness, Class: oracle.ClassDaemon,
+			Facts: oracle.Facts{oracle.FactWhat: oracle.Boot, oracle.FactError: "it never answers"}}}, nil
 	}
 	byFault := map[int]bool{} // asked to end itself
 	for _, hit := range h.Hits {
@@ -48,11 +53,19 @@ func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	return found, nil
 }
 
-func died(f oracle.Finding) bool { return f.Facts[oracle.FactWhat] == oracle.Death }
+// died reports whether a finding is of a containerd that has ended by itself, or has
+// never answered.
+func died(f oracle.Finding) bool {
+	return f.Facts[oracle.FactWhat] == oracle.Death ||
+		f.Facts[oracle.FactWhat] == oracle.Boot && f.Class == oracle.ClassDaemon
+}
 
-// neverBooted reports whether containerd has ended at each try to start it, and no fault
-// had happened.
+// neverBooted reports whether containerd has ended at each try to start it, or has not
+// answered, and no fault had happened.
 func neverBooted(h *harness.History) bool {
 	boot := func(p harness.Problem) bool { return p.Kind == harness.ByBoot }
-	return h.Reached == harness.Prepared && slices.ContainsFunc(h.Problems, boot) && len(h.Deaths) > 0 && !h.AnyFired()
+	return h.Reached == harness.Prepared && slices.ContainsFunc(h.Problems, boot) && !h.AnyFired()
 }
+
+// neverAnswered reports whether containerd was started, and neither ends nor answers.
+func neverAnswered(h *harness.History) bool { return neverBooted(h) && len(h.Deaths) == 0 }

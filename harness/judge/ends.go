@@ -148,9 +148,12 @@ func called(h *harness.History, i harness.Instance, verbs []string) bool {
 	})
 }
 
-// isCall reports whether a call is one of some about a container, or about all.
+// isCall reports whether a call is one of some about a container, or about all that there
+// were: one that has succeeded before a container was asked for, in an earlier round of a
+// crash loop, was not about that.
 func isCall(c harness.Call, i harness.Instance, verbs []string) bool {
-	return slices.Contains(verbs, c.Verb) && (c.Of == "" || c.Of == i.Name || c.Of == i.ID)
+	return slices.Contains(verbs, c.Verb) && (c.Of == "" || c.Of == i.Name || c.Of == i.ID) &&
+		(c.Err != nil || !c.At.Add(c.Took).Before(i.Begun))
 }
 
 // overBy is a time by which a container had ended: its end, where that is known, or else

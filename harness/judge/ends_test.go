@@ -104,6 +104,31 @@ func TestEndsOfWhatWasStartedInVain(t *testing.T) {
 	}
 }
 
+// A call that removes all containers does not excuse what becomes of those that are made
+// afterwards, in the next round of a crash loop.
+func TestCallsOfAnEarlierRoundKillNobody(t *testing.T) {
+	for name, tc := range map[string]struct {
+		call   harness.Call
+		killed bool
+	}{
+		"it had succeeded before":   {harness.Call{At: at(-20), Took: 19 * time.Millisecond}, true},
+		"it was under way":          {harness.Call{At: at(-20), Took: 21 * time.Millisecond}, false},
+		"it had failed before":      {harness.Call{At: at(-20), Err: failed("DeadlineExceeded", "late")}, false},
+		"it came while it ran":      {harness.Call{At: at(28)}, false},
+		"it is of another, by name": {harness.Call{Of: "c1", At: at(28)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := clean()
+			killedByNobody(&h)
+			tc.call.Who, tc.call.Verb = "client", "RemoveContainer"
+			h.Calls = []harness.Call{tc.call}
+			if killed := says(Judge(h), "end end status=killed") == ""; killed != tc.killed {
+				t.Errorf("killed by nobody: %t, want %t\n%s", killed, tc.killed, Judge(h))
+			}
+		})
+	}
+}
+
 // toBeKilled and toBeStopped have the client end the container with SIGKILL, and with
 // SIGTERM, which has come.
 func toBeKilled(h *harness.History) { h.Instances[0].Spec = harness.Container{Signal: "SIGKILL"} }

@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// events: create, start, exit and delete of each container arrive once and in order, but
-// for what nobody could hear.
+// events: create, start, exit and delete of each container, and of a pod's sandbox,
+// arrive once and in order, but for what nobody could hear.
 func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	if !settled(h) {
 		return nil, nil
@@ -23,7 +23,7 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 		}
 	}
 	events, _, _ := h.FirstUse()
-	found := oracle.CheckEvents(ofWorkload(h, events), gaps(h), lives)
+	found := oracle.CheckEvents(ofWorkload(h, events), gaps(h), append(lives, sandboxLives(h)...))
 	now := conditions(h, h.After.At)
 	for n, f := range found {
 		if lastOfShim(h, f.Subject.ID) || slices.Contains(now.Happened, oracle.ShimKilled) && shimDeleted(h, f.Subject.ID) {
@@ -80,6 +80,39 @@ func life(h *harness.History, i harness.Instance) oracle.Life {
 		oracle.TopicExit:   sentAgainBy(h, i, l.ExitedFrom, l.Exited),
 	}
 	return l
+}
+
+// sandboxLives are those of the sandboxes that CRI has made, of which a shim tells as of
+// any container. The end of one is due where nothing but containerd was broken or killed:
+// what CRI has lost it takes for stopped. No delete is: its shim is asked to exit then.
+func sandboxLives(h *harness.History) (lives []oracle.Life) {
+	if h.CRI == nil {
+		return nil
+	}
+	for _, d := range h.CRI.Done {
+		if d.Verb != "RunPodSandbox" {
+			continue
+		}
+		l := oracle.Life{
+			Namespace: daemon.CRINamespace, Container: d.ID, Begun: firstCall(h, d.Verb), Created: d.At, Started: d.At,
+		}
+		if stopped, ok := h.CRI.When("StopPodSandbox", d.ID); ok && !brokenOrKilled(h, h.After.At) {
+			l.Exited, l.ExitedFrom = stopped, d.At
+		}
+		lives = append(lives, l)
+	}
+	return lives
+}
+
+// firstCall is when the client made the first of its calls of a verb; the beginning of
+// the case, where none is noted.
+func firstCall(h *harness.History, verb string) time.Time {
+	for _, c := range h.Calls {
+		if c.Verb == verb {
+			return c.At
+		}
+	}
+	return h.Began
 }
 
 // gaps are the times in which nobody was subscribed: those that the log has seen, and

@@ -13,8 +13,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// synced: an ExecSync fails only where something has broken it, or its time is over; then
-// the exec does not live on; and nothing is left of it while its container lives on.
+// synced: an ExecSync fails only where something has broken it, or its time is over, and
+// not before; then the exec does not live on; and nothing is left of it while its
+// container lives on.
 func (x *execOf) synced() {
 	s := x.e.Sync
 	if s == nil || s.Answered.IsZero() {
@@ -26,7 +27,12 @@ func (x *execOf) synced() {
 	case s.Err == nil && x.e.Timed():
 		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecUntimed,
 			oracle.FactBound: s.Timeout.String(), oracle.FactReported: fmt.Sprint(s.Status)})
-	case s.Err == nil || x.e.Timed() && s.Err.Code == codes.DeadlineExceeded.String():
+	case s.Err == nil:
+	case x.e.Timed() && s.Err.Code == codes.DeadlineExceeded.String():
+		if had := s.Answered.Sub(x.e.Begun); had < s.Timeout-clockGrace {
+			x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecEarly,
+				oracle.FactBound: s.Timeout.String(), oracle.FactApart: had.Round(time.Millisecond).String()})
+		}
 	case x.h.Fired(s.Answered) > 0: // that it fails before is the baseline's
 		x.find(oracle.Liveness, oracle.ClassDaemon, s.Err.Facts(oracle.ExecFailed))
 	}

@@ -243,7 +243,7 @@ func withSync(h *harness.History) {
 func withTimedSync(h *harness.History) {
 	withSync(h)
 	e := &h.Instances[0].Execs[0]
-	e.Want, e.Payload = 137, payload.Truth{Runs: 1, StartedAt: at(22), ReadyAt: at(23)}
+	e.Want, e.Payload, e.Begun = 137, payload.Truth{Runs: 1, StartedAt: at(22), ReadyAt: at(23)}, at(26-1000)
 	e.Sync.Timeout, e.Sync.Status, e.Sync.Err = time.Second, 0, failed("DeadlineExceeded", "timeout 1s exceeded")
 	h.Events[4].Status = 137
 }
@@ -323,6 +323,9 @@ func TestRulesOfExecSync(t *testing.T) {
 		"its time is over": {withTimedSync, ""},
 		"and it lives on": {of(withTimedSync, nothing, func(e *harness.Exec) { e.Sync.Beats = 4 }),
 			"liveness containerd of=exec what=exec-lives"},
+		"and it was over too soon": {of(withTimedSync, nothing, func(e *harness.Exec) { e.Begun = at(26 - 900) }),
+			"liveness containerd of=exec what=exec-early bound=1s"},
+		"and a broken call is": {of(withTimedSync, at23(term.Error), func(e *harness.Exec) { e.Begun = at(26 - 900) }), ""},
 		"and it is said to have ended": {of(withTimedSync, nothing, func(e *harness.Exec) { e.Sync.Err = nil }),
 			"liveness containerd of=exec what=exec-untimed"},
 		"and it was answered otherwise": {of(withTimedSync, at23(term.Delay), func(e *harness.Exec) {

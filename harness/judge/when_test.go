@@ -91,6 +91,18 @@ func TestRulesOfWhen(t *testing.T) {
 			neverBoots(h)
 			h.Reference = &harness.Reference{Outcome: harness.Invalid}
 		}, "no-boot"},
+		"it never answers, and the default release does": {func(h *harness.History) {
+			neverBoots(h)
+			h.Deaths, h.Reference = nil, &harness.Reference{Outcome: harness.Held}
+		}, "liveness containerd what=boot"},
+		"it never answers, nor does the default release": {func(h *harness.History) {
+			neverBoots(h)
+			h.Deaths, h.Reference = nil, &harness.Reference{Outcome: harness.Invalid}
+		}, "no-boot"},
+		"it never answers, and nobody knows whether another does": {func(h *harness.History) {
+			neverBoots(h)
+			h.Deaths = nil
+		}, "no-boot"},
 		"it never boots, and was asked to panic": {bootFails(term.Panic), "no-boot"},
 		"it never boots over a call that failed": {bootFails(term.Error), "liveness containerd what=death exit=2"},
 		"a create as it was asked for":           {func(h *harness.History) { h.Events[0].Made = made() }, ""},

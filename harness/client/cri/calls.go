@@ -25,7 +25,8 @@ func (c *Client) namespaces() *api.NamespaceOption {
 // config is the pod's.
 func (c *Client) config() *api.PodSandboxConfig {
 	config := &api.PodSandboxConfig{
-		Metadata: &api.PodSandboxMetadata{Name: "pod", Uid: "shimquake", Namespace: "default"},
+		Metadata: &api.PodSandboxMetadata{Name: harness.PodName, Uid: "shimquake", Namespace: "default"},
+		Labels:   map[string]string{oracle.Label: harness.PodName},
 		Linux: &api.LinuxPodSandboxConfig{
 			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: c.namespaces()},
 		},

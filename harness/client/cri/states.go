@@ -29,8 +29,11 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 		return
 	}
 	answered, states := time.Now(), map[string]string{}
+	var labels *oracle.CRILabels
 	for _, p := range pods.Items {
-		states[p.Id] = p.State.String()
+		if states[p.Id] = p.State.String(); p.Id == c.sandbox {
+			labels = oracle.CRILabelsOfPod(p)
+		}
 	}
 	listed := map[string]*api.Container{}
 	for _, k := range containers.Containers {
@@ -44,7 +47,9 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	}
 	c.note(func(s *harness.CRISeen) {
 		if c.sandbox != "" {
-			s.States = append(s.States, state(oracle.ASandbox, c.sandbox))
+			is := state(oracle.ASandbox, c.sandbox)
+			is.Labels = labels
+			s.States = append(s.States, is)
 		}
 		for _, i := range all {
 			is := state(oracle.AContainer, i.ID)
@@ -66,8 +71,13 @@ func (c *Client) listOf(ctx context.Context, rt api.RuntimeServiceClient, pod st
 		return
 	}
 	r, err := rt.ListContainers(ctx, &api.ListContainersRequest{Filter: &api.ContainerFilter{PodSandboxId: pod}})
-	if err != nil {
-		return // what it comes to is for others to say
+	if f := oracle.FailedOf(err); err != nil {
+		if pod != noPod && f.Answered && !givenUp(f) {
+			c.note(func(s *harness.CRISeen) {
+				s.OfPods = append(s.OfPods, harness.CRIOfPod{Pod: pod, Answered: time.Now(), Err: f})
+			})
+		}
+		return
 	}
 	of := harness.CRIOfPod{Pod: pod, Containers: idsOf(r.Containers), Answered: time.Now()}
 	all = slices.DeleteFunc(slices.Clone(all), func(k *api.Container) bool {
