@@ -136,6 +136,7 @@ const (
 	AnIngest        = "ingest"
 	AnImage         = "image"
 	ANamespace      = "namespace"
+	ALabel          = "label"      // of a namespace
 	AnActivation    = "activation" // of the mount manager
 	Committed       = "committed"  // of a snapshot
 	ADescriptor     = "descriptor"
@@ -225,7 +226,7 @@ var keys = [factCount]struct {
 		inCause,
 		[]string{
 			AWorkDir, ASnapshotDir, APlainFile, ADirectory, ASocket, AFIFO, ASymlink, ADevice,
-			ABlob, AnIngest, AnImage, ANamespace, AnActivation, Committed, ADescriptor, AConnection, AWatch, AGoroutine,
+			ABlob, AnIngest, AnImage, ANamespace, ALabel, AnActivation, Committed, ADescriptor, AConnection, AWatch, AGoroutine,
 		},
 	},
 	FactPath:      {"path", inCause, nil},

@@ -44,6 +44,8 @@ func TestDaemonLeaks(t *testing.T) {
 			[]string{"image default/a:b"}},
 		{ClassMetadata, func(d *Daemon) { d.Records = []Record{{"default", AnActivation, "c1"}} },
 			[]string{"activation of the mount manager default/c1"}},
+		{ClassMetadata, func(d *Daemon) { d.Records = []Record{{"default", ALabel, "used-by.c1"}} },
+			[]string{"label of the namespace default/used-by.c1"}},
 		{ClassMetadata, func(d *Daemon) { d.Namespaces = []string{"default", "new"} }, []string{"namespace new"}},
 		{ClassSandbox, func(d *Daemon) { d.Sandboxes = []Ref{c1} }, []string{"sandbox default/c1", "sandbox store"}},
 	} {

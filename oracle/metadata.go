@@ -3,6 +3,8 @@ package oracle
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/containerd/containerd/v2/core/content"
 	"github.com/containerd/errdefs"
@@ -11,7 +13,7 @@ import (
 // Record is something that containerd's metadata has besides what has a class of its own.
 type Record struct {
 	Namespace string `json:"namespace"`
-	// Kind is ABlob, AnIngest, AnImage or AnActivation.
+	// Kind is ABlob, AnIngest, AnImage, AnActivation or ALabel, which is its namespace's.
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 }
@@ -46,6 +48,13 @@ func (d *Daemon) askRecords(ctx context.Context, ns string, s Scene) error {
 	}
 	for _, a := range active {
 		add(AnActivation, a.Name)
+	}
+	labels, err := s.Client.NamespaceService().Labels(ctx, ns)
+	if err != nil {
+		return fmt.Errorf("list the labels of the namespace %s: %w", ns, err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		add(ALabel, key)
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ func kindWords(fs Facts) string {
 		return "FIFO"
 	case ASymlink:
 		return "symbolic link"
+	case ALabel:
+		return "label of the namespace"
 	case AnActivation:
 		return "activation of the mount manager"
 	default:
