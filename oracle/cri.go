@@ -107,20 +107,15 @@ type CRILabels struct {
 	Label string `json:"label"`
 }
 
-// named is what CRI says the names of.
-type named interface {
-	GetMetadata() *api.ContainerMetadata
+// named is what CRI says the names of: a container or a sandbox, by their metadata.
+type named[M interface{ GetName() string }] interface {
+	GetMetadata() M
 	GetLabels() map[string]string
 }
 
-// CRILabelsOf are those of a container, in its status or in a list.
-func CRILabelsOf(c named) *CRILabels {
-	return &CRILabels{Name: c.GetMetadata().GetName(), Label: c.GetLabels()[Label]}
-}
-
-// CRILabelsOfPod are those of a sandbox in a list.
-func CRILabelsOfPod(p *api.PodSandbox) *CRILabels {
-	return &CRILabels{Name: p.GetMetadata().GetName(), Label: p.GetLabels()[Label]}
+// CRILabelsOf are those of a container or a sandbox, in its status or in a list.
+func CRILabelsOf[M interface{ GetName() string }](of named[M]) *CRILabels {
+	return &CRILabels{Name: of.GetMetadata().GetName(), Label: of.GetLabels()[Label]}
 }
 
 // Label is the key of the label that the client gives a container, and its pod: its name.

@@ -37,13 +37,13 @@ func (r Report) String() string {
 	for _, k := range r.Known {
 		switch {
 		case k.Gone:
-			fmt.Fprintf(&b, "\nGONE: %s: known of this release, and its case was run: %s%s\n", k.ID, k.Title, k.again())
+			fmt.Fprintf(&b, "\nGONE: %s: known of this release, and its case was run: %s%s\n", k.ID, k.Title, k.Again())
 		case k.Exceeds():
 			fmt.Fprintf(&b, "\nNEW: more of %s: it is known, but of %d cases of %s at most: %s\n",
 				k.ID, k.Most, r.Version, k.counts())
 			k.where(&b)
 		case k.Cases > 0 || k.Shown != nil:
-			fmt.Fprintf(&b, "\nknown: %s: %s%s%s\n", k.ID, k.counts(), k.byChance(), k.again())
+			fmt.Fprintf(&b, "\nknown: %s: %s%s%s\n", k.ID, k.counts(), k.byChance(), k.Again())
 		}
 	}
 	for _, c := range r.TooOften() {
@@ -97,16 +97,19 @@ func short(why string) string {
 }
 
 func (c Cluster) counts() string {
+	if c.Cases == 0 {
+		return "0 cases"
+	}
 	return fmt.Sprintf("%d points, %d cases (%s; %s; %s)", c.Points, c.Cases,
 		tally(c.Actions), tally(c.Paths), tally(c.Workloads))
 }
 
-// again says what came of the replays of a finding's own case that had not shown it.
-func (k Known) again() string {
+// Again says what came of the replays of a finding's own case that had not shown it.
+func (k Known) Again() string {
 	if k.Shown == nil {
 		return ""
 	}
-	return fmt.Sprintf("; its own case did not, %d of %d replays of it do", k.Shown.Same, k.Shown.Replays)
+	return fmt.Sprintf("; its own case did not show it, %d of %d replays of it do", k.Shown.Same, k.Shown.Replays)
 }
 
 func (k Known) byChance() string {

@@ -32,7 +32,7 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	var labels *oracle.CRILabels
 	for _, p := range pods.Items {
 		if states[p.Id] = p.State.String(); p.Id == c.sandbox {
-			labels = oracle.CRILabelsOfPod(p)
+			labels = oracle.CRILabelsOf(p)
 		}
 	}
 	listed := map[string]*api.Container{}
