@@ -46,6 +46,7 @@ const (
 	PausedRuns    = "paused-runs"
 	ResumedAs     = "resumed-as"
 	ResumedStands = "resumed-stands"
+	ASlowCall     = "slow-call"
 	Baseline      = "baseline" // a call that failed before anything was broken
 )
 
@@ -94,6 +95,8 @@ var livenessWhats = []what{
 	{PausedRuns, "task", says("it was paused, and its payload went on: its heart has beaten %s times", FactCount)},
 	{ResumedAs, "task", says("it was resumed, and containerd calls it %s", FactTask)},
 	{ResumedStands, "task", says("it was resumed, and its payload did not go on within %s", FactBound)},
+	{ASlowCall, "workload", says("%s took %s before anything was broken; the quickest of its case grant it %s",
+		FactCall, FactApart, FactBound)},
 	{Baseline, "workload", baselineWords},
 }
 

@@ -32,7 +32,7 @@ var rules = []rule{
 	// What must hold when the first id is used again.
 	restart, reuse, lateExits,
 	// What must never happen.
-	deaths, unheeded, logged, access,
+	deaths, unheeded, logged, slow, access,
 }
 
 // Judge makes the verdict of a history.

@@ -1,0 +1,51 @@
+package judge
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// How long a call may take that nothing disturbs: slowAlways, and slowTimes what the
+// quickest quarter of its case's calls take. At a load of 20 the most of 22,000 calls is
+// 1.0 s, and a quarter of them takes 10 ms; an emulated machine takes ten times that for
+// all of them.
+const (
+	slowAlways = 3 * time.Second
+	slowTimes  = 20
+)
+
+// quick are the calls that wait for nobody. StopContainer and StopPodSandbox wait for
+// payloads, which end at once where they heed SIGTERM.
+var quick = []string{
+	"create", "start", "kill", "delete", "exec", "pause", "resume",
+	"RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "RemoveContainer",
+	"ListPodSandbox", "StopPodSandbox", "RemovePodSandbox",
+}
+
+// slow: without a fault a call that succeeds takes about as long as the others do. What
+// polls once in a while, or waits for what does not come, is seen nowhere else.
+func slow(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	waits := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.Spec.IgnoresTerm })
+	calls := slices.DeleteFunc(slices.Clone(h.Calls), func(c harness.Call) bool { return !slices.Contains(quick, c.Verb) })
+	if waits || !h.Case.Faultless() || len(calls) == 0 {
+		return nil, nil
+	}
+	slices.SortStableFunc(calls, func(a, b harness.Call) int { return cmp.Compare(a.Took, b.Took) })
+	bound := slowAlways + slowTimes*calls[len(calls)/4].Took
+	for _, c := range calls {
+		if c.Err != nil || c.Took <= bound || downBetween(h, c.At, c.At.Add(c.Took)) {
+			continue
+		}
+		found = append(found, oracle.Finding{
+			Invariant: oracle.Liveness, Class: oracle.ClassContainer, Subject: oracle.Subject{ID: c.Of},
+			Facts: oracle.Facts{oracle.FactWhat: oracle.ASlowCall, oracle.FactCall: c.Verb,
+				oracle.FactBound: bound.Round(time.Millisecond).String(),
+				oracle.FactApart: c.Took.Round(time.Millisecond).String()},
+		})
+	}
+	return found, nil
+}
