@@ -24,6 +24,9 @@ type Life struct {
 	// tell at first: nobody had taken it from the shim before, and the shim lived and was
 	// not made to exit. Of all others nothing is known.
 	SentBy map[string]time.Time
+	// Told are the times in which containerd knew that its shim had told its exit and its
+	// delete, and so had nothing to tell of it itself.
+	Told []Gap
 	// NotBefore is a time at which it was still alive: it did not end before. NotAfter is
 	// the latest time that one who saw its end can take for that; the zero time: whoever
 	// tells may have made the time up by then.
@@ -153,7 +156,7 @@ func (c *containerEvents) check(gaps []Gap) []Finding {
 			out = append(out, c.ofLife(e)...)
 		}
 		if run.first[r] != nil {
-			out = append(out, c.finding(e, Repeats(run.first[r], e)))
+			out = append(out, c.finding(e, c.repeats(run.first[r], e)))
 			continue
 		}
 		for later := r + 1; later <= 4; later++ {
@@ -181,6 +184,17 @@ func (r *incarnation) begins(create *TaskEvent) bool {
 		return r.first[1].PID != create.PID || r.first[4] != nil
 	}
 	return r.first[4] != nil
+}
+
+// repeats are those of an event of an init. What a shim sends again, because its answer
+// was lost, is of the time at which it was sent first.
+func (c *containerEvents) repeats(first, again *TaskEvent) Facts {
+	fs := Repeats(first, again)
+	if c.life != nil && fs[FactRepeat] == SameAgain && !first.Sent.Equal(again.Sent) &&
+		overlaps(c.life.Told, again.Sent, again.Sent) {
+		fs[FactRepeat] = KnownToBeTold
+	}
+	return fs
 }
 
 // Repeats are the facts of an event that has come before.

@@ -168,8 +168,9 @@ const (
 	AfterInitExit  = "init-exit" // FactAfter
 	Foreign        = "foreign"   // FactOutput
 	Misdated       = "misdated"
-	AnExec         = "exec" // FactOf
-	SameAgain      = "same" // FactRepeat
+	AnExec         = "exec"             // FactOf
+	SameAgain      = "same"             // FactRepeat
+	KnownToBeTold  = "known-to-be-told" // by its shim, whose answer containerd has had
 	OtherStatus    = "other-status"
 	OtherPID       = "other-pid"
 
@@ -263,7 +264,7 @@ var keys = [factCount]struct {
 	FactAfter: {"after", inCause,
 		append([]string{TopicStart, TopicExit, TopicDelete, TopicResumed, TopicExecStart, AfterInitExit,
 			TopicContainerDelete}, CRIEvents...)},
-	FactRepeat: {"repeat", inCause, []string{SameAgain, OtherStatus, OtherPID}},
+	FactRepeat: {"repeat", inCause, []string{SameAgain, KnownToBeTold, OtherStatus, OtherPID}},
 	FactLast:   {"last", inMatch, []string{Yes}},
 
 	FactField: {"field", inCause,

@@ -164,8 +164,11 @@ func (f Finding) eventReasons() []string {
 		return []string{"arrived twice"}
 	}
 	why := []string{fmt.Sprintf("arrived twice, %s apart", fs[FactApart])}
-	if fs[FactRepeat] == OtherStatus {
+	switch fs[FactRepeat] {
+	case OtherStatus:
 		why = append(why, fmt.Sprintf("the status was %s, then %s", fs[FactFirst], fs[FactReported]))
+	case KnownToBeTold:
+		why = append(why, "its shim had told it, and had answered containerd that the task is deleted")
 	}
 	return why
 }

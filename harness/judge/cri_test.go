@@ -231,6 +231,15 @@ func TestCRIRules(t *testing.T) {
 			h.CRI.Done[4].ID = "other"
 		}), ""},
 		"a sandbox that ended later than was told": {toldAt(44 + 60), "event event event=wrong-time topic=/tasks/exit"},
+		"a sandbox whose shim has told its end, which containerd knows, and tells again": {func(h *harness.History) {
+			again := h.Events[len(h.Events)-1]
+			again.Sent, again.Seen = at(49), at(49)
+			h.Events = append(h.Events, again)
+			for n, point := range []string{deleteExit, containerdHas, asksToExit} {
+				h.Hits = append(h.Hits, hit(point, 46+n, func(h *failpoints.Hit) { h.ID = "pod" }))
+			}
+			h.Flushed.Events, h.Flushed.Hits = len(h.Events), len(h.Hits)
+		}, "event event event=repeated topic=/tasks/exit repeat=known-to-be-told"},
 		"a sandbox of another namespace": {func(h *harness.History) { h.Events[4].Namespace = "shimquake" },
 			"event event event=wrong-namespace topic=/tasks/create"},
 

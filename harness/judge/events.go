@@ -74,6 +74,7 @@ func life(h *harness.History, i harness.Instance) oracle.Life {
 			l.ExitedFrom = l.NotBefore
 		}
 	}
+	l.Told = told(h, i.ID)
 	l.SentBy = map[string]time.Time{
 		oracle.TopicCreate: sentAgainBy(h, i, l.Begun, l.Created),
 		oracle.TopicStart:  sentAgainBy(h, i, l.Begun, l.Started),
@@ -95,6 +96,7 @@ func sandboxLives(h *harness.History) (lives []oracle.Life) {
 		}
 		l := oracle.Life{
 			Namespace: daemon.CRINamespace, Container: d.ID, Begun: firstCall(h, d.Verb), Created: d.At, Started: d.At,
+			Told: told(h, d.ID),
 		}
 		if stopped, ok := h.CRI.When("StopPodSandbox", d.ID); ok && !brokenOrKilled(h, h.After.At) {
 			l.Exited, l.ExitedFrom = stopped, d.At

@@ -1,0 +1,95 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// containerdHas is what containerd passes when it has had a shim's answer to its Delete,
+// and asksToExit what it does then.
+const (
+	containerdHas = "rpc:containerd:Task.Delete:exit"
+	asksToExit    = "rpc:containerd:Task.Shutdown:entry"
+)
+
+// Each row is of an exit and a delete that arrive once more, at 45 ms. The shim has
+// answered at 36 ms that the task is deleted, and containerd asks it to exit at 38 ms.
+func TestToldAgain(t *testing.T) {
+	passes := func(point string, ms int, change func(*failpoints.Hit)) func(*harness.History) {
+		return func(h *harness.History) {
+			pass := hit(point, ms, change)
+			if pass.Passed().Who == "containerd" {
+				pass.Who, pass.PID = "containerd", 9
+			}
+			h.Hits = append(h.Hits, pass)
+			h.Flushed.Hits++
+		}
+	}
+	again := func(topic int) func(*harness.History) {
+		return func(h *harness.History) {
+			e := h.Events[topic]
+			e.Sent, e.Seen = at(45), at(45)
+			h.Events = append(h.Events, e)
+			h.Flushed.Events++
+		}
+	}
+	exit, removal := again(2), again(3)
+	failing := func(h *failpoints.Hit) { h.Err = "NotFound" }
+	broken := func(h *failpoints.Hit) { h.Did = term.Error }
+	answers := passes(deleteExit, 36, nil)
+	heard := also(answers, passes(containerdHas, 37, nil))
+	asked := passes(asksToExit, 38, nil)
+	knows := also(heard, asked)
+	// with has the shim answer as a hit says, and containerd have that, and ask it to exit.
+	with := func(change func(*failpoints.Hit)) func(*harness.History) {
+		return also(passes(deleteExit, 36, change), passes(containerdHas, 37, nil), asked)
+	}
+	const (
+		known        = "known exit-repeated"
+		removed      = "known delete-repeated"
+		exitAgain    = "event event event=repeated topic=/tasks/exit repeat=known-to-be-told"
+		removalAgain = "event event event=repeated topic=/tasks/delete repeat=known-to-be-told"
+	)
+	judged(t, map[string]row{
+		"its exit, and it knows":    {also(knows, exit), exitAgain},
+		"its removal, and it knows": {also(knows, removal), removalAgain},
+		"its exit, with no answer":  {also(asked, exit), known},
+		"the shim has not done it":  {also(with(failing), exit), known},
+		"the answer is broken":      {also(with(broken), exit), known},
+		"the answer comes too late": {also(answers, passes(containerdHas, 35, failing), asked, removal), removed},
+		"the answer is not taken":   {also(answers, passes(containerdHas, 37, broken), asked, removal), removed},
+		"it is asked for once more": {also(answers, passes("rpc:containerd:Task.Delete:entry", 36, nil),
+			passes(containerdHas, 37, nil), asked, exit), known},
+		"it has not gone on yet": {also(heard, exit), known},
+		"it goes on after that":  {also(heard, passes(asksToExit, 46, nil), exit), known},
+		"noted in another order": {also(asked, heard, exit), exitAgain},
+		"a statement lost the answer": {also(answers,
+			passes("stmt:containerd:runtime.shimTask.delete:response", 36, broken),
+			passes(containerdHas, 37, nil), asked, exit), known},
+		"a statement of the shim has not": {also(
+			passes("stmt:shim:runtime.shimTask.delete:response", 30, broken), knows, exit), exitAgain},
+		"an exec was deleted":    {also(with(func(h *failpoints.Hit) { h.ExecID = "e" }), exit), known},
+		"another was deleted":    {also(with(func(h *failpoints.Hit) { h.ID = "c1" }), exit), known},
+		"the id is used again":   {also(knows, passes("rpc:containerd:Task.Create:entry", 44, nil), exit), known},
+		"the id was used before": {also(passes("rpc:containerd:Task.Create:entry", 4, nil), knows, exit), exitAgain},
+		"containerd was another": {also(knows, func(h *harness.History) {
+			h.Hits[len(h.Hits)-1].PID = 10
+		}, exit), known},
+		"containerd died since": {also(knows, exit, func(h *harness.History) {
+			h.Deaths = []daemon.Death{{At: at(41), Asked: true, BackIn: time.Millisecond}}
+		}), known},
+		"it died before": {also(knows, exit, func(h *harness.History) {
+			h.Deaths = []daemon.Death{{At: at(1), Asked: true, BackIn: time.Millisecond}}
+		}), exitAgain},
+		"the shim sends it again": {also(knows, exit, func(h *harness.History) {
+			h.Events[4].Sent = h.Events[2].Sent
+		}), known},
+		"it says another status": {also(knows, exit, func(h *harness.History) { h.Events[4].Status = 137 }),
+			"event event event=repeated topic=/tasks/exit repeat=other-status"},
+	})
+}
