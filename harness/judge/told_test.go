@@ -87,7 +87,7 @@ func TestToldAgain(t *testing.T) {
 			h.Deaths = []daemon.Death{{At: at(1), Asked: true, BackIn: time.Millisecond}}
 		}), exitAgain},
 		"the shim sends it again": {also(knows, exit, func(h *harness.History) {
-			h.Events[4].Sent = h.Events[2].Sent
+			h.Events[2].Sent, h.Events[4].Sent = at(39), at(39)
 		}), known},
 		"it says another status": {also(knows, exit, func(h *harness.History) { h.Events[4].Status = 137 }),
 			"event event event=repeated topic=/tasks/exit repeat=other-status"},
