@@ -78,9 +78,14 @@ type Workload struct {
 	// Restart restarts containerd (SIGTERM) when all containers have run, while the first
 	// still does and the others have exited and are not deleted yet.
 	Restart bool `yaml:"restart,omitempty"`
+	// Rest is how long what lives on runs after that restart before it is ended: what a
+	// containerd that starts has put off befalls it meanwhile. With Restart only, up to 30s.
+	// Default: it is ended at once.
+	Rest time.Duration `yaml:"rest,omitempty"`
 	// Loops is how often each container of a pod is created, run and removed while the pod
 	// lives on, as in a crash loop; what each round has left is looked at. CRI only, up to
-	// 100. Default: 0, the containers are removed with their pod.
+	// 100. Default: 0, the containers are removed with their pod. One that Stays takes no
+	// part in it.
 	Loops int `yaml:"loops,omitempty"`
 	// Deleters is how many clients delete each container of a task workload, at once.
 	// Default: 1.
@@ -186,7 +191,7 @@ func (c Case) problems() (all []fieldError) {
 	for _, d := range []struct {
 		key string
 		is  time.Duration
-	}{{"callTimeout", w.CallTimeout}, {"deadline", w.Deadline}, {"settle", w.Settle}} {
+	}{{"callTimeout", w.CallTimeout}, {"deadline", w.Deadline}, {"settle", w.Settle}, {"rest", w.Rest}} {
 		if d.is < 0 {
 			add("workload."+d.key, fmt.Errorf("%s %s: expected a duration such as 2s", d.key, d.is))
 		}
@@ -198,6 +203,7 @@ func (c Case) problems() (all []fieldError) {
 		add("workload.libraryDelete", errors.New("libraryDelete: a pod's tasks are deleted by CRI: leave out api: cri"))
 	}
 	add("workload.loops", w.checkLoops())
+	add("workload.rest", w.checkRest())
 	add("workload.network", w.checkNetwork())
 	for i, f := range c.Plan {
 		add(fmt.Sprintf("plan[%d].do", i), f.Check())
@@ -220,6 +226,19 @@ func (w Workload) checkLoops() error {
 		return fmt.Errorf("loops: %d: from 1 to %d rounds can be run", w.Loops, mostLoops)
 	case w.Loops > 0 && w.API != CRI:
 		return errors.New("loops: only the containers of a pod are removed while it lives on: add api: cri")
+	}
+	return nil
+}
+
+// mostRest is half of the time that a lifecycle has by default.
+const mostRest = 30 * time.Second
+
+func (w Workload) checkRest() error {
+	switch {
+	case w.Rest > mostRest:
+		return fmt.Errorf("rest: %s: up to %s", w.Rest, mostRest)
+	case w.Rest > 0 && !w.Restart:
+		return errors.New("rest: only what lives on when containerd was restarted rests: add restart: true")
 	}
 	return nil
 }
@@ -260,7 +279,7 @@ func (c Case) RootDisk() int {
 // Holds reports whether the payload of a container must stay until a fault of the running
 // state, or a restart, has happened, or until it is let go.
 func (c Case) Holds(k Container) bool {
-	return k.Held || k.besides() || k.OOM != "" || c.Workload.Restart ||
+	return k.Held || k.Stays || k.besides() || k.OOM != "" || c.Workload.Restart ||
 		slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })
 }
 

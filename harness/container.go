@@ -47,6 +47,10 @@ type Container struct {
 	// Held keeps the payload, which may exit else before its Start is answered, until the
 	// client lets it come to its end.
 	Held bool `yaml:"held,omitempty"`
+	// Stays has the container of a pod run from before the first round of a crash loop until
+	// after the last, while the others are removed and made again. With Loops only, and not
+	// the first.
+	Stays bool `yaml:"stays,omitempty"`
 	// TTY gives the container a terminal, whose other end its shim holds. CRI only.
 	TTY bool `yaml:"tty,omitempty"`
 	// Lines is how many numbered lines the payload writes to its standard output, and as
@@ -109,6 +113,9 @@ func (c Container) problems(i int, w Workload) []error {
 	}
 	if c.Memory > 0 && w.Fakeshim != "" {
 		all = append(all, errors.New("memory: by runc's shim only: leave out fakeshim"))
+	}
+	if c.Stays && (w.Loops == 0 || i == 0) {
+		all = append(all, errors.New("stays: beside a first that is made again and again: add loops, and put it behind that"))
 	}
 	if c.TTY && w.API != CRI {
 		all = append(all, errors.New("tty: only a pod has one here: add api: cri"))

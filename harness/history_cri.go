@@ -20,8 +20,8 @@ type CRISeen struct {
 	// was used again. NoEvents: the release has none.
 	Events   []oracle.CRIEvent `json:"events,omitempty"`
 	NoEvents bool              `json:"noEvents,omitempty"`
-	// Pod is what there was when the sandbox ran, and no container of it; Rounds what there
-	// was after each round of a crash loop.
+	// Pod is what there was when the sandbox ran, and no container of it but those that stay
+	// through a crash loop; Rounds what there was after each round of that.
 	Pod    *oracle.Inventory `json:"pod,omitempty"`
 	Rounds []Round           `json:"rounds,omitempty"`
 	// Listed is what CRI lists when everything has settled that the client has removed.

@@ -117,7 +117,7 @@ var paths = map[string]string{
 	"wait": "exit", "StopContainer": "exit", "await": "exit",
 	"delete": "delete", "remove": "delete",
 	"StopPodSandbox": "delete", "RemoveContainer": "delete",
-	"RemovePodSandbox": "delete", "ListPodSandbox": "delete",
+	"RemovePodSandbox": "delete", "ListPodSandbox": "delete", "ListContainers": "delete",
 	"look": asking,
 }
 

@@ -77,12 +77,23 @@ func (s *Session) AwaitStarted(ctx context.Context, all []*harness.Instance) {
 	}
 }
 
-// RestartNow restarts containerd. What those have that live on is looked at before and
-// after.
+// RestartNow restarts containerd, and lets those that live on run for as long as they are
+// to rest. What they have is looked at before and after each.
 func (s *Session) RestartNow(ctx context.Context, living ...string) {
 	s.LookAtLiving(living...)
-	if s.Restart(ctx) == nil {
+	if s.Restart(ctx) != nil {
+		return
+	}
+	s.LookAtLiving(living...)
+	if s.Case.Workload.Rest == 0 {
+		return
+	}
+	rest := time.NewTimer(s.Case.Workload.Rest)
+	defer rest.Stop()
+	select {
+	case <-rest.C:
 		s.LookAtLiving(living...)
+	case <-ctx.Done():
 	}
 }
 

@@ -21,6 +21,19 @@ var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
 			Expect(v.Truths).To(HaveEach(HaveField("Status", BeElementOf(uint32(7), uint32(137)))))
 		})
 
+	It("has one that stays run on while another is removed and made again", spec.Quick, func(ctx context.Context) {
+		v := spec.Holds(ctx, harness.Case{Name: "exit-crash-loop-beside-one-that-stays", Workload: harness.Workload{
+			API: harness.CRI, Loops: 2, Containers: []harness.Container{{Exit: 7}, {Exit: 5, Stays: true}},
+		}})
+		Expect(v.History.CRI.Rounds).To(HaveLen(2))
+		Expect(v.Truths).To(HaveLen(3))
+		stays := v.History.Instances[1]
+		for _, r := range v.History.CRI.Rounds {
+			Expect(r.Listed.Containers).To(ContainElement(stays.ID))
+		}
+		Expect(stays.Payload.ExitedAt).To(BeTemporally(">", v.History.CRI.Rounds[1].Listed.At))
+	})
+
 	It("keeps nothing of them either where the shim refuses the first Delete", func(ctx context.Context) {
 		expectRounds(spec.Holds(ctx, harness.Case{Name: "exit-crash-loop-delete-refused", Workload: harness.Workload{
 			API: harness.CRI, Loops: 3, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}},

@@ -95,6 +95,19 @@ var _ = Describe("an id that is made again in the same life of containerd", Labe
 	)
 })
 
+var _ = Describe("a container that a restarted containerd finds running", Label("others"), func() {
+	for _, api := range apis {
+		It("runs on for seconds, until it is ended, by the "+string(api)+" API", func(ctx context.Context) {
+			w := one(api, harness.Container{Exit: 7})
+			w.Restart, w.Rest = true, 6*time.Second
+			v := spec.Holds(ctx, harness.Case{Name: "others-rest-" + string(api), Workload: w})
+			Expect(v.History.Deaths).To(HaveLen(1))
+			Expect(v.History.Instances[0].Payload.ExitedAt).To(BeTemporally(">", v.History.Deaths[0].At.Add(w.Rest)))
+			Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(7))))
+		})
+	}
+})
+
 var _ = Describe("a payload with children", Label("others"), func() {
 	for _, api := range apis {
 		for _, shared := range []bool{false, true} {

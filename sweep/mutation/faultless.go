@@ -3,6 +3,8 @@ package mutation
 import (
 	"context"
 	"fmt"
+	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -49,8 +51,13 @@ var Faultless = []harness.Case{
 	{Name: "plain-net-restart", Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Restart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-loop", Workload: harness.Workload{
-		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
+		API: harness.CRI, Loops: 2, Containers: []harness.Container{
+			{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5, Stays: true}}}},
 	{Name: "plain-beside", Workload: harness.Workload{Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-rest", Workload: harness.Workload{
+		Restart: true, Rest: 6 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-pod-rest", Workload: harness.Workload{
+		API: harness.CRI, Restart: true, Rest: 6 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-pod-beside", Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
 }
@@ -63,22 +70,34 @@ func RunFaultless(ctx context.Context, r *runner.Runner, containerd string, coun
 		return fmt.Errorf("prepare containerd %s: %w", containerd, err)
 	}
 	verdicts := make(chan harness.Verdict)
-	var g errgroup.Group
-	g.SetLimit(parallel)
-	go func() {
-		defer close(verdicts)
-		for i := range count {
-			if ctx.Err() != nil {
-				break
-			}
-			c := Faultless[i%len(Faultless)]
-			c.Containerd = containerd
-			g.Go(func() error {
-				verdicts <- r.Run(ctx, c)
-				return nil
-			})
+	var busy, resting []harness.Case
+	for i := range count {
+		c := Faultless[i%len(Faultless)]
+		if c.Containerd = containerd; c.Workload.Rest > 0 {
+			resting = append(resting, c)
+		} else {
+			busy = append(busy, c)
 		}
-		_ = g.Wait() // its functions return no error
+	}
+	var all sync.WaitGroup
+	for _, cases := range [][]harness.Case{busy, resting} { // who rests is in nobody's way
+		all.Go(func() {
+			var g errgroup.Group
+			g.SetLimit(parallel)
+			for _, c := range cases {
+				g.Go(func() error {
+					if ctx.Err() == nil {
+						verdicts <- r.Run(ctx, c)
+					}
+					return nil
+				})
+			}
+			_ = g.Wait() // its functions return no error
+		})
+	}
+	go func() {
+		all.Wait()
+		close(verdicts)
 	}()
 	for v := range verdicts {
 		report(v)

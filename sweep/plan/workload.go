@@ -20,6 +20,10 @@ type workload struct {
 	like string
 }
 
+// rest is one second longer than containerd gives its own clean-up (shim.cleanup of
+// [timeouts]).
+const rest = 6 * time.Second
+
 // workloads are all of them, the cheapest first: a point is swept in the first that
 // reaches it.
 var workloads = []workload{
@@ -45,6 +49,8 @@ var workloads = []workload{
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{name: "restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+	{name: "rest", like: "restart", asked: true, Workload: harness.Workload{
+		Restart: true, Rest: rest, Containers: []harness.Container{{Exit: 7}}}},
 	// A third container costs a pod a fourth of its CPU time: what only one that is asked to
 	// stop passes is swept with that one alone.
 	{name: "cri", Workload: harness.Workload{
@@ -55,6 +61,8 @@ var workloads = []workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
 	{name: "loop", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}}}},
+	{name: "stays", like: "cri", asked: true, Workload: harness.Workload{
+		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}, {Exit: 7, Stays: true}}}},
 	{name: "oom-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI,
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{name: "net", like: "cri", asked: true, Workload: harness.Workload{
@@ -62,6 +70,8 @@ var workloads = []workload{
 	{name: "restart-pod", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Restart: true,
 		Containers: []harness.Container{{Signal: "SIGTERM", IgnoresTerm: true}, {Exit: 7}}}},
+	{name: "rest-pod", like: "cri", asked: true, Workload: harness.Workload{
+		API: harness.CRI, Restart: true, Rest: rest, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "beside-pod", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 }
@@ -111,7 +121,7 @@ func (s Spec) Same(c harness.Workload) bool {
 
 func clientsPart(w harness.Workload) harness.Workload {
 	w = w.WithDefaults()
-	w.CallTimeout, w.Deadline, w.Settle, w.Thorough = 0, 0, 0, false
+	w.CallTimeout, w.Deadline, w.Settle, w.Rest, w.Thorough = 0, 0, 0, 0, false
 	var kinds []harness.Container
 	for _, c := range w.Containers {
 		c.Exit, c.Signal = 0, ""

@@ -21,6 +21,8 @@ type Client struct {
 	*client.Session
 	instances []*harness.Instance
 	sandbox   string // id; "" while none is known
+	// staying are those that run through all rounds of a crash loop, while they do.
+	staying []*harness.Instance
 	// awaited are those whose end has been waited for, see awaitStopped.
 	awaited map[string]bool
 	// removedAgain is set once something could not be removed.
@@ -36,6 +38,9 @@ func New(s *client.Session) *Client {
 	c := &Client{Session: s}
 	for round := range max(1, s.Case.Workload.Loops) {
 		for n, spec := range s.Case.Workload.Containers {
+			if spec.Stays && round > 0 {
+				continue
+			}
 			c.instances = append(c.instances, &harness.Instance{
 				Name: instanceName(n, round), Spec: spec, Execs: execsOf(spec),
 				MustTell: []oracle.Observer{oracle.ByCRIStatus, oracle.ByTaskExit},
@@ -53,7 +58,8 @@ func instanceName(n, round int) string {
 	return fmt.Sprintf("c%d-%d", n, round+1)
 }
 
-// Instances are all containers of the pod, of a crash loop those of all rounds.
+// Instances are all containers of the pod, of a crash loop those of all rounds, each that
+// stays once.
 func (c *Client) Instances() []*harness.Instance { return c.instances }
 
 // Shares is true: all containers of a pod are served by one shim.
@@ -125,13 +131,13 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 		_, _ = c.look(ctx, i) // that nobody answers is for others to say
 	}
 	if c.Died() {
-		c.LookAtLiving(c.ids(living)...)
+		c.LookAtLiving(c.ids(slices.Concat(living, c.staying))...)
 	}
 	state("running")
 	ends := live
 	if first && c.Case.Workload.Restart && len(live) > 0 {
 		c.ending(ctx, live[1:])
-		c.RestartNow(ctx, c.ids(live[:1])...)
+		c.RestartNow(ctx, c.ids(slices.Concat(live[:1], c.staying))...)
 		ends = live[:1]
 	}
 	c.ending(ctx, ends)

@@ -12,6 +12,7 @@ import (
 
 // loop creates, runs and removes the pod's containers again and again while the pod lives
 // on, as kubelet does with containers that crash, and looks at what each round has left.
+// Those that stay run from before the first round until after the last.
 //
 // Each round uses the names of the one before, down to the attempt, as kubelet does when
 // it finds no status of an older one: that the name is free again is part of the removal.
@@ -20,14 +21,47 @@ func (c *Client) loop(ctx context.Context, runs bool) {
 		c.round(ctx, nil, true)
 		return
 	}
+	turns, staying := c.turns()
+	c.staying = c.begin(ctx, staying)
+	c.rounds(ctx, turns)
+	ends := c.staying
+	c.staying = nil
+	c.ending(ctx, ends)
+	for _, i := range ends {
+		if i.Reported {
+			c.awaitStopped(ctx, i.ID)
+		}
+	}
+}
+
+// turns are the containers of each round, and those that stay through all of them.
+func (c *Client) turns() (turns [][]*harness.Instance, staying []*harness.Instance) {
+	var others []*harness.Instance
+	for _, i := range c.instances {
+		if i.Spec.Stays {
+			staying = append(staying, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	return slices.Collect(slices.Chunk(others, len(others)/c.Case.Workload.Loops)), staying
+}
+
+// begin makes and starts containers that are to stay. It returns those that run.
+func (c *Client) begin(ctx context.Context, all []*harness.Instance) []*harness.Instance {
+	live := slices.DeleteFunc(all, func(i *harness.Instance) bool { return !c.made(ctx, i) || c.start(ctx, i) != nil })
+	c.AwaitStarted(ctx, live)
+	return live
+}
+
+// rounds goes through the rounds of a crash loop.
+func (c *Client) rounds(ctx context.Context, turns [][]*harness.Instance) {
 	before := c.Look(nil).Inventory
 	if before == nil {
 		c.Record.Note("client", "what there was before the first round is not known: what rounds leave is not looked at")
 	}
 	c.note(func(s *harness.CRISeen) { s.Pod = before })
-	n := len(c.instances) / c.Case.Workload.Loops
-	for round := range c.Case.Workload.Loops {
-		all := c.instances[round*n : (round+1)*n]
+	for round, all := range turns {
 		c.round(ctx, slices.Clone(all), round == 0)
 		for _, i := range all {
 			if i.Reported {
@@ -49,6 +83,9 @@ func (c *Client) loop(ctx context.Context, runs bool) {
 func (c *Client) clear(ctx context.Context) error {
 	ctx, cancel := half(ctx)
 	defer cancel()
+	if len(c.staying) > 0 {
+		return client.Until(ctx, c.removeOthers)
+	}
 	return client.Until(ctx, c.removeContainers)
 }
 
@@ -66,6 +103,9 @@ func half(ctx context.Context) (context.Context, context.CancelFunc) {
 func (c *Client) lookAtRound(ctx context.Context, number int, before *oracle.Inventory) *oracle.Inventory {
 	r := harness.Round{Number: number}
 	c.aside(func() {
+		for _, i := range c.staying {
+			_, _ = c.look(ctx, i) // that nobody answers is for others to say
+		}
 		if r.Look = c.Look(before); r.Look.Inventory != nil {
 			r.Listed = c.List(ctx)
 		}

@@ -2,10 +2,13 @@ package cri
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/shimquake/shimquake/harness"
 )
 
 // remove is what kubelet does to get rid of a pod, known to it or not: it stops and
@@ -65,13 +68,49 @@ func (c *Client) removeContainers(ctx context.Context) error {
 			if c.Spare(k.Id) {
 				continue
 			}
-			if _, err := rt.RemoveContainer(ctx, &api.RemoveContainerRequest{ContainerId: k.Id}); ignoreNotFound(err) != nil {
+			if err := c.removeContainer(ctx, rt, k.Id); err != nil {
 				return err
 			}
-			c.removed(k.Id)
 		}
 		return nil
 	})
+}
+
+func (c *Client) removeContainer(ctx context.Context, rt api.RuntimeServiceClient, id string) error {
+	_, err := rt.RemoveContainer(ctx, &api.RemoveContainerRequest{ContainerId: id})
+	if err = ignoreNotFound(err); err == nil {
+		c.removed(id)
+	}
+	return err
+}
+
+// removeOthers removes all containers but those that stay. Each call is about one alone:
+// none of them may end one that stays.
+func (c *Client) removeOthers(ctx context.Context) error {
+	var all []*api.Container
+	err := c.call(ctx, "ListContainers", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		r, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
+		all = r.GetContainers()
+		return err
+	})
+	for _, k := range all {
+		if c.Spare(k.Id) || slices.ContainsFunc(c.staying, func(i *harness.Instance) bool { return i.ID == k.Id }) {
+			continue
+		}
+		err = errors.Join(err, c.call(ctx, "RemoveContainer", c.nameOf(k.Id),
+			func(ctx context.Context, rt api.RuntimeServiceClient) error { return c.removeContainer(ctx, rt, k.Id) }))
+	}
+	return err
+}
+
+// nameOf is what a container is called in calls: by its name, where the client knows it.
+func (c *Client) nameOf(id string) string {
+	for _, i := range c.instances {
+		if i.ID == id {
+			return i.Name
+		}
+	}
+	return id
 }
 
 func (c *Client) removed(id string) {
