@@ -30,6 +30,7 @@ const (
 	FactPath      // of a file, without what is of one case only
 	FactHandle    // what a handle leads to, or where a goroutine is
 	FactMountType // of a filesystem: overlay
+	FactSize      // of a file that was there before: that it has grown
 	FactMode      // of a file: its permissions
 	FactAccess    // what is wrong with them
 	FactProcs     // whether a cgroup holds processes
@@ -79,7 +80,7 @@ const (
 	FactShimPID
 	FactParentPID
 	FactChildPIDs
-	FactCount // of processes in a cgroup, of equal findings, of handles that are too many
+	FactCount // of processes in a cgroup, of equal findings, of handles that are too many, of bytes
 	FactMost  // how many there may be
 	FactStack // of a goroutine
 	FactHierarchies
@@ -143,6 +144,7 @@ const (
 	AConnection     = "connection" // a descriptor, too
 	AWatch          = "inotify"
 	AGoroutine      = "goroutine"
+	Grown           = "grown"      // FactSize
 	AnyWrites       = "any-writes" // FactAccess
 	AnyEnters       = "any-enters"
 	NotRoots        = "not-roots"
@@ -233,6 +235,7 @@ var keys = [factCount]struct {
 	FactPath:      {"path", inCause, nil},
 	FactHandle:    {"handle", inCause, nil},
 	FactMountType: {"type", inCause, nil},
+	FactSize:      {"size", inCause, []string{Grown}},
 	FactMode:      {"mode", inCause, nil},
 	FactAccess:    {"access", inCause, []string{AnyWrites, AnyEnters, NotRoots}},
 	FactProcs:     {"procs", inCause, []string{None, Some}},

@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shimquake/shimquake/oracle/scan"
@@ -17,6 +18,8 @@ type File struct {
 	Path string `json:"path"` // inside the scene
 	// Kind is ADirectory, ASocket, AFIFO, ASymlink or ADevice; "" for a regular file.
 	Kind string `json:"kind,omitempty"`
+	// Size is that of a regular file, in bytes.
+	Size int64 `json:"size,omitempty"`
 }
 
 // Places are those directories of containerd that differ between scenes.
@@ -83,7 +86,11 @@ func (w *fileWalk) walk(dir string, ofFIFOs bool) error {
 			continue
 		}
 		if !ofFIFOs || !e.IsDir() {
-			w.out = append(w.out, File{name, kindOf(e.Type())})
+			f := File{Path: name, Kind: kindOf(e.Type())}
+			if f.Kind == "" {
+				f.Size = w.tree.Size(name)
+			}
+			w.out = append(w.out, f)
 		}
 		if !e.IsDir() || w.stop[name] || slices.ContainsFunc(fileLists.Closed, w.closed(name)) {
 			continue
@@ -96,8 +103,11 @@ func (w *fileWalk) walk(dir string, ofFIFOs bool) error {
 }
 
 func (w *fileWalk) closed(name string) func(ListedFile) bool {
-	file := w.places.name(name)
-	return func(l ListedFile) bool { return l.matches(file, ADirectory) }
+	return listed(w.places.name(name), ADirectory)
+}
+
+func listed(name, kind string) func(ListedFile) bool {
+	return func(l ListedFile) bool { return l.matches(name, kind) }
 }
 
 func kindOf(mode fs.FileMode) string {
@@ -118,23 +128,28 @@ func kindOf(mode fs.FileMode) string {
 
 // unreported lists the files that nothing else tells of: what is in a bundle that is
 // reported, or is a socket that is reported, is not reported again. Of a new directory it
-// tells once, and not of what is in it.
+// tells once, and not of what is in it; and of one that was there, where it has grown.
 func (d diff) unreported(reported []Finding) []Finding {
 	if len(d.after.Files) == 0 {
 		return nil
 	}
-	had := make(map[string]bool, len(d.before.Files))
+	had := make(map[string]File, len(d.before.Files))
 	for _, f := range d.before.Files {
-		had[f.Path] = true
+		had[f.Path] = f
 	}
 	covered := d.covered(reported)
 	unplaced := d.unplaced(reported)
 	var out []Finding
 	for _, f := range d.after.Files {
 		name := d.after.Places.name(f.Path)
+		was, there := had[f.Path]
 		switch {
-		case had[f.Path] || below(covered, f.Path):
-		case slices.ContainsFunc(fileLists.MayAppear, func(l ListedFile) bool { return l.matches(name, f.Kind) }):
+		case there && f.Size > was.Size && !slices.ContainsFunc(fileLists.MayGrow, listed(name, f.Kind)):
+			found := OfFile(f, d.after.Places)
+			found.Facts[FactSize], found.Facts[FactCount] = Grown, strconv.FormatInt(f.Size-was.Size, 10)
+			out = append(out, found)
+		case there || below(covered, f.Path):
+		case slices.ContainsFunc(fileLists.MayAppear, listed(name, f.Kind)):
 		case unplaced > 0 && isSnapshotDir(name):
 			unplaced--
 			covered[f.Path] = true

@@ -90,8 +90,10 @@ func disked(daemon *Daemon, files ...File) Inventory {
 }
 
 func TestNewFiles(t *testing.T) {
-	dir := func(name string) File { return File{name, ADirectory} }
+	dir := func(name string) File { return File{Path: name, Kind: ADirectory} }
 	const shots = "/w/root/io.containerd.snapshotter.v1.overlayfs/snapshots/"
+	const meta = "/w/root/io.containerd.metadata.v1.bolt/meta.db"
+	sized := func(path string, size int64) File { return File{Path: path, Size: size} }
 	held := Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "c1"}
 	knows := &Daemon{Snapshots: []Snapshot{held}, SnapshotDirs: []SnapshotDir{{held, shots + "7"}}}
 	committed := &Daemon{Snapshots: []Snapshot{{"default", "overlayfs", "sha256:1", true}}}
@@ -99,13 +101,16 @@ func TestNewFiles(t *testing.T) {
 	bundled.Bundles = []Bundle{{Path: taskDir + "/ns/c1", Namespace: "ns", ID: "c1"}}
 	mounted := disked(&Daemon{}, File{Path: "/run/netns/cni-1"})
 	mounted.Mounts = []Mount{{Point: "/run/netns/cni-1", Type: "nsfs"}}
-	old := disked(&Daemon{}, dir("/tmp"))
+	old := disked(&Daemon{}, dir("/tmp"), sized("/tmp/journal", 10), sized(meta, 32768), sized(meta+".old", 10))
 	for _, test := range []struct {
 		name  string
 		after Inventory
 		want  []string
 	}{
 		{"what was there", old, nil},
+		{"a file that has grown", disked(&Daemon{}, sized("/tmp/journal", 11)), []string{"file /tmp/journal"}},
+		{"one that is shorter", disked(&Daemon{}, sized("/tmp/journal", 9)), nil},
+		{"what may grow", disked(&Daemon{}, sized(meta, 65536), sized(meta+".old", 11)), []string{"file " + meta + ".old"}},
 		{"a directory is reported once", disked(&Daemon{}, dir("/tmp"), dir("/tmp/x"), File{Path: "/tmp/x/y"}),
 			[]string{"directory /tmp/x"}},
 		{"two with one beginning", disked(&Daemon{}, File{Path: "/tmp/x"}, File{Path: "/tmp/xy"}),
@@ -120,7 +125,7 @@ func TestNewFiles(t *testing.T) {
 			[]string{"directory of a snapshot " + shots + "8", "snapshot default/sha256:1"}},
 		{"what is in a bundle that is left", bundled, []string{"bundle " + taskDir + "/ns/c1"}},
 		{"what something is mounted on", mounted, []string{"nsfs mount on /run/netns/cni-1"}},
-		{"what may appear", disked(&Daemon{}, dir("/run/containerd/s"), File{"/run/containerd/s/x", ASocket}),
+		{"what may appear", disked(&Daemon{}, dir("/run/containerd/s"), File{Path: "/run/containerd/s/x", Kind: ASocket}),
 			[]string{"socket /run/containerd/s/x"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -163,7 +168,7 @@ func TestFilesThatMayAppear(t *testing.T) {
 		paths := lets[l.Path]
 		delete(lets, l.Path)
 		for i, p := range paths {
-			f := File{p, l.Kind}
+			f := File{Path: p, Kind: l.Kind}
 			if got := l.Lets(disked(nil), f); got != (i == 0) {
 				t.Errorf("%s lets %s pass: %v", l.Path, p, got)
 			}

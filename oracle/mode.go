@@ -89,7 +89,7 @@ func (w *modeWalk) walk(dir string, depth int) error {
 			continue
 		}
 		name := path.Join(dir, e.Name())
-		w.out = append(w.out, FileMode{File{name, kindOf(e.Type())}, st.Mode & permissions, st.Uid})
+		w.out = append(w.out, FileMode{File{Path: name, Kind: kindOf(e.Type())}, st.Mode & permissions, st.Uid})
 		if e.IsDir() && depth != 1 && name != w.closed {
 			if err := w.walk(name, depth-1); err != nil {
 				return err

@@ -134,7 +134,7 @@ func TestSettleLooksAtResidues(t *testing.T) {
 // What a garbage collection is to remove is waited for by one collection, at once and at
 // the deadline; what that leaves is a leak.
 func TestSettleCollects(t *testing.T) {
-	dir := disked(nil, File{"/w/root/io.containerd.snapshotter.v1.overlayfs/snapshots/7", ADirectory})
+	dir := disked(nil, File{Path: "/w/root/io.containerd.snapshotter.v1.overlayfs/snapshots/7", Kind: ADirectory})
 	for _, test := range []struct {
 		name      string
 		heals     int // the collection after which it is gone; 0: none

@@ -1,5 +1,7 @@
 package oracle
 
+import "fmt"
+
 // kindWords name a file or a record of the metadata.
 func kindWords(fs Facts) string {
 	switch kind := fs[FactKind]; kind {
@@ -19,6 +21,9 @@ func kindWords(fs Facts) string {
 }
 
 func fileWords(fs Facts) string {
+	if fs[FactSize] == Grown {
+		return fmt.Sprintf("it was there before, and has grown by %s bytes", fs[FactCount])
+	}
 	if fs[FactKind] == ASnapshotDir {
 		return "not removed, and no snapshot in containerd's metadata has it"
 	}

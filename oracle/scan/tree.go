@@ -63,6 +63,20 @@ func (t *Tree) List(name string) ([]os.DirEntry, error) {
 	return entries, err
 }
 
+// Size is that of a file, 0 when it is not there or cannot be looked at.
+func (t *Tree) Size(name string) int64 {
+	f, err := t.Open(name, unix.O_PATH|unix.O_NOFOLLOW)
+	if err != nil {
+		return 0
+	}
+	defer f.Close() //nolint:errcheck // it was not even opened for reading
+	st, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	return st.Size()
+}
+
 // Read returns the text of a small file, "" when it is not there or cannot be read.
 func (t *Tree) Read(name string) string { return t.readAtMost(name, 4096, unix.O_NOFOLLOW) }
 
