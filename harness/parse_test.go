@@ -90,6 +90,8 @@ func TestParseCaseErrors(t *testing.T) {
 		{"another process", "exit: 7", "{memory: 32, oom: shim}", 9, 8, "init"},
 		{"one that is killed and exits", "exit: 7", "{exit: 7, memory: 32, oom: init}", 9, 8, "leave out exit"},
 		{"one that is killed twice", "exit: 7", "{signal: SIGKILL, memory: 32, oom: child}", 9, 8, "leave out signal"},
+		{"what no death leaves", "exit: 7", "segfault: cor", 9, 7, `did you mean "core"?`},
+		{"one that dies and exits", "exit: 7", "{exit: 7, segfault: core}", 9, 8, "in place of exit"},
 		{"a terminal by the task API", "exit: 7", "tty: true", 9, 7, "api: cri"},
 		{"too many children", "exit: 7", "children: 21", 9, 7, "1 to 20"},
 		{"children beside one that holds the output", "- exit: 7", "- {children: 1, holdStdout: true}", 9, 8, "holdStdout"},
@@ -201,6 +203,7 @@ func aClause(k failpoints.Kind) *rapid.Generator[term.Clause] {
 var enums = map[string][]string{
 	"api": {"", string(TaskAPI), string(CRI)}, "signal": {"", "SIGKILL", "SIGTERM"},
 	"oom":      {"", string(OOMInit), string(OOMChild)},
+	"segfault": {"", string(SegfaultCore), string(SegfaultBare)},
 	"network":  {"", string(NodeNetwork), string(PodNetwork)},
 	"fakeshim": {"", "plain", "exit=137,events=twice"},
 }

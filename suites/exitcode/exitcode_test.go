@@ -34,6 +34,7 @@ var ends = []end{
 	{"exit 255", harness.Container{Exit: 255}, 255},
 	{"SIGTERM", harness.Container{Signal: "SIGTERM"}, 143},
 	{"SIGKILL", harness.Container{Signal: "SIGKILL"}, 137},
+	{"SIGSEGV and a core", harness.Container{Segfault: harness.SegfaultCore}, 139},
 }
 
 // fault is a row.
