@@ -128,8 +128,9 @@ type May struct {
 	Holder string `yaml:"holder"`
 	Kind   string `yaml:"kind"`
 	Of     string `yaml:"of"` // of a goroutine the function that it begins with
-	// Most is how many there may be in all: a second use makes no more. Garbage: what is no
-	// longer used stays until garbage is collected, and until then their number says nothing.
+	// Most is how many there may be in all: a second use makes no more. Garbage: they are what
+	// is no longer used, and stays until garbage is collected; then there may be none, and
+	// before, without Most, any number.
 	Most    int  `yaml:"most"`
 	Garbage bool `yaml:"garbage"`
 	// Why says who makes it, and when.
@@ -148,7 +149,7 @@ func mustReadMay(text []byte) []May {
 		panic(fmt.Errorf("oracle/handles.yaml: %w", err))
 	}
 	for _, m := range all {
-		if m.Of == "" || m.Why == "" || (m.Most < 1) != m.Garbage || m.Holder != byContainerd && m.Holder != ByShim ||
+		if m.Of == "" || m.Why == "" || m.Most < 1 && !m.Garbage || m.Holder != byContainerd && m.Holder != ByShim ||
 			!slices.Contains([]string{ADescriptor, AConnection, AWatch, AGoroutine}, m.Kind) {
 			panic(fmt.Errorf("oracle/handles.yaml: %v needs holder, kind, of, most or garbage, and why", m))
 		}
@@ -162,7 +163,9 @@ func mayHold(h Handles, g group) int {
 	switch {
 	case i < 0:
 		return 0
-	case may[i].Garbage && !h.Collected:
+	case may[i].Garbage && h.Collected:
+		return 0
+	case may[i].Most == 0:
 		return math.MaxInt
 	}
 	return may[i].Most
