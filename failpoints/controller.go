@@ -134,8 +134,8 @@ func (c *Controller) Flush(patience time.Duration) {
 	}
 }
 
-// Profile has a process collect its garbage, and is the profile of its goroutines then, in
-// its text form (runtime/pprof, debug=1). ok is false where no such process is connected,
+// Profile has a process collect its garbage, and is the profile of its goroutines then,
+// in its text form (runtime/pprof, debug=1). ok is false where no such process is there,
 // by its pid in its world, or it has not answered until ctx ends.
 func (c *Controller) Profile(ctx context.Context, pid int) (text string, ok bool) {
 	c.mu.Lock()

@@ -26,8 +26,8 @@ type Segfault string
 
 // What it leaves.
 const (
-	// SegfaultCore: its core, in the world's folder of records, where the machine writes cores
-	// to files (core_pattern) and allows them (RLIMIT_CORE); else it leaves none.
+	// SegfaultCore: its core, in the world's folder of records, where the machine writes
+	// cores to files (core_pattern) and allows them (RLIMIT_CORE); else none.
 	SegfaultCore Segfault = "core"
 	SegfaultBare Segfault = "bare" // no core
 )
@@ -39,8 +39,8 @@ type Container struct {
 	// Signal, in place of Exit, is sent by the client: SIGKILL ends the payload (137),
 	// SIGTERM lets it exit with 143.
 	Signal string `yaml:"signal,omitempty"`
-	// Segfault, core or bare, has the payload die of SIGSEGV by itself (139), in place of Exit,
-	// with a core or without.
+	// Segfault, core or bare, has the payload die of SIGSEGV by itself (139), in place of
+	// Exit, with a core or without.
 	Segfault Segfault `yaml:"segfault,omitempty"`
 	// HoldStdout leaves a child behind that holds the standard output.
 	HoldStdout bool `yaml:"holdStdout,omitempty"`

@@ -120,7 +120,7 @@ func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
 // One that stands still never does.
 const shimPatience = 500 * time.Millisecond
 
-// askShim has a shim collect its garbage and asks it for its goroutines; ok is false where
+// askShim has a shim collect its garbage, and asks for its goroutines; ok is false where
 // it does not answer.
 func askShim(ctx context.Context, s Scene, pid int) (held []Held, ok bool, err error) {
 	if s.ShimProfile == nil {

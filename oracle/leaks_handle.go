@@ -128,9 +128,9 @@ type May struct {
 	Holder string `yaml:"holder"`
 	Kind   string `yaml:"kind"`
 	Of     string `yaml:"of"` // of a goroutine the function that it begins with
-	// Most is how many there may be in all: a second use makes no more. Garbage: they are what
-	// is no longer used, and stays until garbage is collected; then there may be none, and
-	// before, without Most, any number.
+	// Most is how many there may be in all: a second use makes no more. Garbage: they are
+	// what is no longer used, and stays until garbage is collected; then there may be none,
+	// and before, without Most, any number.
 	Most    int  `yaml:"most"`
 	Garbage bool `yaml:"garbage"`
 	// Why says who makes it, and when.
