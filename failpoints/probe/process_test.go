@@ -160,7 +160,7 @@ func TestAProfile(t *testing.T) {
 		t.Errorf("%q, %v", out, err)
 	}
 	got := <-profiles
-	if !got.ok || !strings.HasPrefix(got.text, "goroutine profile: total ") || !strings.Contains(got.text, "probe.Serve") {
+	if !got.ok || !strings.HasPrefix(got.text, "goroutine profile: ") || !strings.Contains(got.text, "probe.Serve") {
 		t.Errorf("%v, %q", got.ok, got.text)
 	}
 	if got.pidfds != 0 {
