@@ -2,6 +2,7 @@ package failpoints
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"net"
 	"path/filepath"
@@ -131,5 +132,47 @@ func (c *Controller) await(t *testing.T, is func() bool) {
 		case <-late:
 			t.Fatal("it does not come to pass")
 		}
+	}
+}
+
+// A process is asked for its goroutines by its pid; one that is not there, or stands
+// still, or goes, is not waited for longer than the caller has time.
+func TestProfile(t *testing.T) {
+	c, path := listen(t, nil)
+	shim, _ := connect(t, path, 7, nil)
+	type answer struct {
+		text string
+		ok   bool
+	}
+	answers := make(chan answer, 1)
+	ask := func(patience time.Duration) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		text, ok := c.Profile(ctx, 7)
+		answers <- answer{text, ok}
+	}
+	go ask(10 * time.Second)
+	m := shim.receive()
+	shim.hit("rpc:shim:Task.Create:entry", false)
+	shim.send(probe.FromProcess{Profile: &probe.Profile{Seq: m.Profile, Goroutines: "all"}})
+	if got := <-answers; got != (answer{"all", true}) {
+		t.Errorf("%+v", got)
+	}
+	if _, ok := c.Profile(t.Context(), 8); ok {
+		t.Error("a process that is not there has answered")
+	}
+	ask(10 * time.Millisecond)
+	if got := <-answers; got.ok {
+		t.Errorf("one that stands still has answered %+v", got)
+	}
+	go ask(10 * time.Second)
+	for m.Profile < 3 {
+		m = shim.receive()
+	}
+	if err := shim.conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-answers; got.ok {
+		t.Errorf("one that is gone has answered %+v", got)
 	}
 }

@@ -90,6 +90,10 @@ type Workload struct {
 	// Deleters is how many clients delete each container of a task workload, at once.
 	// Default: 1.
 	Deleters int `yaml:"deleters,omitempty"`
+	// Waiters is how many clients wait for the end of each container of a task workload,
+	// the others from before it; and one more asks when it has ended. Up to 20. Not with
+	// restart. Default: 1, and none asks again.
+	Waiters int `yaml:"waiters,omitempty"`
 	// LibraryDelete has the client delete with the Go library's Task.Delete alone, as ctr
 	// does: that asks for the task's status first, and sends nothing where there is none.
 	// Task API only. Default: what has failed is sent again as the tasks service's Delete.
@@ -199,6 +203,10 @@ func (c Case) problems() (all []fieldError) {
 	if w.Deleters < 0 || w.Deleters > 1 && w.API == CRI {
 		add("workload.deleters", fmt.Errorf("deleters: %d: a number of clients of the task API is needed", w.Deleters))
 	}
+	if w.Waiters < 0 || w.Waiters > mostWaiters || w.Waiters > 1 && (w.API == CRI || w.Restart) {
+		add("workload.waiters", fmt.Errorf("waiters: %d: 1 to %d clients of the task API, and not with restart", w.Waiters,
+			mostWaiters))
+	}
 	if w.LibraryDelete && w.API == CRI {
 		add("workload.libraryDelete", errors.New("libraryDelete: a pod's tasks are deleted by CRI: leave out api: cri"))
 	}
@@ -216,6 +224,9 @@ func (c Case) problems() (all []fieldError) {
 	}
 	return all
 }
+
+// mostWaiters is enough to tell one from several.
+const mostWaiters = 20
 
 // mostLoops bounds a crash loop: a round takes some 100 ms.
 const mostLoops = 100
@@ -279,7 +290,7 @@ func (c Case) RootDisk() int {
 // Holds reports whether the payload of a container must stay until a fault of the running
 // state, or a restart, has happened, or until it is let go.
 func (c Case) Holds(k Container) bool {
-	return k.Held || k.Stays || k.besides() || k.OOM != "" || c.Workload.Restart ||
+	return k.Held || k.Stays || k.besides() || k.OOM != "" || c.Workload.Restart || c.Workload.Waiters > 1 ||
 		slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })
 }
 

@@ -21,6 +21,17 @@ const (
 	OOMChild OOM = "child" // the container runs on, and ends by its own exit
 )
 
+// Segfault is what a payload that dies of SIGSEGV leaves.
+type Segfault string
+
+// What it leaves.
+const (
+	// SegfaultCore: its core, in the world's folder of records, where the machine writes
+	// cores to files (core_pattern) and allows them (RLIMIT_CORE); else none.
+	SegfaultCore Segfault = "core"
+	SegfaultBare Segfault = "bare" // no core
+)
+
 // Container is a container with a known end.
 type Container struct {
 	// Exit is the status that its payload exits with by itself.
@@ -28,6 +39,9 @@ type Container struct {
 	// Signal, in place of Exit, is sent by the client: SIGKILL ends the payload (137),
 	// SIGTERM lets it exit with 143.
 	Signal string `yaml:"signal,omitempty"`
+	// Segfault, core or bare, has the payload die of SIGSEGV by itself (139), in place of
+	// Exit, with a core or without.
+	Segfault Segfault `yaml:"segfault,omitempty"`
 	// HoldStdout leaves a child behind that holds the standard output.
 	HoldStdout bool `yaml:"holdStdout,omitempty"`
 	// Floods has the payload write to its standard output without end. CRI only: a task's
@@ -95,6 +109,8 @@ func (c Container) Want() uint32 {
 		return 128 + uint32(unix.SIGKILL)
 	case c.Signal == "SIGTERM":
 		return 128 + uint32(unix.SIGTERM)
+	case c.Segfault != "":
+		return 128 + uint32(unix.SIGSEGV)
 	}
 	return uint32(c.Exit)
 }
@@ -157,7 +173,21 @@ func (c Container) check(i int) error {
 	if c.Children < 0 || c.Children > maxChildren || c.Children > 0 && c.HoldStdout {
 		return fmt.Errorf("containers[%d]: children: %d: 1 to %d, and not with holdStdout", i, c.Children, maxChildren)
 	}
-	return c.checkMemory(i)
+	return errors.Join(c.checkSegfault(i), c.checkMemory(i))
+}
+
+func (c Container) checkSegfault(i int) error {
+	known := []string{string(SegfaultCore), string(SegfaultBare)}
+	switch {
+	case c.Segfault == "":
+		return nil
+	case !slices.Contains(known, string(c.Segfault)):
+		return failpoints.Unknown("segfault", string(c.Segfault), known)
+	case c.Exit != 0 || c.Signal != "" || c.Floods || c.HoldStdout || c.Stdin > 0 || c.OOM == OOMInit:
+		return fmt.Errorf("containers[%d]: segfault: only in place of exit, signal, floods, holdStdout, stdin, oom: init",
+			i)
+	}
+	return nil
 }
 
 // What a container may be limited to: runc itself needs some MiB in it, and a world has

@@ -93,6 +93,8 @@ func TestParseCaseErrors(t *testing.T) {
 		{"another process", "exit: 7", "{memory: 32, oom: shim}", 9, 8, "init"},
 		{"one that is killed and exits", "exit: 7", "{exit: 7, memory: 32, oom: init}", 9, 8, "leave out exit"},
 		{"one that is killed twice", "exit: 7", "{signal: SIGKILL, memory: 32, oom: child}", 9, 8, "leave out signal"},
+		{"what no death leaves", "exit: 7", "segfault: cor", 9, 7, `did you mean "core"?`},
+		{"one that dies and exits", "exit: 7", "{exit: 7, segfault: core}", 9, 8, "in place of exit"},
 		{"a terminal by the task API", "exit: 7", "tty: true", 9, 7, "api: cri"},
 		{"too many children", "exit: 7", "children: 21", 9, 7, "1 to 20"},
 		{"children beside one that holds the output", "- exit: 7", "- {children: 1, holdStdout: true}", 9, 8, "holdStdout"},
@@ -141,6 +143,8 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 			[]int{2, 4, 5}},
 		"fields": {"name: X\nworkload:\n  api: crii\n  deleters: -1\n", []int{1, 3, 4}},
 		"loops":  {"name: x\nworkload:\n  loops: 2\n", []int{3}},
+		"waits":  {"name: x\nworkload:\n  waiters: 21\n", []int{3}},
+		"asked":  {"name: x\nworkload:\n  restart: true\n  waiters: 2\n", []int{4}},
 		"rounds": {"name: x\nworkload:\n  api: cri\n  loops: 101\n", []int{4}},
 	} {
 		_, err := ParseCase("x.yaml", []byte(tc.text))
@@ -204,6 +208,7 @@ func aClause(k failpoints.Kind) *rapid.Generator[term.Clause] {
 var enums = map[string][]string{
 	"api": {"", string(TaskAPI), string(CRI)}, "signal": {"", "SIGKILL", "SIGTERM"},
 	"oom":      {"", string(OOMInit), string(OOMChild)},
+	"segfault": {"", string(SegfaultCore), string(SegfaultBare)},
 	"network":  {"", string(NodeNetwork), string(PodNetwork)},
 	"fakeshim": {"", "plain", "exit=137,events=twice"},
 }

@@ -19,14 +19,16 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// Handles are what a process of containerd's holds: its descriptors and, of containerd
-// itself, its goroutines.
+// Handles are what a process of containerd's holds: its descriptors and its goroutines.
 type Handles struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"`
 	// Shim is whose shim it is; nil: it is containerd itself.
 	Shim *ShimArgs `json:"shim,omitempty"`
-	Held []Held    `json:"held,omitempty"`
+	// Collected is set where a shim has collected its garbage just before it was looked at.
+	// Of one that was not asked to, no goroutines are known.
+	Collected bool   `json:"collected,omitempty"`
+	Held      []Held `json:"held,omitempty"`
 }
 
 // Held is how many of one kind a process holds.
@@ -71,6 +73,12 @@ func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
 			continue
 		}
 		h := Handles{PID: p.PID, Start: p.Start, Shim: p.Shim}
+		var own []Held
+		if daemon {
+			own = goroutines
+		} else if own, h.Collected, err = askShim(ctx, s, p.PID); err != nil {
+			return nil, fmt.Errorf("ask shim process %d for its goroutines: %w", p.PID, err)
+		}
 		h.Held, err = readDescriptors(filepath.Join(s.Proc, strconv.Itoa(p.PID)), s.ContainerdRoot, sockets)
 		if gone(err) && !daemon {
 			continue
@@ -78,9 +86,7 @@ func handles(ctx context.Context, s Scene, all []Process) ([]Handles, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the descriptors of process %d: %w", p.PID, err)
 		}
-		if daemon {
-			h.Held = append(goroutines, h.Held...)
-		}
+		h.Held = append(own, h.Held...)
 		out = append(out, h)
 	}
 	if !slices.ContainsFunc(out, func(h Handles) bool { return h.Shim == nil }) {
@@ -108,6 +114,26 @@ func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
 			return nil, err
 		}
 	}
+}
+
+// shimPatience is how long a shim may take to collect its garbage and answer: some 2 ms.
+// One that stands still never does.
+const shimPatience = 500 * time.Millisecond
+
+// askShim has a shim collect its garbage, and asks for its goroutines; ok is false where
+// it does not answer.
+func askShim(ctx context.Context, s Scene, pid int) (held []Held, ok bool, err error) {
+	if s.ShimProfile == nil {
+		return nil, false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, shimPatience)
+	defer cancel()
+	text, ok := s.ShimProfile(ctx, pid)
+	if !ok {
+		return nil, false, nil
+	}
+	p, err := parseGoroutines(strings.NewReader(text))
+	return p.held, err == nil, err
 }
 
 // readDescriptors counts the open descriptors of a process, whose folder in a procfs is

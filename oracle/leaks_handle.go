@@ -26,6 +26,9 @@ func (d diff) handles(reported []Finding) []Finding {
 			continue // a shim that was not there is a leak itself
 		}
 		for _, g := range now.groups() {
+			if g.kind == AGoroutine && now.Shim != nil && !was.Collected {
+				continue // of what it had before nothing is known
+			}
 			more := now.count(g) - max(was.count(g), mayHold(now, g))
 			out = append(out, now.blame(g, was, more)...)
 		}
@@ -125,10 +128,11 @@ type May struct {
 	Holder string `yaml:"holder"`
 	Kind   string `yaml:"kind"`
 	Of     string `yaml:"of"` // of a goroutine the function that it begins with
-	// Most is how many there may be in all: a second use makes no more. Any: their number
-	// says nothing.
-	Most int  `yaml:"most"`
-	Any  bool `yaml:"any"`
+	// Most is how many there may be in all: a second use makes no more. Garbage: they are
+	// what is no longer used, and stays until garbage is collected; then there may be none,
+	// and before, without Most, any number.
+	Most    int  `yaml:"most"`
+	Garbage bool `yaml:"garbage"`
 	// Why says who makes it, and when.
 	Why string `yaml:"why"`
 }
@@ -145,9 +149,9 @@ func mustReadMay(text []byte) []May {
 		panic(fmt.Errorf("oracle/handles.yaml: %w", err))
 	}
 	for _, m := range all {
-		if m.Of == "" || m.Why == "" || (m.Most < 1) != m.Any || m.Holder != byContainerd && m.Holder != ByShim ||
+		if m.Of == "" || m.Why == "" || m.Most < 1 && !m.Garbage || m.Holder != byContainerd && m.Holder != ByShim ||
 			!slices.Contains([]string{ADescriptor, AConnection, AWatch, AGoroutine}, m.Kind) {
-			panic(fmt.Errorf("oracle/handles.yaml: %v needs holder, kind, of, most or any, and why", m))
+			panic(fmt.Errorf("oracle/handles.yaml: %v needs holder, kind, of, most or garbage, and why", m))
 		}
 	}
 	return all
@@ -159,7 +163,9 @@ func mayHold(h Handles, g group) int {
 	switch {
 	case i < 0:
 		return 0
-	case may[i].Any:
+	case may[i].Garbage && h.Collected:
+		return 0
+	case may[i].Most == 0:
 		return math.MaxInt
 	}
 	return may[i].Most

@@ -59,6 +59,10 @@ type Scene struct {
 	// Profile reads containerd's goroutine profile in its text form (net/http/pprof,
 	// debug=1). Default: its goroutines are not looked at.
 	Profile func(context.Context) ([]byte, error)
+	// ShimProfile has a shim collect its garbage, and reads its goroutine profile then, in
+	// the same form, by the shim's process in the scene's PID namespace; false where it
+	// cannot be asked. Default: none can.
+	ShimProfile func(ctx context.Context, pid int) (string, bool)
 	// Networks are the calls of the pods' CNI plugin. Default: there is none that notes
 	// them.
 	Networks func() ([]NetworkCall, error)

@@ -67,6 +67,9 @@ func (l *link) receive(r *bufio.Reader) error {
 		}
 		return nil
 	}
+	if m.Profile > 0 {
+		return l.send(FromProcess{Profile: &Profile{Seq: m.Profile, Goroutines: profile()}})
+	}
 	points := make(map[string]bool, len(m.Armed))
 	for _, p := range m.Armed {
 		points[p] = true

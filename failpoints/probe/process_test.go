@@ -24,6 +24,7 @@ const roleEnv = "SHIMQUAKE_TEST_REQUESTS"
 
 func TestMain(m *testing.M) {
 	if n := os.Getenv(roleEnv); n != "" {
+		_ = exec.Command("/bin/true").Start() // nobody waits for it, and its pidfd is garbage
 		for range len(n) {
 			_, err := probe.Serve(
 				context.Background(),
@@ -128,6 +129,42 @@ func TestAPause(t *testing.T) {
 	}
 	if h := <-held; h.Point != deleteEntry || c.Fired(0) != 1 {
 		t.Errorf("held %+v, fired %d", h, c.Fired(0))
+	}
+}
+
+// A process that is asked for its goroutines has closed what was garbage when it answers.
+func TestAProfile(t *testing.T) {
+	type seen struct {
+		text   string
+		ok     bool
+		pidfds int
+	}
+	profiles := make(chan seen, 1)
+	var c *failpoints.Controller
+	c, env := listen(t, func(p failpoints.Pause) {
+		text, ok := c.Profile(t.Context(), p.Hit.PID)
+		held, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.Hit.PID))
+		if err != nil || len(held) == 0 {
+			t.Errorf("descriptors of %d: %v, %v", p.Hit.PID, held, err)
+		}
+		got := seen{text: text, ok: ok}
+		for _, fd := range held {
+			if to, _ := os.Readlink(fd); strings.Contains(to, "pidfd") {
+				got.pidfds++
+			}
+		}
+		profiles <- got
+		p.Release()
+	}, failpoints.PauseAt(deleteEntry, failpoints.Steps("release")...))
+	if out, err := serve(t, 1, t.TempDir(), env); err != nil || out[0] != "<nil>" {
+		t.Errorf("%q, %v", out, err)
+	}
+	got := <-profiles
+	if !got.ok || !strings.HasPrefix(got.text, "goroutine profile: ") || !strings.Contains(got.text, "probe.Serve") {
+		t.Errorf("%v, %q", got.ok, got.text)
+	}
+	if got.pidfds != 0 {
+		t.Errorf("%d pidfds are open", got.pidfds)
 	}
 }
 

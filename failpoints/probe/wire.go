@@ -56,13 +56,25 @@ type FromProcess struct {
 	Hit   *Hit   `json:"hit,omitempty"`
 	// Ack is the generation of armed points that the process has taken over.
 	Ack int64 `json:"ack,omitempty"`
+	// Profile is the answer to a question for it.
+	Profile *Profile `json:"profile,omitempty"`
 }
 
-// FromController is a line from the controller: Answer, or Armed with its generation
-// (from 1).
+// Profile is what a process holds once it has collected its garbage.
+type Profile struct {
+	Seq int64 `json:"seq"` // of the question
+	// Goroutines is the profile in its text form (runtime/pprof, debug=1).
+	Goroutines string `json:"goroutines"`
+}
+
+// FromController is a line from the controller: Answer, Profile, or Armed with its
+// generation (from 1).
 type FromController struct {
 	Armed      []string `json:"armed,omitempty"`
 	Trace      bool     `json:"trace,omitempty"` // every statement is to be reported, too
 	Generation int64    `json:"generation,omitempty"`
 	Answer     *Answer  `json:"answer,omitempty"`
+	// Profile, from 1, is the number of a question: the process collects its garbage, and
+	// tells of its goroutines.
+	Profile int64 `json:"profile,omitempty"`
 }

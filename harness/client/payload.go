@@ -91,6 +91,8 @@ func (s *Session) Command(i *harness.Instance) []string {
 		args = append(args, "hold-stdout", fmt.Sprint(spec.Exit))
 	case spec.Stdin > 0:
 		args = append(args, "copy", fmt.Sprint(spec.Exit), filepath.Join(MountedTruth, i.Name+inputFile))
+	case spec.Segfault != "":
+		args = append(args, "segfault", string(spec.Segfault))
 	default:
 		args = append(args, "exit", fmt.Sprint(spec.Exit))
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // rounds: a container that is removed leaves nothing in the pod that lives on. What is
-// still there in the end is reported as left by the whole pod, and not once more.
+// still there in the end is reported as left by the whole pod, and not once more. A
+// containerd that was started meanwhile holds other things for what it has loaded.
 func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil || h.CRI.Pod == nil {
 		return nil, nil
@@ -21,10 +22,10 @@ func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			return append(found, f...), nil
 		}
 		left := oracle.Mark(oracle.Leaks(*before, *r.Look.Inventory), conditions(h, r.Look.At))
+		other := lost(h) || downBetween(h, before.Taken, r.Look.At)
 		before = r.Look.Inventory
 		for _, f := range left {
-			ofTheFault := f.Class == oracle.ClassHandle && lost(h)
-			if f.Invariant == oracle.Residue || ofTheFault || slices.ContainsFunc(inTheEnd, func(o oracle.Finding) bool {
+			if f.Invariant == oracle.Residue || other && f.Class == oracle.ClassHandle || slices.ContainsFunc(inTheEnd, func(o oracle.Finding) bool {
 				return o.Class == f.Class && o.Subject == f.Subject
 			}) {
 				continue

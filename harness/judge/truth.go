@@ -20,8 +20,8 @@ const (
 //
 // A payload that notes its start and not its end was killed: the program handles or
 // ignores every other signal, and as the init of its PID namespace it is out of reach of
-// their default actions. Where the world's init has reaped it, the wait status is
-// compared.
+// their default actions. One that dies of SIGSEGV notes that before, as an exit. Where
+// the world's init has reaped it, the wait status is compared.
 func truth(h *harness.History, i harness.Instance) (t oracle.Truth, ran bool, err error) {
 	own := i.Payload
 	switch {

@@ -42,6 +42,7 @@ func (x *run) sceneUp(ctx context.Context) (oracle.Scene, error) {
 	}
 	s := x.scene()
 	s.Client, s.Daemon, s.Profile = c, x.daemon.PID(), x.daemon.Goroutines
+	s.ShimProfile = x.inject.Controller.Profile
 	return s, nil
 }
 

@@ -34,6 +34,7 @@ var ends = []end{
 	{"exit 255", harness.Container{Exit: 255}, 255},
 	{"SIGTERM", harness.Container{Signal: "SIGTERM"}, 143},
 	{"SIGKILL", harness.Container{Signal: "SIGKILL"}, 137},
+	{"SIGSEGV and a core", harness.Container{Segfault: harness.SegfaultCore}, 139},
 }
 
 // fault is a row.
@@ -205,6 +206,18 @@ func cell(f fault, e end, api harness.API) harness.Case {
 }
 
 var _ = Describe("the exit code of a container", Label("exit-code"), func() {
+	It("is told to all who wait for it, and to who asks when it has ended", spec.Quick, Label("task"),
+		func(ctx context.Context) {
+			v := spec.Holds(ctx, harness.Case{Name: "exit-waiters", Workload: harness.Workload{
+				Waiters: 3, Containers: []harness.Container{{Exit: 7}}}})
+			var waits []oracle.Observation
+			for _, o := range v.History.Reported {
+				if o.Observer == oracle.ByWait && o.Container == "c0" {
+					waits = append(waits, o)
+				}
+			}
+			Expect(waits).To(And(HaveLen(4), HaveEach(HaveField("Status", uint32(7)))))
+		})
 	for _, api := range []harness.API{harness.TaskAPI, harness.CRI} {
 		for _, f := range faults {
 			if f.apis != nil && !slices.Contains(f.apis, api) {

@@ -2,12 +2,14 @@ package exitcode
 
 import (
 	"context"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -51,4 +53,10 @@ func expectRounds(v harness.Verdict, n int) {
 		HaveField("Listed.Containers", HaveLen(1)),
 	)))
 	Expect(v.Truths).To(HaveLen(2 * n))
+	if slices.ContainsFunc(v.History.Hits, func(h failpoints.Hit) bool { return h.Who == "shim" }) { // it has probes
+		asked := HaveField("Look.Inventory.Handles", ContainElement(And(
+			HaveField("Shim", Not(BeNil())), HaveField("Collected", true), HaveField("Held",
+				ContainElement(HaveField("Kind", oracle.AGoroutine))))))
+		Expect(v.History.CRI.Rounds).To(ContainElement(asked), "no shim was asked for its goroutines")
+	}
 }

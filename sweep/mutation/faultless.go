@@ -26,6 +26,12 @@ const (
 var Faultless = []harness.Case{
 	{Name: "plain-exit", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-kill", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}}},
+	{Name: "plain-segfault", Workload: harness.Workload{Containers: []harness.Container{
+		{Segfault: harness.SegfaultCore}, {Segfault: harness.SegfaultBare}}}},
+	{Name: "plain-pod-segfault", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
+		{Segfault: harness.SegfaultCore}, {Segfault: harness.SegfaultBare}}}},
+	{Name: "plain-waiters", Workload: harness.Workload{
+		Waiters: 3, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{

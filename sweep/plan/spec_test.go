@@ -64,6 +64,8 @@ func TestSame(t *testing.T) {
 		{"exec-shared", one(harness.Container{Exit: 3, HeldExec: true, SharedPID: true}), true},
 		{"output", one(harness.Container{Exit: 3, Exec: 9, Lines: 7000}), true},
 		{"oom", one(harness.Container{Memory: 32, OOM: harness.OOMInit}), false},
+		{"segfault", one(harness.Container{Segfault: harness.SegfaultCore}), true},
+		{"segfault", one(harness.Container{Exit: 3}), false},
 		{"restart", one(harness.Container{Exit: 3}), false},
 	} {
 		if same := (Spec{Workload: tc.name}).Same(tc.c); same != tc.same {

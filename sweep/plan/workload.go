@@ -47,6 +47,10 @@ var workloads = []workload{
 		Containers: []harness.Container{{Exit: 7, Pause: true}}}},
 	{name: "oom", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
+	{name: "segfault", like: "task", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{{Segfault: harness.SegfaultCore}}}},
+	{name: "waiters", like: "task", asked: true, Workload: harness.Workload{
+		Waiters: 2, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "rest", like: "restart", asked: true, Workload: harness.Workload{

@@ -23,11 +23,13 @@ type Client struct {
 	undeleted map[*harness.Instance]bool
 	// outputs are the readers of what writes, by *harness.Instance or *harness.Exec.
 	outputs map[any]*reader
+	waiters map[*harness.Instance]*waiters
 }
 
 // New makes the client of a case.
 func New(s *client.Session) *Client {
-	c := &Client{Session: s, undeleted: map[*harness.Instance]bool{}, outputs: map[any]*reader{}}
+	c := &Client{Session: s, undeleted: map[*harness.Instance]bool{}, outputs: map[any]*reader{},
+		waiters: map[*harness.Instance]*waiters{}}
 	for n, spec := range s.Case.Workload.Containers {
 		id := fmt.Sprintf("c%d", n)
 		i := &harness.Instance{Name: id, ID: id, Spec: spec}
@@ -100,6 +102,7 @@ func (c *Client) lifecycle(ctx context.Context) {
 	c.AwaitStarted(ctx, live)
 	for _, i := range live {
 		c.beginHeld(ctx, i)
+		c.beginWaiting(ctx, i)
 	}
 	c.State(ctx, "running")
 	last := live
@@ -126,6 +129,7 @@ func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	}
 	for _, i := range all {
 		c.wait(ctx, i)
+		c.endWaiting(ctx, i)
 		c.endHeld(ctx, i)
 	}
 }
