@@ -131,7 +131,7 @@ func (c Container) problems(i int, w Workload) []error {
 		all = append(all, errors.New("memory: by runc's shim only: leave out fakeshim"))
 	}
 	if c.Stays && (w.Loops == 0 || i == 0) {
-		all = append(all, errors.New("stays: beside a first that is made again and again: add loops, and put it behind that"))
+		all = append(all, errors.New("stays: beside a first that is made again: add loops, and put it behind that"))
 	}
 	if c.TTY && w.API != CRI {
 		all = append(all, errors.New("tty: only a pod has one here: add api: cri"))

@@ -46,7 +46,7 @@ func TestTakeBelongings(t *testing.T) {
 
 func TestTaken(t *testing.T) {
 	dir := Belonging{"pod", File{Path: "/s/pod", Kind: ADirectory}, ""}
-	file, shm := Belonging{"pod", File{Path: "/s/pod/x", Kind: ""}, ""}, Belonging{"pod", File{Path: "/s/pod/shm", Kind: ""}, "tmpfs"}
+	file, shm := Belonging{"pod", File{Path: "/s/pod/x"}, ""}, Belonging{"pod", File{Path: "/s/pod/shm"}, "tmpfs"}
 	was := Belongings{Of: []string{"pod"}, Have: []Belonging{dir, file, shm}}
 	for name, tt := range map[string]struct {
 		is   Belongings

@@ -134,6 +134,14 @@ func leftInPod(change func(*oracle.Inventory)) func(*harness.History) {
 	return func(h *harness.History) { change(h.CRI.Rounds[0].Look.Inventory) }
 }
 
+// connects has containerd hold a connection that it did not hold before the round.
+func connects(h *harness.History) {
+	h.CRI.Pod.Taken = at(30)
+	h.CRI.Pod.Handles = []oracle.Handles{{PID: 11, Start: 1}}
+	h.CRI.Rounds[0].Look.Inventory.Handles = []oracle.Handles{{PID: 11, Start: 1, Held: []oracle.Held{
+		{Kind: oracle.AConnection, Of: "outgoing", Count: 1}}}}
+}
+
 // Each row changes the history of a pod in one way, as in TestRules.
 func TestCRIRules(t *testing.T) {
 	years := func(t time.Time) time.Time { return t.AddDate(-20, 0, 0) }
@@ -271,6 +279,8 @@ func TestCRIRules(t *testing.T) {
 		"a snapshot that a round has left": {leftInPod(func(i *oracle.Inventory) {
 			i.Daemon.Snapshots = []oracle.Snapshot{{Namespace: daemon.CRINamespace, Snapshotter: "overlayfs", Key: "c0"}}
 		}), "leak snapshot in=living-pod"},
+		"a connection that a round has left":             {connects, "leak handle kind=connection in=living-pod"},
+		"one of a containerd that was started meanwhile": {also(connects, downFor(31, 32)), ""},
 		"what is left in the end is reported once": {also(
 			leftInPod(func(i *oracle.Inventory) { i.CRIDirs = []oracle.Dir{aDir} }),
 			func(h *harness.History) { h.After.Inventory.CRIDirs = []oracle.Dir{aDir} }), "leak cri-dir task=none"},

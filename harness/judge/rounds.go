@@ -25,9 +25,10 @@ func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		other := lost(h) || downBetween(h, before.Taken, r.Look.At)
 		before = r.Look.Inventory
 		for _, f := range left {
-			if f.Invariant == oracle.Residue || other && f.Class == oracle.ClassHandle || slices.ContainsFunc(inTheEnd, func(o oracle.Finding) bool {
+			again := slices.ContainsFunc(inTheEnd, func(o oracle.Finding) bool {
 				return o.Class == f.Class && o.Subject == f.Subject
-			}) {
+			})
+			if again || f.Invariant == oracle.Residue || other && f.Class == oracle.ClassHandle {
 				continue
 			}
 			f.Facts[oracle.FactIn] = oracle.InLivingPod

@@ -30,7 +30,9 @@ var quick = []string{
 // polls once in a while, or waits for what does not come, is seen nowhere else.
 func slow(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	waits := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.Spec.IgnoresTerm })
-	calls := slices.DeleteFunc(slices.Clone(h.Calls), func(c harness.Call) bool { return !slices.Contains(quick, c.Verb) })
+	calls := slices.DeleteFunc(slices.Clone(h.Calls), func(c harness.Call) bool {
+		return !slices.Contains(quick, c.Verb)
+	})
 	if waits || !h.Case.Faultless() || len(calls) == 0 {
 		return nil, nil
 	}

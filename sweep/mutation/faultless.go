@@ -31,7 +31,7 @@ var Faultless = []harness.Case{
 	{Name: "plain-pod-segfault", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Segfault: harness.SegfaultCore}, {Segfault: harness.SegfaultBare}}}},
 	{Name: "plain-waiters", Workload: harness.Workload{
-		Waiters: 3, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
+		Waiters: 3, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{

@@ -50,7 +50,7 @@ var workloads = []workload{
 	{name: "segfault", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Segfault: harness.SegfaultCore}}}},
 	{name: "waiters", like: "task", asked: true, Workload: harness.Workload{
-		Waiters: 2, Containers: []harness.Container{{Exit: 7}}}},
+		Waiters: 2, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "rest", like: "restart", asked: true, Workload: harness.Workload{
