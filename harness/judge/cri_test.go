@@ -134,11 +134,25 @@ func leftInPod(change func(*oracle.Inventory)) func(*harness.History) {
 	return func(h *harness.History) { change(h.CRI.Rounds[0].Look.Inventory) }
 }
 
-// connects has containerd hold a connection that it did not hold before the round.
+// laterRound has another round before those that there are, which leaves nothing.
+func laterRound(h *harness.History) {
+	left := *h.CRI.Rounds[0].Look.Inventory
+	left.Taken, h.CRI.Pod.Taken = at(29), at(24)
+	h.CRI.Rounds = slices.Insert(h.CRI.Rounds, 0, harness.Round{
+		Look: harness.Look{At: at(29), Inventory: &left}, Listed: h.CRI.Rounds[0].Listed})
+}
+
+// connects has containerd hold a connection in the last round that it did not hold before.
 func connects(h *harness.History) {
-	h.CRI.Pod.Taken = at(30)
-	h.CRI.Pod.Handles = []oracle.Handles{{PID: 11, Start: 1}}
-	h.CRI.Rounds[0].Look.Inventory.Handles = []oracle.Handles{{PID: 11, Start: 1, Held: []oracle.Held{
+	was := []oracle.Handles{{PID: 11, Start: 1}}
+	h.CRI.Pod.Handles = was
+	if h.CRI.Pod.Taken.IsZero() {
+		h.CRI.Pod.Taken = at(30)
+	}
+	for i := range h.CRI.Rounds {
+		h.CRI.Rounds[i].Look.Inventory.Handles = was
+	}
+	h.CRI.Rounds[len(h.CRI.Rounds)-1].Look.Inventory.Handles = []oracle.Handles{{PID: 11, Start: 1, Held: []oracle.Held{
 		{Kind: oracle.AConnection, Of: "outgoing", Count: 1}}}}
 }
 
@@ -281,6 +295,9 @@ func TestCRIRules(t *testing.T) {
 		}), "leak snapshot in=living-pod"},
 		"a connection that a round has left":             {connects, "leak handle kind=connection in=living-pod"},
 		"one of a containerd that was started meanwhile": {also(connects, downFor(31, 32)), ""},
+		"one a round after the start":                    {also(laterRound, connects, downFor(25, 26)), ""},
+		"one two rounds after it": {also(laterRound, laterRound, connects, downFor(25, 26)),
+			"leak handle kind=connection in=living-pod"},
 		"what is left in the end is reported once": {also(
 			leftInPod(func(i *oracle.Inventory) { i.CRIDirs = []oracle.Dir{aDir} }),
 			func(h *harness.History) { h.After.Inventory.CRIDirs = []oracle.Dir{aDir} }), "leak cri-dir task=none"},

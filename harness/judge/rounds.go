@@ -9,21 +9,22 @@ import (
 
 // rounds: a container that is removed leaves nothing in the pod that lives on. What is
 // still there in the end is reported as left by the whole pod, and not once more. A
-// containerd that was started meanwhile holds other things for what it has loaded.
+// containerd that was started meanwhile holds other things for what it has loaded, and
+// one more a round later, when the shim that was loaded has something to tell it.
 func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil || h.CRI.Pod == nil {
 		return nil, nil
 	}
 	inTheEnd, _ := leaks(h)
-	before := h.CRI.Pod
+	before, earlier := h.CRI.Pod, h.CRI.Pod.Taken
 	for _, r := range h.CRI.Rounds {
 		if r.Look.Inventory == nil {
 			f, _ := answersOf(h, &r.Look)
 			return append(found, f...), nil
 		}
 		left := oracle.Mark(oracle.Leaks(*before, *r.Look.Inventory), conditions(h, r.Look.At))
-		other := lost(h) || downBetween(h, before.Taken, r.Look.At)
-		before = r.Look.Inventory
+		other := lost(h) || downBetween(h, earlier, r.Look.At)
+		before, earlier = r.Look.Inventory, before.Taken
 		for _, f := range left {
 			again := slices.ContainsFunc(inTheEnd, func(o oracle.Finding) bool {
 				return o.Class == f.Class && o.Subject == f.Subject
