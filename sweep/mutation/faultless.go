@@ -63,7 +63,8 @@ var Faultless = []harness.Case{
 	{Name: "plain-rest", Workload: harness.Workload{
 		Restart: true, Rest: 6 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-pod-rest", Workload: harness.Workload{
-		API: harness.CRI, Restart: true, Rest: 6 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
+		API: harness.CRI, Restart: true, Rest: 6 * time.Second,
+		Containers: []harness.Container{{Exit: 7}, {Exit: 3, Late: true}}}},
 	{Name: "plain-pod-beside", Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
 }

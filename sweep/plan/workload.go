@@ -75,7 +75,8 @@ var workloads = []workload{
 		API: harness.CRI, Restart: true,
 		Containers: []harness.Container{{Signal: "SIGTERM", IgnoresTerm: true}, {Exit: 7}}}},
 	{name: "rest-pod", like: "cri", asked: true, Workload: harness.Workload{
-		API: harness.CRI, Restart: true, Rest: rest, Containers: []harness.Container{{Exit: 7}}}},
+		API: harness.CRI, Restart: true, Rest: rest,
+		Containers: []harness.Container{{Exit: 7}, {Exit: 3, Late: true}}}},
 	{name: "beside-pod", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 }

@@ -123,8 +123,8 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	}
 	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return !c.made(ctx, i) })
 	state("created")
-	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return c.start(ctx, i) != nil })
-	c.AwaitStarted(ctx, live)
+	live, late := split(live, func(i *harness.Instance) bool { return !i.Spec.Late })
+	live = c.started(ctx, live)
 	c.lookAtSandbox(ctx, c.sandbox, false)
 	living := slices.DeleteFunc(slices.Clone(live), func(i *harness.Instance) bool { return !c.runsOn(i) })
 	for _, i := range living {
@@ -138,7 +138,8 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	if first && c.Case.Workload.Restart && len(live) > 0 {
 		c.ending(ctx, live[1:])
 		c.RestartNow(ctx, c.ids(slices.Concat(live[:1], c.staying))...)
-		ends = live[:1]
+		late = c.started(ctx, late)
+		ends, live = slices.Concat(live[:1], late), slices.Concat(live, late)
 	}
 	c.ending(ctx, ends)
 	state("exited")
@@ -151,6 +152,25 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	if !c.Quiet {
 		c.aside(func() { c.listStates(ctx, live) })
 	}
+}
+
+// started starts containers. It returns those that have begun.
+func (c *Client) started(ctx context.Context, all []*harness.Instance) []*harness.Instance {
+	all = slices.DeleteFunc(all, func(i *harness.Instance) bool { return c.start(ctx, i) != nil })
+	c.AwaitStarted(ctx, all)
+	return all
+}
+
+// split returns those of which it is true, and the others.
+func split(all []*harness.Instance, is func(*harness.Instance) bool) (those, others []*harness.Instance) {
+	for _, i := range all {
+		if is(i) {
+			those = append(those, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	return those, others
 }
 
 // runsOn reports whether a container runs until it is ended.

@@ -36,22 +36,13 @@ func (c *Client) loop(ctx context.Context, runs bool) {
 
 // turns are the containers of each round, and those that stay through all of them.
 func (c *Client) turns() (turns [][]*harness.Instance, staying []*harness.Instance) {
-	var others []*harness.Instance
-	for _, i := range c.instances {
-		if i.Spec.Stays {
-			staying = append(staying, i)
-		} else {
-			others = append(others, i)
-		}
-	}
+	staying, others := split(c.instances, func(i *harness.Instance) bool { return i.Spec.Stays })
 	return slices.Collect(slices.Chunk(others, len(others)/c.Case.Workload.Loops)), staying
 }
 
 // begin makes and starts containers that are to stay. It returns those that run.
 func (c *Client) begin(ctx context.Context, all []*harness.Instance) []*harness.Instance {
-	live := slices.DeleteFunc(all, func(i *harness.Instance) bool { return !c.made(ctx, i) || c.start(ctx, i) != nil })
-	c.AwaitStarted(ctx, live)
-	return live
+	return c.started(ctx, slices.DeleteFunc(all, func(i *harness.Instance) bool { return !c.made(ctx, i) }))
 }
 
 // rounds goes through the rounds of a crash loop.
