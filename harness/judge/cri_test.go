@@ -142,7 +142,7 @@ func laterRound(h *harness.History) {
 		Look: harness.Look{At: at(29), Inventory: &left}, Listed: h.CRI.Rounds[0].Listed})
 }
 
-// connects has containerd hold a connection in the last round that it did not hold before.
+// connects has containerd hold a connection since the last round.
 func connects(h *harness.History) {
 	was := []oracle.Handles{{PID: 11, Start: 1}}
 	h.CRI.Pod.Handles = was
