@@ -75,6 +75,9 @@ type Workload struct {
 	// NoRestart uses the first id again without that restart of containerd: what containerd
 	// itself remembers of it may be in the way.
 	NoRestart bool `yaml:"noRestart,omitempty"`
+	// KillAgain kills the shim of the second use of the first id, in which nothing else is
+	// broken: what containerd remembers of the first may be taken for it. Task API only.
+	KillAgain bool `yaml:"killAgain,omitempty"`
 	// Restart restarts containerd (SIGTERM) when all containers have run, while the first
 	// still does and the others have exited and are not deleted yet.
 	Restart bool `yaml:"restart,omitempty"`
@@ -206,6 +209,9 @@ func (c Case) problems() (all []fieldError) {
 	if w.Waiters < 0 || w.Waiters > mostWaiters || w.Waiters > 1 && (w.API == CRI || w.Restart) {
 		add("workload.waiters", fmt.Errorf("waiters: %d: 1 to %d clients of the task API, and not with restart", w.Waiters,
 			mostWaiters))
+	}
+	if w.KillAgain && w.API == CRI {
+		add("workload.killAgain", errors.New("killAgain: by the task API only: leave out api: cri"))
 	}
 	if w.LibraryDelete && w.API == CRI {
 		add("workload.libraryDelete", errors.New("libraryDelete: a pod's tasks are deleted by CRI: leave out api: cri"))

@@ -78,6 +78,8 @@ type History struct {
 	Restart *Restart `json:"restart,omitempty"`
 	// Reuse is the second use of the first id; nil when there was none.
 	Reuse *Reuse `json:"reuse,omitempty"`
+	// Orphan is that use where its shim was killed.
+	Orphan *Orphan `json:"orphan,omitempty"`
 	// Reference is the same workload without a fault on the default release, run where
 	// something has failed that no fault explains; nil when there was no need.
 	Reference *Reference `json:"reference,omitempty"`
@@ -236,6 +238,13 @@ type Reuse struct {
 	Brief bool           `json:"brief,omitempty"`
 	Err   *oracle.Failed `json:"err,omitempty"`
 	After *Look          `json:"after,omitempty"`
+}
+
+// Orphan is the second use of an id, whose shim the harness has killed.
+type Orphan struct {
+	ID  string    `json:"id"`
+	PID int       `json:"pid"` // of its init
+	At  time.Time `json:"at"`
 }
 
 // Reference reports whether this machine can run a workload.

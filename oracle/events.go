@@ -37,6 +37,11 @@ type TaskEvent struct {
 	Made *Made `json:"made,omitempty"`
 }
 
+// IsExitOf reports whether it tells of the end of the use of an id that has that init.
+func (e TaskEvent) IsExitOf(id string, pid int) bool {
+	return e.Topic == TopicExit && e.Container == id && e.Exec == "" && e.PID == pid
+}
+
 // Made is what a create tells of the container: what its shim was asked for.
 type Made struct {
 	Bundle     string `json:"bundle"`

@@ -55,6 +55,7 @@ const (
 	FactOf     // exec, where it is not of a container's init process
 	FactAfter  // what it came after
 	FactRepeat // what differs from the first of its kind
+	FactUse    // of which use of its id
 	FactLast   // it was the last thing that the shim had to send
 
 	// Of what CRI says.
@@ -171,6 +172,7 @@ const (
 	Foreign        = "foreign"   // FactOutput
 	Misdated       = "misdated"
 	AnExec         = "exec"             // FactOf
+	Second         = "second"           // FactUse
 	SameAgain      = "same"             // FactRepeat
 	KnownToBeTold  = "known-to-be-told" // by its shim, whose answer containerd has had
 	OtherStatus    = "other-status"
@@ -268,6 +270,7 @@ var keys = [factCount]struct {
 		append([]string{TopicStart, TopicExit, TopicDelete, TopicResumed, TopicExecStart, AfterInitExit,
 			TopicContainerDelete}, CRIEvents...)},
 	FactRepeat: {"repeat", inCause, []string{SameAgain, KnownToBeTold, OtherStatus, OtherPID}},
+	FactUse:    {"use", inCause, []string{Second}},
 	FactLast:   {"last", inMatch, []string{Yes}},
 
 	FactField: {"field", inCause,

@@ -107,6 +107,9 @@ func (f Finding) eventReasons() []string {
 				"CRI never sent it", "the client knew " + atWhen(fs) + "what it tells, and containerd was up",
 			}
 		}
+		if fs[FactUse] == Second {
+			return []string{"never arrived", "the shim of the id's second use was killed while its container ran"}
+		}
 		return append([]string{
 			"never arrived",
 			fmt.Sprintf("the client knew %sthat it was %s, and the subscription stood all the time",

@@ -27,6 +27,15 @@ func AwaitEvent(ctx context.Context, log *oracle.EventLog, of oracle.Ref, topic 
 	})
 }
 
+// AwaitExitOf waits for the TaskExit event of one use of an id.
+func AwaitExitOf(ctx context.Context, log *oracle.EventLog, id string, pid int) {
+	ctx, cancel := context.WithTimeout(ctx, eventPatience)
+	defer cancel()
+	log.Await(ctx, func(events []oracle.TaskEvent) bool {
+		return slices.ContainsFunc(events, func(e oracle.TaskEvent) bool { return e.IsExitOf(id, pid) })
+	})
+}
+
 // AwaitExec waits for the TaskExit event of an exec in a container: its id is in no
 // answer of CRI's.
 func AwaitExec(ctx context.Context, log *oracle.EventLog, id string) {

@@ -46,6 +46,8 @@ type Params struct {
 	// reports whether any has.
 	State func(ctx context.Context, state string)
 	Fired func() bool
+	// KillShim kills the shim of a container.
+	KillShim func(ctx context.Context, id string) error
 	// Spare reports whether an id is that of a bystander, which is none of the client's.
 	Spare func(id string) bool
 	// Runtime is that of the workload's containers; OtherRuntime is what the first id is

@@ -48,6 +48,12 @@ func (s *sent) Proof(context.Context) (harness.Firing, error) { return s.in.seen
 // Undo has nothing to undo: a stopped process ends with the world.
 func (s *sent) Undo() error { return nil }
 
+// KillShim kills the shim of a container.
+func (in *Injector) KillShim(ctx context.Context, container string) error {
+	_, err := in.act(ctx, "kill", "shim", container)
+	return err
+}
+
 // act kills, stops or continues a process of the world: the shim of a container (by
 // default of the first), containerd, the sandbox's or a container's init. It returns, in
 // words, what is known to have happened.

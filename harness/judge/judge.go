@@ -30,7 +30,7 @@ var rules = []rule{
 	// What must hold of what the plan was not about.
 	bystanders, outlived,
 	// What must hold when the first id is used again.
-	restart, reuse, lateExits,
+	restart, reuse, orphaned, lateExits,
 	// What must never happen.
 	deaths, unheeded, logged, slow, access,
 }

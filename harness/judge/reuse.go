@@ -50,6 +50,18 @@ func reuse(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	}), nil
 }
 
+// orphaned: who dies with the shim of an id's second use is told of as of the first.
+func orphaned(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+	o := h.Orphan
+	if o == nil || slices.ContainsFunc(h.Events, func(e oracle.TaskEvent) bool { return e.IsExitOf(o.ID, o.PID) }) {
+		return nil, nil
+	}
+	return []oracle.Finding{{
+		Invariant: oracle.Event, Class: oracle.ClassEvent, Subject: oracle.Subject{ID: o.ID, PID: o.PID},
+		Facts: oracle.Facts{oracle.FactEvent: oracle.Missing, oracle.FactTopic: oracle.TopicExit, oracle.FactUse: oracle.Second},
+	}}, nil
+}
+
 // lateExits: no wrong exit status comes in events that arrive when everything has
 // settled. A containerd that cleans up after a dead shim removes the bundle first and
 // tells of the exit afterwards (cleanupAfterDeadShim, core/runtime/v2/shim.go of v2.4.2),

@@ -32,3 +32,22 @@ func TestHandlesOfASecondUse(t *testing.T) {
 		}
 	}
 }
+
+// Who dies with the shim of a second use is told of, with its own pid.
+func TestOrphaned(t *testing.T) {
+	orphan := func(h *harness.History) {
+		h.Case.Workload.KillAgain, h.Orphan = true, &harness.Orphan{ID: "c0", PID: 71, At: at(210)}
+	}
+	tells := func(pid int) func(*harness.History) {
+		return func(h *harness.History) {
+			h.Events = append(h.Events, oracle.TaskEvent{Namespace: "shimquake", Topic: oracle.TopicExit, Container: "c0",
+				PID: pid, Status: 137, Exited: at(211), Sent: at(212), Seen: at(213)})
+		}
+	}
+	const missing = "event event event=missing topic=/tasks/exit use=second"
+	judged(t, map[string]row{
+		"it is told of":             {also(orphan, tells(71)), ""},
+		"nobody tells of it":        {orphan, missing},
+		"the first use's end again": {also(orphan, tells(41)), missing},
+	})
+}

@@ -26,7 +26,7 @@ const restartBound = 10 * time.Second
 // is.
 func (x *run) useAgain() error {
 	h := x.history()
-	if h.After.Inventory == nil || h.Removal != nil || x.Faultless() && !x.usesAgain {
+	if h.After.Inventory == nil || h.Removal != nil || x.Faultless() && !x.usesAgain && !x.Workload.KillAgain {
 		return nil
 	}
 	if !x.restart() {
@@ -67,7 +67,7 @@ func (x *run) restart() bool {
 // nothing of a fault is left in its memory.
 func (x *run) brief() bool {
 	h := x.history()
-	if x.usesAgain || !x.runner.Brief || x.Workload.Thorough || len(judge.Judge(h).Violations()) > 0 {
+	if x.usesAgain || !x.runner.Brief || x.Workload.Thorough || x.Workload.KillAgain || len(judge.Judge(h).Violations()) > 0 {
 		return false
 	}
 	if x.Workload.API == harness.CRI {

@@ -95,6 +95,15 @@ var _ = Describe("an id that is made again in the same life of containerd", Labe
 	)
 })
 
+var _ = Describe("the shim of an id's second use", Label("others"), func() {
+	It("dies, and its container's end is told of", spec.Quick, func(ctx context.Context) {
+		w := one(harness.TaskAPI, harness.Container{Exit: 7})
+		w.KillAgain, w.NoRestart = true, true
+		v := spec.Holds(ctx, harness.Case{Name: "others-kill-again", Workload: w})
+		Expect(v.History.Orphan).NotTo(BeNil())
+	})
+})
+
 var _ = Describe("a container that a restarted containerd finds running", Label("others"), func() {
 	for _, api := range apis {
 		It("runs on for seconds, until it is ended, by the "+string(api)+" API", func(ctx context.Context) {

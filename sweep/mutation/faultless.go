@@ -60,6 +60,8 @@ var Faultless = []harness.Case{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{
 			{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5, Stays: true}}}},
 	{Name: "plain-beside", Workload: harness.Workload{Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-again", Workload: harness.Workload{
+		KillAgain: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-rest", Workload: harness.Workload{
 		Restart: true, Rest: 6 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-pod-rest", Workload: harness.Workload{

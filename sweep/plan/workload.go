@@ -51,6 +51,8 @@ var workloads = []workload{
 		Containers: []harness.Container{{Segfault: harness.SegfaultCore}}}},
 	{name: "waiters", like: "task", asked: true, Workload: harness.Workload{
 		Waiters: 2, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
+	{name: "again", like: "task", asked: true, Workload: harness.Workload{
+		KillAgain: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "rest", like: "restart", asked: true, Workload: harness.Workload{

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 
@@ -143,8 +144,11 @@ func (c *Client) Reuse(ctx context.Context, briefly bool) error {
 	ctx, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
 	defer cancel()
 	i := &harness.Instance{Name: c.instances[0].Name, ID: c.instances[0].ID}
-	if briefly {
+	switch {
+	case briefly:
 		return errors.Join(c.createBriefly(ctx, i), c.remove(ctx, i))
+	case c.Case.Workload.KillAgain:
+		return errors.Join(c.killAgain(ctx, i), c.remove(ctx, i))
 	}
 	err := errors.Join(c.create(ctx, i, c.OtherRuntime), c.start(ctx, i))
 	if err == nil {
@@ -153,4 +157,20 @@ func (c *Client) Reuse(ctx context.Context, briefly bool) error {
 		err = client.CheckReuse(i)
 	}
 	return errors.Join(err, c.remove(ctx, i))
+}
+
+// killAgain has the shim of a second use die while its container runs, and waits until
+// somebody tells of the container's end. That nobody does is the judge's business.
+func (c *Client) killAgain(ctx context.Context, i *harness.Instance) error {
+	i.Spec.Signal = "SIGKILL" // it runs until it is killed
+	if err := errors.Join(c.create(ctx, i, c.Runtime), c.start(ctx, i)); err != nil {
+		return err
+	}
+	if err := c.KillShim(ctx, i.ID); err != nil {
+		return err
+	}
+	o := harness.Orphan{ID: i.ID, PID: int(i.PID), At: time.Now()}
+	c.Record.Set(func(h *harness.History) { h.Orphan = &o })
+	client.AwaitExitOf(ctx, c.Events, i.ID, o.PID)
+	return nil
 }
