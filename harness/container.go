@@ -66,7 +66,7 @@ type Container struct {
 	// the first.
 	Stays bool `yaml:"stays,omitempty"`
 	// Late has the container of a pod made before containerd is restarted, and started after
-	// it. With Restart only, and not the first.
+	// it. With Restart only, without Loops, and not the first.
 	Late bool `yaml:"late,omitempty"`
 	// TTY gives the container a terminal, whose other end its shim holds. CRI only.
 	TTY bool `yaml:"tty,omitempty"`
@@ -136,8 +136,8 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.Stays && (w.Loops == 0 || i == 0) {
 		all = append(all, errors.New("stays: beside a first that is made again: add loops, and put it behind that"))
 	}
-	if c.Late && (!w.Restart || w.API != CRI || i == 0) {
-		all = append(all, errors.New("late: of a pod, behind a first that lives on: add api: cri and restart"))
+	if c.Late && (!w.Restart || w.API != CRI || w.Loops > 0 || i == 0) {
+		all = append(all, errors.New("late: of a pod, behind a first that lives on: add api: cri and restart, without loops"))
 	}
 	if c.TTY && w.API != CRI {
 		all = append(all, errors.New("tty: only a pod has one here: add api: cri"))

@@ -245,6 +245,8 @@ type Orphan struct {
 	ID  string    `json:"id"`
 	PID int       `json:"pid"` // of its init
 	At  time.Time `json:"at"`
+	// Until is how long its end was waited for.
+	Until time.Time `json:"until"`
 }
 
 // Reference reports whether this machine can run a workload.

@@ -77,7 +77,7 @@ func withContainerd(t *testing.T) (*miniWorld, context.Context) {
 	}
 	// The snapshotter's database is made with its first snapshot.
 	shots := w.scene.Client.SnapshotService("overlayfs")
-	_, err = shots.Prepare(ctx, "first", "")
+	_, err = shots.Prepare(ctx, "first", "", keptSnapshot)
 	w.must(errors.Join(err, shots.Remove(ctx, "first")))
 	return w, ctx
 }
@@ -130,6 +130,10 @@ func removeGroups(t *testing.T, dir string) {
 	}
 }
 
+// keptSnapshot is of a snapshot that nothing refers to yet: without the label containerd
+// may collect it.
+var keptSnapshot = snapshots.WithLabels(map[string]string{"containerd.io/gc.root": "test"})
+
 // launch creates and starts a container that runs a shell script over the host's
 // programs, on a snapshot.
 func (w *miniWorld) launch(ctx context.Context, id, script string) containerd.Task {
@@ -137,9 +141,7 @@ func (w *miniWorld) launch(ctx context.Context, id, script string) containerd.Ta
 	bind := func(dir string) specs.Mount {
 		return specs.Mount{Destination: dir, Source: dir, Type: "bind", Options: []string{"rbind", "ro"}}
 	}
-	// Without the label containerd may collect it before the container refers to it.
-	root := snapshots.WithLabels(map[string]string{"containerd.io/gc.root": "test"})
-	_, err := w.scene.Client.SnapshotService("overlayfs").Prepare(ctx, id, "", root)
+	_, err := w.scene.Client.SnapshotService("overlayfs").Prepare(ctx, id, "", keptSnapshot)
 	w.must(err)
 	c, err := w.scene.Client.NewContainer(ctx, id, containerd.WithSnapshotter("overlayfs"), containerd.WithSnapshot(id),
 		containerd.WithRuntime("io.containerd.runc.v2", nil),

@@ -120,20 +120,27 @@ func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
 // One that stands still never does.
 const shimPatience = 500 * time.Millisecond
 
-// askShim has a shim collect its garbage, and asks for its goroutines; ok is false where
-// it does not answer.
+// askShim has a shim collect its garbage, and asks until all its goroutines have begun;
+// ok is false where it does not answer.
 func askShim(ctx context.Context, s Scene, pid int) (held []Held, ok bool, err error) {
 	if s.ShimProfile == nil {
 		return nil, false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, shimPatience)
 	defer cancel()
-	text, ok := s.ShimProfile(ctx, pid)
-	if !ok {
-		return nil, false, nil
+	for {
+		text, ok := s.ShimProfile(ctx, pid)
+		if !ok {
+			return nil, false, nil
+		}
+		p, err := parseGoroutines(strings.NewReader(text))
+		if err != nil || p.nameless == 0 {
+			return p.held, err == nil, err
+		}
+		if wait(ctx, beginPause) != nil {
+			return nil, false, nil
+		}
 	}
-	p, err := parseGoroutines(strings.NewReader(text))
-	return p.held, err == nil, err
 }
 
 // readDescriptors counts the open descriptors of a process, whose folder in a procfs is

@@ -27,9 +27,13 @@ func AwaitEvent(ctx context.Context, log *oracle.EventLog, of oracle.Ref, topic 
 	})
 }
 
-// AwaitExitOf waits for the TaskExit event of one use of an id.
+// orphanPatience is more than a containerd may take to clean up after a dead shim, which
+// is 5 s (shim.cleanup of [timeouts]), before it tells of the end.
+const orphanPatience = 10 * time.Second
+
+// AwaitExitOf waits for the TaskExit event of one use of an id, whose shim has died.
 func AwaitExitOf(ctx context.Context, log *oracle.EventLog, id string, pid int) {
-	ctx, cancel := context.WithTimeout(ctx, eventPatience)
+	ctx, cancel := context.WithTimeout(ctx, orphanPatience)
 	defer cancel()
 	log.Await(ctx, func(events []oracle.TaskEvent) bool {
 		return slices.ContainsFunc(events, func(e oracle.TaskEvent) bool { return e.IsExitOf(id, pid) })

@@ -46,8 +46,9 @@ type Params struct {
 	// reports whether any has.
 	State func(ctx context.Context, state string)
 	Fired func() bool
-	// KillShim kills the shim of a container.
-	KillShim func(ctx context.Context, id string) error
+	// KillShim kills the shim of a container, by its init. That it could not is a problem of
+	// the run.
+	KillShim func(ctx context.Context, init int) bool
 	// Spare reports whether an id is that of a bystander, which is none of the client's.
 	Spare func(id string) bool
 	// Runtime is that of the workload's containers; OtherRuntime is what the first id is

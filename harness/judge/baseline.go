@@ -31,10 +31,11 @@ func baseline(h *harness.History) (found []oracle.Finding, out []harness.Problem
 	return found, out
 }
 
-// Unexplained reports whether something has failed that no fault explains, unless this
-// machine cannot run the workload: History.Reference is to tell.
+// Unexplained reports whether something has failed, or taken long, that no fault
+// explains, unless this machine cannot run the workload: History.Reference is to tell.
 func Unexplained(h harness.History) bool {
-	return len(unprovoked(&h)) > 0 || ReuseFailed(h) || neverBooted(&h) ||
+	late, _ := slowCalls(&h)
+	return len(unprovoked(&h)) > 0 || len(late) > 0 || ReuseFailed(h) || neverBooted(&h) ||
 		slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool {
 			return b.Started.IsZero() && slices.ContainsFunc(b.Calls, func(c harness.Call) bool { return c.Unprovoked })
 		})

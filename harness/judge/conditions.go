@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
@@ -27,7 +28,7 @@ func conditions(h *harness.History, at time.Time) oracle.Circumstances {
 			c.Happened = append(c.Happened, oracle.ContainerdDied)
 		}
 	}
-	for _, k := range shimKills(h) {
+	for _, k := range allShimKills(h) {
 		if !harness.Within(k.At, at) {
 			continue
 		}
@@ -39,8 +40,13 @@ func conditions(h *harness.History, at time.Time) oracle.Circumstances {
 	return c
 }
 
-// shimKills are the deaths of shims by SIGKILL or a panic, by whomever.
-func shimKills(h *harness.History) (all []harness.Kill) {
+// shimKills are those of allShimKills that may explain what the first use of an id shows.
+func shimKills(h *harness.History) []harness.Kill {
+	return slices.DeleteFunc(allShimKills(h), func(k harness.Kill) bool { return !h.Done.IsZero() && k.At.After(h.Done) })
+}
+
+// allShimKills are the deaths of shims by SIGKILL or a panic, by whomever.
+func allShimKills(h *harness.History) (all []harness.Kill) {
 	for _, hit := range h.Hits {
 		if hit.Who == "shim" && killedByTerm(hit.Did) {
 			all = append(all, harness.Kill{PID: hit.PID, Who: hit.Who, At: hit.Time})

@@ -50,10 +50,11 @@ func reuse(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	}), nil
 }
 
-// orphaned: who dies with the shim of an id's second use is told of as of the first.
+// orphaned: who dies with the shim of an id's second use is told of as of the first,
+// where somebody could hear it.
 func orphaned(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	o := h.Orphan
-	if o == nil || slices.ContainsFunc(h.Events, func(e oracle.TaskEvent) bool { return e.IsExitOf(o.ID, o.PID) }) {
+	if o == nil || slices.ContainsFunc(gaps(h), func(g oracle.Gap) bool { return g.Overlaps(o.At, o.Until) }) || slices.ContainsFunc(h.Events, func(e oracle.TaskEvent) bool { return e.IsExitOf(o.ID, o.PID) }) {
 		return nil, nil
 	}
 	return []oracle.Finding{{

@@ -26,22 +26,15 @@ var quick = []string{
 	"ListPodSandbox", "StopPodSandbox", "RemovePodSandbox",
 }
 
-// slow: without a fault a call that succeeds takes about as long as the others do. What
-// polls once in a while, or waits for what does not come, is seen nowhere else.
+// slow: without a fault a call that succeeds takes about as long as the others do, where
+// this machine can run the case. What polls once in a while, or waits for what does not
+// come, is seen nowhere else.
 func slow(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
-	waits := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.Spec.IgnoresTerm })
-	calls := slices.DeleteFunc(slices.Clone(h.Calls), func(c harness.Call) bool {
-		return !slices.Contains(quick, c.Verb)
-	})
-	if waits || !h.Case.Faultless() || len(calls) == 0 {
+	if !h.MachineCan() {
 		return nil, nil
 	}
-	slices.SortStableFunc(calls, func(a, b harness.Call) int { return cmp.Compare(a.Took, b.Took) })
-	bound := slowAlways + slowTimes*calls[len(calls)/4].Took
+	calls, bound := slowCalls(h)
 	for _, c := range calls {
-		if c.Err != nil || c.Took <= bound || downBetween(h, c.At, c.At.Add(c.Took)) {
-			continue
-		}
 		found = append(found, oracle.Finding{
 			Invariant: oracle.Liveness, Class: oracle.ClassContainer, Subject: oracle.Subject{ID: c.Of},
 			Facts: oracle.Facts{oracle.FactWhat: oracle.ASlowCall, oracle.FactCall: c.Verb,
@@ -50,4 +43,20 @@ func slow(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		})
 	}
 	return found, nil
+}
+
+// slowCalls are the calls of a case without a fault that have taken longer than a bound.
+func slowCalls(h *harness.History) ([]harness.Call, time.Duration) {
+	waits := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.Spec.IgnoresTerm })
+	calls := slices.DeleteFunc(slices.Clone(h.Calls), func(c harness.Call) bool {
+		return !slices.Contains(quick, c.Verb)
+	})
+	if waits || !h.Case.Faultless() || len(calls) == 0 {
+		return nil, 0
+	}
+	slices.SortStableFunc(calls, func(a, b harness.Call) int { return cmp.Compare(a.Took, b.Took) })
+	bound := slowAlways + slowTimes*calls[len(calls)/4].Took
+	return slices.DeleteFunc(calls, func(c harness.Call) bool {
+		return c.Err != nil || c.Took <= bound || downBetween(h, c.At, c.At.Add(c.Took))
+	}), bound
 }

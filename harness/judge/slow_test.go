@@ -19,13 +19,17 @@ func takes(verb string, took ...int) func(*harness.History) {
 }
 
 func TestRulesOfSlowCalls(t *testing.T) {
-	quickly := also(plain, takes("create", 140), takes("start", 20), takes("kill", 10))
+	can := func(h *harness.History) { h.Reference = &harness.Reference{Version: "v2.4.2", Outcome: harness.Held} }
+	quickly := also(plain, can, takes("create", 140), takes("start", 20), takes("kill", 10))
 	const late = "liveness container what=slow-call call=delete"
 	judged(t, map[string]row{
 		"each as long as the others": {also(quickly, takes("delete", 900)), ""},
 		"one that takes seconds":     {also(quickly, takes("delete", 4000)), late},
-		"all that take seconds": {also(plain, takes("create", 4000), takes("start", 2000), takes("delete", 5000)),
+		"all that take seconds": {also(plain, can, takes("create", 4000), takes("start", 2000), takes("delete", 5000)),
 			""},
+		"a machine that is as slow": {also(quickly, takes("delete", 4000), func(h *harness.History) {
+			h.Reference.Outcome = harness.Violated
+		}), ""},
 		"one that waits for an end":  {also(quickly, takes("wait", 9000)), ""},
 		"one that waits for a fault": {takes("delete", 4000), ""},
 		"one of a pod whose payload waits": {also(quickly, takes("StopPodSandbox", 4000), func(h *harness.History) {

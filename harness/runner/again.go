@@ -22,8 +22,8 @@ const restartBound = 10 * time.Second
 
 // useAgain uses the first id once more, after a restart of containerd where the case asks
 // for it, and looks at what that leaves. Without a fault nothing can be in the way of the
-// id, and only a reference run tries it; and what the client did not get rid of surely
-// is.
+// id, and only a reference run tries it, or one that kills its shim; and what the client
+// did not get rid of surely is.
 func (x *run) useAgain() error {
 	h := x.history()
 	if h.After.Inventory == nil || h.Removal != nil || x.Faultless() && !x.usesAgain && !x.Workload.KillAgain {

@@ -91,11 +91,15 @@ func (x *run) clientParams() client.Params {
 			x.record.Failed("client", "containerd restarted", err)
 			return err
 		},
-		State:    x.at,
-		Fired:    func() bool { return x.inject.AnyFired() },
-		KillShim: func(ctx context.Context, id string) error { return x.inject.KillShim(ctx, id) },
-		Spare:    x.isBystander,
-		Runtime:  runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
+		State: x.at,
+		Fired: func() bool { return x.inject.AnyFired() },
+		KillShim: func(ctx context.Context, init int) bool {
+			err := x.inject.KillShim(ctx, init)
+			x.record.Problem(harness.ByHarness, err)
+			return err == nil
+		},
+		Spare:   x.isBystander,
+		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
 		TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events, Record: &x.record,
 		OOMKills: x.world.OOMKills, PIDs: x.world.PIDs, CRIEvents: &x.criEvents, Look: x.lookMeanwhile,
 		Belongings: func(of ...string) (oracle.Belongings, error) { return oracle.TakeBelongings(x.scene(), of...) },

@@ -166,11 +166,12 @@ func (c *Client) killAgain(ctx context.Context, i *harness.Instance) error {
 	if err := errors.Join(c.create(ctx, i, c.Runtime), c.start(ctx, i)); err != nil {
 		return err
 	}
-	if err := c.KillShim(ctx, i.ID); err != nil {
-		return err
+	if !c.KillShim(ctx, int(i.PID)) {
+		return nil
 	}
 	o := harness.Orphan{ID: i.ID, PID: int(i.PID), At: time.Now()}
-	c.Record.Set(func(h *harness.History) { h.Orphan = &o })
 	client.AwaitExitOf(ctx, c.Events, i.ID, o.PID)
+	o.Until = time.Now()
+	c.Record.Set(func(h *harness.History) { h.Orphan = &o })
 	return nil
 }
