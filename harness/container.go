@@ -137,7 +137,7 @@ func (c Container) problems(i int, w Workload) []error {
 		all = append(all, errors.New("stays: beside a first that is made again: add loops, and put it behind that"))
 	}
 	if c.Late && (!w.Restart || w.API != CRI || w.Loops > 0 || i == 0) {
-		all = append(all, errors.New("late: of a pod, behind a first that lives on: add api: cri and restart, without loops"))
+		all = append(all, errors.New("late: of a pod, behind a first that lives on: add api: cri and restart, no loops"))
 	}
 	if c.TTY && w.API != CRI {
 		all = append(all, errors.New("tty: only a pod has one here: add api: cri"))

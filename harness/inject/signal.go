@@ -57,7 +57,8 @@ func (in *Injector) KillShim(ctx context.Context, init int) error {
 		return err
 	}
 	for _, shim := range all {
-		if shim.Serves() && slices.ContainsFunc(all, func(p oracle.Process) bool { return p.PID == init && p.Parent == shim.PID }) {
+		child := func(p oracle.Process) bool { return p.PID == init && p.Parent == shim.PID }
+		if shim.Serves() && slices.ContainsFunc(all, child) {
 			return in.send(ctx, "kill", "shim", signal.Identity{PID: shim.PID, Start: shim.Start})
 		}
 	}

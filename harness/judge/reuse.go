@@ -54,12 +54,16 @@ func reuse(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 // where somebody could hear it.
 func orphaned(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	o := h.Orphan
-	if o == nil || slices.ContainsFunc(gaps(h), func(g oracle.Gap) bool { return g.Overlaps(o.At, o.Until) }) || slices.ContainsFunc(h.Events, func(e oracle.TaskEvent) bool { return e.IsExitOf(o.ID, o.PID) }) {
+	if o == nil ||
+		slices.ContainsFunc(gaps(h), func(g oracle.Gap) bool { return g.Overlaps(o.At, o.Until) }) ||
+		slices.ContainsFunc(h.Events, func(e oracle.TaskEvent) bool { return e.IsExitOf(o.ID, o.PID) }) {
 		return nil, nil
 	}
 	return []oracle.Finding{{
 		Invariant: oracle.Event, Class: oracle.ClassEvent, Subject: oracle.Subject{ID: o.ID, PID: o.PID},
-		Facts: oracle.Facts{oracle.FactEvent: oracle.Missing, oracle.FactTopic: oracle.TopicExit, oracle.FactUse: oracle.Second},
+		Facts: oracle.Facts{
+			oracle.FactEvent: oracle.Missing, oracle.FactTopic: oracle.TopicExit, oracle.FactUse: oracle.Second,
+		},
 	}}, nil
 }
 

@@ -53,6 +53,7 @@ func TestOrphaned(t *testing.T) {
 			h.Gaps = []oracle.Gap{{From: at(211), To: at(213)}}
 		}), ""},
 		"its shim's death explains nothing of the first": {also(orphan, tells(71), killedByNobody,
-			func(h *harness.History) { h.Kills = []harness.Kill{{PID: 70, Who: "shim", At: at(210)}} }), "end end status=killed"},
+			func(h *harness.History) { h.Kills = []harness.Kill{{PID: 70, Who: "shim", At: at(210)}} }),
+			"end end status=killed"},
 	})
 }

@@ -67,7 +67,8 @@ func (x *run) restart() bool {
 // nothing of a fault is left in its memory.
 func (x *run) brief() bool {
 	h := x.history()
-	if x.usesAgain || !x.runner.Brief || x.Workload.Thorough || x.Workload.KillAgain || len(judge.Judge(h).Violations()) > 0 {
+	if x.usesAgain || !x.runner.Brief || x.Workload.Thorough || x.Workload.KillAgain ||
+		len(judge.Judge(h).Violations()) > 0 {
 		return false
 	}
 	if x.Workload.API == harness.CRI {
