@@ -2,7 +2,6 @@ package failpoints
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,10 +60,10 @@ type Controller struct {
 	hits       []Hit
 	sessions   map[*session]struct{}
 	generation int64
-	profiles   map[int64]string // answers of processes, by question
-	asked      int64            // questions so far
-	pauses     int              // calls of onPause that have not returned
-	changed    chan struct{}    // closed and replaced at every hit and ack
+	profiles   map[int64]*string // questions that somebody waits for, nil until answered
+	asked      int64             // questions so far
+	pauses     int               // calls of onPause that have not returned
+	changed    chan struct{}     // closed and replaced at every hit and ack
 	errs       []error
 }
 
@@ -80,7 +79,7 @@ func Listen(path string, plan Plan, onPause func(Pause)) (*Controller, error) {
 		return nil, fmt.Errorf("listen for probes: %w", err)
 	}
 	c := &Controller{onPause: onPause, listener: l, sessions: map[*session]struct{}{},
-		profiles: map[int64]string{}, changed: make(chan struct{})}
+		profiles: map[int64]*string{}, changed: make(chan struct{})}
 	c.setPlan(plan)
 	c.wg.Go(c.accept)
 	return c, nil
@@ -131,45 +130,6 @@ func (c *Controller) Flush(patience time.Duration) {
 			return
 		}
 		c.mu.Lock()
-	}
-}
-
-// Profile has a process collect its garbage, and is the profile of its goroutines then,
-// in its text form (runtime/pprof, debug=1). ok is false where no such process is there,
-// by its pid in its world, or it has not answered until ctx ends.
-func (c *Controller) Profile(ctx context.Context, pid int) (text string, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var of *session
-	for s := range c.sessions {
-		if s.hello.PID == pid {
-			of = s
-		}
-	}
-	if of == nil {
-		return "", false
-	}
-	c.asked++
-	seq := c.asked
-	of.askProfile(seq)
-	for {
-		if text, ok := c.profiles[seq]; ok {
-			delete(c.profiles, seq)
-			return text, true
-		}
-		if _, connected := c.sessions[of]; !connected {
-			return "", false
-		}
-		changed := c.changed
-		c.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
-		c.mu.Lock()
-		if ctx.Err() != nil {
-			return "", false
-		}
 	}
 }
 
@@ -313,10 +273,7 @@ func (c *Controller) serve(conn net.Conn) {
 		case m.Hit != nil:
 			c.hit(s, *m.Hit)
 		case m.Profile != nil:
-			c.mu.Lock()
-			c.profiles[m.Profile.Seq] = m.Profile.Goroutines
-			c.notify()
-			c.mu.Unlock()
+			c.profiled(*m.Profile)
 		default:
 			c.mu.Lock()
 			s.acked = m.Ack
@@ -434,10 +391,6 @@ type session struct {
 
 func (s *session) arm(generation int64, points []string, trace bool) {
 	_ = s.enc.Encode(probe.FromController{Armed: points, Generation: generation, Trace: trace})
-}
-
-func (s *session) askProfile(seq int64) {
-	_ = s.enc.Encode(probe.FromController{Profile: seq})
 }
 
 func (s *session) answer(seq int64, clause term.Clause) {

@@ -129,41 +129,29 @@ func downFor(from, back int) func(*harness.History) {
 	}
 }
 
-// leftInPod puts something into what the round has left.
-func leftInPod(change func(*oracle.Inventory)) func(*harness.History) {
-	return func(h *harness.History) { change(h.CRI.Rounds[0].Look.Inventory) }
-}
-
-// laterRound has another round before those that there are, which leaves nothing.
-func laterRound(h *harness.History) {
-	left := *h.CRI.Rounds[0].Look.Inventory
-	left.Taken, h.CRI.Pod.Taken = at(29), at(24)
-	h.CRI.Rounds = slices.Insert(h.CRI.Rounds, 0, harness.Round{
-		Look: harness.Look{At: at(29), Inventory: &left}, Listed: h.CRI.Rounds[0].Listed})
-}
-
-// connects has containerd hold a connection since the last round.
-func connects(h *harness.History) {
-	was := []oracle.Handles{{PID: 11, Start: 1}}
-	h.CRI.Pod.Handles = was
-	if h.CRI.Pod.Taken.IsZero() {
-		h.CRI.Pod.Taken = at(30)
+// judgedPod has each row change the history of a pod. One that wants nothing finds
+// nothing, nor a residue.
+func judgedPod(t *testing.T, rows map[string]row) {
+	t.Helper()
+	for name, tc := range rows {
+		t.Run(name, func(t *testing.T) {
+			h := pod()
+			tc.change(&h)
+			v := Judge(h)
+			if got := says(v, tc.want); got != "" {
+				t.Errorf("%s; want %q\n%s", got, tc.want, v)
+			}
+			if tc.want == "" && len(v.Findings) > 0 {
+				t.Errorf("it found something\n%s", v)
+			}
+		})
 	}
-	for i := range h.CRI.Rounds {
-		h.CRI.Rounds[i].Look.Inventory.Handles = was
-	}
-	h.CRI.Rounds[len(h.CRI.Rounds)-1].Look.Inventory.Handles = []oracle.Handles{{PID: 11, Start: 1, Held: []oracle.Held{
-		{Kind: oracle.AConnection, Of: "outgoing", Count: 1}}}}
 }
 
 // Each row changes the history of a pod in one way, as in TestRules.
 func TestCRIRules(t *testing.T) {
 	years := func(t time.Time) time.Time { return t.AddDate(-20, 0, 0) }
-	aDir := oracle.Dir{Path: "/run/containerd/io.containerd.grpc.v1.cri/containers/c0", ID: "c0"}
-	for name, tc := range map[string]struct {
-		change func(*harness.History)
-		want   string
-	}{
+	judgedPod(t, map[string]row{
 		"nothing":      {func(*harness.History) {}, ""},
 		"a task's pod": {func(h *harness.History) { h.CRI = nil }, ""},
 
@@ -276,34 +264,6 @@ func TestCRIRules(t *testing.T) {
 		"CRI cannot list": {func(h *harness.History) { h.CRI.Listed.Err = failed("Unknown", "broken") },
 			"liveness containerd what=listing"},
 		"nobody could ask it": {func(h *harness.History) { h.CRI.Listed.Err = &oracle.Failed{Text: "down"} }, "look"},
-		"a container that stays listed in a pod": {
-			func(h *harness.History) { h.CRI.Rounds[0].Listed.Containers = []string{"c0"} },
-			"leak container listed=by-cri-alone in=living-pod"},
-		"a container that is not listed any more, and there": {leftInPod(func(i *oracle.Inventory) {
-			i.Daemon.Containers = append(i.Daemon.Containers, oracle.Ref{Namespace: daemon.CRINamespace, ID: "c0"})
-		}), "leak container listed=not-by-cri in=living-pod"},
-		"a sandbox that is not listed, and there": {func(h *harness.History) { h.CRI.Rounds[0].Listed.Sandboxes = nil },
-			"leak container listed=not-by-cri in=living-pod"},
-
-		"a directory that a round has left": {leftInPod(func(i *oracle.Inventory) { i.CRIDirs = []oracle.Dir{aDir} }),
-			"leak cri-dir in=living-pod"},
-		"a mount that a round has left": {leftInPod(func(i *oracle.Inventory) {
-			i.Mounts = []oracle.Mount{{Point: "/run/x", Type: "overlay"}}
-		}), "leak mount in=living-pod"},
-		"a snapshot that a round has left": {leftInPod(func(i *oracle.Inventory) {
-			i.Daemon.Snapshots = []oracle.Snapshot{{Namespace: daemon.CRINamespace, Snapshotter: "overlayfs", Key: "c0"}}
-		}), "leak snapshot in=living-pod"},
-		"a connection that a round has left":             {connects, "leak handle kind=connection in=living-pod"},
-		"one of a containerd that was started meanwhile": {also(connects, downFor(31, 32)), ""},
-		"one a round after the start":                    {also(laterRound, connects, downFor(25, 26)), ""},
-		"one two rounds after it": {also(laterRound, laterRound, connects, downFor(25, 26)),
-			"leak handle kind=connection in=living-pod"},
-		"what is left in the end is reported once": {also(
-			leftInPod(func(i *oracle.Inventory) { i.CRIDirs = []oracle.Dir{aDir} }),
-			func(h *harness.History) { h.After.Inventory.CRIDirs = []oracle.Dir{aDir} }), "leak cri-dir task=none"},
-		"a round that nobody could look at": {func(h *harness.History) {
-			h.CRI.Rounds[0].Look = harness.Look{Asked: failed("Unknown", "ttrpc")}
-		}, "liveness containerd what=listing"},
 
 		"no event of an end": {without(oracle.CRIStopped, "c0"),
 			"event cri-event event=missing topic=CONTAINER_STOPPED_EVENT"},
@@ -365,19 +325,7 @@ func TestCRIRules(t *testing.T) {
 		}), "liveness containerd what=foreign-task reported=shimquake true=k8s.io"},
 		"an event with another state": {func(h *harness.History) { h.CRI.Events[4].State = oracle.CRIRunning },
 			"event cri-event event=other-field field=state"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := pod()
-			tc.change(&h)
-			v := Judge(h)
-			if got := says(v, tc.want); got != "" {
-				t.Errorf("%s; want %q\n%s", got, tc.want, v)
-			}
-			if tc.want == "" && len(v.Findings) > 0 {
-				t.Errorf("it found something\n%s", v)
-			}
-		})
-	}
+	})
 }
 
 // eventAt has an event say when it came about.

@@ -112,7 +112,7 @@ func TestCRIRulesOfOOM(t *testing.T) {
 	ofInit := also(initKilled, func(h *harness.History) {
 		h.CRI.Statuses[1].ExitCode, h.CRI.Events[4].ExitCode = 137, 137
 	})
-	for name, tc := range map[string]row{
+	judgedPod(t, map[string]row{
 		"a child's is the reason":           {also(childKilled, told, reason("OOMKilled")), ""},
 		"a child's is not":                  {also(childKilled, told), "status cri-status field=reason is=other"},
 		"an init's is the reason":           {also(ofInit, told, reason("OOMKilled")), ""},
@@ -133,14 +133,5 @@ func TestCRIRulesOfOOM(t *testing.T) {
 		"CRI was down":                   {also(childKilled, told, downFor(25, 33)), ""},
 		"it says so of one that was not": {reason("OOMKilled"), "status cri-status field=reason is=other"},
 		"it says so of one with a limit": {also(limited, reason("OOMKilled")), "status cri-status field=reason is=other"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := pod()
-			tc.change(&h)
-			v := Judge(h)
-			if got := says(v, tc.want); got != "" {
-				t.Errorf("%s; want %q\n%s", got, tc.want, v)
-			}
-		})
-	}
+	})
 }

@@ -1,0 +1,61 @@
+package failpoints
+
+import (
+	"context"
+
+	"github.com/shimquake/shimquake/failpoints/probe"
+)
+
+// Profile has a process collect its garbage, and is the profile of its goroutines then,
+// in its text form (runtime/pprof, debug=1). ok is false where no such process is there,
+// by its pid in its world, or it has not answered until ctx ends.
+func (c *Controller) Profile(ctx context.Context, pid int) (text string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var of *session
+	for s := range c.sessions {
+		if s.hello.PID == pid {
+			of = s
+		}
+	}
+	if of == nil {
+		return "", false
+	}
+	c.asked++
+	seq := c.asked
+	c.profiles[seq] = nil
+	defer delete(c.profiles, seq) // an answer that comes later is nobody's
+	of.askProfile(seq)
+	for {
+		if text := c.profiles[seq]; text != nil {
+			return *text, true
+		}
+		if _, connected := c.sessions[of]; !connected {
+			return "", false
+		}
+		changed := c.changed
+		c.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		c.mu.Lock()
+		if ctx.Err() != nil {
+			return "", false
+		}
+	}
+}
+
+// profiled takes a process's answer, where somebody waits for it.
+func (c *Controller) profiled(p probe.Profile) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, awaited := c.profiles[p.Seq]; awaited {
+		c.profiles[p.Seq] = &p.Goroutines
+		c.notify()
+	}
+}
+
+func (s *session) askProfile(seq int64) {
+	_ = s.enc.Encode(probe.FromController{Profile: seq})
+}

@@ -1,0 +1,82 @@
+package judge
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// leftInPod puts something into what the round has left.
+func leftInPod(change func(*oracle.Inventory)) func(*harness.History) {
+	return func(h *harness.History) { change(h.CRI.Rounds[0].Look.Inventory) }
+}
+
+// laterRound has another round before those that there are, which leaves nothing.
+func laterRound(h *harness.History) {
+	left := *h.CRI.Rounds[0].Look.Inventory
+	left.Taken, h.CRI.Pod.Taken = at(29), at(24)
+	h.CRI.Rounds = slices.Insert(h.CRI.Rounds, 0, harness.Round{
+		Look: harness.Look{At: at(29), Inventory: &left}, Listed: h.CRI.Rounds[0].Listed})
+}
+
+// connects has containerd hold a connection since the last round.
+func connects(h *harness.History) {
+	was := []oracle.Handles{{PID: 11, Start: 1}}
+	h.CRI.Pod.Handles = was
+	if h.CRI.Pod.Taken.IsZero() {
+		h.CRI.Pod.Taken = at(30)
+	}
+	for i := range h.CRI.Rounds {
+		h.CRI.Rounds[i].Look.Inventory.Handles = was
+	}
+	h.CRI.Rounds[len(h.CRI.Rounds)-1].Look.Inventory.Handles = []oracle.Handles{{PID: 11, Start: 1, Held: []oracle.Held{
+		{Kind: oracle.AConnection, Of: "outgoing", Count: 1}}}}
+}
+
+// opens has a shim hold a descriptor since the last round.
+func opens(h *harness.History) {
+	connects(h)
+	of := &oracle.ShimArgs{ID: "pod"}
+	h.CRI.Pod.Handles[0].Shim = of
+	last := &h.CRI.Rounds[len(h.CRI.Rounds)-1].Look.Inventory.Handles[0]
+	last.Shim, last.Held = of, []oracle.Held{{Kind: oracle.ADescriptor, Of: "/run/x", Count: 1}}
+}
+
+func TestRulesOfRounds(t *testing.T) {
+	aDir := oracle.Dir{Path: "/run/containerd/io.containerd.grpc.v1.cri/containers/c0", ID: "c0"}
+	judgedPod(t, map[string]row{
+		"a container that stays listed in a pod": {
+			func(h *harness.History) { h.CRI.Rounds[0].Listed.Containers = []string{"c0"} },
+			"leak container listed=by-cri-alone in=living-pod"},
+		"a container that is not listed any more, and there": {leftInPod(func(i *oracle.Inventory) {
+			i.Daemon.Containers = append(i.Daemon.Containers, oracle.Ref{Namespace: daemon.CRINamespace, ID: "c0"})
+		}), "leak container listed=not-by-cri in=living-pod"},
+		"a sandbox that is not listed, and there": {func(h *harness.History) { h.CRI.Rounds[0].Listed.Sandboxes = nil },
+			"leak container listed=not-by-cri in=living-pod"},
+
+		"a directory that a round has left": {leftInPod(func(i *oracle.Inventory) { i.CRIDirs = []oracle.Dir{aDir} }),
+			"leak cri-dir in=living-pod"},
+		"a mount that a round has left": {leftInPod(func(i *oracle.Inventory) {
+			i.Mounts = []oracle.Mount{{Point: "/run/x", Type: "overlay"}}
+		}), "leak mount in=living-pod"},
+		"a snapshot that a round has left": {leftInPod(func(i *oracle.Inventory) {
+			i.Daemon.Snapshots = []oracle.Snapshot{{Namespace: daemon.CRINamespace, Snapshotter: "overlayfs", Key: "c0"}}
+		}), "leak snapshot in=living-pod"},
+		"a connection that a round has left":             {connects, "leak handle kind=connection in=living-pod"},
+		"one of a containerd that was started meanwhile": {also(connects, downFor(31, 32)), ""},
+		"one a round after the start":                    {also(laterRound, connects, downFor(25, 26)), ""},
+		"one two rounds after it": {also(laterRound, laterRound, connects, downFor(25, 26)),
+			"leak handle kind=connection in=living-pod"},
+		"what is left in the end is reported once": {also(
+			leftInPod(func(i *oracle.Inventory) { i.CRIDirs = []oracle.Dir{aDir} }),
+			func(h *harness.History) { h.After.Inventory.CRIDirs = []oracle.Dir{aDir} }), "leak cri-dir task=none"},
+		"a round that nobody could look at": {func(h *harness.History) {
+			h.CRI.Rounds[0].Look = harness.Look{Asked: failed("Unknown", "ttrpc")}
+		}, "liveness containerd what=listing"},
+		"a descriptor of a shim, whatever was started": {also(opens, downFor(31, 32)),
+			"leak handle program=shim kind=descriptor in=living-pod"},
+	})
+}
