@@ -60,10 +60,10 @@ type Controller struct {
 	hits       []Hit
 	sessions   map[*session]struct{}
 	generation int64
-	profiles   map[int64]*string // questions that somebody waits for, nil until answered
-	asked      int64             // questions so far
-	pauses     int               // calls of onPause that have not returned
-	changed    chan struct{}     // closed and replaced at every hit and ack
+	profiles   map[int64]*probe.Profile // questions that somebody waits for, nil until answered
+	asked      int64                    // questions so far
+	pauses     int                      // calls of onPause that have not returned
+	changed    chan struct{}            // closed and replaced at every hit and ack
 	errs       []error
 }
 
@@ -79,7 +79,7 @@ func Listen(path string, plan Plan, onPause func(Pause)) (*Controller, error) {
 		return nil, fmt.Errorf("listen for probes: %w", err)
 	}
 	c := &Controller{onPause: onPause, listener: l, sessions: map[*session]struct{}{},
-		profiles: map[int64]*string{}, changed: make(chan struct{})}
+		profiles: map[int64]*probe.Profile{}, changed: make(chan struct{})}
 	c.setPlan(plan)
 	c.wg.Go(c.accept)
 	return c, nil

@@ -154,9 +154,17 @@ func TestProfile(t *testing.T) {
 	go ask(10 * time.Second)
 	m := shim.receive()
 	shim.hit("rpc:shim:Task.Create:entry", false)
-	shim.send(probe.FromProcess{Profile: &probe.Profile{Seq: m.Profile, Goroutines: "all"}})
+	shim.send(probe.FromProcess{Profile: &probe.Profile{Seq: m.Profile, Goroutines: "all", Collected: true}})
 	if got := <-answers; got != (answer{"all", true}) {
 		t.Errorf("%+v", got)
+	}
+	go ask(10 * time.Second)
+	for m.Profile < 2 {
+		m = shim.receive()
+	}
+	shim.send(probe.FromProcess{Profile: &probe.Profile{Seq: m.Profile}})
+	if got := <-answers; got.ok {
+		t.Errorf("one that could not collect has answered %+v", got)
 	}
 	if _, ok := c.Profile(t.Context(), 8); ok {
 		t.Error("a process that is not there has answered")
@@ -166,7 +174,7 @@ func TestProfile(t *testing.T) {
 		t.Errorf("one that stands still has answered %+v", got)
 	}
 	go ask(10 * time.Second)
-	for m.Profile < 3 {
+	for m.Profile < 4 {
 		m = shim.receive()
 	}
 	if err := shim.conn.Close(); err != nil {

@@ -8,7 +8,7 @@ import (
 
 // Profile has a process collect its garbage, and is the profile of its goroutines then,
 // in its text form (runtime/pprof, debug=1). ok is false where no such process is there,
-// by its pid in its world, or it has not answered until ctx ends.
+// by its pid in its world, where it could not collect, or has not answered until ctx ends.
 func (c *Controller) Profile(ctx context.Context, pid int) (text string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -27,8 +27,8 @@ func (c *Controller) Profile(ctx context.Context, pid int) (text string, ok bool
 	defer delete(c.profiles, seq) // an answer that comes later is nobody's
 	of.askProfile(seq)
 	for {
-		if text := c.profiles[seq]; text != nil {
-			return *text, true
+		if p := c.profiles[seq]; p != nil {
+			return p.Goroutines, p.Collected
 		}
 		if _, connected := c.sessions[of]; !connected {
 			return "", false
@@ -51,7 +51,7 @@ func (c *Controller) profiled(p probe.Profile) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, awaited := c.profiles[p.Seq]; awaited {
-		c.profiles[p.Seq] = &p.Goroutines
+		c.profiles[p.Seq] = &p
 		c.notify()
 	}
 }

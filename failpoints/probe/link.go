@@ -68,7 +68,8 @@ func (l *link) receive(r *bufio.Reader) error {
 		return nil
 	}
 	if m.Profile > 0 {
-		return l.send(FromProcess{Profile: &Profile{Seq: m.Profile, Goroutines: profile()}})
+		text, collected := profile()
+		return l.send(FromProcess{Profile: &Profile{Seq: m.Profile, Goroutines: text, Collected: collected}})
 	}
 	points := make(map[string]bool, len(m.Armed))
 	for _, p := range m.Armed {

@@ -65,6 +65,8 @@ type Profile struct {
 	Seq int64 `json:"seq"` // of the question
 	// Goroutines is the profile in its text form (runtime/pprof, debug=1).
 	Goroutines string `json:"goroutines"`
+	// Collected is false where the garbage was not collected in time; there is no profile.
+	Collected bool `json:"collected"`
 }
 
 // FromController is a line from the controller: Answer, Profile, or Armed with its
