@@ -74,11 +74,21 @@ var ignored = []harness.Bad{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "con
 // nobody tries that again before the pod is removed: until then the pod is ready. The
 // removal ends the shim, and whether CRI tells of the end then is a race within
 // RemovePodSandbox: it tells of no sandbox that is out of its store (1 of 19 did).
-var cancelled = append(slices.Clone(ignored), harness.Bad{
-	Releases: ">= 2.4.0", Issue: "no issue known: sandbox-ready-after-stop of the catalogue",
-	By:  oracle.MustMatches("cri-status object=sandbox is=too-late"),
-	May: oracle.MustMatches("cri-event topic=CONTAINER_STOPPED_EVENT"),
-})
+var cancelled = []harness.Bad{
+	{
+		Releases: "< 2.4.0", Issue: "containerd#8981, and sandbox-ready-after-stop of the catalogue",
+		By: slices.Concat(spec.ShimLeft, ready), May: stopped,
+	},
+	{
+		Releases: ">= 2.4.0", Issue: "no issue known: sandbox-ready-after-stop of the catalogue",
+		By: ready, May: stopped,
+	},
+}
+
+var (
+	ready   = oracle.MustMatches("cri-status object=sandbox is=too-late")
+	stopped = oracle.MustMatches("cri-event topic=CONTAINER_STOPPED_EVENT")
+)
 
 var _ = Describe("a pod whose shim's first Shutdown, of its container", Label("cri", "shim", "issue:8981"), func() {
 	DescribeTable("leaves no shim when it",
