@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
@@ -55,6 +56,15 @@ func (s Scope) String() string {
 		parts = append(parts, s.Points)
 	}
 	return strings.Join(parts, "-")
+}
+
+// Covers reports whether what the other sweeps is swept by this one, too.
+func (s Scope) Covers(other Scope) bool {
+	all := func(words, of []string) bool {
+		return !slices.ContainsFunc(of, func(w string) bool { return !slices.Contains(words, w) })
+	}
+	return all(s.Workloads, other.Workloads) && all(s.Who, other.Who) && all(s.Paths, other.Paths) &&
+		all(s.Actions, other.Actions) && (s.Points == "" || s.Points == other.Points)
 }
 
 // Sweep sweeps the source with a mutation in it, until it has seen enough.
