@@ -32,11 +32,24 @@ type Bystander struct {
 	Asked   int           `json:"asked"`
 	Slowest time.Duration `json:"slowestNs"`
 	Calls   []Call        `json:"calls,omitempty"`
+	// Told are the answers to those questions, each that was other than the one before it.
+	Told []BystanderTold `json:"told,omitempty"`
 	// Reported is what its client heard of its exit.
 	Reported []oracle.Observation `json:"reported,omitempty"`
 	// Payload is its own record, Output what was read of its output.
 	Payload payload.Truth `json:"payload"`
 	Output  Output        `json:"output"`
+}
+
+// BystanderTold is what an answer said of a bystander while it ran.
+type BystanderTold struct {
+	At   time.Time `json:"at"`
+	Verb string    `json:"verb"` // of the call that was answered
+	// Listed says that it was there; State is in the words of its API, and PID of its init,
+	// which CRI does not tell.
+	Listed bool   `json:"listed"`
+	State  string `json:"state,omitempty"`
+	PID    uint32 `json:"pid,omitempty"`
 }
 
 // Stop is a time in which containerd was made to stand still (SIGSTOP).

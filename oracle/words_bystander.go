@@ -13,6 +13,7 @@ const (
 	OthersStatus = "others-status"
 	OthersEvent  = "others-event"
 	OthersOutput = "others-output"
+	OthersAnswer = "others-answer"
 )
 
 // othersName names a bystander.
@@ -27,6 +28,11 @@ var bystanderWhats = []what{
 	{OthersStatus, "", othersStatus},
 	{OthersEvent, "", othersEvent},
 	{OthersOutput, "", othersOutput},
+	{OthersAnswer, "", othersAnswer},
+}
+
+func othersAnswer(fs Facts) []string {
+	return []string{fmt.Sprintf("%s said of it: %s", fs[FactBy], fs[FactReported]), "it is " + fs[FactTrue]}
 }
 
 func othersStatus(fs Facts) []string {

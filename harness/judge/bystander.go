@@ -51,6 +51,7 @@ func (b *beside) judge() {
 		return
 	}
 	b.end()
+	b.answers()
 	b.output()
 	if b.b.Payload.Exited {
 		b.status()
@@ -146,6 +147,33 @@ func (b *beside) end() {
 		return
 	}
 	b.find(oracle.OthersEnd, fs)
+}
+
+// running are the states of what runs, in the words of each call.
+var running = map[string]string{
+	"State": "RUNNING", "List": "RUNNING", "ContainerStatus": "CONTAINER_RUNNING",
+	"ListContainers": "CONTAINER_RUNNING", "ListPodSandbox": "SANDBOX_READY",
+}
+
+// answers: as long as it runs, who is asked says that it does, and with the pid that its
+// start told.
+func (b *beside) answers() {
+	for _, told := range b.b.Told {
+		if b.b.Payload.Exited && b.b.Payload.ExitedAt.Before(told.At) {
+			continue // that it has ended is told of above
+		}
+		is, want := told.State, running[told.Verb]
+		if b.b.API != harness.CRI {
+			is, want = fmt.Sprintf("%s, pid %d", told.State, told.PID), fmt.Sprintf("%s, pid %d", want, b.b.PID)
+		}
+		if !told.Listed {
+			is = "nothing"
+		}
+		if is != want {
+			b.find(oracle.OthersAnswer, oracle.Facts{
+				oracle.FactBy: told.Verb, oracle.FactReported: is, oracle.FactTrue: want})
+		}
+	}
 }
 
 // status: who tells its exit tells the true one.

@@ -38,6 +38,7 @@ func with(api harness.API) harness.History {
 func TestBystanders(t *testing.T) {
 	type changes = func(*harness.History, *harness.Bystander)
 	const call, output = "others bystander what=others-call", "others bystander what=others-output"
+	const answer = "others bystander what=others-answer"
 	const event, end = "others bystander what=others-event", "others bystander what=others-end"
 	for name, tc := range map[string]struct {
 		change changes
@@ -52,6 +53,15 @@ func TestBystanders(t *testing.T) {
 		}, ""},
 		"nobody has asked": {func(_ *harness.History, b *harness.Bystander) { b.Asked = 0 }, "harness"},
 		"it ran twice":     {func(_ *harness.History, b *harness.Bystander) { b.Payload.Runs = 2 }, "truth"},
+
+		"State says what is true":           {isTold("State", true, "RUNNING", 51), ""},
+		"State says another state":          {isTold("State", true, "CREATED", 51), answer + " by=State"},
+		"State says another pid":            {isTold("State", true, "RUNNING", 52), answer + " by=State"},
+		"List leaves it out":                {isTold("List", false, "", 0), answer + " by=List reported=nothing"},
+		"CRI lists it":                      {podTold("ListContainers", "CONTAINER_RUNNING"), ""},
+		"CRI lists it as one that is over":  {podTold("ListContainers", "CONTAINER_EXITED"), answer + " by=ListContainers"},
+		"CRI lists its pod as not ready":    {podTold("ListPodSandbox", "SANDBOX_NOTREADY"), answer + " object=pod"},
+		"an answer when it had ended early": {endedEarly, end},
 
 		"a call that was not answered": {asked("State", "DeadlineExceeded"), call + " call=State code=DeadlineExceeded"},
 		"a call that was refused":      {asked("delete", "Unknown"), call + " call=delete code=Unknown"},
@@ -202,4 +212,22 @@ func TestBystandersTellOnce(t *testing.T) {
 			t.Errorf("%q does not say %q", text, want)
 		}
 	}
+}
+
+// isTold has containerd answer so about the bystander, once while it runs.
+func isTold(verb string, listed bool, state string, pid uint32) func(*harness.History, *harness.Bystander) {
+	return func(_ *harness.History, b *harness.Bystander) {
+		b.Told = append(b.Told, harness.BystanderTold{At: at(30), Verb: verb, Listed: listed, State: state, PID: pid})
+	}
+}
+
+func podTold(verb, state string) func(*harness.History, *harness.Bystander) {
+	return both(isTold(verb, true, state, 0), func(_ *harness.History, b *harness.Bystander) { b.API = harness.CRI })
+}
+
+// endedEarly: what is asked when it has ended is no news of its own.
+func endedEarly(h *harness.History, b *harness.Bystander) {
+	b.Payload.ExitedAt = at(20)
+	b.Output, b.Payload.Wrote = harness.Output{Last: 2, LastAt: at(20)}, 2
+	isTold("State", true, "STOPPED", 51)(h, b)
 }

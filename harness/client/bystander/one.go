@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -59,6 +60,21 @@ func (b *one) about(ctx context.Context, verb string, f func(context.Context, co
 		b.set(func(s *harness.Bystander) { s.Calls = append(s.Calls, c) })
 	}
 	return err
+}
+
+// told writes down what an answer said of it, if the one before has said another thing.
+func (b *one) told(is harness.BystanderTold) {
+	b.set(func(s *harness.Bystander) {
+		for _, was := range slices.Backward(s.Told) {
+			if was.Verb == is.Verb {
+				if was.At = is.At; was == is {
+					return
+				}
+				break
+			}
+		}
+		s.Told = append(s.Told, is)
+	})
 }
 
 // reported writes down an exit status that the client got.

@@ -113,15 +113,35 @@ func (p *pod) learnPID(ctx context.Context) error {
 // list asks for all containers and pods, as kubelet does every second.
 func (p *pod) list(ctx context.Context) error {
 	err := p.rt(ctx, "ListContainers", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		_, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
-		return err
+		r, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
+		if err != nil {
+			return err
+		}
+		is := harness.BystanderTold{Verb: "ListContainers", At: time.Now()}
+		for _, k := range r.Containers {
+			if k.Id == p.container {
+				is.Listed, is.State = true, k.State.String()
+			}
+		}
+		p.told(is)
+		return nil
 	})
 	if err != nil {
 		return err
 	}
 	return p.rt(ctx, "ListPodSandbox", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		_, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
-		return err
+		r, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
+		if err != nil {
+			return err
+		}
+		is := harness.BystanderTold{Verb: "ListPodSandbox", At: time.Now()}
+		for _, s := range r.Items {
+			if s.Id == p.sandbox {
+				is.Listed, is.State = true, s.State.String()
+			}
+		}
+		p.told(is)
+		return nil
 	})
 }
 
@@ -129,7 +149,11 @@ func (p *pod) list(ctx context.Context) error {
 // statement that can be armed.
 func (p *pod) ask(ctx context.Context) error {
 	return p.rt(ctx, "ContainerStatus", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		_, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: p.container})
+		r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: p.container})
+		if err == nil {
+			p.told(harness.BystanderTold{
+				Verb: "ContainerStatus", At: time.Now(), Listed: true, State: r.GetStatus().GetState().String()})
+		}
 		return err
 	})
 }

@@ -2,8 +2,11 @@ package bystander
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
+	typestask "github.com/containerd/containerd/api/types/task"
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"github.com/containerd/errdefs"
@@ -73,7 +76,10 @@ func (t *task) ask(ctx context.Context) error {
 		return err
 	}
 	return t.about(ctx, "State", func(ctx context.Context, c connection) error {
-		_, err := c.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: t.id})
+		r, err := c.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: t.id})
+		if err == nil {
+			t.tells("State", r.Process)
+		}
 		return errgrpc.ToNative(err)
 	})
 }
@@ -81,9 +87,22 @@ func (t *task) ask(ctx context.Context) error {
 // list asks for the tasks of its namespace, of which each shim is asked.
 func (t *task) list(ctx context.Context) error {
 	return t.about(ctx, "List", func(ctx context.Context, c connection) error {
-		_, err := c.TaskService().List(ctx, &tasks.ListTasksRequest{})
-		return errgrpc.ToNative(err)
+		r, err := c.TaskService().List(ctx, &tasks.ListTasksRequest{})
+		if err != nil {
+			return errgrpc.ToNative(err)
+		}
+		n := slices.IndexFunc(r.Tasks, func(p *typestask.Process) bool { return p.ID == t.id })
+		if n < 0 {
+			t.told(harness.BystanderTold{Verb: "List", At: time.Now()})
+			return nil
+		}
+		t.tells("List", r.Tasks[n])
+		return nil
 	})
+}
+
+func (t *task) tells(verb string, p *typestask.Process) {
+	t.told(harness.BystanderTold{Verb: verb, At: time.Now(), Listed: true, State: p.GetStatus().String(), PID: p.GetPid()})
 }
 
 // end deletes on the TaskExit event, as dockerd does.
