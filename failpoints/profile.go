@@ -8,7 +8,8 @@ import (
 
 // Profile has a process collect its garbage, and is the profile of its goroutines then,
 // in its text form (runtime/pprof, debug=1). ok is false where no such process is there,
-// by its pid in its world, where it could not collect, or has not answered until ctx ends.
+// by its pid in its world, where it could not collect, or has not answered until ctx
+// ends.
 func (c *Controller) Profile(ctx context.Context, pid int) (text string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -140,7 +140,8 @@ func (c Container) problems(i int, w Workload) []error {
 		all = append(all, errors.New("stays: beside a first that is made again: add loops, and put it behind that"))
 	}
 	if c.WithPod && (w.API != CRI || c.Signal != "SIGKILL" || w.Loops > 0 || w.Restart || i == 0) {
-		all = append(all, errors.New("withPod: of a pod, behind a first: add api: cri and signal: SIGKILL, no loops, no restart"))
+		all = append(all, errors.New(
+			"withPod: of a pod, behind a first: add api: cri and signal: SIGKILL, no loops, no restart"))
 	}
 	if c.Late && (!w.Restart || w.API != CRI || w.Loops > 0 || i == 0) {
 		all = append(all, errors.New("late: of a pod, behind a first that lives on: add api: cri and restart, no loops"))

@@ -48,7 +48,7 @@ const (
 	ResumedStands = "resumed-stands"
 	ASlowCall     = "slow-call"
 	AHeldUpCall   = "held-up-call" // by one about another container
-	Baseline      = "baseline" // a call that failed before anything was broken
+	Baseline      = "baseline"     // a call that failed before anything was broken
 )
 
 // what is a value of FactWhat with its words.

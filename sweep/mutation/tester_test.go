@@ -95,7 +95,8 @@ func mutations(t *testing.T) []Mutation {
 }
 
 func TestCovers(t *testing.T) {
-	s := Scope{Workloads: []string{"task", "cri"}, Who: []string{"shim"}, Paths: []string{"exit"}, Actions: []string{"crash"}}
+	s := Scope{
+		Workloads: []string{"task", "cri"}, Who: []string{"shim"}, Paths: []string{"exit"}, Actions: []string{"crash"}}
 	for name, tt := range map[string]struct {
 		change func(*Scope)
 		want   bool

@@ -71,9 +71,10 @@ var workloads = []workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}}}},
 	{name: "stays", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}, {Exit: 7, Stays: true}}}},
-	{name: "stops", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
-		{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"}, {Signal: "SIGKILL"},
-		{Signal: "SIGKILL", WithPod: true}}}},
+	{name: "stops", like: "cri", asked: true, Workload: harness.Workload{
+		API: harness.CRI, Containers: []harness.Container{
+			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"}, {Signal: "SIGKILL"},
+			{Signal: "SIGKILL", WithPod: true}}}},
 	{name: "churn", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 12, Restart: true, Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
 	{name: "oom-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI,

@@ -102,7 +102,8 @@ func (t *task) list(ctx context.Context) error {
 }
 
 func (t *task) tells(verb string, p *typestask.Process) {
-	t.told(harness.BystanderTold{Verb: verb, At: time.Now(), Listed: true, State: p.GetStatus().String(), PID: p.GetPid()})
+	t.told(harness.BystanderTold{
+		Verb: verb, At: time.Now(), Listed: true, State: p.GetStatus().String(), PID: p.GetPid()})
 }
 
 // end deletes on the TaskExit event, as dockerd does.

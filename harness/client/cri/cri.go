@@ -208,7 +208,7 @@ func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 		}
 		stops.Go(func() { c.end(ctx, i) })
 		if i.Spec.IgnoresTerm {
-			time.Sleep(underWay)
+			<-time.After(underWay) // that it has a lock is not to be seen
 		}
 	}
 	stops.Wait()
