@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -52,8 +53,11 @@ func TestHeldUp(t *testing.T) {
 	} {
 		h := clean()
 		tc.change(&h)
-		if found, _ := heldUp(&h); (len(found) > 0) != tc.want {
-			t.Errorf("%s: %v", name, found)
+		v := Judge(h)
+		if got := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool {
+			return f.Facts[oracle.FactWhat] == oracle.AHeldUpCall
+		}); got != tc.want {
+			t.Errorf("%s: %v\n%s", name, got, v)
 		}
 	}
 }
