@@ -171,6 +171,7 @@ const (
 	AfterInitExit  = "init-exit" // FactAfter
 	Foreign        = "foreign"   // FactOutput
 	Misdated       = "misdated"
+	Unrotated      = "unrotated"
 	AnExec         = "exec"             // FactOf
 	Second         = "second"           // FactUse
 	SameAgain      = "same"             // FactRepeat
@@ -288,7 +289,7 @@ var keys = [factCount]struct {
 	FactMessage: {"message", inCause, nil},
 	FactExit:    {"exit", inCause, nil},
 	FactAsked:   {"asked", inCause, []string{Yes}},
-	FactOutput:  {"output", inCause, []string{Missing, Late, Repeated, Foreign, Misdated}},
+	FactOutput:  {"output", inCause, []string{Missing, Late, Repeated, Foreign, Misdated, Unrotated}},
 	FactStream:  {"stream", inCause, []string{FieldStdout, FieldStderr}},
 
 	FactError:       {"error", inDetail, nil},

@@ -35,13 +35,31 @@ func TestReadLog(t *testing.T) {
 		"a line that was cut":      {line(1001, "P", 1, 1000), 0, 1, 0},
 		"a line without its times": {"stdout F 1 t=5\n", 0, 1, 0},
 	} {
-		out := ReadLog(tc.text, time.Unix(0, 10_000*ms))
+		out := ReadLog(time.Unix(0, 10_000*ms), tc.text)
 		if got := out.Stdout; got.Misdated != tc.misdated || got.Foreign != tc.foreign || got.Last != tc.last {
 			t.Errorf("%s: %d lines, %d of another time and %d foreign ones, want %d, %d and %d",
 				name, got.Last, got.Misdated, got.Foreign, tc.last, tc.misdated, tc.foreign)
 		}
 		if got, want := out.Stderr.Last, strings.Count(tc.text, "stderr"); got != want || out.Stderr.Misdated > 0 {
 			t.Errorf("%s: %d lines of stderr, want %d: %+v", name, got, want, out.Stderr)
+		}
+	}
+}
+
+// The lines of a log that was rotated are in their order, whatever the times of two
+// writers are.
+func TestRotatedLog(t *testing.T) {
+	stamp := func(s int64) string { return time.Unix(s, 0).UTC().Format(time.RFC3339Nano) }
+	line := func(logged int64, n int, written int64) string {
+		return stamp(logged) + " stdout F " + strconv.Itoa(n) + " t=" + strconv.FormatInt(written*1e9, 10) + "\n"
+	}
+	old, other := line(11, 1, 10)+line(21, 2, 20), line(20, 3, 20)+line(31, 4, 30)
+	if got := ReadLog(time.Unix(40, 0), old, other).Stdout; got.Last != 4 || got.Misdated+got.Repeated+got.Foreign > 0 {
+		t.Errorf("%+v", got)
+	}
+	for at, want := range map[int64]int{9: 2, 10: 1, 20: 0} {
+		if got := LogsAfter(time.Unix(at, 0), old); got != want {
+			t.Errorf("%d lines after %d s, want %d", got, at, want)
 		}
 	}
 }
