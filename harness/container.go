@@ -75,6 +75,10 @@ type Container struct {
 	// Exec does so, too. They are read: by FIFOs, or of CRI from the container's log and the
 	// answer of ExecSync. Up to 20000.
 	Lines int `yaml:"lines,omitempty"`
+	// Ragged has the second of its Lines, of each stream, be longer than a line of a log of
+	// CRI's may be (max_container_log_line_size, 16 KiB), which is split there, and the last
+	// end without a newline. At least 3 Lines.
+	Ragged bool `yaml:"ragged,omitempty"`
 	// Stdin is how many numbered lines are written to the standard input of the payload, and
 	// of its Exec, which read to the end, write what they have read to their output, and
 	// exit: no trigger lets them. The input is written in two parts, as by two clients that
@@ -101,6 +105,10 @@ type Container struct {
 
 // ExecTimeout is what TimedExec gives its exec: the shortest that CRI knows.
 const ExecTimeout = time.Second
+
+// RaggedBytes is how many bytes a long line has more than others: more than two lines of
+// a log of CRI's.
+const RaggedBytes = 40_000
 
 // StopGrace is how long a payload that ignores SIGTERM is given.
 const StopGrace = time.Second
@@ -170,6 +178,9 @@ func (c Container) check(i int) error {
 	if c.Lines < 0 || c.Lines > payload.MaxLines || c.Lines > 0 && (c.HoldStdout || c.Floods || c.TTY) {
 		return fmt.Errorf("containers[%d]: lines: %d: 1 to %d, and not with holdStdout, floods or tty", i, c.Lines,
 			payload.MaxLines)
+	}
+	if c.Ragged && c.Lines < 3 {
+		return fmt.Errorf("containers[%d]: ragged: at least 3 lines, of which one is long, and another the last", i)
 	}
 	if c.Stdin < 0 || c.Stdin > payload.MaxLines ||
 		c.Stdin > 0 && (c.Signal != "" || c.Lines > 0 || c.Floods || c.HoldStdout || c.OOM == OOMInit) {

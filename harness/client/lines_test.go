@@ -31,8 +31,12 @@ func TestReadLog(t *testing.T) {
 		"back in time":     {line(3000, "F", 1, 1000) + line(2999, "F", 2, 1100), 1, 0, 2},
 		"two streams": {line(3000, "F", 1, 1000) + of("stderr", 2999, "F", 1, 1000) +
 			of("stderr", 3000, "F", 2, 1000), 0, 0, 1},
-		"of a time to come":        {line(10_051, "F", 1, 1000), 1, 0, 1},
-		"a line that was cut":      {line(1001, "P", 1, 1000), 0, 1, 0},
+		"of a time to come":   {line(10_051, "F", 1, 1000), 1, 0, 1},
+		"a line that was cut": {line(1001, "P", 1, 1000), 0, 1, 0},
+		"a line in parts": {line(1001, "P", 1, 1000)[:len(line(1001, "P", 1, 1000))-1] + " xx\n" +
+			time.Unix(2, 0).UTC().Format(time.RFC3339Nano) + " stdout P " + padding[3:] + "\n" +
+			time.Unix(2, 0).UTC().Format(time.RFC3339Nano) + " stdout F x\n", 0, 0, 1},
+		"a part that is lost":      {line(1001, "P", 1, 1000) + line(1002, "F", 2, 1001), 0, 1, 0},
 		"a line without its times": {"stdout F 1 t=5\n", 0, 1, 0},
 	} {
 		out := ReadLog(time.Unix(0, 10_000*ms), tc.text)
@@ -76,7 +80,11 @@ func TestReadLines(t *testing.T) {
 			Last: 2, LastAt: at(6), Holes: []harness.Hole{{From: 1, To: 1, Before: at(6)}}}},
 		"some": {"1 t=5\n4 t=8\n", harness.Output{
 			Last: 4, LastAt: at(8), Holes: []harness.Hole{{From: 2, To: 3, After: at(5), Before: at(8)}}}},
-		"twice":         {"1 t=5\n2 t=6\n1 t=5\n", harness.Output{Last: 2, LastAt: at(6), Repeated: 1}},
+		"twice":                        {"1 t=5\n2 t=6\n1 t=5\n", harness.Output{Last: 2, LastAt: at(6), Repeated: 1}},
+		"a last one without a newline": {"1 t=5\n2 t=6.", harness.Output{Last: 2, LastAt: at(6)}},
+		"a long one":                   {"1 t=5 " + padding + "\n", harness.Output{Last: 1, LastAt: at(5)}},
+		"a long one that was cut": {"1 t=5 " + padding[1:] + "\n2 t=6\n", harness.Output{
+			Last: 2, LastAt: at(6), Holes: []harness.Hole{{From: 1, To: 1, Before: at(6)}}, Foreign: 1}},
 		"cut off":       {"1 t=5\n2 t=", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
 		"half a number": {"1 t=5\n2 t=6", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
 		"of another":    {"1 e=5\n", harness.Output{Foreign: 1}},

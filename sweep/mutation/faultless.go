@@ -49,7 +49,7 @@ var Faultless = []harness.Case{
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true}, {Exit: 5, HeldExec: true}}}},
 	{Name: "plain-pod-output", Workload: harness.Workload{ // alone: its log is read when it has just ended
-		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000, Ragged: true}}}},
 	{Name: "plain-restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{Name: "plain-pod-restart", Workload: harness.Workload{
