@@ -37,7 +37,8 @@ type Container struct {
 	// Exit is the status that its payload exits with by itself.
 	Exit int `yaml:"exit,omitempty"`
 	// Signal, in place of Exit, is sent by the client: SIGKILL ends the payload (137),
-	// SIGTERM lets it exit with 143.
+	// SIGTERM lets it exit with 143. SIGUSR1, with CRI only, lets it exit with 138: it is the
+	// stop signal of its image.
 	Signal string `yaml:"signal,omitempty"`
 	// Segfault, core or bare, has the payload die of SIGSEGV by itself (139), in place of
 	// Exit, with a core or without.
@@ -118,8 +119,8 @@ func (c Container) Want() uint32 {
 	switch {
 	case c.Signal == "SIGKILL" || c.IgnoresTerm || c.OOM == OOMInit:
 		return 128 + uint32(unix.SIGKILL)
-	case c.Signal == "SIGTERM":
-		return 128 + uint32(unix.SIGTERM)
+	case c.Signal != "":
+		return 128 + uint32(Signals[c.Signal])
 	case c.Segfault != "":
 		return 128 + uint32(unix.SIGSEGV)
 	}
@@ -127,7 +128,9 @@ func (c Container) Want() uint32 {
 }
 
 // Signals are those that a container can be ended with.
-var Signals = map[string]unix.Signal{"SIGKILL": unix.SIGKILL, "SIGTERM": unix.SIGTERM}
+var Signals = map[string]unix.Signal{
+	"SIGKILL": unix.SIGKILL, "SIGTERM": unix.SIGTERM, payload.StopSignal: unix.SIGUSR1,
+}
 
 // maxChildren is few enough for a world's limit on processes.
 const maxChildren = 20
@@ -147,6 +150,9 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.Late && (!w.Restart || w.API != CRI || w.Loops > 0 || i == 0) {
 		all = append(all, errors.New("late: of a pod, behind a first that lives on: add api: cri and restart, no loops"))
 	}
+	if c.Signal == payload.StopSignal && w.API != CRI {
+		all = append(all, errors.New("signal: SIGUSR1: only CRI asks an image for its signal: add api: cri"))
+	}
 	if c.TTY && w.API != CRI {
 		all = append(all, errors.New("tty: only a pod has one here: add api: cri"))
 	}
@@ -158,7 +164,7 @@ func (c Container) check(i int) error {
 		return fmt.Errorf("containers[%d]: exit %d is not between 0 and 255", i, c.Exit)
 	}
 	if _, ok := Signals[c.Signal]; c.Signal != "" && !ok {
-		return fmt.Errorf("containers[%d]: signal %q: SIGKILL and SIGTERM are sent", i, c.Signal)
+		return fmt.Errorf("containers[%d]: signal %q: SIGKILL and SIGTERM are sent, and SIGUSR1 by CRI", i, c.Signal)
 	}
 	if c.Exec < 0 || c.Exec > 255 {
 		return fmt.Errorf("containers[%d]: exec: %d: an exit status from 1 to 255 is needed", i, c.Exec)

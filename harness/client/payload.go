@@ -83,6 +83,9 @@ func (s *Session) Command(i *harness.Instance) []string {
 		args = append(args, "ignore-term")
 	case spec.Signal != "":
 		args = append(args, "wait")
+		if spec.Signal == payload.StopSignal {
+			args = append(args, "-exit", fmt.Sprint(spec.Want()))
+		}
 	case spec.OOM == harness.OOMInit:
 		args = append(args, "hog", fmt.Sprint(hogs*spec.Memory))
 	case spec.Floods:

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 )
@@ -36,7 +37,7 @@ var Faultless = []harness.Case{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"},
-			{Signal: "SIGTERM", IgnoresTerm: true}}}},
+			{Signal: "SIGTERM", IgnoresTerm: true}, {Signal: payload.StopSignal}}}},
 	{Name: "plain-exec", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Exec: 3, HeldExec: true, Pause: true}, {Signal: "SIGKILL", Exec: 4},
 		{Exit: 5, HeldExec: true, SharedPID: true}}}},

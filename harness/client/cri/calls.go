@@ -56,6 +56,10 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	}
 	i.Begun = time.Now()
 	name, value := client.Env(i.Name)
+	image := payload.Image
+	if i.Spec.Signal == payload.StopSignal {
+		image = payload.StopImage
+	}
 	log := ""
 	if c.writes() && i.Spec.Lines > 0 {
 		log = logName(i)
@@ -66,7 +70,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 			&api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
 				Metadata: &api.ContainerMetadata{Name: i.Name},
 				Labels:   map[string]string{oracle.Label: i.Name},
-				Image:    &api.ImageSpec{Image: payload.Image},
+				Image:    &api.ImageSpec{Image: image},
 				Command:  c.Command(i),
 				Tty:      i.Spec.TTY,
 				LogPath:  log,
@@ -116,7 +120,7 @@ func (c *Client) start(ctx context.Context, i *harness.Instance) error {
 }
 
 // end lets the payload come to its end, or stops the container: immediately (SIGKILL), or
-// with time to handle SIGTERM.
+// with time to handle SIGTERM, or what its image says.
 func (c *Client) end(ctx context.Context, i *harness.Instance) {
 	if i.Spec.Signal == "" {
 		c.Release(ctx, i)
@@ -126,7 +130,7 @@ func (c *Client) end(ctx context.Context, i *harness.Instance) {
 	switch {
 	case i.Spec.IgnoresTerm:
 		grace = int64(harness.StopGrace.Seconds())
-	case i.Spec.Signal == "SIGTERM":
+	case i.Spec.Signal != "SIGKILL":
 		grace = 30
 	}
 	err := client.Until(ctx, func(ctx context.Context) error {
