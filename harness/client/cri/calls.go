@@ -3,6 +3,7 @@ package cri
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -50,6 +51,9 @@ func (c *Client) runSandbox(ctx context.Context) error {
 	})
 }
 
+// restartCount is what kubelet says of a container that it has made anew.
+const restartCount = "1"
+
 func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	if err := errors.Join(c.Expect(i.Name), c.openLog(i)); err != nil {
 		return err
@@ -61,21 +65,25 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 		image = payload.StopImage
 	}
 	log := ""
+	mounts := []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}}
+	i.Given = &oracle.CRIGiven{Annotation: restartCount, Image: image, Mounts: oracle.MountsOf(mounts)}
 	if c.writes() && i.Spec.Lines > 0 {
 		log = logName(i)
+		i.Given.LogPath = filepath.Join(c.TruthDir, log)
 	}
 	return c.call(ctx, "CreateContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.CreateContainer(
 			ctx,
 			&api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
-				Metadata: &api.ContainerMetadata{Name: i.Name},
-				Labels:   map[string]string{oracle.Label: i.Name},
-				Image:    &api.ImageSpec{Image: image},
-				Command:  c.Command(i),
-				Tty:      i.Spec.TTY,
-				LogPath:  log,
-				Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},
-				Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}},
+				Metadata:    &api.ContainerMetadata{Name: i.Name},
+				Labels:      map[string]string{oracle.Label: i.Name},
+				Annotations: map[string]string{oracle.RestartCount: restartCount},
+				Image:       &api.ImageSpec{Image: image},
+				Command:     c.Command(i),
+				Tty:         i.Spec.TTY,
+				LogPath:     log,
+				Envs:        []*api.KeyValue{{Key: name, Value: []byte(value)}},
+				Mounts:      mounts,
 				Linux: &api.LinuxContainerConfig{
 					Resources:       limits(i),
 					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: c.namespaces()},
