@@ -16,13 +16,15 @@ func TestCRIGiven(t *testing.T) {
 		change func(*harness.History)
 		want   string
 	}{
-		"as it was asked for":    {func(*harness.History) {}, ""},
-		"nobody knows":           {func(h *harness.History) { h.Instances[0].Given = nil }, ""},
-		"an old history":         {func(h *harness.History) { h.CRI.Statuses[1].Given = nil }, ""},
-		"no annotations":         {gives(func(g *oracle.CRIGiven) { g.Annotation = "" }), found + "field=annotations is=other"},
-		"another image":          {gives(func(g *oracle.CRIGiven) { g.Image = "sha256:1" }), found + "field=image is=other"},
-		"half of its log's path": {gives(func(g *oracle.CRIGiven) { g.LogPath = "c0.out" }), found + "field=log-path is=other"},
-		"no mounts":              {gives(func(g *oracle.CRIGiven) { g.Mounts = "" }), found + "field=mounts is=other"},
+		"as it was asked for": {func(*harness.History) {}, ""},
+		"nobody knows":        {func(h *harness.History) { h.Instances[0].Given = nil }, ""},
+		"an old history":      {func(h *harness.History) { h.CRI.Statuses[1].Given = nil }, ""},
+		"no annotations": {gives(func(g *oracle.CRIGiven) { g.Annotation = "" }),
+			found + "field=annotations is=other"},
+		"another image": {gives(func(g *oracle.CRIGiven) { g.Image = "sha256:1" }), found + "field=image is=other"},
+		"half of its log's path": {gives(func(g *oracle.CRIGiven) { g.LogPath = "c0.out" }),
+			found + "field=log-path is=other"},
+		"no mounts": {gives(func(g *oracle.CRIGiven) { g.Mounts = "" }), found + "field=mounts is=other"},
 		"another image's digest": {gives(func(g *oracle.CRIGiven) { g.ImageRef = "sha256:2" }),
 			found + "field=image-ref is=changed"},
 		"a list without annotations": {func(h *harness.History) { h.CRI.States[0].Given.Annotation = "" },
