@@ -37,8 +37,8 @@ type Container struct {
 	// Exit is the status that its payload exits with by itself.
 	Exit int `yaml:"exit,omitempty"`
 	// Signal, in place of Exit, is sent by the client: SIGKILL ends the payload (137),
-	// SIGTERM lets it exit with 143. SIGUSR1, with CRI only, lets it exit with 138: it is the
-	// stop signal of its image.
+	// SIGTERM lets it exit with 143. SIGUSR1, with CRI only, lets it exit with 138: that is
+	// the stop signal of its image.
 	Signal string `yaml:"signal,omitempty"`
 	// Segfault, core or bare, has the payload die of SIGSEGV by itself (139), in place of
 	// Exit, with a core or without.

@@ -7,9 +7,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// criGiven: CRI says of a container what its client has asked for, and of its image always
-// the same; and its list has the time at which the container was made that it says when it
-// is asked for that one. A fault may have broken what it knows that from.
+// criGiven: CRI says of a container what its client has asked for, and of its image
+// always the same; and its list has the time at which the container was made that it says
+// when it is asked for that one. A fault may have broken what it knows that from.
 func criGiven(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !h.Case.Faultless() {
 		return nil, nil
