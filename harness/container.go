@@ -69,6 +69,9 @@ type Container struct {
 	// Late has the container of a pod made before containerd is restarted, and started after
 	// it. With Restart only, without Loops, and not the first.
 	Late bool `yaml:"late,omitempty"`
+	// WithPod leaves the container to run until its pod is stopped, which ends it. CRI only,
+	// with signal: SIGKILL, without Loops and Restart, and not the first.
+	WithPod bool `yaml:"withPod,omitempty"`
 	// TTY gives the container a terminal, whose other end its shim holds. CRI only.
 	TTY bool `yaml:"tty,omitempty"`
 	// Lines is how many numbered lines the payload writes to its standard output, and as
@@ -146,6 +149,9 @@ func (c Container) problems(i int, w Workload) []error {
 	}
 	if c.Stays && (w.Loops == 0 || i == 0) {
 		all = append(all, errors.New("stays: beside a first that is made again: add loops, and put it behind that"))
+	}
+	if c.WithPod && (w.API != CRI || c.Signal != "SIGKILL" || w.Loops > 0 || w.Restart || i == 0) {
+		all = append(all, errors.New("withPod: of a pod, behind a first: add api: cri and signal: SIGKILL, no loops, no restart"))
 	}
 	if c.Late && (!w.Restart || w.API != CRI || w.Loops > 0 || i == 0) {
 		all = append(all, errors.New("late: of a pod, behind a first that lives on: add api: cri and restart, no loops"))

@@ -236,8 +236,18 @@ type Restart struct {
 type Reuse struct {
 	// Brief reports that only the parts were used that a fault can still be in the way of.
 	Brief bool           `json:"brief,omitempty"`
+	Use   Use            `json:"use,omitzero"`
 	Err   *oracle.Failed `json:"err,omitempty"`
 	After *Look          `json:"after,omitempty"`
+}
+
+// Use is a whole lifecycle of an id that was used before; its ID is empty where there was
+// none: a pod's containers have new ones.
+type Use struct {
+	ID   string    `json:"id"`
+	PID  uint32    `json:"pid"`
+	Want uint32    `json:"want"` // what its payload ends with
+	From time.Time `json:"from"` // when its task was asked for
 }
 
 // Orphan is the second use of an id, whose shim the harness has killed.

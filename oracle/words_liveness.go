@@ -47,6 +47,7 @@ const (
 	ResumedAs     = "resumed-as"
 	ResumedStands = "resumed-stands"
 	ASlowCall     = "slow-call"
+	AHeldUpCall   = "held-up-call" // by one about another container
 	Baseline      = "baseline" // a call that failed before anything was broken
 )
 
@@ -97,6 +98,8 @@ var livenessWhats = []what{
 	{ResumedStands, "task", says("it was resumed, and its payload did not go on within %s", FactBound)},
 	{ASlowCall, "workload", says("%s took %s before anything was broken; the quickest of its case grant it %s",
 		FactCall, FactApart, FactBound)},
+	{AHeldUpCall, "workload", says("%s took %s, as long as one about a container that ignores SIGTERM; so did the others",
+		FactCall, FactApart)},
 	{Baseline, "workload", baselineWords},
 }
 

@@ -25,7 +25,7 @@ type Client interface {
 	Run(ctx context.Context) error
 	// Reuse uses the first id once more, without a fault, and expects that to work; briefly
 	// leaves out what no fault can be in the way of.
-	Reuse(ctx context.Context, briefly bool) error
+	Reuse(ctx context.Context, briefly bool) (harness.Use, error)
 	// Instances are all containers that the workload has asked for. They are the client's:
 	// nobody changes them.
 	Instances() []*harness.Instance

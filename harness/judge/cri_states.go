@@ -46,7 +46,7 @@ func criStopped(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 		return nil, nil
 	}
 	for _, i := range h.Instances {
-		stopped, ok := h.CRI.When("StopContainer", i.ID)
+		stopped, ok := stoppedAt(h, i)
 		if !ok || broken(h, stopped) || len(h.Kills) > 0 {
 			continue
 		}
@@ -59,7 +59,7 @@ func criStopped(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 		for _, s := range h.CRI.Statuses {
 			if s.ID == i.ID && s.State == oracle.CRIRunning && s.Asked.After(stopped) && !restarted && once {
 				found = append(found, about(oracle.AContainer, i.ID, oracle.FieldState, oracle.TooLate, s.State,
-					"StopContainer succeeded at "+stamp(stopped)))
+					stopVerb(i)+" succeeded at "+stamp(stopped)))
 			}
 		}
 	}

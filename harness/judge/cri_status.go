@@ -152,8 +152,8 @@ func lastState(h *harness.History, i harness.Instance, last oracle.CRIStatus) []
 		return nil
 	}
 	ended, how := i.Payload.ExitedAt, "it ended"
-	if stopped, ok := h.CRI.When("StopContainer", i.ID); ok && ended.IsZero() {
-		ended, how = stopped, "StopContainer succeeded"
+	if stopped, ok := stoppedAt(h, i); ok && ended.IsZero() {
+		ended, how = stopped, stopVerb(i)+" succeeded"
 	}
 	if !ended.IsZero() && last.Asked.Sub(ended) > learnBound && !downBetween(h, ended, last.Asked) {
 		return wrong(oracle.TooLate, how, ended)

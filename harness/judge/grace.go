@@ -53,10 +53,10 @@ const termGrace = time.Second
 // clockGrace is how far times that two processes took may be apart.
 const clockGrace = 50 * time.Millisecond
 
-// stopOf is when the client asked for a container's stop, if it did so once.
+// stopOf is when the client asked for a container's stop, or its pod's, if it did so once.
 func stopOf(h *harness.History, i harness.Instance) (at time.Time, once bool) {
 	for _, c := range h.Calls {
-		if c.Verb == "StopContainer" && c.Of == i.Name {
+		if c.Verb == stopVerb(i) && (c.Of == i.Name || i.Spec.WithPod) {
 			at, once = c.At, at.IsZero()
 		}
 	}

@@ -30,9 +30,9 @@ var rules = []rule{
 	// What must hold of what the plan was not about.
 	bystanders, outlived,
 	// What must hold when the first id is used again.
-	restart, reuse, orphaned, lateExits,
+	restart, reuse, secondUse, orphaned, lateExits,
 	// What must never happen.
-	deaths, unheeded, logged, slow, access,
+	deaths, unheeded, logged, slow, heldUp, access,
 }
 
 // Judge makes the verdict of a history.

@@ -97,13 +97,21 @@ func endedBy(h *harness.History, i harness.Instance) time.Time {
 	return end.Add(reapIn)
 }
 
-// stoppedAt is when a container's stop was first answered with success by CRI: it has
-// ended by then.
+// stoppedAt is when a container's stop was first answered with success by CRI, its own or
+// its pod's: it has ended by then.
 func stoppedAt(h *harness.History, i harness.Instance) (time.Time, bool) {
 	if h.CRI == nil {
 		return time.Time{}, false
 	}
-	return h.CRI.When("StopContainer", i.ID)
+	return h.CRI.When(stopVerb(i), i.ID)
+}
+
+// stopVerb is the call that stops a container.
+func stopVerb(i harness.Instance) string {
+	if i.Spec.WithPod {
+		return "StopPodSandbox"
+	}
+	return "StopContainer"
 }
 
 // held reports whether the shim of a container may have seen its end late or not at all:

@@ -50,6 +50,46 @@ func reuse(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	}), nil
 }
 
+// secondUse: what is told of the second use of an id is told of that, and not of the
+// first: its status, its pid, and a time since it was asked for.
+func secondUse(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if h.Reuse == nil || h.Reuse.Err != nil || h.Reuse.Use.ID == "" || h.Reuse.After == nil || h.Flushed == nil {
+		return nil, nil
+	}
+	u := h.Reuse.Use
+	told := slices.DeleteFunc(
+		slices.Concat(h.Reported[h.Flushed.Reported:], oracle.Reported(h.Events[h.Flushed.Events:])),
+		func(o oracle.Observation) bool { return o.Container != u.ID || o.Exec != "" || ofFirst(h, o) },
+	)
+	found, _ = oracle.WrongExits([]oracle.Truth{{Container: u.ID, Status: u.Want}}, told, nil) // there is one truth
+	for _, o := range told {
+		find := func(status string, fs oracle.Facts) {
+			fs[oracle.FactBy], fs[oracle.FactStatus] = string(o.Observer), status
+			found = append(found, oracle.Finding{Invariant: oracle.Exit, Class: oracle.ClassExitCode, Facts: fs,
+				Subject: oracle.Subject{ID: u.ID, PID: o.PID}})
+		}
+		if o.PID != int(u.PID) {
+			find(oracle.WrongPID, oracle.Facts{oracle.FactReported: fmt.Sprint(o.PID), oracle.FactTrue: fmt.Sprint(u.PID)})
+		}
+		if fs, wrong := oracle.WrongEnd(o.At, u.From, h.Reuse.After.At); wrong {
+			find(oracle.WrongTime, fs)
+		}
+	}
+	for n := range found {
+		found[n].Facts[oracle.FactUse] = oracle.Second
+	}
+	return found, nil
+}
+
+// ofFirst reports whether an event is of the first use, and comes late: it has its pid. A
+// client's answer is never of another task than that it has asked about.
+func ofFirst(h *harness.History, o oracle.Observation) bool {
+	late := o.Observer == oracle.ByTaskExit || o.Observer == oracle.ByTaskDelete
+	return late && slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
+		return i.ID == o.Container && i.PID != 0 && o.PID == int(i.PID)
+	})
+}
+
 // orphaned: who dies with the shim of an id's second use is told of as of the first,
 // where somebody could hear it.
 func orphaned(h *harness.History) ([]oracle.Finding, []harness.Problem) {

@@ -3,6 +3,7 @@ package judge
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
@@ -31,6 +32,37 @@ func TestHandlesOfASecondUse(t *testing.T) {
 			t.Errorf("%s: a handle is reported: %v\n%s", name, got, v)
 		}
 	}
+}
+
+// What is told of a second use is told of that.
+func TestSecondUse(t *testing.T) {
+	second := func(h *harness.History) {
+		h.Reuse.Use = harness.Use{ID: "c0", PID: 71, Want: 0, From: at(205)}
+		h.Reuse.After.At = at(230)
+	}
+	says := func(status uint32, pid int, when time.Time) func(*harness.History) {
+		return func(h *harness.History) {
+			h.Reported = append(h.Reported, oracle.Observation{
+				Container: "c0", Observer: oracle.ByDelete, Status: status, At: when, PID: pid})
+		}
+	}
+	tells := func(status uint32, pid int) func(*harness.History) {
+		return func(h *harness.History) {
+			h.Events = append(h.Events, oracle.TaskEvent{Namespace: "shimquake", Topic: oracle.TopicDelete, Container: "c0",
+				PID: pid, Status: status, Exited: at(210), Sent: at(211), Seen: at(212)})
+		}
+	}
+	const wrong = "exit exit-code use=second"
+	judged(t, map[string]row{
+		"Delete tells of it":                {also(second, says(0, 71, at(210))), ""},
+		"Delete tells the first's status":   {also(second, says(7, 71, at(210))), wrong},
+		"Delete tells the first's pid":      {also(second, says(0, 41, at(210))), wrong + " status=wrong-pid"},
+		"Delete tells the first's time":     {also(second, says(0, 71, at(20))), wrong + " status=wrong-time"},
+		"the event is of it":                {also(second, tells(0, 71)), ""},
+		"the event tells the first's":       {also(second, tells(7, 71)), wrong},
+		"an event of the first comes late":  {also(second, tells(7, 41)), ""},
+		"nobody knows how the second ended": {says(7, 41, at(20)), ""},
+	})
 }
 
 // Who dies with the shim of a second use is told of, with its own pid.

@@ -45,6 +45,42 @@ func slow(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	return found, nil
 }
 
+// heldUp: without a fault nobody's stop waits for that of one who ignores SIGTERM. One of
+// them alone may be late because the machine is busy: where none is answered before, they
+// have waited.
+func heldUp(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if !h.Case.Faultless() {
+		return nil, nil
+	}
+	var slow harness.Call
+	var others []harness.Call
+	for _, c := range h.Calls {
+		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.Name == c.Of })
+		if c.Verb != "StopContainer" || n < 0 || c.Err != nil {
+			continue
+		}
+		if h.Instances[n].Spec.IgnoresTerm {
+			slow = c
+		} else {
+			others = append(others, c)
+		}
+	}
+	until := slow.At.Add(slow.Took)
+	beside := func(c harness.Call) bool {
+		return c.At.After(slow.At) && c.At.Before(slow.At.Add(harness.StopGrace/2))
+	}
+	others = slices.DeleteFunc(others, func(c harness.Call) bool { return !beside(c) })
+	before := func(c harness.Call) bool { return c.At.Add(c.Took).Before(until) }
+	if slow.Verb == "" || len(others) < 2 || slices.ContainsFunc(others, before) {
+		return nil, nil
+	}
+	return []oracle.Finding{{
+		Invariant: oracle.Liveness, Class: oracle.ClassContainer, Subject: oracle.Subject{ID: others[0].Of},
+		Facts: oracle.Facts{oracle.FactWhat: oracle.AHeldUpCall, oracle.FactCall: others[0].Verb,
+			oracle.FactApart: others[0].Took.Round(time.Millisecond).String()},
+	}}, nil
+}
+
 // slowCalls are the calls of a case without a fault that have taken longer than a bound.
 func slowCalls(h *harness.History) ([]harness.Call, time.Duration) {
 	waits := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.Spec.IgnoresTerm })

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -14,6 +15,45 @@ func takes(verb string, took ...int) func(*harness.History) {
 		for _, ms := range took {
 			h.Calls = append(h.Calls, harness.Call{Who: "client", Verb: verb, Of: "c0", At: at(20),
 				Took: time.Duration(ms) * time.Millisecond})
+		}
+	}
+}
+
+// stops has the client stop some containers of a pod at once, for so many milliseconds
+// each; the first ignores SIGTERM.
+func stops(took ...int) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Instances = nil
+		for n, ms := range took {
+			name := fmt.Sprintf("c%d", n)
+			h.Instances = append(h.Instances, harness.Instance{Name: name, ID: name,
+				Spec: harness.Container{Signal: "SIGTERM", IgnoresTerm: n == 0}})
+			h.Calls = append(h.Calls, harness.Call{Who: "client", Verb: "StopContainer", Of: name, At: at(20 + n),
+				Took: time.Duration(ms) * time.Millisecond})
+		}
+	}
+}
+
+func TestHeldUp(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*harness.History)
+		want   bool
+	}{
+		"each for itself":               {also(plain, stops(1010, 30, 40)), false},
+		"one is late":                   {also(plain, stops(1010, 1030, 40)), false},
+		"all wait for one":              {also(plain, stops(1010, 1030, 1060)), true},
+		"the other alone":               {also(plain, stops(1010, 1030)), false},
+		"where something may be broken": {stops(1010, 1030, 1060), false},
+		"when it is over": {also(plain, stops(1010, 30, 40), func(h *harness.History) {
+			for n := range h.Calls {
+				h.Calls[n].At = at(20 + 1200*n)
+			}
+		}), false},
+	} {
+		h := clean()
+		tc.change(&h)
+		if found, _ := heldUp(&h); (len(found) > 0) != tc.want {
+			t.Errorf("%s: %v", name, found)
 		}
 	}
 }

@@ -21,12 +21,13 @@ const reuseTimeout = 10 * time.Second
 const restartBound = 10 * time.Second
 
 // useAgain uses the first id once more, after a restart of containerd where the case asks
-// for it, and looks at what that leaves. Without a fault nothing can be in the way of the
-// id, and only a reference run tries it, or one that kills its shim; and what the client
-// did not get rid of surely is.
+// for it, and looks at what that leaves. Without a fault little can be in the way of the
+// id, and only a reference run tries it, a thorough one, or one that kills its shim; and
+// what the client did not get rid of surely is.
 func (x *run) useAgain() error {
 	h := x.history()
-	if h.After.Inventory == nil || h.Removal != nil || x.Faultless() && !x.usesAgain && !x.Workload.KillAgain {
+	if h.After.Inventory == nil || h.Removal != nil ||
+		x.Faultless() && !x.usesAgain && !x.Workload.KillAgain && !x.Workload.Thorough {
 		return nil
 	}
 	if !x.restart() {
@@ -34,7 +35,9 @@ func (x *run) useAgain() error {
 	}
 	x.session.CallTimeout = max(x.session.CallTimeout, reuseTimeout) // a client's own impatience is part of the workload
 	r := harness.Reuse{Brief: x.brief()}
-	if r.Err = oracle.FailedOf(x.client.Reuse(x.ctx, r.Brief)); r.Err == nil {
+	use, err := x.client.Reuse(x.ctx, r.Brief)
+	r.Use = use
+	if r.Err = oracle.FailedOf(err); r.Err == nil {
 		l := x.lookAt(*h.After.Inventory)
 		r.After = &l
 	}

@@ -19,7 +19,7 @@ type interrupted struct {
 
 func (i interrupted) Run(ctx context.Context) error { i.run(); return i.Client.Run(ctx) }
 
-func (i interrupted) Reuse(ctx context.Context, briefly bool) error {
+func (i interrupted) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	i.reuse()
 	return i.Client.Reuse(ctx, briefly)
 }

@@ -3,6 +3,7 @@ package mutation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,8 +37,8 @@ var Faultless = []harness.Case{
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
-		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"},
-			{Signal: "SIGTERM", IgnoresTerm: true}, {Signal: payload.StopSignal}}}},
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true},
+			{Signal: "SIGKILL"}, {Signal: "SIGKILL"}, {Signal: payload.StopSignal}}}},
 	{Name: "plain-exec", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Exec: 3, HeldExec: true, Pause: true}, {Signal: "SIGKILL", Exec: 4},
 		{Exit: 5, HeldExec: true, SharedPID: true}}}},
@@ -57,6 +58,16 @@ var Faultless = []harness.Case{
 		API: harness.CRI, Restart: true, Bystander: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{Name: "plain-net-restart", Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Restart: true, Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-loop-exec", Workload: harness.Workload{
+		API: harness.CRI, Loops: 12, Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
+	{Name: "plain-loop-restart", Workload: harness.Workload{
+		API: harness.CRI, Loops: 2, Restart: true, Containers: []harness.Container{{Exit: 7}, {Exit: 3}}}},
+	{Name: "plain-with-pod", Workload: harness.Workload{
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL", WithPod: true}}}},
+	{Name: "plain-reuse", Workload: harness.Workload{
+		Thorough: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-many", Workload: harness.Workload{
+		Grouped: true, Restart: true, Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36)}},
 	{Name: "plain-loop", Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{
 			{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5, Stays: true}}}},

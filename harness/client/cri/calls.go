@@ -128,9 +128,13 @@ func (c *Client) start(ctx context.Context, i *harness.Instance) error {
 }
 
 // end lets the payload come to its end, or stops the container: immediately (SIGKILL), or
-// with time to handle SIGTERM, or what its image says.
+// with time to handle SIGTERM, or what its image says. One that ends with its pod runs
+// on.
 func (c *Client) end(ctx context.Context, i *harness.Instance) {
-	if i.Spec.Signal == "" {
+	switch {
+	case i.Spec.WithPod:
+		return
+	case i.Spec.Signal == "":
 		c.Release(ctx, i)
 		return
 	}
@@ -174,6 +178,9 @@ const stopAgain = 2 * time.Second
 // wait looks at the container's status until it has exited, or half of the client's time
 // is over: what is left then must still be removed.
 func (c *Client) wait(ctx context.Context, i *harness.Instance) {
+	if i.Spec.WithPod {
+		return
+	}
 	call := harness.Call{Who: "client", Verb: "await", Of: i.Name, At: time.Now()}
 	ctx, cancel := half(ctx)
 	defer cancel()

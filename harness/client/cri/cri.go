@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -187,15 +189,29 @@ func (c *Client) ids(of []*harness.Instance) (ids []string) {
 	return ids
 }
 
-// ending lets containers come to their end.
+// underWay is how long a call is given to be under way.
+const underWay = 50 * time.Millisecond
+
+// ending lets containers come to their end. Where nothing is broken, the others are
+// stopped while one that ignores SIGTERM is.
 func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	var answered []func()
+	var stops sync.WaitGroup
+	waits := c.Case.Faultless() && slices.ContainsFunc(all, func(i *harness.Instance) bool { return i.Spec.IgnoresTerm })
 	for _, i := range all {
 		c.exec(ctx, i)
 		answered = append(answered, c.beginHeld(ctx, i))
 		c.KillChild(ctx, i)
-		c.end(ctx, i)
+		if !waits {
+			c.end(ctx, i)
+			continue
+		}
+		stops.Go(func() { c.end(ctx, i) })
+		if i.Spec.IgnoresTerm {
+			time.Sleep(underWay)
+		}
 	}
+	stops.Wait()
 	for n, i := range all {
 		c.wait(ctx, i)
 		answered[n]()
@@ -228,7 +244,7 @@ func (c *Client) rt(ctx context.Context) (api.RuntimeServiceClient, error) {
 
 // Reuse runs a pod of the same name, which must not be reserved any more, with a first
 // container; briefly without one: what could be in the way is the name's reservation.
-func (c *Client) Reuse(ctx context.Context, briefly bool) error {
+func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.Deadline)
 	defer cancel()
 	i := &harness.Instance{Name: c.instances[0].Name}
@@ -241,5 +257,5 @@ func (c *Client) Reuse(ctx context.Context, briefly bool) error {
 			err = client.CheckReuse(i)
 		}
 	}
-	return errors.Join(err, client.Until(ctx, second.remove))
+	return harness.Use{}, errors.Join(err, client.Until(ctx, second.remove))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/harness"
@@ -35,6 +36,11 @@ func (c *Client) remove(ctx context.Context) error {
 }
 
 func (c *Client) removeSandbox(ctx context.Context, id string) error {
+	for _, i := range c.instances {
+		if i.Spec.WithPod && i.Waited.IsZero() {
+			c.Record.Sent(i.ID, int(unix.SIGKILL))
+		}
+	}
 	err := c.call(ctx, "StopPodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.StopPodSandbox(ctx, &api.StopPodSandboxRequest{PodSandboxId: id})
 		return ignoreNotFound(err)
@@ -43,6 +49,12 @@ func (c *Client) removeSandbox(ctx context.Context, id string) error {
 		return err
 	}
 	c.done("StopPodSandbox", id)
+	for _, i := range c.instances {
+		if i.Spec.WithPod && id == c.sandbox && i.ID != "" {
+			c.done("StopPodSandbox", i.ID)
+			_, _ = c.look(ctx, i) // that nobody answers is for others to say
+		}
+	}
 	if err := c.removeContainers(ctx); err != nil {
 		return err
 	}

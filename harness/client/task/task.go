@@ -140,23 +140,25 @@ func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 // and its cgroup, the oracle has looked for, and the rest (metadata, snapshot, bundle,
 // socket) is in the way of any shim. Briefly it creates and deletes the container and the
 // snapshot only.
-func (c *Client) Reuse(ctx context.Context, briefly bool) error {
+func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	ctx, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
 	defer cancel()
 	i := &harness.Instance{Name: c.instances[0].Name, ID: c.instances[0].ID}
 	switch {
 	case briefly:
-		return errors.Join(c.createBriefly(ctx, i), c.remove(ctx, i))
+		return harness.Use{}, errors.Join(c.createBriefly(ctx, i), c.remove(ctx, i))
 	case c.Case.Workload.KillAgain:
-		return errors.Join(c.killAgain(ctx, i), c.remove(ctx, i))
+		return harness.Use{}, errors.Join(c.killAgain(ctx, i), c.remove(ctx, i))
 	}
+	use := harness.Use{ID: i.ID, Want: i.Spec.Want(), From: time.Now()}
 	err := errors.Join(c.create(ctx, i, c.OtherRuntime), c.start(ctx, i))
 	if err == nil {
 		c.end(ctx, i)
 		c.wait(ctx, i)
 		err = client.CheckReuse(i)
 	}
-	return errors.Join(err, c.remove(ctx, i))
+	use.PID = i.PID
+	return use, errors.Join(err, c.remove(ctx, i))
 }
 
 // killAgain has the shim of a second use die while its container runs, and waits until
