@@ -58,10 +58,8 @@ var Faultless = []harness.Case{
 		API: harness.CRI, Restart: true, Bystander: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{Name: "plain-net-restart", Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Restart: true, Containers: []harness.Container{{Exit: 7}}}},
-	{Name: "plain-loop-exec", Workload: harness.Workload{
-		API: harness.CRI, Loops: 12, Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
-	{Name: "plain-loop-restart", Workload: harness.Workload{
-		API: harness.CRI, Loops: 2, Restart: true, Containers: []harness.Container{{Exit: 7}, {Exit: 3}}}},
+	{Name: "plain-churn", Workload: harness.Workload{
+		API: harness.CRI, Loops: 12, Restart: true, Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
 	{Name: "plain-with-pod", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL", WithPod: true}}}},
 	{Name: "plain-reuse", Workload: harness.Workload{

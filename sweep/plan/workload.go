@@ -53,6 +53,8 @@ var workloads = []workload{
 		Waiters: 2, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "again", like: "task", asked: true, Workload: harness.Workload{
 		KillAgain: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
+	{name: "many", like: "restart", asked: true, Workload: harness.Workload{
+		Grouped: true, Restart: true, Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36)}},
 	{name: "restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "rest", like: "restart", asked: true, Workload: harness.Workload{
@@ -69,6 +71,11 @@ var workloads = []workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}}}},
 	{name: "stays", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}, {Exit: 7, Stays: true}}}},
+	{name: "stops", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
+		{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"}, {Signal: "SIGKILL"},
+		{Signal: "SIGKILL", WithPod: true}}}},
+	{name: "churn", like: "cri", asked: true, Workload: harness.Workload{
+		API: harness.CRI, Loops: 12, Restart: true, Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
 	{name: "oom-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI,
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{name: "net", like: "cri", asked: true, Workload: harness.Workload{
