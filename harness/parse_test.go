@@ -268,7 +268,7 @@ func TestEveryKeyIsDrawn(t *testing.T) {
 			drawn[path+"."+key] = drawn[path+"."+key] || !v.Field(i).IsZero()
 		}
 	}
-	for seed := range 2000 {
+	for seed := range 6000 {
 		w := aWorkload().Example(seed)
 		note(".workload", reflect.ValueOf(w))
 		for _, c := range w.Containers {
