@@ -36,9 +36,23 @@ type Bystander struct {
 	Told []BystanderTold `json:"told,omitempty"`
 	// Reported is what its client heard of its exit.
 	Reported []oracle.Observation `json:"reported,omitempty"`
-	// Payload is its own record, Output what was read of its output.
+	// Payload is its own record, Output what was read of its standard output and Stderr of
+	// its standard error; nil in histories that do not tell it: it wrote none.
 	Payload payload.Truth `json:"payload"`
 	Output  Output        `json:"output"`
+	Stderr  *Output       `json:"stderr,omitempty"`
+	// Rotations are those of its log, as kubelet does them: it renames the log, and asks for
+	// another in its place.
+	Rotations []Rotation `json:"rotations,omitempty"`
+}
+
+// Rotation is one of a log.
+type Rotation struct {
+	// At is when the log had been renamed, Answered when ReopenContainerLog had succeeded.
+	At       time.Time `json:"at"`
+	Answered time.Time `json:"answered"`
+	// Late counts the lines that were written after that, and are in an older log.
+	Late int `json:"late,omitempty"`
 }
 
 // BystanderTold is what an answer said of a bystander while it ran.

@@ -37,7 +37,8 @@ type Container struct {
 	// Exit is the status that its payload exits with by itself.
 	Exit int `yaml:"exit,omitempty"`
 	// Signal, in place of Exit, is sent by the client: SIGKILL ends the payload (137),
-	// SIGTERM lets it exit with 143.
+	// SIGTERM lets it exit with 143. SIGUSR1, with CRI only, lets it exit with 138: that is
+	// the stop signal of its image.
 	Signal string `yaml:"signal,omitempty"`
 	// Segfault, core or bare, has the payload die of SIGSEGV by itself (139), in place of
 	// Exit, with a core or without.
@@ -78,6 +79,10 @@ type Container struct {
 	// Exec does so, too. They are read: by FIFOs, or of CRI from the container's log and the
 	// answer of ExecSync. Up to 20000.
 	Lines int `yaml:"lines,omitempty"`
+	// Ragged has the second of its Lines, of each stream, be longer than a line of a log of
+	// CRI's may be (max_container_log_line_size, 16 KiB), which is split there, and the last
+	// end without a newline. At least 3 Lines.
+	Ragged bool `yaml:"ragged,omitempty"`
 	// Stdin is how many numbered lines are written to the standard input of the payload, and
 	// of its Exec, which read to the end, write what they have read to their output, and
 	// exit: no trigger lets them. The input is written in two parts, as by two clients that
@@ -105,6 +110,10 @@ type Container struct {
 // ExecTimeout is what TimedExec gives its exec: the shortest that CRI knows.
 const ExecTimeout = time.Second
 
+// RaggedBytes is how many bytes a long line has more than others: more than two lines of
+// a log of CRI's.
+const RaggedBytes = 40_000
+
 // StopGrace is how long a payload that ignores SIGTERM is given.
 const StopGrace = time.Second
 
@@ -113,8 +122,8 @@ func (c Container) Want() uint32 {
 	switch {
 	case c.Signal == "SIGKILL" || c.IgnoresTerm || c.OOM == OOMInit:
 		return 128 + uint32(unix.SIGKILL)
-	case c.Signal == "SIGTERM":
-		return 128 + uint32(unix.SIGTERM)
+	case c.Signal != "":
+		return 128 + uint32(Signals[c.Signal])
 	case c.Segfault != "":
 		return 128 + uint32(unix.SIGSEGV)
 	}
@@ -122,7 +131,9 @@ func (c Container) Want() uint32 {
 }
 
 // Signals are those that a container can be ended with.
-var Signals = map[string]unix.Signal{"SIGKILL": unix.SIGKILL, "SIGTERM": unix.SIGTERM}
+var Signals = map[string]unix.Signal{
+	"SIGKILL": unix.SIGKILL, "SIGTERM": unix.SIGTERM, payload.StopSignal: unix.SIGUSR1,
+}
 
 // maxChildren is few enough for a world's limit on processes.
 const maxChildren = 20
@@ -146,6 +157,9 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.Late && (!w.Restart || w.API != CRI || w.Loops > 0 || i == 0) {
 		all = append(all, errors.New("late: of a pod, behind a first that lives on: add api: cri and restart, no loops"))
 	}
+	if c.Signal == payload.StopSignal && w.API != CRI {
+		all = append(all, errors.New("signal: SIGUSR1: only CRI asks an image for its signal: add api: cri"))
+	}
 	if c.TTY && w.API != CRI {
 		all = append(all, errors.New("tty: only a pod has one here: add api: cri"))
 	}
@@ -157,7 +171,7 @@ func (c Container) check(i int) error {
 		return fmt.Errorf("containers[%d]: exit %d is not between 0 and 255", i, c.Exit)
 	}
 	if _, ok := Signals[c.Signal]; c.Signal != "" && !ok {
-		return fmt.Errorf("containers[%d]: signal %q: SIGKILL and SIGTERM are sent", i, c.Signal)
+		return fmt.Errorf("containers[%d]: signal %q: SIGKILL and SIGTERM are sent, and SIGUSR1 by CRI", i, c.Signal)
 	}
 	if c.Exec < 0 || c.Exec > 255 {
 		return fmt.Errorf("containers[%d]: exec: %d: an exit status from 1 to 255 is needed", i, c.Exec)
@@ -177,6 +191,9 @@ func (c Container) check(i int) error {
 	if c.Lines < 0 || c.Lines > payload.MaxLines || c.Lines > 0 && (c.HoldStdout || c.Floods || c.TTY) {
 		return fmt.Errorf("containers[%d]: lines: %d: 1 to %d, and not with holdStdout, floods or tty", i, c.Lines,
 			payload.MaxLines)
+	}
+	if c.Ragged && c.Lines < 3 {
+		return fmt.Errorf("containers[%d]: ragged: at least 3 lines, of which one is long, and another the last", i)
 	}
 	if c.Stdin < 0 || c.Stdin > payload.MaxLines ||
 		c.Stdin > 0 && (c.Signal != "" || c.Lines > 0 || c.Floods || c.HoldStdout || c.OOM == OOMInit) {

@@ -61,6 +61,9 @@ type CRIState struct {
 	// a container; nil and "" in histories that do not tell them.
 	Labels *oracle.CRILabels `json:"labels,omitempty"`
 	Pod    string            `json:"pod,omitempty"`
+	// Given and Created are what the list says of a container besides.
+	Given   *oracle.CRIGiven `json:"given,omitempty"`
+	Created time.Time        `json:"created,omitzero"`
 }
 
 // CRIName is CRI's answer to a request with a name that must be free again, or taken.

@@ -31,6 +31,8 @@ type Instance struct {
 	Status   uint32 `json:"status,omitempty"`
 	// MustTell are the observers that tell its exit when nothing is broken.
 	MustTell []oracle.Observer `json:"mustTell,omitempty"`
+	// Given is what its client has asked CRI for; nil in histories that do not tell it.
+	Given *oracle.CRIGiven `json:"given,omitempty"`
 	// Payload is its own record.
 	Payload payload.Truth `json:"payload"`
 	// Outputs are what was read of its output; nil where it was not asked to write.

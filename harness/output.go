@@ -8,14 +8,6 @@ type Outputs struct {
 	Stderr Output `json:"stderr"`
 }
 
-// OfStdout is what was read of a process that writes to its standard output alone: all
-// else is foreign.
-func (o Outputs) OfStdout() Output {
-	out := o.Stdout
-	out.Foreign += o.Stderr.Foreign + o.Stderr.Last
-	return out
-}
-
 // Output is what was read of numbered lines, which begin with 1.
 type Output struct {
 	// Last is the number of the last line, and LastAt when it was written.

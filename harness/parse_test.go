@@ -83,6 +83,7 @@ func TestParseCaseErrors(t *testing.T) {
 		{"an api", "api: task", "api: taks", 6, 8, `did you mean "task"?`},
 		{"a signal", "SIGTERM", "SIGTEMR", 10, 7, "SIGKILL and SIGTERM"},
 		{"an exit status", "exit: 7", "exit: 256", 9, 7, "not between 0 and 255"},
+		{"a signal of an image", "exit: 7", "signal: SIGUSR1", 9, 7, "api: cri"},
 		{"a signal that nobody sends", "exit: 7", "ignoresTerm: true", 9, 7, "signal: SIGTERM"},
 		{"a held payload that a signal ends", "exit: 7", "{signal: SIGTERM, held: true}", 9, 8, "held"},
 		{"one that stays, and no rounds", "exit: 7", "stays: true", 9, 7, "add loops"},
@@ -93,6 +94,7 @@ func TestParseCaseErrors(t *testing.T) {
 		{"nothing to run out of", "exit: 7", "oom: child", 9, 7, "such as memory: 32"},
 		{"another process", "exit: 7", "{memory: 32, oom: shim}", 9, 8, "init"},
 		{"one that is killed and exits", "exit: 7", "{exit: 7, memory: 32, oom: init}", 9, 8, "leave out exit"},
+		{"ragged lines without lines", "exit: 7", "ragged: true", 9, 7, "at least 3 lines"},
 		{"one that is killed twice", "exit: 7", "{signal: SIGKILL, memory: 32, oom: child}", 9, 8, "leave out signal"},
 		{"what no death leaves", "exit: 7", "segfault: cor", 9, 7, `did you mean "core"?`},
 		{"one that dies and exits", "exit: 7", "{exit: 7, segfault: core}", 9, 8, "in place of exit"},
@@ -207,7 +209,7 @@ func aClause(k failpoints.Kind) *rapid.Generator[term.Clause] {
 
 // enums are values of the keys that take a word.
 var enums = map[string][]string{
-	"api": {"", string(TaskAPI), string(CRI)}, "signal": {"", "SIGKILL", "SIGTERM"},
+	"api": {"", string(TaskAPI), string(CRI)}, "signal": {"", "SIGKILL", "SIGTERM", "SIGUSR1"},
 	"oom":      {"", string(OOMInit), string(OOMChild)},
 	"segfault": {"", string(SegfaultCore), string(SegfaultBare)},
 	"network":  {"", string(NodeNetwork), string(PodNetwork)},
@@ -266,7 +268,7 @@ func TestEveryKeyIsDrawn(t *testing.T) {
 			drawn[path+"."+key] = drawn[path+"."+key] || !v.Field(i).IsZero()
 		}
 	}
-	for seed := range 2000 {
+	for seed := range 6000 {
 		w := aWorkload().Example(seed)
 		note(".workload", reflect.ValueOf(w))
 		for _, c := range w.Containers {

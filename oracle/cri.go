@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"strings"
 	"time"
 
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -60,8 +61,13 @@ const (
 	FieldCheckpoint = "checkpoint"
 	FieldRootfs     = "rootfs"
 
-	FieldImage   = "image" // of the create of a container's record
+	FieldImage   = "image" // of the create of a container's record, too
 	FieldRuntime = "runtime"
+
+	FieldImageRef    = "image-ref"
+	FieldAnnotations = "annotations"
+	FieldLogPath     = "log-path"
+	FieldMounts      = "mounts"
 )
 
 // What is wrong with a field: values of FactIs.
@@ -92,6 +98,8 @@ type CRIStatus struct {
 	Reason   string `json:"reason,omitempty"`
 	// Labels are what the client has given it; nil in histories that do not tell them.
 	Labels *CRILabels `json:"labels,omitempty"`
+	// Given is what else the client has asked for; nil in histories that do not tell it.
+	Given *CRIGiven `json:"given,omitempty"`
 	// The zero time stands for CRI's 0: it has not been so yet.
 	Created  time.Time `json:"created,omitzero"`
 	Started  time.Time `json:"started,omitzero"`
@@ -105,6 +113,36 @@ type CRIStatus struct {
 type CRILabels struct {
 	Name  string `json:"name"`
 	Label string `json:"label"`
+}
+
+// CRIGiven is of what a container was made, as its client asks for it, or as CRI says it.
+type CRIGiven struct {
+	Annotation string `json:"annotation,omitempty"` // the value of RestartCount
+	Image      string `json:"image,omitempty"`      // its name
+	// ImageRef is its digest, which its client does not ask for. A list does not tell
+	// LogPath and Mounts, each "CONTAINER from HOST", divided by commas.
+	ImageRef string `json:"imageRef,omitempty"`
+	LogPath  string `json:"logPath,omitempty"`
+	Mounts   string `json:"mounts,omitempty"`
+}
+
+// RestartCount is the key of an annotation that kubelet gives a container, and that the
+// client gives its own.
+const RestartCount = "io.kubernetes.container.restartCount"
+
+// MountsOf are those of a container.
+func MountsOf(all []*api.Mount) string {
+	var texts []string
+	for _, m := range all {
+		texts = append(texts, m.GetContainerPath()+" from "+m.GetHostPath())
+	}
+	return strings.Join(texts, ",")
+}
+
+// CRIGivenOfList is what a list says of it.
+func CRIGivenOfList(k *api.Container) *CRIGiven {
+	return &CRIGiven{Annotation: k.GetAnnotations()[RestartCount], Image: k.GetImage().GetImage(),
+		ImageRef: k.GetImageRef()}
 }
 
 // named is what CRI says the names of: a container or a sandbox, by their metadata.
@@ -127,7 +165,10 @@ func CRIStatusOf(s *api.ContainerStatus, asked time.Time) CRIStatus {
 		ID: s.GetId(), State: s.GetState().String(), ExitCode: s.GetExitCode(), Reason: s.GetReason(),
 		Created: nanoseconds(s.GetCreatedAt()), Started: nanoseconds(s.GetStartedAt()),
 		Finished: nanoseconds(s.GetFinishedAt()), Asked: asked, Seen: time.Now(),
-		Labels: CRILabelsOf(s),
+		Labels: CRILabelsOf(s), Given: &CRIGiven{
+			Annotation: s.GetAnnotations()[RestartCount], Image: s.GetImage().GetImage(), ImageRef: s.GetImageRef(),
+			LogPath: s.GetLogPath(), Mounts: MountsOf(s.GetMounts()),
+		},
 	}
 }
 
@@ -143,6 +184,9 @@ func nanoseconds(ns int64) time.Time {
 func (s CRIStatus) Same(o CRIStatus) bool {
 	if s.Labels != nil && o.Labels != nil && *s.Labels == *o.Labels {
 		s.Labels = o.Labels
+	}
+	if s.Given != nil && o.Given != nil && *s.Given == *o.Given {
+		s.Given = o.Given
 	}
 	s.Asked, s.Seen = o.Asked, o.Seen
 	return s == o

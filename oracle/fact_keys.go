@@ -171,6 +171,7 @@ const (
 	AfterInitExit  = "init-exit" // FactAfter
 	Foreign        = "foreign"   // FactOutput
 	Misdated       = "misdated"
+	Unrotated      = "unrotated"
 	AnExec         = "exec"             // FactOf
 	Second         = "second"           // FactUse
 	SameAgain      = "same"             // FactRepeat
@@ -276,7 +277,8 @@ var keys = [factCount]struct {
 	FactField: {"field", inCause,
 		[]string{FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
 			FieldSandbox, FieldIP, FieldBundle,
-			FieldStdin, FieldStdout, FieldStderr, FieldTerminal, FieldCheckpoint, FieldRootfs, FieldImage, FieldRuntime}},
+			FieldStdin, FieldStdout, FieldStderr, FieldTerminal, FieldCheckpoint, FieldRootfs, FieldImage, FieldRuntime,
+			FieldImageRef, FieldAnnotations, FieldLogPath, FieldMounts}},
 	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed, Repeated}},
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	FactIn:     {"in", inCause, []string{InLivingPod, OfTheLiving, InLivingContainer}},
@@ -288,7 +290,7 @@ var keys = [factCount]struct {
 	FactMessage: {"message", inCause, nil},
 	FactExit:    {"exit", inCause, nil},
 	FactAsked:   {"asked", inCause, []string{Yes}},
-	FactOutput:  {"output", inCause, []string{Missing, Late, Repeated, Foreign, Misdated}},
+	FactOutput:  {"output", inCause, []string{Missing, Late, Repeated, Foreign, Misdated, Unrotated}},
 	FactStream:  {"stream", inCause, []string{FieldStdout, FieldStderr}},
 
 	FactError:       {"error", inDetail, nil},

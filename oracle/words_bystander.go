@@ -27,7 +27,7 @@ var bystanderWhats = []what{
 	{OthersEnd, "", othersEnd},
 	{OthersStatus, "", othersStatus},
 	{OthersEvent, "", othersEvent},
-	{OthersOutput, "", othersOutput},
+	{OthersOutput, "", othersStream},
 	{OthersAnswer, "", othersAnswer},
 }
 
@@ -95,6 +95,14 @@ func inputWords(fs Facts) []string {
 		fs[FactFirst])}
 }
 
+// othersStream are of a bystander's output; one of its standard error says so.
+func othersStream(fs Facts) []string {
+	if fs[FactStream] != "" {
+		return outputWords(fs)
+	}
+	return othersOutput(fs)
+}
+
 func othersOutput(fs Facts) []string {
 	switch fs[FactOutput] {
 	case Repeated:
@@ -102,6 +110,8 @@ func othersOutput(fs Facts) []string {
 	case Late:
 		return []string{fmt.Sprintf("%s lines of its log were not there when CRI said that it has exited, the first %s",
 			fs[FactCount], fs[FactFirst])}
+	case Unrotated:
+		return []string{fs[FactCount] + " lines were written after its log was rotated, and are in an older log"}
 	case Misdated:
 		return []string{fs[FactCount] + " lines of its log have a time at which they were not written"}
 	case Foreign:

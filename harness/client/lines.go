@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -38,24 +39,48 @@ func readLines(text, mark string) (o harness.Output) {
 // clockGrace is how far the times of two processes of one machine may be apart.
 const clockGrace = 50 * time.Millisecond
 
-// ReadLog reads those lines from a log of CRI's, which was read at a time: the standard
-// output's and the standard error's. CRI puts before each line the time at which it was
-// read, its stream and a tag. A line of no stream is a foreign one of the output.
-func ReadLog(text string, read time.Time) (all harness.Outputs) {
+// ReadLog reads those lines from a log of CRI's, which was read at a time, and may have
+// been rotated: the standard output's and the standard error's. CRI puts before each line
+// the time at which it was read, its stream and a tag: F, or P of a part that the next of
+// the stream goes on with, and of a last line without a newline. A line of no stream is a
+// foreign one of the output.
+func ReadLog(read time.Time, texts ...string) (all harness.Outputs) {
 	stdout, stderr := log{mark: ofStdout}, log{mark: ofStderr}
-	for line := range strings.Lines(text) {
-		words := strings.SplitN(line, " ", 4)
-		whole := len(words) == 4 && words[2] == "F"
-		switch {
-		case whole && words[1] == "stdout":
-			stdout.add(words[0], words[3], read)
-		case whole && words[1] == "stderr":
-			stderr.add(words[0], words[3], read)
-		default:
-			stdout.text.WriteString(line)
+	for _, text := range texts {
+		stdout.before, stderr.before = time.Time{}, time.Time{} // each has a writer of its own
+		for line := range strings.Lines(text) {
+			words := strings.SplitN(line, " ", 4)
+			tagged := len(words) == 4 && (words[2] == "F" || words[2] == "P")
+			if tagged && words[2] == "P" {
+				words[3] = strings.TrimSuffix(words[3], "\n")
+			}
+			switch {
+			case tagged && words[1] == "stdout":
+				stdout.add(words[0], words[3], read)
+			case tagged && words[1] == "stderr":
+				stderr.add(words[0], words[3], read)
+			default:
+				stdout.text.WriteString(line)
+			}
 		}
 	}
 	return harness.Outputs{Stdout: stdout.output(), Stderr: stderr.output()}
+}
+
+// LogsAfter is how many lines of logs were written after a time, by their own account.
+func LogsAfter(at time.Time, texts ...string) (lines int) {
+	for _, text := range texts {
+		for line := range strings.Lines(text) {
+			words := strings.SplitN(line, " ", 4)
+			for _, mark := range []string{ofStdout, ofStderr} {
+				_, written, ok := parseLine(words[len(words)-1], mark)
+				if ok && written.After(at.Add(clockGrace)) {
+					lines++
+				}
+			}
+		}
+	}
+	return lines
 }
 
 // log is one stream of a log. Lines of two may change places.
@@ -82,10 +107,18 @@ func (l *log) output() harness.Output {
 	return o
 }
 
+// padding is what a long line has behind its time.
+var padding = strings.Repeat(payload.Padding, harness.RaggedBytes)
+
 func parseLine(line, mark string) (n int, at time.Time, ok bool) {
-	number, stamp, found := strings.Cut(strings.TrimSuffix(line, "\n"), mark)
+	text, whole := strings.CutSuffix(line, "\n")
+	if !whole {
+		text, whole = strings.CutSuffix(line, payload.Unended)
+	}
+	number, stamp, found := strings.Cut(text, mark)
+	stamp, pad, long := strings.Cut(stamp, " ")
 	n, err := strconv.Atoi(number)
 	ns, stampErr := strconv.ParseInt(stamp, 10, 64)
-	ok = found && err == nil && stampErr == nil && n > 0 && strings.HasSuffix(line, "\n")
+	ok = found && err == nil && stampErr == nil && n > 0 && whole && (!long || pad == padding)
 	return n, time.Unix(0, ns), ok
 }

@@ -31,17 +31,39 @@ func TestReadLog(t *testing.T) {
 		"back in time":     {line(3000, "F", 1, 1000) + line(2999, "F", 2, 1100), 1, 0, 2},
 		"two streams": {line(3000, "F", 1, 1000) + of("stderr", 2999, "F", 1, 1000) +
 			of("stderr", 3000, "F", 2, 1000), 0, 0, 1},
-		"of a time to come":        {line(10_051, "F", 1, 1000), 1, 0, 1},
-		"a line that was cut":      {line(1001, "P", 1, 1000), 0, 1, 0},
+		"of a time to come":   {line(10_051, "F", 1, 1000), 1, 0, 1},
+		"a line that was cut": {line(1001, "P", 1, 1000), 0, 1, 0},
+		"a line in parts": {line(1001, "P", 1, 1000)[:len(line(1001, "P", 1, 1000))-1] + " xx\n" +
+			time.Unix(2, 0).UTC().Format(time.RFC3339Nano) + " stdout P " + padding[3:] + "\n" +
+			time.Unix(2, 0).UTC().Format(time.RFC3339Nano) + " stdout F x\n", 0, 0, 1},
+		"a part that is lost":      {line(1001, "P", 1, 1000) + line(1002, "F", 2, 1001), 0, 1, 0},
 		"a line without its times": {"stdout F 1 t=5\n", 0, 1, 0},
 	} {
-		out := ReadLog(tc.text, time.Unix(0, 10_000*ms))
+		out := ReadLog(time.Unix(0, 10_000*ms), tc.text)
 		if got := out.Stdout; got.Misdated != tc.misdated || got.Foreign != tc.foreign || got.Last != tc.last {
 			t.Errorf("%s: %d lines, %d of another time and %d foreign ones, want %d, %d and %d",
 				name, got.Last, got.Misdated, got.Foreign, tc.last, tc.misdated, tc.foreign)
 		}
 		if got, want := out.Stderr.Last, strings.Count(tc.text, "stderr"); got != want || out.Stderr.Misdated > 0 {
 			t.Errorf("%s: %d lines of stderr, want %d: %+v", name, got, want, out.Stderr)
+		}
+	}
+}
+
+// The lines of a log that was rotated are in their order, whatever the times of two
+// writers are.
+func TestRotatedLog(t *testing.T) {
+	stamp := func(s int64) string { return time.Unix(s, 0).UTC().Format(time.RFC3339Nano) }
+	line := func(logged int64, n int, written int64) string {
+		return stamp(logged) + " stdout F " + strconv.Itoa(n) + " t=" + strconv.FormatInt(written*1e9, 10) + "\n"
+	}
+	old, other := line(11, 1, 10)+line(21, 2, 20), line(20, 3, 20)+line(31, 4, 30)
+	if got := ReadLog(time.Unix(40, 0), old, other).Stdout; got.Last != 4 || got.Misdated+got.Repeated+got.Foreign > 0 {
+		t.Errorf("%+v", got)
+	}
+	for at, want := range map[int64]int{9: 2, 10: 1, 20: 0} {
+		if got := LogsAfter(time.Unix(at, 0), old); got != want {
+			t.Errorf("%d lines after %d s, want %d", got, at, want)
 		}
 	}
 }
@@ -58,7 +80,11 @@ func TestReadLines(t *testing.T) {
 			Last: 2, LastAt: at(6), Holes: []harness.Hole{{From: 1, To: 1, Before: at(6)}}}},
 		"some": {"1 t=5\n4 t=8\n", harness.Output{
 			Last: 4, LastAt: at(8), Holes: []harness.Hole{{From: 2, To: 3, After: at(5), Before: at(8)}}}},
-		"twice":         {"1 t=5\n2 t=6\n1 t=5\n", harness.Output{Last: 2, LastAt: at(6), Repeated: 1}},
+		"twice":                        {"1 t=5\n2 t=6\n1 t=5\n", harness.Output{Last: 2, LastAt: at(6), Repeated: 1}},
+		"a last one without a newline": {"1 t=5\n2 t=6.", harness.Output{Last: 2, LastAt: at(6)}},
+		"a long one":                   {"1 t=5 " + padding + "\n", harness.Output{Last: 1, LastAt: at(5)}},
+		"a long one that was cut": {"1 t=5 " + padding[1:] + "\n2 t=6\n", harness.Output{
+			Last: 2, LastAt: at(6), Holes: []harness.Hole{{From: 1, To: 1, Before: at(6)}}, Foreign: 1}},
 		"cut off":       {"1 t=5\n2 t=", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
 		"half a number": {"1 t=5\n2 t=6", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
 		"of another":    {"1 e=5\n", harness.Output{Foreign: 1}},

@@ -83,6 +83,9 @@ func (s *Session) Command(i *harness.Instance) []string {
 		args = append(args, "ignore-term")
 	case spec.Signal != "":
 		args = append(args, "wait")
+		if spec.Signal == payload.StopSignal {
+			args = append(args, "-exit", fmt.Sprint(spec.Want()))
+		}
 	case spec.OOM == harness.OOMInit:
 		args = append(args, "hog", fmt.Sprint(hogs*spec.Memory))
 	case spec.Floods:
@@ -102,9 +105,7 @@ func (s *Session) Command(i *harness.Instance) []string {
 	if i.Spec.Children > 0 {
 		args = append(args, "-children", fmt.Sprint(i.Spec.Children))
 	}
-	if i.Spec.Lines > 0 {
-		args = append(args, "-lines", fmt.Sprint(i.Spec.Lines))
-	}
+	args = append(args, lines(i.Spec)...)
 	if i.Spec.Pause {
 		args = append(args, "-beat", filepath.Join(MountedTruth, i.Name+".beat"))
 	}
@@ -129,9 +130,16 @@ func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	if i.Spec.Stdin > 0 {
 		return []string{payload.Program, "copy", fmt.Sprint(e.Want), filepath.Join(MountedTruth, i.Record(e)+inputFile)}
 	}
-	args := []string{payload.Program, "exit", fmt.Sprint(e.Want)}
-	if i.Spec.Lines > 0 {
-		args = append(args, "-lines", fmt.Sprint(i.Spec.Lines))
+	return append([]string{payload.Program, "exit", fmt.Sprint(e.Want)}, lines(i.Spec)...)
+}
+
+// lines are the words that ask for the lines of a container.
+func lines(spec harness.Container) (args []string) {
+	if spec.Lines > 0 {
+		args = append(args, "-lines", fmt.Sprint(spec.Lines))
+	}
+	if spec.Ragged {
+		args = append(args, "-ragged", fmt.Sprint(harness.RaggedBytes))
 	}
 	return args
 }

@@ -237,14 +237,30 @@ func (b *beside) unheard() bool {
 	})
 }
 
-// output: each line that it has written is read, once. What a pod writes goes through
-// containerd: the lines that it holds when it dies, die with it.
+// output: each line that it has written is read, once, of both streams. What a pod writes
+// goes through containerd: the lines that it holds when it dies, die with it. What was
+// written when a log had been rotated is in the new one.
 func (b *beside) output() {
+	b.stream(b.b.Output, "")
+	if b.b.Stderr != nil {
+		b.stream(*b.b.Stderr, oracle.FieldStderr)
+	}
+	for _, r := range b.b.Rotations {
+		if r.Late > 0 {
+			b.find(oracle.OthersOutput, oracle.Facts{
+				oracle.FactOutput: oracle.Unrotated, oracle.FactCount: strconv.Itoa(r.Late)})
+			return
+		}
+	}
+}
+
+func (b *beside) stream(out harness.Output, name string) {
 	own := b.b.Payload
-	lost := slices.DeleteFunc(b.b.Output.MissingOf(own.Wrote, own.ExitedAt), func(hole harness.Hole) bool {
+	lost := slices.DeleteFunc(out.MissingOf(own.Wrote, own.ExitedAt), func(hole harness.Hole) bool {
 		return b.b.API == harness.CRI && b.diedWith(hole)
 	})
-	for _, fs := range wrongLines(b.b.Output, lost) {
+	for _, fs := range wrongLines(out, lost) {
+		fs[oracle.FactStream] = name
 		b.find(oracle.OthersOutput, fs)
 	}
 }

@@ -119,6 +119,16 @@ func TestBystanders(t *testing.T) {
 			output + " output=repeated"},
 		"a log has other times": {func(_ *harness.History, b *harness.Bystander) { b.Output.Misdated = 1 },
 			output + " output=misdated"},
+		"its last errors were lost": {func(_ *harness.History, b *harness.Bystander) {
+			b.Stderr = &harness.Output{Last: 4, LastAt: at(40)}
+		}, output + " output=missing stream=stderr"},
+		"its errors came": {func(_ *harness.History, b *harness.Bystander) { b.Stderr = &b.Output }, ""},
+		"its log was rotated": {func(_ *harness.History, b *harness.Bystander) {
+			b.Rotations = []harness.Rotation{{At: at(10), Answered: at(11)}}
+		}, ""},
+		"its log was not rotated": {func(_ *harness.History, b *harness.Bystander) {
+			b.Rotations = []harness.Rotation{{At: at(10), Answered: at(11), Late: 3}, {At: at(20), Answered: at(21), Late: 2}}
+		}, output + " output=unrotated"},
 		"others' lines came": {func(_ *harness.History, b *harness.Bystander) { b.Output.Foreign = 1 },
 			output + " output=foreign"},
 	} {

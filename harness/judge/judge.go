@@ -25,7 +25,7 @@ var rules = []rule{
 	records, exits, unreported,
 	times, oneTime, outputs, inputs, namespaces,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
-	criStatuses, criKept, criSandboxes, criStates, criStopped, criLabels, criOfPods,
+	criStatuses, criKept, criSandboxes, criStates, criStopped, criLabels, criGiven, criOfPods,
 	criNames, criListed, criEvents, rounds, networks, addresses,
 	// What must hold of what the plan was not about.
 	bystanders, outlived,

@@ -26,7 +26,8 @@ func (x *run) startBystanders() error {
 	g := bystander.New(bystander.Params{
 		Up: x.up, Fired: x.inject.AnyFired, AllFired: x.inject.AllFired, CRI: x.Workload.API == harness.CRI,
 		Network: x.Workload.Network, Quiet: x.countsStatements(),
-		Runtime: runcshim.Runtime, TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events,
+		Faultless: x.Faultless(),
+		Runtime:   runcshim.Runtime, TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events,
 	})
 	x.bystanders.Store(g)
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)

@@ -117,6 +117,18 @@ var _ = Describe("a container that a restarted containerd finds running", Label(
 	}
 })
 
+var _ = Describe("a pod whose log is rotated", Label("others", "cri", "output"), func() {
+	It("loses no line of its two streams, with a restart of containerd", spec.Quick, func(ctx context.Context) {
+		w := one(harness.CRI, harness.Container{Exit: 7})
+		w.Restart = true
+		v := spec.Holds(ctx, harness.Case{Name: "others-log-restart", Workload: w})
+		Expect(v.History.Deaths).To(HaveLen(1))
+		Expect(v.History.Bystanders).To(ContainElement(And(HaveField("API", harness.CRI),
+			HaveField("Output.Last", BeNumerically(">", 1)), HaveField("Stderr.Last", BeNumerically(">", 1)),
+			HaveField("Rotations", Not(BeEmpty())))))
+	})
+})
+
 var _ = Describe("a payload with children", Label("others"), func() {
 	for _, api := range apis {
 		for _, shared := range []bool{false, true} {

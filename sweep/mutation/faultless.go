@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 )
@@ -37,7 +38,7 @@ var Faultless = []harness.Case{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true},
-			{Signal: "SIGKILL"}, {Signal: "SIGKILL"}}}},
+			{Signal: "SIGKILL"}, {Signal: "SIGKILL"}, {Signal: payload.StopSignal}}}},
 	{Name: "plain-exec", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Exec: 3, HeldExec: true, Pause: true}, {Signal: "SIGKILL", Exec: 4},
 		{Exit: 5, HeldExec: true, SharedPID: true}}}},
@@ -50,11 +51,11 @@ var Faultless = []harness.Case{
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true}, {Exit: 5, HeldExec: true}}}},
 	{Name: "plain-pod-output", Workload: harness.Workload{ // alone: its log is read when it has just ended
-		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000, Ragged: true}}}},
 	{Name: "plain-restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{Name: "plain-pod-restart", Workload: harness.Workload{
-		API: harness.CRI, Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+		API: harness.CRI, Restart: true, Bystander: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{Name: "plain-net-restart", Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Restart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-churn", Workload: harness.Workload{

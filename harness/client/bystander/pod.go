@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -21,6 +22,15 @@ import (
 type pod struct {
 	*one
 	sandbox, container string
+	// logs are the names of those logs of the container that were renamed.
+	logs      []string
+	rotations []rotation
+}
+
+// rotation is one that has succeeded, and how many logs had been renamed then.
+type rotation struct {
+	harness.Rotation
+	logs int
 }
 
 func (p *pod) rt(ctx context.Context, verb string, f func(context.Context, api.RuntimeServiceClient) error) error {
@@ -211,8 +221,37 @@ func (p *pod) discard(ctx context.Context) error {
 	return err
 }
 
-// output is what the log has. A log that is not there has no line.
-func (p *pod) output() harness.Output {
-	text, _ := os.ReadFile(filepath.Join(p.TruthDir, p.logName()))
-	return client.ReadLog(string(text), time.Now()).OfStdout()
+// rotate renames the log, and asks for another in its place. Where that fails the log
+// keeps its new name: containerd may have made the other.
+func (p *pod) rotate(ctx context.Context) error {
+	to := p.logName() + "." + strconv.Itoa(len(p.logs))
+	if err := os.Rename(p.path(p.logName()), p.path(to)); err != nil {
+		return err // there is no log: all that is written is in an older one
+	}
+	p.logs = append(p.logs, to)
+	is := harness.Rotation{At: time.Now()}
+	err := p.rt(ctx, "ReopenContainerLog", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		_, err := rt.ReopenContainerLog(ctx, &api.ReopenContainerLogRequest{ContainerId: p.container})
+		return err
+	})
+	if is.Answered = time.Now(); err == nil {
+		p.rotations = append(p.rotations, rotation{Rotation: is, logs: len(p.logs)})
+	}
+	return err
+}
+
+func (p *pod) path(log string) string { return filepath.Join(p.TruthDir, log) }
+
+// output is what the logs have. A log that is not there has no line.
+func (p *pod) output() harness.Outputs {
+	read, texts := time.Now(), []string{}
+	for _, log := range append(p.logs, p.logName()) {
+		text, _ := os.ReadFile(p.path(log))
+		texts = append(texts, string(text))
+	}
+	for _, r := range p.rotations {
+		r.Late = client.LogsAfter(r.Answered, texts[:r.logs]...)
+		p.set(func(s *harness.Bystander) { s.Rotations = append(s.Rotations, r.Rotation) })
+	}
+	return client.ReadLog(read, texts...)
 }

@@ -3,6 +3,7 @@ package cri
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -50,28 +51,39 @@ func (c *Client) runSandbox(ctx context.Context) error {
 	})
 }
 
+// restartCount is what kubelet says of a container that it has made anew.
+const restartCount = "1"
+
 func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	if err := errors.Join(c.Expect(i.Name), c.openLog(i)); err != nil {
 		return err
 	}
 	i.Begun = time.Now()
 	name, value := client.Env(i.Name)
+	image := payload.Image
+	if i.Spec.Signal == payload.StopSignal {
+		image = payload.StopImage
+	}
 	log := ""
+	mounts := []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}}
+	i.Given = &oracle.CRIGiven{Annotation: restartCount, Image: image, Mounts: oracle.MountsOf(mounts)}
 	if c.writes() && i.Spec.Lines > 0 {
 		log = logName(i)
+		i.Given.LogPath = filepath.Join(c.TruthDir, log)
 	}
 	return c.call(ctx, "CreateContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.CreateContainer(
 			ctx,
 			&api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
-				Metadata: &api.ContainerMetadata{Name: i.Name},
-				Labels:   map[string]string{oracle.Label: i.Name},
-				Image:    &api.ImageSpec{Image: payload.Image},
-				Command:  c.Command(i),
-				Tty:      i.Spec.TTY,
-				LogPath:  log,
-				Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},
-				Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}},
+				Metadata:    &api.ContainerMetadata{Name: i.Name},
+				Labels:      map[string]string{oracle.Label: i.Name},
+				Annotations: map[string]string{oracle.RestartCount: restartCount},
+				Image:       &api.ImageSpec{Image: image},
+				Command:     c.Command(i),
+				Tty:         i.Spec.TTY,
+				LogPath:     log,
+				Envs:        []*api.KeyValue{{Key: name, Value: []byte(value)}},
+				Mounts:      mounts,
 				Linux: &api.LinuxContainerConfig{
 					Resources:       limits(i),
 					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: c.namespaces()},
@@ -116,7 +128,8 @@ func (c *Client) start(ctx context.Context, i *harness.Instance) error {
 }
 
 // end lets the payload come to its end, or stops the container: immediately (SIGKILL), or
-// with time to handle SIGTERM. One that ends with its pod runs on.
+// with time to handle SIGTERM, or what its image says. One that ends with its pod runs
+// on.
 func (c *Client) end(ctx context.Context, i *harness.Instance) {
 	switch {
 	case i.Spec.WithPod:
@@ -129,7 +142,7 @@ func (c *Client) end(ctx context.Context, i *harness.Instance) {
 	switch {
 	case i.Spec.IgnoresTerm:
 		grace = int64(harness.StopGrace.Seconds())
-	case i.Spec.Signal == "SIGTERM":
+	case i.Spec.Signal != "SIGKILL":
 		grace = 30
 	}
 	err := client.Until(ctx, func(ctx context.Context) error {

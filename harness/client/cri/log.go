@@ -133,7 +133,7 @@ func (c *Client) readLog(i *harness.Instance) *harness.Outputs {
 	if l == nil || i.ID == "" {
 		return nil
 	}
-	out := client.ReadLog(l.now(), time.Now())
+	out := client.ReadLog(time.Now(), l.now())
 	return &out
 }
 

@@ -55,6 +55,7 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 			is := state(oracle.AContainer, i.ID)
 			if k := listed[i.ID]; k != nil {
 				is.Labels, is.Pod = oracle.CRILabelsOf(k), k.PodSandboxId
+				is.Given, is.Created = oracle.CRIGivenOfList(k), time.Unix(0, k.CreatedAt)
 			}
 			s.States = append(s.States, is)
 		}
