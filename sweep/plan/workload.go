@@ -54,7 +54,8 @@ var workloads = []workload{
 	{name: "again", like: "task", asked: true, Workload: harness.Workload{
 		KillAgain: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "many", like: "restart", asked: true, Workload: harness.Workload{
-		Grouped: true, Restart: true, Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36)}},
+		Grouped: true, Restart: true, Deadline: 30 * time.Second,
+		Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36)}},
 	{name: "restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "rest", like: "restart", asked: true, Workload: harness.Workload{
