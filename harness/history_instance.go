@@ -48,6 +48,9 @@ type Instance struct {
 	Pause *Pause `json:"pause,omitempty"`
 	// PIDs are the answers of ListPids about it, in the order of time.
 	PIDs []PIDs `json:"pids,omitempty"`
+	// States are what containerd called its task when it was created, and when it was
+	// started; they are asked for where no fault is planned.
+	States []TaskState `json:"states,omitempty"`
 	// OOMKills is how many processes of it the kernel had OOM-killed, by the count of its
 	// cgroup before it was deleted; nil where nobody has read that.
 	OOMKills *int `json:"oomKills,omitempty"`
@@ -62,10 +65,29 @@ type PIDs struct {
 	// Err is the error in place of an answer, and Told what was answered without one.
 	Err  *oracle.Failed `json:"err,omitempty"`
 	Told []int          `json:"told,omitempty"`
+	// OfExecs are those that it has called an exec's; nil where it did not answer, and in
+	// histories that were kept before they were.
+	OfExecs []ExecPID `json:"ofExecs"`
 	// Before and After are what the kernel had in its cgroup before the question and after
 	// the answer.
 	Before []int `json:"before,omitempty"`
 	After  []int `json:"after,omitempty"`
+}
+
+// ExecPID is the process of an exec, as ListPids tells it.
+type ExecPID struct {
+	ID  string `json:"id"` // of the exec
+	PID int    `json:"pid"`
+}
+
+// TaskState is what containerd calls a task when a call about it has succeeded.
+type TaskState struct {
+	Call string `json:"call"` // create, or start
+	Told uint32 `json:"told"` // the pid that the call was answered with; 0: none
+	// As is the state, as the API names it, and PID the one that comes with it; "": it did
+	// not say.
+	As  string `json:"as,omitempty"`
+	PID uint32 `json:"pid,omitempty"`
 }
 
 // Pause is the pause of a container, as its client has seen it.

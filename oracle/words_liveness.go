@@ -40,6 +40,12 @@ const (
 	PIDsLeftOut = "pids-left-out"
 	PIDsForeign = "pids-foreign"
 	PIDsUntold  = "pids-untold"
+	PIDsOfExecs = "pids-of-execs" // which exec's a process is
+	// Of a task that was created, or started: what containerd calls it, the pid that comes
+	// with that, and that the call was answered without one.
+	StateAs  = "state-as"
+	StatePID = "state-pid"
+	NoPIDYet = "pid-untold"
 	// What containerd calls a task that was paused, or resumed, and a payload that goes on,
 	// or does not.
 	PausedAs      = "paused-as"
@@ -92,6 +98,12 @@ var livenessWhats = []what{
 		FactReported)},
 	{PIDsForeign, "task", says("ListPids tells of %s, and in its cgroup run %q", FactReported, FactTrue)},
 	{PIDsUntold, "task", says("ListPids of it failed, and no fault was planned: %s", FactError)},
+	{PIDsOfExecs, "task", says("ListPids calls process %s one of exec %q, and it is one of %q", FactTaskPID, FactReported,
+		FactTrue)},
+	{StateAs, "task", says("its %s has succeeded, and containerd calls it %s", FactCall, FactTask)},
+	{StatePID, "task", says("its %s was answered with the pid %s, and its state tells %s", FactCall, FactTrue,
+		FactReported)},
+	{NoPIDYet, "task", says("its %s has succeeded, and was answered without a pid", FactCall)},
 	{PausedAs, "task", says("it was paused, and containerd calls it %s", FactTask)},
 	{PausedRuns, "task", says("it was paused, and its payload went on: its heart has beaten %s times", FactCount)},
 	{ResumedAs, "task", says("it was resumed, and containerd calls it %s", FactTask)},

@@ -120,7 +120,19 @@ func TestRulesOfPIDs(t *testing.T) {
 	}
 	fails := func(_ *harness.History, p *harness.PIDs) { p.Told, p.Err = nil, failed("Unknown", "x") }
 	const out, foreign = "liveness container what=pids-left-out", "liveness container what=pids-foreign"
+	execs := func(said ...harness.ExecPID) func(*harness.History) {
+		return also(plain, with(func(h *harness.History, p *harness.PIDs) {
+			h.Instances[0].Execs = []harness.Exec{{ID: "e1", PID: 43, Held: true}}
+			p.OfExecs = append([]harness.ExecPID{}, said...)
+		}))
+	}
+	const ofExecs = "liveness container what=pids-of-execs"
 	judged(t, map[string]row{
+		"an exec is called so": {execs(harness.ExecPID{ID: "e1", PID: 43}), ""},
+		"an exec is not":       {execs(), ofExecs + " true=e1"},
+		"its init is one, too": {execs(harness.ExecPID{ID: "e1", PID: 43}, harness.ExecPID{ID: "e1", PID: 41}),
+			ofExecs + " reported=e1"},
+		"it is another's": {execs(harness.ExecPID{ID: "e0", PID: 43}), ofExecs + " reported=e0 true=e1"},
 		"all of them":     {with(func(*harness.History, *harness.PIDs) {}), ""},
 		"its init is not": {with(func(_ *harness.History, p *harness.PIDs) { p.Told = []int{43} }), out + " true=41"},
 		"another's is": {with(func(_ *harness.History, p *harness.PIDs) { p.Told = []int{41, 43, 44} }),

@@ -19,7 +19,7 @@ func pids(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	}
 	for _, i := range h.Instances {
 		for _, p := range i.PIDs {
-			for _, fs := range wrongPIDs(h, p) {
+			for _, fs := range wrongPIDs(h, i, p) {
 				found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: fs,
 					Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)}})
 			}
@@ -28,7 +28,7 @@ func pids(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	return found, nil
 }
 
-func wrongPIDs(h *harness.History, p harness.PIDs) (all []oracle.Facts) {
+func wrongPIDs(h *harness.History, i harness.Instance, p harness.PIDs) (all []oracle.Facts) {
 	if p.Err != nil {
 		if h.Case.Faultless() && !p.Ended {
 			all = append(all, oracle.Facts{oracle.FactWhat: oracle.PIDsUntold, oracle.FactError: p.Err.Text,
@@ -48,6 +48,32 @@ func wrongPIDs(h *harness.History, p harness.PIDs) (all []oracle.Facts) {
 	if out := without(p.Told, p.Before, p.After); len(out) > 0 {
 		all = append(all, oracle.Facts{oracle.FactWhat: oracle.PIDsForeign, oracle.FactReported: numbers(out),
 			oracle.FactTrue: numbers(p.After)})
+	}
+	return append(all, wrongExecs(h, i, p)...)
+}
+
+// wrongExecs are processes that ListPids calls those of another exec, or of none. It is
+// judged without a fault: an exec may be unknown to a client that was cut off.
+func wrongExecs(h *harness.History, i harness.Instance, p harness.PIDs) (all []oracle.Facts) {
+	if p.OfExecs == nil || !h.Case.Faultless() {
+		return nil
+	}
+	for _, pid := range p.Told {
+		is, said := "", ""
+		for _, e := range i.Execs {
+			if int(e.PID) == pid && (e.Waited.IsZero() || e.Waited.After(p.At)) {
+				is = e.ID
+			}
+		}
+		for _, e := range p.OfExecs {
+			if e.PID == pid {
+				said = e.ID
+			}
+		}
+		if is != said {
+			all = append(all, oracle.Facts{oracle.FactWhat: oracle.PIDsOfExecs, oracle.FactTaskPID: fmt.Sprint(pid),
+				oracle.FactReported: said, oracle.FactTrue: is})
+		}
 	}
 	return all
 }

@@ -69,6 +69,8 @@ func TestRulesOfSlowCalls(t *testing.T) {
 	judged(t, map[string]row{
 		"each as long as the others": {also(quickly, takes("delete", 900)), ""},
 		"one that takes seconds":     {also(quickly, takes("delete", 4000)), late},
+		"an exec's Delete": {also(quickly, takes("exec-delete", 4000)),
+			"liveness container what=slow-call call=exec-delete"},
 		"all that take seconds": {also(plain, can, takes("create", 4000), takes("start", 2000), takes("delete", 5000)),
 			""},
 		"a machine that is as slow": {also(quickly, takes("delete", 4000), func(h *harness.History) {

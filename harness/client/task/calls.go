@@ -6,12 +6,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/containerd/containerd/api/services/tasks/v1"
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/pkg/oci"
 	"github.com/containerd/errdefs"
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
@@ -102,6 +104,11 @@ func (c *Client) start(ctx context.Context, i *harness.Instance) error {
 		if err != nil {
 			return err
 		}
+		ctx = daemon.Hear(ctx, func(reply any) { // the library does not tell it
+			if r, ok := reply.(*tasks.StartResponse); ok {
+				c.startedAs[i] = r.Pid
+			}
+		})
 		if err := task.Start(ctx); err != nil {
 			return err
 		}

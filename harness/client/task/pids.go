@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
+	"github.com/containerd/containerd/api/types/runc/options"
+	tasktypes "github.com/containerd/containerd/api/types/task"
+	"github.com/containerd/typeurl/v2"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
@@ -37,8 +40,12 @@ func (c *Client) listPIDs(ctx context.Context, i *harness.Instance) {
 	if err == nil {
 		var r *tasks.ListPidsResponse
 		if r, err = cl.TaskService().ListPids(ctx, &tasks.ListPidsRequest{ContainerID: i.ID}); err == nil {
+			is.OfExecs = []harness.ExecPID{}
 			for _, p := range r.Processes {
 				is.Told = append(is.Told, int(p.Pid))
+				if exec := execOf(p); exec != "" {
+					is.OfExecs = append(is.OfExecs, harness.ExecPID{ID: exec, PID: int(p.Pid)})
+				}
 			}
 			slices.Sort(is.Told)
 		}
@@ -47,4 +54,14 @@ func (c *Client) listPIDs(ctx context.Context, i *harness.Instance) {
 	c.Record.Call(harness.Call{
 		Who: "oracle", Verb: "look", Of: i.ID, At: is.At, Took: time.Since(is.At), Err: is.Err})
 	i.PIDs = append(i.PIDs, is)
+}
+
+// execOf is the exec that ListPids calls a process one of; "": of none.
+func execOf(p *tasktypes.ProcessInfo) string {
+	what, err := typeurl.UnmarshalAny(p.Info)
+	if err != nil {
+		return "" // a type that this program does not know tells of none
+	}
+	details, _ := what.(*options.ProcessDetails)
+	return details.GetExecID()
 }

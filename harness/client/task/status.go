@@ -82,3 +82,26 @@ func (c *Client) stateSays(i *harness.Instance, by oracle.Observer, p *tasktypes
 		})
 	}
 }
+
+// seeStates asks, where no fault is planned, what containerd calls tasks when a call about
+// them has succeeded: of those that run, only what does not end by itself.
+func (c *Client) seeStates(ctx context.Context, verb string, all []*harness.Instance) {
+	if c.Quiet || !c.Case.Faultless() {
+		return
+	}
+	for _, i := range all {
+		s := harness.TaskState{Call: verb, Told: i.PID}
+		if verb == "start" {
+			if i.Spec.Signal == "" && i.Spec.Stdin == 0 && !c.Case.Holds(i.Spec) || i.Spec.OOM == harness.OOMInit ||
+				i.Spec.Segfault != "" {
+				continue
+			}
+			s.Told = c.startedAs[i]
+		}
+		c.lookAt(ctx, i, "", func(p *tasktypes.Process) string {
+			s.As, s.PID = p.GetStatus().String(), p.GetPid()
+			return s.As
+		})
+		i.States = append(i.States, s)
+	}
+}

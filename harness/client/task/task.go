@@ -25,12 +25,14 @@ type Client struct {
 	// outputs are the readers of what writes, by *harness.Instance or *harness.Exec.
 	outputs map[any]*reader
 	waiters map[*harness.Instance]*waiters
+	// startedAs are the pids that Start was answered with.
+	startedAs map[*harness.Instance]uint32
 }
 
 // New makes the client of a case.
 func New(s *client.Session) *Client {
 	c := &Client{Session: s, undeleted: map[*harness.Instance]bool{}, outputs: map[any]*reader{},
-		waiters: map[*harness.Instance]*waiters{}}
+		waiters: map[*harness.Instance]*waiters{}, startedAs: map[*harness.Instance]uint32{}}
 	for n, spec := range s.Case.Workload.Containers {
 		id := fmt.Sprintf("c%d", n)
 		i := &harness.Instance{Name: id, ID: id, Spec: spec}
@@ -98,9 +100,11 @@ func (c *Client) lifecycle(ctx context.Context) {
 		}
 	}
 	c.AwaitCreated(ctx, live)
+	c.seeStates(ctx, "create", live)
 	c.State(ctx, "created")
 	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return c.start(ctx, i) != nil })
 	c.AwaitStarted(ctx, live)
+	c.seeStates(ctx, "start", live)
 	for _, i := range live {
 		c.beginHeld(ctx, i)
 		c.beginWaiting(ctx, i)
