@@ -64,7 +64,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 		r, err := rt.CreateContainer(
 			ctx,
 			&api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
-				Metadata: &api.ContainerMetadata{Name: i.Name},
+				Metadata: &api.ContainerMetadata{Name: i.CRIName()},
 				Labels:   map[string]string{oracle.Label: i.Name},
 				Image:    &api.ImageSpec{Image: payload.Image},
 				Command:  c.Command(i),
