@@ -30,8 +30,44 @@ type CRISeen struct {
 	States []CRIState `json:"states,omitempty"`
 	// OfPods are what CRI lists then of one pod alone.
 	OfPods []CRIOfPod `json:"ofPods,omitempty"`
+	// Filtered are what it lists then of one id, one state and one label alone, and
+	// Conditions what it says of itself; asked once, in cases without a fault.
+	Filtered   []CRIFiltered  `json:"filtered,omitempty"`
+	Conditions []CRICondition `json:"conditions,omitempty"`
 	// Names are what CRI answers to whoever would use a name again that must be free.
 	Names []CRIName `json:"names,omitempty"`
+	// Repeated are its answers to calls about what is gone already, in cases without a
+	// fault.
+	Repeated []CRIRepeated `json:"repeated,omitempty"`
+}
+
+// CRIFiltered is what CRI lists to who asks for those of one id, state or label.
+type CRIFiltered struct {
+	Object string `json:"object"` // container or sandbox
+	Field  string `json:"field"`  // id, state or labels
+	Value  string `json:"value"`
+	// Left are the ids of those that it must list and does not, Others of those that it
+	// lists and must not, by the lists of all that were asked for before and after it.
+	// What differs in those two is in neither.
+	Left     []string       `json:"left,omitempty"`
+	Others   []string       `json:"others,omitempty"`
+	Answered time.Time      `json:"answered"`
+	Err      *oracle.Failed `json:"err,omitempty"` // why it has not answered
+}
+
+// CRICondition is one of the conditions that CRI's Status tells.
+type CRICondition struct {
+	Type   string `json:"type"` // as the API names it: RuntimeReady
+	Is     bool   `json:"is"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// CRIRepeated is CRI's answer to a call about what is gone already.
+type CRIRepeated struct {
+	Verb string         `json:"verb"`
+	ID   string         `json:"id"` // of the container or the sandbox
+	At   time.Time      `json:"at"` // when it was answered
+	Err  *oracle.Failed `json:"err,omitempty"`
 }
 
 // CRIOfPod are the containers that CRI lists to who asks for those of one pod.
@@ -54,6 +90,9 @@ type CRIState struct {
 	Object string `json:"object"` // container or sandbox
 	ID     string `json:"id"`
 	State  string `json:"state,omitempty"` // as the API names it; "": it is not listed
+	// Stopped reports of a sandbox that StopPodSandbox had succeeded before, and that the
+	// client has asked until it was ready no more, or for 2 s.
+	Stopped bool `json:"stopped,omitempty"`
 	// At is when it was asked, Answered when it had answered.
 	At       time.Time `json:"at"`
 	Answered time.Time `json:"answered"`
@@ -72,8 +111,8 @@ type CRIState struct {
 type CRIName struct {
 	Object string         `json:"object"` // pod or container
 	Err    *oracle.Failed `json:"err"`
-	// Taken reports that there was a container of that name, so that it must not be free; At
-	// is when CRI was asked.
+	// Taken reports that there was a container or a pod of that name, so that it must not be
+	// free; At is when CRI was asked.
 	Taken bool      `json:"taken,omitempty"`
 	At    time.Time `json:"at,omitzero"`
 }
@@ -128,6 +167,8 @@ func (s *CRISeen) Clone() *CRISeen {
 	c.Done, c.Statuses, c.Sandboxes = slices.Clone(s.Done), slices.Clone(s.Statuses), slices.Clone(s.Sandboxes)
 	c.Events, c.Rounds, c.Names = slices.Clone(s.Events), slices.Clone(s.Rounds), slices.Clone(s.Names)
 	c.States, c.OfPods = slices.Clone(s.States), slices.Clone(s.OfPods)
+	c.Filtered, c.Conditions = slices.Clone(s.Filtered), slices.Clone(s.Conditions)
+	c.Repeated = slices.Clone(s.Repeated)
 	return &c
 }
 

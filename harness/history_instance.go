@@ -15,6 +15,8 @@ type Instance struct {
 	ID   string    `json:"id,omitempty"` // containerd's; "" while the client knows none
 	Spec Container `json:"spec"`
 	PID  uint32    `json:"pid,omitempty"` // of its init; 0 while the client knows none
+	// Called is its name in CRI, where that is not Name.
+	Called string `json:"called,omitempty"`
 	// Begun is when the client first asked for it. The others are when it heard of
 	// success; the zero time: it was not.
 	Begun   time.Time `json:"begun,omitzero"`
@@ -55,6 +57,9 @@ type Instance struct {
 	// cgroup before it was deleted; nil where nobody has read that.
 	OOMKills *int `json:"oomKills,omitempty"`
 }
+
+// CRIName is the name of a container in CRI.
+func (i *Instance) CRIName() string { return cmp.Or(i.Called, i.Name) }
 
 // PIDs is an answer of ListPids about a container. Pids are those of the world's PID
 // namespace, in order.

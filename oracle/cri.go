@@ -43,6 +43,7 @@ var CRIEvents = []string{CRICreated, CRIStarted, CRIStopped, CRIDeleted}
 
 // The fields of what CRI says: values of FactField.
 const (
+	FieldID       = "id" // by which a list is asked for
 	FieldState    = "state"
 	FieldLabels   = "labels" // and the name
 	FieldReason   = "reason"

@@ -275,7 +275,7 @@ var keys = [factCount]struct {
 	FactLast:   {"last", inMatch, []string{Yes}},
 
 	FactField: {"field", inCause,
-		[]string{FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
+		[]string{FieldID, FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
 			FieldSandbox, FieldIP, FieldBundle,
 			FieldStdin, FieldStdout, FieldStderr, FieldTerminal, FieldCheckpoint, FieldRootfs, FieldImage, FieldRuntime,
 			FieldImageRef, FieldAnnotations, FieldLogPath, FieldMounts}},

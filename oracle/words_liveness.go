@@ -10,7 +10,9 @@ import (
 const (
 	Removal   = "removal"
 	IDReuse   = "id-reuse"
-	NameFree  = "name-free" // that of a container that there is
+	NameFree  = "name-free"  // that of a container, or of a pod, that there is
+	GoneFails = "gone-fails" // a call about what is gone already
+	NotReady  = "not-ready"  // as CRI says of itself
 	Boot      = "boot"
 	Listing   = "listing"
 	Answer    = "answer"
@@ -69,6 +71,9 @@ var livenessWhats = []what{
 	{Removal, "removal", says("the client could not remove the %s: %s", FactObject, FactError)},
 	{NameFree, "containerd",
 		says("since its restart it would make another %s of the name of one that there is", FactObject)},
+	{GoneFails, "containerd", says("%s of what is gone already must succeed, and failed: %s", FactCall, FactError)},
+	{NotReady, "containerd", says("CRI says of itself that %s is not so (%q), while its pod runs", FactMessage,
+		FactReported)},
 	{IDReuse, "ID reuse", says("the id could not be used again: %s", FactError)},
 	{Boot, "containerd", says("%s", FactError)},
 	{ForeignTask, "containerd", says("its list of the tasks of %s has one of %s", FactReported, FactTrue)},

@@ -15,21 +15,27 @@ const stillReserved = "is reserved for"
 // reserved the name.
 const noImage = "failed to resolve image"
 
-// criNames: the name of a pod that was removed, and of a container whose creation has
-// failed, can be used again by a containerd that has not been restarted. Names are in its
-// memory alone, so that a restart frees them; but those of the containers that it finds
-// it reserves again, or there would be two of one name.
+// noRuntime is what it says of a runtime that there is not, in the same way.
+const noRuntime = "no runtime for"
+
+// criNames: the name of a pod that was removed, of a container whose creation has failed,
+// and of the next attempt of one, can be used by a containerd that has not been restarted.
+// Names are in its memory alone, so that a restart frees them; but those of the containers
+// and pods that it finds it reserves again, or there would be two of one name.
 func criNames(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
 	for _, n := range h.CRI.Names {
-		if n.Object == oracle.APod && h.Removal != nil {
+		if n.Object == oracle.APod && h.Removal != nil && !n.Taken {
 			continue // that it could not be removed was reported
 		}
 		wrong, what := stillReserved, oracle.IDReuse
 		if n.Taken {
 			wrong, what = noImage, oracle.NameFree
+			if n.Object == oracle.APod {
+				wrong = noRuntime
+			}
 		}
 		if n.Err != nil && strings.Contains(n.Err.Said, wrong) && (!n.Taken || !broken(h, n.At)) {
 			fs := n.Err.Facts(what)

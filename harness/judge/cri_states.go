@@ -10,7 +10,8 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// criStates: CRI's lists have the states that it says when it is asked for one.
+// criStates: CRI's lists have the states that it says when it is asked for one, and call a
+// sandbox ready no more when StopPodSandbox has succeeded.
 func criStates(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
@@ -18,13 +19,20 @@ func criStates(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 	for _, s := range h.CRI.States {
 		want := ""
 		switch {
+		case s.Stopped && !fired(h, latest(s.At, s.Answered)):
+			want = oracle.CRINotReady
+		case s.Stopped:
 		case s.Object == oracle.ASandbox && !fired(h, latest(s.At, s.Answered)):
 			want = oracle.CRIReady
 		case s.Object == oracle.AContainer && !broken(h, latest(s.At, s.Answered)) && saidToHaveExited(h, s.ID, s.At):
 			want = oracle.CRIExited
 		}
 		if want != "" && s.State != want {
-			f := about(s.Object, s.ID, oracle.FieldState, oracle.Other, s.State, want)
+			is, truth := oracle.Other, want
+			if s.Stopped && s.State == oracle.CRIReady {
+				is, truth = oracle.TooLate, "StopPodSandbox had succeeded"
+			}
+			f := about(s.Object, s.ID, oracle.FieldState, is, s.State, truth)
 			f.Facts[oracle.FactWhat] = oracle.Listing
 			found = append(found, f)
 		}
@@ -74,20 +82,21 @@ func criLabels(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 	}
 	for _, s := range h.CRI.States {
 		if s.Object == oracle.ASandbox {
-			found = append(found, labels(s.Object, s.ID, harness.PodName, s.Labels, oracle.Listing)...)
+			found = append(found, labels(s.Object, s.ID, named(harness.PodName), s.Labels, oracle.Listing)...)
 		}
 	}
 	for _, i := range h.Instances {
+		own := oracle.CRILabels{Name: i.CRIName(), Label: i.Name}
 		for _, s := range h.CRI.Statuses {
 			if s.ID == i.ID {
-				found = append(found, labels(oracle.AContainer, i.ID, i.Name, s.Labels, "")...)
+				found = append(found, labels(oracle.AContainer, i.ID, own, s.Labels, "")...)
 			}
 		}
 		for _, s := range h.CRI.States {
 			if s.ID != i.ID {
 				continue
 			}
-			found = append(found, labels(oracle.AContainer, i.ID, i.Name, s.Labels, oracle.Listing)...)
+			found = append(found, labels(oracle.AContainer, i.ID, own, s.Labels, oracle.Listing)...)
 			if _, its := h.CRI.When("RunPodSandbox", s.Pod); s.Labels != nil && !its {
 				f := about(oracle.AContainer, i.ID, oracle.FieldSandbox, oracle.Other, s.Pod, "that of its pod")
 				f.Facts[oracle.FactWhat] = oracle.Listing
@@ -142,13 +151,20 @@ func podOf(h *harness.History, id string) string {
 	return ""
 }
 
+// named are the labels of what is called and labelled by one name.
+func named(name string) oracle.CRILabels { return oracle.CRILabels{Name: name, Label: name} }
+
 // labels compares name and label of a container, or of a sandbox, with its own.
-func labels(object, id, name string, said *oracle.CRILabels, in string) []oracle.Finding {
-	if said == nil || *said == (oracle.CRILabels{Name: name, Label: name}) {
+func labels(object, id string, own oracle.CRILabels, said *oracle.CRILabels, in string) []oracle.Finding {
+	if said == nil || *said == own {
 		return nil
 	}
+	truth := fmt.Sprintf("%q", own.Name)
+	if own.Label != own.Name {
+		truth += fmt.Sprintf(", labelled %q", own.Label)
+	}
 	f := about(object, id, oracle.FieldLabels, oracle.Other,
-		fmt.Sprintf("%q, labelled %q", said.Name, said.Label), fmt.Sprintf("%q", name))
+		fmt.Sprintf("%q, labelled %q", said.Name, said.Label), truth)
 	f.Facts[oracle.FactWhat] = in
 	return []oracle.Finding{f}
 }

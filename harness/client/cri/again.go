@@ -36,8 +36,11 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 		for _, i := range all {
 			_, _ = c.look(ctx, i) // that nobody answers is for others to say
 			if !c.Quiet {
-				c.tryName(ctx, harness.CRIName{Object: oracle.AContainer, Taken: true}, c.createAbsent(i))
+				c.tryName(ctx, harness.CRIName{Object: oracle.AContainer, Taken: true}, c.createAbsent(i, 0))
 			}
+		}
+		if c.sandbox != "" && !c.Quiet {
+			c.tryName(ctx, harness.CRIName{Object: oracle.APod, Taken: true}, c.runAbsent)
 		}
 	})
 }
@@ -53,7 +56,7 @@ func (c *Client) made(ctx context.Context, i *harness.Instance) bool {
 		return true
 	}
 	if f := oracle.FailedOf(err); c.sandbox != "" && f.Answered && !givenUp(f) {
-		c.aside(func() { c.tryName(ctx, harness.CRIName{Object: oracle.AContainer}, c.createAbsent(i)) })
+		c.aside(func() { c.tryName(ctx, harness.CRIName{Object: oracle.AContainer}, c.createAbsent(i, 0)) })
 	}
 	return false
 }
@@ -64,24 +67,32 @@ func givenUp(f *oracle.Failed) bool {
 		f.Code == codes.Unavailable.String()
 }
 
-func (c *Client) createAbsent(i *harness.Instance) func(context.Context, api.RuntimeServiceClient) error {
+// createAbsent asks for a container of the name of one, and that attempt.
+func (c *Client) createAbsent(
+	i *harness.Instance,
+	attempt uint32,
+) func(context.Context, api.RuntimeServiceClient) error {
 	return func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.CreateContainer(ctx, &api.CreateContainerRequest{
 			PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
-				Metadata: &api.ContainerMetadata{Name: i.Name}, Image: &api.ImageSpec{Image: Absent},
+				Metadata: &api.ContainerMetadata{Name: i.CRIName(), Attempt: attempt},
+				Image:    &api.ImageSpec{Image: Absent},
 			},
 		})
 		return err
 	}
 }
 
+// runAbsent asks for a pod of the name of the client's.
+func (c *Client) runAbsent(ctx context.Context, rt api.RuntimeServiceClient) error {
+	_, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config(), RuntimeHandler: Absent})
+	return err
+}
+
 // TryNames asks for a pod of the name of the one that was removed, before containerd is
 // restarted: the names that it has reserved are in its memory alone.
 func (c *Client) TryNames(ctx context.Context) {
-	c.tryName(ctx, harness.CRIName{Object: oracle.APod}, func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		_, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config(), RuntimeHandler: Absent})
-		return err
-	})
+	c.tryName(ctx, harness.CRIName{Object: oracle.APod}, c.runAbsent)
 	if c.removedAgain && !c.Died() {
 		c.tryContainers(ctx)
 	}
@@ -96,7 +107,7 @@ func (c *Client) tryContainers(ctx context.Context) {
 		c.Record.Failed("oracle", "whether names of containers are free is not known: there is no pod to try them in", err)
 	} else {
 		for _, i := range c.instances {
-			c.tryName(ctx, harness.CRIName{Object: oracle.AContainer}, p.createAbsent(i))
+			c.tryName(ctx, harness.CRIName{Object: oracle.AContainer}, p.createAbsent(i, 0))
 		}
 	}
 	c.Record.Failed("oracle", "the pod that names were tried in is removed", client.Until(ctx, p.remove))

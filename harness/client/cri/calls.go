@@ -75,7 +75,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 		r, err := rt.CreateContainer(
 			ctx,
 			&api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
-				Metadata:    &api.ContainerMetadata{Name: i.Name},
+				Metadata:    &api.ContainerMetadata{Name: i.CRIName()},
 				Labels:      map[string]string{oracle.Label: i.Name},
 				Annotations: map[string]string{oracle.RestartCount: restartCount},
 				Image:       &api.ImageSpec{Image: image},

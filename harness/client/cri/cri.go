@@ -31,6 +31,8 @@ type Client struct {
 	removedAgain bool
 	// logs are those of containers that write.
 	logs map[*harness.Instance]*slowLog
+	// askedCloser is set once it has been asked what only cases without a fault are.
+	askedCloser bool
 	// again is set of a client that uses the id again: what it sees is not written down.
 	again bool
 }
@@ -43,10 +45,14 @@ func New(s *client.Session) *Client {
 			if spec.Stays && round > 0 {
 				continue
 			}
-			c.instances = append(c.instances, &harness.Instance{
+			i := &harness.Instance{
 				Name: instanceName(n, round), Spec: spec, Execs: execsOf(spec),
 				MustTell: []oracle.Observer{oracle.ByCRIStatus, oracle.ByTaskExit},
-			})
+			}
+			if round > 0 && s.Case.Faultless() {
+				i.Called = instanceName(n, 0)
+			}
+			c.instances = append(c.instances, i)
 		}
 	}
 	return c
@@ -97,6 +103,9 @@ func (c *Client) Run(ctx context.Context) error {
 		c.removedAgain = c.removedAgain || err != nil
 		return err
 	})
+	if err == nil && c.Case.Faultless() {
+		c.aside(func() { c.repeat(ctx) })
+	}
 	c.closeLogs()
 	c.State(ctx, "deleted")
 	return err

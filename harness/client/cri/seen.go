@@ -62,6 +62,9 @@ func (c *Client) lookAtSandbox(ctx context.Context, id string, stopped bool) {
 		is.State, is.Created = r.GetStatus().GetState().String(), time.Unix(0, r.GetStatus().GetCreatedAt())
 	}
 	c.note(func(s *harness.CRISeen) { s.Sandboxes = append(s.Sandboxes, is) })
+	if stopped && c.Case.Faultless() {
+		c.listStopped(ctx, rt, id)
+	}
 }
 
 // stopPatience is how long the client waits for the event that a container or a sandbox

@@ -60,6 +60,10 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 			s.States = append(s.States, is)
 		}
 	})
+	if c.Case.Faultless() && !c.askedCloser {
+		c.askedCloser = true
+		c.askCloser(ctx, rt, all)
+	}
 }
 
 // noPod is an id that no pod has: CRI's are of 64 digits.

@@ -1,0 +1,121 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// planned has a case with a fault, which never comes to anything.
+func planned(h *harness.History) { h.Case.Workload.Fakeshim = "exit-late" }
+
+// listsStopped has CRI list the sandbox when it was stopped.
+func listsStopped(state string) func(*harness.History) {
+	return also(listed(oracle.ASandbox, "pod", state), func(h *harness.History) { h.CRI.States[0].Stopped = true })
+}
+
+// filtered has CRI list containers by their label.
+func filtered(change func(*harness.CRIFiltered)) func(*harness.History) {
+	return func(h *harness.History) {
+		q := harness.CRIFiltered{Object: oracle.AContainer, Field: oracle.FieldLabels, Value: "c0", Answered: at(37)}
+		change(&q)
+		h.CRI.Filtered = append(h.CRI.Filtered, q)
+	}
+}
+
+// repeated has CRI answer to a stop of the pod that is gone.
+func repeated(err *oracle.Failed) func(*harness.History) {
+	return func(h *harness.History) {
+		h.CRI.Repeated = append(h.CRI.Repeated, harness.CRIRepeated{Verb: "StopPodSandbox", ID: "pod", At: at(48), Err: err})
+	}
+}
+
+// condition has CRI say of itself what is so.
+func condition(kind string, is bool) func(*harness.History) {
+	return func(h *harness.History) {
+		h.CRI.Conditions = append(h.CRI.Conditions, harness.CRICondition{Type: kind, Is: is})
+	}
+}
+
+func inPodNetwork(h *harness.History) { h.Case.Workload.Network = harness.PodNetwork }
+
+// namedBy has CRI know the container by the name of another, and list it so.
+func namedBy(name, as string) func(*harness.History) {
+	return also(listsWith(oracle.CRILabels{Name: as, Label: "c0"}, "pod"), func(h *harness.History) {
+		h.Instances[0].Called = name
+	})
+}
+
+// podTaken has CRI answer to the use of the name of the pod that there is.
+func podTaken(said string) func(*harness.History) {
+	return also(taken(said), func(h *harness.History) { h.CRI.Names[0].Object = oracle.APod })
+}
+
+func TestRulesOfFaultlessPods(t *testing.T) {
+	left := filtered(func(q *harness.CRIFiltered) { q.Left = []string{"c0"} })
+	gone := failed("NotFound", "no such pod")
+	gone.Answered = true
+	silent := failed("Unavailable", "connection refused")
+	silent.Answered = false
+	for name, tc := range map[string]row{
+		"a stopped sandbox that is not ready": {listsStopped(oracle.CRINotReady), ""},
+		"one that is listed as ready": {listsStopped(oracle.CRIReady),
+			"status cri-status object=sandbox field=state is=too-late what=listing"},
+		"one that is not listed": {listsStopped(""),
+			"status cri-status object=sandbox field=state is=other what=listing"},
+		"a fault may have kept its end from CRI": {also(listsStopped(oracle.CRIReady), killsShimAt(30)), ""},
+
+		"a list by a label": {filtered(func(*harness.CRIFiltered) {}), ""},
+		"it lacks one":      {left, "status cri-status object=container field=labels is=other what=listing"},
+		"it has another": {filtered(func(q *harness.CRIFiltered) { q.Others = []string{"c1"} }),
+			"status cri-status object=container field=labels is=other what=listing"},
+		"it fails": {filtered(func(q *harness.CRIFiltered) { q.Err = failed("Unknown", "broken") }),
+			"status cri-status object=container field=labels is=not-set what=listing"},
+
+		"who stops what is gone":       {repeated(nil), ""},
+		"who stops it, and hears why":  {repeated(gone), "liveness containerd what=gone-fails code=NotFound"},
+		"who stops it, and is not met": {repeated(silent), ""},
+
+		"it is ready": {condition("RuntimeReady", true), ""},
+		"it is not ready": {condition("RuntimeReady", false),
+			"liveness containerd what=not-ready message=RuntimeReady"},
+		"a condition that nobody takes it from": {condition("ContainerdHasNoDeprecationWarnings", false), ""},
+		"a pod needs no network of its own":     {condition("NetworkReady", false), ""},
+		"its network is not ready": {also(condition("NetworkReady", false), inPodNetwork),
+			"liveness containerd what=not-ready message=NetworkReady"},
+
+		"the name of a round before": {namedBy("c", "c"), ""},
+		"the name of its files": {namedBy("c", "c0"),
+			"status cri-status object=container what=listing field=labels is=other"},
+
+		"a pod's name that is taken": {podTaken("failed to reserve sandbox name: name is reserved for 1"), ""},
+		"a pod's name that is free": {podTaken(`no runtime for "shimquake-absent" is configured`),
+			"liveness container what=name-free object=pod"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := pod()
+			tc.change(&h)
+			if got := says(Judge(h), tc.want); got != "" {
+				t.Errorf("%s; want %q\n%s", got, tc.want, Judge(h))
+			}
+		})
+	}
+}
+
+// What is asked of cases without a fault alone is judged of those alone.
+func TestFaultsMayExplainIt(t *testing.T) {
+	for _, rule := range []rule{criFiltered, criRepeated, criConditions} {
+		h := pod()
+		filtered(func(q *harness.CRIFiltered) { q.Left = []string{"c0"} })(&h)
+		repeated(&oracle.Failed{Answered: true, Code: "NotFound"})(&h)
+		condition("RuntimeReady", false)(&h)
+		if found, _ := rule(&h); len(found) != 1 {
+			t.Errorf("without a fault: %v, want one", found)
+		}
+		planned(&h)
+		if found, _ := rule(&h); len(found) != 0 {
+			t.Errorf("with a fault: %v, want none", found)
+		}
+	}
+}
