@@ -62,7 +62,8 @@ func TestRulesOfFaultlessPods(t *testing.T) {
 		"a stopped sandbox that is not ready": {listsStopped(oracle.CRINotReady), ""},
 		"one that is listed as ready": {listsStopped(oracle.CRIReady),
 			"status cri-status object=sandbox field=state is=too-late what=listing"},
-		"one that is not listed":                 {listsStopped(""), "status cri-status object=sandbox field=state is=other what=listing"},
+		"one that is not listed": {listsStopped(""),
+			"status cri-status object=sandbox field=state is=other what=listing"},
 		"a fault may have kept its end from CRI": {also(listsStopped(oracle.CRIReady), killsShimAt(30)), ""},
 
 		"a list by a label": {filtered(func(*harness.CRIFiltered) {}), ""},
@@ -76,8 +77,9 @@ func TestRulesOfFaultlessPods(t *testing.T) {
 		"who stops it, and hears why":  {repeated(gone), "liveness containerd what=gone-fails code=NotFound"},
 		"who stops it, and is not met": {repeated(silent), ""},
 
-		"it is ready":                           {condition("RuntimeReady", true), ""},
-		"it is not ready":                       {condition("RuntimeReady", false), "liveness containerd what=not-ready message=RuntimeReady"},
+		"it is ready": {condition("RuntimeReady", true), ""},
+		"it is not ready": {condition("RuntimeReady", false),
+			"liveness containerd what=not-ready message=RuntimeReady"},
 		"a condition that nobody takes it from": {condition("ContainerdHasNoDeprecationWarnings", false), ""},
 		"a pod needs no network of its own":     {condition("NetworkReady", false), ""},
 		"its network is not ready": {also(condition("NetworkReady", false), inPodNetwork),
