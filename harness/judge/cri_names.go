@@ -19,9 +19,9 @@ const noImage = "failed to resolve image"
 const noRuntime = "no runtime for"
 
 // criNames: the name of a pod that was removed, of a container whose creation has failed,
-// and of the next attempt of one, can be used by a containerd that has not been restarted.
-// Names are in its memory alone, so that a restart frees them; but those of the containers
-// and pods that it finds it reserves again, or there would be two of one name.
+// and of the next attempt of one, can be used by a containerd that has not been
+// restarted. Names are in its memory alone, so that a restart frees them; but those of
+// the containers and pods that it finds it reserves again, or there would be two of one.
 func criNames(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil

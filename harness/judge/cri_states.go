@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// criStates: CRI's lists have the states that it says when it is asked for one, and call a
-// sandbox ready no more when StopPodSandbox has succeeded.
+// criStates: CRI's lists have the states that it says when it is asked for one, and call
+// a sandbox ready no more when StopPodSandbox has succeeded.
 func criStates(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil

@@ -39,7 +39,7 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 				c.tryName(ctx, harness.CRIName{Object: oracle.AContainer, Taken: true}, c.createAbsent(i, 0))
 			}
 		}
-		if c.sandbox != "" && !c.Quiet {
+		if c.sandbox != "" && c.Case.Faultless() {
 			c.tryName(ctx, harness.CRIName{Object: oracle.APod, Taken: true}, c.runAbsent)
 		}
 	})

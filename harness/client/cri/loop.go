@@ -16,8 +16,8 @@ import (
 //
 // Each round uses the names of the one before, down to the attempt, as kubelet does when
 // it finds no status of an older one: that the name is free again is part of the removal.
-// Where a fault is planned each has names of its own: a call that was given up may go on in
-// containerd, and keep its name as long.
+// Where a fault is planned each has names of its own: a call that was given up may go on
+// in containerd, and keep its name as long.
 func (c *Client) loop(ctx context.Context, runs bool) {
 	if !runs {
 		c.round(ctx, nil, true)

@@ -83,8 +83,8 @@ func (c *Client) stateSays(i *harness.Instance, by oracle.Observer, p *tasktypes
 	}
 }
 
-// seeStates asks, where no fault is planned, what containerd calls tasks when a call about
-// them has succeeded: of those that run, only what does not end by itself.
+// seeStates asks, where no fault is planned, what containerd calls tasks when a call
+// about them has succeeded: of those that run, only what does not end by itself.
 func (c *Client) seeStates(ctx context.Context, verb string, all []*harness.Instance) {
 	if c.Quiet || !c.Case.Faultless() {
 		return
