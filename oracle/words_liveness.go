@@ -48,6 +48,8 @@ const (
 	StateAs  = "state-as"
 	StatePID = "state-pid"
 	NoPIDYet = "pid-untold"
+	// What Metrics say of its memory limit.
+	MeterAs = "meter-as"
 	// What containerd calls a task that was paused, or resumed, and a payload that goes on,
 	// or does not.
 	PausedAs      = "paused-as"
@@ -108,6 +110,7 @@ var livenessWhats = []what{
 	{StateAs, "task", says("its %s has succeeded, and containerd calls it %s", FactCall, FactTask)},
 	{StatePID, "task", says("its %s was answered with the pid %s, and its state tells %s", FactCall, FactTrue,
 		FactReported)},
+	{MeterAs, "task", says("its memory limit is %s, and Metrics tell: %s", FactTrue, FactReported)},
 	{NoPIDYet, "task", says("its %s has succeeded, and was answered without a pid", FactCall)},
 	{PausedAs, "task", says("it was paused, and containerd calls it %s", FactTask)},
 	{PausedRuns, "task", says("it was paused, and its payload went on: its heart has beaten %s times", FactCount)},

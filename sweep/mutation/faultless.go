@@ -46,6 +46,8 @@ var Faultless = []harness.Case{
 		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{Name: "plain-pod-oom", Workload: harness.Workload{API: harness.CRI, Loops: 2, Containers: []harness.Container{
 		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}, {Exit: 3, Memory: 32}}}},
+	{Name: "plain-meters", Workload: harness.Workload{Containers: []harness.Container{
+		{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}},
 	{Name: "plain-output", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
 	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{

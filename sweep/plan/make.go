@@ -19,19 +19,23 @@ import (
 // hit in some runs only must be known as such.
 const traceRuns = 6
 
-// Make traces the workloads on the subject, so many at once, and makes the plan.
+// Make runs and traces the workloads on the subject, so many at once, and makes the plan.
 func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) {
 	o = o.WithDefaults()
 	if err := o.Check(); err != nil {
 		return Plan{}, err
 	}
 	traces := make([]Traces, len(o.Workloads))
-	w := progress.Begin(ctx, "tracing the workloads of the plan", len(o.Workloads)*traceRuns, "traces")
+	w := progress.Begin(ctx, "tracing the workloads of the plan", len(o.Workloads)*(1+traceRuns), "runs")
 	defer w.End()
 	var g errgroup.Group
 	g.SetLimit(max(parallel, 1))
 	for i, name := range o.Workloads {
 		traces[i] = Traces{Workload: name, Runs: make([][]Pass, traceRuns)}
+		g.Go(func() error {
+			defer w.Step("")
+			return Hold(ctx, e, o.Containerd, name)
+		})
 		for n := range traceRuns {
 			g.Go(func() (err error) {
 				traces[i].Runs[n], err = Trace(ctx, e, o.Containerd, name)

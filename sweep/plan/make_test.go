@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// tracer is an engine that counts how many of its traces run at once.
+// tracer is an engine that counts how many of its runs there are at once.
 type tracer struct {
 	Engine
 	running, most atomic.Int32
@@ -24,6 +24,11 @@ func (e *tracer) Trace(ctx context.Context, _ harness.Case) (harness.Trace, erro
 	for most := e.most.Load(); now > most && !e.most.CompareAndSwap(most, now); most = e.most.Load() {
 	}
 	return e.trace(ctx)
+}
+
+func (e *tracer) Run(ctx context.Context, c harness.Case) harness.Verdict {
+	t, _ := e.Trace(ctx, c) // what has failed has no verdict
+	return t.Verdict
 }
 
 // No more worlds are made than the caller has asked for. The first trace fails, so that

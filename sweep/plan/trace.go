@@ -48,6 +48,26 @@ func (e *TraceError) Error() string {
 	return fmt.Sprintf("the workload %s must hold without a fault before it can be swept:\n%s", e.Workload, e.Verdict)
 }
 
+// Hold runs a workload without a fault and without a trace, which leaves out what would
+// be in it, and expects that it holds.
+func Hold(ctx context.Context, e Engine, containerd, name string) error {
+	w, err := workloadNamed(name)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil { // of those that wait for their turn
+		return err
+	}
+	v := e.Run(ctx, harness.Case{Name: "plain-" + name, Containerd: containerd, Workload: w.Workload})
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	if v.Outcome != harness.Held {
+		return &TraceError{name, v}
+	}
+	return nil
+}
+
 // Trace runs a workload without a fault, and returns what it passes.
 func Trace(ctx context.Context, e Engine, containerd, name string) ([]Pass, error) {
 	w, err := workloadNamed(name)

@@ -105,6 +105,7 @@ func (c *Client) lifecycle(ctx context.Context) {
 	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return c.start(ctx, i) != nil })
 	c.AwaitStarted(ctx, live)
 	c.seeStates(ctx, "start", live)
+	c.meter(ctx, live)
 	for _, i := range live {
 		c.beginHeld(ctx, i)
 		c.beginWaiting(ctx, i)
