@@ -7,8 +7,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// meters: without a fault Metrics tell of each task once, with its own memory limit, which
-// is that of the last Update; and one that is asked about alone is alone in the answer.
+// meters: without a fault Metrics tell of each task once, with its own memory limit,
+// which is that of the last Update; and one that is asked about alone is alone in the
+// answer.
 func meters(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if !looked(h) || !h.Case.Faultless() {
 		return nil, nil
