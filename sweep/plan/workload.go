@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -77,7 +78,9 @@ var workloads = []workload{
 	{name: "stops", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{
 			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"}, {Signal: "SIGKILL"},
-			{Signal: "SIGKILL", WithPod: true}}}},
+			{Signal: payload.StopSignal}, {Signal: "SIGKILL", WithPod: true}}}},
+	{name: "logs", like: "cri", asked: true, Workload: harness.Workload{
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000, Ragged: true}}}},
 	{name: "churn", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 12, Restart: true, Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
 	{name: "oom-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI,
@@ -90,6 +93,8 @@ var workloads = []workload{
 	{name: "rest-pod", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Restart: true, Rest: rest,
 		Containers: []harness.Container{{Exit: 7}, {Exit: 3, Late: true}}}},
+	{name: "beside-restart", like: "cri", asked: true, Workload: harness.Workload{
+		API: harness.CRI, Restart: true, Bystander: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "beside-pod", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 }
