@@ -27,7 +27,8 @@ func meters(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			}
 			found = append(found, oracle.Finding{
 				Invariant: oracle.Liveness, Class: oracle.ClassContainer, Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)},
-				Facts: oracle.Facts{oracle.FactWhat: oracle.MeterAs, oracle.FactReported: says, oracle.FactTrue: fmt.Sprint(m.Limit)},
+				Facts: oracle.Facts{
+					oracle.FactWhat: oracle.MeterAs, oracle.FactReported: says, oracle.FactTrue: fmt.Sprint(m.Limit)},
 			})
 		}
 	}

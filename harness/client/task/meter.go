@@ -22,6 +22,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
+// resources is the type of an Update's resources, which are JSON.
+const resources = "types.containerd.io/opencontainers/runtime-spec/1/LinuxResources"
+
 // more is by how much a container's memory limit is raised while it runs.
 const more = 8 << 20
 
@@ -59,8 +62,7 @@ func (c *Client) update(ctx context.Context, i *harness.Instance, limit int64) {
 	}
 	_ = c.call(ctx, "update", i, func(ctx context.Context, cl *containerd.Client) error { // an error is among the calls
 		_, err := cl.TaskService().Update(ctx, &tasks.UpdateTaskRequest{
-			ContainerID: i.ID, Resources: &anypb.Any{TypeUrl: "types.containerd.io/opencontainers/runtime-spec/1/LinuxResources",
-				Value: value}})
+			ContainerID: i.ID, Resources: &anypb.Any{TypeUrl: resources, Value: value}})
 		return errgrpc.ToNative(err)
 	})
 }
