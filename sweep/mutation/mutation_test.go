@@ -80,7 +80,8 @@ func TestMutations(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Without paths what is not changed is compiled once for all trees.
-			vet := exec.CommandContext(t.Context(), "go", append([]string{"vet", "-mod=readonly", "-trimpath"}, m.Packages()...)...)
+			args := append([]string{"vet", "-mod=readonly", "-trimpath"}, m.Packages()...)
+			vet := exec.CommandContext(t.Context(), "go", args...)
 			vet.Dir = dir
 			vet.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "PWD="+dir)
 			if out, err := vet.CombinedOutput(); err != nil {
