@@ -59,7 +59,10 @@ func secondUse(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 	u := h.Reuse.Use
 	told := slices.DeleteFunc(
 		slices.Concat(h.Reported[h.Flushed.Reported:], oracle.Reported(h.Events[h.Flushed.Events:])),
-		func(o oracle.Observation) bool { return o.Container != u.ID || o.Exec != "" || ofFirst(h, o) },
+		func(o oracle.Observation) bool {
+			late := o.Observer == oracle.ByTaskExit || o.Observer == oracle.ByTaskDelete
+			return o.Container != u.ID || o.Exec != "" || late && ofFirst(h, o.Container, o.PID)
+		},
 	)
 	found, _ = oracle.WrongExits([]oracle.Truth{{Container: u.ID, Status: u.Want}}, told, nil) // there is one truth
 	for _, o := range told {
@@ -81,12 +84,11 @@ func secondUse(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 	return found, nil
 }
 
-// ofFirst reports whether an event is of the first use, and comes late: it has its pid. A
-// client's answer is never of another task than that it has asked about.
-func ofFirst(h *harness.History, o oracle.Observation) bool {
-	late := o.Observer == oracle.ByTaskExit || o.Observer == oracle.ByTaskDelete
-	return late && slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
-		return i.ID == o.Container && i.PID != 0 && o.PID == int(i.PID)
+// ofFirst reports whether an event is of a container's first use: it has its pid. A
+// client's answer never is, which is of the task that it has asked about.
+func ofFirst(h *harness.History, id string, pid int) bool {
+	return slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
+		return i.PID != 0 && i.ID == id && int(i.PID) == pid
 	})
 }
 
@@ -117,9 +119,7 @@ func lateExits(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 		return nil, nil
 	}
 	first := slices.DeleteFunc(slices.Clone(h.Events[h.Flushed.Events:]), func(e oracle.TaskEvent) bool {
-		return e.Exec != "" || !slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
-			return i.PID != 0 && e.Container == i.ID && e.PID == int(i.PID)
-		})
+		return e.Exec != "" || !ofFirst(h, e.Container, e.PID)
 	})
 	truths, _, _ := ledger(h)
 	wrong, _ := oracle.WrongExits(truths, oracle.Reported(first), nil) // what is not known of them exits tells

@@ -48,8 +48,8 @@ func (e *TraceError) Error() string {
 	return fmt.Sprintf("the workload %s must hold without a fault before it can be swept:\n%s", e.Workload, e.Verdict)
 }
 
-// Hold runs a workload without a fault and without a trace, which leaves out what would
-// be in it, and expects that it holds.
+// Hold runs a workload without a fault, and expects that it holds. In a run that is
+// traced less is asked of containerd, as all that it passes is counted.
 func Hold(ctx context.Context, e Engine, containerd, name string) error {
 	w, err := workloadNamed(name)
 	if err != nil {

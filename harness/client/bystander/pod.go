@@ -2,8 +2,10 @@ package bystander
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -124,35 +126,33 @@ func (p *pod) learnPID(ctx context.Context) error {
 func (p *pod) list(ctx context.Context) error {
 	err := p.rt(ctx, "ListContainers", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
-		if err != nil {
-			return err
+		if err == nil {
+			p.told(listed("ListContainers", p.container, r.Containers))
 		}
-		is := harness.BystanderTold{Verb: "ListContainers", At: time.Now()}
-		for _, k := range r.Containers {
-			if k.Id == p.container {
-				is.Listed, is.State = true, k.State.String()
-			}
-		}
-		p.told(is)
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
 	}
 	return p.rt(ctx, "ListPodSandbox", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
-		if err != nil {
-			return err
+		if err == nil {
+			p.told(listed("ListPodSandbox", p.sandbox, r.Items))
 		}
-		is := harness.BystanderTold{Verb: "ListPodSandbox", At: time.Now()}
-		for _, s := range r.Items {
-			if s.Id == p.sandbox {
-				is.Listed, is.State = true, s.State.String()
-			}
-		}
-		p.told(is)
-		return nil
+		return err
 	})
+}
+
+// listed is what a list says of the one of that id.
+func listed[K interface {
+	GetId() string
+	GetState() S
+}, S fmt.Stringer](verb, id string, all []K) harness.BystanderTold {
+	is := harness.BystanderTold{Verb: verb, At: time.Now()}
+	if n := slices.IndexFunc(all, func(k K) bool { return k.GetId() == id }); n >= 0 {
+		is.Listed, is.State = true, all[n].GetState().String()
+	}
+	return is
 }
 
 // ask asks for the container's status, as kubelet does every second. It passes no

@@ -37,7 +37,7 @@ func (c *Client) remove(ctx context.Context) error {
 
 func (c *Client) removeSandbox(ctx context.Context, id string) error {
 	for _, i := range c.instances {
-		if i.Spec.WithPod && i.Waited.IsZero() {
+		if i.Spec.WithPod && i.ID != "" && i.Waited.IsZero() {
 			c.Record.Sent(i.ID, int(unix.SIGKILL))
 		}
 	}
