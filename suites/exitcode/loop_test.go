@@ -36,16 +36,6 @@ var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
 		Expect(stays.Payload.ExitedAt).To(BeTemporally(">", v.History.CRI.Rounds[1].Listed.At))
 	})
 
-	It("is told of a container that ends while containerd is down, however long", spec.Quick,
-		func(ctx context.Context) {
-			v := spec.Holds(ctx, harness.Case{Name: "exit-while-down", Workload: harness.Workload{
-				API: harness.CRI, Containers: []harness.Container{{Signal: "SIGKILL"}},
-			}, Plan: plan(failpoints.PauseAt("rpc:shim:Task.Kill:entry",
-				failpoints.Steps("kill containerd", "release", "wait 6s", "start containerd")...))})
-			Expect(v.Reported).To(ContainElement(And(
-				HaveField("Observer", oracle.ByTaskExit), HaveField("Status", uint32(137)))))
-		})
-
 	It("keeps nothing of them either where the shim refuses the first Delete", func(ctx context.Context) {
 		expectRounds(spec.Holds(ctx, harness.Case{Name: "exit-crash-loop-delete-refused", Workload: harness.Workload{
 			API: harness.CRI, Loops: 3, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}},
