@@ -9,9 +9,10 @@ import (
 
 // Bystander is a task, or a pod of one container, that ran before the first fault and
 // until the client was done, wrote all the time, and was then asked to end. No fault is
-// done to it.
+// done to it. A newcomer is made, runs and is removed while a fault holds others.
 type Bystander struct {
-	API API `json:"api"`
+	API      API  `json:"api"`
+	Newcomer bool `json:"newcomer,omitempty"`
 	// ID is containerd's, of its container, in its Namespace; PID is of its init. Empty
 	// while it has none. The twin of a task has the same ID in another namespace.
 	ID        string `json:"id,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client/bystander"
 	"github.com/shimquake/shimquake/oracle"
@@ -26,14 +27,13 @@ func (x *run) startBystanders() error {
 	g := bystander.New(bystander.Params{
 		Up: x.up, Fired: x.inject.AnyFired, AllFired: x.inject.AllFired, CRI: x.Workload.API == harness.CRI,
 		Network: x.Workload.Network, Quiet: x.countsStatements(),
-		Faultless: x.Faultless(),
-		Runtime:   runcshim.Runtime, TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events,
+		Faultless: x.Faultless(), Holds: x.holds(), Made: x.setApart,
+		Runtime: runcshim.Runtime, TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events,
 	})
 	x.bystanders.Store(g)
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
 	defer cancel()
 	err := x.withPlugins(ctx, func() error { return g.Start(ctx) })
-	x.inject.Controller.SetApart(g.IDs()...)
 	if err != nil {
 		x.record.Failed("harness", "a bystander does not run", err) // the judge's business
 		return nil
@@ -48,6 +48,21 @@ func (x *run) countsStatements() bool {
 	return x.trace || slices.ContainsFunc(x.Plan, func(f failpoints.Fault) bool {
 		return f.At.Kind == failpoints.Stmt && f.At.Who == "containerd"
 	})
+}
+
+// setApart has what bystanders pass not counted.
+func (x *run) setApart() {
+	if g := x.bystanders.Load(); g != nil {
+		x.inject.Controller.SetApart(g.IDs()...)
+	}
+}
+
+// holds reports whether all that faults do is to hold calls. Where containerd dies, or is
+// restarted, or counts what it passes, a newcomer would be one more thing to break.
+func (x *run) holds() bool {
+	hangs := func(c term.Clause) bool { return c.Action == term.Hang }
+	return len(x.Plan) > 0 && !x.Workload.Restart && !x.countsStatements() && len(x.Misbehaviours()) == 0 &&
+		!slices.ContainsFunc(x.Plan, func(f failpoints.Fault) bool { return !slices.ContainsFunc(f.Do.Clauses(), hangs) })
 }
 
 // endPatience is how long bystanders that something was done to are tried to be removed.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
@@ -132,7 +133,8 @@ const flushTimeout = 2 * time.Second
 func (x *run) history() harness.History {
 	h := x.record.History()
 	if x.inject != nil && x.inject.Controller != nil {
-		h.Hits = x.inject.Controller.Hits()
+		h.Hits = slices.DeleteFunc(x.inject.Controller.Hits(), // those before its id was known
+			func(hit failpoints.Hit) bool { return x.isBystander(hit.ID) })
 	}
 	if x.daemon != nil {
 		h.Deaths = x.daemon.Deaths()

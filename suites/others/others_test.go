@@ -28,7 +28,7 @@ func one(api harness.API, k harness.Container) harness.Workload {
 
 // held is longer than a call about a bystander may take, and so longer than a call of the
 // client may hold others.
-const held = 7 * time.Second
+const held = 9 * time.Second
 
 var _ = Describe("a shim that does not answer", Label("others", "slow"), func() {
 	for _, api := range apis {
@@ -41,9 +41,16 @@ var _ = Describe("a shim that does not answer", Label("others", "slow"), func() 
 						Name: "others-" + string(api) + "-hang-" + strings.ToLower(method[len("Task."):]), Workload: w,
 						Plan: failpoints.Plan{failpoints.Once("rpc:shim:"+method+":entry", term.Hang)},
 					})
+					newcomers := 0
 					for _, b := range v.History.Bystanders {
-						Expect(b.Asked).To(BeNumerically(">", 10), "it was asked for all the time")
+						if b.Newcomer {
+							newcomers++
+							Expect(b.Removed.Sub(b.Started)).To(BeNumerically("<", held), "nobody held it")
+						} else {
+							Expect(b.Asked).To(BeNumerically(">", 10), "it was asked for all the time")
+						}
 					}
+					Expect(newcomers).To(Equal(1))
 				})
 		}
 	}

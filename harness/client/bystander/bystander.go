@@ -36,6 +36,9 @@ const (
 	// doBound is how long a call of its start or its end may take: then no fault holds
 	// anybody. The slowest takes some 150 ms, and was seen to take 5 s at a load of 40.
 	doBound = 30 * time.Second
+	// newBound is that of the calls of a newcomer, whom a fault that holds another may not
+	// hold.
+	newBound = 7 * time.Second
 	// every is the time between two questions about it: each costs some 2 ms.
 	every = 100 * time.Millisecond
 )
@@ -53,6 +56,10 @@ type Params struct {
 	Quiet bool
 	// Faultless is set where nothing is to be broken: a pod's log is rotated then.
 	Faultless bool
+	// Holds is set where all that faults do is to hold calls: a newcomer lives its whole life
+	// meanwhile, as an id of its own, of which Made tells.
+	Holds bool
+	Made  func()
 	// Runtime is that of the task.
 	Runtime string
 	// TruthDir and FIFODir are the world's.
@@ -62,18 +69,20 @@ type Params struct {
 
 // Group is all bystanders of a case.
 type Group struct {
-	all  []*one
-	ends chan struct{}
-	wait sync.WaitGroup
+	all []*one
+	// newcomer is among them, nil in most cases, and is not there from the start.
+	newcomer *one
+	ends     chan struct{}
+	wait     sync.WaitGroup
 }
 
 // kind is a way to run a bystander.
 type kind interface {
-	// start returns when its payload runs; ask asks a cheap question about it; list asks for
-	// all that are like it, those that a fault holds among them.
+	// start returns when its payload runs; ask asks a cheap question about it; askOnce asks
+	// for all that are like it, those that a fault holds among them, and what else costs more.
 	start(context.Context) error
 	ask(context.Context) error
-	list(context.Context) error
+	askOnce(context.Context) error
 	// end learns how it has ended, and removes it; discard removes it, however it is.
 	end(context.Context) error
 	discard(context.Context) error
@@ -91,8 +100,10 @@ type one struct {
 	name, id  string
 	namespace string
 
-	listed  bool
-	rotated int
+	// bound is how long a call of its start or its end may take.
+	bound     time.Duration
+	askedOnce bool
+	rotated   int
 
 	mu   sync.Mutex
 	seen harness.Bystander
@@ -106,24 +117,39 @@ func New(p Params) *Group {
 	if p.CRI {
 		b := g.add(p, harness.CRI, daemon.CRINamespace, "bystander-pod")
 		b.kind = &pod{one: b}
-		return g
+	} else {
+		twin := g.add(p, harness.TaskAPI, daemon.TwinNamespace, "bystander-twin")
+		twin.id = t.id
+		twin.kind = &task{one: twin}
 	}
-	twin := g.add(p, harness.TaskAPI, daemon.TwinNamespace, "bystander-twin")
-	twin.id = t.id
-	twin.kind = &task{one: twin}
+	switch {
+	case !p.Holds:
+	case p.CRI:
+		g.newcomer = g.add(p, harness.CRI, daemon.CRINamespace, "newcomer")
+		g.newcomer.kind = &pod{one: g.newcomer}
+	default:
+		g.newcomer = g.add(p, harness.TaskAPI, daemon.TaskNamespace, "newcomer")
+		g.newcomer.kind = &task{one: g.newcomer}
+	}
+	if g.newcomer != nil {
+		g.newcomer.bound, g.newcomer.seen.Newcomer = newBound, true
+	}
 	return g
 }
 
 func (g *Group) add(p Params, api harness.API, namespace, name string) *one {
-	b := &one{Params: p, name: name, id: name, namespace: namespace,
+	b := &one{Params: p, name: name, id: name, namespace: namespace, bound: doBound,
 		seen: harness.Bystander{API: api, Namespace: namespace, Want: exitStatus}}
 	g.all = append(g.all, b)
 	return b
 }
 
-// Start returns when all of them run.
+// Start returns when all of them run but the newcomer.
 func (g *Group) Start(ctx context.Context) error {
 	for _, b := range g.all {
+		if b == g.newcomer {
+			continue
+		}
 		if err := b.start(ctx); err != nil {
 			return fmt.Errorf("start the %s: %w", b.name, err)
 		}
@@ -142,10 +168,40 @@ func (g *Group) IDs() (all []string) {
 	return slices.DeleteFunc(all, func(id string) bool { return id == "" })
 }
 
-// Watch asks for each of them all the time, until End.
+// Watch asks for each of them all the time, until End, and has the newcomer come when all
+// faults have happened.
 func (g *Group) Watch(ctx context.Context) {
 	for _, b := range g.all {
-		g.wait.Go(func() { b.watch(ctx, g.ends) })
+		g.wait.Go(func() {
+			if b == g.newcomer {
+				b.come(ctx, g.ends)
+			} else {
+				b.watch(ctx, g.ends)
+			}
+		})
+	}
+}
+
+// come lives a whole life while a fault holds others. What it shows is among its calls.
+func (b *one) come(ctx context.Context, ends <-chan struct{}) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for !b.AllFired() {
+		select {
+		case <-tick.C:
+		case <-ends:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+	if b.start(ctx) != nil {
+		return
+	}
+	b.set(func(s *harness.Bystander) { s.Started = time.Now() })
+	b.question(ctx)
+	if b.release() == nil && b.end(ctx) == nil {
+		b.set(func(s *harness.Bystander) { s.Removed = time.Now() })
 	}
 }
 
@@ -169,16 +225,16 @@ func (b *one) watch(ctx context.Context, ends <-chan struct{}) {
 const rotations = 3
 
 // question asks, and once, when nothing is to happen any more that a list could meet in
-// place of who it is meant for, for a list. Where nothing is broken a log is rotated.
+// place of who it is meant for, what costs more. Where nothing is broken a log is rotated.
 func (b *one) question(ctx context.Context) {
 	begun := time.Now()
 	if b.ask(ctx) != nil || ctx.Err() != nil {
 		return // it is among the calls
 	}
 	b.set(func(s *harness.Bystander) { s.Asked, s.Slowest = s.Asked+1, max(s.Slowest, time.Since(begun)) })
-	if !b.listed && !b.Quiet && b.AllFired() {
-		b.listed = true
-		_ = b.list(ctx) // an error is among the calls
+	if !b.askedOnce && !b.Quiet && b.AllFired() {
+		b.askedOnce = true
+		_ = b.askOnce(ctx) // an error is among the calls
 	}
 	if b.Faultless && !b.Quiet && b.rotated < rotations {
 		if b.rotated++; b.rotate(ctx) != nil {
@@ -188,7 +244,7 @@ func (b *one) question(ctx context.Context) {
 }
 
 // End lets them come to their ends and removes them, within the time that ctx gives, and
-// returns what was seen of them.
+// returns what was seen of them, but for a newcomer that has not come.
 func (g *Group) End(ctx context.Context) ([]harness.Bystander, error) {
 	close(g.ends)
 	g.wait.Wait()
@@ -198,35 +254,40 @@ func (g *Group) End(ctx context.Context) ([]harness.Bystander, error) {
 		ended.Go(func() { out[n], errs[n] = b.finish(ctx) })
 	}
 	ended.Wait()
-	return out, errors.Join(errs...)
+	return slices.DeleteFunc(out, func(s harness.Bystander) bool { return !begun(s) }), errors.Join(errs...)
 }
+
+// begun reports whether a call was made for it, which a newcomer may not have come to.
+func begun(s harness.Bystander) bool { return s.ID != "" || len(s.Calls) > 0 }
 
 func (b *one) finish(ctx context.Context) (harness.Bystander, error) {
 	var err error
-	ended := false
-	if b.runs() {
+	is := b.is()
+	if !begun(is) {
+		return is, nil
+	}
+	ended := !is.Removed.IsZero()
+	if !is.Started.IsZero() && is.Released.IsZero() {
 		err = b.release()
 		ended = b.end(ctx) == nil
 	}
-	if ended || client.Until(ctx, b.discard) == nil {
+	if !ended && client.Until(ctx, b.discard) == nil || ended && is.Removed.IsZero() {
 		b.set(func(s *harness.Bystander) { s.Removed = time.Now() })
 	}
-	if b.runs() {
+	if !is.Started.IsZero() {
 		own, truthErr := payload.ReadTruth(b.truth())
 		err = errors.Join(err, truthErr)
 		out := b.output()
 		b.set(func(s *harness.Bystander) { s.Payload, s.Output, s.Stderr = own, out.Stdout, &out.Stderr })
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.seen, err
+	return b.is(), err
 }
 
-// runs reports whether it was started.
-func (b *one) runs() bool {
+// is is what was seen of it until now.
+func (b *one) is() harness.Bystander {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.seen.Started.IsZero()
+	return b.seen
 }
 
 func (b *one) truth() string { return filepath.Join(b.TruthDir, b.name+".truth") }

@@ -26,6 +26,12 @@ func (b *one) set(change func(*harness.Bystander)) {
 	change(&b.seen)
 }
 
+// identify writes down an id of its own, and tells of it.
+func (b *one) identify(change func(*harness.Bystander)) {
+	b.set(change)
+	b.Made()
+}
+
 // connection is what calls are made with.
 type connection struct {
 	*containerd.Client
@@ -35,7 +41,7 @@ type connection struct {
 // bounds are those of questions, which are only written down when they fail.
 var bounds = map[string]time.Duration{
 	"Get": askBound, "State": askBound, "ContainerStatus": askBound,
-	"List": listBound, "ListContainers": askBound, "ListPodSandbox": askBound,
+	"List": listBound, "Kill": askBound, "ListContainers": askBound, "ListPodSandbox": askBound,
 }
 
 // about makes a call about the bystander and writes it down. The time for which
@@ -43,7 +49,7 @@ var bounds = map[string]time.Duration{
 func (b *one) about(ctx context.Context, verb string, f func(context.Context, connection) error) error {
 	bound, asks := bounds[verb]
 	if !asks {
-		bound = doBound
+		bound = b.bound
 	}
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()

@@ -66,7 +66,7 @@ func (p *pod) start(ctx context.Context) error {
 		r, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: p.config()})
 		if err == nil {
 			p.sandbox = r.PodSandboxId
-			p.set(func(s *harness.Bystander) { s.Sandbox = p.sandbox })
+			p.identify(func(s *harness.Bystander) { s.Sandbox = p.sandbox })
 		}
 		return err
 	})
@@ -106,7 +106,7 @@ func (p *pod) create(ctx context.Context, rt api.RuntimeServiceClient) error {
 	})
 	if err == nil {
 		p.container = r.ContainerId
-		p.set(func(s *harness.Bystander) { s.ID = p.container })
+		p.identify(func(s *harness.Bystander) { s.ID = p.container })
 	}
 	return err
 }
@@ -122,8 +122,8 @@ func (p *pod) learnPID(ctx context.Context) error {
 	})
 }
 
-// list asks for all containers and pods, as kubelet does every second.
-func (p *pod) list(ctx context.Context) error {
+// askOnce asks for all containers and pods, as kubelet does every second.
+func (p *pod) askOnce(ctx context.Context) error {
 	err := p.rt(ctx, "ListContainers", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
 		if err == nil {

@@ -34,7 +34,7 @@ func (t *task) start(ctx context.Context) error {
 	if err := t.expect(); err != nil {
 		return err
 	}
-	t.set(func(s *harness.Bystander) { s.ID = t.id })
+	t.identify(func(s *harness.Bystander) { s.ID = t.id })
 	err := t.about(ctx, "create", func(ctx context.Context, c connection) error {
 		image, err := c.GetImage(ctx, payload.Image)
 		if err != nil {
@@ -84,7 +84,18 @@ func (t *task) ask(ctx context.Context) error {
 	})
 }
 
-// list asks for the tasks of its namespace, of which each shim is asked.
+// askOnce asks for the tasks of its namespace, of which each shim is asked, and sends a
+// signal that its payload, as each program of Go's, does not heed: for that runc is run.
+func (t *task) askOnce(ctx context.Context) error {
+	if err := t.list(ctx); err != nil {
+		return err
+	}
+	return t.about(ctx, "Kill", func(ctx context.Context, c connection) error {
+		_, err := c.TaskService().Kill(ctx, &tasks.KillRequest{ContainerID: t.id, Signal: uint32(unix.SIGURG)})
+		return errgrpc.ToNative(err)
+	})
+}
+
 func (t *task) list(ctx context.Context) error {
 	return t.about(ctx, "List", func(ctx context.Context, c connection) error {
 		r, err := c.TaskService().List(ctx, &tasks.ListTasksRequest{})
