@@ -18,8 +18,19 @@ const sendAgainIn = 2500 * time.Millisecond
 // do not hear. They subscribe before it counts as back: it takes no time.
 const heardIn = 200 * time.Millisecond
 
-// maxTries is after how many a shim gives an event up (maxRequeue there).
-const maxTries = 5
+// givenUpIn is after how long a shim gives an event up: it tries again a second after the
+// first time, two after the second, and five times in all (maxRequeue there).
+const givenUpIn = (1 + 2 + 3 + 4 + 5) * time.Second
+
+// nextTry is how long a shim may take to try again when all its tries have failed for so
+// long, with a second more.
+func nextTry(failing time.Duration) time.Duration {
+	pause, tries := time.Second, time.Second
+	for ; tries <= failing; tries += pause {
+		pause += time.Second
+	}
+	return max(sendAgainIn, pause+time.Second)
+}
 
 // sentAgainBy is when the shim of a container has surely told again of what came about
 // between two times: it could not before, because containerd was down or has refused it,
@@ -27,23 +38,23 @@ const maxTries = 5
 // lived, and was not made to exit, until after that. The zero time: that is not so, or
 // not known.
 func sentAgainBy(h *harness.History, i harness.Instance, from, since time.Time) time.Time {
-	first := *h
-	_, first.Hits, _ = h.FirstUse() // the next has a shim of its own
-	served := shimsOf(&first, i.ID)
+	use := *h
+	_, use.Hits, _ = h.FirstUse() // the next has a shim of its own
+	served := shimsOf(&use, i.ID)
 	if from.IsZero() || since.IsZero() || len(served) != 1 || held(h, i) {
 		return time.Time{}
 	}
 	back, known := backAfter(h, from)
-	failed, tries := unsent(h, served, from)
-	if !known || back.IsZero() && tries == 0 || tries > maxTries {
+	first, last := unsent(h, served, from)
+	if !known || back.IsZero() && first.IsZero() || last.Sub(first) >= givenUpIn {
 		return time.Time{}
 	}
 	by := since.Add(sendAgainIn)
 	if !back.IsZero() {
 		by = latest(by, back.Add(sendAgainIn))
 	}
-	if tries > 0 {
-		by = latest(by, failed.Add(max(sendAgainIn, time.Duration(tries+1)*time.Second)))
+	if !first.IsZero() {
+		by = latest(by, last.Add(nextTry(last.Sub(first))))
 	}
 	for _, hit := range h.Hits {
 		if !served[hit.PID] || hit.Who != "shim" || hit.Time.Before(from) || hit.Time.After(by) {
@@ -83,16 +94,20 @@ func backAfter(h *harness.History, from time.Time) (back time.Time, known bool) 
 	return back, true
 }
 
-// unsent is when shims could not send an event the last time, and how often.
-func unsent(h *harness.History, shims map[int]bool, from time.Time) (last time.Time, tries int) {
+// unsent is when shims could not send an event the first time and the last: none says
+// which that was. The zero time: they always could.
+func unsent(h *harness.History, shims map[int]bool, from time.Time) (first, last time.Time) {
 	for _, hit := range h.Hits {
 		failed := hit.Point == forwarded && hit.Err != "" ||
 			hit.Passed().What == forward && hit.Did == term.Error
 		if shims[hit.PID] && failed && hit.Time.After(from) {
-			last, tries = latest(last, hit.Time), tries+1
+			if first.IsZero() || hit.Time.Before(first) {
+				first = hit.Time
+			}
+			last = latest(last, hit.Time)
 		}
 	}
-	return last, tries
+	return first, last
 }
 
 // servesAfter reports whether a shim has done something after a time: one that serves

@@ -52,8 +52,12 @@ func TestSentAgain(t *testing.T) {
 		"two shims have served it": {also(unheard, func(h *harness.History) {
 			h.Hits = append([]failpoints.Hit{hit(createEntry, 4, func(h *failpoints.Hit) { h.PID = 43 })}, h.Hits...)
 		}), ""},
+		"it could send none of four, and does not again": {also(unheard, forwards("ttrpc: closed", 31),
+			forwards("ttrpc: closed", 32), forwards("ttrpc: closed", 33), forwards("ttrpc: closed", 34),
+			forwards("ttrpc: closed", 1031), forwards("ttrpc: closed", 1032), forwards("ttrpc: closed", 1033)), lost},
 		"containerd refuses the first": {refusedFirst(1), "event event event=not-sent-again topic=/tasks/create"},
 		"it refuses it 6 times":        {refusedFirst(6), "event event event=missing topic=/tasks/create"},
+		"it refuses it 5 times":        {refusedFirst(5), "event event event=not-sent-again topic=/tasks/create"},
 		"containerd died later": {also(unheard, func(h *harness.History) {
 			h.Deaths[0].At = at(2100)
 			h.Hits = append(h.Hits, hit(forward, 35, func(h *failpoints.Hit) { h.ID = "" }))
@@ -66,8 +70,8 @@ func refusedFirst(times int) func(*harness.History) {
 	return func(h *harness.History) {
 		drop(h, 0)
 		h.Done, h.After.At = at(30_000), at(30_001)
-		for range times {
-			h.Hits = append(h.Hits, hit("rpc:shim:Events.Forward:entry", 11, func(h *failpoints.Hit) {
+		for n := range times {
+			h.Hits = append(h.Hits, hit("rpc:shim:Events.Forward:entry", 11+1000*n*(n+1)/2, func(h *failpoints.Hit) {
 				h.ID, h.Did = "", term.Error
 			}))
 		}
