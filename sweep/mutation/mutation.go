@@ -43,6 +43,7 @@ type Mutation struct {
 const (
 	Held   = "held"
 	Broken = "broken" // violated, or invalid because the workload fails by itself
+	Raced  = "raced"  // the one or the other: a race decides
 )
 
 // Edit replaces a text that stands once in a file by another.
@@ -103,8 +104,8 @@ func parse(text []byte) (Mutation, error) {
 	if m.ID == "" || m.About == "" || m.Resembles == "" || len(m.Edits) == 0 {
 		return m, errors.New("a mutation needs id, about, resembles and edits")
 	}
-	if m.Plain != Held && m.Plain != Broken {
-		return m, fmt.Errorf("plain is %q: write %s or %s", m.Plain, Held, Broken)
+	if !slices.Contains([]string{Held, Broken, Raced}, m.Plain) {
+		return m, fmt.Errorf("plain is %q: write %s, %s or %s", m.Plain, Held, Broken, Raced)
 	}
 	for _, e := range m.Edits {
 		if !filepath.IsLocal(e.File) || e.Old == "" || e.Old == e.New {

@@ -61,7 +61,7 @@ func (t *Tester) test(ctx context.Context, m Mutation, s Scope) (Result, error) 
 		return out, err
 	}
 	if swept.Plain != nil {
-		if out.Plain = m.Plain == Broken; !out.Plain {
+		if out.Plain = m.Plain != Held; !out.Plain {
 			err = fmt.Errorf("%s must hold without a fault: %v", m.ID, swept.Plain)
 		}
 		return out, err
