@@ -56,8 +56,8 @@ type Params struct {
 	Quiet bool
 	// Faultless is set where nothing is to be broken: a pod's log is rotated then.
 	Faultless bool
-	// Holds is set where all that faults do is to hold calls: a newcomer lives its whole life
-	// meanwhile, as an id of its own, of which Made tells.
+	// Holds is set where all that faults do is to hold calls: a newcomer lives its whole
+	// life meanwhile, as an id of its own, of which Made tells.
 	Holds bool
 	Made  func()
 	// Runtime is that of the task.
@@ -79,7 +79,8 @@ type Group struct {
 // kind is a way to run a bystander.
 type kind interface {
 	// start returns when its payload runs; ask asks a cheap question about it; askOnce asks
-	// for all that are like it, those that a fault holds among them, and what else costs more.
+	// for all that are like it, those that a fault holds among them, and what else costs
+	// more.
 	start(context.Context) error
 	ask(context.Context) error
 	askOnce(context.Context) error
@@ -225,7 +226,8 @@ func (b *one) watch(ctx context.Context, ends <-chan struct{}) {
 const rotations = 3
 
 // question asks, and once, when nothing is to happen any more that a list could meet in
-// place of who it is meant for, what costs more. Where nothing is broken a log is rotated.
+// place of who it is meant for, what costs more. Where nothing is broken a log is
+// rotated.
 func (b *one) question(ctx context.Context) {
 	begun := time.Now()
 	if b.ask(ctx) != nil || ctx.Err() != nil {
