@@ -15,6 +15,7 @@ const (
 	NotReady  = "not-ready"  // as CRI says of itself
 	Boot      = "boot"
 	Listing   = "listing"
+	Stats     = "stats" // CRI's, of containers
 	Answer    = "answer"
 	ARestart  = "restart"
 	Shutdown  = "shutdown"
@@ -87,6 +88,7 @@ var livenessWhats = []what{
 	{Boot, "containerd", says("%s", FactError)},
 	{ForeignTask, "containerd", says("its list of the tasks of %s has one of %s", FactReported, FactTrue)},
 	{Listing, "containerd", says("it cannot tell what it has: %s", FactError)},
+	{Stats, "containerd", says("CRI cannot tell what containers use (%s): %s", FactCall, FactError)},
 	{Answer, "containerd", says("it did not answer Version within %s (%s): %s", FactBound, FactApart, FactError)},
 	{ARestart, "restart of containerd", says("it does not answer within %s: %s", FactBound, FactError)},
 	{Shutdown, "shim", says("it was sent SIGTERM, as at the shutdown of a node, and had not ended %s later", FactBound)},
@@ -123,8 +125,8 @@ var livenessWhats = []what{
 	{Overheard, "containerd", says("who subscribes to events by %q is told of %s", FactMessage, FactReported)},
 	{HeardTwice, "containerd", says("who subscribes to events by %q is told twice of %s", FactMessage, FactReported)},
 	{HeardNoMore, "containerd", says("a subscription to events by %q has ended by itself: %s", FactMessage, FactError)},
-	{Unpublished, "containerd", says("to publish an event has failed after %s, while one of its subscribers reads none: %s",
-		FactApart, FactError)},
+	{Unpublished, "containerd",
+		says("to publish an event has failed after %s, while one of its subscribers reads none: %s", FactApart, FactError)},
 	{PausedAs, "task", says("it was paused, and containerd calls it %s", FactTask)},
 	{PausedRuns, "task", says("it was paused, and its payload went on: its heart has beaten %s times", FactCount)},
 	{ResumedAs, "task", says("it was resumed, and containerd calls it %s", FactTask)},

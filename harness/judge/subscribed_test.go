@@ -51,8 +51,9 @@ func TestRulesOfSubscriptions(t *testing.T) {
 			s.Clients[0].Since = at(35)
 			s.Clients[0].Heard = s.Clients[0].Heard[4:]
 		}), ""},
-		"told of another's": {subscribers(alsoHears(1, other)), "liveness containerd what=overheard message=namespace==twin"},
-		"told twice":        {subscribers(alsoHears(0, other)), "liveness containerd what=heard-twice"},
+		"told of another's": {subscribers(alsoHears(1, other)),
+			"liveness containerd what=overheard message=namespace==twin"},
+		"told twice": {subscribers(alsoHears(0, other)), "liveness containerd what=heard-twice"},
 		"it has ended": {subscribers(func(s *harness.Subscribed) {
 			s.Clients[0].Err, s.Clients[0].Heard = failed("Unknown", "x"), nil
 		}), "liveness containerd what=subscription-ended"},
