@@ -71,6 +71,9 @@ const (
 	FieldMounts      = "mounts"
 	FieldStopSignal  = "stop-signal"
 
+	FieldTags = "tags" // of an image
+	FieldSize = "size"
+
 	FieldMemory    = "memory" // what it uses of it
 	FieldCPU       = "cpu"
 	FieldMeteredAt = "metered-at"

@@ -26,7 +26,8 @@ var rules = []rule{
 	times, oneTime, outputs, inputs, namespaces,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
 	criStatuses, criKept, criSandboxes, criStates, criStopped, criLabels, criGiven, criOfPods,
-	criFiltered, criStats, criRepeated, criConditions, criNames, criListed, criEvents, rounds, networks, addresses,
+	criFiltered, criStats, criImages, criRepeated, criConditions, criNames, criListed, criEvents, rounds, networks,
+	addresses,
 	// What must hold of what the plan was not about.
 	bystanders, outlived,
 	// What must hold when the first id is used again.
