@@ -10,8 +10,8 @@ import (
 )
 
 // subscribed: without a fault each client that subscribes to events is told once of all
-// that its filter selects, and of nothing else, whoever does not read what he is told; nor
-// does that keep anybody from publishing.
+// that its filter selects, and of nothing else, whoever reads none; nor does that keep
+// anybody from publishing.
 func subscribed(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.Subscribed == nil || !h.Case.Faultless() || len(h.Deaths) > 0 {
 		return nil, nil

@@ -176,8 +176,8 @@ func (s *subscribers) every(is func(*subscriber) bool) bool {
 	return true
 }
 
-// publishAll publishes an event of each kind that is selected, or not. It returns them, or
-// nil where one could not be published.
+// publishAll publishes an event of each kind that is selected, or not. It returns them,
+// or nil where one could not be published.
 func (s *subscribers) publishAll(ctx context.Context, cl *containerd.Client) []harness.Published {
 	var all []harness.Published
 	for _, ns := range []string{daemon.TaskNamespace, daemon.TwinNamespace} {
