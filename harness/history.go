@@ -84,6 +84,10 @@ type History struct {
 	// something has failed that no fault explains; nil when there was no need.
 	Reference *Reference `json:"reference,omitempty"`
 
+	// Subscribed is what clients that subscribe to events beside the workload were told; nil
+	// where there are none.
+	Subscribed *Subscribed `json:"subscribed,omitempty"`
+
 	// CRI is what a client of CRI has seen; nil for every other.
 	CRI *CRISeen `json:"cri,omitempty"`
 

@@ -34,6 +34,11 @@ type CRISeen struct {
 	// Conditions what it says of itself; asked once, in cases without a fault.
 	Filtered   []CRIFiltered  `json:"filtered,omitempty"`
 	Conditions []CRICondition `json:"conditions,omitempty"`
+	// Images are its answers about the images of the containers, asked for with Filtered.
+	Images []CRIImage `json:"images,omitempty"`
+	// Stats are its answers about what containers use, where some of them have a memory
+	// limit and stay, in cases without a fault.
+	Stats []CRIStats `json:"stats,omitempty"`
 	// Names are what CRI answers to whoever would use a name again that must be free.
 	Names []CRIName `json:"names,omitempty"`
 	// Repeated are its answers to calls about what is gone already, in cases without a
@@ -68,6 +73,43 @@ type CRIRepeated struct {
 	ID   string         `json:"id"` // of the container or the sandbox
 	At   time.Time      `json:"at"` // when it was answered
 	Err  *oracle.Failed `json:"err,omitempty"`
+}
+
+// CRIImage is an answer of CRI's about an image: by ListImages, or by an ImageStatus that
+// names it.
+type CRIImage struct {
+	Name  string         `json:"name"`            // by which a container was made of it
+	Asked string         `json:"asked,omitempty"` // by what it was asked for: its name, or its id; "": for all
+	ID    string         `json:"id,omitempty"`    // "": it tells of no such image
+	Tags  []string       `json:"tags,omitempty"`
+	Size  uint64         `json:"size,omitempty"` // bytes
+	Err   *oracle.Failed `json:"err,omitempty"`
+}
+
+// CRIStats is an answer of CRI's ListContainerStats or ContainerStats.
+type CRIStats struct {
+	Call string `json:"call"`         // as the API names it
+	Of   string `json:"of,omitempty"` // the id of whom it was asked for alone; "": for all
+	// At is when it was asked, Answered when it had answered.
+	At       time.Time      `json:"at"`
+	Answered time.Time      `json:"answered"`
+	Told     []CRIUsage     `json:"told,omitempty"`
+	Err      *oracle.Failed `json:"err,omitempty"`
+}
+
+// CRIUsage is what a container uses, as CRI tells it.
+type CRIUsage struct {
+	ID     string            `json:"id"`
+	Labels *oracle.CRILabels `json:"labels,omitempty"`
+	// WorkingSet and Available are bytes of memory, and MemoryAt is the time that comes with
+	// them; the zero time: it tells nothing of memory.
+	WorkingSet uint64    `json:"workingSet,omitempty"`
+	Available  uint64    `json:"available,omitempty"`
+	MemoryAt   time.Time `json:"memoryAt,omitzero"`
+	// CPU is all that it has used of CPUs, and CPUAt the time that comes with it; the zero
+	// time: it tells nothing of that.
+	CPU   time.Duration `json:"cpuNs,omitempty"`
+	CPUAt time.Time     `json:"cpuAt,omitzero"`
 }
 
 // CRIOfPod are the containers that CRI lists to who asks for those of one pod.
@@ -168,7 +210,8 @@ func (s *CRISeen) Clone() *CRISeen {
 	c.Events, c.Rounds, c.Names = slices.Clone(s.Events), slices.Clone(s.Rounds), slices.Clone(s.Names)
 	c.States, c.OfPods = slices.Clone(s.States), slices.Clone(s.OfPods)
 	c.Filtered, c.Conditions = slices.Clone(s.Filtered), slices.Clone(s.Conditions)
-	c.Repeated = slices.Clone(s.Repeated)
+	c.Repeated, c.Stats = slices.Clone(s.Repeated), slices.Clone(s.Stats)
+	c.Images = slices.Clone(s.Images)
 	return &c
 }
 

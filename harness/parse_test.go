@@ -147,6 +147,7 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 		"fields": {"name: X\nworkload:\n  api: crii\n  deleters: -1\n", []int{1, 3, 4}},
 		"loops":  {"name: x\nworkload:\n  loops: 2\n", []int{3}},
 		"waits":  {"name: x\nworkload:\n  waiters: 21\n", []int{3}},
+		"hears":  {"name: x\nworkload:\n  api: cri\n  subscribers: 2\n", []int{4}},
 		"asked":  {"name: x\nworkload:\n  restart: true\n  waiters: 2\n", []int{4}},
 		"rounds": {"name: x\nworkload:\n  api: cri\n  loops: 101\n", []int{4}},
 	} {

@@ -69,6 +69,14 @@ const (
 	FieldAnnotations = "annotations"
 	FieldLogPath     = "log-path"
 	FieldMounts      = "mounts"
+	FieldStopSignal  = "stop-signal"
+
+	FieldTags = "tags" // of an image
+	FieldSize = "size"
+
+	FieldMemory    = "memory" // what it uses of it
+	FieldCPU       = "cpu"
+	FieldMeteredAt = "metered-at"
 )
 
 // What is wrong with a field: values of FactIs.
@@ -125,6 +133,9 @@ type CRIGiven struct {
 	ImageRef string `json:"imageRef,omitempty"`
 	LogPath  string `json:"logPath,omitempty"`
 	Mounts   string `json:"mounts,omitempty"`
+	// StopSignal is by what it is to be stopped: SIGTERM. A list does not tell it, nor does
+	// a release before v2.3: "".
+	StopSignal string `json:"stopSignal,omitempty"`
 }
 
 // RestartCount is the key of an annotation that kubelet gives a container, and that the
@@ -160,6 +171,14 @@ func CRILabelsOf[M interface{ GetName() string }](of named[M]) *CRILabels {
 // Label is the key of the label that the client gives a container, and its pod: its name.
 const Label = "shimquake"
 
+// stopSignal is a signal's name, "" where CRI tells none.
+func stopSignal(s api.Signal) string {
+	if s == api.Signal_SIGNAL_RUNTIME_DEFAULT {
+		return ""
+	}
+	return strings.TrimPrefix(s.String(), "SIGNAL_")
+}
+
 // CRIStatusOf keeps an answer of ContainerStatus.
 func CRIStatusOf(s *api.ContainerStatus, asked time.Time) CRIStatus {
 	return CRIStatus{
@@ -168,7 +187,7 @@ func CRIStatusOf(s *api.ContainerStatus, asked time.Time) CRIStatus {
 		Finished: nanoseconds(s.GetFinishedAt()), Asked: asked, Seen: time.Now(),
 		Labels: CRILabelsOf(s), Given: &CRIGiven{
 			Annotation: s.GetAnnotations()[RestartCount], Image: s.GetImage().GetImage(), ImageRef: s.GetImageRef(),
-			LogPath: s.GetLogPath(), Mounts: MountsOf(s.GetMounts()),
+			LogPath: s.GetLogPath(), Mounts: MountsOf(s.GetMounts()), StopSignal: stopSignal(s.GetStopSignal()),
 		},
 	}
 }

@@ -15,6 +15,9 @@ func (f Finding) statusReasons() []string {
 	if fs[FactWhat] == Listing {
 		reported = strings.Replace(reported, "CRI says", "its list says", 1)
 	}
+	if fs[FactWhat] == Stats {
+		reported = strings.Replace(reported, "CRI says", "its stats say", 1)
+	}
 	switch isTime := strings.HasSuffix(fs[FactField], "-at"); {
 	case fs[FactIs] == Changed:
 		return []string{reported, "it had said " + fs[FactTrue] + " before"}

@@ -15,6 +15,7 @@ const (
 	NotReady  = "not-ready"  // as CRI says of itself
 	Boot      = "boot"
 	Listing   = "listing"
+	Stats     = "stats" // CRI's, of containers
 	Answer    = "answer"
 	ARestart  = "restart"
 	Shutdown  = "shutdown"
@@ -50,6 +51,13 @@ const (
 	NoPIDYet = "pid-untold"
 	// What Metrics say of its memory limit.
 	MeterAs = "meter-as"
+	// Of who subscribes to events: it is not told of one, it is told of one that it has not
+	// asked for, or again, its subscription ends by itself, and one cannot be published.
+	NotHeard    = "not-heard"
+	Overheard   = "overheard"
+	HeardTwice  = "heard-twice"
+	HeardNoMore = "subscription-ended"
+	Unpublished = "unpublished"
 	// What containerd calls a task that was paused, or resumed, and a payload that goes on,
 	// or does not.
 	PausedAs      = "paused-as"
@@ -80,6 +88,7 @@ var livenessWhats = []what{
 	{Boot, "containerd", says("%s", FactError)},
 	{ForeignTask, "containerd", says("its list of the tasks of %s has one of %s", FactReported, FactTrue)},
 	{Listing, "containerd", says("it cannot tell what it has: %s", FactError)},
+	{Stats, "containerd", says("CRI cannot tell what containers use (%s): %s", FactCall, FactError)},
 	{Answer, "containerd", says("it did not answer Version within %s (%s): %s", FactBound, FactApart, FactError)},
 	{ARestart, "restart of containerd", says("it does not answer within %s: %s", FactBound, FactError)},
 	{Shutdown, "shim", says("it was sent SIGTERM, as at the shutdown of a node, and had not ended %s later", FactBound)},
@@ -112,6 +121,12 @@ var livenessWhats = []what{
 		FactReported)},
 	{MeterAs, "task", says("its memory limit is %s, and Metrics tell: %s", FactTrue, FactReported)},
 	{NoPIDYet, "task", says("its %s has succeeded, and was answered without a pid", FactCall)},
+	{NotHeard, "containerd", says("who subscribes to events by %q is not told of %s", FactMessage, FactTrue)},
+	{Overheard, "containerd", says("who subscribes to events by %q is told of %s", FactMessage, FactReported)},
+	{HeardTwice, "containerd", says("who subscribes to events by %q is told twice of %s", FactMessage, FactReported)},
+	{HeardNoMore, "containerd", says("a subscription to events by %q has ended by itself: %s", FactMessage, FactError)},
+	{Unpublished, "containerd",
+		says("to publish an event has failed after %s, while one of its subscribers reads none: %s", FactApart, FactError)},
 	{PausedAs, "task", says("it was paused, and containerd calls it %s", FactTask)},
 	{PausedRuns, "task", says("it was paused, and its payload went on: its heart has beaten %s times", FactCount)},
 	{ResumedAs, "task", says("it was resumed, and containerd calls it %s", FactTask)},

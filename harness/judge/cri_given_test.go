@@ -10,7 +10,8 @@ import (
 // Each row changes one of what CRI says of a container that was asked for so: twice when
 // it is asked for that, and once in a list.
 func TestCRIGiven(t *testing.T) {
-	asked := oracle.CRIGiven{Annotation: "1", Image: "payload:v1", LogPath: "/logs/c0.out", Mounts: "/in from /out"}
+	asked := oracle.CRIGiven{Annotation: "1", Image: "payload:v1", LogPath: "/logs/c0.out", Mounts: "/in from /out",
+		StopSignal: "SIGTERM"}
 	const found = "status cri-status object=container "
 	for name, tc := range map[string]struct {
 		change func(*harness.History)
@@ -25,6 +26,11 @@ func TestCRIGiven(t *testing.T) {
 		"half of its log's path": {gives(func(g *oracle.CRIGiven) { g.LogPath = "c0.out" }),
 			found + "field=log-path is=other"},
 		"no mounts": {gives(func(g *oracle.CRIGiven) { g.Mounts = "" }), found + "field=mounts is=other"},
+		"another stop signal": {gives(func(g *oracle.CRIGiven) { g.StopSignal = "SIGUSR1" }),
+			found + "field=stop-signal is=other"},
+		"a release that does not tell it": {func(h *harness.History) {
+			h.CRI.Statuses[0].Given.StopSignal, h.CRI.Statuses[1].Given.StopSignal = "", ""
+		}, ""},
 		"another image's digest": {gives(func(g *oracle.CRIGiven) { g.ImageRef = "sha256:2" }),
 			found + "field=image-ref is=changed"},
 		"a list without annotations": {func(h *harness.History) { h.CRI.States[0].Given.Annotation = "" },

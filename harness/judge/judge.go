@@ -22,11 +22,12 @@ var rules = []rule{
 	firings, baseline, payloads,
 	// What must hold when the client is done, and nothing is going on any more.
 	removal, answers, leaks, vanished, livingKeep, forgotten, ends, grace, events, execs, pauses, pids, states,
-	meters, ooms, creates, records, exits, unreported,
+	meters, subscribed, ooms, creates, records, exits, unreported,
 	times, oneTime, outputs, inputs, namespaces,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
 	criStatuses, criKept, criSandboxes, criStates, criStopped, criLabels, criGiven, criOfPods,
-	criFiltered, criRepeated, criConditions, criNames, criListed, criEvents, rounds, networks, addresses,
+	criFiltered, criStats, criImages, criRepeated, criConditions, criNames, criListed, criEvents, rounds, networks,
+	addresses,
 	// What must hold of what the plan was not about.
 	bystanders, outlived,
 	// What must hold when the first id is used again.

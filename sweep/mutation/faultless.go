@@ -34,11 +34,13 @@ var Faultless = []harness.Case{
 		{Segfault: harness.SegfaultCore}, {Segfault: harness.SegfaultBare}}}},
 	{Name: "plain-waiters", Workload: harness.Workload{
 		Waiters: 3, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
+	{Name: "plain-subscribers", Workload: harness.Workload{
+		Subscribers: 6, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true},
-			{Signal: "SIGKILL"}, {Signal: "SIGKILL"}, {Signal: payload.StopSignal}}}},
+			{Signal: "SIGKILL"}, {Signal: "SIGKILL"}, {Signal: payload.StopSignal}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-exec", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Exec: 3, HeldExec: true, Pause: true}, {Signal: "SIGKILL", Exec: 4},
 		{Exit: 5, HeldExec: true, SharedPID: true}}}},
@@ -47,6 +49,8 @@ var Faultless = []harness.Case{
 	{Name: "plain-pod-oom", Workload: harness.Workload{API: harness.CRI, Loops: 2, Containers: []harness.Container{
 		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}, {Exit: 3, Memory: 32}}}},
 	{Name: "plain-meters", Workload: harness.Workload{Containers: []harness.Container{
+		{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}},
+	{Name: "plain-pod-meters", Workload: harness.Workload{API: harness.CRI, Loops: 2, Containers: []harness.Container{
 		{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}},
 	{Name: "plain-output", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
 	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},

@@ -54,6 +54,8 @@ var workloads = []workload{
 		Containers: []harness.Container{{Segfault: harness.SegfaultCore}}}},
 	{name: "waiters", like: "task", asked: true, Workload: harness.Workload{
 		Waiters: 2, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
+	{name: "subscribers", like: "task", asked: true, Workload: harness.Workload{
+		Subscribers: 6, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "again", like: "task", asked: true, Workload: harness.Workload{
 		KillAgain: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "many", like: "restart", asked: true, Workload: harness.Workload{
@@ -78,13 +80,15 @@ var workloads = []workload{
 	{name: "stops", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{
 			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"}, {Signal: "SIGKILL"},
-			{Signal: payload.StopSignal}, {Signal: "SIGKILL", WithPod: true}}}},
+			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}, {Signal: "SIGKILL", WithPod: true}}}},
 	{name: "logs", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000, Ragged: true}}}},
 	{name: "churn", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 12, Restart: true, Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
 	{name: "oom-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI,
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
+	{name: "meters-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI, Loops: 2,
+		Containers: []harness.Container{{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}},
 	{name: "net", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "restart-pod", like: "cri", asked: true, Workload: harness.Workload{

@@ -26,6 +26,7 @@ func (c *Client) askCloser(ctx context.Context, rt api.RuntimeServiceClient, all
 		c.tryName(ctx, harness.CRIName{Object: oracle.AContainer}, c.createAbsent(all[0], 1))
 	}
 	c.listBy(ctx, rt, oracle.AContainer, some)
+	c.askImages(ctx, all)
 	r, err := rt.Status(ctx, &api.StatusRequest{})
 	if err != nil {
 		return // what it comes to is for others to say

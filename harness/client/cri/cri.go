@@ -144,6 +144,7 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	if c.Died() {
 		c.LookAtLiving(c.ids(slices.Concat(living, c.staying))...)
 	}
+	c.meter(ctx, living)
 	state("running")
 	ends := live
 	if first && c.Case.Workload.Restart && len(live) > 0 {
@@ -162,6 +163,7 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	}
 	if !c.Quiet {
 		c.aside(func() { c.listStates(ctx, live) })
+		c.meter(ctx, live)
 	}
 }
 

@@ -1,0 +1,99 @@
+package cri
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// meter asks, where no fault is planned, what containers use, where some have a memory
+// limit and stay: of all, of each of those alone, and of all again.
+func (c *Client) meter(ctx context.Context, all []*harness.Instance) {
+	all = slices.DeleteFunc(slices.Clone(all), func(i *harness.Instance) bool {
+		return client.Limit(i) == 0 || !i.Spec.Held
+	})
+	if len(all) == 0 || c.Quiet || c.again || !c.Case.Faultless() {
+		return
+	}
+	c.aside(func() {
+		c.listStats(ctx, "")
+		for _, i := range all {
+			if i.Waited.IsZero() { // of one that has ended there are none, and an error says so
+				c.containerStats(ctx, i.ID)
+			}
+			c.listStats(ctx, i.ID)
+		}
+		c.listStats(ctx, "")
+	})
+}
+
+func (c *Client) listStats(ctx context.Context, of string) {
+	c.stats(ctx, "ListContainerStats", of,
+		func(ctx context.Context, rt api.RuntimeServiceClient) ([]*api.ContainerStats, error) {
+			q := &api.ListContainerStatsRequest{}
+			if of != "" {
+				q.Filter = &api.ContainerStatsFilter{Id: of}
+			}
+			r, err := rt.ListContainerStats(ctx, q)
+			return r.GetStats(), err
+		})
+}
+
+func (c *Client) containerStats(ctx context.Context, of string) {
+	c.stats(ctx, "ContainerStats", of,
+		func(ctx context.Context, rt api.RuntimeServiceClient) ([]*api.ContainerStats, error) {
+			r, err := rt.ContainerStats(ctx, &api.ContainerStatsRequest{ContainerId: of})
+			if err != nil {
+				return nil, err
+			}
+			return []*api.ContainerStats{r.GetStats()}, nil
+		})
+}
+
+// stats notes an answer of CRI's.
+func (c *Client) stats(
+	ctx context.Context,
+	call, of string,
+	ask func(context.Context, api.RuntimeServiceClient) ([]*api.ContainerStats, error),
+) {
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	rt, err := c.rt(ctx)
+	if err != nil {
+		return // what it comes to is for others to say
+	}
+	is := harness.CRIStats{Call: call, Of: of, At: time.Now()}
+	all, err := ask(ctx, rt)
+	is.Answered = time.Now()
+	if err != nil {
+		is.Err = oracle.FailedOf(&oracle.CallError{Call: call, Err: err})
+	}
+	for _, k := range all {
+		if id := k.GetAttributes().GetId(); !c.Spare(id) {
+			is.Told = append(is.Told, usageOf(k))
+		}
+	}
+	c.note(func(s *harness.CRISeen) { s.Stats = append(s.Stats, is) })
+}
+
+func usageOf(k *api.ContainerStats) harness.CRIUsage {
+	u := harness.CRIUsage{ID: k.GetAttributes().GetId()}
+	if a := k.GetAttributes(); a != nil {
+		u.Labels = oracle.CRILabelsOf(a)
+	}
+	if m := k.GetMemory(); m != nil {
+		u.WorkingSet, u.Available = m.GetWorkingSetBytes().GetValue(), m.GetAvailableBytes().GetValue()
+		u.MemoryAt = time.Unix(0, m.GetTimestamp())
+	}
+	if p := k.GetCpu(); p != nil {
+		u.CPU = time.Duration(p.GetUsageCoreNanoSeconds().GetValue())
+		u.CPUAt = time.Unix(0, p.GetTimestamp())
+	}
+	return u
+}
