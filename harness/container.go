@@ -97,6 +97,9 @@ type Container struct {
 	// HeldExec has one run there until the container's end, with which it is killed. By CRI
 	// it is an ExecSync that is answered then, and not beside Exec or TimedExec.
 	HeldExec bool `yaml:"heldExec,omitempty"`
+	// ExecSignal, SIGTERM or SIGUSR1, has one run there until the client sends it that signal:
+	// it exits with 143 or 138 then. Task API only.
+	ExecSignal string `yaml:"execSignal,omitempty"`
 	// Pause has the container paused and resumed before it ends. Task API only.
 	Pause bool `yaml:"pause,omitempty"`
 	// Memory is how many MiB of memory the container may have, from 16 to 256, without any
@@ -134,6 +137,9 @@ func (c Container) Want() uint32 {
 var Signals = map[string]unix.Signal{
 	"SIGKILL": unix.SIGKILL, "SIGTERM": unix.SIGTERM, payload.StopSignal: unix.SIGUSR1,
 }
+
+// execSignals are those that an exec can be ended with.
+var execSignals = []string{"SIGTERM", payload.StopSignal}
 
 // maxChildren is few enough for a world's limit on processes.
 const maxChildren = 20
@@ -244,15 +250,20 @@ func (c Container) checkMemory(i int) error {
 }
 
 // besides reports whether something is done to a container while it runs.
-func (c Container) besides() bool { return c.Exec != 0 || c.HeldExec || c.TimedExec || c.Pause }
+func (c Container) besides() bool {
+	return c.Exec != 0 || c.HeldExec || c.TimedExec || c.ExecSignal != "" || c.Pause
+}
 
 // checkBesides reports what the client or the shim of a workload cannot do.
 func (c Container) checkBesides(w Workload) error {
 	switch {
 	case (c.besides() || c.Lines > 0 || c.Stdin > 0) && w.Fakeshim != "":
-		return errors.New("exec, heldExec, timedExec, pause, lines, stdin: by runc's shim only: leave out fakeshim")
-	case (c.Pause || c.Stdin > 0) && w.API == CRI:
-		return errors.New("pause, stdin: by the task API only: leave out api: cri")
+		return errors.New(
+			"exec, heldExec, timedExec, execSignal, pause, lines, stdin: by runc's shim only: leave out fakeshim")
+	case c.ExecSignal != "" && !slices.Contains(execSignals, c.ExecSignal):
+		return failpoints.Unknown("execSignal", c.ExecSignal, execSignals)
+	case (c.Pause || c.Stdin > 0 || c.ExecSignal != "") && w.API == CRI:
+		return errors.New("pause, stdin, execSignal: by the task API only: leave out api: cri")
 	case c.HeldExec && w.API == CRI && (c.Exec != 0 || c.TimedExec):
 		return errors.New("heldExec: one exec at a time by CRI: leave out exec and timedExec")
 	case c.TimedExec && (w.API != CRI || c.Exec != 0):

@@ -139,7 +139,13 @@ type Exec struct {
 	// end of its container kills.
 	Want uint32 `json:"want"`
 	Held bool   `json:"held,omitempty"`
-	PID  uint32 `json:"pid,omitempty"` // as Start has reported it
+	// Signal is the number of the signal that is to end it; 0: it ends otherwise. Signalled
+	// is when the client heard that it was sent; the zero time: it was not. Who has not
+	// ended Patience later is sent SIGKILL.
+	Signal    int           `json:"signal,omitempty"`
+	Signalled time.Time     `json:"signalled,omitzero"`
+	Patience  time.Duration `json:"patienceNs,omitempty"`
+	PID       uint32        `json:"pid,omitempty"` // as Start has reported it
 	// Begun is when the client first asked for it. The others are when it heard of
 	// success; the zero time: it was not.
 	Begun   time.Time `json:"begun,omitzero"`

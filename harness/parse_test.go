@@ -210,10 +210,11 @@ func aClause(k failpoints.Kind) *rapid.Generator[term.Clause] {
 // enums are values of the keys that take a word.
 var enums = map[string][]string{
 	"api": {"", string(TaskAPI), string(CRI)}, "signal": {"", "SIGKILL", "SIGTERM", "SIGUSR1"},
-	"oom":      {"", string(OOMInit), string(OOMChild)},
-	"segfault": {"", string(SegfaultCore), string(SegfaultBare)},
-	"network":  {"", string(NodeNetwork), string(PodNetwork)},
-	"fakeshim": {"", "plain", "exit=137,events=twice"},
+	"execSignal": {"", "SIGTERM", "SIGUSR1"},
+	"oom":        {"", string(OOMInit), string(OOMChild)},
+	"segfault":   {"", string(SegfaultCore), string(SegfaultBare)},
+	"network":    {"", string(NodeNetwork), string(PodNetwork)},
+	"fakeshim":   {"", "plain", "exit=137,events=twice"},
 }
 
 // fill draws the fields of a struct, in any order. What a field must not be beside those

@@ -250,7 +250,7 @@ var keys = [factCount]struct {
 	FactBy: {"by", inCause, nil},
 	FactStatus: {"status", inCause, []string{
 		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, OtherTime, WrongPID, Unreported, Killed, NeverBegan,
-		KilledEarly, SaidEarly,
+		KilledEarly, SaidEarly, Unended,
 	}},
 	FactReported:   {"reported", inMatch, nil},
 	FactTrue:       {"true", inMatch, nil},

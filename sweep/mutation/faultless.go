@@ -40,7 +40,8 @@ var Faultless = []harness.Case{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true},
 			{Signal: "SIGKILL"}, {Signal: "SIGKILL"}, {Signal: payload.StopSignal}}}},
 	{Name: "plain-exec", Workload: harness.Workload{Containers: []harness.Container{
-		{Exit: 7, Exec: 3, HeldExec: true, Pause: true}, {Signal: "SIGKILL", Exec: 4},
+		{Exit: 7, Exec: 3, HeldExec: true, ExecSignal: payload.StopSignal, Pause: true},
+		{Signal: "SIGKILL", Exec: 4, ExecSignal: "SIGTERM"},
 		{Exit: 5, HeldExec: true, SharedPID: true}}}},
 	{Name: "plain-oom", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},

@@ -40,6 +40,8 @@ var workloads = []workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, HeldExec: true}}}},
 	{name: "exec-shared", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, HeldExec: true, SharedPID: true}}}},
+	{name: "exec-signal", like: "task", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, ExecSignal: "SIGTERM"}}}},
 	{name: "output", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
 	{name: "stdin", like: "task", asked: true, Workload: harness.Workload{
