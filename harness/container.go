@@ -72,7 +72,9 @@ type Container struct {
 	// WithPod leaves the container to run until its pod is stopped, which ends it. CRI only,
 	// with signal: SIGKILL, without Loops and Restart, and not the first.
 	WithPod bool `yaml:"withPod,omitempty"`
-	// TTY gives the container a terminal, whose other end its shim holds. CRI only.
+	// TTY gives the container a terminal, whose other end its shim holds. By the task API its
+	// exec and that of ExecSignal have one, too, what is written to them is read, and the
+	// windows of the container and of that of ExecSignal are given another size.
 	TTY bool `yaml:"tty,omitempty"`
 	// Lines is how many numbered lines the payload writes to its standard output, and as
 	// many to its standard error, before it ends by itself or by SIGTERM, all at once; its
@@ -166,8 +168,11 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.Signal == payload.StopSignal && w.API != CRI {
 		all = append(all, errors.New("signal: SIGUSR1: only CRI asks an image for its signal: add api: cri"))
 	}
-	if c.TTY && w.API != CRI {
-		all = append(all, errors.New("tty: only a pod has one here: add api: cri"))
+	if c.TTY && w.API == CRI && c.Lines > 0 {
+		all = append(all, errors.New("tty: its lines are read by the task API only: leave out lines or api: cri"))
+	}
+	if c.TTY && w.API != CRI && (c.HoldStdout || c.HeldExec || c.Stdin > 0 || w.Fakeshim != "") {
+		all = append(all, errors.New("tty: not with holdStdout, heldExec, stdin and fakeshim by the task API"))
 	}
 	return all
 }
@@ -194,12 +199,12 @@ func (c Container) check(i int) error {
 	if c.Floods && (c.Signal != "" || c.HoldStdout) {
 		return fmt.Errorf("containers[%d]: floods: only one that ends by itself: leave out signal and holdStdout", i)
 	}
-	if c.Lines < 0 || c.Lines > payload.MaxLines || c.Lines > 0 && (c.HoldStdout || c.Floods || c.TTY) {
-		return fmt.Errorf("containers[%d]: lines: %d: 1 to %d, and not with holdStdout, floods or tty", i, c.Lines,
+	if c.Lines < 0 || c.Lines > payload.MaxLines || c.Lines > 0 && (c.HoldStdout || c.Floods) {
+		return fmt.Errorf("containers[%d]: lines: %d: 1 to %d, and not with holdStdout or floods", i, c.Lines,
 			payload.MaxLines)
 	}
-	if c.Ragged && c.Lines < 3 {
-		return fmt.Errorf("containers[%d]: ragged: at least 3 lines, of which one is long, and another the last", i)
+	if c.Ragged && (c.Lines < 3 || c.TTY) {
+		return fmt.Errorf("containers[%d]: ragged: at least 3 lines, of which one is long, and another the last, no tty", i)
 	}
 	if c.Stdin < 0 || c.Stdin > payload.MaxLines ||
 		c.Stdin > 0 && (c.Signal != "" || c.Lines > 0 || c.Floods || c.HoldStdout || c.OOM == OOMInit) {

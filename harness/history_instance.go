@@ -44,6 +44,8 @@ type Instance struct {
 	// OutputsAtExit are what its log had when CRI first said that it has exited; nil where
 	// it did not say so, or keeps none.
 	OutputsAtExit *Outputs `json:"outputsAtExit,omitempty"`
+	// Resize is the size that the window of its terminal was given; nil where it was not.
+	Resize *Resize `json:"resize,omitempty"`
 	// Execs are the processes that were run in it besides.
 	Execs []Exec `json:"execs,omitempty"`
 	// Pause is what came of its pause; nil where it was not to be paused.
@@ -92,6 +94,15 @@ type PIDs struct {
 	// the answer.
 	Before []int `json:"before,omitempty"`
 	After  []int `json:"after,omitempty"`
+}
+
+// Resize is the size that the window of a terminal was given by ResizePty. What its
+// payload has had is in its own record.
+type Resize struct {
+	Rows int `json:"rows"`
+	Cols int `json:"cols"`
+	// Done is when the client heard of success; the zero time: it did not.
+	Done time.Time `json:"done,omitzero"`
 }
 
 // ExecPID is the process of an exec, as ListPids tells it.
@@ -167,6 +178,8 @@ type Exec struct {
 	Outputs *Outputs `json:"outputs,omitempty"`
 	// Input is what was written to its standard input; nil where it has none.
 	Input *Input `json:"input,omitempty"`
+	// Resize is the size that the window of its terminal was given; nil where it was not.
+	Resize *Resize `json:"resize,omitempty"`
 	// Sync is what came of its ExecSync; nil of one by the task API.
 	Sync *ExecSync `json:"sync,omitempty"`
 }

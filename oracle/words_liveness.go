@@ -43,6 +43,8 @@ const (
 	PIDsForeign = "pids-foreign"
 	PIDsUntold  = "pids-untold"
 	PIDsOfExecs = "pids-of-execs" // which exec's a process is
+	// WindowSize is the size of a terminal's window.
+	WindowSize = "window-size"
 	// Of a task that was created, or started: what containerd calls it, the pid that comes
 	// with that, and that the call was answered without one.
 	StateAs  = "state-as"
@@ -107,6 +109,8 @@ var livenessWhats = []what{
 	{PIDsUntold, "task", says("ListPids of it failed, and no fault was planned: %s", FactError)},
 	{PIDsOfExecs, "task", says("ListPids calls process %s one of exec %q, and it is one of %q", FactTaskPID, FactReported,
 		FactTrue)},
+	{WindowSize, "task", says("ResizePty has given its window %s rows and columns, and its payload has found %s",
+		FactReported, FactTrue)},
 	{StateAs, "task", says("its %s has succeeded, and containerd calls it %s", FactCall, FactTask)},
 	{StatePID, "task", says("its %s was answered with the pid %s, and its state tells %s", FactCall, FactTrue,
 		FactReported)},

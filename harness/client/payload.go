@@ -125,7 +125,8 @@ func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	case e.Held:
 		return []string{payload.Program, "wait"}
 	case e.Signal != 0:
-		return []string{payload.Program, "wait", "-exit", fmt.Sprint(e.Want)} // at SIGUSR1
+		args := []string{payload.Program, "wait", "-exit", fmt.Sprint(e.Want)} // at SIGUSR1
+		return append(args, lines(i.Spec)...)
 	case e.Timed():
 		return []string{payload.Program, "wait", "-beat", filepath.Join(MountedTruth, i.Record(e)+".beat")}
 	}

@@ -44,6 +44,8 @@ var workloads = []workload{
 		Containers: []harness.Container{{Exit: 7, ExecSignal: "SIGTERM"}}}},
 	{name: "output", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
+	{name: "terminal", like: "task", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, TTY: true, Lines: 1500, Exec: 3, ExecSignal: "SIGTERM"}}}},
 	{name: "stdin", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{name: "pause", like: "task", asked: true, Workload: harness.Workload{

@@ -92,6 +92,9 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 	if limit := client.Limit(i); limit > 0 {
 		opts = append(opts, oci.WithMemoryLimit(uint64(limit)), oci.WithMemorySwap(limit))
 	}
+	if i.Spec.TTY {
+		opts = append(opts, oci.WithTTY)
+	}
 	if i.Spec.SharedPID {
 		opts = append(opts, oci.WithHostNamespace(specs.PIDNamespace))
 	}

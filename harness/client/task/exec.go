@@ -68,6 +68,7 @@ func (c *Client) signalExec(ctx context.Context, i *harness.Instance, e *harness
 	name := i.Record(*e)
 	c.AwaitRecord(ctx, name, true)
 	if own, err := c.Payload(name); err == nil && !own.ReadyAt.IsZero() {
+		e.Resize = c.resize(ctx, i, e.ID)
 		err = c.persist(ctx, func(ctx context.Context) error {
 			err := c.killExec(ctx, i, e, "exec-kill", unix.Signal(e.Signal))
 			if err == nil {
@@ -159,6 +160,7 @@ func (c *Client) execRequest(
 			return nil, err
 		}
 		r.Stdin, r.Stdout, r.Stderr = files.Config().Stdin, files.Config().Stdout, files.Config().Stderr
+		r.Terminal = files.Config().Terminal
 	}
 	return r, nil
 }

@@ -12,10 +12,10 @@ type reader struct{ client.Reader }
 
 // output is the reader of a container's exec, or of its init where exec is nil.
 func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
-	if i.Spec.Lines == 0 && i.Spec.Stdin == 0 || exec != nil && exec.Held {
+	if i.Spec.Lines == 0 && i.Spec.Stdin == 0 && !i.Spec.TTY || exec != nil && exec.Held {
 		return nil
 	}
-	r := &reader{client.Reader{Slow: i.Spec.Lines > 0, Stdin: i.Spec.Stdin > 0}}
+	r := &reader{client.Reader{Slow: i.Spec.Lines > 0, Stdin: i.Spec.Stdin > 0, Terminal: i.Spec.TTY}}
 	if exec != nil {
 		c.outputs[exec] = r
 	} else {

@@ -127,6 +127,7 @@ func (c *Client) lifecycle(ctx context.Context) {
 // ending lets containers come to their end.
 func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
+		i.Resize = c.resize(ctx, i, "")
 		c.listPIDs(ctx, i)
 		c.exec(ctx, i)
 		c.pause(ctx, i)
