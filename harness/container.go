@@ -32,6 +32,15 @@ const (
 	SegfaultBare Segfault = "bare" // no core
 )
 
+// Log is where a task's shim writes outputs itself, as its client has asked it to.
+type Log string
+
+// Where to.
+const (
+	LogFile   Log = "file"   // a file, which has had a line before
+	LogBinary Log = "binary" // the input of a program that the shim runs: a logger
+)
+
 // Container is a container with a known end.
 type Container struct {
 	// Exit is the status that its payload exits with by itself.
@@ -81,6 +90,10 @@ type Container struct {
 	// Exec does so, too. They are read: by FIFOs, or of CRI from the container's log and the
 	// answer of ExecSync. Up to 20000.
 	Lines int `yaml:"lines,omitempty"`
+	// Log, file or binary, has the shim write the Lines of the container and of its execs to
+	// a file each, or to a logger each, in place of FIFOs. Task API only. With file at most
+	// LogFileLines, so that those of its two streams do not mix.
+	Log Log `yaml:"log,omitempty"`
 	// Ragged has the second of its Lines, of each stream, be longer than a line of a log of
 	// CRI's may be (max_container_log_line_size, 16 KiB), which is split there, and the last
 	// end without a newline. At least 3 Lines.
@@ -111,6 +124,9 @@ type Container struct {
 	// or before it, and the kernel kills it.
 	OOM OOM `yaml:"oom,omitempty"`
 }
+
+// LogFileLines have less than 4 KiB, which a shim copies at once.
+const LogFileLines = 150
 
 // ExecTimeout is what TimedExec gives its exec: the shortest that CRI knows.
 const ExecTimeout = time.Second
@@ -214,7 +230,20 @@ func (c Container) check(i int) error {
 	if c.Children < 0 || c.Children > maxChildren || c.Children > 0 && c.HoldStdout {
 		return fmt.Errorf("containers[%d]: children: %d: 1 to %d, and not with holdStdout", i, c.Children, maxChildren)
 	}
-	return errors.Join(c.checkSegfault(i), c.checkMemory(i))
+	return errors.Join(c.checkSegfault(i), c.checkMemory(i), c.checkLog(i))
+}
+
+func (c Container) checkLog(i int) error {
+	known := []string{string(LogFile), string(LogBinary)}
+	switch {
+	case c.Log == "":
+		return nil
+	case !slices.Contains(known, string(c.Log)):
+		return failpoints.Unknown("log", string(c.Log), known)
+	case c.Lines == 0 || c.TTY || c.Ragged || c.Log == LogFile && c.Lines > LogFileLines:
+		return fmt.Errorf("containers[%d]: log: it needs lines, of file at most %d, no tty and no ragged", i, LogFileLines)
+	}
+	return nil
 }
 
 func (c Container) checkSegfault(i int) error {
@@ -267,8 +296,8 @@ func (c Container) checkBesides(w Workload) error {
 			"exec, heldExec, timedExec, execSignal, pause, lines, stdin: by runc's shim only: leave out fakeshim")
 	case c.ExecSignal != "" && !slices.Contains(execSignals, c.ExecSignal):
 		return failpoints.Unknown("execSignal", c.ExecSignal, execSignals)
-	case (c.Pause || c.Stdin > 0 || c.ExecSignal != "") && w.API == CRI:
-		return errors.New("pause, stdin, execSignal: by the task API only: leave out api: cri")
+	case (c.Pause || c.Stdin > 0 || c.ExecSignal != "" || c.Log != "") && w.API == CRI:
+		return errors.New("pause, stdin, execSignal, log: by the task API only: leave out api: cri")
 	case c.HeldExec && w.API == CRI && (c.Exec != 0 || c.TimedExec):
 		return errors.New("heldExec: one exec at a time by CRI: leave out exec and timedExec")
 	case c.TimedExec && (w.API != CRI || c.Exec != 0):

@@ -99,6 +99,8 @@ func TestParseCaseErrors(t *testing.T) {
 		{"what no death leaves", "exit: 7", "segfault: cor", 9, 7, `did you mean "core"?`},
 		{"one that dies and exits", "exit: 7", "{exit: 7, segfault: core}", 9, 8, "in place of exit"},
 		{"a terminal that is held", "exit: 7", "{tty: true, holdStdout: true}", 9, 8, "holdStdout"},
+		{"a log of nothing", "exit: 7", "log: file", 9, 7, "it needs lines"},
+		{"another log", "exit: 7", "{lines: 3, log: fiel}", 9, 8, `did you mean "file"?`},
 		{"ragged lines of a terminal", "exit: 7", "{tty: true, lines: 3, ragged: true}", 9, 8, "no tty"},
 		{"too many children", "exit: 7", "children: 21", 9, 7, "1 to 20"},
 		{"children beside one that holds the output", "- exit: 7", "- {children: 1, holdStdout: true}", 9, 8, "holdStdout"},
@@ -211,6 +213,7 @@ func aClause(k failpoints.Kind) *rapid.Generator[term.Clause] {
 // enums are values of the keys that take a word.
 var enums = map[string][]string{
 	"api": {"", string(TaskAPI), string(CRI)}, "signal": {"", "SIGKILL", "SIGTERM", "SIGUSR1"},
+	"log":        {"", string(LogFile), string(LogBinary)},
 	"execSignal": {"", "SIGTERM", "SIGUSR1"},
 	"oom":        {"", string(OOMInit), string(OOMChild)},
 	"segfault":   {"", string(SegfaultCore), string(SegfaultBare)},

@@ -172,6 +172,8 @@ const (
 	Foreign        = "foreign"   // FactOutput
 	Misdated       = "misdated"
 	Unrotated      = "unrotated"
+	Overwritten    = "overwritten"      // what was in a file before is lost
+	LoggerRuns     = "logger-runs"      // after what it logs was deleted
 	AnExec         = "exec"             // FactOf
 	Second         = "second"           // FactUse
 	SameAgain      = "same"             // FactRepeat
@@ -290,7 +292,7 @@ var keys = [factCount]struct {
 	FactMessage: {"message", inCause, nil},
 	FactExit:    {"exit", inCause, nil},
 	FactAsked:   {"asked", inCause, []string{Yes}},
-	FactOutput:  {"output", inCause, []string{Missing, Late, Repeated, Foreign, Misdated, Unrotated}},
+	FactOutput:  {"output", inCause, []string{Missing, Late, Repeated, Foreign, Misdated, Unrotated, Overwritten, LoggerRuns}},
 	FactStream:  {"stream", inCause, []string{FieldStdout, FieldStderr}},
 
 	FactError:       {"error", inDetail, nil},

@@ -23,10 +23,12 @@ func outputs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		if i.Outputs != nil && !i.Started.IsZero() && !outputBroken(h, *i, logWritten(h, *i)) {
 			found = append(found, wrongOutputs(*i, "", *i.Outputs, i.Payload)...)
 			found = append(found, lateOutputs(*i)...)
+			found = append(found, wrongLog(*i, "", *i.Outputs, i.Deleted)...)
 		}
 		for _, e := range i.Execs {
 			if e.Outputs != nil && !e.Started.IsZero() && !e.Deleted.IsZero() && !outputBroken(h, *i, nil) {
 				found = append(found, wrongOutputs(*i, e.Called(), *e.Outputs, e.Payload)...)
+				found = append(found, wrongLog(*i, e.Called(), *e.Outputs, e.Deleted)...)
 			}
 		}
 	}
@@ -52,6 +54,23 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
 				Subject: oracle.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, fs)})
 		}
+	}
+	return found
+}
+
+// wrongLog is of what a shim writes outputs to itself: what a file had before is there,
+// and a logger has come to its end when what it logs is deleted.
+func wrongLog(i harness.Instance, exec string, is harness.Outputs, deleted time.Time) (found []oracle.Finding) {
+	find := func(how string) {
+		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
+			Subject: oracle.Subject{ID: i.ID, Exec: exec},
+			Facts:   ofExec(exec, oracle.Facts{oracle.FactWhat: oracle.WrongOutput, oracle.FactOutput: how})})
+	}
+	if is.Overwritten {
+		find(oracle.Overwritten)
+	}
+	if is.LoggerRuns && !deleted.IsZero() {
+		find(oracle.LoggerRuns)
 	}
 	return found
 }
