@@ -117,6 +117,9 @@ type Container struct {
 	ExecSignal string `yaml:"execSignal,omitempty"`
 	// Pause has the container paused and resumed before it ends. Task API only.
 	Pause bool `yaml:"pause,omitempty"`
+	// RuncRoot has runc keep the state of the container in another directory than by default,
+	// as its runtime options (Root) ask. Task API only.
+	RuncRoot bool `yaml:"runcRoot,omitempty"`
 	// Memory is how many MiB of memory the container may have, from 16 to 256, without any
 	// swap. Default: no limit of its own. Not with fakeshim.
 	Memory int `yaml:"memory,omitempty"`
@@ -291,13 +294,13 @@ func (c Container) besides() bool {
 // checkBesides reports what the client or the shim of a workload cannot do.
 func (c Container) checkBesides(w Workload) error {
 	switch {
-	case (c.besides() || c.Lines > 0 || c.Stdin > 0) && w.Fakeshim != "":
+	case (c.besides() || c.Lines > 0 || c.Stdin > 0 || c.RuncRoot) && w.Fakeshim != "":
 		return errors.New(
-			"exec, heldExec, timedExec, execSignal, pause, lines, stdin: by runc's shim only: leave out fakeshim")
+			"exec, heldExec, timedExec, execSignal, pause, lines, stdin, runcRoot: by runc's shim only: leave out fakeshim")
 	case c.ExecSignal != "" && !slices.Contains(execSignals, c.ExecSignal):
 		return failpoints.Unknown("execSignal", c.ExecSignal, execSignals)
-	case (c.Pause || c.Stdin > 0 || c.ExecSignal != "" || c.Log != "") && w.API == CRI:
-		return errors.New("pause, stdin, execSignal, log: by the task API only: leave out api: cri")
+	case (c.Pause || c.Stdin > 0 || c.ExecSignal != "" || c.Log != "" || c.RuncRoot) && w.API == CRI:
+		return errors.New("pause, stdin, execSignal, log, runcRoot: by the task API only: leave out api: cri")
 	case c.HeldExec && w.API == CRI && (c.Exec != 0 || c.TimedExec):
 		return errors.New("heldExec: one exec at a time by CRI: leave out exec and timedExec")
 	case c.TimedExec && (w.API != CRI || c.Exec != 0):

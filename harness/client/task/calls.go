@@ -78,7 +78,7 @@ func (c *Client) container(
 		return nil, err
 	}
 	return cl.NewContainer(ctx, i.ID, containerd.WithImage(image), containerd.WithNewSnapshot(i.ID, image),
-		containerd.WithNewSpec(c.spec(i)...), containerd.WithRuntime(runtime, nil))
+		containerd.WithNewSpec(c.spec(i)...), containerd.WithRuntime(runtime, c.options(i)))
 }
 
 // spec is the OCI specification of a container: the payload with its known end, its
