@@ -292,8 +292,9 @@ var keys = [factCount]struct {
 	FactMessage: {"message", inCause, nil},
 	FactExit:    {"exit", inCause, nil},
 	FactAsked:   {"asked", inCause, []string{Yes}},
-	FactOutput:  {"output", inCause, []string{Missing, Late, Repeated, Foreign, Misdated, Unrotated, Overwritten, LoggerRuns}},
-	FactStream:  {"stream", inCause, []string{FieldStdout, FieldStderr}},
+	FactOutput: {"output", inCause, []string{
+		Missing, Late, Repeated, Foreign, Misdated, Unrotated, Overwritten, LoggerRuns}},
+	FactStream: {"stream", inCause, []string{FieldStdout, FieldStderr}},
 
 	FactError:       {"error", inDetail, nil},
 	FactTaskPID:     {"task-pid", inDetail, nil},

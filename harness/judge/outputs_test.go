@@ -97,6 +97,12 @@ func TestRulesOfOutputs(t *testing.T) {
 		}, ""},
 		"an exec's last lines": {with(func(_ *harness.History, i *harness.Instance) { i.Execs[0].Outputs.Stdout.Last = 1 }),
 			missing + " of=exec stream=stdout"},
+		"a file lacks the error output": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Spec.Log, i.Outputs.Stderr = harness.LogFile, harness.Output{}
+		}), ""},
+		"a file lacks the output": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Spec.Log, i.Outputs.Stdout = harness.LogFile, harness.Output{}
+		}), missing + " stream=stdout"},
 		"a file has lost what it had": {with(func(_ *harness.History, i *harness.Instance) { i.Outputs.Overwritten = true }),
 			"liveness container what=output output=overwritten"},
 		"an exec's logger runs on": {
