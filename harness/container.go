@@ -81,9 +81,9 @@ type Container struct {
 	// WithPod leaves the container to run until its pod is stopped, which ends it. CRI only,
 	// with signal: SIGKILL, without Loops and Restart, and not the first.
 	WithPod bool `yaml:"withPod,omitempty"`
-	// TTY gives the container a terminal, whose other end its shim holds. By the task API its
-	// exec and that of ExecSignal have one, too, what is written to them is read, and the
-	// windows of the container and of that of ExecSignal are given another size.
+	// TTY gives the container a terminal, whose other end its shim holds. By the task API
+	// its exec and that of ExecSignal have one, too, what is written to them is read, and
+	// the windows of the container and of that of ExecSignal are given another size.
 	TTY bool `yaml:"tty,omitempty"`
 	// Lines is how many numbered lines the payload writes to its standard output, and as
 	// many to its standard error, before it ends by itself or by SIGTERM, all at once; its
@@ -112,13 +112,13 @@ type Container struct {
 	// HeldExec has one run there until the container's end, with which it is killed. By CRI
 	// it is an ExecSync that is answered then, and not beside Exec or TimedExec.
 	HeldExec bool `yaml:"heldExec,omitempty"`
-	// ExecSignal, SIGTERM or SIGUSR1, has one run there until the client sends it that signal:
-	// it exits with 143 or 138 then. Task API only.
+	// ExecSignal, SIGTERM or SIGUSR1, has one run there until the client sends it that
+	// signal: it exits with 143 or 138 then. Task API only.
 	ExecSignal string `yaml:"execSignal,omitempty"`
 	// Pause has the container paused and resumed before it ends. Task API only.
 	Pause bool `yaml:"pause,omitempty"`
-	// RuncRoot has runc keep the state of the container in another directory than by default,
-	// as its runtime options (Root) ask. Task API only.
+	// RuncRoot has runc keep the state of the container in another directory than by
+	// default, as its runtime options (Root) ask. Task API only.
 	RuncRoot bool `yaml:"runcRoot,omitempty"`
 	// Memory is how many MiB of memory the container may have, from 16 to 256, without any
 	// swap. Default: no limit of its own. Not with fakeshim.

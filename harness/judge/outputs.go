@@ -45,8 +45,8 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 		}
 	}
 	if i.Spec.Log == harness.LogFile {
-		// Releases from v1.7 to v2.4 may lose it: copyPipes (process/io.go of the shim) closes the
-		// file of both when the standard output has ended, whatever is still to be copied.
+		// v2.4.2 may lose it, and v1.7.35 reads alike: copyPipes (process/io.go of the shim)
+		// closes the file of both when the standard output has ended.
 		lines = 0
 	}
 	for _, s := range []struct {
