@@ -305,6 +305,7 @@ func (c Case) RootDisk() int {
 // state, or a restart, has happened, or until it is let go.
 func (c Case) Holds(k Container) bool {
 	return k.Held || k.Stays || k.besides() || k.OOM != "" || c.Workload.Restart || c.Workload.Waiters > 1 ||
+		k.TTY && c.Workload.API != CRI ||
 		slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })
 }
 

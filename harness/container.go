@@ -32,6 +32,15 @@ const (
 	SegfaultBare Segfault = "bare" // no core
 )
 
+// Log is where a task's shim writes outputs itself, as its client has asked it to.
+type Log string
+
+// Where to.
+const (
+	LogFile   Log = "file"   // a file, which has had a line before
+	LogBinary Log = "binary" // the input of a program that the shim runs: a logger
+)
+
 // Container is a container with a known end.
 type Container struct {
 	// Exit is the status that its payload exits with by itself.
@@ -72,13 +81,19 @@ type Container struct {
 	// WithPod leaves the container to run until its pod is stopped, which ends it. CRI only,
 	// with signal: SIGKILL, without Loops and Restart, and not the first.
 	WithPod bool `yaml:"withPod,omitempty"`
-	// TTY gives the container a terminal, whose other end its shim holds. CRI only.
+	// TTY gives the container a terminal, whose other end its shim holds. By the task API
+	// its exec and that of ExecSignal have one, too, what is written to them is read, and
+	// the windows of the container and of that of ExecSignal are given another size.
 	TTY bool `yaml:"tty,omitempty"`
 	// Lines is how many numbered lines the payload writes to its standard output, and as
 	// many to its standard error, before it ends by itself or by SIGTERM, all at once; its
 	// Exec does so, too. They are read: by FIFOs, or of CRI from the container's log and the
 	// answer of ExecSync. Up to 20000.
 	Lines int `yaml:"lines,omitempty"`
+	// Log, file or binary, has the shim write the Lines of the container and of its execs to
+	// a file each, or to a logger each, in place of FIFOs. Task API only. With file at most
+	// LogFileLines, so that those of its two streams do not mix.
+	Log Log `yaml:"log,omitempty"`
 	// Ragged has the second of its Lines, of each stream, be longer than a line of a log of
 	// CRI's may be (max_container_log_line_size, 16 KiB), which is split there, and the last
 	// end without a newline. At least 3 Lines.
@@ -97,8 +112,14 @@ type Container struct {
 	// HeldExec has one run there until the container's end, with which it is killed. By CRI
 	// it is an ExecSync that is answered then, and not beside Exec or TimedExec.
 	HeldExec bool `yaml:"heldExec,omitempty"`
+	// ExecSignal, SIGTERM or SIGUSR1, has one run there until the client sends it that
+	// signal: it exits with 143 or 138 then. Task API only.
+	ExecSignal string `yaml:"execSignal,omitempty"`
 	// Pause has the container paused and resumed before it ends. Task API only.
 	Pause bool `yaml:"pause,omitempty"`
+	// RuncRoot has runc keep the state of the container in another directory than by
+	// default, as its runtime options (Root) ask. Task API only.
+	RuncRoot bool `yaml:"runcRoot,omitempty"`
 	// Memory is how many MiB of memory the container may have, from 16 to 256, without any
 	// swap. Default: no limit of its own. Not with fakeshim.
 	Memory int `yaml:"memory,omitempty"`
@@ -106,6 +127,9 @@ type Container struct {
 	// or before it, and the kernel kills it.
 	OOM OOM `yaml:"oom,omitempty"`
 }
+
+// LogFileLines have less than 4 KiB, which a shim copies at once.
+const LogFileLines = 150
 
 // ExecTimeout is what TimedExec gives its exec: the shortest that CRI knows.
 const ExecTimeout = time.Second
@@ -135,6 +159,9 @@ var Signals = map[string]unix.Signal{
 	"SIGKILL": unix.SIGKILL, "SIGTERM": unix.SIGTERM, payload.StopSignal: unix.SIGUSR1,
 }
 
+// execSignals are those that an exec can be ended with.
+var execSignals = []string{"SIGTERM", payload.StopSignal}
+
 // maxChildren is few enough for a world's limit on processes.
 const maxChildren = 20
 
@@ -160,8 +187,11 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.Signal == payload.StopSignal && w.API != CRI {
 		all = append(all, errors.New("signal: SIGUSR1: only CRI asks an image for its signal: add api: cri"))
 	}
-	if c.TTY && w.API != CRI {
-		all = append(all, errors.New("tty: only a pod has one here: add api: cri"))
+	if c.TTY && w.API == CRI && c.Lines > 0 {
+		all = append(all, errors.New("tty: its lines are read by the task API only: leave out lines or api: cri"))
+	}
+	if c.TTY && w.API != CRI && (c.HoldStdout || c.HeldExec || c.Stdin > 0 || w.Fakeshim != "") {
+		all = append(all, errors.New("tty: not with holdStdout, heldExec, stdin and fakeshim by the task API"))
 	}
 	return all
 }
@@ -188,12 +218,12 @@ func (c Container) check(i int) error {
 	if c.Floods && (c.Signal != "" || c.HoldStdout) {
 		return fmt.Errorf("containers[%d]: floods: only one that ends by itself: leave out signal and holdStdout", i)
 	}
-	if c.Lines < 0 || c.Lines > payload.MaxLines || c.Lines > 0 && (c.HoldStdout || c.Floods || c.TTY) {
-		return fmt.Errorf("containers[%d]: lines: %d: 1 to %d, and not with holdStdout, floods or tty", i, c.Lines,
+	if c.Lines < 0 || c.Lines > payload.MaxLines || c.Lines > 0 && (c.HoldStdout || c.Floods) {
+		return fmt.Errorf("containers[%d]: lines: %d: 1 to %d, and not with holdStdout or floods", i, c.Lines,
 			payload.MaxLines)
 	}
-	if c.Ragged && c.Lines < 3 {
-		return fmt.Errorf("containers[%d]: ragged: at least 3 lines, of which one is long, and another the last", i)
+	if c.Ragged && (c.Lines < 3 || c.TTY) {
+		return fmt.Errorf("containers[%d]: ragged: at least 3 lines, of which one is long, and another the last, no tty", i)
 	}
 	if c.Stdin < 0 || c.Stdin > payload.MaxLines ||
 		c.Stdin > 0 && (c.Signal != "" || c.Lines > 0 || c.Floods || c.HoldStdout || c.OOM == OOMInit) {
@@ -203,7 +233,20 @@ func (c Container) check(i int) error {
 	if c.Children < 0 || c.Children > maxChildren || c.Children > 0 && c.HoldStdout {
 		return fmt.Errorf("containers[%d]: children: %d: 1 to %d, and not with holdStdout", i, c.Children, maxChildren)
 	}
-	return errors.Join(c.checkSegfault(i), c.checkMemory(i))
+	return errors.Join(c.checkSegfault(i), c.checkMemory(i), c.checkLog(i))
+}
+
+func (c Container) checkLog(i int) error {
+	known := []string{string(LogFile), string(LogBinary)}
+	switch {
+	case c.Log == "":
+		return nil
+	case !slices.Contains(known, string(c.Log)):
+		return failpoints.Unknown("log", string(c.Log), known)
+	case c.Lines == 0 || c.TTY || c.Ragged || c.Log == LogFile && c.Lines > LogFileLines:
+		return fmt.Errorf("containers[%d]: log: it needs lines, of file at most %d, no tty and no ragged", i, LogFileLines)
+	}
+	return nil
 }
 
 func (c Container) checkSegfault(i int) error {
@@ -244,15 +287,20 @@ func (c Container) checkMemory(i int) error {
 }
 
 // besides reports whether something is done to a container while it runs.
-func (c Container) besides() bool { return c.Exec != 0 || c.HeldExec || c.TimedExec || c.Pause }
+func (c Container) besides() bool {
+	return c.Exec != 0 || c.HeldExec || c.TimedExec || c.ExecSignal != "" || c.Pause
+}
 
 // checkBesides reports what the client or the shim of a workload cannot do.
 func (c Container) checkBesides(w Workload) error {
 	switch {
-	case (c.besides() || c.Lines > 0 || c.Stdin > 0) && w.Fakeshim != "":
-		return errors.New("exec, heldExec, timedExec, pause, lines, stdin: by runc's shim only: leave out fakeshim")
-	case (c.Pause || c.Stdin > 0) && w.API == CRI:
-		return errors.New("pause, stdin: by the task API only: leave out api: cri")
+	case (c.besides() || c.Lines > 0 || c.Stdin > 0 || c.RuncRoot) && w.Fakeshim != "":
+		return errors.New(
+			"exec, heldExec, timedExec, execSignal, pause, lines, stdin, runcRoot: by runc's shim only: leave out fakeshim")
+	case c.ExecSignal != "" && !slices.Contains(execSignals, c.ExecSignal):
+		return failpoints.Unknown("execSignal", c.ExecSignal, execSignals)
+	case (c.Pause || c.Stdin > 0 || c.ExecSignal != "" || c.Log != "" || c.RuncRoot) && w.API == CRI:
+		return errors.New("pause, stdin, execSignal, log, runcRoot: by the task API only: leave out api: cri")
 	case c.HeldExec && w.API == CRI && (c.Exec != 0 || c.TimedExec):
 		return errors.New("heldExec: one exec at a time by CRI: leave out exec and timedExec")
 	case c.TimedExec && (w.API != CRI || c.Exec != 0):

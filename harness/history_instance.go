@@ -44,6 +44,10 @@ type Instance struct {
 	// OutputsAtExit are what its log had when CRI first said that it has exited; nil where
 	// it did not say so, or keeps none.
 	OutputsAtExit *Outputs `json:"outputsAtExit,omitempty"`
+	// Resize is the size that the window of its terminal was given; nil where it was not.
+	Resize *Resize `json:"resize,omitempty"`
+	// Runc is what was in the root of runc that its options name; nil where they name none.
+	Runc *RuncRoot `json:"runc,omitempty"`
 	// Execs are the processes that were run in it besides.
 	Execs []Exec `json:"execs,omitempty"`
 	// Pause is what came of its pause; nil where it was not to be paused.
@@ -94,6 +98,23 @@ type PIDs struct {
 	After  []int `json:"after,omitempty"`
 }
 
+// Resize is the size that the window of a terminal was given by ResizePty. What its
+// payload has had is in its own record.
+type Resize struct {
+	Rows int `json:"rows"`
+	Cols int `json:"cols"`
+	// Done is when the client heard of success; the zero time: it did not.
+	Done time.Time `json:"done,omitzero"`
+}
+
+// RuncRoot is a root of runc beside the default, as its client has looked into it.
+type RuncRoot struct {
+	// Kept reports whether it had the state of the container before that was deleted, Left
+	// whether it had that when the container was deleted.
+	Kept bool `json:"kept,omitempty"`
+	Left bool `json:"left,omitempty"`
+}
+
 // ExecPID is the process of an exec, as ListPids tells it.
 type ExecPID struct {
 	ID  string `json:"id"` // of the exec
@@ -139,7 +160,13 @@ type Exec struct {
 	// end of its container kills.
 	Want uint32 `json:"want"`
 	Held bool   `json:"held,omitempty"`
-	PID  uint32 `json:"pid,omitempty"` // as Start has reported it
+	// Signal is the number of the signal that is to end it; 0: it ends otherwise. Signalled
+	// is when the client heard that it was sent; the zero time: it was not. Who has not
+	// ended Patience later is sent SIGKILL.
+	Signal    int           `json:"signal,omitempty"`
+	Signalled time.Time     `json:"signalled,omitzero"`
+	Patience  time.Duration `json:"patienceNs,omitempty"`
+	PID       uint32        `json:"pid,omitempty"` // as Start has reported it
 	// Begun is when the client first asked for it. The others are when it heard of
 	// success; the zero time: it was not.
 	Begun   time.Time `json:"begun,omitzero"`
@@ -161,6 +188,8 @@ type Exec struct {
 	Outputs *Outputs `json:"outputs,omitempty"`
 	// Input is what was written to its standard input; nil where it has none.
 	Input *Input `json:"input,omitempty"`
+	// Resize is the size that the window of its terminal was given; nil where it was not.
+	Resize *Resize `json:"resize,omitempty"`
 	// Sync is what came of its ExecSync; nil of one by the task API.
 	Sync *ExecSync `json:"sync,omitempty"`
 }

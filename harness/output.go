@@ -6,6 +6,10 @@ import "time"
 type Outputs struct {
 	Stdout Output `json:"stdout"`
 	Stderr Output `json:"stderr"`
+	// Overwritten reports whether a file has lost what was in it before, LoggerRuns whether
+	// a logger had not come to its end when the client heard that what it logs is deleted.
+	Overwritten bool `json:"overwritten,omitempty"`
+	LoggerRuns  bool `json:"loggerRuns,omitempty"`
 }
 
 // Output is what was read of numbered lines, which begin with 1.

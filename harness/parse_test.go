@@ -98,7 +98,10 @@ func TestParseCaseErrors(t *testing.T) {
 		{"one that is killed twice", "exit: 7", "{signal: SIGKILL, memory: 32, oom: child}", 9, 8, "leave out signal"},
 		{"what no death leaves", "exit: 7", "segfault: cor", 9, 7, `did you mean "core"?`},
 		{"one that dies and exits", "exit: 7", "{exit: 7, segfault: core}", 9, 8, "in place of exit"},
-		{"a terminal by the task API", "exit: 7", "tty: true", 9, 7, "api: cri"},
+		{"a terminal that is held", "exit: 7", "{tty: true, holdStdout: true}", 9, 8, "holdStdout"},
+		{"a log of nothing", "exit: 7", "log: file", 9, 7, "it needs lines"},
+		{"another log", "exit: 7", "{lines: 3, log: fiel}", 9, 8, `did you mean "file"?`},
+		{"ragged lines of a terminal", "exit: 7", "{tty: true, lines: 3, ragged: true}", 9, 8, "no tty"},
 		{"too many children", "exit: 7", "children: 21", 9, 7, "1 to 20"},
 		{"children beside one that holds the output", "- exit: 7", "- {children: 1, holdStdout: true}", 9, 8, "holdStdout"},
 		{"a name", "name: shutdown-error-once", "name: Shutdown Error", 1, 7, "lower-case"},
@@ -211,10 +214,12 @@ func aClause(k failpoints.Kind) *rapid.Generator[term.Clause] {
 // enums are values of the keys that take a word.
 var enums = map[string][]string{
 	"api": {"", string(TaskAPI), string(CRI)}, "signal": {"", "SIGKILL", "SIGTERM", "SIGUSR1"},
-	"oom":      {"", string(OOMInit), string(OOMChild)},
-	"segfault": {"", string(SegfaultCore), string(SegfaultBare)},
-	"network":  {"", string(NodeNetwork), string(PodNetwork)},
-	"fakeshim": {"", "plain", "exit=137,events=twice"},
+	"log":        {"", string(LogFile), string(LogBinary)},
+	"execSignal": {"", "SIGTERM", "SIGUSR1"},
+	"oom":        {"", string(OOMInit), string(OOMChild)},
+	"segfault":   {"", string(SegfaultCore), string(SegfaultBare)},
+	"network":    {"", string(NodeNetwork), string(PodNetwork)},
+	"fakeshim":   {"", "plain", "exit=137,events=twice"},
 }
 
 // fill draws the fields of a struct, in any order. What a field must not be beside those

@@ -172,6 +172,8 @@ const (
 	Foreign        = "foreign"   // FactOutput
 	Misdated       = "misdated"
 	Unrotated      = "unrotated"
+	Overwritten    = "overwritten"      // what was in a file before is lost
+	LoggerRuns     = "logger-runs"      // after what it logs was deleted
 	AnExec         = "exec"             // FactOf
 	Second         = "second"           // FactUse
 	SameAgain      = "same"             // FactRepeat
@@ -250,7 +252,7 @@ var keys = [factCount]struct {
 	FactBy: {"by", inCause, nil},
 	FactStatus: {"status", inCause, []string{
 		MadeUp0, MadeUp137, MadeUp255, MadeUpSig, Wrong, WrongTime, OtherTime, WrongPID, Unreported, Killed, NeverBegan,
-		KilledEarly, SaidEarly,
+		KilledEarly, SaidEarly, Unended,
 	}},
 	FactReported:   {"reported", inMatch, nil},
 	FactTrue:       {"true", inMatch, nil},
@@ -291,8 +293,9 @@ var keys = [factCount]struct {
 	FactMessage: {"message", inCause, nil},
 	FactExit:    {"exit", inCause, nil},
 	FactAsked:   {"asked", inCause, []string{Yes}},
-	FactOutput:  {"output", inCause, []string{Missing, Late, Repeated, Foreign, Misdated, Unrotated}},
-	FactStream:  {"stream", inCause, []string{FieldStdout, FieldStderr}},
+	FactOutput: {"output", inCause, []string{
+		Missing, Late, Repeated, Foreign, Misdated, Unrotated, Overwritten, LoggerRuns}},
+	FactStream: {"stream", inCause, []string{FieldStdout, FieldStderr}},
 
 	FactError:       {"error", inDetail, nil},
 	FactTaskPID:     {"task-pid", inDetail, nil},

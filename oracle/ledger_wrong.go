@@ -23,6 +23,9 @@ const (
 	// one of which CRI alone says that it had ended by then.
 	KilledEarly = "killed-early"
 	SaidEarly   = "said-early"
+	// Unended is the end of one that had to be killed, as the signal that it was sent before
+	// has not ended it.
+	Unended = "unended"
 )
 
 // signalBase is added to a signal's number in an exit status (pkg/sys/reaper in

@@ -112,6 +112,10 @@ func othersOutput(fs Facts) []string {
 			fs[FactCount], fs[FactFirst])}
 	case Unrotated:
 		return []string{fs[FactCount] + " lines were written after its log was rotated, and are in an older log"}
+	case Overwritten:
+		return []string{"what was in the file of its output before is not there any more"}
+	case LoggerRuns:
+		return []string{"it was deleted, and the logger of its output has not come to its end"}
 	case Misdated:
 		return []string{fs[FactCount] + " lines of its log have a time at which they were not written"}
 	case Foreign:

@@ -193,6 +193,11 @@ func (f Finding) endReasons() []string {
 			fmt.Sprintf("it was to be given %s to end, and was sent another signal, or had ended, after %s",
 				fs[FactBound], fs[FactApart]),
 		}
+	case Unended:
+		return []string{
+			fmt.Sprintf("it was to end with %s by a signal, and had not ended %s after that was sent, when it was killed",
+				fs[FactWant], fs[FactBound]),
+		}
 	case SaidEarly:
 		return []string{
 			fmt.Sprintf("it was to be given %s to end, and was said to have ended after %s", fs[FactBound], fs[FactApart]),

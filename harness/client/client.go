@@ -57,6 +57,8 @@ type Params struct {
 	// TruthDir is the world's folder for the records of payloads, FIFODir that for the FIFOs
 	// of their output.
 	TruthDir, FIFODir string
+	// Logger is the program of a payload in the world, which is a logger of shims, too.
+	Logger string
 	// OOMKills is the count of the kernel for the cgroup of an id, which is there until the
 	// container is deleted; nil where it cannot be read.
 	OOMKills func(id string) *int

@@ -18,6 +18,23 @@ func ReadLines(stdout, stderr string) harness.Outputs {
 	return harness.Outputs{Stdout: readLines(stdout, ofStdout), Stderr: readLines(stderr, ofStderr)}
 }
 
+// ReadTerminal reads those lines from what a terminal has written, which ends each with
+// CR and LF. A line of no stream, or with another end, is a foreign one of the output.
+func ReadTerminal(text string) harness.Outputs {
+	var stdout, stderr strings.Builder
+	for line := range strings.Lines(text) {
+		whole, ended := strings.CutSuffix(line, "\r\n")
+		if _, _, ok := parseLine(whole+"\n", ofStderr); ok && ended {
+			stderr.WriteString(whole + "\n")
+		} else if ended {
+			stdout.WriteString(whole + "\n")
+		} else {
+			stdout.WriteString("\n")
+		}
+	}
+	return ReadLines(stdout.String(), stderr.String())
+}
+
 func readLines(text, mark string) (o harness.Output) {
 	for line := range strings.Lines(text) {
 		n, at, ok := parseLine(line, mark)

@@ -50,6 +50,31 @@ func TestReadLog(t *testing.T) {
 	}
 }
 
+// A terminal ends each line of both streams with CR and LF.
+func TestReadTerminal(t *testing.T) {
+	output := func(last, foreign int) harness.Output {
+		o := harness.Output{Last: last, Foreign: foreign}
+		if last > 0 {
+			o.LastAt = time.Unix(0, int64(last))
+		}
+		return o
+	}
+	for name, tc := range map[string]struct {
+		text           string
+		stdout, stderr harness.Output
+	}{
+		"both":           {"1 t=1\r\n2 t=2\r\n1 e=1\r\n", output(2, 0), output(1, 0)},
+		"without a CR":   {"1 t=1\n", output(0, 1), output(0, 0)},
+		"one too many":   {"1 t=1\r\r\n", output(0, 1), output(0, 0)},
+		"one is cut off": {"1 t=1\r\n1 e=1\r", output(1, 1), output(0, 0)},
+		"of nobody":      {"bad\r\n", output(0, 1), output(0, 0)},
+	} {
+		if diff := cmp.Diff(harness.Outputs{Stdout: tc.stdout, Stderr: tc.stderr}, ReadTerminal(tc.text)); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, diff)
+		}
+	}
+}
+
 // The lines of a log that was rotated are in their order, whatever the times of two
 // writers are.
 func TestRotatedLog(t *testing.T) {

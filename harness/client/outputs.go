@@ -19,7 +19,9 @@ type Reader struct {
 	// was written last is still with the shim for half a second when the process has ended.
 	Slow bool
 	// Stdin makes a FIFO for the standard input, too, from which nothing comes by itself.
-	Stdin          bool
+	Stdin bool
+	// Terminal has it read a terminal: both outputs come by one FIFO.
+	Terminal       bool
 	stdout, stderr buffer
 	mu             sync.Mutex
 	io             cio.IO
@@ -35,7 +37,11 @@ func (r *Reader) Create(dir string) cio.Creator {
 		stdin = strings.NewReader("")
 	}
 	return func(id string) (cio.IO, error) {
-		made, err := cio.NewCreator(cio.WithStreams(stdin, &r.stdout, &r.stderr), cio.WithFIFODir(dir))(id)
+		opts := []cio.Opt{cio.WithStreams(stdin, &r.stdout, &r.stderr), cio.WithFIFODir(dir)}
+		if r.Terminal {
+			opts = append(opts, cio.WithTerminal)
+		}
+		made, err := cio.NewCreator(opts...)(id)
 		if err != nil {
 			return nil, err
 		}
@@ -86,6 +92,9 @@ func (r *Reader) Close() {
 
 // Outputs are what was read.
 func (r *Reader) Outputs() harness.Outputs {
+	if r.Terminal {
+		return ReadTerminal(r.stdout.String())
+	}
 	return ReadLines(r.stdout.String(), r.stderr.String())
 }
 

@@ -124,6 +124,9 @@ func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	switch {
 	case e.Held:
 		return []string{payload.Program, "wait"}
+	case e.Signal != 0:
+		args := []string{payload.Program, "wait", "-exit", fmt.Sprint(e.Want)} // at SIGUSR1
+		return append(args, lines(i.Spec)...)
 	case e.Timed():
 		return []string{payload.Program, "wait", "-beat", filepath.Join(MountedTruth, i.Record(e)+".beat")}
 	}

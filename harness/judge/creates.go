@@ -52,10 +52,10 @@ type field struct {
 // files that containerd names after the container, and both for a terminal's, too, whose
 // second one nobody reads.
 func requested(h *harness.History, i harness.Instance, m oracle.Made) []field {
-	namespace, in, out, tty := daemon.TaskNamespace, "", "", false
+	namespace, in, out := daemon.TaskNamespace, "", ""
 	if h.Case.Workload.API == harness.CRI {
-		namespace, out, tty = daemon.CRINamespace, i.ID, i.Spec.TTY
-	} else if i.Spec.Lines > 0 || i.Spec.Stdin > 0 {
+		namespace, out = daemon.CRINamespace, i.ID
+	} else if i.Spec.Lines > 0 || i.Spec.Stdin > 0 || i.Spec.TTY {
 		out = i.ID
 	}
 	if i.Spec.Stdin > 0 {
@@ -67,7 +67,7 @@ func requested(h *harness.History, i harness.Instance, m oracle.Made) []field {
 	}
 	return []field{
 		same(oracle.FieldBundle, m.Bundle, path.Join(daemon.StateDir, bundles, namespace, i.ID)),
-		same(oracle.FieldTerminal, strconv.FormatBool(m.Terminal), strconv.FormatBool(tty)),
+		same(oracle.FieldTerminal, strconv.FormatBool(m.Terminal), strconv.FormatBool(i.Spec.TTY)),
 		same(oracle.FieldCheckpoint, m.Checkpoint, ""), file(oracle.FieldStdin, baseOf(m.Stdin), in),
 		file(oracle.FieldStdout, baseOf(m.Stdout), out), file(oracle.FieldStderr, baseOf(m.Stderr), out),
 		{oracle.FieldRootfs, strings.Join(m.Rootfs, ","), "mounts", len(m.Rootfs) > 0},

@@ -57,8 +57,8 @@ func execTruth(h *harness.History, i harness.Instance, e harness.Exec) (t oracle
 	return t, ran, err
 }
 
-// end: it ends with its own status, and one that is held with its container, unless a
-// fault or the client has killed it before.
+// end: it ends with its own status, one that is held with its container, and one that is
+// to be ended by a signal by that one, unless a fault or the client has killed it before.
 func (x *execOf) end() {
 	t, ran, err := execTruth(x.h, *x.i, *x.e)
 	fs := oracle.Facts{oracle.FactWant: fmt.Sprint(x.e.Want), oracle.FactTrue: fmt.Sprint(t.Status),
@@ -71,6 +71,8 @@ func (x *execOf) end() {
 		fs = oracle.Facts{oracle.FactStatus: oracle.NeverBegan}
 	case t.Status == x.e.Want:
 		return
+	case t.Status == killed && x.unended():
+		fs[oracle.FactStatus], fs[oracle.FactBound] = oracle.Unended, x.e.Patience.String()
 	case t.Status == killed:
 		fs[oracle.FactStatus] = oracle.Killed
 	default:
@@ -79,12 +81,20 @@ func (x *execOf) end() {
 	x.find(oracle.End, oracle.ClassEnd, fs)
 }
 
+// unended reports whether its client has lost patience with its signal, and killed it.
+func (x *execOf) unended() bool {
+	return x.e.Signal != 0 && x.e.Waited.After(x.e.Signalled.Add(x.e.Patience))
+}
+
 // mayBeKilled reports whether its container may have been killed, or its shim, before
-// somebody heard that the exec had ended.
+// somebody heard that the exec had ended, or the client itself has, as a fault kept its
+// signal from it.
 func (x *execOf) mayBeKilled() bool {
 	before := func(at time.Time) bool { return x.e.Waited.IsZero() || at.Before(x.e.Waited) }
 	of := func(k harness.Kill) bool { return k.PID == int(x.i.PID) || k.PID == int(x.e.PID) }
-	return slices.ContainsFunc(shimKillsOf(x.h, x.i.ID), func(k harness.Kill) bool { return before(k.At) }) ||
+	unsure := x.e.Signal != 0 && (x.e.Signalled.IsZero() || !x.h.Case.Faultless()) // the client kills it then
+	return unsure ||
+		slices.ContainsFunc(shimKillsOf(x.h, x.i.ID), func(k harness.Kill) bool { return before(k.At) }) ||
 		slices.ContainsFunc(x.h.Kills, func(k harness.Kill) bool { return of(k) && before(k.At) }) ||
 		slices.ContainsFunc(x.h.Calls, func(c harness.Call) bool {
 			return isCall(c, *x.i, ending) && before(c.At)

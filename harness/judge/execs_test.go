@@ -48,6 +48,24 @@ func withHeldExec(h *harness.History) {
 	h.Events[4].Status, h.Events[4].Exited, h.Events[4].Seen = 137, at(30), at(31)
 }
 
+// withSignalledExec has SIGTERM end it, when it has handled that; else SIGKILL does.
+func withSignalledExec(handled bool, change func(*harness.History)) func(*harness.History) {
+	return func(h *harness.History) {
+		withExec(h)
+		e, status := &h.Instances[0].Execs[0], uint32(143)
+		e.Want, e.Signal, e.Signalled, e.Patience, e.Payload.Status = status, 15, at(23), time.Second, int(status)
+		if !handled {
+			status = 137
+			e.Payload.Exited = false
+		}
+		for n := range h.Reported[2:] {
+			h.Reported[2+n].Status = status
+		}
+		h.Events[4].Status = status
+		change(h)
+	}
+}
+
 // lateHeld has it end a minute after the init, as its event says.
 func lateHeld(shared bool) func(*harness.History) {
 	return func(h *harness.History) {
@@ -91,9 +109,21 @@ func TestRulesOfExecs(t *testing.T) {
 		}
 	}
 	judged(t, map[string]row{
-		"an exec":               {withExec, ""},
-		"one without any fault": {with(plain), ""},
-		"one that is held":      {withHeldExec, ""},
+		"an exec":                  {withExec, ""},
+		"one without any fault":    {with(plain), ""},
+		"one that is held":         {withHeldExec, ""},
+		"one that its signal ends": {withSignalledExec(true, plain), ""},
+		"one that another signal ends": {withSignalledExec(false, plain),
+			"end end of=exec status=killed want=143 true=137"},
+		"one that its signal does not end": {withSignalledExec(false, func(h *harness.History) {
+			plain(h)
+			h.Instances[0].Execs[0].Patience = time.Millisecond
+		}), "end end of=exec status=unended want=143 bound=1ms"},
+		"one that is not sent its signal": {withSignalledExec(false, func(h *harness.History) {
+			plain(h)
+			h.Instances[0].Execs[0].Signalled = time.Time{}
+		}), ""},
+		"one that is killed, as a fault has kept its signal from it": {withSignalledExec(false, nothing), ""},
 		"its id is used again": {with(func(h *harness.History) {
 			h.Instances[0].Execs[0].UsedAgain = at(27)
 			again := h.Events[2]

@@ -23,10 +23,12 @@ func outputs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		if i.Outputs != nil && !i.Started.IsZero() && !outputBroken(h, *i, logWritten(h, *i)) {
 			found = append(found, wrongOutputs(*i, "", *i.Outputs, i.Payload)...)
 			found = append(found, lateOutputs(*i)...)
+			found = append(found, wrongLog(*i, "", *i.Outputs, i.Deleted)...)
 		}
 		for _, e := range i.Execs {
 			if e.Outputs != nil && !e.Started.IsZero() && !e.Deleted.IsZero() && !outputBroken(h, *i, nil) {
 				found = append(found, wrongOutputs(*i, e.Called(), *e.Outputs, e.Payload)...)
+				found = append(found, wrongLog(*i, e.Called(), *e.Outputs, e.Deleted)...)
 			}
 		}
 	}
@@ -42,6 +44,11 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 			read = own.Wrote
 		}
 	}
+	if i.Spec.Log == harness.LogFile {
+		// v2.4.2 may lose it, and v1.7.35 reads alike: copyPipes (process/io.go of the shim)
+		// closes the file of both when the standard output has ended.
+		lines = 0
+	}
 	for _, s := range []struct {
 		name  string
 		lines int
@@ -52,6 +59,23 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
 				Subject: oracle.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, fs)})
 		}
+	}
+	return found
+}
+
+// wrongLog is of what a shim writes outputs to itself: what a file had before is there,
+// and a logger has come to its end when what it logs is deleted.
+func wrongLog(i harness.Instance, exec string, is harness.Outputs, deleted time.Time) (found []oracle.Finding) {
+	find := func(how string) {
+		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
+			Subject: oracle.Subject{ID: i.ID, Exec: exec},
+			Facts:   ofExec(exec, oracle.Facts{oracle.FactWhat: oracle.WrongOutput, oracle.FactOutput: how})})
+	}
+	if is.Overwritten {
+		find(oracle.Overwritten)
+	}
+	if is.LoggerRuns && !deleted.IsZero() {
+		find(oracle.LoggerRuns)
 	}
 	return found
 }

@@ -97,6 +97,24 @@ func TestRulesOfOutputs(t *testing.T) {
 		}, ""},
 		"an exec's last lines": {with(func(_ *harness.History, i *harness.Instance) { i.Execs[0].Outputs.Stdout.Last = 1 }),
 			missing + " of=exec stream=stdout"},
+		"a file lacks the error output": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Spec.Log, i.Outputs.Stderr = harness.LogFile, harness.Output{}
+		}), ""},
+		"a file lacks the output": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Spec.Log, i.Outputs.Stdout = harness.LogFile, harness.Output{}
+		}), missing + " stream=stdout"},
+		"a file has lost what it had": {with(func(_ *harness.History, i *harness.Instance) { i.Outputs.Overwritten = true }),
+			"liveness container what=output output=overwritten"},
+		"an exec's logger runs on": {
+			with(func(_ *harness.History, i *harness.Instance) { i.Execs[0].Outputs.LoggerRuns = true }),
+			"liveness container what=output output=logger-runs of=exec"},
+		"one runs on, and its shim died": {with(func(h *harness.History, i *harness.Instance) {
+			i.Outputs.LoggerRuns = true
+			kill(h, "shim", 42)
+		}), ""},
+		"one of what was never deleted": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Outputs.LoggerRuns, i.Deleted = true, time.Time{}
+		}), ""},
 		"of an exec that was never deleted": {with(func(_ *harness.History, i *harness.Instance) {
 			i.Execs[0].Outputs.Stdout.Last, i.Execs[0].Deleted = 1, time.Time{}
 		}), ""},

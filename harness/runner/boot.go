@@ -101,6 +101,7 @@ func (x *run) clientParams() client.Params {
 		Spare:   x.isBystander,
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
 		TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events, Record: &x.record,
+		Logger:   x.subject.payload,
 		OOMKills: x.world.OOMKills, PIDs: x.world.PIDs, CRIEvents: &x.criEvents, Look: x.lookMeanwhile,
 		Belongings: func(of ...string) (oracle.Belongings, error) { return oracle.TakeBelongings(x.scene(), of...) },
 		Quiet:      x.countsStatements(),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
@@ -80,6 +81,7 @@ type subject struct {
 	*containerd.Subject
 	template string
 	fakeshim string // path of the fake shim's program
+	payload  string // path of the payload's
 }
 
 // Prepare builds what the cases of a subject need, so that the first Run does not take a
@@ -126,9 +128,13 @@ func (r *Runner) prepare(ctx context.Context, spec string) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
+	load, err := payload.Build(ctx, r.Cache)
+	if err != nil {
+		return nil, err
+	}
 	if r.prepared == nil {
 		r.prepared = map[string]*subject{}
 	}
-	r.prepared[spec] = &subject{Subject: s, template: template, fakeshim: fake}
+	r.prepared[spec] = &subject{Subject: s, template: template, fakeshim: fake, payload: load}
 	return r.prepared[spec], nil
 }

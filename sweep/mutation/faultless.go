@@ -42,7 +42,8 @@ var Faultless = []harness.Case{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true},
 			{Signal: "SIGKILL"}, {Signal: "SIGKILL"}, {Signal: payload.StopSignal}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-exec", Workload: harness.Workload{Containers: []harness.Container{
-		{Exit: 7, Exec: 3, HeldExec: true, Pause: true}, {Signal: "SIGKILL", Exec: 4},
+		{Exit: 7, Exec: 3, HeldExec: true, ExecSignal: payload.StopSignal, Pause: true},
+		{Signal: "SIGKILL", Exec: 4, ExecSignal: "SIGTERM"},
 		{Exit: 5, HeldExec: true, SharedPID: true}}}},
 	{Name: "plain-oom", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
@@ -53,6 +54,13 @@ var Faultless = []harness.Case{
 	{Name: "plain-pod-meters", Workload: harness.Workload{API: harness.CRI, Loops: 2, Containers: []harness.Container{
 		{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}},
 	{Name: "plain-output", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
+	{Name: "plain-terminal", Workload: harness.Workload{Containers: []harness.Container{
+		{Exit: 7, TTY: true, Lines: 1500, Exec: 3, ExecSignal: "SIGTERM"}, {Signal: "SIGTERM", TTY: true}}}},
+	{Name: "plain-log", Workload: harness.Workload{Containers: []harness.Container{
+		{Exit: 7, Exec: 3, Lines: harness.LogFileLines, Log: harness.LogFile},
+		{Exit: 5, Exec: 4, Lines: 7000, Log: harness.LogBinary}}}},
+	{Name: "plain-runc-root", Workload: harness.Workload{Restart: true, Containers: []harness.Container{
+		{Exit: 7, Exec: 3, RuncRoot: true}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true}, {Exit: 5, HeldExec: true}}}},

@@ -40,8 +40,17 @@ var workloads = []workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, HeldExec: true}}}},
 	{name: "exec-shared", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, HeldExec: true, SharedPID: true}}}},
+	{name: "exec-signal", like: "task", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, ExecSignal: "SIGTERM"}}}},
 	{name: "output", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
+	{name: "terminal", like: "task", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, TTY: true, Lines: 1500, Exec: 3, ExecSignal: "SIGTERM"}}}},
+	{name: "log", like: "task", asked: true, Workload: harness.Workload{Containers: []harness.Container{
+		{Exit: 7, Exec: 3, Lines: harness.LogFileLines, Log: harness.LogFile},
+		{Exit: 7, Exec: 3, Lines: 7000, Log: harness.LogBinary}}}},
+	{name: "runc-root", like: "task", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 7, RuncRoot: true}}}},
 	{name: "stdin", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{name: "pause", like: "task", asked: true, Workload: harness.Workload{

@@ -78,7 +78,7 @@ func (c *Client) container(
 		return nil, err
 	}
 	return cl.NewContainer(ctx, i.ID, containerd.WithImage(image), containerd.WithNewSnapshot(i.ID, image),
-		containerd.WithNewSpec(c.spec(i)...), containerd.WithRuntime(runtime, nil))
+		containerd.WithNewSpec(c.spec(i)...), containerd.WithRuntime(runtime, c.options(i)))
 }
 
 // spec is the OCI specification of a container: the payload with its known end, its
@@ -91,6 +91,9 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 	opts := append(client.Spec(i.Name, c.TruthDir, c.Command(i)), oci.WithAnnotations(annotations))
 	if limit := client.Limit(i); limit > 0 {
 		opts = append(opts, oci.WithMemoryLimit(uint64(limit)), oci.WithMemorySwap(limit))
+	}
+	if i.Spec.TTY {
+		opts = append(opts, oci.WithTTY)
 	}
 	if i.Spec.SharedPID {
 		opts = append(opts, oci.WithHostNamespace(specs.PIDNamespace))

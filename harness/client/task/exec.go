@@ -10,14 +10,17 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
 	"github.com/containerd/typeurl/v2"
+	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/poll"
 )
 
-// execsOf are the execs of a container: one that comes and goes while it runs, and one
-// that runs until its end.
+// execsOf are the execs of a container: one that comes and goes while it runs, one that
+// runs until its end, and one that a signal ends before.
 func execsOf(spec harness.Container) (all []harness.Exec) {
 	if spec.Exec > 0 {
 		all = append(all, harness.Exec{ID: "e0", Want: uint32(spec.Exec)})
@@ -25,10 +28,14 @@ func execsOf(spec harness.Container) (all []harness.Exec) {
 	if spec.HeldExec {
 		all = append(all, harness.Exec{ID: "e1", Want: (harness.Container{Signal: "SIGKILL"}).Want(), Held: true})
 	}
+	if spec.ExecSignal != "" {
+		all = append(all, harness.Exec{ID: "e2", Want: (harness.Container{Signal: spec.ExecSignal}).Want(),
+			Signal: int(harness.Signals[spec.ExecSignal])})
+	}
 	return all
 }
 
-// exec has the execs that end by themselves come and go.
+// exec has the execs that do not run until the end come and go.
 func (c *Client) exec(ctx context.Context, i *harness.Instance) {
 	for n := range i.Execs {
 		e := &i.Execs[n]
@@ -37,12 +44,57 @@ func (c *Client) exec(ctx context.Context, i *harness.Instance) {
 		}
 		if c.beginExec(ctx, i, e) == nil {
 			c.feed(ctx, i, e)
+			c.signalExec(ctx, i, e)
 			c.waitExec(ctx, i, e)
+		} else if e.Signal != 0 && !e.Added.IsZero() { // it may run, and would not end by itself
+			_ = c.killExec(ctx, i, e, "exec-kill", unix.SIGKILL) // noted as a call
 		}
 		c.deleteExec(ctx, i, e)
 		e.Outputs = c.outputs[e].close()
 		c.learnInput(e.Input, i.Record(*e))
 	}
+}
+
+// signalPatience is how long an exec may take to end by a signal, on a machine that has
+// other things to do. It takes some 10 ms.
+const signalPatience = 10 * time.Second
+
+// signalExec has an exec end by its signal. One that is not there to handle it, or does
+// not end by it, is killed.
+func (c *Client) signalExec(ctx context.Context, i *harness.Instance, e *harness.Exec) {
+	if e.Signal == 0 {
+		return
+	}
+	name := i.Record(*e)
+	c.AwaitRecord(ctx, name, true)
+	if own, err := c.Payload(name); err == nil && !own.ReadyAt.IsZero() {
+		e.Resize = c.resize(ctx, i, e.ID)
+		err = c.persist(ctx, func(ctx context.Context) error {
+			err := c.killExec(ctx, i, e, "exec-kill", unix.Signal(e.Signal))
+			if err == nil {
+				e.Signalled, e.Patience = time.Now(), signalPatience
+			}
+			return err
+		})
+		if err == nil && c.awaitEnd(ctx, i, e) {
+			return
+		}
+	}
+	_ = c.persist(ctx, func(ctx context.Context) error { // noted as a call
+		return c.killExec(ctx, i, e, "exec-kill", unix.SIGKILL)
+	})
+}
+
+// awaitEnd waits until an exec, or its container, has ended, and reports whether.
+func (c *Client) awaitEnd(ctx context.Context, i *harness.Instance, e *harness.Exec) (ended bool) {
+	ctx, cancel := context.WithTimeout(ctx, e.Patience)
+	defer cancel()
+	_ = poll.Until(ctx, payload.WriteEvery, func() (bool, error) { // that it has not is the judge's business
+		own, err := c.Payload(i.Record(*e))
+		ended = err == nil && own.Exited || c.Ended(i.ID, e.ID) || c.Ended(i.ID, "")
+		return ended, nil
+	})
+	return ended
 }
 
 // beginHeld starts the execs that run until the end of their container, and endHeld
@@ -103,11 +155,12 @@ func (c *Client) execRequest(
 		return nil, err
 	}
 	if out := c.output(i, e); out != nil {
-		files, err := out.Create(c.FIFODir)(i.Record(*e))
+		files, err := out.create(c.FIFODir)(i.Record(*e))
 		if err != nil {
 			return nil, err
 		}
 		r.Stdin, r.Stdout, r.Stderr = files.Config().Stdin, files.Config().Stdout, files.Config().Stderr
+		r.Terminal = files.Config().Terminal
 	}
 	return r, nil
 }

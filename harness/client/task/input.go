@@ -48,15 +48,21 @@ func (c *Client) feed(ctx context.Context, i *harness.Instance, e *harness.Exec)
 	if e == nil {
 		c.signal(ctx, i, unix.SIGKILL)
 	} else {
-		_ = c.persist(ctx, func(ctx context.Context) error { return c.killExec(ctx, i, e) }) // noted as a call
+		_ = c.persist(ctx, func(ctx context.Context) error { return c.killExec(ctx, i, e, "kill", unix.SIGKILL) }) // a call
 	}
 }
 
-// killExec kills an exec. What has ended needs none.
-func (c *Client) killExec(ctx context.Context, i *harness.Instance, e *harness.Exec) error {
-	return gone(c.call(ctx, "kill", i, func(ctx context.Context, cl *containerd.Client) error {
+// killExec sends a signal to an exec. What has ended needs none.
+func (c *Client) killExec(
+	ctx context.Context,
+	i *harness.Instance,
+	e *harness.Exec,
+	verb string,
+	sig unix.Signal,
+) error {
+	return gone(c.call(ctx, verb, i, func(ctx context.Context, cl *containerd.Client) error {
 		_, err := cl.TaskService().Kill(ctx, &tasks.KillRequest{
-			ContainerID: i.ID, ExecID: e.ID, Signal: uint32(unix.SIGKILL)})
+			ContainerID: i.ID, ExecID: e.ID, Signal: uint32(sig)})
 		return errgrpc.ToNative(err)
 	}))
 }

@@ -1,6 +1,8 @@
 package task
 
 import (
+	"path/filepath"
+
 	"github.com/containerd/containerd/v2/pkg/cio"
 
 	"github.com/shimquake/shimquake/harness"
@@ -8,14 +10,32 @@ import (
 )
 
 // reader reads what a container or an exec writes; nil: of one that is not to write.
-type reader struct{ client.Reader }
+type reader struct {
+	client.Reader
+	log *client.ShimLog // in place of it; nil: there is none
+}
+
+// create makes what it reads.
+func (r *reader) create(fifos string) cio.Creator {
+	if r.log != nil {
+		return r.log.Create
+	}
+	return r.Create(fifos)
+}
 
 // output is the reader of a container's exec, or of its init where exec is nil.
 func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
-	if i.Spec.Lines == 0 && i.Spec.Stdin == 0 || exec != nil && exec.Held {
+	if i.Spec.Lines == 0 && i.Spec.Stdin == 0 && !i.Spec.TTY || exec != nil && exec.Held {
 		return nil
 	}
-	r := &reader{client.Reader{Slow: i.Spec.Lines > 0, Stdin: i.Spec.Stdin > 0}}
+	r := &reader{Reader: client.Reader{Slow: i.Spec.Lines > 0, Stdin: i.Spec.Stdin > 0, Terminal: i.Spec.TTY}}
+	record := i.Name
+	if exec != nil {
+		record = i.Record(*exec)
+	}
+	if i.Spec.Log != "" {
+		r.log = &client.ShimLog{To: i.Spec.Log, Path: filepath.Join(c.TruthDir, record+"-log"), Logger: c.Logger}
+	}
 	if exec != nil {
 		c.outputs[exec] = r
 	} else {
@@ -27,7 +47,7 @@ func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
 // io is where a container's output goes: nowhere, unless it is to write some.
 func (c *Client) io(i *harness.Instance) cio.Creator {
 	if r := c.output(i, nil); r != nil {
-		return r.Create(c.FIFODir)
+		return r.create(c.FIFODir)
 	}
 	return cio.NullIO
 }
@@ -36,6 +56,10 @@ func (c *Client) io(i *harness.Instance) cio.Creator {
 func (r *reader) close() *harness.Outputs {
 	if r == nil {
 		return nil
+	}
+	if r.log != nil {
+		all := r.log.Outputs()
+		return &all
 	}
 	r.Close()
 	all := r.Outputs()
