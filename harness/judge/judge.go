@@ -23,7 +23,7 @@ var rules = []rule{
 	// What must hold when the client is done, and nothing is going on any more.
 	removal, answers, leaks, vanished, livingKeep, forgotten, ends, grace, events, execs, pauses, pids, states,
 	meters, ooms, creates, records, exits, unreported,
-	times, oneTime, outputs, inputs, namespaces,
+	waiters, times, oneTime, outputs, inputs, namespaces,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
 	criStatuses, criKept, criSandboxes, criStates, criStopped, criLabels, criGiven, criOfPods,
 	criFiltered, criRepeated, criConditions, criNames, criListed, criEvents, rounds, networks, addresses,
