@@ -161,9 +161,12 @@ type Problem struct {
 	Text string `json:"text"`
 }
 
+// AnotherClient is who works beside the client in what it does.
+const AnotherClient = "another client"
+
 // Call is one call of a client.
 type Call struct {
-	// Who is client, or one that works beside it.
+	// Who is client, or one that works beside it (AnotherClient, a bystander's).
 	Who string `json:"who"`
 	// Verb is what was called: create, kill, StopPodSandbox; Of is the instance's name, if
 	// it was of one.

@@ -72,7 +72,9 @@ const (
 	ResumedStands = "resumed-stands"
 	ASlowCall     = "slow-call"
 	AHeldUpCall   = "held-up-call" // by one about another container
-	Baseline      = "baseline"     // a call that failed before anything was broken
+	// Of several who wait for an end, one that nobody answers.
+	WaitUnanswered = "wait-unanswered"
+	Baseline       = "baseline" // a call that failed before anything was broken
 )
 
 // what is a value of FactWhat with its words.
@@ -145,6 +147,8 @@ var livenessWhats = []what{
 		FactCall, FactApart, FactBound)},
 	{AHeldUpCall, "workload", says("%s took %s, as long as one about a container that ignores SIGTERM; so did the others",
 		FactCall, FactApart)},
+	{WaitUnanswered, "task", says("one of several clients that wait for its end was not answered within %s of it, and no call was held",
+		FactBound)},
 	{Baseline, "workload", baselineWords},
 }
 

@@ -25,7 +25,7 @@ func (c *Client) deleteByAll(ctx context.Context, i *harness.Instance) {
 	var others sync.WaitGroup
 	for n := range done[1:] {
 		others.Go(func() {
-			call := harness.Call{Who: "another client", Verb: "delete", Of: i.ID, At: time.Now()}
+			call := harness.Call{Who: harness.AnotherClient, Verb: "delete", Of: i.ID, At: time.Now()}
 			err := c.deleteBeside(ctx, i)
 			if err == nil {
 				done[1+n] = time.Now()

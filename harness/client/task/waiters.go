@@ -54,7 +54,7 @@ func (c *Client) endWaiting(ctx context.Context, i *harness.Instance) {
 // waitBeside is another client's Wait. That it fails where nothing was broken is the
 // subject's fault.
 func (c *Client) waitBeside(ctx context.Context, i *harness.Instance) {
-	call := harness.Call{Who: "another client", Verb: "wait", Of: i.ID, At: time.Now()}
+	call := harness.Call{Who: harness.AnotherClient, Verb: "wait", Of: i.ID, At: time.Now()}
 	cl, _, err := c.Up(ctx)
 	var r *tasks.WaitResponse
 	if err == nil {
