@@ -147,8 +147,8 @@ var livenessWhats = []what{
 		FactCall, FactApart, FactBound)},
 	{AHeldUpCall, "workload", says("%s took %s, as long as one about a container that ignores SIGTERM; so did the others",
 		FactCall, FactApart)},
-	{WaitUnanswered, "task", says("one of several clients that wait for its end was not answered within %s of it, and no call was held",
-		FactBound)},
+	{WaitUnanswered, "task", says("one of several clients that wait for its end was not answered within %s of it, and "+
+		"no call was held", FactBound)},
 	{Baseline, "workload", baselineWords},
 }
 

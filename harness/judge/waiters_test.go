@@ -15,7 +15,9 @@ func TestWaiters(t *testing.T) {
 	waits := func(code string, took time.Duration) func(*harness.History) {
 		return func(h *harness.History) {
 			h.Calls = append(h.Calls, harness.Call{
-				Who: harness.AnotherClient, Verb: "wait", Of: h.Instances[0].ID, At: at(25), Took: took, Err: failed(code, "late")})
+				Who: harness.AnotherClient, Verb: "wait", Of: h.Instances[0].ID, At: at(25), Took: took,
+				Err: failed(code, "late"),
+			})
 		}
 	}
 	plan := func(a term.Action) func(*harness.History) {
