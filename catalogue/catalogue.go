@@ -10,6 +10,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/plain"
 )
 
 // Cases are the cases of all bugs.
@@ -65,10 +66,10 @@ func number(word string) int {
 	return n
 }
 
-// Names are the names of all cases, sorted.
+// Names are the names of all cases, those without a fault among them, sorted.
 func Names() []string {
 	var names []string
-	for _, c := range Cases() {
+	for _, c := range slices.Concat(Cases(), plain.Cases()) {
 		names = append(names, c.Name)
 	}
 	slices.Sort(names)
@@ -86,7 +87,7 @@ func Find(word string) (harness.Case, error) {
 		}
 		return harness.ParseCase(word, text)
 	}
-	for _, c := range Cases() {
+	for _, c := range slices.Concat(Cases(), plain.Cases()) {
 		if c.Name == word {
 			return c, nil
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness/plain"
 )
 
 func listCommand() *cobra.Command {
@@ -31,6 +32,9 @@ func listCommand() *cobra.Command {
 					for _, c := range b.Cases {
 						fmt.Fprintf(w, "%s\t%s\n", c.Name, b.ID)
 					}
+				}
+				for _, c := range plain.Cases() {
+					fmt.Fprintf(w, "%s\twithout a fault\n", c.Name)
 				}
 			case "bugs":
 				return listBugs(cmd.OutOrStdout(), points.containerd)

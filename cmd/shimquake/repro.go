@@ -179,7 +179,7 @@ func reproError(err error) error {
 	}
 	var trace *plan.TraceError
 	if errors.As(err, &trace) {
-		return sweepError(err)
+		return statusError{statusInvalid, err}
 	}
 	return prepareError(err)
 }

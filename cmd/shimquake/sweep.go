@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
@@ -54,14 +55,15 @@ func sweepCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sweep",
 		Short: "Run every point of a path x every action, and report what is left",
-		Long: `Sweep traces the workloads without a fault, plans a case for each point that they pass and each
-action, runs them all, and puts what is left into clusters. It fails on a cluster that the catalogue does
-not know, on a known finding that more cases show than are known, or that is gone, and on a residue that
-comes more often than by chance. A cluster that does not come again in 20 replays is reported, with its odds;
-a known finding is gone where 20 replays of its own case do not show it either.
+		Long: `Sweep first runs cases without a fault, which must hold. Then it traces the workloads, plans a case for
+each point that they pass and each action, runs them all, and puts what is left into clusters. It fails on a
+case that does not hold without a fault, on a cluster that the catalogue does not know, on a known finding
+that more cases show than are known, or that is gone, and on a residue that comes more often than by chance.
+A cluster that does not come again in 20 replays is reported, with its odds; a known finding is gone where 20
+replays of its own case do not show it either.
 
-Exit status: 0 nothing new that comes again, 1 something new or a known finding that is gone, 2 wrong
-usage or nothing to sweep, 3 a case that shows nothing.`,
+Exit status: 0 nothing new that comes again, 1 something new, a known finding that is gone, or a case that is
+violated without a fault, 2 wrong usage or nothing to sweep, 3 a case that shows nothing.`,
 		Example: `  shimquake sweep --who daemon --actions crash --workload task
   shimquake sweep --path delete --plan-only
   shimquake sweep --pairs all --out out/pairs
@@ -267,10 +269,23 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 
 // make traces and plans: single faults, or pairs.
 func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, error) {
+	if err := f.holdPlain(ctx, r, f.Options); err != nil {
+		return plan.Plan{}, err
+	}
 	if len(f.pairs) > 0 {
 		return pairs.Make(ctx, r, f.Options, f.pairs, f.parallel)
 	}
 	return plan.Make(ctx, r, f.Options, f.parallel)
+}
+
+// holdPlain runs what must hold before anything is broken, and tells what of it this
+// machine cannot run.
+func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Options) error {
+	unable, err := plan.HoldPlain(ctx, r, o, f.parallel)
+	for _, v := range unable {
+		fmt.Fprintf(os.Stderr, "not run without a fault: %s: %s\n", v.Case.Name, v.Why())
+	}
+	return err
 }
 
 // prepare builds the plan's subject and makes sure that it is the one that the plan was
@@ -283,12 +298,14 @@ func prepare(ctx context.Context, r *runner.Runner, p plan.Plan) error {
 }
 
 // sweepError gives an error before the sweep its exit status: what the user chose is
-// usage, a workload that does not hold is invalid.
+// usage, a case that does not hold without a fault has its own.
 func sweepError(err error) error {
 	var trace *plan.TraceError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return statusError{statusInvalid, errors.New("interrupted before there was a plan: begin again")}
+	case errors.As(err, &trace) && trace.Verdict.Outcome == harness.Violated:
+		return statusError{statusViolated, err}
 	case errors.As(err, &trace):
 		return statusError{statusInvalid, err}
 	}

@@ -151,7 +151,11 @@ func (f *sweepFlags) randomBase(ctx context.Context, r *runner.Runner, file stri
 	if err := r.Prepare(ctx, f.Containerd); err != nil {
 		return plan.Plan{}, prepareError(err)
 	}
-	p, err := plan.Make(ctx, r, randomPlans(f.Options), f.parallel)
+	o := randomPlans(f.Options)
+	if err := f.holdPlain(ctx, r, o); err != nil {
+		return plan.Plan{}, err
+	}
+	p, err := plan.Make(ctx, r, o, f.parallel)
 	if err != nil {
 		return p, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/plain"
 	"github.com/shimquake/shimquake/harness/runner"
 )
 
@@ -63,7 +64,7 @@ func TestMutationsWithoutFault(t *testing.T) {
 			until, enough := context.WithCancel(t.Context())
 			defer enough()
 			got := Held
-			err = RunFaultless(until, r, "src:"+dir, 3*len(Faultless), func(v harness.Verdict) {
+			err = RunFaultless(until, r, "src:"+dir, 3*len(plain.Cases()), func(v harness.Verdict) {
 				switch {
 				case v.Outcome == harness.Held, got == Broken && until.Err() != nil:
 				case v.Outcome == harness.Violated:

@@ -37,15 +37,15 @@ type Engine interface {
 	Trace(context.Context, harness.Case) (harness.Trace, error)
 }
 
-// TraceError is a workload that does not hold without a fault: a sweep of it would show
-// nothing.
+// TraceError is a workload, or a case, that does not hold without a fault: a sweep of it
+// would show nothing.
 type TraceError struct {
 	Workload string
 	Verdict  harness.Verdict
 }
 
 func (e *TraceError) Error() string {
-	return fmt.Sprintf("the workload %s must hold without a fault before it can be swept:\n%s", e.Workload, e.Verdict)
+	return fmt.Sprintf("%s must hold without a fault before anything is swept:\n%s", e.Workload, e.Verdict)
 }
 
 // Hold runs a workload without a fault, and expects that it holds. In a run that is

@@ -1,0 +1,87 @@
+// Package plain has the cases in which nothing is broken. A containerd that does not hold
+// in one of them is not worth a fault: suites, sweeps and the tests of these begin with
+// them.
+package plain
+
+import (
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// Cases are those without a fault, which must always hold: what they find is a bug of the
+// release, or an error of ours. Every kind of client is there, and with it what it does
+// around a restart, beside bystanders and in a pod that lives on.
+func Cases() []harness.Case { return slices.Clone(cases) }
+
+var cases = []harness.Case{
+	{Name: "plain-exit", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-kill", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}}},
+	{Name: "plain-segfault", Workload: harness.Workload{Containers: []harness.Container{
+		{Segfault: harness.SegfaultCore}, {Segfault: harness.SegfaultBare}}}},
+	{Name: "plain-pod-segfault", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
+		{Segfault: harness.SegfaultCore}, {Segfault: harness.SegfaultBare}}}},
+	{Name: "plain-waiters", Workload: harness.Workload{
+		Waiters: 3, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
+	{Name: "plain-subscribers", Workload: harness.Workload{
+		Subscribers: 6, Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-group", Workload: harness.Workload{
+		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
+	{Name: "plain-pod", Workload: harness.Workload{
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true},
+			{Signal: "SIGKILL"}, {Signal: "SIGKILL"}, {Signal: payload.StopSignal}, {Signal: "SIGTERM"}}}},
+	{Name: "plain-exec", Workload: harness.Workload{Containers: []harness.Container{
+		{Exit: 7, Exec: 3, HeldExec: true, ExecSignal: payload.StopSignal, Pause: true},
+		{Signal: "SIGKILL", Exec: 4, ExecSignal: "SIGTERM"},
+		{Exit: 5, HeldExec: true, SharedPID: true}}}},
+	{Name: "plain-oom", Workload: harness.Workload{Containers: []harness.Container{
+		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
+	{Name: "plain-pod-oom", Workload: harness.Workload{API: harness.CRI, Loops: 2, Containers: []harness.Container{
+		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}, {Exit: 3, Memory: 32}}}},
+	{Name: "plain-meters", Workload: harness.Workload{Containers: []harness.Container{
+		{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}},
+	{Name: "plain-pod-meters", Workload: harness.Workload{API: harness.CRI, Loops: 2, Containers: []harness.Container{
+		{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}},
+	{Name: "plain-output", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
+	{Name: "plain-terminal", Workload: harness.Workload{Containers: []harness.Container{
+		{Exit: 7, TTY: true, Lines: 1500, Exec: 3, ExecSignal: "SIGTERM"}, {Signal: "SIGTERM", TTY: true}}}},
+	{Name: "plain-log", Workload: harness.Workload{Containers: []harness.Container{
+		{Exit: 7, Exec: 3, Lines: harness.LogFileLines, Log: harness.LogFile},
+		{Exit: 5, Exec: 4, Lines: 7000, Log: harness.LogBinary}}}},
+	{Name: "plain-runc-root", Workload: harness.Workload{Restart: true, Containers: []harness.Container{
+		{Exit: 7, Exec: 3, RuncRoot: true}, {Signal: "SIGKILL"}}}},
+	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
+	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
+		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true}, {Exit: 5, HeldExec: true}}}},
+	{Name: "plain-pod-output", Workload: harness.Workload{ // alone: its log is read when it has just ended
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000, Ragged: true}}}},
+	{Name: "plain-restart", Workload: harness.Workload{
+		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+	{Name: "plain-pod-restart", Workload: harness.Workload{
+		API: harness.CRI, Restart: true, Bystander: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+	{Name: "plain-net-restart", Workload: harness.Workload{
+		API: harness.CRI, Network: harness.PodNetwork, Restart: true, Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-churn", Workload: harness.Workload{
+		API: harness.CRI, Loops: 12, Restart: true, Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
+	{Name: "plain-with-pod", Workload: harness.Workload{
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL", WithPod: true}}}},
+	{Name: "plain-reuse", Workload: harness.Workload{
+		Thorough: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-many", Workload: harness.Workload{
+		Grouped: true, Restart: true, Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36)}},
+	{Name: "plain-loop", Workload: harness.Workload{
+		API: harness.CRI, Loops: 2, Containers: []harness.Container{
+			{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5, Stays: true}}}},
+	{Name: "plain-beside", Workload: harness.Workload{Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-again", Workload: harness.Workload{
+		KillAgain: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-rest", Workload: harness.Workload{
+		Restart: true, Rest: 6 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-pod-rest", Workload: harness.Workload{
+		API: harness.CRI, Restart: true, Rest: 6 * time.Second,
+		Containers: []harness.Container{{Exit: 7}, {Exit: 3, Late: true}}}},
+	{Name: "plain-pod-beside", Workload: harness.Workload{
+		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
+}

@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/plain"
+	"github.com/shimquake/shimquake/progress"
+)
+
+// HoldPlain runs the cases without a fault of the APIs that the options' workloads use,
+// so many at once, and expects that they hold, or show what is known of the release: a
+// sweep asks less of containerd in each case than they do. The verdicts are those of
+// cases that this machine cannot run. The error is a *TraceError where one does not hold.
+func HoldPlain(ctx context.Context, e Engine, o Options, parallel int) ([]harness.Verdict, error) {
+	o = o.WithDefaults()
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	cases := slices.DeleteFunc(plain.Cases(), func(c harness.Case) bool {
+		api := c.Workload.WithDefaults().API
+		return !slices.ContainsFunc(o.Workloads, func(name string) bool { return API(name) == api })
+	})
+	w := progress.Begin(ctx, "cases without a fault", len(cases), "cases")
+	defer w.End()
+	verdicts := make([]harness.Verdict, len(cases))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(parallel, 1))
+	for i, c := range cases {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil { // of those that wait for their turn
+				return err
+			}
+			c.Containerd = o.Containerd
+			v := e.Run(ctx, c)
+			if ended := ctx.Err(); ended != nil {
+				return ended // one that was ended shows nothing
+			}
+			if verdicts[i] = v; v.Outcome != harness.Held && !v.Unable() && v.AsKnown() != nil {
+				return &TraceError{c.Name, v}
+			}
+			w.Step("")
+			return nil
+		})
+	}
+	err := g.Wait()
+	return slices.DeleteFunc(verdicts, func(v harness.Verdict) bool { return !v.Unable() }), err
+}

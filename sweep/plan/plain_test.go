@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/plain"
+)
+
+// verdicts is an engine that says of each case what it is told to, by its name: held
+// where it is told nothing.
+type verdicts struct {
+	Engine
+	by   map[string]harness.Verdict
+	mu   sync.Mutex
+	apis map[harness.API]int // of the cases that were run
+}
+
+func (e *verdicts) Run(_ context.Context, c harness.Case) harness.Verdict {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.apis[c.Workload.WithDefaults().API]++
+	v, told := e.by[c.Name]
+	if v.Case = c; !told {
+		v.Outcome = harness.Held
+	}
+	return v
+}
+
+func TestHoldPlain(t *testing.T) {
+	lacking := harness.Verdict{Outcome: harness.Invalid, Problems: []harness.Problem{{Kind: harness.ByMachine}}}
+	name := plain.Cases()[0].Name
+	for label, tt := range map[string]struct {
+		verdict          *harness.Verdict
+		options          Options
+		unable           int
+		fails, task, cri bool
+	}{
+		"all hold":               {nil, Options{}, 0, false, true, true},
+		"tasks alone":            {nil, Options{Workloads: []string{"restart"}}, 0, false, true, false},
+		"pods alone":             {nil, Options{Workloads: []string{"cri"}}, 0, false, false, true},
+		"one is violated":        {&harness.Verdict{Outcome: harness.Violated}, Options{}, 0, true, true, true},
+		"one shows nothing":      {&harness.Verdict{Outcome: harness.Invalid}, Options{}, 0, true, true, true},
+		"the machine lacks it":   {&lacking, Options{}, 1, false, true, true},
+		"one that is not run":    {&lacking, Options{Workloads: []string{"cri"}}, 0, false, false, true},
+		"a workload there isn't": {nil, Options{Workloads: []string{"crі"}}, 0, true, false, false},
+	} {
+		t.Run(label, func(t *testing.T) {
+			e := &verdicts{by: map[string]harness.Verdict{}, apis: map[harness.API]int{}}
+			if tt.verdict != nil {
+				e.by[name] = *tt.verdict
+			}
+			unable, err := HoldPlain(t.Context(), e, tt.options, 1)
+			if (err != nil) != tt.fails || len(unable) != tt.unable {
+				t.Errorf("%v, %d that the machine cannot run", err, len(unable))
+			}
+			var trace *TraceError
+			if tt.fails && tt.verdict != nil && (!errors.As(err, &trace) || trace.Workload != name) {
+				t.Errorf("%v: no TraceError of %s", err, name)
+			}
+			if got := e.apis[harness.TaskAPI] > 0; got != tt.task {
+				t.Errorf("tasks were run: %v", e.apis)
+			}
+			if got := e.apis[harness.CRI] > 0; !tt.fails && got != tt.cri {
+				t.Errorf("pods were run: %v", e.apis)
+			}
+		})
+	}
+}
+
+// What was ended shows nothing, and is no error of a case.
+func TestHoldPlainIsEnded(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	_, err := HoldPlain(ctx, &verdicts{apis: map[harness.API]int{}}, Options{}, 2)
+	var trace *TraceError
+	if !errors.Is(err, context.Canceled) || errors.As(err, &trace) {
+		t.Error(err)
+	}
+}
