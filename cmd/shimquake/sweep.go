@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
@@ -264,51 +263,6 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 		return json.NewEncoder(out).Encode(s.Head.Plan)
 	}
 	s.Journal, err = journal.Create(f.out, s.Head)
-	return err
-}
-
-// make traces and plans: single faults, or pairs.
-func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, error) {
-	if err := f.holdPlain(ctx, r, f.Options); err != nil {
-		return plan.Plan{}, err
-	}
-	if len(f.pairs) > 0 {
-		return pairs.Make(ctx, r, f.Options, f.pairs, f.parallel)
-	}
-	return plan.Make(ctx, r, f.Options, f.parallel)
-}
-
-// holdPlain runs what must hold before anything is broken, and tells what of it this
-// machine cannot run.
-func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Options) error {
-	unable, err := plan.HoldPlain(ctx, r, o, f.parallel)
-	for _, v := range unable {
-		fmt.Fprintf(os.Stderr, "not run without a fault: %s: %s\n", v.Case.Name, v.Why())
-	}
-	return err
-}
-
-// prepare builds the plan's subject and makes sure that it is the one that the plan was
-// made for.
-func prepare(ctx context.Context, r *runner.Runner, p plan.Plan) error {
-	if err := r.Prepare(ctx, p.Containerd); err != nil {
-		return prepareError(err)
-	}
-	return p.CheckSubject(ctx)
-}
-
-// sweepError gives an error before the sweep its exit status: what the user chose is
-// usage, a case that does not hold without a fault has its own.
-func sweepError(err error) error {
-	var trace *plan.TraceError
-	switch {
-	case errors.Is(err, context.Canceled):
-		return statusError{statusInvalid, errors.New("interrupted before there was a plan: begin again")}
-	case errors.As(err, &trace) && trace.Verdict.Outcome == harness.Violated:
-		return statusError{statusViolated, err}
-	case errors.As(err, &trace):
-		return statusError{statusInvalid, err}
-	}
 	return err
 }
 
