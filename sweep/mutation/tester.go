@@ -39,8 +39,8 @@ const replays = 20
 
 // Swept is what a sweep of a source came to.
 type Swept struct {
-	// Plain is the verdict of a workload that did not hold without a fault: the sweep
-	// refuses it.
+	// Plain is the verdict of a case or a workload that did not hold without a fault: the
+	// sweep refuses it.
 	Plain  *harness.Verdict
 	Report triage.Report
 	// Cut is set where the sweep was ended because it had seen enough.
@@ -90,7 +90,11 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 	if err := t.Runner.Prepare(ctx, o.Containerd); err != nil {
 		return Swept{}, err
 	}
-	p, err := plan.Make(ctx, t.Runner, o, cmp.Or(t.Parallel, worlds))
+	_, err = plan.HoldPlain(ctx, t.Runner, o, cmp.Or(t.Parallel, worlds))
+	var p plan.Plan
+	if err == nil {
+		p, err = plan.Make(ctx, t.Runner, o, cmp.Or(t.Parallel, worlds))
+	}
 	var trace *plan.TraceError
 	if errors.As(err, &trace) {
 		return Swept{Plain: &trace.Verdict}, nil
