@@ -111,6 +111,9 @@ type Workload struct {
 	// Network is node (the default) or pod: each pod has a network namespace of its own, and
 	// a CNI plugin that notes each call (fixtures/cni). CRI only.
 	Network Network `yaml:"network,omitempty"`
+	// Debug has containerd and its shims log at level debug: they make sockets then that they
+	// make at no other. Default: info.
+	Debug bool `yaml:"debug,omitempty"`
 	// Bystander runs a task before, through and after the faults, and with CRI a pod, too,
 	// which nothing may touch: see History.Bystanders. Its hits are not counted.
 	Bystander bool `yaml:"bystander,omitempty"`

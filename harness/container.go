@@ -115,7 +115,8 @@ type Container struct {
 	// ExecSignal, SIGTERM or SIGUSR1, has one run there until the client sends it that
 	// signal: it exits with 143 or 138 then. Task API only.
 	ExecSignal string `yaml:"execSignal,omitempty"`
-	// Pause has the container paused and resumed before it ends. Task API only.
+	// Pause has the container paused and resumed before it ends; with signal: SIGKILL it is
+	// killed while it is paused. Task API only.
 	Pause bool `yaml:"pause,omitempty"`
 	// RuncRoot has runc keep the state of the container in another directory than by
 	// default, as its runtime options (Root) ask. Task API only.

@@ -74,6 +74,21 @@ func criStopped(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 	return uniqueCauses(found), nil
 }
 
+// criNotStarted: a container whose start has failed has not succeeded. What it was killed
+// with, where it began, CRI does not tell: it says 128 of each.
+func criNotStarted(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if h.CRI == nil {
+		return nil, nil
+	}
+	for _, s := range h.CRI.NotStarted {
+		if s.State == oracle.CRIExited && s.ExitCode == 0 {
+			found = append(found, about(oracle.AContainer, s.ID, oracle.FieldExitCode, oracle.Other, "0",
+				"another than 0: its StartContainer had failed"))
+		}
+	}
+	return found, nil
+}
+
 // criLabels: what CRI says of a container is of that container, and what it lists of it
 // of its pod, too; and what it lists of a sandbox is of that.
 func criLabels(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {

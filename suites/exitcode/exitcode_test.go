@@ -88,6 +88,11 @@ var faults = []fault{
 		plan: plan(failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected")),
 	},
 	{
+		name: "delete-refused-twice",
+		what: "the shim refuses Delete twice",
+		plan: plan(failpoints.Error("rpc:shim:Task.Delete:entry", 2, "injected")),
+	},
+	{
 		name: "delete-reply-lost",
 		what: "the shim's reply to Delete is lost",
 		plan: plan(failpoints.Error("rpc:shim:Task.Delete:exit", 1, "injected")),

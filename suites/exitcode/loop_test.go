@@ -2,6 +2,7 @@ package exitcode
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -36,17 +37,22 @@ var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
 		Expect(stays.Payload.ExitedAt).To(BeTemporally(">", v.History.CRI.Rounds[1].Listed.At))
 	})
 
-	// The pod is there for long enough that its shim can tell of it after that.
-	It("is told of a container that ends while containerd is down for seconds", func(ctx context.Context) {
-		v := spec.Holds(ctx, harness.Case{Name: "exit-while-down",
-			Workload: harness.Workload{API: harness.CRI, Loops: 4, Containers: []harness.Container{{Signal: "SIGKILL"}}},
-			Plan: plan(failpoints.PauseAt("rpc:containerd:Task.Kill:entry",
-				failpoints.Steps("kill containerd", "kill task", "wait 4s", "start containerd")...)),
-			Bad: []harness.Bad{{Releases: ">= 1.7.0", Issue: "cri-forgets-an-exit", By: spec.CRISaysUnknown,
-				May: oracle.MustMatches("event event=late topic=/tasks/exit after=/tasks/delete")}}})
-		Expect(v.Reported).To(ContainElement(And(
-			HaveField("Observer", oracle.ByTaskExit), HaveField("Status", uint32(137)))))
-	})
+	// The pod is there for long enough that its shim can tell of it after that: it tries 1,
+	// 3, 6, 10 and 15 s after the first time (publisher.go), and then gives up.
+	DescribeTable("is told of a container that ends while containerd is down for seconds:",
+		func(ctx context.Context, seconds int) {
+			v := spec.Holds(ctx, harness.Case{Name: fmt.Sprintf("exit-while-down-for-%d", seconds),
+				Workload: harness.Workload{API: harness.CRI, Loops: 4, Containers: []harness.Container{{Signal: "SIGKILL"}}},
+				Plan: plan(failpoints.PauseAt("rpc:containerd:Task.Kill:entry", failpoints.Steps(
+					"kill containerd", "kill task", fmt.Sprintf("wait %ds", seconds), "start containerd")...)),
+				Bad: []harness.Bad{{Releases: ">= 1.7.0", Issue: "cri-forgets-an-exit", By: spec.CRISaysUnknown,
+					May: oracle.MustMatches("event event=late topic=/tasks/exit after=/tasks/delete")}}})
+			Expect(v.Reported).To(ContainElement(And(
+				HaveField("Observer", oracle.ByTaskExit), HaveField("Status", uint32(137)))))
+		},
+		Entry("4", spec.Quick, 4),
+		Entry("8", Label("slow"), 8),
+	)
 
 	It("keeps nothing of them either where the shim refuses the first Delete", func(ctx context.Context) {
 		expectRounds(spec.Holds(ctx, harness.Case{Name: "exit-crash-loop-delete-refused", Workload: harness.Workload{

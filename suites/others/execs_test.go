@@ -47,8 +47,15 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 			failpoints.Kill("proc:containerd:running")),
 		Entry("its Delete has failed", "delete-fails", failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected")),
 		Entry("it could not be added", "add-fails", failpoints.Error("rpc:shim:Task.Exec:entry", 1, "injected")),
+		Entry("runc could not start it", spec.Quick, "start-fails", failpoints.Error(runcExec, 1, "injected")),
 	)
 })
+
+// The statements of runc's shim that look at what runc exec and runc pause have answered.
+const (
+	runcExec  = "stmt:shim:process.execProcess.start:if-err-e.parent.runtime.Exec-ctx-e.paren"
+	runcPause = "stmt:shim:process.runningState.Pause:if-err-s.p.runtime.Pause-ctx-s.p.id-err"
+)
 
 // lines are as many as a pipe, a shim, a FIFO and its reader hold: the last are still in
 // the pipe when who has written them has ended.
@@ -161,6 +168,12 @@ var _ = Describe("a container that is paused", Label("others", "pause"), func() 
 		Expect(p.PausedAs).To(Equal("PAUSED"))
 		Expect(p.ResumedAs).To(Equal("RUNNING"))
 		Expect(p.Beat).NotTo(BeZero())
+	})
+	It("can be removed after a pause that runc could not do", spec.Quick, func(ctx context.Context) {
+		spec.Holds(ctx, harness.Case{
+			Name: "others-pause-fails", Workload: one(harness.TaskAPI, harness.Container{Exit: 7, Pause: true}),
+			Plan: failpoints.Plan{failpoints.Error(runcPause, 1, "injected")},
+		})
 	})
 	It("goes on when it is resumed after a resume that has failed", func(ctx context.Context) {
 		v := spec.Holds(ctx, harness.Case{

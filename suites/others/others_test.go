@@ -124,6 +124,18 @@ var _ = Describe("a container that a restarted containerd finds running", Label(
 	}
 })
 
+var _ = Describe("a shim that answers late while containerd loads it, but in time", Label("others", "crash"), func() {
+	It("is not taken for dead, nor is another", spec.Quick, func(ctx context.Context) {
+		w := one(harness.TaskAPI, harness.Container{Exit: 7})
+		w.Restart = true
+		w.Containers = append(w.Containers, harness.Container{Exit: 3})
+		spec.Holds(ctx, harness.Case{Name: "others-slow-load", Workload: w, Plan: failpoints.Plan{{
+			At: failpoints.MustPoint("stmt:containerd:runtime.ShimManager.loadShim:shim-err-loadShimTask-ctx-bundle-func"),
+			Do: term.Of(term.Clause{Count: 2, Action: term.Delay, Arg: "1500"}),
+		}}})
+	})
+})
+
 var _ = Describe("a pod whose log is rotated", Label("others", "cri", "output"), func() {
 	It("loses no line of its two streams, with a restart of containerd", spec.Quick, func(ctx context.Context) {
 		w := one(harness.CRI, harness.Container{Exit: 7})

@@ -169,7 +169,13 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 
 // started starts containers. It returns those that have begun.
 func (c *Client) started(ctx context.Context, all []*harness.Instance) []*harness.Instance {
-	all = slices.DeleteFunc(all, func(i *harness.Instance) bool { return c.start(ctx, i) != nil })
+	all = slices.DeleteFunc(all, func(i *harness.Instance) bool {
+		err := c.start(ctx, i)
+		if f := oracle.FailedOf(err); f != nil && f.Answered && !givenUp(f) && !c.again {
+			c.aside(func() { c.lookAtNotStarted(ctx, i) })
+		}
+		return err != nil
+	})
 	c.AwaitStarted(ctx, all)
 	return all
 }

@@ -42,6 +42,24 @@ func (c *Client) said(is oracle.CRIStatus) {
 	})
 }
 
+// lookAtNotStarted asks what CRI says of a container whose start has failed: by its exit
+// code a kubelet decides whether it makes it anew.
+func (c *Client) lookAtNotStarted(ctx context.Context, i *harness.Instance) {
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	rt, err := c.rt(ctx)
+	if err != nil {
+		return // what it comes to is for others to say
+	}
+	asked := time.Now()
+	r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: i.ID})
+	if err != nil {
+		return
+	}
+	is := oracle.CRIStatusOf(r.Status, asked)
+	c.note(func(s *harness.CRISeen) { s.NotStarted = append(s.NotStarted, is) })
+}
+
 // lookAtSandbox asks for the sandbox's state. It is no call of the workload: what goes on
 // in a pod meanwhile is on the path of the call before.
 func (c *Client) lookAtSandbox(ctx context.Context, id string, stopped bool) {

@@ -20,8 +20,8 @@ const (
 	stillFor = 5 * payload.WriteEvery
 )
 
-// pause pauses a container and resumes it, and looks each time at what containerd calls
-// it and whether its payload runs.
+// pause pauses a container and resumes it, unless it is to be killed so, and looks each
+// time at what containerd calls it and whether its payload runs.
 func (c *Client) pause(ctx context.Context, i *harness.Instance) {
 	if !i.Spec.Pause || c.awaitBeat(ctx, i, 0).IsZero() {
 		return // it has never begun: that is said of it
@@ -46,7 +46,9 @@ func (c *Client) pause(ctx context.Context, i *harness.Instance) {
 		}
 		p.Beats = c.Beats(i.Name) - before
 	}
-	c.resume(ctx, i, p)
+	if i.Spec.Signal != "SIGKILL" {
+		c.resume(ctx, i, p)
+	}
 }
 
 // resume resumes a container, again and again: it would else never end by itself.
