@@ -101,6 +101,10 @@ type Workload struct {
 	// runs, by some filters in turn, beside one that does not read what it is told. Up to
 	// 20, without a fault and not with restart. Default: none.
 	Subscribers int `yaml:"subscribers,omitempty"`
+	// Leases has the client of a task workload make two leases that expire, one soon, each
+	// with a snapshot of its own, and look whether what has expired is collected, and nothing
+	// else. Without a fault.
+	Leases bool `yaml:"leases,omitempty"`
 	// LibraryDelete has the client delete with the Go library's Task.Delete alone, as ctr
 	// does: that asks for the task's status first, and sends nothing where there is none.
 	// Task API only. Default: what has failed is sent again as the tasks service's Delete.
@@ -226,6 +230,9 @@ func (c Case) problems() (all []fieldError) {
 	}
 	if w.LibraryDelete && w.API == CRI {
 		add("workload.libraryDelete", errors.New("libraryDelete: a pod's tasks are deleted by CRI: leave out api: cri"))
+	}
+	if w.Leases && w.API == CRI {
+		add("workload.leases", errors.New("leases: made by the task API only: leave out api: cri"))
 	}
 	add("workload.loops", w.checkLoops())
 	add("workload.rest", w.checkRest())

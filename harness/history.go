@@ -88,6 +88,9 @@ type History struct {
 	// where there are none.
 	Subscribed *Subscribed `json:"subscribed,omitempty"`
 
+	// Leased is what there was of leases that expire; nil where none were made.
+	Leased *Leased `json:"leased,omitempty"`
+
 	// CRI is what a client of CRI has seen; nil for every other.
 	CRI *CRISeen `json:"cri,omitempty"`
 

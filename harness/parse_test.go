@@ -151,6 +151,7 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 		"loops":  {"name: x\nworkload:\n  loops: 2\n", []int{3}},
 		"waits":  {"name: x\nworkload:\n  waiters: 21\n", []int{3}},
 		"hears":  {"name: x\nworkload:\n  api: cri\n  subscribers: 2\n", []int{4}},
+		"leased": {"name: x\nworkload:\n  api: cri\n  leases: true\n", []int{4}},
 		"asked":  {"name: x\nworkload:\n  restart: true\n  waiters: 2\n", []int{4}},
 		"rounds": {"name: x\nworkload:\n  api: cri\n  loops: 101\n", []int{4}},
 	} {

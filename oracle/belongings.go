@@ -63,11 +63,12 @@ func TakeBelongings(s Scene, of ...string) (Belongings, error) {
 }
 
 // Taken lists what somebody who lives had, and has not any more. Of a directory that is
-// gone it tells once, and not of what was in it.
+// gone it tells once, and not of what was in it. A file may grow: CRI writes down what it
+// learns of a container while it runs.
 func Taken(was, is Belongings, places Places) (out []Finding) {
 	gone := map[string]bool{}
 	for _, b := range was.Have {
-		if !slices.Contains(is.Of, b.ID) || slices.Contains(is.Have, b) || below(gone, path.Dir(b.Path)) {
+		if !slices.Contains(is.Of, b.ID) || slices.ContainsFunc(is.Have, b.keptAs) || below(gone, path.Dir(b.Path)) {
 			continue
 		}
 		f := OfFile(b.File, places)
@@ -80,4 +81,11 @@ func Taken(was, is Belongings, places Places) (out []Finding) {
 		out = append(out, f)
 	}
 	return out
+}
+
+// keptAs reports whether a later belonging is the same, and has lost nothing.
+func (b Belonging) keptAs(is Belonging) bool {
+	grown := b.Size <= is.Size
+	is.Size = b.Size
+	return grown && is == b
 }

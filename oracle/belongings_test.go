@@ -47,6 +47,9 @@ func TestTakeBelongings(t *testing.T) {
 func TestTaken(t *testing.T) {
 	dir := Belonging{"pod", File{Path: "/s/pod", Kind: ADirectory}, ""}
 	file, shm := Belonging{"pod", File{Path: "/s/pod/x"}, ""}, Belonging{"pod", File{Path: "/s/pod/shm"}, "tmpfs"}
+	file.Size = 4
+	grown, cut := file, file
+	grown.Size, cut.Size = 5, 3
 	was := Belongings{Of: []string{"pod"}, Have: []Belonging{dir, file, shm}}
 	for name, tt := range map[string]struct {
 		is   Belongings
@@ -54,6 +57,8 @@ func TestTaken(t *testing.T) {
 	}{
 		"all is there":          {was, 0},
 		"of another one":        {Belongings{Of: []string{"c0"}}, 0},
+		"a file has grown":      {Belongings{Of: []string{"pod"}, Have: []Belonging{dir, grown, shm}}, 0},
+		"a file has less":       {Belongings{Of: []string{"pod"}, Have: []Belonging{dir, cut, shm}}, 1},
 		"the directory is gone": {Belongings{Of: []string{"pod"}}, 1},
 		"two of it are gone":    {Belongings{Of: []string{"pod"}, Have: []Belonging{dir}}, 2},
 	} {

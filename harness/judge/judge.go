@@ -21,7 +21,7 @@ var rules = []rule{
 	// What makes a run show nothing.
 	firings, baseline, payloads,
 	// What must hold when the client is done, and nothing is going on any more.
-	removal, answers, leaks, vanished, livingKeep, forgotten, ends, grace, events, execs, pauses, pids, states,
+	removal, answers, leaks, leased, vanished, livingKeep, forgotten, ends, grace, events, execs, pauses, pids, states,
 	meters, subscribed, ooms, creates, records, exits, unreported,
 	waiters, times, oneTime, outputs, inputs, terminals, runcRoots, namespaces,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.

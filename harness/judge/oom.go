@@ -102,7 +102,8 @@ func oomUntold(h *harness.History, i harness.Instance) bool {
 const forward = "Events.Forward"
 
 // oomReason: what containerd has told of an OOM kill CRI has heard, too, unless it was
-// down, and gives it as the reason from then on.
+// down, and gives it as the reason from then on. Where it has said so of a container that
+// ran on it had written that down, and a restart does not excuse it.
 func oomReason(h *harness.History, i harness.Instance, from time.Time) []oracle.Finding {
 	if h.CRI == nil {
 		return nil
@@ -111,12 +112,23 @@ func oomReason(h *harness.History, i harness.Instance, from time.Time) []oracle.
 		if s.ID != i.ID {
 			continue
 		}
+		said := saidOOM(h, i)
 		if s.State != oracle.CRIExited || s.Reason == oracle.CRIOOMKilled ||
-			!reportedTrue(h, i, "", uint32(s.ExitCode)) || downBetween(h, from, s.Asked) || broken(h, s.Seen) {
+			!reportedTrue(h, i, "", uint32(s.ExitCode)) || !said && downBetween(h, from, s.Asked) || broken(h, s.Seen) {
 			return nil
 		}
-		return []oracle.Finding{about(oracle.AContainer, i.ID, oracle.FieldReason, oracle.Other, s.Reason,
-			fmt.Sprintf("%s, as a process of it was at %s", oracle.CRIOOMKilled, stamp(from)))}
+		is, want := oracle.Other, fmt.Sprintf("%s, as a process of it was at %s", oracle.CRIOOMKilled, stamp(from))
+		if said {
+			is, want = oracle.Changed, oracle.CRIOOMKilled
+		}
+		return []oracle.Finding{about(oracle.AContainer, i.ID, oracle.FieldReason, is, s.Reason, want)}
 	}
 	return nil
+}
+
+// saidOOM reports whether CRI has said of a container that ran that it was OOM-killed.
+func saidOOM(h *harness.History, i harness.Instance) bool {
+	return slices.ContainsFunc(h.CRI.Statuses, func(s oracle.CRIStatus) bool {
+		return s.ID == i.ID && s.State == oracle.CRIRunning && s.Reason == oracle.CRIOOMKilled
+	})
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -109,6 +110,12 @@ func TestCRIRulesOfOOM(t *testing.T) {
 	reason := func(word string) func(*harness.History) {
 		return exited(func(s *oracle.CRIStatus) { s.Reason = word })
 	}
+	// CRI says of the container, which runs on, that it was OOM-killed.
+	saidSo := func(h *harness.History) {
+		said := h.CRI.Statuses[0]
+		said.Reason, said.Asked, said.Seen = oracle.CRIOOMKilled, at(28), at(29)
+		h.CRI.Statuses = slices.Insert(h.CRI.Statuses, 1, said)
+	}
 	ofInit := also(initKilled, func(h *harness.History) {
 		h.CRI.Statuses[1].ExitCode, h.CRI.Events[4].ExitCode = 137, 137
 	})
@@ -130,7 +137,14 @@ func TestCRIRulesOfOOM(t *testing.T) {
 			again.Reason, again.Asked, again.Seen = "Error", at(36), at(37)
 			h.CRI.Statuses = append(h.CRI.Statuses, again)
 		}), "status cri-status field=reason is=changed"},
-		"CRI was down":                   {also(childKilled, told, downFor(25, 33)), ""},
+		"CRI was down": {also(childKilled, told, downFor(25, 33)), ""},
+		"CRI had said so before it went down": {also(childKilled, told, reason("OOMKilled"), saidSo,
+			downFor(30, 33)), ""},
+		"and has forgotten it": {also(childKilled, told, saidSo, downFor(30, 33)),
+			"status cri-status field=reason is=changed"},
+		"it had heard of it and not said so": {also(childKilled, told, downFor(30, 33)), ""},
+		"it had said so, and a call was broken": {also(childKilled, told, saidSo, downFor(30, 33), planned,
+			forwards("containerd", term.Error)), ""},
 		"it says so of one that was not": {reason("OOMKilled"), "status cri-status field=reason is=other"},
 		"it says so of one with a limit": {also(limited, reason("OOMKilled")), "status cri-status field=reason is=other"},
 	})

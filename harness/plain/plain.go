@@ -55,6 +55,7 @@ var cases = []harness.Case{
 		Waiters: 3, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-subscribers", Workload: harness.Workload{
 		Subscribers: 6, Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-leases", Workload: harness.Workload{Leases: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
@@ -72,6 +73,8 @@ var cases = []harness.Case{
 		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{Name: "plain-pod-oom", Workload: harness.Workload{API: harness.CRI, Loops: 2, Containers: []harness.Container{
 		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}, {Exit: 3, Memory: 32}}}},
+	{Name: "plain-pod-oom-restart", Workload: harness.Workload{API: harness.CRI, Restart: true,
+		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Exit: 3}}}},
 	{Name: "plain-meters", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}},
 	{Name: "plain-pod-meters", Workload: harness.Workload{API: harness.CRI, Loops: 2, Containers: []harness.Container{

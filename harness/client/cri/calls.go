@@ -238,31 +238,53 @@ const reasonPatience = 2 * time.Second
 
 // look asks for the status once; true when there is nothing more to wait for.
 func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
-	rt, err := c.rt(ctx)
+	is, err := c.statusOf(ctx, i)
 	if err != nil {
-		return false, err
+		return status.Code(err) == codes.NotFound, err
 	}
-	asked := time.Now()
-	r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: i.ID})
-	if status.Code(err) == codes.NotFound {
-		return true, err
-	}
-	if err != nil {
-		return false, err
-	}
-	c.said(oracle.CRIStatusOf(r.Status, asked))
-	if r.Status.State != api.ContainerState_CONTAINER_EXITED {
+	if is.State != api.ContainerState_CONTAINER_EXITED {
 		return false, nil
 	}
 	if !i.Reported {
 		i.Reported, i.Waited = true, time.Now()
 		i.OutputsAtExit = c.readLog(i) // kubelet takes a container's last words from it now
 	}
-	i.Status = uint32(r.Status.ExitCode)
+	i.Status = uint32(is.ExitCode)
 	c.Record.Reported(oracle.Observation{
 		Container: i.ID, Observer: oracle.ByCRIStatus, Status: i.Status, At: time.Unix(0,
-			r.Status.FinishedAt), PID: int(i.PID),
+			is.FinishedAt), PID: int(i.PID),
 	})
-	late := i.Spec.OOM != "" && r.Status.Reason != oracle.CRIOOMKilled && time.Since(i.Waited) < reasonPatience
+	late := i.Spec.OOM != "" && is.Reason != oracle.CRIOOMKilled && time.Since(i.Waited) < reasonPatience
 	return !late || !c.Hogged(i), nil
+}
+
+// statusOf asks for the status once, and notes it.
+func (c *Client) statusOf(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, error) {
+	rt, err := c.rt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked := time.Now()
+	r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: i.ID})
+	if err != nil {
+		return nil, err
+	}
+	c.said(oracle.CRIStatusOf(r.Status, asked))
+	return r.Status, nil
+}
+
+// killChild has a child of a container be OOM-killed before containerd is restarted, and
+// waits until CRI says so of the container, which runs on: how CRI has learned it is over
+// then, and it must not forget it.
+func (c *Client) killChild(ctx context.Context, i *harness.Instance) {
+	c.KillChild(ctx, i)
+	if c.Quiet || i.Spec.OOM != harness.OOMChild || !c.Hogged(i) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, reasonPatience)
+	defer cancel()
+	_ = poll.Until(ctx, statusPause, func() (bool, error) { // that it does not say so is the judge's business
+		is, err := c.statusOf(ctx, i)
+		return err == nil && is.Reason == oracle.CRIOOMKilled, nil
+	})
 }

@@ -149,6 +149,7 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	ends := live
 	if first && c.Case.Workload.Restart && len(live) > 0 {
 		c.ending(ctx, live[1:])
+		c.killChild(ctx, live[0])
 		c.RestartNow(ctx, c.ids(slices.Concat(live[:1], c.staying))...)
 		late = c.started(ctx, late)
 		ends, live = slices.Concat(live[:1], late), slices.Concat(live, late)
@@ -218,7 +219,7 @@ func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
 		c.exec(ctx, i)
 		answered = append(answered, c.beginHeld(ctx, i))
-		c.KillChild(ctx, i)
+		c.KillChild(ctx, i) // of one that has lived on its child is dead
 		if !waits {
 			c.end(ctx, i)
 			continue

@@ -211,7 +211,7 @@ func (c *Client) sendDelete(ctx context.Context, cl *containerd.Client, i *harne
 // removeSnapshot removes what a create that failed between snapshot and container has
 // left: both are the client's own.
 func removeSnapshot(ctx context.Context, cl *containerd.Client, i *harness.Instance) error {
-	err := cl.SnapshotService("overlayfs").Remove(ctx, i.ID)
+	err := cl.SnapshotService(snapshotter).Remove(ctx, i.ID)
 	if errdefs.IsNotFound(err) {
 		return nil
 	}
