@@ -33,7 +33,8 @@ func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Opt
 	}
 	var failed *plan.TraceError
 	if errors.As(err, &failed) {
-		err = fmt.Errorf("%w\nalone: %s", err, again(cmp.Or(failed.Verdict.Case.Containerd, failed.Verdict.Version), failed.Workload))
+		of := cmp.Or(failed.Verdict.Case.Containerd, failed.Verdict.Version)
+		err = fmt.Errorf("%w\nalone: %s", err, again(of, failed.Workload))
 	}
 	return err
 }
