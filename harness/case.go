@@ -102,8 +102,8 @@ type Workload struct {
 	// 20, without a fault and not with restart. Default: none.
 	Subscribers int `yaml:"subscribers,omitempty"`
 	// Leases has the client of a task workload make two leases that expire, one soon, each
-	// with a snapshot of its own, and look whether what has expired is collected, and nothing
-	// else. Without a fault.
+	// with a snapshot of its own, and look whether what has expired is collected, and
+	// nothing else. Without a fault.
 	Leases bool `yaml:"leases,omitempty"`
 	// LibraryDelete has the client delete with the Go library's Task.Delete alone, as ctr
 	// does: that asks for the task's status first, and sends nothing where there is none.
@@ -115,8 +115,8 @@ type Workload struct {
 	// Network is node (the default) or pod: each pod has a network namespace of its own, and
 	// a CNI plugin that notes each call (fixtures/cni). CRI only.
 	Network Network `yaml:"network,omitempty"`
-	// Debug has containerd and its shims log at level debug: they make sockets then that they
-	// make at no other. Default: info.
+	// Debug has containerd and its shims log at level debug: they make sockets then that
+	// they make at no other. Default: info.
 	Debug bool `yaml:"debug,omitempty"`
 	// Bystander runs a task before, through and after the faults, and with CRI a pod, too,
 	// which nothing may touch: see History.Bystanders. Its hits are not counted.
