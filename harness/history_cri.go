@@ -39,6 +39,9 @@ type CRISeen struct {
 	// Stats are its answers about what containers use, where some of them have a memory
 	// limit and stay, in cases without a fault.
 	Stats []CRIStats `json:"stats,omitempty"`
+	// Raised are the memory limits that the client has set while containers ran, where it
+	// asked for Stats.
+	Raised []CRIRaised `json:"raised,omitempty"`
 	// Names are what CRI answers to whoever would use a name again that must be free.
 	Names []CRIName `json:"names,omitempty"`
 	// Repeated are its answers to calls about what is gone already, in cases without a
@@ -95,6 +98,15 @@ type CRIStats struct {
 	Answered time.Time      `json:"answered"`
 	Told     []CRIUsage     `json:"told,omitempty"`
 	Err      *oracle.Failed `json:"err,omitempty"`
+}
+
+// CRIRaised is a memory limit that UpdateContainerResources has set of a container.
+type CRIRaised struct {
+	ID    string `json:"id"`
+	Limit int64  `json:"limit"` // bytes
+	// At is when it was asked for, Answered when that had succeeded.
+	At       time.Time `json:"at"`
+	Answered time.Time `json:"answered"`
 }
 
 // CRIUsage is what a container uses, as CRI tells it.
@@ -211,7 +223,7 @@ func (s *CRISeen) Clone() *CRISeen {
 	c.States, c.OfPods = slices.Clone(s.States), slices.Clone(s.OfPods)
 	c.Filtered, c.Conditions = slices.Clone(s.Filtered), slices.Clone(s.Conditions)
 	c.Repeated, c.Stats = slices.Clone(s.Repeated), slices.Clone(s.Stats)
-	c.Images = slices.Clone(s.Images)
+	c.Images, c.Raised = slices.Clone(s.Images), slices.Clone(s.Raised)
 	return &c
 }
 
