@@ -20,6 +20,9 @@ type CRISeen struct {
 	// was used again. NoEvents: the release has none.
 	Events   []oracle.CRIEvent `json:"events,omitempty"`
 	NoEvents bool              `json:"noEvents,omitempty"`
+	// Second is what another client was told that asked for the same events beside, in
+	// cases without a fault, of a release that tells all who ask.
+	Second *CRISecond `json:"second,omitempty"`
 	// Pod is what there was when the sandbox ran, and no container of it but those that stay
 	// through a crash loop; Rounds what there was after each round of that.
 	Pod    *oracle.Inventory `json:"pod,omitempty"`
@@ -47,6 +50,15 @@ type CRISeen struct {
 	// Repeated are its answers to calls about what is gone already, in cases without a
 	// fault.
 	Repeated []CRIRepeated `json:"repeated,omitempty"`
+}
+
+// CRISecond is what a second client of GetContainerEvents was told.
+type CRISecond struct {
+	// Since is when it has asked for events: it is told them from a moment later on, which
+	// nobody knows.
+	Since  time.Time         `json:"since"`
+	Events []oracle.CRIEvent `json:"events,omitempty"`
+	Err    *oracle.Failed    `json:"err,omitempty"` // why it is told no more
 }
 
 // CRIFiltered is what CRI lists to who asks for those of one id, state or label.
@@ -224,6 +236,11 @@ func (s *CRISeen) Clone() *CRISeen {
 	c.Filtered, c.Conditions = slices.Clone(s.Filtered), slices.Clone(s.Conditions)
 	c.Repeated, c.Stats = slices.Clone(s.Repeated), slices.Clone(s.Stats)
 	c.Images, c.Raised = slices.Clone(s.Images), slices.Clone(s.Raised)
+	if s.Second != nil {
+		second := *s.Second
+		second.Events = slices.Clone(second.Events)
+		c.Second = &second
+	}
 	return &c
 }
 
