@@ -22,6 +22,9 @@ type CRISeen struct {
 	// was used again. NoEvents: the release has none.
 	Events   []oracle.CRIEvent `json:"events,omitempty"`
 	NoEvents bool              `json:"noEvents,omitempty"`
+	// Second is what another client was told that asked for the same events beside, in
+	// cases without a fault, of a release that tells all who ask.
+	Second *CRISecond `json:"second,omitempty"`
 	// Pod is what there was when the sandbox ran, and no container of it but those that stay
 	// through a crash loop; Rounds what there was after each round of that.
 	Pod    *oracle.Inventory `json:"pod,omitempty"`
@@ -41,11 +44,23 @@ type CRISeen struct {
 	// Stats are its answers about what containers use, where some of them have a memory
 	// limit and stay, in cases without a fault.
 	Stats []CRIStats `json:"stats,omitempty"`
+	// Raised are the memory limits that the client has set while containers ran, where it
+	// asked for Stats.
+	Raised []CRIRaised `json:"raised,omitempty"`
 	// Names are what CRI answers to whoever would use a name again that must be free.
 	Names []CRIName `json:"names,omitempty"`
 	// Repeated are its answers to calls about what is gone already, in cases without a
 	// fault.
 	Repeated []CRIRepeated `json:"repeated,omitempty"`
+}
+
+// CRISecond is what a second client of GetContainerEvents was told.
+type CRISecond struct {
+	// Since is when it has asked for events: it is told them from a moment later on, which
+	// nobody knows.
+	Since  time.Time         `json:"since"`
+	Events []oracle.CRIEvent `json:"events,omitempty"`
+	Err    *oracle.Failed    `json:"err,omitempty"` // why it is told no more
 }
 
 // CRIFiltered is what CRI lists to who asks for those of one id, state or label.
@@ -97,6 +112,15 @@ type CRIStats struct {
 	Answered time.Time      `json:"answered"`
 	Told     []CRIUsage     `json:"told,omitempty"`
 	Err      *oracle.Failed `json:"err,omitempty"`
+}
+
+// CRIRaised is a memory limit that UpdateContainerResources has set of a container.
+type CRIRaised struct {
+	ID    string `json:"id"`
+	Limit int64  `json:"limit"` // bytes
+	// At is when it was asked for, Answered when that had succeeded.
+	At       time.Time `json:"at"`
+	Answered time.Time `json:"answered"`
 }
 
 // CRIUsage is what a container uses, as CRI tells it.
@@ -213,7 +237,12 @@ func (s *CRISeen) Clone() *CRISeen {
 	c.States, c.OfPods = slices.Clone(s.States), slices.Clone(s.OfPods)
 	c.Filtered, c.Conditions = slices.Clone(s.Filtered), slices.Clone(s.Conditions)
 	c.Repeated, c.Stats = slices.Clone(s.Repeated), slices.Clone(s.Stats)
-	c.Images = slices.Clone(s.Images)
+	c.Images, c.Raised = slices.Clone(s.Images), slices.Clone(s.Raised)
+	if s.Second != nil {
+		second := *s.Second
+		second.Events = slices.Clone(second.Events)
+		c.Second = &second
+	}
 	return &c
 }
 

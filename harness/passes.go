@@ -113,7 +113,7 @@ var paths = map[string]string{
 	"create": "create", "RunPodSandbox": "create", "CreateContainer": "create",
 	"start": "start", "StartContainer": "start",
 	"kill": "exit", "pause": "exit", "resume": "exit", "close-io": "exit",
-	"update": "exit", "exec-kill": "exit", "resize": "exit",
+	"update": "exit", "UpdateContainerResources": "exit", "exec-kill": "exit", "resize": "exit",
 	"exec": "exit", "exec-start": "exit", "exec-wait": "exit", "exec-delete": "exit", "ExecSync": "exit",
 	"wait": "exit", "StopContainer": "exit", "await": "exit",
 	"delete": "delete", "remove": "delete",

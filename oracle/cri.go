@@ -70,6 +70,7 @@ const (
 	FieldLogPath     = "log-path"
 	FieldMounts      = "mounts"
 	FieldStopSignal  = "stop-signal"
+	FieldMemoryLimit = "memory-limit"
 
 	FieldTags = "tags" // of an image
 	FieldSize = "size"
@@ -109,6 +110,8 @@ type CRIStatus struct {
 	Labels *CRILabels `json:"labels,omitempty"`
 	// Given is what else the client has asked for; nil in histories that do not tell it.
 	Given *CRIGiven `json:"given,omitempty"`
+	// MemoryLimit is what it may have of memory, in bytes; 0: CRI tells no limit of it.
+	MemoryLimit int64 `json:"memoryLimit,omitempty"`
 	// The zero time stands for CRI's 0: it has not been so yet.
 	Created  time.Time `json:"created,omitzero"`
 	Started  time.Time `json:"started,omitzero"`
@@ -185,7 +188,8 @@ func CRIStatusOf(s *api.ContainerStatus, asked time.Time) CRIStatus {
 		ID: s.GetId(), State: s.GetState().String(), ExitCode: s.GetExitCode(), Reason: s.GetReason(),
 		Created: nanoseconds(s.GetCreatedAt()), Started: nanoseconds(s.GetStartedAt()),
 		Finished: nanoseconds(s.GetFinishedAt()), Asked: asked, Seen: time.Now(),
-		Labels: CRILabelsOf(s), Given: &CRIGiven{
+		MemoryLimit: s.GetResources().GetLinux().GetMemoryLimitInBytes(),
+		Labels:      CRILabelsOf(s), Given: &CRIGiven{
 			Annotation: s.GetAnnotations()[RestartCount], Image: s.GetImage().GetImage(), ImageRef: s.GetImageRef(),
 			LogPath: s.GetLogPath(), Mounts: MountsOf(s.GetMounts()), StopSignal: stopSignal(s.GetStopSignal()),
 		},

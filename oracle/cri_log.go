@@ -4,7 +4,9 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/Masterminds/semver/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -16,7 +18,8 @@ import (
 type CRILog struct {
 	mu     sync.Mutex
 	events []CRIEvent
-	begun  bool
+	begun  time.Time     // when it began to listen last
+	err    error         // why that has ended
 	none   bool          // the release has no such events
 	grown  chan struct{} // closed when an event is added
 }
@@ -26,34 +29,60 @@ type CRIHeard struct {
 	Events []CRIEvent
 	// None reports that nobody has listened: the release has no such events.
 	None bool
+	// Since is when it was last asked for them, and Err why no more will come.
+	Since time.Time
+	Err   error
+}
+
+// CRITellsAll are the releases that tell each event to all who ask for container events.
+// Before, all took from one channel, so that each came to one of them: a second would
+// take them from the first.
+var CRITellsAll = struct{ Releases, Source string }{
+	Releases: ">= 2.0.0",
+	Source:   "containerd#7318, done by containerd#9661 (internal/eventq), which no release of 1.7 has",
+}
+
+// TellsAllOfCRI reports whether a release, "v2.4.2", is one of CRITellsAll; a release
+// candidate counts as its release.
+func TellsAllOfCRI(release string) bool {
+	v, err := semver.NewVersion(release)
+	if err != nil {
+		return false
+	}
+	r, err := semver.NewConstraint(CRITellsAll.Releases)
+	return err == nil && r.Check(semver.New(v.Major(), v.Minor(), v.Patch(), "", ""))
 }
 
 // Heard is a copy of what was kept.
 func (l *CRILog) Heard() CRIHeard {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return CRIHeard{slices.Clone(l.events), l.none || !l.begun}
+	return CRIHeard{slices.Clone(l.events), l.none || l.begun.IsZero(), l.begun, l.err}
 }
 
 // Record listens until ctx ends or containerd does. containerd keeps events for those who
 // listen later (internal/eventq, for 5 minutes), so that none is lost meanwhile. Releases
 // before 1.7 have none, and say so by Unimplemented.
 func (l *CRILog) Record(ctx context.Context, conn grpc.ClientConnInterface) error {
+	at := time.Now()
 	stream, err := api.NewRuntimeServiceClient(conn).GetContainerEvents(ctx, &api.GetEventsRequest{})
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
-	l.begun = true
+	l.begun, l.err = at, nil
 	l.mu.Unlock()
-	go l.listen(stream)
+	go l.listen(stream, at)
 	return nil
 }
 
-func (l *CRILog) listen(stream api.RuntimeService_GetContainerEventsClient) {
+func (l *CRILog) listen(stream api.RuntimeService_GetContainerEventsClient, begun time.Time) {
 	for {
 		e, err := stream.Recv()
 		l.mu.Lock()
+		if err != nil && l.begun.Equal(begun) {
+			l.err = err
+		}
 		switch {
 		case err == nil:
 			l.events = append(l.events, criEventOf(e))

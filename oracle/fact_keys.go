@@ -282,7 +282,7 @@ var keys = [factCount]struct {
 			FieldSandbox, FieldIP, FieldBundle,
 			FieldStdin, FieldStdout, FieldStderr, FieldTerminal, FieldCheckpoint, FieldRootfs, FieldImage, FieldRuntime,
 			FieldImageRef, FieldAnnotations, FieldLogPath, FieldMounts, FieldStopSignal,
-			FieldMemory, FieldCPU, FieldMeteredAt, FieldTags, FieldSize}},
+			FieldMemoryLimit, FieldMemory, FieldCPU, FieldMeteredAt, FieldTags, FieldSize}},
 	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed, Repeated}},
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	FactIn:     {"in", inCause, []string{InLivingPod, OfTheLiving, InLivingContainer}},

@@ -10,7 +10,7 @@ import (
 )
 
 // criStats: CRI tells what containers use: of each that runs once, by its name and label,
-// with its own memory limit, no less of CPUs than before, and of the time of the call; of
+// with the memory limit that it has then, no less of CPUs than before, and of the time of the call; of
 // none that is removed, and of no other than was asked for.
 func criStats(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !h.Case.Faultless() {
@@ -32,7 +32,7 @@ func criStats(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 				if t.ID != i.ID {
 					continue
 				}
-				found = append(found, usage(i, q, t)...)
+				found = append(found, usage(i, q, t, uint64(memoryLimit(h, i, q.At)))...)
 				if t.CPU < cpu[t.ID] && !t.CPUAt.IsZero() {
 					found = append(found, stats(i.ID, oracle.FieldCPU, oracle.Other, t.CPU.String(),
 						"no less than "+cpu[t.ID].String()))
@@ -78,8 +78,8 @@ func runsMeanwhile(i harness.Instance, q harness.CRIStats) bool {
 // statsSlack is by how much the clock may have been set.
 const statsSlack = time.Second
 
-// usage judges what an answer tells of a container.
-func usage(i harness.Instance, q harness.CRIStats, t harness.CRIUsage) (found []oracle.Finding) {
+// usage judges what an answer tells of a container with a memory limit; 0: it has none.
+func usage(i harness.Instance, q harness.CRIStats, t harness.CRIUsage, limit uint64) (found []oracle.Finding) {
 	add := func(field, is, reported, want string) {
 		found = append(found, stats(i.ID, field, is, reported, want))
 	}
@@ -87,7 +87,6 @@ func usage(i harness.Instance, q harness.CRIStats, t harness.CRIUsage) (found []
 		found = append(found, labels(oracle.AContainer, i.ID, oracle.CRILabels{Name: i.CRIName(), Label: i.Name}, t.Labels,
 			oracle.Stats)...)
 	}
-	limit := uint64(i.Spec.Memory) << 20
 	memory := fmt.Sprintf("%d bytes, and %d more", t.WorkingSet, t.Available)
 	switch {
 	case !i.Waited.IsZero() && i.Waited.Before(q.At):

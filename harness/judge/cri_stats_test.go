@@ -9,7 +9,7 @@ import (
 )
 
 func TestRulesOfStats(t *testing.T) {
-	const limit = 32 << 20
+	const limit, more = 32 << 20, 8 << 20
 	// told has CRI tell from 25 on what the container uses, which runs from 20 to 30 and was
 	// removed at 42.
 	told := func(change func(*harness.CRIStats)) func(*harness.History) {
@@ -28,6 +28,13 @@ func TestRulesOfStats(t *testing.T) {
 	right := told(func(*harness.CRIStats) {})
 	asked := func(ms int) func(*harness.CRIStats) {
 		return func(q *harness.CRIStats) { q.At, q.Answered = at(ms), at(ms+1) }
+	}
+	// raised has the client raise its limit meanwhile.
+	raised := func(from, to int) func(*harness.History) {
+		return func(h *harness.History) {
+			h.CRI.Raised = append(h.CRI.Raised, harness.CRIRaised{ID: "c0", Limit: limit + more, At: at(from),
+				Answered: at(to)})
+		}
 	}
 	const is = "status cri-status object=container what=stats field="
 	judgedPod(t, map[string]row{
@@ -55,6 +62,10 @@ func TestRulesOfStats(t *testing.T) {
 		"still to come": {uses(func(u *harness.CRIUsage) { u.CPUAt = at(2000) }), is + "metered-at is=too-late"},
 		"less than before": {also(right, uses(func(u *harness.CRIUsage) { u.CPU-- })),
 			is + "cpu is=other"},
-		"a fault may explain it": {also(told(func(q *harness.CRIStats) { q.Told = nil }), killsShimAt(30)), ""},
+		"the limit before it was raised": {also(right, raised(20, 24)), is + "memory is=other"},
+		"the limit that it was given": {also(uses(func(u *harness.CRIUsage) { u.Available += more }),
+			raised(20, 24)), ""},
+		"the limit that it is given later": {also(right, raised(28, 29)), ""},
+		"a fault may explain it":           {also(told(func(q *harness.CRIStats) { q.Told = nil }), killsShimAt(30)), ""},
 	})
 }

@@ -25,9 +25,9 @@ var rules = []rule{
 	meters, subscribed, ooms, creates, records, exits, unreported,
 	waiters, times, oneTime, outputs, inputs, terminals, runcRoots, namespaces,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
-	criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven, criOfPods,
-	criFiltered, criStats, criImages, criRepeated, criConditions, criNames, criListed, criEvents, rounds, networks,
-	addresses,
+	criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven, criLimits,
+	criOfPods, criFiltered, criStats, criImages, criRepeated, criConditions, criNames, criListed, criEvents, criSecond,
+	rounds, networks, addresses,
 	// What must hold of what the plan was not about.
 	bystanders, outlived,
 	// What must hold when the first id is used again.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
@@ -13,13 +14,18 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// hearCRI listens to CRI's container events, where CRI is used.
+// hearCRI listens to CRI's container events, where CRI is used: twice where no fault is
+// planned and both are to be told them.
 func (x *run) hearCRI(ctx context.Context, c *containerd.Client) error {
 	conn, ok := c.Conn().(grpc.ClientConnInterface)
 	if x.Workload.API != harness.CRI || !ok {
 		return nil
 	}
-	return x.criEvents.Record(ctx, conn)
+	err := x.criEvents.Record(ctx, conn)
+	if x.Faultless() && oracle.TellsAllOfCRI(x.subject.Version) {
+		err = errors.Join(err, x.criSecond.Record(ctx, conn))
+	}
+	return err
 }
 
 // criEventPatience is how long a container event that was due may still be on its way
@@ -42,10 +48,27 @@ func (x *run) lookAtCRI() {
 	defer done()
 	h := x.history()
 	x.criEvents.Await(patience, func(heard oracle.CRIHeard) bool { return !judge.MissesCRIEvents(h, heard.Events) })
+	second := x.lookAtSecond(patience)
 	heard := x.criEvents.Heard()
 	x.record.CRI(func(s *harness.CRISeen) {
-		s.Listed, s.Events, s.NoEvents = listed, heard.Events, heard.None
+		s.Listed, s.Events, s.NoEvents, s.Second = listed, heard.Events, heard.None, second
 	})
+}
+
+// lookAtSecond is what the second was told who listens to CRI's container events, when it
+// has been told what the first was, and the other way about; nil where there is none.
+func (x *run) lookAtSecond(patience context.Context) *harness.CRISecond {
+	if x.criSecond.Heard().Since.IsZero() {
+		return nil
+	}
+	x.criSecond.Await(patience, func(is oracle.CRIHeard) bool {
+		return is.Err != nil || !judge.Untold(x.criEvents.Heard().Events, is.Events, is.Since)
+	})
+	is := x.criSecond.Heard()
+	x.criEvents.Await(patience, func(first oracle.CRIHeard) bool {
+		return first.Err != nil || !judge.Untold(is.Events, first.Events, is.Since)
+	})
+	return &harness.CRISecond{Since: is.Since, Events: is.Events, Err: oracle.FailedOf(is.Err)}
 }
 
 // lookMeanwhile is a look while the client is at work.

@@ -40,6 +40,8 @@ type run struct {
 	events                 oracle.EventLog
 	// criEvents are CRI's container events, of a case whose client uses CRI.
 	criEvents oracle.CRILog
+	// criSecond are the same, as another is told them beside, see hearCRI.
+	criSecond oracle.CRILog
 	removed   chan struct{} // closed when the client is done
 
 	bystanders atomic.Pointer[bystander.Group] // nil where the case has none; faults ask for it, too

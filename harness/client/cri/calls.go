@@ -135,6 +135,11 @@ func limits(i *harness.Instance) *api.LinuxContainerResources {
 	if limit == 0 {
 		return nil
 	}
+	return upTo(limit)
+}
+
+// upTo is a memory limit, of which none is swap.
+func upTo(limit int64) *api.LinuxContainerResources {
 	return &api.LinuxContainerResources{MemoryLimitInBytes: limit, MemorySwapLimitInBytes: limit}
 }
 

@@ -13,7 +13,8 @@ import (
 )
 
 // meter asks, where no fault is planned, what containers use, where some have a memory
-// limit and stay: of all, of each of those alone, and of all again.
+// limit and stay; raises the limits of those that run, and asks again: CRI tells of a
+// limit what the kernel has, so that it shows whether that was done.
 func (c *Client) meter(ctx context.Context, all []*harness.Instance) {
 	all = slices.DeleteFunc(slices.Clone(all), func(i *harness.Instance) bool {
 		return client.Limit(i) == 0 || !i.Spec.Held
@@ -21,16 +22,45 @@ func (c *Client) meter(ctx context.Context, all []*harness.Instance) {
 	if len(all) == 0 || c.Quiet || c.again || !c.Case.Faultless() {
 		return
 	}
-	c.aside(func() {
-		c.listStats(ctx, "")
-		for _, i := range all {
-			if i.Waited.IsZero() { // of one that has ended there are none, and an error says so
-				c.containerStats(ctx, i.ID)
-			}
-			c.listStats(ctx, i.ID)
+	c.aside(func() { c.askStats(ctx, all) })
+	run, _ := split(all, func(i *harness.Instance) bool { return i.Waited.IsZero() })
+	if len(run) == 0 {
+		return
+	}
+	for _, i := range run {
+		c.raise(ctx, i)
+	}
+	c.aside(func() { c.askStats(ctx, all) })
+}
+
+// askStats asks what containers use: of all, of each of some alone, and of all again.
+func (c *Client) askStats(ctx context.Context, some []*harness.Instance) {
+	c.listStats(ctx, "")
+	for _, i := range some {
+		if i.Waited.IsZero() { // of one that has ended there are none, and an error says so
+			c.containerStats(ctx, i.ID)
 		}
-		c.listStats(ctx, "")
-	})
+		c.listStats(ctx, i.ID)
+	}
+	c.listStats(ctx, "")
+}
+
+// raise raises the memory limit of a container, as a kubelet does of a pod that is resized
+// while it runs, and asks for its status.
+func (c *Client) raise(ctx context.Context, i *harness.Instance) {
+	is := harness.CRIRaised{ID: i.ID, Limit: client.Limit(i) + client.Raise, At: time.Now()}
+	err := c.call(ctx, "UpdateContainerResources", i.Name,
+		func(ctx context.Context, rt api.RuntimeServiceClient) error {
+			_, err := rt.UpdateContainerResources(ctx, &api.UpdateContainerResourcesRequest{
+				ContainerId: i.ID, Linux: upTo(is.Limit)})
+			return err
+		})
+	if err != nil {
+		return // it is among the calls
+	}
+	is.Answered = time.Now()
+	c.note(func(s *harness.CRISeen) { s.Raised = append(s.Raised, is) })
+	_, _ = c.look(ctx, i) // that nobody answers is for others to say
 }
 
 func (c *Client) listStats(ctx context.Context, of string) {

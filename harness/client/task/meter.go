@@ -25,9 +25,6 @@ import (
 // resources is the type of an Update's resources, which are JSON.
 const resources = "types.containerd.io/opencontainers/runtime-spec/1/LinuxResources"
 
-// more is by how much a container's memory limit is raised while it runs.
-const more = 8 << 20
-
 // meter asks, where no fault is planned, for the metrics of the containers that have a
 // memory limit and stay, raises the limits, and asks again: a shim reads them from the
 // kernel, so that they tell whether the Update was done.
@@ -44,7 +41,7 @@ func (c *Client) meter(ctx context.Context, live []*harness.Instance) {
 	for raised := range 2 {
 		for i := range limits {
 			if raised > 0 {
-				limits[i] += more
+				limits[i] += client.Raise
 				c.update(ctx, i, limits[i])
 			}
 			for _, filter := range []string{"", "id==" + i.ID} {

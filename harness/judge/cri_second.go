@@ -1,0 +1,68 @@
+package judge
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// askedForEvents is how long it may take containerd to take up who asks for container
+// events, which it does not answer. It takes a millisecond, and in a second it has
+// answered many calls that were made later, or else nothing has happened in it.
+const askedForEvents = time.Second
+
+// containerEvents is by what one asks for them.
+const containerEvents = "GetContainerEvents"
+
+// criSecond: of two who ask for container events each is told what the other is, from
+// when it is known to be told any.
+func criSecond(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if h.CRI == nil || h.CRI.Second == nil || !h.Case.Faultless() || len(h.Deaths) > 0 {
+		return nil, nil
+	}
+	add := func(what string, fs oracle.Facts) {
+		fs[oracle.FactWhat], fs[oracle.FactMessage] = what, containerEvents
+		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: fs})
+	}
+	second := h.CRI.Second
+	if second.Err != nil {
+		add(oracle.HeardNoMore, oracle.Facts{oracle.FactError: second.Err.Text})
+		return found, nil
+	}
+	missed := slices.Concat(missedBy(h.CRI.Events, second.Events, second.Since),
+		missedBy(second.Events, h.CRI.Events, second.Since))
+	if len(missed) > 0 {
+		add(oracle.NotHeard, oracle.Facts{oracle.FactTrue: missed[0].Type, oracle.FactCount: strconv.Itoa(len(missed))})
+	}
+	return found, nil
+}
+
+// Untold reports whether who has asked for events since then must still be told one of
+// those that another was told: the runner waits for that.
+func Untold(told, another []oracle.CRIEvent, since time.Time) bool {
+	return len(missedBy(told, another, since)) > 0
+}
+
+// missedBy are the events that one was told and another was not, who has asked for them
+// since then. They come in one order to all, so that one who was told an event is told
+// all that come after it.
+func missedBy(told, another []oracle.CRIEvent, since time.Time) (missed []oracle.CRIEvent) {
+	there := false
+	for _, e := range told {
+		has := slices.ContainsFunc(another, func(o oracle.CRIEvent) bool { return sameEvent(e, o) })
+		if there = there || has || e.Seen.Sub(since) > askedForEvents; there && !has {
+			missed = append(missed, e)
+		}
+	}
+	return missed
+}
+
+// sameEvent reports whether two were told of the same.
+func sameEvent(a, b oracle.CRIEvent) bool {
+	created := a.Created.Equal(b.Created)
+	a.Created, a.Seen = b.Created, b.Seen
+	return created && a == b
+}
