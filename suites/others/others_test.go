@@ -129,10 +129,9 @@ var _ = Describe("a shim that answers late while containerd loads it, but in tim
 		w := one(harness.TaskAPI, harness.Container{Exit: 7})
 		w.Restart = true
 		w.Containers = append(w.Containers, harness.Container{Exit: 3})
-		spec.Holds(ctx, harness.Case{Name: "others-slow-load", Workload: w, Plan: failpoints.Plan{{
-			At: failpoints.MustPoint("stmt:containerd:runtime.ShimManager.loadShim:shim-err-loadShimTask-ctx-bundle-func"),
-			Do: term.Of(term.Clause{Count: 2, Action: term.Delay, Arg: "1500"}),
-		}}})
+		late := term.Of(term.Clause{Count: 2, Action: term.Delay, Arg: "1200"})
+		spec.Holds(ctx, harness.Case{Name: "others-slow-load", Workload: w, Plan: failpoints.Plan{
+			{At: failpoints.MustPoint("stmt:containerd:runtime.loadShim:f-err-openShimLog-shimCtx-bundle-client."), Do: late}}})
 	})
 })
 
