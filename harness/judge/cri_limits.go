@@ -10,8 +10,8 @@ import (
 
 // criLimits: CRI says of each container the memory limit that it was made with, or was
 // given last, also when containerd was started again: a kubelet takes from that whether
-// it has yet to resize it. Of a release that tells none nothing is asked. A fault may have
-// broken what it knows that from.
+// it has yet to resize it. Of a release that tells none nothing is asked. A fault may
+// have broken what it knows that from.
 func criLimits(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !h.Case.Faultless() {
 		return nil, nil

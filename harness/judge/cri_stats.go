@@ -10,8 +10,8 @@ import (
 )
 
 // criStats: CRI tells what containers use: of each that runs once, by its name and label,
-// with the memory limit that it has then, no less of CPUs than before, and of the time of the call; of
-// none that is removed, and of no other than was asked for.
+// with the memory limit that it has then, no less of CPUs than before, and of the time of
+// the call; of none that is removed, and of no other than was asked for.
 func criStats(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !h.Case.Faultless() {
 		return nil, nil

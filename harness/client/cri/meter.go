@@ -45,8 +45,8 @@ func (c *Client) askStats(ctx context.Context, some []*harness.Instance) {
 	c.listStats(ctx, "")
 }
 
-// raise raises the memory limit of a container, as a kubelet does of a pod that is resized
-// while it runs, and asks for its status.
+// raise raises the memory limit of a container, as a kubelet does of a pod that is
+// resized while it runs, and asks for its status.
 func (c *Client) raise(ctx context.Context, i *harness.Instance) {
 	is := harness.CRIRaised{ID: i.ID, Limit: client.Limit(i) + client.Raise, At: time.Now()}
 	err := c.call(ctx, "UpdateContainerResources", i.Name,
