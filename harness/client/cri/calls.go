@@ -265,17 +265,25 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 
 // statusOf asks for the status once, and notes it.
 func (c *Client) statusOf(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, error) {
+	answer, is, err := c.ask(ctx, i)
+	if err == nil {
+		c.said(is)
+	}
+	return answer, err
+}
+
+// ask asks for the status once: as it was answered, and what of it is noted.
+func (c *Client) ask(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, oracle.CRIStatus, error) {
 	rt, err := c.rt(ctx)
 	if err != nil {
-		return nil, err
+		return nil, oracle.CRIStatus{}, err
 	}
 	asked := time.Now()
 	r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: i.ID})
 	if err != nil {
-		return nil, err
+		return nil, oracle.CRIStatus{}, err
 	}
-	c.said(oracle.CRIStatusOf(r.Status, asked))
-	return r.Status, nil
+	return r.Status, oracle.CRIStatusOf(r.Status, asked), nil
 }
 
 // killChild has a child of a container be OOM-killed before containerd is restarted, and

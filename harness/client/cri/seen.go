@@ -47,17 +47,9 @@ func (c *Client) said(is oracle.CRIStatus) {
 func (c *Client) lookAtNotStarted(ctx context.Context, i *harness.Instance) {
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
-	rt, err := c.rt(ctx)
-	if err != nil {
-		return // what it comes to is for others to say
+	if _, is, err := c.ask(ctx, i); err == nil { // else what it comes to is for others to say
+		c.note(func(s *harness.CRISeen) { s.NotStarted = append(s.NotStarted, is) })
 	}
-	asked := time.Now()
-	r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: i.ID})
-	if err != nil {
-		return
-	}
-	is := oracle.CRIStatusOf(r.Status, asked)
-	c.note(func(s *harness.CRISeen) { s.NotStarted = append(s.NotStarted, is) })
 }
 
 // lookAtSandbox asks for the sandbox's state. It is no call of the workload: what goes on
