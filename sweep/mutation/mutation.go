@@ -123,24 +123,32 @@ func parse(text []byte) (Mutation, error) {
 
 // Apply makes the edits in the copy of the module that stands in dir.
 func (m Mutation) Apply(dir string) error {
-	for _, e := range m.Edits {
-		if err := e.apply(dir); err != nil {
-			return fmt.Errorf("mutation %s: %w", m.ID, err)
-		}
+	texts, err := m.Texts(dir)
+	for file, text := range texts {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644))
 	}
-	return nil
+	return err
 }
 
-func (e Edit) apply(dir string) error {
-	name := filepath.Join(dir, e.File)
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrEdit, err)
+// Texts are the files that the edits change, as they are after it: by their names within
+// the module that stands in dir, which is only read.
+func (m Mutation) Texts(dir string) (map[string]string, error) {
+	texts := map[string]string{}
+	for _, e := range m.Edits {
+		text, again := texts[e.File]
+		if !again {
+			read, err := os.ReadFile(filepath.Join(dir, e.File))
+			if err != nil {
+				return nil, fmt.Errorf("mutation %s: %w: %w", m.ID, ErrEdit, err)
+			}
+			text = string(read)
+		}
+		if n := strings.Count(text, e.Old); n != 1 {
+			return nil, fmt.Errorf("mutation %s: %w: %s has %q %d times, not once", m.ID, ErrEdit, e.File, e.Old, n)
+		}
+		texts[e.File] = strings.Replace(text, e.Old, e.New, 1)
 	}
-	if n := strings.Count(string(text), e.Old); n != 1 {
-		return fmt.Errorf("%w: %s has %q %d times, not once", ErrEdit, e.File, e.Old, n)
-	}
-	return os.WriteFile(name, []byte(strings.Replace(string(text), e.Old, e.New, 1)), 0o644)
+	return texts, nil
 }
 
 // Packages are the folders of the Go packages that the edits change.

@@ -1,0 +1,124 @@
+package mutation
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// checker checks the types of changed packages of a module. What they import and is not
+// changed was compiled once, which is most of the work.
+type checker struct {
+	dir      string
+	fset     *token.FileSet
+	packages map[string]*packages.Package // that can be changed, by their import paths
+	imported map[string]*types.Package    // by any of them
+}
+
+// loadChecker loads the packages that mutations change. The flags are those that subjects
+// are built with, so that Go's cache has what they import.
+func loadChecker(t *testing.T, dir string, all []Mutation) *checker {
+	t.Helper()
+	c := &checker{dir: dir, fset: token.NewFileSet(),
+		packages: map[string]*packages.Package{}, imported: map[string]*types.Package{}}
+	var folders []string
+	for _, m := range all {
+		folders = append(folders, m.Packages()...)
+	}
+	loaded, err := packages.Load(&packages.Config{
+		Context: t.Context(), Dir: dir, Fset: c.fset, BuildFlags: []string{"-mod=readonly", "-trimpath"},
+		Env:  append(os.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "PWD="+dir),
+		Mode: packages.LoadSyntax | packages.NeedModule,
+	}, folders...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range loaded {
+		for _, e := range p.Errors {
+			t.Fatal(e)
+		}
+		c.packages[p.PkgPath] = p
+		for path, other := range p.Imports {
+			c.imported[path] = other.Types
+		}
+	}
+	return c
+}
+
+// compiles reports what is wrong with the packages of changed files, whose texts these
+// are by their names within the module.
+func (c *checker) compiles(texts map[string]string) error {
+	changed := map[string]map[string]string{} // packages' texts, by import path and full name
+	for file, text := range texts {
+		name, found := filepath.Join(c.dir, file), false
+		for path, p := range c.packages {
+			for _, f := range p.CompiledGoFiles {
+				if f == name {
+					found = true
+					if changed[path] == nil {
+						changed[path] = map[string]string{}
+					}
+					changed[path][name] = text
+				}
+			}
+		}
+		if !found {
+			return fmt.Errorf("%s is no part of a package here: its build constraints leave it out", file)
+		}
+	}
+	w := &changedPackages{checker: c, texts: changed, done: map[string]*types.Package{}}
+	var errs []error
+	for path := range changed {
+		_, err := w.Import(path)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// changedPackages imports changed packages, and unchanged ones as they were compiled.
+type changedPackages struct {
+	*checker
+	texts map[string]map[string]string
+	done  map[string]*types.Package
+}
+
+func (w *changedPackages) Import(path string) (*types.Package, error) {
+	texts, changed := w.texts[path]
+	if !changed {
+		if p := w.imported[path]; p != nil {
+			return p, nil
+		}
+		return nil, fmt.Errorf("%s is imported by none of the packages that mutations change", path)
+	}
+	if p := w.done[path]; p != nil {
+		return p, nil
+	}
+	p := w.packages[path]
+	var files []*ast.File
+	for i, name := range p.CompiledGoFiles {
+		file := p.Syntax[i]
+		if text, ok := texts[name]; ok {
+			var err error
+			if file, err = parser.ParseFile(w.fset, name, text, parser.SkipObjectResolution); err != nil {
+				return nil, err
+			}
+		}
+		files = append(files, file)
+	}
+	var errs []error
+	check := types.Config{
+		Importer: w, Sizes: p.TypesSizes, GoVersion: "go" + p.Module.GoVersion,
+		Error: func(err error) { errs = append(errs, err) },
+	}
+	checked, _ := check.Check(path, w.fset, files, nil) // its error is the first of errs
+	w.done[path] = checked
+	return checked, errors.Join(errs...)
+}
