@@ -105,6 +105,9 @@ type Workload struct {
 	// with a snapshot of its own, and look whether what has expired is collected, and
 	// nothing else. Without a fault.
 	Leases bool `yaml:"leases,omitempty"`
+	// Images has the client of a pod make an image that nothing runs by containerd's own
+	// API, of which CRI is to know soon, and remove it by CRI. Without a fault.
+	Images bool `yaml:"images,omitempty"`
 	// LibraryDelete has the client delete with the Go library's Task.Delete alone, as ctr
 	// does: that asks for the task's status first, and sends nothing where there is none.
 	// Task API only. Default: what has failed is sent again as the tasks service's Delete.
@@ -233,6 +236,9 @@ func (c Case) problems() (all []fieldError) {
 	}
 	if w.Leases && w.API == CRI {
 		add("workload.leases", errors.New("leases: made by the task API only: leave out api: cri"))
+	}
+	if w.Images && w.API != CRI {
+		add("workload.images", errors.New("images: CRI is asked for them: add api: cri"))
 	}
 	add("workload.loops", w.checkLoops())
 	add("workload.rest", w.checkRest())

@@ -95,11 +95,12 @@ type CRIRepeated struct {
 // CRIImage is an answer of CRI's about an image: by ListImages, or by an ImageStatus that
 // names it.
 type CRIImage struct {
-	Name  string         `json:"name"`            // by which a container was made of it
+	Name  string         `json:"name"`            // by which a container was made of it, or could be
 	Asked string         `json:"asked,omitempty"` // by what it was asked for: its name, or its id; "": for all
 	ID    string         `json:"id,omitempty"`    // "": it tells of no such image
 	Tags  []string       `json:"tags,omitempty"`
 	Size  uint64         `json:"size,omitempty"` // bytes
+	Gone  bool           `json:"gone,omitempty"` // set where CRI had removed it before it was asked
 	Err   *oracle.Failed `json:"err,omitempty"`
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 // criImages: CRI tells of the image of a container in its list, by its name and by its
-// id: each time of the same, by its name, and of a size.
+// id: each time of the same, by its name, and of a size. Of one that it has removed it
+// tells nothing.
 func criImages(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !h.Case.Faultless() {
 		return nil, nil
@@ -26,7 +27,12 @@ func criImages(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 		first := ids[is.Name]
 		switch {
 		case is.Err != nil:
-			add(oracle.FieldID, oracle.NotSet, is.Err.Said, "it is there")
+			add(oracle.FieldID, oracle.NotSet, is.Err.Said, "an answer")
+			continue
+		case is.Gone:
+			if is.ID != "" {
+				add(oracle.FieldID, oracle.Other, is.ID, "that it is not there")
+			}
 			continue
 		case is.ID == "":
 			add(oracle.FieldID, oracle.Other, "that it is not there", "there")

@@ -19,6 +19,7 @@ func TestRulesOfImages(t *testing.T) {
 		}
 	}
 	gone := func(k *harness.CRIImage) { *k = harness.CRIImage{Name: k.Name, Asked: k.Asked} }
+	removed := func(k *harness.CRIImage) { k.Gone = true }
 	const found = "status cri-status object=image "
 	judgedPod(t, map[string]row{
 		"the same each time": {told(0, func(*harness.CRIImage) {}), ""},
@@ -31,6 +32,9 @@ func TestRulesOfImages(t *testing.T) {
 		"without a size": {told(1, func(k *harness.CRIImage) { k.Size = 0 }), found + "field=size is=other"},
 		"an error": {told(2, func(k *harness.CRIImage) { k.Err = failed("Unknown", "no") }),
 			found + "field=id is=not-set"},
+		"listed when removed":    {told(0, removed), found + "what=listing field=id is=other"},
+		"there when removed":     {told(1, removed), found + "field=id is=other"},
+		"removed, and not there": {told(2, func(k *harness.CRIImage) { gone(k); removed(k) }), ""},
 		"a fault may explain it": {also(told(0, gone), planned), ""},
 	})
 }

@@ -103,7 +103,7 @@ var cases = []harness.Case{
 	{Name: "plain-churn", Workload: harness.Workload{
 		API: harness.CRI, Loops: 12, Restart: true, Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
 	{Name: "plain-with-pod", Workload: harness.Workload{
-		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL", WithPod: true}}}},
+		API: harness.CRI, Images: true, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL", WithPod: true}}}},
 	{Name: "plain-reuse", Workload: harness.Workload{
 		Thorough: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-many", Workload: harness.Workload{

@@ -26,7 +26,11 @@ func (c *Client) askCloser(ctx context.Context, rt api.RuntimeServiceClient, all
 		c.tryName(ctx, harness.CRIName{Object: oracle.AContainer}, c.createAbsent(all[0], 1))
 	}
 	c.listBy(ctx, rt, oracle.AContainer, some)
-	c.askImages(ctx, all)
+	if _, conn, err := c.Up(ctx); err == nil { // that it is not is for others to say
+		images := api.NewImageServiceClient(conn)
+		c.askImages(ctx, images, all)
+		c.removeImage(ctx, images)
+	}
 	r, err := rt.Status(ctx, &api.StatusRequest{})
 	if err != nil {
 		return // what it comes to is for others to say

@@ -12,12 +12,7 @@ import (
 
 // askImages asks for the images of containers: in the list of all, by their names, and by
 // the ids that come of that.
-func (c *Client) askImages(ctx context.Context, all []*harness.Instance) {
-	_, conn, err := c.Up(ctx)
-	if err != nil {
-		return // what it comes to is for others to say
-	}
-	service := api.NewImageServiceClient(conn)
+func (c *Client) askImages(ctx context.Context, service api.ImageServiceClient, all []*harness.Instance) {
 	list, err := service.ListImages(ctx, &api.ListImagesRequest{})
 	var names []string
 	for _, i := range all {
@@ -26,29 +21,33 @@ func (c *Client) askImages(ctx context.Context, all []*harness.Instance) {
 		}
 		name := i.Given.Image
 		names = append(names, name)
-		var listed *api.Image
-		for _, k := range list.GetImages() {
-			if slices.Contains(k.RepoTags, name) {
-				listed = k
-			}
-		}
-		c.image(name, "", listed, err)
-		if id := c.imageStatus(ctx, service, name, name); id != "" {
-			c.imageStatus(ctx, service, name, id)
+		c.image(harness.CRIImage{Name: name}, listed(list, name), err)
+		if id := c.imageStatus(ctx, service, harness.CRIImage{Name: name, Asked: name}); id != "" {
+			c.imageStatus(ctx, service, harness.CRIImage{Name: name, Asked: id})
 		}
 	}
 }
 
+// listed is the image of a list that has a name; nil where none has.
+func listed(list *api.ListImagesResponse, name string) *api.Image {
+	for _, k := range list.GetImages() {
+		if slices.Contains(k.RepoTags, name) {
+			return k
+		}
+	}
+	return nil
+}
+
 // imageStatus asks for an image by its name or id, and returns its id.
-func (c *Client) imageStatus(ctx context.Context, service api.ImageServiceClient, name, by string) string {
-	r, err := service.ImageStatus(ctx, &api.ImageStatusRequest{Image: &api.ImageSpec{Image: by}})
-	c.image(name, by, r.GetImage(), err)
+func (c *Client) imageStatus(ctx context.Context, service api.ImageServiceClient, is harness.CRIImage) string {
+	r, err := service.ImageStatus(ctx, &api.ImageStatusRequest{Image: &api.ImageSpec{Image: is.Asked}})
+	c.image(is, r.GetImage(), err)
 	return r.GetImage().GetId()
 }
 
 // image notes an answer of CRI's about an image.
-func (c *Client) image(name, by string, k *api.Image, err error) {
-	is := harness.CRIImage{Name: name, Asked: by, ID: k.GetId(), Tags: k.GetRepoTags(), Size: k.GetSize()}
+func (c *Client) image(is harness.CRIImage, k *api.Image, err error) {
+	is.ID, is.Tags, is.Size = k.GetId(), k.GetRepoTags(), k.GetSize()
 	if err != nil {
 		is.Err = oracle.FailedOf(err)
 	}
