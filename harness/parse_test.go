@@ -88,7 +88,6 @@ func TestParseCaseErrors(t *testing.T) {
 		{"a held payload that a signal ends", "exit: 7", "{signal: SIGTERM, held: true}", 9, 8, "held"},
 		{"one that stays, and no rounds", "exit: 7", "stays: true", 9, 7, "add loops"},
 		{"one that is late, and no restart", "exit: 7", "late: true", 9, 7, "add api: cri and restart"},
-		{"a rest after nothing", "callTimeout: 500ms", "rest: 2s", 7, 9, "add restart: true"},
 		{"a rest of a minute", "callTimeout: 500ms", "rest: 1m", 7, 9, "up to 30s"},
 		{"too little memory", "exit: 7", "memory: 8", 9, 7, "16 to 256 MiB"},
 		{"nothing to run out of", "exit: 7", "oom: child", 9, 7, "such as memory: 32"},

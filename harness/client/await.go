@@ -98,15 +98,33 @@ func (s *Session) RestartNow(ctx context.Context, living ...string) {
 		return
 	}
 	s.LookAtLiving(living...)
-	if s.Case.Workload.Rest == 0 {
+	if s.rest(ctx) {
+		s.LookAtLiving(living...)
+	}
+}
+
+// RestNow lets those that live run for as long as they are to rest, once, where they do
+// not after a restart.
+func (s *Session) RestNow(ctx context.Context) {
+	if s.Case.Workload.Restart || s.rested {
 		return
+	}
+	s.rested = true
+	s.rest(ctx)
+}
+
+// rest reports whether there was one, to its end.
+func (s *Session) rest(ctx context.Context) bool {
+	if s.Case.Workload.Rest == 0 {
+		return false
 	}
 	rest := time.NewTimer(s.Case.Workload.Rest)
 	defer rest.Stop()
 	select {
 	case <-rest.C:
-		s.LookAtLiving(living...)
+		return true
 	case <-ctx.Done():
+		return false
 	}
 }
 

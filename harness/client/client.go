@@ -71,6 +71,8 @@ type Params struct {
 	// Quiet reports that what containerd passes counts, whoever asks it: it is not asked for
 	// more than it must be.
 	Quiet bool
+	// rested is set once those that live have been let run on for a while.
+	rested bool
 	// Look is a look of the oracle while the client is at work. With an inventory from
 	// before it waits until nothing more is there, or what there is stays.
 	Look func(before *oracle.Inventory) harness.Look

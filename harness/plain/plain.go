@@ -61,13 +61,15 @@ var cases = []harness.Case{
 	{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true},
 			{Signal: "SIGKILL"}, {Signal: "SIGKILL"}, {Signal: payload.StopSignal}, {Signal: "SIGTERM"}}}},
-	{Name: "plain-exec", Workload: harness.Workload{Containers: []harness.Container{
+	// Eleven seconds are more than any time is that containerd gives its own calls.
+	{Name: "plain-exec", Workload: harness.Workload{Rest: 11 * time.Second, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, HeldExec: true, ExecSignal: payload.StopSignal, Pause: true},
 		{Signal: "SIGKILL", Exec: 4, ExecSignal: "SIGTERM"},
 		{Exit: 5, HeldExec: true, SharedPID: true}}}},
 	{Name: "plain-killed-paused", Workload: harness.Workload{Deadline: 20 * time.Second, Debug: true,
 		Containers: []harness.Container{{Signal: "SIGKILL", Pause: true}, {Exit: 7}}}},
-	{Name: "plain-pod-shared", Workload: harness.Workload{API: harness.CRI, Deadline: 20 * time.Second, Debug: true,
+	{Name: "plain-pod-shared", Workload: harness.Workload{
+		API: harness.CRI, Rest: 11 * time.Second, Deadline: 30 * time.Second, Debug: true,
 		Containers: []harness.Container{{Exit: 7, HeldExec: true, SharedPID: true}}}},
 	{Name: "plain-oom", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},

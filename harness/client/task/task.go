@@ -116,6 +116,7 @@ func (c *Client) lifecycle(ctx context.Context) {
 		c.beginWaiting(ctx, i)
 	}
 	c.State(ctx, "running")
+	c.RestNow(ctx)
 	last := live
 	if c.Case.Workload.Restart && len(live) > 0 {
 		c.ending(ctx, live[1:])
