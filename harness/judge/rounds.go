@@ -29,7 +29,8 @@ func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			again := slices.ContainsFunc(inTheEnd, func(o oracle.Finding) bool {
 				return o.Class == f.Class && o.Subject == f.Subject
 			})
-			excused := f.Invariant == oracle.Residue || lost(h) && f.Class == oracle.ClassHandle || anew && linked(f)
+			excused := f.Invariant == oracle.Residue || lost(h) && f.Class == oracle.ClassHandle || anew && linked(f) ||
+				f.Class == oracle.ClassTask && livesOn(h, f.Subject.ID)
 			if again || excused {
 				continue
 			}
@@ -38,6 +39,13 @@ func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		}
 	}
 	return found, nil
+}
+
+// livesOn reports whether a sandbox or a container lives through the rounds: its task is
+// to be there, and missing only in a list that a fault has cut short.
+func livesOn(h *harness.History, id string) bool {
+	_, ofPod := h.CRI.When("RunPodSandbox", id)
+	return ofPod || slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == id && i.Spec.Stays })
 }
 
 // linked reports whether a finding is of what a containerd that was started opens anew: a

@@ -65,6 +65,12 @@ func TestRulesOfRounds(t *testing.T) {
 		"a snapshot that a round has left": {leftInPod(func(i *oracle.Inventory) {
 			i.Daemon.Snapshots = []oracle.Snapshot{{Namespace: daemon.CRINamespace, Snapshotter: "overlayfs", Key: "c0"}}
 		}), "leak snapshot in=living-pod"},
+		"a task that a round has left": {leftInPod(func(i *oracle.Inventory) {
+			i.Daemon.Tasks = append(i.Daemon.Tasks, oracle.Task{Namespace: daemon.CRINamespace, ID: "c0"})
+		}), "leak task in=living-pod"},
+		"the sandbox's, which the first list was without": {leftInPod(func(i *oracle.Inventory) {
+			i.Daemon.Tasks = append(i.Daemon.Tasks, oracle.Task{Namespace: daemon.CRINamespace, ID: "pod"})
+		}), ""},
 		"a connection that a round has left":             {connects, "leak handle kind=connection in=living-pod"},
 		"one of a containerd that was started meanwhile": {also(connects, downFor(31, 32)), ""},
 		"one a round after the start":                    {also(laterRound, connects, downFor(25, 26)), ""},
