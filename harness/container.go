@@ -52,6 +52,9 @@ type Container struct {
 	// Segfault, core or bare, has the payload die of SIGSEGV by itself (139), in place of
 	// Exit, with a core or without.
 	Segfault Segfault `yaml:"segfault,omitempty"`
+	// NoSuchCommand gives the container AbsentCommand to run, which runc refuses: its task
+	// cannot be created. Without all else, and not the first with Restart.
+	NoSuchCommand bool `yaml:"noSuchCommand,omitempty"`
 	// HoldStdout leaves a child behind that holds the standard output.
 	HoldStdout bool `yaml:"holdStdout,omitempty"`
 	// Floods has the payload write to its standard output without end. CRI only: a task's
@@ -115,6 +118,9 @@ type Container struct {
 	// ExecSignal, SIGTERM or SIGUSR1, has one run there until the client sends it that
 	// signal: it exits with 143 or 138 then. Task API only.
 	ExecSignal string `yaml:"execSignal,omitempty"`
+	// NoSuchExec has an exec of AbsentCommand started there, which runc refuses, while a
+	// client waits for its end. By CRI it is an ExecSync, and not beside another.
+	NoSuchExec bool `yaml:"noSuchExec,omitempty"`
 	// Pause has the container paused and resumed before it ends; with signal: SIGKILL it is
 	// killed while it is paused. Task API only.
 	Pause bool `yaml:"pause,omitempty"`
@@ -128,6 +134,9 @@ type Container struct {
 	// or before it, and the kernel kills it.
 	OOM OOM `yaml:"oom,omitempty"`
 }
+
+// AbsentCommand is a program that there is not.
+const AbsentCommand = "/shimquake-absent-command"
 
 // LogFileLines have less than 4 KiB, which a shim copies at once.
 const LogFileLines = 150
@@ -169,6 +178,9 @@ const maxChildren = 20
 // problems are what is wrong with the i-th container of a workload.
 func (c Container) problems(i int, w Workload) []error {
 	all := []error{c.check(i), c.checkBesides(w)}
+	if c.NoSuchCommand && (c != Container{NoSuchCommand: true} || w.Restart && i == 0 || w.Fakeshim != "") {
+		all = append(all, errors.New("noSuchCommand: it never runs: leave out all else, fakeshim, and restart of the first"))
+	}
 	if c.Floods && w.API != CRI {
 		all = append(all, errors.New("floods: only a pod has a log here: add api: cri"))
 	}
@@ -289,21 +301,25 @@ func (c Container) checkMemory(i int) error {
 
 // besides reports whether something is done to a container while it runs.
 func (c Container) besides() bool {
-	return c.Exec != 0 || c.HeldExec || c.TimedExec || c.ExecSignal != "" || c.Pause
+	return c.Exec != 0 || c.HeldExec || c.TimedExec || c.NoSuchExec || c.ExecSignal != "" || c.Pause
 }
 
 // checkBesides reports what the client or the shim of a workload cannot do.
 func (c Container) checkBesides(w Workload) error {
 	switch {
 	case (c.besides() || c.Lines > 0 || c.Stdin > 0 || c.RuncRoot) && w.Fakeshim != "":
-		return errors.New(
-			"exec, heldExec, timedExec, execSignal, pause, lines, stdin, runcRoot: by runc's shim only: leave out fakeshim")
+		return errors.New("exec, heldExec, timedExec, noSuchExec, execSignal, pause, lines, stdin, runcRoot: " +
+			"by runc's shim only: leave out fakeshim")
 	case c.ExecSignal != "" && !slices.Contains(execSignals, c.ExecSignal):
 		return failpoints.Unknown("execSignal", c.ExecSignal, execSignals)
 	case (c.Pause || c.Stdin > 0 || c.ExecSignal != "" || c.Log != "" || c.RuncRoot) && w.API == CRI:
 		return errors.New("pause, stdin, execSignal, log, runcRoot: by the task API only: leave out api: cri")
 	case c.HeldExec && w.API == CRI && (c.Exec != 0 || c.TimedExec):
 		return errors.New("heldExec: one exec at a time by CRI: leave out exec and timedExec")
+	case c.NoSuchExec && w.API == CRI && (c.Exec != 0 || c.TimedExec || c.HeldExec):
+		return errors.New("noSuchExec: one exec at a time by CRI: leave out exec, timedExec and heldExec")
+	case c.NoSuchExec && (c.Lines > 0 || c.Stdin > 0 || c.TTY):
+		return errors.New("noSuchExec: it writes and reads nothing: leave out lines, stdin and tty")
 	case c.TimedExec && (w.API != CRI || c.Exec != 0):
 		return errors.New("timedExec: only CRI's ExecSync has a timeout: add api: cri, and leave out exec")
 	}

@@ -16,7 +16,8 @@ type CRISeen struct {
 	// those about the sandbox, when it ran and when it was stopped.
 	Statuses  []oracle.CRIStatus `json:"statuses,omitempty"`
 	Sandboxes []SandboxSeen      `json:"sandboxes,omitempty"`
-	// NotStarted are its answers about containers whose StartContainer has just failed.
+	// NotStarted are its answers about containers whose StartContainer has failed: just
+	// then, and after a restart.
 	NotStarted []oracle.CRIStatus `json:"notStarted,omitempty"`
 	// Events are CRI's container events in the order of their arrival, until the first id
 	// was used again. NoEvents: the release has none.

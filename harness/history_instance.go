@@ -160,6 +160,10 @@ type Exec struct {
 	// end of its container kills.
 	Want uint32 `json:"want"`
 	Held bool   `json:"held,omitempty"`
+	// Absent is one whose command does not exist: its start is to be refused. Early is the
+	// Wait that a client has sent before that start; nil where none has.
+	Absent bool       `json:"absent,omitempty"`
+	Early  *EarlyWait `json:"early,omitempty"`
 	// Signal is the number of the signal that is to end it; 0: it ends otherwise. Signalled
 	// is when the client heard that it was sent; the zero time: it was not. Who has not
 	// ended Patience later is sent SIGKILL.
@@ -192,6 +196,16 @@ type Exec struct {
 	Resize *Resize `json:"resize,omitempty"`
 	// Sync is what came of its ExecSync; nil of one by the task API.
 	Sync *ExecSync `json:"sync,omitempty"`
+}
+
+// EarlyWait is a Wait for the end of an exec that was sent before its start.
+type EarlyWait struct {
+	At time.Time `json:"at"`
+	// Answered is when it was, be it with an error; the zero time: it was not, until the
+	// client went away at Until, Patience after it had done with the exec.
+	Answered time.Time     `json:"answered,omitzero"`
+	Until    time.Time     `json:"until,omitzero"`
+	Patience time.Duration `json:"patienceNs,omitempty"`
 }
 
 // ExecSync is a call of CRI's that runs an exec until its end.

@@ -21,6 +21,7 @@ const Status Invariant = "status"
 const (
 	CRIRunning  = "CONTAINER_RUNNING"
 	CRIExited   = "CONTAINER_EXITED"
+	CRIUnknown  = "CONTAINER_UNKNOWN"
 	CRIReady    = "SANDBOX_READY"
 	CRINotReady = "SANDBOX_NOTREADY"
 )

@@ -167,6 +167,7 @@ const (
 	OtherField     = "other-field"  // it says otherwise than CRI does when it is asked
 	NotAsAsked     = "not-as-asked" // it says otherwise than its client has asked for
 	Unasked        = "unasked"      // of an exec that nobody has asked for
+	OfRefused      = "of-refused"   // of what could not begin
 	Untrue         = "untrue"       // what it tells of has not happened
 	NotSentAgain   = "not-sent-again"
 	AfterInitExit  = "init-exit" // FactAfter
@@ -264,7 +265,7 @@ var keys = [factCount]struct {
 
 	FactEvent: {"event", inCause, []string{
 		Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongNamespace, WrongTime, NoField, OtherField, WrongStatus,
-		OtherPID, NotAsAsked, Unasked, Untrue, NotSentAgain,
+		OtherPID, NotAsAsked, Unasked, OfRefused, Untrue, NotSentAgain,
 	}},
 	FactTopic: {"topic", inCause,
 		append([]string{TopicCreate, TopicStart, TopicExit, TopicDelete, TopicPaused, TopicResumed, TopicExecAdded,

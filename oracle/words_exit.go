@@ -134,6 +134,8 @@ func (f Finding) eventReasons() []string {
 		return why
 	case Unasked:
 		return []string{"is of an exec that no client has asked for"}
+	case OfRefused:
+		return []string{"is of a command that does not exist, which cannot begin"}
 	case Untrue:
 		return []string{"tells of an OOM kill, and nothing was killed for want of memory in the container by then"}
 	case NoTime:

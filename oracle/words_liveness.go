@@ -74,7 +74,11 @@ const (
 	AHeldUpCall   = "held-up-call" // by one about another container
 	// Of several who wait for an end, one that nobody answers.
 	WaitUnanswered = "wait-unanswered"
-	Baseline       = "baseline" // a call that failed before anything was broken
+	// Of a command that does not exist: it has begun; and one that waits for the end of an
+	// exec whose start was refused, and whom nobody answers.
+	AbsentBegun       = "absent-begun"
+	RefusedUnanswered = "refused-unanswered"
+	Baseline          = "baseline" // a call that failed before anything was broken
 )
 
 // what is a value of FactWhat with its words.
@@ -149,6 +153,9 @@ var livenessWhats = []what{
 		FactCall, FactApart)},
 	{WaitUnanswered, "task", says("one of several clients that wait for its end was not answered within %s of it, and "+
 		"no call was held", FactBound)},
+	{AbsentBegun, "task", says("%s of a command that does not exist has succeeded", FactCall)},
+	{RefusedUnanswered, "exec", says("its start was refused and it was deleted, and who has waited for its end from "+
+		"before was not answered within %s", FactBound)},
 	{Baseline, "workload", baselineWords},
 }
 

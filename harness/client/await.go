@@ -40,14 +40,14 @@ func AwaitExitOf(ctx context.Context, log *oracle.EventLog, id string, pid int) 
 	})
 }
 
-// AwaitExec waits for the TaskExit event of an exec in a container: its id is in no
-// answer of CRI's.
-func AwaitExec(ctx context.Context, log *oracle.EventLog, id string) {
+// AwaitExec waits for an event of an exec in a container: its id is in no answer of
+// CRI's.
+func AwaitExec(ctx context.Context, log *oracle.EventLog, id, topic string) {
 	ctx, cancel := context.WithTimeout(ctx, eventPatience)
 	defer cancel()
 	log.Await(ctx, func(events []oracle.TaskEvent) bool {
 		return slices.ContainsFunc(events, func(e oracle.TaskEvent) bool {
-			return e.Container == id && e.Topic == oracle.TopicExit && e.Exec != ""
+			return e.Container == id && e.Topic == topic && e.Exec != ""
 		})
 	})
 }

@@ -79,6 +79,8 @@ const linger = 30 * time.Millisecond
 func (s *Session) Command(i *harness.Instance) []string {
 	args := []string{payload.Program}
 	switch spec := i.Spec; {
+	case spec.NoSuchCommand:
+		return []string{harness.AbsentCommand}
 	case spec.IgnoresTerm:
 		args = append(args, "ignore-term")
 	case spec.Signal != "":
@@ -122,6 +124,8 @@ func (s *Session) Command(i *harness.Instance) []string {
 // is limited beats as long as it lives.
 func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	switch {
+	case e.Absent:
+		return []string{harness.AbsentCommand}
 	case e.Held:
 		return []string{payload.Program, "wait"}
 	case e.Signal != 0:

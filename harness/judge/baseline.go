@@ -60,7 +60,7 @@ type failure struct {
 
 func unprovoked(h *harness.History) (all []failure) {
 	for _, c := range h.Calls {
-		if c.Unprovoked {
+		if c.Unprovoked && !refusal(h, c) {
 			fs := c.Err.Facts(oracle.Baseline)
 			fs[oracle.FactCall] = c.Verb
 			all = append(all, failure{c.Of, fs})
@@ -83,7 +83,8 @@ func failedShim(h *harness.History) (failure, bool) {
 		if hit.Fault >= 0 || h.MayHaveBegun(hit.Time, unprobed) {
 			return failure{}, false
 		}
-		if hit.Err != "" && (hit.Point == "rpc:shim:Task.Create:exit" || hit.Point == "rpc:shim:Task.Start:exit") {
+		begins := hit.Point == "rpc:shim:Task.Create:exit" || hit.Point == "rpc:shim:Task.Start:exit"
+		if begins && hit.Err != "" && !namesAbsent(hit.Err) {
 			return failure{hit.ID, oracle.Facts{
 				oracle.FactWhat: oracle.Baseline, oracle.FactCall: hit.Point, oracle.FactError: hit.Err,
 				oracle.FactMessage: oracle.Comparable(hit.Err),

@@ -84,10 +84,13 @@ func apart(a, b time.Time) bool { return a.Sub(b).Abs() > clockTolerance }
 
 // broken reports whether a fault may have broken a call of containerd's own by then. That
 // something was killed has not: what CRI has said it has written down before.
-func broken(h *harness.History, by time.Time) bool {
+func broken(h *harness.History, by time.Time) bool { return brokenSince(h, time.Time{}, by) }
+
+// brokenSince reports whether one may have by then, after a time.
+func brokenSince(h *harness.History, from, by time.Time) bool {
 	return len(h.Case.Misbehaviours()) > 0 || h.MayHaveBegun(by, ofKernel) ||
 		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
-			return hit.Fault >= 0 && !killedByTerm(hit.Did) && !hit.Time.After(by)
+			return hit.Fault >= 0 && !killedByTerm(hit.Did) && hit.Time.After(from) && !hit.Time.After(by)
 		})
 }
 

@@ -2,7 +2,10 @@ package judge
 
 import (
 	"testing"
+	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -12,6 +15,70 @@ func notStarted(state string, code int32) func(*harness.History) {
 	return func(h *harness.History) {
 		h.CRI.NotStarted = []oracle.CRIStatus{{ID: "c9", State: state, ExitCode: code}}
 	}
+}
+
+// refusedTwice has CRI refuse to start a container, and say so at 25, as was, and at 35,
+// after a restart, as is.
+func refusedTwice(was, is func(*oracle.CRIStatus)) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Instances = append(h.Instances, harness.Instance{Name: "c1", ID: "c9", Begun: at(5),
+			Spec: harness.Container{NoSuchCommand: true}})
+		s := oracle.CRIStatus{ID: "c9", State: oracle.CRIExited, ExitCode: 128, Reason: startError, Created: at(6),
+			Finished: at(22), Asked: at(24), Seen: at(25)}
+		was(&s)
+		again := s
+		again.Asked, again.Seen = at(34), at(35)
+		is(&again)
+		h.CRI.NotStarted = []oracle.CRIStatus{s, again}
+	}
+}
+
+// breaks has a fault break a call.
+func breaks(ms int) func(*harness.History) {
+	return func(h *harness.History) {
+		h.Case.Plan = failpoints.Plan{failpoints.Once(createExit, term.Error)}
+		h.Firings = []harness.Firing{{Count: 1, At: at(ms)}}
+		h.Hits = []failpoints.Hit{hit(createExit, ms, func(h *failpoints.Hit) { h.Fault, h.Did = 0, term.Error })}
+		h.Flushed.Hits = 1
+	}
+}
+
+func TestWhatCRISaysOfTheRefused(t *testing.T) {
+	same := func(*oracle.CRIStatus) {}
+	made := func(s *oracle.CRIStatus) {
+		s.State, s.Finished, s.Reason, s.ExitCode = "CONTAINER_CREATED", time.Time{}, "", 0
+	}
+	plain := func(s *oracle.CRIStatus) { s.Reason = "Error" }
+	ended := func(when time.Time) func(*oracle.CRIStatus) {
+		return func(s *oracle.CRIStatus) { s.Finished = when }
+	}
+	later := ended(at(34))
+	const field = "status cri-status object=container field="
+	judgedPod(t, map[string]row{
+		"it has ended, and has still": {refusedTwice(same, same), ""},
+		"it is still called made":     {refusedTwice(made, made), field + "state is=other"},
+		"for no reason of its own":    {refusedTwice(plain, same), field + "reason is=other"},
+		"it has no end":               {refusedTwice(ended(time.Time{}), same), field + "finished-at is=not-set"},
+		"it ended 20 years ago": {refusedTwice(ended(at(0).AddDate(-20, 0, 0)), same),
+			field + "finished-at is=too-early"},
+		"it is forgotten":    {refusedTwice(same, made), field + "state is=changed"},
+		"it ends again":      {refusedTwice(same, later), field + "finished-at is=changed"},
+		"after a fault, too": {also(refusedTwice(same, later), breaks(20)), field + "finished-at is=changed"},
+		"containerd was killed": {also(refusedTwice(made, made), breaks(20), func(h *harness.History) {
+			h.Hits[0].Who, h.Hits[0].Did = "containerd", term.Crash
+		}), ""},
+		"a fault has broken the start": {also(refusedTwice(made, made), breaks(20)), ""},
+		"a fault has left a task of it": {also(refusedTwice(same, func(s *oracle.CRIStatus) {
+			s.State = oracle.CRIUnknown
+		}), breaks(20)), ""},
+		"it is not known any more": {refusedTwice(same, func(s *oracle.CRIStatus) { s.State = oracle.CRIUnknown }),
+			field + "state is=other"},
+		"a fault may have changed it": {also(refusedTwice(same, later), breaks(30)), ""},
+		"a list calls it made": {also(refusedTwice(same, same), func(h *harness.History) {
+			h.CRI.States = append(h.CRI.States, harness.CRIState{Object: oracle.AContainer, ID: "c9",
+				State: "CONTAINER_CREATED", At: at(36), Answered: at(37)})
+		}), field + "state is=other what=listing"},
+	})
 }
 
 func TestRulesOfFailedStarts(t *testing.T) {

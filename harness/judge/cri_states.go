@@ -41,7 +41,8 @@ func criStates(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 }
 
 func saidToHaveExited(h *harness.History, id string, by time.Time) bool {
-	return slices.ContainsFunc(h.CRI.Statuses, func(s oracle.CRIStatus) bool {
+	said := slices.Concat(h.CRI.Statuses, h.CRI.NotStarted)
+	return slices.ContainsFunc(said, func(s oracle.CRIStatus) bool {
 		return s.ID == id && s.State == oracle.CRIExited && !s.Seen.After(by)
 	})
 }
@@ -75,18 +76,47 @@ func criStopped(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 }
 
 // criNotStarted: a container whose start has failed has not succeeded. What it was killed
-// with, where it began, CRI does not tell: it says 128 of each.
+// with, where it began, CRI does not tell: it says 128 of each. Where no fault has
+// happened it has exited since it was asked for, for that reason; and after a restart,
+// too, it is said to be what it was.
 func criNotStarted(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
+	said := map[string]oracle.CRIStatus{}
 	for _, s := range h.CRI.NotStarted {
 		if s.State == oracle.CRIExited && s.ExitCode == 0 {
 			found = append(found, about(oracle.AContainer, s.ID, oracle.FieldExitCode, oracle.Other, "0",
 				"another than 0: its StartContainer had failed"))
 		}
+		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID == s.ID })
+		if n >= 0 && !fired(h, s.Seen) {
+			found = append(found, refusedStatus(h, h.Instances[n], s)...)
+		}
+		was, ok := said[s.ID]
+		// A containerd that starts may find a task that a fault has kept from its roll-back.
+		doubts := s.State == oracle.CRIUnknown && fired(h, was.Seen)
+		if ok && !doubts && !brokenSince(h, was.Seen, s.Seen) {
+			found = append(found, forgot(was, s)...)
+		}
+		said[s.ID] = s
 	}
-	return found, nil
+	return uniqueCauses(found), nil
+}
+
+// refusedStatus judges what CRI says of a container whose start it has refused.
+func refusedStatus(h *harness.History, i harness.Instance, s oracle.CRIStatus) []oracle.Finding {
+	const had = "its StartContainer had failed"
+	if s.State != oracle.CRIExited {
+		return []oracle.Finding{about(oracle.AContainer, s.ID, oracle.FieldState, oracle.Other, s.State,
+			oracle.CRIExited+": "+had)}
+	}
+	found := statusTimes(h, i, s)
+	if s.Reason != startError {
+		found = append(found, about(oracle.AContainer, s.ID, oracle.FieldReason, oracle.Other, s.Reason,
+			startError+": "+had))
+	}
+	return found
 }
 
 // criLabels: what CRI says of a container is of that container, and what it lists of it

@@ -107,6 +107,9 @@ func stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
+// startError is CRI's reason for the end of a container whose start has failed.
+const startError = "StartError"
+
 // reasons are those that CRI may give for an exit status. A status that is made up is the
 // ledger's to find: here only what goes with it counts.
 func reasons(code int32) []string {
@@ -114,7 +117,7 @@ func reasons(code int32) []string {
 	case 0:
 		return []string{"Completed"}
 	case 128: // errorStartExitCode
-		return []string{"Error", "StartError"}
+		return []string{"Error", startError}
 	case 255: // unknownExitCode
 		return []string{"Error", "Unknown"}
 	}

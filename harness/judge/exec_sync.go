@@ -27,7 +27,7 @@ func (x *execOf) synced() {
 	case s.Err == nil && x.e.Timed():
 		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecUntimed,
 			oracle.FactBound: s.Timeout.String(), oracle.FactReported: fmt.Sprint(s.Status)})
-	case s.Err == nil:
+	case s.Err == nil, x.e.Absent: // refusals judges that
 	case x.e.Timed() && s.Err.Code == codes.DeadlineExceeded.String():
 		if had := s.Answered.Sub(x.e.Begun); had < s.Timeout-clockGrace {
 			x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecEarly,

@@ -66,6 +66,14 @@ var cases = []harness.Case{
 		{Exit: 7, Exec: 3, HeldExec: true, ExecSignal: payload.StopSignal, Pause: true},
 		{Signal: "SIGKILL", Exec: 4, ExecSignal: "SIGTERM"},
 		{Exit: 5, HeldExec: true, SharedPID: true}}}},
+	{Name: "plain-no-command", Workload: harness.Workload{Containers: []harness.Container{
+		{NoSuchCommand: true}, {Exit: 7, NoSuchExec: true}}}},
+	{Name: "plain-group-no-command", Workload: harness.Workload{Grouped: true, Containers: []harness.Container{
+		{Exit: 7, Held: true}, {NoSuchCommand: true}, {Signal: "SIGTERM"}}}},
+	{Name: "plain-pod-no-command", Workload: harness.Workload{API: harness.CRI, Restart: true,
+		Containers: []harness.Container{{Exit: 7, NoSuchExec: true}, {NoSuchCommand: true}, {Signal: "SIGTERM"}}}},
+	{Name: "plain-loop-no-command", Workload: harness.Workload{API: harness.CRI, Loops: 3,
+		Containers: []harness.Container{{NoSuchCommand: true}, {Exit: 5, Stays: true}}}},
 	{Name: "plain-killed-paused", Workload: harness.Workload{Deadline: 20 * time.Second, Debug: true,
 		Containers: []harness.Container{{Signal: "SIGKILL", Pause: true}, {Exit: 7}}}},
 	{Name: "plain-pod-shared", Workload: harness.Workload{

@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -33,8 +34,13 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 	c.aside(func() {
 		c.lookAtSandbox(ctx, c.sandbox, false)
 		c.LookAtLiving(c.ids(nil)...)
+		for _, i := range c.unstarted {
+			c.lookAtNotStarted(ctx, i)
+		}
 		for _, i := range all {
 			_, _ = c.look(ctx, i) // that nobody answers is for others to say
+		}
+		for _, i := range slices.Concat(all, c.unstarted) {
 			if !c.Quiet {
 				c.tryName(ctx, harness.CRIName{Object: oracle.AContainer, Taken: true}, c.createAbsent(i, 0))
 			}

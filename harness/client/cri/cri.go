@@ -29,6 +29,8 @@ type Client struct {
 	awaited map[string]bool
 	// removedAgain is set once something could not be removed.
 	removedAgain bool
+	// unstarted are those of a round whose start containerd has refused.
+	unstarted []*harness.Instance
 	// logs are those of containers that write.
 	logs map[*harness.Instance]*slowLog
 	// askedCloser is set once it has been asked what only cases without a fault are.
@@ -134,6 +136,7 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	}
 	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return !c.made(ctx, i) })
 	state("created")
+	c.unstarted = nil
 	live, late := split(live, func(i *harness.Instance) bool { return !i.Spec.Late })
 	live = c.started(ctx, live)
 	c.lookAtSandbox(ctx, c.sandbox, false)
@@ -163,7 +166,7 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 		c.lookAgain(ctx, live)
 	}
 	if !c.Quiet {
-		c.aside(func() { c.listStates(ctx, live) })
+		c.aside(func() { c.listStates(ctx, slices.Concat(live, c.unstarted)) })
 		c.meter(ctx, live)
 	}
 }
@@ -173,6 +176,7 @@ func (c *Client) started(ctx context.Context, all []*harness.Instance) []*harnes
 	all = slices.DeleteFunc(all, func(i *harness.Instance) bool {
 		err := c.start(ctx, i)
 		if f := oracle.FailedOf(err); f != nil && f.Answered && !givenUp(f) && !c.again {
+			c.unstarted = append(c.unstarted, i)
 			c.aside(func() { c.lookAtNotStarted(ctx, i) })
 		}
 		return err != nil

@@ -27,6 +27,8 @@ func execsOf(spec harness.Container) []harness.Exec {
 	case spec.HeldExec:
 		return []harness.Exec{{Name: "e0", Want: (harness.Container{Signal: "SIGKILL"}).Want(), Held: true,
 			Sync: &harness.ExecSync{}}}
+	case spec.NoSuchExec:
+		return []harness.Exec{{Name: "e0", Absent: true, Sync: &harness.ExecSync{}}}
 	case spec.TimedExec:
 		return []harness.Exec{{Name: "e0", Want: (harness.Container{Signal: "SIGKILL"}).Want(),
 			Sync: &harness.ExecSync{Timeout: harness.ExecTimeout}}}
@@ -91,7 +93,7 @@ func (c *Client) beginHeld(ctx context.Context, i *harness.Instance) (answered f
 	return func() {
 		<-done
 		if !e.Waited.IsZero() {
-			client.AwaitExec(ctx, c.Events, i.ID)
+			client.AwaitExec(ctx, c.Events, i.ID, oracle.TopicExit)
 		}
 		client.LearnExec(&e, i.ID, c.Events.Events())
 		i.Execs[0] = e
@@ -151,9 +153,13 @@ func (c *Client) execCommand(i *harness.Instance, e *harness.Exec) []string {
 const stillFor = 5 * payload.WriteEvery
 
 // lookAfter looks whether an exec lives on whose time was over, and asks for what
-// containerd knows of one that has ended.
+// containerd knows of one that has ended, or was refused.
 func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.Exec) {
-	if e.Waited.IsZero() {
+	last := oracle.TopicExit
+	switch {
+	case e.Absent:
+		last = oracle.TopicExecAdded
+	case e.Waited.IsZero():
 		return
 	}
 	if e.Timed() {
@@ -166,7 +172,7 @@ func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.
 		}
 		e.Sync.Beats = c.Beats(i.Record(*e)) - before
 	}
-	client.AwaitExec(ctx, c.Events, i.ID)
+	client.AwaitExec(ctx, c.Events, i.ID, last)
 	if client.LearnExec(e, i.ID, c.Events.Events()); e.ID == "" || c.Quiet {
 		return
 	}

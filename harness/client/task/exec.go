@@ -20,7 +20,7 @@ import (
 )
 
 // execsOf are the execs of a container: one that comes and goes while it runs, one that
-// runs until its end, and one that a signal ends before.
+// runs until its end, one that a signal ends before, and one that never begins.
 func execsOf(spec harness.Container) (all []harness.Exec) {
 	if spec.Exec > 0 {
 		all = append(all, harness.Exec{ID: "e0", Want: uint32(spec.Exec)})
@@ -32,6 +32,9 @@ func execsOf(spec harness.Container) (all []harness.Exec) {
 		all = append(all, harness.Exec{ID: "e2", Want: (harness.Container{Signal: spec.ExecSignal}).Want(),
 			Signal: int(harness.Signals[spec.ExecSignal])})
 	}
+	if spec.NoSuchExec {
+		all = append(all, harness.Exec{ID: "e3", Absent: true})
+	}
 	return all
 }
 
@@ -42,7 +45,12 @@ func (c *Client) exec(ctx context.Context, i *harness.Instance) {
 		if e.Held {
 			continue
 		}
-		if c.beginExec(ctx, i, e) == nil {
+		err := c.addExec(ctx, i, e)
+		answered := c.waitEarly(ctx, i, e)
+		if err == nil {
+			err = c.startExec(ctx, i, e)
+		}
+		if err == nil {
 			c.feed(ctx, i, e)
 			c.signalExec(ctx, i, e)
 			c.waitExec(ctx, i, e)
@@ -50,6 +58,7 @@ func (c *Client) exec(ctx context.Context, i *harness.Instance) {
 			_ = c.killExec(ctx, i, e, "exec-kill", unix.SIGKILL) // noted as a call
 		}
 		c.deleteExec(ctx, i, e)
+		answered()
 		e.Outputs = c.outputs[e].close()
 		c.learnInput(e.Input, i.Record(*e))
 	}
@@ -101,7 +110,7 @@ func (c *Client) awaitEnd(ctx context.Context, i *harness.Instance, e *harness.E
 // learns how they have ended.
 func (c *Client) beginHeld(ctx context.Context, i *harness.Instance) {
 	for n := range i.Execs {
-		if e := &i.Execs[n]; e.Held && c.beginExec(ctx, i, e) == nil {
+		if e := &i.Execs[n]; e.Held && c.addExec(ctx, i, e) == nil && c.startExec(ctx, i, e) == nil {
 			c.AwaitRecord(ctx, i.Record(*e), true)
 		}
 	}
@@ -116,8 +125,9 @@ func (c *Client) endHeld(ctx context.Context, i *harness.Instance) {
 	}
 }
 
-// beginExec adds and starts an exec, as dockerd does: what fails is not tried again.
-func (c *Client) beginExec(ctx context.Context, i *harness.Instance, e *harness.Exec) error {
+// addExec adds an exec, and startExec starts it, as dockerd does: what fails is not tried
+// again.
+func (c *Client) addExec(ctx context.Context, i *harness.Instance, e *harness.Exec) error {
 	if err := c.Expect(i.Record(*e)); err != nil {
 		return err
 	}
@@ -129,10 +139,13 @@ func (c *Client) beginExec(ctx context.Context, i *harness.Instance, e *harness.
 		}
 		return errgrpc.ToNative(err)
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		e.Added = time.Now()
 	}
-	e.Added = time.Now()
+	return err
+}
+
+func (c *Client) startExec(ctx context.Context, i *harness.Instance, e *harness.Exec) error {
 	return c.call(ctx, "exec-start", i, func(ctx context.Context, cl *containerd.Client) error {
 		r, err := cl.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: i.ID, ExecID: e.ID})
 		if err != nil {

@@ -33,6 +33,46 @@ func (c *Client) beginWaiting(ctx context.Context, i *harness.Instance) {
 	c.waiters[i] = w
 }
 
+// underWay is how long a Wait is given to be under way, and refusedPatience how long it
+// may take until it is answered when its exec is gone. It takes some ms.
+const (
+	underWay        = 50 * time.Millisecond
+	refusedPatience = 5 * time.Second
+)
+
+// waitEarly has another client wait for the end of an exec whose start is to be refused,
+// from before that, as CRI does. What it returns is called when the client has done with
+// the exec: it waits until the other is answered, or goes away.
+func (c *Client) waitEarly(ctx context.Context, i *harness.Instance, e *harness.Exec) (answered func()) {
+	if !e.Absent || e.Added.IsZero() {
+		return func() {}
+	}
+	cl, _, err := c.Up(ctx)
+	if err != nil {
+		return func() {} // what it comes to is for others to say
+	}
+	e.Early = &harness.EarlyWait{At: time.Now(), Patience: refusedPatience}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = cl.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: i.ID, ExecID: e.ID}) // an error is an answer
+	}()
+	select {
+	case <-time.After(underWay): // that it waits is not to be seen
+	case <-done:
+	}
+	return func() {
+		defer cancel()
+		select {
+		case <-done:
+			e.Early.Answered = time.Now()
+		case <-time.After(e.Early.Patience):
+			e.Early.Until = time.Now()
+		}
+	}
+}
+
 // endWaiting gives the others as long as a call may take once the client knows of the
 // end, and has one more ask.
 func (c *Client) endWaiting(ctx context.Context, i *harness.Instance) {
