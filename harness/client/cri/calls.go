@@ -90,7 +90,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 				Envs:        []*api.KeyValue{{Key: name, Value: []byte(value)}},
 				Mounts:      mounts,
 				Linux: &api.LinuxContainerConfig{
-					Resources:       limits(i),
+					Resources:       resources(i),
 					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: c.namespaces()},
 				},
 			}},
@@ -129,16 +129,16 @@ func (c *Client) stopsByConfig(ctx context.Context, i *harness.Instance) (known 
 	return known
 }
 
-// limits are what a container may have; nil: no limit of its own.
-func limits(i *harness.Instance) *api.LinuxContainerResources {
-	limit := client.Limit(i)
-	if limit == 0 {
-		return nil
+// resources are what a container may have, and how it stands when memory runs out.
+func resources(i *harness.Instance) *api.LinuxContainerResources {
+	r := upTo(client.Limit(i))
+	if i.OOMScoreAdj != nil {
+		r.OomScoreAdj = int64(*i.OOMScoreAdj)
 	}
-	return upTo(limit)
+	return r
 }
 
-// upTo is a memory limit, of which none is swap.
+// upTo is a memory limit, of which none is swap; 0: no limit.
 func upTo(limit int64) *api.LinuxContainerResources {
 	return &api.LinuxContainerResources{MemoryLimitInBytes: limit, MemorySwapLimitInBytes: limit}
 }
