@@ -23,6 +23,9 @@ func TestRulesOfStandings(t *testing.T) {
 	is := func(group, shim, init int) func(*harness.History) {
 		return stand(oracle.Standing{Group: group, OOMScoreAdj: shim}, oracle.Standing{Group: 41, OOMScoreAdj: init})
 	}
+	const score = "liveness shim what=shim-oom-score"
+	fake := func(h *harness.History) { h.Case.Workload.Fakeshim = "plain" }
+	gone := func(h *harness.History) { h.Standings[0].Behind[0].PID = 44 } // of both looks
 	less := -8
 	judged(t, map[string]row{
 		"as it should be":                      {also(plain, is(42, -6, 0)), ""},
@@ -31,9 +34,9 @@ func TestRulesOfStandings(t *testing.T) {
 		"in that of the one before": {also(plain, is(9, -6, 0), func(h *harness.History) {
 			h.Standings[0].Shims, h.Standings[1].Containerd.Group = nil, 10
 		}), "liveness shim what=shim-group"},
-		"as containerd itself":                {also(plain, is(42, -7, 0)), "liveness shim what=shim-oom-score reported=-7 true=-6"},
+		"as containerd itself":                {also(plain, is(42, -7, 0)), score + " reported=-7 true=-6"},
 		"as containerd itself, after a fault": {is(42, -7, 0), ""},
-		"of another program":                  {also(plain, is(42, -7, 0), func(h *harness.History) { h.Case.Workload.Fakeshim = "plain" }), ""},
+		"of another program":                  {also(plain, is(42, -7, 0), fake), ""},
 		"there is no more": {also(plain, is(42, 1000, 0), func(h *harness.History) {
 			h.Standings[0].Containerd.OOMScoreAdj, h.Standings[1].Containerd.OOMScoreAdj = 1000, 1000
 			h.Instances[0].OOMScoreAdj = nil
@@ -42,6 +45,6 @@ func TestRulesOfStandings(t *testing.T) {
 		"that after a fault":    {is(42, -6, -6), ""},
 		"nobody has asked":      {also(plain, is(42, -6, -6), asked(nil)), ""},
 		"less than containerd":  {also(plain, is(42, -6, -6), asked(&less)), ""},
-		"it is not there":       {also(plain, is(42, -6, -6), func(h *harness.History) { h.Standings[0].Behind[0].PID = 44 }), ""},
+		"it is not there":       {also(plain, is(42, -6, -6), gone), ""},
 	})
 }
