@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"encoding/hex"
 	"io/fs"
 	"path"
 	"slices"
@@ -52,7 +51,7 @@ func cgroupKey(rel string, namespaces []string) (Key, bool) {
 	if id != base && id+".scope" != base {
 		return Key{"", id}, true
 	}
-	if raw, err := hex.DecodeString(id); err == nil && len(raw) == 32 {
+	if scan.LongID(id) {
 		return Key{"", id}, true
 	}
 	return Key{}, false

@@ -118,6 +118,10 @@ type Workload struct {
 	// Network is node (the default) or pod: each pod has a network namespace of its own, and
 	// a CNI plugin that notes each call (fixtures/cni). CRI only.
 	Network Network `yaml:"network,omitempty"`
+	// CgroupParent has the cgroups of a pod, its sandbox's and its containers', be made
+	// below one that is there before, as those of kubelet's pods are (see PodCgroup). CRI
+	// only.
+	CgroupParent bool `yaml:"cgroupParent,omitempty"`
 	// Debug has containerd and its shims log at level debug: they make sockets then that
 	// they make at no other. Default: info.
 	Debug bool `yaml:"debug,omitempty"`
@@ -239,6 +243,9 @@ func (c Case) problems() (all []fieldError) {
 	}
 	if w.Images && w.API != CRI {
 		add("workload.images", errors.New("images: CRI is asked for them: add api: cri"))
+	}
+	if w.CgroupParent && w.API != CRI {
+		add("workload.cgroupParent", errors.New("cgroupParent: only a pod's cgroups are made below another: add api: cri"))
 	}
 	add("workload.loops", w.checkLoops())
 	add("workload.rest", w.checkRest())

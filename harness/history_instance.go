@@ -35,6 +35,9 @@ type Instance struct {
 	MustTell []oracle.Observer `json:"mustTell,omitempty"`
 	// Given is what its client has asked CRI for; nil in histories that do not tell it.
 	Given *oracle.CRIGiven `json:"given,omitempty"`
+	// OOMScoreAdj is that which its client has asked for; nil in histories that do not tell
+	// it.
+	OOMScoreAdj *int `json:"oomScoreAdj,omitempty"`
 	// Payload is its own record.
 	Payload payload.Truth `json:"payload"`
 	// Outputs are what was read of its output; nil where it was not asked to write.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -77,6 +78,29 @@ func countProcs(dir string) int {
 		return 0 // removed meanwhile, or a threaded group (cgroups(7)), whose processes its domain lists
 	}
 	return strings.Count(string(text), "\n")
+}
+
+// byRel puts those together that are one group in several hierarchies (cgroup v1), in the
+// order in which each is met first.
+func byRel(all []Cgroup) (out [][]Cgroup) {
+	at := map[string]int{}
+	for _, c := range all {
+		n, met := at[c.Rel]
+		if !met {
+			n = len(out)
+			at[c.Rel], out = n, append(out, nil)
+		}
+		out[n] = append(out[n], c)
+	}
+	return out
+}
+
+// hierarchies tell of a group in how many it is, where that is more than one.
+func hierarchies(in []Cgroup) Facts {
+	if len(in) == 1 {
+		return Facts{}
+	}
+	return Facts{FactHierarchies: strconv.Itoa(len(in))}
 }
 
 // cgroupGone: a removed group's directory answers ENODEV when it was open.

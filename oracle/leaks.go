@@ -142,33 +142,27 @@ func (d diff) mounts() []Finding {
 // cgroups gives one finding for a group, however many hierarchies (cgroup v1) have it.
 func (d diff) cgroups() []Finding {
 	known := d.namespaces()
-	var order []string
-	groups := map[string][]Cgroup{}
-	for _, c := range fresh(d.before.Cgroups, d.after.Cgroups, func(c Cgroup) string { return c.Path }) {
-		if c.Procs == 0 && slices.Contains(known, c.Rel) {
-			continue // runc keeps the parent of /NAMESPACE/ID
-		}
-		if groups[c.Rel] == nil {
-			order = append(order, c.Rel)
-		}
-		groups[c.Rel] = append(groups[c.Rel], c)
-	}
-	out := make([]Finding, 0, len(order))
-	for _, rel := range order {
-		out = append(out, d.cgroup(rel, groups[rel]))
+	left := fresh(d.before.Cgroups, d.after.Cgroups, func(c Cgroup) string { return c.Path })
+	left = slices.DeleteFunc(left, func(c Cgroup) bool {
+		return c.Procs == 0 && slices.Contains(known, c.Rel) // runc keeps the parent of /NAMESPACE/ID
+	})
+	var out []Finding
+	for _, in := range byRel(left) {
+		out = append(out, d.cgroup(in))
 	}
 	return out
 }
 
-func (d diff) cgroup(rel string, in []Cgroup) Finding {
+func (d diff) cgroup(in []Cgroup) Finding {
 	procs, leaf := 0, true
 	for _, c := range in {
 		procs, leaf = max(procs, c.Procs), leaf && c.Leaf
 	}
 	f := Finding{Invariant: Leak, Class: ClassCgroup, Subject: Subject{Path: in[0].Path}}
-	f.Subject.Namespace, f.Subject.ID = cgroupOwner(rel)
+	f.Subject.Namespace, f.Subject.ID = cgroupOwner(in[0].Rel)
+	f.Facts = hierarchies(in)
 	if f.Subject.ID != "" {
-		f.Facts = d.task("", f.Subject.ID)
+		f.Facts = f.Facts.With(d.task("", f.Subject.ID))
 	}
 	switch {
 	case procs > 0:
@@ -177,9 +171,6 @@ func (d diff) cgroup(rel string, in []Cgroup) Finding {
 		f.Facts[FactGroups] = Nested
 	default:
 		f.Facts[FactProcs] = None
-	}
-	if len(in) > 1 {
-		f.Facts[FactHierarchies] = strconv.Itoa(len(in))
 	}
 	return f
 }

@@ -17,6 +17,9 @@ func Vanished(before, after Inventory) (out []Finding) {
 	for _, m := range missing(before.Mounts, after.Mounts, func(m Mount) string { return m.Point }) {
 		add(ClassMount, Subject{Path: m.Point}, Facts{FactMountType: m.Type})
 	}
+	for _, in := range byRel(missing(before.Cgroups, after.Cgroups, func(c Cgroup) string { return c.Path })) {
+		add(ClassCgroup, Subject{Path: in[0].Path}, hierarchies(in))
+	}
 	was, is := before.Daemon, after.Daemon
 	if was == nil || is == nil {
 		return out

@@ -55,6 +55,15 @@ const (
 	StateAs  = "state-as"
 	StatePID = "state-pid"
 	NoPIDYet = "pid-untold"
+	// How a shim, or the init of a container, stands with the kernel: the process group of a
+	// shim is containerd's, and its oom_score_adj, or the init's, is another than it should.
+	ShimGroup    = "shim-group"
+	ShimOOMScore = "shim-oom-score"
+	InitOOMScore = "oom-score"
+	// CgroupElsewhere is a container, or a sandbox, whose cgroup is not below its pod's.
+	CgroupElsewhere = "cgroup-elsewhere"
+	// ShimEnded is a shim that nobody has killed, and that has not ended well.
+	ShimEnded = "shim-ended"
 	// What Metrics say of its memory limit.
 	MeterAs = "meter-as"
 	// Of who subscribes to events: it is not told of one, it is told of one that it has not
@@ -104,6 +113,14 @@ var livenessWhats = []what{
 	{Answer, "containerd", says("it did not answer Version within %s (%s): %s", FactBound, FactApart, FactError)},
 	{ARestart, "restart of containerd", says("it does not answer within %s: %s", FactBound, FactError)},
 	{Shutdown, "shim", says("it was sent SIGTERM, as at the shutdown of a node, and had not ended %s later", FactBound)},
+	{ShimGroup, "shim", says("it is in process group %s, which is containerd's: a signal to that would end it, too",
+		FactReported)},
+	{ShimOOMScore, "shim", says("its oom_score_adj is %s, and with that of the containerd above it should be %s",
+		FactReported, FactTrue)},
+	{InitOOMScore, "task", says("the oom_score_adj of its init is %s, and %s was asked for", FactReported, FactTrue)},
+	{CgroupElsewhere, "task", says("its cgroup is %s, and not in %s, which was asked for as its pod's parent",
+		FactReported, FactTrue)},
+	{ShimEnded, "shim", says("it ended by itself with %s, and no fault asked it to", FactExit)},
 	{Death, "containerd", deathWords},
 	{ALog, "containerd's log", says("it says %s times %q; with what the client has called it may do so %s times",
 		FactCount, FactMessage, FactMost)},

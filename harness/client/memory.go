@@ -70,6 +70,14 @@ func (s *Session) Ended(id, exec string) bool {
 // Raise is by how much a container's memory limit is raised while it runs, in bytes.
 const Raise = 8 << 20
 
+// OOMScoreAdj is that which a client asks for of the n-th container of its workload: of
+// each another, and between those that a kubelet gives to what has some memory promised.
+func OOMScoreAdj(n int) *int {
+	const least, apart = 500, 400
+	adj := least + n%apart
+	return &adj
+}
+
 // Limit is what the container of an instance may have of memory, and of memory and swap
 // together, in bytes; 0: no limit of its own.
 func Limit(i *harness.Instance) int64 { return int64(i.Spec.Memory) << 20 }

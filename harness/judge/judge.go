@@ -23,17 +23,17 @@ var rules = []rule{
 	// What must hold when the client is done, and nothing is going on any more.
 	removal, answers, leaks, leased, vanished, livingKeep, forgotten, ends, grace, events, execs, pauses, pids, states,
 	meters, subscribed, ooms, creates, records, exits, unreported,
-	waiters, refusals, times, oneTime, outputs, inputs, terminals, runcRoots, namespaces,
+	waiters, refusals, times, oneTime, outputs, inputs, terminals, runcRoots, namespaces, standings,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
 	criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven, criLimits,
 	criOfPods, criFiltered, criStats, criImages, criRepeated, criConditions, criNames, criListed, criEvents, criSecond,
-	rounds, networks, addresses,
+	rounds, networks, addresses, criCgroups,
 	// What must hold of what the plan was not about.
 	bystanders, outlived,
 	// What must hold when the first id is used again.
 	restart, reuse, secondUse, orphaned, lateExits,
 	// What must never happen.
-	deaths, unheeded, logged, slow, heldUp, access,
+	deaths, shimEnds, unheeded, logged, slow, heldUp, access,
 }
 
 // Judge makes the verdict of a history.

@@ -59,8 +59,9 @@ var cases = []harness.Case{
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
-		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true},
-			{Signal: "SIGKILL"}, {Signal: "SIGKILL"}, {Signal: payload.StopSignal}, {Signal: "SIGTERM"}}}},
+		API: harness.CRI, CgroupParent: true, Containers: []harness.Container{
+			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"}, {Signal: "SIGKILL"},
+			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}}}},
 	// Eleven seconds are more than any time is that containerd gives its own calls.
 	{Name: "plain-exec", Workload: harness.Workload{Rest: 11 * time.Second, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, HeldExec: true, ExecSignal: payload.StopSignal, Pause: true},
@@ -81,8 +82,9 @@ var cases = []harness.Case{
 		Containers: []harness.Container{{Exit: 7, HeldExec: true, SharedPID: true}}}},
 	{Name: "plain-oom", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
-	{Name: "plain-pod-oom", Workload: harness.Workload{API: harness.CRI, Loops: 2, Containers: []harness.Container{
-		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}, {Exit: 3, Memory: 32}}}},
+	{Name: "plain-pod-oom", Workload: harness.Workload{
+		API: harness.CRI, CgroupParent: true, Loops: 2, Containers: []harness.Container{
+			{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}, {Exit: 3, Memory: 32}}}},
 	{Name: "plain-pod-oom-restart", Workload: harness.Workload{API: harness.CRI, Restart: true,
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Exit: 3}}}},
 	{Name: "plain-meters", Workload: harness.Workload{Containers: []harness.Container{
@@ -127,7 +129,7 @@ var cases = []harness.Case{
 	{Name: "plain-rest", Workload: harness.Workload{
 		Restart: true, Rest: 6 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-pod-rest", Workload: harness.Workload{
-		API: harness.CRI, Restart: true, Rest: 6 * time.Second,
+		API: harness.CRI, CgroupParent: true, Restart: true, Rest: 6 * time.Second,
 		Containers: []harness.Container{{Exit: 7}, {Exit: 3, Late: true}}}},
 	{Name: "plain-pod-beside", Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Signal: "SIGTERM"}}}},

@@ -16,7 +16,9 @@ func (x *run) at(ctx context.Context, state string) {
 	switch state {
 	case "running":
 		x.lookAtModes()
+		x.lookAtStandings()
 	case "exited":
+		x.lookAtStandings()
 		x.lookForChildren(ctx)
 	}
 	x.inject.At(ctx, state)

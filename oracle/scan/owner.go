@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"encoding/hex"
 	"path"
 	"strings"
 )
@@ -18,6 +19,13 @@ func UnitID(word string) string {
 		}
 	}
 	return name
+}
+
+// LongID reports whether an id is one that CRI or docker may have given: 64 hexadecimal
+// digits.
+func LongID(id string) bool {
+	raw, err := hex.DecodeString(id)
+	return err == nil && len(raw) == 32
 }
 
 // MountOwner reads the container or pod from a mount point in a bundle or in a directory

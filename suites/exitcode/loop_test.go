@@ -38,11 +38,13 @@ var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
 	})
 
 	// The pod is there for long enough that its shim can tell of it after that: it tries 1,
-	// 3, 6, 10 and 15 s after the first time (publisher.go), and then gives up.
+	// 3, 6, 10 and 15 s after the first time (publisher.go), and then gives up. Of each it
+	// logs that it failed, and its log has no reader meanwhile.
 	DescribeTable("is told of a container that ends while containerd is down for seconds:",
 		func(ctx context.Context, seconds int) {
 			v := spec.Holds(ctx, harness.Case{Name: fmt.Sprintf("exit-while-down-for-%d", seconds),
-				Workload: harness.Workload{API: harness.CRI, Loops: 4, Containers: []harness.Container{{Signal: "SIGKILL"}}},
+				Workload: harness.Workload{API: harness.CRI, Loops: 4, Debug: true,
+					Containers: []harness.Container{{Signal: "SIGKILL"}}},
 				Plan: plan(failpoints.PauseAt("rpc:containerd:Task.Kill:entry", failpoints.Steps(
 					"kill containerd", "kill task", fmt.Sprintf("wait %ds", seconds), "start containerd")...)),
 				Bad: []harness.Bad{{Releases: ">= 1.7.0", Issue: "cri-forgets-an-exit", By: spec.CRISaysUnknown,

@@ -32,6 +32,9 @@ func (c *Client) config() *api.PodSandboxConfig {
 			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: c.namespaces()},
 		},
 	}
+	if c.Case.Workload.CgroupParent {
+		config.Linux.CgroupParent = harness.PodCgroup
+	}
 	if c.writes() {
 		config.LogDirectory = c.TruthDir
 	}
@@ -90,7 +93,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 				Envs:        []*api.KeyValue{{Key: name, Value: []byte(value)}},
 				Mounts:      mounts,
 				Linux: &api.LinuxContainerConfig{
-					Resources:       limits(i),
+					Resources:       resources(i),
 					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: c.namespaces()},
 				},
 			}},
@@ -129,16 +132,16 @@ func (c *Client) stopsByConfig(ctx context.Context, i *harness.Instance) (known 
 	return known
 }
 
-// limits are what a container may have; nil: no limit of its own.
-func limits(i *harness.Instance) *api.LinuxContainerResources {
-	limit := client.Limit(i)
-	if limit == 0 {
-		return nil
+// resources are what a container may have, and how it stands when memory runs out.
+func resources(i *harness.Instance) *api.LinuxContainerResources {
+	r := upTo(client.Limit(i))
+	if i.OOMScoreAdj != nil {
+		r.OomScoreAdj = int64(*i.OOMScoreAdj)
 	}
-	return upTo(limit)
+	return r
 }
 
-// upTo is a memory limit, of which none is swap.
+// upTo is a memory limit, of which none is swap; 0: no limit.
 func upTo(limit int64) *api.LinuxContainerResources {
 	return &api.LinuxContainerResources{MemoryLimitInBytes: limit, MemorySwapLimitInBytes: limit}
 }

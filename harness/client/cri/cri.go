@@ -48,7 +48,7 @@ func New(s *client.Session) *Client {
 				continue
 			}
 			i := &harness.Instance{
-				Name: instanceName(n, round), Spec: spec, Execs: execsOf(spec),
+				Name: instanceName(n, round), Spec: spec, Execs: execsOf(spec), OOMScoreAdj: client.OOMScoreAdj(n),
 				MustTell: []oracle.Observer{oracle.ByCRIStatus, oracle.ByTaskExit},
 			}
 			if round > 0 && s.Case.Faultless() {

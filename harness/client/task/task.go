@@ -35,7 +35,7 @@ func New(s *client.Session) *Client {
 		waiters: map[*harness.Instance]*waiters{}, startedAs: map[*harness.Instance]uint32{}}
 	for n, spec := range s.Case.Workload.Containers {
 		id := fmt.Sprintf("c%d", n)
-		i := &harness.Instance{Name: id, ID: id, Spec: spec}
+		i := &harness.Instance{Name: id, ID: id, Spec: spec, OOMScoreAdj: client.OOMScoreAdj(n)}
 		i.MustTell, i.Execs = c.observers(n), execsOf(spec)
 		c.instances = append(c.instances, i)
 	}

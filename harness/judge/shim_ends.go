@@ -1,0 +1,35 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// shimEnds: a shim that nobody has killed exits with 0 when it has nothing more to serve.
+// What one that dies has not told a containerd makes up that may well guess right. What a
+// fault in a shim comes to is not judged: one that starts another ends that, too.
+func shimEnds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	for _, e := range h.Exits {
+		n := slices.IndexFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Who == "shim" && hit.PID == e.PID })
+		if e.Code == 0 || n < 0 || len(h.Case.Misbehaviours()) > 0 || mayHaveEnded(h, e.PID) {
+			continue
+		}
+		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassShim,
+			Subject: oracle.Subject{ID: h.Hits[n].ID, PID: e.PID},
+			Facts:   oracle.Facts{oracle.FactWhat: oracle.ShimEnded, oracle.FactExit: fmt.Sprint(e.Code)}})
+	}
+	return found, nil
+}
+
+// mayHaveEnded reports whether somebody has killed a shim, or a fault was done to any.
+func mayHaveEnded(h *harness.History, pid int) bool {
+	return slices.ContainsFunc(h.Kills, func(k harness.Kill) bool { return k.PID == pid }) ||
+		slices.ContainsFunc(h.Unheeded, func(u harness.Unheeded) bool { return u.PID == pid }) ||
+		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
+			return hit.Who == "shim" && hit.Fault >= 0
+		})
+}

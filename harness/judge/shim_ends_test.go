@@ -1,0 +1,27 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// The shim of the clean history has pid 42, and a fault was done to it.
+func TestRulesOfShimEnds(t *testing.T) {
+	ends := func(code uint32) func(*harness.History) {
+		return func(h *harness.History) { h.Exits = append(h.Exits, harness.Exit{PID: 42, Code: code, At: at(45)}) }
+	}
+	unheeded := func(h *harness.History) { h.Unheeded = []harness.Unheeded{{PID: 42}} }
+	misbehaves := func(h *harness.History) { h.Case.Workload.Fakeshim = "shutdown-hangs" }
+	const found = "liveness shim what=shim-ended exit=141"
+	judged(t, map[string]row{
+		"with 0":                    {also(plain, ends(0)), ""},
+		"by SIGPIPE":                {also(plain, ends(141)), found},
+		"after a fault in a shim":   {ends(2), ""},
+		"after one in containerd":   {also(ends(141), func(h *harness.History) { h.Hits[2].Who = "containerd" }), found},
+		"killed":                    {also(plain, ends(137), func(h *harness.History) { kill(h, "shim", 42) }), ""},
+		"what is no shim":           {also(plain, ends(2), func(h *harness.History) { h.Exits[1].PID = 77 }), ""},
+		"asked to end, and did not": {also(plain, ends(137), unheeded), "liveness shim what=shutdown"},
+		"one that misbehaves":       {also(plain, ends(2), misbehaves), ""},
+	})
+}
