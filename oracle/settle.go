@@ -160,7 +160,11 @@ func (look looker) last(ctx context.Context, before Inventory, c Circumstances) 
 	defer cancel()
 	inv, err := look.take(ctx, nil)
 	if err == nil && awaitsCollection(Leaks(before, inv)) {
-		if err = look.collect(ctx); err == nil {
+		bound, cancel := context.WithTimeout(ctx, finalLook/2)
+		defer cancel()
+		if failed := look.collect(bound); failed != nil {
+			inv.Uncollected = FailedOf(failed)
+		} else {
 			inv, err = look.take(ctx, nil)
 		}
 	}

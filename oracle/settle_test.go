@@ -138,9 +138,11 @@ func TestSettleCollects(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		heals     int // the collection after which it is gone; 0: none
+		fails     error
 		left      int
 		collected int
-	}{{"the first", 1, 0, 1}, {"the last", 2, 0, 2}, {"none", 0, 1, 2}} {
+	}{{"the first", 1, nil, 0, 1}, {"the last", 2, nil, 0, 2}, {"none", 0, nil, 1, 2},
+		{"one that fails is a finding, too", 0, context.DeadlineExceeded, 2, 2}} {
 		t.Run(test.name, func(t *testing.T) {
 			collected := 0
 			look := looker{
@@ -150,7 +152,7 @@ func TestSettleCollects(t *testing.T) {
 					}
 					return dir, nil
 				},
-				collect: func(context.Context) error { collected++; return nil },
+				collect: func(context.Context) error { collected++; return test.fails },
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()

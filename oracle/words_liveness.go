@@ -15,13 +15,15 @@ const (
 	NotReady  = "not-ready"  // as CRI says of itself
 	Boot      = "boot"
 	Listing   = "listing"
-	Stats     = "stats" // CRI's, of containers
-	Answer    = "answer"
-	ARestart  = "restart"
-	Shutdown  = "shutdown"
-	Death     = "death"
-	ALog      = "log"
-	AFatalLog = "log-fatal"
+	// Collection is that of garbage.
+	Collection = "collection"
+	Stats      = "stats" // CRI's, of containers
+	Answer     = "answer"
+	ARestart   = "restart"
+	Shutdown   = "shutdown"
+	Death      = "death"
+	ALog       = "log"
+	AFatalLog  = "log-fatal"
 	// ForeignTask is a task in the list of another namespace.
 	ForeignTask = "foreign-task"
 	ExecKept    = "exec-kept"  // an exec that was deleted
@@ -109,6 +111,7 @@ var livenessWhats = []what{
 	{Boot, "containerd", says("%s", FactError)},
 	{ForeignTask, "containerd", says("its list of the tasks of %s has one of %s", FactReported, FactTrue)},
 	{Listing, "containerd", says("it cannot tell what it has: %s", FactError)},
+	{Collection, "containerd", says("it was asked to collect its garbage, of which there is some, and did not: %s", FactError)},
 	{Stats, "containerd", says("CRI cannot tell what containers use (%s): %s", FactCall, FactError)},
 	{Answer, "containerd", says("it did not answer Version within %s (%s): %s", FactBound, FactApart, FactError)},
 	{ARestart, "restart of containerd", says("it does not answer within %s: %s", FactBound, FactError)},
