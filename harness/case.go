@@ -81,9 +81,9 @@ type Workload struct {
 	// Restart restarts containerd (SIGTERM) when all containers have run, while the first
 	// still does and the others have exited and are not deleted yet.
 	Restart bool `yaml:"restart,omitempty"`
-	// Rest is how long what lives on runs before it is ended, with Restart after that: what a
-	// containerd that starts has put off befalls it meanwhile, and what may not take long,
-	// though it may. Up to 30s. Default: it is ended at once.
+	// Rest is how long what lives on runs before it is ended, with Restart after that: what
+	// a containerd that starts has put off befalls it meanwhile, and what may take long is
+	// given the time. Up to 30s. Default: it is ended at once.
 	Rest time.Duration `yaml:"rest,omitempty"`
 	// Loops is how often each container of a pod is created, run and removed while the pod
 	// lives on, as in a crash loop; what each round has left is looked at. CRI only, up to
@@ -324,8 +324,8 @@ func (c Case) RootDisk() int {
 // Holds reports whether the payload of a container must stay until a fault of the running
 // state, a restart or a rest has been, or until it is let go.
 func (c Case) Holds(k Container) bool {
-	return k.Held || k.Stays || k.besides() || k.OOM != "" || c.Workload.Restart || c.Workload.Rest > 0 || c.Workload.Waiters > 1 ||
-		k.TTY && c.Workload.API != CRI ||
+	return k.Held || k.Stays || k.besides() || k.OOM != "" || c.Workload.Restart ||
+		c.Workload.Rest > 0 || c.Workload.Waiters > 1 || k.TTY && c.Workload.API != CRI ||
 		slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })
 }
 

@@ -111,7 +111,7 @@ var livenessWhats = []what{
 	{Boot, "containerd", says("%s", FactError)},
 	{ForeignTask, "containerd", says("its list of the tasks of %s has one of %s", FactReported, FactTrue)},
 	{Listing, "containerd", says("it cannot tell what it has: %s", FactError)},
-	{Collection, "containerd", says("it was asked to collect its garbage, of which there is some, and did not: %s", FactError)},
+	{Collection, "containerd", says("it was asked to collect its garbage, of which there is some: %s", FactError)},
 	{Stats, "containerd", says("CRI cannot tell what containers use (%s): %s", FactCall, FactError)},
 	{Answer, "containerd", says("it did not answer Version within %s (%s): %s", FactBound, FactApart, FactError)},
 	{ARestart, "restart of containerd", says("it does not answer within %s: %s", FactBound, FactError)},
