@@ -35,8 +35,8 @@ type Inventory struct {
 	Places   Places        `json:"places,omitzero"`
 	// Handles are containerd's, and then each shim's; nil when none were looked at.
 	Handles []Handles `json:"handles,omitempty"`
-	// Uncollected is why containerd did not collect its garbage when asked; nil where it has,
-	// or there was none.
+	// Uncollected is why containerd did not collect its garbage when asked; nil where it
+	// has, or there was none.
 	Uncollected *Failed `json:"uncollected,omitempty"`
 	// Daemon is nil when containerd was not asked: Scene.Client was nil.
 	Daemon *Daemon `json:"daemon,omitempty"`
