@@ -19,11 +19,15 @@ import (
 // takes along what is left. That is a snapshot of the oracle's here; own hears of its
 // directory.
 func collect(ctx context.Context, s Scene, own func(dir string)) error {
-	all, err := s.Client.NamespaceService().List(ctx)
-	if err != nil || len(all) == 0 {
-		return err
+	in := s.CollectIn
+	if in == "" {
+		all, err := s.Client.NamespaceService().List(ctx)
+		if err != nil || len(all) == 0 {
+			return err
+		}
+		in = all[0]
 	}
-	ctx = namespaces.WithNamespace(ctx, all[len(all)-1]) // the first may be empty, and is to stay so
+	ctx = namespaces.WithNamespace(ctx, in)
 	key := fmt.Sprintf("shimquake-%d", time.Now().UnixNano())
 	for _, name := range s.Snapshotters {
 		service := s.Client.SnapshotService(name)
@@ -44,15 +48,6 @@ func collect(ctx context.Context, s Scene, own func(dir string)) error {
 		return fmt.Errorf("have garbage collected: %w", err)
 	}
 	return nil
-}
-
-// uncollected is that containerd, which answers, does not collect its garbage.
-func (d diff) uncollected() []Finding {
-	if d.after.Uncollected == nil {
-		return nil
-	}
-	return []Finding{{Invariant: Liveness, Class: ClassDaemon,
-		Facts: Facts{FactWhat: Collection, FactError: d.after.Uncollected.Text}}}
 }
 
 // awaitsCollection reports whether something is left that a garbage collection removes.

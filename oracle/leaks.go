@@ -29,7 +29,6 @@ func Leaks(before, after Inventory) []Finding {
 	}
 	out = append(out, d.handles(out)...)
 	out = append(out, d.unreported(out)...)
-	out = append(out, d.uncollected()...)
 	sortFindings(out)
 	return out
 }

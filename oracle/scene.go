@@ -51,6 +51,9 @@ type Scene struct {
 	Client *containerd.Client
 	// Namespaces are containerd namespaces to ask for; empty: ask containerd for them.
 	Namespaces []string
+	// CollectIn is the containerd namespace in which garbage is made, so that it is
+	// collected. Default: the first that containerd knows.
+	CollectIn string
 	// Snapshotters to ask. Default: overlayfs.
 	Snapshotters []string
 	// Daemon is containerd's process in the scene's PID namespace; 0: nobody's descriptors

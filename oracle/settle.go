@@ -23,6 +23,10 @@ const residueLooks = 3
 // finalLook is how long the last inventory may take once the deadline has passed.
 const finalLook = 5 * time.Second
 
+// collection is how long containerd may take to collect its garbage then, which takes it
+// some milliseconds: as long as other answers of its.
+const collection = 10 * time.Second
+
 // Settle waits until nothing is in the scene that was not in before, and returns what is
 // left, known residues marked. It returns at once when nothing is left, soon when only
 // known residues are, and otherwise at ctx's deadline with the findings; without a
@@ -160,14 +164,30 @@ func (look looker) last(ctx context.Context, before Inventory, c Circumstances) 
 	defer cancel()
 	inv, err := look.take(ctx, nil)
 	if err == nil && awaitsCollection(Leaks(before, inv)) {
-		bound, cancel := context.WithTimeout(ctx, finalLook/2)
-		defer cancel()
-		if failed := look.collect(bound); failed != nil {
-			inv.Uncollected = FailedOf(failed)
-		} else {
-			inv, err = look.take(ctx, nil)
-		}
+		return look.collected(ctx, before, c, inv)
 	}
+	return look.done(ctx, before, c, inv, err)
+}
+
+// collected has containerd collect its garbage at the deadline, and looks again.
+func (look looker) collected(ctx context.Context, before Inventory, c Circumstances, inv Inventory) (
+	Inventory, []Finding, error) {
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), collection)
+	defer cancel()
+	failed := look.collect(bound)
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), finalLook)
+	defer end()
+	var err error
+	if failed == nil {
+		inv, err = look.take(ctx, nil)
+	}
+	inv.Uncollected = FailedOf(failed)
+	return look.done(ctx, before, c, inv, err)
+}
+
+// done is the end of the last look.
+func (look looker) done(ctx context.Context, before Inventory, c Circumstances, inv Inventory, err error) (
+	Inventory, []Finding, error) {
 	if err == nil {
 		err = look.again(ctx, before, &inv)
 	}

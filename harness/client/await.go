@@ -98,33 +98,31 @@ func (s *Session) RestartNow(ctx context.Context, living ...string) {
 		return
 	}
 	s.LookAtLiving(living...)
-	if s.rest(ctx) {
-		s.LookAtLiving(living...)
-	}
+	s.rest(ctx, living...)
 }
 
 // RestNow lets those that live run for as long as they are to rest, once, where they do
-// not after a restart.
-func (s *Session) RestNow(ctx context.Context) {
-	if s.Case.Workload.Restart || s.rested {
+// not after a restart. What they have is looked at before and after it.
+func (s *Session) RestNow(ctx context.Context, living ...string) {
+	if s.Case.Workload.Restart || s.Case.Workload.Rest == 0 || s.rested {
 		return
 	}
 	s.rested = true
-	s.rest(ctx)
+	s.LookAtLiving(living...)
+	s.rest(ctx, living...)
 }
 
-// rest reports whether there was one, to its end.
-func (s *Session) rest(ctx context.Context) bool {
+// rest lets the living run on, and looks at what they have when they have.
+func (s *Session) rest(ctx context.Context, living ...string) {
 	if s.Case.Workload.Rest == 0 {
-		return false
+		return
 	}
 	rest := time.NewTimer(s.Case.Workload.Rest)
 	defer rest.Stop()
 	select {
 	case <-rest.C:
-		return true
+		s.LookAtLiving(living...)
 	case <-ctx.Done():
-		return false
 	}
 }
 

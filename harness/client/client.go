@@ -71,8 +71,6 @@ type Params struct {
 	// Quiet reports that what containerd passes counts, whoever asks it: it is not asked for
 	// more than it must be.
 	Quiet bool
-	// rested is set once those that live have been let run on for a while.
-	rested bool
 	// Look is a look of the oracle while the client is at work. With an inventory from
 	// before it waits until nothing more is there, or what there is stays.
 	Look func(before *oracle.Inventory) harness.Look
@@ -94,6 +92,9 @@ type Session struct {
 	Params
 	// CallTimeout is how long a call may take.
 	CallTimeout time.Duration
+
+	// rested is set once those that live have been let run on for a while.
+	rested bool
 
 	mu      sync.Mutex
 	current *flight

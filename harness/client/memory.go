@@ -2,7 +2,10 @@ package client
 
 import (
 	"context"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
@@ -72,9 +75,16 @@ const Raise = 8 << 20
 
 // OOMScoreAdj is that which a client asks for of the n-th container of its workload: of
 // each another, and between those that a kubelet gives to what has some memory promised.
+// None is less than this process's own, which not everybody may go below, nor more than
+// there is.
 func OOMScoreAdj(n int) *int {
-	const least, apart = 500, 400
-	adj := least + n%apart
+	const least, most = 500, 1000
+	own := least
+	if text, err := os.ReadFile("/proc/self/oom_score_adj"); err == nil { // else the default is tried
+		own, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+	}
+	adj := max(least, own)
+	adj += n % max(most-adj, 1)
 	return &adj
 }
 

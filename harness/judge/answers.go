@@ -9,9 +9,9 @@ import (
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// answers: containerd comes up, can tell what it has, and answers a simple question
-// within its bound. That it could not be asked for a reason of ours is a problem, and no
-// finding.
+// answers: containerd comes up, can tell what it has, answers a simple question within
+// its bound, and collects the garbage that there is when it is asked to. That it could
+// not be asked for a reason of ours is a problem, and no finding.
 func answers(h *harness.History) ([]oracle.Finding, []harness.Problem) { return answersOf(h, h.After) }
 
 func answersOf(h *harness.History, l *harness.Look) ([]oracle.Finding, []harness.Problem) {
@@ -20,6 +20,10 @@ func answersOf(h *harness.History, l *harness.Look) ([]oracle.Finding, []harness
 	}
 	found := func(class oracle.Class, fs oracle.Facts) ([]oracle.Finding, []harness.Problem) {
 		return []oracle.Finding{{Invariant: oracle.Liveness, Class: class, Facts: fs}}, nil
+	}
+	uncollected := (*oracle.Failed)(nil)
+	if l.Inventory != nil {
+		uncollected = l.Inventory.Uncollected
 	}
 	hangs := l.Answer != nil && l.Answer.Err != nil
 	switch {
@@ -32,6 +36,10 @@ func answersOf(h *harness.History, l *harness.Look) ([]oracle.Finding, []harness
 	case hangs:
 		return found(oracle.ClassDaemon, l.Answer.Err.Facts(oracle.Answer).With(oracle.Facts{
 			oracle.FactBound: l.Answer.Bound.String(), oracle.FactApart: l.Answer.Took.String()}))
+	case uncollected != nil && !refused(uncollected) && (h.MayHaveBegun(l.At, ofKernel) || stopsContainerd(h.Case)):
+		return nil, problem(harness.ByLook, uncollected.Text)
+	case uncollected != nil:
+		return found(oracle.ClassDaemon, uncollected.Facts(oracle.Collection))
 	}
 	return nil, nil
 }

@@ -19,7 +19,8 @@ func criCgroups(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 	for _, s := range h.Standings {
 		for _, p := range s.Behind {
 			id := whoRuns(h, p)
-			if id == "" || strings.HasSuffix(p.Cgroup, path.Join(harness.PodCgroup, id)) {
+			ends := p.Cgroup == "" || p.Cgroup == "/" // the kernel says so of one that is about to be gone
+			if id == "" || ends || strings.HasSuffix(p.Cgroup, path.Join(harness.PodCgroup, id)) {
 				continue
 			}
 			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
@@ -177,6 +178,13 @@ func TestRules(t *testing.T) {
 			h.After.Answer.Err = failed("DeadlineExceeded",
 				"late")
 		}, "liveness containerd what=answer"},
+		"it does not collect its garbage": {uncollected("DeadlineExceeded"), "liveness containerd what=collection"},
+		"it does not while its disk is slow": {also(uncollected("DeadlineExceeded"), func(h *harness.History) {
+			h.Case.Plan = failpoints.Plan{failpoints.Pressure("io:root:running", "4MiB/s,60MiB")}
+		}), "look"},
+		"it does not while it stands still": {also(uncollected("DeadlineExceeded"), func(h *harness.History) {
+			h.Case.Plan = stopped()
+		}), "look"},
 		"a leaked shim": {leave(oracle.Process{PID: 42, Start: 1,
 			Shim: &oracle.ShimArgs{ID: "c0", Namespace: "shimquake"}}), "leak shim task=none bundle=gone"},
 		"a dead shim's socket, known": {func(h *harness.History) {
@@ -384,4 +392,9 @@ func TestOutOfTime(t *testing.T) {
 	if h.Reuse.Err = failed("DeadlineExceeded", "late"); !OutOfTime(h) {
 		t.Error("a second use past its deadline was not")
 	}
+}
+
+// uncollected has containerd not collect its garbage when it is asked to.
+func uncollected(code string) func(*harness.History) {
+	return func(h *harness.History) { h.After.Inventory.Uncollected = failed(code, "late") }
 }

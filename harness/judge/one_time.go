@@ -67,10 +67,11 @@ func precisely(at time.Time) string { return at.UTC().Format("15:04:05.000000000
 
 // shimsHarmed reports whether a fault has broken a call, or was done to a shim.
 func shimsHarmed(h *harness.History) bool {
-	spares := []string{"containerd", "task"}
-	toShims := func(f failpoints.Fault) bool {
-		return !slices.Contains(spares, f.At.Who) ||
-			slices.ContainsFunc(f.While, func(s failpoints.Step) bool { return s.Who == "shim" })
-	}
 	return broken(h, h.After.At) || len(shimKills(h)) > 0 || slices.ContainsFunc(h.Case.Plan, toShims)
+}
+
+// toShims reports whether a fault is done to a shim, or to anybody.
+func toShims(f failpoints.Fault) bool {
+	return !slices.Contains([]string{"containerd", "task"}, f.At.Who) ||
+		slices.ContainsFunc(f.While, func(s failpoints.Step) bool { return s.Who == "shim" })
 }

@@ -3,6 +3,7 @@ package judge
 import (
 	"slices"
 
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -30,7 +31,7 @@ func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 				return o.Class == f.Class && o.Subject == f.Subject
 			})
 			excused := f.Invariant == oracle.Residue || lost(h) && f.Class == oracle.ClassHandle || anew && linked(f) ||
-				f.Class == oracle.ClassTask && livesOn(h, f.Subject.ID)
+				f.Class == oracle.ClassTask && !h.Case.Faultless() && livesOn(h, f.Subject)
 			if again || excused {
 				continue
 			}
@@ -43,9 +44,10 @@ func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 
 // livesOn reports whether a sandbox or a container lives through the rounds: its task is
 // to be there, and missing only in a list that a fault has cut short.
-func livesOn(h *harness.History, id string) bool {
-	_, ofPod := h.CRI.When("RunPodSandbox", id)
-	return ofPod || slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == id && i.Spec.Stays })
+func livesOn(h *harness.History, s oracle.Subject) bool {
+	_, ofPod := h.CRI.When("RunPodSandbox", s.ID)
+	stays := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == s.ID && i.Spec.Stays })
+	return (ofPod || stays) && s.Namespace == daemon.CRINamespace
 }
 
 // linked reports whether a finding is of what a containerd that was started opens anew: a

@@ -68,9 +68,15 @@ func TestRulesOfRounds(t *testing.T) {
 		"a task that a round has left": {leftInPod(func(i *oracle.Inventory) {
 			i.Daemon.Tasks = append(i.Daemon.Tasks, oracle.Task{Namespace: daemon.CRINamespace, ID: "c0"})
 		}), "leak task in=living-pod"},
-		"the sandbox's, which the first list was without": {leftInPod(func(i *oracle.Inventory) {
+		"the sandbox's, without a fault": {leftInPod(func(i *oracle.Inventory) {
 			i.Daemon.Tasks = append(i.Daemon.Tasks, oracle.Task{Namespace: daemon.CRINamespace, ID: "pod"})
-		}), ""},
+		}), "leak task in=living-pod"},
+		"that, of another namespace": {also(planned, leftInPod(func(i *oracle.Inventory) {
+			i.Daemon.Tasks = append(i.Daemon.Tasks, oracle.Task{Namespace: daemon.TaskNamespace, ID: "pod"})
+		})), "leak task in=living-pod"},
+		"the sandbox's, which the first list was without": {also(planned, leftInPod(func(i *oracle.Inventory) {
+			i.Daemon.Tasks = append(i.Daemon.Tasks, oracle.Task{Namespace: daemon.CRINamespace, ID: "pod"})
+		})), ""},
 		"a connection that a round has left":             {connects, "leak handle kind=connection in=living-pod"},
 		"one of a containerd that was started meanwhile": {also(connects, downFor(31, 32)), ""},
 		"one a round after the start":                    {also(laterRound, connects, downFor(25, 26)), ""},

@@ -22,7 +22,7 @@ func (x *run) scene() oracle.Scene {
 		), State: daemon.StateDir, ContainerdRoot: x.world.RootDir(), CgroupDirs: x.world.CgroupDirs(),
 		FIFODirs: []string{"/run/containerd/fifo", x.world.FIFODir()},
 		FileDirs: []string{"/", x.world.RootDir(), x.world.Dir()}, OwnFile: x.world.OwnFile,
-		Networks: x.networks,
+		Networks: x.networks, CollectIn: daemon.TaskNamespace,
 		Own: func(pid int) bool {
 			return pid == 1 || pid == x.daemon.PID()
 		},

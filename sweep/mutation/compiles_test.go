@@ -98,9 +98,12 @@ func (w *changedPackages) Import(path string) (*types.Package, error) {
 		}
 		return nil, fmt.Errorf("%s is imported by none of the packages that mutations change", path)
 	}
-	if p := w.done[path]; p != nil {
+	if p, begun := w.done[path]; p != nil {
 		return p, nil
+	} else if begun {
+		return nil, fmt.Errorf("%s imports itself", path)
 	}
+	w.done[path] = nil
 	p := w.packages[path]
 	var files []*ast.File
 	for i, name := range p.CompiledGoFiles {

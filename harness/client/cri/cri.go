@@ -224,7 +224,7 @@ func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 		c.exec(ctx, i)
 		answered = append(answered, c.beginHeld(ctx, i))
 		c.KillChild(ctx, i) // of one that has lived on its child is dead
-		c.RestNow(ctx)
+		c.RestNow(ctx, c.ids(all)...)
 		if !waits {
 			c.end(ctx, i)
 			continue

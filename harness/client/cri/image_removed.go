@@ -24,8 +24,8 @@ import (
 // idleImage is one that no container runs.
 const idleImage = "shimquake.local/idle:v1"
 
-// imageKnown is how long CRI is given to know of an image that another client has made:
-// an event tells it at once.
+// imageKnown is how long CRI is given to know of an image that another client has made, or
+// that is gone: an event tells it at once.
 const imageKnown = 5 * time.Second
 
 // removeImage makes an image that nothing runs, as somebody who imports one does, and has
@@ -45,13 +45,8 @@ func (c *Client) removeImage(ctx context.Context, service api.ImageServiceClient
 		return // for others to say
 	}
 	is := harness.CRIImage{Name: idleImage, Asked: idleImage}
-	known, end := context.WithTimeout(ctx, imageKnown)
-	defer end()
-	_ = poll.Until(known, 10*time.Millisecond, func() (bool, error) {
-		r, err := service.ImageStatus(known, &api.ImageStatusRequest{Image: &api.ImageSpec{Image: idleImage}})
-		return r.GetImage() != nil, err
-	}) // asked again below, whatever it has said
 	for range 2 { // what is gone can be removed
+		awaitImage(ctx, service, !is.Gone)
 		c.imageStatus(ctx, service, is)
 		list, err := service.ListImages(ctx, &api.ListImagesRequest{})
 		c.image(harness.CRIImage{Name: idleImage, Gone: is.Gone}, listed(list, idleImage), err)
@@ -64,6 +59,17 @@ func (c *Client) removeImage(ctx context.Context, service api.ImageServiceClient
 		}
 		is.Gone = true
 	}
+}
+
+// awaitImage gives CRI time until it knows of the image, or does not any more: it is asked
+// once more then, whatever it has said.
+func awaitImage(ctx context.Context, service api.ImageServiceClient, known bool) {
+	ctx, end := context.WithTimeout(ctx, imageKnown)
+	defer end()
+	_ = poll.Until(ctx, 10*time.Millisecond, func() (bool, error) {
+		r, err := service.ImageStatus(ctx, &api.ImageStatusRequest{Image: &api.ImageSpec{Image: idleImage}})
+		return r.GetImage() != nil == known, err
+	})
 }
 
 // makeIdleImage makes it of the payload's: with another config, it has another id.
@@ -98,7 +104,7 @@ func makeIdleImage(ctx context.Context, cl *containerd.Client) error {
 	for _, layer := range manifest.Layers {
 		keeps["containerd.io/gc.ref.content.l."+layer.Digest.Encoded()[:8]] = layer.Digest.String()
 	}
-	target, err := writeJSON(ctx, store, from.Target.MediaType, manifest, keeps)
+	target, err := writeJSON(ctx, store, v1.MediaTypeImageManifest, manifest, keeps)
 	if err == nil {
 		_, err = cl.ImageService().Create(ctx, images.Image{Name: idleImage, Target: target})
 	}
