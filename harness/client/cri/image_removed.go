@@ -24,8 +24,8 @@ import (
 // idleImage is one that no container runs.
 const idleImage = "shimquake.local/idle:v1"
 
-// imageKnown is how long CRI is given to know of an image that another client has made, or
-// that is gone: an event tells it at once.
+// imageKnown is how long CRI is given to know of an image that another client has made,
+// or that is gone: an event tells it at once.
 const imageKnown = 5 * time.Second
 
 // removeImage makes an image that nothing runs, as somebody who imports one does, and has
@@ -61,8 +61,8 @@ func (c *Client) removeImage(ctx context.Context, service api.ImageServiceClient
 	}
 }
 
-// awaitImage gives CRI time until it knows of the image, or does not any more: it is asked
-// once more then, whatever it has said.
+// awaitImage gives CRI time until it knows of the image, or does not any more: it is
+// asked once more then, whatever it has said.
 func awaitImage(ctx context.Context, service api.ImageServiceClient, known bool) {
 	ctx, end := context.WithTimeout(ctx, imageKnown)
 	defer end()
