@@ -66,7 +66,9 @@ func (c *Client) waitEarly(ctx context.Context, i *harness.Instance, e *harness.
 		defer cancel()
 		select {
 		case <-done:
-			e.Early.Answered = time.Now()
+			if ctx.Err() == nil { // else it is the client's own time that was over
+				e.Early.Answered = time.Now()
+			}
 		case <-time.After(e.Early.Patience):
 			e.Early.Until = time.Now()
 		}
