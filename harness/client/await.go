@@ -126,6 +126,14 @@ func (s *Session) rest(ctx context.Context, living ...string) {
 	}
 }
 
+// IDs are those of containers.
+func IDs(all []*harness.Instance) (ids []string) {
+	for _, i := range all {
+		ids = append(ids, i.ID)
+	}
+	return ids
+}
+
 // LookAtLiving takes down what containers and sandboxes have that are to live on.
 func (s *Session) LookAtLiving(of ...string) {
 	if len(of) == 0 {

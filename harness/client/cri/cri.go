@@ -205,10 +205,7 @@ func (c *Client) ids(of []*harness.Instance) (ids []string) {
 	if c.sandbox != "" && !c.again {
 		ids = append(ids, c.sandbox)
 	}
-	for _, i := range of {
-		ids = append(ids, i.ID)
-	}
-	return ids
+	return append(ids, client.IDs(of)...)
 }
 
 // underWay is how long a call is given to be under way.

@@ -116,7 +116,7 @@ func (c *Client) lifecycle(ctx context.Context) {
 		c.beginWaiting(ctx, i)
 	}
 	c.State(ctx, "running")
-	c.RestNow(ctx, idsOf(live)...)
+	c.RestNow(ctx, client.IDs(live)...)
 	last := live
 	if c.Case.Workload.Restart && len(live) > 0 {
 		c.ending(ctx, live[1:])
@@ -189,11 +189,4 @@ func (c *Client) killAgain(ctx context.Context, i *harness.Instance) error {
 	o.Until = time.Now()
 	c.Record.Set(func(h *harness.History) { h.Orphan = &o })
 	return nil
-}
-
-func idsOf(all []*harness.Instance) (ids []string) {
-	for _, i := range all {
-		ids = append(ids, i.ID)
-	}
-	return ids
 }
