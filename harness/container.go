@@ -124,6 +124,9 @@ type Container struct {
 	// Pause has the container paused and resumed before it ends; with signal: SIGKILL it is
 	// killed while it is paused. Task API only.
 	Pause bool `yaml:"pause,omitempty"`
+	// User is the user and the group that its payload and its execs run as, from 1 to 65535.
+	// Default: root.
+	User int `yaml:"user,omitempty"`
 	// RuncRoot has runc keep the state of the container in another directory than by
 	// default, as its runtime options (Root) ask. Task API only.
 	RuncRoot bool `yaml:"runcRoot,omitempty"`
@@ -172,6 +175,9 @@ var Signals = map[string]unix.Signal{
 // execSignals are those that an exec can be ended with.
 var execSignals = []string{"SIGTERM", payload.StopSignal}
 
+// maxUser is the last that the images of this world may have.
+const maxUser = 65535
+
 // maxChildren is few enough for a world's limit on processes.
 const maxChildren = 20
 
@@ -180,6 +186,10 @@ func (c Container) problems(i int, w Workload) []error {
 	all := []error{c.check(i), c.checkBesides(w)}
 	if c.NoSuchCommand && (c != Container{NoSuchCommand: true} || w.Restart && i == 0 || w.Fakeshim != "") {
 		all = append(all, errors.New("noSuchCommand: it never runs: leave out all else, fakeshim, and restart of the first"))
+	}
+	if c.User != 0 && (c.User < 0 || c.User > maxUser || c.Stdin > 0 || c.Pause || c.TimedExec || c.Segfault != "") {
+		all = append(all, fmt.Errorf("user: %d: 1 to %d, and not with stdin, pause, timedExec and segfault, "+
+			"whose payload makes files where only root may", c.User, maxUser))
 	}
 	if c.Floods && w.API != CRI {
 		all = append(all, errors.New("floods: only a pod has a log here: add api: cri"))

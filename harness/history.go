@@ -84,6 +84,9 @@ type History struct {
 	// something has failed that no fault explains; nil when there was no need.
 	Reference *Reference `json:"reference,omitempty"`
 
+	// Filtered are the lists of some containers that the task API gave.
+	Filtered []Filtered `json:"filtered,omitempty"`
+
 	// Subscribed is what clients that subscribe to events beside the workload were told; nil
 	// where there are none.
 	Subscribed *Subscribed `json:"subscribed,omitempty"`
@@ -185,6 +188,16 @@ type Call struct {
 	Unprovoked bool `json:"unprovoked,omitempty"`
 	// Says is what was answered, for people.
 	Says string `json:"says,omitempty"`
+}
+
+// Filtered is what containerd lists by a filter, as its task API takes it.
+type Filtered struct {
+	Filter string `json:"filter"`
+	// Left are the ids of those that it must list and does not, Others of those that it
+	// lists and must not.
+	Left   []string       `json:"left,omitempty"`
+	Others []string       `json:"others,omitempty"`
+	Err    *oracle.Failed `json:"err,omitempty"` // why it has not answered
 }
 
 // SentSignal is a signal that the client sent to a container's init.

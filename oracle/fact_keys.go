@@ -176,6 +176,7 @@ const (
 	Unrotated      = "unrotated"
 	Overwritten    = "overwritten"      // what was in a file before is lost
 	LoggerRuns     = "logger-runs"      // after what it logs was deleted
+	AnotherLog     = "another-log"      // its logger was told that it has that of somebody else
 	AnExec         = "exec"             // FactOf
 	Second         = "second"           // FactUse
 	SameAgain      = "same"             // FactRepeat
@@ -296,7 +297,7 @@ var keys = [factCount]struct {
 	FactExit:    {"exit", inCause, nil},
 	FactAsked:   {"asked", inCause, []string{Yes}},
 	FactOutput: {"output", inCause, []string{
-		Missing, Late, Repeated, Foreign, Misdated, Unrotated, Overwritten, LoggerRuns}},
+		Missing, Late, Repeated, Foreign, Misdated, Unrotated, Overwritten, LoggerRuns, AnotherLog}},
 	FactStream: {"stream", inCause, []string{FieldStdout, FieldStderr}},
 
 	FactError:       {"error", inDetail, nil},

@@ -116,6 +116,8 @@ func othersOutput(fs Facts) []string {
 		return []string{"what was in the file of its output before is not there any more"}
 	case LoggerRuns:
 		return []string{"it was deleted, and the logger of its output has not come to its end"}
+	case AnotherLog:
+		return []string{fmt.Sprintf("the logger of its output was told that it is that of %q", fs[FactReported])}
 	case Misdated:
 		return []string{fs[FactCount] + " lines of its log have a time at which they were not written"}
 	case Foreign:

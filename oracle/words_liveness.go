@@ -15,6 +15,7 @@ const (
 	NotReady  = "not-ready"  // as CRI says of itself
 	Boot      = "boot"
 	Listing   = "listing"
+	WrongList = "wrong-list" // by a filter
 	// Collection is that of garbage.
 	Collection = "collection"
 	Stats      = "stats" // CRI's, of containers
@@ -48,6 +49,8 @@ const (
 	PIDsOfExecs = "pids-of-execs" // which exec's a process is
 	// WindowSize is the size of a terminal's window.
 	WindowSize = "window-size"
+	// RanAs is the user and the group of a payload.
+	RanAs = "user"
 	// Of a root of runc that the options of a task name: it had none of its state, or has it
 	// still.
 	RuncElsewhere = "runc-elsewhere"
@@ -110,6 +113,7 @@ var livenessWhats = []what{
 	{IDReuse, "ID reuse", says("the id could not be used again: %s", FactError)},
 	{Boot, "containerd", says("%s", FactError)},
 	{ForeignTask, "containerd", says("its list of the tasks of %s has one of %s", FactReported, FactTrue)},
+	{WrongList, "containerd", says("its list of the containers by %s %s", FactCall, FactReported)},
 	{Listing, "containerd", says("it cannot tell what it has: %s", FactError)},
 	{Collection, "containerd", says("it was asked to collect its garbage, of which there is some: %s", FactError)},
 	{Stats, "containerd", says("CRI cannot tell what containers use (%s): %s", FactCall, FactError)},
@@ -150,6 +154,7 @@ var livenessWhats = []what{
 		FactTrue)},
 	{WindowSize, "task", says("ResizePty has given its window %s rows and columns, and its payload has found %s",
 		FactReported, FactTrue)},
+	{RanAs, "task", says("its payload runs as user and group %s, and is to run as %s", FactTrue, FactReported)},
 	{RuncElsewhere, "task", says("its options name a root of runc, which had not its state while it was there")},
 	{RuncLeft, "task", says("its options name a root of runc, which has its state when it was deleted")},
 	{StateAs, "task", says("its %s has succeeded, and containerd calls it %s", FactCall, FactTask)},

@@ -68,6 +68,9 @@ type Params struct {
 	Record *record.Recorder
 	// CRIEvents are CRI's container events; nil where no CRI is used.
 	CRIEvents *oracle.CRILog
+	// TellsAll reports whether each client of these is told all of them: else one that goes
+	// away would take some with it.
+	TellsAll bool
 	// Quiet reports that what containerd passes counts, whoever asks it: it is not asked for
 	// more than it must be.
 	Quiet bool

@@ -33,9 +33,9 @@ func (l *ShimLog) Create(id string) (cio.IO, error) {
 // Outputs are what was written, by a time at which what is logged is deleted.
 func (l *ShimLog) Outputs() harness.Outputs {
 	if l.To == harness.LogBinary {
-		_, err := os.Stat(l.Path + ".done")
+		as, err := os.ReadFile(l.Path + ".done")
 		all := ReadLines(textOf(l.Path+".out"), textOf(l.Path+".err"))
-		all.LoggerRuns = err != nil
+		all.LoggerRuns, all.LoggedAs = err != nil, string(as)
 		return all
 	}
 	text, kept := strings.CutPrefix(textOf(l.Path), earlier)

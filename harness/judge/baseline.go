@@ -14,7 +14,7 @@ import (
 // baseline: the workload works as long as nothing is broken. Where it does on another
 // release, this one is broken; where that is not known, the case shows nothing.
 func baseline(h *harness.History) (found []oracle.Finding, out []harness.Problem) {
-	for _, u := range unprovoked(h) {
+	for n, u := range unprovoked(h) {
 		if h.MachineCan() {
 			found = append(found, oracle.Finding{
 				Invariant: oracle.Liveness, Class: oracle.ClassContainer, Subject: oracle.Subject{ID: u.of}, Facts: u.facts,
@@ -23,7 +23,7 @@ func baseline(h *harness.History) (found []oracle.Finding, out []harness.Problem
 		}
 		text := fmt.Sprintf("%s failed before any fault had happened: %s",
 			strings.TrimSpace(u.facts[oracle.FactCall]+" "+u.of), u.facts[oracle.FactError])
-		if h.MachineCannot() {
+		if h.MachineCannot() && n == 0 {
 			text += fmt.Sprintf("; on %s the workload does not work here either: %s", h.Reference.Version, h.Reference.Why)
 		}
 		out = append(out, harness.Problem{Kind: harness.ByBefore, Text: text})

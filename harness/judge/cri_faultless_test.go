@@ -15,8 +15,8 @@ func listsStopped(state string) func(*harness.History) {
 	return also(listed(oracle.ASandbox, "pod", state), func(h *harness.History) { h.CRI.States[0].Stopped = true })
 }
 
-// filtered has CRI list containers by their label.
-func filtered(change func(*harness.CRIFiltered)) func(*harness.History) {
+// listedBy has CRI list containers by their label.
+func listedBy(change func(*harness.CRIFiltered)) func(*harness.History) {
 	return func(h *harness.History) {
 		q := harness.CRIFiltered{Object: oracle.AContainer, Field: oracle.FieldLabels, Value: "c0", Answered: at(37)}
 		change(&q)
@@ -53,7 +53,7 @@ func podTaken(said string) func(*harness.History) {
 }
 
 func TestRulesOfFaultlessPods(t *testing.T) {
-	left := filtered(func(q *harness.CRIFiltered) { q.Left = []string{"c0"} })
+	left := listedBy(func(q *harness.CRIFiltered) { q.Left = []string{"c0"} })
 	gone := failed("NotFound", "no such pod")
 	gone.Answered = true
 	silent := failed("Unavailable", "connection refused")
@@ -66,11 +66,11 @@ func TestRulesOfFaultlessPods(t *testing.T) {
 			"status cri-status object=sandbox field=state is=other what=listing"},
 		"a fault may have kept its end from CRI": {also(listsStopped(oracle.CRIReady), killsShimAt(30)), ""},
 
-		"a list by a label": {filtered(func(*harness.CRIFiltered) {}), ""},
+		"a list by a label": {listedBy(func(*harness.CRIFiltered) {}), ""},
 		"it lacks one":      {left, "status cri-status object=container field=labels is=other what=listing"},
-		"it has another": {filtered(func(q *harness.CRIFiltered) { q.Others = []string{"c1"} }),
+		"it has another": {listedBy(func(q *harness.CRIFiltered) { q.Others = []string{"c1"} }),
 			"status cri-status object=container field=labels is=other what=listing"},
-		"it fails": {filtered(func(q *harness.CRIFiltered) { q.Err = failed("Unknown", "broken") }),
+		"it fails": {listedBy(func(q *harness.CRIFiltered) { q.Err = failed("Unknown", "broken") }),
 			"status cri-status object=container field=labels is=not-set what=listing"},
 
 		"who stops what is gone":       {repeated(nil), ""},
@@ -107,7 +107,7 @@ func TestRulesOfFaultlessPods(t *testing.T) {
 func TestFaultsMayExplainIt(t *testing.T) {
 	for _, rule := range []rule{criFiltered, criRepeated, criConditions} {
 		h := pod()
-		filtered(func(q *harness.CRIFiltered) { q.Left = []string{"c0"} })(&h)
+		listedBy(func(q *harness.CRIFiltered) { q.Left = []string{"c0"} })(&h)
 		repeated(&oracle.Failed{Answered: true, Code: "NotFound"})(&h)
 		condition("RuntimeReady", false)(&h)
 		if found, _ := rule(&h); len(found) != 1 {

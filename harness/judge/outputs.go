@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
@@ -64,18 +65,21 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 }
 
 // wrongLog is of what a shim writes outputs to itself: what a file had before is there,
-// and a logger has come to its end when what it logs is deleted.
+// and a logger knows whose it has, and has come to its end when that is deleted.
 func wrongLog(i harness.Instance, exec string, is harness.Outputs, deleted time.Time) (found []oracle.Finding) {
-	find := func(how string) {
+	find := func(how, reported string) {
 		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
-			Subject: oracle.Subject{ID: i.ID, Exec: exec},
-			Facts:   ofExec(exec, oracle.Facts{oracle.FactWhat: oracle.WrongOutput, oracle.FactOutput: how})})
+			Subject: oracle.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, oracle.Facts{
+				oracle.FactWhat: oracle.WrongOutput, oracle.FactOutput: how, oracle.FactReported: reported})})
 	}
 	if is.Overwritten {
-		find(oracle.Overwritten)
+		find(oracle.Overwritten, "")
 	}
 	if is.LoggerRuns && !deleted.IsZero() {
-		find(oracle.LoggerRuns)
+		find(oracle.LoggerRuns, "")
+	}
+	if is.LoggedAs != "" && is.LoggedAs != daemon.TaskNamespace+"/"+cmp.Or(exec, i.ID) {
+		find(oracle.AnotherLog, is.LoggedAs)
 	}
 	return found
 }

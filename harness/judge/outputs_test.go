@@ -108,6 +108,16 @@ func TestRulesOfOutputs(t *testing.T) {
 		"an exec's logger runs on": {
 			with(func(_ *harness.History, i *harness.Instance) { i.Execs[0].Outputs.LoggerRuns = true }),
 			"liveness container what=output output=logger-runs of=exec"},
+		"a logger knows whose output it has": {
+			with(func(_ *harness.History, i *harness.Instance) { i.Outputs.LoggedAs = daemon.TaskNamespace + "/c0" }), ""},
+		"it was told another's": {
+			with(func(_ *harness.History, i *harness.Instance) { i.Outputs.LoggedAs = "c0/" + daemon.TaskNamespace }),
+			"liveness container what=output output=another-log"},
+		"that of an exec was told its container's": {
+			with(func(_ *harness.History, i *harness.Instance) {
+				i.Execs[0].Outputs.LoggedAs = daemon.TaskNamespace + "/c0"
+			}),
+			"liveness container what=output output=another-log of=exec"},
 		"one runs on, and its shim died": {with(func(h *harness.History, i *harness.Instance) {
 			i.Outputs.LoggerRuns = true
 			kill(h, "shim", 42)

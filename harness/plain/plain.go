@@ -60,12 +60,12 @@ var cases = []harness.Case{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, CgroupParent: true, Containers: []harness.Container{
-			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"}, {Signal: "SIGKILL"},
+			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"}, {Signal: "SIGKILL", User: 1000},
 			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}}}},
 	// Eleven seconds are more than any time is that containerd gives its own calls.
 	{Name: "plain-exec", Workload: harness.Workload{Rest: 11 * time.Second, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, HeldExec: true, ExecSignal: payload.StopSignal, Pause: true},
-		{Signal: "SIGKILL", Exec: 4, ExecSignal: "SIGTERM"},
+		{Signal: "SIGKILL", Exec: 4, ExecSignal: "SIGTERM", User: 1000},
 		{Exit: 5, HeldExec: true, SharedPID: true}}}},
 	{Name: "plain-no-command", Workload: harness.Workload{Containers: []harness.Container{
 		{NoSuchCommand: true}, {Exit: 7, NoSuchExec: true}}}},
@@ -95,7 +95,8 @@ var cases = []harness.Case{
 		API: harness.CRI, Restart: true, Containers: []harness.Container{{Exit: 7, Memory: 32, Held: true}}}},
 	{Name: "plain-output", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
 	{Name: "plain-terminal", Workload: harness.Workload{Containers: []harness.Container{
-		{Exit: 7, TTY: true, Lines: 1500, Exec: 3, ExecSignal: "SIGTERM"}, {Signal: "SIGTERM", TTY: true}}}},
+		{Exit: 7, TTY: true, Lines: 1500, Exec: 3, ExecSignal: "SIGTERM"},
+		{Signal: "SIGTERM", TTY: true, User: 1000}}}},
 	{Name: "plain-log", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: harness.LogFileLines, Log: harness.LogFile},
 		{Exit: 5, Exec: 4, Lines: 7000, Log: harness.LogBinary}}}},
@@ -103,7 +104,7 @@ var cases = []harness.Case{
 		{Exit: 7, Exec: 3, RuncRoot: true}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
-		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true}, {Exit: 5, HeldExec: true}}}},
+		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true}, {Exit: 5, HeldExec: true, User: 1000}}}},
 	{Name: "plain-pod-output", Workload: harness.Workload{ // alone: its log is read when it has just ended
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000, Ragged: true}}}},
 	{Name: "plain-restart", Workload: harness.Workload{
@@ -113,13 +114,15 @@ var cases = []harness.Case{
 	{Name: "plain-net-restart", Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Restart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-churn", Workload: harness.Workload{
-		API: harness.CRI, Loops: 12, Restart: true, Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
+		API: harness.CRI, Loops: 10, Restart: true, Deadline: 2 * time.Minute,
+		Containers: []harness.Container{{Exit: 7, Exec: 3}, {Exit: 5}, {Exit: 3}}}},
 	{Name: "plain-with-pod", Workload: harness.Workload{
 		API: harness.CRI, Images: true, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL", WithPod: true}}}},
 	{Name: "plain-reuse", Workload: harness.Workload{
 		Thorough: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-many", Workload: harness.Workload{
-		Grouped: true, Restart: true, Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36)}},
+		Grouped: true, Restart: true, Deadline: 2 * time.Minute,
+		Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36)}},
 	{Name: "plain-loop", Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{
 			{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5, Stays: true}}}},

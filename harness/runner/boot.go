@@ -114,6 +114,7 @@ func (x *run) clientParams() client.Params {
 		OOMKills: x.world.OOMKills, PIDs: x.world.PIDs, CRIEvents: &x.criEvents, Look: x.lookMeanwhile,
 		Belongings: func(of ...string) (oracle.Belongings, error) { return oracle.TakeBelongings(x.scene(), of...) },
 		Quiet:      x.countsStatements(),
+		TellsAll:   oracle.TellsAllOfCRI(x.subject.Version),
 	}
 	if x.Workload.Fakeshim != "" {
 		p.Runtime = fakeshim.Runtime

@@ -59,7 +59,7 @@ func (r *reference) run(x *run, c harness.Case, again, outOfTime bool) *harness.
 	}
 	now := &harness.Reference{Version: v.Version, Outcome: v.Outcome, Why: v.Why()}
 	if outOfTime {
-		return inTime(now, v.History.Calls, y.Workload.CallTimeout)
+		return inTime(now, v.History.Calls, y.Workload)
 	}
 	if now.Outcome == harness.Held || r.failed { // one failure may be bad luck: the next case asks again
 		r.known = now
@@ -69,22 +69,33 @@ func (r *reference) run(x *run, c harness.Case, again, outOfTime bool) *harness.
 }
 
 // inTime says what a reference shows where time was wanting. One that held with most of
-// its time gone had luck, and shows nothing: the machine is too busy to tell.
-func inTime(r *harness.Reference, calls []harness.Call, limit time.Duration) *harness.Reference {
+// its time gone, of a call or of all together, had luck, and shows nothing: the machine
+// is too busy to tell.
+func inTime(r *harness.Reference, calls []harness.Call, w harness.Workload) *harness.Reference {
 	var slowest harness.Call
+	var all time.Duration
 	for _, c := range calls {
-		if c.Verb != "wait" && c.Took > slowest.Took { // a container may take its time
+		if c.Verb == "wait" { // a container may take its time
+			continue
+		}
+		if c.Took > slowest.Took {
 			slowest = c
 		}
+		if c.Who == "client" {
+			all += c.Took
+		}
 	}
-	if r.Outcome == harness.Held && slowest.Took > limit/4 {
+	busy := func(what string, took, limit time.Duration) {
 		r.Outcome = harness.Invalid
-		r.Why = fmt.Sprintf(
-			"it held, but %s took %s of the %s that the client gives it: this machine is too busy to tell",
-			slowest.Verb,
-			slowest.Took.Round(time.Millisecond),
-			limit,
-		)
+		r.Why = fmt.Sprintf("it held, but %s took %s of the %s that the client gives it: this machine is too busy to tell",
+			what, took.Round(time.Millisecond), limit)
+	}
+	switch {
+	case r.Outcome != harness.Held:
+	case slowest.Took > w.CallTimeout/4:
+		busy(slowest.Verb, slowest.Took, w.CallTimeout)
+	case all > w.Deadline/4:
+		busy("all its calls", all, w.Deadline)
 	}
 	return r
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -9,13 +10,23 @@ import (
 
 // A reference that held with most of its time gone does not prove that the machine can.
 func TestAReferenceThatHeldByLuckShowsNothing(t *testing.T) {
-	for took, want := range map[time.Duration]harness.Outcome{
-		100 * time.Millisecond: harness.Held, 2 * time.Second: harness.Held, 8 * time.Second: harness.Invalid,
+	many := slices.Repeat([]harness.Call{{Who: "client", Verb: "create", Took: 2 * time.Second}}, 8)
+	for name, tt := range map[string]struct {
+		calls []harness.Call
+		want  harness.Outcome
+	}{
+		"quick":                {[]harness.Call{{Verb: "create", Took: 100 * time.Millisecond}}, harness.Held},
+		"a long wait":          {[]harness.Call{{Who: "client", Verb: "wait", Took: time.Minute}}, harness.Held},
+		"a slow call":          {[]harness.Call{{Verb: "create", Took: 8 * time.Second}}, harness.Invalid},
+		"some calls":           {many[:4], harness.Held},
+		"all of them together": {many, harness.Invalid},
+		"of somebody beside it": {
+			slices.Repeat([]harness.Call{{Who: "pod", Verb: "create", Took: 2 * time.Second}}, 8), harness.Held},
 	} {
-		calls := []harness.Call{{Verb: "wait", Took: time.Minute}, {Verb: "create", Took: took}}
-		if got := inTime(&harness.Reference{Outcome: harness.Held}, calls, 10*time.Second); got.Outcome != want ||
-			(got.Why != "") != (want != harness.Held) {
-			t.Errorf("create took %s: %+v", took, got)
+		w := harness.Workload{CallTimeout: 10 * time.Second, Deadline: time.Minute}
+		got := inTime(&harness.Reference{Outcome: harness.Held}, tt.calls, w)
+		if got.Outcome != tt.want || (got.Why != "") != (tt.want != harness.Held) {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -68,7 +68,7 @@ var workloads = []workload{
 	{name: "again", like: "task", asked: true, Workload: harness.Workload{
 		KillAgain: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "many", like: "restart", asked: true, Workload: harness.Workload{
-		Grouped: true, Restart: true, Deadline: 30 * time.Second,
+		Grouped: true, Restart: true, Deadline: 2 * time.Minute,
 		Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36)}},
 	{name: "restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
@@ -93,7 +93,8 @@ var workloads = []workload{
 	{name: "logs", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000, Ragged: true}}}},
 	{name: "churn", like: "cri", asked: true, Workload: harness.Workload{
-		API: harness.CRI, Loops: 12, Restart: true, Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
+		API: harness.CRI, Loops: 12, Restart: true, Deadline: 2 * time.Minute,
+		Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
 	{name: "oom-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI,
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{name: "meters-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI, Loops: 2,

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/oracle"
@@ -55,6 +57,9 @@ func (c *Client) rounds(ctx context.Context, turns [][]*harness.Instance) {
 	}
 	c.note(func(s *harness.CRISeen) { s.Pod = before })
 	for round, all := range turns {
+		if round == 1 { // by then containerd was restarted, where it is
+			c.leaveEvents(ctx)
+		}
 		c.round(ctx, slices.Clone(all), round == 0)
 		for _, i := range all {
 			if i.Reported {
@@ -69,6 +74,29 @@ func (c *Client) rounds(ctx context.Context, turns [][]*harness.Instance) {
 			before = c.lookAtRound(ctx, round+1, before)
 		}
 	}
+}
+
+// leaveEvents listens, where no fault is planned, to the events of containers, and goes
+// away: nobody else may wait for who does not read any more. More than 100 events for
+// each client are held back (internal/cri/server/container_events.go of v2.4.2).
+func (c *Client) leaveEvents(ctx context.Context) {
+	if !c.Case.Faultless() || !c.TellsAll || c.again {
+		return
+	}
+	rt, err := c.rt(ctx)
+	if err != nil {
+		return // what it comes to is for others to say
+	}
+	ctx, leave := context.WithTimeout(ctx, c.CallTimeout)
+	stream, err := rt.GetContainerEvents(ctx, &api.GetEventsRequest{})
+	if err != nil {
+		leave() // a release that has no such events
+		return
+	}
+	go func() {
+		defer leave()
+		_, _ = stream.Recv() // the first that it is told shows that it listens
+	}()
 }
 
 // clear removes the containers of a round. Those that cannot be removed within half of

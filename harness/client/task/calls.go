@@ -79,6 +79,7 @@ func (c *Client) container(
 		return nil, err
 	}
 	return cl.NewContainer(ctx, i.ID, containerd.WithImage(image), containerd.WithNewSnapshot(i.ID, image),
+		containerd.WithContainerLabels(map[string]string{oracle.Label: i.ID}),
 		containerd.WithNewSpec(c.spec(i)...), containerd.WithRuntime(runtime, c.options(i)))
 }
 
@@ -95,6 +96,9 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 	}
 	if i.OOMScoreAdj != nil {
 		opts = append(opts, withOOMScoreAdj(*i.OOMScoreAdj))
+	}
+	if user := uint32(i.Spec.User); user != 0 {
+		opts = append(opts, oci.WithUIDGID(user, user))
 	}
 	if i.Spec.TTY {
 		opts = append(opts, oci.WithTTY)
