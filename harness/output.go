@@ -10,8 +10,8 @@ type Outputs struct {
 	// a logger had not come to its end when the client heard that what it logs is deleted.
 	Overwritten bool `json:"overwritten,omitempty"`
 	LoggerRuns  bool `json:"loggerRuns,omitempty"`
-	// LoggedAs is whose output a logger was told that it has, NAMESPACE/ID; "" where there is
-	// none that has come to its end.
+	// LoggedAs is whose output a logger was told that it has, NAMESPACE/ID; "" where no
+	// logger has come to its end.
 	LoggedAs string `json:"loggedAs,omitempty"`
 }
 
