@@ -159,7 +159,8 @@ const (
 	WrongStatus    = "wrong-status"
 	NoPID          = "no-pid"
 	NoTime         = "no-time"
-	WrongPID       = "wrong-pid" // also a FactStatus
+	StampedLate    = "stamped-late" // with when it was sent again
+	WrongPID       = "wrong-pid"    // also a FactStatus
 	WrongNamespace = "wrong-namespace"
 	WrongTime      = "wrong-time"   // also a FactStatus: the status is right, its time is not
 	OtherTime      = "other-time"   // FactStatus: another than somebody else has reported
@@ -265,7 +266,7 @@ var keys = [factCount]struct {
 	FactContainerd: {"containerd", inCause, []string{Down}},
 
 	FactEvent: {"event", inCause, []string{
-		Missing, Repeated, Late, NoPID, NoTime, WrongPID, WrongNamespace, WrongTime, NoField, OtherField, WrongStatus,
+		Missing, Repeated, Late, NoPID, NoTime, StampedLate, WrongPID, WrongNamespace, WrongTime, NoField, OtherField, WrongStatus,
 		OtherPID, NotAsAsked, Unasked, OfRefused, Untrue, NotSentAgain,
 	}},
 	FactTopic: {"topic", inCause,

@@ -140,6 +140,9 @@ func (f Finding) eventReasons() []string {
 		return []string{"tells of an OOM kill, and nothing was killed for want of memory in the container by then"}
 	case NoTime:
 		return []string{"has no time of exit"}
+	case StampedLate:
+		return []string{fmt.Sprintf("has the time %s, and its shim had it ready, and could not send it, at %s",
+			fs[FactAt], fs[FactNotAfter])}
 	case WrongPID:
 		whose := "container"
 		if fs[FactOf] == AnExec {

@@ -1,0 +1,70 @@
+package judge
+
+import (
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// stampedIn is how long a shim may take from what an event tells of until it has that
+// ready. What it could not send it sends again a second later at the earliest
+// (pkg/shim/publisher.go of v2.4.2).
+const stampedIn = 900 * time.Millisecond
+
+// stamped: an event of a container has the time at which its shim had it ready, also
+// where containerd was down then, or refused it.
+func stamped(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if !looked(h) {
+		return nil, nil
+	}
+	events, hits, _ := h.FirstUse()
+	use := *h
+	use.Hits = hits
+	for _, i := range h.Instances {
+		if held(h, i) {
+			continue
+		}
+		served := shimsOf(&use, i.ID)
+		for _, e := range events {
+			from, due := readyBetween(&use, e)
+			if e.Container != i.ID || due.IsZero() {
+				continue
+			}
+			// What has failed since may be another's event: this one follows at once.
+			tried, _ := unsent(&use, served, from)
+			if tried.IsZero() || !e.Sent.After(tried) || e.Sent.Sub(due) <= stampedIn {
+				continue
+			}
+			found = append(found, oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent,
+				Subject: oracle.Subject{Namespace: e.Namespace, ID: e.Container, Exec: e.Exec, PID: e.PID},
+				Facts: ofExec(e.Exec, oracle.Facts{oracle.FactEvent: oracle.StampedLate, oracle.FactTopic: e.Topic,
+					oracle.FactAt: precisely(e.Sent), oracle.FactNotAfter: precisely(tried)})})
+		}
+	}
+	return uniqueCauses(found), nil
+}
+
+// readyBetween is when a shim had an event ready: not before the one, and at once after
+// the other. The zero time: that is not known.
+func readyBetween(h *harness.History, e oracle.TaskEvent) (from, due time.Time) {
+	call := map[string]string{oracle.TopicCreate: "Create", oracle.TopicStart: "Start", oracle.TopicDelete: "Delete"}[e.Topic]
+	switch {
+	case e.Topic == oracle.TopicExit && !untimed(e.Exited):
+		return e.Exited, e.Exited
+	case call == "" || e.Exec != "":
+		return time.Time{}, time.Time{}
+	}
+	for _, hit := range h.Hits {
+		if hit.Who != "shim" || hit.ID != e.Container {
+			continue
+		}
+		switch hit.Point {
+		case "rpc:shim:Task." + call + ":entry":
+			from = hit.Time
+		case "rpc:shim:Task." + call + ":exit":
+			return from, hit.Time
+		}
+	}
+	return time.Time{}, time.Time{}
+}
