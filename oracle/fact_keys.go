@@ -266,8 +266,8 @@ var keys = [factCount]struct {
 	FactContainerd: {"containerd", inCause, []string{Down}},
 
 	FactEvent: {"event", inCause, []string{
-		Missing, Repeated, Late, NoPID, NoTime, StampedLate, WrongPID, WrongNamespace, WrongTime, NoField, OtherField, WrongStatus,
-		OtherPID, NotAsAsked, Unasked, OfRefused, Untrue, NotSentAgain,
+		Missing, Repeated, Late, NoPID, NoTime, StampedLate, WrongPID, WrongNamespace, WrongTime, NoField, OtherField,
+		WrongStatus, OtherPID, NotAsAsked, Unasked, OfRefused, Untrue, NotSentAgain,
 	}},
 	FactTopic: {"topic", inCause,
 		append([]string{TopicCreate, TopicStart, TopicExit, TopicDelete, TopicPaused, TopicResumed, TopicExecAdded,

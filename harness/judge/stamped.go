@@ -48,7 +48,8 @@ func stamped(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 // readyBetween is when a shim had an event ready: not before the one, and at once after
 // the other. The zero time: that is not known.
 func readyBetween(h *harness.History, e oracle.TaskEvent) (from, due time.Time) {
-	call := map[string]string{oracle.TopicCreate: "Create", oracle.TopicStart: "Start", oracle.TopicDelete: "Delete"}[e.Topic]
+	calls := map[string]string{oracle.TopicCreate: "Create", oracle.TopicStart: "Start", oracle.TopicDelete: "Delete"}
+	call := calls[e.Topic]
 	switch {
 	case e.Topic == oracle.TopicExit && !untimed(e.Exited):
 		return e.Exited, e.Exited
