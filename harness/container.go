@@ -118,8 +118,9 @@ type Container struct {
 	// ExecSignal, SIGTERM or SIGUSR1, has one run there until the client sends it that
 	// signal: it exits with 143 or 138 then. Task API only.
 	ExecSignal string `yaml:"execSignal,omitempty"`
-	// NoSuchExec has an exec of AbsentCommand started there, which runc refuses, while a
-	// client waits for its end. By CRI it is an ExecSync, and not beside another.
+	// NoSuchExec has two execs of commands that there are not started there, one after the
+	// other, which runc refuses, while a client waits for the end of each. By CRI it is one,
+	// an ExecSync, and not beside another.
 	NoSuchExec bool `yaml:"noSuchExec,omitempty"`
 	// Pause has the container paused and resumed before it ends; with signal: SIGKILL it is
 	// killed while it is paused. Task API only.

@@ -91,6 +91,7 @@ const (
 	// Of a command that does not exist: it has begun; and one that waits for the end of an
 	// exec whose start was refused, and whom nobody answers.
 	AbsentBegun       = "absent-begun"
+	RefusedAsAnother  = "refused-as-another"
 	RefusedUnanswered = "refused-unanswered"
 	Baseline          = "baseline" // a call that failed before anything was broken
 )
@@ -178,6 +179,7 @@ var livenessWhats = []what{
 		FactCall, FactApart)},
 	{WaitUnanswered, "task", says("one of several clients that wait for its end was not answered within %s of it, and "+
 		"no call was held", FactBound)},
+	{RefusedAsAnother, "task", says("its command does not exist, and the answer is about another command: %s", FactError)},
 	{AbsentBegun, "task", says("%s of a command that does not exist has succeeded", FactCall)},
 	{RefusedUnanswered, "exec", says("its start was refused and it was deleted, and who has waited for its end from "+
 		"before was not answered within %s", FactBound)},

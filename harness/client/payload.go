@@ -128,7 +128,7 @@ func (s *Session) Command(i *harness.Instance) []string {
 func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	switch {
 	case e.Absent:
-		return []string{harness.AbsentCommand}
+		return []string{e.AbsentCommand()}
 	case e.Held:
 		return []string{payload.Program, "wait"}
 	case e.Signal != 0:

@@ -9,7 +9,7 @@ import (
 )
 
 // refusals: what has a command that does not exist does not begin: the call that was to
-// begin it fails, no event tells that it has begun or ended, and who waits for its end is
+// begin it fails with its name, no event tells that it has begun or ended, and who waits for its end is
 // answered. That the error of the call names the command the baseline asks. A fault may
 // have kept the refusal from whom it is for.
 func refusals(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
@@ -44,6 +44,13 @@ func refusedExec(h *harness.History, i harness.Instance, e harness.Exec) (found 
 	case e.Sync == nil && !e.Started.IsZero():
 		found = append(found, ofRefused(i, e.Called(),
 			oracle.Facts{oracle.FactWhat: oracle.AbsentBegun, oracle.FactCall: "exec-start"}))
+	}
+	why := e.NotStarted
+	if e.Sync != nil {
+		why = e.Sync.Err
+	}
+	if why != nil && strings.Contains(why.Text, harness.AbsentCommand+"-") && !strings.Contains(why.Text, e.AbsentCommand()) {
+		found = append(found, ofRefused(i, e.Called(), why.Facts(oracle.RefusedAsAnother)))
 	}
 	if w := e.Early; w != nil && w.Answered.IsZero() && !w.Until.IsZero() && !downBetween(h, w.At, w.Until) {
 		found = append(found, ofRefused(i, e.Called(),

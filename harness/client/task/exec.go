@@ -33,7 +33,7 @@ func execsOf(spec harness.Container) (all []harness.Exec) {
 			Signal: int(harness.Signals[spec.ExecSignal])})
 	}
 	if spec.NoSuchExec {
-		all = append(all, harness.Exec{ID: "e3", Absent: true})
+		all = append(all, harness.Exec{ID: "e3", Absent: true}, harness.Exec{ID: "e4", Absent: true})
 	}
 	return all
 }
@@ -146,7 +146,7 @@ func (c *Client) addExec(ctx context.Context, i *harness.Instance, e *harness.Ex
 }
 
 func (c *Client) startExec(ctx context.Context, i *harness.Instance, e *harness.Exec) error {
-	return c.call(ctx, "exec-start", i, func(ctx context.Context, cl *containerd.Client) error {
+	err := c.call(ctx, "exec-start", i, func(ctx context.Context, cl *containerd.Client) error {
 		r, err := cl.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: i.ID, ExecID: e.ID})
 		if err != nil {
 			return errgrpc.ToNative(err)
@@ -154,6 +154,10 @@ func (c *Client) startExec(ctx context.Context, i *harness.Instance, e *harness.
 		e.PID, e.Started = r.Pid, time.Now()
 		return nil
 	})
+	if e.Absent {
+		e.NotStarted = oracle.FailedOf(err)
+	}
+	return err
 }
 
 // execRequest asks for a payload beside that of the container, with a record of its own.
