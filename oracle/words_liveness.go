@@ -179,7 +179,7 @@ var livenessWhats = []what{
 		FactCall, FactApart)},
 	{WaitUnanswered, "task", says("one of several clients that wait for its end was not answered within %s of it, and "+
 		"no call was held", FactBound)},
-	{RefusedAsAnother, "task", says("its command does not exist, and the answer is about another command: %s", FactError)},
+	{RefusedAsAnother, "task", says("its command does not exist, and the answer names another: %s", FactError)},
 	{AbsentBegun, "task", says("%s of a command that does not exist has succeeded", FactCall)},
 	{RefusedUnanswered, "exec", says("its start was refused and it was deleted, and who has waited for its end from "+
 		"before was not answered within %s", FactBound)},

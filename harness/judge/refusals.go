@@ -49,7 +49,8 @@ func refusedExec(h *harness.History, i harness.Instance, e harness.Exec) (found 
 	if e.Sync != nil {
 		why = e.Sync.Err
 	}
-	if why != nil && strings.Contains(why.Text, harness.AbsentCommand+"-") && !strings.Contains(why.Text, e.AbsentCommand()) {
+	names := func(command string) bool { return why != nil && strings.Contains(why.Text, command) }
+	if names(harness.AbsentCommand+"-") && !names(e.AbsentCommand()) {
 		found = append(found, ofRefused(i, e.Called(), why.Facts(oracle.RefusedAsAnother)))
 	}
 	if w := e.Early; w != nil && w.Answered.IsZero() && !w.Until.IsZero() && !downBetween(h, w.At, w.Until) {
