@@ -9,9 +9,9 @@ import (
 )
 
 // refusals: what has a command that does not exist does not begin: the call that was to
-// begin it fails with its name, no event tells that it has begun or ended, and who waits for its end is
-// answered. That the error of the call names the command the baseline asks. A fault may
-// have kept the refusal from whom it is for.
+// begin it fails with its name, no event tells that it has begun or ended, and who waits
+// for its end is answered. That the error of the call names the command the baseline
+// asks. A fault may have kept the refusal from whom it is for.
 func refusals(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if !looked(h) || brokenOrKilled(h, h.After.At) {
 		return nil, nil
