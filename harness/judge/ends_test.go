@@ -104,6 +104,21 @@ func TestEndsOfWhatWasStartedInVain(t *testing.T) {
 	}
 }
 
+// The kernel may have killed the init with the child that was to run out of memory.
+func TestEndsOfAChildsOOM(t *testing.T) {
+	for kills, want := range map[int]bool{0: true, 1: true, 2: false} {
+		h := clean()
+		plain(&h)
+		i := &h.Instances[0]
+		i.Spec.OOM, i.Spec.Memory, i.OOMKills = harness.OOMChild, 32, &kills
+		i.Payload.Exited, i.Payload.HoggedAt = false, at(25)
+		h.Exits[0].Code = killed
+		if found, _ := ends(&h); len(found) > 0 != want {
+			t.Errorf("%d kills: %v", kills, found)
+		}
+	}
+}
+
 // A call that removes all containers does not excuse what becomes of those that are made
 // afterwards, in the next round of a crash loop.
 func TestCallsOfAnEarlierRoundKillNobody(t *testing.T) {

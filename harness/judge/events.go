@@ -23,7 +23,11 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 		}
 	}
 	events, _, _ := h.FirstUse()
-	found := oracle.CheckEvents(ofWorkload(h, events), gaps(h), append(lives, sandboxLives(h)...))
+	found := slices.DeleteFunc(
+		oracle.CheckEvents(ofWorkload(h, events), gaps(h), append(lives, sandboxLives(h)...)),
+		func(f oracle.Finding) bool {
+			return f.Facts[oracle.FactAfter] == oracle.AfterInitExit && overtaken(h, f)
+		})
 	now := conditions(h, h.After.At)
 	for n, f := range found {
 		if lastOfShim(h, f.Subject.ID) || slices.Contains(now.Happened, oracle.ShimKilled) && shimDeleted(h, f.Subject.ID) {
@@ -31,6 +35,21 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 		}
 	}
 	return oracle.Mark(circumstances(h, found), now), nil
+}
+
+// overtaken reports whether the exit of an exec is one that its shim could not send: what
+// is sent again, a second later, comes behind what has happened since.
+func overtaken(h *harness.History, f oracle.Finding) bool {
+	events, hits, _ := h.FirstUse()
+	use := *h
+	use.Hits = hits
+	return slices.ContainsFunc(events, func(e oracle.TaskEvent) bool {
+		if e.Topic != oracle.TopicExit || e.Container != f.Subject.ID || e.Exec != f.Subject.Exec || untimed(e.Exited) {
+			return false
+		}
+		tried, _ := unsent(&use, shimsOf(&use, e.Container), e.Exited)
+		return !tried.IsZero() && e.Seen.Sub(tried) >= stampedIn
+	})
 }
 
 // MissesEvents reports whether an event of a task has not come that was due. The runner

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
@@ -31,7 +32,8 @@ func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 				return o.Class == f.Class && o.Subject == f.Subject
 			})
 			excused := f.Invariant == oracle.Residue || lost(h) && f.Class == oracle.ClassHandle || anew && linked(f) ||
-				f.Class == oracle.ClassTask && !h.Case.Faultless() && livesOn(h, f.Subject)
+				f.Class == oracle.ClassTask && !h.Case.Faultless() && livesOn(h, f.Subject) ||
+				!h.Case.Faultless() && hasEnded(h, f)
 			if again || excused {
 				continue
 			}
@@ -48,6 +50,15 @@ func livesOn(h *harness.History, s oracle.Subject) bool {
 	_, ofPod := h.CRI.When("RunPodSandbox", s.ID)
 	stays := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == s.ID && i.Spec.Stays })
 	return (ofPod || stays) && s.Namespace == daemon.CRINamespace
+}
+
+// hasEnded reports whether what has grown is the status that CRI keeps of a container
+// which lives through the rounds: a fault has ended it, and more is to be said of it.
+func hasEnded(h *harness.History, f oracle.Finding) bool {
+	return f.Class == oracle.ClassFile && f.Facts[oracle.FactSize] == oracle.Grown &&
+		slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
+			return i.Spec.Stays && i.ID != "" && strings.HasSuffix(f.Subject.Path, "/containers/"+i.ID+"/status")
+		})
 }
 
 // linked reports whether a finding is of what a containerd that was started opens anew: a

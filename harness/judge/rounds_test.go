@@ -92,3 +92,29 @@ func TestRulesOfRounds(t *testing.T) {
 			"leak handle program=shim kind=descriptor in=living-pod"},
 	})
 }
+
+// More is said of a container that a fault has ended, in the file of its status alone.
+func TestTheStatusOfWhatHasEndedGrows(t *testing.T) {
+	file := func(path string, change func(*oracle.Finding)) oracle.Finding {
+		f := oracle.Finding{Class: oracle.ClassFile, Subject: oracle.Subject{Path: "/r/containers/" + path},
+			Facts: oracle.Facts{oracle.FactSize: oracle.Grown}}
+		change(&f)
+		return f
+	}
+	nothing := func(*oracle.Finding) {}
+	h := &harness.History{Instances: []harness.Instance{
+		{ID: "c0"}, {ID: "c1", Spec: harness.Container{Stays: true}}, {Spec: harness.Container{Stays: true}}}}
+	for name, tt := range map[string]struct {
+		f    oracle.Finding
+		want bool
+	}{
+		"of one that stays":    {file("c1/status", nothing), true},
+		"of one that does not": {file("c0/status", nothing), false},
+		"another file":         {file("c1/io", nothing), false},
+		"a file that is new":   {file("c1/status", func(f *oracle.Finding) { f.Facts[oracle.FactSize] = "" }), false},
+	} {
+		if got := hasEnded(h, tt.f); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -48,8 +48,8 @@ func stamped(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 // readyBetween is when a shim had an event ready: not before the one, and at once after
 // the other. The zero time: that is not known.
 func readyBetween(h *harness.History, e oracle.TaskEvent) (from, due time.Time) {
-	calls := map[string]string{oracle.TopicCreate: "Create", oracle.TopicStart: "Start", oracle.TopicDelete: "Delete"}
-	call := calls[e.Topic]
+	// The first Create and Start of an id are its init's; the first Delete may be an exec's.
+	call := map[string]string{oracle.TopicCreate: "Create", oracle.TopicStart: "Start"}[e.Topic]
 	switch {
 	case e.Topic == oracle.TopicExit && !untimed(e.Exited):
 		return e.Exited, e.Exited

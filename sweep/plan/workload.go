@@ -3,6 +3,7 @@ package plan
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -16,8 +17,8 @@ type workload struct {
 	harness.Workload
 	// asked is set for a workload that is only swept where it is asked for.
 	asked bool
-	// like is the workload whose client calls what this one's does: what is known to be
-	// found there may be found here.
+	// like are the workloads, as words, that this one does all of: what is known to be found
+	// there may be found here.
 	like string
 }
 
@@ -38,20 +39,20 @@ var workloads = []workload{
 		Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "exec", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, HeldExec: true}}}},
-	{name: "exec-shared", like: "task", asked: true, Workload: harness.Workload{
+	{name: "exec-shared", like: "task exec", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, HeldExec: true, SharedPID: true}}}},
-	{name: "exec-signal", like: "task", asked: true, Workload: harness.Workload{
+	{name: "exec-signal", like: "task exec", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, ExecSignal: "SIGTERM"}}}},
-	{name: "output", like: "task", asked: true, Workload: harness.Workload{
+	{name: "output", like: "task exec", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
-	{name: "terminal", like: "task", asked: true, Workload: harness.Workload{
+	{name: "terminal", like: "task exec output", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, TTY: true, Lines: 1500, Exec: 3, ExecSignal: "SIGTERM"}}}},
-	{name: "log", like: "task", asked: true, Workload: harness.Workload{Containers: []harness.Container{
+	{name: "log", like: "task exec output", asked: true, Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: harness.LogFileLines, Log: harness.LogFile},
 		{Exit: 7, Exec: 3, Lines: 7000, Log: harness.LogBinary}}}},
 	{name: "runc-root", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, RuncRoot: true}}}},
-	{name: "stdin", like: "task", asked: true, Workload: harness.Workload{
+	{name: "stdin", like: "task exec output", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{name: "pause", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Pause: true}}}},
@@ -84,7 +85,7 @@ var workloads = []workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
 	{name: "loop", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}}}},
-	{name: "stays", like: "cri", asked: true, Workload: harness.Workload{
+	{name: "stays", like: "cri loop", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}, {Exit: 7, Stays: true}}}},
 	{name: "stops", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{
@@ -92,22 +93,22 @@ var workloads = []workload{
 			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}, {Signal: "SIGKILL", WithPod: true}}}},
 	{name: "logs", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000, Ragged: true}}}},
-	{name: "churn", like: "cri", asked: true, Workload: harness.Workload{
+	{name: "churn", like: "cri loop execsync restart-pod", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 12, Restart: true, Deadline: 2 * time.Minute,
 		Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
 	{name: "oom-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI,
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
-	{name: "meters-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI, Loops: 2,
+	{name: "meters-pod", like: "cri loop", asked: true, Workload: harness.Workload{API: harness.CRI, Loops: 2,
 		Containers: []harness.Container{{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}},
 	{name: "net", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "restart-pod", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Restart: true,
 		Containers: []harness.Container{{Signal: "SIGTERM", IgnoresTerm: true}, {Exit: 7}}}},
-	{name: "rest-pod", like: "cri", asked: true, Workload: harness.Workload{
+	{name: "rest-pod", like: "cri restart-pod", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Restart: true, Rest: rest,
 		Containers: []harness.Container{{Exit: 7}, {Exit: 3, Late: true}}}},
-	{name: "beside-restart", like: "cri", asked: true, Workload: harness.Workload{
+	{name: "beside-restart", like: "cri restart-pod", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Restart: true, Bystander: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "beside-pod", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
@@ -132,13 +133,14 @@ func cost(name string) int {
 	return slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
 }
 
-// Like is the workload whose known findings are known of another, too: itself, but for
-// one that does as another does.
-func Like(name string) string {
-	if i := cost(name); i >= 0 && workloads[i].like != "" {
-		return workloads[i].like
+// Like are the workloads whose known findings are known of another, too: itself, and
+// those that it does all of.
+func Like(name string) []string {
+	all := []string{name}
+	if i := cost(name); i >= 0 {
+		all = append(all, strings.Fields(workloads[i].like)...)
 	}
-	return name
+	return all
 }
 
 func workloadNamed(name string) (workload, error) {

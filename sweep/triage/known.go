@@ -20,7 +20,7 @@ func AppliesTo(k catalogue.Excuse, s plan.Spec) bool {
 	loads := len(s.Faults) > 1 && slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 		return f.Word() == "crash" && f.Point.Who == "containerd"
 	})
-	if !among(k.Workloads, s.Workload) && !among(k.Workloads, plan.Like(s.Workload)) {
+	if !slices.ContainsFunc(plan.Like(s.Workload), func(w string) bool { return among(k.Workloads, w) }) {
 		return false
 	}
 	return slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {

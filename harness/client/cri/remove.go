@@ -50,7 +50,8 @@ func (c *Client) removeSandbox(ctx context.Context, id string) error {
 	}
 	c.done("StopPodSandbox", id)
 	for _, i := range c.instances {
-		if i.Spec.WithPod && id == c.sandbox && i.ID != "" {
+		// Of one that has never run CRI says that it has exited, and it had no task.
+		if i.Spec.WithPod && id == c.sandbox && !i.Started.IsZero() {
 			c.done("StopPodSandbox", i.ID)
 			_, _ = c.look(ctx, i) // that nobody answers is for others to say
 		}
