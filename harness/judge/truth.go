@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -40,6 +41,9 @@ func truth(h *harness.History, i harness.Instance) (t oracle.Truth, ran bool, er
 	if own.Exited {
 		t.Status, t.Source = uint32(own.Status), "its own record"
 	}
+	if i.Spec.Segfault != "" && own.Exited && clientKilled(h, i) && saidKilled(h, i) {
+		t.Status, t.Source = killed, "killed: by the client, when it was about to die of SIGSEGV"
+	}
 	for _, e := range h.Exits {
 		if i.PID == 0 || e.PID != int(i.PID) {
 			continue
@@ -57,6 +61,14 @@ func truth(h *harness.History, i harness.Instance) (t oracle.Truth, ran bool, er
 		t.Source += fmt.Sprintf(", reaped by the world's init as pid %d", i.PID)
 	}
 	return t, true, nil
+}
+
+// saidKilled reports whether who reports the end of a container says that SIGKILL was it.
+// A core takes time to write: which of two signals has ended it nobody else knows.
+func saidKilled(h *harness.History, i harness.Instance) bool {
+	return slices.ContainsFunc(h.Reported, func(o oracle.Observation) bool {
+		return o.Container == i.ID && o.Exec == "" && o.Status == killed
+	})
 }
 
 // killedBefore is the truth of a container whose payload never began because the harness

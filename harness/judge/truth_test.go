@@ -1,0 +1,42 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// What is about to die of SIGSEGV may be killed before it does: by who has called for
+// that, and where it is said so.
+func TestTruthOfASegfault(t *testing.T) {
+	removed := func(h *harness.History) {
+		h.Calls = append(h.Calls, harness.Call{Who: "client", Verb: "remove", Of: "c0", At: at(29), Took: at(40).Sub(at(29))})
+	}
+	saying := func(status uint32) func(*harness.History) {
+		return func(h *harness.History) {
+			for n := range h.Reported {
+				h.Reported[n].Status = status
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		change func(*harness.History)
+		want   uint32
+	}{
+		"it has died of it":              {saying(139), 139},
+		"SIGKILL is said, and none came": {saying(137), 139},
+		"it was killed before":           {also(removed, saying(137)), 137},
+		"it was not":                     {also(removed, saying(139)), 139},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := clean()
+			i := &h.Instances[0]
+			i.Spec, i.Payload.Status, i.PID = harness.Container{Segfault: harness.SegfaultCore}, 139, 0
+			tt.change(&h)
+			got, ran, err := truth(&h, *i)
+			if got.Status != tt.want || !ran || err != nil {
+				t.Errorf("%d, %v, %v; want %d", got.Status, ran, err, tt.want)
+			}
+		})
+	}
+}
