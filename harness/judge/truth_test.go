@@ -10,7 +10,8 @@ import (
 // that, and where it is said so.
 func TestTruthOfASegfault(t *testing.T) {
 	removed := func(h *harness.History) {
-		h.Calls = append(h.Calls, harness.Call{Who: "client", Verb: "remove", Of: "c0", At: at(29), Took: at(40).Sub(at(29))})
+		h.Calls = append(h.Calls,
+			harness.Call{Who: "client", Verb: "remove", Of: "c0", At: at(29), Took: at(40).Sub(at(29))})
 	}
 	saying := func(status uint32) func(*harness.History) {
 		return func(h *harness.History) {
