@@ -105,6 +105,10 @@ type Workload struct {
 	// with a snapshot of its own, and look whether what has expired is collected, and
 	// nothing else. Without a fault.
 	Leases bool `yaml:"leases,omitempty"`
+	// Stores has the client of a task workload use containerd's content, snapshots and
+	// leases as those do that pull and build images, and be impatient with its garbage
+	// collector. Without a fault.
+	Stores bool `yaml:"stores,omitempty"`
 	// Images has the client of a pod make an image that nothing runs by containerd's own
 	// API, of which CRI is to know soon, and remove it by CRI. Without a fault.
 	Images bool `yaml:"images,omitempty"`
@@ -240,6 +244,9 @@ func (c Case) problems() (all []fieldError) {
 	}
 	if w.Leases && w.API == CRI {
 		add("workload.leases", errors.New("leases: made by the task API only: leave out api: cri"))
+	}
+	if w.Stores && w.API == CRI {
+		add("workload.stores", errors.New("stores: used by the task API only: leave out api: cri"))
 	}
 	if w.Images && w.API != CRI {
 		add("workload.images", errors.New("images: CRI is asked for them: add api: cri"))

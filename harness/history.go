@@ -94,6 +94,10 @@ type History struct {
 	// Leased is what there was of leases that expire; nil where none were made.
 	Leased *Leased `json:"leased,omitempty"`
 
+	// Stored is what containerd's stores have told a client that worked with them; nil where
+	// none did.
+	Stored []Stored `json:"stored,omitempty"`
+
 	// CRI is what a client of CRI has seen; nil for every other.
 	CRI *CRISeen `json:"cri,omitempty"`
 

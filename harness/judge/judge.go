@@ -21,7 +21,7 @@ var rules = []rule{
 	// What makes a run show nothing.
 	firings, baseline, payloads,
 	// What must hold when the client is done, and nothing is going on any more.
-	removal, answers, leaks, leased, vanished, livingKeep, forgotten, ends, grace, events, execs, pauses, pids, states,
+	removal, answers, leaks, leased, stored, vanished, livingKeep, forgotten, ends, grace, events, execs, pauses, pids, states,
 	meters, subscribed, ooms, creates, records, exits, unreported,
 	waiters, refusals, times, oneTime, stamped, outputs, inputs, terminals, users, filtered, runcRoots, namespaces,
 	standings,

@@ -55,7 +55,8 @@ var cases = []harness.Case{
 		Waiters: 3, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-subscribers", Workload: harness.Workload{
 		Subscribers: 6, Containers: []harness.Container{{Exit: 7}}}},
-	{Name: "plain-leases", Workload: harness.Workload{Leases: true, Containers: []harness.Container{{Exit: 7}}}},
+	{Name: "plain-leases", Workload: harness.Workload{
+		Leases: true, Stores: true, Containers: []harness.Container{{Exit: 7, Layers: 60}}}},
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -104,7 +105,9 @@ type one struct {
 	// bound is how long a call of its start or its end may take.
 	bound     time.Duration
 	askedOnce bool
-	rotated   int
+	// questions were asked, and a rotation has failed.
+	questions uint
+	unrotated bool
 
 	mu   sync.Mutex
 	seen harness.Bystander
@@ -222,9 +225,6 @@ func (b *one) watch(ctx context.Context, ends <-chan struct{}) {
 	}
 }
 
-// rotations is how often a log is rotated: what is left of each adds up.
-const rotations = 3
-
 // question asks, and once, when nothing is to happen any more that a list could meet in
 // place of who it is meant for, what costs more. Where nothing is broken a log is
 // rotated.
@@ -238,10 +238,9 @@ func (b *one) question(ctx context.Context) {
 		b.askedOnce = true
 		_ = b.askOnce(ctx) // an error is among the calls
 	}
-	if b.Faultless && !b.Quiet && b.rotated < rotations {
-		if b.rotated++; b.rotate(ctx) != nil {
-			b.rotated = rotations // why is among the calls
-		}
+	// What is left of each rotation adds up; and one comes late, behind a restart.
+	if b.questions++; b.Faultless && !b.Quiet && !b.unrotated && bits.OnesCount(b.questions) == 1 {
+		b.unrotated = b.rotate(ctx) != nil // why is among the calls
 	}
 }
 

@@ -29,6 +29,8 @@ type Client struct {
 	awaited map[string]bool
 	// removedAgain is set once something could not be removed.
 	removedAgain bool
+	// briefly has those whose stop was asked for and given up.
+	briefly map[*harness.Instance]bool
 	// unstarted are those of a round whose start containerd has refused.
 	unstarted []*harness.Instance
 	// logs are those of containers that write.
@@ -41,7 +43,7 @@ type Client struct {
 
 // New makes the client of a case.
 func New(s *client.Session) *Client {
-	c := &Client{Session: s}
+	c := &Client{Session: s, briefly: map[*harness.Instance]bool{}}
 	for round := range max(1, s.Case.Workload.Loops) {
 		for n, spec := range s.Case.Workload.Containers {
 			if spec.Stays && round > 0 {

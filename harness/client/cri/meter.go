@@ -58,6 +58,7 @@ func (c *Client) raise(ctx context.Context, i *harness.Instance) {
 	if err != nil {
 		return // it is among the calls
 	}
+	c.aside(func() { c.refuse(ctx, i) })
 	// Another update says nothing of the memory, and leaves it as it is.
 	_ = c.call(ctx, "UpdateContainerResources", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.UpdateContainerResources(ctx, &api.UpdateContainerResourcesRequest{
@@ -68,6 +69,20 @@ func (c *Client) raise(ctx context.Context, i *harness.Instance) {
 	c.note(func(s *harness.CRISeen) { s.Raised = append(s.Raised, is) })
 	_, _ = c.look(ctx, i) // that nobody answers is for others to say
 }
+
+// refuse asks for what the kernel refuses. Nothing of it may stay: the next update is of
+// something else, and succeeds.
+func (c *Client) refuse(ctx context.Context, i *harness.Instance) {
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	if rt, err := c.rt(ctx); err == nil { // else it is for others to say
+		_, _ = rt.UpdateContainerResources(ctx, &api.UpdateContainerResourcesRequest{
+			ContainerId: i.ID, Linux: &api.LinuxContainerResources{CpusetCpus: noCPU}})
+	}
+}
+
+// noCPU is one that no machine of this world has.
+const noCPU = "99999"
 
 // fewShares are half of what a container has by default.
 const fewShares = 512

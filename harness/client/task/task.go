@@ -93,6 +93,7 @@ func (c *Client) Run(ctx context.Context) error {
 	c.State(ctx, "deleted")
 	beside.end(ctx)
 	c.endLeases(ctx, leased)
+	c.use(ctx)
 	return errors.Join(errs...)
 }
 
