@@ -203,7 +203,8 @@ func (c Container) problems(i int, w Workload) []error {
 		all = append(all, errors.New("floods: only a pod has a log here: add api: cri"))
 	}
 	if c.Layers != 0 && (c.Layers < 0 || c.Layers > maxLayers || w.API == CRI) {
-		all = append(all, fmt.Errorf("layers: %d: 1 to %d, and by the task API only: leave out api: cri", c.Layers, maxLayers))
+		all = append(all, fmt.Errorf("layers: %d: 1 to %d, and by the task API only: leave out api: cri", c.Layers,
+			maxLayers))
 	}
 	if c.Memory > 0 && w.Fakeshim != "" {
 		all = append(all, errors.New("memory: by runc's shim only: leave out fakeshim"))

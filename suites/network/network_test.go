@@ -41,4 +41,11 @@ var _ = Describe("a pod with a network of its own", Label("cri", "network"), fun
 		Entry("containerd dies before its namespace is unmounted", Label("crash"), "crash-unmount",
 			failpoints.Plan{failpoints.Once(unmount, term.Crash)}, nil),
 	)
+
+	It("leaves none when its removal fails once, after a restart of containerd", spec.Quick, func(ctx context.Context) {
+		w := pod()
+		w.Restart = true
+		spec.Holds(ctx, harness.Case{Name: "network-tear-down-fails", Workload: w, Plan: failpoints.Plan{
+			{At: failpoints.MustPoint(tearDown), Do: term.Of(term.Clause{Count: 1, Action: term.Error, Arg: "injected"})}}})
+	})
 })

@@ -208,8 +208,8 @@ func (c *Client) end(ctx context.Context, i *harness.Instance) {
 	_, _ = c.look(ctx, i) // at once: a moment later it has ended anyhow
 }
 
-// stopBriefly asks for a stop and gives up before its time is over, as a kubelet does that
-// is restarted: the next that asks for it is not left to wait for this one. Only cases
+// stopBriefly asks for a stop and gives up before its time is over, as a kubelet that is
+// restarted does: the next that asks for it is not left to wait for this one. Only cases
 // without a fault do.
 func (c *Client) stopBriefly(ctx context.Context, i *harness.Instance, grace int64) {
 	if c.Quiet || c.again || !c.Case.Faultless() || c.briefly[i] {

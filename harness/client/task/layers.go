@@ -13,8 +13,8 @@ import (
 )
 
 // snapshot makes that of a container, of the layers of its image and of those that it is
-// to have beside these. What comes of these before the container keeps them is kept by the
-// lease under which the library makes a container.
+// to have beside these. Before the container keeps them, the lease does under which the
+// library makes a container.
 func (c *Client) snapshot(i *harness.Instance, image containerd.Image) containerd.NewContainerOpts {
 	if i.Spec.Layers == 0 {
 		return containerd.WithNewSnapshot(i.ID, image)

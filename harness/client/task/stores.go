@@ -65,8 +65,8 @@ func (s *stores) keep(ctx context.Context, cl *containerd.Client) error {
 	return err
 }
 
-// ingest has content come damaged, and whole at the second attempt, by the same name, as a
-// client does whose download broke; then somebody else brings the same.
+// ingest has content come damaged, and whole at the second attempt, by the same name, as
+// after a download that broke; then somebody else brings the same.
 func (s *stores) ingest(ctx context.Context, cl *containerd.Client) error {
 	ctx = leases.WithLease(ctx, storeLease)
 	cs := cl.ContentStore()
