@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
@@ -26,11 +27,17 @@ func stamped(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			continue
 		}
 		served := shimsOf(&use, i.ID)
+		var told []oracle.TaskEvent
 		for _, e := range events {
 			from, due := readyBetween(&use, e)
 			if e.Container != i.ID || due.IsZero() {
 				continue
 			}
+			same := func(o oracle.TaskEvent) bool { return o.Topic == e.Topic && o.Exec == e.Exec }
+			if slices.ContainsFunc(told, same) {
+				continue // containerd repeats it itself, when it cleans up behind the shim
+			}
+			told = append(told, e)
 			// What has failed since may be another's event: this one follows at once.
 			tried, _ := unsent(&use, served, from)
 			if tried.IsZero() || !e.Sent.After(tried) || e.Sent.Sub(due) <= stampedIn {

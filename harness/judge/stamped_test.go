@@ -48,6 +48,11 @@ func TestRulesOfStamps(t *testing.T) {
 			h.Flushed.Hits++
 			h.Events[0].Seen = at(1008)
 		}, false},
+		"containerd has told of it before": {told(31, func(h *harness.History) {
+			again := h.Events[2]
+			again.Sent, again.Seen = at(1031), at(1033)
+			h.Events = slices.Insert(h.Events, 3, again)
+		}), false},
 		"containerd has refused it": {told(1031, func(h *harness.History) { h.Hits[2].Did = term.Off }), true},
 	} {
 		t.Run(name, func(t *testing.T) {
