@@ -41,10 +41,11 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 			_, _ = c.look(ctx, i) // that nobody answers is for others to say
 		}
 		for _, i := range slices.Concat(all, c.unstarted) {
+			if c.Quiet {
+				continue
+			}
 			for range 2 { // what is refused takes nothing with it
-				if !c.Quiet {
-					c.tryName(ctx, harness.CRIName{Object: oracle.AContainer, Taken: true}, c.createAbsent(i, 0))
-				}
+				c.tryName(ctx, harness.CRIName{Object: oracle.AContainer, Taken: true}, c.createAbsent(i, 0))
 			}
 		}
 		if c.sandbox != "" && c.Case.Faultless() {
