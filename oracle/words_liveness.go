@@ -119,7 +119,7 @@ var livenessWhats = []what{
 	{WrongList, "containerd", says("its list of the containers by %s %s", FactCall, FactReported)},
 	{Listing, "containerd", says("it cannot tell what it has: %s", FactError)},
 	{Collection, "containerd", says("it was asked to collect its garbage, of which there is some: %s", FactError)},
-	{StoreAs, "containerd", says("its store says %[2]s of the %[1]s of what a client has worked with, and it must be %[3]s",
+	{StoreAs, "containerd", says("its store says %[2]s of the %[1]s of what a client has put there, not %[3]s",
 		FactCall, FactReported, FactTrue)},
 	{Stats, "containerd", says("CRI cannot tell what containers use (%s): %s", FactCall, FactError)},
 	{Answer, "containerd", says("it did not answer Version within %s (%s): %s", FactBound, FactApart, FactError)},

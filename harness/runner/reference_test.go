@@ -15,13 +15,15 @@ func TestAReferenceThatHeldByLuckShowsNothing(t *testing.T) {
 		calls []harness.Call
 		want  harness.Outcome
 	}{
-		"quick":                    {[]harness.Call{{Verb: "create", Took: 100 * time.Millisecond}}, harness.Held},
-		"an exec through the rest": {[]harness.Call{{Who: "client", Verb: "ExecSync", Took: 11 * time.Second}}, harness.Held},
-		"a call that took as long": {[]harness.Call{{Who: "client", Verb: "create", Took: 11 * time.Second}}, harness.Invalid},
-		"a long wait":              {[]harness.Call{{Who: "client", Verb: "wait", Took: time.Minute}}, harness.Held},
-		"a slow call":              {[]harness.Call{{Verb: "create", Took: 8 * time.Second}}, harness.Invalid},
-		"some calls":               {many[:4], harness.Held},
-		"all of them together":     {many, harness.Invalid},
+		"quick": {[]harness.Call{{Verb: "create", Took: 100 * time.Millisecond}}, harness.Held},
+		"an exec through the rest": {
+			[]harness.Call{{Who: "client", Verb: "ExecSync", Took: 11 * time.Second}}, harness.Held},
+		"a call that took as long": {
+			[]harness.Call{{Who: "client", Verb: "create", Took: 11 * time.Second}}, harness.Invalid},
+		"a long wait":          {[]harness.Call{{Who: "client", Verb: "wait", Took: time.Minute}}, harness.Held},
+		"a slow call":          {[]harness.Call{{Verb: "create", Took: 8 * time.Second}}, harness.Invalid},
+		"some calls":           {many[:4], harness.Held},
+		"all of them together": {many, harness.Invalid},
 		"of somebody beside it": {
 			slices.Repeat([]harness.Call{{Who: "pod", Verb: "create", Took: 2 * time.Second}}, 8), harness.Held},
 	} {
