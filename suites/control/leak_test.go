@@ -190,7 +190,11 @@ var _ = Describe("a world in which something was left on purpose", Label("contro
 		if c.audit != "" {
 			text += ", and an audit finds it"
 		}
-		It(text, spec.Quick, func(ctx context.Context) {
+		labels := []any{spec.Quick}
+		if c.class == oracle.ClassCgroup || slices.Contains(c.besides, oracle.ClassCgroup) {
+			labels = append(labels, Label("cgroup"))
+		}
+		It(text, append(labels, func(ctx context.Context) {
 			k := harness.Case{Name: "control-leak", Workload: exits(c.api)}
 			if v := clean(ctx, k); c.since != "" && older(v.Version, c.since) {
 				Skip(v.Version + " is older than " + c.since)
@@ -201,7 +205,7 @@ var _ = Describe("a world in which something was left on purpose", Label("contro
 			Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
 			Expect(classes(v)).To(ConsistOf(append([]oracle.Class{c.class}, c.besides...)), "%v", v)
 			accuses(found, c.audit)
-		})
+		})...)
 	}
 	It("was made for every class of leak", spec.Quick, func() {
 		var have []oracle.Class

@@ -56,6 +56,19 @@ var _ = Describe("a shim that does not answer", Label("others", "slow"), func() 
 	}
 })
 
+var _ = Describe("a shim that does not tell its state", Label("others", "slow"), func() {
+	// It is asked when the task is made, then in Start, which has no bound of its own, and
+	// then by the list of a bystander.
+	It("holds no list of others", func(ctx context.Context) {
+		w := one(harness.TaskAPI, harness.Container{Exit: 7})
+		w.CallTimeout = held + 3*time.Second
+		hangs := failpoints.Fault{At: failpoints.MustPoint("rpc:shim:Task.State:entry"),
+			Do: term.Of(term.Clause{Count: 1, Action: term.Off}, term.Clause{Count: 2, Action: term.Hang})}
+		v := spec.Holds(ctx, harness.Case{Name: "others-hang-state", Workload: w, Plan: failpoints.Plan{hangs}})
+		Expect(v.History.Firings).To(ConsistOf(HaveField("Count", 2)))
+	})
+})
+
 var _ = Describe("a payload that ignores SIGTERM", Label("others", "exit-code"), func() {
 	for _, api := range apis {
 		It("is killed when its grace is over, and its exit is 137, by the "+string(api)+" API", spec.Quick,
