@@ -159,7 +159,7 @@ var _ = Describe("ExecSync", Label("others", "exec", "cri"), func() {
 	)
 })
 
-var _ = Describe("a container that is paused", Label("others", "pause"), func() {
+var _ = Describe("a container that is paused", Label("others", "pause", "cgroup"), func() {
 	It("stands still, and goes on when it is resumed", spec.Quick, func(ctx context.Context) {
 		v := spec.Holds(ctx, harness.Case{
 			Name: "others-pause", Workload: one(harness.TaskAPI, harness.Container{Exit: 7, Pause: true}),

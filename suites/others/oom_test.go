@@ -37,7 +37,7 @@ func reasons(v harness.Verdict) map[string]string {
 	return out
 }
 
-var _ = Describe("a container that runs out of memory", Label("others", "oom"), func() {
+var _ = Describe("a container that runs out of memory", Label("others", "oom", "cgroup"), func() {
 	for _, api := range apis {
 		for _, who := range []harness.OOM{harness.OOMChild, harness.OOMInit} {
 			k := killedFor[who]
@@ -99,7 +99,7 @@ func refused(after int) failpoints.Fault {
 	)}
 }
 
-var _ = Describe("the memory limit of a task", Label("others", "task"), func() {
+var _ = Describe("the memory limit of a task", Label("others", "task", "cgroup"), func() {
 	It("is told by Metrics of each, and changed by Update", spec.Quick, func(ctx context.Context) {
 		v := spec.Holds(ctx, harness.Case{Name: "others-meters", Workload: harness.Workload{Bystander: true,
 			Containers: []harness.Container{{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}})

@@ -160,7 +160,7 @@ var _ = Describe("a pod whose log is rotated", Label("others", "cri", "output"),
 	})
 })
 
-var _ = Describe("a payload with children", Label("others"), func() {
+var _ = Describe("a payload with children", Label("others", "cgroup"), func() {
 	for _, api := range apis {
 		for _, shared := range []bool{false, true} {
 			where := "a PID namespace of its own"

@@ -65,7 +65,7 @@ var _ = Describe("a standard input", Label("others", "exec", "stdin"), func() {
 	})
 })
 
-var _ = Describe("ListPids", Label("others", "exec", "pids"), func() {
+var _ = Describe("ListPids", Label("others", "exec", "pids", "cgroup"), func() {
 	// known are a container's init and the exec that is held in it.
 	known := func(v harness.Verdict, n int) []int {
 		i := v.History.Instances[n]
