@@ -130,7 +130,7 @@ func mustRun(words []string) bool {
 	switch c.CommandPath() {
 	case "shimquake run":
 		of, _ := c.Flags().GetString("containerd")
-		return !set("count") && slices.Contains([]string{"", containerd.DefaultRelease, quickRelease}, of)
+		return !set("count") && slices.Contains([]string{"", containerd.DefaultRelease, containerd.QuickRelease}, of)
 	case "shimquake repro":
 		return set("read-only")
 	case "shimquake sweep":
@@ -143,7 +143,3 @@ func mustRun(words []string) bool {
 	}
 	return false
 }
-
-// quickRelease is what tests run besides the newest release: QUICK_RELEASE of
-// scripts/env.
-const quickRelease = "v2.3.7"

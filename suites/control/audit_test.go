@@ -10,6 +10,7 @@ import (
 
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/suites/spec"
@@ -64,7 +65,7 @@ var _ = Describe("the audit of a node after containerd#8981", Label("control"), 
 	It("finds the shim, and knows its version", spec.Quick, func(ctx context.Context) {
 		k, err := catalogue.Find("shutdown-error-once")
 		Expect(err).NotTo(HaveOccurred())
-		k.Containerd = "v2.3.7"
+		k.Containerd = containerd.QuickRelease
 		var after *audit.Report
 		r := &runner.Runner{Evidence: GinkgoT().TempDir(), Log: GinkgoWriter,
 			Sabotage: func(ctx context.Context, s runner.Scene) (err error) {
@@ -77,7 +78,7 @@ var _ = Describe("the audit of a node after containerd#8981", Label("control"), 
 		Expect(after.Suspects).To(HaveLen(1), "%v", after)
 		s := after.Suspects[0]
 		Expect(s.Kind).To(Equal(audit.Shim))
-		Expect(s.Version).To(HavePrefix("v2.3.7"))
+		Expect(s.Version).To(HavePrefix(containerd.QuickRelease))
 		Expect(s.Sure).To(Equal(audit.Certain))
 		Expect(s.Missing).To(ContainElements("task", "bundle"))
 		GinkgoWriter.Println(after)
