@@ -39,11 +39,12 @@ func HoldPlain(ctx context.Context, e Engine, o Options, parallel int) ([]harnes
 			if ended := ctx.Err(); ended != nil {
 				return ended // one that was ended shows nothing
 			}
-			if verdicts[i] = v; v.Outcome != harness.Held && !v.Unable() && v.AsKnown() != nil {
+			if verdicts[i] = v; v.Outcome != harness.Held && !v.Unable() && v.AsKnown() != nil &&
+				!lostByChance(ctx, v, func() harness.Verdict { return e.Run(ctx, c) }) {
 				return &TraceError{c.Name, v}
 			}
 			w.Step("")
-			return nil
+			return ctx.Err()
 		})
 	}
 	err := g.Wait()

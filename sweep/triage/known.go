@@ -109,7 +109,7 @@ func (k Known) Absent() []int { return k.absent }
 // ShownBy reports whether a verdict shows it.
 func (k Known) ShownBy(v harness.Verdict) bool {
 	return v.Outcome == harness.Violated && slices.ContainsFunc(v.Violations(), func(f oracle.Finding) bool {
-		return saysOf(k.excuse, f) >= 0
+		return k.excuse.Says(f) >= 0
 	})
 }
 
@@ -147,7 +147,7 @@ func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec i
 				return slices.Contains(direct, f) || slices.Contains(with, f)
 			})
 		}
-		chance := chanceOf(known, rest)
+		chance := catalogue.ByChance(known, p.Version, rest)
 		for _, o := range occurrences(c.spec, rest) {
 			o.chance = chance
 			fresh = append(fresh, o)
@@ -167,7 +167,7 @@ func explains(known []catalogue.Excuse, s plan.Spec, found []oracle.Finding) map
 	for _, f := range found {
 		best, most := -1, -1
 		for i, k := range known {
-			if says := saysOf(k, f); says > most && AppliesTo(k, s) {
+			if says := k.Says(f); says > most && AppliesTo(k, s) {
 				best, most = i, says
 			}
 		}
@@ -176,32 +176,6 @@ func explains(known []catalogue.Excuse, s plan.Spec, found []oracle.Finding) map
 		}
 	}
 	return out
-}
-
-// chanceOf is the race that a busy machine loses anywhere and that explains all of these,
-// or "".
-func chanceOf(known []catalogue.Excuse, found []oracle.Finding) string {
-	for _, k := range known {
-		if !k.Anywhere {
-			continue
-		}
-		direct := slices.DeleteFunc(slices.Clone(found), func(f oracle.Finding) bool { return saysOf(k, f) < 0 })
-		if len(direct) > 0 && len(direct)+len(oracle.Companions(direct, found)) == len(found) {
-			return k.ID
-		}
-	}
-	return ""
-}
-
-// saysOf is how many facts of a finding a known one names; -1 where it is not like it.
-func saysOf(k catalogue.Excuse, f oracle.Finding) int {
-	says := -1
-	for _, m := range k.Match {
-		if m.Like(f) {
-			says = max(says, len(m.Facts.All()))
-		}
-	}
-	return says
 }
 
 // seenOf is what a sweep saw of one known finding. Its own case must show it: that a

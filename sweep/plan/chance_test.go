@@ -1,0 +1,75 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// inTurn is an engine that says one verdict after the other, of whatever it runs.
+type inTurn struct {
+	verdicts []harness.Verdict
+	runs     int
+}
+
+func (e *inTurn) Run(_ context.Context, c harness.Case) harness.Verdict {
+	v := e.verdicts[min(e.runs, len(e.verdicts)-1)]
+	e.runs++
+	v.Case = c
+	return v
+}
+
+func (e *inTurn) Trace(ctx context.Context, c harness.Case) (harness.Trace, error) {
+	v := e.Run(ctx, c)
+	if v.Outcome == harness.Invalid {
+		return harness.Trace{Verdict: v}, errors.New("trace: nothing was proven")
+	}
+	return harness.Trace{Verdict: v}, nil
+}
+
+// A run without a fault may show what a busy machine loses by itself, and nothing else.
+func TestWhatIsLostByChance(t *testing.T) {
+	const late = "event event=late topic=/tasks/exit after=/tasks/delete"
+	type turns = []harness.Verdict
+	held, unproven := harness.Verdict{Outcome: harness.Held}, harness.Verdict{Outcome: harness.Invalid, Version: "v2.4.2"}
+	violated := func(release string, found ...string) harness.Verdict {
+		v := harness.Verdict{Outcome: harness.Violated, Version: release}
+		for _, m := range oracle.MustMatches(found...) {
+			v.Findings = append(v.Findings, oracle.Finding{Class: m.Class, Facts: m.Facts})
+		}
+		return v
+	}
+	for label, tt := range map[string]struct {
+		verdicts turns
+		runs     int
+		fails    bool
+	}{
+		"it holds":                       {turns{held}, 1, false},
+		"a race that does not come back": {turns{violated("v2.4.2", late), held}, 1 + again, false},
+		"it comes each time":             {turns{violated("v2.4.2", late)}, 2, true},
+		"it comes again later": {turns{violated("v2.4.2", late), held, held, held, violated("v2.4.2", late)},
+			1 + again, true},
+		"then nothing is proven":                 {turns{violated("v2.4.2", late), unproven}, 2, true},
+		"a release that is not known to have it": {turns{violated("v2.3.7", late), held}, 1, true},
+		"something else beside it":               {turns{violated("v2.4.2", late, "shim task=none"), held}, 1, true},
+		"another event":                          {turns{violated("v2.4.2", "event event=late topic=/tasks/start"), held}, 1, true},
+		"nothing was proven":                     {turns{unproven, held}, 1, true},
+	} {
+		for how, run := range map[string]func(Engine) error{
+			"hold":  func(e Engine) error { return Hold(t.Context(), e, "v2.4.2", "cri") },
+			"trace": func(e Engine) error { _, err := Trace(t.Context(), e, "v2.4.2", "cri"); return err },
+		} {
+			t.Run(label+"/"+how, func(t *testing.T) {
+				e := &inTurn{verdicts: tt.verdicts}
+				err := run(e)
+				var failed *TraceError
+				if errors.As(err, &failed) != tt.fails || (err != nil) != tt.fails || e.runs != tt.runs {
+					t.Errorf("%v after %d runs, not after %d", err, e.runs, tt.runs)
+				}
+			})
+		}
+	}
+}
