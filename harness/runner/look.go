@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -132,8 +134,34 @@ func (x *run) settleOnce(
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Settle)
 	defer cancel()
 	now := judge.Conditions(x.history())
+	relisted := x.relist(ctx)
 	x.yield(func() { inv, left, err = oracle.Settle(ctx, s, before, now) })
+	cancel()
+	relisted.Wait()
 	return inv, left, err
+}
+
+// relist has a client that gave up a call list again what there is, time and again while
+// the world settles.
+func (x *run) relist(ctx context.Context) *sync.WaitGroup {
+	var listing sync.WaitGroup
+	r, ok := x.client.(client.Relister)
+	if !ok || r.RelistEvery() == 0 {
+		return &listing
+	}
+	listing.Go(func() {
+		tick := time.NewTicker(r.RelistEvery())
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				r.Relist(x.ctx) // to its end: one that is cut off would leave something itself
+			}
+		}
+	})
+	return &listing
 }
 
 func (x *run) yield(wait func()) {

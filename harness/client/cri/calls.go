@@ -42,7 +42,7 @@ func (c *Client) config() *api.PodSandboxConfig {
 }
 
 func (c *Client) runSandbox(ctx context.Context) error {
-	return c.call(ctx, "RunPodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+	return c.makes(ctx, "RunPodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config()})
 		if err == nil {
 			c.sandbox = r.PodSandboxId
@@ -78,7 +78,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 		log = logName(i)
 		i.Given.LogPath = filepath.Join(c.TruthDir, log)
 	}
-	return c.call(ctx, "CreateContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
+	return c.makes(ctx, "CreateContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.CreateContainer(
 			ctx,
 			&api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{

@@ -37,6 +37,10 @@ type Client struct {
 	logs map[*harness.Instance]*slowLog
 	// askedCloser is set once it has been asked what only cases without a fault are.
 	askedCloser bool
+	// gaveUp is set once it gave up a call that makes a pod or a container, and gone are
+	// those that it has removed.
+	gaveUp bool
+	gone   []string
 	// again is set of a client that uses the id again: what it sees is not written down.
 	again bool
 }

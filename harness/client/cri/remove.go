@@ -66,6 +66,7 @@ func (c *Client) removeSandbox(ctx context.Context, id string) error {
 		return ignoreNotFound(err)
 	})
 	if err == nil {
+		c.gone = append(c.gone, id)
 		c.done("RemovePodSandbox", id)
 	}
 	return err
@@ -127,6 +128,7 @@ func (c *Client) nameOf(id string) string {
 }
 
 func (c *Client) removed(id string) {
+	c.gone = append(c.gone, id)
 	c.done("RemoveContainer", id)
 	for _, i := range c.instances {
 		if i.ID == id && i.Reported { // its task was deleted when it exited
