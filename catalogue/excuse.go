@@ -23,8 +23,24 @@ type Excuse struct {
 	// Match are the things that it leaves; each that is like one of these is explained by
 	// it. Default: the bug's Left.
 	Match []oracle.Match `yaml:"match,omitempty"`
-	// Where limits it to faults at these places: WHO PKG.FUNC, or WHO METHOD, or the name of
-	// a point, in the form of path.Match: "containerd runtime.binary.*",
+	// Window says where. Also are more windows of the same cause, each with places, paths,
+	// workloads and actions of its own.
+	Window `yaml:",inline"`
+	Also   []Window `yaml:"also,omitempty"`
+	// Cases are how many of a whole default sweep show it at most, by release: measured,
+	// with some head-room for what is a race. More than that are new.
+	Cases map[string]int `yaml:"cases,omitempty"`
+	// Sometimes is set for a race: a sweep that does not find it says nothing.
+	Sometimes bool `yaml:"sometimes,omitempty"`
+	// Anywhere is set for a race that a busy machine loses by itself, whatever the fault: a
+	// case elsewhere, of which not one replay shows it again, is one of its Cases.
+	Anywhere bool `yaml:"anywhere,omitempty"`
+}
+
+// Window is where and when a known finding may appear.
+type Window struct {
+	// Where are the places of the faults: WHO PKG.FUNC, or WHO METHOD, or the name of a
+	// point, in the form of path.Match: "containerd runtime.binary.*",
 	// "stmt:containerd:runtime.binary.Start:conn-*". Where a match says by its facts when it
 	// happened (containerd=down, shim=dead, create=cut-off, served-by=neighbour), a place
 	// need not be narrow.
@@ -35,15 +51,10 @@ type Excuse struct {
 	Paths     []string `yaml:"paths,omitempty,flow"`
 	Workloads []string `yaml:"workloads,omitempty,flow"`
 	Actions   []string `yaml:"actions,omitempty,flow"`
-	// Cases are how many of a whole default sweep show it at most, by release: measured,
-	// with some head-room for what is a race. More than that are new.
-	Cases map[string]int `yaml:"cases,omitempty"`
-	// Sometimes is set for a race: a sweep that does not find it says nothing.
-	Sometimes bool `yaml:"sometimes,omitempty"`
-	// Anywhere is set for a race that a busy machine loses by itself, whatever the fault: a
-	// case elsewhere, of which not one replay shows it again, is one of its Cases.
-	Anywhere bool `yaml:"anywhere,omitempty"`
 }
+
+// Windows are all of an excuse.
+func (e Excuse) Windows() []Window { return append([]Window{e.Window}, e.Also...) }
 
 // keyError is what is wrong with one key.
 type keyError struct {
@@ -56,12 +67,18 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 	if len(e.Match) == 0 && len(b.Left) == 0 {
 		add("match", errors.New("what may be excused? match, or the bug's left"))
 	}
-	if len(e.Where) == 0 {
-		add("where", errors.New("a window is needed: without one it would excuse what other causes leave"))
-	}
-	for i, w := range e.Where {
-		if _, err := path.Match(w, ""); err != nil {
-			add(fmt.Sprintf("where[%d]", i), fmt.Errorf("%q: %w", w, err))
+	for n, w := range e.Windows() {
+		in := ""
+		if n > 0 {
+			in = fmt.Sprintf("also[%d].", n-1)
+		}
+		if len(w.Where) == 0 {
+			add(in+"where", errors.New("a window is needed: without one it would excuse what other causes leave"))
+		}
+		for i, where := range w.Where {
+			if _, err := path.Match(where, ""); err != nil {
+				add(fmt.Sprintf("%swhere[%d]", in, i), fmt.Errorf("%q: %w", where, err))
+			}
 		}
 	}
 	for release, most := range e.Cases {

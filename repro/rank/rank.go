@@ -228,12 +228,11 @@ func isIn(b catalogue.Bug, function string) bool {
 	if b.Sweep == nil {
 		return false
 	}
-	for _, w := range b.Sweep.Where {
-		if LastPart(strings.Split(strings.TrimPrefix(w, "stmt:"), ":")[0]) == last {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.Sweep.Windows(), func(w catalogue.Window) bool {
+		return slices.ContainsFunc(w.Where, func(where string) bool {
+			return LastPart(strings.Split(strings.TrimPrefix(where, "stmt:"), ":")[0]) == last
+		})
+	})
 }
 
 // LastPart is a function's name without its package and type.

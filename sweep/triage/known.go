@@ -20,13 +20,15 @@ func AppliesTo(k catalogue.Excuse, s plan.Spec) bool {
 	loads := len(s.Faults) > 1 && slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 		return f.Word() == "crash" && f.Point.Who == "containerd"
 	})
-	if !slices.ContainsFunc(plan.Like(s.Workload), func(w string) bool { return among(k.Workloads, w) }) {
-		return false
-	}
-	return slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
-		onPath := among(k.Paths, f.Path) ||
-			loads && (slices.Contains(k.Paths, "load") || f.Path == "load" && f.Point.Who == "shim")
-		return onPath && (among(k.Actions, f.Word()) || slices.Contains(k.Actions, f.Action)) && isAt(k.Where, f)
+	return slices.ContainsFunc(k.Windows(), func(w catalogue.Window) bool {
+		if !slices.ContainsFunc(plan.Like(s.Workload), func(name string) bool { return among(w.Workloads, name) }) {
+			return false
+		}
+		return slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
+			onPath := among(w.Paths, f.Path) ||
+				loads && (slices.Contains(w.Paths, "load") || f.Path == "load" && f.Point.Who == "shim")
+			return onPath && (among(w.Actions, f.Word()) || slices.Contains(w.Actions, f.Action)) && isAt(w.Where, f)
+		})
 	})
 }
 

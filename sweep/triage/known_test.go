@@ -23,11 +23,12 @@ func TestAPairIsKnownByEitherFault(t *testing.T) {
 	for where, want := range map[string]bool{
 		"containerd runtime.binary.*": true, "containerd runtime.loadShim": true, "shim *": false,
 	} {
-		if got := AppliesTo(catalogue.Excuse{Where: []string{where}}, s); got != want {
+		if got := AppliesTo(catalogue.Excuse{Window: catalogue.Window{Where: []string{where}}}, s); got != want {
 			t.Errorf("%s: %v", where, got)
 		}
 	}
-	whileLoading := catalogue.Excuse{Where: []string{"containerd runtime.binary.*"}, Paths: []string{"load"}}
+	whileLoading := catalogue.Excuse{Window: catalogue.Window{
+		Where: []string{"containerd runtime.binary.*"}, Paths: []string{"load"}}}
 	if AppliesTo(whileLoading, plan.Single(forks, "error(x)", "task").Then(loads, "error(x)")) {
 		t.Error("place and path must be of one fault")
 	}
@@ -44,11 +45,38 @@ func TestATypedErrorIsKnownByItsName(t *testing.T) {
 		"error(ENOSPC)": "errno", "crash": "crash",
 	} {
 		for _, listed := range []string{"error", "code", "errno", "error(NotFound)", "crash"} {
-			k := catalogue.Excuse{Actions: []string{listed}}
+			k := catalogue.Excuse{Window: catalogue.Window{Actions: []string{listed}}}
 			want := slices.Contains(strings.Fields(known), listed)
 			if AppliesTo(k, plan.Single(at, action, "task")) != want {
 				t.Errorf("a finding of %s, and %s: known %v", listed, action, !want)
 			}
+		}
+	}
+}
+
+// Windows do not mix: what is known of one place with one action is not known of it with
+// the action of another.
+func TestAWindowIsOfItsOwnActions(t *testing.T) {
+	k := catalogue.Excuse{
+		Window: catalogue.Window{Where: []string{start + "a"}, Actions: []string{"crash"}},
+		Also: []catalogue.Window{{Where: []string{start + "b"}, Actions: []string{"pause"}, Paths: []string{"create"},
+			Workloads: []string{"task"}}},
+	}
+	for _, tt := range []struct {
+		label, action, path, workload string
+		known                         bool
+	}{
+		{"a", "crash", "create", "task", true},
+		{"a", "crash", "start", "cri", true},
+		{"a", "pause", "create", "task", false},
+		{"b", "pause", "create", "task", true},
+		{"b", "crash", "create", "task", false},
+		{"b", "pause", "start", "task", false},
+		{"b", "pause", "create", "cri", false},
+	} {
+		at := plan.Pass{Point: failpoints.MustPoint(start + tt.label), Nth: 1, Path: tt.path}
+		if AppliesTo(k, plan.Single(at, tt.action, tt.workload)) != tt.known {
+			t.Errorf("%v: known %v", tt, !tt.known)
 		}
 	}
 }
@@ -59,7 +87,7 @@ func TestAFindingIsKnownInWorkloadsThatAreLikeItsOwn(t *testing.T) {
 	at := plan.Pass{Point: failpoints.MustPoint(start + "fork"), Nth: 1, Path: "exit"}
 	for name, want := range map[string]bool{"cri": true, "stop": true, "loop": true, "task": false, "grouped": false} {
 		s := plan.Single(at, "crash", name)
-		k := catalogue.Excuse{Workloads: []string{"cri"}, Where: []string{"containerd *"}}
+		k := catalogue.Excuse{Window: catalogue.Window{Workloads: []string{"cri"}, Where: []string{"containerd *"}}}
 		if AppliesTo(k, s) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
