@@ -20,16 +20,15 @@ type Excuse struct {
 	Title    string            `yaml:"-"`
 	Releases affected.Releases `yaml:"-"`
 	Case     harness.Case      `yaml:"-"`
-	// Match are the things that it leaves; each that is like one of these is explained by
-	// it. Default: the bug's Left.
-	Match []oracle.Match `yaml:"match,omitempty"`
-	// Window says where. Also are more windows of the same cause, each with places, paths,
-	// workloads and actions of its own.
+	// Window says what and where. Also are more windows of the same cause, each with places,
+	// paths, workloads and actions of its own.
 	Window `yaml:",inline"`
 	Also   []Window `yaml:"also,omitempty"`
 	// Cases are how many of a whole default sweep show it at most, by release: measured,
 	// with some head-room for what is a race. More than that are new.
 	Cases map[string]int `yaml:"cases,omitempty"`
+	// Paused are how many of a whole sweep of `--actions pause` show it at most.
+	Paused map[string]int `yaml:"paused,omitempty"`
 	// Sometimes is set for a race: a sweep that does not find it says nothing.
 	Sometimes bool `yaml:"sometimes,omitempty"`
 	// Anywhere is set for a race that a busy machine loses by itself, whatever the fault: a
@@ -39,6 +38,9 @@ type Excuse struct {
 
 // Window is where and when a known finding may appear.
 type Window struct {
+	// Match are the things that it leaves; each that is like one of these is explained by
+	// it. Default: the first window's, and of that the bug's Left.
+	Match []oracle.Match `yaml:"match,omitempty"`
 	// Where are the places of the faults: WHO PKG.FUNC, or WHO METHOD, or the name of a
 	// point, in the form of path.Match: "containerd runtime.binary.*",
 	// "stmt:containerd:runtime.binary.Start:conn-*". Where a match says by its facts when it
@@ -53,8 +55,27 @@ type Window struct {
 	Actions   []string `yaml:"actions,omitempty,flow"`
 }
 
-// Windows are all of an excuse.
-func (e Excuse) Windows() []Window { return append([]Window{e.Window}, e.Also...) }
+// Windows are all of an excuse, each with its matches.
+func (e Excuse) Windows() []Window {
+	all := append([]Window{e.Window}, e.Also...)
+	for i := range all {
+		if len(all[i].Match) == 0 {
+			all[i].Match = e.Match
+		}
+	}
+	return all
+}
+
+// Says is how many facts of a finding the window names; -1 where it does not match it.
+func (w Window) Says(f oracle.Finding) int {
+	says := -1
+	for _, m := range w.Match {
+		if m.Like(f) {
+			says = max(says, len(m.Facts.All()))
+		}
+	}
+	return says
+}
 
 // keyError is what is wrong with one key.
 type keyError struct {
@@ -81,9 +102,11 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 			}
 		}
 	}
-	for release, most := range e.Cases {
-		if !b.Applies(release) || most < 1 {
-			add("cases", fmt.Errorf("%s: %d: of a release that has the bug, at least 1", release, most))
+	for key, bounds := range map[string]map[string]int{"cases": e.Cases, "paused": e.Paused} {
+		for release, most := range bounds {
+			if !b.Applies(release) || most < 1 {
+				add(key, fmt.Errorf("%s: %d: of a release that has the bug, at least 1", release, most))
+			}
 		}
 	}
 	if len(b.Cases) == 0 && !e.Sometimes {
@@ -104,10 +127,16 @@ func (e Excuse) Applies(release string) bool { return e.Releases.Applies(release
 
 // Most is how many cases of a default sweep of a release show it at most; 0 where that
 // was not measured.
-func (e Excuse) Most(release string) int {
+func (e Excuse) Most(release string) int { return of(e.Cases, release) }
+
+// MostPaused is Most of a sweep of `--actions pause`.
+func (e Excuse) MostPaused(release string) int { return of(e.Paused, release) }
+
+// of is the bound of a release; a release candidate counts as its release.
+func of(bounds map[string]int, release string) int {
 	v, err := semver.NewVersion(release)
 	if err != nil {
 		return 0
 	}
-	return e.Cases["v"+semver.New(v.Major(), v.Minor(), v.Patch(), "", "").String()]
+	return bounds["v"+semver.New(v.Major(), v.Minor(), v.Patch(), "", "").String()]
 }

@@ -89,13 +89,14 @@ type Lister interface {
 	TryNames(ctx context.Context)
 }
 
-// Relister is a client that has left nothing, and still lists what there is from time to
-// time: a call that it gave up may have made something since.
+// Relister is a client that has removed what there was, and still lists what there is: a
+// call that it gave up may make something after that.
 type Relister interface {
 	// RelistEvery is how long it waits before each time; 0 where it gave up no such call.
 	RelistEvery() time.Duration
-	// Relist removes what it had not removed. What it cannot remove is there for all to see.
-	Relist(ctx context.Context)
+	// Relist removes what no answered call has made, and reports whether there was any.
+	// What it cannot remove is there for all to see.
+	Relist(ctx context.Context) bool
 }
 
 // Session is what every client works with: it makes the calls, each with its own deadline

@@ -15,8 +15,8 @@ import (
 // deleted, until it died, or the id was used again. What may have lost the answer on its
 // way excuses it.
 func told(h *harness.History, id string) (all []oracle.Gap) {
-	var answered, broken, lost bool // broken is a call that the plan does not let get through
-	knows := 0 // the pid of the containerd that has had the answer
+	var answered, lost, unheard bool // unheard is a call whose answer the plan loses
+	knows := 0                       // the pid of the containerd that has had the answer
 	for _, hit := range inOrder(h.Hits) {
 		if hit.Did != term.Off && hit.Who == "containerd" && hit.Passed().Kind == failpoints.Stmt {
 			lost = true
@@ -29,15 +29,13 @@ func told(h *harness.History, id string) (all []oracle.Gap) {
 			if n := len(all); n > 0 && all[n-1].To.IsZero() {
 				all[n-1].To = hit.Time
 			}
-			answered, broken, lost, knows = false, false, false, 0
+			answered, lost, unheard, knows = false, false, false, 0
 		case "rpc:containerd:Task.Delete:entry":
-			answered, broken = false, hit.Did != term.Off
-		case "rpc:shim:Task.Delete:entry":
-			broken = broken || hit.Did != term.Off
+			answered, unheard = false, hit.Did == term.Lose
 		case "rpc:shim:Task.Delete:exit":
 			answered = hit.Err == "" && hit.Did == term.Off
 		case "rpc:containerd:Task.Delete:exit":
-			if answered && !broken && !lost && hit.Err == "" && hit.Did == term.Off {
+			if answered && !unheard && !lost && hit.Err == "" && hit.Did == term.Off {
 				knows = hit.PID
 			}
 		case "rpc:containerd:Task.Shutdown:entry":

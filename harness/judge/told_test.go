@@ -40,7 +40,8 @@ func TestToldAgain(t *testing.T) {
 	}
 	exit, removal := again(2), again(3)
 	failing := func(h *failpoints.Hit) { h.Err = "NotFound" }
-	broken := func(h *failpoints.Hit) { h.Did = term.Error }
+	does := func(a term.Action) func(*failpoints.Hit) { return func(h *failpoints.Hit) { h.Did = a } }
+	broken := does(term.Error)
 	answers := passes(deleteExit, 36, nil)
 	heard := also(answers, passes(containerdHas, 37, nil))
 	asked := passes(asksToExit, 38, nil)
@@ -52,24 +53,24 @@ func TestToldAgain(t *testing.T) {
 	const (
 		known        = "known exit-repeated"
 		removed      = "known delete-repeated"
+		asksToDelete = "rpc:containerd:Task.Delete:entry"
 		exitAgain    = "event event event=repeated topic=/tasks/exit repeat=known-to-be-told"
 		removalAgain = "event event event=repeated topic=/tasks/delete repeat=known-to-be-told"
 	)
 	judged(t, map[string]row{
-		"its exit, and it knows":    {also(knows, exit), exitAgain},
-		"its removal, and it knows": {also(knows, removal), removalAgain},
-		"its exit, with no answer":  {also(asked, exit), known},
-		"the shim has not done it":  {also(with(failing), exit), known},
-		"the answer is broken":      {also(with(broken), exit), known},
-		"the answer comes too late": {also(answers, passes(containerdHas, 35, failing), asked, removal), removed},
-		"the answer is not taken":   {also(answers, passes(containerdHas, 37, broken), asked, removal), removed},
-		"the answer is lost from the begin": {also(passes("rpc:containerd:Task.Delete:entry", 35, broken), knows, exit),
-			known},
-		"the shim's answer is lost from the begin": {also(passes("rpc:shim:Task.Delete:entry", 35, broken), knows, exit),
-			known},
-		"an earlier call is lost": {also(passes("rpc:containerd:Task.Delete:entry", 32, broken),
-			passes("rpc:containerd:Task.Delete:entry", 35, nil), knows, exit), exitAgain},
-		"it is asked for once more": {also(answers, passes("rpc:containerd:Task.Delete:entry", 36, nil),
+		"its exit, and it knows":            {also(knows, exit), exitAgain},
+		"its removal, and it knows":         {also(knows, removal), removalAgain},
+		"its exit, with no answer":          {also(asked, exit), known},
+		"the shim has not done it":          {also(with(failing), exit), known},
+		"the answer is broken":              {also(with(broken), exit), known},
+		"the answer comes too late":         {also(answers, passes(containerdHas, 35, failing), asked, removal), removed},
+		"the answer is not taken":           {also(answers, passes(containerdHas, 37, broken), asked, removal), removed},
+		"the answer is lost from the begin": {also(passes(asksToDelete, 35, does(term.Lose)), knows, exit), known},
+		"the call is slow":                  {also(passes(asksToDelete, 35, does(term.Delay)), knows, exit), exitAgain},
+		"the call is held":                  {also(passes(asksToDelete, 35, does(term.Pause)), knows, exit), exitAgain},
+		"an earlier answer is lost": {also(passes(asksToDelete, 32, does(term.Lose)), passes(asksToDelete, 35, nil),
+			knows, exit), exitAgain},
+		"it is asked for once more": {also(answers, passes(asksToDelete, 36, nil),
 			passes(containerdHas, 37, nil), asked, exit), known},
 		"it has not gone on yet": {also(heard, exit), known},
 		"it goes on after that":  {also(heard, passes(asksToExit, 46, nil), exit), known},

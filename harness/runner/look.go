@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -109,7 +108,7 @@ func (x *run) settle(
 ) (oracle.Inventory, error) {
 	limit := time.Now().Add(x.Workload.Settle + busyBound)
 	for {
-		inv, left, err := x.settleOnce(s, before)
+		inv, left, late, err := x.settleOnce(s, before)
 		if err != nil {
 			now, downErr := x.sceneUp(up)
 			if downErr != nil || now.Client == s.Client || time.Now().After(limit) {
@@ -117,6 +116,9 @@ func (x *run) settle(
 			}
 			s = now // that client was of a containerd that has died meanwhile
 			continue
+		}
+		if late && time.Now().Before(limit) {
+			continue // the inventory may be of before that
 		}
 		x.inject.Controller.Flush(flushTimeout)
 		busy := calling(x.inject.Controller.Hits(), x.daemon.Deaths())
@@ -130,38 +132,52 @@ func (x *run) settle(
 func (x *run) settleOnce(
 	s oracle.Scene,
 	before oracle.Inventory,
-) (inv oracle.Inventory, left []oracle.Finding, err error) {
+) (inv oracle.Inventory, left []oracle.Finding, late bool, err error) {
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Settle)
 	defer cancel()
 	now := judge.Conditions(x.history())
 	relisted := x.relist(ctx)
 	x.yield(func() { inv, left, err = oracle.Settle(ctx, s, before, now) })
 	cancel()
-	relisted.Wait()
-	return inv, left, err
+	late = relisted(len(oracle.Violations(left)) > 0)
+	return inv, left, late, err
 }
 
 // relist has a client that gave up a call list again what there is, time and again while
-// the world settles.
-func (x *run) relist(ctx context.Context) *sync.WaitGroup {
-	var listing sync.WaitGroup
+// the world settles. What it returns ends that, with one last time where something is
+// left, and reports whether anything was removed.
+func (x *run) relist(ctx context.Context) func(last bool) bool {
 	r, ok := x.client.(client.Relister)
-	if !ok || r.RelistEvery() == 0 {
-		return &listing
+	if !ok || !x.clientIsDone() || r.RelistEvery() == 0 {
+		return func(bool) bool { return false }
 	}
-	listing.Go(func() {
+	result := make(chan bool, 1)
+	go func() {
 		tick := time.NewTicker(r.RelistEvery())
 		defer tick.Stop()
-		for {
+		removed := false
+		for ctx.Err() == nil {
 			select {
 			case <-ctx.Done():
-				return
 			case <-tick.C:
-				r.Relist(x.ctx) // to its end: one that is cut off would leave something itself
+				removed = r.Relist(x.ctx) || removed // to its end: cut off it would leave something itself
 			}
 		}
-	})
-	return &listing
+		result <- removed
+	}()
+	return func(last bool) bool {
+		removed := <-result
+		return last && r.Relist(x.ctx) || removed
+	}
+}
+
+func (x *run) clientIsDone() bool {
+	select {
+	case <-x.removed:
+		return true
+	default:
+		return false
+	}
 }
 
 func (x *run) yield(wait func()) {

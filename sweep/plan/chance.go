@@ -13,23 +13,30 @@ import (
 // again is how often what may have come by chance is run once more.
 const again = 4
 
-// lostByChance reports whether a run without a fault shows nothing but a race of its
-// release that a busy machine loses by itself, and holds each time that it is run again.
-// It is told: it has happened.
-func lostByChance(ctx context.Context, v harness.Verdict, run func() harness.Verdict) bool {
+// orLostByChance is the verdict of a run without a fault, and whether it will do: it has
+// held, or shows nothing but a race of its release that a busy machine loses by itself,
+// and holds each time that it is run again. It is told: it has happened. The verdict is
+// that which says why it will not do.
+func orLostByChance(ctx context.Context, v harness.Verdict, workload []string,
+	run func() harness.Verdict) (harness.Verdict, bool) {
 	if v.Outcome != harness.Violated {
-		return false
+		return v, v.Outcome == harness.Held
 	}
-	id := catalogue.ByChance(catalogue.Excuses(), v.Version, v.Violations())
+	id := catalogue.ByChance(catalogue.Excuses(), v.Version, workload, v.Violations())
 	if id == "" {
-		return false
+		return v, false
 	}
 	for range again {
-		if next := run(); next.Outcome != harness.Held {
-			return ctx.Err() != nil // the caller tells of what was ended
+		switch next := run(); {
+		case ctx.Err() != nil:
+			return v, true // the caller tells of what was ended
+		case next.Outcome == harness.Violated:
+			return next, false
+		case next.Outcome != harness.Held:
+			return v, false
 		}
 	}
 	fmt.Fprintf(progress.Above(ctx, os.Stderr), "shimquake: %s: %s, known of %s, which a busy machine shows by itself; "+
 		"run again without a fault, it held %d of %d times\n", v.Case.Name, id, v.Version, again, again)
-	return true
+	return v, true
 }

@@ -42,6 +42,16 @@ func TestWhatIsLostByChance(t *testing.T) {
 		}
 		return v
 	}
+	task := &inTurn{verdicts: turns{violated("v2.4.2", late), held}}
+	if err := Hold(t.Context(), task, "v2.4.2", "task"); err == nil || task.runs != 1 {
+		t.Errorf("a task's client waits for the event: %v after %d runs", err, task.runs)
+	}
+	other := &inTurn{verdicts: turns{violated("v2.4.2", late), violated("v2.4.2", "shim task=none")}}
+	var says *TraceError
+	_, err := Trace(t.Context(), other, "v2.4.2", "cri")
+	if !errors.As(err, &says) || !says.Verdict.Has(oracle.ClassShim) {
+		t.Errorf("what else came is not told: %v", err)
+	}
 	for label, tt := range map[string]struct {
 		verdicts turns
 		runs     int

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
 // Options choose what is planned. The zero value is the default sweep.
@@ -102,6 +103,17 @@ func (o Options) amongDefault() bool {
 		if !slices.Contains(whole.Actions, a) {
 			return false
 		}
+	}
+	all.Who, all.Actions = whole.Who, whole.Actions
+	return all.String() == whole.String()
+}
+
+// pauses reports whether all that happens in the cases of a plan is a pause, and all else
+// but who is as in the default sweep.
+func (o Options) pauses() bool {
+	whole, all := Options{}.WithDefaults(), o.WithDefaults()
+	if !slices.Equal(all.Actions, []string{string(term.Pause)}) {
+		return false
 	}
 	all.Who, all.Actions = whole.Who, whole.Actions
 	return all.String() == whole.String()

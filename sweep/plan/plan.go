@@ -33,6 +33,8 @@ type Plan struct {
 	Options string `json:"options"`
 	// Among is set where all cases are among those of the default sweep, which has more.
 	Among bool `json:"among,omitempty"`
+	// Paused is set where all cases are among those of the sweep of `--actions pause`.
+	Paused bool `json:"paused,omitempty"`
 	// Runs is how many traces of each workload the plan was made from.
 	Runs  int    `json:"runs"`
 	Specs []Spec `json:"cases"`
@@ -67,7 +69,7 @@ func New(o Options, traces []Traces) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Containerd: o.Containerd, Options: o.String(), Among: o.amongDefault()}
+	p := Plan{Containerd: o.Containerd, Options: o.String(), Among: o.amongDefault(), Paused: o.pauses()}
 	for _, t := range traces {
 		p.Runs = max(p.Runs, len(t.Runs))
 	}

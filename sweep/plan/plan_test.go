@@ -172,6 +172,9 @@ func TestWhichCutsTheDefaultSweepBounds(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+		if p.Paused {
+			t.Errorf("%s: it is no sweep of pauses", name)
+		}
 		if p.IsBounded() != c.want {
 			t.Errorf("%s: bounded: %v, want %v", name, p.IsBounded(), c.want)
 		}
@@ -235,6 +238,25 @@ func TestParseShard(t *testing.T) {
 	for _, text := range []string{"0/4", "5/4", "2", "a/b", "1/0", "-1/2", "1/2/3"} {
 		if _, err := ParseShard(text); err == nil {
 			t.Errorf("%q was taken", text)
+		}
+	}
+}
+
+// What is known of a sweep of pauses holds of one whose cases are all among its own.
+func TestASweepOfPauses(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    Options
+		want bool
+	}{
+		"the whole":      {Options{Actions: []string{"pause"}}, true},
+		"--who":          {Options{Actions: []string{"pause"}, Who: []string{"shim"}}, true},
+		"another action": {Options{Actions: []string{"pause", "crash"}}, false},
+		"--path":         {Options{Actions: []string{"pause"}, Paths: []string{"create"}}, false},
+		"--workload":     {Options{Actions: []string{"pause"}, Workloads: []string{"task"}}, false},
+		"--hits":         {Options{Actions: []string{"pause"}, Hits: "path"}, false},
+	} {
+		if got := c.o.pauses(); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

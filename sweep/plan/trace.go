@@ -63,7 +63,8 @@ func Hold(ctx context.Context, e Engine, containerd, name string) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
-	if v.Outcome != harness.Held && !lostByChance(ctx, v, func() harness.Verdict { return e.Run(ctx, c) }) {
+	rerun := func() harness.Verdict { return e.Run(ctx, c) }
+	if v, ok := orLostByChance(ctx, v, Like(name), rerun); !ok {
 		return &TraceError{name, v}
 	}
 	return ctx.Err()
@@ -83,17 +84,23 @@ func Trace(ctx context.Context, e Engine, containerd, name string) ([]Pass, erro
 	if ended := ctx.Err(); ended != nil {
 		return nil, ended // the workload was taken away, and has not failed
 	}
-	once := func() harness.Verdict {
-		t, err = e.Trace(ctx, c)
-		return t.Verdict
-	}
-	if err != nil || t.Verdict.Outcome != harness.Held && !lostByChance(ctx, t.Verdict, once) {
+	if err != nil {
 		return nil, &TraceError{name, t.Verdict}
+	}
+	rerun := func() harness.Verdict {
+		next, _ := e.Trace(ctx, c) // its verdict says why it failed
+		if next.Verdict.Outcome == harness.Held {
+			t = next
+		}
+		return next.Verdict
+	}
+	if v, ok := orLostByChance(ctx, t.Verdict, Like(name), rerun); !ok {
+		return nil, &TraceError{name, v}
 	}
 	if ended := ctx.Err(); ended != nil {
 		return nil, ended
 	}
-	return Passes(t), err
+	return Passes(t), nil
 }
 
 // Passes are the moments of a trace at which something can be done.

@@ -168,7 +168,7 @@ func TestWhatIsNewIsMinimised(t *testing.T) {
 
 func TestWhatIsKnownIsNotMinimised(t *testing.T) {
 	known := catalogue.Excuse{ID: "x", Releases: affected.Releases{"2.0": {Bad: "v2.0.0"}}, Sometimes: true,
-		Match: oracle.MustMatches("shim"), Window: catalogue.Window{Where: []string{"* *"}}}
+		Window: catalogue.Window{Match: oracle.MustMatches("shim"), Where: []string{"* *"}}}
 	r := &Random{Engine: leaks("", "Task.Delete"), Base: basePlan(t), Seed: 1, Plans: 60}
 	rep := reported(t, r, drawn(t, r), 3, known)
 	if len(rep.New) != 0 || rep.Known[0].Cases < 5 || rep.Status() != 0 {

@@ -101,18 +101,23 @@ func TestARaceByChance(t *testing.T) {
 // A known finding with more cases than are known is new: something else leaves the same
 // at the same place. What was measured of a default sweep holds of its cases only.
 func TestMoreCasesThanAreKnown(t *testing.T) {
-	k := known(t, "  where:", "  cases: {v2.4.2: 1}\n  where:")
+	whole := known(t, "  where:", "  cases: {v2.4.2: 1}\n  where:")
+	paused := known(t, "  where:", "  cases: {v2.4.2: 9}\n  paused: {v2.4.2: 1}\n  where:")
 	for _, c := range []struct {
-		options string
-		among   bool
-		want    int
+		options       string
+		among, paused bool
+		known         catalogue.Excuse
+		want          int
 	}{
-		{plan.Options{}.String(), false, 1},
-		{"--who shim", true, 1},
-		{"--path delete", false, 0},
+		{plan.Options{}.String(), false, false, whole, 1},
+		{"--who shim", true, false, whole, 1},
+		{"--path delete", false, false, whole, 0},
+		{"--actions pause", false, true, paused, 1},
+		{"--actions pause", false, true, whole, 0},
+		{"--path delete", false, false, paused, 0},
 	} {
-		p := planOf(start+"a", start+"b")
-		p.Options, p.Among = c.options, c.among
+		k, p := c.known, planOf(start+"a", start+"b")
+		p.Options, p.Among, p.Paused = c.options, c.among, c.paused
 		one := report(p, []catalogue.Excuse{k}, shimLeft(1, "c0"), nil)
 		two := report(p, []catalogue.Excuse{k}, shimLeft(1, "c0"), shimLeft(2, "c0"))
 		if one.Status() != 0 || two.Status() != c.want || two.Fresh() != c.want {

@@ -13,18 +13,19 @@ import (
 )
 
 // AppliesTo reports whether a known finding may appear in a case: place, path and action
-// of one of its faults are enough.
-func AppliesTo(k catalogue.Excuse, s plan.Spec) bool {
+// of one of its faults are enough, where they are of one window.
+func AppliesTo(k catalogue.Excuse, s plan.Spec) bool { return len(windowsOf(k, s)) > 0 }
+
+// windowsOf are the windows of a known finding in which a case has a fault.
+func windowsOf(k catalogue.Excuse, s plan.Spec) []catalogue.Window {
 	// Beside a crash of containerd any fault may come while it loads, whatever path its hit
 	// has without the crash; and a shim's own, in its midst.
 	loads := len(s.Faults) > 1 && slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 		return f.Word() == "crash" && f.Point.Who == "containerd"
 	})
-	return slices.ContainsFunc(k.Windows(), func(w catalogue.Window) bool {
-		if !slices.ContainsFunc(plan.Like(s.Workload), func(name string) bool { return among(w.Workloads, name) }) {
-			return false
-		}
-		return slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
+	return slices.DeleteFunc(k.Windows(), func(w catalogue.Window) bool {
+		like := slices.ContainsFunc(plan.Like(s.Workload), func(name string) bool { return among(w.Workloads, name) })
+		return !like || !slices.ContainsFunc(s.Faults, func(f plan.Fault) bool {
 			onPath := among(w.Paths, f.Path) ||
 				loads && (slices.Contains(w.Paths, "load") || f.Path == "load" && f.Point.Who == "shim")
 			return onPath && (among(w.Actions, f.Word()) || slices.Contains(w.Actions, f.Action)) && isAt(w.Where, f)
@@ -89,8 +90,8 @@ type Known struct {
 	ID    string `json:"known"`
 	Title string `json:"title"`
 	Cluster
-	// Most is how many cases are known of this release in a whole default sweep; 0
-	// where that was not measured, or where this is another sweep.
+	// Most is how many cases are known of this release in a whole default sweep, or in one
+	// of `--actions pause`; 0 where that was not measured, or where this is another sweep.
 	Most int `json:"most,omitempty"`
 	// ByChance is how many of the cases are of other places, and did not come again there.
 	ByChance int `json:"byChance,omitempty"`
@@ -111,7 +112,7 @@ func (k Known) Absent() []int { return k.absent }
 // ShownBy reports whether a verdict shows it.
 func (k Known) ShownBy(v harness.Verdict) bool {
 	return v.Outcome == harness.Violated && slices.ContainsFunc(v.Violations(), func(f oracle.Finding) bool {
-		return k.excuse.Says(f) >= 0
+		return k.excuse.Window.Says(f) >= 0
 	})
 }
 
@@ -149,7 +150,7 @@ func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec i
 				return slices.Contains(direct, f) || slices.Contains(with, f)
 			})
 		}
-		chance := catalogue.ByChance(known, p.Version, rest)
+		chance := catalogue.ByChance(known, p.Version, plan.Like(p.Specs[c.spec].Workload), rest)
 		for _, o := range occurrences(c.spec, rest) {
 			o.chance = chance
 			fresh = append(fresh, o)
@@ -169,8 +170,10 @@ func explains(known []catalogue.Excuse, s plan.Spec, found []oracle.Finding) map
 	for _, f := range found {
 		best, most := -1, -1
 		for i, k := range known {
-			if says := k.Says(f); says > most && AppliesTo(k, s) {
-				best, most = i, says
+			for _, w := range windowsOf(k, s) {
+				if says := w.Says(f); says > most {
+					best, most = i, says
+				}
 			}
 		}
 		if best >= 0 {
@@ -185,8 +188,11 @@ func explains(known []catalogue.Excuse, s plan.Spec, found []oracle.Finding) map
 func seenOf(p plan.Plan, k catalogue.Excuse, explained []occurrence, fired func(spec int) bool) Known {
 	out := Known{ID: k.ID, Title: k.Title, Cluster: Cluster{Name: k.ID, occurrences: explained}, excuse: k}
 	out.sum(p)
-	if p.IsBounded() {
+	switch {
+	case p.IsBounded():
 		out.Most = k.Most(p.Version)
+	case p.Paused:
+		out.Most = k.MostPaused(p.Version)
 	}
 	for n, s := range p.Specs {
 		if fired(n) && among(k.Workloads, s.Workload) && covers(s, k.Case) {

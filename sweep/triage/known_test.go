@@ -81,6 +81,24 @@ func TestAWindowIsOfItsOwnActions(t *testing.T) {
 	}
 }
 
+// A window's own matches are those of it alone.
+func TestAWindowMatchesItsOwn(t *testing.T) {
+	shim := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassShim}
+	socket := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassSocket}
+	k := catalogue.Excuse{
+		Window: catalogue.Window{Where: []string{start + "a"}, Match: oracle.MustMatches("shim")},
+		Also: []catalogue.Window{{Where: []string{start + "b"}, Match: oracle.MustMatches("socket")},
+			{Where: []string{start + "c"}}},
+	}
+	for label, want := range map[string][]oracle.Finding{"a": {shim}, "b": {socket}, "c": {shim}, "d": nil} {
+		at := plan.Pass{Point: failpoints.MustPoint(start + label), Nth: 1, Path: "create"}
+		got := explains([]catalogue.Excuse{k}, plan.Single(at, "crash", "task"), []oracle.Finding{shim, socket})
+		if len(got[0]) != len(want) || len(want) > 0 && got[0][0].Class != want[0].Class {
+			t.Errorf("at %s: %v, want %v", label, got[0], want)
+		}
+	}
+}
+
 // What is known of CRI's workload is known of those that call the same, but only a case
 // of its own workload must show it.
 func TestAFindingIsKnownInWorkloadsThatAreLikeItsOwn(t *testing.T) {
@@ -144,9 +162,9 @@ func TestTheFindingThatSaysMostExplains(t *testing.T) {
 	dead := unreported
 	dead.Facts = unreported.Facts.With(oracle.Facts{oracle.FactShim: oracle.Dead})
 	const down = "exit-code by=nobody status=unreported containerd=down"
-	less := catalogue.Excuse{ID: "less", Match: oracle.MustMatches(down)}
-	more := catalogue.Excuse{ID: "more", Match: oracle.MustMatches(down + " shim=dead")}
-	same := catalogue.Excuse{ID: "same", Match: less.Match}
+	less := catalogue.Excuse{ID: "less", Window: catalogue.Window{Match: oracle.MustMatches(down)}}
+	more := catalogue.Excuse{ID: "more", Window: catalogue.Window{Match: oracle.MustMatches(down + " shim=dead")}}
+	same := catalogue.Excuse{ID: "same", Window: catalogue.Window{Match: less.Match}}
 	elsewhere := more
 	elsewhere.Where = []string{"shim *"}
 	for name, tc := range map[string]struct {

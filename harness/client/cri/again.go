@@ -113,7 +113,7 @@ func (c *Client) TryNames(ctx context.Context) {
 // pod that runs, so it is asked only where a removal has failed and was done again, and
 // containerd has its names from before that.
 func (c *Client) tryContainers(ctx context.Context) {
-	p := &Client{Session: c.Session, instances: c.instances, again: true}
+	p := &Client{Session: c.Session, instances: c.instances, late: c.late, again: true}
 	if err := p.runSandbox(ctx); err != nil {
 		c.Record.Failed("oracle", "whether names of containers are free is not known: there is no pod to try them in", err)
 	} else {

@@ -46,6 +46,7 @@ func (c *Client) runSandbox(ctx context.Context) error {
 		r, err := rt.RunPodSandbox(ctx, &api.RunPodSandboxRequest{Config: c.config()})
 		if err == nil {
 			c.sandbox = r.PodSandboxId
+			c.late.note(c.sandbox)
 			c.Learn("sandbox", c.sandbox, 0)
 			c.done("RunPodSandbox", c.sandbox)
 			c.LookAtLiving(c.ids(nil)...)
@@ -100,6 +101,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 		)
 		if err == nil {
 			i.ID = r.ContainerId
+			c.late.note(i.ID)
 			if i == c.instances[0] {
 				c.Learn("task", i.ID, 0)
 			}

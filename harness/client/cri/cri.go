@@ -37,17 +37,15 @@ type Client struct {
 	logs map[*harness.Instance]*slowLog
 	// askedCloser is set once it has been asked what only cases without a fault are.
 	askedCloser bool
-	// gaveUp is set once it gave up a call that makes a pod or a container, and gone are
-	// those that it has removed.
-	gaveUp bool
-	gone   []string
+	// late is what all clients of the case know of what may come after its call.
+	late *late
 	// again is set of a client that uses the id again: what it sees is not written down.
 	again bool
 }
 
 // New makes the client of a case.
 func New(s *client.Session) *Client {
-	c := &Client{Session: s, briefly: map[*harness.Instance]bool{}}
+	c := &Client{Session: s, briefly: map[*harness.Instance]bool{}, late: &late{}}
 	for round := range max(1, s.Case.Workload.Loops) {
 		for n, spec := range s.Case.Workload.Containers {
 			if spec.Stays && round > 0 {
@@ -274,7 +272,7 @@ func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Case.Workload.Deadline)
 	defer cancel()
 	i := &harness.Instance{Name: c.instances[0].Name}
-	second := &Client{Session: c.Session, instances: []*harness.Instance{i}, again: true}
+	second := &Client{Session: c.Session, instances: []*harness.Instance{i}, late: c.late, again: true}
 	err := second.runSandbox(ctx)
 	if err == nil && !briefly {
 		if err = errors.Join(second.create(ctx, i), second.start(ctx, i)); err == nil {

@@ -107,7 +107,7 @@ func (c *Client) clear(ctx context.Context) error {
 	if len(c.staying) > 0 {
 		return client.Until(ctx, c.removeOthers)
 	}
-	return client.Until(ctx, c.removeContainers)
+	return client.Until(ctx, func(ctx context.Context) error { return c.removeContainers(ctx, c.Spare) })
 }
 
 // half is a context that ends with half of the time that is left.

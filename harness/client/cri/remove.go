@@ -28,14 +28,15 @@ func (c *Client) remove(ctx context.Context) error {
 		return err
 	}
 	for _, s := range sandboxes {
-		if err := c.removeSandbox(ctx, s.Id); err != nil {
+		if err := c.removeSandbox(ctx, s.Id, c.Spare); err != nil {
 			return err
 		}
 	}
-	return c.removeContainers(ctx)
+	return c.removeContainers(ctx, c.Spare)
 }
 
-func (c *Client) removeSandbox(ctx context.Context, id string) error {
+// removeSandbox removes a sandbox, and before it all containers but those that it spares.
+func (c *Client) removeSandbox(ctx context.Context, id string, spare func(id string) bool) error {
 	for _, i := range c.instances {
 		if i.Spec.WithPod && i.ID != "" && i.Waited.IsZero() {
 			c.Record.Sent(i.ID, int(unix.SIGKILL))
@@ -56,7 +57,7 @@ func (c *Client) removeSandbox(ctx context.Context, id string) error {
 			_, _ = c.look(ctx, i) // that nobody answers is for others to say
 		}
 	}
-	if err := c.removeContainers(ctx); err != nil {
+	if err := c.removeContainers(ctx, spare); err != nil {
 		return err
 	}
 	c.awaitStopped(ctx, id)
@@ -66,20 +67,20 @@ func (c *Client) removeSandbox(ctx context.Context, id string) error {
 		return ignoreNotFound(err)
 	})
 	if err == nil {
-		c.gone = append(c.gone, id)
+		c.late.note(id)
 		c.done("RemovePodSandbox", id)
 	}
 	return err
 }
 
-func (c *Client) removeContainers(ctx context.Context) error {
+func (c *Client) removeContainers(ctx context.Context, spare func(id string) bool) error {
 	return c.call(ctx, "RemoveContainer", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
 		if err != nil {
 			return err
 		}
 		for _, k := range r.Containers {
-			if c.Spare(k.Id) {
+			if spare(k.Id) {
 				continue
 			}
 			if err := c.removeContainer(ctx, rt, k.Id); err != nil {
@@ -128,7 +129,7 @@ func (c *Client) nameOf(id string) string {
 }
 
 func (c *Client) removed(id string) {
-	c.gone = append(c.gone, id)
+	c.late.note(id)
 	c.done("RemoveContainer", id)
 	for _, i := range c.instances {
 		if i.ID == id && i.Reported { // its task was deleted when it exited
