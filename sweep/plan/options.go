@@ -92,29 +92,26 @@ func (o Options) Check() error {
 }
 
 // amongDefault reports whether the cases of a plan are some of the default sweep's, and
-// not all: where only who and what happens is left out. With other paths, workloads or
-// points each point's first hit, and the cheapest workload of it, may be another.
+// not all: where only who and what happens is left out.
 func (o Options) amongDefault() bool {
 	whole, all := Options{}.WithDefaults(), o.WithDefaults()
-	if all.String() == whole.String() {
+	if all.String() == whole.String() || !o.hasDefaultHits() {
 		return false
 	}
-	for _, a := range all.Actions {
-		if !slices.Contains(whole.Actions, a) {
-			return false
-		}
-	}
-	all.Who, all.Actions = whole.Who, whole.Actions
-	return all.String() == whole.String()
+	return !slices.ContainsFunc(all.Actions, func(a string) bool { return !slices.Contains(whole.Actions, a) })
 }
 
-// pauses reports whether all that happens in the cases of a plan is a pause, and all else
-// but who is as in the default sweep.
+// pauses reports whether the cases of a plan are among those of the sweep of
+// `--actions pause`.
 func (o Options) pauses() bool {
+	return slices.Equal(o.WithDefaults().Actions, []string{string(term.Pause)}) && o.hasDefaultHits()
+}
+
+// hasDefaultHits reports whether all but who and what happens is as in the default sweep.
+// With other paths, workloads or points each point's first hit, and the cheapest workload
+// of it, may be another.
+func (o Options) hasDefaultHits() bool {
 	whole, all := Options{}.WithDefaults(), o.WithDefaults()
-	if !slices.Equal(all.Actions, []string{string(term.Pause)}) {
-		return false
-	}
 	all.Who, all.Actions = whole.Who, whole.Actions
 	return all.String() == whole.String()
 }

@@ -159,3 +159,15 @@ func TestCasesAreMeasured(t *testing.T) {
 		}
 	}
 }
+
+// A window of pauses alone is in no default plan, which would measure it: it has a bound
+// of its own.
+func TestPausesAreMeasured(t *testing.T) {
+	release := defaultPlan(t).Version
+	for _, k := range catalogue.Excuses() {
+		pauses := func(w catalogue.Window) bool { return slices.Equal(w.Actions, []string{string(term.Pause)}) }
+		if k.Applies(release) && slices.ContainsFunc(k.Also, pauses) && k.MostPaused(release) == 0 {
+			t.Errorf("%s has no bound on its cases of a sweep of pauses of %s: measure it (`paused`)", k.ID, release)
+		}
+	}
+}

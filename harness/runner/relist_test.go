@@ -1,0 +1,36 @@
+package runner
+
+import (
+	"testing"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// A pod that containerd makes of a call which the client has given up is removed like any
+// other, though the client has seen no pod when it removed what there was.
+func TestAPodOfACallThatWasGivenUpIsNoLeak(t *testing.T) {
+	f := failpoints.Once("stmt:containerd:cri.criService.RunPodSandbox:defer-func#7", term.Pause)
+	for _, text := range []string{"cancel client", "await client", "wait 300ms", "release"} {
+		step, err := failpoints.ParseStep(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.While = append(f.While, step)
+	}
+	v := runCase(t, harness.Case{Name: "given-up", Workload: harness.Workload{API: harness.CRI},
+		Plan: failpoints.Plan{f}})
+	if v.Outcome != harness.Held {
+		t.Fatal(v)
+	}
+	removed := 0
+	for _, c := range v.History.Calls {
+		if c.Verb == "RemovePodSandbox" && c.Err == nil {
+			removed++
+		}
+	}
+	if removed == 0 {
+		t.Error("no pod was removed: nothing was shown")
+	}
+}
