@@ -47,8 +47,8 @@ vm-sweep: ## (root) PART=1/10 of the default sweep here and on pure cgroup v2, c
 vagrant-test: ## (root) vagrant up, the suites, vagrant destroy, for v2 and v1, on a box made here (MACHINES=v2 UPLINK=1 LABELS=)
 	@$(GO) scripts/vagrant-test $(MACHINES)
 
-mutation: ## (root) break containerd's source in the ways of sweep/mutation/mutations, and see that the sweep finds each (FOCUS=ID)
-	@scripts/proof mutation ./sweep/mutation "Test(MutationsWithoutFault|SweepFindsMutations|SweepKnowsTheUntouched)/$${FOCUS:-.}" -mutation
+mutation: ## (root) break containerd's source in the ways of sweep/mutation/mutations, and see that the sweep finds each (FOCUS=ID PART=1/4)
+	@scripts/proof mutation ./sweep/mutation "Test(SweepFindsMutations|SweepKnowsTheUntouched)/$${FOCUS:-.}" -mutation -part "$${PART:-}"
 
 faultless: ## (root) COUNT=1000 cases without a fault, which must all hold
 	@scripts/proof faultless ./sweep/mutation TestFaultless -faultless "$${COUNT:-1000}"

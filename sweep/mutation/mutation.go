@@ -27,8 +27,8 @@ type Mutation struct {
 	// Resembles names the upstream issues, or the state before a fix, that it is like.
 	Resembles string `yaml:"resembles"`
 	Edits     []Edit `yaml:"edits"`
-	// Plain is what cases without a fault say of it: Held, or Broken where no sweep is
-	// needed to see it.
+	// Plain is what the cases without a fault that its sweep begins with say of it: Held, or
+	// Broken where no fault is needed to see it.
 	Plain string `yaml:"plain"`
 	// Masked is, where nothing can be found, why: something else of containerd repairs what
 	// the mutation breaks, so that nothing is left and no wrong exit status is reported.

@@ -6,14 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
 // Result is how a mutation was found, or what a sweep of the untouched source came to.
 type Result struct {
 	ID string
-	// Plain is set where the workload itself did not hold, without a fault.
-	Plain bool
+	// Plain is the verdict of a case that did not hold without a fault: the sweep refuses
+	// the source.
+	Plain *harness.Verdict
 	// New are the clusters that the catalogue does not know, and that come again.
 	New []triage.Cluster
 	// Gone are known findings that the sweep covers and did not find.
@@ -23,12 +25,12 @@ type Result struct {
 }
 
 // Found reports whether the sweep ends with 1 over it, as a nightly's would.
-func (r Result) Found() bool { return r.Plain || len(r.New)+len(r.Gone) > 0 }
+func (r Result) Found() bool { return r.Plain != nil || len(r.New)+len(r.Gone) > 0 }
 
 // String is a line for a table.
 func (r Result) String() string {
 	switch {
-	case r.Plain:
+	case r.Plain != nil:
 		return fmt.Sprintf("found    %-28s without a fault", r.ID)
 	case r.Found():
 		names := make([]string, len(r.New))
@@ -60,11 +62,8 @@ func (t *Tester) test(ctx context.Context, m Mutation, s Scope) (Result, error) 
 	if err != nil {
 		return out, err
 	}
-	if swept.Plain != nil {
-		if out.Plain = m.Plain != Held; !out.Plain {
-			err = fmt.Errorf("%s must hold without a fault: %v", m.ID, swept.Plain)
-		}
-		return out, err
+	if out.Plain = swept.Plain; out.Plain != nil {
+		return out, nil
 	}
 	out.Cases = swept.Report.Executed
 	out.New = slices.DeleteFunc(swept.Report.New, func(c triage.Cluster) bool { return !c.Reproduced() })

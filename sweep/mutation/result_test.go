@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
@@ -14,7 +15,7 @@ func TestResult(t *testing.T) {
 		says   string
 	}{
 		"blind": {Result{ID: "m", Cases: 7}, false, "NOT FOUND m"},
-		"plain": {Result{ID: "m", Plain: true}, true, "without a fault"},
+		"plain": {Result{ID: "m", Plain: &harness.Verdict{}}, true, "without a fault"},
 		"finding": {Result{ID: "m", Cases: 7, New: []triage.Cluster{{Name: "shim-x", Cases: 3}}}, true,
 			"by 7 cases: shim-x (3)"},
 		"gone": {Result{ID: "m", Cases: 7, Gone: []string{"shim-not-loaded"}}, true, "shim-not-loaded is gone"},

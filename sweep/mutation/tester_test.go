@@ -4,27 +4,50 @@ import (
 	"flag"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-var asked = flag.Bool("mutation", false, "sweep a containerd for each mutation (make mutation)")
+var (
+	asked = flag.Bool("mutation", false, "sweep a containerd for each mutation (make mutation)")
+	part  = flag.String("part", "", "of the mutations and the untouched source's sweeps, the i-th of n parts: i/n")
+)
 
 // long skips a test that builds a containerd for each mutation, where nobody asked for
 // it.
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() || !*asked {
-		t.Skip("builds a containerd for each mutation and takes half an hour: make mutation")
+		t.Skip("builds a containerd for each mutation and takes hours: make mutation")
 	}
 }
 
-// The sweep ends with 1 over every mutation, and over none that leaves nothing.
+// ours are those of all that are of the asked part.
+func ours[T any](t *testing.T, all []T) []T {
+	t.Helper()
+	shard, err := plan.ParseShard(*part)
+	if err != nil {
+		t.Fatalf("-part: %v", err)
+	}
+	var out []T
+	for i, v := range all {
+		if shard.Has(i) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// The sweep ends with 1 over every mutation, and over none that leaves nothing. The cases
+// without a fault that it begins with say what the mutation's file says.
 func TestSweepFindsMutations(t *testing.T) {
 	long(t)
 	tester := &Tester{Runner: caseRunner(t), Out: "../../out/mutation"}
 	found, masked, swept, ran := 0, 0, 0, 0
-	for _, m := range mutations(t) {
+	for _, m := range ours(t, mutations(t)) {
 		t.Run(m.ID, func(t *testing.T) {
 			ran++
 			begun := time.Now()
@@ -33,6 +56,9 @@ func TestSweepFindsMutations(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("%v, %s", got, time.Since(begun).Round(time.Second))
+			if m.Plain != Raced && (got.Plain != nil) != (m.Plain == Broken) {
+				t.Errorf("its file says that cases without a fault are %s, and they say: %v", m.Plain, got.Plain)
+			}
 			if m.Masked != "" {
 				masked++
 				if got.Found() {
@@ -59,21 +85,14 @@ func TestSweepFindsMutations(t *testing.T) {
 func TestSweepKnowsTheUntouched(t *testing.T) {
 	long(t)
 	tester := &Tester{Runner: caseRunner(t), Out: "../../out/mutation"}
-	scopes := map[string]Scope{}
-	for _, m := range mutations(t) {
-		scopes[m.Sweep.String()] = m.Sweep
-	}
-	for _, name := range slices.Sorted(maps.Keys(scopes)) {
-		s := scopes[name]
-		delete(scopes, name)
-		if slices.ContainsFunc(slices.Collect(maps.Values(scopes)), func(o Scope) bool { return o.Covers(s) }) {
-			continue
-		}
-		scopes[name] = s
-		t.Run(name, func(t *testing.T) {
+	for _, s := range ours(t, widest(mutations(t))) {
+		t.Run(s.String(), func(t *testing.T) {
 			got, err := tester.Untouched(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if got.Plain != nil {
+				t.Fatalf("without a fault: %v", got.Plain)
 			}
 			for _, c := range got.New {
 				t.Errorf("%s is not known: %v, %d cases, %v", c.Name, c.Left, c.Cases, c.Shown)
@@ -83,6 +102,24 @@ func TestSweepKnowsTheUntouched(t *testing.T) {
 			}
 		})
 	}
+}
+
+// widest are the scopes of the mutations, but those that another of them covers.
+func widest(all []Mutation) []Scope {
+	scopes := map[string]Scope{}
+	for _, m := range all {
+		scopes[m.Sweep.String()] = m.Sweep
+	}
+	for _, name := range slices.Sorted(maps.Keys(scopes)) {
+		s := scopes[name]
+		delete(scopes, name)
+		if !slices.ContainsFunc(slices.Collect(maps.Values(scopes)), func(o Scope) bool { return o.Covers(s) }) {
+			scopes[name] = s
+		}
+	}
+	out := slices.Collect(maps.Values(scopes))
+	slices.SortFunc(out, func(a, b Scope) int { return strings.Compare(a.String(), b.String()) })
+	return out
 }
 
 func mutations(t *testing.T) []Mutation {
