@@ -14,24 +14,29 @@ import (
 // ooms: containerd tells of an OOM kill where the kernel has killed a process of a
 // container for want of memory, and nowhere else; and CRI gives it as the reason of the
 // container's end. How often it tells of one is the kernel's: cgroup v1 notifies of each
-// try to make room.
+// try to make room; v2 counts the kills, and there are no more events than that.
 func ooms(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
 	events, _, _ := h.FirstUse()
-	heard := map[string]bool{}
+	heard := map[string]int{}
 	for _, e := range events {
 		if e.Topic != oracle.TopicOOM {
 			continue
 		}
-		if heard[e.Container] = true; !mayTellOOM(h, e) {
+		if heard[e.Container]++; !mayTellOOM(h, e) {
 			found = append(found, oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent,
 				Subject: oracle.Subject{Namespace: e.Namespace, ID: e.Container},
 				Facts:   oracle.Facts{oracle.FactEvent: oracle.Untrue, oracle.FactTopic: e.Topic}})
 		}
 	}
 	for _, i := range h.Instances {
+		if n := heard[i.ID]; n > 1 && countedByKernel(h, i) && n > *i.OOMKills {
+			found = append(found, oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent,
+				Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)},
+				Facts:   oracle.Facts{oracle.FactEvent: oracle.Repeated, oracle.FactTopic: oracle.TopicOOM}})
+		}
 		from, since := oomKilled(h, i)
 		if from.IsZero() || oomUntold(h, i) {
 			continue
@@ -40,11 +45,11 @@ func ooms(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		// shim that was too slow to look by then has nothing to tell.
 		removedAtOnce := i.Spec.OOM == harness.OOMInit && h.Case.Workload.API == harness.CRI
 		d := ofShim{oracle.TopicOOM, from, since}
-		if !heard[i.ID] && !removedAtOnce && d.due(h, i.ID) {
+		if heard[i.ID] == 0 && !removedAtOnce && d.due(h, i.ID) {
 			found = append(found, oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent,
 				Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)}, Facts: d.missing()})
 		}
-		if heard[i.ID] {
+		if heard[i.ID] > 0 {
 			found = append(found, oomReason(h, i, from)...)
 		}
 	}
@@ -83,6 +88,13 @@ func oomKilled(h *harness.History, i harness.Instance) (from, since time.Time) {
 // mayBeCounted reports whether the kernel has counted an OOM kill in a container, or
 // nobody has read its count.
 func mayBeCounted(i harness.Instance) bool { return i.OOMKills == nil || *i.OOMKills > 0 }
+
+// countedByKernel reports whether the kernel's count is that of all OOM kills of a
+// container, and none that was told of was sent again: with a child, its init lived on.
+func countedByKernel(h *harness.History, i harness.Instance) bool {
+	return h.Machine.Cgroups == "v2" && h.Case.Faultless() && i.OOMKills != nil &&
+		(i.Spec.OOM == harness.OOMInit || i.Payload.Exited)
+}
 
 // oomUntold reports whether a fault may have kept a shim from telling of an OOM kill: it,
 // or what it tells containerd, was held or cut off, or a statement of either was broken.

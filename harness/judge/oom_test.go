@@ -52,8 +52,12 @@ func TestRulesOfOOM(t *testing.T) {
 	const missing = "event event event=missing topic=/tasks/oom"
 	told := tellsOOM("c0", "shimquake", 27)
 	judged(t, map[string]row{
-		"a child's is told of":           {also(childKilled, told), ""},
-		"and twice, as cgroup v1 may":    {also(childKilled, told, told), ""},
+		"a child's is told of":        {also(childKilled, told), ""},
+		"and twice, as cgroup v1 may": {also(childKilled, told, told), ""},
+		"but not v2, which counts": {also(plain, childKilled, told, told, counts(1), onV2),
+			"event event event=repeated topic=/tasks/oom"},
+		"once for each kill":             {also(plain, childKilled, told, told, counts(2), onV2), ""},
+		"with a fault it is sent again":  {also(childKilled, told, told, counts(1), onV2), ""},
 		"without any fault":              {also(plain, childKilled, told), ""},
 		"a child's is not told of":       {childKilled, missing},
 		"nor without any fault":          {also(plain, childKilled), missing},
@@ -101,6 +105,8 @@ func TestRulesOfOOM(t *testing.T) {
 func counts(kills int) func(*harness.History) {
 	return func(h *harness.History) { h.Instances[0].OOMKills = &kills }
 }
+
+func onV2(h *harness.History) { h.Machine.Cgroups = "v2" }
 
 func limited(h *harness.History) { h.Instances[0].Spec.Memory = 32 }
 
