@@ -47,6 +47,9 @@ type Bystander struct {
 	Rotations []Rotation `json:"rotations,omitempty"`
 }
 
+// BystanderPod is the name of the pod that is a bystander, and its container's.
+const BystanderPod = "bystander-pod"
+
 // Rotation is one of a log.
 type Rotation struct {
 	// At is when the log had been renamed, Answered when ReopenContainerLog had succeeded.

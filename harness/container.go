@@ -122,6 +122,11 @@ type Container struct {
 	// other, which runc refuses, while a client waits for the end of each. By CRI it is one,
 	// an ExecSync, and not beside another.
 	NoSuchExec bool `yaml:"noSuchExec,omitempty"`
+	// StartAgain has the client send the Start of its task once more when that was answered,
+	// as one does whom no answer has reached, and ExecStartAgain that of each of its execs,
+	// also where that was refused: it must be refused, and change nothing. Task API only.
+	StartAgain     bool `yaml:"startAgain,omitempty"`
+	ExecStartAgain bool `yaml:"execStartAgain,omitempty"`
 	// Pause has the container paused and resumed before it ends; with signal: SIGKILL it is
 	// killed while it is paused. Task API only.
 	Pause bool `yaml:"pause,omitempty"`
@@ -336,6 +341,10 @@ func (c Container) checkBesides(w Workload) error {
 		return failpoints.Unknown("execSignal", c.ExecSignal, execSignals)
 	case (c.Pause || c.Stdin > 0 || c.ExecSignal != "" || c.Log != "" || c.RuncRoot) && w.API == CRI:
 		return errors.New("pause, stdin, execSignal, log, runcRoot: by the task API only: leave out api: cri")
+	case (c.StartAgain || c.ExecStartAgain) && (w.API == CRI || w.Fakeshim != ""):
+		return errors.New("startAgain, execStartAgain: by the task API and runc's shim only: leave out api: cri and fakeshim")
+	case c.ExecStartAgain && c.Exec == 0 && !c.HeldExec && !c.NoSuchExec && c.ExecSignal == "":
+		return errors.New("execStartAgain: it needs an exec: add exec, heldExec, execSignal or noSuchExec")
 	case c.HeldExec && w.API == CRI && (c.Exec != 0 || c.TimedExec):
 		return errors.New("heldExec: one exec at a time by CRI: leave out exec and timedExec")
 	case c.NoSuchExec && w.API == CRI && (c.Exec != 0 || c.TimedExec || c.HeldExec):

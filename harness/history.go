@@ -87,6 +87,9 @@ type History struct {
 	// Filtered are the lists of some containers that the task API gave.
 	Filtered []Filtered `json:"filtered,omitempty"`
 
+	// StartedAgain are the Starts that the client of the task API has sent once more.
+	StartedAgain []StartedAgain `json:"startedAgain,omitempty"`
+
 	// Subscribed is what clients that subscribe to events beside the workload were told; nil
 	// where there are none.
 	Subscribed *Subscribed `json:"subscribed,omitempty"`
@@ -202,6 +205,14 @@ type Filtered struct {
 	Left   []string       `json:"left,omitempty"`
 	Others []string       `json:"others,omitempty"`
 	Err    *oracle.Failed `json:"err,omitempty"` // why it has not answered
+}
+
+// StartedAgain is a Start of what was started before.
+type StartedAgain struct {
+	Of   string         `json:"of"`             // the container's id
+	Exec string         `json:"exec,omitempty"` // "" for its init
+	At   time.Time      `json:"at"`
+	Err  *oracle.Failed `json:"err,omitempty"` // nil: it was answered as if it were the first
 }
 
 // SentSignal is a signal that the client sent to a container's init.

@@ -53,10 +53,14 @@ func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	return found, nil
 }
 
+// panicked is the status that a program in Go exits with when it panics.
+const panicked = "2"
+
 // died reports whether a finding is of a containerd that has ended by itself, or has
-// never answered.
+// never answered, or of a shim that has panicked.
 func died(f oracle.Finding) bool {
 	return f.Facts[oracle.FactWhat] == oracle.Death ||
+		f.Facts[oracle.FactWhat] == oracle.ShimEnded && f.Facts[oracle.FactExit] == panicked ||
 		f.Facts[oracle.FactWhat] == oracle.Boot && f.Class == oracle.ClassDaemon
 }
 

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -33,7 +34,7 @@ func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			})
 			excused := f.Invariant == oracle.Residue || lost(h) && f.Class == oracle.ClassHandle || anew && linked(f) ||
 				f.Class == oracle.ClassTask && !h.Case.Faultless() && livesOn(h, f.Subject) ||
-				!h.Case.Faultless() && hasEnded(h, f)
+				!h.Case.Faultless() && hasEnded(h, f) || ofRotatedLog(h, f)
 			if again || excused {
 				continue
 			}
@@ -59,6 +60,15 @@ func hasEnded(h *harness.History, f oracle.Finding) bool {
 		slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
 			return i.Spec.Stays && i.ID != "" && strings.HasSuffix(f.Subject.Path, "/containers/"+i.ID+"/status")
 		})
+}
+
+// ofRotatedLog reports whether a handle is one of a bystander's log: while that is rotated
+// what has it open leads to its older name, and not a round later. What is left of it in
+// the end is seen then.
+func ofRotatedLog(h *harness.History, f oracle.Finding) bool {
+	return f.Class == oracle.ClassHandle && slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool {
+		return len(b.Rotations) > 0 && strings.HasPrefix(path.Base(f.Facts[oracle.FactHandle]), harness.BystanderPod+".")
+	})
 }
 
 // linked reports whether a finding is of what a containerd that was started opens anew: a

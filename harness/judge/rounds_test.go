@@ -45,6 +45,19 @@ func opens(h *harness.History) {
 	last.Shim, last.Held = of, []oracle.Held{{Kind: oracle.ADescriptor, Of: "/run/x", Count: 1}}
 }
 
+// holdsOpen has containerd hold a descriptor of a file since the last round.
+func holdsOpen(name string) func(*harness.History) {
+	return func(h *harness.History) {
+		h.CRI.Rounds[len(h.CRI.Rounds)-1].Look.Inventory.Handles[0].Held = []oracle.Held{
+			{Kind: oracle.ADescriptor, Of: name, Count: 1}}
+	}
+}
+
+// rotates has the log of a bystander be rotated.
+func rotates(h *harness.History) {
+	h.Bystanders = append(h.Bystanders, harness.Bystander{ID: "bystander", Rotations: []harness.Rotation{{At: at(29)}}})
+}
+
 func TestRulesOfRounds(t *testing.T) {
 	aDir := oracle.Dir{Path: "/run/containerd/io.containerd.grpc.v1.cri/containers/c0", ID: "c0"}
 	judgedPod(t, map[string]row{
@@ -77,6 +90,10 @@ func TestRulesOfRounds(t *testing.T) {
 		"the sandbox's, which the first list was without": {also(planned, leftInPod(func(i *oracle.Inventory) {
 			i.Daemon.Tasks = append(i.Daemon.Tasks, oracle.Task{Namespace: daemon.CRINamespace, ID: "pod"})
 		})), ""},
+		"a log that is rotated between two rounds": {also(connects, holdsOpen("/truth/bystander-pod.out"), rotates), ""},
+		"the log of another":                       {also(connects, holdsOpen("/truth/c0.out"), rotates), "leak handle kind=descriptor in=living-pod"},
+		"a log that is not rotated": {also(connects, holdsOpen("/truth/bystander-pod.out")),
+			"leak handle kind=descriptor in=living-pod"},
 		"a connection that a round has left":             {connects, "leak handle kind=connection in=living-pod"},
 		"one of a containerd that was started meanwhile": {also(connects, downFor(31, 32)), ""},
 		"one a round after the start":                    {also(laterRound, connects, downFor(25, 26)), ""},

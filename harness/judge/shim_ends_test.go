@@ -19,14 +19,17 @@ func TestRulesOfShimEnds(t *testing.T) {
 	ofNobody := func(h *harness.History) { h.Case.Plan[0].At.Who = "" }
 	const found = "liveness shim what=shim-ended exit=141"
 	judged(t, map[string]row{
-		"with 0":                    {also(plain, ends(0)), ""},
-		"by SIGPIPE":                {also(plain, ends(141)), found},
-		"after a fault in a shim":   {ends(2), ""},
-		"after one in containerd":   {also(inDaemon, ends(141)), found},
-		"with 1 without a fault":    {also(plain, ends(1)), "liveness shim what=shim-ended exit=1"},
-		"with 1 after one":          {also(inDaemon, ends(1)), ""}, // it could not publish all
-		"slowed by the kernel":      {also(inDaemon, ends(141), ofNobody), ""},
-		"killed":                    {also(plain, ends(137), func(h *harness.History) { kill(h, "shim", 42) }), ""},
+		"with 0":                  {also(plain, ends(0)), ""},
+		"by SIGPIPE":              {also(plain, ends(141)), found},
+		"after a fault in a shim": {ends(2), ""},
+		"after one in containerd": {also(inDaemon, ends(141)), found},
+		"with 1 without a fault":  {also(plain, ends(1)), "liveness shim what=shim-ended exit=1"},
+		"with 1 after one":        {also(inDaemon, ends(1)), ""}, // it could not publish all
+		"slowed by the kernel":    {also(inDaemon, ends(141), ofNobody), ""},
+		"killed":                  {also(plain, ends(137), func(h *harness.History) { kill(h, "shim", 42) }), ""},
+		"by a panic, where a call has failed": {also(plain, ends(2), func(h *harness.History) {
+			h.Calls, h.Reference = failedCalls("create"), &harness.Reference{Outcome: harness.Invalid}
+		}), "liveness shim what=shim-ended exit=2"},
 		"what is no shim":           {also(plain, ends(2), func(h *harness.History) { h.Exits[1].PID = 77 }), ""},
 		"asked to end, and did not": {also(plain, ends(137), unheeded), "liveness shim what=shutdown"},
 		"one that misbehaves":       {also(plain, ends(2), misbehaves), ""},

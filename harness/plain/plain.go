@@ -46,7 +46,7 @@ var (
 
 var cases = []harness.Case{
 	{Name: "plain-exit", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
-	{Name: "plain-kill", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}}},
+	{Name: "plain-kill", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL", StartAgain: true}}}},
 	{Name: "plain-segfault", Workload: harness.Workload{Containers: []harness.Container{
 		{Segfault: harness.SegfaultCore}, {Segfault: harness.SegfaultBare}}}},
 	{Name: "plain-pod-segfault", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
@@ -58,7 +58,7 @@ var cases = []harness.Case{
 	{Name: "plain-leases", Workload: harness.Workload{
 		Leases: true, Stores: true, Containers: []harness.Container{{Exit: 7, Layers: 60}}}},
 	{Name: "plain-group", Workload: harness.Workload{
-		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGTERM"}}}},
+		Grouped: true, Containers: []harness.Container{{Exit: 3, Held: true, StartAgain: true}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, CgroupParent: true, Containers: []harness.Container{
 			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"}, {Signal: "SIGKILL", User: 1000},

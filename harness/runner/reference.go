@@ -44,7 +44,7 @@ type tried struct {
 // run is what it shows; nil where the run that asks is ended meanwhile. Whether there is
 // time enough is asked anew: a machine that could run it may be too busy now.
 func (r *reference) run(x *run, c harness.Case, again, outOfTime bool) *harness.Reference {
-	r.mu.Lock()
+	x.yield(r.mu.Lock) // who has it runs a case, and may wait for a slot: this one's
 	defer r.mu.Unlock()
 	if r.known != nil && !outOfTime {
 		return r.known

@@ -119,7 +119,7 @@ func New(p Params) *Group {
 	t := g.add(p, harness.TaskAPI, daemon.TaskNamespace, "bystander")
 	t.kind = &task{one: t}
 	if p.CRI {
-		b := g.add(p, harness.CRI, daemon.CRINamespace, "bystander-pod")
+		b := g.add(p, harness.CRI, daemon.CRINamespace, harness.BystanderPod)
 		b.kind = &pod{one: b}
 	} else {
 		twin := g.add(p, harness.TaskAPI, daemon.TwinNamespace, "bystander-twin")

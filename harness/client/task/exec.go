@@ -157,6 +157,9 @@ func (c *Client) startExec(ctx context.Context, i *harness.Instance, e *harness.
 	if e.Absent {
 		e.NotStarted = oracle.FailedOf(err)
 	}
+	if i.Spec.ExecStartAgain && (err == nil || e.Absent) {
+		c.startAgain(ctx, i, e.ID)
+	}
 	return err
 }
 

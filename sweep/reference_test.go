@@ -1,0 +1,39 @@
+package sweep
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// Cases that fail together ask for the same reference. The one that runs it gives its slot
+// away while it waits for what may still go, and gets one again, though the others wait
+// for it.
+func TestCasesThatFailTogetherEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs containerd")
+	}
+	const atOnce = 2
+	r, slots := prepared(t, ""), NewSlots(atOnce)
+	r.Yield = slots.Yield
+	c := harness.Case{Name: "fails", Workload: harness.Workload{Settle: time.Second, // the shim dies of it
+		Containers: []harness.Container{{Exit: 7, NoSuchExec: true, ExecStartAgain: true}}}}
+	verdicts := make(chan harness.Verdict, 3*atOnce)
+	var all sync.WaitGroup
+	for range cap(verdicts) {
+		all.Go(func() { verdicts <- slots.Run(t.Context(), r, c) })
+	}
+	for range cap(verdicts) {
+		select {
+		case v := <-verdicts:
+			if v.Outcome != harness.Violated {
+				t.Errorf("%v", v)
+			}
+		case <-time.After(3 * time.Minute):
+			t.Fatal("they wait for each other")
+		}
+	}
+	all.Wait()
+}
