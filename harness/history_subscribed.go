@@ -2,6 +2,7 @@ package harness
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/oracle"
@@ -22,6 +23,8 @@ type Subscription struct {
 	Filter    string   `json:"filter"`
 	Namespace string   `json:"namespace,omitempty"`
 	Topics    []string `json:"topics,omitempty"`
+	// Below are what its topics begin with; nil for any.
+	Below []string `json:"below,omitempty"`
 	// Since is when it was told its first event, by which events reach it; the zero time: it
 	// was not. Ending is when it was about to be cancelled, and the last events were
 	// published.
@@ -57,5 +60,7 @@ func (s Subscription) HeardOf(name string) bool {
 
 // Selects reports whether a subscription is to be told an event.
 func (s Subscription) Selects(namespace, topic string) bool {
-	return (s.Namespace == "" || s.Namespace == namespace) && (s.Topics == nil || slices.Contains(s.Topics, topic))
+	below := func(prefix string) bool { return strings.HasPrefix(topic, prefix) }
+	return (s.Namespace == "" || s.Namespace == namespace) && (s.Topics == nil || slices.Contains(s.Topics, topic)) &&
+		(s.Below == nil || slices.ContainsFunc(s.Below, below))
 }

@@ -54,7 +54,7 @@ var cases = []harness.Case{
 	{Name: "plain-waiters", Workload: harness.Workload{
 		Waiters: 3, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-subscribers", Workload: harness.Workload{
-		Subscribers: 6, Containers: []harness.Container{{Exit: 7}}}},
+		Subscribers: 7, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-leases", Workload: harness.Workload{
 		Leases: true, Stores: true, Containers: []harness.Container{{Exit: 7, Layers: 60}}}},
 	{Name: "plain-group", Workload: harness.Workload{

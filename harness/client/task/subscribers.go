@@ -50,6 +50,8 @@ var subscriptions = []harness.Subscription{
 	{Filter: `topic~="^/shimquake/[ab]$"`, Topics: []string{topicA, topicB}},
 	{Filter: "namespace==" + daemon.TwinNamespace + `,topic=="` + topicB + `"`,
 		Namespace: daemon.TwinNamespace, Topics: []string{topicB}},
+	// By what only events of tasks have, the workload's and those that are published here.
+	{Filter: `event.container_id~="^(c0|event-[0-9]+ *)$"`, Below: []string{"/tasks/", "/shimquake/"}},
 }
 
 // subscribers are the clients that subscribe to events beside the workload.
