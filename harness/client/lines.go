@@ -128,14 +128,17 @@ func (l *log) output() harness.Output {
 var padding = strings.Repeat(payload.Padding, harness.RaggedBytes)
 
 func parseLine(line, mark string) (n int, at time.Time, ok bool) {
+	want := padding
 	text, whole := strings.CutSuffix(line, "\n")
 	if !whole {
 		text, whole = strings.CutSuffix(line, payload.Unended)
+		whole = whole && len(line) == payload.LastBytes
+		want = strings.Repeat(payload.Padding, strings.Count(text, payload.Padding))
 	}
 	number, stamp, found := strings.Cut(text, mark)
 	stamp, pad, long := strings.Cut(stamp, " ")
 	n, err := strconv.Atoi(number)
 	ns, stampErr := strconv.ParseInt(stamp, 10, 64)
-	ok = found && err == nil && stampErr == nil && n > 0 && whole && (!long || pad == padding)
+	ok = found && err == nil && stampErr == nil && n > 0 && whole && (!long || pad == want)
 	return n, time.Unix(0, ns), ok
 }

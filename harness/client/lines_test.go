@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -94,6 +95,7 @@ func TestRotatedLog(t *testing.T) {
 }
 
 func TestReadLines(t *testing.T) {
+	last := strings.Repeat(payload.Padding, payload.LastBytes-len("2 t=6 ."))
 	at := func(ns int64) time.Time { return time.Unix(0, ns) }
 	for name, tc := range map[string]struct {
 		text string
@@ -106,7 +108,8 @@ func TestReadLines(t *testing.T) {
 		"some": {"1 t=5\n4 t=8\n", harness.Output{
 			Last: 4, LastAt: at(8), Holes: []harness.Hole{{From: 2, To: 3, After: at(5), Before: at(8)}}}},
 		"twice":                        {"1 t=5\n2 t=6\n1 t=5\n", harness.Output{Last: 2, LastAt: at(6), Repeated: 1}},
-		"a last one without a newline": {"1 t=5\n2 t=6.", harness.Output{Last: 2, LastAt: at(6)}},
+		"a last one without a newline": {"1 t=5\n2 t=6 " + last + ".", harness.Output{Last: 2, LastAt: at(6)}},
+		"of which a part was lost":     {"1 t=5\n2 t=6 " + last[4:] + ".", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
 		"a long one":                   {"1 t=5 " + padding + "\n", harness.Output{Last: 1, LastAt: at(5)}},
 		"a long one that was cut": {"1 t=5 " + padding[1:] + "\n2 t=6\n", harness.Output{
 			Last: 2, LastAt: at(6), Holes: []harness.Hole{{From: 1, To: 1, Before: at(6)}}, Foreign: 1}},
