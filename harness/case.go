@@ -93,6 +93,9 @@ type Workload struct {
 	// Deleters is how many clients delete each container of a task workload, at once.
 	// Default: 1.
 	Deleters int `yaml:"deleters,omitempty"`
+	// Creators is how many clients create each task of a task workload, at once: all but one
+	// must be refused. Without lines, stdin, tty and fakeshim. Default: 1.
+	Creators int `yaml:"creators,omitempty"`
 	// Waiters is how many clients wait for the end of each container of a task workload,
 	// the others from before it; and one more asks when it has ended. Up to 20. Not with
 	// restart. Default: 1, and none asks again.
@@ -227,6 +230,12 @@ func (c Case) problems() (all []fieldError) {
 	}
 	if w.Deleters < 0 || w.Deleters > 1 && w.API == CRI {
 		add("workload.deleters", fmt.Errorf("deleters: %d: a number of clients of the task API is needed", w.Deleters))
+	}
+	if w.Creators < 0 || w.Creators > mostWaiters || w.Creators > 1 && (w.API == CRI || w.Fakeshim != "" ||
+		slices.ContainsFunc(w.Containers, func(k Container) bool { return k.Lines+k.Stdin > 0 || k.TTY || k.NoSuchCommand })) {
+		add("workload.creators", fmt.Errorf(
+			"creators: %d: 1 to %d clients of the task API, and not with lines, stdin, tty, noSuchCommand and fakeshim",
+			w.Creators, mostWaiters))
 	}
 	if w.Waiters < 0 || w.Waiters > mostWaiters || w.Waiters > 1 && (w.API == CRI || w.Restart) {
 		add("workload.waiters", fmt.Errorf("waiters: %d: 1 to %d clients of the task API, and not with restart", w.Waiters,

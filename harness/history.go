@@ -87,8 +87,8 @@ type History struct {
 	// Filtered are the lists of some containers that the task API gave.
 	Filtered []Filtered `json:"filtered,omitempty"`
 
-	// StartedAgain are the Starts that the client of the task API has sent once more.
-	StartedAgain []StartedAgain `json:"startedAgain,omitempty"`
+	// Again are the calls of the task API's clients for what was done already.
+	Again []Again `json:"again,omitempty"`
 
 	// Subscribed is what clients that subscribe to events beside the workload were told; nil
 	// where there are none.
@@ -207,12 +207,13 @@ type Filtered struct {
 	Err    *oracle.Failed `json:"err,omitempty"` // why it has not answered
 }
 
-// StartedAgain is a Start of what was started before.
-type StartedAgain struct {
+// Again is a call for what was done already, or is done at the same time for another.
+type Again struct {
+	Verb string         `json:"verb"`           // create or start
 	Of   string         `json:"of"`             // the container's id
 	Exec string         `json:"exec,omitempty"` // "" for its init
 	At   time.Time      `json:"at"`
-	Err  *oracle.Failed `json:"err,omitempty"` // nil: it was answered as if it were the first
+	Err  *oracle.Failed `json:"err,omitempty"` // nil: it was done once more
 }
 
 // SentSignal is a signal that the client sent to a container's init.

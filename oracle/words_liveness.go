@@ -94,7 +94,7 @@ const (
 	// exec whose start was refused, and whom nobody answers.
 	AbsentBegun       = "absent-begun"
 	RefusedAsAnother  = "refused-as-another"
-	StartedTwice      = "started-twice" // its Start has succeeded when it was started already
+	DoneTwice         = "done-twice" // what was done already succeeds once more
 	RefusedUnanswered = "refused-unanswered"
 	Baseline          = "baseline" // a call that failed before anything was broken
 )
@@ -185,7 +185,7 @@ var livenessWhats = []what{
 	{WaitUnanswered, "task", says("one of several clients that wait for its end was not answered within %s of it, and "+
 		"no call was held", FactBound)},
 	{RefusedAsAnother, "task", says("its command does not exist, and the answer names another: %s", FactError)},
-	{StartedTwice, "task", says("it was started before, and its Start has succeeded once more")},
+	{DoneTwice, "task", says("its %s has succeeded, and had before", FactCall)},
 	{AbsentBegun, "task", says("%s of a command that does not exist has succeeded", FactCall)},
 	{RefusedUnanswered, "exec", says("its start was refused and it was deleted, and who has waited for its end from "+
 		"before was not answered within %s", FactBound)},

@@ -84,7 +84,7 @@ func failedShim(h *harness.History) (failure, bool) {
 			return failure{}, false
 		}
 		begins := hit.Point == "rpc:shim:Task.Create:exit" || hit.Point == "rpc:shim:Task.Start:exit"
-		if begins && hit.Err != "" && !namesAbsent(hit.Err) && !isStartedAgain(h, hit) {
+		if begins && hit.Err != "" && !namesAbsent(hit.Err) && !isAgain(h, hit) {
 			return failure{hit.ID, oracle.Facts{
 				oracle.FactWhat: oracle.Baseline, oracle.FactCall: hit.Point, oracle.FactError: hit.Err,
 				oracle.FactMessage: oracle.Comparable(hit.Err),

@@ -52,7 +52,7 @@ var cases = []harness.Case{
 	{Name: "plain-pod-segfault", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Segfault: harness.SegfaultCore}, {Segfault: harness.SegfaultBare}}}},
 	{Name: "plain-waiters", Workload: harness.Workload{
-		Waiters: 3, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
+		Creators: 2, Waiters: 3, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-subscribers", Workload: harness.Workload{
 		Subscribers: 7, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-leases", Workload: harness.Workload{

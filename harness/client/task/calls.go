@@ -3,12 +3,15 @@ package task
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/core/containers"
+	"github.com/containerd/containerd/v2/pkg/cio"
 	"github.com/containerd/containerd/v2/pkg/oci"
 	"github.com/containerd/errdefs"
 	"github.com/opencontainers/runtime-spec/specs-go"
@@ -48,7 +51,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance, runtime string
 		if err != nil {
 			return err
 		}
-		task, err := made.NewTask(ctx, c.io(i))
+		task, err := c.newTask(ctx, made, i)
 		if err != nil {
 			return err
 		}
@@ -58,6 +61,28 @@ func (c *Client) create(ctx context.Context, i *harness.Instance, runtime string
 		}
 		return nil
 	})
+}
+
+// newTask has as many clients as the workload says create the task, at once.
+func (c *Client) newTask(ctx context.Context, made containerd.Container, i *harness.Instance) (containerd.Task, error) {
+	n := max(c.Case.Workload.Creators, 1)
+	if n == 1 || c.Quiet {
+		return made.NewTask(ctx, c.io(i))
+	}
+	all, errs, at := make([]containerd.Task, n), make([]error, n), time.Now()
+	var ended sync.WaitGroup
+	for k := range n {
+		ended.Go(func() { all[k], errs[k] = made.NewTask(ctx, cio.NullIO) })
+	}
+	ended.Wait()
+	first := max(slices.IndexFunc(errs, func(err error) bool { return err == nil }), 0)
+	for k, err := range errs {
+		if k != first {
+			again := harness.Again{Verb: "create", Of: i.ID, At: at, Err: oracle.FailedOf(err)}
+			c.Record.Set(func(h *harness.History) { h.Again = append(h.Again, again) })
+		}
+	}
+	return all[first], errs[first]
 }
 
 // createBriefly makes the container, without a task.
@@ -128,7 +153,7 @@ func (c *Client) start(ctx context.Context, i *harness.Instance) error {
 // startAgain sends a Start of a task, or of an exec in it, that was sent before. It is no
 // call of the workload.
 func (c *Client) startAgain(ctx context.Context, i *harness.Instance, exec string) {
-	again := harness.StartedAgain{Of: i.ID, Exec: exec, At: time.Now()}
+	again := harness.Again{Verb: "start", Of: i.ID, Exec: exec, At: time.Now()}
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
 	cl, _, err := c.Up(ctx)
@@ -137,7 +162,7 @@ func (c *Client) startAgain(ctx context.Context, i *harness.Instance, exec strin
 	}
 	_, err = cl.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: i.ID, ExecID: exec})
 	again.Err = oracle.FailedOf(err)
-	c.Record.Set(func(h *harness.History) { h.StartedAgain = append(h.StartedAgain, again) })
+	c.Record.Set(func(h *harness.History) { h.Again = append(h.Again, again) })
 }
 
 func (c *Client) startOnce(ctx context.Context, i *harness.Instance) error {

@@ -1,0 +1,29 @@
+package judge
+
+import (
+	"slices"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// again: what was created, or started, is not once more. What else comes of it (an end
+// that is told of twice, a shim that dies of it) the other rules see.
+func again(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	for _, a := range h.Again {
+		if a.Err == nil {
+			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
+				Subject: oracle.Subject{ID: a.Of, Exec: a.Exec},
+				Facts:   ofExec(a.Exec, oracle.Facts{oracle.FactWhat: oracle.DoneTwice, oracle.FactCall: a.Verb})})
+		}
+	}
+	return found, nil
+}
+
+// isAgain reports whether a shim was asked there for what it has done.
+func isAgain(h *harness.History, hit failpoints.Hit) bool {
+	return slices.ContainsFunc(h.Again, func(a harness.Again) bool {
+		return a.Of == hit.ID && !hit.Time.Before(a.At)
+	})
+}
