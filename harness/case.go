@@ -232,7 +232,7 @@ func (c Case) problems() (all []fieldError) {
 		add("workload.deleters", fmt.Errorf("deleters: %d: a number of clients of the task API is needed", w.Deleters))
 	}
 	if w.Creators < 0 || w.Creators > mostWaiters || w.Creators > 1 && (w.API == CRI || w.Fakeshim != "" ||
-		slices.ContainsFunc(w.Containers, func(k Container) bool { return k.Lines+k.Stdin > 0 || k.TTY || k.NoSuchCommand })) {
+		slices.ContainsFunc(w.Containers, Container.createdOnce)) {
 		add("workload.creators", fmt.Errorf(
 			"creators: %d: 1 to %d clients of the task API, and not with lines, stdin, tty, noSuchCommand and fakeshim",
 			w.Creators, mostWaiters))
@@ -277,6 +277,9 @@ func (c Case) problems() (all []fieldError) {
 	}
 	return all
 }
+
+// createdOnce reports whether only one client can create it.
+func (c Container) createdOnce() bool { return c.Lines+c.Stdin > 0 || c.TTY || c.NoSuchCommand }
 
 // mostWaiters is enough to tell one from several.
 const mostWaiters = 20

@@ -342,7 +342,8 @@ func (c Container) checkBesides(w Workload) error {
 	case (c.Pause || c.Stdin > 0 || c.ExecSignal != "" || c.Log != "" || c.RuncRoot) && w.API == CRI:
 		return errors.New("pause, stdin, execSignal, log, runcRoot: by the task API only: leave out api: cri")
 	case (c.StartAgain || c.ExecStartAgain) && (w.API == CRI || w.Fakeshim != ""):
-		return errors.New("startAgain, execStartAgain: by the task API and runc's shim only: leave out api: cri and fakeshim")
+		return errors.New("startAgain, execStartAgain: by the task API and runc's shim only: " +
+			"leave out api: cri and fakeshim")
 	case c.ExecStartAgain && c.Exec == 0 && !c.HeldExec && !c.NoSuchExec && c.ExecSignal == "":
 		return errors.New("execStartAgain: it needs an exec: add exec, heldExec, execSignal or noSuchExec")
 	case c.HeldExec && w.API == CRI && (c.Exec != 0 || c.TimedExec):

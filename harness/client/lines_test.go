@@ -109,8 +109,9 @@ func TestReadLines(t *testing.T) {
 			Last: 4, LastAt: at(8), Holes: []harness.Hole{{From: 2, To: 3, After: at(5), Before: at(8)}}}},
 		"twice":                        {"1 t=5\n2 t=6\n1 t=5\n", harness.Output{Last: 2, LastAt: at(6), Repeated: 1}},
 		"a last one without a newline": {"1 t=5\n2 t=6 " + last + ".", harness.Output{Last: 2, LastAt: at(6)}},
-		"of which a part was lost":     {"1 t=5\n2 t=6 " + last[4:] + ".", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
-		"a long one":                   {"1 t=5 " + padding + "\n", harness.Output{Last: 1, LastAt: at(5)}},
+		"of which a part was lost": {"1 t=5\n2 t=6 " + last[4:] + ".",
+			harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
+		"a long one": {"1 t=5 " + padding + "\n", harness.Output{Last: 1, LastAt: at(5)}},
 		"a long one that was cut": {"1 t=5 " + padding[1:] + "\n2 t=6\n", harness.Output{
 			Last: 2, LastAt: at(6), Holes: []harness.Hole{{From: 1, To: 1, Before: at(6)}}, Foreign: 1}},
 		"cut off":       {"1 t=5\n2 t=", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},

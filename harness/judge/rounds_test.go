@@ -91,7 +91,8 @@ func TestRulesOfRounds(t *testing.T) {
 			i.Daemon.Tasks = append(i.Daemon.Tasks, oracle.Task{Namespace: daemon.CRINamespace, ID: "pod"})
 		})), ""},
 		"a log that is rotated between two rounds": {also(connects, holdsOpen("/truth/bystander-pod.out"), rotates), ""},
-		"the log of another":                       {also(connects, holdsOpen("/truth/c0.out"), rotates), "leak handle kind=descriptor in=living-pod"},
+		"the log of another": {also(connects, holdsOpen("/truth/c0.out"), rotates),
+			"leak handle kind=descriptor in=living-pod"},
 		"a log that is not rotated": {also(connects, holdsOpen("/truth/bystander-pod.out")),
 			"leak handle kind=descriptor in=living-pod"},
 		"a connection that a round has left":             {connects, "leak handle kind=connection in=living-pod"},

@@ -46,13 +46,15 @@ var (
 
 var cases = []harness.Case{
 	{Name: "plain-exit", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
-	{Name: "plain-kill", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL", StartAgain: true}}}},
+	{Name: "plain-kill", Workload: harness.Workload{Containers: []harness.Container{
+		{Signal: "SIGKILL", StartAgain: true}}}},
 	{Name: "plain-segfault", Workload: harness.Workload{Containers: []harness.Container{
 		{Segfault: harness.SegfaultCore}, {Segfault: harness.SegfaultBare}}}},
 	{Name: "plain-pod-segfault", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Segfault: harness.SegfaultCore}, {Segfault: harness.SegfaultBare}}}},
 	{Name: "plain-waiters", Workload: harness.Workload{
-		Creators: 2, Waiters: 3, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
+		Creators: 2, Waiters: 3, Deadline: 20 * time.Second,
+		Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-subscribers", Workload: harness.Workload{
 		Subscribers: 7, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-leases", Workload: harness.Workload{

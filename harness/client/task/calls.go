@@ -64,7 +64,11 @@ func (c *Client) create(ctx context.Context, i *harness.Instance, runtime string
 }
 
 // newTask has as many clients as the workload says create the task, at once.
-func (c *Client) newTask(ctx context.Context, made containerd.Container, i *harness.Instance) (containerd.Task, error) {
+func (c *Client) newTask(
+	ctx context.Context,
+	made containerd.Container,
+	i *harness.Instance,
+) (containerd.Task, error) {
 	n := max(c.Case.Workload.Creators, 1)
 	if n == 1 || c.Quiet {
 		return made.NewTask(ctx, c.io(i))
