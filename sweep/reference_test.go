@@ -8,9 +8,9 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// Cases that fail together ask for the same reference. The one that runs it gives its slot
-// away while it waits for what may still go, and gets one again, though the others wait
-// for it.
+// Cases that fail together ask for the same reference. The one that runs it gives its
+// slot away while it waits for what may still go, and gets one again, though the others
+// wait for it.
 func TestCasesThatFailTogetherEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs containerd")

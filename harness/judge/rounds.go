@@ -62,9 +62,9 @@ func hasEnded(h *harness.History, f oracle.Finding) bool {
 		})
 }
 
-// ofRotatedLog reports whether a handle is one of a bystander's log: while that is rotated
-// what has it open leads to its older name, and not a round later. What is left of it in
-// the end is seen then.
+// ofRotatedLog reports whether a handle is one of a bystander's log: while that is
+// rotated what has it open leads to its older name, and not a round later. What is left
+// of it in the end is seen then.
 func ofRotatedLog(h *harness.History, f oracle.Finding) bool {
 	return f.Class == oracle.ClassHandle && slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool {
 		return len(b.Rotations) > 0 && strings.HasPrefix(path.Base(f.Facts[oracle.FactHandle]), harness.BystanderPod+".")

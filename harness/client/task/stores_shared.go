@@ -122,8 +122,8 @@ const (
 	answeredWithin = 5 * time.Second
 )
 
-// together has two wait for a collection, the second of whom comes while that of the first
-// removes what it has found, and after whom nothing is changed any more.
+// together has two wait for a collection, the second of whom comes while that of the
+// first removes what it has found, and after whom nothing is changed any more.
 func (s *stores) together(ctx context.Context, cl *containerd.Client) error {
 	manager, sn := cl.LeasesService(), cl.SnapshotService(snapshotter)
 	for turn := range inTurn {
