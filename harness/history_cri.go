@@ -16,6 +16,8 @@ type CRISeen struct {
 	// those about the sandbox, when it ran and when it was stopped.
 	Statuses  []oracle.CRIStatus `json:"statuses,omitempty"`
 	Sandboxes []SandboxSeen      `json:"sandboxes,omitempty"`
+	// Unanswered are those that the client found in a list, and of which no call had told.
+	Unanswered []SandboxSeen `json:"unanswered,omitempty"`
 	// NotStarted are its answers about containers whose StartContainer has failed: just
 	// then, and after a restart.
 	NotStarted []oracle.CRIStatus `json:"notStarted,omitempty"`
@@ -240,7 +242,7 @@ func (s *CRISeen) Clone() *CRISeen {
 	c := *s
 	c.Done, c.Statuses, c.Sandboxes = slices.Clone(s.Done), slices.Clone(s.Statuses), slices.Clone(s.Sandboxes)
 	c.Events, c.Rounds, c.Names = slices.Clone(s.Events), slices.Clone(s.Rounds), slices.Clone(s.Names)
-	c.States, c.OfPods = slices.Clone(s.States), slices.Clone(s.OfPods)
+	c.States, c.OfPods, c.Unanswered = slices.Clone(s.States), slices.Clone(s.OfPods), slices.Clone(s.Unanswered)
 	c.Filtered, c.Conditions = slices.Clone(s.Filtered), slices.Clone(s.Conditions)
 	c.Repeated, c.Stats = slices.Clone(s.Repeated), slices.Clone(s.Stats)
 	c.Images, c.Raised = slices.Clone(s.Images), slices.Clone(s.Raised)

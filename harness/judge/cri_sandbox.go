@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
@@ -33,7 +34,24 @@ func criSandboxes(h *harness.History) (found []oracle.Finding, _ []harness.Probl
 				"RunPodSandbox had succeeded, and nothing had stopped it"))
 		}
 	}
+	for _, s := range h.CRI.Unanswered {
+		if s.State == oracle.CRIReady && halfMade(h, s) {
+			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldState, oracle.TooEarly, s.State,
+				"its shim had created its init, and not started it"))
+		}
+	}
 	return uniqueCauses(found), nil
+}
+
+// halfMade reports whether the shim of a sandbox had created its init by then, and had not
+// begun to start it.
+func halfMade(h *harness.History, s harness.SandboxSeen) bool {
+	did := func(point string) bool {
+		return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
+			return hit.Who == "shim" && hit.ID == s.ID && hit.Point == point && hit.Time.Before(s.Answered)
+		})
+	}
+	return did("rpc:shim:Task.Create:exit") && !did("rpc:shim:Task.Start:entry")
 }
 
 // latest is the later of when something was asked and when it was answered; a history of

@@ -131,6 +131,19 @@ func downFor(from, back int) func(*harness.History) {
 
 // judgedPod has each row change the history of a pod. One that wants nothing finds
 // nothing, nor a residue.
+// halfMadePod has the client find a sandbox in a list, of which a shim has done so much.
+func halfMadePod(state string, did ...string) func(*harness.History) {
+	return func(h *harness.History) {
+		for _, point := range did {
+			h.Hits = append(h.Hits, hit("rpc:shim:Task."+point, 24, func(h *failpoints.Hit) {
+				h.Who, h.ID, h.PID = "shim", "half", 77
+			}))
+		}
+		h.Flushed.Hits = len(h.Hits)
+		h.CRI.Unanswered = []harness.SandboxSeen{{ID: "half", State: state, At: at(30), Answered: at(31)}}
+	}
+}
+
 func judgedPod(t *testing.T, rows map[string]row) {
 	t.Helper()
 	for name, tc := range rows {
@@ -207,6 +220,11 @@ func TestCRIRules(t *testing.T) {
 			h.CRI.Statuses[1].Seen = at(1600)
 		}, "status cri-status field=state is=too-early"},
 
+		"a sandbox that is half made and ready": {halfMadePod(oracle.CRIReady, "Create:entry", "Create:exit"),
+			"status cri-status field=state is=too-early"},
+		"and not ready": {halfMadePod("SANDBOX_NOTREADY", "Create:entry", "Create:exit"), ""},
+		"one that is made, and nobody was told": {
+			halfMadePod(oracle.CRIReady, "Create:entry", "Create:exit", "Start:entry", "Start:exit"), ""},
 		"a sandbox that is ready when it is stopped": {
 			func(h *harness.History) { h.CRI.Sandboxes[1].State = oracle.CRIReady },
 			"status cri-status object=sandbox field=state is=too-late"},

@@ -17,6 +17,7 @@ import (
 // them; until nothing is listed any more.
 func (c *Client) remove(ctx context.Context) error {
 	var sandboxes []*api.PodSandbox
+	asked := time.Now()
 	err := c.call(ctx, "ListPodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
 		if err == nil {
@@ -28,6 +29,10 @@ func (c *Client) remove(ctx context.Context) error {
 		return err
 	}
 	for _, s := range sandboxes {
+		if s.Id != c.sandbox && !c.again {
+			is := harness.SandboxSeen{ID: s.Id, State: s.State.String(), At: asked, Answered: time.Now()}
+			c.note(func(seen *harness.CRISeen) { seen.Unanswered = append(seen.Unanswered, is) })
+		}
 		if err := c.removeSandbox(ctx, s.Id, c.Spare); err != nil {
 			return err
 		}
