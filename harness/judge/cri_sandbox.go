@@ -43,8 +43,8 @@ func criSandboxes(h *harness.History) (found []oracle.Finding, _ []harness.Probl
 	return uniqueCauses(found), nil
 }
 
-// halfMade reports whether the shim of a sandbox had created its init by then, and had not
-// begun to start it.
+// halfMade reports whether the shim of a sandbox had created its init by then, and had
+// not begun to start it.
 func halfMade(h *harness.History, s harness.SandboxSeen) bool {
 	did := func(point string) bool {
 		return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
