@@ -197,25 +197,6 @@ type Call struct {
 	Says string `json:"says,omitempty"`
 }
 
-// Filtered is what containerd lists by a filter, as its task API takes it.
-type Filtered struct {
-	Filter string `json:"filter"`
-	// Left are the ids of those that it must list and does not, Others of those that it
-	// lists and must not.
-	Left   []string       `json:"left,omitempty"`
-	Others []string       `json:"others,omitempty"`
-	Err    *oracle.Failed `json:"err,omitempty"` // why it has not answered
-}
-
-// Again is a call for what was done already, or is done at the same time for another.
-type Again struct {
-	Verb string         `json:"verb"`           // create or start
-	Of   string         `json:"of"`             // the container's id
-	Exec string         `json:"exec,omitempty"` // "" for its init
-	At   time.Time      `json:"at"`
-	Err  *oracle.Failed `json:"err,omitempty"` // nil: it was done once more
-}
-
 // SentSignal is a signal that the client sent to a container's init.
 type SentSignal struct {
 	Container string    `json:"container"`

@@ -17,10 +17,11 @@ import (
 // them; until nothing is listed any more.
 func (c *Client) remove(ctx context.Context) error {
 	var sandboxes []*api.PodSandbox
-	asked := time.Now()
+	var asked, answered time.Time
 	err := c.call(ctx, "ListPodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		asked = time.Now()
 		r, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
-		if err == nil {
+		if answered = time.Now(); err == nil {
 			sandboxes = slices.DeleteFunc(r.Items, func(s *api.PodSandbox) bool { return c.Spare(s.Id) })
 		}
 		return err
@@ -30,7 +31,7 @@ func (c *Client) remove(ctx context.Context) error {
 	}
 	for _, s := range sandboxes {
 		if s.Id != c.sandbox && !c.again {
-			is := harness.SandboxSeen{ID: s.Id, State: s.State.String(), At: asked, Answered: time.Now()}
+			is := harness.SandboxSeen{ID: s.Id, State: s.State.String(), At: asked, Answered: answered}
 			c.note(func(seen *harness.CRISeen) { seen.Unanswered = append(seen.Unanswered, is) })
 		}
 		if err := c.removeSandbox(ctx, s.Id, c.Spare); err != nil {

@@ -142,7 +142,7 @@ func (s *stores) together(ctx context.Context, cl *containerd.Client) error {
 		said := make([]error, len(both))
 		var g errgroup.Group
 		for n, l := range both {
-			<-time.After(time.Duration(n*(turn+1)) * nextAfter)
+			time.Sleep(time.Duration(n*(turn+1)) * nextAfter) //nolint:forbidigo // the second comes so much later
 			g.Go(func() error {
 				own, cancel := context.WithTimeout(ctx, answeredWithin)
 				defer cancel()
