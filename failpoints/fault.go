@@ -55,7 +55,11 @@ func (f Fault) Check() error {
 			return fmt.Errorf("%s: a point of kind %s takes %s, not %s", f.At, f.At.Kind, strings.Join(names, ", "), c.Action)
 		}
 		if f.At.Who == "node" && c.Action == term.Cont {
-			return fmt.Errorf("%s: a node takes kill (its power is cut) and stop (its shims are asked to end), not cont", f.At)
+			return fmt.Errorf("%s: a node takes kill (all processes end), stop (its shims are asked to end)"+
+				" and reboot, not cont", f.At)
+		}
+		if f.At.Who != "node" && c.Action == term.Reboot {
+			return fmt.Errorf("%s: only a node can reboot: proc:node:%s", f.At, f.At.What)
 		}
 		if c.Count > 0 && f.At.Kind == Sys {
 			return fmt.Errorf("%s: strace counts per thread, so a sys point takes no count: leave out %d*", f.At, c.Count)

@@ -157,6 +157,8 @@ func TestFaultCheck(t *testing.T) {
 		{"proc:node:exited", "1*kill", "", ""},
 		{"proc:node:running", "1*stop", "", ""},
 		{"proc:node:running", "1*cont", "", "not cont"},
+		{"proc:node:running", "1*reboot", "", ""},
+		{"proc:shim:running", "1*reboot", "", "only a node can reboot: proc:node:running"},
 		{"proc:shim:running", "crash", "", "takes off, kill, stop, cont"},
 		{"sys:shim:umount2:exited", "1*delay(100)", "", "leave out 1*"},
 		{"sys:shim:umount2:exited", "off", "", "takes delay"},

@@ -271,6 +271,9 @@ func (c Case) problems() (all []fieldError) {
 		if f.At.Who == "sandbox" && w.API != CRI {
 			add(fmt.Sprintf("plan[%d].at", i), fmt.Errorf("%s: only a CRI workload has a sandbox (api: cri)", f.At))
 		}
+		if f.At.Who == "node" && w.Bystander {
+			add(fmt.Sprintf("plan[%d].at", i), fmt.Errorf("%s: nothing is spared by it: leave out bystander", f.At))
+		}
 	}
 	for i, b := range c.Bad {
 		add(fmt.Sprintf("bad[%d]", i), b.check())

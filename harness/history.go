@@ -44,6 +44,8 @@ type History struct {
 	Hits []failpoints.Hit `json:"hits,omitempty"`
 	// Kills are the processes that the harness has killed.
 	Kills []Kill `json:"kills,omitempty"`
+	// Reboots are when the harness had the node start anew, with nothing in /run.
+	Reboots []time.Time `json:"reboots,omitempty"`
 	// Unheeded are the shims that did not end when they were asked to.
 	Unheeded []Unheeded `json:"unheeded,omitempty"`
 	// Stops are when the harness made containerd stand still.

@@ -172,11 +172,22 @@ func (in *Injector) At(ctx context.Context, state string) {
 		if err := in.faults[i].Begin(ctx); err != nil {
 			in.failed(f, err)
 		}
-		down = down || (f.At.Who == "containerd" || f.At.Who == "node") && f.Do.At(1).Action == term.Kill
+		down = down || takesDown(f)
 	}
 	if down {
 		in.Daemon.Release()
 	}
+}
+
+// takesDown reports whether a fault leaves containerd down.
+func takesDown(f failpoints.Fault) bool {
+	switch f.At.Who {
+	case "containerd":
+		return f.Do.At(1).Action == term.Kill
+	case "node":
+		return f.Do.At(1).Action != term.Stop
+	}
+	return false
 }
 
 // Finish waits for steps under way and takes the proof of each fault.

@@ -19,8 +19,9 @@ import (
 
 // node is what becomes of a whole node. proc:node:exited 1*kill cuts its power: all
 // processes end, and the sockets of shims, which are on a tmpfs, are gone; containerd
-// starts again when the last fault of the state has happened. 1*stop asks all shims to
-// end, as the SIGTERM does that systemd sends at a shutdown to whatever is left;
+// starts again when the last fault of the state has happened. 1*reboot does that, and
+// undoes all that no node keeps: mounts, cgroups, and what is in /run. 1*stop asks all
+// shims to end, as the SIGTERM does that systemd sends at a shutdown to whatever is left;
 // containerd stays, to show what it makes of that.
 type node struct {
 	in *Injector
@@ -30,7 +31,10 @@ type node struct {
 // Begin does it.
 func (n *node) Begin(ctx context.Context) error {
 	do := n.in.cutPower
-	if n.in.plan[n.i].Do.At(1).Action == term.Stop {
+	switch n.in.plan[n.i].Do.At(1).Action {
+	case term.Reboot:
+		do = n.in.reboot
+	case term.Stop:
 		do = n.in.askShims
 	}
 	text, err := do(ctx)
@@ -48,15 +52,24 @@ func (n *node) Proof(context.Context) (harness.Firing, error) { return n.in.seen
 func (n *node) Undo() error { return nil }
 
 func (in *Injector) cutPower(ctx context.Context) (string, error) {
-	if err := in.Daemon.Kill(ctx); err != nil {
-		return "", err
-	}
 	ended, err := in.killAll(ctx)
 	if err != nil {
 		return "", err
 	}
 	gone, err := in.removeSockets()
 	return fmt.Sprintf("containerd and %d processes killed, %d sockets removed", ended, gone), err
+}
+
+func (in *Injector) reboot(ctx context.Context) (string, error) {
+	ended, err := in.killAll(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := in.World.Reboot(ctx); err != nil {
+		return "", err
+	}
+	in.record.Set(func(h *harness.History) { h.Reboots = append(h.Reboots, time.Now()) })
+	return fmt.Sprintf("containerd and %d processes killed, mounts, cgroups and /run are gone", ended), nil
 }
 
 // heeds is how long a shim may take to end when it is asked to. It takes some 10 ms;
@@ -104,9 +117,12 @@ func (in *Injector) askShims(ctx context.Context) (string, error) {
 // about to start another.
 const rounds = 10
 
-// killAll kills all that runs besides the world's own, shims first: none must live to
-// note how its container has ended.
+// killAll kills all that runs besides the world's own, containerd and then shims first:
+// none must live to note how a container has ended.
 func (in *Injector) killAll(ctx context.Context) (int, error) {
+	if err := in.Daemon.Kill(ctx); err != nil {
+		return 0, err
+	}
 	killed := 0
 	for range rounds {
 		all, err := in.Processes()

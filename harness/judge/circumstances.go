@@ -47,23 +47,29 @@ func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding 
 
 // mourn adds to a finding about an exit who had died.
 func mourn(h *harness.History, i harness.Instance, f *oracle.Finding) {
-	_, from, _ := processOf(h, i, f.Subject.Exec)
-	over := overBy(h, i)
-	for _, e := range i.Execs {
-		if e.Called() == f.Subject.Exec {
-			over = execOver(h, i, e)
-		}
-	}
-	to := h.After.At // what comes after the look is no fault
-	if !over.IsZero() && over.Add(tellIn).Before(to) {
-		to = over.Add(tellIn)
-	}
+	from, to := maybeUntold(h, i, f.Subject.Exec)
 	if downBetween(h, from, to) {
 		f.Facts[oracle.FactContainerd] = oracle.Down
 	}
 	if slices.ContainsFunc(shimKillsOf(h, i.ID), func(k harness.Kill) bool { return k.At.Before(to) }) {
 		f.Facts[oracle.FactShim] = oracle.Dead
 	}
+}
+
+// maybeUntold is the time in which the end of a process has perhaps not been told yet.
+func maybeUntold(h *harness.History, i harness.Instance, exec string) (from, to time.Time) {
+	_, from, _ = processOf(h, i, exec)
+	over := overBy(h, i)
+	for _, e := range i.Execs {
+		if e.Called() == exec {
+			over = execOver(h, i, e)
+		}
+	}
+	to = h.After.At // what comes after the look is no fault
+	if !over.IsZero() && over.Add(tellIn).Before(to) {
+		to = over.Add(tellIn)
+	}
+	return from, to
 }
 
 // queued adds to a missing event that its shim had died before it can have sent it. What

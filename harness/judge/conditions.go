@@ -29,7 +29,7 @@ func conditions(h *harness.History, at time.Time) oracle.Circumstances {
 		}
 	}
 	for _, k := range allShimKills(h) {
-		if !harness.Within(k.At, at) {
+		if !harness.Within(k.At, at) || rebootIn(h, k.At, at) { // its socket is gone, too
 			continue
 		}
 		c.Happened = append(c.Happened, oracle.ShimKilled)

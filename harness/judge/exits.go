@@ -18,6 +18,7 @@ func exits(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 		sent = append(sent, oracle.Sent{Container: s.Container, Signal: s.Signal, By: "the client"})
 	}
 	wrong, err := oracle.WrongExits(truths, reported, sent)
+	wrong = slices.DeleteFunc(wrong, func(f oracle.Finding) bool { return saysUnknown(h, f) })
 	if err != nil {
 		return circumstances(h, wrong), problem(harness.ByTruth, err.Error())
 	}

@@ -33,7 +33,7 @@ func unreported(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 					found = append(found, unreportedBy(by, t))
 				}
 			}
-		} else if t.Exec == "" && !slices.ContainsFunc(clients, tells) {
+		} else if t.Exec == "" && !slices.ContainsFunc(clients, tells) && !lostWithNode(h, t.Container, "") {
 			found = append(found, unreportedBy(oracle.ByNobody, t))
 		}
 	}

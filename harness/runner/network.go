@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"errors"
-	"os"
 	"path/filepath"
 
 	"github.com/shimquake/shimquake/fixtures/cni"
@@ -18,12 +16,7 @@ func (x *run) makeNetwork() (cni.Folder, error) {
 		return "", nil
 	}
 	folder := cni.Folder(filepath.Join(x.world.Dir(), "cni"))
-	// Every node has had a pod before, and so these: what is in them is looked at.
-	return folder, errors.Join(
-		cni.Make(x.ctx, x.runner.Cache, folder),
-		os.MkdirAll(x.world.Inside("/run/netns"), 0o755),
-		os.MkdirAll(x.world.Inside(cni.Cache), 0o700),
-	)
+	return folder, cni.Make(x.ctx, x.runner.Cache, folder)
 }
 
 // networkRecord is where the plugin notes its calls.

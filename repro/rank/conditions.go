@@ -115,7 +115,7 @@ func neededByAction(at failpoints.Point, c term.Clause) read.What {
 			"containerd": read.ContainerdDied, "shim": read.ShimDied, "sandbox": read.PauseDied,
 			"node": read.ContainerdStarted,
 		}[at.Who]
-	case term.Stop:
+	case term.Stop, term.Reboot:
 		if at.Who == "node" {
 			return read.HostShutdown
 		}

@@ -25,6 +25,7 @@ const (
 	Kill     Action = "kill"     // SIGKILL from outside
 	Stop     Action = "stop"     // SIGSTOP from outside
 	Cont     Action = "cont"     // SIGCONT from outside
+	Reboot   Action = "reboot"   // a node starts anew: no process, mount, cgroup or file of /run outlives it
 	Pressure Action = "pressure" // writes are limited to B/s and a neighbour dirties pages: pressure(4MiB/s,60MiB)
 )
 
@@ -71,6 +72,7 @@ var actions = []syntax{
 	{action: Kill, at: "proc"},
 	{action: Stop, at: "proc"},
 	{action: Cont, at: "proc"},
+	{action: Reboot, at: "proc"},
 	{action: Pressure, at: "io", arg: rates, needs: "(RATE,SIZE) after pressure, for example (4MiB/s,60MiB)",
 		samples: []string{"4MiB/s,60MiB", "2/s,0"}},
 }

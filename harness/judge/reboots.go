@@ -1,0 +1,33 @@
+package judge
+
+import (
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// rebootIn reports whether the node has started anew between two times; the zero time
+// stands for the end.
+func rebootIn(h *harness.History, from, to time.Time) bool {
+	return slices.ContainsFunc(h.Reboots, func(at time.Time) bool { return !at.Before(from) && harness.Within(at, to) })
+}
+
+// lostWithNode reports whether how a process ended was perhaps known to its shim alone
+// when the node started anew: then nobody can tell it.
+func lostWithNode(h *harness.History, container, exec string) bool {
+	n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID == container })
+	if n < 0 {
+		return false
+	}
+	from, to := maybeUntold(h, h.Instances[n], exec)
+	return rebootIn(h, from, to)
+}
+
+// saysUnknown reports whether a finding about an exit is CRI's 255 for one that nobody
+// can know.
+func saysUnknown(h *harness.History, f oracle.Finding) bool {
+	return f.Facts[oracle.FactBy] == string(oracle.ByCRIStatus) && f.Facts[oracle.FactStatus] == oracle.MadeUp255 &&
+		lostWithNode(h, f.Subject.ID, f.Subject.Exec)
+}
