@@ -1,0 +1,49 @@
+// Package reboot holds the specs about a node that starts anew, with nothing in /run, in
+// each state of a task or a pod: containerd knows by its root alone what there was, can
+// remove it, and can use its ids again.
+package reboot
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+// The bug work-dir-after-a-reboot, of all releases.
+var workDirs = []harness.Bad{{
+	Releases: ">= 1.6.0", By: oracle.MustMatches("bundle kind=work-directory task=none bundle=gone shim=none"),
+	Issue: "no issue known: work directories are looked for only in namespaces that have bundles",
+}}
+
+func tasks() harness.Workload {
+	return harness.Workload{Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}
+}
+
+func pod(of harness.Network) harness.Workload {
+	w := tasks()
+	w.API, w.Network = harness.CRI, of
+	return w
+}
+
+var _ = Describe("a node that starts anew", Label("crash"), func() {
+	DescribeTable("has nothing but work directories of before",
+		func(ctx context.Context, name, state string, w harness.Workload) {
+			spec.Holds(ctx, harness.Case{Name: "reboot-" + name + "-" + state, Workload: w, Bad: workDirs,
+				Plan: failpoints.Plan{failpoints.Once("proc:node:"+state, term.Reboot)}})
+		},
+		Entry("when tasks are created", "task", "created", tasks()),
+		Entry("when tasks run", spec.Quick, "task", "running", tasks()),
+		Entry("when tasks have exited", "task", "exited", tasks()),
+		Entry("when a pod's containers are created", Label("cri"), "pod", "created", pod("")),
+		Entry("when a pod's containers run", Label("cri"), "pod", "running", pod("")),
+		Entry("when a pod with a network of its own runs", spec.Quick, Label("cri", "network"), "pod-network", "running",
+			pod(harness.PodNetwork)),
+		Entry("when a pod's containers have exited", Label("cri"), "pod", "exited", pod("")),
+	)
+})
