@@ -86,7 +86,8 @@ type Container struct {
 	WithPod bool `yaml:"withPod,omitempty"`
 	// TTY gives the container a terminal, whose other end its shim holds. By the task API
 	// its exec and that of ExecSignal have one, too, what is written to them is read, and
-	// the windows of the container and of that of ExecSignal are given another size.
+	// the windows of the container and of that of ExecSignal are given another size. With
+	// CRI a bystander has one where the first container has.
 	TTY bool `yaml:"tty,omitempty"`
 	// Lines is how many numbered lines the payload writes to its standard output, and as
 	// many to its standard error, before it ends by itself or by SIGTERM, all at once; its
@@ -226,9 +227,6 @@ func (c Container) problems(i int, w Workload) []error {
 	}
 	if c.Signal == payload.StopSignal && w.API != CRI {
 		all = append(all, errors.New("signal: SIGUSR1: only CRI asks an image for its signal: add api: cri"))
-	}
-	if c.TTY && w.API == CRI && c.Lines > 0 {
-		all = append(all, errors.New("tty: its lines are read by the task API only: leave out lines or api: cri"))
 	}
 	if c.TTY && w.API != CRI && (c.HoldStdout || c.HeldExec || c.Stdin > 0 || w.Fakeshim != "") {
 		all = append(all, errors.New("tty: not with holdStdout, heldExec, stdin and fakeshim by the task API"))

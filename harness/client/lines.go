@@ -84,6 +84,24 @@ func ReadLog(read time.Time, texts ...string) (all harness.Outputs) {
 	return harness.Outputs{Stdout: stdout.output(), Stderr: stderr.output()}
 }
 
+// ReadTerminalLog reads them from a log of CRI's of what a terminal has written, which is
+// one stream. CRI takes the CR from the end of a line.
+func ReadTerminalLog(read time.Time, texts ...string) harness.Outputs {
+	logs := make([]string, len(texts))
+	for n, text := range texts {
+		var both strings.Builder
+		for line := range strings.Lines(text) {
+			words := strings.SplitN(line, " ", 4)
+			if _, _, ok := parseLine(words[len(words)-1], ofStderr); ok && len(words) == 4 && words[1] == "stdout" {
+				words[1] = "stderr"
+			}
+			both.WriteString(strings.Join(words, " "))
+		}
+		logs[n] = both.String()
+	}
+	return ReadLog(read, logs...)
+}
+
 // LogsAfter is how many lines of logs were written after a time, by their own account.
 func LogsAfter(at time.Time, texts ...string) (lines int) {
 	for _, text := range texts {

@@ -76,6 +76,35 @@ func TestReadTerminal(t *testing.T) {
 	}
 }
 
+func TestReadTerminalLog(t *testing.T) {
+	const at = "1970-01-01T00:00:01Z "
+	output := func(last int, foreign, misdated int) harness.Output {
+		o := harness.Output{Last: last, Foreign: foreign, Misdated: misdated}
+		if last > 0 {
+			o.LastAt = time.Unix(0, int64(last))
+		}
+		return o
+	}
+	for name, tc := range map[string]struct {
+		text           string
+		stdout, stderr harness.Output
+	}{
+		"both": {at + "stdout F 1 t=1\n" + at + "stdout F 1 e=1\n" + at + "stdout F 2 t=2\n",
+			output(2, 0, 0), output(1, 0, 0)},
+		"with a CR":       {at + "stdout F 1 t=1\r\n", output(0, 1, 0), output(0, 0, 0)},
+		"another stream":  {at + "stderr F 1 t=1\n", output(0, 0, 0), output(0, 1, 0)},
+		"without a time":  {"x stdout F 1 t=1\n", output(1, 0, 1), output(0, 0, 0)},
+		"without a stamp": {"1 e=1\n", output(0, 1, 0), output(0, 0, 0)},
+		"one word":        {"x\n", output(0, 1, 0), output(0, 0, 0)},
+		"nothing":         {"\n", output(0, 1, 0), output(0, 0, 0)},
+	} {
+		got := ReadTerminalLog(time.Unix(2, 0), tc.text)
+		if diff := cmp.Diff(harness.Outputs{Stdout: tc.stdout, Stderr: tc.stderr}, got); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, diff)
+		}
+	}
+}
+
 // The lines of a log that was rotated are in their order, whatever the times of two
 // writers are.
 func TestRotatedLog(t *testing.T) {

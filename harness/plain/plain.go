@@ -113,7 +113,8 @@ var cases = []harness.Case{
 	{Name: "plain-restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{Name: "plain-pod-restart", Workload: harness.Workload{
-		API: harness.CRI, Restart: true, Bystander: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+		API: harness.CRI, Restart: true, Bystander: true, Containers: []harness.Container{
+			{Exit: 3, TTY: true, Lines: 700}, {Exit: 7}}}},
 	{Name: "plain-net-restart", Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Restart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-churn", Workload: harness.Workload{

@@ -26,7 +26,8 @@ func (x *run) startBystanders() error {
 	defer arm()
 	g := bystander.New(bystander.Params{
 		Up: x.up, Fired: x.inject.AnyFired, AllFired: x.inject.AllFired, CRI: x.Workload.API == harness.CRI,
-		Network: x.Workload.Network, Quiet: x.countsStatements(),
+		Network: x.Workload.Network, Terminal: len(x.Workload.Containers) > 0 && x.Workload.Containers[0].TTY,
+		Quiet:     x.countsStatements(),
 		Faultless: x.Faultless(), Holds: x.holds(), Made: x.setApart,
 		Runtime: runcshim.Runtime, TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events,
 	})

@@ -50,9 +50,10 @@ type Params struct {
 	// AllFired whether each has.
 	Up              func(context.Context) (*containerd.Client, *grpc.ClientConn, error)
 	Fired, AllFired func() bool
-	// CRI adds a pod, in that network.
-	CRI     bool
-	Network harness.Network
+	// CRI adds a pod, in that network, with or without a terminal.
+	CRI      bool
+	Network  harness.Network
+	Terminal bool
 	// Quiet leaves out the questions that pass statements of containerd which are counted.
 	Quiet bool
 	// Faultless is set where nothing is to be broken: a pod's log is rotated then.

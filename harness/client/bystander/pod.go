@@ -99,6 +99,7 @@ func (p *pod) create(ctx context.Context, rt api.RuntimeServiceClient) error {
 			Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},
 			Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: p.TruthDir}},
 			LogPath:  p.logName(),
+			Tty:      p.Terminal,
 			Linux: &api.LinuxContainerConfig{
 				SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: p.namespaces()},
 			},
@@ -252,6 +253,9 @@ func (p *pod) output() harness.Outputs {
 	for _, r := range p.rotations {
 		r.Late = client.LogsAfter(r.Answered, texts[:r.logs]...)
 		p.set(func(s *harness.Bystander) { s.Rotations = append(s.Rotations, r.Rotation) })
+	}
+	if p.Terminal {
+		return client.ReadTerminalLog(read, texts...)
 	}
 	return client.ReadLog(read, texts...)
 }

@@ -134,6 +134,9 @@ func (c *Client) readLog(i *harness.Instance) *harness.Outputs {
 		return nil
 	}
 	out := client.ReadLog(time.Now(), l.now())
+	if i.Spec.TTY {
+		out = client.ReadTerminalLog(time.Now(), l.now())
+	}
 	return &out
 }
 
