@@ -40,6 +40,11 @@ func (p Plan) String() string {
 	return strings.Join(parts, "; ")
 }
 
+// OfNode reports whether something is done to the whole node, which spares nobody.
+func (p Plan) OfNode() bool {
+	return slices.ContainsFunc(p, func(f Fault) bool { return f.At.Who == "node" })
+}
+
 // Check reports whether the point can do what the term asks, and whether the steps have a
 // pause to run in.
 func (f Fault) Check() error {

@@ -323,8 +323,7 @@ func aCase(t *rapid.T) Case {
 	if plan := some(t, aFault(c.Workload.API), "plan"); plan != nil {
 		c.Plan = plan
 	}
-	ofNode := func(f failpoints.Fault) bool { return f.At.Who == "node" }
-	c.Workload.Bystander = c.Workload.Bystander && !slices.ContainsFunc(c.Plan, ofNode)
+	c.Workload.Bystander = c.Workload.Bystander && !c.Plan.OfNode()
 	c.Bad = some(t, rapid.Custom(func(t *rapid.T) Bad {
 		return Bad{
 			Releases: rapid.SampledFrom([]string{"< 2.4.0", ">= 1.7.0, < 1.7.4 || 2.0.x", "*"}).Draw(t, "releases"),

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/cni"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
@@ -40,18 +39,13 @@ func networks(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 				f.Facts[oracle.FactIs] = oracle.TooEarly
 				f.Facts[oracle.FactApart] = c.At.Sub(from).Round(time.Millisecond).String()
 				found = append(found, f)
-			} else if again && c.Gone && !powerCut(h) {
+			} else if again && c.Gone && !h.Case.Plan.OfNode() {
 				f.Facts[oracle.FactNetns] = oracle.Gone
 				found = append(found, f)
 			}
 		}
 	}
 	return found, nil
-}
-
-// powerCut reports whether the node was to lose its power, and with it all namespaces.
-func powerCut(h *harness.History) bool {
-	return slices.ContainsFunc(h.Case.Plan, func(f failpoints.Fault) bool { return f.At.Who == "node" })
 }
 
 // livedAt reports whether a pod was asked to run by then, and not to stop, and since

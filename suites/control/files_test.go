@@ -16,8 +16,10 @@ var _ = Describe("the list of files that may appear", Label("control"), func() {
 	It("has nothing that a task and a pod do not need", spec.Quick, func(ctx context.Context) {
 		var release string
 		var appeared []func(oracle.ListedFile) bool
-		for _, api := range []harness.API{harness.TaskAPI, harness.CRI} {
-			h := clean(ctx, harness.Case{Name: "control-files", Workload: exits(api)}).History
+		networked := exits(harness.CRI)
+		networked.Network = harness.PodNetwork
+		for _, w := range []harness.Workload{exits(harness.TaskAPI), networked} {
+			h := clean(ctx, harness.Case{Name: "control-files", Workload: w}).History
 			release = h.Version
 			after := *h.After.Inventory
 			for _, f := range after.Files {

@@ -123,8 +123,7 @@ var controls = []control{
 		leave: writeFile(func(s runner.Scene) string { return s.Address + ".new" }),
 		class: oracle.ClassFile,
 	},
-	{name: "a network namespace of somebody's own", leave: bindNetworkAs("vpn"), class: oracle.ClassMount,
-		besides: []oracle.Class{oracle.ClassFile}}, // the directory of such
+	{name: "a network namespace of somebody's own", leave: bindNetworkAs("vpn"), class: oracle.ClassMount},
 	{name: "a pod's network for which CNI's DEL was never called", api: harness.CRI, leave: forgetDel,
 		class: oracle.ClassNetwork},
 	{name: "an image", leave: createImage, class: oracle.ClassMetadata},
@@ -136,11 +135,10 @@ var controls = []control{
 	{name: "a connection that its client does not close", leave: leaveConnection, class: oracle.ClassHandle},
 	{name: "a subscription that its client does not end", leave: leaveSubscription, class: oracle.ClassHandle},
 	{
-		name:    "a network namespace that no pod has, as CNI's are named",
-		audit:   audit.Mounted,
-		leave:   bindNetworkAs("cni-planted"),
-		class:   oracle.ClassMount,
-		besides: []oracle.Class{oracle.ClassFile},
+		name:  "a network namespace that no pod has, as CNI's are named",
+		audit: audit.Mounted,
+		leave: bindNetworkAs("cni-planted"),
+		class: oracle.ClassMount,
 	},
 	{
 		name:    "the root file system of a container that is gone",
