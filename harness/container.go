@@ -105,14 +105,28 @@ type Container struct {
 	// Stdin is how many numbered lines are written to the standard input of the payload, and
 	// of its Exec, which read to the end, write what they have read to their output, and
 	// exit: no trigger lets them. The input is written in two parts, as by two clients that
-	// attach one after the other, and is then closed by CloseIO. Task API only. Up to 20000.
+	// attach one after the other, and is then closed by CloseIO. By CRI only clients of its
+	// Stream can write it. Up to 20000.
 	Stdin int `yaml:"stdin,omitempty"`
+	// Stream, whole or broken, has its clients use CRI's streaming server, as `kubectl exec`
+	// and `kubectl attach` do: its Exec is one of those, and no ExecSync; and one attaches to
+	// what has Stdin, writes that, and reads the output to the end. With whole it closes the
+	// input, which ends the payload (stdinOnce). With broken three attach: one breaks its
+	// connection when it has written a part of the input, one when it has read some of the
+	// output, and one writes the rest and stays; the input ends with the container. The
+	// exec's breaks its own, which ends the exec. CRI only, with Stdin, or, whole, with Exec
+	// and Lines.
+	Stream Stream `yaml:"stream,omitempty"`
 	// Exec, from 1, has a second process run in the container, which exits with that status,
-	// is waited for and deleted before the container ends. By CRI it is one ExecSync.
+	// is waited for and deleted before the container ends. By CRI it is one ExecSync; with
+	// Stream it is one Exec.
 	Exec int `yaml:"exec,omitempty"`
 	// TimedExec has one run there by ExecSync that does not end by itself, with a timeout of
 	// ExecTimeout, with which it is to be killed. CRI only, and not beside Exec.
 	TimedExec bool `yaml:"timedExec,omitempty"`
+	// GoneExec has one run there by ExecSync that does not end by itself, without a timeout,
+	// whose client goes away: it is to be killed then. CRI only, and not beside another.
+	GoneExec bool `yaml:"goneExec,omitempty"`
 	// HeldExec has one run there until the container's end, with which it is killed. By CRI
 	// it is an ExecSync that is answered then, and not beside Exec or TimedExec.
 	HeldExec bool `yaml:"heldExec,omitempty"`
@@ -201,8 +215,9 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.NoSuchCommand && (c != Container{NoSuchCommand: true} || w.Restart && i == 0 || w.Fakeshim != "") {
 		all = append(all, errors.New("noSuchCommand: it never runs: leave out all else, fakeshim, and restart of the first"))
 	}
-	if c.User != 0 && (c.User < 0 || c.User > maxUser || c.Stdin > 0 || c.Pause || c.TimedExec || c.Segfault != "") {
-		all = append(all, fmt.Errorf("user: %d: 1 to %d, and not with stdin, pause, timedExec and segfault, "+
+	makesFiles := c.Stdin > 0 || c.Pause || c.TimedExec || c.GoneExec || c.Segfault != ""
+	if c.User != 0 && (c.User < 0 || c.User > maxUser || makesFiles) {
+		all = append(all, fmt.Errorf("user: %d: 1 to %d, and not with stdin, pause, timedExec, goneExec and segfault, "+
 			"whose payload makes files where only root may", c.User, maxUser))
 	}
 	if c.Floods && w.API != CRI {
@@ -228,6 +243,10 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.Signal == payload.StopSignal && w.API != CRI {
 		all = append(all, errors.New("signal: SIGUSR1: only CRI asks an image for its signal: add api: cri"))
 	}
+	if c.TTY && w.API == CRI && c.Stdin > 0 {
+		all = append(all, errors.New("tty: its stdin is of the task API only: leave it or api: cri out"))
+	}
+	all = append(all, c.checkStream(w))
 	if c.TTY && w.API != CRI && (c.HoldStdout || c.HeldExec || c.Stdin > 0 || w.Fakeshim != "") {
 		all = append(all, errors.New("tty: not with holdStdout, heldExec, stdin and fakeshim by the task API"))
 	}
@@ -326,7 +345,8 @@ func (c Container) checkMemory(i int) error {
 
 // besides reports whether something is done to a container while it runs.
 func (c Container) besides() bool {
-	return c.Exec != 0 || c.HeldExec || c.TimedExec || c.NoSuchExec || c.ExecSignal != "" || c.Pause
+	return c.Exec != 0 || c.HeldExec || c.TimedExec || c.GoneExec || c.NoSuchExec || c.ExecSignal != "" ||
+		c.Stream != "" || c.Pause
 }
 
 // checkBesides reports what the client or the shim of a workload cannot do.
@@ -337,8 +357,8 @@ func (c Container) checkBesides(w Workload) error {
 			"by runc's shim only: leave out fakeshim")
 	case c.ExecSignal != "" && !slices.Contains(execSignals, c.ExecSignal):
 		return failpoints.Unknown("execSignal", c.ExecSignal, execSignals)
-	case (c.Pause || c.Stdin > 0 || c.ExecSignal != "" || c.Log != "" || c.RuncRoot) && w.API == CRI:
-		return errors.New("pause, stdin, execSignal, log, runcRoot: by the task API only: leave out api: cri")
+	case (c.Pause || c.ExecSignal != "" || c.Log != "" || c.RuncRoot) && w.API == CRI:
+		return errors.New("pause, execSignal, log, runcRoot: by the task API only: leave out api: cri")
 	case (c.StartAgain || c.ExecStartAgain) && (w.API == CRI || w.Fakeshim != ""):
 		return errors.New("startAgain, execStartAgain: by the task API and runc's shim only: " +
 			"leave out api: cri and fakeshim")

@@ -51,6 +51,8 @@ type Instance struct {
 	Resize *Resize `json:"resize,omitempty"`
 	// Runc is what was in the root of runc that its options name; nil where they name none.
 	Runc *RuncRoot `json:"runc,omitempty"`
+	// Attaches are the clients that have attached to it.
+	Attaches []Attach `json:"attaches,omitempty"`
 	// Execs are the processes that were run in it besides.
 	Execs []Exec `json:"execs,omitempty"`
 	// Pause is what came of its pause; nil where it was not to be paused.
@@ -200,7 +202,7 @@ type Exec struct {
 	Input *Input `json:"input,omitempty"`
 	// Resize is the size that the window of its terminal was given; nil where it was not.
 	Resize *Resize `json:"resize,omitempty"`
-	// Sync is what came of its ExecSync; nil of one by the task API.
+	// Sync is what came of its call of CRI's; nil of one by the task API.
 	Sync *ExecSync `json:"sync,omitempty"`
 }
 
@@ -214,8 +216,15 @@ type EarlyWait struct {
 	Patience time.Duration `json:"patienceNs,omitempty"`
 }
 
-// ExecSync is a call of CRI's that runs an exec until its end.
+// ExecSync is a call of CRI's that runs an exec until its end: an ExecSync, or an Exec
+// and its stream.
 type ExecSync struct {
+	// Streamed is by Exec, with a client of CRI's streaming server.
+	Streamed bool `json:"streamed,omitempty"`
+	// Breaks has its client go away while the exec runs: it cancels its call, or breaks its
+	// connection. Broke is when it did; the zero time: it did not come to it.
+	Breaks bool      `json:"breaks,omitempty"`
+	Broke  time.Time `json:"broke,omitzero"`
 	// Timeout is what the exec was given until it is killed; 0: all the time.
 	Timeout time.Duration `json:"timeoutNs,omitempty"`
 	// Answered is when there was an answer, Err its error, and Status what it said of the
@@ -223,7 +232,8 @@ type ExecSync struct {
 	Answered time.Time      `json:"answered,omitzero"`
 	Err      *oracle.Failed `json:"err,omitempty"`
 	Status   uint32         `json:"status,omitempty"`
-	// Beats are those of the exec's heart after it was answered that its time is over.
+	// Beats are those of the exec's heart after it was answered that its time is over, or
+	// after its client has gone and there was time to kill it.
 	Beats int `json:"beats,omitempty"`
 	// Left is what lay in containerd's directories for its container afterwards, and had not
 	// before.
@@ -238,10 +248,13 @@ type Input struct {
 	Lines int `json:"lines"`
 	Wrote int `json:"wrote,omitempty"`
 	// Closing is when CloseIO was first asked for, and Closed when the client heard of its
-	// success, from when on Patience was had with the payload; the zero time: never.
+	// success, from when on Patience was had with the payload; the zero time: never. By CRI
+	// they are before and after its client has closed it, or has broken its connection.
 	Closing  time.Time     `json:"closing,omitzero"`
 	Closed   time.Time     `json:"closed,omitzero"`
 	Patience time.Duration `json:"patienceNs,omitempty"`
+	// Open is one that no client closes, and that is not to end before its container.
+	Open bool `json:"open,omitempty"`
 	// Read is what the payload has kept of what it has read.
 	Read Output `json:"read"`
 }
@@ -251,6 +264,9 @@ func (i Instance) Record(e Exec) string { return i.Name + "-" + cmp.Or(e.Name, e
 
 // Timed reports whether an exec is to be killed when its time is over.
 func (e Exec) Timed() bool { return e.Sync != nil && e.Sync.Timeout > 0 }
+
+// Orphaned reports whether the client of an exec is to go away, and the exec to end then.
+func (e Exec) Orphaned() bool { return e.Sync != nil && e.Sync.Breaks }
 
 // Called is what an exec is called in reports of it: containerd's id, or its name where
 // that is not known.

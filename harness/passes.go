@@ -115,6 +115,7 @@ var paths = map[string]string{
 	"kill": "exit", "pause": "exit", "resume": "exit", "close-io": "exit",
 	"update": "exit", "UpdateContainerResources": "exit", "exec-kill": "exit", "resize": "exit",
 	"exec": "exit", "exec-start": "exit", "exec-wait": "exit", "exec-delete": "exit", "ExecSync": "exit",
+	"Exec": "exit", "Attach": "exit",
 	"wait": "exit", "StopContainer": "exit", "await": "exit",
 	"delete": "delete", "remove": "delete",
 	"StopPodSandbox": "delete", "RemoveContainer": "delete",

@@ -179,6 +179,7 @@ const (
 	LoggerRuns     = "logger-runs"      // after what it logs was deleted
 	AnotherLog     = "another-log"      // its logger was told that it has that of somebody else
 	AnExec         = "exec"             // FactOf
+	AnAttach       = "attach"           // FactOf: a client that has attached
 	Second         = "second"           // FactUse
 	SameAgain      = "same"             // FactRepeat
 	KnownToBeTold  = "known-to-be-told" // by its shim, whose answer containerd has had
@@ -272,7 +273,7 @@ var keys = [factCount]struct {
 	FactTopic: {"topic", inCause,
 		append([]string{TopicCreate, TopicStart, TopicExit, TopicDelete, TopicPaused, TopicResumed, TopicExecAdded,
 			TopicExecStart, TopicOOM, TopicContainerCreate, TopicContainerUpdate, TopicContainerDelete}, CRIEvents...)},
-	FactOf: {"of", inCause, []string{AnExec}},
+	FactOf: {"of", inCause, []string{AnExec, AnAttach}},
 	FactAfter: {"after", inCause,
 		append([]string{TopicStart, TopicExit, TopicDelete, TopicResumed, TopicExecStart, AfterInitExit,
 			TopicContainerDelete}, CRIEvents...)},

@@ -21,6 +21,7 @@ const (
 	ByShimState  Observer = "shim-state"  // the shim's answer to State, once it has reported the exit by Wait
 	ByCRIStatus  Observer = "cri-status"  // CRI's ContainerStatus
 	ByExecSync   Observer = "exec-sync"   // CRI's ExecSync, of an exec
+	ByExecStream Observer = "exec-stream" // the stream of CRI's Exec, of an exec
 	ByRestarted  Observer = "restarted"   // a restarted containerd's State or Wait
 	ByNobody     Observer = "nobody"      // of an exit that no client could learn
 )

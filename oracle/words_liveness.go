@@ -32,18 +32,25 @@ const (
 	ExecKept    = "exec-kept"  // an exec that was deleted
 	ExecTaken   = "exec-taken" // the id of one that was deleted
 	// Of an exec by CRI: it is refused, it has run longer than it was given and nobody says
-	// so, it lives on after that, or it was not given as long.
-	ExecFailed  = "exec-failed"
-	ExecUntimed = "exec-untimed"
-	ExecLives   = "exec-lives"
-	ExecEarly   = "exec-early"
+	// so, it lives on after that, or it was not given as long; and it lives on although its
+	// client has gone.
+	ExecFailed   = "exec-failed"
+	ExecUntimed  = "exec-untimed"
+	ExecLives    = "exec-lives"
+	ExecEarly    = "exec-early"
+	ExecOrphaned = "exec-orphaned"
+	// Of a client that attaches: it cannot, or what it is attached to has ended and its
+	// stream has not.
+	AttachFailed = "attach-failed"
+	AttachOpen   = "attach-open"
 	// Output is that of a container or of an exec.
 	WrongOutput = "output"
-	// Of a standard input: what was read of it, that it did not end when it was closed, and
-	// that it ended before.
+	// Of a standard input: what was read of it, that it did not end when it was closed, that
+	// it ended before, and that it ended although nobody closes it.
 	WrongInput = "input"
 	InputOpen  = "input-open"
 	InputEnded = "input-ended"
+	InputShut  = "input-shut"
 	// Of ListPids: what it leaves out, what is not there, and that it does not answer.
 	PIDsLeftOut = "pids-left-out"
 	PIDsForeign = "pids-foreign"
@@ -141,7 +148,11 @@ var livenessWhats = []what{
 		FactCount, FactMessage)},
 	{ExecKept, "containerd", says("it answers for the exec that was deleted: its status is %s", FactTask)},
 	{ExecTaken, "containerd", says("it refuses an exec of the id of one that was deleted: %s", FactError)},
-	{ExecFailed, "exec", says("ExecSync failed, and no fault explains that: %s", FactError)},
+	{ExecOrphaned, "exec", says("its client went away, and it lives on: its heart has beaten %s times since",
+		FactCount)},
+	{AttachFailed, "attach", says("a client that attaches failed, and no fault explains that: %s", FactError)},
+	{AttachOpen, "attach", says("its container has ended, and the stream of who attached has not %s later", FactBound)},
+	{ExecFailed, "exec", says("CRI's call failed, and no fault explains that: %s", FactError)},
 	{ExecUntimed, "exec", says("it was given %s and does not end by itself, and ExecSync says that it has ended with %s",
 		FactBound, FactReported)},
 	{ExecEarly, "exec", says("it was given %s, and ExecSync said after %s that its time is over", FactBound, FactApart)},
@@ -149,9 +160,10 @@ var livenessWhats = []what{
 		FactCount)},
 	{WrongOutput, "output", outputWords},
 	{WrongInput, "input", inputWords},
-	{InputOpen, "input", says("CloseIO has succeeded, and its payload did not see the end of its input within %s",
-		FactBound)},
-	{InputEnded, "input", says("its payload saw the end of its input %s before CloseIO was called", FactApart)},
+	{InputOpen, "input", says("it was closed, and its payload did not see the end of its input within %s", FactBound)},
+	{InputEnded, "input", says("its payload saw the end of its input %s before it was closed", FactApart)},
+	{InputShut, "input", says("its payload saw the end of its input, which is to be open until the container's end: " +
+		"a client that was attached has gone")},
 	{PIDsLeftOut, "task", says("ListPids leaves out %s, which run in its cgroup: the answer is %q", FactTrue,
 		FactReported)},
 	{PIDsForeign, "task", says("ListPids tells of %s, and in its cgroup run %q", FactReported, FactTrue)},

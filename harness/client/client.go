@@ -6,6 +6,7 @@ package client
 
 import (
 	"context"
+	"net"
 	"sync"
 	"time"
 
@@ -77,6 +78,8 @@ type Params struct {
 	// Look is a look of the oracle while the client is at work. With an inventory from
 	// before it waits until nothing more is there, or what there is stays.
 	Look func(before *oracle.Inventory) harness.Look
+	// Dial connects to an address in the world's network namespace.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Belongings looks at what lies in containerd's directories for some ids.
 	Belongings func(of ...string) (oracle.Belongings, error)
 }

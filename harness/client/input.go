@@ -39,15 +39,51 @@ func inputLines(n int, now time.Time) (text []byte) {
 	return text
 }
 
-// Feed writes the lines of an input to a FIFO in two parts, as two clients do that attach
-// one after the other: the second when the process of that record has read the first. It
-// does not write on where alive says that the process has ended.
-func (s *Session) Feed(ctx context.Context, in *harness.Input, fifo, record string, alive func() bool) {
+// Feeder writes the parts of an input to the process of a record.
+type Feeder struct {
+	Record string
+	Write  func(ctx context.Context, text []byte) (int, error)
+	// Leave is called when the first part was read; nil: nobody leaves.
+	Leave func()
+	// Alive says whether the process has not ended: else nothing more is written.
+	Alive func() bool
+}
+
+// ToFIFO is who writes to a FIFO.
+func ToFIFO(fifo, record string, alive func() bool) Feeder {
+	return Feeder{Record: record, Alive: alive, Write: func(ctx context.Context, text []byte) (int, error) {
+		return writeTo(ctx, fifo, text, alive)
+	}}
+}
+
+// Feed writes the lines of an input in two parts, as two clients do that attach one after
+// the other: the second when the first was read.
+func (s *Session) Feed(ctx context.Context, in *harness.Input, to Feeder) {
+	text, cut := inputText(in.Lines)
+	s.feed(ctx, in, to, text, cut)
+}
+
+// FeedFirst writes the first part alone.
+func (s *Session) FeedFirst(ctx context.Context, in *harness.Input, to Feeder) {
+	text, cut := inputText(in.Lines)
+	in.Lines = bytes.Count(text[:cut], []byte{'\n'})
+	s.feed(ctx, in, to, text[:cut], cut)
+}
+
+// inputText is an input of so many lines, and where its second part begins.
+func inputText(lines int) (text []byte, cut int) {
+	text = inputLines(lines, time.Now())
+	return text, 1 + bytes.IndexByte(text[len(text)/parts:], '\n') + len(text)/parts
+}
+
+func (s *Session) feed(ctx context.Context, in *harness.Input, to Feeder, text []byte, cut int) {
 	in.Patience = inputPatience
-	text := inputLines(in.Lines, time.Now())
-	cut := 1 + bytes.IndexByte(text[len(text)/parts:], '\n') + len(text)/parts
-	n, err := writeTo(ctx, fifo, text[:cut], alive)
-	if err == nil && s.awaitRead(ctx, record, cut, alive) {
+	n, err := to.Write(ctx, text[:cut])
+	read := err == nil && s.awaitRead(ctx, to.Record, cut, to.Alive)
+	if to.Leave != nil {
+		to.Leave()
+	}
+	if read && cut < len(text) {
 		window := time.NewTimer(openFor) // that it stays open takes time to see
 		defer window.Stop()
 		select {
@@ -55,14 +91,17 @@ func (s *Session) Feed(ctx context.Context, in *harness.Input, fifo, record stri
 		case <-ctx.Done():
 		}
 	}
-	if err == nil {
+	if err == nil && cut < len(text) {
 		var more int
-		more, err = writeTo(ctx, fifo, text[cut:], alive)
+		more, err = to.Write(ctx, text[cut:])
 		n += more
 	}
 	in.Wrote = bytes.Count(text[:n], []byte{'\n'})
+	if in.Open && err == nil { // no end of it tells when all was read
+		s.awaitRead(ctx, to.Record, len(text), to.Alive)
+	}
 	if err != nil {
-		s.Record.Failed("client", "the standard input of "+record+" was not written whole", err)
+		s.Record.Failed("client", "the standard input of "+to.Record+" was not written whole", err)
 	}
 }
 

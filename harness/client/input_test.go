@@ -46,7 +46,7 @@ func TestFeed(t *testing.T) {
 	}()
 	in := &harness.Input{Lines: 40}
 	fed := make(chan struct{})
-	go func() { defer close(fed); s.Feed(t.Context(), in, fifo, "c0", func() bool { return true }) }()
+	go func() { defer close(fed); s.Feed(t.Context(), in, ToFIFO(fifo, "c0", func() bool { return true })) }()
 	<-ends
 	if info, err := keep.Stat(); err != nil || info.Size() == 0 {
 		t.Errorf("the first part is empty: %v", err)
@@ -63,7 +63,7 @@ func TestFeed(t *testing.T) {
 func TestFeedOfNobody(t *testing.T) {
 	s, fifo := session(t)
 	in, begun := &harness.Input{Lines: 40}, time.Now()
-	s.Feed(t.Context(), in, fifo, "c0", func() bool { return false })
+	s.Feed(t.Context(), in, ToFIFO(fifo, "c0", func() bool { return false }))
 	if in.Wrote != 0 || time.Since(begun) > inputPatience/2 {
 		t.Errorf("%d lines were taken by nobody, in %v", in.Wrote, time.Since(begun))
 	}

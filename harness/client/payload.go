@@ -117,14 +117,15 @@ func (s *Session) Command(i *harness.Instance) []string {
 	if i.Spec.OOM == harness.OOMChild {
 		args = append(args, "-hog", fmt.Sprint(hogs*i.Spec.Memory), "-cue", filepath.Join(MountedTruth, i.Name+hogFile))
 	}
-	if i.Spec.Signal == "" && i.Spec.Stdin == 0 && s.Case.Holds(i.Spec) {
+	endsByInput := i.Spec.Stdin > 0 && i.Spec.Stream != harness.StreamBroken
+	if i.Spec.Signal == "" && !endsByInput && s.Case.Holds(i.Spec) {
 		args = append(args, "-trigger", filepath.Join(MountedTruth, i.Name+".end"))
 	}
 	return args
 }
 
 // ExecCommand is what an exec of a container is asked to do. The heart of one whose time
-// is limited beats as long as it lives.
+// is limited, or whose client goes, beats as long as it lives.
 func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	switch {
 	case e.Absent:
@@ -134,11 +135,17 @@ func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	case e.Signal != 0:
 		args := []string{payload.Program, "wait", "-exit", fmt.Sprint(e.Want)} // at SIGUSR1
 		return append(args, lines(i.Spec)...)
-	case e.Timed():
-		return []string{payload.Program, "wait", "-beat", filepath.Join(MountedTruth, i.Record(e)+".beat")}
+	}
+	var heart []string
+	if e.Timed() || e.Orphaned() {
+		heart = []string{"-beat", filepath.Join(MountedTruth, i.Record(e)+".beat")}
 	}
 	if i.Spec.Stdin > 0 {
-		return []string{payload.Program, "copy", fmt.Sprint(e.Want), filepath.Join(MountedTruth, i.Record(e)+inputFile)}
+		args := []string{payload.Program, "copy", fmt.Sprint(e.Want), filepath.Join(MountedTruth, i.Record(e)+inputFile)}
+		return append(args, heart...)
+	}
+	if heart != nil {
+		return append([]string{payload.Program, "wait"}, heart...)
 	}
 	return append([]string{payload.Program, "exit", fmt.Sprint(e.Want)}, lines(i.Spec)...)
 }

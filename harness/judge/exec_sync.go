@@ -23,7 +23,7 @@ func (x *execOf) synced() {
 	}
 	broken := x.syncBroken()
 	switch {
-	case broken:
+	case broken, !s.Broke.IsZero(): // it is not answered
 	case s.Err == nil && x.e.Timed():
 		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecUntimed,
 			oracle.FactBound: s.Timeout.String(), oracle.FactReported: fmt.Sprint(s.Status)})
@@ -38,6 +38,10 @@ func (x *execOf) synced() {
 	}
 	if s.Beats > 0 && x.e.Timed() {
 		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecLives,
+			oracle.FactCount: fmt.Sprint(s.Beats)})
+	}
+	if s.Beats > 0 && x.e.Orphaned() && !broken {
+		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecOrphaned,
 			oracle.FactCount: fmt.Sprint(s.Beats)})
 	}
 	for _, b := range s.Left {
@@ -62,7 +66,7 @@ func (x *execOf) syncBroken() bool {
 	return downBetween(x.h, x.e.Begun, by.Add(lag)) || // a client may know first that it is gone
 		faultKilled(x.h, *x.i) || stopsSomething(x.h) ||
 		x.h.Case.RootDisk() > 0 || brokenCalls(x.h, by) ||
-		x.e.Sync.Err != nil && x.e.Sync.Err.Code == codes.Canceled.String() // its client has gone
+		x.e.Sync.Err != nil && x.e.Sync.Err.Code == codes.Canceled.String() // a fault has its client go
 }
 
 // brokenCalls reports whether a fault has broken a call by then: one that it has only
@@ -82,8 +86,8 @@ func holds(did term.Action) bool {
 func syncsReported(h *harness.History) (all []oracle.Observation) {
 	for _, i := range h.Instances {
 		for _, e := range i.Execs {
-			if e.Sync != nil && e.Sync.Err == nil && !e.Sync.Answered.IsZero() && !e.Timed() {
-				all = append(all, oracle.Observation{Container: i.ID, Exec: e.Called(), Observer: oracle.ByExecSync,
+			if e.Sync != nil && e.Sync.Err == nil && !e.Sync.Answered.IsZero() && len(ofSync(e)) > 0 {
+				all = append(all, oracle.Observation{Container: i.ID, Exec: e.Called(), Observer: ofSync(e)[0],
 					Status: e.Sync.Status, PID: int(e.PID)})
 			}
 		}
@@ -91,10 +95,14 @@ func syncsReported(h *harness.History) (all []oracle.Observation) {
 	return all
 }
 
-// ofSync are those that tell of an exec by CRI: of one whose time is over only its event.
+// ofSync are those that tell of an exec by CRI: only its event of one whose time is over,
+// or whose client has gone.
 func ofSync(e harness.Exec) []oracle.Observer {
-	if e.Timed() {
+	switch {
+	case e.Timed(), !e.Sync.Broke.IsZero():
 		return nil
+	case e.Sync.Streamed:
+		return []oracle.Observer{oracle.ByExecStream}
 	}
 	return []oracle.Observer{oracle.ByExecSync}
 }

@@ -37,6 +37,11 @@ func withHeldSync(h *harness.History) {
 	h.Flushed.Reported = 2
 }
 
+// left is a file that an exec has left.
+func left() []oracle.Belonging {
+	return []oracle.Belonging{{ID: "c0", File: oracle.File{Path: "/run/containerd/x/c0/e0.pid"}}}
+}
+
 // What CRI answers to an ExecSync, and leaves of it: rows as those of TestRules.
 func TestRulesOfExecSync(t *testing.T) {
 	of := func(base, change func(*harness.History), more func(*harness.Exec)) func(*harness.History) {
@@ -55,7 +60,7 @@ func TestRulesOfExecSync(t *testing.T) {
 		e.Added, e.Started, e.Waited, e.Deleted = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	}
 	leaves := func(e *harness.Exec) {
-		e.Sync.Left = []oracle.Belonging{{ID: "c0", File: oracle.File{Path: "/run/containerd/x/c0/e0.pid"}}}
+		e.Sync.Left = left()
 	}
 	// at23 has a fault do something to a call of the exec's.
 	at23 := func(did term.Action) func(*harness.History) {

@@ -65,7 +65,8 @@ func (x *execOf) end() {
 		oracle.FactSource: t.Source}
 	switch {
 	case err != nil || x.e.Started.IsZero() || (!ran || t.Status == killed) && x.mayBeKilled(),
-		!ran && x.e.Timed(): // its time may be over before it has begun
+		!ran && x.e.Timed(), // its time may be over before it has begun
+		t.Status == killed && x.e.Orphaned():
 		return
 	case !ran:
 		fs = oracle.Facts{oracle.FactStatus: oracle.NeverBegan}

@@ -8,14 +8,15 @@ import (
 
 // inputs: what is written to the standard input of a container, or of an exec, its
 // payload reads, in order and once, and it sees the end when CloseIO has succeeded, and
-// not before that was asked for, however often its client has gone away; where nobody has
-// broken those that it goes through.
+// not before that was asked for, however often its client has gone away; by CRI when its
+// client has closed it, or, of an exec, has gone; where nobody has broken those that it
+// goes through.
 func inputs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
 	for _, i := range h.Instances {
-		if outputBroken(h, i, nil) || faultKilled(h, i) {
+		if outputBroken(h, i, nil) || faultKilled(h, i) || i.Spec.Stream != "" && streamBroken(h, i, h.Done) {
 			continue
 		}
 		found = append(found, wrongInput(i, "", i.Input, i.Payload)...)
@@ -29,7 +30,7 @@ func inputs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 // wrongInput is of a container's init, or of an exec in it. One that has ended before its
 // input was to end has read less.
 func wrongInput(i harness.Instance, exec string, in *harness.Input, own payload.Truth) (found []oracle.Finding) {
-	if in == nil || in.Closing.IsZero() {
+	if in == nil || in.Closing.IsZero() && !in.Open {
 		return nil
 	}
 	find := func(fs oracle.Facts) {
@@ -38,16 +39,18 @@ func wrongInput(i harness.Instance, exec string, in *harness.Input, own payload.
 	}
 	early := !own.EOFAt.IsZero() && own.EOFAt.Before(in.Closing)
 	switch {
+	case in.Open && !own.EOFAt.IsZero():
+		find(oracle.Facts{oracle.FactWhat: oracle.InputShut})
 	case early:
 		find(oracle.Facts{oracle.FactWhat: oracle.InputEnded, oracle.FactApart: in.Closing.Sub(own.EOFAt).String()})
 	case own.EOFAt.IsZero() && !in.Closed.IsZero() && own.Runs > 0:
 		find(oracle.Facts{oracle.FactWhat: oracle.InputOpen, oracle.FactBound: in.Patience.String()})
 	}
 	lines := 0
-	if !own.EOFAt.IsZero() && !early {
+	if !own.EOFAt.IsZero() && !early && !in.Open || in.Open && own.Exited {
 		lines = in.Lines
 	}
-	for _, fs := range wrongLines(in.Read, in.Read.MissingOf(lines, own.EOFAt)) {
+	for _, fs := range wrongLines(in.Read, in.Read.MissingOf(lines, latest(own.EOFAt, own.ExitedAt))) {
 		fs[oracle.FactWhat] = oracle.WrongInput
 		find(fs)
 	}

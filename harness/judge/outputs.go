@@ -44,6 +44,9 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 		if read = lines; i.Spec.Stdin > 0 {
 			read = own.Wrote
 		}
+		if i.Spec.Stdin > 0 && i.Spec.Stream != "" {
+			lines = own.Wrote
+		}
 	}
 	if i.Spec.Log == harness.LogFile {
 		// v2.4.2 may lose it, and v1.7.35 reads alike: copyPipes (process/io.go of the shim)

@@ -108,6 +108,12 @@ var cases = []harness.Case{
 	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true}, {Exit: 5, HeldExec: true, User: 1000}}}},
+	{Name: "plain-pod-stream", Workload: harness.Workload{
+		API: harness.CRI, Deadline: 30 * time.Second, Containers: []harness.Container{
+			{Exit: 7, Exec: 3, Lines: 7000, Stream: harness.StreamWhole},
+			{Exit: 5, Exec: 4, Stdin: 7000, Stream: harness.StreamWhole},
+			{Exit: 6, Exec: 9, Stdin: harness.BrokenLines, Stream: harness.StreamBroken},
+			{Signal: "SIGTERM", GoneExec: true}}}},
 	{Name: "plain-pod-output", Workload: harness.Workload{ // alone: its log is read when it has just ended
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000, Ragged: true}}}},
 	{Name: "plain-restart", Workload: harness.Workload{

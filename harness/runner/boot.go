@@ -113,6 +113,7 @@ func (x *run) clientParams() client.Params {
 		Logger:   x.subject.payload,
 		OOMKills: x.world.OOMKills, PIDs: x.world.PIDs, CRIEvents: &x.criEvents, Look: x.lookMeanwhile,
 		Belongings: func(of ...string) (oracle.Belongings, error) { return oracle.TakeBelongings(x.scene(), of...) },
+		Dial:       x.world.Dial,
 		Quiet:      x.countsStatements(),
 		TellsAll:   oracle.TellsAllOfCRI(x.subject.Version),
 	}

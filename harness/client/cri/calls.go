@@ -75,7 +75,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	mounts := []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}}
 	i.Given = &oracle.CRIGiven{Annotation: restartCount, Image: image, Mounts: oracle.MountsOf(mounts),
 		StopSignal: stops}
-	if c.writes() && i.Spec.Lines > 0 {
+	if c.writes() && write(i.Spec) {
 		log = logName(i)
 		i.Given.LogPath = filepath.Join(c.TruthDir, log)
 	}
@@ -89,6 +89,8 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 				Image:       &api.ImageSpec{Image: image},
 				Command:     c.Command(i),
 				Tty:         i.Spec.TTY,
+				Stdin:       i.Spec.Stdin > 0,
+				StdinOnce:   i.Spec.Stream == harness.StreamWhole,
 				LogPath:     log,
 				StopSignal:  stop,
 				Envs:        []*api.KeyValue{{Key: name, Value: []byte(value)}},

@@ -223,7 +223,7 @@ func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	waits := c.Case.Faultless() && slices.ContainsFunc(all, func(i *harness.Instance) bool { return i.Spec.IgnoresTerm })
 	for _, i := range all {
 		c.exec(ctx, i)
-		answered = append(answered, c.beginHeld(ctx, i))
+		answered = append(answered, c.beginHeld(ctx, i), c.attach(ctx, i))
 		c.KillChild(ctx, i) // of one that has lived on its child is dead
 		c.RestNow(ctx, c.ids(all)...)
 		if !waits {
@@ -238,7 +238,8 @@ func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	stops.Wait()
 	for n, i := range all {
 		c.wait(ctx, i)
-		answered[n]()
+		answered[2*n]()
+		answered[2*n+1]()
 	}
 }
 

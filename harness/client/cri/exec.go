@@ -18,22 +18,25 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// execsOf are the execs of a container: one ExecSync at most, so that the events of execs
-// are its.
+// execsOf are the execs of a container: one at most, so that the events of execs are its.
 func execsOf(spec harness.Container) []harness.Exec {
+	e := harness.Exec{Name: "e0", Want: (harness.Container{Signal: "SIGKILL"}).Want(), Sync: &harness.ExecSync{}}
 	switch {
 	case spec.Exec > 0:
-		return []harness.Exec{{Name: "e0", Want: uint32(spec.Exec), Sync: &harness.ExecSync{}}}
+		e.Want, e.Sync.Streamed = uint32(spec.Exec), spec.Stream != ""
+		e.Sync.Breaks = spec.Stream == harness.StreamBroken
 	case spec.HeldExec:
-		return []harness.Exec{{Name: "e0", Want: (harness.Container{Signal: "SIGKILL"}).Want(), Held: true,
-			Sync: &harness.ExecSync{}}}
+		e.Held = true
 	case spec.NoSuchExec:
-		return []harness.Exec{{Name: "e0", Absent: true, Sync: &harness.ExecSync{}}}
+		e.Want, e.Absent = 0, true
 	case spec.TimedExec:
-		return []harness.Exec{{Name: "e0", Want: (harness.Container{Signal: "SIGKILL"}).Want(),
-			Sync: &harness.ExecSync{Timeout: harness.ExecTimeout}}}
+		e.Sync.Timeout = harness.ExecTimeout
+	case spec.GoneExec:
+		e.Sync.Breaks = true
+	default:
+		return nil
 	}
-	return nil
+	return []harness.Exec{e}
 }
 
 // exec runs the execs of a container, as kubelet runs its probes: what fails is not tried
@@ -48,25 +51,47 @@ func (c *Client) exec(ctx context.Context, i *harness.Instance) {
 			c.Record.Problem(harness.ByHarness, err)
 			return
 		}
-		var had, has oracle.Belongings
+		var had oracle.Belongings
 		var err error
 		c.aside(func() { had, err = c.Belongings(i.ID) })
-		c.execSync(ctx, i, e)
+		if e.Sync.Streamed {
+			c.execStream(ctx, i, e)
+		} else {
+			c.execSync(ctx, i, e)
+		}
 		c.aside(func() {
 			c.lookAfter(ctx, i, e)
 			if err == nil {
-				has, err = c.Belongings(i.ID)
+				e.Sync.Left, err = c.leftSince(ctx, had, i, e)
 			}
 		})
-		if err != nil {
-			c.Record.Failed("oracle", "what an exec has left is not known", err)
-			continue
-		}
-		e.Sync.Left = slices.DeleteFunc(has.Have, func(b oracle.Belonging) bool {
-			return slices.ContainsFunc(had.Have, func(was oracle.Belonging) bool { return was.Path == b.Path })
-		})
+		c.Record.Failed("oracle", "what an exec has left is not known", err)
 	}
 }
+
+// leftSince is what lies in containerd's directories for a container that did not before.
+// Who has gone is not told when containerd is done with an exec.
+func (c *Client) leftSince(ctx context.Context, had oracle.Belongings, i *harness.Instance, e *harness.Exec) (
+	left []oracle.Belonging, err error) {
+	look := func() (bool, error) {
+		has, err := c.Belongings(i.ID)
+		left = slices.DeleteFunc(has.Have, func(b oracle.Belonging) bool {
+			return slices.ContainsFunc(had.Have, func(was oracle.Belonging) bool { return was.Path == b.Path })
+		})
+		return len(left) == 0 || !e.Sync.Breaks, err
+	}
+	_, err = look()
+	if err == nil && len(left) > 0 {
+		ctx, cancel := context.WithTimeout(ctx, donePatience)
+		defer cancel()
+		_ = poll.Until(ctx, statusPause, look) // that it stays is the judge's business
+	}
+	return left, err
+}
+
+// donePatience is how long containerd may take to be done with an exec whose client has
+// gone. It takes some 10 ms.
+const donePatience = 3 * time.Second
 
 // beginHeld runs an exec until the end of its container, in a call that is answered then.
 // What it returns waits for the answer.
@@ -104,10 +129,15 @@ func (c *Client) beginHeld(ctx context.Context, i *harness.Instance) (answered f
 func (c *Client) execSync(ctx context.Context, i *harness.Instance, e *harness.Exec) {
 	e.Begun = time.Now()
 	err := c.call(ctx, "ExecSync", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		ctx, left := c.leave(ctx, i, e)
 		r, err := rt.ExecSync(ctx, &api.ExecSyncRequest{
 			ContainerId: i.ID, Cmd: c.execCommand(i, e), Timeout: int64(e.Sync.Timeout / time.Second),
 		})
 		e.Sync.Answered = time.Now()
+		if left() && oracle.Code(err) == codes.Canceled {
+			e.Added, e.Started = e.Sync.Broke, e.Sync.Broke
+			return nil
+		}
 		timeout := e.Timed() && ctx.Err() == nil && oracle.Code(err) == codes.DeadlineExceeded
 		if err != nil && !timeout {
 			return err
@@ -123,6 +153,28 @@ func (c *Client) execSync(ctx context.Context, i *harness.Instance, e *harness.E
 	if err != nil {
 		e.Sync.Answered, e.Sync.Err = time.Now(), oracle.FailedOf(err)
 		c.awaitDeath(ctx, err)
+	}
+}
+
+// leave has the client of an exec go away when that runs. What it returns ends that, and
+// reports whether the client has.
+func (c *Client) leave(ctx context.Context, i *harness.Instance, e *harness.Exec) (context.Context, func() bool) {
+	if !e.Sync.Breaks {
+		return ctx, func() bool { return false }
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	record, done := i.Record(*e), make(chan struct{})
+	go func() {
+		defer close(done)
+		if c.AwaitRecord(ctx, record, true); ctx.Err() == nil {
+			e.Sync.Broke = time.Now()
+			cancel()
+		}
+	}()
+	return ctx, func() bool {
+		cancel()
+		<-done
+		return !e.Sync.Broke.IsZero()
 	}
 }
 
@@ -159,10 +211,13 @@ func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.
 	switch {
 	case e.Absent:
 		last = oracle.TopicExecAdded
-	case e.Waited.IsZero():
+	case e.Waited.IsZero() && e.Sync.Broke.IsZero():
 		return
 	}
-	if e.Timed() {
+	if !e.Sync.Broke.IsZero() {
+		client.AwaitExec(ctx, c.Events, i.ID, last)
+	}
+	if e.Timed() || e.Orphaned() {
 		before := c.Beats(i.Record(*e))
 		window := time.NewTimer(stillFor) // that nothing happens takes time to see
 		defer window.Stop()
@@ -182,14 +237,22 @@ func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.
 	if err != nil {
 		return // what it comes to is for others to say
 	}
-	if r, err := cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: i.ID, ExecID: e.ID}); err == nil {
-		e.Kept = r.Process.GetStatus().String()
-	}
+	ctx, cancel = context.WithTimeout(ctx, donePatience)
+	defer cancel()
+	_ = poll.Until(ctx, statusPause, func() (bool, error) {
+		e.Kept = ""
+		r, err := cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: i.ID, ExecID: e.ID})
+		if err == nil {
+			e.Kept = r.Process.GetStatus().String()
+		}
+		return err != nil || !e.Sync.Breaks, nil
+	})
 }
 
 // writes reports whether the output of a workload's containers is read: CRI keeps a log
 // of each.
 func (c *Client) writes() bool {
-	write := func(k harness.Container) bool { return k.Lines > 0 }
 	return !c.again && slices.ContainsFunc(c.Case.Workload.Containers, write)
 }
+
+func write(k harness.Container) bool { return k.Lines > 0 || k.Stdin > 0 }

@@ -113,7 +113,7 @@ func logName(i *harness.Instance) string { return i.Name + ".out" }
 
 // openLog makes the log of a container that is to write; it is there until closeLogs.
 func (c *Client) openLog(i *harness.Instance) error {
-	if c.again || i.Spec.Lines == 0 || c.logs[i] != nil {
+	if c.again || !write(i.Spec) || c.logs[i] != nil {
 		return nil
 	}
 	l, err := newSlowLog(filepath.Join(c.TruthDir, logName(i)))

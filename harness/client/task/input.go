@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
 )
 
 // feed writes to the standard input of a container, or of an exec in it, and closes that:
@@ -25,7 +26,7 @@ func (c *Client) feed(ctx context.Context, i *harness.Instance, e *harness.Exec)
 		e.Input, out, record, exec = in, c.outputs[e], i.Record(*e), e.ID
 	}
 	alive := func() bool { return !c.Ended(i.ID, "") && (e == nil || !c.Ended(i.ID, exec)) }
-	c.Feed(ctx, in, out.Input(), record, alive)
+	c.Feed(ctx, in, client.ToFIFO(out.Input(), record, alive))
 	err := c.persist(ctx, func(ctx context.Context) error {
 		return gone(c.call(ctx, "close-io", i, func(ctx context.Context, cl *containerd.Client) error {
 			if in.Closing.IsZero() {

@@ -1,0 +1,42 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/shimquake/shimquake/failpoints"
+)
+
+// Stream is how clients of CRI's streaming server leave a container.
+type Stream string
+
+// How they leave.
+const (
+	StreamWhole  Stream = "whole"  // at the end
+	StreamBroken Stream = "broken" // some in the middle: they close their connections
+)
+
+// BrokenLines are how many an exec can write whose client has gone: its pipes hold 128 KiB
+// that nobody reads, and a quarter of so many lines is less.
+const BrokenLines = 7000
+
+// checkStream reports what clients of CRI's streaming server cannot do.
+func (c Container) checkStream(w Workload) error {
+	known := []string{string(StreamWhole), string(StreamBroken)}
+	switch {
+	case c.GoneExec && (w.API != CRI || c.Exec != 0 || c.TimedExec || c.HeldExec || c.NoSuchExec):
+		return errors.New("goneExec: one exec at a time by CRI: add api: cri, and leave out all other execs")
+	case c.Stream == "" && (c.Stdin == 0 || w.API != CRI):
+		return nil
+	case c.Stream == "":
+		return errors.New("stdin: only a streaming client of CRI writes one: add stream, or leave out api: cri")
+	case !slices.Contains(known, string(c.Stream)):
+		return failpoints.Unknown("stream", string(c.Stream), known)
+	case w.API != CRI || c.Stdin == 0 && (c.Exec == 0 || c.Lines == 0 || c.Stream == StreamBroken):
+		return errors.New("stream: of CRI's streaming server: it needs api: cri and stdin, or, whole, exec and lines")
+	case c.Stream == StreamBroken && c.Exec != 0 && c.Stdin > BrokenLines:
+		return fmt.Errorf("stream: broken: with exec at most stdin: %d, as nobody reads what that writes", BrokenLines)
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package judge
+
+import (
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// attached: a client that attaches to a container by CRI, and stays, is told of all that
+// the container writes, and its stream ends well when that has ended, whoever else was
+// attached and has broken its connection; where nobody has broken what a stream goes
+// through.
+func attached(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if !looked(h) {
+		return nil, nil
+	}
+	for _, i := range h.Instances {
+		find := func(fs oracle.Facts) {
+			fs[oracle.FactOf] = oracle.AnAttach
+			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
+				Subject: oracle.Subject{ID: i.ID}, Facts: fs})
+		}
+		for _, a := range i.Attaches {
+			if streamBroken(h, i, latest(a.Ended, i.Waited)) {
+				continue
+			}
+			switch {
+			case a.Err != nil:
+				find(a.Err.Facts(oracle.AttachFailed))
+			case a.Ended.IsZero() && !i.Waited.IsZero():
+				find(oracle.Facts{oracle.FactWhat: oracle.AttachOpen, oracle.FactBound: a.Patience.String()})
+			}
+			if a.Outputs == nil {
+				continue
+			}
+			for _, f := range wrongOutputs(i, "", *a.Outputs, i.Payload) {
+				find(f.Facts)
+			}
+		}
+	}
+	return found, nil
+}
+
+// streamBroken reports whether a stream of CRI's to a container may have been broken by a
+// time: containerd, which it goes through, has ended, or a fault has broken a call.
+func streamBroken(h *harness.History, i harness.Instance, by time.Time) bool {
+	return downBetween(h, i.Begun, by.Add(lag)) || outputBroken(h, i, nil) || faultKilled(h, i) || brokenCalls(h, by)
+}

@@ -1,0 +1,132 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// readOf are outputs of so many lines.
+func readOf(stdout, stderr int) *harness.Outputs {
+	return &harness.Outputs{Stdout: harness.Output{Last: stdout, LastAt: at(29)},
+		Stderr: harness.Output{Last: stderr, LastAt: at(29)}}
+}
+
+// withAttach has one client attach and break its connection, and another write the rest
+// of an input of 40 lines and stay.
+func withAttach(h *harness.History) {
+	i := &h.Instances[0]
+	i.Spec.Stdin, i.Spec.Stream, i.Payload.Wrote = 40, harness.StreamBroken, 40
+	i.Input = &harness.Input{Lines: 40, Wrote: 40, Open: true, Read: harness.Output{Last: 40, LastAt: at(27)}}
+	i.Attaches = []harness.Attach{
+		{Breaks: harness.BreaksInput, Begun: at(21), Broke: at(23), Ended: at(24), Patience: time.Second},
+		{Begun: at(25), Ended: at(33), Patience: time.Second, Outputs: readOf(40, 40)},
+	}
+}
+
+// What who attaches to a container is told, and writes: rows as those of TestRules.
+func TestRulesOfAttaches(t *testing.T) {
+	with := func(change func(*harness.History, *harness.Instance)) func(*harness.History) {
+		return func(h *harness.History) {
+			withAttach(h)
+			change(h, &h.Instances[0])
+		}
+	}
+	untold := func(n, last int) func(*harness.History, *harness.Instance) {
+		return func(_ *harness.History, i *harness.Instance) { i.Attaches[1].Outputs = readOf(n, last) }
+	}
+	fails := func(_ *harness.History, i *harness.Instance) { i.Attaches[1].Err = failed("Unknown", "x") }
+	hit := func(did term.Action) func(*harness.History) {
+		return func(h *harness.History) { h.Hits[2].Did, h.Hits[2].Time, h.Firings[0].At = did, at(26), at(26) }
+	}
+	const lost = "liveness container of=attach what=output output=missing"
+	judged(t, map[string]row{
+		"one breaks, and another stays": {withAttach, ""},
+		"without any fault":             {also(plain, withAttach), ""},
+		"it is not told the last":       {with(untold(39, 40)), lost + " stream=stdout"},
+		"or of the other stream":        {with(untold(40, 0)), lost + " stream=stderr"},
+		"and a call was held":           {also(hit(term.Delay), with(untold(39, 40))), lost},
+		"and a call was broken":         {also(hit(term.Error), with(untold(39, 40))), ""},
+		"and its shim was killed": {with(func(h *harness.History, i *harness.Instance) {
+			untold(0, 0)(h, i)
+			kill(h, "shim", 42)
+		}), ""},
+		"it fails":                        {with(fails), "liveness container of=attach what=attach-failed code=Unknown"},
+		"it fails, and a call was broken": {also(hit(term.Error), with(fails)), ""},
+		"its stream does not end": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Attaches[1].Ended = time.Time{}
+		}),
+			"liveness container of=attach what=attach-open bound=1s"},
+		"that of who has left does not": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Attaches[0].Ended = time.Time{}
+		}), "liveness container of=attach what=attach-open"},
+		"and nobody knows of the end": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Attaches[1].Ended, i.Waited = time.Time{}, time.Time{}
+		}), ""},
+		"who has left ends the input": {with(func(_ *harness.History, i *harness.Instance) { i.Payload.EOFAt = at(24) }),
+			"liveness container what=input-shut"},
+		"and containerd died": {also(hit(term.Delay), with(func(h *harness.History, i *harness.Instance) {
+			i.Payload.EOFAt, h.Done = at(24), at(50)
+			h.Deaths = []daemon.Death{{At: at(23), BackIn: time.Second, Asked: true}}
+		})), ""},
+		"the last of the input is lost": {with(func(_ *harness.History, i *harness.Instance) { i.Input.Read.Last = 30 }),
+			"liveness container what=input output=missing"},
+	})
+}
+
+// withStream has the exec run by CRI's Exec.
+func withStream(h *harness.History) {
+	withSync(h)
+	h.Instances[0].Execs[0].Sync.Streamed = true
+}
+
+// withOrphan has the client of the exec go away at 23, with which it is killed.
+func withOrphan(h *harness.History) {
+	withSync(h)
+	e := &h.Instances[0].Execs[0]
+	e.Want, e.Payload = 137, payload.Truth{Runs: 1, StartedAt: at(22), ReadyAt: at(23)}
+	e.Added, e.Started, e.Waited, e.Deleted = at(23), at(23), time.Time{}, time.Time{}
+	e.Sync = &harness.ExecSync{Breaks: true, Broke: at(23), Answered: at(24)}
+	h.Events[4].Status = 137
+}
+
+// An exec of CRI's streaming server, and one whose client goes away.
+func TestRulesOfStreams(t *testing.T) {
+	of := func(base func(*harness.History), change func(*harness.Exec)) func(*harness.History) {
+		return func(h *harness.History) {
+			base(h)
+			change(&h.Instances[0].Execs[0])
+		}
+	}
+	const lives = "liveness containerd of=exec what=exec-orphaned"
+	judged(t, map[string]row{
+		"a streamed exec": {withStream, ""},
+		"it says 0": {of(withStream, func(e *harness.Exec) { e.Sync.Status = 0 }),
+			"exit exit-code of=exec by=exec-stream status=made-up-0"},
+		"it says nothing": {also(plain, of(withStream, func(e *harness.Exec) { e.Sync.Answered = time.Time{} })),
+			"exit exit-code of=exec by=exec-stream status=unreported"},
+		"its output is lost": {of(withStream, func(e *harness.Exec) {
+			e.Outputs = readOf(0, 0)
+			e.Outputs.Stdout.Repeated = 1
+		}), "liveness container of=exec what=output output=repeated"},
+		"its client goes":            {withOrphan, ""},
+		"it goes, without any fault": {also(plain, withOrphan), ""},
+		"and the exec lives on":      {of(withOrphan, func(e *harness.Exec) { e.Sync.Beats = 4 }), lives},
+		"and a call was broken": {also(func(h *harness.History) {
+			h.Hits[2].Did, h.Hits[2].Time, h.Firings[0].At = term.Error, at(23), at(23)
+		}, of(withOrphan, func(e *harness.Exec) { e.Sync.Beats = 4 })), ""},
+		"and leaves a file": {of(withOrphan, func(e *harness.Exec) { e.Sync.Left = left() }),
+			"leak file of=exec in=living-container"},
+		"and is known": {of(withOrphan, func(e *harness.Exec) { e.Kept = "RUNNING" }),
+			"liveness containerd of=exec what=exec-kept task=RUNNING"},
+		"a streamed one is killed": {of(withOrphan, func(e *harness.Exec) { e.Sync.Streamed, e.Want = true, 3 }), ""},
+		"or ends by itself": {of(withOrphan, func(e *harness.Exec) {
+			e.Sync.Streamed, e.Want = true, 3
+			e.Payload.Exited, e.Payload.Status, e.Payload.ExitedAt = true, 4, at(24)
+		}), "end end of=exec status=wrong true=4 want=3"},
+	})
+}
