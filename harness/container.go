@@ -109,7 +109,7 @@ type Container struct {
 	// Stream can write it. Up to 20000.
 	Stdin int `yaml:"stdin,omitempty"`
 	// Stream, whole or broken, has its clients use CRI's streaming server, as `kubectl exec`
-	// and `kubectl attach` do: its Exec is one of those, and no ExecSync; and one attaches to
+	// and `kubectl attach` do: its Exec is one of those, no ExecSync; and one attaches to
 	// what has Stdin, writes that, and reads the output to the end. With whole it closes the
 	// input, which ends the payload (stdinOnce). With broken three attach: one breaks its
 	// connection when it has written a part of the input, one when it has read some of the

@@ -17,8 +17,8 @@ const (
 	StreamBroken Stream = "broken" // some in the middle: they close their connections
 )
 
-// BrokenLines are how many an exec can write whose client has gone: its pipes hold 128 KiB
-// that nobody reads, and a quarter of so many lines is less.
+// BrokenLines are how many lines of input an exec may have whose client goes: it writes
+// what it has read of them, a quarter, to pipes that nobody reads, and that hold 128 KiB.
 const BrokenLines = 7000
 
 // checkStream reports what clients of CRI's streaming server cannot do.

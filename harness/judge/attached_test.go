@@ -36,8 +36,8 @@ func TestRulesOfAttaches(t *testing.T) {
 			change(h, &h.Instances[0])
 		}
 	}
-	untold := func(n, last int) func(*harness.History, *harness.Instance) {
-		return func(_ *harness.History, i *harness.Instance) { i.Attaches[1].Outputs = readOf(n, last) }
+	told := func(stdout, stderr int) func(*harness.History, *harness.Instance) {
+		return func(_ *harness.History, i *harness.Instance) { i.Attaches[1].Outputs = readOf(stdout, stderr) }
 	}
 	fails := func(_ *harness.History, i *harness.Instance) { i.Attaches[1].Err = failed("Unknown", "x") }
 	hit := func(did term.Action) func(*harness.History) {
@@ -45,22 +45,26 @@ func TestRulesOfAttaches(t *testing.T) {
 	}
 	const lost = "liveness container of=attach what=output output=missing"
 	judged(t, map[string]row{
-		"one breaks, and another stays": {withAttach, ""},
-		"without any fault":             {also(plain, withAttach), ""},
-		"it is not told the last":       {with(untold(39, 40)), lost + " stream=stdout"},
-		"or of the other stream":        {with(untold(40, 0)), lost + " stream=stderr"},
-		"and a call was held":           {also(hit(term.Delay), with(untold(39, 40))), lost},
-		"and a call was broken":         {also(hit(term.Error), with(untold(39, 40))), ""},
+		"one breaks, and another stays":    {withAttach, ""},
+		"without any fault":                {also(plain, withAttach), ""},
+		"one stream ends before the other": {with(told(40, 30)), ""},
+		"or that before the one":           {with(told(30, 40)), ""},
+		"it is not told the last of both":  {with(told(39, 39)), lost + " stream=stdout"},
+		"who closes the input is not told the last of one": {with(func(h *harness.History, i *harness.Instance) {
+			i.Input, i.Payload.EOFAt = fed(26), at(28)
+			told(40, 30)(h, i)
+		}), lost + " stream=stderr"},
+		"and a call was held":   {also(hit(term.Delay), with(told(39, 0))), lost},
+		"and a call was broken": {also(hit(term.Error), with(told(39, 0))), ""},
 		"and its shim was killed": {with(func(h *harness.History, i *harness.Instance) {
-			untold(0, 0)(h, i)
+			told(0, 0)(h, i)
 			kill(h, "shim", 42)
 		}), ""},
 		"it fails":                        {with(fails), "liveness container of=attach what=attach-failed code=Unknown"},
 		"it fails, and a call was broken": {also(hit(term.Error), with(fails)), ""},
 		"its stream does not end": {with(func(_ *harness.History, i *harness.Instance) {
 			i.Attaches[1].Ended = time.Time{}
-		}),
-			"liveness container of=attach what=attach-open bound=1s"},
+		}), "liveness container of=attach what=attach-open bound=1s"},
 		"that of who has left does not": {with(func(_ *harness.History, i *harness.Instance) {
 			i.Attaches[0].Ended = time.Time{}
 		}), "liveness container of=attach what=attach-open"},
