@@ -87,3 +87,23 @@ func TestAwaitEOF(t *testing.T) {
 		}
 	}
 }
+
+// Who writes the first part alone leaves when that was read, and not before.
+func TestFeedFirst(t *testing.T) {
+	s, _ := session(t)
+	keep := filepath.Join(s.TruthDir, "c0"+inputFile)
+	left := 0
+	in := &harness.Input{Lines: 40}
+	s.FeedFirst(t.Context(), in, Feeder{
+		Record: "c0", Alive: func() bool { return true },
+		Write:  func(_ context.Context, text []byte) (int, error) { return len(text), os.WriteFile(keep, text, 0o600) },
+		Leave: func() {
+			if left++; s.InputRead("c0").Last == 0 {
+				t.Error("it leaves before the first part was read")
+			}
+		},
+	})
+	if read := s.InputRead("c0"); left != 1 || in.Lines != in.Wrote || in.Wrote != read.Last || read.Last >= 40 {
+		t.Errorf("it has left %d times, %d lines of %d were written, and this was read: %+v", left, in.Wrote, in.Lines, read)
+	}
+}

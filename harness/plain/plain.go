@@ -114,6 +114,9 @@ var cases = []harness.Case{
 			{Exit: 5, Exec: 4, Stdin: 7000, Stream: harness.StreamWhole},
 			{Exit: 6, Exec: 9, Stdin: harness.BrokenLines, Stream: harness.StreamBroken},
 			{Signal: "SIGTERM", GoneExec: true}}}},
+	{Name: "plain-pod-stream-restart", Workload: harness.Workload{
+		API: harness.CRI, Restart: true, Deadline: 30 * time.Second, Containers: []harness.Container{
+			{Exit: 6, Exec: 9, Stdin: harness.BrokenLines, Stream: harness.StreamBroken}}}},
 	{Name: "plain-pod-output", Workload: harness.Workload{ // alone: its log is read when it has just ended
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000, Ragged: true}}}},
 	{Name: "plain-restart", Workload: harness.Workload{

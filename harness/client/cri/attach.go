@@ -26,8 +26,8 @@ const endPatience = 10 * time.Second
 // attach has clients attach to a container and write its input. What it returns waits for
 // the end of their streams, when the container has ended.
 //
-// One that closes its input is not told of the output any more, but where that ends the
-// container's, too (stdinOnce): so says containerd (v2.4.2, ContainerIO.Attach).
+// One that closes its input is told of no more output, but where that ends that of the
+// container, too (stdinOnce; ContainerIO.Attach of v2.4.2): who is to hear all keeps it.
 func (c *Client) attach(ctx context.Context, i *harness.Instance) (ended func()) {
 	if i.Spec.Stream == "" || i.Spec.Stdin == 0 {
 		return func() {}

@@ -26,6 +26,7 @@ type stream struct {
 	out   output
 	done  chan struct{} // closed when it has ended
 	err   error         // why it has; only after that
+	end   func()        // ends it
 
 	mu   sync.Mutex
 	conn net.Conn // nil while there is none
@@ -39,7 +40,8 @@ type output struct {
 
 // openStream connects to an address that CRI has answered with. The stream ends with ctx.
 func (c *Client) openStream(ctx context.Context, address string, stdin bool) *stream {
-	s := &stream{dial: c.Dial, done: make(chan struct{}), out: output{began: make(chan struct{})}}
+	ctx, end := context.WithCancel(ctx)
+	s := &stream{dial: c.Dial, done: make(chan struct{}), end: end, out: output{began: make(chan struct{})}}
 	s.out.stdout.first = sync.OnceFunc(func() { close(s.out.began) })
 	opts := remotecommand.StreamOptions{Stdout: &s.out.stdout, Stderr: &s.out.stderr}
 	if stdin {
@@ -48,6 +50,7 @@ func (c *Client) openStream(ctx context.Context, address string, stdin bool) *st
 	ctx = klog.NewContext(ctx, logr.Discard()) // what a broken connection comes to is noted
 	go func() {
 		defer close(s.done)
+		defer end()
 		s.err = s.run(ctx, address, opts)
 		if stdin {
 			_ = s.stdin.Close() // of a pipe; who writes is not left to wait
@@ -82,14 +85,15 @@ func (s *stream) connect(ctx context.Context, network, address string) (net.Conn
 	return conn, err
 }
 
-// breakOff closes the connection, as the end of the client's process does, and waits
-// until the stream has seen it.
+// breakOff closes the connection, as the end of the client's process does, before the
+// stream could end it with words of its own, and waits for its end.
 func (s *stream) breakOff() {
 	s.mu.Lock()
 	if s.conn != nil {
 		_ = s.conn.Close() // it may have ended already
 	}
 	s.mu.Unlock()
+	s.end()
 	<-s.done
 }
 
