@@ -96,7 +96,7 @@ func TestFeedFirst(t *testing.T) {
 	in := &harness.Input{Lines: 40}
 	s.FeedFirst(t.Context(), in, Feeder{
 		Record: "c0", Alive: func() bool { return true },
-		Write:  func(_ context.Context, text []byte) (int, error) { return len(text), os.WriteFile(keep, text, 0o600) },
+		Write: func(_ context.Context, text []byte) (int, error) { return len(text), os.WriteFile(keep, text, 0o600) },
 		Leave: func() {
 			if left++; s.InputRead("c0").Last == 0 {
 				t.Error("it leaves before the first part was read")

@@ -52,7 +52,7 @@ func notTold(i harness.Instance, a harness.Attach) []oracle.Finding {
 	of := func(stream string) bool {
 		return slices.ContainsFunc(found, func(f oracle.Finding) bool { return f.Facts[oracle.FactStream] == stream })
 	}
-	if i.Input != nil && i.Input.Open && !(of(oracle.FieldStdout) && of(oracle.FieldStderr)) {
+	if i.Input != nil && i.Input.Open && (!of(oracle.FieldStdout) || !of(oracle.FieldStderr)) {
 		return nil
 	}
 	return found
