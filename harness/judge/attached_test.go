@@ -123,6 +123,9 @@ func TestRulesOfStreams(t *testing.T) {
 		"and a call was broken": {also(func(h *harness.History) {
 			h.Hits[2].Did, h.Hits[2].Time, h.Firings[0].At = term.Error, at(23), at(23)
 		}, of(withOrphan, func(e *harness.Exec) { e.Sync.Beats = 4 })), ""},
+		"and its Delete was broken": {also(func(h *harness.History) {
+			h.Hits[2].Did, h.Hits[2].Time, h.Firings[0].At = term.Error, at(27), at(27)
+		}, of(withOrphan, func(e *harness.Exec) { e.Kept = "STOPPED" })), ""},
 		"and leaves a file": {of(withOrphan, func(e *harness.Exec) { e.Sync.Left = left() }),
 			"leak file of=exec in=living-container"},
 		"and is known": {of(withOrphan, func(e *harness.Exec) { e.Kept = "RUNNING" }),

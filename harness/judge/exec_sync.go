@@ -63,6 +63,9 @@ func (x *execOf) synced() {
 // killed, or a fault or an end of containerd has broken a call by then.
 func (x *execOf) syncBroken() bool {
 	by := x.e.Sync.Answered
+	if !x.e.Sync.Broke.IsZero() { // who has gone is not told when containerd is done with it
+		by = latest(by, x.i.Waited)
+	}
 	return downBetween(x.h, x.e.Begun, by.Add(lag)) || // a client may know first that it is gone
 		faultKilled(x.h, *x.i) || stopsSomething(x.h) ||
 		x.h.Case.RootDisk() > 0 || brokenCalls(x.h, by) ||
