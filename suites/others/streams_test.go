@@ -22,7 +22,7 @@ func broke(where harness.Break) types.GomegaMatcher {
 	return And(HaveField("Breaks", where), HaveField("Broke", Not(BeZero())), HaveField("Ended", Not(BeZero())))
 }
 
-// stayed is a client that was told all of one output at least, and whose stream has ended.
+// stayed is a client that was told all of one output at least, and whose stream ended.
 var stayed = And(HaveField("Broke", BeZero()), HaveField("Ended", Not(BeZero())),
 	Or(HaveField("Outputs.Stdout.Last", lines), HaveField("Outputs.Stderr.Last", lines)))
 
