@@ -248,6 +248,9 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		}), "end end status=said-early"},
 		"a signal before its end": {also(stopsIn(30), kills(10, 20)), "end end status=killed-early"},
 		"a signal after its end":  {also(stopsIn(30), kills(10, 41)), ""},
+		"a signal for an exec": {also(stopsIn(30), kills(10, 20), func(h *harness.History) {
+			h.Hits[len(h.Hits)-1].ExecID = "e0"
+		}), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := pod()

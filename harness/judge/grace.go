@@ -69,8 +69,8 @@ func stopOf(h *harness.History, i harness.Instance) (at time.Time, once bool) {
 func secondKill(h *harness.History, i harness.Instance, stop time.Time) time.Time {
 	kills := 0
 	for _, hit := range h.Hits {
-		if hit.Point != "rpc:containerd:Task.Kill:entry" || hit.ID != i.ID || hit.Time.Before(stop) {
-			continue
+		if hit.Point != "rpc:containerd:Task.Kill:entry" || hit.ID != i.ID || hit.ExecID != "" || hit.Time.Before(stop) {
+			continue // an exec's client may have gone
 		}
 		if kills++; kills == 2 && i.Payload.Exited && hit.Time.Before(i.Payload.ExitedAt) {
 			return hit.Time
