@@ -142,6 +142,11 @@ type Container struct {
 	// also where that was refused: it must be refused, and change nothing. Task API only.
 	StartAgain     bool `yaml:"startAgain,omitempty"`
 	ExecStartAgain bool `yaml:"execStartAgain,omitempty"`
+	// LateKill has the client send SIGKILL to the container, and to each of its execs, when
+	// it has ended and before it is deleted, while another process has the pid that it had:
+	// that must live, and the client be told that there is nothing to kill. Task API and
+	// runc's shim only, without a fault.
+	LateKill bool `yaml:"lateKill,omitempty"`
 	// Pause has the container paused and resumed before it ends; with signal: SIGKILL it is
 	// killed while it is paused. Task API only.
 	Pause bool `yaml:"pause,omitempty"`
@@ -359,8 +364,8 @@ func (c Container) checkBesides(w Workload) error {
 		return failpoints.Unknown("execSignal", c.ExecSignal, execSignals)
 	case (c.Pause || c.ExecSignal != "" || c.Log != "" || c.RuncRoot) && w.API == CRI:
 		return errors.New("pause, execSignal, log, runcRoot: by the task API only: leave out api: cri")
-	case (c.StartAgain || c.ExecStartAgain) && (w.API == CRI || w.Fakeshim != ""):
-		return errors.New("startAgain, execStartAgain: by the task API and runc's shim only: " +
+	case (c.StartAgain || c.ExecStartAgain || c.LateKill) && (w.API == CRI || w.Fakeshim != ""):
+		return errors.New("startAgain, execStartAgain, lateKill: by the task API and runc's shim only: " +
 			"leave out api: cri and fakeshim")
 	case c.ExecStartAgain && c.Exec == 0 && !c.HeldExec && !c.NoSuchExec && c.ExecSignal == "":
 		return errors.New("execStartAgain: it needs an exec: add exec, heldExec, execSignal or noSuchExec")

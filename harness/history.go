@@ -92,6 +92,9 @@ type History struct {
 	// Again are the calls of the task API's clients for what was done already.
 	Again []Again `json:"again,omitempty"`
 
+	// LateKills are signals for what has ended, while another process has its pid.
+	LateKills []LateKill `json:"lateKills,omitempty"`
+
 	// Subscribed is what clients that subscribe to events beside the workload were told; nil
 	// where there are none.
 	Subscribed *Subscribed `json:"subscribed,omitempty"`

@@ -24,3 +24,15 @@ type Again struct {
 	At   time.Time      `json:"at"`
 	Err  *oracle.Failed `json:"err,omitempty"` // nil: it was done once more
 }
+
+// LateKill is a SIGKILL for what has ended and is not deleted yet. Another process has
+// its pid meanwhile, which does nothing.
+type LateKill struct {
+	Of   string         `json:"of"`             // the container's id
+	Exec string         `json:"exec,omitempty"` // "" for its init
+	PID  int            `json:"pid"`
+	At   time.Time      `json:"at"`
+	Err  *oracle.Failed `json:"err,omitempty"` // nil: it was answered as sent
+	// Hit reports whether the other has ended of it.
+	Hit bool `json:"hit,omitempty"`
+}

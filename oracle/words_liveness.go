@@ -103,7 +103,10 @@ const (
 	RefusedAsAnother  = "refused-as-another"
 	DoneTwice         = "done-twice" // what was done already succeeds once more
 	RefusedUnanswered = "refused-unanswered"
-	Baseline          = "baseline" // a call that failed before anything was broken
+	// Of a SIGKILL for what has ended: what was answered, and that it came to another.
+	LateKillAs      = "late-kill-as"
+	KillHitsAnother = "kill-hits-another"
+	Baseline        = "baseline" // a call that failed before anything was broken
 )
 
 // what is a value of FactWhat with its words.
@@ -198,6 +201,9 @@ var livenessWhats = []what{
 		"no call was held", FactBound)},
 	{RefusedAsAnother, "task", says("its command does not exist, and the answer names another: %s", FactError)},
 	{DoneTwice, "task", says("its %s has succeeded, and had before", FactCall)},
+	{LateKillAs, "task", says("it was sent SIGKILL when it had ended, and the answer is to be NotFound, and is %s", FactCode)},
+	{KillHitsAnother, "task",
+		says("it was sent SIGKILL when it had ended, and that has killed another process, which had its pid by then")},
 	{AbsentBegun, "task", says("%s of a command that does not exist has succeeded", FactCall)},
 	{RefusedUnanswered, "exec", says("its start was refused and it was deleted, and who has waited for its end from "+
 		"before was not answered within %s", FactBound)},

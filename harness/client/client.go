@@ -50,6 +50,9 @@ type Params struct {
 	// KillShim kills the shim of a container, by its init. That it could not is a problem of
 	// the run.
 	KillShim func(ctx context.Context, init int) bool
+	// StandIn has another process, which does nothing, have a pid. What it returns ends
+	// that, and reports whether somebody else had.
+	StandIn func(ctx context.Context, pid int) (end func(context.Context) (hit bool, err error), err error)
 	// Spare reports whether an id is that of a bystander, which is none of the client's.
 	Spare func(id string) bool
 	// Runtime is that of the workload's containers; OtherRuntime is what the first id is

@@ -10,6 +10,7 @@ import (
 	containerd "github.com/containerd/containerd/v2/client"
 
 	"github.com/shimquake/shimquake/failpoints/probe"
+	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/fixtures/cni"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/world"
@@ -107,7 +108,7 @@ func (x *run) clientParams() client.Params {
 			x.record.Problem(harness.ByHarness, err)
 			return err == nil
 		},
-		Spare:   x.isBystander,
+		Spare: x.isBystander, StandIn: x.standIn,
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
 		TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events, Record: &x.record,
 		Logger:   x.subject.payload,
@@ -124,6 +125,20 @@ func (x *run) clientParams() client.Params {
 		p.OtherRuntime = runcshim.Runtime
 	}
 	return p
+}
+
+// standIn has another process have a pid, until it is ended.
+func (x *run) standIn(ctx context.Context, pid int) (func(context.Context) (bool, error), error) {
+	p, err := x.world.StandIn(ctx, pid)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (hit bool, err error) {
+		if err = p.Kill(ctx); errors.Is(err, signal.ErrGone) {
+			return true, nil
+		}
+		return false, err
+	}, nil
 }
 
 // target is what faults are done to.

@@ -54,6 +54,7 @@ func (c *Client) exec(ctx context.Context, i *harness.Instance) {
 			c.feed(ctx, i, e)
 			c.signalExec(ctx, i, e)
 			c.waitExec(ctx, i, e)
+			c.killLate(ctx, i, e.ID, e.PID, e.Waited)
 		} else if e.Signal != 0 && !e.Added.IsZero() { // it may run, and would not end by itself
 			_ = c.killExec(ctx, i, e, "exec-kill", unix.SIGKILL) // noted as a call
 		}
@@ -120,6 +121,7 @@ func (c *Client) endHeld(ctx context.Context, i *harness.Instance) {
 	for n := range i.Execs {
 		if e := &i.Execs[n]; e.Held {
 			c.waitExec(ctx, i, e)
+			c.killLate(ctx, i, e.ID, e.PID, e.Waited)
 			c.deleteExec(ctx, i, e)
 		}
 	}

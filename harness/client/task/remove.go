@@ -21,6 +21,7 @@ import (
 func (c *Client) deleteByAll(ctx context.Context, i *harness.Instance) {
 	c.lookAtTask(ctx, i)
 	c.listPIDs(ctx, i)
+	c.killLate(ctx, i, "", i.PID, i.Waited)
 	done := make([]time.Time, max(c.Case.Workload.Deleters, 1))
 	var others sync.WaitGroup
 	for n := range done[1:] {
