@@ -67,9 +67,9 @@ var cases = []harness.Case{
 			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}}}},
 	// Eleven seconds are more than any time is that containerd gives its own calls.
 	{Name: "plain-exec", Workload: harness.Workload{Rest: 11 * time.Second, Containers: []harness.Container{
-		{Exit: 7, Exec: 3, HeldExec: true, ExecSignal: payload.StopSignal, Pause: true},
-		{Signal: "SIGKILL", Exec: 4, ExecSignal: "SIGTERM", User: 1000},
-		{Exit: 5, HeldExec: true, SharedPID: true}}}},
+		{Exit: 7, Exec: 3, HeldExec: true, ExecSignal: payload.StopSignal, Pause: true, LateKill: true},
+		{Signal: "SIGKILL", Exec: 4, ExecSignal: "SIGTERM", User: 1000, LateKill: true},
+		{Exit: 5, HeldExec: true, SharedPID: true, LateKill: true}}}},
 	{Name: "plain-no-command", Workload: harness.Workload{Containers: []harness.Container{
 		{NoSuchCommand: true}, {Exit: 7, NoSuchExec: true}}}},
 	{Name: "plain-group-no-command", Workload: harness.Workload{Grouped: true, Containers: []harness.Container{
