@@ -112,6 +112,10 @@ type Workload struct {
 	// leases as those do that pull and build images, and be impatient with its garbage
 	// collector. Without a fault.
 	Stores bool `yaml:"stores,omitempty"`
+	// Monitored has the client of a task workload, when that is over, make a container that
+	// containerd's restart monitor is to keep running, pause it, kill it and have it
+	// stopped. Not with grouped and fakeshim. Without a fault.
+	Monitored bool `yaml:"monitored,omitempty"`
 	// Images has the client of a pod make an image that nothing runs by containerd's own
 	// API, of which CRI is to know soon, and remove it by CRI. Without a fault.
 	Images bool `yaml:"images,omitempty"`
@@ -144,7 +148,7 @@ var Controllers = []Controller{
 	// A pod's containers have CPU shares, which runc refuses to drop.
 	{"cpu", "run pods", func(c Case) bool { return c.Workload.API == CRI }},
 	{"freezer", "pause containers", func(c Case) bool {
-		return slices.ContainsFunc(c.Workload.Containers, func(k Container) bool { return k.Pause })
+		return c.Workload.Monitored || slices.ContainsFunc(c.Workload.Containers, func(k Container) bool { return k.Pause })
 	}},
 	{"memory", "limit the memory of containers", func(c Case) bool {
 		return slices.ContainsFunc(c.Workload.Containers, func(k Container) bool { return k.Memory > 0 })
@@ -256,6 +260,10 @@ func (c Case) problems() (all []fieldError) {
 	}
 	if w.Stores && w.API == CRI {
 		add("workload.stores", errors.New("stores: used by the task API only: leave out api: cri"))
+	}
+	if w.Monitored && (w.API == CRI || w.Grouped || w.Fakeshim != "") {
+		add("workload.monitored", errors.New(
+			"monitored: by the task API and runc's shim only: leave out api: cri, grouped and fakeshim"))
 	}
 	if w.Images && w.API != CRI {
 		add("workload.images", errors.New("images: CRI is asked for them: add api: cri"))

@@ -106,6 +106,9 @@ type History struct {
 	// none did.
 	Stored []Stored `json:"stored,omitempty"`
 
+	// Monitored is what the restart monitor has made of a container; nil where it had none.
+	Monitored *Monitored `json:"monitored,omitempty"`
+
 	// CRI is what a client of CRI has seen; nil for every other.
 	CRI *CRISeen `json:"cri,omitempty"`
 

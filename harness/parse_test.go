@@ -104,6 +104,8 @@ func TestParseCaseErrors(t *testing.T) {
 		{"one that never runs and exits", "exit: 7", "{exit: 7, noSuchCommand: true}", 9, 8, "leave out all else"},
 		{"an exec that never runs and writes", "exit: 7", "{lines: 3, noSuchExec: true}", 9, 8, "leave out lines"},
 		{"an exec that is started again and is not there", "exit: 7", "execStartAgain: true", 9, 7, "needs an exec"},
+		{"one that is monitored and grouped", "callTimeout: 500ms", "monitored: true\n  grouped: true", 7, 14,
+			"by the task API"},
 		{"too many children", "exit: 7", "children: 21", 9, 7, "1 to 20"},
 		{"children beside one that holds the output", "- exit: 7", "- {children: 1, holdStdout: true}", 9, 8, "holdStdout"},
 		{"a name", "name: shutdown-error-once", "name: Shutdown Error", 1, 7, "lower-case"},

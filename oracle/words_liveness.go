@@ -106,7 +106,13 @@ const (
 	// Of a SIGKILL for what has ended: what was answered, and that it came to another.
 	LateKillAs      = "late-kill-as"
 	KillHitsAnother = "kill-hits-another"
-	Baseline        = "baseline" // a call that failed before anything was broken
+	// Of a container that the restart monitor keeps running: what its task is called, which
+	// process that is, that nothing was done, and how many shims serve it.
+	MonitoredAs    = "monitored-as"
+	MonitoredPID   = "monitored-pid"
+	MonitoredLate  = "monitored-late"
+	MonitoredShims = "monitored-shims"
+	Baseline       = "baseline" // a call that failed before anything was broken
 )
 
 // what is a value of FactWhat with its words.
@@ -201,7 +207,15 @@ var livenessWhats = []what{
 		"no call was held", FactBound)},
 	{RefusedAsAnother, "task", says("its command does not exist, and the answer names another: %s", FactError)},
 	{DoneTwice, "task", says("its %s has succeeded, and had before", FactCall)},
-	{LateKillAs, "task", says("it was sent SIGKILL when it had ended, and the answer is to be NotFound, and is %s", FactCode)},
+	{LateKillAs, "task", says("it was sent SIGKILL when it had ended, and the answer is %s, not NotFound", FactCode)},
+	{MonitoredAs, "task", says("it was %s, and what the restart monitor has made of it is called %s, not %s", FactCall,
+		FactTask, FactTrue)},
+	{MonitoredPID, "task", says("it was %s, and the restart monitor has made it process %s, of %s", FactCall,
+		FactReported, FactTrue)},
+	{MonitoredLate, "task", says("it was %s, and the restart monitor has not done its part within %s", FactCall,
+		FactBound)},
+	{MonitoredShims, "task", says("it was %s, and when the restart monitor has done its part it has %s shims", FactCall,
+		FactCount)},
 	{KillHitsAnother, "task",
 		says("it was sent SIGKILL when it had ended, and that has killed another process, which had its pid by then")},
 	{AbsentBegun, "task", says("%s of a command that does not exist has succeeded", FactCall)},

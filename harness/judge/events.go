@@ -65,13 +65,15 @@ func MissesEvents(h harness.History) bool {
 	})
 }
 
-// ofWorkload are the events but for those of bystanders, which have a rule of their own.
+// ofWorkload are the events but for those of bystanders, and of a container that the
+// restart monitor starts anew, which have rules of their own.
 func ofWorkload(h *harness.History, events []oracle.TaskEvent) []oracle.TaskEvent {
-	if len(h.Bystanders) == 0 {
+	if len(h.Bystanders) == 0 && h.Monitored == nil {
 		return events
 	}
 	return slices.DeleteFunc(slices.Clone(events), func(e oracle.TaskEvent) bool {
-		return slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool { return b.ID == e.Container })
+		return h.Monitored != nil && h.Monitored.ID == e.Container ||
+			slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool { return b.ID == e.Container })
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 const (
 	taskPaused  = "PAUSED"
 	taskRunning = "RUNNING"
+	taskStopped = "STOPPED"
 )
 
 // pauses: a container whose pause has succeeded stands still and is called paused, one

@@ -94,6 +94,7 @@ func (c *Client) Run(ctx context.Context) error {
 	beside.end(ctx)
 	c.endLeases(ctx, leased)
 	c.use(ctx)
+	c.monitor(ctx)
 	return errors.Join(errs...)
 }
 
