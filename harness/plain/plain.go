@@ -23,6 +23,8 @@ func Cases() []harness.Case {
 			all[n].Bad = ofPods
 		case slices.ContainsFunc(c.Workload.Containers, func(k harness.Container) bool { return k.HeldExec && k.SharedPID }):
 			all[n].Bad = ofExecs
+		case c.Workload.Monitored:
+			all[n].Bad = ofMonitor
 		}
 	}
 	return all
@@ -40,6 +42,9 @@ var (
 			May: append(oracle.MustMatches("container what=output"), late...)},
 		{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.21", Issue: "containerd#10520, containerd#10521", By: gone, May: late},
 	}
+	// ofMonitor: what is paused is started anew.
+	ofMonitor = []harness.Bad{{Releases: "< 2.0.0", Issue: "containerd#8095",
+		By: oracle.MustMatches("container what=monitored-as call=paused")}}
 	// ofExecs: the exit of an init comes before those of execs that end with it.
 	ofExecs = []harness.Bad{{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.15", Issue: "containerd#9719", By: late}}
 )
@@ -59,6 +64,8 @@ var cases = []harness.Case{
 		Subscribers: 7, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-leases", Workload: harness.Workload{
 		Leases: true, Stores: true, Containers: []harness.Container{{Exit: 7, Layers: 60}}}},
+	{Name: "plain-monitored", Workload: harness.Workload{
+		Monitored: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3, Held: true, StartAgain: true}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
