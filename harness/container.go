@@ -156,6 +156,10 @@ type Container struct {
 	// RuncRoot has runc keep the state of the container in another directory than by
 	// default, as its runtime options (Root) ask. Task API only.
 	RuncRoot bool `yaml:"runcRoot,omitempty"`
+	// SecondMount has the root filesystem of the container be two mounts: that of its image,
+	// and a folder in it, which the payload writes to. Task API only, and not with pause.
+	// Since v1.7.0.
+	SecondMount bool `yaml:"secondMount,omitempty"`
 	// Layers is how many empty layers the root filesystem of the container has beside those
 	// of its image, as an image of many has: those of one that has more than some fifty are
 	// mounted in another way. Task API only. Up to 120.
@@ -351,15 +355,17 @@ func (c Container) checkMemory(i int) error {
 // besides reports whether something is done to a container while it runs.
 func (c Container) besides() bool {
 	return c.Exec != 0 || c.HeldExec || c.TimedExec || c.GoneExec || c.NoSuchExec || c.ExecSignal != "" ||
-		c.Stream != "" || c.Pause
+		c.Stream != "" || c.Pause || c.SecondMount
 }
 
 // checkBesides reports what the client or the shim of a workload cannot do.
 func (c Container) checkBesides(w Workload) error {
 	switch {
 	case (c.besides() || c.Lines > 0 || c.Stdin > 0 || c.RuncRoot) && w.Fakeshim != "":
-		return errors.New("exec, heldExec, timedExec, noSuchExec, execSignal, pause, lines, stdin, runcRoot: " +
+		return errors.New("exec, heldExec, timedExec, noSuchExec, execSignal, pause, secondMount, lines, stdin, runcRoot: " +
 			"by runc's shim only: leave out fakeshim")
+	case c.SecondMount && (c.Pause || w.API == CRI):
+		return errors.New("secondMount: by the task API only, and not with pause: leave out api: cri and pause")
 	case c.ExecSignal != "" && !slices.Contains(execSignals, c.ExecSignal):
 		return failpoints.Unknown("execSignal", c.ExecSignal, execSignals)
 	case (c.Pause || c.ExecSignal != "" || c.Log != "" || c.RuncRoot) && w.API == CRI:

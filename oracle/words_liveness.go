@@ -106,6 +106,10 @@ const (
 	// Of a SIGKILL for what has ended: what was answered, and that it came to another.
 	LateKillAs      = "late-kill-as"
 	KillHitsAnother = "kill-hits-another"
+	// Of the second mount of a root filesystem: its payload does not find it, and what is
+	// mounted there was removed with it.
+	MountUnseen  = "mount-unseen"
+	MountEmptied = "mount-emptied"
 	// Of a container that the restart monitor keeps running: what its task is called, which
 	// process that is, that nothing was done, and how many shims serve it.
 	MonitoredAs    = "monitored-as"
@@ -208,6 +212,9 @@ var livenessWhats = []what{
 	{RefusedAsAnother, "task", says("its command does not exist, and the answer names another: %s", FactError)},
 	{DoneTwice, "task", says("its %s has succeeded, and had before", FactCall)},
 	{LateKillAs, "task", says("it was sent SIGKILL when it had ended, and the answer is %s, not NotFound", FactCode)},
+	{MountUnseen, "task", says("its payload has written nothing to the second mount of its root filesystem within %s",
+		FactBound)},
+	{MountEmptied, "task", says("with its second mount what is mounted there was removed")},
 	{MonitoredAs, "task", says("it was %s, and what the restart monitor has made of it is called %s, not %s", FactCall,
 		FactTask, FactTrue)},
 	{MonitoredPID, "task", says("it was %s, and the restart monitor has made it process %s, of %s", FactCall,

@@ -51,7 +51,11 @@ func (c *Client) create(ctx context.Context, i *harness.Instance, runtime string
 		if err != nil {
 			return err
 		}
-		task, err := c.newTask(ctx, made, i)
+		opts, err := c.rootFS(ctx, cl, i)
+		if err != nil {
+			return err
+		}
+		task, err := c.newTask(ctx, made, i, opts...)
 		if err != nil {
 			return err
 		}
@@ -68,15 +72,16 @@ func (c *Client) newTask(
 	ctx context.Context,
 	made containerd.Container,
 	i *harness.Instance,
+	opts ...containerd.NewTaskOpts,
 ) (containerd.Task, error) {
 	n := max(c.Case.Workload.Creators, 1)
 	if n == 1 || c.Quiet {
-		return made.NewTask(ctx, c.io(i))
+		return made.NewTask(ctx, c.io(i), opts...)
 	}
 	all, errs, at := make([]containerd.Task, n), make([]error, n), time.Now()
 	var ended sync.WaitGroup
 	for k := range n {
-		ended.Go(func() { all[k], errs[k] = made.NewTask(ctx, cio.NullIO) })
+		ended.Go(func() { all[k], errs[k] = made.NewTask(ctx, cio.NullIO, opts...) })
 	}
 	ended.Wait()
 	first := max(slices.IndexFunc(errs, func(err error) bool { return err == nil }), 0)

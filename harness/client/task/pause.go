@@ -23,7 +23,7 @@ const (
 // pause pauses a container and resumes it, unless it is to be killed so, and looks each
 // time at what containerd calls it and whether its payload runs.
 func (c *Client) pause(ctx context.Context, i *harness.Instance) {
-	if !i.Spec.Pause || c.awaitBeat(ctx, i, 0).IsZero() {
+	if !i.Spec.Pause || c.awaitBeat(ctx, i.Name, 0).IsZero() {
 		return // it has never begun: that is said of it
 	}
 	p := &harness.Pause{Begun: time.Now(), Patience: beatPatience}
@@ -70,16 +70,16 @@ func (c *Client) resume(ctx context.Context, i *harness.Instance, p *harness.Pau
 		}))
 	})
 	if err == nil && !p.Resumed.IsZero() {
-		p.Beat, p.ResumedAs = c.awaitBeat(ctx, i, before), c.askStatus(ctx, i)
+		p.Beat, p.ResumedAs = c.awaitBeat(ctx, i.Name, before), c.askStatus(ctx, i)
 	}
 }
 
-// awaitBeat waits until the heart of a payload has beaten more often than that, and tells
-// when that was seen; the zero time: not within beatPatience.
-func (c *Client) awaitBeat(ctx context.Context, i *harness.Instance, than int) time.Time {
+// awaitBeat waits until the heart of a payload has beaten more often than that, by its
+// record's name, and tells when that was seen; the zero time: not within beatPatience.
+func (c *Client) awaitBeat(ctx context.Context, record string, than int) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, beatPatience)
 	defer cancel()
-	err := poll.Until(ctx, payload.WriteEvery, func() (bool, error) { return c.Beats(i.Name) > than, nil })
+	err := poll.Until(ctx, payload.WriteEvery, func() (bool, error) { return c.Beats(record) > than, nil })
 	if err != nil {
 		return time.Time{}
 	}
