@@ -23,6 +23,8 @@ func Cases() []harness.Case {
 			all[n].Bad = ofPods
 		case slices.ContainsFunc(c.Workload.Containers, func(k harness.Container) bool { return k.HeldExec && k.SharedPID }):
 			all[n].Bad = ofExecs
+		case slices.ContainsFunc(c.Workload.Containers, func(k harness.Container) bool { return k.SecondMount }):
+			all[n].Bad = ofMounts
 		case c.Workload.Monitored:
 			all[n].Bad = ofMonitor
 		}
@@ -45,6 +47,9 @@ var (
 	// ofMonitor: what is paused is started anew.
 	ofMonitor = []harness.Bad{{Releases: "< 2.0.0", Issue: "containerd#8095",
 		By: oracle.MustMatches("container what=monitored-as call=paused")}}
+	// ofMounts: the second comes to the root, in place of the first.
+	ofMounts = []harness.Bad{{Releases: "< 1.7.0", Issue: "a mount has no target",
+		By: oracle.MustMatches("container what=baseline call=create")}}
 	// ofExecs: the exit of an init comes before those of execs that end with it.
 	ofExecs = []harness.Bad{{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.15", Issue: "containerd#9719", By: late}}
 )
@@ -112,6 +117,8 @@ var cases = []harness.Case{
 		{Exit: 5, Exec: 4, Lines: 7000, Log: harness.LogBinary}}}},
 	{Name: "plain-runc-root", Workload: harness.Workload{Restart: true, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, RuncRoot: true}, {Signal: "SIGKILL"}}}},
+	{Name: "plain-mounts", Workload: harness.Workload{Containers: []harness.Container{
+		{Exit: 7, SecondMount: true}, {Signal: "SIGKILL", SecondMount: true, User: 1000}}}},
 	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true}, {Exit: 5, HeldExec: true, User: 1000}}}},
