@@ -30,6 +30,8 @@ const (
 	// 64 KiB on each side, and may give it more.
 	fillers    = 32
 	fillerSize = 64 << 10
+	// crowd is how many small ones follow: more than who counts what waits may hold back.
+	crowd = 1100
 )
 
 // The topics of what is published for subscribers. Fillers are selected by no filter.
@@ -37,6 +39,7 @@ const (
 	topicA      = "/shimquake/a"
 	topicB      = "/shimquake/b"
 	fillerTopic = "/shimquake/filler"
+	crowdTopic  = "/shimquake/crowd" // noted only where it cannot be published
 	// fillerNamespace need not exist: to publish in it makes none.
 	fillerNamespace = "shimquake-filler"
 )
@@ -126,10 +129,14 @@ func (s *subscribers) standStill(ctx context.Context, cl *containerd.Client, con
 		}
 	})
 	for range fillers {
-		if told = told && s.publish(ctx, cl, fillerNamespace, fillerTopic, fillerSize); !told {
-			cancel()
-			return
-		}
+		told = told && s.publish(ctx, cl, fillerNamespace, fillerTopic, fillerSize)
+	}
+	for range crowd {
+		told = told && s.publish(ctx, cl, fillerNamespace, crowdTopic, 0)
+	}
+	if !told {
+		cancel()
+		return
 	}
 	context.AfterFunc(ctx, cancel) // it stays until all are cancelled
 }
@@ -208,6 +215,9 @@ func (s *subscribers) publish(ctx context.Context, cl *containerd.Client, ns, to
 	if err != nil && ctx.Err() != nil {
 		return false // it was given up
 	}
+	if err == nil && topic == crowdTopic {
+		return true
+	}
 	is.Took, is.Err = time.Since(is.At), oracle.FailedOf(err)
 	s.Record.Set(func(h *harness.History) {
 		if h.Subscribed == nil {
@@ -223,6 +233,9 @@ func (o *subscriber) hear(ctx context.Context, heard <-chan *events.Envelope, er
 	for {
 		select {
 		case e := <-heard:
+			if e.Topic == crowdTopic {
+				continue
+			}
 			that := harness.HeardThat{Namespace: e.Namespace, Topic: e.Topic, Sent: e.Timestamp}
 			if body, err := typeurl.UnmarshalAny(e.Event); err == nil && strings.HasPrefix(e.Topic, "/shimquake/") {
 				if own, ok := body.(*eventsapi.TaskOOM); ok {
