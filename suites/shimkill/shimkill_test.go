@@ -137,6 +137,11 @@ var _ = Describe("a payload that has exited by itself with 7", Label("shim", "is
 	It("is known to have, when its shim is SIGKILLed before Delete", spec.Quick, func(ctx context.Context) {
 		spec.Holds(ctx, spec.Named("shim-sigkill-after-exit"))
 	})
+	It("is known to have, were it with 0", spec.Quick, func(ctx context.Context) { // no value is a code, too
+		c := spec.Named("shim-sigkill-after-exit")
+		c.Name, c.Workload.Containers = "shimkill-task-zero", []harness.Container{{Exit: 0}}
+		spec.Holds(ctx, c)
+	})
 	DescribeTable(
 		"is known to have, when containerd and the shim are SIGKILLed before Delete, to the client of",
 		Label("crash"),
