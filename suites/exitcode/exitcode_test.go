@@ -223,6 +223,12 @@ var _ = Describe("the exit code of a container", Label("exit-code"), func() {
 			}
 			Expect(waits).To(And(HaveLen(4), HaveEach(HaveField("Status", uint32(7)))))
 		})
+	It("is known to CRI when the Delete of a container has failed twice", spec.Quick, Label("cri"),
+		func(ctx context.Context) {
+			spec.Holds(ctx, harness.Case{Name: "exit-delete-fails-twice",
+				Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}}},
+				Plan:     failpoints.Plan{failpoints.Error("rpc:shim:Task.Delete:entry", 2, "injected")}})
+		})
 	for _, api := range []harness.API{harness.TaskAPI, harness.CRI} {
 		for _, f := range faults {
 			if f.apis != nil && !slices.Contains(f.apis, api) {

@@ -74,9 +74,9 @@ func Named(name string) harness.Case {
 	return c
 }
 
-// Run1 runs a case on the subject under test, with bystanders where any can be spared, and
-// reports its verdict.
-// It skips the spec, with the reason, where this machine cannot run the case.
+// Run1 runs a case on the subject under test, with bystanders where any can be spared,
+// and reports its verdict. It skips the spec, with the reason, where this machine
+// cannot run the case.
 func Run1(ctx context.Context, c harness.Case) harness.Verdict {
 	ginkgo.GinkgoHelper()
 	if s := os.Getenv(SubjectEnv); s != "" {
