@@ -19,7 +19,8 @@ const (
 	StoredParent   = "parent"   // of a snapshot
 	StoredRemoval  = "removal"  // what came of that of a snapshot, by the name of its code
 	StoredSnapshot = "snapshot" // the code of its Stat: it is kept, or was by nobody for a while
-	StoredKept     = "kept"     // the code of the content's Info, which the label of a container keeps, or no more
+	StoredKept     = "kept"     // the code of the content's Info, which a label keeps, or no more
+	StoredLabels   = "labels"   // all labels that a Get of it has, after some were removed, too
 	// StoredCollected is what came of the deletion of a lease that waits for the collection,
 	// by the name of its code.
 	StoredCollected = "collected"

@@ -21,6 +21,8 @@ func TestRulesOfStores(t *testing.T) {
 			"liveness containerd what=store-as call=commit"},
 		"what was removed is refused": {says(harness.StoredRemoval, "FailedPrecondition", "OK"),
 			"liveness containerd what=store-as call=removal"},
+		"a label that was removed is there": {says(harness.StoredLabels, "map[a:1 b:2]", "map[b:2]"),
+			"liveness containerd what=store-as call=labels"},
 		"what nobody keeps is kept": {kept, "liveness containerd what=store-as call=snapshot"},
 		"where a fault is planned":  {also(kept, planned), ""},
 	})

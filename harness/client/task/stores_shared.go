@@ -16,6 +16,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
@@ -82,8 +83,8 @@ func (s *stores) label(ctx context.Context, cl *containerd.Client) error {
 	if err := content.WriteBlob(leases.WithLease(ctx, id), cs, id, bytes.NewReader(data), desc); err != nil {
 		return err
 	}
-	_, err = cl.ContainerService().Create(ctx, containers.Container{ID: id, Runtime: containers.RuntimeInfo{Name: "none"},
-		Labels: map[string]string{"containerd.io/gc.ref.content.kept": desc.Digest.String()}})
+	_, err = cl.ContainerService().Create(ctx,
+		inert(id, map[string]string{"containerd.io/gc.ref.content.kept": desc.Digest.String()}))
 	if err != nil {
 		return err
 	}
@@ -101,6 +102,13 @@ func (s *stores) label(ctx context.Context, cl *containerd.Client) error {
 	}
 	there(codes.NotFound)
 	return err
+}
+
+// inert is a container that nobody runs. A spec it must have to be updated, and before
+// v1.7 to be made.
+func inert(id string, labels map[string]string) containers.Container {
+	return containers.Container{ID: id, Labels: labels, Runtime: containers.RuntimeInfo{Name: "none"},
+		Spec: &anypb.Any{TypeUrl: "none", Value: []byte("{}")}}
 }
 
 // collect waits for a collection of all that is kept no more.
