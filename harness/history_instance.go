@@ -166,7 +166,16 @@ type Pause struct {
 	Beats    int           `json:"beats,omitempty"`
 	Beat     time.Time     `json:"beat,omitzero"`
 	Patience time.Duration `json:"patienceNs,omitempty"`
+	// Exec is why an exec was refused while it was paused, and ExecAgain why one of the same
+	// id was when it was resumed; nil: it was not, or nobody has asked. In cases without a
+	// fault.
+	Exec      *oracle.Failed `json:"exec,omitempty"`
+	ExecAgain *oracle.Failed `json:"execAgain,omitempty"`
 }
+
+// ExecOfPaused is the id of the exec that is tried in a container that is paused, and is
+// no exec of the workload.
+const ExecOfPaused = "paused"
 
 // Exec is a process that is run in a container besides its init, as its client knew it
 // and as it noted itself. What its client heard of its exit is in History.Reported.

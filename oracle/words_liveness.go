@@ -93,6 +93,7 @@ const (
 	PausedRuns    = "paused-runs"
 	ResumedAs     = "resumed-as"
 	ResumedStands = "resumed-stands"
+	ExecBurnt     = "exec-burnt" // the id of an exec that was refused while it was paused
 	ASlowCall     = "slow-call"
 	AHeldUpCall   = "held-up-call" // by one about another container
 	// Of several who wait for an end, one that nobody answers.
@@ -203,6 +204,8 @@ var livenessWhats = []what{
 	{PausedRuns, "task", says("it was paused, and its payload went on: its heart has beaten %s times", FactCount)},
 	{ResumedAs, "task", says("it was resumed, and containerd calls it %s", FactTask)},
 	{ResumedStands, "task", says("it was resumed, and its payload did not go on within %s", FactBound)},
+	{ExecBurnt, "task", says("it was resumed, and an exec is refused of the id of one that was refused before: %s",
+		FactError)},
 	{ASlowCall, "workload", says("%s took %s before anything was broken; the quickest of its case grant it %s",
 		FactCall, FactApart, FactBound)},
 	{AHeldUpCall, "workload", says("%s took %s, as long as one about a container that ignores SIGTERM; so did the others",

@@ -283,7 +283,7 @@ func unaskedExecs(h *harness.History) (found []oracle.Finding) {
 	seen, _, _ := h.FirstUse()
 	for _, e := range seen {
 		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID != "" && i.ID == e.Container })
-		if e.Exec == "" || n < 0 ||
+		if e.Exec == "" || e.Exec == harness.ExecOfPaused || n < 0 ||
 			slices.ContainsFunc(h.Instances[n].Execs, func(x harness.Exec) bool { return x.ID == e.Exec }) {
 			continue
 		}

@@ -15,7 +15,8 @@ const (
 )
 
 // pauses: a container whose pause has succeeded stands still and is called paused, one
-// that was resumed goes on and is called running, and each is told of once.
+// that was resumed goes on and is called running, and each is told of once. An exec that
+// it has refused meanwhile can be added then.
 func pauses(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
@@ -63,6 +64,10 @@ func (x *pauseOf) states() {
 	if !p.Resumed.IsZero() && p.Beat.IsZero() {
 		x.find(oracle.Liveness, oracle.ClassContainer, oracle.Facts{
 			oracle.FactWhat: oracle.ResumedStands, oracle.FactBound: p.Patience.String()})
+	}
+	if p.Exec != nil && p.ExecAgain != nil {
+		x.find(oracle.Liveness, oracle.ClassContainer, oracle.Facts{
+			oracle.FactWhat: oracle.ExecBurnt, oracle.FactError: p.ExecAgain.Text})
 	}
 }
 

@@ -51,6 +51,18 @@ func TestRulesOfPauses(t *testing.T) {
 			plain(h)
 			p.PausedAs = ""
 		}), "liveness container what=paused-as task=none"},
+		"an exec is refused until it is resumed": {with(func(_ *harness.History, p *harness.Pause) {
+			p.Exec = failed("Unknown", "cannot exec in a paused state")
+		}), ""},
+		"and after that, too": {with(func(_ *harness.History, p *harness.Pause) {
+			p.Exec = failed("Unknown", "cannot exec in a paused state")
+			p.ExecAgain = failed("AlreadyExists", "id paused")
+		}), "liveness container what=exec-burnt"},
+		"the exec that was added then is told of": {with(func(h *harness.History, _ *harness.Pause) {
+			h.Events = append(h.Events, oracle.TaskEvent{Namespace: "shimquake", Topic: oracle.TopicExecAdded,
+				Container: "c0", Exec: harness.ExecOfPaused, Seen: at(26)})
+			h.Flushed.Events++
+		}), ""},
 		"its pause was never sent": {with(func(h *harness.History, _ *harness.Pause) { drop(h, 2) }),
 			"event event event=missing topic=/tasks/paused"},
 		"its resume was never sent": {with(func(h *harness.History, _ *harness.Pause) { drop(h, 3) }),

@@ -233,14 +233,13 @@ func (c *Client) deleteExec(ctx context.Context, i *harness.Instance, e *harness
 	if err == nil && !e.Deleted.IsZero() {
 		c.lookAtExec(ctx, i, e, func(p *tasktypes.Process) { e.Kept = p.GetStatus().String() })
 		if !e.Held && e.Kept == "" {
-			c.useExecAgain(ctx, i, e)
+			c.tryExec(ctx, i, e)
 		}
 	}
 }
 
-// useExecAgain adds an exec of the same id, and deletes it. It is no call of the
-// workload.
-func (c *Client) useExecAgain(ctx context.Context, i *harness.Instance, e *harness.Exec) {
+// tryExec adds an exec of the same id, and deletes it. It is no call of the workload.
+func (c *Client) tryExec(ctx context.Context, i *harness.Instance, e *harness.Exec) {
 	call := harness.Call{Who: "oracle", Verb: "look", Of: i.ID, At: time.Now()}
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()

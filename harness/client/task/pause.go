@@ -9,6 +9,7 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/poll"
 )
 
@@ -46,9 +47,24 @@ func (c *Client) pause(ctx context.Context, i *harness.Instance) {
 		}
 		p.Beats = c.Beats(i.Name) - before
 	}
-	if i.Spec.Signal != "SIGKILL" {
-		c.resume(ctx, i, p)
+	if i.Spec.Signal == "SIGKILL" {
+		return
 	}
+	asks := c.Case.Faultless() && !c.Quiet
+	if asks && !p.Paused.IsZero() {
+		p.Exec = c.execRefused(ctx, i)
+	}
+	c.resume(ctx, i, p)
+	if asks && !p.Resumed.IsZero() {
+		p.ExecAgain = c.execRefused(ctx, i)
+	}
+}
+
+// execRefused tells why an exec is refused; nil: it is not.
+func (c *Client) execRefused(ctx context.Context, i *harness.Instance) *oracle.Failed {
+	e := harness.Exec{ID: harness.ExecOfPaused}
+	c.tryExec(ctx, i, &e)
+	return e.Refused
 }
 
 // resume resumes a container, again and again: it would else never end by itself.
