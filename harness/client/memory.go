@@ -74,14 +74,17 @@ func (s *Session) Ended(id, exec string) bool {
 const Raise = 8 << 20
 
 // OOMScoreAdj is that which a client asks for of the n-th container of its workload: of
-// each another, and between those that a kubelet gives to what has some memory promised.
-// None is less than this process's own, which not everybody may go below, nor more than
-// there is.
+// each another, and between those that a kubelet gives to what has some memory promised;
+// of the second 0, which is not what its shim has. None is less than this process's own,
+// which not everybody may go below, nor more than there is.
 func OOMScoreAdj(n int) *int {
 	const least, most = 500, 1000
 	own := least
 	if text, err := os.ReadFile("/proc/self/oom_score_adj"); err == nil { // else the default is tried
 		own, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+	}
+	if n == 1 && own <= 0 {
+		return new(int)
 	}
 	adj := max(least, own)
 	adj += n % max(most-adj, 1)
