@@ -153,6 +153,9 @@ type Container struct {
 	// User is the user and the group that its payload and its execs run as, from 1 to 65535.
 	// Default: root.
 	User int `yaml:"user,omitempty"`
+	// ImageUser has them run as the user and the group that the image names, which are two
+	// numbers, in place of User. CRI only, and not with signal: SIGUSR1.
+	ImageUser bool `yaml:"imageUser,omitempty"`
 	// RuncRoot has runc keep the state of the container in another directory than by
 	// default, as its runtime options (Root) ask. Task API only.
 	RuncRoot bool `yaml:"runcRoot,omitempty"`
@@ -201,6 +204,14 @@ func (c Container) Want() uint32 {
 	return uint32(c.Exit)
 }
 
+// RunsAs is the user and the group that its payload and its execs are to run as.
+func (c Container) RunsAs() (uid, gid int) {
+	if c.ImageUser {
+		return payload.ImageUID, payload.ImageGID
+	}
+	return c.User, c.User
+}
+
 // Signals are those that a container can be ended with.
 var Signals = map[string]unix.Signal{
 	"SIGKILL": unix.SIGKILL, "SIGTERM": unix.SIGTERM, payload.StopSignal: unix.SIGUSR1,
@@ -228,6 +239,10 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.User != 0 && (c.User < 0 || c.User > maxUser || makesFiles) {
 		all = append(all, fmt.Errorf("user: %d: 1 to %d, and not with stdin, pause, timedExec, goneExec and segfault, "+
 			"whose payload makes files where only root may", c.User, maxUser))
+	}
+	if c.ImageUser && (w.API != CRI || c.User != 0 || c.Signal == payload.StopSignal || makesFiles) {
+		all = append(all, errors.New("imageUser: of a pod, in place of user: add api: cri, and not with signal: SIGUSR1, "+
+			"stdin, timedExec, goneExec and segfault"))
 	}
 	if c.Floods && w.API != CRI {
 		all = append(all, errors.New("floods: only a pod has a log here: add api: cri"))

@@ -20,11 +20,12 @@ func users(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 }
 
 func anotherUser(i harness.Instance, exec string, own payload.Truth) []oracle.Finding {
-	if own.Runs == 0 || own.UID == i.Spec.User && own.GID == i.Spec.User {
+	uid, gid := i.Spec.RunsAs()
+	if own.Runs == 0 || own.UID == uid && own.GID == gid {
 		return nil
 	}
 	return []oracle.Finding{{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
 		Subject: oracle.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, oracle.Facts{
 			oracle.FactWhat: oracle.RanAs, oracle.FactTrue: fmt.Sprintf("%d:%d", own.UID, own.GID),
-			oracle.FactReported: fmt.Sprintf("%d:%d", i.Spec.User, i.Spec.User)})}}
+			oracle.FactReported: fmt.Sprintf("%d:%d", uid, gid)})}}
 }

@@ -68,6 +68,8 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	switch {
 	case i.Spec.Signal == payload.StopSignal:
 		image, stops = payload.StopImage, payload.StopSignal
+	case i.Spec.ImageUser:
+		image = payload.UserImage
 	case c.stopsByConfig(ctx, i):
 		image, stop = payload.StopImage, api.Signal_SIGNAL_SIGTERM
 	}
