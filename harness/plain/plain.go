@@ -121,7 +121,8 @@ var cases = []harness.Case{
 		{Exit: 7, SecondMount: true}, {Signal: "SIGKILL", SecondMount: true, User: 1000}}}},
 	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
-		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true}, {Exit: 5, HeldExec: true, User: 1000}}}},
+		{Exit: 7, Exec: 3, Lines: 7000, ImageUser: true}, {Signal: "SIGTERM", TimedExec: true},
+		{Exit: 5, HeldExec: true, User: 1000}}}},
 	{Name: "plain-pod-stream", Workload: harness.Workload{
 		API: harness.CRI, Deadline: 30 * time.Second, Containers: []harness.Container{
 			{Exit: 7, Exec: 3, Lines: 7000, Stream: harness.StreamWhole},
