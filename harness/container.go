@@ -32,15 +32,6 @@ const (
 	SegfaultBare Segfault = "bare" // no core
 )
 
-// Log is where a task's shim writes outputs itself, as its client has asked it to.
-type Log string
-
-// Where to.
-const (
-	LogFile   Log = "file"   // a file, which has had a line before
-	LogBinary Log = "binary" // the input of a program that the shim runs: a logger
-)
-
 // Container is a container with a known end.
 type Container struct {
 	// Exit is the status that its payload exits with by itself.
@@ -99,8 +90,8 @@ type Container struct {
 	// LogFileLines, so that those of its two streams do not mix.
 	Log Log `yaml:"log,omitempty"`
 	// Ragged has the second of its Lines, of each stream, be longer than a line of a log of
-	// CRI's may be (max_container_log_line_size, 16 KiB), which is split there, and the last
-	// end without a newline. At least 3 Lines.
+	// CRI's may be (max_container_log_line_size, 16 KiB), which is split there, an empty one
+	// come before it, and the last end without a newline. At least 3 Lines.
 	Ragged bool `yaml:"ragged,omitempty"`
 	// Stdin is how many numbered lines are written to the standard input of the payload, and
 	// of its Exec, which read to the end, write what they have read to their output, and
@@ -178,15 +169,8 @@ type Container struct {
 // AbsentCommand is a program that there is not.
 const AbsentCommand = "/shimquake-absent-command"
 
-// LogFileLines have less than 4 KiB, which a shim copies at once.
-const LogFileLines = 150
-
 // ExecTimeout is what TimedExec gives its exec: the shortest that CRI knows.
 const ExecTimeout = time.Second
-
-// RaggedBytes is how many bytes a long line has more than others: more than two lines of
-// a log of CRI's.
-const RaggedBytes = 40_000
 
 // StopGrace is how long a payload that ignores SIGTERM is given.
 const StopGrace = time.Second
@@ -315,19 +299,6 @@ func (c Container) check(i int) error {
 		return fmt.Errorf("containers[%d]: children: %d: 1 to %d, and not with holdStdout", i, c.Children, maxChildren)
 	}
 	return errors.Join(c.checkSegfault(i), c.checkMemory(i), c.checkLog(i))
-}
-
-func (c Container) checkLog(i int) error {
-	known := []string{string(LogFile), string(LogBinary)}
-	switch {
-	case c.Log == "":
-		return nil
-	case !slices.Contains(known, string(c.Log)):
-		return failpoints.Unknown("log", string(c.Log), known)
-	case c.Lines == 0 || c.TTY || c.Ragged || c.Log == LogFile && c.Lines > LogFileLines:
-		return fmt.Errorf("containers[%d]: log: it needs lines, of file at most %d, no tty and no ragged", i, LogFileLines)
-	}
-	return nil
 }
 
 func (c Container) checkSegfault(i int) error {

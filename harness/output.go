@@ -26,6 +26,8 @@ type Output struct {
 	// payload writes.
 	Repeated int `json:"repeated,omitempty"`
 	Foreign  int `json:"foreign,omitempty"`
+	// Empty counts the lines in which there is nothing.
+	Empty int `json:"empty,omitempty"`
 	// Misdated counts those to which a log gives a time before they were written, or before
 	// that of the line before.
 	Misdated int `json:"misdated,omitempty"`

@@ -171,8 +171,9 @@ const (
 	OfRefused      = "of-refused"   // of what could not begin
 	Untrue         = "untrue"       // what it tells of has not happened
 	NotSentAgain   = "not-sent-again"
-	AfterInitExit  = "init-exit" // FactAfter
-	Foreign        = "foreign"   // FactOutput
+	AfterInitExit  = "init-exit"  // FactAfter
+	LostEmpty      = "lost-empty" // FactOutput: lines in which there is nothing
+	Foreign        = "foreign"
 	Misdated       = "misdated"
 	Unrotated      = "unrotated"
 	Overwritten    = "overwritten"      // what was in a file before is lost
@@ -299,7 +300,7 @@ var keys = [factCount]struct {
 	FactExit:    {"exit", inCause, nil},
 	FactAsked:   {"asked", inCause, []string{Yes}},
 	FactOutput: {"output", inCause, []string{
-		Missing, Late, Repeated, Foreign, Misdated, Unrotated, Overwritten, LoggerRuns, AnotherLog}},
+		Missing, LostEmpty, Late, Repeated, Foreign, Misdated, Unrotated, Overwritten, LoggerRuns, AnotherLog}},
 	FactStream: {"stream", inCause, []string{FieldStdout, FieldStderr}},
 
 	FactError:       {"error", inDetail, nil},

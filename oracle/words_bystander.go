@@ -120,6 +120,8 @@ func othersOutput(fs Facts) []string {
 		return []string{fmt.Sprintf("the logger of its output was told that it is that of %q", fs[FactReported])}
 	case Misdated:
 		return []string{fs[FactCount] + " lines of its log have a time at which they were not written"}
+	case LostEmpty:
+		return []string{fs[FactCount] + " empty lines of its output were lost"}
 	case Foreign:
 		return []string{fs[FactCount] + " lines of its output are not what it wrote"}
 	}

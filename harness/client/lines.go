@@ -12,6 +12,9 @@ import (
 // What stands between the number and the time of a line of either stream.
 const ofStdout, ofStderr = " t=", " e="
 
+// ofNoStream stands for a line that neither has written.
+const ofNoStream = "?\n"
+
 // ReadLines reads what a payload has written: lines "17 t=UNIXNANO" to its standard
 // output, and "17 e=UNIXNANO" to its standard error.
 func ReadLines(stdout, stderr string) harness.Outputs {
@@ -29,7 +32,7 @@ func ReadTerminal(text string) harness.Outputs {
 		} else if ended {
 			stdout.WriteString(whole + "\n")
 		} else {
-			stdout.WriteString("\n")
+			stdout.WriteString(ofNoStream)
 		}
 	}
 	return ReadLines(stdout.String(), stderr.String())
@@ -39,6 +42,9 @@ func readLines(text, mark string) (o harness.Output) {
 	for line := range strings.Lines(text) {
 		n, at, ok := parseLine(line, mark)
 		switch {
+		case line == "\n":
+			o.Empty++
+			continue
 		case !ok:
 			o.Foreign++
 			continue
@@ -77,7 +83,7 @@ func ReadLog(read time.Time, texts ...string) (all harness.Outputs) {
 			case tagged && words[1] == "stderr":
 				stderr.add(words[0], words[3], read)
 			default:
-				stdout.text.WriteString(line)
+				stdout.text.WriteString(ofNoStream)
 			}
 		}
 	}

@@ -37,6 +37,8 @@ func TestReadLog(t *testing.T) {
 		"a line in parts": {line(1001, "P", 1, 1000)[:len(line(1001, "P", 1, 1000))-1] + " xx\n" +
 			time.Unix(2, 0).UTC().Format(time.RFC3339Nano) + " stdout P " + padding[3:] + "\n" +
 			time.Unix(2, 0).UTC().Format(time.RFC3339Nano) + " stdout F x\n", 0, 0, 1},
+		"an empty line": {line(1001, "F", 1, 1000) + time.Unix(2, 0).UTC().Format(time.RFC3339Nano) + " stdout F \n",
+			0, 0, 1},
 		"a part that is lost":      {line(1001, "P", 1, 1000) + line(1002, "F", 2, 1001), 0, 1, 0},
 		"a line without its times": {"stdout F 1 t=5\n", 0, 1, 0},
 	} {
@@ -136,6 +138,7 @@ func TestReadLines(t *testing.T) {
 			Last: 2, LastAt: at(6), Holes: []harness.Hole{{From: 1, To: 1, Before: at(6)}}}},
 		"some": {"1 t=5\n4 t=8\n", harness.Output{
 			Last: 4, LastAt: at(8), Holes: []harness.Hole{{From: 2, To: 3, After: at(5), Before: at(8)}}}},
+		"with an empty one":            {"1 t=5\n\n2 t=6\n", harness.Output{Last: 2, LastAt: at(6), Empty: 1}},
 		"twice":                        {"1 t=5\n2 t=6\n1 t=5\n", harness.Output{Last: 2, LastAt: at(6), Repeated: 1}},
 		"a last one without a newline": {"1 t=5\n2 t=6 " + last + ".", harness.Output{Last: 2, LastAt: at(6)}},
 		"of which a part was lost": {"1 t=5\n2 t=6 " + last[4:] + ".",

@@ -259,7 +259,7 @@ func (b *beside) stream(out harness.Output, name string) {
 	lost := slices.DeleteFunc(out.MissingOf(own.Wrote, own.ExitedAt), func(hole harness.Hole) bool {
 		return b.b.API == harness.CRI && b.diedWith(hole)
 	})
-	for _, fs := range wrongLines(out, lost) {
+	for _, fs := range wrongLines(out, lost, 0) {
 		fs[oracle.FactStream] = name
 		b.find(oracle.OthersOutput, fs)
 	}

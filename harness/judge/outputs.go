@@ -38,9 +38,9 @@ func outputs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 
 // wrongOutputs are of both streams of a container's init, or of an exec in it.
 func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own payload.Truth) (found []oracle.Finding) {
-	lines, read := 0, 0
+	lines, read, empty := 0, 0, 0
 	if own.Exited { // what is killed has not come to it
-		lines = i.Spec.Lines
+		lines, empty = i.Spec.Lines, i.Spec.EmptyLines()
 		if read = lines; i.Spec.Stdin > 0 {
 			read = own.Wrote
 		}
@@ -58,7 +58,7 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 		lines int
 		harness.Output
 	}{{oracle.FieldStdout, read, is.Stdout}, {oracle.FieldStderr, lines, is.Stderr}} {
-		for _, fs := range wrongLines(s.Output, s.MissingOf(s.lines, own.ExitedAt)) {
+		for _, fs := range wrongLines(s.Output, s.MissingOf(s.lines, own.ExitedAt), empty) {
 			fs[oracle.FactWhat], fs[oracle.FactStream] = oracle.WrongOutput, s.name
 			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
 				Subject: oracle.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, fs)})
@@ -116,9 +116,10 @@ func lateOutputs(i harness.Instance) (found []oracle.Finding) {
 	return found
 }
 
-// wrongLines are the facts of what is wrong with an output: lines that are lost, that
-// came twice, that nobody has written, or that have another time.
-func wrongLines(out harness.Output, lost []harness.Hole) (all []oracle.Facts) {
+// wrongLines are the facts of what is wrong with an output that is to have so many empty
+// lines: lines that are lost, that came twice, that nobody has written, or that have
+// another time.
+func wrongLines(out harness.Output, lost []harness.Hole, empty int) (all []oracle.Facts) {
 	count, at := 0, 0
 	for _, hole := range lost {
 		count, at = count+hole.To-hole.From+1, cmp.Or(at, hole.From)
@@ -127,8 +128,8 @@ func wrongLines(out harness.Output, lost []harness.Hole) (all []oracle.Facts) {
 		how   string
 		count int
 	}{
-		{oracle.Missing, count}, {oracle.Repeated, out.Repeated}, {oracle.Foreign, out.Foreign},
-		{oracle.Misdated, out.Misdated},
+		{oracle.Missing, count}, {oracle.LostEmpty, max(0, empty-out.Empty)}, {oracle.Repeated, out.Repeated},
+		{oracle.Foreign, out.Foreign + max(0, out.Empty-empty)}, {oracle.Misdated, out.Misdated},
 	} {
 		if wrong.count == 0 {
 			continue

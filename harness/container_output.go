@@ -1,0 +1,46 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/shimquake/shimquake/failpoints"
+)
+
+// Log is where a task's shim writes outputs itself, as its client has asked it to.
+type Log string
+
+// Where to.
+const (
+	LogFile   Log = "file"   // a file, which has had a line before
+	LogBinary Log = "binary" // the input of a program that the shim runs: a logger
+)
+
+// LogFileLines have less than 4 KiB, which a shim copies at once.
+const LogFileLines = 150
+
+// RaggedBytes is how many bytes a long line has more than others: more than two lines of
+// a log of CRI's.
+const RaggedBytes = 40_000
+
+// EmptyLines are how many empty lines each stream has.
+func (c Container) EmptyLines() int {
+	if c.Ragged {
+		return 1
+	}
+	return 0
+}
+
+// checkLog reports what a shim cannot write itself.
+func (c Container) checkLog(i int) error {
+	known := []string{string(LogFile), string(LogBinary)}
+	switch {
+	case c.Log == "":
+		return nil
+	case !slices.Contains(known, string(c.Log)):
+		return failpoints.Unknown("log", string(c.Log), known)
+	case c.Lines == 0 || c.TTY || c.Ragged || c.Log == LogFile && c.Lines > LogFileLines:
+		return fmt.Errorf("containers[%d]: log: it needs lines, of file at most %d, no tty and no ragged", i, LogFileLines)
+	}
+	return nil
+}
