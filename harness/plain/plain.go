@@ -108,7 +108,8 @@ var cases = []harness.Case{
 		{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}},
 	{Name: "plain-pod-limit", Workload: harness.Workload{ // what it was given last is known after a restart
 		API: harness.CRI, Restart: true, Containers: []harness.Container{{Exit: 7, Memory: 32, Held: true}}}},
-	{Name: "plain-output", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
+	{Name: "plain-output", Workload: harness.Workload{Containers: []harness.Container{
+		{Exit: 7, Exec: 3, Lines: 7000, Ragged: true}}}},
 	{Name: "plain-terminal", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, TTY: true, Lines: 1500, Exec: 3, ExecSignal: "SIGTERM"},
 		{Signal: "SIGTERM", TTY: true, User: 1000}}}},
