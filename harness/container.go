@@ -93,6 +93,9 @@ type Container struct {
 	// CRI's may be (max_container_log_line_size, 16 KiB), which is split there, an empty one
 	// come before it, and the last end without a newline. At least 3 Lines.
 	Ragged bool `yaml:"ragged,omitempty"`
+	// Loud has its Exec write LoudBytes to each stream, which is more than an ExecSync keeps.
+	// CRI only, and not with lines, stdin and memory.
+	Loud bool `yaml:"loud,omitempty"`
 	// Stdin is how many numbered lines are written to the standard input of the payload, and
 	// of its Exec, which read to the end, write what they have read to their output, and
 	// exit: no trigger lets them. The input is written in two parts, as by two clients that
@@ -254,7 +257,7 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.TTY && w.API == CRI && c.Stdin > 0 {
 		all = append(all, errors.New("tty: its stdin is of the task API only: leave it or api: cri out"))
 	}
-	all = append(all, c.checkStream(w))
+	all = append(all, c.checkStream(w), c.checkLoud(w))
 	if c.TTY && w.API != CRI && (c.HoldStdout || c.HeldExec || c.Stdin > 0 || w.Fakeshim != "") {
 		all = append(all, errors.New("tty: not with holdStdout, heldExec, stdin and fakeshim by the task API"))
 	}

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -23,6 +24,13 @@ const LogFileLines = 150
 // a log of CRI's.
 const RaggedBytes = 40_000
 
+// ExecSyncKeeps is how many bytes of each stream the answer of an ExecSync has at most,
+// since v1.6.6; what comes after them is read all the same. LoudBytes are more.
+const (
+	ExecSyncKeeps = 16 << 20
+	LoudBytes     = ExecSyncKeeps + 1<<20
+)
+
 // EmptyLines are how many empty lines each stream has.
 func (c Container) EmptyLines() int {
 	if c.Ragged {
@@ -41,6 +49,14 @@ func (c Container) checkLog(i int) error {
 		return failpoints.Unknown("log", string(c.Log), known)
 	case c.Lines == 0 || c.TTY || c.Ragged || c.Log == LogFile && c.Lines > LogFileLines:
 		return fmt.Errorf("containers[%d]: log: it needs lines, of file at most %d, no tty and no ragged", i, LogFileLines)
+	}
+	return nil
+}
+
+// checkLoud reports what cannot write more than an ExecSync keeps.
+func (c Container) checkLoud(w Workload) error {
+	if c.Loud && (w.API != CRI || c.Exec == 0 || c.Lines+c.Stdin+c.Memory > 0) {
+		return errors.New("loud: it is an ExecSync that writes: add api: cri and exec, no lines, stdin and memory")
 	}
 	return nil
 }

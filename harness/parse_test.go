@@ -105,6 +105,7 @@ func TestParseCaseErrors(t *testing.T) {
 		{"an exec that never runs and writes", "exit: 7", "{lines: 3, noSuchExec: true}", 9, 8, "leave out lines"},
 		{"an exec that is started again and is not there", "exit: 7", "execStartAgain: true", 9, 7, "needs an exec"},
 		{"the user of a task's image", "exit: 7", "{imageUser: true}", 9, 8, "add api: cri"},
+		{"a loud one without an exec", "exit: 7", "{loud: true}", 9, 8, "add api: cri and exec"},
 		{"two mounts of a paused one", "exit: 7", "{pause: true, secondMount: true}", 9, 8, "not with pause"},
 		{"one that is monitored and grouped", "callTimeout: 500ms", "monitored: true\n  grouped: true", 7, 14,
 			"by the task API"},

@@ -37,6 +37,8 @@ const (
 	ExecFailed   = "exec-failed"
 	ExecUntimed  = "exec-untimed"
 	ExecLives    = "exec-lives"
+	ExecHangs    = "exec-hangs" // it has written more than ExecSync keeps, as in ExecKeeps
+	ExecKeeps    = "exec-keeps"
 	ExecEarly    = "exec-early"
 	ExecOrphaned = "exec-orphaned"
 	// Of a client that attaches: it cannot, or what it is attached to has ended and its
@@ -170,6 +172,9 @@ var livenessWhats = []what{
 	{ExecUntimed, "exec", says("it was given %s and does not end by itself, and ExecSync says that it has ended with %s",
 		FactBound, FactReported)},
 	{ExecEarly, "exec", says("it was given %s, and ExecSync said after %s that its time is over", FactBound, FactApart)},
+	{ExecHangs, "exec", says("it has written more than ExecSync keeps, and there was no answer within %s", FactBound)},
+	{ExecKeeps, "exec", says("it has written more than ExecSync keeps, and the answer has %s bytes of its %s, not %s",
+		FactCount, FactStream, FactTrue)},
 	{ExecLives, "exec", says("ExecSync said that its time is over, and it lives on: its heart has beaten %s times since",
 		FactCount)},
 	{WrongOutput, "output", outputWords},

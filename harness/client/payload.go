@@ -153,7 +153,11 @@ func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	if heart != nil {
 		return append([]string{payload.Program, "wait"}, heart...)
 	}
-	return append([]string{payload.Program, "exit", fmt.Sprint(e.Want)}, lines(i.Spec)...)
+	args := append([]string{payload.Program, "exit", fmt.Sprint(e.Want)}, lines(i.Spec)...)
+	if i.Spec.Loud {
+		args = append(args, "-lines", "3", "-ragged", fmt.Sprint(harness.LoudBytes))
+	}
+	return args
 }
 
 // lines are the words that ask for the lines of a container.

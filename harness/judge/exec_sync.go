@@ -27,7 +27,13 @@ func (x *execOf) synced() {
 	case s.Err == nil && x.e.Timed():
 		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecUntimed,
 			oracle.FactBound: s.Timeout.String(), oracle.FactReported: fmt.Sprint(s.Status)})
+	case s.Err == nil && s.Patience > 0:
+		x.capped(oracle.FieldStdout, s.StdoutBytes)
+		x.capped(oracle.FieldStderr, s.StderrBytes)
 	case s.Err == nil, x.e.Absent: // refusals judges that
+	case s.Patience > 0 && s.Err.Code == codes.DeadlineExceeded.String():
+		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecHangs,
+			oracle.FactBound: s.Patience.String()})
 	case x.e.Timed() && s.Err.Code == codes.DeadlineExceeded.String():
 		if had := s.Answered.Sub(x.e.Begun); had < s.Timeout-clockGrace {
 			x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecEarly,
@@ -56,6 +62,14 @@ func (x *execOf) synced() {
 		f.Invariant, f.Subject.ID, f.Subject.Exec = oracle.Leak, x.i.ID, x.e.Called()
 		f.Facts[oracle.FactIn], f.Facts[oracle.FactOf] = oracle.InLivingContainer, oracle.AnExec
 		x.found = append(x.found, f)
+	}
+}
+
+// capped: the answer has as much of a stream as ExecSync keeps, of one that had more.
+func (x *execOf) capped(stream string, bytes int) {
+	if bytes != harness.ExecSyncKeeps {
+		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecKeeps,
+			oracle.FactStream: stream, oracle.FactCount: fmt.Sprint(bytes), oracle.FactTrue: fmt.Sprint(harness.ExecSyncKeeps)})
 	}
 }
 

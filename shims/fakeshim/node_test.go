@@ -81,7 +81,8 @@ func newNode(ctx context.Context, t *testing.T, release string) *node {
 		names = append(names, i.Name)
 	}
 	slices.Sort(names)
-	if want := []string{payload.PauseImage, payload.StopImage, payload.UserImage, payload.Image}; !slices.Equal(names, want) {
+	want := []string{payload.PauseImage, payload.StopImage, payload.UserImage, payload.Image}
+	if !slices.Equal(names, want) {
 		t.Errorf("imported %q, want %q", names, want)
 	}
 	return n
