@@ -93,7 +93,7 @@ type Container struct {
 	// CRI's may be (max_container_log_line_size, 16 KiB), which is split there, an empty one
 	// come before it, and the last end without a newline. At least 3 Lines.
 	Ragged bool `yaml:"ragged,omitempty"`
-	// Loud has its Exec write LoudBytes to each stream, which is more than an ExecSync keeps.
+	// Loud has its Exec write LoudBytes to each stream, which is more than ExecSync keeps.
 	// CRI only, and not with lines, stdin and memory.
 	Loud bool `yaml:"loud,omitempty"`
 	// Stdin is how many numbered lines are written to the standard input of the payload, and

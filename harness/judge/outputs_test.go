@@ -30,7 +30,7 @@ func TestRulesOfOutputs(t *testing.T) {
 			change(h, &h.Instances[0])
 		}
 	}
-	// ragged has an empty line be in each stream, and so many in the container's error output.
+	// ragged has each stream have an empty line, and the container's error output so many.
 	ragged := func(empty int) func(*harness.History) {
 		return with(func(_ *harness.History, i *harness.Instance) {
 			i.Spec.Ragged = true
