@@ -57,8 +57,9 @@ func (c *Client) rounds(ctx context.Context, turns [][]*harness.Instance) {
 	}
 	c.note(func(s *harness.CRISeen) { s.Pod = before })
 	for round, all := range turns {
+		leave := func() {}
 		if round == 1 { // by then containerd was restarted, where it is
-			c.leaveEvents(ctx)
+			leave = c.leaveEvents(ctx)
 		}
 		c.round(ctx, slices.Clone(all), round == 0)
 		for _, i := range all {
@@ -66,6 +67,7 @@ func (c *Client) rounds(ctx context.Context, turns [][]*harness.Instance) {
 				c.awaitStopped(ctx, i.ID)
 			}
 		}
+		leave()
 		if err := c.clear(ctx); err != nil {
 			c.Record.Failed("client", "the containers of a round cannot be removed while their pod lives on", err)
 			return
@@ -77,26 +79,30 @@ func (c *Client) rounds(ctx context.Context, turns [][]*harness.Instance) {
 }
 
 // leaveEvents listens, where no fault is planned, to the events of containers, and goes
-// away: nobody else may wait for who does not read any more. More than 100 events for
-// each client are held back (internal/cri/server/container_events.go of v2.4.2).
-func (c *Client) leaveEvents(ctx context.Context) {
+// away when it was told of one: nobody else may wait for who does not read any more. More
+// than 100 events for each client are held back (internal/cri/server/container_events.go
+// of v2.4.2). There containerd sees that it is gone when it has the next event for it: it
+// must have left, which leave sees to, before the last of a round.
+func (c *Client) leaveEvents(ctx context.Context) (leave func()) {
+	none := func() {}
 	if !c.Case.Faultless() || !c.TellsAll || c.again {
-		return
+		return none
 	}
 	rt, err := c.rt(ctx)
 	if err != nil {
-		return // what it comes to is for others to say
+		return none // what it comes to is for others to say
 	}
-	ctx, leave := context.WithTimeout(ctx, c.CallTimeout)
+	ctx, leave = context.WithTimeout(ctx, c.CallTimeout)
 	stream, err := rt.GetContainerEvents(ctx, &api.GetEventsRequest{})
 	if err != nil {
 		leave() // a release that has no such events
-		return
+		return none
 	}
 	go func() {
 		defer leave()
 		_, _ = stream.Recv() // the first that it is told shows that it listens
 	}()
+	return leave
 }
 
 // clear removes the containers of a round. Those that cannot be removed within half of
