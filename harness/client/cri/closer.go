@@ -163,8 +163,9 @@ func listSandboxes(ctx context.Context, rt api.RuntimeServiceClient, s selector)
 	return all, err
 }
 
-// listStopped notes the state of a sandbox that is stopped as CRI lists it: it learns of
-// the end by itself, a few milliseconds after StopPodSandbox has succeeded.
+// listStopped notes the state of a sandbox that is stopped as CRI lists it, and by which
+// states it does: it learns of the end by itself, a few milliseconds after StopPodSandbox
+// has succeeded.
 func (c *Client) listStopped(ctx context.Context, rt api.RuntimeServiceClient, id string) {
 	is := harness.CRIState{Object: oracle.ASandbox, ID: id, Stopped: true}
 	until, cancel := context.WithTimeout(ctx, stopPatience)
@@ -186,6 +187,8 @@ func (c *Client) listStopped(ctx context.Context, rt api.RuntimeServiceClient, i
 	})
 	if id != "" {
 		c.note(func(s *harness.CRISeen) { s.States = append(s.States, is) })
+		c.listBy(ctx, rt, oracle.ASandbox,
+			[]selector{{oracle.FieldState, oracle.CRIReady}, {oracle.FieldState, oracle.CRINotReady}})
 	}
 }
 
