@@ -324,6 +324,12 @@ func TestCRIRules(t *testing.T) {
 			"event cri-event event=other-field field=exit-code"},
 		"an event without its pod's status": {func(h *harness.History) { h.CRI.Events[3].Bare = true },
 			"event cri-event event=no-field field=sandbox"},
+		"an event of a removal with the status of what is gone": {func(h *harness.History) {
+			n := slices.IndexFunc(h.CRI.Events, func(e oracle.CRIEvent) bool {
+				return e.ID == "c0" && e.Type == oracle.CRIDeleted
+			})
+			h.CRI.Events[n].State = oracle.CRIExited
+		}, "event cri-event event=other-field field=state true=gone"},
 		"an event without its container's status": {func(h *harness.History) { h.CRI.Events[3].State = "" },
 			"event cri-event event=no-field field=state"},
 		"a bystander's": {func(h *harness.History) {
