@@ -36,6 +36,9 @@ type Pass struct {
 	// count those at which the context can be cancelled, or its deadline can pass; 0 where
 	// it cannot.
 	Nth, NthCancel, NthDeadline int
+	// Ending is set where its process had been asked for the last time to exit, and may do
+	// so before it comes here.
+	Ending bool
 }
 
 // Passes are what a history's processes have passed, in the order of time, from the start
@@ -52,12 +55,15 @@ func (h *History) Passes() ([]Pass, error) {
 	}
 	counts := map[decision]int{}
 	var out []Pass
-	for _, hit := range hits {
+	asked := askedToExit(hits)
+	for n, hit := range hits {
 		at, err := failpoints.ParsePoint(hit.Point)
 		if err != nil {
 			return nil, fmt.Errorf("a process passed a point of another name than this build knows: %w", err)
 		}
-		p := Pass{Point: at, Path: phases.at(hit.Time), Call: hit.Call, Callee: hit.Callee, Ctx: hit.Ctx}
+		last, ending := asked[hit.PID]
+		p := Pass{Point: at, Path: phases.at(hit.Time), Call: hit.Call, Callee: hit.Callee, Ctx: hit.Ctx,
+			Ending: ending && n > last}
 		count := func(kind string) int {
 			counts[decision{at, kind}]++
 			return counts[decision{at, kind}]
@@ -78,6 +84,17 @@ func (h *History) Passes() ([]Pass, error) {
 		}
 	}
 	return out, nil
+}
+
+// askedToExit are the last hits of Shutdown, by the pids of the shims.
+func askedToExit(hits []failpoints.Hit) map[int]int {
+	last := map[int]int{}
+	for n, hit := range hits {
+		if hit.Point == "rpc:shim:Task.Shutdown:entry" {
+			last[hit.PID] = n
+		}
+	}
+	return last
 }
 
 // The path of what nobody's workload does, the oracle's looks before and meanwhile, and

@@ -1,9 +1,12 @@
 package harness
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 )
 
@@ -40,6 +43,32 @@ func TestAnExecIsOfAContainerThatRuns(t *testing.T) {
 		if got := PathOf(verb); got != want {
 			t.Errorf("%s: %q, want %q", verb, got, want)
 		}
+	}
+}
+
+// A shim that was asked to exit may do so before it comes any further; one that has
+// another container is asked again.
+func TestPassesOfAShimThatEnds(t *testing.T) {
+	const shutdown, exit = "rpc:shim:Task.Shutdown:entry", "rpc:shim:Task.Shutdown:exit"
+	h := History{Done: time.UnixMilli(100)}
+	for n, hit := range []struct {
+		point string
+		pid   int
+	}{{shutdown, 7}, {exit, 7}, {shutdown, 8}, {shutdown, 7}, {exit, 8}, {exit, 7}} {
+		h.Hits = append(h.Hits, failpoints.Hit{
+			Hit: probe.Hit{Point: hit.point}, PID: hit.pid, Who: "shim", Time: time.UnixMilli(int64(n))})
+	}
+	h.Calls = []Call{{Who: "client", Verb: "delete", At: time.UnixMilli(0)}}
+	passes, err := h.Passes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []bool
+	for _, p := range passes {
+		got = append(got, p.Ending)
+	}
+	if want := []bool{false, false, false, false, true, true}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

@@ -39,7 +39,7 @@ func candidates(traces []Traces) []candidate {
 	}
 	var all []candidate
 	for _, t := range traces {
-		first, count := map[hit]Pass{}, map[hit]int{}
+		first, count, ending := map[hit]Pass{}, map[hit]int{}, map[hit]bool{}
 		for _, run := range t.Runs {
 			for _, p := range run {
 				h := hit{p.counted(), p.Nth}
@@ -47,11 +47,13 @@ func candidates(traces []Traces) []candidate {
 					first[h] = p
 				}
 				count[h]++
+				ending[h] = ending[h] || p.Ending
 			}
 		}
 		sure := sureHits(t.Runs)
 		for h, p := range first {
 			unsteady := count[h] < len(t.Runs) || h.nth > sure[h.moment]
+			p.Ending = ending[h]
 			all = append(all, candidate{p, t.Workload, unsteady})
 		}
 	}

@@ -77,7 +77,7 @@ func New(o Options, traces []Traces) (Plan, error) {
 		for _, a := range o.Actions {
 			for _, do := range c.faults(a) {
 				s := Single(c.Pass, do, c.workload)
-				s.Unsteady = c.unsteady
+				s.Unsteady = c.unsteady || c.Ending
 				p.Specs = append(p.Specs, s)
 			}
 		}

@@ -21,7 +21,8 @@ type Spec struct {
 	// Faults are at least one. The last is the one that a plan varies; those before it lead
 	// to it.
 	Faults []Fault `json:"faults"`
-	// Unsteady is set where not every trace passed the hit of the last fault.
+	// Unsteady is set where not every trace passed the hit of the last fault, or its process
+	// had been asked to exit by then: one that is traced is slower, and comes further.
 	Unsteady bool `json:"unsteady,omitempty"`
 }
 

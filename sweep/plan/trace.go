@@ -23,6 +23,8 @@ type Pass struct {
 	Path string
 	// Callee is the function that a call is of: what it can return is decided by that.
 	Callee string
+	// Ending is set where its process had been asked to exit, see harness.Pass.
+	Ending bool
 }
 
 // Traces are what a workload was seen to pass, run after run.
@@ -109,7 +111,7 @@ func Passes(t harness.Trace) []Pass {
 	for _, p := range t.Passes {
 		add := func(m term.Moment, nth int) {
 			if nth > 0 {
-				out = append(out, Pass{Point: p.Point, Moment: m, Nth: nth, Path: p.Path, Callee: p.Callee})
+				out = append(out, Pass{Point: p.Point, Moment: m, Nth: nth, Path: p.Path, Callee: p.Callee, Ending: p.Ending})
 			}
 		}
 		switch {
