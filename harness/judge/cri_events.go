@@ -117,9 +117,9 @@ func saysOtherwise(h *harness.History, e oracle.CRIEvent) []oracle.Finding {
 }
 
 // bare are the events that lack what a kubelet takes from them in place of asking: the
-// status of the sandbox, and that of the container; and those of a removal that still have
-// what was removed. A sandbox that is about to go, or a fault, excuses it: containerd
-// sends what it could learn (generateAndSendContainerEvent of v2.4.2).
+// status of the sandbox, and that of the container; and those of a removal that still
+// have what was removed. A sandbox that is about to go, or a fault, excuses it:
+// containerd sends what it could learn (generateAndSendContainerEvent of v2.4.2).
 func bare(h *harness.History) (found []oracle.Finding) {
 	if len(h.Case.Plan) > 0 || len(h.Deaths) > 0 {
 		return nil
