@@ -112,11 +112,11 @@ func missed(p plan.Plan, results []journal.Result) []Missed {
 		}
 		s := p.Specs[res.I]
 		n, ok := first[loopOf(s)]
+		unheeded := res.Miss == harness.MissUnobserved || res.Miss == harness.MissAlreadyExited
 		m := Missed{
-			Why: res.Why, Unsteady: res.Unfired && s.Unsteady,
-			Fewer: res.Unfired && !s.Unsteady &&
+			Why: res.Why, Unsteady: res.Unfired && s.Unsteady, Unheeded: unheeded,
+			Fewer: res.Unfired && !s.Unsteady && !unheeded && // who did not heed it has passed it
 				(ok && n < s.Last().Nth || again[hitOf(s)] || res.Miss == harness.MissTooFew),
-			Unheeded: res.Miss == harness.MissUnobserved || res.Miss == harness.MissAlreadyExited,
 		}
 		why := reason{res.Reason(), m.Unsteady, m.Fewer}
 		i, known := at[why]

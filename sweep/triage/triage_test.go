@@ -256,6 +256,11 @@ func TestWhatCanBeExcused(t *testing.T) {
 			t.Errorf("fired at try %d: %+v", tries, r.Missed)
 		}
 	}
+	// Who has passed it, and not heeded what was done there, has not passed it less often.
+	missed.Miss, fired.Tries = harness.MissUnobserved, 2
+	if m := NewReport(headOf(p), []journal.Result{missed, fired}, nil).Missed[0]; m.Fewer || !m.Unheeded {
+		t.Errorf("%+v", m)
+	}
 	fired.Tries = 0
 	// Only a miss is excused by the hit, and not a workload that failed.
 	r := NewReport(headOf(p), []journal.Result{{I: 1, Outcome: harness.Invalid, Why: "cannot create"}, fired}, nil)
