@@ -46,16 +46,20 @@ func attached(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 // notTold is what is wrong with the output that a client was told. Where the input stays
 // open v2.4.2 ends the other stream when one has ended, and what is still to come of it
 // is lost (ContainerIO.Attach ends the input with each of the two, and both with the
-// input): so one of the two must be whole.
+// input): so one of the two must be whole, and the other have begun.
 func notTold(i harness.Instance, a harness.Attach) []oracle.Finding {
 	found := wrongOutputs(i, "", *a.Outputs, i.Payload)
-	of := func(stream string) bool {
-		return slices.ContainsFunc(found, func(f oracle.Finding) bool { return f.Facts[oracle.FactStream] == stream })
+	lost := map[string]bool{}
+	for _, f := range found {
+		if f.Facts[oracle.FactOutput] == oracle.Missing {
+			lost[f.Facts[oracle.FactStream]] = true
+		}
 	}
-	if i.Input != nil && i.Input.Open && (!of(oracle.FieldStdout) || !of(oracle.FieldStderr)) {
-		return nil
+	begun := a.Outputs.Stdout.Last > 0 && a.Outputs.Stderr.Last > 0
+	if i.Input == nil || !i.Input.Open || !begun || len(lost) > 1 {
+		return found
 	}
-	return found
+	return slices.DeleteFunc(found, func(f oracle.Finding) bool { return f.Facts[oracle.FactOutput] == oracle.Missing })
 }
 
 // streamBroken reports whether a stream of CRI's to a container may have been broken by a

@@ -49,7 +49,11 @@ func TestRulesOfAttaches(t *testing.T) {
 		"without any fault":                {also(plain, withAttach), ""},
 		"one stream ends before the other": {with(told(40, 30)), ""},
 		"or that before the one":           {with(told(30, 40)), ""},
-		"it is not told the last of both":  {with(told(39, 39)), lost + " stream=stdout"},
+		"one stream has not begun":         {with(told(40, 0)), lost + " stream=stderr"},
+		"a line of nobody is in one stream": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Attaches[1].Outputs.Stderr.Foreign = 1
+		}), "liveness container of=attach what=output output=foreign stream=stderr"},
+		"it is not told the last of both": {with(told(39, 39)), lost + " stream=stdout"},
 		"who closes the input is not told the last of one": {with(func(h *harness.History, i *harness.Instance) {
 			i.Input, i.Payload.EOFAt = fed(26), at(28)
 			told(40, 30)(h, i)
