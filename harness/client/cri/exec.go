@@ -165,13 +165,25 @@ func (c *Client) execSync(ctx context.Context, i *harness.Instance, e *harness.E
 				e.Outputs = &out
 			}
 		}
-		e.Added, e.Started, e.Waited, e.Deleted = e.Sync.Answered, e.Sync.Answered, e.Sync.Answered, e.Sync.Answered
+		ended(e)
 		return nil
 	})
-	if err != nil {
-		e.Sync.Answered, e.Sync.Err = time.Now(), oracle.FailedOf(err)
-		c.awaitDeath(ctx, err)
+	c.noteFailed(ctx, e, err)
+}
+
+// ended notes that an exec has gone through its whole life when CRI has answered.
+func ended(e *harness.Exec) {
+	at := e.Sync.Answered
+	e.Added, e.Started, e.Waited, e.Deleted = at, at, at, at
+}
+
+// noteFailed notes why an exec has failed, if it has.
+func (c *Client) noteFailed(ctx context.Context, e *harness.Exec, err error) {
+	if err == nil {
+		return
 	}
+	e.Sync.Answered, e.Sync.Err = time.Now(), oracle.FailedOf(err)
+	c.awaitDeath(ctx, err)
 }
 
 // leaveAfter is how often the heart of an exec has beaten when its client goes: it is up

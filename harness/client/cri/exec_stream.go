@@ -10,7 +10,6 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
 )
 
 // execStream runs an exec as `kubectl exec` does: CRI answers with the address of a
@@ -46,13 +45,10 @@ func (c *Client) execStream(ctx context.Context, i *harness.Instance, e *harness
 		e.Sync.Status = uint32(exit.Code)
 		out := client.ReadLines(s.out.stdout.String(), s.out.stderr.String())
 		e.Outputs = &out
-		e.Added, e.Started, e.Waited, e.Deleted = e.Sync.Answered, e.Sync.Answered, e.Sync.Answered, e.Sync.Answered
+		ended(e)
 		return nil
 	})
-	if err != nil {
-		e.Sync.Answered, e.Sync.Err = time.Now(), oracle.FailedOf(err)
-		c.awaitDeath(ctx, err)
-	}
+	c.noteFailed(ctx, e, err)
 	if e.Input != nil {
 		e.Input.Read = c.InputRead(i.Record(*e))
 	}
