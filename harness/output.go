@@ -26,6 +26,8 @@ type Output struct {
 	// payload writes.
 	Repeated int `json:"repeated,omitempty"`
 	Foreign  int `json:"foreign,omitempty"`
+	// Cut reports whether a part of the line after the last is all that has come of it.
+	Cut bool `json:"cut,omitempty"`
 	// Empty counts the lines in which there is nothing.
 	Empty int `json:"empty,omitempty"`
 	// Misdated counts those to which a log gives a time before they were written, or before

@@ -45,6 +45,9 @@ func readLines(text, mark string) (o harness.Output) {
 		case line == "\n":
 			o.Empty++
 			continue
+		case !ok && begins(line, o.Last+1, mark):
+			o.Cut = true
+			continue
 		case !ok:
 			o.Foreign++
 			continue
@@ -57,6 +60,14 @@ func readLines(text, mark string) (o harness.Output) {
 		o.Last, o.LastAt = n, at
 	}
 	return o
+}
+
+// begins reports whether a text that lacks its end is a part of the n-th line.
+func begins(text string, n int, mark string) bool {
+	head := strconv.Itoa(n) + mark
+	stamp, long := strings.CutPrefix(text, head)
+	stamp, pad, _ := strings.Cut(stamp, " ")
+	return strings.HasPrefix(head, text) || long && strings.Trim(stamp, "0123456789") == "" && strings.HasPrefix(padding, pad)
 }
 
 // clockGrace is how far the times of two processes of one machine may be apart.

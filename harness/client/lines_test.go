@@ -32,8 +32,9 @@ func TestReadLog(t *testing.T) {
 		"back in time":     {line(3000, "F", 1, 1000) + line(2999, "F", 2, 1100), 1, 0, 2},
 		"two streams": {line(3000, "F", 1, 1000) + of("stderr", 2999, "F", 1, 1000) +
 			of("stderr", 3000, "F", 2, 1000), 0, 0, 1},
-		"of a time to come":   {line(10_051, "F", 1, 1000), 1, 0, 1},
-		"a line that was cut": {line(1001, "P", 1, 1000), 0, 1, 0},
+		"of a time to come":      {line(10_051, "F", 1, 1000), 1, 0, 1},
+		"a line that was cut":    {line(1001, "P", 1, 1000), 0, 0, 0},
+		"a line but its newline": {line(1001, "P", 2, 1000), 0, 1, 0},
 		"a line in parts": {line(1001, "P", 1, 1000)[:len(line(1001, "P", 1, 1000))-1] + " xx\n" +
 			time.Unix(2, 0).UTC().Format(time.RFC3339Nano) + " stdout P " + padding[3:] + "\n" +
 			time.Unix(2, 0).UTC().Format(time.RFC3339Nano) + " stdout F x\n", 0, 0, 1},
@@ -49,6 +50,25 @@ func TestReadLog(t *testing.T) {
 		}
 		if got, want := out.Stderr.Last, strings.Count(tc.text, "stderr"); got != want || out.Stderr.Misdated > 0 {
 			t.Errorf("%s: %d lines of stderr, want %d: %+v", name, got, want, out.Stderr)
+		}
+	}
+}
+
+// Of a line that is cut off at the end of an output a part has come; any other text that
+// lacks its end is of nobody.
+func TestLineThatIsCutOff(t *testing.T) {
+	const before = "1 e=1\n"
+	for text, cut := range map[string]bool{
+		"": false, "2": true, "2 e": true, "2 e=": true, "2 e=17": true, "2 e=17 xx": true,
+		"3": false, "2 t": false, "2 e=1a": false, "2 e=17 y": false, "bad": false, "2 e=17 xx\n": false,
+	} {
+		got := ReadLines("", before+text).Stderr
+		foreign := 0
+		if !cut && text != "" {
+			foreign = 1
+		}
+		if got.Cut != cut || got.Foreign != foreign || got.Last != 1 {
+			t.Errorf("%q: %+v, want cut %t, %d foreign", text, got, cut, foreign)
 		}
 	}
 }
@@ -146,8 +166,8 @@ func TestReadLines(t *testing.T) {
 		"a long one": {"1 t=5 " + padding + "\n", harness.Output{Last: 1, LastAt: at(5)}},
 		"a long one that was cut": {"1 t=5 " + padding[1:] + "\n2 t=6\n", harness.Output{
 			Last: 2, LastAt: at(6), Holes: []harness.Hole{{From: 1, To: 1, Before: at(6)}}, Foreign: 1}},
-		"cut off":       {"1 t=5\n2 t=", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
-		"half a number": {"1 t=5\n2 t=6", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
+		"cut off":       {"1 t=5\n2 t=", harness.Output{Last: 1, LastAt: at(5), Cut: true}},
+		"half a number": {"1 t=5\n2 t=6", harness.Output{Last: 1, LastAt: at(5), Cut: true}},
 		"of another":    {"1 e=5\n", harness.Output{Foreign: 1}},
 		"a complaint":   {"payload: no\n1 t=5\n", harness.Output{Last: 1, LastAt: at(5), Foreign: 1}},
 	} {

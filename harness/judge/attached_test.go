@@ -49,7 +49,14 @@ func TestRulesOfAttaches(t *testing.T) {
 		"without any fault":                {also(plain, withAttach), ""},
 		"one stream ends before the other": {with(told(40, 30)), ""},
 		"or that before the one":           {with(told(30, 40)), ""},
-		"one stream has not begun":         {with(told(40, 0)), lost + " stream=stderr"},
+		"one stream ends in the middle of a line": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Attaches[1].Outputs = readOf(40, 30)
+			i.Attaches[1].Outputs.Stderr.Cut = true
+		}), ""},
+		"it goes on behind its last line": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Attaches[1].Outputs.Stderr.Cut = true
+		}), "liveness container of=attach what=output output=foreign stream=stderr"},
+		"one stream has not begun": {with(told(40, 0)), lost + " stream=stderr"},
 		"a line of nobody is in one stream": {with(func(_ *harness.History, i *harness.Instance) {
 			i.Attaches[1].Outputs.Stderr.Foreign = 1
 		}), "liveness container of=attach what=output output=foreign stream=stderr"},

@@ -124,12 +124,16 @@ func wrongLines(out harness.Output, lost []harness.Hole, empty int) (all []oracl
 	for _, hole := range lost {
 		count, at = count+hole.To-hole.From+1, cmp.Or(at, hole.From)
 	}
+	foreign := out.Foreign + max(0, out.Empty-empty)
+	if out.Cut && count == 0 { // with others lost, what is lost begins in the middle of one
+		foreign++
+	}
 	for _, wrong := range []struct {
 		how   string
 		count int
 	}{
 		{oracle.Missing, count}, {oracle.LostEmpty, max(0, empty-out.Empty)}, {oracle.Repeated, out.Repeated},
-		{oracle.Foreign, out.Foreign + max(0, out.Empty-empty)}, {oracle.Misdated, out.Misdated},
+		{oracle.Foreign, foreign}, {oracle.Misdated, out.Misdated},
 	} {
 		if wrong.count == 0 {
 			continue
