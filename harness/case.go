@@ -133,6 +133,10 @@ type Workload struct {
 	// below one that is there before, as those of kubelet's pods are (see PodCgroup). CRI
 	// only.
 	CgroupParent bool `yaml:"cgroupParent,omitempty"`
+	// Crictl has the client of a pod do as who works with crictl: it names pods and containers
+	// by the beginnings of their ids, and removes the pod alone, which takes the containers
+	// with it. CRI only, without Loops.
+	Crictl bool `yaml:"crictl,omitempty"`
 	// Debug has containerd and its shims log at level debug: they make sockets then that
 	// they make at no other. Default: info.
 	Debug bool `yaml:"debug,omitempty"`
@@ -270,6 +274,9 @@ func (c Case) problems() (all []fieldError) {
 	}
 	if w.CgroupParent && w.API != CRI {
 		add("workload.cgroupParent", errors.New("cgroupParent: only a pod's cgroups are made below another: add api: cri"))
+	}
+	if w.Crictl && (w.API != CRI || w.Loops > 0) {
+		add("workload.crictl", errors.New("crictl: for a pod that is removed as one: add api: cri, leave out loops"))
 	}
 	add("workload.loops", w.checkLoops())
 	add("workload.rest", w.checkRest())

@@ -72,6 +72,9 @@ type Container struct {
 	// Late has the container of a pod made before containerd is restarted, and started after
 	// it. With Restart only, without Loops, and not the first.
 	Late bool `yaml:"late,omitempty"`
+	// Idle has the container of a pod made and removed, and never started. Alone, CRI only,
+	// and not the first.
+	Idle bool `yaml:"idle,omitempty"`
 	// WithPod leaves the container to run until its pod is stopped, which ends it. CRI only,
 	// with signal: SIGKILL, without Loops and Restart, and not the first.
 	WithPod bool `yaml:"withPod,omitempty"`
@@ -250,6 +253,9 @@ func (c Container) problems(i int, w Workload) []error {
 	}
 	if c.Late && (!w.Restart || w.API != CRI || w.Loops > 0 || i == 0) {
 		all = append(all, errors.New("late: of a pod, behind a first that lives on: add api: cri and restart, no loops"))
+	}
+	if c.Idle && (c != Container{Idle: true} || w.API != CRI || i == 0) {
+		all = append(all, errors.New("idle: of a pod, behind a first, and it never runs: add api: cri, leave out all else"))
 	}
 	if c.Signal == payload.StopSignal && w.API != CRI {
 		all = append(all, errors.New("signal: SIGUSR1: only CRI asks an image for its signal: add api: cri"))

@@ -155,7 +155,7 @@ var cases = []harness.Case{
 		Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36)}},
 	{Name: "plain-loop", Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{
-			{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5, Stays: true}}}},
+			{Exit: 7}, {Signal: "SIGKILL"}, {Idle: true}, {Exit: 5, Stays: true}}}},
 	{Name: "plain-beside", Workload: harness.Workload{Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-again", Workload: harness.Workload{
 		KillAgain: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
@@ -163,7 +163,9 @@ var cases = []harness.Case{
 		Restart: true, Rest: 6 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-pod-rest", Workload: harness.Workload{
 		API: harness.CRI, CgroupParent: true, Restart: true, Rest: 6 * time.Second,
-		Containers: []harness.Container{{Exit: 7}, {Exit: 3, Late: true}}}},
+		Containers: []harness.Container{{Exit: 7}, {Exit: 3, Late: true, TTY: true, Lines: 50}}}},
+	{Name: "plain-pod-crictl", Workload: harness.Workload{
+		API: harness.CRI, Crictl: true, Containers: []harness.Container{{Exit: 7, Exec: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod-beside", Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,10 +28,8 @@ const (
 	// collectedWithin is how long a collection may be put off that nobody asks for. With the
 	// defaults of its scheduler one takes place within a second of a deletion.
 	collectedWithin = 8 * time.Second
-	// A collection takes some milliseconds: who waits for it gives up before, within and
-	// after them.
-	givesUp      = 12
-	givesUpAfter = 500 * time.Microsecond
+	// givesUp is how often who waits for a collection gives up: before it, within and after.
+	givesUp = 20
 )
 
 // use works with containerd's stores as those do that pull and build images, in a case in
@@ -120,7 +119,8 @@ func (s *stores) abort(ctx context.Context, cl *containerd.Client) error {
 	cs := cl.ContentStore()
 	const ref = "stores-part"
 	for range 2 { // it can be begun again
-		w, err := cs.Writer(ctx, content.WithRef(ref))
+		// A busy machine ends the stream of a writer late.
+		w, err := content.OpenWriter(ctx, cs, content.WithRef(ref))
 		if err != nil {
 			return err
 		}
@@ -216,26 +216,31 @@ func (s *stores) unkept(ctx context.Context, cl *containerd.Client) error {
 }
 
 // impatient waits for collections and gives up; who waits for one after that is answered.
+// When a collection is under way is not to be seen: the client gives up at each of several
+// parts of the time that it takes now.
 func (s *stores) impatient(ctx context.Context, cl *containerd.Client) error {
 	manager := cl.LeasesService()
-	l, err := manager.Create(ctx, leases.WithRandomID())
-	for n := range givesUp {
+	collect := func(within time.Duration) error {
+		l, err := manager.Create(ctx, leases.WithRandomID())
 		if err != nil {
 			return err
 		}
-		brief, cancel := context.WithTimeout(ctx, time.Duration(n+1)*givesUpAfter)
-		_ = manager.Delete(brief, l, leases.SynchronousDelete) // it was done, or not
-		cancel()
-		err = manager.Delete(ctx, l)
-		if errdefs.IsNotFound(err) {
-			err = nil
+		if within == 0 {
+			return manager.Delete(ctx, l, leases.SynchronousDelete)
 		}
-		if err == nil {
-			l, err = manager.Create(ctx, leases.WithRandomID())
+		brief, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		_ = manager.Delete(brief, l, leases.SynchronousDelete) // it is done, or not
+		if err := manager.Delete(ctx, l); !errdefs.IsNotFound(err) {
+			return err
 		}
+		return nil
 	}
-	if err != nil {
-		return err
+	begun := time.Now()
+	err := collect(0)
+	took := time.Since(begun)
+	for n := 1; n <= givesUp && err == nil; n++ {
+		err = collect(took * time.Duration(n) / givesUp)
 	}
-	return manager.Delete(ctx, l, leases.SynchronousDelete)
+	return errors.Join(err, collect(0))
 }
