@@ -186,8 +186,8 @@ func (c *Client) noteFailed(ctx context.Context, e *harness.Exec, err error) {
 	c.awaitDeath(ctx, err)
 }
 
-// leaveAfter is how often the heart of an exec has beaten when its client goes: it is up
-// for long then. Who goes while its start is under way leaves it running (seen on
+// leaveAfter is how often the heart of an exec has beaten, since it is told of that it was
+// started, when its client goes: its start has been answered for long then. Who goes while its start is under way leaves it running (seen on
 // v2.0.14): the kill that is sent with its deletion may come before it can be killed, and
 // what runs is not deleted.
 const leaveAfter = 10
@@ -202,7 +202,9 @@ func (c *Client) leave(ctx context.Context, i *harness.Instance, e *harness.Exec
 	record, done := i.Record(*e), make(chan struct{})
 	go func() {
 		defer close(done)
-		runs := func() (bool, error) { return c.Beats(record) >= leaveAfter, nil }
+		client.AwaitExec(ctx, c.Events, i.ID, oracle.TopicExecStart)
+		begun := c.Beats(record)
+		runs := func() (bool, error) { return c.Beats(record) >= begun+leaveAfter, nil }
 		if poll.Until(ctx, payload.WriteEvery, runs) == nil {
 			e.Sync.Broke = time.Now()
 			cancel()
