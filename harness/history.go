@@ -23,6 +23,9 @@ type History struct {
 	Took    time.Duration `json:"tookNs"`
 	// CPU is the processor time that the world has used.
 	CPU time.Duration `json:"cpuNs"`
+	// Load is how many processes a CPU of this machine had to do with, on average of the
+	// minute before the client came to its end (/proc/loadavg); 0: that is not known.
+	Load float64 `json:"load,omitempty"`
 	// LeftOut is what this machine's configuration of containerd leaves out, with reasons.
 	LeftOut []string `json:"leftOut,omitempty"`
 	// Problems are what kept the run from showing anything.

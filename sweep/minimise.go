@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -23,6 +24,9 @@ type Minimiser struct {
 	Out string
 	// Replays is how often each is run. 0: nothing is minimised.
 	Replays int
+	// Once ends all replays when one has shown what is new: the sweep ends with 1 then,
+	// whatever the others say.
+	Once bool
 	// Parallel is how many cases work concurrently, Slots those of the Engine, if it has
 	// some.
 	Parallel int
@@ -50,7 +54,10 @@ func (m Minimiser) ShowAll(ctx context.Context, p plan.Plan, r *triage.Report) e
 		if err := m.show(ctx, p, &r.New[i]); err != nil {
 			return err
 		}
-		m.reported.Step("")
+		if m.reported.Step(""); m.Once && r.New[i].Shown.Same > 0 {
+			r.Settle(p)
+			return nil
+		}
 	}
 	for i := range r.Known {
 		if r.Known[i].Gone {
@@ -144,7 +151,9 @@ func (m Minimiser) replay(ctx context.Context, k harness.Case, shown *triage.Sho
 	if err != nil {
 		return fmt.Errorf("write the replayed case: %w", err)
 	}
-	for _, v := range m.runs(ctx, k, m.Replays, k.Name+": replay") {
+	verdicts := m.runs(ctx, k, m.Replays, k.Name+": replay", shows)
+	shown.Replays = len(verdicts)
+	for _, v := range verdicts {
 		same := shows(v)
 		if same {
 			shown.Same++
@@ -169,7 +178,7 @@ func (m Minimiser) replay(ctx context.Context, k harness.Case, shown *triage.Sho
 
 // shows reports whether a case shows the cluster. Its evidence is thrown away.
 func (m Minimiser) shows(ctx context.Context, k harness.Case, c *triage.Cluster) (bool, error) {
-	verdicts := m.runs(ctx, k, shrinkTries, c.Name+": is less enough, run")
+	verdicts := m.runs(ctx, k, shrinkTries, c.Name+": is less enough, run", c.ShownBy)
 	for _, v := range verdicts {
 		if err := os.RemoveAll(v.Evidence); err != nil { // "" is nothing to remove
 			return false, err
@@ -178,21 +187,32 @@ func (m Minimiser) shows(ctx context.Context, k harness.Case, c *triage.Cluster)
 	return slices.ContainsFunc(verdicts, c.ShownBy), ctx.Err()
 }
 
-// runs runs a case n times; what says what for.
-func (m Minimiser) runs(ctx context.Context, c harness.Case, n int, what string) []harness.Verdict {
-	out := make([]harness.Verdict, n)
-	var begun atomic.Int64
+// runs runs a case n times, or until one shows what is looked for where that is enough;
+// what says what for.
+func (m Minimiser) runs(ctx context.Context, c harness.Case, n int, what string,
+	shows func(harness.Verdict) bool) (all []harness.Verdict) {
+	var begun, shown atomic.Int64
+	var mu sync.Mutex
 	var g errgroup.Group
 	g.SetLimit(m.Slots.Worlds(m.Parallel))
-	for i := range out {
+	for range n {
 		g.Go(func() error {
+			if m.Once && shown.Load() > 0 {
+				return nil
+			}
 			m.reported.Say(fmt.Sprintf("%s %d of %d", what, begun.Add(1), n))
-			out[i] = m.Slots.Run(ctx, m.Engine, c)
+			v := m.Slots.Run(ctx, m.Engine, c)
+			if shows(v) {
+				shown.Add(1)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, v)
 			return nil
 		})
 	}
 	_ = g.Wait() // nothing fails: the verdicts say what happened
-	return out
+	return all
 }
 
 // minimise leaves out faults of a case as long as it shows the same: what remains needs

@@ -159,6 +159,23 @@ func TestAClusterIsReplayedByMoreThanItsSimplestCase(t *testing.T) {
 	}
 }
 
+// Who asks only whether a sweep ends with 1 is told by the first replay that shows
+// something; where none does, by all of them.
+func TestOneReplayThatShowsItIsEnough(t *testing.T) {
+	p := plan.Plan{Version: "v2.4.2", Specs: []plan.Spec{faultsAt("task", "Delete")}}.Sealed()
+	results := []journal.Result{{I: 0, Outcome: harness.Violated, Found: leakedShim()}}
+	for word, want := range map[string]triage.Shown{"Delete": {Replays: 1, Same: 1}, "nothing": {Replays: 20, Same: 0}} {
+		rep := triage.NewReport(journal.Head{Plan: p}, results, nil)
+		m := Minimiser{Engine: leaksAt(word), Out: t.TempDir(), Replays: 20, Once: true, Parallel: 1}
+		if err := m.ShowAll(t.Context(), p, &rep); err != nil {
+			t.Fatal(err)
+		}
+		if got := rep.New[0].Shown; got.Replays != want.Replays || got.Same != want.Same || rep.Status() != want.Same {
+			t.Errorf("%s: %+v, want %+v; status %d", word, got, want, rep.Status())
+		}
+	}
+}
+
 // A known finding is gone where no replay of its own case shows it, and not where one run
 // did not.
 func TestAKnownFindingIsGoneForGood(t *testing.T) {

@@ -62,6 +62,9 @@ func TestHeldUp(t *testing.T) {
 	}
 }
 
+// loaded has each CPU of the machine so much to do.
+func loaded(load float64) func(*harness.History) { return func(h *harness.History) { h.Load = load } }
+
 func TestRulesOfSlowCalls(t *testing.T) {
 	can := func(h *harness.History) { h.Reference = &harness.Reference{Version: "v2.4.2", Outcome: harness.Held} }
 	quickly := also(plain, can, takes("create", 140), takes("start", 20), takes("kill", 10))
@@ -76,8 +79,11 @@ func TestRulesOfSlowCalls(t *testing.T) {
 		"a machine that is as slow": {also(quickly, takes("delete", 4000), func(h *harness.History) {
 			h.Reference.Outcome = harness.Violated
 		}), ""},
-		"one that waits for an end":  {also(quickly, takes("wait", 9000)), ""},
-		"one that waits for a fault": {takes("delete", 4000), ""},
+		"one on a machine that has too much to do":    {also(quickly, takes("delete", 4000), loaded(15)), ""},
+		"one that takes longer than that explains":    {also(quickly, takes("delete", 6000), loaded(15)), late},
+		"one on a machine that has as much as it can": {also(quickly, takes("delete", 4000), loaded(9)), late},
+		"one that waits for an end":                   {also(quickly, takes("wait", 9000)), ""},
+		"one that waits for a fault":                  {takes("delete", 4000), ""},
 		"one of a pod whose payload waits": {also(quickly, takes("StopPodSandbox", 4000), func(h *harness.History) {
 			h.Instances = append(h.Instances, harness.Instance{Spec: harness.Container{IgnoresTerm: true}})
 		}), ""},

@@ -114,10 +114,10 @@ func (x *run) runWorkload() error {
 	err := x.client.Run(x.ctx)
 	close(x.removed)
 	x.inject.Controller.Flush(flushTimeout)
-	done, firings := time.Now(), x.inject.Finish()
+	done, firings, load := time.Now(), x.inject.Finish(), machineLoad()
 	x.inject.Controller.Arm(nil)
 	x.record.Set(func(h *harness.History) {
-		h.Removal, h.Done, h.Firings = oracle.FailedOf(err), done, firings
+		h.Removal, h.Done, h.Firings, h.Load = oracle.FailedOf(err), done, firings, load
 	})
 	x.record.Problem(harness.ByHarness, x.inject.Controller.Err())
 	x.endBystanders()

@@ -129,7 +129,8 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 		return Swept{}, err
 	}
 	if !swept.Cut {
-		show := sweep.Minimiser{Engine: t.Runner, Out: out, Replays: replays, Parallel: cmp.Or(t.Parallel, worlds)}
+		show := sweep.Minimiser{Engine: t.Runner, Out: out, Replays: replays, Once: m.ID != Untouched.ID,
+			Parallel: cmp.Or(t.Parallel, worlds)}
 		if err := show.ShowAll(ctx, p, &swept.Report); err != nil {
 			return Swept{}, err
 		}
