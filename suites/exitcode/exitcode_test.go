@@ -229,6 +229,12 @@ var _ = Describe("the exit code of a container", Label("exit-code"), func() {
 				Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}}},
 				Plan:     failpoints.Plan{failpoints.Error("rpc:shim:Task.Delete:entry", 2, "injected")}})
 		})
+	It("is known to CRI when the Deletes of three containers have failed, and that of one once more", spec.Quick,
+		Label("cri"), func(ctx context.Context) {
+			spec.Holds(ctx, harness.Case{Name: "exit-deletes-fail-and-one-again",
+				Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Exit: 5}, {Exit: 3}}},
+				Plan:     failpoints.Plan{failpoints.Error("rpc:shim:Task.Delete:entry", 4, "injected")}})
+		})
 	for _, api := range []harness.API{harness.TaskAPI, harness.CRI} {
 		for _, f := range faults {
 			if f.apis != nil && !slices.Contains(f.apis, api) {
