@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -28,8 +27,11 @@ const (
 	// collectedWithin is how long a collection may be put off that nobody asks for. With the
 	// defaults of its scheduler one takes place within a second of a deletion.
 	collectedWithin = 8 * time.Second
-	// givesUp is how often who waits for a collection gives up: before it, within and after.
-	givesUp = 20
+	// Who waits for a collection gives up before it, within and after: givesUpFirst after it
+	// was asked for at the soonest, and each time a third later, until it takes no longer.
+	// The rounds are several: how long one takes hangs on what else the machine does.
+	givesUpFirst  = 200 * time.Microsecond
+	givesUpRounds = 3
 )
 
 // use works with containerd's stores as those do that pull and build images, in a case in
@@ -216,8 +218,7 @@ func (s *stores) unkept(ctx context.Context, cl *containerd.Client) error {
 }
 
 // impatient waits for collections and gives up; who waits for one after that is answered.
-// When a collection is under way is not to be seen: the client gives up at each of several
-// parts of the time that it takes now.
+// When one is under way is not to be seen.
 func (s *stores) impatient(ctx context.Context, cl *containerd.Client) error {
 	manager := cl.LeasesService()
 	collect := func(within time.Duration) error {
@@ -236,11 +237,17 @@ func (s *stores) impatient(ctx context.Context, cl *containerd.Client) error {
 		}
 		return nil
 	}
-	begun := time.Now()
-	err := collect(0)
-	took := time.Since(begun)
-	for n := 1; n <= givesUp && err == nil; n++ {
-		err = collect(took * time.Duration(n) / givesUp)
+	for range givesUpRounds {
+		begun := time.Now()
+		if err := collect(0); err != nil {
+			return err
+		}
+		took := time.Since(begun)
+		for within := givesUpFirst; within <= took; within += within / 3 {
+			if err := collect(within); err != nil {
+				return err
+			}
+		}
 	}
-	return errors.Join(err, collect(0))
+	return collect(0)
 }
