@@ -75,6 +75,10 @@ type Container struct {
 	// Idle has the container of a pod made and removed, and never started. Alone, CRI only,
 	// and not the first.
 	Idle bool `yaml:"idle,omitempty"`
+	// Busy has somebody else's process hold a directory of the container's root filesystem
+	// open while its task is deleted, for half a second, as a backup or a scan does. Task API
+	// only.
+	Busy bool `yaml:"busy,omitempty"`
 	// WithPod leaves the container to run until its pod is stopped, which ends it. CRI only,
 	// with signal: SIGKILL, without Loops and Restart, and not the first.
 	WithPod bool `yaml:"withPod,omitempty"`
@@ -253,6 +257,9 @@ func (c Container) problems(i int, w Workload) []error {
 	}
 	if c.Late && (!w.Restart || w.API != CRI || w.Loops > 0 || i == 0) {
 		all = append(all, errors.New("late: of a pod, behind a first that lives on: add api: cri and restart, no loops"))
+	}
+	if c.Busy && (w.API == CRI || w.Fakeshim != "") {
+		all = append(all, errors.New("busy: by the task API and runc's shim only: leave out api: cri and fakeshim"))
 	}
 	if c.Idle && (c != Container{Idle: true} || w.API != CRI || i == 0) {
 		all = append(all, errors.New("idle: of a pod, behind a first, and it never runs: add api: cri, leave out all else"))

@@ -157,6 +157,7 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 		"fields": {"name: X\nworkload:\n  api: crii\n  deleters: -1\n", []int{1, 3, 4}},
 		"parent": {"name: x\nworkload:\n  cgroupParent: true\n", []int{3}},
 		"crictl": {"name: x\nworkload:\n  crictl: true\n", []int{3}},
+		"busy":   {"name: x\nworkload:\n  api: cri\n  containers: [{busy: true}]\n", []int{4}},
 		"idle":   {"name: x\nworkload:\n  api: cri\n  containers: [{idle: true}]\n", []int{4}},
 		"loops":  {"name: x\nworkload:\n  loops: 2\n", []int{3}},
 		"waits":  {"name: x\nworkload:\n  waiters: 21\n", []int{3}},
