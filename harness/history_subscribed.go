@@ -31,9 +31,6 @@ type Subscription struct {
 	Since  time.Time   `json:"since,omitzero"`
 	Ending time.Time   `json:"ending,omitzero"`
 	Heard  []HeardThat `json:"heard,omitempty"`
-	// Unfound are the containers whose records were not to be found by who was told that
-	// they are made; nil where it does not look.
-	Unfound []Unfound `json:"unfound,omitempty"`
 	// Err is why it has ended before it was cancelled.
 	Err *oracle.Failed `json:"err,omitempty"`
 }
@@ -44,13 +41,6 @@ type HeardThat struct {
 	Topic     string    `json:"topic"`
 	Sent      time.Time `json:"sent"`           // the envelope's timestamp
 	Name      string    `json:"name,omitempty"` // of one that was published for it
-}
-
-// Unfound is a container's record that was not to be found when who was told of it had
-// looked.
-type Unfound struct {
-	ID string    `json:"id"`
-	At time.Time `json:"at"`
 }
 
 // Published is an event that a client has published.

@@ -87,7 +87,6 @@ const (
 	NotHeard    = "not-heard"
 	Overheard   = "overheard"
 	HeardTwice  = "heard-twice"
-	HeardEarly  = "heard-early" // of a container whose record is not there yet
 	HeardNoMore = "subscription-ended"
 	Unpublished = "unpublished"
 	// What containerd calls a task that was paused, or resumed, and a payload that goes on,
@@ -203,7 +202,6 @@ var livenessWhats = []what{
 	{NotHeard, "containerd", says("who subscribes to events by %q is not told of %s", FactMessage, FactTrue)},
 	{Overheard, "containerd", says("who subscribes to events by %q is told of %s", FactMessage, FactReported)},
 	{HeardTwice, "containerd", says("who subscribes to events by %q is told twice of %s", FactMessage, FactReported)},
-	{HeardEarly, "containerd", says("who is told that container %s is made, and looks for it, finds none", FactTrue)},
 	{HeardNoMore, "containerd", says("a subscription to events by %q has ended by itself: %s", FactMessage, FactError)},
 	{Unpublished, "containerd",
 		says("to publish an event has failed after %s, while one of its subscribers reads none: %s", FactApart, FactError)},

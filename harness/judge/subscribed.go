@@ -31,11 +31,6 @@ func subscribed(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 		}
 	}
 	for _, s := range h.Subscribed.Clients {
-		for _, u := range s.Unfound {
-			if !removedBy(h, u.ID, u.At) {
-				add(oracle.HeardEarly, oracle.Facts{oracle.FactTrue: u.ID}, 1)
-			}
-		}
 		if s.Err != nil {
 			add(oracle.HeardNoMore, oracle.Facts{oracle.FactMessage: s.Filter, oracle.FactError: s.Err.Text}, 1)
 			continue // it cannot be told what comes after that
@@ -55,13 +50,6 @@ func subscribed(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 		}
 	}
 	return uniqueCauses(found), nil
-}
-
-// removedBy reports whether a client had begun to remove a container by a time.
-func removedBy(h *harness.History, id string, at time.Time) bool {
-	return slices.ContainsFunc(h.Calls, func(c harness.Call) bool {
-		return c.Verb == "remove" && c.Of == id && !c.At.After(at)
-	})
 }
 
 // compareHeard says what a subscription was not told, what it was told and has not asked

@@ -54,14 +54,6 @@ func TestRulesOfSubscriptions(t *testing.T) {
 		"told of another's": {subscribers(alsoHears(1, other)),
 			"liveness containerd what=overheard message=namespace==twin"},
 		"told twice": {subscribers(alsoHears(0, other)), "liveness containerd what=heard-twice"},
-		"told of a container that is not there yet": {subscribers(func(s *harness.Subscribed) {
-			s.Clients[0].Unfound = []harness.Unfound{{ID: "c0", At: at(21)}}
-		}), "liveness containerd what=heard-early"},
-		"told of one late that is removed": {also(subscribers(func(s *harness.Subscribed) {
-			s.Clients[0].Unfound = []harness.Unfound{{ID: "c0", At: at(35)}}
-		}), func(h *harness.History) {
-			h.Calls = append(h.Calls, harness.Call{Who: "client", Verb: "remove", Of: "c0", At: at(34)})
-		}), ""},
 		"it has ended": {subscribers(func(s *harness.Subscribed) {
 			s.Clients[0].Err, s.Clients[0].Heard = failed("Unknown", "x"), nil
 		}), "liveness containerd what=subscription-ended"},

@@ -11,10 +11,8 @@ import (
 	eventsapi "github.com/containerd/containerd/api/events"
 	eventservice "github.com/containerd/containerd/api/services/events/v1"
 	containerd "github.com/containerd/containerd/v2/client"
-	"github.com/containerd/containerd/v2/core/containers"
 	"github.com/containerd/containerd/v2/core/events"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
-	"github.com/containerd/errdefs"
 	"github.com/containerd/typeurl/v2"
 	"google.golang.org/grpc"
 
@@ -70,7 +68,6 @@ type subscribers struct {
 
 // subscriber is one of them.
 type subscriber struct {
-	look containers.Store // of who looks for containers that it is told of; else nil
 	mu   sync.Mutex
 	seen harness.Subscription
 }
@@ -96,9 +93,6 @@ func (c *Client) subscribe(ctx context.Context) *subscribers {
 			filters = []string{one.seen.Filter}
 		}
 		heard, errs := cl.Subscribe(ctx, filters...)
-		if k == 0 { // each looks for what it is told of: one is enough
-			one.look = cl.ContainerService()
-		}
 		s.ended.Go(func() { one.hear(ctx, heard, errs) })
 	}
 	s.publishUntil(ctx, cl, func(one *subscriber) bool { return !one.since().IsZero() })
@@ -243,7 +237,6 @@ func (o *subscriber) hear(ctx context.Context, heard <-chan *events.Envelope, er
 				continue
 			}
 			that := harness.HeardThat{Namespace: e.Namespace, Topic: e.Topic, Sent: e.Timestamp}
-			o.find(ctx, e)
 			if body, err := typeurl.UnmarshalAny(e.Event); err == nil && strings.HasPrefix(e.Topic, "/shimquake/") {
 				if own, ok := body.(*eventsapi.TaskOOM); ok {
 					that.Name = strings.TrimRight(own.ContainerID, " ")
@@ -264,22 +257,6 @@ func (o *subscriber) hear(ctx context.Context, heard <-chan *events.Envelope, er
 		case <-ctx.Done():
 			return
 		}
-	}
-}
-
-// find looks for the record of a container that it is told is made.
-func (o *subscriber) find(ctx context.Context, e *events.Envelope) {
-	if o.look == nil || e.Topic != oracle.TopicContainerCreate {
-		return
-	}
-	body, err := typeurl.UnmarshalAny(e.Event)
-	made, ok := body.(*eventsapi.ContainerCreate)
-	if err != nil || !ok {
-		return // what it says is for others to judge
-	}
-	_, err = o.look.Get(namespaces.WithNamespace(ctx, e.Namespace), made.ID)
-	if at := time.Now(); errdefs.IsNotFound(err) {
-		o.set(func(is *harness.Subscription) { is.Unfound = append(is.Unfound, harness.Unfound{ID: made.ID, At: at}) })
 	}
 }
 
