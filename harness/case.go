@@ -133,9 +133,9 @@ type Workload struct {
 	// below one that is there before, as those of kubelet's pods are (see PodCgroup). CRI
 	// only.
 	CgroupParent bool `yaml:"cgroupParent,omitempty"`
-	// Crictl has the client of a pod do as who works with crictl: it names pods and containers
-	// by the beginnings of their ids, and removes the pod alone, which takes the containers
-	// with it. CRI only, without Loops.
+	// Crictl has the client of a pod do as who works with crictl: it names pods and
+	// containers by the beginnings of their ids, and removes the pod alone, which takes the
+	// containers with it. CRI only, without Loops.
 	Crictl bool `yaml:"crictl,omitempty"`
 	// Debug has containerd and its shims log at level debug: they make sockets then that
 	// they make at no other. Default: info.

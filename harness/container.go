@@ -76,8 +76,8 @@ type Container struct {
 	// and not the first.
 	Idle bool `yaml:"idle,omitempty"`
 	// Busy has somebody else's process hold a directory of the container's root filesystem
-	// open while its task is deleted, for half a second, as a backup or a scan does. Task API
-	// only.
+	// open while its task is deleted, for half a second, as a backup or a scan does. Task
+	// API only.
 	Busy bool `yaml:"busy,omitempty"`
 	// WithPod leaves the container to run until its pod is stopped, which ends it. CRI only,
 	// with signal: SIGKILL, without Loops and Restart, and not the first.

@@ -67,7 +67,8 @@ func begins(text string, n int, mark string) bool {
 	head := strconv.Itoa(n) + mark
 	stamp, long := strings.CutPrefix(text, head)
 	stamp, pad, _ := strings.Cut(stamp, " ")
-	return strings.HasPrefix(head, text) || long && strings.Trim(stamp, "0123456789") == "" && strings.HasPrefix(padding, pad)
+	return strings.HasPrefix(head, text) ||
+		long && strings.Trim(stamp, "0123456789") == "" && strings.HasPrefix(padding, pad)
 }
 
 // clockGrace is how far the times of two processes of one machine may be apart.

@@ -73,7 +73,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	case c.stopsByConfig(ctx, i):
 		image, stop = payload.StopImage, api.Signal_SIGNAL_SIGTERM
 	}
-	log := ""
+	log, pod := "", c.given(c.sandbox)
 	mounts := []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}}
 	i.Given = &oracle.CRIGiven{Annotation: restartCount, Image: image, Mounts: oracle.MountsOf(mounts),
 		StopSignal: stops}
@@ -84,7 +84,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	return c.makes(ctx, "CreateContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.CreateContainer(
 			ctx,
-			&api.CreateContainerRequest{PodSandboxId: c.given(c.sandbox), SandboxConfig: c.config(), Config: &api.ContainerConfig{
+			&api.CreateContainerRequest{PodSandboxId: pod, SandboxConfig: c.config(), Config: &api.ContainerConfig{
 				Metadata:    &api.ContainerMetadata{Name: i.CRIName()},
 				Labels:      map[string]string{oracle.Label: i.Name},
 				Annotations: map[string]string{oracle.RestartCount: restartCount},
