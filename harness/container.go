@@ -79,6 +79,9 @@ type Container struct {
 	// open while its task is deleted, for half a second, as a backup or a scan does. Task
 	// API only.
 	Busy bool `yaml:"busy,omitempty"`
+	// Updated has the client of a pod change the container's share of CPUs, again and again,
+	// while it comes to its end. CRI only.
+	Updated bool `yaml:"updated,omitempty"`
 	// WithPod leaves the container to run until its pod is stopped, which ends it. CRI only,
 	// with signal: SIGKILL, without Loops and Restart, and not the first.
 	WithPod bool `yaml:"withPod,omitempty"`
@@ -260,6 +263,9 @@ func (c Container) problems(i int, w Workload) []error {
 	}
 	if c.Busy && (w.API == CRI || w.Fakeshim != "") {
 		all = append(all, errors.New("busy: by the task API and runc's shim only: leave out api: cri and fakeshim"))
+	}
+	if c.Updated && (w.API != CRI || c.WithPod) {
+		all = append(all, errors.New("updated: of a pod, and it ends before that: add api: cri, leave out withPod"))
 	}
 	if c.Idle && (c != Container{Idle: true} || w.API != CRI || i == 0) {
 		all = append(all, errors.New("idle: of a pod, behind a first, and it never runs: add api: cri, leave out all else"))

@@ -158,6 +158,7 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 		"parent": {"name: x\nworkload:\n  cgroupParent: true\n", []int{3}},
 		"crictl": {"name: x\nworkload:\n  crictl: true\n", []int{3}},
 		"busy":   {"name: x\nworkload:\n  api: cri\n  containers: [{busy: true}]\n", []int{4}},
+		"update": {"name: x\nworkload:\n  containers: [{updated: true}]\n", []int{3}},
 		"idle":   {"name: x\nworkload:\n  api: cri\n  containers: [{idle: true}]\n", []int{4}},
 		"loops":  {"name: x\nworkload:\n  loops: 2\n", []int{3}},
 		"waits":  {"name: x\nworkload:\n  waiters: 21\n", []int{3}},

@@ -12,8 +12,8 @@ import (
 )
 
 // Start fails after its task was made, and so does what rolls that back.
-var _ = Describe("a container whose start fails, and its roll-back too", Label("start"), func() {
-	It("can be removed", spec.Quick, Label("cri"), func(ctx context.Context) {
+var _ = Describe("a container whose start fails, and its roll-back too", Label("others", "cri"), func() {
+	It("can be removed", spec.Quick, func(ctx context.Context) {
 		spec.Holds(ctx, harness.Case{Name: "start-and-its-rollback-fail",
 			Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}}},
 			Plan: failpoints.Plan{
