@@ -32,6 +32,8 @@ func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding 
 			f.Facts[oracle.FactCreate] = oracle.CutOff
 		case f.Facts[oracle.FactEvent] == oracle.NoPID && !askedToCreate(h, f.Subject.ID):
 			f.Facts[oracle.FactCreate] = oracle.NotAsked
+		case n < 0 && f.Facts[oracle.FactEvent] == oracle.Missing:
+			queuedBeside(h, f)
 		case n < 0:
 		case f.Class == oracle.ClassExitCode:
 			mourn(h, h.Instances[n], f)
@@ -78,6 +80,22 @@ func queued(h *harness.History, i harness.Instance, f *oracle.Finding) {
 	due := map[string]time.Time{oracle.TopicCreate: i.Created, oracle.TopicStart: i.Started}[f.Facts[oracle.FactTopic]]
 	dead := func(k harness.Kill) bool { return k.At.Before(due.Add(tellIn)) }
 	if !due.IsZero() && slices.ContainsFunc(shimKillsOf(h, i.ID), dead) {
+		f.Facts[oracle.FactShim] = oracle.Dead
+	}
+}
+
+// queuedBeside adds to a missing event of what is no container of the workload, as a
+// sandbox is, that its shim had died before it can have sent it.
+func queuedBeside(h *harness.History, f *oracle.Finding) {
+	call, ok := map[string]string{oracle.TopicCreate: "Create", oracle.TopicStart: "Start"}[f.Facts[oracle.FactTopic]]
+	due := time.Time{}
+	for _, hit := range h.Hits {
+		if ok && hit.ID == f.Subject.ID && hit.Point == "rpc:shim:Task."+call+":exit" && hit.Err == "" {
+			due = hit.Time
+		}
+	}
+	dead := func(k harness.Kill) bool { return k.At.Before(due.Add(tellIn)) }
+	if !due.IsZero() && slices.ContainsFunc(shimKillsOf(h, f.Subject.ID), dead) {
 		f.Facts[oracle.FactShim] = oracle.Dead
 	}
 }

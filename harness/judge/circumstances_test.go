@@ -150,3 +150,30 @@ func TestCircumstances(t *testing.T) {
 		})
 	}
 }
+
+// An event of a sandbox, which is no container of the workload, is missing: what is said
+// of its shim.
+func TestCircumstancesOfASandboxsEvent(t *testing.T) {
+	for name, tc := range map[string]struct {
+		topic  string
+		killed int // the pid of a shim
+		ms     int
+		want   string
+	}{
+		"its shim died when it had answered":   {oracle.TopicStart, 43, 25, oracle.Dead},
+		"another shim died":                    {oracle.TopicStart, 99, 25, ""},
+		"its shim died much later":             {oracle.TopicStart, 43, 9000, ""},
+		"its end is what containerd tells of":  {oracle.TopicExit, 43, 25, ""},
+		"that of a create that nobody has had": {oracle.TopicCreate, 43, 25, ""},
+	} {
+		h := clean()
+		h.Hits = append(h.Hits, hit("rpc:shim:Task.Start:exit", 20, func(h *failpoints.Hit) { h.ID, h.PID = "s0", 43 }))
+		h.Kills = append(h.Kills, harness.Kill{Who: "shim", PID: tc.killed, At: at(tc.ms)})
+		found := circumstances(&h, []oracle.Finding{{Invariant: oracle.Event, Class: oracle.ClassEvent,
+			Subject: oracle.Subject{ID: "s0"},
+			Facts:   oracle.Facts{oracle.FactEvent: oracle.Missing, oracle.FactTopic: tc.topic}}})
+		if got := found[0].Facts[oracle.FactShim]; got != tc.want {
+			t.Errorf("%s: shim is %q, want %q", name, got, tc.want)
+		}
+	}
+}
