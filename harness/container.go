@@ -77,7 +77,7 @@ type Container struct {
 	Idle bool `yaml:"idle,omitempty"`
 	// Busy has somebody else's process hold a directory of the container's root filesystem
 	// open while its task is deleted, for half a second, as a backup or a scan does. Task
-	// API only.
+	// API only, without Restart, which may delete it before.
 	Busy bool `yaml:"busy,omitempty"`
 	// Updated has the client of a pod change the container's share of CPUs, again and again,
 	// while it comes to its end. CRI only.
@@ -261,8 +261,8 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.Late && (!w.Restart || w.API != CRI || w.Loops > 0 || i == 0) {
 		all = append(all, errors.New("late: of a pod, behind a first that lives on: add api: cri and restart, no loops"))
 	}
-	if c.Busy && (w.API == CRI || w.Fakeshim != "") {
-		all = append(all, errors.New("busy: by the task API and runc's shim only: leave out api: cri and fakeshim"))
+	if c.Busy && (w.API == CRI || w.Fakeshim != "" || w.Restart) {
+		all = append(all, errors.New("busy: by the task API and runc's shim: leave out api: cri, fakeshim and restart"))
 	}
 	if c.Updated && (w.API != CRI || c.WithPod) {
 		all = append(all, errors.New("updated: of a pod, and it ends before that: add api: cri, leave out withPod"))

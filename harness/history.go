@@ -293,14 +293,6 @@ type Orphan struct {
 	Until time.Time `json:"until"`
 }
 
-// Reference reports whether this machine can run a workload.
-type Reference struct {
-	Version string  `json:"containerd"`
-	Outcome Outcome `json:"verdict"`
-	// Why is what it shows otherwise, for people.
-	Why string `json:"why,omitempty"`
-}
-
 // Note is something that happened, for people.
 type Note struct {
 	At   time.Time      `json:"at"`
@@ -354,12 +346,6 @@ func (h *History) FirstUse() (events []oracle.TaskEvent, hits []failpoints.Hit, 
 	}
 	return h.Events[:h.Flushed.Events], h.Hits[:h.Flushed.Hits], h.Reported[:h.Flushed.Reported]
 }
-
-// MachineCan reports whether it is known that this machine can run the workload.
-func (h *History) MachineCan() bool { return h.Reference != nil && h.Reference.Outcome == Held }
-
-// MachineCannot reports whether it is known that this machine cannot run it.
-func (h *History) MachineCannot() bool { return h.Reference != nil && h.Reference.Outcome != Held }
 
 // AnyFired reports whether any fault has happened.
 func (h *History) AnyFired() bool { return h.Fired(time.Time{}) > 0 }

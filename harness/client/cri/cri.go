@@ -219,15 +219,15 @@ const underWay = 50 * time.Millisecond
 // ending lets containers come to their end. Where nothing is broken, the others are
 // stopped while one that ignores SIGTERM is.
 func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
-	ended := map[*harness.Instance][]func(){} // what is under way until its end is known
+	pending := map[*harness.Instance][]func(){} // what is under way until its end is known
 	var stops sync.WaitGroup
 	waits := c.Case.Faultless() && slices.ContainsFunc(all, func(i *harness.Instance) bool { return i.Spec.IgnoresTerm })
 	for _, i := range all {
 		c.exec(ctx, i)
-		ended[i] = append(ended[i], c.beginHeld(ctx, i), c.attach(ctx, i))
+		pending[i] = append(pending[i], c.beginHeld(ctx, i), c.attach(ctx, i))
 		c.KillChild(ctx, i) // of one that has lived on its child is dead
 		c.RestNow(ctx, c.ids(all)...)
-		ended[i] = append(ended[i], c.update(ctx, i))
+		pending[i] = append(pending[i], c.update(ctx, i))
 		if !waits {
 			c.end(ctx, i)
 			continue
@@ -240,7 +240,7 @@ func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	stops.Wait()
 	for _, i := range all {
 		c.wait(ctx, i)
-		for _, end := range ended[i] {
+		for _, end := range pending[i] {
 			end()
 		}
 	}

@@ -187,9 +187,9 @@ func (c *Client) noteFailed(ctx context.Context, e *harness.Exec, err error) {
 }
 
 // leaveAfter is how often the heart of an exec has beaten since its start was told of,
-// when its client goes: its start has been answered for long then. Who goes
-// while its start is under way leaves it running (seen on v2.0.14): the kill that is sent
-// with its deletion may come before it can be killed, and what runs is not deleted.
+// when its client goes: its start has been answered for long then. Who goes while its
+// start is under way leaves it running (seen on v2.0.14): the kill that is sent with its
+// deletion may come before it can be killed, and what runs is not deleted.
 const leaveAfter = 10
 
 // leave has the client of an exec go away when that runs. What it returns ends that, and

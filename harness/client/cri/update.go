@@ -8,7 +8,12 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/poll"
 )
+
+// updateEvery is the pause between two updates: a containerd that is down, or a container
+// that never ends, is not to be asked without any.
+const updateEvery = 5 * time.Millisecond
 
 // update changes a container's share of CPUs, again and again, from when it is about to
 // end until what it returns is called. What each comes to is nobody's business: the
@@ -25,10 +30,11 @@ func (c *Client) update(ctx context.Context, i *harness.Instance) (end func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for ctx.Err() == nil && !enough.Load() {
+		_ = poll.Until(ctx, updateEvery, func() (bool, error) {
 			_, _ = rt.UpdateContainerResources(ctx, &api.UpdateContainerResourcesRequest{
 				ContainerId: c.given(i.ID), Linux: &api.LinuxContainerResources{CpuShares: fewShares}})
-		}
+			return enough.Load(), nil
+		})
 	}()
 	<-time.After(underWay) // that one is with the shim is not to be seen
 	return func() {

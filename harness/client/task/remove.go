@@ -79,7 +79,7 @@ func (c *Client) hold(i *harness.Instance) {
 	bundle := filepath.Join(daemon.StateDir, "io.containerd.runtime.v2.task", daemon.TaskNamespace, i.ID)
 	dir, err := c.OpenDir(filepath.Join(bundle, "rootfs"))
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // somebody else has deleted it
+	case errors.Is(err, fs.ErrNotExist) && !c.Case.Faultless(): // a fault has had it deleted
 		return
 	case err != nil:
 		c.Record.Problem(harness.ByHarness, fmt.Errorf("keep a root filesystem busy: %w", err))
