@@ -94,6 +94,20 @@ func (f *sweepFlags) planning() *pflag.FlagSet {
 	fl := pflag.NewFlagSet("planning", pflag.ContinueOnError)
 	fl.StringVar(&f.Containerd, "containerd", "",
 		"the subject: a release (v1.7.2), bin:DIR or src:DIR (default: the newest release)")
+	fl.AddFlagSet(f.cutting())
+	fl.StringVar(&f.Hits, "hits", "first",
+		"which hits of a point: first (of all), path (the first on each path), all, or how many of the first on each path")
+	fl.StringVar(&f.points, "points", "", "a regular expression that a point's name must match")
+	fl.BoolVar(&f.EveryWorkload, "every-workload", false,
+		"sweep a point in each workload that reaches it, not only in the cheapest")
+	fl.StringSliceVar(&f.pairs, "pairs", nil,
+		"in place of single faults the pairs that they cannot reach: "+strings.Join(pairs.Kinds, ", ")+", all")
+	return fl
+}
+
+// cutting are those of the planning flags by which a sweep's report can be cut, too.
+func (f *sweepFlags) cutting() *pflag.FlagSet {
+	fl := pflag.NewFlagSet("cutting", pflag.ContinueOnError)
 	fl.StringSliceVar(&f.Who, "who", nil, "whose points: daemon, shim, both (default both)")
 	fl.StringSliceVar(&f.Actions, "actions", nil,
 		"crash, error, code (NotFound, ...), errno (ENOSPC, ...), cancel, deadline, delay, pause, ... "+
@@ -102,13 +116,6 @@ func (f *sweepFlags) planning() *pflag.FlagSet {
 		"what the client does meanwhile: create, start, exit, delete, load (default all)")
 	fl.StringSliceVar(&f.Workloads, "workload", nil,
 		strings.Join(plan.WorkloadNames(), ", ")+" (default "+strings.Join(plan.DefaultWorkloads(), ",")+")")
-	fl.StringVar(&f.Hits, "hits", "first",
-		"which hits of a point: first (of all), path (the first on each path), all, or how many of the first on each path")
-	fl.StringVar(&f.points, "points", "", "a regular expression that a point's name must match")
-	fl.BoolVar(&f.EveryWorkload, "every-workload", false,
-		"sweep a point in each workload that reaches it, not only in the cheapest")
-	fl.StringSliceVar(&f.pairs, "pairs", nil,
-		"in place of single faults the pairs that they cannot reach: "+strings.Join(pairs.Kinds, ", ")+", all")
 	return fl
 }
 
@@ -343,23 +350,4 @@ func (f *sweepFlags) print(rep reported, out io.Writer, next ...step) (err error
 		err = statusError{status: status}
 	}
 	return err
-}
-
-func sweepReportCommand() *cobra.Command {
-	f := sweepFlags{}
-	c := &cobra.Command{
-		Use:   "report DIR",
-		Short: "Report what a sweep has found so far, also while it runs",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, dirs []string) error {
-			h, results, err := journal.Read(dirs[0])
-			if err != nil {
-				return err
-			}
-			f.shards = dirs
-			return f.report(cmd.Context(), nil, nil, h, results, cmd.OutOrStdout())
-		},
-	}
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a cluster")
-	return c
 }

@@ -57,11 +57,14 @@ func candidates(traces []Traces) []candidate {
 			all = append(all, candidate{p, t.Workload, unsteady})
 		}
 	}
-	slices.SortFunc(all, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(cost(a.workload), cost(b.workload)),
-			a.counted().compare(b.counted()), cmp.Compare(a.Nth, b.Nth))
-	})
+	slices.SortFunc(all, candidate.compare)
 	return all
+}
+
+// compare orders hits by the costs of their workloads, and then by their points.
+func (c candidate) compare(o candidate) int {
+	return cmp.Or(cmp.Compare(cost(c.workload), cost(o.workload)),
+		c.counted().compare(o.counted()), cmp.Compare(c.Nth, o.Nth))
 }
 
 // sureHits is how many hits of each point every run may be expected to have: the fewest
@@ -91,6 +94,9 @@ func sureHits(runs [][]Pass) map[moment]int {
 	return sure
 }
 
+// who is the word for a point's process.
+func who(p failpoints.Point) string { return strings.Replace(p.Who, "containerd", "daemon", 1) }
+
 // choose applies the options' filters.
 func choose(o Options, all []candidate) ([]candidate, error) {
 	if len(all) == 0 {
@@ -101,7 +107,7 @@ func choose(o Options, all []candidate) ([]candidate, error) {
 		keep func(candidate) bool
 	}{
 		{"--who " + strings.Join(o.Who, ","), func(c candidate) bool {
-			return slices.Contains(o.Who, strings.Replace(c.Point.Who, "containerd", "daemon", 1))
+			return slices.Contains(o.Who, who(c.Point))
 		}},
 		{"--path " + strings.Join(o.Paths, ","), func(c candidate) bool { return slices.Contains(o.Paths, c.Path) }},
 		{"what a timer does, unless --points asks for it", func(c candidate) bool {

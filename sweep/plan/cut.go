@@ -1,0 +1,147 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+)
+
+// Cut is the plan that other options make of the same traces, as far as the plan has its
+// cases, and the index in the plan of each of them. Of all cuts by who, what, path and
+// workload it has each case where its options are --every-workload --hits path. The error
+// is an *EmptyError where none is left.
+func (p Plan) Cut(o Options) (Plan, []int, error) {
+	o = o.WithDefaults()
+	if err := o.Check(); err != nil {
+		return Plan{}, nil, err
+	}
+	most, err := o.hits()
+	if err != nil {
+		return Plan{}, nil, err
+	}
+	hits := map[passed]bool{}
+	for _, c := range firstHits(p.candidates(o), most, o.Hits != "first", o.EveryWorkload) {
+		hits[c.passed()] = true
+	}
+	cut := p
+	cut.Options, cut.Among, cut.Paused, cut.Specs = o.String(), o.amongDefault(), o.pauses(), nil
+	var at []int
+	for i, s := range p.Specs {
+		if o.plans(s) && hits[s.candidate().passed()] {
+			cut.Specs, at = append(cut.Specs, s), append(at, i)
+		}
+	}
+	if len(at) == 0 {
+		return Plan{}, nil, &EmptyError{Filter: o.String(), Before: len(p.Specs), Options: p.Options}
+	}
+	return cut.Sealed(), at, nil
+}
+
+// passed is a hit of a workload, on its path.
+type passed struct {
+	unit
+	nth int
+}
+
+func (c candidate) passed() passed { return passed{unit{c.counted(), c.Path, c.workload}, c.Nth} }
+
+// candidate is the hit at which the spec's last fault happens.
+func (s Spec) candidate() candidate {
+	f := s.Last()
+	at := verb(f.Action).Moment()
+	if f.Point.Kind == failpoints.RPC {
+		at = AtMethod
+	}
+	return candidate{Pass{Point: f.Point, Moment: at, Nth: f.Nth, Path: f.Path}, s.Workload, s.Unsteady}
+}
+
+// candidates are the hits that the options are of, in the order of [candidates].
+func (p Plan) candidates(o Options) (all []candidate) {
+	seen := map[passed]bool{}
+	for _, s := range p.Specs {
+		if c := s.candidate(); o.plans(s) && !seen[c.passed()] {
+			seen[c.passed()] = true
+			all = append(all, c)
+		}
+	}
+	slices.SortFunc(all, candidate.compare)
+	return all
+}
+
+// plans reports whether a case is what the options are of, whatever hit it is at.
+func (o Options) plans(s Spec) bool {
+	f := s.Last()
+	return len(s.Faults) == 1 && slices.Contains(o.Who, who(f.Point)) && slices.Contains(o.Paths, f.Path) &&
+		slices.Contains(o.Workloads, s.Workload) && o.Keeps(f.Point) &&
+		slices.ContainsFunc(o.Actions, func(a string) bool {
+			return a == f.Action || a == f.Word() || a == string(term.Error) && f.Word() == string(term.Lose)
+		})
+}
+
+// Cuts are the options of one word that leave something of the plan (--who daemon), and
+// each two of them that do: --who daemon --path create.
+func (p Plan) Cuts() (all []Options) {
+	var ones []Options
+	add := func(word func(Spec) string, set func(*Options, string)) {
+		var words []string
+		for _, s := range p.Specs {
+			words = append(words, word(s))
+		}
+		slices.Sort(words)
+		for _, w := range slices.Compact(words) {
+			var o Options
+			set(&o, w)
+			ones = append(ones, o)
+		}
+	}
+	add(func(s Spec) string { return who(s.Last().Point) }, func(o *Options, w string) { o.Who = []string{w} })
+	add(func(s Spec) string {
+		if w := s.Last().Word(); w != string(term.Lose) {
+			return w
+		}
+		return string(term.Error) // which plans both
+	}, func(o *Options, w string) { o.Actions = []string{w} })
+	add(func(s Spec) string { return s.Last().Path }, func(o *Options, w string) { o.Paths = []string{w} })
+	add(func(s Spec) string { return s.Workload }, func(o *Options, w string) { o.Workloads = []string{w} })
+	for i, a := range ones {
+		all = append(all, a)
+		for _, b := range ones[i+1:] {
+			if both, ok := a.and(b); ok {
+				all = append(all, both)
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(o Options) bool { _, _, err := p.Cut(o); return err != nil })
+}
+
+// Chosen are who, what, path and workload as one would type them, without those that are
+// left at their default: "--who daemon --path create".
+func (o Options) Chosen() string {
+	var flags []string
+	for _, f := range []struct {
+		name  string
+		words []string
+	}{{"--who", o.Who}, {"--actions", o.Actions}, {"--path", o.Paths}, {"--workload", o.Workloads}} {
+		if len(f.words) > 0 {
+			flags = append(flags, f.name+" "+strings.Join(f.words, ","))
+		}
+	}
+	return strings.Join(flags, " ")
+}
+
+// and is what both of two options of one word say; false where they say the same of
+// another word.
+func (o Options) and(b Options) (Options, bool) {
+	both := true
+	add := func(list *[]string, by []string) {
+		both = both && (len(*list) == 0 || len(by) == 0)
+		*list = append(slices.Clone(*list), by...)
+	}
+	add(&o.Who, b.Who)
+	add(&o.Actions, b.Actions)
+	add(&o.Paths, b.Paths)
+	add(&o.Workloads, b.Workloads)
+	return o, both
+}
