@@ -27,6 +27,9 @@ type Excuse struct {
 	// Cases are how many of a whole default sweep show it at most, by release: measured,
 	// with some head-room for what is a race. More than that are new.
 	Cases map[string]int `yaml:"cases,omitempty"`
+	// Cuts are how many of a whole sweep of `--every-workload --hits path` show it at most:
+	// no cut of the default workloads can have more.
+	Cuts map[string]int `yaml:"cuts,omitempty"`
 	// Paused are how many of a whole sweep of `--actions pause` show it at most.
 	Paused map[string]int `yaml:"paused,omitempty"`
 	// Sometimes is set for a race: a sweep that does not find it says nothing.
@@ -102,7 +105,7 @@ func (e Excuse) problems(b Bug) (all []keyError) {
 			}
 		}
 	}
-	for key, bounds := range map[string]map[string]int{"cases": e.Cases, "paused": e.Paused} {
+	for key, bounds := range map[string]map[string]int{"cases": e.Cases, "cuts": e.Cuts, "paused": e.Paused} {
 		for release, most := range bounds {
 			if !b.Applies(release) || most < 1 {
 				add(key, fmt.Errorf("%s: %d: of a release that has the bug, at least 1", release, most))
@@ -128,6 +131,9 @@ func (e Excuse) Applies(release string) bool { return e.Releases.Applies(release
 // Most is how many cases of a default sweep of a release show it at most; 0 where that
 // was not measured.
 func (e Excuse) Most(release string) int { return of(e.Cases, release) }
+
+// MostOfCuts is Most of a sweep of `--every-workload --hits path`, and of its cuts.
+func (e Excuse) MostOfCuts(release string) int { return of(e.Cuts, release) }
 
 // MostPaused is Most of a sweep of `--actions pause`.
 func (e Excuse) MostPaused(release string) int { return of(e.Paused, release) }

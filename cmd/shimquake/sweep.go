@@ -38,6 +38,7 @@ type sweepFlags struct {
 	plan     string
 	planOnly bool
 	json     bool
+	cuts     bool
 	replay   int
 	shards   []string // that are merged
 	pairs    []string
@@ -149,9 +150,17 @@ func (f *sweepFlags) registerCommon(c *cobra.Command) {
 	c.Flags().IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(),
 		"how many cases work concurrently; those that only wait for what may still go away come on top")
 	tellDefault(c, "parallel", fmt.Sprintf("%d a CPU", worldsPerCPU))
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a result, and one a cluster")
+	f.registerReport(c)
 	c.Flags().IntVar(&f.replay, "replay", 20,
 		"how often the case of what is new, or gone, is replayed; 0: it is not minimised either")
+}
+
+// registerReport has the flags of how a sweep is reported.
+func (f *sweepFlags) registerReport(c *cobra.Command) {
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a result, and one a cluster")
+	c.Flags().BoolVar(&f.cuts, "cuts", false,
+		"say what each cut by one of who, actions, path and workload, and by two, would have said, and fail as the worst")
+	c.MarkFlagsMutuallyExclusive("cuts", "json")
 }
 
 // check says what is wrong with the flags before anything runs.
@@ -172,6 +181,10 @@ func (f *sweepFlags) check() error {
 	if f.randoms.on && (f.resume != "" || f.planOnly || f.shard != "" || len(f.pairs) > 0) {
 		errs = append(errs, errors.New("--random stands without --resume, --plan-only, --shard and --pairs: "+
 			"each machine takes its own --seed"))
+	}
+	if f.cuts && (f.randoms.on || f.shard != "" || len(f.pairs) > 0) {
+		errs = append(errs,
+			errors.New("--cuts are of a whole sweep of single faults: leave out --random, --shard and --pairs"))
 	}
 	errs = append(errs, f.randoms.check())
 	re, err := regexp.Compile(f.points)
@@ -292,15 +305,22 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.S
 	if err := f.write(ctx, r, h, results, rep); err != nil {
 		return statusError{statusInvalid, err}
 	}
-	dir := f.out
+	dir, says := f.out, reported(rep)
+	if f.cuts {
+		all, err := triage.NewWithCuts(rep, h, results, catalogue.Excuses())
+		if err != nil {
+			return statusError{statusInvalid, err}
+		}
+		says = all
+	}
 	if r == nil { // the sweep may still run: its page is made of what there is
-		return f.print(rep, out, step{self() + " report --out " + f.shards[0] + " " + f.shards[0], "the page, so far"})
+		return f.print(says, out, step{self() + " report --out " + f.shards[0] + " " + f.shards[0], "the page, so far"})
 	}
 	if !h.Shard.Whole() {
 		return f.print(rep, out, openReport(dir, "of this shard alone"),
 			step{asRoot() + " sweep merge --out merged SHARD...", "when the other shards are done"})
 	}
-	return f.print(rep, out, afterSweep(rep, h.Plan.Containerd, dir)...)
+	return f.print(says, out, afterSweep(rep, h.Plan.Containerd, dir)...)
 }
 
 // write writes the report's files into the folder of the sweep that has just run.

@@ -26,7 +26,8 @@ func (p Plan) Cut(o Options) (Plan, []int, error) {
 		hits[c.passed()] = true
 	}
 	cut := p
-	cut.Options, cut.Among, cut.Paused, cut.Specs = o.String(), o.amongDefault(), o.pauses(), nil
+	cut.Options, cut.Among, cut.Paused, cut.OfCuts = o.String(), o.amongDefault(), o.pauses(), o.cuts()
+	cut.Specs = nil
 	var at []int
 	for i, s := range p.Specs {
 		if o.plans(s) && hits[s.candidate().passed()] {
@@ -81,7 +82,8 @@ func (o Options) plans(s Spec) bool {
 }
 
 // Cuts are the options of one word that leave something of the plan (--who daemon), and
-// each two of them that do: --who daemon --path create.
+// each two of them that do: --who daemon --path create. Where the plan has all cuts of the
+// default workloads, the default sweep is the first of them.
 func (p Plan) Cuts() (all []Options) {
 	var ones []Options
 	add := func(word func(Spec) string, set func(*Options, string)) {
@@ -105,6 +107,9 @@ func (p Plan) Cuts() (all []Options) {
 	}, func(o *Options, w string) { o.Actions = []string{w} })
 	add(func(s Spec) string { return s.Last().Path }, func(o *Options, w string) { o.Paths = []string{w} })
 	add(func(s Spec) string { return s.Workload }, func(o *Options, w string) { o.Workloads = []string{w} })
+	if p.Options == (Options{EveryWorkload: true, Hits: "path"}).String() {
+		all = append(all, Options{})
+	}
 	for i, a := range ones {
 		all = append(all, a)
 		for _, b := range ones[i+1:] {

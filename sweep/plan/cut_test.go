@@ -40,7 +40,7 @@ func TestACutIsThePlanOfItsOptions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, o := range append(widest.Cuts(), Options{}) {
+		for _, o := range widest.Cuts() {
 			var asked []Traces // a sweep traces no other
 			for _, tr := range traces {
 				if slices.Contains(o.WithDefaults().Workloads, tr.Workload) {
@@ -55,7 +55,8 @@ func TestACutIsThePlanOfItsOptions(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", o, err)
 			}
-			if keys(cut.Specs) != keys(want.Specs) || cut.Options != want.Options || cut.Among != want.Among {
+			if keys(cut.Specs) != keys(want.Specs) || cut.Options != want.Options || cut.Among != want.Among ||
+				!cut.OfCuts || !want.OfCuts {
 				t.Fatalf("%s:\n%s\nand itself\n%s", o, keys(cut.Specs), keys(want.Specs))
 			}
 			for i, s := range cut.Specs {

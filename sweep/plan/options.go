@@ -107,6 +107,17 @@ func (o Options) pauses() bool {
 	return slices.Equal(o.WithDefaults().Actions, []string{string(term.Pause)}) && o.hasDefaultHits()
 }
 
+// cuts reports whether the cases of a plan are among those of the widest one that only
+// has what the default sweep runs: `--every-workload --hits path`.
+func (o Options) cuts() bool {
+	whole, all := Options{}.WithDefaults(), o.WithDefaults()
+	among := func(words, of []string) bool {
+		return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(of, w) })
+	}
+	return among(all.Actions, whole.Actions) && among(all.Workloads, whole.Workloads) &&
+		(all.Hits == "first" || all.Hits == "path") && all.Narrowed() == ""
+}
+
 // hasDefaultHits reports whether all but who and what happens is as in the default sweep.
 // With other paths, workloads or points each point's first hit, and the cheapest workload
 // of it, may be another.

@@ -35,6 +35,9 @@ type Plan struct {
 	Among bool `json:"among,omitempty"`
 	// Paused is set where all cases are among those of the sweep of `--actions pause`.
 	Paused bool `json:"paused,omitempty"`
+	// OfCuts is set where all cases are among those of the sweep of `--every-workload --hits
+	// path`.
+	OfCuts bool `json:"ofCuts,omitempty"`
 	// Runs is how many traces of each workload the plan was made from.
 	Runs  int    `json:"runs"`
 	Specs []Spec `json:"cases"`
@@ -69,7 +72,8 @@ func New(o Options, traces []Traces) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Containerd: o.Containerd, Options: o.String(), Among: o.amongDefault(), Paused: o.pauses()}
+	p := Plan{Containerd: o.Containerd, Options: o.String(),
+		Among: o.amongDefault(), Paused: o.pauses(), OfCuts: o.cuts()}
 	for _, t := range traces {
 		p.Runs = max(p.Runs, len(t.Runs))
 	}

@@ -158,21 +158,23 @@ func TestWhichCutsTheDefaultSweepBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		o    Options
-		want bool
+		o            Options
+		want, ofCuts bool
 	}{
-		"the whole":        {Options{}, true},
-		"of another":       {Options{Containerd: "v2.3.7"}, true},
-		"--who":            {Options{Who: []string{"shim"}}, true},
-		"--who both":       {Options{Who: []string{"both"}}, true},
-		"--actions":        {Options{Actions: []string{"crash", "code"}}, true},
-		"both":             {Options{Who: []string{"daemon"}, Actions: []string{"error"}}, true},
-		"another action":   {Options{Actions: []string{"crash", "panic"}}, false},
-		"--path":           {Options{Who: []string{"daemon"}, Paths: []string{"delete"}}, false},
-		"--workload":       {Options{Workloads: []string{"task"}}, false},
-		"--hits":           {Options{Hits: "path"}, false},
-		"--points":         {Options{Points: regexp.MustCompile("Start")}, false},
-		"--every-workload": {Options{EveryWorkload: true}, false},
+		"the whole":        {Options{}, true, true},
+		"of another":       {Options{Containerd: "v2.3.7"}, true, true},
+		"--who":            {Options{Who: []string{"shim"}}, true, true},
+		"--who both":       {Options{Who: []string{"both"}}, true, true},
+		"--actions":        {Options{Actions: []string{"crash", "code"}}, true, true},
+		"both":             {Options{Who: []string{"daemon"}, Actions: []string{"error"}}, true, true},
+		"another action":   {Options{Actions: []string{"crash", "panic"}}, false, false},
+		"--path":           {Options{Who: []string{"daemon"}, Paths: []string{"delete"}}, false, true},
+		"--workload":       {Options{Workloads: []string{"task"}}, false, true},
+		"--hits":           {Options{Hits: "path"}, false, true},
+		"--points":         {Options{Points: regexp.MustCompile("Start")}, false, false},
+		"--every-workload": {Options{EveryWorkload: true}, false, true},
+		"all hits":         {Options{Hits: "all"}, false, false},
+		"another workload": {Options{Workloads: []string{"exec"}}, false, false},
 	} {
 		p, err := New(c.o, traced())
 		if err != nil {
@@ -181,8 +183,8 @@ func TestWhichCutsTheDefaultSweepBounds(t *testing.T) {
 		if p.Paused {
 			t.Errorf("%s: it is no sweep of pauses", name)
 		}
-		if p.IsBounded() != c.want {
-			t.Errorf("%s: bounded: %v, want %v", name, p.IsBounded(), c.want)
+		if p.IsBounded() != c.want || p.OfCuts != c.ofCuts {
+			t.Errorf("%s: bounded: %v, as a cut: %v", name, p.IsBounded(), p.OfCuts)
 		}
 		for _, s := range p.Specs {
 			if c.want && !slices.ContainsFunc(whole.Specs, func(w Spec) bool { return w.Key() == s.Key() }) {

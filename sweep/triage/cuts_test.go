@@ -1,7 +1,9 @@
 package triage
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/shimquake/shimquake/catalogue"
@@ -79,4 +81,29 @@ func TestACutSaysWhatTheWholeSays(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases, %d cuts", len(specs), len(cuts))
+
+	// And what replays of the whole have shown holds of its cuts.
+	rep := NewReport(whole, results, known)
+	all, err := NewWithCuts(rep, whole, results, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if says := all.String(); all.Status() != 1 || !strings.Contains(says, "\n--who daemon: 1 new") ||
+		strings.Contains(says, fmt.Sprintf("%d have nothing new", len(all.Cuts))) {
+		t.Errorf("status %d:\n%s", all.Status(), says)
+	}
+	for i := range rep.New {
+		rep.New[i].Shown = &Shown{Replays: enoughReplays}
+	}
+	for i := range rep.Known {
+		rep.Known[i].Shown = &Shown{Replays: enoughReplays, Same: 1}
+	}
+	rep.Settle(p)
+	if all, err = NewWithCuts(rep, whole, results, known); err != nil {
+		t.Fatal(err)
+	}
+	if says := all.String(); all.Status() != 0 ||
+		!strings.Contains(says, fmt.Sprintf("\n%d cuts: %[1]d have nothing new", len(all.Cuts))) {
+		t.Errorf("replayed, status %d:\n%s", all.Status(), says)
+	}
 }

@@ -103,21 +103,25 @@ func TestARaceByChance(t *testing.T) {
 func TestMoreCasesThanAreKnown(t *testing.T) {
 	whole := known(t, "  where:", "  cases: {v2.4.2: 1}\n  where:")
 	paused := known(t, "  where:", "  cases: {v2.4.2: 9}\n  paused: {v2.4.2: 1}\n  where:")
+	cut := known(t, "  where:", "  cases: {v2.4.2: 9}\n  cuts: {v2.4.2: 1}\n  where:")
 	for _, c := range []struct {
-		options       string
-		among, paused bool
-		known         catalogue.Excuse
-		want          int
+		options            string
+		among, paused, cut bool
+		known              catalogue.Excuse
+		want               int
 	}{
-		{plan.Options{}.String(), false, false, whole, 1},
-		{"--who shim", true, false, whole, 1},
-		{"--path delete", false, false, whole, 0},
-		{"--actions pause", false, true, paused, 1},
-		{"--actions pause", false, true, whole, 0},
-		{"--path delete", false, false, paused, 0},
+		{plan.Options{}.String(), false, false, true, whole, 1},
+		{"--who shim", true, false, true, whole, 1},
+		{"--path delete", false, false, true, whole, 0},
+		{"--path delete", false, false, true, cut, 1},
+		{"--path delete --points X", false, false, false, cut, 0},
+		{"--who shim", true, false, true, cut, 0},
+		{"--actions pause", false, true, false, paused, 1},
+		{"--actions pause", false, true, false, whole, 0},
+		{"--path delete", false, false, true, paused, 0},
 	} {
 		k, p := c.known, planOf(start+"a", start+"b")
-		p.Options, p.Among, p.Paused = c.options, c.among, c.paused
+		p.Options, p.Among, p.Paused, p.OfCuts = c.options, c.among, c.paused, c.cut
 		one := report(p, []catalogue.Excuse{k}, shimLeft(1, "c0"), nil)
 		two := report(p, []catalogue.Excuse{k}, shimLeft(1, "c0"), shimLeft(2, "c0"))
 		if one.Status() != 0 || two.Status() != c.want || two.Fresh() != c.want {

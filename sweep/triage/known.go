@@ -90,8 +90,9 @@ type Known struct {
 	ID    string `json:"known"`
 	Title string `json:"title"`
 	Cluster
-	// Most is how many cases are known of this release in a whole default sweep, or in one
-	// of `--actions pause`; 0 where that was not measured, or where this is another sweep.
+	// Most is how many cases are known of this release in a whole default sweep, in one of
+	// `--actions pause`, or in one that has all cuts of the default workloads; 0 where that
+	// was not measured, or where this is another sweep.
 	Most int `json:"most,omitempty"`
 	// ByChance is how many of the cases are of other places, and did not come again there.
 	ByChance int `json:"byChance,omitempty"`
@@ -193,6 +194,8 @@ func seenOf(p plan.Plan, k catalogue.Excuse, explained []occurrence, fired func(
 		out.Most = k.Most(p.Version)
 	case p.Paused:
 		out.Most = k.MostPaused(p.Version)
+	case p.OfCuts:
+		out.Most = k.MostOfCuts(p.Version)
 	}
 	for n, s := range p.Specs {
 		if fired(n) && among(k.Workloads, s.Workload) && covers(s, k.Case) {

@@ -36,6 +36,8 @@ type Report struct {
 	// New are the clusters that nothing known explains, also those that do not come again.
 	New   []Cluster `json:"-"`
 	Known []Known   `json:"-"`
+
+	settled []Cluster // were new, see Settle
 }
 
 // Missed are cases that show nothing, for the same reason.
@@ -184,6 +186,7 @@ func (r *Report) Settle(p plan.Plan) {
 		if i < 0 || c.cameAgain() || r.Known[i].Most == 0 && c.Reproduced() {
 			return false
 		}
+		r.settled = append(r.settled, c)
 		k := &r.Known[i]
 		k.occurrences = append(k.occurrences, c.occurrences...)
 		k.ByChance += c.Cases

@@ -65,29 +65,6 @@ func (r Report) String() string {
 	return b.String()
 }
 
-// Line is what is to be looked at, in one line: "2 new (NAME, NAME), 1 gone (ID), 3 of 7
-// planned fired".
-func (r Report) Line() string {
-	named := func(n int, word string, names []string) string {
-		if n == 0 {
-			return "0 " + word
-		}
-		return fmt.Sprintf("%d %s (%s)", n, word, strings.Join(names, ", "))
-	}
-	var fresh []string
-	for _, c := range r.Reproduced() {
-		fresh = append(fresh, c.Name)
-	}
-	for _, k := range r.Exceeded() {
-		fresh = append(fresh, "more of "+k.ID)
-	}
-	for _, c := range r.TooOften() {
-		fresh = append(fresh, "residue "+c.String())
-	}
-	return fmt.Sprintf("%s, %s, %d of %d planned fired", named(r.Fresh(), "new", fresh),
-		named(len(r.Gone()), "gone", r.Gone()), r.Fired, r.Planned)
-}
-
 func (m Missed) write(b *strings.Builder) {
 	excuse := ""
 	switch {

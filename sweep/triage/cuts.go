@@ -1,0 +1,113 @@
+package triage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/sweep/journal"
+	"github.com/shimquake/shimquake/sweep/plan"
+)
+
+// Cut is what a sweep would have reported whose options leave less.
+type Cut struct {
+	plan.Options
+	Report
+}
+
+// WithCuts is the report of a sweep, and of each of its cuts.
+type WithCuts struct {
+	Report
+	Cuts []Cut
+}
+
+// NewWithCuts reports each cut of a whole sweep by one and by two options. What replays of
+// the whole have shown holds of them, too.
+func NewWithCuts(whole Report, h journal.Head, results []journal.Result, known []catalogue.Excuse) (WithCuts, error) {
+	all := WithCuts{Report: whole}
+	for _, o := range h.Plan.Cuts() {
+		cut, of, err := journal.Cut(h, results, o)
+		if err != nil {
+			return all, err
+		}
+		r := NewReport(cut, of, known)
+		r.learn(whole)
+		r.Settle(cut.Plan)
+		all.Cuts = append(all.Cuts, Cut{o, r})
+	}
+	return all, nil
+}
+
+// Status is the worst of those of the sweep and its cuts: 1, 3 or 0.
+func (w WithCuts) Status() int {
+	worst := w.Report.Status()
+	for _, c := range w.Cuts {
+		if s := c.Status(); s == 1 || worst == 0 {
+			worst = s
+		}
+	}
+	return worst
+}
+
+// String is that of the report, and a line for each cut that would not have ended with 0.
+func (w WithCuts) String() string {
+	var b strings.Builder
+	b.WriteString(w.Report.String())
+	b.WriteByte('\n')
+	of := map[int]int{}
+	for _, c := range w.Cuts {
+		status := c.Status()
+		if of[status]++; status != 0 {
+			fmt.Fprintln(&b, c)
+		}
+	}
+	fmt.Fprintf(&b, "%d cuts: %d have nothing new and nothing gone, %d have, %d show too little\n",
+		len(w.Cuts), of[0], of[1], of[3])
+	return b.String()
+}
+
+// learn takes over what replays have shown of the same clusters, and of known findings.
+func (r *Report) learn(from Report) {
+	for i := range r.New {
+		c := &r.New[i]
+		for _, same := range slices.Concat(from.New, from.settled) {
+			if same.Key() == c.Key() {
+				c.Shown = same.Shown
+			}
+		}
+	}
+	for i := range r.Known {
+		for _, same := range from.Known {
+			if same.ID == r.Known[i].ID {
+				r.Known[i].Shown = same.Shown
+			}
+		}
+	}
+}
+
+// String is a line: "--path delete: 2 new (NAME, NAME), 1 gone (ID), 3 of 7 planned fired".
+func (c Cut) String() string {
+	named := func(n int, word string, names []string) string {
+		if n == 0 {
+			return "0 " + word
+		}
+		return fmt.Sprintf("%d %s (%s)", n, word, strings.Join(names, ", "))
+	}
+	var fresh []string
+	for _, c := range c.Reproduced() {
+		fresh = append(fresh, c.Name)
+	}
+	for _, k := range c.Exceeded() {
+		fresh = append(fresh, "more of "+k.ID)
+	}
+	for _, often := range c.TooOften() {
+		fresh = append(fresh, "residue "+often.String())
+	}
+	options := c.Chosen()
+	if options == "" {
+		options = "the default sweep"
+	}
+	return fmt.Sprintf("%s: %s, %s, %d of %d planned fired", options, named(c.Fresh(), "new", fresh),
+		named(len(c.Gone()), "gone", c.Gone()), c.Fired, c.Planned)
+}
