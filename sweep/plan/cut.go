@@ -82,8 +82,8 @@ func (o Options) plans(s Spec) bool {
 }
 
 // Cuts are the options of one word that leave something of the plan (--who daemon), and
-// each two of them that do: --who daemon --path create. Where the plan has all cuts of the
-// default workloads, the default sweep is the first of them.
+// each two of them that do: --who daemon --path create. Where the plan has all cuts of
+// the default workloads, the default sweep is the first of them.
 func (p Plan) Cuts() (all []Options) {
 	var ones []Options
 	add := func(word func(Spec) string, set func(*Options, string)) {

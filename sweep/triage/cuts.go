@@ -22,8 +22,8 @@ type WithCuts struct {
 	Cuts []Cut
 }
 
-// NewWithCuts reports each cut of a whole sweep by one and by two options. What replays of
-// the whole have shown holds of them, too.
+// NewWithCuts reports each cut of a whole sweep by one and by two options. What replays
+// of the whole have shown holds of them, too.
 func NewWithCuts(whole Report, h journal.Head, results []journal.Result, known []catalogue.Excuse) (WithCuts, error) {
 	all := WithCuts{Report: whole}
 	for _, o := range h.Plan.Cuts() {
@@ -86,7 +86,8 @@ func (r *Report) learn(from Report) {
 	}
 }
 
-// String is a line: "--path delete: 2 new (NAME, NAME), 1 gone (ID), 3 of 7 planned fired".
+// String is a line: "--path delete: 2 new (NAME, NAME), 1 gone (ID), 3 of 7 planned
+// fired".
 func (c Cut) String() string {
 	named := func(n int, word string, names []string) string {
 		if n == 0 {
