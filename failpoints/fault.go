@@ -111,18 +111,23 @@ func Error(at string, n int, text string) Fault {
 // Once makes an action without argument happen at the first hit.
 func Once(at string, a term.Action) Fault { return once(at, term.Clause{Action: a}) }
 
-// Crash makes the process that passes the point for the n-th time send SIGKILL to itself.
-func Crash(at string, n int) Fault {
-	crash := term.Clause{Count: 1, Action: term.Crash}
+// nth makes an action without argument happen at the n-th hit, once.
+func nth(at string, n int, a term.Action) Fault {
+	clause := term.Clause{Count: 1, Action: a}
 	if n <= 1 {
-		return Fault{At: MustPoint(at), Do: term.Of(crash)}
+		return Fault{At: MustPoint(at), Do: term.Of(clause)}
 	}
-	return Fault{At: MustPoint(at), Do: term.Of(term.Clause{Count: n - 1, Action: term.Off}, crash)}
+	return Fault{At: MustPoint(at), Do: term.Of(term.Clause{Count: n - 1, Action: term.Off}, clause)}
 }
 
-// PauseAt holds the first hit of a point while the steps run.
-func PauseAt(at string, steps ...Step) Fault {
-	f := once(at, term.Clause{Action: term.Pause})
+// Crash makes the process that passes the point for the n-th time send SIGKILL to itself.
+func Crash(at string, n int) Fault { return nth(at, n, term.Crash) }
+
+// PauseAt holds the first hit of a point while the steps run, PauseNth the n-th.
+func PauseAt(at string, steps ...Step) Fault { return PauseNth(at, 1, steps...) }
+
+func PauseNth(at string, n int, steps ...Step) Fault {
+	f := nth(at, n, term.Pause)
 	f.While = steps
 	return f
 }

@@ -47,7 +47,7 @@ func overtaken(h *harness.History, f oracle.Finding) bool {
 		if e.Topic != oracle.TopicExit || e.Container != f.Subject.ID || e.Exec != f.Subject.Exec || untimed(e.Exited) {
 			return false
 		}
-		tried, _ := unsent(&use, shimsOf(&use, e.Container), e.Exited)
+		tried, _ := unsent(&use, shimsOf(&use, e.Container), e.Exited, time.Time{})
 		return !tried.IsZero() && e.Seen.Sub(tried) >= stampedIn
 	})
 }

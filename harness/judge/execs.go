@@ -136,8 +136,8 @@ func (x *execOf) events() {
 	}
 	for _, d := range x.expected() {
 		has := slices.ContainsFunc(came, func(e oracle.TaskEvent) bool { return e.Topic == d.topic })
-		if !has && d.due(x.h, x.i.ID) {
-			x.find(oracle.Event, oracle.ClassEvent, d.missing())
+		if fs, lost := d.lost(x.h, *x.i); !has && lost {
+			x.find(oracle.Event, oracle.ClassEvent, fs)
 		}
 	}
 }
@@ -211,10 +211,19 @@ func (d ofShim) due(h *harness.History, id string) bool {
 		!slices.ContainsFunc(shimKillsOf(h, id), func(k harness.Kill) bool { return k.At.Before(until) })
 }
 
-// missing are the facts of one that has not come.
-func (d ofShim) missing() oracle.Facts {
-	return oracle.Facts{oracle.FactEvent: oracle.Missing, oracle.FactTopic: d.topic,
+// lost are the facts of one that has not come, and whether it must have: when it first
+// could, or when its shim had surely sent it again.
+func (d ofShim) lost(h *harness.History, i harness.Instance) (oracle.Facts, bool) {
+	fs := oracle.Facts{oracle.FactEvent: oracle.Missing, oracle.FactTopic: d.topic,
 		oracle.FactAt: d.since.UTC().Format("15:04:05.000")}
+	switch {
+	case d.due(h, i.ID):
+		return fs, true
+	case settled(h) && !sentAgainBy(h, i, d.from, d.since).IsZero():
+		fs[oracle.FactEvent] = oracle.NotSentAgain
+		return fs, true
+	}
+	return oracle.Facts{}, false
 }
 
 // expected are the events of an exec. Only its shim knows of it.

@@ -44,10 +44,10 @@ func ooms(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		// CRI deletes a container as soon as it has ended. With it goes the cgroup, and a
 		// shim that was too slow to look by then has nothing to tell.
 		removedAtOnce := i.Spec.OOM == harness.OOMInit && h.Case.Workload.API == harness.CRI
-		d := ofShim{oracle.TopicOOM, from, since}
-		if heard[i.ID] == 0 && !removedAtOnce && d.due(h, i.ID) {
+		fs, lost := ofShim{oracle.TopicOOM, from, since}.lost(h, i)
+		if heard[i.ID] == 0 && !removedAtOnce && lost {
 			found = append(found, oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent,
-				Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)}, Facts: d.missing()})
+				Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)}, Facts: fs})
 		}
 		if heard[i.ID] > 0 {
 			found = append(found, oomReason(h, i, from)...)

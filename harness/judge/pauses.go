@@ -96,12 +96,13 @@ func (x *pauseOf) events() {
 				count++
 			}
 		}
+		fs, lost := d.lost(x.h, *x.i)
 		switch {
 		case count > 1:
 			x.find(oracle.Event, oracle.ClassEvent, oracle.Facts{
 				oracle.FactEvent: oracle.Repeated, oracle.FactTopic: d.topic})
-		case count == 0 && d.due(x.h, x.i.ID):
-			x.find(oracle.Event, oracle.ClassEvent, d.missing())
+		case count == 0 && lost:
+			x.find(oracle.Event, oracle.ClassEvent, fs)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func sentAgainBy(h *harness.History, i harness.Instance, from, since time.Time) 
 		return time.Time{}
 	}
 	back, known := backAfter(h, from)
-	first, last := unsent(h, served, from)
+	first, last := unsent(h, served, from, back)
 	if !known || back.IsZero() && first.IsZero() || last.Sub(first) >= givenUpIn {
 		return time.Time{}
 	}
@@ -95,13 +95,17 @@ func backAfter(h *harness.History, from time.Time) (back time.Time, known bool) 
 }
 
 // unsent is when shims could not send an event the first time and the last: none says
-// which that was. The zero time: they always could.
-func unsent(h *harness.History, shims map[int]bool, from time.Time) (first, last time.Time) {
-	for _, hit := range h.Hits {
+// which that was. The zero time: they always could. Once containerd is back the first is
+// refused by the connection that was, and sent by another at once.
+func unsent(h *harness.History, shims map[int]bool, from, back time.Time) (first, last time.Time) {
+	for n, hit := range h.Hits {
 		// A trace has 100,000 hits: what is cheap to ask is asked first.
 		failed := hit.Point == forwarded && hit.Err != "" ||
 			hit.Did == term.Error && hit.Passed().What == forward
-		if failed && shims[hit.PID] && hit.Time.After(from) {
+		reconnects := func() bool {
+			return !back.IsZero() && hit.Time.After(back) && sentAtOnce(h.Hits[n+1:], hit)
+		}
+		if failed && shims[hit.PID] && hit.Time.After(from) && !reconnects() {
 			if first.IsZero() || hit.Time.Before(first) {
 				first = hit.Time
 			}
@@ -109,6 +113,16 @@ func unsent(h *harness.History, shims map[int]bool, from time.Time) (first, last
 		}
 	}
 	return first, last
+}
+
+// atOnce is how long a shim may take to connect once more.
+const atOnce = 100 * time.Millisecond
+
+// sentAtOnce reports whether what a shim next tells containerd after a hit is taken, and
+// told at once.
+func sentAtOnce(later []failpoints.Hit, hit failpoints.Hit) bool {
+	next := slices.IndexFunc(later, func(o failpoints.Hit) bool { return o.PID == hit.PID && o.Point == forwarded })
+	return next >= 0 && later[next].Err == "" && later[next].Time.Before(hit.Time.Add(atOnce))
 }
 
 // servesAfter reports whether a shim has done something after a time: one that serves

@@ -39,7 +39,7 @@ func stamped(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			}
 			told = append(told, e)
 			// What has failed since may be another's event: this one follows at once.
-			tried, _ := unsent(&use, served, from)
+			tried, _ := unsent(&use, served, from, time.Time{})
 			if tried.IsZero() || !e.Sent.After(tried) || e.Sent.Sub(due) <= stampedIn {
 				continue
 			}

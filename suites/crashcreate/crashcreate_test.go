@@ -13,7 +13,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/suites/spec"
 )
@@ -87,17 +86,8 @@ func (w way) tables() []table {
 // paused are cases with the steps taken while the shim holds a call.
 func (w way) paused(how string, steps ...string) []entry {
 	return w.each(how, func(point string, n int) failpoints.Fault {
-		return pauseAt("rpc:shim:"+point, n, failpoints.Steps(steps...))
+		return failpoints.PauseNth("rpc:shim:"+point, n, failpoints.Steps(steps...)...)
 	})
-}
-
-// pauseAt holds the n-th passing of a point.
-func pauseAt(point string, n int, steps []failpoints.Step) failpoints.Fault {
-	clauses := []term.Clause{{Count: 1, Action: term.Pause}}
-	if n > 1 {
-		clauses = append([]term.Clause{{Count: n - 1, Action: term.Off}}, clauses...)
-	}
-	return failpoints.Fault{At: failpoints.MustPoint(point), Do: term.Of(clauses...), While: steps}
 }
 
 func (w way) each(how string, fault func(point string, n int) failpoints.Fault) []entry {
