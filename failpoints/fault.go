@@ -123,9 +123,10 @@ func nth(at string, n int, a term.Action) Fault {
 // Crash makes the process that passes the point for the n-th time send SIGKILL to itself.
 func Crash(at string, n int) Fault { return nth(at, n, term.Crash) }
 
-// PauseAt holds the first hit of a point while the steps run, PauseNth the n-th.
+// PauseAt holds the first hit of a point while the steps run.
 func PauseAt(at string, steps ...Step) Fault { return PauseNth(at, 1, steps...) }
 
+// PauseNth holds the n-th hit of a point while the steps run.
 func PauseNth(at string, n int, steps ...Step) Fault {
 	f := nth(at, n, term.Pause)
 	f.While = steps

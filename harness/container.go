@@ -137,6 +137,10 @@ type Container struct {
 	// ExecSignal, SIGTERM or SIGUSR1, has one run there until the client sends it that
 	// signal: it exits with 143 or 138 then. Task API only.
 	ExecSignal string `yaml:"execSignal,omitempty"`
+	// BackgroundExec has one run there that exits and leaves a child behind, which holds its
+	// output (as sh -c 'sleep 60 &' does): it is deleted when its shim has lost patience with
+	// that, after IODrain. Task API and runc's shim only, with a callTimeout of twice that.
+	BackgroundExec bool `yaml:"backgroundExec,omitempty"`
 	// NoSuchExec has two execs of commands that there are not started there, one after the
 	// other, which runc refuses, while a client waits for the end of each. By CRI it is one,
 	// an ExecSync, and not beside another.
@@ -181,6 +185,10 @@ type Container struct {
 
 // AbsentCommand is a program that there is not.
 const AbsentCommand = "/shimquake-absent-command"
+
+// IODrain is how long runc's shim waits for the output of an exec that has exited until it
+// deletes it all the same (execProcess.delete of v2.4.2).
+const IODrain = 10 * time.Second
 
 // ExecTimeout is what TimedExec gives its exec: the shortest that CRI knows.
 const ExecTimeout = time.Second
@@ -362,8 +370,8 @@ func (c Container) checkMemory(i int) error {
 
 // besides reports whether something is done to a container while it runs.
 func (c Container) besides() bool {
-	return c.Exec != 0 || c.HeldExec || c.TimedExec || c.GoneExec || c.NoSuchExec || c.ExecSignal != "" ||
-		c.Stream != "" || c.Pause || c.SecondMount
+	return c.Exec != 0 || c.HeldExec || c.TimedExec || c.GoneExec || c.NoSuchExec || c.BackgroundExec ||
+		c.ExecSignal != "" || c.Stream != "" || c.Pause || c.SecondMount
 }
 
 // checkBesides reports what the client or the shim of a workload cannot do.
@@ -381,6 +389,9 @@ func (c Container) checkBesides(w Workload) error {
 	case (c.StartAgain || c.ExecStartAgain || c.LateKill) && (w.API == CRI || w.Fakeshim != ""):
 		return errors.New("startAgain, execStartAgain, lateKill: by the task API and runc's shim only: " +
 			"leave out api: cri and fakeshim")
+	case c.BackgroundExec && (w.API == CRI || w.Fakeshim != "" || c.TTY || c.Log != "" || w.CallTimeout < 2*IODrain):
+		return fmt.Errorf("backgroundExec: by the task API and runc's shim only, and its Delete takes %s: "+
+			"leave out api: cri, fakeshim, tty and log, add callTimeout: %s", IODrain, 2*IODrain)
 	case c.ExecStartAgain && c.Exec == 0 && !c.HeldExec && !c.NoSuchExec && c.ExecSignal == "":
 		return errors.New("execStartAgain: it needs an exec: add exec, heldExec, execSignal or noSuchExec")
 	case c.HeldExec && w.API == CRI && (c.Exec != 0 || c.TimedExec):

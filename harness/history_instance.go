@@ -189,6 +189,8 @@ type Exec struct {
 	// end of its container kills.
 	Want uint32 `json:"want"`
 	Held bool   `json:"held,omitempty"`
+	// Background is one that leaves a child behind, which holds its output.
+	Background bool `json:"background,omitempty"`
 	// Absent is one whose command does not exist: its start is to be refused. Early is the
 	// Wait that a client has sent before that start; nil where none has.
 	Absent bool       `json:"absent,omitempty"`

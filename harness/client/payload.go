@@ -138,6 +138,8 @@ func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 		return []string{e.AbsentCommand()}
 	case e.Held:
 		return []string{payload.Program, "wait"}
+	case e.Background:
+		return []string{payload.Program, "hold-stdout", fmt.Sprint(e.Want)}
 	case e.Signal != 0:
 		args := []string{payload.Program, "wait", "-exit", fmt.Sprint(e.Want)} // at SIGUSR1
 		return append(args, lines(i.Spec)...)

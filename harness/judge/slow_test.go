@@ -65,6 +65,9 @@ func TestHeldUp(t *testing.T) {
 // loaded has each CPU of the machine so much to do.
 func loaded(load float64) func(*harness.History) { return func(h *harness.History) { h.Load = load } }
 
+// background has the container's exec leave a child behind.
+func background(h *harness.History) { h.Instances[0].Spec.BackgroundExec = true }
+
 func TestRulesOfSlowCalls(t *testing.T) {
 	can := func(h *harness.History) { h.Reference = &harness.Reference{Version: "v2.4.2", Outcome: harness.Held} }
 	quickly := also(plain, can, takes("create", 140), takes("start", 20), takes("kill", 10))
@@ -74,6 +77,10 @@ func TestRulesOfSlowCalls(t *testing.T) {
 		"one that takes seconds":     {also(quickly, takes("delete", 4000)), late},
 		"an exec's Delete": {also(quickly, takes("exec-delete", 4000)),
 			"liveness container what=slow-call call=exec-delete"},
+		"that of an exec whose child holds its output": {also(quickly, takes("exec-delete", 11_000), background), ""},
+		"that of one whose shim waits for the child's end": {also(quickly, takes("exec-delete", 15_000), background),
+			"liveness container what=slow-call call=exec-delete"},
+		"another of such a container": {also(quickly, takes("delete", 11_000), background), late},
 		"all that take seconds": {also(plain, can, takes("create", 4000), takes("start", 2000), takes("delete", 5000)),
 			""},
 		"a machine that is as slow": {also(quickly, takes("delete", 4000), func(h *harness.History) {

@@ -83,6 +83,9 @@ var cases = []harness.Case{
 		{Exit: 7, Exec: 3, HeldExec: true, ExecSignal: payload.StopSignal, Pause: true, LateKill: true},
 		{Signal: "SIGKILL", Exec: 4, ExecSignal: "SIGTERM", User: 1000, LateKill: true},
 		{Exit: 5, HeldExec: true, SharedPID: true, LateKill: true}}}},
+	{Name: "plain-background-exec", Workload: harness.Workload{
+		CallTimeout: 2 * harness.IODrain, Deadline: time.Minute,
+		Containers: []harness.Container{{Exit: 7, BackgroundExec: true}}}},
 	{Name: "plain-no-command", Workload: harness.Workload{Containers: []harness.Container{
 		{NoSuchCommand: true}, {Exit: 7, NoSuchExec: true}}}},
 	{Name: "plain-group-no-command", Workload: harness.Workload{Grouped: true, Containers: []harness.Container{

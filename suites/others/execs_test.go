@@ -52,15 +52,15 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 	)
 	// Its shim tries for 15 s, and lives on while the client's Delete is held: the second,
 	// where containerd died in the first.
-	It("is told of where containerd, which was SIGKILLed at its end, is back eight seconds later", func(ctx context.Context) {
+	It("is told of where containerd was SIGKILLed at its end, and is back eight seconds later", func(ctx context.Context) {
 		workload := one(harness.TaskAPI, harness.Container{Exit: 7, ExecSignal: "SIGTERM"})
 		workload.CallTimeout, workload.Deadline = 30*time.Second, time.Minute
 		const exit = 5 // of the events, after those of create, start and the exec's own beginning
 		v := spec.Holds(ctx, harness.Case{Name: "others-exec-ends-while-down", Workload: workload, Plan: failpoints.Plan{
 			failpoints.PauseNth("rpc:containerd:Events.Forward:entry", exit,
 				failpoints.Steps("kill containerd", "wait 8s", "start containerd")...),
-			{At: failpoints.MustPoint("rpc:containerd:Task.Delete:entry"), Do: term.Of(term.Clause{Count: 2, Action: term.Pause}),
-				While: failpoints.Steps("wait 5s", "release")},
+			{At: failpoints.MustPoint("rpc:containerd:Task.Delete:entry"),
+				Do: term.Of(term.Clause{Count: 2, Action: term.Pause}), While: failpoints.Steps("wait 5s", "release")},
 		}})
 		Expect(v.Reported).To(ContainElement(And(HaveField("Exec", "e2"), HaveField("Observer", oracle.ByTaskExit))))
 	})

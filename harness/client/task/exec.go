@@ -19,8 +19,12 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
+// backgroundExit is what an exec exits with that leaves a child behind.
+const backgroundExit = 9
+
 // execsOf are the execs of a container: one that comes and goes while it runs, one that
-// runs until its end, one that a signal ends before, and one that never begins.
+// runs until its end, one that a signal ends before, one that leaves a child behind, and
+// two that never begin.
 func execsOf(spec harness.Container) (all []harness.Exec) {
 	if spec.Exec > 0 {
 		all = append(all, harness.Exec{ID: "e0", Want: uint32(spec.Exec)})
@@ -31,6 +35,9 @@ func execsOf(spec harness.Container) (all []harness.Exec) {
 	if spec.ExecSignal != "" {
 		all = append(all, harness.Exec{ID: "e2", Want: (harness.Container{Signal: spec.ExecSignal}).Want(),
 			Signal: int(harness.Signals[spec.ExecSignal])})
+	}
+	if spec.BackgroundExec {
+		all = append(all, harness.Exec{ID: "e5", Want: backgroundExit, Background: true})
 	}
 	if spec.NoSuchExec {
 		all = append(all, harness.Exec{ID: "e3", Absent: true}, harness.Exec{ID: "e4", Absent: true})

@@ -25,7 +25,8 @@ func (r *reader) create(fifos string) cio.Creator {
 
 // output is the reader of a container's exec, or of its init where exec is nil.
 func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
-	if i.Spec.Lines == 0 && i.Spec.Stdin == 0 && !i.Spec.TTY || exec != nil && exec.Held {
+	silent := i.Spec.Lines == 0 && i.Spec.Stdin == 0 && !i.Spec.TTY
+	if exec != nil && (exec.Held || silent && !exec.Background) || exec == nil && silent {
 		return nil
 	}
 	r := &reader{Reader: client.Reader{Slow: i.Spec.Lines > 0, Stdin: i.Spec.Stdin > 0, Terminal: i.Spec.TTY}}
