@@ -52,7 +52,7 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 	)
 	// Its shim tries for 15 s, and lives on while the client's Delete is held: the second,
 	// where containerd died in the first.
-	It("is told of where containerd was SIGKILLed at its end, and is back eight seconds later", func(ctx context.Context) {
+	It("is told of where containerd was SIGKILLed at its end, and is back 8 s later", func(ctx context.Context) {
 		workload := one(harness.TaskAPI, harness.Container{Exit: 7, ExecSignal: "SIGTERM"})
 		workload.CallTimeout, workload.Deadline = 30*time.Second, time.Minute
 		const exit = 5 // of the events, after those of create, start and the exec's own beginning

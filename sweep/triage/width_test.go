@@ -160,6 +160,17 @@ func TestCasesAreMeasured(t *testing.T) {
 	}
 }
 
+// What the default sweep has the widest has, too.
+func TestCutsAreMeasured(t *testing.T) {
+	p := defaultPlan(t)
+	for _, k := range catalogue.Excuses() {
+		most, cuts := k.Most(p.Version), k.MostOfCuts(p.Version)
+		if k.Applies(p.Version) && cuts < most {
+			t.Errorf("%s: %d cases of a default sweep, %d of all its cuts: measure it (`cuts`)", k.ID, most, cuts)
+		}
+	}
+}
+
 // A window of pauses alone is in no default plan, which would measure it: it has a bound
 // of its own.
 func TestPausesAreMeasured(t *testing.T) {
