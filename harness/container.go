@@ -138,8 +138,9 @@ type Container struct {
 	// signal: it exits with 143 or 138 then. Task API only.
 	ExecSignal string `yaml:"execSignal,omitempty"`
 	// BackgroundExec has one run there that exits and leaves a child behind, which holds its
-	// output (as sh -c 'sleep 60 &' does): it is deleted when its shim has lost patience with
-	// that, after IODrain. Task API and runc's shim only, with a callTimeout of twice that.
+	// output (as sh -c 'sleep 60 &' does): it is deleted when its shim has lost patience
+	// with that, after IODrain. Task API and runc's shim only, with a callTimeout of twice
+	// that.
 	BackgroundExec bool `yaml:"backgroundExec,omitempty"`
 	// NoSuchExec has two execs of commands that there are not started there, one after the
 	// other, which runc refuses, while a client waits for the end of each. By CRI it is one,
@@ -186,8 +187,8 @@ type Container struct {
 // AbsentCommand is a program that there is not.
 const AbsentCommand = "/shimquake-absent-command"
 
-// IODrain is how long runc's shim waits for the output of an exec that has exited until it
-// deletes it all the same (execProcess.delete of v2.4.2).
+// IODrain is how long runc's shim waits for the output of an exec that has exited until
+// it deletes it all the same (execProcess.delete of v2.4.2).
 const IODrain = 10 * time.Second
 
 // ExecTimeout is what TimedExec gives its exec: the shortest that CRI knows.
