@@ -32,6 +32,8 @@ func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding 
 			f.Facts[oracle.FactCreate] = oracle.CutOff
 		case f.Facts[oracle.FactEvent] == oracle.NoPID && !askedToCreate(h, f.Subject.ID):
 			f.Facts[oracle.FactCreate] = oracle.NotAsked
+		case f.Facts[oracle.FactEvent] == oracle.NoPID && diedInCreate(h, f.Subject.ID):
+			f.Facts[oracle.FactCreate], f.Facts[oracle.FactContainerd] = oracle.CutOff, oracle.Down
 		case n < 0 && f.Facts[oracle.FactEvent] == oracle.Missing:
 			queuedBeside(h, f)
 		case n < 0:
@@ -118,6 +120,22 @@ func createFailed(h *harness.History, id string) bool {
 		}
 	}
 	return asked
+}
+
+// diedInCreate reports whether containerd died before a shim had failed to create a
+// container.
+func diedInCreate(h *harness.History, id string) bool {
+	var from time.Time
+	for _, hit := range h.Hits {
+		switch {
+		case hit.Who != "shim" || hit.ID != id || hit.Time.After(h.After.At):
+		case hit.Point == "rpc:shim:Task.Create:entry":
+			from = hit.Time
+		case hit.Point == "rpc:shim:Task.Create:exit":
+			return hit.Err != "" && downBetween(h, from, hit.Time)
+		}
+	}
+	return false
 }
 
 // askedToCreate reports whether any shim was asked to create a container before the look.

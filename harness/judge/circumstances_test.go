@@ -86,6 +86,15 @@ func TestCircumstances(t *testing.T) {
 			h.Hits[1].Err = "killed"
 			kill(h, "shim", 42)
 		}, oracle.FactCreate, oracle.CutOff},
+		"no pid, and containerd died before its Create had failed": {noPID, func(h *harness.History) {
+			h.Hits[1].Err = "killed"
+			downFor(8, 12)(h)
+		}, oracle.FactContainerd, oracle.Down},
+		"no pid, and containerd died before its Create was answered": {noPID, downFor(8, 12), oracle.FactContainerd, none},
+		"no pid, and containerd died when its Create had failed": {noPID, func(h *harness.History) {
+			h.Hits[1].Err = "killed"
+			downFor(30, 40)(h)
+		}, oracle.FactContainerd, none},
 		"no pid, and a shim was asked to create it": {noPID, func(*harness.History) {}, oracle.FactCreate, none},
 		"no pid, and no shim was asked to create it": {noPID, func(h *harness.History) {
 			h.Hits[0].Point, h.Hits[1].Point = shutdownEntry, shutdownEntry
