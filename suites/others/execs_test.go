@@ -50,6 +50,17 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 		Entry("it could not be added", "add-fails", failpoints.Error("rpc:shim:Task.Exec:entry", 1, "injected")),
 		Entry("runc could not start it", spec.Quick, "start-fails", failpoints.Error(runcExec, 1, "injected")),
 	)
+	It("that runc refuses, as its container was killed meanwhile, keeps nobody from hearing of that", spec.Quick,
+		func(ctx context.Context) {
+			v := spec.Holds(ctx, harness.Case{
+				Name: "others-exec-refused-by-the-dead", Workload: one(harness.TaskAPI, harness.Container{Exit: 7, Exec: 3}),
+				Plan: failpoints.Plan{failpoints.PauseAt(runcExec, failpoints.Steps("kill task", "wait 500ms", "release")...)},
+			})
+			for _, by := range []oracle.Observer{oracle.ByWait, oracle.ByDelete, oracle.ByTaskExit} {
+				Expect(v.Reported).To(ContainElement(And(HaveField("Exec", ""), HaveField("Observer", by),
+					HaveField("Status", uint32(137)))))
+			}
+		})
 	// Its shim tries for 15 s, and lives on while the client's Delete is held: the second,
 	// where containerd died in the first.
 	It("is told of where containerd was SIGKILLed at its end, and is back 8 s later", func(ctx context.Context) {
