@@ -21,6 +21,8 @@ const (
 	StoredSnapshot = "snapshot" // the code of its Stat: it is kept, or was by nobody for a while
 	StoredKept     = "kept"     // the code of the content's Info, which a label keeps, or no more
 	StoredLabels   = "labels"   // all labels that a Get of it has, after some were removed, too
+	StoredListed   = "listed"   // how many of many snapshots a Walk tells
+	StoredMounted  = "mounted"  // the code of the end of a mount that a lease has kept over a collection
 	// StoredCollected is what came of the deletion of a lease that waits for the collection,
 	// by the name of its code.
 	StoredCollected = "collected"

@@ -42,7 +42,7 @@ func (c *Client) use(ctx context.Context) {
 	}
 	s := &stores{Client: c}
 	steps := []func(context.Context, *containerd.Client) error{
-		s.keep, s.ingest, s.abort, s.build, s.release, s.unkept, s.impatient,
+		s.keep, s.ingest, s.abort, s.build, s.many, s.activate, s.release, s.unkept, s.impatient,
 		s.share, s.label, s.unlabel, s.together,
 	}
 	for n, step := range steps {
