@@ -302,17 +302,18 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.S
 			return statusError{statusInvalid, fmt.Errorf("%w; the cases are done: shimquake sweep --resume %s", err, f.out)}
 		}
 	}
-	if err := f.write(ctx, r, h, results, rep); err != nil {
-		return statusError{statusInvalid, err}
-	}
-	dir, says := f.out, reported(rep)
+	says, cuts := reported(rep), []string(nil)
 	if f.cuts {
 		all, err := triage.NewWithCuts(rep, h, results, catalogue.Excuses())
 		if err != nil {
 			return statusError{statusInvalid, err}
 		}
-		says = all
+		says, cuts = all, all.Says()
 	}
+	if err := f.write(ctx, r, h, results, rep, cuts); err != nil {
+		return statusError{statusInvalid, err}
+	}
+	dir := f.out
 	if r == nil { // the sweep may still run: its page is made of what there is
 		return f.print(says, out, step{self() + " report --out " + f.shards[0] + " " + f.shards[0], "the page, so far"})
 	}
@@ -323,9 +324,10 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.S
 	return f.print(says, out, afterSweep(rep, h.Plan.Containerd, dir)...)
 }
 
-// write writes the report's files into the folder of the sweep that has just run.
+// write writes the report's files, and what the cuts say, into the folder of the sweep
+// that has just run.
 func (f *sweepFlags) write(ctx context.Context, r *runner.Runner, h journal.Head, results []journal.Result,
-	rep triage.Report) error {
+	rep triage.Report, cuts []string) error {
 	dirs := f.shards
 	if len(dirs) == 0 {
 		dirs = []string{f.out}
@@ -342,7 +344,7 @@ func (f *sweepFlags) write(ctx context.Context, r *runner.Runner, h journal.Head
 		return err
 	}
 	d := report.Sweep(h, rep, without, dirs...)
-	d.Made = time.Now()
+	d.Made, d.Says = time.Now(), append(d.Says, cuts...)
 	return writeReport(ctx, f.out, d, len(results))
 }
 

@@ -50,21 +50,23 @@ func (w WithCuts) Status() int {
 	return worst
 }
 
-// String is that of the report, and a line for each cut that would not have ended with 0.
-func (w WithCuts) String() string {
-	var b strings.Builder
-	b.WriteString(w.Report.String())
-	b.WriteByte('\n')
+// Says is a line for each cut that would not have ended with 0, and one of how many there
+// are.
+func (w WithCuts) Says() (lines []string) {
 	of := map[int]int{}
 	for _, c := range w.Cuts {
 		status := c.Status()
 		if of[status]++; status != 0 {
-			fmt.Fprintln(&b, c)
+			lines = append(lines, c.String())
 		}
 	}
-	fmt.Fprintf(&b, "%d cuts: %d have nothing new and nothing gone, %d have, %d show too little\n",
-		len(w.Cuts), of[0], of[1], of[3])
-	return b.String()
+	return append(lines, fmt.Sprintf("%d cuts: %d have nothing new and nothing gone, %d have, %d show too little",
+		len(w.Cuts), of[0], of[1], of[3]))
+}
+
+// String is that of the report, and what the cuts say.
+func (w WithCuts) String() string {
+	return w.Report.String() + "\n" + strings.Join(w.Says(), "\n") + "\n"
 }
 
 // learn takes over what replays have shown of the same clusters, and of known findings.
