@@ -390,9 +390,10 @@ func (c Container) checkBesides(w Workload) error {
 	case (c.StartAgain || c.ExecStartAgain || c.LateKill) && (w.API == CRI || w.Fakeshim != ""):
 		return errors.New("startAgain, execStartAgain, lateKill: by the task API and runc's shim only: " +
 			"leave out api: cri and fakeshim")
-	case c.BackgroundExec && (w.API == CRI || w.Fakeshim != "" || c.TTY || c.Log != "" || w.CallTimeout < 2*IODrain):
+	case c.BackgroundExec && (w.API == CRI || w.Fakeshim != "" || c.TTY || c.Log != "" || w.CallTimeout < 2*IODrain ||
+		c.Exec != 0 || c.HeldExec || c.ExecSignal != "" || c.NoSuchExec):
 		return fmt.Errorf("backgroundExec: by the task API and runc's shim only, and its Delete takes %s: "+
-			"leave out api: cri, fakeshim, tty and log, add callTimeout: %s", IODrain, 2*IODrain)
+			"leave out api: cri, fakeshim, tty, log and other execs, add callTimeout: %s", IODrain, 2*IODrain)
 	case c.ExecStartAgain && c.Exec == 0 && !c.HeldExec && !c.NoSuchExec && c.ExecSignal == "":
 		return errors.New("execStartAgain: it needs an exec: add exec, heldExec, execSignal or noSuchExec")
 	case c.HeldExec && w.API == CRI && (c.Exec != 0 || c.TimedExec):

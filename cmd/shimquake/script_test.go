@@ -130,7 +130,8 @@ func sweptHere(dir, shard string, histories []harness.Kept) error {
 	if err != nil {
 		return err
 	}
-	p := plan.Plan{Version: "v2.3.7", Containerd: "v2.3.7"}
+	p := plan.Plan{Version: "v2.3.7", Containerd: "v2.3.7",
+		Options: plan.Options{EveryWorkload: true, Hits: "path"}.String()}
 	for _, word := range []string{"1*error(injected)", "1*crash"} {
 		p.Specs = append(p.Specs, plan.Spec{Workload: "task", Faults: []plan.Fault{{
 			Point: histories[0].History.Case.Plan[0].At, Nth: 1, Action: strings.TrimPrefix(word, "1*"), Path: "delete"}}})

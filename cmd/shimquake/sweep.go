@@ -38,7 +38,7 @@ type sweepFlags struct {
 	plan     string
 	planOnly bool
 	json     bool
-	cuts     bool
+	cuts     bool // of a sweep that was run before
 	replay   int
 	shards   []string // that are merged
 	pairs    []string
@@ -60,7 +60,9 @@ each point that they pass and each action, runs them all, and puts what is left 
 case that does not hold without a fault, on a cluster that the catalogue does not know, on a known finding
 that more cases show than are known, or that is gone, and on a residue that comes more often than by chance.
 A cluster that does not come again in 20 replays is reported, with its odds; a known finding is gone where 20
-replays of its own case do not show it either.
+replays of its own case do not show it either. With --every-workload --hits path it has the cases of each sweep
+of the default workloads by --who, --actions, --path and --workload, alone and in pairs, says what each of them
+would have said, and fails as the worst.
 
 Exit status: 0 nothing new that comes again, 1 something new, a known finding that is gone, or a case that is
 violated without a fault, 2 wrong usage or nothing to sweep, 3 a case that shows nothing.`,
@@ -150,17 +152,9 @@ func (f *sweepFlags) registerCommon(c *cobra.Command) {
 	c.Flags().IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(),
 		"how many cases work concurrently; those that only wait for what may still go away come on top")
 	tellDefault(c, "parallel", fmt.Sprintf("%d a CPU", worldsPerCPU))
-	f.registerReport(c)
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a result, and one a cluster")
 	c.Flags().IntVar(&f.replay, "replay", 20,
 		"how often the case of what is new, or gone, is replayed; 0: it is not minimised either")
-}
-
-// registerReport has the flags of how a sweep is reported.
-func (f *sweepFlags) registerReport(c *cobra.Command) {
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a result, and one a cluster")
-	c.Flags().BoolVar(&f.cuts, "cuts", false,
-		"say what each cut by one of who, actions, path and workload, and by two, would have said, and fail as the worst")
-	c.MarkFlagsMutuallyExclusive("cuts", "json")
 }
 
 // check says what is wrong with the flags before anything runs.
@@ -181,10 +175,6 @@ func (f *sweepFlags) check() error {
 	if f.randoms.on && (f.resume != "" || f.planOnly || f.shard != "" || len(f.pairs) > 0) {
 		errs = append(errs, errors.New("--random stands without --resume, --plan-only, --shard and --pairs: "+
 			"each machine takes its own --seed"))
-	}
-	if f.cuts && (f.randoms.on || f.shard != "" || len(f.pairs) > 0) {
-		errs = append(errs,
-			errors.New("--cuts are of a whole sweep of single faults: leave out --random, --shard and --pairs"))
 	}
 	errs = append(errs, f.randoms.check())
 	re, err := regexp.Compile(f.points)
@@ -303,7 +293,7 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.S
 		}
 	}
 	says, cuts := reported(rep), []string(nil)
-	if f.cuts {
+	if h.Plan.HasAllCuts() && h.Shard.Whole() && (r != nil || f.cuts) {
 		all, err := triage.NewWithCuts(rep, h, results, catalogue.Excuses())
 		if err != nil {
 			return statusError{statusInvalid, err}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -14,8 +16,8 @@ func sweepReportCommand() *cobra.Command {
 		Use:   "report DIR",
 		Short: "Report what a sweep has found so far, also while it runs",
 		Long: `Report says what a sweep's journal has, by today's catalogue, and runs nothing: what is gone was not
-replayed. With --who, --actions, --path and --workload it says what a sweep with these flags would have said, as
-far as its cases have been run: of a sweep with --every-workload --hits path that is all of them.`,
+replayed. Of a sweep with --every-workload --hits path it says with --who, --actions, --path and --workload what one
+with these flags would have said of the same traces, and with --cuts what each by one and by two of them would have.`,
 		Example: `  shimquake sweep report out/sweep
   shimquake sweep report --who daemon --actions cancel out/sweep
   shimquake sweep report --cuts out/sweep`,
@@ -32,11 +34,18 @@ far as its cases have been run: of a sweep with --every-workload --hits path tha
 					return sweepError(err)
 				}
 			}
+			if f.cuts && !h.Plan.HasAllCuts() {
+				return fmt.Errorf("--cuts: a sweep of %s does not have all: only one of --every-workload --hits path has",
+					h.Plan.Options)
+			}
 			f.shards = dirs
 			return f.report(cmd.Context(), nil, nil, h, results, cmd.OutOrStdout())
 		},
 	}
 	c.Flags().AddFlagSet(cutting)
-	f.registerReport(c)
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a cluster")
+	c.Flags().BoolVar(&f.cuts, "cuts", false,
+		"say what each cut by one of who, actions, path and workload, and by two, would have said, and fail as the worst")
+	cutting.VisitAll(func(fl *pflag.Flag) { c.MarkFlagsMutuallyExclusive("cuts", fl.Name) })
 	return c
 }

@@ -123,8 +123,11 @@ func createFailed(h *harness.History, id string) bool {
 }
 
 // diedInCreate reports whether containerd died before a shim had failed to create a
-// container.
+// container that none created after that.
 func diedInCreate(h *harness.History, id string) bool {
+	if !createFailed(h, id) {
+		return false
+	}
 	var from time.Time
 	for _, hit := range h.Hits {
 		switch {
@@ -132,7 +135,7 @@ func diedInCreate(h *harness.History, id string) bool {
 		case hit.Point == "rpc:shim:Task.Create:entry":
 			from = hit.Time
 		case hit.Point == "rpc:shim:Task.Create:exit":
-			return hit.Err != "" && downBetween(h, from, hit.Time)
+			return downBetween(h, from, hit.Time)
 		}
 	}
 	return false

@@ -91,6 +91,11 @@ func TestCircumstances(t *testing.T) {
 			downFor(8, 12)(h)
 		}, oracle.FactContainerd, oracle.Down},
 		"no pid, and containerd died before its Create was answered": {noPID, downFor(8, 12), oracle.FactContainerd, none},
+		"no pid, and it was created when containerd was back": {noPID, func(h *harness.History) {
+			h.Hits[1].Err = "killed"
+			downFor(8, 12)(h)
+			h.Hits = append(h.Hits, hit(createEntry, 14, nil), hit(createExit, 16, nil))
+		}, oracle.FactContainerd, none},
 		"no pid, and containerd died when its Create had failed": {noPID, func(h *harness.History) {
 			h.Hits[1].Err = "killed"
 			downFor(30, 40)(h)

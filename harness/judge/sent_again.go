@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/containerd/ttrpc"
+
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
@@ -103,7 +105,8 @@ func unsent(h *harness.History, shims map[int]bool, from, back time.Time) (first
 		failed := hit.Point == forwarded && hit.Err != "" ||
 			hit.Did == term.Error && hit.Passed().What == forward
 		reconnects := func() bool {
-			return !back.IsZero() && hit.Time.After(back) && sentAtOnce(h.Hits[n+1:], hit)
+			return !back.IsZero() && hit.Time.After(back) && hit.Err == ttrpc.ErrClosed.Error() &&
+				sentAtOnce(h.Hits[n+1:], hit)
 		}
 		if failed && shims[hit.PID] && hit.Time.After(from) && !reconnects() {
 			if first.IsZero() || hit.Time.Before(first) {

@@ -36,6 +36,8 @@ func TestSentAgain(t *testing.T) {
 			lost},
 		"it connects anew, and what it sends is another": {also(unheard, forwards("ttrpc: closed", 31),
 			forwards("ttrpc: closed", 9900), forwards("", 9901)), lost},
+		"containerd refuses one, and takes another at once": {also(unheard, forwards("ttrpc: closed", 31),
+			forwards("unavailable", 9900), forwards("", 9901)), ""},
 		"it cannot send what is late": {also(unheard, forwards("ttrpc: closed", 31),
 			forwards("ttrpc: closed", 9900), forwards("", 10_100)), ""},
 		"somebody listens when it takes it": {also(unheard, forwards("", 241)), lost},

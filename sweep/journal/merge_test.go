@@ -128,6 +128,7 @@ func TestCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Plan.Specs[0].Faults[0].Path, h.Plan.Specs[2].Faults[0].Path = "delete", "delete"
+	h.Plan.Options = plan.Options{EveryWorkload: true, Hits: "path"}.String()
 	cut, of, err := Cut(h, results, plan.Options{Paths: []string{"delete"}})
 	if err != nil {
 		t.Fatal(err)

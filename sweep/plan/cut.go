@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,14 +9,17 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Cut is the plan that other options make of the same traces, as far as the plan has its
-// cases, and the index in the plan of each of them. Of all cuts by who, what, path and
-// workload it has each case where its options are --every-workload --hits path. The error
-// is an *EmptyError where none is left.
+// Cut is the plan that other options make of the same traces, by who, what, path and
+// workload, and the index in the plan of each of its cases. It is of a plan that has all
+// cuts. The error is an *EmptyError where no case is left.
 func (p Plan) Cut(o Options) (Plan, []int, error) {
 	o = o.WithDefaults()
 	if err := o.Check(); err != nil {
 		return Plan{}, nil, err
+	}
+	if !p.HasAllCuts() || !o.cuts() {
+		return Plan{}, nil, fmt.Errorf("a sweep of %s does not have all cases of one of %s: only one of "+
+			"--every-workload --hits path has, of the default workloads and actions", p.Options, o)
 	}
 	most, err := o.hits()
 	if err != nil {
@@ -26,8 +30,7 @@ func (p Plan) Cut(o Options) (Plan, []int, error) {
 		hits[c.passed()] = true
 	}
 	cut := p
-	cut.Options, cut.Among, cut.Paused, cut.OfCuts = o.String(), o.amongDefault(), o.pauses(), o.cuts()
-	cut.Specs = nil
+	cut.Options, cut.Among, cut.OfCuts, cut.Specs = o.String(), o.amongDefault(), true, nil
 	var at []int
 	for i, s := range p.Specs {
 		if o.plans(s) && hits[s.candidate().passed()] {
@@ -55,7 +58,7 @@ func (s Spec) candidate() candidate {
 	if f.Point.Kind == failpoints.RPC {
 		at = AtMethod
 	}
-	return candidate{Pass{Point: f.Point, Moment: at, Nth: f.Nth, Path: f.Path}, s.Workload, s.Unsteady}
+	return candidate{Pass{Point: f.Point, Moment: at, Nth: f.Nth, Path: f.Path}, s.Workload, s.Unsteady && !s.Ending}
 }
 
 // candidates are the hits that the options are of, in the order of [candidates].
@@ -82,8 +85,8 @@ func (o Options) plans(s Spec) bool {
 }
 
 // Cuts are the options of one word that leave something of the plan (--who daemon), and
-// each two of them that do: --who daemon --path create. Where the plan has all cuts of
-// the default workloads, the default sweep is the first of them.
+// each two of them that do: --who daemon --path create. The first is the default sweep.
+// There are none of a plan that has not all.
 func (p Plan) Cuts() (all []Options) {
 	var ones []Options
 	add := func(word func(Spec) string, set func(*Options, string)) {
@@ -107,9 +110,7 @@ func (p Plan) Cuts() (all []Options) {
 	}, func(o *Options, w string) { o.Actions = []string{w} })
 	add(func(s Spec) string { return s.Last().Path }, func(o *Options, w string) { o.Paths = []string{w} })
 	add(func(s Spec) string { return s.Workload }, func(o *Options, w string) { o.Workloads = []string{w} })
-	if p.Options == (Options{EveryWorkload: true, Hits: "path"}).String() {
-		all = append(all, Options{})
-	}
+	all = append(all, Options{})
 	for i, a := range ones {
 		all = append(all, a)
 		for _, b := range ones[i+1:] {

@@ -26,21 +26,21 @@ func TestACutIsThePlanOfItsOptions(t *testing.T) {
 			at := rapid.SampledFrom(points).Draw(t, "at")
 			p := pass(at.name, at.moment, 0, rapid.SampledFrom(Paths).Draw(t, "path"))
 			nth[p.counted()]++
-			p.Nth = nth[p.counted()]
+			p.Nth, p.Ending = nth[p.counted()], rapid.IntRange(0, 3).Draw(t, "ending") == 0
 			passes = append(passes, p)
 		}
 		return passes
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		var traces []Traces
-		for _, w := range DefaultWorkloads()[:3] {
+		for _, w := range DefaultWorkloads() {
 			traces = append(traces, Traces{w, rapid.SliceOfN(run, 1, 2).Draw(t, w)})
 		}
-		widest, err := New(Options{EveryWorkload: true, Hits: "path"}, traces)
+		all, err := New(widest, traces)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, o := range widest.Cuts() {
+		for _, o := range all.Cuts() {
 			var asked []Traces // a sweep traces no other
 			for _, tr := range traces {
 				if slices.Contains(o.WithDefaults().Workloads, tr.Workload) {
@@ -51,7 +51,7 @@ func TestACutIsThePlanOfItsOptions(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", o, err)
 			}
-			cut, at, err := widest.Cut(o)
+			cut, at, err := all.Cut(o)
 			if err != nil {
 				t.Fatalf("%s: %v", o, err)
 			}
@@ -60,7 +60,7 @@ func TestACutIsThePlanOfItsOptions(t *testing.T) {
 				t.Fatalf("%s:\n%s\nand itself\n%s", o, keys(cut.Specs), keys(want.Specs))
 			}
 			for i, s := range cut.Specs {
-				if s.Key() != widest.Specs[at[i]].Key() {
+				if s.Key() != all.Specs[at[i]].Key() {
 					t.Fatalf("%s: case %d is not that at %d", o, i, at[i])
 				}
 			}
@@ -84,22 +84,30 @@ func keys(all []Spec) (text string) {
 	return text
 }
 
-func TestACutThatLeavesNothingIsRefused(t *testing.T) {
-	p, err := New(Options{Actions: []string{"crash"}}, traced())
+func TestACutThatLeavesNothingOrLacksCasesIsRefused(t *testing.T) {
+	traces := traced()
+	all, err := New(widest, traces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, err := New(Options{}, traces)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
+		p     Plan
 		o     Options
 		empty bool
 	}{
-		"another action":     {Options{Actions: []string{"pause"}}, true},
-		"another workload":   {Options{Workloads: []string{"two"}}, true},
-		"none is on the way": {Options{Paths: []string{"load"}}, true},
-		"no such path":       {Options{Paths: []string{"nowhere"}}, false},
-		"no such hits":       {Options{Hits: "some"}, false},
+		"none is on the way":  {all, Options{Paths: []string{"load"}}, true},
+		"none of it passes":   {all, Options{Workloads: []string{"stop"}}, true},
+		"another action":      {all, Options{Actions: []string{"crash", "pause"}}, false},
+		"another workload":    {all, Options{Workloads: []string{"task", "two"}}, false},
+		"more hits":           {all, Options{Hits: "all"}, false},
+		"no such path":        {all, Options{Paths: []string{"nowhere"}}, false},
+		"of the default plan": {some, Options{Paths: []string{"delete"}}, false},
 	} {
-		cut, _, err := p.Cut(c.o)
+		cut, _, err := c.p.Cut(c.o)
 		if err == nil {
 			t.Errorf("%s: %d cases", name, len(cut.Specs))
 		}
@@ -107,5 +115,8 @@ func TestACutThatLeavesNothingIsRefused(t *testing.T) {
 		if errors.As(err, &empty) != c.empty {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	if cuts := some.Cuts(); len(cuts) > 0 {
+		t.Errorf("the default plan has cuts: %v", cuts)
 	}
 }

@@ -81,7 +81,7 @@ func New(o Options, traces []Traces) (Plan, error) {
 		for _, a := range o.Actions {
 			for _, do := range c.faults(a) {
 				s := Single(c.Pass, do, c.workload)
-				s.Unsteady = c.unsteady || c.Ending
+				s.Unsteady, s.Ending = c.unsteady || c.Ending, c.Ending && !c.unsteady
 				p.Specs = append(p.Specs, s)
 			}
 		}
@@ -108,6 +108,14 @@ func (p Plan) IsDefault() bool { return p.Options == Options{}.String() }
 // IsBounded reports whether a default sweep has all cases of the plan: how many of one
 // show a known finding at most is then the most of these, too.
 func (p Plan) IsBounded() bool { return p.IsDefault() || p.Among }
+
+// widest are the options that have each cut by who, what, path and workload of what the
+// default sweep runs.
+var widest = Options{EveryWorkload: true, Hits: "path"}
+
+// HasAllCuts reports whether the plan is that of `--every-workload --hits path`, which has
+// the cases of each cut of the default workloads and actions.
+func (p Plan) HasAllCuts() bool { return p.Options == widest.String() }
 
 // Sealed is the plan with its digest.
 func (p Plan) Sealed() Plan {

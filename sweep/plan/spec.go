@@ -24,6 +24,8 @@ type Spec struct {
 	// Unsteady is set where not every trace passed the hit of the last fault, or its process
 	// had been asked to exit by then: one that is traced is slower, and comes further.
 	Unsteady bool `json:"unsteady,omitempty"`
+	// Ending is set where it is unsteady for the second reason alone.
+	Ending bool `json:"ending,omitempty"`
 }
 
 // Tries is how often the case runs while its fault does not fire. What every trace had a

@@ -1,7 +1,10 @@
 package triage
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -32,7 +35,7 @@ func NewWithCuts(whole Report, h journal.Head, results []journal.Result, known [
 			return all, err
 		}
 		r := NewReport(cut, of, known)
-		r.learn(whole)
+		r.learn(cut.Plan, whole, h.Plan)
 		r.Settle(cut.Plan)
 		all.Cuts = append(all.Cuts, Cut{o, r})
 	}
@@ -48,6 +51,24 @@ func (w WithCuts) Status() int {
 		}
 	}
 	return worst
+}
+
+// JSON writes an object for each cut, and then the report's.
+func (w WithCuts) JSON(to io.Writer) error {
+	enc := json.NewEncoder(to)
+	for _, c := range w.Cuts {
+		if err := enc.Encode(struct {
+			Cut     string   `json:"cut"` // its options
+			New     int      `json:"new"`
+			Gone    []string `json:"gone,omitempty"`
+			Planned int      `json:"planned"`
+			Fired   int      `json:"fired"`
+			Status  int      `json:"status"`
+		}{c.name(), c.Fresh(), c.Gone(), c.Planned, c.Fired, c.Status()}); err != nil {
+			return err
+		}
+	}
+	return w.Report.JSON(to)
 }
 
 // Says is a line for each cut that would not have ended with 0, and one of how many there
@@ -69,13 +90,14 @@ func (w WithCuts) String() string {
 	return w.Report.String() + "\n" + strings.Join(w.Says(), "\n") + "\n"
 }
 
-// learn takes over what replays have shown of the same clusters, and of known findings.
-func (r *Report) learn(from Report) {
+// learn takes over what replays have shown of known findings, and of the clusters that
+// have all cases of one of the cut's, by another name perhaps.
+func (r *Report) learn(cut plan.Plan, from Report, whole plan.Plan) {
 	for i := range r.New {
 		c := &r.New[i]
-		for _, same := range slices.Concat(from.New, from.settled) {
-			if same.Key() == c.Key() {
-				c.Shown = same.Shown
+		for _, of := range slices.Concat(from.New, from.settled) {
+			if of.has(whole, *c, cut) && (c.Shown == nil || of.Key() == c.Key()) {
+				c.Shown = of.Shown
 			}
 		}
 	}
@@ -87,6 +109,20 @@ func (r *Report) learn(from Report) {
 		}
 	}
 }
+
+// has reports whether a cluster has all cases of one of a cut, which leaves some of the
+// same.
+func (c Cluster) has(p plan.Plan, of Cluster, cut plan.Plan) bool {
+	cases := map[string]bool{}
+	for _, i := range c.Specs(p) {
+		cases[p.Specs[i].Key()] = true
+	}
+	return slices.ContainsFunc(of.Left, func(s Signature) bool { return slices.Contains(c.Left, s) }) &&
+		!slices.ContainsFunc(of.Specs(cut), func(i int) bool { return !cases[cut.Specs[i].Key()] })
+}
+
+// name is what was chosen, as one would type it.
+func (c Cut) name() string { return cmp.Or(c.Chosen(), "the default sweep") }
 
 // String is a line: "--path delete: 2 new (NAME, NAME), 1 gone (ID), 3 of 7 planned
 // fired".
@@ -107,10 +143,6 @@ func (c Cut) String() string {
 	for _, often := range c.TooOften() {
 		fresh = append(fresh, "residue "+often.String())
 	}
-	options := c.Chosen()
-	if options == "" {
-		options = "the default sweep"
-	}
-	return fmt.Sprintf("%s: %s, %s, %d of %d planned fired", options, named(c.Fresh(), "new", fresh),
+	return fmt.Sprintf("%s: %s, %s, %d of %d planned fired", c.name(), named(c.Fresh(), "new", fresh),
 		named(len(c.Gone()), "gone", c.Gone()), c.Fired, c.Planned)
 }

@@ -49,7 +49,7 @@ func TestACutSaysWhatTheWholeSays(t *testing.T) {
 	if len(specs) < 30 || odd < 0 || without < 0 {
 		t.Fatalf("the plan has %d cases of known findings, a new one %d, one gone %d", len(specs), odd, without)
 	}
-	p.Specs = specs
+	p.Specs, p.Options = specs, plan.Options{EveryWorkload: true, Hits: "path"}.String()
 	var results []journal.Result
 	for i := range specs {
 		r := journal.Result{I: i, Outcome: harness.Held, Found: found[i]}
@@ -59,7 +59,7 @@ func TestACutSaysWhatTheWholeSays(t *testing.T) {
 		results = append(results, r)
 	}
 	whole := journal.Head{Plan: p, Shard: plan.Shard{I: 1, Of: 1}}
-	cuts := append(p.Cuts(), plan.Options{})
+	cuts := p.Cuts()
 	for _, o := range cuts {
 		_, at, err := p.Cut(o)
 		if err != nil {

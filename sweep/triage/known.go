@@ -194,7 +194,8 @@ func seenOf(p plan.Plan, k catalogue.Excuse, explained []occurrence, fired func(
 		out.Most = k.Most(p.Version)
 	case p.Paused:
 		out.Most = k.MostPaused(p.Version)
-	case p.OfCuts:
+	}
+	if out.Most == 0 && p.OfCuts {
 		out.Most = k.MostOfCuts(p.Version)
 	}
 	for n, s := range p.Specs {

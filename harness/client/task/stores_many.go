@@ -18,7 +18,7 @@ import (
 
 // manySnapshots are more than containerd reads of its store at once, which is a hundred
 // (snapshotter.Walk of core/metadata).
-const manySnapshots = 210
+const manySnapshots = 110
 
 // many makes so many snapshots, and counts those that are listed.
 func (s *stores) many(ctx context.Context, cl *containerd.Client) error {
