@@ -113,8 +113,8 @@ func (p Plan) IsBounded() bool { return p.IsDefault() || p.Among }
 // default sweep runs.
 var widest = Options{EveryWorkload: true, Hits: "path"}
 
-// HasAllCuts reports whether the plan is that of `--every-workload --hits path`, which has
-// the cases of each cut of the default workloads and actions.
+// HasAllCuts reports whether the plan is that of `--every-workload --hits path`, which
+// has the cases of each cut of the default workloads and actions.
 func (p Plan) HasAllCuts() bool { return p.Options == widest.String() }
 
 // Sealed is the plan with its digest.
