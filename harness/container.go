@@ -187,13 +187,6 @@ type Container struct {
 // AbsentCommand is a program that there is not.
 const AbsentCommand = "/shimquake-absent-command"
 
-// IODrain is how long runc's shim waits for the output of an exec that has exited until
-// it deletes it all the same (execProcess.delete of v2.4.2).
-const IODrain = 10 * time.Second
-
-// ExecTimeout is what TimedExec gives its exec: the shortest that CRI knows.
-const ExecTimeout = time.Second
-
 // StopGrace is how long a payload that ignores SIGTERM is given.
 const StopGrace = time.Second
 
@@ -365,45 +358,6 @@ func (c Container) checkMemory(i int) error {
 		return fmt.Errorf("containers[%d]: oom: only one that ends by itself: leave out signal, floods, holdStdout", i)
 	case c.OOM == OOMInit && c.Exit != 0:
 		return fmt.Errorf("containers[%d]: oom: init is killed, and exits with nothing: leave out exit", i)
-	}
-	return nil
-}
-
-// besides reports whether something is done to a container while it runs.
-func (c Container) besides() bool {
-	return c.Exec != 0 || c.HeldExec || c.TimedExec || c.GoneExec || c.NoSuchExec || c.BackgroundExec ||
-		c.ExecSignal != "" || c.Stream != "" || c.Pause || c.SecondMount
-}
-
-// checkBesides reports what the client or the shim of a workload cannot do.
-func (c Container) checkBesides(w Workload) error {
-	switch {
-	case (c.besides() || c.Lines > 0 || c.Stdin > 0 || c.RuncRoot) && w.Fakeshim != "":
-		return errors.New("exec, heldExec, timedExec, noSuchExec, execSignal, pause, secondMount, lines, stdin, runcRoot: " +
-			"by runc's shim only: leave out fakeshim")
-	case c.SecondMount && (c.Pause || w.API == CRI):
-		return errors.New("secondMount: by the task API only, and not with pause: leave out api: cri and pause")
-	case c.ExecSignal != "" && !slices.Contains(execSignals, c.ExecSignal):
-		return failpoints.Unknown("execSignal", c.ExecSignal, execSignals)
-	case (c.Pause || c.ExecSignal != "" || c.Log != "" || c.RuncRoot) && w.API == CRI:
-		return errors.New("pause, execSignal, log, runcRoot: by the task API only: leave out api: cri")
-	case (c.StartAgain || c.ExecStartAgain || c.LateKill) && (w.API == CRI || w.Fakeshim != ""):
-		return errors.New("startAgain, execStartAgain, lateKill: by the task API and runc's shim only: " +
-			"leave out api: cri and fakeshim")
-	case c.BackgroundExec && (w.API == CRI || w.Fakeshim != "" || c.TTY || c.Log != "" || w.CallTimeout < 2*IODrain ||
-		c.Exec != 0 || c.HeldExec || c.ExecSignal != "" || c.NoSuchExec):
-		return fmt.Errorf("backgroundExec: by the task API and runc's shim only, and its Delete takes %s: "+
-			"leave out api: cri, fakeshim, tty, log and other execs, add callTimeout: %s", IODrain, 2*IODrain)
-	case c.ExecStartAgain && c.Exec == 0 && !c.HeldExec && !c.NoSuchExec && c.ExecSignal == "":
-		return errors.New("execStartAgain: it needs an exec: add exec, heldExec, execSignal or noSuchExec")
-	case c.HeldExec && w.API == CRI && (c.Exec != 0 || c.TimedExec):
-		return errors.New("heldExec: one exec at a time by CRI: leave out exec and timedExec")
-	case c.NoSuchExec && w.API == CRI && (c.Exec != 0 || c.TimedExec || c.HeldExec):
-		return errors.New("noSuchExec: one exec at a time by CRI: leave out exec, timedExec and heldExec")
-	case c.NoSuchExec && (c.Lines > 0 || c.Stdin > 0 || c.TTY):
-		return errors.New("noSuchExec: it writes and reads nothing: leave out lines, stdin and tty")
-	case c.TimedExec && (w.API != CRI || c.Exec != 0):
-		return errors.New("timedExec: only CRI's ExecSync has a timeout: add api: cri, and leave out exec")
 	}
 	return nil
 }

@@ -47,15 +47,6 @@ func slow(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	return found, nil
 }
 
-// drains is how long the Delete of an exec may wait for who holds its output.
-func drains(h *harness.History, c harness.Call) time.Duration {
-	holds := func(i harness.Instance) bool { return i.Name == c.Of && i.Spec.BackgroundExec }
-	if c.Verb == "exec-delete" && slices.ContainsFunc(h.Instances, holds) {
-		return harness.IODrain
-	}
-	return 0
-}
-
 // heldUp: without a fault nobody's stop waits for that of one who ignores SIGTERM. One of
 // them alone may be late because the machine is busy: where none is answered before, they
 // have waited.
@@ -104,6 +95,6 @@ func slowCalls(h *harness.History) ([]harness.Call, time.Duration) {
 	slices.SortStableFunc(calls, func(a, b harness.Call) int { return cmp.Compare(a.Took, b.Took) })
 	bound := time.Duration(float64(slowAlways)*max(1, h.Load/busy)) + slowTimes*calls[len(calls)/4].Took
 	return slices.DeleteFunc(calls, func(c harness.Call) bool {
-		return c.Err != nil || c.Took <= bound+drains(h, c) || downBetween(h, c.At, c.At.Add(c.Took))
+		return c.Err != nil || c.Took <= bound+h.Case.Workload.Drains(c) || downBetween(h, c.At, c.At.Add(c.Took))
 	}), bound
 }

@@ -66,7 +66,9 @@ func TestHeldUp(t *testing.T) {
 func loaded(load float64) func(*harness.History) { return func(h *harness.History) { h.Load = load } }
 
 // background has the container's exec leave a child behind.
-func background(h *harness.History) { h.Instances[0].Spec.BackgroundExec = true }
+func background(h *harness.History) {
+	h.Case.Workload.Containers = []harness.Container{{Exit: 7, BackgroundExec: true}}
+}
 
 func TestRulesOfSlowCalls(t *testing.T) {
 	can := func(h *harness.History) { h.Reference = &harness.Reference{Version: "v2.4.2", Outcome: harness.Held} }

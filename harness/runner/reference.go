@@ -2,7 +2,6 @@ package runner
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -82,9 +81,7 @@ func inTime(r *harness.Reference, calls []harness.Call, w harness.Workload) *har
 		if c.Verb == "ExecSync" { // that of one that is held is answered when the rest is over
 			c.Took = max(0, c.Took-w.Rest)
 		}
-		if c.Verb == "exec-delete" && slices.ContainsFunc(w.Containers, backgrounds) {
-			c.Took = max(0, c.Took-harness.IODrain)
-		}
+		c.Took = max(0, c.Took-w.Drains(c))
 		if c.Took > slowest.Took {
 			slowest = c
 		}
@@ -106,8 +103,6 @@ func inTime(r *harness.Reference, calls []harness.Call, w harness.Workload) *har
 	}
 	return r
 }
-
-func backgrounds(c harness.Container) bool { return c.BackgroundExec }
 
 // reference is the one that tries that.
 func (r *Runner) reference(t tried) *reference {
