@@ -16,7 +16,8 @@ const IODrain = 10 * time.Second
 // ExecTimeout is what TimedExec gives its exec: the shortest that CRI knows.
 const ExecTimeout = time.Second
 
-// Drains is how long a call of the workload may wait for who holds the output of an exec.
+// Drains is how long a call of the workload may wait for who holds the output of an
+// exec.
 func (w Workload) Drains(c Call) time.Duration {
 	if c.Verb == "exec-delete" && slices.ContainsFunc(w.Containers, func(k Container) bool { return k.BackgroundExec }) {
 		return IODrain
@@ -24,7 +25,8 @@ func (w Workload) Drains(c Call) time.Duration {
 	return 0
 }
 
-// hasOtherExec reports whether the client deletes an exec of it that leaves nobody behind.
+// hasOtherExec reports whether the client deletes an exec of it that leaves nobody
+// behind.
 func (c Container) hasOtherExec() bool {
 	return c.Exec != 0 || c.HeldExec || c.ExecSignal != "" || c.NoSuchExec
 }
