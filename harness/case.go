@@ -116,6 +116,10 @@ type Workload struct {
 	// containerd's restart monitor is to keep running, pause it, kill it and have it
 	// stopped. Not with grouped and fakeshim. Without a fault.
 	Monitored bool `yaml:"monitored,omitempty"`
+	// Metrics has containerd serve the page of its metrics, and the client of a task workload
+	// ask it for those of each container that Metrics are asked about, of the second use of
+	// the first id, too. Not with fakeshim. Without a fault.
+	Metrics bool `yaml:"metrics,omitempty"`
 	// Images has the client of a pod make an image that nothing runs by containerd's own
 	// API, of which CRI is to know soon, and remove it by CRI. Without a fault.
 	Images bool `yaml:"images,omitempty"`
@@ -268,6 +272,9 @@ func (c Case) problems() (all []fieldError) {
 	if w.Monitored && (w.API == CRI || w.Grouped || w.Fakeshim != "") {
 		add("workload.monitored", errors.New(
 			"monitored: by the task API and runc's shim only: leave out api: cri, grouped and fakeshim"))
+	}
+	if w.Metrics && (w.API == CRI || w.Fakeshim != "") {
+		add("workload.metrics", errors.New("metrics: by the task API and runc's shim only: leave out api: cri and fakeshim"))
 	}
 	if w.Images && w.API != CRI {
 		add("workload.images", errors.New("images: CRI is asked for them: add api: cri"))

@@ -80,8 +80,9 @@ const (
 	CgroupElsewhere = "cgroup-elsewhere"
 	// ShimEnded is a shim that nobody has killed, and that has not ended well.
 	ShimEnded = "shim-ended"
-	// What Metrics say of its memory limit.
-	MeterAs = "meter-as"
+	// What Metrics, and the page of them, say of its memory limit.
+	MeterAs     = "meter-as"
+	MeterPageAs = "meter-page-as"
 	// Of who subscribes to events: it is not told of one, it is told of one that it has not
 	// asked for, or again, its subscription ends by itself, and one cannot be published.
 	NotHeard    = "not-heard"
@@ -198,6 +199,8 @@ var livenessWhats = []what{
 	{StatePID, "task", says("its %s was answered with the pid %s, and its state tells %s", FactCall, FactTrue,
 		FactReported)},
 	{MeterAs, "task", says("its memory limit is %s, and Metrics tell: %s", FactTrue, FactReported)},
+	{MeterPageAs, "task",
+		says("its memory limit is %s, and the page of containerd's metrics has: %s", FactTrue, FactReported)},
 	{NoPIDYet, "task", says("its %s has succeeded, and was answered without a pid", FactCall)},
 	{NotHeard, "containerd", says("who subscribes to events by %q is not told of %s", FactMessage, FactTrue)},
 	{Overheard, "containerd", says("who subscribes to events by %q is told of %s", FactMessage, FactReported)},

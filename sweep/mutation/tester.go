@@ -99,7 +99,7 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 	if errors.As(err, &trace) {
 		return Swept{Plain: &trace.Verdict}, nil
 	}
-	out := filepath.Join(t.Out, m.ID+"-"+s.String())
+	out := filepath.Join(t.Out, folderName(m.ID+"-"+s.String()))
 	if err := errors.Join(err, os.RemoveAll(out)); err != nil {
 		return Swept{}, err
 	}
@@ -136,4 +136,15 @@ func (t *Tester) sweep(ctx context.Context, m Mutation, s Scope) (Swept, error) 
 		}
 	}
 	return swept, os.WriteFile(filepath.Join(out, "report.txt"), []byte(swept.Report.String()), 0o644)
+}
+
+// folderName is a name with nothing that a Go module cannot have in a file's: what
+// mutations leave is in a folder of the checkout.
+func folderName(of string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`"'*<>?`+"`"+`|/\\:^$`, r) {
+			return '_'
+		}
+		return r
+	}, of)
 }

@@ -47,6 +47,9 @@ func (c *Client) meter(ctx context.Context, live []*harness.Instance) {
 			for _, filter := range []string{"", "id==" + i.ID} {
 				c.askMetrics(ctx, i, filter, limits[i])
 			}
+			if c.serves() {
+				c.askPage(ctx, i, limits[i])
+			}
 		}
 	}
 }
@@ -89,6 +92,10 @@ func (c *Client) askMetrics(ctx context.Context, i *harness.Instance, filter str
 		}
 		is.Told = append(is.Told, told)
 	}
+	c.metered(i, is, err)
+}
+
+func (c *Client) metered(i *harness.Instance, is harness.Meter, err error) {
 	is.Err = oracle.FailedOf(err)
 	c.Record.Call(harness.Call{Who: "oracle", Verb: "look", Of: i.ID, At: is.At, Took: time.Since(is.At), Err: is.Err})
 	i.Meters = append(i.Meters, is)

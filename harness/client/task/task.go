@@ -162,6 +162,9 @@ func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	ctx, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
 	defer cancel()
 	i := &harness.Instance{Name: c.instances[0].Name, ID: c.instances[0].ID}
+	if c.serves() {
+		i.Spec = harness.Container{Memory: c.instances[0].Spec.Memory, Held: true}
+	}
 	switch {
 	case briefly:
 		return harness.Use{}, errors.Join(c.createBriefly(ctx, i), c.remove(ctx, i))
@@ -171,11 +174,14 @@ func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	use := harness.Use{ID: i.ID, Want: i.Spec.Want(), From: time.Now()}
 	err := errors.Join(c.create(ctx, i, c.OtherRuntime), c.start(ctx, i))
 	if err == nil {
+		if c.serves() {
+			c.askPage(ctx, i, client.Limit(i))
+		}
 		c.end(ctx, i)
 		c.wait(ctx, i)
 		err = client.CheckReuse(i)
 	}
-	use.PID = i.PID
+	use.PID, use.Meters = i.PID, i.Meters
 	return use, errors.Join(err, c.remove(ctx, i))
 }
 
