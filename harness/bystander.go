@@ -55,6 +55,8 @@ type Rotation struct {
 	// At is when the log had been renamed, Answered when ReopenContainerLog had succeeded.
 	At       time.Time `json:"at"`
 	Answered time.Time `json:"answered"`
+	// Full reports that in between containerd's writes to the log failed, as on a full disk.
+	Full bool `json:"full,omitempty"`
 	// Late counts the lines that were written after that, and are in an older log.
 	Late int `json:"late,omitempty"`
 }

@@ -257,12 +257,24 @@ func (b *beside) output() {
 func (b *beside) stream(out harness.Output, name string) {
 	own := b.b.Payload
 	lost := slices.DeleteFunc(out.MissingOf(own.Wrote, own.ExitedAt), func(hole harness.Hole) bool {
-		return b.b.API == harness.CRI && b.diedWith(hole)
+		if hole.From == 1 {
+			hole.After = own.StartedAt
+		}
+		return b.b.API == harness.CRI && (b.diedWith(hole) || b.full(hole))
 	})
 	for _, fs := range wrongLines(out, lost, 0) {
 		fs[oracle.FactStream] = name
 		b.find(oracle.OthersOutput, fs)
 	}
+}
+
+// full reports whether lines were lost because the disk of their log was full. Those that
+// were written when that was over are not.
+func (b *beside) full(hole harness.Hole) bool {
+	last := hole.After.Add(time.Duration(hole.To-hole.From-1) * payload.WriteEvery)
+	return slices.ContainsFunc(b.b.Rotations, func(r harness.Rotation) bool {
+		return r.Full && hole.After.After(r.At.Add(-unwritten)) && last.Before(r.Answered.Add(unseen))
+	})
 }
 
 // unseen is how long after containerd's end that is known: nothing is read any more then.

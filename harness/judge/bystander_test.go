@@ -129,6 +129,7 @@ func TestBystanders(t *testing.T) {
 		"its log was not rotated": {func(_ *harness.History, b *harness.Bystander) {
 			b.Rotations = []harness.Rotation{{At: at(10), Answered: at(11), Late: 3}, {At: at(20), Answered: at(21), Late: 2}}
 		}, output + " output=unrotated"},
+		"its log was on a full disk, and a task has none": {both(hole(30, 50), full(25, 60)), output + " output=missing"},
 		"others' lines came": {func(_ *harness.History, b *harness.Bystander) { b.Output.Foreign = 1 },
 			output + " output=foreign"},
 	} {
@@ -159,6 +160,18 @@ func TestBystanders(t *testing.T) {
 		"none after its death": {both(func(_ *harness.History, b *harness.Bystander) {
 			b.Payload.Wrote, b.Payload.ExitedAt = 60, at(600)
 		}, dies(60)), output},
+		"lines of when its log was on a full disk": {both(hole(30, 50), full(25, 60)), ""},
+		"its first lines": {both(func(_ *harness.History, b *harness.Bystander) {
+			b.Payload.StartedAt = at(20)
+			b.Output.Holes = []harness.Hole{{From: 1, To: 2, Before: at(50)}}
+		}, full(25, 60)), ""},
+		"lines of long before": {both(hole(30, 50), full(3000, 3060)), output},
+		"lines of when it was on another": {both(func(_ *harness.History, b *harness.Bystander) {
+			b.Output.Holes = []harness.Hole{{From: 3, To: 33, After: at(30), Before: at(340)}}
+		}, full(25, 60)), output},
+		"none after that": {both(func(_ *harness.History, b *harness.Bystander) {
+			b.Payload.Wrote, b.Payload.ExitedAt = 60, at(600)
+		}, full(25, 60)), output},
 		"as many as it can hold": {both(func(_ *harness.History, b *harness.Bystander) {
 			b.Output.Holes = []harness.Hole{{From: 3, To: 33, After: at(30), Before: at(340)}}
 		}, dies(350)), ""},
@@ -197,6 +210,12 @@ func neverStarted(unprovoked bool) func(*harness.History, *harness.Bystander) {
 func hole(from, to int) func(*harness.History, *harness.Bystander) {
 	return func(_ *harness.History, b *harness.Bystander) {
 		b.Output.Holes = []harness.Hole{{From: 3, To: 4, After: at(from), Before: at(to)}}
+	}
+}
+
+func full(from, to int) func(*harness.History, *harness.Bystander) {
+	return func(_ *harness.History, b *harness.Bystander) {
+		b.Rotations = []harness.Rotation{{At: at(from), Answered: at(to), Full: true}}
 	}
 }
 

@@ -2,6 +2,7 @@ package bystander
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -223,22 +225,49 @@ func (p *pod) discard(ctx context.Context) error {
 }
 
 // rotate renames the log, and asks for another in its place. Where that fails the log
-// keeps its new name: containerd may have made the other.
+// keeps its new name: containerd may have made the other. Once the disk is full before.
 func (p *pod) rotate(ctx context.Context) error {
 	to := p.logName() + "." + strconv.Itoa(len(p.logs))
 	if err := os.Rename(p.path(p.logName()), p.path(to)); err != nil {
 		return err // there is no log: all that is written is in an older one
 	}
 	p.logs = append(p.logs, to)
-	is := harness.Rotation{At: time.Now()}
-	err := p.rt(ctx, "ReopenContainerLog", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		_, err := rt.ReopenContainerLog(ctx, &api.ReopenContainerLogRequest{ContainerId: p.container})
-		return err
-	})
-	if is.Answered = time.Now(); err == nil {
+	is := harness.Rotation{At: time.Now(), Full: len(p.logs) == 1}
+	var err error
+	if is.Full {
+		err = p.fill(ctx)
+	}
+	if err == nil {
+		err = p.reopen(ctx)
+	}
+	if is.Answered = time.Now(); err == nil || is.Full {
 		p.rotations = append(p.rotations, rotation{Rotation: is, logs: len(p.logs)})
 	}
 	return err
+}
+
+// fullFor is how long what is written to a log fails: some lines of each stream are lost.
+const fullFor = 5 * payload.WriteEvery
+
+// fill has what containerd writes to the log fail for a while, as on a full disk. No log
+// is there afterwards.
+func (p *pod) fill(ctx context.Context) error {
+	log := p.path(p.logName())
+	if err := unix.Mknod(log, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 7))); err != nil { // as /dev/full
+		return fmt.Errorf("have the disk of %s be full: %w", log, err)
+	}
+	err := p.reopen(ctx)
+	if err == nil {
+		<-time.After(fullFor)
+	}
+	return errors.Join(err, os.Remove(log)) // nobody may read it: it has no end
+}
+
+func (p *pod) reopen(ctx context.Context) error {
+	return p.rt(ctx, "ReopenContainerLog", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+		_, err := rt.ReopenContainerLog(ctx, &api.ReopenContainerLogRequest{ContainerId: p.container})
+		return err
+	})
 }
 
 func (p *pod) path(log string) string { return filepath.Join(p.TruthDir, log) }
