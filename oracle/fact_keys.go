@@ -12,7 +12,7 @@ const (
 	FactHolder  // who listens on a socket
 	FactCreate  // of a cgroup, or of an event without a pid: how the creation of its container ended
 	FactLease   // what keeps a snapshot from being collected
-	FactServed  // of a group's socket: whose shim served it last
+	FactServed  // of a group: whose shim served it last, or that two did at once
 
 	// Of whom it is.
 	FactWhose // the container's name in the workload, or the sandbox
@@ -123,6 +123,7 @@ const (
 	Expiring        = "expiring"  // FactLease
 	Expired         = "expired"   // FactExpires
 	ByNeighbour     = "neighbour" // FactServed: not the group's own shim
+	ByTwo           = "two-shims" // FactServed: at once
 	OfContainer     = "container" // FactOwner
 	AZombie         = "zombie"    // FactState
 	AStopped        = "stopped"
@@ -224,7 +225,7 @@ var keys = [factCount]struct {
 	FactHolder:    {"holder", inCause, []string{ByShim}},
 	FactCreate:    {"create", inCause, []string{CutOff, NotAsked}},
 	FactLease:     {"lease", inCause, []string{Expiring}},
-	FactServed:    {"served-by", inCause, []string{ByNeighbour}},
+	FactServed:    {"served-by", inCause, []string{ByNeighbour, ByTwo}},
 
 	FactWhose: {"whose", inMatch, nil},
 

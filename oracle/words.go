@@ -169,6 +169,7 @@ func (f Finding) leakReasons() []string {
 		if fs[FactServed] == ByNeighbour {
 			say("it is its group's, and the shim of another container of the group served it")
 		}
+		say(twoShimsWords(fs))
 		say(map[string]string{
 			Named:    fmt.Sprintf("bundle %s/%s names it", f.Subject.Namespace, f.Subject.ID),
 			NoneLeft: "no bundle is left",
@@ -226,9 +227,17 @@ func (f Finding) leakReasons() []string {
 	}
 	say(f.bundleWords())
 	say(map[string]string{Listening: "socket still listening", None: "no socket"}[fs[FactSocket]])
+	say(twoShimsWords(fs))
 	say(shimWords(fs))
 	say(parentWords(fs))
 	return append(why, familyWords(fs)...)
+}
+
+func twoShimsWords(fs Facts) string {
+	if fs[FactServed] != ByTwo {
+		return ""
+	}
+	return "its group had two shims at once"
 }
 
 func taskWords(fs Facts) string {

@@ -208,8 +208,12 @@ func (f Finding) endReasons() []string {
 			fmt.Sprintf("it was to be given %s to end, and was said to have ended after %s", fs[FactBound], fs[FactApart]),
 		}
 	}
-	return []string{
+	why := []string{
 		fmt.Sprintf("it was to end with %s, and ended with %s (%s)", fs[FactWant], fs[FactTrue], fs[FactSource]),
 		"neither the client nor a fault has killed it",
 	}
+	if two := twoShimsWords(fs); two != "" {
+		why = append(why, two)
+	}
+	return why
 }

@@ -20,7 +20,8 @@ const tellIn = 5 * time.Second
 // before it can have reported, and the shim, which a fault had killed by then. To events
 // of a beginning, that the shim had died. To cgroups, that runc was cut off while it made
 // the container; to events without a pid that, or that no shim was asked to make it. To
-// sockets that nobody listens on, that a neighbour's shim served its group.
+// sockets that nobody listens on, that a neighbour's shim served its group; and to what a group
+// with two shims leaves, that it had two.
 func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding {
 	for at := range found {
 		f := &found[at]
@@ -28,6 +29,8 @@ func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding 
 		switch {
 		case f.Class == oracle.ClassSocket && f.Facts[oracle.FactSocket] == oracle.Silent && servedByNeighbour(h):
 			f.Facts[oracle.FactServed] = oracle.ByNeighbour
+		case n >= 0 && slices.Contains(ofTwoShims, f.Class) && twoShims(h):
+			f.Facts[oracle.FactServed] = oracle.ByTwo
 		case f.Class == oracle.ClassCgroup && createFailed(h, f.Subject.ID):
 			f.Facts[oracle.FactCreate] = oracle.CutOff
 		case f.Facts[oracle.FactEvent] == oracle.NoPID && !askedToCreate(h, f.Subject.ID):
@@ -164,4 +167,34 @@ func servedByNeighbour(h *harness.History) bool {
 		asked[hit.PID], last = true, hit.ID
 	}
 	return last != "" && last != h.Instances[0].ID
+}
+
+// ofTwoShims are the classes of what a group with two shims leaves.
+var ofTwoShims = []oracle.Class{oracle.ClassShim, oracle.ClassSocket, oracle.ClassEnd}
+
+// twoShims reports whether a group was served by two shims at once: one that was asked to
+// create a container was asked something when another had been.
+func twoShims(h *harness.History) bool {
+	if !h.Case.Workload.Grouped {
+		return false
+	}
+	creates, last := map[int]time.Time{}, map[int]time.Time{}
+	for _, hit := range h.Hits {
+		if hit.Who != "shim" || hit.Passed().Service() != "Task" || hit.Passed().Where != "entry" ||
+			hit.Time.After(h.After.At) {
+			continue
+		}
+		last[hit.PID] = hit.Time
+		if _, ok := creates[hit.PID]; !ok && hit.Point == "rpc:shim:Task.Create:entry" {
+			creates[hit.PID] = hit.Time
+		}
+	}
+	for one, from := range creates {
+		for other := range creates {
+			if one != other && from.Before(creates[other]) && creates[other].Before(last[one]) {
+				return true
+			}
+		}
+	}
+	return false
 }

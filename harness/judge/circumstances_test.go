@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
@@ -41,6 +42,15 @@ func TestCircumstances(t *testing.T) {
 	}
 	serves := func(h *harness.History, id string, pid, ms int) {
 		h.Hits = append(h.Hits, hit(createEntry, ms, func(h *failpoints.Hit) { h.ID, h.PID = id, pid }))
+	}
+	shim := func(h *harness.History) {
+		h.Case.Workload.Grouped = true
+		leave(oracle.Process{PID: 42, Start: 1, Shim: &oracle.ShimArgs{ID: "c0", Namespace: "shimquake"}})(h)
+	}
+	both := func(h *harness.History, last int) {
+		serves(h, "c0", 42, 10)
+		serves(h, "c1", 43, 45)
+		h.Hits = append(h.Hits, hit("rpc:shim:Task.State:entry", last, nil))
 	}
 	for name, tc := range map[string]struct {
 		wrong, change func(*harness.History)
@@ -89,6 +99,14 @@ func TestCircumstances(t *testing.T) {
 		"no pid, and containerd died before its Create had failed": {noPID, func(h *harness.History) {
 			h.Hits[1].Err = "killed"
 			downFor(8, 12)(h)
+		}, oracle.FactContainerd, oracle.Down},
+		"no pid, and a fault had killed containerd by then, whose end was seen later": {noPID, func(h *harness.History) {
+			h.Hits[1].Err = "killed"
+			downFor(30, 40)(h)
+			h.Deaths[len(h.Deaths)-1].PID = 12
+			crash := hit("stmt:containerd:x:y", 8, nil)
+			crash.Who, crash.PID, crash.Did = "containerd", 12, term.Crash
+			h.Hits = append(h.Hits, crash)
 		}, oracle.FactContainerd, oracle.Down},
 		"no pid, and containerd died before its Create was answered": {noPID, downFor(8, 12), oracle.FactContainerd, none},
 		"no pid, and it was created when containerd was back": {noPID, func(h *harness.History) {
@@ -140,6 +158,13 @@ func TestCircumstances(t *testing.T) {
 		"which a neighbour's served only after the look": {socket, func(h *harness.History) {
 			serves(h, "c1", 43, 55)
 		}, oracle.FactServed, none},
+		"a shim of a group that has one":     {shim, func(*harness.History) {}, oracle.FactServed, none},
+		"a shim of a group that has two":     {shim, func(h *harness.History) { both(h, 46) }, oracle.FactServed, oracle.ByTwo},
+		"whose other began when it was gone": {shim, func(h *harness.History) { both(h, 44) }, oracle.FactServed, none},
+		"a shim of no group": {shim, func(h *harness.History) {
+			h.Case.Workload.Grouped = false
+			both(h, 46)
+		}, oracle.FactServed, none},
 		"a socket of no group": {socket, func(h *harness.History) {
 			h.Case.Workload.Grouped = false
 			serves(h, "c1", 43, 45)
@@ -155,7 +180,8 @@ func TestCircumstances(t *testing.T) {
 			tc.change(&h)
 			v := Judge(h)
 			for _, f := range v.Findings {
-				of := []oracle.Class{oracle.ClassExitCode, oracle.ClassCgroup, oracle.ClassEvent, oracle.ClassSocket}
+				of := []oracle.Class{oracle.ClassExitCode, oracle.ClassCgroup, oracle.ClassEvent, oracle.ClassSocket,
+					oracle.ClassShim}
 				if slices.Contains(of, f.Class) && f.Facts[tc.key] == tc.want {
 					return
 				}

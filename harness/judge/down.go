@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -12,7 +13,7 @@ import (
 // answered is followed by the next.
 func downs(h *harness.History) (all []oracle.Gap) {
 	for n, d := range h.Deaths {
-		down := oracle.Gap{From: d.At}
+		down := oracle.Gap{From: diedAt(h, d)}
 		switch {
 		case d.BackIn > 0:
 			down.To = d.At.Add(d.BackIn)
@@ -22,6 +23,17 @@ func downs(h *harness.History) (all []oracle.Gap) {
 		all = append(all, down)
 	}
 	return all
+}
+
+// diedAt is when a containerd died: the fault that has killed it tells that sooner than
+// the end of its process, which is seen some 20 ms later.
+func diedAt(h *harness.History, d daemon.Death) time.Time {
+	for _, hit := range h.Hits {
+		if hit.Who == "containerd" && hit.PID == d.PID && killedByTerm(hit.Did) && hit.Time.Before(d.At) {
+			return hit.Time
+		}
+	}
+	return d.At
 }
 
 // downBetween reports whether containerd was down at some time between two.

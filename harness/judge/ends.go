@@ -39,7 +39,7 @@ func ends(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			Invariant: oracle.End, Class: oracle.ClassEnd, Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)}, Facts: fs,
 		})
 	}
-	return found, nil
+	return circumstances(h, found), nil
 }
 
 // killedOtherwise reports whether somebody else has ended a container as it was to end:

@@ -30,10 +30,10 @@ const rest = 6 * time.Second
 // reaches it.
 var workloads = []workload{
 	{name: "task", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
-	{name: "deleters", asked: true, Workload: harness.Workload{
+	{name: "deleters", like: "task", asked: true, Workload: harness.Workload{
 		Deleters: 2, CallTimeout: 3 * time.Second, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
-	{name: "two", asked: true, Workload: harness.Workload{Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
-	{name: "grouped", asked: true, Workload: harness.Workload{
+	{name: "two", like: "task", asked: true, Workload: harness.Workload{Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+	{name: "grouped", like: "task two", asked: true, Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "beside", like: "task", asked: true, Workload: harness.Workload{
 		Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
@@ -68,7 +68,7 @@ var workloads = []workload{
 		Subscribers: 6, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "again", like: "task", asked: true, Workload: harness.Workload{
 		KillAgain: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
-	{name: "many", like: "restart", asked: true, Workload: harness.Workload{
+	{name: "many", like: "restart grouped", asked: true, Workload: harness.Workload{
 		Grouped: true, Restart: true, Deadline: 2 * time.Minute,
 		Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36)}},
 	{name: "restart", Workload: harness.Workload{
@@ -87,7 +87,7 @@ var workloads = []workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}}}},
 	{name: "stays", like: "cri loop", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}, {Exit: 7, Stays: true}}}},
-	{name: "stops", like: "cri", asked: true, Workload: harness.Workload{
+	{name: "stops", like: "cri stop", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{
 			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"}, {Signal: "SIGKILL"},
 			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}, {Signal: "SIGKILL", WithPod: true}}}},
@@ -102,7 +102,7 @@ var workloads = []workload{
 		Containers: []harness.Container{{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}},
 	{name: "net", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Containers: []harness.Container{{Exit: 7}}}},
-	{name: "restart-pod", like: "cri", asked: true, Workload: harness.Workload{
+	{name: "restart-pod", like: "cri stop", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Restart: true,
 		Containers: []harness.Container{{Signal: "SIGTERM", IgnoresTerm: true}, {Exit: 7}}}},
 	{name: "rest-pod", like: "cri restart-pod", asked: true, Workload: harness.Workload{
