@@ -50,6 +50,7 @@ var leakClasses = []leakClass{
 	{class: ClassShim, find: diff.processes, holds: true, with: []Class{
 		ClassSocket, ClassBundle, ClassCgroup, ClassFIFO, ClassProcess, ClassMount, ClassRuncState, ClassTask,
 		ClassContainer, ClassSnapshot, ClassCRIDir, ClassSandbox, ClassLease, ClassNetwork,
+		ClassHandle,
 	}},
 	{class: ClassProcess, holds: true, with: []Class{ClassCgroup, ClassBundle, ClassMount, ClassRuncState}},
 	{class: ClassSocket, read: readSockets, find: diff.sockets, covers: true, known: true, name: "shim socket"},

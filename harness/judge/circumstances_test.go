@@ -103,7 +103,7 @@ func TestCircumstances(t *testing.T) {
 		"no pid, and a fault had killed containerd by then, whose end was seen later": {noPID, func(h *harness.History) {
 			h.Hits[1].Err = "killed"
 			downFor(30, 40)(h)
-			h.Deaths[len(h.Deaths)-1].PID = 12
+			h.Deaths[len(h.Deaths)-1].PID, h.Deaths[len(h.Deaths)-1].Asked = 12, false
 			crash := hit("stmt:containerd:x:y", 8, nil)
 			crash.Who, crash.PID, crash.Did = "containerd", 12, term.Crash
 			h.Hits = append(h.Hits, crash)

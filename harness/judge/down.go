@@ -28,6 +28,9 @@ func downs(h *harness.History) (all []oracle.Gap) {
 // diedAt is when a containerd died: the fault that has killed it tells that sooner than
 // the end of its process, which is seen some 20 ms later.
 func diedAt(h *harness.History, d daemon.Death) time.Time {
+	if d.Asked {
+		return d.At
+	}
 	for _, hit := range h.Hits {
 		if hit.Who == "containerd" && hit.PID == d.PID && killedByTerm(hit.Did) && hit.Time.Before(d.At) {
 			return hit.Time

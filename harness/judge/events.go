@@ -26,7 +26,8 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	found := slices.DeleteFunc(
 		oracle.CheckEvents(ofWorkload(h, events), gaps(h), append(lives, sandboxLives(h)...)),
 		func(f oracle.Finding) bool {
-			return f.Facts[oracle.FactAfter] == oracle.AfterInitExit && overtaken(h, f)
+			behind := []string{oracle.AfterInitExit, oracle.TopicDelete}
+			return slices.Contains(behind, f.Facts[oracle.FactAfter]) && overtaken(h, f)
 		})
 	now := conditions(h, h.After.At)
 	for n, f := range found {
@@ -37,8 +38,8 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	return oracle.Mark(circumstances(h, found), now), nil
 }
 
-// overtaken reports whether the exit of an exec is one that its shim could not send: what
-// is sent again, a second later, comes behind what has happened since.
+// overtaken reports whether a late exit is one that its shim could not send: what is sent
+// again, a second later, comes behind what has happened since.
 func overtaken(h *harness.History, f oracle.Finding) bool {
 	events, hits, _ := h.FirstUse()
 	use := *h

@@ -28,7 +28,18 @@ func TestSentAgain(t *testing.T) {
 	later := func(h *harness.History) { // it serves another
 		h.Hits = append(h.Hits, hit("rpc:shim:Task.State:entry", 4000, func(h *failpoints.Hit) { h.ID = "c1" }))
 	}
+	behind := func(h *harness.History) { // its delete, a second later
+		unheard(h)
+		exit := clean().Events[2]
+		exit.Seen = at(1032)
+		h.Events = append(h.Events, exit)
+		h.Flushed.Events = len(h.Events)
+	}
+	inFirstUse := func(h *harness.History) { h.Flushed.Hits = len(h.Hits) }
 	judged(t, map[string]row{
+		"it could not, and does behind its delete": {also(behind, forwards("ttrpc: closed", 31), inFirstUse), ""},
+		"it could, and does behind its delete": {behind,
+			"event event event=late topic=/tasks/exit after=/tasks/delete"},
 		"its shim does not send it again":  {unheard, lost},
 		"it could not, and does not again": {also(unheard, forwards("ttrpc: closed", 31)), lost},
 		"containerd took it, and died":     {also(unheard, forwards("", 31)), ""},

@@ -22,7 +22,7 @@ func whose(h *harness.History, all []oracle.Finding) {
 		s.Pod = pods[s.ID]
 		if name := nameOf(h, s.ID); name != "" {
 			all[i].Facts[oracle.FactWhose] = name
-		} else if s.Pod == s.ID {
+		} else if s.Pod == s.ID && !ofBystander(h, s.ID) {
 			all[i].Facts[oracle.FactWhose] = oracle.OfSandbox
 		}
 	}
@@ -59,6 +59,11 @@ func nameOf(h *harness.History, id string) string {
 // a container is of no pod.
 func podsOf(h *harness.History) map[string]string {
 	first, pods := map[int]string{}, map[string]string{}
+	for _, b := range h.Bystanders { // whose shims no hit may be of
+		if b.Sandbox != "" {
+			pods[b.Sandbox], pods[b.ID] = b.Sandbox, b.Sandbox
+		}
+	}
 	for _, hit := range h.Hits {
 		if hit.Who != "shim" || hit.ID == "" {
 			continue
@@ -74,4 +79,8 @@ func podsOf(h *harness.History) map[string]string {
 		}
 	}
 	return pods
+}
+
+func ofBystander(h *harness.History, id string) bool {
+	return slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool { return b.Sandbox == id || b.ID == id })
 }

@@ -53,3 +53,22 @@ func TestReuseOfAPodWithoutContainers(t *testing.T) {
 		t.Errorf("%+v does not come with the sandbox", all[1].Subject)
 	}
 }
+
+// A bystander's pod is one, too, although no hit tells it: it is spared them.
+func TestWhoseOfABystander(t *testing.T) {
+	h := clean()
+	h.Bystanders = []harness.Bystander{{ID: "bb", Sandbox: "pod2"}, {ID: "task"}}
+	leak := func(class oracle.Class, id string) oracle.Finding {
+		return oracle.Finding{Invariant: oracle.Leak, Class: class, Subject: oracle.Subject{ID: id}}
+	}
+	all := []oracle.Finding{
+		leak(oracle.ClassShim, "pod2"), leak(oracle.ClassMount, "bb"), leak(oracle.ClassMount, "task"),
+	}
+	whose(&h, all)
+	if !all[1].ComesWith(all[0]) || all[2].ComesWith(all[0]) {
+		t.Errorf("%v, %v", all[1].Subject, all[2].Subject)
+	}
+	if of := all[0].Facts[oracle.FactWhose]; of != "" {
+		t.Errorf("its sandbox is called %q, as that of the workload is", of)
+	}
+}
