@@ -56,7 +56,7 @@ func nameOf(h *harness.History, id string) string {
 
 // podsOf are the pods and groups of containers: those that one shim has served, which is
 // called by the id that it was asked for first, a pod's sandbox. Where no shim tells it,
-// a container is of no pod.
+// a container is of no pod, or of the case's one group.
 func podsOf(h *harness.History) map[string]string {
 	first, pods := map[int]string{}, map[string]string{}
 	for _, b := range h.Bystanders { // whose shims no hit may be of
@@ -76,6 +76,11 @@ func podsOf(h *harness.History) map[string]string {
 		}
 		if pods[hit.ID] == "" {
 			pods[hit.ID] = first[hit.PID]
+		}
+	}
+	for _, i := range h.Instances {
+		if pods[i.ID] == "" && i.ID != "" && h.Case.Workload.Grouped { // its shim never came to say so
+			pods[i.ID] = h.Instances[0].ID
 		}
 	}
 	return pods

@@ -40,6 +40,21 @@ func TestWhose(t *testing.T) {
 	}
 }
 
+// Where no shim says anything, the case says what is of one group.
+func TestWhoseOfASilentGroup(t *testing.T) {
+	h := clean()
+	h.Case.Workload.Grouped = true
+	h.Hits = nil
+	h.Instances = append(h.Instances, harness.Instance{Name: "c1", ID: "c1"})
+	all := []oracle.Finding{
+		{Invariant: oracle.Leak, Class: oracle.ClassShim, Subject: oracle.Subject{ID: "c0"}},
+		{Invariant: oracle.Leak, Class: oracle.ClassBundle, Subject: oracle.Subject{ID: "c1"}},
+	}
+	if whose(&h, all); !all[1].ComesWith(all[0]) {
+		t.Errorf("%+v does not come with the group's shim", all[1].Subject)
+	}
+}
+
 // A pod that came to no container cannot be used again because of what is left of it.
 func TestReuseOfAPodWithoutContainers(t *testing.T) {
 	h := clean()
