@@ -37,7 +37,8 @@ func (s *Session) initOf(who string) initOf {
 // KnownPID is that process where the client knows it without asking containerd, or 0.
 func (s *Session) KnownPID(who string) int { return s.initOf(who).pid }
 
-// InitPID is that process. Where the client does not know it, containerd is asked.
+// InitPID is that process. Where the client does not know it, it is the one that is in its
+// cgroup, or else containerd is asked.
 func (s *Session) InitPID(ctx context.Context, who string) (int, error) {
 	i := s.initOf(who)
 	switch {
@@ -45,6 +46,9 @@ func (s *Session) InitPID(ctx context.Context, who string) (int, error) {
 		return i.pid, nil
 	case i.id == "":
 		return 0, fmt.Errorf("the client knows of no %s process", who)
+	}
+	if pids := s.PIDs(i.id); len(pids) == 1 { // nobody has answered for it yet
+		return pids[0], nil
 	}
 	cl, _, err := s.Up(ctx)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 // A fault asks for a pid while the client works: run with -race.
 func TestInitPID(t *testing.T) {
 	down := errors.New("containerd is down")
-	s := NewSession(Params{Up: func(context.Context) (*containerd.Client, *grpc.ClientConn, error) {
+	var inCgroup []int
+	s := NewSession(Params{PIDs: func(string) []int { return inCgroup }, Up: func(context.Context) (*containerd.Client, *grpc.ClientConn, error) {
 		return nil, nil, down
 	}})
 	if pid, err := s.InitPID(t.Context(), "task"); err == nil || errors.Is(err, down) {
@@ -22,6 +23,14 @@ func TestInitPID(t *testing.T) {
 	s.Learn("sandbox", "s0", 0)
 	if pid, err := s.InitPID(t.Context(), "sandbox"); !errors.Is(err, down) || s.KnownPID("sandbox") != 0 {
 		t.Errorf("a pid that only containerd knows: %d, %v", pid, err)
+	}
+	inCgroup = []int{7}
+	if pid, err := s.InitPID(t.Context(), "sandbox"); pid != 7 || err != nil {
+		t.Errorf("a pid that is alone in its cgroup: %d, %v", pid, err)
+	}
+	inCgroup = []int{7, 8}
+	if _, err := s.InitPID(t.Context(), "sandbox"); !errors.Is(err, down) {
+		t.Errorf("one of two that are: %v", err)
 	}
 	var work sync.WaitGroup
 	work.Go(func() { s.Learn("task", "c0", 41) })

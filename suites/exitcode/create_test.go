@@ -1,0 +1,27 @@
+package exitcode
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+// created is where a shim has the pid of an init, and has not noted the container yet.
+const created = "stmt:shim:runc-task.service.Create:s.mu.Lock"
+
+var _ = Describe("an init that dies in its Create", Label("exit-code"), func() {
+	It("is told of", spec.Quick, func(ctx context.Context) {
+		v := spec.Holds(ctx, harness.Case{
+			Name: "exit-in-create", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}},
+			Plan: failpoints.Plan{failpoints.PauseAt(created, failpoints.Steps("kill task", "wait 300ms", "release")...)},
+		})
+		Expect(v.Reported).To(ContainElement(And(
+			HaveField("Observer", oracle.ByTaskExit), HaveField("Status", uint32(137)))))
+	})
+})
