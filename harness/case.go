@@ -116,9 +116,9 @@ type Workload struct {
 	// containerd's restart monitor is to keep running, pause it, kill it and have it
 	// stopped. Not with grouped and fakeshim. Without a fault.
 	Monitored bool `yaml:"monitored,omitempty"`
-	// Metrics has containerd serve the page of its metrics, and the client of a task workload
-	// ask it for those of each container that Metrics are asked about, of the second use of
-	// the first id, too. Not with fakeshim. Without a fault.
+	// Metrics has containerd serve the page of its metrics, and the client of a task
+	// workload look there for the memory limit of each container that has one, and, with
+	// thorough, of the second use of the first id. Not with fakeshim. Without a fault.
 	Metrics bool `yaml:"metrics,omitempty"`
 	// Images has the client of a pod make an image that nothing runs by containerd's own
 	// API, of which CRI is to know soon, and remove it by CRI. Without a fault.
@@ -273,8 +273,11 @@ func (c Case) problems() (all []fieldError) {
 		add("workload.monitored", errors.New(
 			"monitored: by the task API and runc's shim only: leave out api: cri, grouped and fakeshim"))
 	}
-	if w.Metrics && (w.API == CRI || w.Fakeshim != "") {
-		add("workload.metrics", errors.New("metrics: by the task API and runc's shim only: leave out api: cri and fakeshim"))
+	if w.Metrics && (w.API == CRI || w.Fakeshim != "" || !w.Thorough ||
+		len(w.Containers) > 0 && !w.Containers[0].metered()) {
+		add("workload.metrics", errors.New(
+			"metrics: by the task API and runc's shim only, with thorough and a memory limit of the first container: "+
+				"leave out api: cri and fakeshim, add thorough: true and memory"))
 	}
 	if w.Images && w.API != CRI {
 		add("workload.images", errors.New("images: CRI is asked for them: add api: cri"))

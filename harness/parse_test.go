@@ -166,6 +166,7 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 		"hears":   {"name: x\nworkload:\n  api: cri\n  subscribers: 2\n", []int{4}},
 		"leased":  {"name: x\nworkload:\n  api: cri\n  leases: true\n", []int{4}},
 		"metrics": {"name: x\nworkload:\n  api: cri\n  metrics: true\n", []int{4}},
+		"metered": {"name: x\nworkload:\n  metrics: true\n  containers:\n  - exit: 7\n", []int{3}},
 		"asked":   {"name: x\nworkload:\n  restart: true\n  waiters: 2\n", []int{4}},
 		"rounds":  {"name: x\nworkload:\n  api: cri\n  loops: 101\n", []int{4}},
 	} {

@@ -14,6 +14,9 @@ func (f Finding) ComesWith(o Finding) bool {
 	if o.Invariant != Leak || !together {
 		return false
 	}
+	if f.Class == ClassHandle && f.Subject.PID != o.Subject.PID { // another shim's, which may live on
+		return false
+	}
 	if f.Invariant == Liveness {
 		return f.Facts[FactWhat] == IDReuse
 	}

@@ -28,6 +28,8 @@ func TestComesWith(t *testing.T) {
 		"a child of another":                  {zombie, leak(ClassShim, Subject{ID: "x", PID: 8}), false},
 		"the id that cannot be used again":    {reuse, shim, true},
 		"what the client could not do":        {removal, shim, false},
+		"a handle that it has":                {leak(ClassHandle, Subject{ID: "pod", Pod: "pod", PID: 7}), shim, true},
+		"a handle of another shim of its pod": {leak(ClassHandle, Subject{ID: "c0", Pod: "pod", PID: 8}), shim, false},
 		"another's id":                        {reuse, leak(ClassShim, Subject{ID: "c1"}), false},
 	} {
 		if got := c.f.ComesWith(c.o); got != c.want {

@@ -257,9 +257,6 @@ func (b *beside) output() {
 func (b *beside) stream(out harness.Output, name string) {
 	own := b.b.Payload
 	lost := slices.DeleteFunc(out.MissingOf(own.Wrote, own.ExitedAt), func(hole harness.Hole) bool {
-		if hole.From == 1 {
-			hole.After = own.StartedAt
-		}
 		return b.b.API == harness.CRI && (b.diedWith(hole) || b.full(hole))
 	})
 	for _, fs := range wrongLines(out, lost, 0) {
@@ -268,14 +265,21 @@ func (b *beside) stream(out harness.Output, name string) {
 	}
 }
 
-// full reports whether lines were lost because the disk of their log was full. Those that
-// were written when that was over are not.
+// full reports whether lines were lost because the disk of their log was full. What was
+// written before, or when that was over, was not.
 func (b *beside) full(hole harness.Hole) bool {
-	last := hole.After.Add(time.Duration(hole.To-hole.From-1) * payload.WriteEvery)
+	within := fullSeenIn
+	if hole.To == b.b.Payload.Wrote { // its last lines
+		within = unseen
+	}
 	return slices.ContainsFunc(b.b.Rotations, func(r harness.Rotation) bool {
-		return r.Full && hole.After.After(r.At.Add(-unwritten)) && last.Before(r.Answered.Add(unseen))
+		return r.Full && hole.After.After(r.At.Add(-unseen)) && hole.Before.Before(r.Answered.Add(within))
 	})
 }
+
+// fullSeenIn is how long after a full disk the next line may be written that is not lost,
+// on a machine that has other things to do: there are WriteEvery between two.
+const fullSeenIn = time.Second
 
 // unseen is how long after containerd's end that is known: nothing is read any more then.
 const unseen = 100 * time.Millisecond

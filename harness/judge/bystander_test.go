@@ -161,16 +161,16 @@ func TestBystanders(t *testing.T) {
 			b.Payload.Wrote, b.Payload.ExitedAt = 60, at(600)
 		}, dies(60)), output},
 		"lines of when its log was on a full disk": {both(hole(30, 50), full(25, 60)), ""},
-		"its first lines": {both(func(_ *harness.History, b *harness.Bystander) {
-			b.Payload.StartedAt = at(20)
-			b.Output.Holes = []harness.Hole{{From: 1, To: 2, Before: at(50)}}
-		}, full(25, 60)), ""},
-		"lines of long before": {both(hole(30, 50), full(3000, 3060)), output},
+		"lines of long before":                     {both(hole(30, 50), full(3000, 3060)), output},
+		"lines of before":                          {both(hole(30, 50), full(250, 260)), output},
 		"lines of when it was on another": {both(func(_ *harness.History, b *harness.Bystander) {
-			b.Output.Holes = []harness.Hole{{From: 3, To: 33, After: at(30), Before: at(340)}}
+			b.Output.Holes = []harness.Hole{{From: 3, To: 133, After: at(30), Before: at(1340)}}
+		}, full(25, 60)), output},
+		"few lines for a long time": {both(func(_ *harness.History, b *harness.Bystander) {
+			b.Output.Holes = []harness.Hole{{From: 3, To: 9, After: at(30), Before: at(1340)}}
 		}, full(25, 60)), output},
 		"none after that": {both(func(_ *harness.History, b *harness.Bystander) {
-			b.Payload.Wrote, b.Payload.ExitedAt = 60, at(600)
+			b.Payload.Wrote, b.Payload.ExitedAt = 30, at(300)
 		}, full(25, 60)), output},
 		"as many as it can hold": {both(func(_ *harness.History, b *harness.Bystander) {
 			b.Output.Holes = []harness.Hole{{From: 3, To: 33, After: at(30), Before: at(340)}}

@@ -25,18 +25,24 @@ func downs(h *harness.History) (all []oracle.Gap) {
 	return all
 }
 
+// endSeenIn is how long it may take until the end of a process is seen: some 20 ms. One
+// that lives on for longer has not died of a panic.
+const endSeenIn = time.Second
+
 // diedAt is when a containerd died: the fault that has killed it tells that sooner than
-// the end of its process, which is seen some 20 ms later.
+// the end of its process.
 func diedAt(h *harness.History, d daemon.Death) time.Time {
 	if d.Asked {
 		return d.At
 	}
+	at := d.At
 	for _, hit := range h.Hits {
-		if hit.Who == "containerd" && hit.PID == d.PID && killedByTerm(hit.Did) && hit.Time.Before(d.At) {
-			return hit.Time
+		if hit.Who == "containerd" && hit.PID == d.PID && killedByTerm(hit.Did) && hit.Time.Before(d.At) &&
+			d.At.Sub(hit.Time) < endSeenIn {
+			at = hit.Time
 		}
 	}
-	return d.At
+	return at
 }
 
 // downBetween reports whether containerd was down at some time between two.

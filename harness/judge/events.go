@@ -27,7 +27,8 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 		oracle.CheckEvents(ofWorkload(h, events), gaps(h), append(lives, sandboxLives(h)...)),
 		func(f oracle.Finding) bool {
 			behind := []string{oracle.AfterInitExit, oracle.TopicDelete}
-			return slices.Contains(behind, f.Facts[oracle.FactAfter]) && overtaken(h, f)
+			return f.Facts[oracle.FactTopic] == oracle.TopicExit && slices.Contains(behind, f.Facts[oracle.FactAfter]) &&
+				overtaken(h, f)
 		})
 	now := conditions(h, h.After.At)
 	for n, f := range found {

@@ -78,9 +78,15 @@ func podsOf(h *harness.History) map[string]string {
 			pods[hit.ID] = first[hit.PID]
 		}
 	}
-	for _, i := range h.Instances {
-		if pods[i.ID] == "" && i.ID != "" && h.Case.Workload.Grouped { // its shim never came to say so
-			pods[i.ID] = h.Instances[0].ID
+	if h.Case.Workload.Grouped { // what its shim never came to say
+		group := firstOf(h.Instances, func(i harness.Instance) string { return pods[i.ID] })
+		if group == "" {
+			group = firstOf(h.Instances, func(i harness.Instance) string { return i.ID })
+		}
+		for _, i := range h.Instances {
+			if pods[i.ID] == "" && i.ID != "" {
+				pods[i.ID] = group
+			}
 		}
 	}
 	return pods
@@ -88,4 +94,14 @@ func podsOf(h *harness.History) map[string]string {
 
 func ofBystander(h *harness.History, id string) bool {
 	return slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool { return b.Sandbox == id || b.ID == id })
+}
+
+// firstOf is the first name that there is.
+func firstOf(all []harness.Instance, name func(harness.Instance) string) string {
+	for _, i := range all {
+		if name := name(i); name != "" {
+			return name
+		}
+	}
+	return ""
 }

@@ -53,6 +53,10 @@ func TestWhoseOfASilentGroup(t *testing.T) {
 	if whose(&h, all); !all[1].ComesWith(all[0]) {
 		t.Errorf("%+v does not come with the group's shim", all[1].Subject)
 	}
+	h.Hits = []failpoints.Hit{hit(createEntry, 5, func(h *failpoints.Hit) { h.ID = "c1" })} // of which no c0 came
+	if whose(&h, all); all[0].Subject.Pod != "c1" || all[1].Subject.Pod != "c1" {
+		t.Errorf("of pods %q and %q, and the group is called c1", all[0].Subject.Pod, all[1].Subject.Pod)
+	}
 }
 
 // A pod that came to no container cannot be used again because of what is left of it.

@@ -30,6 +30,7 @@ func (x *run) startBystanders() error {
 		Quiet:     x.countsStatements(),
 		Faultless: x.Faultless(), Holds: x.holds(), Made: x.setApart,
 		Runtime: runcshim.Runtime, TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events,
+		Problem: func(err error) { x.record.Problem(harness.ByHarness, err) },
 	})
 	x.bystanders.Store(g)
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)

@@ -67,6 +67,8 @@ type Params struct {
 	// TruthDir and FIFODir are the world's.
 	TruthDir, FIFODir string
 	Events            *oracle.EventLog
+	// Problem notes what the harness could not do; nil is none.
+	Problem func(error)
 }
 
 // Group is all bystanders of a case.

@@ -232,35 +232,44 @@ func (p *pod) rotate(ctx context.Context) error {
 		return err // there is no log: all that is written is in an older one
 	}
 	p.logs = append(p.logs, to)
-	is := harness.Rotation{At: time.Now(), Full: len(p.logs) == 1}
+	is := harness.Rotation{At: time.Now()}
 	var err error
-	if is.Full {
-		err = p.fill(ctx)
+	if len(p.logs) == fullAt {
+		is.Full, err = p.fill(ctx)
 	}
 	if err == nil {
 		err = p.reopen(ctx)
 	}
-	if is.Answered = time.Now(); err == nil || is.Full {
+	switch is.Answered = time.Now(); {
+	case err == nil:
 		p.rotations = append(p.rotations, rotation{Rotation: is, logs: len(p.logs)})
+	case is.Full: // what it has lost by then it may have lost
+		p.set(func(s *harness.Bystander) { s.Rotations = append(s.Rotations, is) })
 	}
 	return err
 }
 
+// fullAt is the rotation at which the disk is full: some are before and after it.
+const fullAt = 2
+
 // fullFor is how long what is written to a log fails: some lines of each stream are lost.
 const fullFor = 5 * payload.WriteEvery
 
-// fill has what containerd writes to the log fail for a while, as on a full disk. No log
-// is there afterwards.
-func (p *pod) fill(ctx context.Context) error {
+// fill has what containerd writes to the log fail for a while, as on a full disk, and
+// reports whether it was asked to write there. No log is there afterwards.
+func (p *pod) fill(ctx context.Context) (full bool, err error) {
 	log := p.path(p.logName())
 	if err := unix.Mknod(log, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 7))); err != nil { // as /dev/full
-		return fmt.Errorf("have the disk of %s be full: %w", log, err)
+		p.Problem(fmt.Errorf("have the disk of %s be full: %w", log, err))
+		return false, err
 	}
-	err := p.reopen(ctx)
-	if err == nil {
+	if err = p.reopen(ctx); err == nil {
+		full = true
 		<-time.After(fullFor)
 	}
-	return errors.Join(err, os.Remove(log)) // nobody may read it: it has no end
+	removed := os.Remove(log) // nobody may read it: it has no end
+	p.Problem(removed)
+	return full, errors.Join(err, removed)
 }
 
 func (p *pod) reopen(ctx context.Context) error {

@@ -13,10 +13,14 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/poll"
 )
 
 // limitMetric is what containerd calls a container's memory limit, of cgroup v1 and v2.
 const limitMetric = "container_memory_usage_limit_bytes"
+
+// lookAgain is the time between two looks at the page.
+const lookAgain = 100 * time.Millisecond
 
 // serves reports whether containerd serves a page of metrics that is to be looked at.
 func (c *Client) serves() bool {
@@ -28,13 +32,21 @@ func (c *Client) askPage(ctx context.Context, i *harness.Instance, limit int64) 
 	is := harness.Meter{At: time.Now(), Page: true, Limit: uint64(limit)}
 	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
 	defer cancel()
-	all, err := c.page(ctx)
-	for _, m := range all[limitMetric].GetMetric() {
-		if label(m, "namespace") != daemon.TaskNamespace || label(m, "container_id") != i.ID {
-			is.Others++
-			continue
+	// containerd leaves out what a shim does not tell within 2 s (metrics.shimstats).
+	err := poll.Until(ctx, lookAgain, func() (bool, error) {
+		all, err := c.page(ctx)
+		is.Told, is.Others = nil, 0
+		for _, m := range all[limitMetric].GetMetric() {
+			if label(m, "namespace") != daemon.TaskNamespace || label(m, "container_id") != i.ID {
+				is.Others++
+				continue
+			}
+			is.Told = append(is.Told, uint64(m.GetGauge().GetValue()))
 		}
-		is.Told = append(is.Told, uint64(m.GetGauge().GetValue()))
+		return err != nil || len(is.Told) > 0, err
+	})
+	if err != nil && ctx.Err() != nil && len(is.Told) == 0 {
+		err = nil // it has had time enough, and has said nothing
 	}
 	c.metered(i, is, err)
 }
