@@ -14,7 +14,8 @@ import (
 func TestInitPID(t *testing.T) {
 	down := errors.New("containerd is down")
 	var inCgroup []int
-	s := NewSession(Params{PIDs: func(string) []int { return inCgroup }, Up: func(context.Context) (*containerd.Client, *grpc.ClientConn, error) {
+	pids := func(string) []int { return inCgroup }
+	s := NewSession(Params{PIDs: pids, Up: func(context.Context) (*containerd.Client, *grpc.ClientConn, error) {
 		return nil, nil, down
 	}})
 	if pid, err := s.InitPID(t.Context(), "task"); err == nil || errors.Is(err, down) {

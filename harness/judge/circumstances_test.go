@@ -158,8 +158,9 @@ func TestCircumstances(t *testing.T) {
 		"which a neighbour's served only after the look": {socket, func(h *harness.History) {
 			serves(h, "c1", 43, 55)
 		}, oracle.FactServed, none},
-		"a shim of a group that has one":     {shim, func(*harness.History) {}, oracle.FactServed, none},
-		"a shim of a group that has two":     {shim, func(h *harness.History) { both(h, 46) }, oracle.FactServed, oracle.ByTwo},
+		"a shim of a group that has one": {shim, func(*harness.History) {}, oracle.FactServed, none},
+		"a shim of a group that has two": {shim, func(h *harness.History) { both(h, 46) }, oracle.FactServed,
+			oracle.ByTwo},
 		"whose other began when it was gone": {shim, func(h *harness.History) { both(h, 44) }, oracle.FactServed, none},
 		"a shim of no group": {shim, func(h *harness.History) {
 			h.Case.Workload.Grouped = false

@@ -32,7 +32,8 @@ var workloads = []workload{
 	{name: "task", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
 	{name: "deleters", like: "task", asked: true, Workload: harness.Workload{
 		Deleters: 2, CallTimeout: 3 * time.Second, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
-	{name: "two", like: "task", asked: true, Workload: harness.Workload{Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+	{name: "two", like: "task", asked: true, Workload: harness.Workload{
+		Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "grouped", like: "task two", asked: true, Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{name: "beside", like: "task", asked: true, Workload: harness.Workload{
