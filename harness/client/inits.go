@@ -37,8 +37,8 @@ func (s *Session) initOf(who string) initOf {
 // KnownPID is that process where the client knows it without asking containerd, or 0.
 func (s *Session) KnownPID(who string) int { return s.initOf(who).pid }
 
-// InitPID is that process. Where the client does not know it, it is the one that is in its
-// cgroup, or else containerd is asked.
+// InitPID is that process. Where the client does not know it, it is the one that is in
+// its cgroup, or else containerd is asked.
 func (s *Session) InitPID(ctx context.Context, who string) (int, error) {
 	i := s.initOf(who)
 	switch {

@@ -20,8 +20,8 @@ const tellIn = 5 * time.Second
 // before it can have reported, and the shim, which a fault had killed by then. To events
 // of a beginning, that the shim had died. To cgroups, that runc was cut off while it made
 // the container; to events without a pid that, or that no shim was asked to make it. To
-// sockets that nobody listens on, that a neighbour's shim served its group; and to what a group
-// with two shims leaves, that it had two.
+// sockets that nobody listens on, that a neighbour's shim served its group; and to what a
+// group with two shims leaves, that it had two.
 func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding {
 	for at := range found {
 		f := &found[at]
