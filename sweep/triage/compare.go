@@ -138,7 +138,7 @@ func (c *Comparison) add(s plan.Spec, x, y journal.Result, known []catalogue.Exc
 // none. Those that are no race are sure of their own case, and of no other in the window.
 func leftByLuck(known []catalogue.Excuse, s plan.Spec, found []oracle.Finding, only []Signature) (ids []string) {
 	var left []Signature
-	for i, direct := range explains(known, s, found) {
+	for i, direct := range explains(known, found, s) {
 		if !known[i].Sometimes && covers(s, known[i].Case) {
 			continue
 		}

@@ -140,7 +140,10 @@ func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec i
 	var fresh []occurrence
 	for _, c := range all {
 		rest := c.found
-		for i, direct := range explains(known, p.Specs[c.spec].On(c.paths), c.found) {
+		// A restart is over in the middle of what it does, on a busy machine, and what was
+		// planned for it fires a moment later.
+		s := p.Specs[c.spec]
+		for i, direct := range explains(known, c.found, s.On(c.paths), s) {
 			if len(direct) == 0 {
 				continue
 			}
@@ -165,16 +168,22 @@ func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec i
 }
 
 // explains are the findings of a case that each known finding matches, by its index; each
-// finding is given to that which says most of it, the first of several.
-func explains(known []catalogue.Excuse, s plan.Spec, found []oracle.Finding) map[int][]oracle.Finding {
+// finding is given to that which says most of it, the first of several: where its faults
+// have fired, or else where they were planned.
+func explains(known []catalogue.Excuse, found []oracle.Finding, where ...plan.Spec) map[int][]oracle.Finding {
 	out := map[int][]oracle.Finding{}
 	for _, f := range found {
 		best, most := -1, -1
-		for i, k := range known {
-			for _, w := range windowsOf(k, s) {
-				if says := w.Says(f); says > most {
-					best, most = i, says
+		for _, s := range where {
+			for i, k := range known {
+				for _, w := range windowsOf(k, s) {
+					if says := w.Says(f); says > most {
+						best, most = i, says
+					}
 				}
+			}
+			if best >= 0 {
+				break
 			}
 		}
 		if best >= 0 {

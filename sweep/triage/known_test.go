@@ -92,7 +92,7 @@ func TestAWindowMatchesItsOwn(t *testing.T) {
 	}
 	for label, want := range map[string][]oracle.Finding{"a": {shim}, "b": {socket}, "c": {shim}, "d": nil} {
 		at := plan.Pass{Point: failpoints.MustPoint(start + label), Nth: 1, Path: "create"}
-		got := explains([]catalogue.Excuse{k}, plan.Single(at, "crash", "task"), []oracle.Finding{shim, socket})
+		got := explains([]catalogue.Excuse{k}, []oracle.Finding{shim, socket}, plan.Single(at, "crash", "task"))
 		if len(got[0]) != len(want) || len(want) > 0 && got[0][0].Class != want[0].Class {
 			t.Errorf("at %s: %v, want %v", label, got[0], want)
 		}
@@ -179,7 +179,7 @@ func TestTheFindingThatSaysMostExplains(t *testing.T) {
 		"none but one of another place": {[]catalogue.Excuse{elsewhere}, dead, -1},
 	} {
 		got := -1
-		for i := range explains(tc.known, s, []oracle.Finding{tc.found}) {
+		for i := range explains(tc.known, []oracle.Finding{tc.found}, s) {
 			got = i
 		}
 		if got != tc.want {
@@ -212,5 +212,12 @@ func TestAFindingIsKnownWhereItsFaultFired(t *testing.T) {
 	}
 	if p.Specs[1].Last().Path != "create" {
 		t.Error("the report has changed the plan")
+	}
+	planned := known(t, "  where:", "  paths: [create]\n  where:")
+	r := NewReport(headOf(p), []journal.Result{
+		{I: 1, Outcome: harness.Violated, Paths: []string{"start"}, Found: shimLeft(1, "c0")},
+	}, []catalogue.Excuse{planned})
+	if r.Fresh() != 0 {
+		t.Errorf("what was planned in the window is new, because it fired a moment later\n%s", r)
 	}
 }

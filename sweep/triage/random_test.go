@@ -73,7 +73,7 @@ func TestWhatRandomPlansFoundIsKnown(t *testing.T) {
 func explainedBy(known []catalogue.Excuse, workload, found string, faults ...plan.Fault) (id string) {
 	m := oracle.MustMatches(found)[0]
 	f := oracle.Finding{Class: m.Class, Facts: m.Facts}
-	for i := range explains(known, plan.Spec{Workload: workload, Faults: faults}, []oracle.Finding{f}) {
+	for i := range explains(known, []oracle.Finding{f}, plan.Spec{Workload: workload, Faults: faults}) {
 		id = known[i].ID
 	}
 	return id
