@@ -53,6 +53,7 @@ const (
 	FieldStarted  = "started-at"
 	FieldFinished = "finished-at"
 	FieldSandbox  = "sandbox" // its status, in an event
+	FieldSibling  = "sibling" // the status of another container of its pod, in an event
 	FieldIP       = "ip"      // of a pod
 
 	FieldBundle     = "bundle" // of a create
@@ -225,6 +226,8 @@ type CRIEvent struct {
 	// of it, as of one that is deleted.
 	State    string `json:"state,omitempty"`
 	ExitCode int32  `json:"exitCode,omitempty"`
+	// Of are all containers of whose state it tells; nil in histories that do not say so.
+	Of []string `json:"of"`
 	// Bare: it comes without the status of its sandbox.
 	Bare bool `json:"bare,omitempty"`
 	// Created is when it came about, as it says; the zero time in histories that do not tell
@@ -235,8 +238,9 @@ type CRIEvent struct {
 
 func criEventOf(e *api.ContainerEventResponse) CRIEvent {
 	out := CRIEvent{Type: e.GetContainerEventType().String(), ID: e.GetContainerId(),
-		Bare: e.GetPodSandboxStatus().GetId() == "", Created: time.Unix(0, e.GetCreatedAt()), Seen: time.Now()}
+		Bare: e.GetPodSandboxStatus().GetId() == "", Created: time.Unix(0, e.GetCreatedAt()), Seen: time.Now(), Of: []string{}}
 	for _, s := range e.GetContainersStatuses() {
+		out.Of = append(out.Of, s.GetId())
 		if s.GetId() == out.ID {
 			out.State, out.ExitCode = s.GetState().String(), s.GetExitCode()
 		}

@@ -285,7 +285,7 @@ var keys = [factCount]struct {
 
 	FactField: {"field", inCause,
 		[]string{FieldID, FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
-			FieldSandbox, FieldIP, FieldBundle,
+			FieldSandbox, FieldSibling, FieldIP, FieldBundle,
 			FieldStdin, FieldStdout, FieldStderr, FieldTerminal, FieldCheckpoint, FieldRootfs, FieldImage, FieldRuntime,
 			FieldImageRef, FieldAnnotations, FieldLogPath, FieldMounts, FieldStopSignal,
 			FieldMemoryLimit, FieldMemory, FieldCPU, FieldMeteredAt, FieldTags, FieldSize}},

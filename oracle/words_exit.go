@@ -158,6 +158,9 @@ func (f Finding) eventReasons() []string {
 		}
 		return []string{"says that it ended at " + fs[FactAt], endedWords(fs)}
 	case NoField:
+		if fs[FactField] == FieldSibling {
+			return []string{"says nothing of another container of its pod"}
+		}
 		return []string{fmt.Sprintf("comes without the %s of its pod or container", fs[FactField])}
 	case NotAsAsked:
 		return []string{

@@ -117,7 +117,7 @@ func saysOtherwise(h *harness.History, e oracle.CRIEvent) []oracle.Finding {
 }
 
 // bare are the events that lack what a kubelet takes from them in place of asking: the
-// status of the sandbox, and that of the container; and those of a removal that still
+// status of the sandbox, and those of its containers; and those of a removal that still
 // have what was removed. A sandbox that is about to go, or a fault, excuses it:
 // containerd sends what it could learn (generateAndSendContainerEvent of v2.4.2).
 func bare(h *harness.History) (found []oracle.Finding) {
@@ -140,9 +140,32 @@ func bare(h *harness.History) (found []oracle.Finding) {
 			lacks(oracle.FieldSandbox)
 		case ofContainer && e.State == "":
 			lacks(oracle.FieldState)
+		case e.Of != nil && lacksSibling(h, e):
+			lacks(oracle.FieldSibling)
 		}
 	}
 	return found
+}
+
+// beforehand is how much sooner than an event is made what it tells of is looked up.
+const beforehand = 200 * time.Millisecond
+
+// lacksSibling reports whether an event of a pod says nothing of a container that was made
+// before it, and not removed yet.
+func lacksSibling(h *harness.History, e oracle.CRIEvent) bool {
+	return slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
+		made, ok := h.CRI.When("CreateContainer", i.ID)
+		if !ok || slices.Contains(e.Of, i.ID) || e.Created.Before(made.Add(beforehand)) {
+			return false
+		}
+		for _, d := range h.CRI.Done {
+			gone := d.Verb == "RemoveContainer" && d.ID == i.ID || d.Verb == "RemovePodSandbox"
+			if gone && e.Created.After(d.At.Add(-beforehand)) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // misdated are the events that have another time than they can have come about at: a
