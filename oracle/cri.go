@@ -238,7 +238,8 @@ type CRIEvent struct {
 
 func criEventOf(e *api.ContainerEventResponse) CRIEvent {
 	out := CRIEvent{Type: e.GetContainerEventType().String(), ID: e.GetContainerId(),
-		Bare: e.GetPodSandboxStatus().GetId() == "", Created: time.Unix(0, e.GetCreatedAt()), Seen: time.Now(), Of: []string{}}
+		Bare: e.GetPodSandboxStatus().GetId() == "", Of: []string{}, Created: time.Unix(0, e.GetCreatedAt()),
+		Seen: time.Now()}
 	for _, s := range e.GetContainersStatuses() {
 		out.Of = append(out.Of, s.GetId())
 		if s.GetId() == out.ID {
