@@ -150,8 +150,8 @@ func bare(h *harness.History) (found []oracle.Finding) {
 // beforehand is how much sooner than an event is made what it tells of is looked up.
 const beforehand = 200 * time.Millisecond
 
-// lacksSibling reports whether an event of a pod says nothing of a container that was made
-// before it, and not removed yet.
+// lacksSibling reports whether an event of a pod says nothing of a container that was
+// made before it, and not removed yet.
 func lacksSibling(h *harness.History, e oracle.CRIEvent) bool {
 	return slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
 		made, ok := h.CRI.When("CreateContainer", i.ID)
