@@ -1,0 +1,31 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
+)
+
+// An event tells of each container of its pod that is there.
+func TestAnEventTellsOfAllContainers(t *testing.T) {
+	h := clean()
+	h.CRI = &harness.CRISeen{Done: []harness.CRIDone{
+		{Verb: "CreateContainer", ID: "c0", At: at(10)}, {Verb: "RemoveContainer", ID: "c0", At: at(2000)}}}
+	for name, tc := range map[string]struct {
+		of    []string
+		ms    int
+		lacks bool
+	}{
+		"of it":                         {[]string{"c1", "c0"}, 1000, false},
+		"of another":                    {[]string{"c1"}, 1000, true},
+		"of none":                       {[]string{}, 1000, true},
+		"when it was about to be made":  {[]string{}, 200, false},
+		"when it was about to be gone":  {[]string{}, 1900, false},
+		"of the same pod, which is not": {[]string{}, 3000, false},
+	} {
+		if got := lacksSibling(&h, oracle.CRIEvent{ID: "c1", Of: tc.of, Created: at(tc.ms)}); got != tc.lacks {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
