@@ -260,7 +260,7 @@ const fullFor = 5 * payload.WriteEvery
 func (p *pod) fill(ctx context.Context) (full bool, err error) {
 	log := p.path(p.logName())
 	if err := unix.Mknod(log, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 7))); err != nil { // as /dev/full
-		p.Problem(fmt.Errorf("have the disk of %s be full: %w", log, err))
+		p.Problem(fmt.Errorf("make a full disk in place of %s: %w", log, err))
 		return false, err
 	}
 	if err = p.reopen(ctx); err == nil {
