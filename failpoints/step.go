@@ -10,7 +10,7 @@ import (
 
 // Step is one thing that the harness does while a process is paused at a point.
 type Step struct {
-	Verb string // cancel, await, kill, stop, cont, start, wait, release
+	Verb string // cancel, await, ask, kill, stop, cont, start, wait, release
 	Who  string // client, removal, exit, shim, containerd, task, sandbox
 	For  time.Duration
 }
@@ -32,6 +32,9 @@ var objects = map[string][]string{
 	// Until the client's call in flight has ended; until it is done with everything; until
 	// the first container's payload has noted its exit.
 	"await": {"client", "removal", "exit"},
+	// Ask for the state of the first container, which must be answered: not at a point that
+	// holds what the answer needs.
+	"ask": {"task"},
 	// SIGKILL, SIGSTOP and SIGCONT.
 	"kill": {"shim", "containerd", "task", "sandbox"},
 	"stop": {"shim", "containerd"},

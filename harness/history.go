@@ -95,6 +95,9 @@ type History struct {
 	// Again are the calls of the task API's clients for what was done already.
 	Again []Again `json:"again,omitempty"`
 
+	// AskedWhile are the states that steps of the plan asked for.
+	AskedWhile []AskedWhile `json:"askedWhile,omitempty"`
+
 	// LateKills are signals for what has ended, while another process has its pid.
 	LateKills []LateKill `json:"lateKills,omitempty"`
 

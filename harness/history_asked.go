@@ -25,6 +25,15 @@ type Again struct {
 	Err  *oracle.Failed `json:"err,omitempty"` // nil: it was done once more
 }
 
+// AskedWhile is the state of a container, asked for while a process was held at a point.
+type AskedWhile struct {
+	Of    string         `json:"of"`   // the container's id
+	Held  string         `json:"held"` // the point
+	At    time.Time      `json:"at"`
+	Bound time.Duration  `json:"boundNs"` // it was given up after that
+	Err   *oracle.Failed `json:"err,omitempty"`
+}
+
 // LateKill is a SIGKILL for what has ended and is not deleted yet. Another process has
 // its pid meanwhile, which does nothing.
 type LateKill struct {

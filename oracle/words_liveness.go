@@ -107,6 +107,7 @@ const (
 	RefusedAsAnother  = "refused-as-another"
 	DoneTwice         = "done-twice" // what was done already succeeds once more
 	RefusedUnanswered = "refused-unanswered"
+	AskedUnanswered   = "asked-unanswered" // its state, while a call about it was held
 	// Of a SIGKILL for what has ended: what was answered, and that it came to another.
 	LateKillAs      = "late-kill-as"
 	KillHitsAnother = "kill-hits-another"
@@ -222,6 +223,8 @@ var livenessWhats = []what{
 		"no call was held", FactBound)},
 	{RefusedAsAnother, "task", says("its command does not exist, and the answer names another: %s", FactError)},
 	{DoneTwice, "task", says("its %s has succeeded, and had before", FactCall)},
+	{AskedUnanswered, "task", says("its state was asked for while %s was held, and not answered within %s: %s", FactCall,
+		FactBound, FactError)},
 	{LateKillAs, "task", says("it was sent SIGKILL when it had ended, and the answer is %s, not NotFound", FactCode)},
 	{MountUnseen, "task", says("its payload has written nothing to the second mount of its root filesystem within %s",
 		FactBound)},

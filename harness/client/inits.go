@@ -3,11 +3,15 @@ package client
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"github.com/containerd/containerd/api/services/tasks/v1"
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
 )
 
 // initOf is what the client knows of an init process: the id of its container or sandbox,
@@ -55,6 +59,28 @@ func (s *Session) InitPID(ctx context.Context, who string) (int, error) {
 		return 0, err
 	}
 	return PIDOf(ctx, cl, i.id)
+}
+
+// askBound is how long the state of a container may take: on an idle machine, some 5 ms.
+const askBound = 5 * time.Second
+
+// Ask asks for the state of the first container, while a process is held at a point. It
+// is no call of the workload.
+func (s *Session) Ask(ctx context.Context, held string) {
+	asked := harness.AskedWhile{Of: s.initOf("task").id, Held: held, At: time.Now(), Bound: askBound}
+	ctx, cancel := context.WithTimeout(ctx, askBound)
+	defer cancel()
+	if s.Case.Workload.API == harness.CRI {
+		ctx = namespaces.WithNamespace(ctx, daemon.CRINamespace)
+	} else {
+		ctx = namespaces.WithNamespace(ctx, daemon.TaskNamespace)
+	}
+	cl, _, err := s.Up(ctx)
+	if err == nil {
+		_, err = cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: asked.Of})
+	}
+	asked.Err = oracle.FailedOf(err)
+	s.Record.Set(func(h *harness.History) { h.AskedWhile = append(h.AskedWhile, asked) })
 }
 
 // PIDOf asks containerd for the pid of a container or a sandbox of CRI, which does not

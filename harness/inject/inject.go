@@ -111,6 +111,8 @@ type Target struct {
 	InFlight func() (cancel func(), done <-chan struct{})
 	// Removed is closed when the client is done with everything.
 	Removed <-chan struct{}
+	// Ask asks for the state of the first container, while a process is held at a point.
+	Ask func(ctx context.Context, held string)
 	// Exited waits until the first container's payload has noted its exit.
 	Exited func(context.Context) error
 }

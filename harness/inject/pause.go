@@ -58,6 +58,9 @@ func (in *Injector) step(
 			in.record.Failed("harness", "containerd was started and does not answer", err)
 		}
 		return nil
+	case "ask": // what is answered is the judge's business
+		in.Ask(ctx, p.Fault.At.String())
+		return nil
 	case "cancel", "await":
 		return in.client(ctx, s, cancel, done)
 	}

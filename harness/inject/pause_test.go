@@ -38,6 +38,7 @@ func paused(t *testing.T, steps ...string) *fake {
 		InitPID:  func(context.Context, string) (int, error) { return 0, signal.ErrGone },
 		InFlight: func() (func(), <-chan struct{}) { return func() {}, none },
 		Exited:   func(context.Context) error { return nil },
+		Ask:      func(context.Context, string) {},
 	}, &record.Recorder{})
 	in.onPause(failpoints.Pause{
 		Fault:   failpoints.PauseAt("rpc:shim:Task.Delete:entry", failpoints.Steps(steps...)...),
@@ -51,7 +52,7 @@ func paused(t *testing.T, steps ...string) *fake {
 func TestContainerdIsStartedWhenTheStepsEnd(t *testing.T) {
 	for _, last := range []string{
 		"release", "wait 1ms", "cancel client", "await client", "await removal", "await exit", "kill shim", "stop shim",
-		"cont shim", "kill task", "kill sandbox", "start containerd", "stop containerd", "cont containerd",
+		"cont shim", "ask task", "kill task", "kill sandbox", "start containerd", "stop containerd", "cont containerd",
 		"kill containerd",
 	} {
 		if paused(t, "kill containerd", last).down {

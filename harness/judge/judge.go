@@ -23,8 +23,8 @@ var rules = []rule{
 	// What must hold when the client is done, and nothing is going on any more.
 	removal, answers, leaks, leased, stored, monitored, vanished, livingKeep, forgotten, ends, grace, events, execs,
 	pauses, pids, states, meters, subscribed, ooms, creates, records, exits, unreported,
-	waiters, refusals, again, lateKills, times, oneTime, stamped, outputs, inputs, attached, terminals, users, filtered,
-	runcRoots, secondMounts, namespaces, standings,
+	waiters, refusals, again, askedWhile, lateKills, times, oneTime, stamped, outputs, inputs, attached, terminals, users,
+	filtered, runcRoots, secondMounts, namespaces, standings,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
 	criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven, criLimits,
 	criOfPods, criFiltered, criStats, criImages, criRepeated, criConditions, criNames, criListed, criEvents, criSecond,

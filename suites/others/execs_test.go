@@ -61,6 +61,13 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 					HaveField("Status", uint32(137)))))
 			}
 		})
+	It("whose start takes long holds nobody who asks for its container", spec.Quick, func(ctx context.Context) {
+		v := spec.Holds(ctx, harness.Case{
+			Name: "others-exec-starts-slowly", Workload: one(harness.TaskAPI, harness.Container{Exit: 7, Exec: 3}),
+			Plan: failpoints.Plan{failpoints.PauseAt(runcExec, failpoints.Steps("ask task", "release")...)},
+		})
+		Expect(v.History.AskedWhile).To(ConsistOf(And(HaveField("Of", "c0"), HaveField("Err", BeNil()))))
+	})
 	// Its shim tries for 15 s, and lives on while the client's Delete is held: the second,
 	// where containerd died in the first.
 	It("is told of where containerd was SIGKILLed at its end, and is back 8 s later", func(ctx context.Context) {

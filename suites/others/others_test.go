@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -67,6 +68,25 @@ var _ = Describe("a shim that does not tell its state", Label("others", "slow"),
 		v := spec.Holds(ctx, harness.Case{Name: "others-hang-state", Workload: w, Plan: failpoints.Plan{hangs}})
 		Expect(v.History.Firings).To(ConsistOf(HaveField("Count", 2)))
 	})
+})
+
+var _ = Describe("a shim that stands still while containerd starts", Label("others", "slow", "crash"), func() {
+	// containerd gives it up, and keeps none of the others waiting.
+	const given = "containerd#3355: a shim that cannot be loaded is cleaned up after as if it were dead"
+	says := map[harness.API][]oracle.Match{
+		harness.TaskAPI: spec.ReportedToNobody, harness.CRI: spec.CRISaysUnknown,
+	}
+	for _, api := range apis {
+		It("is given up, and the others are not, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
+			spec.Holds(ctx, harness.Case{
+				Name: "others-" + string(api) + "-stands-at-load", Workload: one(api, harness.Container{Signal: "SIGTERM"}),
+				Plan: failpoints.Plan{failpoints.Once("proc:shim:running", term.Stop), failpoints.Kill("proc:containerd:running")},
+				Bad: []harness.Bad{{Releases: ">= 1.6.0", Issue: given,
+					By:  append(oracle.MustMatches("shim task=none bundle=gone", "end status=killed"), says[api]...),
+					May: oracle.MustMatches("file whose=sandbox in=living")}}, // that which is no more
+			})
+		})
+	}
 })
 
 var _ = Describe("a payload that ignores SIGTERM", Label("others", "exit-code"), func() {
