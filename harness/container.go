@@ -103,6 +103,10 @@ type Container struct {
 	// CRI's may be (max_container_log_line_size, 16 KiB), which is split there, an empty one
 	// come before it, and the last end without a newline. At least 3 Lines.
 	Ragged bool `yaml:"ragged,omitempty"`
+	// Unread has nobody read its Lines before it is deleted, as when its client has died: its
+	// shim waits for a reader for IODrain, and then deletes it all the same. Task API only,
+	// with at most UnreadLines and a callTimeout of twice IODrain, and nothing else is read.
+	Unread bool `yaml:"unread,omitempty"`
 	// Loud has its Exec write LoudBytes to each stream, which is more than ExecSync keeps.
 	// CRI only, and not with lines, stdin and memory.
 	Loud bool `yaml:"loud,omitempty"`
@@ -278,7 +282,7 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.TTY && w.API == CRI && c.Stdin > 0 {
 		all = append(all, errors.New("tty: its stdin is of the task API only: leave it or api: cri out"))
 	}
-	all = append(all, c.checkStream(w), c.checkLoud(w))
+	all = append(all, c.checkStream(w), c.checkLoud(w), c.checkUnread(w))
 	if c.TTY && w.API != CRI && (c.HoldStdout || c.HeldExec || c.Stdin > 0 || w.Fakeshim != "") {
 		all = append(all, errors.New("tty: not with holdStdout, heldExec, stdin and fakeshim by the task API"))
 	}

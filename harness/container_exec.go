@@ -9,17 +9,19 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 )
 
-// IODrain is how long runc's shim waits for the output of an exec that has exited until
-// it deletes it all the same (execProcess.delete of v2.4.2).
+// IODrain is how long runc's shim waits for the output of what has exited until it
+// deletes it all the same (execProcess.delete and Init.delete of v2.4.2).
 const IODrain = 10 * time.Second
 
 // ExecTimeout is what TimedExec gives its exec: the shortest that CRI knows.
 const ExecTimeout = time.Second
 
 // Drains is how long a call of the workload may wait for who holds the output of an
-// exec.
+// exec, or does not read that of a container.
 func (w Workload) Drains(c Call) time.Duration {
-	if c.Verb == "exec-delete" && slices.ContainsFunc(w.Containers, func(k Container) bool { return k.BackgroundExec }) {
+	if slices.ContainsFunc(w.Containers, func(k Container) bool {
+		return c.Verb == "exec-delete" && k.BackgroundExec || c.Verb == "delete" && k.Unread
+	}) {
 		return IODrain
 	}
 	return 0

@@ -31,6 +31,20 @@ const (
 	LoudBytes     = ExecSyncKeeps + 1<<20
 )
 
+// UnreadLines are more than a FIFO, a pipe, a shim and one read of a client hold between
+// them without the pipe, and fewer than with it: the payload can write all.
+const UnreadLines = 7000
+
+// checkUnread reports what nobody can leave unread.
+func (c Container) checkUnread(w Workload) error {
+	if c.Unread && (w.API == CRI || c.Lines == 0 || c.Lines > UnreadLines || c.TTY || c.Log != "" || c.Ragged || c.Exec > 0 ||
+		c.Stdin > 0 || w.CallTimeout < 2*IODrain) {
+		return fmt.Errorf("unread: by the task API, of at most %d lines, and its Delete takes %s: leave out api: cri, tty, log, "+
+			"ragged, exec and stdin, add callTimeout: %s", UnreadLines, IODrain, 2*IODrain)
+	}
+	return nil
+}
+
 // EmptyLines are how many empty lines each stream has.
 func (c Container) EmptyLines() int {
 	if c.Ragged {

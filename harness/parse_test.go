@@ -104,6 +104,7 @@ func TestParseCaseErrors(t *testing.T) {
 		{"one that never runs and exits", "exit: 7", "{exit: 7, noSuchCommand: true}", 9, 8, "leave out all else"},
 		{"an exec that never runs and writes", "exit: 7", "{lines: 3, noSuchExec: true}", 9, 8, "leave out lines"},
 		{"an exec whose child outlasts the client", "exit: 7", "backgroundExec: true", 9, 7, "callTimeout: 20s"},
+		{"an output that nobody reads", "exit: 7", "{lines: 7000, unread: true}", 9, 8, "callTimeout: 20s"},
 		{"an exec that is started again and is not there", "exit: 7", "execStartAgain: true", 9, 7, "needs an exec"},
 		{"the user of a task's image", "exit: 7", "{imageUser: true}", 9, 8, "add api: cri"},
 		{"a loud one without an exec", "exit: 7", "{loud: true}", 9, 8, "add api: cri and exec"},

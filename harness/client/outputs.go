@@ -18,6 +18,8 @@ type Reader struct {
 	// Slow has it read no more than 128 KiB/s, as a reader that has other things to do: what
 	// was written last is still with the shim for half a second when the process has ended.
 	Slow bool
+	// Unread has it read nothing before Close, but for one chunk that nobody sees.
+	Unread bool
 	// Stdin makes a FIFO for the standard input, too, from which nothing comes by itself.
 	Stdin bool
 	// Terminal has it read a terminal: both outputs come by one FIFO.
@@ -25,12 +27,17 @@ type Reader struct {
 	stdout, stderr buffer
 	mu             sync.Mutex
 	io             cio.IO
+	unread         chan struct{} // closed by Close; nil: it reads at once
 }
 
 // Create makes the FIFOs, in a folder, and begins to read them.
 func (r *Reader) Create(dir string) cio.Creator {
 	if r.Slow {
 		r.stdout.pace, r.stderr.pace = pace, pace
+	}
+	if r.Unread {
+		r.unread = make(chan struct{})
+		r.stdout.from, r.stderr.from = r.unread, r.unread
 	}
 	var stdin io.Reader
 	if r.Stdin {
@@ -77,6 +84,9 @@ func (r *Reader) Close() {
 	if is == nil {
 		return
 	}
+	if r.unread != nil {
+		close(r.unread)
+	}
 	done := make(chan struct{})
 	go func() { defer close(done); is.Wait() }()
 	patience := time.NewTimer(drain)
@@ -103,12 +113,16 @@ const pace, chunk = 8 * time.Millisecond, 1 << 10
 
 // buffer is a bytes.Buffer that may be read while it is written.
 type buffer struct {
-	pace time.Duration // how long it takes for a chunk
+	pace time.Duration   // how long it takes for a chunk
+	from <-chan struct{} // nothing is read before; nil: at once
 	mu   sync.Mutex
 	b    bytes.Buffer
 }
 
 func (b *buffer) Write(p []byte) (int, error) {
+	if b.from != nil {
+		<-b.from
+	}
 	if b.pace > 0 {
 		<-time.After(b.pace * time.Duration(len(p)/chunk)) // what is not read yet stays with the shim
 	}

@@ -48,6 +48,9 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 			lines = own.Wrote
 		}
 	}
+	if i.Spec.Unread { // what its shim still has when it is deleted is lost
+		read, lines, is.Stdout.Cut, is.Stderr.Cut = 0, 0, false, false
+	}
 	if i.Spec.Log == harness.LogFile {
 		// v2.4.2 may lose it, and v1.7.35 reads alike: copyPipes (process/io.go of the shim)
 		// closes the file of both when the standard output has ended.

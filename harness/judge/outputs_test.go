@@ -75,6 +75,9 @@ func TestRulesOfOutputs(t *testing.T) {
 	}
 	const missing = "liveness container what=output output=missing"
 	judged(t, map[string]row{
+		"nobody reads it": {with(func(_ *harness.History, i *harness.Instance) {
+			i.Spec.Unread, i.Outputs.Stderr.Last, i.Outputs.Stderr.Cut = true, 30, true
+		}), ""},
 		"all of it":                    {withOutput, ""},
 		"its last lines":               {cut(func(*harness.History) {}), missing + " stream=stderr"},
 		"and its shim died":            {cut(func(h *harness.History) { kill(h, "shim", 42) }), ""},

@@ -77,6 +77,9 @@ func TestRulesOfSlowCalls(t *testing.T) {
 	judged(t, map[string]row{
 		"each as long as the others": {also(quickly, takes("delete", 900)), ""},
 		"one that takes seconds":     {also(quickly, takes("delete", 4000)), late},
+		"of an output that nobody reads": {also(quickly, func(h *harness.History) {
+			h.Case.Workload.Containers = []harness.Container{{Exit: 7, Lines: harness.UnreadLines, Unread: true}}
+		}, takes("delete", 10_040)), ""},
 		"an exec's Delete": {also(quickly, takes("exec-delete", 4000)),
 			"liveness container what=slow-call call=exec-delete"},
 		"that of an exec whose child holds its output": {also(quickly, takes("exec-delete", 11_000), background), ""},

@@ -86,6 +86,9 @@ var cases = []harness.Case{
 	{Name: "plain-background-exec", Workload: harness.Workload{
 		CallTimeout: 2 * harness.IODrain, Deadline: time.Minute,
 		Containers: []harness.Container{{Exit: 7, BackgroundExec: true}}}},
+	{Name: "plain-unread", Workload: harness.Workload{
+		CallTimeout: 2 * harness.IODrain, Deadline: time.Minute,
+		Containers: []harness.Container{{Exit: 7, Lines: harness.UnreadLines, Unread: true}}}},
 	{Name: "plain-no-command", Workload: harness.Workload{Containers: []harness.Container{
 		{NoSuchCommand: true}, {Exit: 7, NoSuchExec: true}}}},
 	{Name: "plain-group-no-command", Workload: harness.Workload{Grouped: true, Containers: []harness.Container{
