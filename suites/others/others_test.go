@@ -144,6 +144,22 @@ var _ = Describe("the shim of an id's second use", Label("others"), func() {
 	})
 })
 
+// forgets is where containerd forgets a shim that has ended, by its id.
+const forgets = "stmt:containerd:runtime.ShimManager.startShim:m.shims.Delete-ctx-id"
+
+var _ = Describe("the Delete of a task", Label("others", "task"), func() {
+	It("is answered when its id can be used again", spec.Quick, func(ctx context.Context) {
+		v := spec.Holds(ctx, harness.Case{
+			Name: "others-delete-awaits", Workload: one(harness.TaskAPI, harness.Container{Exit: 7}),
+			Plan: failpoints.Plan{failpoints.PauseAt(forgets, failpoints.Steps("wait 1s", "release")...)},
+		})
+		Expect(v.History.Firings).To(HaveLen(1))
+		released := v.History.Firings[0].At.Add(time.Second)
+		Expect(v.History.Calls).To(ContainElement(And(HaveField("Verb", "delete"), HaveField("Err", BeNil()),
+			WithTransform(func(c harness.Call) time.Time { return c.At.Add(c.Took) }, BeTemporally(">=", released)))))
+	})
+})
+
 var _ = Describe("a container that a restarted containerd finds running", Label("others"), func() {
 	for _, api := range apis {
 		It("runs on for seconds, until it is ended, by the "+string(api)+" API", func(ctx context.Context) {
