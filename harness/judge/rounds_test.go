@@ -98,6 +98,12 @@ func TestRulesOfRounds(t *testing.T) {
 		"a connection that a round has left":             {connects, "leak handle kind=connection in=living-pod"},
 		"one of a containerd that was started meanwhile": {also(connects, downFor(31, 32)), ""},
 		"one a round after the start":                    {also(laterRound, connects, downFor(25, 26)), ""},
+		"one in the first round after a start before it": {also(connects, func(h *harness.History) {
+			h.Began = at(-10)
+		}, downFor(-5, -4)), ""},
+		"one in the second round after it": {also(laterRound, connects, func(h *harness.History) {
+			h.Began = at(-10)
+		}, downFor(-5, -4)), "leak handle kind=connection in=living-pod"},
 		"one two rounds after it": {also(laterRound, laterRound, connects, downFor(25, 26)),
 			"leak handle kind=connection in=living-pod"},
 		"what is left in the end is reported once": {also(
