@@ -37,10 +37,10 @@ const UnreadLines = 7000
 
 // checkUnread reports what nobody can leave unread.
 func (c Container) checkUnread(w Workload) error {
-	if c.Unread && (w.API == CRI || c.Lines == 0 || c.Lines > UnreadLines || c.TTY || c.Log != "" || c.Ragged || c.Exec > 0 ||
-		c.Stdin > 0 || w.CallTimeout < 2*IODrain) {
-		return fmt.Errorf("unread: by the task API, of at most %d lines, and its Delete takes %s: leave out api: cri, tty, log, "+
-			"ragged, exec and stdin, add callTimeout: %s", UnreadLines, IODrain, 2*IODrain)
+	if c.Unread && (w.API == CRI || c.Lines == 0 || c.Lines > UnreadLines || c.TTY || c.Log != "" || c.Ragged ||
+		c.Exec > 0 || c.Stdin > 0 || w.CallTimeout < 2*IODrain) {
+		return fmt.Errorf("unread: by the task API, of at most %d lines, and its Delete takes %s: leave out api: cri, "+
+			"tty, log, ragged, exec and stdin, add callTimeout: %s", UnreadLines, IODrain, 2*IODrain)
 	}
 	return nil
 }

@@ -29,7 +29,8 @@ func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
 	if exec != nil && (exec.Held || silent && !exec.Background) || exec == nil && silent {
 		return nil
 	}
-	r := &reader{Reader: client.Reader{Slow: i.Spec.Lines > 0 && !i.Spec.Unread, Unread: i.Spec.Unread, Stdin: i.Spec.Stdin > 0, Terminal: i.Spec.TTY}}
+	r := &reader{Reader: client.Reader{Slow: i.Spec.Lines > 0 && !i.Spec.Unread, Unread: i.Spec.Unread,
+		Stdin: i.Spec.Stdin > 0, Terminal: i.Spec.TTY}}
 	record := i.Name
 	if exec != nil {
 		record = i.Record(*exec)
