@@ -103,10 +103,10 @@ type Container struct {
 	// CRI's may be (max_container_log_line_size, 16 KiB), which is split there, an empty one
 	// come before it, and the last end without a newline. At least 3 Lines.
 	Ragged bool `yaml:"ragged,omitempty"`
-	// Unread has nobody read its Lines before it is deleted, as when its client has died: its
-	// shim waits for a reader for IODrain, and then deletes it all the same. Task API only,
-	// with at most UnreadLines and a callTimeout of twice IODrain; nothing else of it is
-	// read.
+	// Unread has nobody read its Lines before it is deleted, as when its client has died:
+	// its shim waits for a reader for IODrain, and then deletes it all the same. Task API
+	// only, with at most UnreadLines and a callTimeout of twice IODrain; nothing else of it
+	// is read.
 	Unread bool `yaml:"unread,omitempty"`
 	// Loud has its Exec write LoudBytes to each stream, which is more than ExecSync keeps.
 	// CRI only, and not with lines, stdin and memory.
