@@ -19,10 +19,10 @@ const ExecTimeout = time.Second
 // Drains is how long a call of the workload may wait for who holds the output of an
 // exec, or does not read that of a container.
 func (w Workload) Drains(c Call) time.Duration {
-	if slices.ContainsFunc(w.Containers, func(k Container) bool {
-		return c.Verb == "exec-delete" && k.BackgroundExec || c.Verb == "delete" && k.Unread
-	}) {
-		return IODrain
+	for n, k := range w.Containers {
+		if c.Of == fmt.Sprintf("c%d", n) && (c.Verb == "exec-delete" && k.BackgroundExec || c.Verb == "delete" && k.Unread) {
+			return IODrain
+		}
 	}
 	return 0
 }

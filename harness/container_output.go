@@ -31,16 +31,18 @@ const (
 	LoudBytes     = ExecSyncKeeps + 1<<20
 )
 
-// UnreadLines are more than a FIFO, a pipe, a shim and one read of a client hold between
-// them without the pipe, and fewer than with it: the payload can write all.
-const UnreadLines = 7000
+// UnreadLines are 134 kB: more than a FIFO (64 KiB), a shim (4 or 32 KiB) and one read of
+// a client (up to 32 KiB) hold, so that the shim waits, and fewer than with a pipe (64 KiB)
+// before it: the payload can write all.
+const UnreadLines = 5000
 
 // checkUnread reports what nobody can leave unread.
 func (c Container) checkUnread(w Workload) error {
 	if c.Unread && (w.API == CRI || c.Lines == 0 || c.Lines > UnreadLines || c.TTY || c.Log != "" || c.Ragged ||
-		c.Exec > 0 || c.Stdin > 0 || w.CallTimeout < 2*IODrain) {
+		c.Exec > 0 || c.ExecSignal != "" || c.BackgroundExec || c.Pause || c.Stdin > 0 || w.CallTimeout < 2*IODrain) {
 		return fmt.Errorf("unread: by the task API, of at most %d lines, and its Delete takes %s: leave out api: cri, "+
-			"tty, log, ragged, exec and stdin, add callTimeout: %s", UnreadLines, IODrain, 2*IODrain)
+			"tty, log, ragged, exec, execSignal, backgroundExec, pause and stdin, add callTimeout: %s",
+			UnreadLines, IODrain, 2*IODrain)
 	}
 	return nil
 }

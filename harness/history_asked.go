@@ -27,11 +27,12 @@ type Again struct {
 
 // AskedWhile is the state of a container, asked for while a process was held at a point.
 type AskedWhile struct {
-	Of    string         `json:"of"`   // the container's id
-	Held  string         `json:"held"` // the point
-	At    time.Time      `json:"at"`
-	Bound time.Duration  `json:"boundNs"` // it was given up after that
-	Err   *oracle.Failed `json:"err,omitempty"`
+	Of   string         `json:"of"`   // the container's id
+	Held string         `json:"held"` // the point
+	At   time.Time      `json:"at"`
+	Took time.Duration  `json:"tookNs"`
+	As   string         `json:"as,omitempty"`  // the status, such as RUNNING
+	Err  *oracle.Failed `json:"err,omitempty"` // why there is none
 }
 
 // LateKill is a SIGKILL for what has ended and is not deleted yet. Another process has

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -62,12 +63,17 @@ func (s *Session) InitPID(ctx context.Context, who string) (int, error) {
 }
 
 // askBound is how long the state of a container may take: on an idle machine, some 5 ms.
+// containerd gives a shim 2 s (io.containerd.timeout.task.state), and says then that the
+// state is UNKNOWN, or, since v2.3, that the time is over.
 const askBound = 5 * time.Second
 
 // Ask asks for the state of the first container, while a process is held at a point. It
-// is no call of the workload.
-func (s *Session) Ask(ctx context.Context, held string) {
-	asked := harness.AskedWhile{Of: s.initOf("task").id, Held: held, At: time.Now(), Bound: askBound}
+// is no call of the workload. The error is that there is none to ask for yet.
+func (s *Session) Ask(ctx context.Context, held string) error {
+	asked := harness.AskedWhile{Of: s.initOf("task").id, Held: held, At: time.Now()}
+	if asked.Of == "" {
+		return errors.New("the client has made no container yet: ask at a point that comes later")
+	}
 	ctx, cancel := context.WithTimeout(ctx, askBound)
 	defer cancel()
 	if s.Case.Workload.API == harness.CRI {
@@ -77,10 +83,13 @@ func (s *Session) Ask(ctx context.Context, held string) {
 	}
 	cl, _, err := s.Up(ctx)
 	if err == nil {
-		_, err = cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: asked.Of})
+		var r *tasks.GetResponse
+		r, err = cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: asked.Of})
+		asked.As = r.GetProcess().GetStatus().String()
 	}
-	asked.Err = oracle.FailedOf(err)
+	asked.Took, asked.Err = time.Since(asked.At), oracle.FailedOf(err)
 	s.Record.Set(func(h *harness.History) { h.AskedWhile = append(h.AskedWhile, asked) })
+	return nil
 }
 
 // PIDOf asks containerd for the pid of a container or a sandbox of CRI, which does not

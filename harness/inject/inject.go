@@ -112,7 +112,7 @@ type Target struct {
 	// Removed is closed when the client is done with everything.
 	Removed <-chan struct{}
 	// Ask asks for the state of the first container, while a process is held at a point.
-	Ask func(ctx context.Context, held string)
+	Ask func(ctx context.Context, held string) error
 	// Exited waits until the first container's payload has noted its exit.
 	Exited func(context.Context) error
 }

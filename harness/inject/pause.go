@@ -59,8 +59,7 @@ func (in *Injector) step(
 		}
 		return nil
 	case "ask": // what is answered is the judge's business
-		in.Ask(ctx, p.Fault.At.String())
-		return nil
+		return in.Ask(ctx, p.Fault.At.String())
 	case "cancel", "await":
 		return in.client(ctx, s, cancel, done)
 	}

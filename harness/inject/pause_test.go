@@ -38,7 +38,7 @@ func paused(t *testing.T, steps ...string) *fake {
 		InitPID:  func(context.Context, string) (int, error) { return 0, signal.ErrGone },
 		InFlight: func() (func(), <-chan struct{}) { return func() {}, none },
 		Exited:   func(context.Context) error { return nil },
-		Ask:      func(context.Context, string) {},
+		Ask:      func(context.Context, string) error { return nil },
 	}, &record.Recorder{})
 	in.onPause(failpoints.Pause{
 		Fault:   failpoints.PauseAt("rpc:shim:Task.Delete:entry", failpoints.Steps(steps...)...),

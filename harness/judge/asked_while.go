@@ -1,22 +1,36 @@
 package judge
 
 import (
+	"time"
+
+	"github.com/containerd/containerd/api/types/task"
 	"google.golang.org/grpc/codes"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
 )
 
-// askedWhile: who asks for the state of a container is answered, also while a call about
-// it takes long. Another error is an answer; nobody answers while containerd is down.
+// askedWhile: who asks for the state of a container is told it, also while a call about
+// it takes long; UNKNOWN is no state. Another error is an answer. Nobody answers while
+// containerd is down, or while something stands still, and none in time where each CPU has
+// too much to do.
 func askedWhile(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+	if stopsSomething(h) || h.Load > busy {
+		return nil, nil
+	}
 	for _, a := range h.AskedWhile {
-		if a.Err == nil || a.Err.Code != codes.DeadlineExceeded.String() || downBetween(h, a.At, a.At.Add(a.Bound)) {
+		late := a.Err != nil && a.Err.Code == codes.DeadlineExceeded.String() ||
+			a.Err == nil && a.As == task.Status_UNKNOWN.String()
+		if !late || downBetween(h, a.At, a.At.Add(a.Took)) {
 			continue
+		}
+		said := a.As
+		if a.Err != nil {
+			said = a.Err.Text
 		}
 		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
 			Subject: oracle.Subject{ID: a.Of}, Facts: oracle.Facts{oracle.FactWhat: oracle.AskedUnanswered,
-				oracle.FactCall: a.Held, oracle.FactBound: a.Bound.String(), oracle.FactError: a.Err.Text}})
+				oracle.FactCall: a.Held, oracle.FactApart: a.Took.Round(time.Millisecond).String(), oracle.FactError: said}})
 	}
 	return found, nil
 }

@@ -26,15 +26,14 @@ func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			return append(found, f...), nil
 		}
 		left := oracle.Mark(oracle.Leaks(*before, *r.Look.Inventory), conditions(h, r.Look.At))
-		// A shim connects to a containerd that was started when it has something to tell, which
-		// it may not have had before the first round.
-		anew := downBetween(h, earlier, r.Look.At) || n == 0 && downBetween(h, h.Began, earlier)
+		anew, first := downBetween(h, earlier, r.Look.At), n == 0 && downBetween(h, h.Began, earlier)
 		before, earlier = r.Look.Inventory, before.Taken
 		for _, f := range left {
 			again := slices.ContainsFunc(inTheEnd, func(o oracle.Finding) bool {
 				return o.Class == f.Class && o.Subject == f.Subject
 			})
 			excused := f.Invariant == oracle.Residue || lost(h) && f.Class == oracle.ClassHandle || anew && linked(f) ||
+				first && connectsLate(f) ||
 				f.Class == oracle.ClassTask && !h.Case.Faultless() && livesOn(h, f.Subject) ||
 				!h.Case.Faultless() && hasEnded(h, f) || ofRotatedLog(h, f)
 			if again || excused {
@@ -71,6 +70,13 @@ func ofRotatedLog(h *harness.History, f oracle.Finding) bool {
 	return f.Class == oracle.ClassHandle && slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool {
 		return len(b.Rotations) > 0 && strings.HasPrefix(path.Base(f.Facts[oracle.FactHandle]), harness.BystanderPod+".")
 	})
+}
+
+// connectsLate reports whether a finding is of the connection of a shim to a containerd
+// that was started before the first round: it is made when the shim has something to tell,
+// which it may not have had by then.
+func connectsLate(f oracle.Finding) bool {
+	return linked(f) && f.Facts[oracle.FactKind] != oracle.ADescriptor
 }
 
 // linked reports whether a finding is of what a containerd that was started opens anew: a

@@ -101,6 +101,10 @@ func TestRulesOfRounds(t *testing.T) {
 		"one in the first round after a start before it": {also(connects, func(h *harness.History) {
 			h.Began = at(-10)
 		}, downFor(-5, -4)), ""},
+		"a descriptor in the first round after a start before it": {also(connects, func(h *harness.History) {
+			h.Began = at(-10)
+			h.CRI.Rounds[0].Look.Inventory.Handles[0].Held[0].Kind = oracle.ADescriptor
+		}, downFor(-5, -4)), "leak handle kind=descriptor in=living-pod"},
 		"one in the second round after it": {also(laterRound, connects, func(h *harness.History) {
 			h.Began = at(-10)
 		}, downFor(-5, -4)), "leak handle kind=connection in=living-pod"},

@@ -16,7 +16,7 @@ func TestAReferenceThatHeldByLuckShowsNothing(t *testing.T) {
 		want  harness.Outcome
 	}{
 		"an exec whose child holds its output": {
-			[]harness.Call{{Who: "client", Verb: "exec-delete", Took: 11 * time.Second}}, harness.Held},
+			[]harness.Call{{Who: "client", Verb: "exec-delete", Of: "c0", Took: 11 * time.Second}}, harness.Held},
 		"quick": {[]harness.Call{{Verb: "create", Took: 100 * time.Millisecond}}, harness.Held},
 		"an exec through the rest": {
 			[]harness.Call{{Who: "client", Verb: "ExecSync", Took: 11 * time.Second}}, harness.Held},
