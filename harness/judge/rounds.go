@@ -73,8 +73,8 @@ func ofRotatedLog(h *harness.History, f oracle.Finding) bool {
 }
 
 // connectsLate reports whether a finding is of the connection of a shim to a containerd
-// that was started before the first round: it is made when the shim has something to tell,
-// which it may not have had by then.
+// that was started before the first round: it is made when the shim has something to
+// tell, which it may not have had by then.
 func connectsLate(f oracle.Finding) bool {
 	return linked(f) && f.Facts[oracle.FactKind] != oracle.ADescriptor
 }
