@@ -12,8 +12,8 @@ import (
 
 // askedWhile: who asks for the state of a container is told it, also while a call about
 // it takes long; UNKNOWN is no state. Another error is an answer. Nobody answers while
-// containerd is down, or while something stands still, and none in time where each CPU has
-// too much to do.
+// containerd is down, or while something stands still, and none in time where each CPU
+// has too much to do.
 func askedWhile(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if stopsSomething(h) || h.Load > busy {
 		return nil, nil

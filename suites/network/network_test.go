@@ -38,6 +38,9 @@ var _ = Describe("a pod with a network of its own", Label("cri", "network"), fun
 			failpoints.Plan{failpoints.Once(isSetUp, term.Crash)}, nil),
 		Entry("containerd dies before it is torn down", spec.Quick, Label("crash"), "crash-tear-down",
 			failpoints.Plan{failpoints.Once(tearDown, term.Crash)}, nil),
+		// The second time the pod is stopped already.
+		Entry("its removal fails twice", spec.Quick, "tear-down-fails-twice", failpoints.Plan{{
+			At: failpoints.MustPoint(tearDown), Do: term.Of(term.Clause{Count: 2, Action: term.Error, Arg: "injected"})}}, nil),
 		Entry("containerd dies before its namespace is unmounted", Label("crash"), "crash-unmount",
 			failpoints.Plan{failpoints.Once(unmount, term.Crash)}, nil),
 	)

@@ -85,6 +85,7 @@ func (c *Client) hold(i *harness.Instance) {
 		c.Record.Problem(harness.ByHarness, fmt.Errorf("keep a root filesystem busy: %w", err))
 		return
 	}
+	i.BusyUntil = time.Now().Add(busyFor)
 	time.AfterFunc(busyFor, func() { _ = dir.Close() }) // it was only held
 }
 
