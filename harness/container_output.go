@@ -32,8 +32,8 @@ const (
 )
 
 // UnreadLines are 134 kB: more than a FIFO (64 KiB), a shim (4 or 32 KiB) and one read of
-// a client (up to 32 KiB) hold, so that the shim waits, and fewer than with a pipe (64 KiB)
-// before it: the payload can write all.
+// a client (up to 32 KiB) hold, so that the shim waits, and fewer than with a pipe (64
+// KiB) before it: the payload can write all.
 const UnreadLines = 5000
 
 // checkUnread reports what nobody can leave unread.

@@ -8,8 +8,8 @@ import (
 )
 
 // busyRoots: without a fault a task is not deleted while its root filesystem is in use:
-// one that was unmounted lazily lives on where nobody sees it, and its snapshot is removed
-// under it.
+// one that was unmounted lazily lives on where nobody sees it, and its snapshot is
+// removed under it.
 func busyRoots(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if !h.Case.Faultless() {
 		return nil, nil
