@@ -84,8 +84,9 @@ func (s *Session) Ask(ctx context.Context, held string) error {
 	cl, _, err := s.Up(ctx)
 	if err == nil {
 		var r *tasks.GetResponse
-		r, err = cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: asked.Of})
-		asked.As = r.GetProcess().GetStatus().String()
+		if r, err = cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: asked.Of}); err == nil {
+			asked.As = r.GetProcess().GetStatus().String()
+		}
 	}
 	asked.Took, asked.Err = time.Since(asked.At), oracle.FailedOf(err)
 	s.Record.Set(func(h *harness.History) { h.AskedWhile = append(h.AskedWhile, asked) })
