@@ -120,9 +120,6 @@ type Workload struct {
 	// workload look there for the memory limit of each container that has one, and, with
 	// thorough, of the second use of the first id. Not with fakeshim. Without a fault.
 	Metrics bool `yaml:"metrics,omitempty"`
-	// Images has the client of a pod make an image that nothing runs by containerd's own
-	// API, of which CRI is to know soon, and remove it by CRI. Without a fault.
-	Images bool `yaml:"images,omitempty"`
 	// LibraryDelete has the client delete with the Go library's Task.Delete alone, as ctr
 	// does: that asks for the task's status first, and sends nothing where there is none.
 	// Task API only. Default: what has failed is sent again as the tasks service's Delete.
@@ -278,9 +275,6 @@ func (c Case) problems() (all []fieldError) {
 		add("workload.metrics", errors.New(
 			"metrics: by the task API and runc's shim only, with thorough and a memory limit of the first container: "+
 				"leave out api: cri and fakeshim, add thorough: true and memory"))
-	}
-	if w.Images && w.API != CRI {
-		add("workload.images", errors.New("images: CRI is asked for them: add api: cri"))
 	}
 	if w.CgroupParent && w.API != CRI {
 		add("workload.cgroupParent", errors.New("cgroupParent: only a pod's cgroups are made below another: add api: cri"))

@@ -42,8 +42,6 @@ type CRISeen struct {
 	// Conditions what it says of itself; asked once, in cases without a fault.
 	Filtered   []CRIFiltered  `json:"filtered,omitempty"`
 	Conditions []CRICondition `json:"conditions,omitempty"`
-	// Images are its answers about the images of the containers, asked for with Filtered.
-	Images []CRIImage `json:"images,omitempty"`
 	// Stats are its answers about what containers use, where some of them have a memory
 	// limit and stay, in cases without a fault.
 	Stats []CRIStats `json:"stats,omitempty"`
@@ -93,18 +91,6 @@ type CRIRepeated struct {
 	ID   string         `json:"id"` // of the container or the sandbox
 	At   time.Time      `json:"at"` // when it was answered
 	Err  *oracle.Failed `json:"err,omitempty"`
-}
-
-// CRIImage is an answer of CRI's about an image: by ListImages, or by an ImageStatus that
-// names it.
-type CRIImage struct {
-	Name  string         `json:"name"`            // by which a container was made of it, or could be
-	Asked string         `json:"asked,omitempty"` // by what it was asked for: its name, or its id; "": for all
-	ID    string         `json:"id,omitempty"`    // "": it tells of no such image
-	Tags  []string       `json:"tags,omitempty"`
-	Size  uint64         `json:"size,omitempty"` // bytes
-	Gone  bool           `json:"gone,omitempty"` // set where CRI had removed it before it was asked
-	Err   *oracle.Failed `json:"err,omitempty"`
 }
 
 // CRIStats is an answer of CRI's ListContainerStats or ContainerStats.
@@ -245,7 +231,7 @@ func (s *CRISeen) Clone() *CRISeen {
 	c.States, c.OfPods, c.Unanswered = slices.Clone(s.States), slices.Clone(s.OfPods), slices.Clone(s.Unanswered)
 	c.Filtered, c.Conditions = slices.Clone(s.Filtered), slices.Clone(s.Conditions)
 	c.Repeated, c.Stats = slices.Clone(s.Repeated), slices.Clone(s.Stats)
-	c.Images, c.Raised = slices.Clone(s.Images), slices.Clone(s.Raised)
+	c.Raised = slices.Clone(s.Raised)
 	if s.Second != nil {
 		second := *s.Second
 		second.Events = slices.Clone(second.Events)

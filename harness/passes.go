@@ -138,7 +138,6 @@ var paths = map[string]string{
 	"StopPodSandbox": "delete", "RemoveContainer": "delete",
 	"RemovePodSandbox": "delete", "ListPodSandbox": "delete", "ListContainers": "delete",
 	"look": asking, "lease": asking, "prepare": asking, "unlease": asking, "collect": asking,
-	"make-image": asking, "remove-image": asking,
 }
 
 // PathOf is what a client is at in a call, of its container: create, start, exit, delete;

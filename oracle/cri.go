@@ -74,9 +74,6 @@ const (
 	FieldStopSignal  = "stop-signal"
 	FieldMemoryLimit = "memory-limit"
 
-	FieldTags = "tags" // of an image
-	FieldSize = "size"
-
 	FieldMemory    = "memory" // what it uses of it
 	FieldCPU       = "cpu"
 	FieldMeteredAt = "metered-at"

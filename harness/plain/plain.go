@@ -154,7 +154,7 @@ var cases = []harness.Case{
 		API: harness.CRI, Loops: 10, Restart: true, Deadline: 2 * time.Minute,
 		Containers: []harness.Container{{Exit: 7, Exec: 3}, {Exit: 5}, {Exit: 3}}}},
 	{Name: "plain-with-pod", Workload: harness.Workload{
-		API: harness.CRI, Images: true, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL", WithPod: true}}}},
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL", WithPod: true}}}},
 	{Name: "plain-reuse", Workload: harness.Workload{
 		Thorough: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-many", Workload: harness.Workload{

@@ -27,11 +27,6 @@ func (c *Client) askCloser(ctx context.Context, rt api.RuntimeServiceClient, all
 	}
 	c.listBy(ctx, rt, oracle.AContainer, some)
 	c.askShort(ctx, rt)
-	if _, conn, err := c.Up(ctx); err == nil { // that it is not is for others to say
-		images := api.NewImageServiceClient(conn)
-		c.askImages(ctx, images, all)
-		c.removeImage(ctx, images)
-	}
 	r, err := rt.Status(ctx, &api.StatusRequest{})
 	if err != nil {
 		return // what it comes to is for others to say
