@@ -75,10 +75,6 @@ type Container struct {
 	// Idle has the container of a pod made and removed, and never started. Alone, CRI only,
 	// and not the first.
 	Idle bool `yaml:"idle,omitempty"`
-	// Busy has somebody else's process hold a directory of the container's root filesystem
-	// open while its task is deleted, for half a second, as a backup or a scan does. Task
-	// API only, without Restart, which may delete it before.
-	Busy bool `yaml:"busy,omitempty"`
 	// Updated has the client of a pod change the container's share of CPUs, again and again,
 	// while it comes to its end. CRI only.
 	Updated bool `yaml:"updated,omitempty"`
@@ -267,9 +263,6 @@ func (c Container) problems(i int, w Workload) []error {
 	}
 	if c.Late && (!w.Restart || w.API != CRI || w.Loops > 0 || i == 0) {
 		all = append(all, errors.New("late: of a pod, behind a first that lives on: add api: cri and restart, no loops"))
-	}
-	if c.Busy && (w.API == CRI || w.Fakeshim != "" || w.Restart) {
-		all = append(all, errors.New("busy: by the task API and runc's shim: leave out api: cri, fakeshim and restart"))
 	}
 	if c.Updated && (w.API != CRI || c.WithPod) {
 		all = append(all, errors.New("updated: of a pod, and it ends before that: add api: cri, leave out withPod"))

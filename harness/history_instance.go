@@ -24,9 +24,6 @@ type Instance struct {
 	Started time.Time `json:"started,omitzero"`
 	Waited  time.Time `json:"waited,omitzero"`
 	Deleted time.Time `json:"deleted,omitzero"`
-	// BusyUntil is until when its root filesystem was in use, at least, while it was
-	// deleted; zero where nobody used it.
-	BusyUntil time.Time `json:"busyUntil,omitzero"`
 	// Gone is when its client was about to remove what there was, and the kernel had no
 	// process of it any more; the zero time: it had one, or nobody has looked.
 	Gone time.Time `json:"gone,omitzero"`

@@ -115,7 +115,6 @@ const (
 	// mounted there was removed with it.
 	MountUnseen  = "mount-unseen"
 	MountEmptied = "mount-emptied"
-	DeletedInUse = "deleted-in-use" // while somebody used its root filesystem
 	// Of a container that the restart monitor keeps running: what its task is called, which
 	// process that is, that nothing was done, and how many shims serve it.
 	MonitoredAs    = "monitored-as"
@@ -229,8 +228,6 @@ var livenessWhats = []what{
 	{LateKillAs, "task", says("it was sent SIGKILL when it had ended, and the answer is %s, not NotFound", FactCode)},
 	{MountUnseen, "task", says("its payload has written nothing to the second mount of its root filesystem within %s",
 		FactBound)},
-	{DeletedInUse, "task", says("it was deleted %s before its root filesystem was no longer in use: the mount lives on "+
-		"where nobody sees it", FactApart)},
 	{MountEmptied, "task", says("with its second mount what is mounted there was removed")},
 	{MonitoredAs, "task", says("it was %s, and what the restart monitor has made of it is called %s, not %s", FactCall,
 		FactTask, FactTrue)},

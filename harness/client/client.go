@@ -7,7 +7,6 @@ package client
 import (
 	"context"
 	"net"
-	"os"
 	"sync"
 	"time"
 
@@ -54,9 +53,6 @@ type Params struct {
 	// StandIn has another process, which does nothing, have a pid. What it returns ends
 	// that, and reports whether somebody else had.
 	StandIn func(ctx context.Context, pid int) (end func(context.Context) (hit bool, err error), err error)
-	// OpenDir opens a directory of the world's: nobody can unmount what it is in before it
-	// is closed.
-	OpenDir func(path string) (*os.File, error)
 	// Spare reports whether an id is that of a bystander, which is none of the client's.
 	Spare func(id string) bool
 	// Runtime is that of the workload's containers; OtherRuntime is what the first id is

@@ -67,7 +67,7 @@ var cases = []harness.Case{
 		Creators: 2, Waiters: 3, Deadline: 20 * time.Second,
 		Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-subscribers", Workload: harness.Workload{
-		Subscribers: 7, Containers: []harness.Container{{Exit: 7, Busy: true}}}},
+		Subscribers: 7, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-leases", Workload: harness.Workload{
 		Leases: true, Stores: true, Containers: []harness.Container{{Exit: 7, Layers: 60}}}},
 	{Name: "plain-monitored", Workload: harness.Workload{

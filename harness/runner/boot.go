@@ -120,9 +120,9 @@ func (x *run) clientParams() client.Params {
 		Logger:   x.subject.payload,
 		OOMKills: x.world.OOMKills, PIDs: x.world.PIDs, CRIEvents: &x.criEvents, Look: x.lookMeanwhile,
 		Belongings: func(of ...string) (oracle.Belongings, error) { return oracle.TakeBelongings(x.scene(), of...) },
-		Dial:       x.world.Dial, OpenDir: x.world.OpenDir,
-		Quiet:    x.countsStatements(),
-		TellsAll: oracle.TellsAllOfCRI(x.subject.Version),
+		Dial:       x.world.Dial,
+		Quiet:      x.countsStatements(),
+		TellsAll:   oracle.TellsAllOfCRI(x.subject.Version),
 	}
 	if x.Workload.Fakeshim != "" {
 		p.Runtime = fakeshim.Runtime

@@ -2,10 +2,6 @@ package task
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -67,31 +63,8 @@ func (c *Client) deleteBeside(ctx context.Context, i *harness.Instance) error {
 	return nil
 }
 
-// busyFor is how long a root filesystem is held that is busy: the shim of v1.6 to v2.4
-// tries for 2.5 s to unmount it.
-const busyFor = 500 * time.Millisecond
-
-// hold holds a container's root filesystem for a while, as of now.
-func (c *Client) hold(i *harness.Instance) {
-	if !i.Spec.Busy {
-		return
-	}
-	bundle := filepath.Join(daemon.StateDir, "io.containerd.runtime.v2.task", daemon.TaskNamespace, i.ID)
-	dir, err := c.OpenDir(filepath.Join(bundle, "rootfs"))
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && !c.Case.Faultless(): // a fault has had it deleted
-		return
-	case err != nil:
-		c.Record.Problem(harness.ByHarness, fmt.Errorf("keep a root filesystem busy: %w", err))
-		return
-	}
-	i.BusyUntil = time.Now().Add(busyFor)
-	time.AfterFunc(busyFor, func() { _ = dir.Close() }) // it was only held
-}
-
 // delete is the client's first try, without force.
 func (c *Client) delete(ctx context.Context, i *harness.Instance) {
-	c.hold(i)
 	err := c.call(ctx, "delete", i, func(ctx context.Context, cl *containerd.Client) error {
 		task, err := load(ctx, cl, i.ID)
 		if err != nil {
