@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/catalogue/bugs"
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 const leak = `id: shim-left
@@ -120,7 +120,7 @@ func TestFindBug(t *testing.T) {
 		}
 	}
 	_, err := FindBug("containerd-8982")
-	var unknown *failpoints.UnknownError
+	var unknown *spelling.UnknownError
 	if !errors.As(err, &unknown) || unknown.Nearest != "containerd-8981" {
 		t.Errorf("%v, want a suggestion", err)
 	}

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // Cases are the cases of all bugs.
@@ -33,7 +33,7 @@ func Excuses() (all []Excuse) {
 
 // FindBug is the bug that a word means: its id, a number of upstream's ("8981",
 // "containerd#8981"), or the name of one of its cases. The error is of type
-// *failpoints.UnknownError.
+// *spelling.UnknownError.
 func FindBug(word string) (Bug, error) {
 	bugs := known()
 	for _, is := range []func(Bug) bool{
@@ -51,8 +51,8 @@ func FindBug(word string) (Bug, error) {
 	for _, b := range bugs {
 		names = append(names, b.ID)
 	}
-	return Bug{}, &failpoints.UnknownError{
-		What: "bug", Name: word, Nearest: failpoints.Nearest(word, append(names, Names()...)), Known: names,
+	return Bug{}, &spelling.UnknownError{
+		What: "bug", Name: word, Nearest: spelling.Nearest(word, append(names, Names()...)), Known: names,
 		Lists: "shimquake list bugs",
 	}
 }
@@ -78,7 +78,7 @@ func Names() []string {
 
 // Find is the case that a word on the command line means: a case's name, a bug (then its
 // first case), or a YAML file, whose path has a dot or a slash, as no name has. Errors
-// are of type *failpoints.UnknownError or *harness.InputError.
+// are of type *spelling.UnknownError or *harness.InputError.
 func Find(word string) (harness.Case, error) {
 	if strings.ContainsAny(word, "/.") {
 		text, err := os.ReadFile(word)
@@ -95,10 +95,10 @@ func Find(word string) (harness.Case, error) {
 	if b, err := FindBug(word); err == nil && len(b.Cases) > 0 {
 		return b.Cases[0], nil
 	}
-	return harness.Case{}, &failpoints.UnknownError{
+	return harness.Case{}, &spelling.UnknownError{
 		What:    "case (a bug or a case of the catalogue, or a YAML file with a dot or slash in its path)",
 		Name:    word,
-		Nearest: failpoints.Nearest(word, Names()),
+		Nearest: spelling.Nearest(word, Names()),
 		Known:   Names(),
 		Lists:   "shimquake list cases",
 	}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 func TestCasesSurviveTheirTextForm(t *testing.T) {
@@ -19,7 +19,7 @@ func TestCasesSurviveTheirTextForm(t *testing.T) {
 
 func TestFindSuggests(t *testing.T) {
 	_, err := Find("shutdown-eror-once")
-	var unknown *failpoints.UnknownError
+	var unknown *spelling.UnknownError
 	if !errors.As(err, &unknown) || unknown.Nearest != "shutdown-error-once" {
 		t.Errorf("%v, want a suggestion", err)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // bugText is the text form of a bug.
@@ -199,8 +199,8 @@ func oneOf[T ~string](what string, is T, known []T) error {
 	for i, k := range known {
 		names[i] = string(k)
 	}
-	return &failpoints.UnknownError{
-		What: what, Name: string(is), Nearest: failpoints.Nearest(string(is), names), Known: names,
+	return &spelling.UnknownError{
+		What: what, Name: string(is), Nearest: spelling.Nearest(string(is), names), Known: names,
 	}
 }
 

@@ -9,9 +9,11 @@ package failpoints
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // Kind is how a point is reached.
@@ -130,7 +132,7 @@ func ParsePoint(s string) (Point, error) {
 			kinds = append(kinds, string(known.kind))
 		}
 		slices.Sort(kinds)
-		return Point{}, Unknown("point "+quote(s)+": kind", parts[0], kinds)
+		return Point{}, spelling.Unknown("point "+quote(s)+": kind", parts[0], kinds)
 	}
 	if r.what == nil {
 		return parseStmt(s, parts)
@@ -151,7 +153,7 @@ func ParsePoint(s string) (Point, error) {
 	p := Point{Kind: r.kind}
 	for i, field := range []*string{&p.Who, &p.What, &p.Where}[:len(want)] {
 		if !slices.Contains(want[i], parts[i+1]) {
-			return Point{}, Unknown("point "+quote(s)+": "+[]string{"process", "name", "side"}[i], parts[i+1], want[i])
+			return Point{}, spelling.Unknown("point "+quote(s)+": "+[]string{"process", "name", "side"}[i], parts[i+1], want[i])
 		}
 		*field = parts[i+1]
 	}
@@ -194,3 +196,5 @@ func Points() []Point {
 	}
 	return all
 }
+
+func quote(s string) string { return strconv.Quote(s) }

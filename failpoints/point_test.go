@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 func TestParsePoint(t *testing.T) {
@@ -47,7 +48,7 @@ func TestParsePoint(t *testing.T) {
 		if (err != nil) != (test.says != "") || err != nil && !strings.Contains(err.Error(), test.says) {
 			t.Errorf("ParsePoint(%q): error %v, want one that says %q", test.text, err, test.says)
 		}
-		var u *UnknownError
+		var u *spelling.UnknownError
 		if errors.As(err, &u) && u.Nearest != test.nearest {
 			t.Errorf("ParsePoint(%q) suggests %q, want %q", test.text, u.Nearest, test.nearest)
 		}
@@ -203,17 +204,6 @@ func TestConstructors(t *testing.T) {
 	} {
 		if test.fault.String() != test.want || test.fault.Check() != nil {
 			t.Errorf("%s, %v; want %s", test.fault, test.fault.Check(), test.want)
-		}
-	}
-}
-
-func TestNearest(t *testing.T) {
-	known := []string{"kill", "stop", "cont", "shutdown-error-once"}
-	for name, want := range map[string]string{
-		"kil": "kill", "KILL": "kill", "shutdown-eror-once": "shutdown-error-once", "xyzzyxyzzy": "", "": "", "sto": "stop",
-	} {
-		if got := Nearest(name, known); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", name, got, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package failpoints
 
 import (
 	"fmt"
+	"github.com/shimquake/shimquake/spelling"
 	"maps"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func ParseStep(s string) (Step, error) {
 	}
 	who, ok := objects[words[0]]
 	if !ok {
-		return Step{}, Unknown("step "+quote(s)+": verb", words[0], slices.Sorted(maps.Keys(objects)))
+		return Step{}, spelling.Unknown("step "+quote(s)+": verb", words[0], slices.Sorted(maps.Keys(objects)))
 	}
 	st := Step{Verb: words[0]}
 	switch {
@@ -70,7 +71,7 @@ func ParseStep(s string) (Step, error) {
 	case len(words) == 2 && slices.Contains(who, words[1]):
 		st.Who = words[1]
 	case len(words) == 2 && len(who) > 0:
-		return Step{}, Unknown("step "+quote(s)+": object", words[1], who)
+		return Step{}, spelling.Unknown("step "+quote(s)+": object", words[1], who)
 	case len(who) == 0:
 		return Step{}, fmt.Errorf("step %q: %s stands alone", s, st.Verb)
 	default:

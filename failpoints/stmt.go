@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // A statement's names: the short name of its package and its function, with the
@@ -24,7 +25,7 @@ func parseStmt(s string, parts []string) (Point, error) {
 	case len(parts) != 4:
 		return Point{}, fmt.Errorf("point %s: a stmt point has 4 parts joined by colons, for example %s", quote(s), example)
 	case !slices.Contains(who, parts[1]):
-		return Point{}, Unknown("point "+quote(s)+": process", parts[1], who)
+		return Point{}, spelling.Unknown("point "+quote(s)+": process", parts[1], who)
 	case !stmtFunction.MatchString(parts[2]):
 		return Point{}, fmt.Errorf(
 			"point %s: function %s: want PACKAGE.FUNCTION or PACKAGE.TYPE.METHOD, for example %s",

@@ -14,6 +14,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/shims/fakeshim/behaviour"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // Case is one experiment. A Case has a text form (YAML), see ParseCase and String.
@@ -216,7 +217,7 @@ func (c Case) problems() (all []fieldError) {
 		add("name", fmt.Errorf("name %q: lower-case letters, digits, dots and dashes are needed", c.Name))
 	}
 	if apis := []string{string(TaskAPI), string(CRI)}; w.API != "" && !slices.Contains(apis, string(w.API)) {
-		add("workload.api", failpoints.Unknown("api", string(w.API), apis))
+		add("workload.api", spelling.Unknown("api", string(w.API), apis))
 	}
 	for i, ct := range w.Containers {
 		for _, err := range ct.problems(i, w) {
@@ -333,7 +334,7 @@ func (w Workload) checkNetwork() error {
 	known := []string{string(NodeNetwork), string(PodNetwork)}
 	switch {
 	case w.Network != "" && !slices.Contains(known, string(w.Network)):
-		return failpoints.Unknown("network", string(w.Network), known)
+		return spelling.Unknown("network", string(w.Network), known)
 	case w.Network != "" && w.API != CRI:
 		return errors.New("network: only a pod has one here: add api: cri")
 	}

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // OOM is which process of a container is OOM-killed.
@@ -329,7 +329,7 @@ func (c Container) checkSegfault(i int) error {
 	case c.Segfault == "":
 		return nil
 	case !slices.Contains(known, string(c.Segfault)):
-		return failpoints.Unknown("segfault", string(c.Segfault), known)
+		return spelling.Unknown("segfault", string(c.Segfault), known)
 	case c.Exit != 0 || c.Signal != "" || c.Floods || c.HoldStdout || c.Stdin > 0 || c.OOM == OOMInit:
 		return fmt.Errorf("containers[%d]: segfault: only in place of exit, signal, floods, holdStdout, stdin, oom: init",
 			i)
@@ -349,7 +349,7 @@ func (c Container) checkMemory(i int) error {
 	case c.OOM == "":
 		return nil
 	case !slices.Contains(known, string(c.OOM)):
-		return failpoints.Unknown("oom", string(c.OOM), known)
+		return spelling.Unknown("oom", string(c.OOM), known)
 	case c.Memory == 0:
 		return fmt.Errorf("containers[%d]: oom needs a limit that it comes to, such as memory: 32", i)
 	case c.Signal != "" || c.Floods || c.HoldStdout:

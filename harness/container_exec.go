@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // IODrain is how long runc's shim waits for the output of what has exited until it
@@ -48,7 +48,7 @@ func (c Container) checkBesides(w Workload) error {
 	case c.SecondMount && (c.Pause || w.API == CRI):
 		return errors.New("secondMount: by the task API only, and not with pause: leave out api: cri and pause")
 	case c.ExecSignal != "" && !slices.Contains(execSignals, c.ExecSignal):
-		return failpoints.Unknown("execSignal", c.ExecSignal, execSignals)
+		return spelling.Unknown("execSignal", c.ExecSignal, execSignals)
 	case (c.Pause || c.ExecSignal != "" || c.Log != "" || c.RuncRoot) && w.API == CRI:
 		return errors.New("pause, execSignal, log, runcRoot: by the task API only: leave out api: cri")
 	case (c.StartAgain || c.ExecStartAgain || c.LateKill) && (w.API == CRI || w.Fakeshim != ""):

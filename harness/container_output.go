@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // Log is where a task's shim writes outputs itself, as its client has asked it to.
@@ -62,7 +62,7 @@ func (c Container) checkLog(i int) error {
 	case c.Log == "":
 		return nil
 	case !slices.Contains(known, string(c.Log)):
-		return failpoints.Unknown("log", string(c.Log), known)
+		return spelling.Unknown("log", string(c.Log), known)
 	case c.Lines == 0 || c.TTY || c.Ragged || c.Log == LogFile && c.Lines > LogFileLines:
 		return fmt.Errorf("containers[%d]: log: it needs lines, of file at most %d, no tty and no ragged", i, LogFileLines)
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // Stream is how clients of CRI's streaming server leave a container.
@@ -32,7 +32,7 @@ func (c Container) checkStream(w Workload) error {
 	case c.Stream == "":
 		return errors.New("stdin: only a streaming client of CRI writes one: add stream, or leave out api: cri")
 	case !slices.Contains(known, string(c.Stream)):
-		return failpoints.Unknown("stream", string(c.Stream), known)
+		return spelling.Unknown("stream", string(c.Stream), known)
 	case w.API != CRI || c.Stdin == 0 && (c.Exec == 0 || c.Lines == 0 || c.Stream == StreamBroken):
 		return errors.New("stream: of CRI's streaming server: it needs api: cri and stdin, or, whole, exec and lines")
 	case c.Stream == StreamBroken && c.Exec != 0 && c.Stdin > BrokenLines:

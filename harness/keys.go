@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // mapping is what a mapping of a case file may hold: the types of its values, by its keys
@@ -68,8 +68,8 @@ func (p caseParser) key(v *ast.MappingValueNode, path string) []error {
 	}
 	name := v.Key.GetToken().Value
 	if !slices.Contains(m.keys, name) {
-		return []error{p.here(v.Key, &failpoints.UnknownError{
-			What: "key", Name: name, Nearest: failpoints.Nearest(name, m.keys), Known: m.keys,
+		return []error{p.here(v.Key, &spelling.UnknownError{
+			What: "key", Name: name, Nearest: spelling.Nearest(name, m.keys), Known: m.keys,
 		})}
 	}
 	if m.types[name] == reflect.TypeFor[time.Duration]() {
@@ -95,6 +95,6 @@ var anyDuration = yaml.CustomUnmarshaler(func(d *time.Duration, text []byte) err
 
 // unknownKey reports whether an error is about a key, so that nothing can be decoded.
 func unknownKey(err error) bool {
-	var u *failpoints.UnknownError
+	var u *spelling.UnknownError
 	return errors.As(err, &u)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // Key names one kind of fact: FactTask, FactBundle, ...
@@ -32,7 +32,7 @@ func (f Fact) String() string { return f.Key.String() + "=" + f.Value }
 // String is the key's name in the text form.
 func (k Key) String() string { return keys[k].name }
 
-// ParseFact reads the text form of a fact. A wrong name is a *failpoints.UnknownError
+// ParseFact reads the text form of a fact. A wrong name is a *spelling.UnknownError
 // with the nearest right one.
 func ParseFact(text string) (Fact, error) {
 	name, value, ok := strings.Cut(text, "=")
@@ -56,7 +56,7 @@ func ParseFact(text string) (Fact, error) {
 }
 
 func unknown(what, name string, known []string) error {
-	return &failpoints.UnknownError{What: what, Name: name, Nearest: failpoints.Nearest(name, known), Known: known}
+	return &spelling.UnknownError{What: what, Name: name, Nearest: spelling.Nearest(name, known), Known: known}
 }
 
 // ParseFacts reads a list of text forms.

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 func TestFactsHaveAStableTextForm(t *testing.T) {
@@ -38,7 +38,7 @@ func TestEveryKeyHasAName(t *testing.T) {
 func TestParseFactNamesTheNearest(t *testing.T) {
 	for text, nearest := range map[string]string{"tsk=none": "task", "task=nome": "none", "bundle=gnoe": "gone"} {
 		_, err := ParseFact(text)
-		var u *failpoints.UnknownError
+		var u *spelling.UnknownError
 		if !errors.As(err, &u) || u.Nearest != nearest {
 			t.Errorf("%s: %v, want %s", text, err, nearest)
 		}

@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/bisect"
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // trials runs a case at revisions.
@@ -99,7 +99,7 @@ func (t *trials) prepare(ctx context.Context, rev int) error {
 // passedBy makes of a revision that does not exist, or does not build, one that is passed
 // by. What the machine lacks it lacks for all.
 func passedBy(ctx context.Context, err error) error {
-	var unknown *failpoints.UnknownError
+	var unknown *spelling.UnknownError
 	var build *containerd.BuildError
 	if ctx.Err() == nil && (errors.As(err, &unknown) || errors.As(err, &build)) && !runner.IsUnsupported(err) {
 		return &bisect.SkipError{Err: err}

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 func buildCommand() *cobra.Command {
@@ -46,7 +46,7 @@ func buildCommand() *cobra.Command {
 // prepareError gives an error on the way to a case its exit status: what the user got
 // wrong is usage, what the machine lacks, and a build that fails, is invalid.
 func prepareError(err error) error {
-	var unknown *failpoints.UnknownError
+	var unknown *spelling.UnknownError
 	if errors.As(err, &unknown) {
 		return err
 	}

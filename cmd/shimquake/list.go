@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness/plain"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 func listCommand() *cobra.Command {
@@ -47,10 +47,10 @@ func listCommand() *cobra.Command {
 					return err
 				}
 			default:
-				return &failpoints.UnknownError{
+				return &spelling.UnknownError{
 					What:    "list",
 					Name:    args[0],
-					Nearest: failpoints.Nearest(args[0], what),
+					Nearest: spelling.Nearest(args[0], what),
 					Known:   what,
 				}
 			}

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/gobuild"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // Exit statuses, as docs/README.md has them.
@@ -137,10 +137,10 @@ func unknownCommand(c *cobra.Command, words []string) error {
 	for _, sub := range c.Commands() {
 		known = append(known, sub.Name())
 	}
-	return &failpoints.UnknownError{
+	return &spelling.UnknownError{
 		What:    "command",
 		Name:    words[0],
-		Nearest: failpoints.Nearest(words[0], known),
+		Nearest: spelling.Nearest(words[0], known),
 		Known:   known,
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/spelling"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -39,7 +40,7 @@ func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string,
 	}
 	for _, k := range kinds {
 		if makers[k] == nil {
-			return plan.Plan{}, failpoints.Unknown("--pairs", k, append(slices.Clone(Kinds), "all"))
+			return plan.Plan{}, spelling.Unknown("--pairs", k, append(slices.Clone(Kinds), "all"))
 		}
 	}
 	p := plan.Plan{Containerd: o.Containerd, Runs: runs}

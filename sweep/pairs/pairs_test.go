@@ -11,6 +11,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/spelling"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -154,7 +155,7 @@ func TestAPointIsPairedWithAFewFirstsOnly(t *testing.T) {
 
 func TestUnknownPairs(t *testing.T) {
 	_, err := Make(t.Context(), &tracer{}, plan.Options{}, []string{"recover"}, 2)
-	var u *failpoints.UnknownError
+	var u *spelling.UnknownError
 	if !errors.As(err, &u) || u.Nearest != "recovery" {
 		t.Errorf("%v", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // Actions are the words for what can happen, by how much a reader has to know (in the
@@ -59,7 +60,7 @@ func checkAction(a string) error {
 		return nil
 	}
 	if !slices.Contains(Actions, word(a)) {
-		return failpoints.Unknown("action", a, Actions)
+		return spelling.Unknown("action", a, Actions)
 	}
 	if _, err := term.Parse("1*" + a); err != nil {
 		return fmt.Errorf("action %q: %w", a, err)

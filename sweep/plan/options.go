@@ -10,6 +10,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // Options choose what is planned. The zero value is the default sweep.
@@ -80,7 +81,7 @@ func (o Options) Check() error {
 	} {
 		for _, w := range list.words {
 			if !slices.Contains(list.known, w) {
-				errs = append(errs, failpoints.Unknown(list.what, w, list.known))
+				errs = append(errs, spelling.Unknown(list.what, w, list.known))
 			}
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // workload is one of those that are swept.
@@ -148,7 +148,7 @@ func workloadNamed(name string) (workload, error) {
 	if i := cost(name); i >= 0 {
 		return workloads[i], nil
 	}
-	return workload{}, failpoints.Unknown("workload", name, WorkloadNames())
+	return workload{}, spelling.Unknown("workload", name, WorkloadNames())
 }
 
 // Same reports whether a case's client does what that of the spec's workload does, with

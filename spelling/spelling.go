@@ -1,0 +1,51 @@
+// Package spelling finds the name that was meant by a name that does not exist.
+package spelling
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// UnknownError reports a name that does not exist, and suggests the nearest name that does.
+type UnknownError struct {
+	What    string   // what was looked for: "point ...: kind"
+	Name    string   // what was given
+	Nearest string   // the nearest right name
+	Known   []string // all right names
+	Lists   string   // the command that lists the right names, for when they are many; "": none
+}
+
+// mostKnown is how many right names an error lists if a command lists all of them.
+const mostKnown = 12
+
+func (e *UnknownError) Error() string {
+	msg := fmt.Sprintf("%s %s is unknown", e.What, strconv.Quote(e.Name))
+	if e.Nearest != "" {
+		return msg + ", did you mean " + strconv.Quote(e.Nearest) + "?"
+	}
+	if e.Lists != "" && len(e.Known) > mostKnown {
+		return msg + "; all are listed by: " + e.Lists
+	}
+	return msg + "; known: " + strings.Join(e.Known, ", ")
+}
+
+// Unknown returns an *UnknownError about a name that is not in known, with the nearest
+// name that is.
+func Unknown(what, name string, known []string) error {
+	return &UnknownError{What: what, Name: name, Nearest: Nearest(name, known), Known: known}
+}
+
+// Nearest returns the name in known with the smallest edit distance to name. It returns
+// "" if every known name differs in more than half of the letters of name.
+func Nearest(name string, known []string) string {
+	best, nearest := len(name)/2+2, ""
+	for _, k := range known {
+		if d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(k), nil); d < best {
+			best, nearest = d, k
+		}
+	}
+	return nearest
+}
