@@ -178,7 +178,7 @@ const (
 	ByBefore  ProblemKind = "before"      // the workload failed before anything was broken
 	ByTruth   ProblemKind = "truth"       // how a payload really ended is not known
 	ByLook    ProblemKind = "look"        // the oracle could not look, for a reason of ours
-	ByHarness ProblemKind = "harness"     // the harness itself failed
+	ByHarness ProblemKind = "harness"     // the harness itself failed, stood still, or lacked space or memory
 	ByEnd     ProblemKind = "interrupted" // the run was ended
 )
 

@@ -42,6 +42,7 @@ func (e statusError) Error() string {
 func (e statusError) Unwrap() error { return e.err }
 
 func main() {
+	unix.Umask(0o022) // worlds and evidence must not depend on the umask of the user
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
 	err := root().ExecuteContext(progress.With(ctx, progress.New(os.Stderr)))
 	stop()

@@ -43,6 +43,9 @@ func (x *run) boot() (err error) {
 	}); err != nil {
 		return err
 	}
+	if err := x.world.Room(); err != nil {
+		return err
+	}
 	if x.Workload.CgroupParent {
 		if err := x.world.MakeCgroup(harness.PodCgroup); err != nil {
 			return err

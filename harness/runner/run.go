@@ -43,6 +43,8 @@ type run struct {
 	// criSecond are the same, as another is told them beside, see hearCRI.
 	criSecond oracle.CRILog
 	removed   chan struct{} // closed when the client is done
+	// unwatch ends the watch over this program and its machine.
+	unwatch func()
 
 	bystanders atomic.Pointer[bystander.Group] // nil where the case has none; faults ask for it, too
 	dumps      map[string][]byte               // files for people, of a case that is violated
@@ -53,6 +55,7 @@ func (r *Runner) begin(ctx context.Context, c harness.Case, trace bool) *run {
 	x := &run{ctx: ctx, runner: r, Case: c, trace: trace, begun: time.Now(), removed: make(chan struct{})}
 	x.Workload = c.Workload.WithDefaults()
 	x.record.Set(func(h *harness.History) { h.Case, h.Began, h.Machine = c, x.begun, ThisMachine() })
+	x.unwatch = watchMachine(func(err error) { x.record.Problem(harness.ByHarness, err) })
 	return x
 }
 
@@ -187,6 +190,7 @@ func (x *run) execs(i *harness.Instance) []harness.Exec {
 
 // close keeps the evidence of a bad end and ends the world, however far it was built.
 func (x *run) close() harness.History {
+	x.unwatch()
 	h := x.history()
 	dir, err := x.keepLogs(judge.Judge(h))
 	if x.inject != nil {
@@ -194,6 +198,9 @@ func (x *run) close() harness.History {
 	}
 	if x.world != nil {
 		h.CPU = x.world.CPU()
+		if h.Reached != harness.Prepared { // its boot has reported a full disk
+			err = errors.Join(err, x.world.Room())
+		}
 		err = errors.Join(err, x.world.Limited(), x.closeWorld())
 	}
 	if err != nil {

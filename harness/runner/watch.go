@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A run shows nothing if this program stood still for stillLimit (SIGSTOP, a suspended
+// machine), or if the wall clock was set by stepLimit: time-outs then ended without a
+// reason, and times of the payload and of containerd cannot be compared.
+const clockTick, stillLimit, stepLimit = 250 * time.Millisecond, 2 * time.Second, 500 * time.Millisecond
+
+// reading is the state of two clocks at one time.
+type reading struct {
+	boot time.Duration // CLOCK_BOOTTIME, which counts while the machine is suspended
+	wall time.Duration // CLOCK_REALTIME
+}
+
+func readClocks() reading {
+	var boot, wall unix.Timespec
+	// Neither call fails on Linux 2.6.39 and newer.
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot)
+	_ = unix.ClockGettime(unix.CLOCK_REALTIME, &wall)
+	return reading{time.Duration(boot.Nano()), time.Duration(wall.Nano())}
+}
+
+// since returns why a run shows nothing in which r was the next reading after last, which
+// was to come clockTick later.
+func (r reading) since(last reading) error {
+	still := r.boot - last.boot - clockTick
+	step := (r.wall - last.wall) - (r.boot - last.boot)
+	switch {
+	case still >= stillLimit:
+		return fmt.Errorf("shimquake stood still for %s during the case (SIGSTOP, or a suspended machine): run it again",
+			still.Round(100*time.Millisecond))
+	case step.Abs() >= stepLimit:
+		return fmt.Errorf("the clock of this machine was set by %s during the case: run it again",
+			step.Round(100*time.Millisecond))
+	}
+	return nil
+}
+
+// canOpen returns the error with which this program cannot open a file: too many are open
+// (EMFILE, ENFILE), or there is no memory for it (ENOMEM).
+func canOpen() error {
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		return fmt.Errorf("shimquake could not open a file during the case: %w", err)
+	}
+	return f.Close()
+}
+
+// watchMachine calls problem for each reason why the run shows nothing that lies in this
+// program or its machine, until the returned function is called, which looks a last time.
+// That function may be called more than once.
+func watchMachine(problem func(error)) (stop func()) {
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticks := time.NewTicker(clockTick)
+		defer ticks.Stop()
+		for last, more := readClocks(), true; more; {
+			select {
+			case <-ticks.C:
+			case <-end:
+				more = false
+			}
+			now := readClocks()
+			if err := errors.Join(now.since(last), canOpen()); err != nil {
+				problem(err)
+			}
+			last = now
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(end)
+		<-ended
+	})
+}
