@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // Release is the containerd whose source the mutations are edits of.
@@ -24,6 +26,11 @@ type Mutation struct {
 	ID string `yaml:"id"`
 	// About says in a sentence what the broken containerd does.
 	About string `yaml:"about"`
+	// Harm is the kind of harm that the broken containerd does, one of Harms.
+	Harm string `yaml:"harm"`
+	// Suffers is one sentence of at most 25 words that says who is harmed in production, and
+	// how.
+	Suffers string `yaml:"suffers"`
 	// Resembles names the upstream issues, or the state before a fix, that it is like.
 	Resembles string `yaml:"resembles"`
 	Edits     []Edit `yaml:"edits"`
@@ -38,6 +45,19 @@ type Mutation struct {
 	// find.
 	Sweep Scope `yaml:"sweep"`
 }
+
+// Harms are the kinds of finding that Shimquake looks for. A mutation that does none of them
+// is the business of containerd's own tests.
+var Harms = []string{
+	"leak",      // something outlives the container or the sandbox that it was made for
+	"exit",      // an exit is wrong, missing, doubled or late, for any client
+	"lifecycle", // a call hangs, is refused or accepted wrongly, or harms another container
+	"io",        // output or input is lost around an exit, an exec or a restart
+	"recovery",  // a restart, reboot, upgrade or downgrade of containerd harms what runs
+}
+
+// mostWords is how many words a sentence has at most.
+const mostWords = 25
 
 // What cases without a fault say of a mutation.
 const (
@@ -101,8 +121,15 @@ func parse(text []byte) (Mutation, error) {
 	if err := yaml.UnmarshalWithOptions(text, &m, yaml.Strict()); err != nil {
 		return m, err
 	}
-	if m.ID == "" || m.About == "" || m.Resembles == "" || len(m.Edits) == 0 {
-		return m, errors.New("a mutation needs id, about, resembles and edits")
+	if m.ID == "" || m.About == "" || m.Harm == "" || m.Suffers == "" || m.Resembles == "" || len(m.Edits) == 0 {
+		return m, errors.New("a mutation needs id, about, harm, suffers, resembles and edits")
+	}
+	if !slices.Contains(Harms, m.Harm) {
+		return m, spelling.Unknown("harm", m.Harm, Harms)
+	}
+	if n := len(strings.Fields(m.Suffers)); n > mostWords || !isSentence(m.Suffers) {
+		return m, fmt.Errorf("suffers has %d words: write one sentence of at most %d words that ends with a period: %q",
+			n, mostWords, m.Suffers)
 	}
 	if !slices.Contains([]string{Held, Broken, Raced}, m.Plain) {
 		return m, fmt.Errorf("plain is %q: write %s, %s or %s", m.Plain, Held, Broken, Raced)
@@ -119,6 +146,12 @@ func parse(text []byte) (Mutation, error) {
 		return m, fmt.Errorf("sweep's points: %w", err)
 	}
 	return m, nil
+}
+
+// isSentence reports whether a text is one sentence: it ends with a period, and has no
+// other end of a sentence in it.
+func isSentence(text string) bool {
+	return strings.HasSuffix(text, ".") && !strings.Contains(text, ". ") && strings.Contains(text, " ")
 }
 
 // Apply makes the edits in the copy of the module that stands in dir.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/sweep/plan"
 )
 
 func TestEdits(t *testing.T) {
@@ -39,25 +41,65 @@ func TestEdits(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	const good = "id: x\nabout: y\nresembles: z\nedits: [{file: a.go, old: b, new: c}]\nplain: held\n" +
+	const good = "id: x\nabout: y\nharm: leak\nsuffers: A node keeps shims.\nresembles: z\n" +
+		"edits: [{file: a.go, old: b, new: c}]\nplain: held\n" +
 		"sweep: {workloads: [task], who: [shim], paths: [exit], actions: [crash]}\n"
+	with := func(old, text string) string { return strings.Replace(good, old, text, 1) }
 	for name, tt := range map[string]struct {
-		text string
-		ok   bool
+		text, want string // want is a part of the error, "" for none
 	}{
-		"good":                                  {good, true},
-		"a key too many":                        {good + "more: 1\n", false},
-		"points that are no regular expression": {strings.Replace(good, "[crash]", "[crash], points: '('", 1), false},
-		"no sweep":                              {strings.Split(good, "sweep")[0], false},
-		"no edit":                               {"id: x\nabout: y\nresembles: z\nplain: held\n", false},
-		"leaves the module":                     {strings.Replace(good, "a.go", "../a.go", 1), false},
-		"empty":                                 {"", false},
+		"good":                                  {good, ""},
+		"a key too many":                        {good + "more: 1\n", "more"},
+		"points that are no regular expression": {with("[crash]", "[crash], points: '('"), "points"},
+		"no sweep":                              {strings.Split(good, "sweep")[0], "sweep needs"},
+		"no edit":                               {with("edits: [{file: a.go, old: b, new: c}]\n", ""), "needs"},
+		"leaves the module":                     {with("a.go", "../a.go"), "../a.go"},
+		"empty":                                 {"", "needs"},
+		"no harm":                               {with("harm: leak\n", ""), "needs"},
+		"a harm with a typo":                    {with("leak", "lifecicle"), "did you mean \"lifecycle\"?"},
+		"nobody suffers":                        {with("suffers: A node keeps shims.\n", ""), "needs"},
+		"no period":                             {with("shims.", "shims"), "one sentence"},
+		"two sentences":                         {with("shims.", "shims. It fails."), "one sentence"},
+		"one word":                              {with("A node keeps shims.", "Operators."), "one sentence"},
+		"26 words":                              {with("A node", strings.Repeat("a ", 23)+"node"), "26 words"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := parse([]byte(tt.text)); (err == nil) != tt.ok {
-				t.Errorf("%v", err)
+			_, err := parse([]byte(tt.text))
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestHarms counts the mutations of each kind of harm: without some, nothing shows that the
+// sweep finds that kind. parse refuses a file without a harm or its sentence.
+func TestHarms(t *testing.T) {
+	of, suffers := map[string]int{}, map[string]string{}
+	for _, m := range mutations(t) {
+		of[m.Harm]++
+		if other, again := suffers[m.Suffers]; again {
+			t.Errorf("%s has the sentence of %s: name what is different", m.ID, other)
+		}
+		suffers[m.Suffers] = m.ID
+	}
+	for _, harm := range Harms {
+		if of[harm] < 8 {
+			t.Errorf("%d mutations do the harm %s: at least 8", of[harm], harm)
+		}
+	}
+	t.Logf("%v", of)
+}
+
+// TestScopes checks that the sweep has the workloads, paths and actions of each mutation's
+// scope. Otherwise hours of `make mutation` pass before an error shows that one is gone.
+func TestScopes(t *testing.T) {
+	for _, m := range mutations(t) {
+		s := m.Sweep
+		o := plan.Options{Workloads: s.Workloads, Who: s.Who, Paths: s.Paths, Actions: s.Actions}
+		if err := o.Check(); err != nil {
+			t.Errorf("%s: %v", m.ID, err)
+		}
 	}
 }
 
@@ -101,7 +143,7 @@ func TestMutations(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add("id: x\nabout: y\nresembles: z\nedits: [{file: a.go, old: b, new: c}]\nplain: held\n")
+	f.Add("id: x\nabout: y\nharm: io\nsuffers: A b.\nresembles: z\nedits: [{file: a.go, old: b, new: c}]\nplain: held\n")
 	f.Add("edits: [{file: /a, old: ''}]")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := parse([]byte(text))
