@@ -105,14 +105,6 @@ type Workload struct {
 	// runs, by some filters in turn, beside one that does not read what it is told. Up to
 	// 20, without a fault and not with restart. Default: none.
 	Subscribers int `yaml:"subscribers,omitempty"`
-	// Leases has the client of a task workload make two leases that expire, one soon, each
-	// with a snapshot of its own, and look whether what has expired is collected, and
-	// nothing else. Without a fault.
-	Leases bool `yaml:"leases,omitempty"`
-	// Stores has the client of a task workload use containerd's content, snapshots and
-	// leases as those do that pull and build images, and be impatient with its garbage
-	// collector. Without a fault.
-	Stores bool `yaml:"stores,omitempty"`
 	// Monitored has the client of a task workload, when that is over, make a container that
 	// containerd's restart monitor is to keep running, pause it, kill it and have it
 	// stopped. Not with grouped and fakeshim. Without a fault.
@@ -260,12 +252,6 @@ func (c Case) problems() (all []fieldError) {
 	}
 	if w.LibraryDelete && w.API == CRI {
 		add("workload.libraryDelete", errors.New("libraryDelete: a pod's tasks are deleted by CRI: leave out api: cri"))
-	}
-	if w.Leases && w.API == CRI {
-		add("workload.leases", errors.New("leases: made by the task API only: leave out api: cri"))
-	}
-	if w.Stores && w.API == CRI {
-		add("workload.stores", errors.New("stores: used by the task API only: leave out api: cri"))
 	}
 	if w.Monitored && (w.API == CRI || w.Grouped || w.Fakeshim != "") {
 		add("workload.monitored", errors.New(

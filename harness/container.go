@@ -173,10 +173,6 @@ type Container struct {
 	// and a folder in it, which the payload writes to. Task API only, and not with pause.
 	// Since v1.7.0.
 	SecondMount bool `yaml:"secondMount,omitempty"`
-	// Layers is how many empty layers the root filesystem of the container has beside those
-	// of its image, as an image of many has: those of one that has more than some fifty are
-	// mounted in another way. Task API only. Up to 120.
-	Layers int `yaml:"layers,omitempty"`
 	// Memory is how many MiB of memory the container may have, from 16 to 256, without any
 	// swap. Default: no limit of its own. Not with fakeshim.
 	Memory int `yaml:"memory,omitempty"`
@@ -223,9 +219,6 @@ var execSignals = []string{"SIGTERM", payload.StopSignal}
 // maxUser is the last that the images of this world may have.
 const maxUser = 65535
 
-// maxLayers are what overlayfs takes on any kernel, with those of the image.
-const maxLayers = 120
-
 // maxChildren is few enough for a world's limit on processes.
 const maxChildren = 20
 
@@ -246,10 +239,6 @@ func (c Container) problems(i int, w Workload) []error {
 	}
 	if c.Floods && w.API != CRI {
 		all = append(all, errors.New("floods: only a pod has a log here: add api: cri"))
-	}
-	if c.Layers != 0 && (c.Layers < 0 || c.Layers > maxLayers || w.API == CRI) {
-		all = append(all, fmt.Errorf("layers: %d: 1 to %d, and by the task API only: leave out api: cri", c.Layers,
-			maxLayers))
 	}
 	if c.Memory > 0 && w.Fakeshim != "" {
 		all = append(all, errors.New("memory: by runc's shim only: leave out fakeshim"))

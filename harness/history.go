@@ -105,13 +105,6 @@ type History struct {
 	// where there are none.
 	Subscribed *Subscribed `json:"subscribed,omitempty"`
 
-	// Leased is what there was of leases that expire; nil where none were made.
-	Leased *Leased `json:"leased,omitempty"`
-
-	// Stored is what containerd's stores have told a client that worked with them; nil where
-	// none did.
-	Stored []Stored `json:"stored,omitempty"`
-
 	// Monitored is what the restart monitor has made of a container; nil where it had none.
 	Monitored *Monitored `json:"monitored,omitempty"`
 

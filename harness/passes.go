@@ -137,7 +137,7 @@ var paths = map[string]string{
 	"delete": "delete", "remove": "delete",
 	"StopPodSandbox": "delete", "RemoveContainer": "delete",
 	"RemovePodSandbox": "delete", "ListPodSandbox": "delete", "ListContainers": "delete",
-	"look": asking, "lease": asking, "prepare": asking, "unlease": asking, "collect": asking,
+	"look": asking,
 }
 
 // PathOf is what a client is at in a call, of its container: create, start, exit, delete;

@@ -37,7 +37,7 @@ const (
 	FactGroups    // whether a cgroup holds others
 	FactNetwork   // its name in CNI's configuration
 	FactNetns     // whether the network namespace of a pod is still mounted
-	FactExpires   // whether a lease, or what it keeps, ends by itself, or had to have ended
+	FactExpires   // whether a lease, or what it keeps, ends by itself
 
 	// Of an exit status that was reported.
 	FactBy         // the Observer
@@ -121,7 +121,6 @@ const (
 	ByInit          = "init"      // FactParent
 	ByOther         = "process"   // another parent
 	Expiring        = "expiring"  // FactLease
-	Expired         = "expired"   // FactExpires
 	ByNeighbour     = "neighbour" // FactServed: not the group's own shim
 	ByTwo           = "two-shims" // FactServed: at once
 	OfContainer     = "container" // FactOwner
@@ -254,7 +253,7 @@ var keys = [factCount]struct {
 	FactGroups:    {"groups", inCause, []string{Nested}},
 	FactNetwork:   {"network", inCause, nil},
 	FactNetns:     {"netns", inCause, []string{Gone, There}},
-	FactExpires:   {"expires", inCause, []string{Yes, Expired}},
+	FactExpires:   {"expires", inCause, []string{Yes}},
 
 	FactBy: {"by", inCause, nil},
 	FactStatus: {"status", inCause, []string{

@@ -21,9 +21,9 @@ type ExpiringLease struct {
 	Snapshots []Snapshot `json:"snapshots,omitempty"`
 }
 
-// ExpireLabel is where a lease has its end, in the form of RFC 3339
+// expireLabel is where a lease has its end, in the form of RFC 3339
 // (leases.WithExpiration).
-const ExpireLabel = "containerd.io/gc.expire"
+const expireLabel = "containerd.io/gc.expire"
 
 // askLeases asks for the leases of a namespace, and of those with an end for the
 // snapshots that they keep.
@@ -35,7 +35,7 @@ func (d *Daemon) askLeases(ctx context.Context, ns string, s Scene) error {
 	}
 	for _, l := range all {
 		d.Leases = append(d.Leases, Ref{ns, l.ID})
-		end, err := time.Parse(time.RFC3339, l.Labels[ExpireLabel])
+		end, err := time.Parse(time.RFC3339, l.Labels[expireLabel])
 		if err != nil {
 			continue // without an end, or with one that containerd does not understand either
 		}

@@ -106,13 +106,7 @@ func (f Finding) Reason() string {
 		why = networkReasons(f.Facts)
 	case Loss:
 		why = []string{"it is gone, was there before, and is not the client's to remove"}
-		switch {
-		case f.Facts[FactExpires] == Yes:
-			why = []string{"it is gone, and the lease that kept it expires at " + f.Facts[FactAt]}
-			if f.Class == ClassLease {
-				why = []string{"it is gone, and expires at " + f.Facts[FactAt]}
-			}
-		case f.Facts[FactIn] == OfTheLiving:
+		if f.Facts[FactIn] == OfTheLiving {
 			why = []string{fmt.Sprintf("it is gone, and %s, whose it was, lived when containerd came back", f.Subject.ID)}
 		}
 	default:
@@ -205,9 +199,6 @@ func (f Finding) leakReasons() []string {
 		}
 		return []string{"active or view, and not removed", snapshotWords(fs)}
 	case ClassLease:
-		if fs[FactExpires] == Expired {
-			return []string{"it expired at " + fs[FactAt] + ", and is there when garbage was collected"}
-		}
 		kept := "not deleted: it keeps its content and snapshots from being collected"
 		if fs[FactExpires] == Yes {
 			kept += " until it expires"
@@ -321,8 +312,6 @@ func snapshotWords(fs Facts) string {
 	switch {
 	case fs[FactContainer] == There:
 		return "the container of that name is still there"
-	case fs[FactExpires] == Expired:
-		return "only lease " + fs[FactLeaseID] + " kept it, which expired at " + fs[FactAt] + "; garbage was collected"
 	case fs[FactLease] == Expiring:
 		return "no container of that name; held by lease " + fs[FactLeaseID] + ", which expires"
 	}

@@ -18,15 +18,13 @@ const (
 	WrongList = "wrong-list" // by a filter
 	// Collection is that of garbage.
 	Collection = "collection"
-	// StoreAs is an answer of one of its stores.
-	StoreAs   = "store-as"
-	Stats     = "stats" // CRI's, of containers
-	Answer    = "answer"
-	ARestart  = "restart"
-	Shutdown  = "shutdown"
-	Death     = "death"
-	ALog      = "log"
-	AFatalLog = "log-fatal"
+	Stats      = "stats" // CRI's, of containers
+	Answer     = "answer"
+	ARestart   = "restart"
+	Shutdown   = "shutdown"
+	Death      = "death"
+	ALog       = "log"
+	AFatalLog  = "log-fatal"
 	// ForeignTask is a task in the list of another namespace.
 	ForeignTask = "foreign-task"
 	ExecKept    = "exec-kept"  // an exec that was deleted
@@ -145,8 +143,6 @@ var livenessWhats = []what{
 	{WrongList, "containerd", says("its list of the containers by %s %s", FactCall, FactReported)},
 	{Listing, "containerd", says("it cannot tell what it has: %s", FactError)},
 	{Collection, "containerd", says("it was asked to collect its garbage, of which there is some: %s", FactError)},
-	{StoreAs, "containerd", says("its store says %[2]s of the %[1]s of what a client has put there, not %[3]s",
-		FactCall, FactReported, FactTrue)},
 	{Stats, "containerd", says("CRI cannot tell what containers use (%s): %s", FactCall, FactError)},
 	{Answer, "containerd", says("it did not answer Version within %s (%s): %s", FactBound, FactApart, FactError)},
 	{ARestart, "restart of containerd", says("it does not answer within %s: %s", FactBound, FactError)},

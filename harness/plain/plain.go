@@ -68,8 +68,6 @@ var cases = []harness.Case{
 		Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-subscribers", Workload: harness.Workload{
 		Subscribers: 7, Containers: []harness.Container{{Exit: 7}}}},
-	{Name: "plain-leases", Workload: harness.Workload{
-		Leases: true, Stores: true, Containers: []harness.Container{{Exit: 7, Layers: 60}}}},
 	{Name: "plain-monitored", Workload: harness.Workload{
 		Monitored: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-group", Workload: harness.Workload{

@@ -118,7 +118,8 @@ func (c *Client) container(
 	if err != nil {
 		return nil, err
 	}
-	return cl.NewContainer(ctx, i.ID, containerd.WithImage(image), c.snapshot(i, image),
+	return cl.NewContainer(ctx, i.ID, containerd.WithImage(image),
+		containerd.WithNewSnapshot(i.ID, image),
 		containerd.WithContainerLabels(map[string]string{oracle.Label: i.ID}),
 		containerd.WithNewSpec(c.spec(i)...), containerd.WithRuntime(runtime, c.options(i)))
 }

@@ -182,3 +182,8 @@ func (m *monitored) limits(ctx context.Context) (limits bool) {
 	})
 	return limits
 }
+
+// of is a call that is about something else than a container.
+func (c *Client) of(ctx context.Context, verb, id string, f func(context.Context, *containerd.Client) error) error {
+	return c.call(ctx, verb, &harness.Instance{ID: id}, f)
+}

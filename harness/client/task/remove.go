@@ -209,6 +209,9 @@ func (c *Client) sendDelete(ctx context.Context, cl *containerd.Client, i *harne
 	return nil
 }
 
+// snapshotter makes the snapshots of tasks' containers.
+const snapshotter = "overlayfs"
+
 // removeSnapshot removes what a create that failed between snapshot and container has
 // left: both are the client's own.
 func removeSnapshot(ctx context.Context, cl *containerd.Client, i *harness.Instance) error {

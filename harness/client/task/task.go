@@ -76,7 +76,6 @@ func namespaced(ctx context.Context) context.Context {
 // of the lifecycle, and not that of the removal.
 func (c *Client) Run(ctx context.Context) error {
 	beside := c.subscribe(namespaced(ctx))
-	leased := c.lease(namespaced(ctx))
 	life, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
 	defer cancel()
 	c.lifecycle(life)
@@ -93,8 +92,6 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 	c.State(ctx, "deleted")
 	beside.end(ctx)
-	c.endLeases(ctx, leased)
-	c.use(ctx)
 	c.monitor(ctx)
 	return errors.Join(errs...)
 }
