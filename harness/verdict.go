@@ -53,6 +53,13 @@ type Verdict struct {
 	History *History `json:"-"`
 }
 
+// SetCost writes what a run took, and where its evidence is, into the verdict and its
+// history: both are known only when the run is over, and nothing is judged by them.
+func (v *Verdict) SetCost(took, cpu time.Duration, evidence string) {
+	v.Took, v.CPU, v.Evidence = took, cpu, evidence
+	v.History.Took, v.History.CPU, v.History.Evidence = took, cpu, evidence
+}
+
 // Violations are the findings that violate.
 func (v Verdict) Violations() []oracle.Finding { return oracle.Violations(v.Findings) }
 

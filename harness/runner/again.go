@@ -7,7 +7,6 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/oracle"
 )
 
@@ -65,13 +64,13 @@ func (x *run) restart() bool {
 	return err == nil
 }
 
-// brief reports whether less than a lifecycle will do: the runner is brief, nothing
-// violates, and it is a pod, or containerd has been started since the last fault, so that
+// brief reports whether less than a lifecycle will do: the runner is brief, the look has
+// found no violation, and it is a pod, or containerd has been started since the last fault, so that
 // nothing of a fault is left in its memory.
 func (x *run) brief() bool {
 	h := x.history()
 	if x.usesAgain || !x.runner.Brief || x.Workload.Thorough || x.Workload.KillAgain ||
-		len(judge.Judge(h).Violations()) > 0 {
+		len(x.found.Violations()) > 0 {
 		return false
 	}
 	if x.Workload.API == harness.CRI {

@@ -14,17 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/failpoints/signal"
-	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/oracle"
 )
 
 // dumpTimeout is how long containerd and a shim have to tell of their goroutines.
 const dumpTimeout = time.Second
 
-// dump takes the stacks of containerd and of the shims that were left, for people. It
-// comes after the look: nothing of it is judged.
+// dump takes the stacks of containerd and of the shims that were left, for people, if the
+// look has found something. Nothing of it is judged.
 func (x *run) dump() {
-	v := judge.Judge(x.history())
+	v := x.found
 	if v.Unable() || len(v.Violations()) == 0 {
 		return
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/harness/judge"
 )
 
 // keepLogs copies the logs of a case that did not hold out of its world, before the world
@@ -111,13 +110,14 @@ func (x *run) keepBootLog(err error) error {
 	return boot.Keep(dir)
 }
 
-// keepHistory writes what the verdict is made of, and the rest that people read, to the
+// keepHistory writes a verdict, what it is made of, and the rest that people read, to the
 // folder of the evidence.
-func keepHistory(h harness.History) error {
-	if h.Evidence == "" {
+func keepHistory(v harness.Verdict) error {
+	if v.Evidence == "" {
 		return nil
 	}
-	text, err := harness.Kept{Verdict: judge.Judge(h), History: h}.Encode()
+	h := *v.History
+	text, err := harness.Kept{Verdict: v, History: h}.Encode()
 	if err != nil {
 		return err
 	}

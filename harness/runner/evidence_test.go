@@ -1,11 +1,54 @@
 package runner
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/judge"
 )
+
+// A run is judged once when it is over, and that verdict is returned and kept. The look
+// before it has a verdict of its own, because the rest of the run depends on it.
+func TestARunIsJudgedOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs containerd")
+	}
+	for name, harm := range map[string]func(context.Context, Scene) error{
+		"held": nil,
+		"violated": func(ctx context.Context, s Scene) error {
+			return signalContainerd(ctx, s, unix.SIGKILL)
+		},
+	} {
+		times := 0
+		r := &Runner{Evidence: t.TempDir(), KeepAll: true, Sabotage: harm, judged: func() { times++ }}
+		v := r.Run(t.Context(), harness.Case{Name: name})
+		if v.Unable() {
+			t.Skip(v.Why())
+		}
+		text, err := os.ReadFile(filepath.Join(v.Evidence, harness.HistoryFile))
+		if err != nil {
+			t.Fatalf("%v: %v", v, err)
+		}
+		k, err := harness.DecodeKept(name, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := judge.Judge(k.History)
+		if times != 2 || string(v.Outcome) != name || !judge.Same(v, k.Verdict) || !judge.Same(v, again) {
+			t.Errorf("judged %d times: %v; kept %v; again %v", times, v, k.Verdict, again)
+		}
+		if v.Took == 0 || v.CPU == 0 || again.Took != v.Took || again.CPU != v.CPU || again.Evidence != v.Evidence {
+			t.Errorf("took %s, cpu %s, evidence %s; again %s, %s, %s", v.Took, v.CPU, v.Evidence,
+				again.Took, again.CPU, again.Evidence)
+		}
+	}
+}
 
 // The shell gives the program the containerd as it was named, whatever stands in it.
 func TestReplayScript(t *testing.T) {

@@ -45,6 +45,7 @@ func (x *run) look() error {
 		h.Records = records
 		h.Flushed = flushed
 	})
+	x.found = x.runner.verdict(x.history())
 	x.dump()
 	return nil
 }

@@ -53,7 +53,7 @@ func (r *reference) run(x *run, c harness.Case, again, outOfTime bool) *harness.
 	y := x.runner.begin(x.ctx, c, false)
 	y.isReference, y.usesAgain = true, again
 	y.observe()
-	v := judge.Judge(y.close())
+	v := y.close()
 	if x.ctx.Err() != nil {
 		return nil
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/client/bystander"
 	"github.com/shimquake/shimquake/harness/inject"
-	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/harness/record"
 	"github.com/shimquake/shimquake/oracle"
 )
@@ -47,7 +46,10 @@ type run struct {
 	unwatch func()
 
 	bystanders atomic.Pointer[bystander.Group] // nil where the case has none; faults ask for it, too
-	dumps      map[string][]byte               // files for people, of a case that is violated
+	// found is the verdict on what the look has seen, before the first id is used again. It
+	// decides how the run goes on; the verdict of the case is made once, when the run is over.
+	found harness.Verdict
+	dumps map[string][]byte // files for people, of a case that is violated
 }
 
 // begin is a run that has not done anything yet.
@@ -188,29 +190,37 @@ func (x *run) execs(i *harness.Instance) []harness.Exec {
 	return out
 }
 
-// close keeps the evidence of a bad end and ends the world, however far it was built.
-func (x *run) close() harness.History {
+// close judges the run, keeps the evidence of a bad end and ends the world, however far it
+// was built. The verdict is made before the world ends, because that removes the logs.
+func (x *run) close() harness.Verdict {
 	x.unwatch()
-	h := x.history()
-	dir, err := x.keepLogs(judge.Judge(h))
+	v := x.runner.verdict(x.history())
+	dir, err := x.keepLogs(v)
 	if x.inject != nil {
 		err = errors.Join(err, x.inject.Undo())
 	}
+	var cpu time.Duration
 	if x.world != nil {
-		h.CPU = x.world.CPU()
-		if h.Reached != harness.Prepared { // its boot has reported a full disk
+		cpu = x.world.CPU()
+		if v.History.Reached != harness.Prepared { // its boot has reported a full disk
 			err = errors.Join(err, x.world.Room())
 		}
 		err = errors.Join(err, x.world.Limited(), x.closeWorld())
 	}
-	if err != nil {
-		h.Problems = append(h.Problems, harness.Problem{Kind: harness.ByHarness, Text: err.Error()})
+	v = x.withProblem(v, err)
+	v.SetCost(time.Since(v.History.Began), cpu, dir)
+	return x.withProblem(v, keepHistory(v))
+}
+
+// withProblem judges a run again that has failed after its verdict was made. A nil error
+// leaves the verdict as it is.
+func (x *run) withProblem(v harness.Verdict, err error) harness.Verdict {
+	if err == nil {
+		return v
 	}
-	h.Took, h.Evidence = time.Since(h.Began), dir
-	if err := keepHistory(h); err != nil {
-		h.Problems = append(h.Problems, harness.Problem{Kind: harness.ByHarness, Text: err.Error()})
-	}
-	return h
+	h := *v.History
+	h.Problems = append(h.Problems, harness.Problem{Kind: harness.ByHarness, Text: err.Error()})
+	return x.runner.verdict(h)
 }
 
 // closeWorld ends the world. Its processes are the controller's clients.

@@ -45,6 +45,7 @@ type Runner struct {
 	// be found. Default: nil.
 	Sabotage func(context.Context, Scene) error
 
+	judged     func() // called for each history that is judged, by a test
 	mu         sync.Mutex
 	prepared   map[string]*subject
 	references map[tried]*reference
@@ -73,7 +74,15 @@ func (r *Runner) run(ctx context.Context, c harness.Case, trace bool) harness.Ve
 	x.observe()
 	x.noteEnd()
 	x.refer()
-	return judge.Judge(x.close())
+	return x.close()
+}
+
+// verdict judges a history.
+func (r *Runner) verdict(h harness.History) harness.Verdict {
+	if r.judged != nil {
+		r.judged()
+	}
+	return judge.Judge(h)
 }
 
 // subject is a containerd under test with its root's template.
