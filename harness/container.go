@@ -160,12 +160,6 @@ type Container struct {
 	// Pause has the container paused and resumed before it ends; with signal: SIGKILL it is
 	// killed while it is paused. Task API only.
 	Pause bool `yaml:"pause,omitempty"`
-	// User is the user and the group that its payload and its execs run as, from 1 to 65535.
-	// Default: root.
-	User int `yaml:"user,omitempty"`
-	// ImageUser has them run as the user and the group that the image names, which are two
-	// numbers, in place of User. CRI only, and not with signal: SIGUSR1.
-	ImageUser bool `yaml:"imageUser,omitempty"`
 	// RuncRoot has runc keep the state of the container in another directory than by
 	// default, as its runtime options (Root) ask. Task API only.
 	RuncRoot bool `yaml:"runcRoot,omitempty"`
@@ -200,14 +194,6 @@ func (c Container) Want() uint32 {
 	return uint32(c.Exit)
 }
 
-// RunsAs is the user and the group that its payload and its execs are to run as.
-func (c Container) RunsAs() (uid, gid int) {
-	if c.ImageUser {
-		return payload.ImageUID, payload.ImageGID
-	}
-	return c.User, c.User
-}
-
 // Signals are those that a container can be ended with.
 var Signals = map[string]unix.Signal{
 	"SIGKILL": unix.SIGKILL, "SIGTERM": unix.SIGTERM, payload.StopSignal: unix.SIGUSR1,
@@ -215,9 +201,6 @@ var Signals = map[string]unix.Signal{
 
 // execSignals are those that an exec can be ended with.
 var execSignals = []string{"SIGTERM", payload.StopSignal}
-
-// maxUser is the last that the images of this world may have.
-const maxUser = 65535
 
 // maxChildren is few enough for a world's limit on processes.
 const maxChildren = 20
@@ -227,15 +210,6 @@ func (c Container) problems(i int, w Workload) []error {
 	all := []error{c.check(i), c.checkBesides(w)}
 	if c.NoSuchCommand && (c != Container{NoSuchCommand: true} || w.Restart && i == 0 || w.Fakeshim != "") {
 		all = append(all, errors.New("noSuchCommand: it never runs: leave out all else, fakeshim, and restart of the first"))
-	}
-	makesFiles := c.Stdin > 0 || c.Pause || c.TimedExec || c.GoneExec || c.Segfault != ""
-	if c.User != 0 && (c.User < 0 || c.User > maxUser || makesFiles) {
-		all = append(all, fmt.Errorf("user: %d: 1 to %d, and not with stdin, pause, timedExec, goneExec and segfault, "+
-			"whose payload makes files where only root may", c.User, maxUser))
-	}
-	if c.ImageUser && (w.API != CRI || c.User != 0 || c.Signal == payload.StopSignal || makesFiles) {
-		all = append(all, errors.New("imageUser: of a pod, in place of user: add api: cri, and not with signal: SIGUSR1, "+
-			"stdin, timedExec, goneExec and segfault"))
 	}
 	if c.Floods && w.API != CRI {
 		all = append(all, errors.New("floods: only a pod has a log here: add api: cri"))

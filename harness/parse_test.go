@@ -106,7 +106,6 @@ func TestParseCaseErrors(t *testing.T) {
 		{"an exec whose child outlasts the client", "exit: 7", "backgroundExec: true", 9, 7, "callTimeout: 20s"},
 		{"an output that nobody reads", "exit: 7", "{lines: 7000, unread: true}", 9, 8, "callTimeout: 20s"},
 		{"an exec that is started again and is not there", "exit: 7", "execStartAgain: true", 9, 7, "needs an exec"},
-		{"the user of a task's image", "exit: 7", "{imageUser: true}", 9, 8, "add api: cri"},
 		{"a loud one without an exec", "exit: 7", "{loud: true}", 9, 8, "add api: cri and exec"},
 		{"two mounts of a paused one", "exit: 7", "{pause: true, secondMount: true}", 9, 8, "not with pause"},
 		{"one that is monitored and grouped", "callTimeout: 500ms", "monitored: true\n  grouped: true", 7, 14,

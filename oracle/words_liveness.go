@@ -58,8 +58,6 @@ const (
 	PIDsOfExecs = "pids-of-execs" // which exec's a process is
 	// WindowSize is the size of a terminal's window.
 	WindowSize = "window-size"
-	// RanAs is the user and the group of a payload.
-	RanAs = "user"
 	// Of a root of runc that the options of a task name: it had none of its state, or has it
 	// still.
 	RuncElsewhere = "runc-elsewhere"
@@ -189,7 +187,6 @@ var livenessWhats = []what{
 		FactTrue)},
 	{WindowSize, "task", says("ResizePty has given its window %s rows and columns, and its payload has found %s",
 		FactReported, FactTrue)},
-	{RanAs, "task", says("its payload runs as user and group %s, and is to run as %s", FactTrue, FactReported)},
 	{RuncElsewhere, "task", says("its options name a root of runc, which had not its state while it was there")},
 	{RuncLeft, "task", says("its options name a root of runc, which has its state when it was deleted")},
 	{StateAs, "task", says("its %s has succeeded, and containerd calls it %s", FactCall, FactTask)},

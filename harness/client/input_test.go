@@ -74,9 +74,9 @@ func TestFeedOfNobody(t *testing.T) {
 
 func TestAwaitEOF(t *testing.T) {
 	for text, want := range map[string]bool{
-		"start pid=1 uid=0 gid=0 t=10\n":                false,
-		"start pid=1 uid=0 gid=0 t=10\neof t=11\n":      true,
-		"start pid=1 uid=0 gid=0 t=10\nexit 125 t=11\n": true,
+		"start pid=1 t=10\n":                false,
+		"start pid=1 t=10\neof t=11\n":      true,
+		"start pid=1 t=10\nexit 125 t=11\n": true,
 	} {
 		s, _ := session(t)
 		if err := os.WriteFile(s.recordFile("c0"), []byte(text), 0o644); err != nil {

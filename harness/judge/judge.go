@@ -23,7 +23,7 @@ var rules = []rule{
 	// What must hold when the client is done, and nothing is going on any more.
 	removal, answers, leaks, monitored, vanished, livingKeep, forgotten, ends, grace, events, execs,
 	pauses, pids, states, meters, subscribed, ooms, creates, records, exits, unreported,
-	waiters, refusals, again, askedWhile, lateKills, times, oneTime, stamped, outputs, inputs, attached, terminals, users,
+	waiters, refusals, again, askedWhile, lateKills, times, oneTime, stamped, outputs, inputs, attached, terminals,
 	filtered, runcRoots, secondMounts, namespaces, standings,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
 	criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven, criLimits,

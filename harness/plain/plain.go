@@ -74,12 +74,12 @@ var cases = []harness.Case{
 		Grouped: true, Containers: []harness.Container{{Exit: 3, Held: true, StartAgain: true}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, CgroupParent: true, Containers: []harness.Container{
-			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"}, {Signal: "SIGKILL", User: 1000},
+			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"},
 			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}}}},
 	// Eleven seconds are more than any time is that containerd gives its own calls.
 	{Name: "plain-exec", Workload: harness.Workload{Rest: 11 * time.Second, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, HeldExec: true, ExecSignal: payload.StopSignal, Pause: true, LateKill: true},
-		{Signal: "SIGKILL", Exec: 4, ExecSignal: "SIGTERM", User: 1000, LateKill: true},
+		{Signal: "SIGKILL", Exec: 4, ExecSignal: "SIGTERM", LateKill: true},
 		{Exit: 5, HeldExec: true, SharedPID: true, LateKill: true}}}},
 	{Name: "plain-background-exec", Workload: harness.Workload{
 		CallTimeout: 2 * harness.IODrain, Deadline: time.Minute,
@@ -118,18 +118,18 @@ var cases = []harness.Case{
 		{Exit: 7, Exec: 3, Lines: 7000, Ragged: true}}}},
 	{Name: "plain-terminal", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, TTY: true, Lines: 1500, Exec: 3, ExecSignal: "SIGTERM"},
-		{Signal: "SIGTERM", TTY: true, User: 1000}}}},
+		{Signal: "SIGTERM", TTY: true}}}},
 	{Name: "plain-log", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: harness.LogFileLines, Log: harness.LogFile},
 		{Exit: 5, Exec: 4, Lines: 7000, Log: harness.LogBinary}}}},
 	{Name: "plain-runc-root", Workload: harness.Workload{Restart: true, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, RuncRoot: true}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-mounts", Workload: harness.Workload{Containers: []harness.Container{
-		{Exit: 7, SecondMount: true}, {Signal: "SIGKILL", SecondMount: true, User: 1000}}}},
+		{Exit: 7, SecondMount: true}, {Signal: "SIGKILL", SecondMount: true}}}},
 	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
-		{Exit: 7, Exec: 3, Lines: 7000, ImageUser: true}, {Signal: "SIGTERM", TimedExec: true},
-		{Exit: 5, HeldExec: true, User: 1000}, {Exit: 6, Exec: 4, Loud: true}}}},
+		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true},
+		{Exit: 5, HeldExec: true}, {Exit: 6, Exec: 4, Loud: true}}}},
 	{Name: "plain-pod-stream", Workload: harness.Workload{
 		API: harness.CRI, Deadline: 30 * time.Second, Containers: []harness.Container{
 			{Exit: 7, Exec: 3, Lines: 7000, Stream: harness.StreamWhole},

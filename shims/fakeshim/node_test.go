@@ -81,7 +81,7 @@ func newNode(ctx context.Context, t *testing.T, release string) *node {
 		names = append(names, i.Name)
 	}
 	slices.Sort(names)
-	want := []string{payload.PauseImage, payload.StopImage, payload.UserImage, payload.Image}
+	want := []string{payload.PauseImage, payload.StopImage, payload.Image}
 	if !slices.Equal(names, want) {
 		t.Errorf("imported %q, want %q", names, want)
 	}

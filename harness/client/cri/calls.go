@@ -68,8 +68,6 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	switch {
 	case i.Spec.Signal == payload.StopSignal:
 		image, stops = payload.StopImage, payload.StopSignal
-	case i.Spec.ImageUser:
-		image = payload.UserImage
 	case c.stopsByConfig(ctx, i):
 		image, stop = payload.StopImage, api.Signal_SIGNAL_SIGTERM
 	}
@@ -99,7 +97,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 				Mounts:      mounts,
 				Linux: &api.LinuxContainerConfig{
 					Resources:       resources(i),
-					SecurityContext: c.security(i),
+					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: c.namespaces()},
 				},
 			}},
 		)
@@ -145,15 +143,6 @@ func resources(i *harness.Instance) *api.LinuxContainerResources {
 		r.OomScoreAdj = int64(*i.OOMScoreAdj)
 	}
 	return r
-}
-
-// security is whose namespaces a container shares, and who it runs as.
-func (c *Client) security(i *harness.Instance) *api.LinuxContainerSecurityContext {
-	s := &api.LinuxContainerSecurityContext{NamespaceOptions: c.namespaces()}
-	if user := int64(i.Spec.User); user != 0 {
-		s.RunAsUser, s.RunAsGroup = &api.Int64Value{Value: user}, &api.Int64Value{Value: user}
-	}
-	return s
 }
 
 // upTo is a memory limit, of which none is swap; 0: no limit.

@@ -138,9 +138,6 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 	if i.OOMScoreAdj != nil {
 		opts = append(opts, withOOMScoreAdj(*i.OOMScoreAdj))
 	}
-	if user := uint32(i.Spec.User); user != 0 {
-		opts = append(opts, oci.WithUIDGID(user, user))
-	}
 	if i.Spec.TTY {
 		opts = append(opts, oci.WithTTY)
 	}
