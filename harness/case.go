@@ -105,10 +105,6 @@ type Workload struct {
 	// runs, by some filters in turn, beside one that does not read what it is told. Up to
 	// 20, without a fault and not with restart. Default: none.
 	Subscribers int `yaml:"subscribers,omitempty"`
-	// Monitored has the client of a task workload, when that is over, make a container that
-	// containerd's restart monitor is to keep running, pause it, kill it and have it
-	// stopped. Not with grouped and fakeshim. Without a fault.
-	Monitored bool `yaml:"monitored,omitempty"`
 	// Metrics has containerd serve the page of its metrics, and the client of a task
 	// workload look there for the memory limit of each container that has one, and, with
 	// thorough, of the second use of the first id. Not with fakeshim. Without a fault.
@@ -146,7 +142,7 @@ var Controllers = []Controller{
 	// A pod's containers have CPU shares, which runc refuses to drop.
 	{"cpu", "run pods", func(c Case) bool { return c.Workload.API == CRI }},
 	{"freezer", "pause containers", func(c Case) bool {
-		return c.Workload.Monitored || slices.ContainsFunc(c.Workload.Containers, func(k Container) bool { return k.Pause })
+		return slices.ContainsFunc(c.Workload.Containers, func(k Container) bool { return k.Pause })
 	}},
 	{"memory", "limit the memory of containers", func(c Case) bool {
 		return slices.ContainsFunc(c.Workload.Containers, func(k Container) bool { return k.Memory > 0 })
@@ -252,10 +248,6 @@ func (c Case) problems() (all []fieldError) {
 	}
 	if w.LibraryDelete && w.API == CRI {
 		add("workload.libraryDelete", errors.New("libraryDelete: a pod's tasks are deleted by CRI: leave out api: cri"))
-	}
-	if w.Monitored && (w.API == CRI || w.Grouped || w.Fakeshim != "") {
-		add("workload.monitored", errors.New(
-			"monitored: by the task API and runc's shim only: leave out api: cri, grouped and fakeshim"))
 	}
 	if w.Metrics && (w.API == CRI || w.Fakeshim != "" || !w.Thorough ||
 		len(w.Containers) > 0 && !w.Containers[0].metered()) {

@@ -105,9 +105,6 @@ type History struct {
 	// where there are none.
 	Subscribed *Subscribed `json:"subscribed,omitempty"`
 
-	// Monitored is what the restart monitor has made of a container; nil where it had none.
-	Monitored *Monitored `json:"monitored,omitempty"`
-
 	// CRI is what a client of CRI has seen; nil for every other.
 	CRI *CRISeen `json:"cri,omitempty"`
 

@@ -111,13 +111,7 @@ const (
 	// mounted there was removed with it.
 	MountUnseen  = "mount-unseen"
 	MountEmptied = "mount-emptied"
-	// Of a container that the restart monitor keeps running: what its task is called, which
-	// process that is, that nothing was done, and how many shims serve it.
-	MonitoredAs    = "monitored-as"
-	MonitoredPID   = "monitored-pid"
-	MonitoredLate  = "monitored-late"
-	MonitoredShims = "monitored-shims"
-	Baseline       = "baseline" // a call that failed before anything was broken
+	Baseline     = "baseline" // a call that failed before anything was broken
 )
 
 // what is a value of FactWhat with its words.
@@ -222,14 +216,6 @@ var livenessWhats = []what{
 	{MountUnseen, "task", says("its payload has written nothing to the second mount of its root filesystem within %s",
 		FactBound)},
 	{MountEmptied, "task", says("with its second mount what is mounted there was removed")},
-	{MonitoredAs, "task", says("it was %s, and what the restart monitor has made of it is called %s, not %s", FactCall,
-		FactTask, FactTrue)},
-	{MonitoredPID, "task", says("it was %s, and the restart monitor has made it process %s, of %s", FactCall,
-		FactReported, FactTrue)},
-	{MonitoredLate, "task", says("it was %s, and the restart monitor has not done its part within %s", FactCall,
-		FactBound)},
-	{MonitoredShims, "task", says("it was %s, and when the restart monitor has done its part it has %s shims", FactCall,
-		FactCount)},
 	{KillHitsAnother, "task",
 		says("it was sent SIGKILL when it had ended, and that has killed another process, which had its pid by then")},
 	{AbsentBegun, "task", says("%s of a command that does not exist has succeeded", FactCall)},

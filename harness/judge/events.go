@@ -67,15 +67,13 @@ func MissesEvents(h harness.History) bool {
 	})
 }
 
-// ofWorkload are the events but for those of bystanders, and of a container that the
-// restart monitor starts anew, which have rules of their own.
+// ofWorkload are the events but for those of bystanders, which have rules of their own.
 func ofWorkload(h *harness.History, events []oracle.TaskEvent) []oracle.TaskEvent {
-	if len(h.Bystanders) == 0 && h.Monitored == nil {
+	if len(h.Bystanders) == 0 {
 		return events
 	}
 	return slices.DeleteFunc(slices.Clone(events), func(e oracle.TaskEvent) bool {
-		return h.Monitored != nil && h.Monitored.ID == e.Container ||
-			slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool { return b.ID == e.Container })
+		return slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool { return b.ID == e.Container })
 	})
 }
 

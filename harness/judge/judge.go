@@ -21,7 +21,7 @@ var rules = []rule{
 	// What makes a run show nothing.
 	firings, baseline, payloads,
 	// What must hold when the client is done, and nothing is going on any more.
-	removal, answers, leaks, monitored, vanished, livingKeep, forgotten, ends, grace, events, execs,
+	removal, answers, leaks, vanished, livingKeep, forgotten, ends, grace, events, execs,
 	pauses, pids, states, meters, subscribed, ooms, creates, records, exits, unreported,
 	waiters, refusals, again, askedWhile, lateKills, times, oneTime, stamped, outputs, inputs, attached, terminals,
 	filtered, runcRoots, secondMounts, namespaces, standings,

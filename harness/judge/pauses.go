@@ -11,7 +11,6 @@ import (
 const (
 	taskPaused  = "PAUSED"
 	taskRunning = "RUNNING"
-	taskStopped = "STOPPED"
 )
 
 // pauses: a container whose pause has succeeded stands still and is called paused, one

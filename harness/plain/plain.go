@@ -25,8 +25,6 @@ func Cases() []harness.Case {
 			all[n].Bad = ofExecs
 		case slices.ContainsFunc(c.Workload.Containers, func(k harness.Container) bool { return k.SecondMount }):
 			all[n].Bad = ofMounts
-		case c.Workload.Monitored:
-			all[n].Bad = ofMonitor
 		}
 	}
 	return all
@@ -45,9 +43,6 @@ var (
 			May: append(oracle.MustMatches("container what=output", "containerd what=exec-keeps"), late...)},
 		{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.21", Issue: "containerd#10520, containerd#10521", By: gone, May: late},
 	}
-	// ofMonitor: what is paused is started anew.
-	ofMonitor = []harness.Bad{{Releases: "< 2.0.0", Issue: "containerd#8095",
-		By: oracle.MustMatches("container what=monitored-as call=paused")}}
 	// ofMounts: the second comes to the root, in place of the first.
 	ofMounts = []harness.Bad{{Releases: "< 1.7.0", Issue: "a mount has no target",
 		By: oracle.MustMatches("container what=baseline call=create")}}
@@ -68,8 +63,6 @@ var cases = []harness.Case{
 		Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-subscribers", Workload: harness.Workload{
 		Subscribers: 7, Containers: []harness.Container{{Exit: 7}}}},
-	{Name: "plain-monitored", Workload: harness.Workload{
-		Monitored: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3, Held: true, StartAgain: true}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
 
@@ -69,13 +68,9 @@ func (x *run) boot() (err error) {
 	if x.Workload.Debug {
 		level = "debug"
 	}
-	interval := time.Duration(0)
-	if x.Workload.Monitored {
-		interval = harness.MonitorInterval
-	}
 	if x.daemon, err = daemon.New(x.ctx, daemon.Params{
 		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == harness.CRI, CNI: network, LogLevel: level,
-		MonitorInterval: interval, Metrics: x.Workload.Metrics,
+		Metrics: x.Workload.Metrics,
 		// Without misbehaviour the fake shim is what the id is used again with.
 		Env: append(env, inject.Env(x.Case, x.world)...), ExtraPath: filepath.Dir(x.subject.fakeshim),
 		OnStart: func(ctx context.Context, _ *daemon.Daemon, c *containerd.Client) error {

@@ -92,7 +92,6 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 	c.State(ctx, "deleted")
 	beside.end(ctx)
-	c.monitor(ctx)
 	return errors.Join(errs...)
 }
 
