@@ -163,10 +163,6 @@ type Container struct {
 	// RuncRoot has runc keep the state of the container in another directory than by
 	// default, as its runtime options (Root) ask. Task API only.
 	RuncRoot bool `yaml:"runcRoot,omitempty"`
-	// SecondMount has the root filesystem of the container be two mounts: that of its image,
-	// and a folder in it, which the payload writes to. Task API only, and not with pause.
-	// Since v1.7.0.
-	SecondMount bool `yaml:"secondMount,omitempty"`
 	// Memory is how many MiB of memory the container may have, from 16 to 256, without any
 	// swap. Default: no limit of its own. Not with fakeshim.
 	Memory int `yaml:"memory,omitempty"`

@@ -36,17 +36,15 @@ func (c Container) hasOtherExec() bool {
 // besides reports whether something is done to a container while it runs.
 func (c Container) besides() bool {
 	return c.Exec != 0 || c.HeldExec || c.TimedExec || c.GoneExec || c.NoSuchExec || c.BackgroundExec ||
-		c.ExecSignal != "" || c.Stream != "" || c.Pause || c.SecondMount
+		c.ExecSignal != "" || c.Stream != "" || c.Pause
 }
 
 // checkBesides reports what the client or the shim of a workload cannot do.
 func (c Container) checkBesides(w Workload) error {
 	switch {
 	case (c.besides() || c.Lines > 0 || c.Stdin > 0 || c.RuncRoot) && w.Fakeshim != "":
-		return errors.New("exec, heldExec, timedExec, noSuchExec, execSignal, pause, secondMount, lines, stdin, runcRoot: " +
+		return errors.New("exec, heldExec, timedExec, noSuchExec, execSignal, pause, lines, stdin, runcRoot: " +
 			"by runc's shim only: leave out fakeshim")
-	case c.SecondMount && (c.Pause || w.API == CRI):
-		return errors.New("secondMount: by the task API only, and not with pause: leave out api: cri and pause")
 	case c.ExecSignal != "" && !slices.Contains(execSignals, c.ExecSignal):
 		return spelling.Unknown("execSignal", c.ExecSignal, execSignals)
 	case (c.Pause || c.ExecSignal != "" || c.Log != "" || c.RuncRoot) && w.API == CRI:

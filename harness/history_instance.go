@@ -53,8 +53,6 @@ type Instance struct {
 	Runc *RuncRoot `json:"runc,omitempty"`
 	// Attaches are the clients that have attached to it.
 	Attaches []Attach `json:"attaches,omitempty"`
-	// Second is the second mount of its root filesystem; nil where it has none.
-	Second *SecondMount `json:"second,omitempty"`
 	// Execs are the processes that were run in it besides.
 	Execs []Exec `json:"execs,omitempty"`
 	// Pause is what came of its pause; nil where it was not to be paused.
@@ -122,19 +120,6 @@ type RuncRoot struct {
 	// whether it had that when the container was deleted.
 	Kept bool `json:"kept,omitempty"`
 	Left bool `json:"left,omitempty"`
-}
-
-// SecondMount is a folder that is mounted into the root filesystem of a container, as its
-// client has looked into it.
-type SecondMount struct {
-	// Beat is when the heart of the payload was first seen to beat there, for which there
-	// was Patience; the zero time: it was not.
-	Beat     time.Time     `json:"beat,omitzero"`
-	Patience time.Duration `json:"patienceNs,omitempty"`
-	// Looked is when the client has looked into it after the container was deleted; the zero
-	// time: it was not. Kept reports whether what was there before is there.
-	Looked time.Time `json:"looked,omitzero"`
-	Kept   bool      `json:"kept,omitempty"`
 }
 
 // ExecPID is the process of an exec, as ListPids tells it.

@@ -107,10 +107,6 @@ const (
 	// Of a SIGKILL for what has ended: what was answered, and that it came to another.
 	LateKillAs      = "late-kill-as"
 	KillHitsAnother = "kill-hits-another"
-	// Of the second mount of a root filesystem: its payload does not find it, and what is
-	// mounted there was removed with it.
-	MountUnseen  = "mount-unseen"
-	MountEmptied = "mount-emptied"
 	Baseline     = "baseline" // a call that failed before anything was broken
 )
 
@@ -213,9 +209,6 @@ var livenessWhats = []what{
 	{AskedUnanswered, "task", says("its state was asked for while %s was held, and not told: after %s the answer was %s",
 		FactCall, FactApart, FactError)},
 	{LateKillAs, "task", says("it was sent SIGKILL when it had ended, and the answer is %s, not NotFound", FactCode)},
-	{MountUnseen, "task", says("its payload has written nothing to the second mount of its root filesystem within %s",
-		FactBound)},
-	{MountEmptied, "task", says("with its second mount what is mounted there was removed")},
 	{KillHitsAnother, "task",
 		says("it was sent SIGKILL when it had ended, and that has killed another process, which had its pid by then")},
 	{AbsentBegun, "task", says("%s of a command that does not exist has succeeded", FactCall)},

@@ -20,9 +20,6 @@ import (
 // MountedTruth is where a container finds the world's folder for the records of payloads.
 const MountedTruth = "/shimquake"
 
-// SecondTarget is the folder of an image that a second mount comes to.
-const SecondTarget = "/data"
-
 func (s *Session) recordFile(name string) string { return filepath.Join(s.TruthDir, name+".truth") }
 
 // Payload is what the payload of a container has noted.
@@ -113,9 +110,6 @@ func (s *Session) Command(i *harness.Instance) []string {
 	args = append(args, lines(i.Spec)...)
 	if i.Spec.Pause {
 		args = append(args, "-beat", filepath.Join(MountedTruth, i.Name+".beat"))
-	}
-	if i.Spec.SecondMount {
-		args = append(args, "-beat", filepath.Join(SecondTarget, i.Name+".beat"))
 	}
 	if i.Spec.OOM == harness.OOMChild {
 		args = append(args, "-hog", fmt.Sprint(hogs*i.Spec.Memory), "-cue", filepath.Join(MountedTruth, i.Name+hogFile))

@@ -23,8 +23,6 @@ func Cases() []harness.Case {
 			all[n].Bad = ofPods
 		case slices.ContainsFunc(c.Workload.Containers, func(k harness.Container) bool { return k.HeldExec && k.SharedPID }):
 			all[n].Bad = ofExecs
-		case slices.ContainsFunc(c.Workload.Containers, func(k harness.Container) bool { return k.SecondMount }):
-			all[n].Bad = ofMounts
 		}
 	}
 	return all
@@ -43,9 +41,6 @@ var (
 			May: append(oracle.MustMatches("container what=output", "containerd what=exec-keeps"), late...)},
 		{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.21", Issue: "containerd#10520, containerd#10521", By: gone, May: late},
 	}
-	// ofMounts: the second comes to the root, in place of the first.
-	ofMounts = []harness.Bad{{Releases: "< 1.7.0", Issue: "a mount has no target",
-		By: oracle.MustMatches("container what=baseline call=create")}}
 	// ofExecs: the exit of an init comes before those of execs that end with it.
 	ofExecs = []harness.Bad{{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.15", Issue: "containerd#9719", By: late}}
 )
@@ -117,8 +112,6 @@ var cases = []harness.Case{
 		{Exit: 5, Exec: 4, Lines: 7000, Log: harness.LogBinary}}}},
 	{Name: "plain-runc-root", Workload: harness.Workload{Restart: true, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, RuncRoot: true}, {Signal: "SIGKILL"}}}},
-	{Name: "plain-mounts", Workload: harness.Workload{Containers: []harness.Container{
-		{Exit: 7, SecondMount: true}, {Signal: "SIGKILL", SecondMount: true}}}},
 	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true},

@@ -57,11 +57,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance, runtime string
 		if err != nil {
 			return err
 		}
-		opts, err := c.rootFS(ctx, cl, i)
-		if err != nil {
-			return err
-		}
-		task, err := c.newTask(ctx, made, i, opts...)
+		task, err := c.newTask(ctx, made, i)
 		if err != nil {
 			return err
 		}
@@ -78,16 +74,15 @@ func (c *Client) newTask(
 	ctx context.Context,
 	made containerd.Container,
 	i *harness.Instance,
-	opts ...containerd.NewTaskOpts,
 ) (containerd.Task, error) {
 	n := max(c.Case.Workload.Creators, 1)
 	if n == 1 || c.Quiet {
-		return made.NewTask(ctx, c.io(i), opts...)
+		return made.NewTask(ctx, c.io(i))
 	}
 	all, errs, at := make([]containerd.Task, n), make([]error, n), time.Now()
 	var ended sync.WaitGroup
 	for k := range n {
-		ended.Go(func() { all[k], errs[k] = made.NewTask(ctx, cio.NullIO, opts...) })
+		ended.Go(func() { all[k], errs[k] = made.NewTask(ctx, cio.NullIO) })
 	}
 	ended.Wait()
 	first := max(slices.IndexFunc(errs, func(err error) bool { return err == nil }), 0)

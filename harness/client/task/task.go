@@ -86,7 +86,6 @@ func (c *Client) Run(ctx context.Context) error {
 	for _, i := range slices.Backward(c.instances) {
 		errs = append(errs, c.remove(ctx, i))
 		c.seeRunc(i)
-		c.seeKept(i)
 		i.Outputs = c.outputs[i].close()
 		c.learnInput(i.Input, i.Name)
 	}
@@ -135,7 +134,6 @@ func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
 		i.Resize = c.resize(ctx, i, "")
 		c.seeRunc(i)
-		c.seeSecond(ctx, i)
 		c.listPIDs(ctx, i)
 		c.exec(ctx, i)
 		c.pause(ctx, i)
