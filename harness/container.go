@@ -160,9 +160,6 @@ type Container struct {
 	// Pause has the container paused and resumed before it ends; with signal: SIGKILL it is
 	// killed while it is paused. Task API only.
 	Pause bool `yaml:"pause,omitempty"`
-	// RuncRoot has runc keep the state of the container in another directory than by
-	// default, as its runtime options (Root) ask. Task API only.
-	RuncRoot bool `yaml:"runcRoot,omitempty"`
 	// Memory is how many MiB of memory the container may have, from 16 to 256, without any
 	// swap. Default: no limit of its own. Not with fakeshim.
 	Memory int `yaml:"memory,omitempty"`

@@ -42,13 +42,13 @@ func (c Container) besides() bool {
 // checkBesides reports what the client or the shim of a workload cannot do.
 func (c Container) checkBesides(w Workload) error {
 	switch {
-	case (c.besides() || c.Lines > 0 || c.Stdin > 0 || c.RuncRoot) && w.Fakeshim != "":
-		return errors.New("exec, heldExec, timedExec, noSuchExec, execSignal, pause, lines, stdin, runcRoot: " +
+	case (c.besides() || c.Lines > 0 || c.Stdin > 0) && w.Fakeshim != "":
+		return errors.New("exec, heldExec, timedExec, noSuchExec, execSignal, pause, lines, stdin: " +
 			"by runc's shim only: leave out fakeshim")
 	case c.ExecSignal != "" && !slices.Contains(execSignals, c.ExecSignal):
 		return spelling.Unknown("execSignal", c.ExecSignal, execSignals)
-	case (c.Pause || c.ExecSignal != "" || c.Log != "" || c.RuncRoot) && w.API == CRI:
-		return errors.New("pause, execSignal, log, runcRoot: by the task API only: leave out api: cri")
+	case (c.Pause || c.ExecSignal != "" || c.Log != "") && w.API == CRI:
+		return errors.New("pause, execSignal, log: by the task API only: leave out api: cri")
 	case (c.StartAgain || c.ExecStartAgain || c.LateKill) && (w.API == CRI || w.Fakeshim != ""):
 		return errors.New("startAgain, execStartAgain, lateKill: by the task API and runc's shim only: " +
 			"leave out api: cri and fakeshim")

@@ -49,8 +49,6 @@ type Instance struct {
 	OutputsAtExit *Outputs `json:"outputsAtExit,omitempty"`
 	// Resize is the size that the window of its terminal was given; nil where it was not.
 	Resize *Resize `json:"resize,omitempty"`
-	// Runc is what was in the root of runc that its options name; nil where they name none.
-	Runc *RuncRoot `json:"runc,omitempty"`
 	// Attaches are the clients that have attached to it.
 	Attaches []Attach `json:"attaches,omitempty"`
 	// Execs are the processes that were run in it besides.
@@ -112,14 +110,6 @@ type Resize struct {
 	Cols int `json:"cols"`
 	// Done is when the client heard of success; the zero time: it did not.
 	Done time.Time `json:"done,omitzero"`
-}
-
-// RuncRoot is a root of runc beside the default, as its client has looked into it.
-type RuncRoot struct {
-	// Kept reports whether it had the state of the container before that was deleted, Left
-	// whether it had that when the container was deleted.
-	Kept bool `json:"kept,omitempty"`
-	Left bool `json:"left,omitempty"`
 }
 
 // ExecPID is the process of an exec, as ListPids tells it.

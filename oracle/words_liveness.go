@@ -58,10 +58,6 @@ const (
 	PIDsOfExecs = "pids-of-execs" // which exec's a process is
 	// WindowSize is the size of a terminal's window.
 	WindowSize = "window-size"
-	// Of a root of runc that the options of a task name: it had none of its state, or has it
-	// still.
-	RuncElsewhere = "runc-elsewhere"
-	RuncLeft      = "runc-left"
 	// Of a task that was created, or started: what containerd calls it, the pid that comes
 	// with that, and that the call was answered without one.
 	StateAs  = "state-as"
@@ -177,8 +173,6 @@ var livenessWhats = []what{
 		FactTrue)},
 	{WindowSize, "task", says("ResizePty has given its window %s rows and columns, and its payload has found %s",
 		FactReported, FactTrue)},
-	{RuncElsewhere, "task", says("its options name a root of runc, which had not its state while it was there")},
-	{RuncLeft, "task", says("its options name a root of runc, which has its state when it was deleted")},
 	{StateAs, "task", says("its %s has succeeded, and containerd calls it %s", FactCall, FactTask)},
 	{StatePID, "task", says("its %s was answered with the pid %s, and its state tells %s", FactCall, FactTrue,
 		FactReported)},

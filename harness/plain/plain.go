@@ -110,8 +110,6 @@ var cases = []harness.Case{
 	{Name: "plain-log", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: harness.LogFileLines, Log: harness.LogFile},
 		{Exit: 5, Exec: 4, Lines: 7000, Log: harness.LogBinary}}}},
-	{Name: "plain-runc-root", Workload: harness.Workload{Restart: true, Containers: []harness.Container{
-		{Exit: 7, Exec: 3, RuncRoot: true}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true},

@@ -51,8 +51,6 @@ var workloads = []workload{
 	{name: "log", like: "task exec output", asked: true, Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: harness.LogFileLines, Log: harness.LogFile},
 		{Exit: 7, Exec: 3, Lines: 7000, Log: harness.LogBinary}}}},
-	{name: "runc-root", like: "task", asked: true, Workload: harness.Workload{
-		Containers: []harness.Container{{Exit: 7, RuncRoot: true}}}},
 	{name: "stdin", like: "task exec output", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{name: "pause", like: "task", asked: true, Workload: harness.Workload{

@@ -51,9 +51,6 @@ func (c *Client) create(ctx context.Context, i *harness.Instance, runtime string
 	}
 	return c.call(ctx, "create", i, func(ctx context.Context, cl *containerd.Client) error {
 		made, err := c.container(ctx, cl, i, runtime)
-		if err == nil && i.Spec.RuncRoot && c.Case.Faultless() { // what is changed of a record leaves the rest alone
-			_, err = made.SetLabels(ctx, map[string]string{oracle.Label: i.ID})
-		}
 		if err != nil {
 			return err
 		}
@@ -116,7 +113,7 @@ func (c *Client) container(
 	return cl.NewContainer(ctx, i.ID, containerd.WithImage(image),
 		containerd.WithNewSnapshot(i.ID, image),
 		containerd.WithContainerLabels(map[string]string{oracle.Label: i.ID}),
-		containerd.WithNewSpec(c.spec(i)...), containerd.WithRuntime(runtime, c.options(i)))
+		containerd.WithNewSpec(c.spec(i)...), containerd.WithRuntime(runtime, nil))
 }
 
 // spec is the OCI specification of a container: the payload with its known end, its

@@ -85,7 +85,6 @@ func (c *Client) Run(ctx context.Context) error {
 	var errs []error
 	for _, i := range slices.Backward(c.instances) {
 		errs = append(errs, c.remove(ctx, i))
-		c.seeRunc(i)
 		i.Outputs = c.outputs[i].close()
 		c.learnInput(i.Input, i.Name)
 	}
@@ -133,7 +132,6 @@ func (c *Client) lifecycle(ctx context.Context) {
 func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
 		i.Resize = c.resize(ctx, i, "")
-		c.seeRunc(i)
 		c.listPIDs(ctx, i)
 		c.exec(ctx, i)
 		c.pause(ctx, i)
