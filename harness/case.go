@@ -119,10 +119,6 @@ type Workload struct {
 	// Network is node (the default) or pod: each pod has a network namespace of its own, and
 	// a CNI plugin that notes each call (fixtures/cni). CRI only.
 	Network Network `yaml:"network,omitempty"`
-	// CgroupParent has the cgroups of a pod, its sandbox's and its containers', be made
-	// below one that is there before, as those of kubelet's pods are (see PodCgroup). CRI
-	// only.
-	CgroupParent bool `yaml:"cgroupParent,omitempty"`
 	// Crictl has the client of a pod do as who works with crictl: it names pods and
 	// containers by the beginnings of their ids, and removes the pod alone, which takes the
 	// containers with it. CRI only, without Loops.
@@ -254,9 +250,6 @@ func (c Case) problems() (all []fieldError) {
 		add("workload.metrics", errors.New(
 			"metrics: by the task API and runc's shim only, with thorough and a memory limit of the first container: "+
 				"leave out api: cri and fakeshim, add thorough: true and memory"))
-	}
-	if w.CgroupParent && w.API != CRI {
-		add("workload.cgroupParent", errors.New("cgroupParent: only a pod's cgroups are made below another: add api: cri"))
 	}
 	if w.Crictl && (w.API != CRI || w.Loops > 0) {
 		add("workload.crictl", errors.New("crictl: for a pod that is removed as one: add api: cri, leave out loops"))

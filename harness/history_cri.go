@@ -143,10 +143,6 @@ type CRIOfPod struct {
 // PodName is the name of the workload's pod.
 const PodName = "pod"
 
-// PodCgroup is the cgroup below which those of the workload's pod are made, where the
-// workload has it so. It is there before the pod, and when that was removed.
-const PodCgroup = "/kubepods/burstable/podshimquake"
-
 // CRIState is a state as CRI lists it: a kubelet learns from its lists what has ended.
 type CRIState struct {
 	Object string `json:"object"` // container or sandbox

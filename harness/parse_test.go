@@ -153,7 +153,6 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 		"values": {"name: x\nworkload: {deadline: soon}\nplan:\n- at: rpc:shim:Task.Crate:entry\n  do: 1*errror(x)\n",
 			[]int{2, 4, 5}},
 		"fields":  {"name: X\nworkload:\n  api: crii\n  deleters: -1\n", []int{1, 3, 4}},
-		"parent":  {"name: x\nworkload:\n  cgroupParent: true\n", []int{3}},
 		"crictl":  {"name: x\nworkload:\n  crictl: true\n", []int{3}},
 		"update":  {"name: x\nworkload:\n  containers: [{updated: true}]\n", []int{3}},
 		"idle":    {"name: x\nworkload:\n  api: cri\n  containers: [{idle: true}]\n", []int{4}},

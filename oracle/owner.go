@@ -66,17 +66,12 @@ func (inv Inventory) knows(ns, id string) (string, bool) {
 	return inv.Daemon.Containers[i].Namespace, true
 }
 
-// cgroupOwner guesses NAMESPACE and ID of a directory below the scene's cgroups; of one
-// in the group of a pod, which tells no namespace, the id that CRI gives. Groups that a
-// container made within its own are its, too.
+// cgroupOwner guesses NAMESPACE and ID of a directory below the scene's cgroups. Groups
+// that a container made within its own are its, too.
 func cgroupOwner(rel string) (ns, id string) {
 	words := strings.Split(rel, "/")
 	if len(words) < 2 {
 		return "", scan.UnitID(rel)
-	}
-	n := slices.IndexFunc(words, func(w string) bool { return scan.LongID(scan.UnitID(w)) })
-	if n > 1 {
-		return "", scan.UnitID(words[n])
 	}
 	return words[0], scan.UnitID(words[1])
 }

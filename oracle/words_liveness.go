@@ -68,8 +68,6 @@ const (
 	ShimGroup    = "shim-group"
 	ShimOOMScore = "shim-oom-score"
 	InitOOMScore = "oom-score"
-	// CgroupElsewhere is a container, or a sandbox, whose cgroup is not below its pod's.
-	CgroupElsewhere = "cgroup-elsewhere"
 	// ShimEnded is a shim that nobody has killed, and that has not ended well.
 	ShimEnded = "shim-ended"
 	// What Metrics, and the page of them, say of its memory limit.
@@ -136,8 +134,6 @@ var livenessWhats = []what{
 	{ShimOOMScore, "shim", says("its oom_score_adj is %s, and with that of the containerd above it should be %s",
 		FactReported, FactTrue)},
 	{InitOOMScore, "task", says("the oom_score_adj of its init is %s, and %s was asked for", FactReported, FactTrue)},
-	{CgroupElsewhere, "task", says("its cgroup is %s, and not in %s, which was asked for as its pod's parent",
-		FactReported, FactTrue)},
 	{ShimEnded, "shim", says("it ended by itself with %s, and no fault asked it to", FactExit)},
 	{Death, "containerd", deathWords},
 	{ALog, "containerd's log", says("it says %s times %q; with what the client has called it may do so %s times",

@@ -28,7 +28,7 @@ var rules = []rule{
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
 	criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven, criLimits,
 	criOfPods, criFiltered, criStats, criRepeated, criConditions, criNames, criListed, criEvents, criSecond,
-	rounds, networks, addresses, criCgroups,
+	rounds, networks, addresses,
 	// What must hold of what the plan was not about.
 	bystanders, outlived,
 	// What must hold when the first id is used again.

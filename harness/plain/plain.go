@@ -61,7 +61,7 @@ var cases = []harness.Case{
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3, Held: true, StartAgain: true}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
-		API: harness.CRI, CgroupParent: true, Containers: []harness.Container{
+		API: harness.CRI, Containers: []harness.Container{
 			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"},
 			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}}}},
 	// Eleven seconds are more than any time is that containerd gives its own calls.
@@ -91,7 +91,7 @@ var cases = []harness.Case{
 	{Name: "plain-oom", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{Name: "plain-pod-oom", Workload: harness.Workload{
-		API: harness.CRI, CgroupParent: true, Loops: 2, Containers: []harness.Container{
+		API: harness.CRI, Loops: 2, Containers: []harness.Container{
 			{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}, {Exit: 3, Memory: 32}}}},
 	{Name: "plain-pod-oom-restart", Workload: harness.Workload{API: harness.CRI, Restart: true,
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Exit: 3}}}},
@@ -151,7 +151,7 @@ var cases = []harness.Case{
 	{Name: "plain-rest", Workload: harness.Workload{
 		Restart: true, Rest: 6 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-pod-rest", Workload: harness.Workload{
-		API: harness.CRI, CgroupParent: true, Restart: true, Rest: 6 * time.Second,
+		API: harness.CRI, Restart: true, Rest: 6 * time.Second,
 		Containers: []harness.Container{{Exit: 7}, {Exit: 3, Late: true, TTY: true, Lines: 50}}}},
 	{Name: "plain-pod-crictl", Workload: harness.Workload{
 		API: harness.CRI, Crictl: true, Containers: []harness.Container{{Exit: 7, Exec: 3}, {Signal: "SIGTERM"}}}},

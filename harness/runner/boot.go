@@ -45,11 +45,6 @@ func (x *run) boot() (err error) {
 	if err := x.world.Room(); err != nil {
 		return err
 	}
-	if x.Workload.CgroupParent {
-		if err := x.world.MakeCgroup(harness.PodCgroup); err != nil {
-			return err
-		}
-	}
 	x.session = client.NewSession(x.clientParams())
 	x.client = clients[x.Workload.API](x.session)
 	if err := daemon.FillRoot(x.ctx, x.world, x.subject.template); err != nil {

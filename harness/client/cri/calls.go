@@ -32,9 +32,6 @@ func (c *Client) config() *api.PodSandboxConfig {
 			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: c.namespaces()},
 		},
 	}
-	if c.Case.Workload.CgroupParent {
-		config.Linux.CgroupParent = harness.PodCgroup
-	}
 	if c.writes() {
 		config.LogDirectory = c.TruthDir
 	}
