@@ -72,9 +72,6 @@ type Container struct {
 	// Late has the container of a pod made before containerd is restarted, and started after
 	// it. With Restart only, without Loops, and not the first.
 	Late bool `yaml:"late,omitempty"`
-	// Idle has the container of a pod made and removed, and never started. Alone, CRI only,
-	// and not the first.
-	Idle bool `yaml:"idle,omitempty"`
 	// Updated has the client of a pod change the container's share of CPUs, again and again,
 	// while it comes to its end. CRI only.
 	Updated bool `yaml:"updated,omitempty"`
@@ -222,9 +219,6 @@ func (c Container) problems(i int, w Workload) []error {
 	}
 	if c.Updated && (w.API != CRI || c.WithPod) {
 		all = append(all, errors.New("updated: of a pod, and it ends before that: add api: cri, leave out withPod"))
-	}
-	if c.Idle && (c != Container{Idle: true} || w.API != CRI || i == 0) {
-		all = append(all, errors.New("idle: of a pod, behind a first, and it never runs: add api: cri, leave out all else"))
 	}
 	if c.Signal == payload.StopSignal && w.API != CRI {
 		all = append(all, errors.New("signal: SIGUSR1: only CRI asks an image for its signal: add api: cri"))

@@ -155,7 +155,6 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 		"fields":  {"name: X\nworkload:\n  api: crii\n  deleters: -1\n", []int{1, 3, 4}},
 		"crictl":  {"name: x\nworkload:\n  crictl: true\n", []int{3}},
 		"update":  {"name: x\nworkload:\n  containers: [{updated: true}]\n", []int{3}},
-		"idle":    {"name: x\nworkload:\n  api: cri\n  containers: [{idle: true}]\n", []int{4}},
 		"loops":   {"name: x\nworkload:\n  loops: 2\n", []int{3}},
 		"waits":   {"name: x\nworkload:\n  waiters: 21\n", []int{3}},
 		"hears":   {"name: x\nworkload:\n  api: cri\n  subscribers: 2\n", []int{4}},

@@ -144,7 +144,7 @@ var cases = []harness.Case{
 		Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36)}},
 	{Name: "plain-loop", Workload: harness.Workload{
 		API: harness.CRI, Loops: 2, Containers: []harness.Container{
-			{Exit: 7}, {Signal: "SIGKILL"}, {Idle: true}, {Exit: 5, Stays: true}}}},
+			{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5, Stays: true}}}},
 	{Name: "plain-beside", Workload: harness.Workload{Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-again", Workload: harness.Workload{
 		KillAgain: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},

@@ -141,7 +141,6 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return !c.made(ctx, i) })
 	state("created")
 	c.unstarted = nil
-	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return i.Spec.Idle })
 	live, late := split(live, func(i *harness.Instance) bool { return !i.Spec.Late })
 	live = c.started(ctx, live)
 	c.lookAtSandbox(ctx, c.sandbox, false)
