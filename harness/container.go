@@ -144,10 +144,9 @@ type Container struct {
 	// other, which runc refuses, while a client waits for the end of each. By CRI it is one,
 	// an ExecSync, and not beside another.
 	NoSuchExec bool `yaml:"noSuchExec,omitempty"`
-	// StartAgain has the client send the Start of its task once more when that was answered,
-	// as one does whom no answer has reached, and ExecStartAgain that of each of its execs,
-	// also where that was refused: it must be refused, and change nothing. Task API only.
-	StartAgain     bool `yaml:"startAgain,omitempty"`
+	// ExecStartAgain has the client send the Start of each exec once more, as a client that
+	// retries after a lost response. It also repeats a Start that was refused. The second
+	// Start must be refused and change nothing. Task API only.
 	ExecStartAgain bool `yaml:"execStartAgain,omitempty"`
 	// LateKill has the client send SIGKILL to the container, and to each of its execs, when
 	// it has ended and before it is deleted, while another process has the pid that it had:

@@ -49,9 +49,8 @@ func (c Container) checkBesides(w Workload) error {
 		return spelling.Unknown("execSignal", c.ExecSignal, execSignals)
 	case (c.Pause || c.ExecSignal != "" || c.Log != "") && w.API == CRI:
 		return errors.New("pause, execSignal, log: by the task API only: leave out api: cri")
-	case (c.StartAgain || c.ExecStartAgain || c.LateKill) && (w.API == CRI || w.Fakeshim != ""):
-		return errors.New("startAgain, execStartAgain, lateKill: by the task API and runc's shim only: " +
-			"leave out api: cri and fakeshim")
+	case (c.ExecStartAgain || c.LateKill) && (w.API == CRI || w.Fakeshim != ""):
+		return errors.New("execStartAgain, lateKill: by the task API and runc's shim only: leave out api: cri and fakeshim")
 	case c.BackgroundExec && (w.API == CRI || w.Fakeshim != "" || c.TTY || c.Log != "" || w.CallTimeout < 2*IODrain ||
 		slices.ContainsFunc(w.Containers, Container.hasOtherExec)):
 		return fmt.Errorf("backgroundExec: by the task API and runc's shim only, and its Delete takes %s: "+

@@ -20,7 +20,7 @@ type Filtered struct {
 type Again struct {
 	Verb string         `json:"verb"`           // create or start
 	Of   string         `json:"of"`             // the container's id
-	Exec string         `json:"exec,omitempty"` // "" for its init
+	Exec string         `json:"exec,omitempty"` // the exec that is started; "" for a create
 	At   time.Time      `json:"at"`
 	Err  *oracle.Failed `json:"err,omitempty"` // nil: it was done once more
 }

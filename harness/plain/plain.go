@@ -47,8 +47,7 @@ var (
 
 var cases = []harness.Case{
 	{Name: "plain-exit", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
-	{Name: "plain-kill", Workload: harness.Workload{Containers: []harness.Container{
-		{Signal: "SIGKILL", StartAgain: true}}}},
+	{Name: "plain-kill", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}}},
 	{Name: "plain-segfault", Workload: harness.Workload{Containers: []harness.Container{
 		{Segfault: harness.SegfaultCore}, {Segfault: harness.SegfaultBare}}}},
 	{Name: "plain-pod-segfault", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
@@ -59,7 +58,7 @@ var cases = []harness.Case{
 	{Name: "plain-subscribers", Workload: harness.Workload{
 		Subscribers: 7, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-group", Workload: harness.Workload{
-		Grouped: true, Containers: []harness.Container{{Exit: 3, Held: true, StartAgain: true}, {Signal: "SIGTERM"}}}},
+		Grouped: true, Containers: []harness.Container{{Exit: 3, Held: true}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{
 			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"},

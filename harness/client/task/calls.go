@@ -148,29 +148,6 @@ func withOOMScoreAdj(adj int) oci.SpecOpts {
 }
 
 func (c *Client) start(ctx context.Context, i *harness.Instance) error {
-	err := c.startOnce(ctx, i)
-	if err == nil && i.Spec.StartAgain {
-		c.startAgain(ctx, i, "")
-	}
-	return err
-}
-
-// startAgain sends a Start of a task, or of an exec in it, that was sent before. It is no
-// call of the workload.
-func (c *Client) startAgain(ctx context.Context, i *harness.Instance, exec string) {
-	again := harness.Again{Verb: "start", Of: i.ID, Exec: exec, At: time.Now()}
-	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
-	defer cancel()
-	cl, _, err := c.Up(ctx)
-	if err != nil {
-		return // what it comes to is for others to say
-	}
-	_, err = cl.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: i.ID, ExecID: exec})
-	again.Err = oracle.FailedOf(err)
-	c.Record.Set(func(h *harness.History) { h.Again = append(h.Again, again) })
-}
-
-func (c *Client) startOnce(ctx context.Context, i *harness.Instance) error {
 	return c.call(ctx, "start", i, func(ctx context.Context, cl *containerd.Client) error {
 		task, err := load(ctx, cl, i.ID)
 		if err != nil {

@@ -167,9 +167,23 @@ func (c *Client) startExec(ctx context.Context, i *harness.Instance, e *harness.
 		e.NotStarted = oracle.FailedOf(err)
 	}
 	if i.Spec.ExecStartAgain && (err == nil || e.Absent) {
-		c.startAgain(ctx, i, e.ID)
+		c.startExecAgain(ctx, i, e.ID)
 	}
 	return err
+}
+
+// startExecAgain sends the Start of an exec a second time. It is no call of the workload.
+func (c *Client) startExecAgain(ctx context.Context, i *harness.Instance, exec string) {
+	again := harness.Again{Verb: "start", Of: i.ID, Exec: exec, At: time.Now()}
+	ctx, cancel := context.WithTimeout(ctx, c.CallTimeout)
+	defer cancel()
+	cl, _, err := c.Up(ctx)
+	if err != nil {
+		return // the next call of the workload reports a containerd that is gone
+	}
+	_, err = cl.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: i.ID, ExecID: exec})
+	again.Err = oracle.FailedOf(err)
+	c.Record.Set(func(h *harness.History) { h.Again = append(h.Again, again) })
 }
 
 // execRequest asks for a payload beside that of the container, with a record of its own.
