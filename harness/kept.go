@@ -8,18 +8,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // HistoryFile is the name of a Kept in a folder of evidence.
 const HistoryFile = "history.json"
 
 // HistoryFormat is the version of a history's JSON form. It changes when an older reader
-// would misread it.
-const HistoryFormat = 2
+// would misread it, and when a key is removed.
+//
+// Format 2 has keys of rules that were removed since.
+const HistoryFormat = 3
+
+// oldestFormat is the oldest format that is read.
+const oldestFormat = 2
 
 // Kept is a history as it is kept: a JSON object
 //
-//	{"shimquake": "history", "format": 2, "digest": "...", "verdict": {...}, "history": {...}}
+//	{"shimquake": "history", "format": 3, "digest": "...", "verdict": {...}, "history": {...}}
 //
 // The verdict is that of the shimquake that ran the case; another one may judge the
 // history otherwise. The digest is that of the history, so that one that was edited is
@@ -70,12 +78,9 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 	switch {
 	case t.Shimquake != marker:
 		return fail("no history of shimquake: it has no \"shimquake\": %q", marker)
-	case t.Format != HistoryFormat:
-		return fail(
-			"its form has version %d, and this shimquake reads %d: judge it with the one that wrote it",
-			t.Format,
-			HistoryFormat,
-		)
+	case t.Format < oldestFormat || t.Format > HistoryFormat:
+		return fail("its form has version %d, and this shimquake reads %d to %d: judge it with the one that wrote it",
+			t.Format, oldestFormat, HistoryFormat)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, t.History); err != nil {
@@ -84,17 +89,62 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 	if got := digest(compact.Bytes()); got != t.Digest {
 		return fail("it was changed after it was written: its digest is %s, not %s", got, t.Digest)
 	}
-	var k Kept
-	if err := strict(t.History, &k.History); err != nil {
-		return fail("its history cannot be read: %w", err)
+	k, err := t.decode()
+	if err != nil && t.Format < HistoryFormat {
+		return fail("%w: an older shimquake wrote it: judge it with that one", err)
 	}
-	if err := json.Unmarshal(t.Verdict, &k.Verdict); err != nil {
-		return fail("its verdict cannot be read: %w", err)
+	if err != nil {
+		return fail("%w", err)
 	}
 	if err := k.History.check(); err != nil {
 		return fail("%w", err)
 	}
 	return k, nil
+}
+
+// decode reads the history and the verdict. An unknown key is an error, because it may be
+// one that a newer shimquake judges. A history of an older format may have keys that were
+// removed with their rules, and its verdict may have findings of such rules: both are left
+// out. A case that needs a removed key is an error in every format.
+func (t keptText) decode() (k Kept, err error) {
+	read := strict
+	if t.Format < HistoryFormat {
+		read = json.Unmarshal
+	}
+	if err := read(t.History, &k.History); err != nil {
+		return k, fmt.Errorf("its history cannot be read: %w", err)
+	}
+	if t.Format == HistoryFormat {
+		err = json.Unmarshal(t.Verdict, &k.Verdict)
+	} else {
+		err = unmarshalOldVerdict(t.Verdict, &k.Verdict)
+	}
+	if err != nil {
+		return k, fmt.Errorf("its verdict cannot be read: %w", err)
+	}
+	return k, nil
+}
+
+// unmarshalOldVerdict reads a verdict without the findings whose facts were removed.
+func unmarshalOldVerdict(text []byte, into *Verdict) error {
+	var old struct {
+		Verdict
+		Findings []json.RawMessage `json:"findings"`
+	}
+	if err := json.Unmarshal(text, &old); err != nil {
+		return err
+	}
+	*into = old.Verdict
+	for _, text := range old.Findings {
+		var f oracle.Finding
+		var unknown *spelling.UnknownError
+		if err := json.Unmarshal(text, &f); err == nil {
+			into.Findings = append(into.Findings, f)
+		} else if !errors.As(err, &unknown) {
+			return err
+		}
+	}
+	return nil
 }
 
 // EachKept reads histories, one JSON object after the other, and calls visit for each.

@@ -2,11 +2,15 @@ package harness
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe"
@@ -79,12 +83,16 @@ func TestAHistoryThatIsNoneIsRefused(t *testing.T) {
 		"empty":   {"", "was it cut off?"},
 		"edited": {strings.Replace(string(whole), `"count":1`, `"count":2`, 1),
 			"it was changed after it was written"},
-		"another version":    {strings.Replace(string(whole), `"format":2`, `"format":9`, 1), "its form has version 9"},
-		"another program's":  {`{"kind": "Pod", "apiVersion": "v1"}`, "no history of shimquake"},
-		"no JSON":            {"containerd: started\n", "no history"},
-		"a field too many":   {edited(t, `{"case":{"name":"x"},"colour":1}`), "cannot be read"},
-		"flushed too much":   {edited(t, `{"case":{"name":"x"},"flushed":{"events":9}}`), "flushed.events is 9 of 0"},
-		"a case that is bad": {edited(t, `{"case":{"name":"X Y"}}`), "lower-case"},
+		"another version":   {strings.Replace(string(whole), `"format":3`, `"format":9`, 1), "its form has version 9"},
+		"another program's": {`{"kind": "Pod", "apiVersion": "v1"}`, "no history of shimquake"},
+		"no JSON":           {"containerd: started\n", "no history"},
+		"a field too many":  {edited(t, 3, `{"case":{"name":"x"},"colour":1}`, `{}`), `unknown field "colour"`},
+		"an old case that needs a removed key": {edited(t, 2, `{"case":{"name":"x","workload":{"stores":true}}}`, `{}`),
+			"an older shimquake wrote it: judge it with that one"},
+		"an old verdict that is none": {edited(t, 2, `{"case":{"name":"x"}}`, `{"findings":[{"facts":1}]}`),
+			"its verdict cannot be read"},
+		"flushed too much":   {edited(t, 3, `{"case":{"name":"x"},"flushed":{"events":9}}`, `{}`), "flushed.events is 9 of 0"},
+		"a case that is bad": {edited(t, 3, `{"case":{"name":"X Y"}}`, `{}`), "lower-case"},
 	} {
 		err := EachKept("some.json", strings.NewReader(tc.text), func(Kept) error { return nil })
 		var in *InputError
@@ -94,16 +102,51 @@ func TestAHistoryThatIsNoneIsRefused(t *testing.T) {
 	}
 }
 
-// edited is a Kept of this history, with a digest that fits.
-func edited(t *testing.T, history string) string {
+// edited returns a Kept of this format, history and verdict, with a digest that fits.
+func edited(t *testing.T, format int, history, verdict string) string {
 	t.Helper()
-	var b bytes.Buffer
-	b.WriteString(
-		`{"shimquake":"history","format":2,"digest":"` + digest(
-			[]byte(history),
-		) + `","verdict":{},"history":` + history + `}`,
-	)
-	return b.String()
+	return fmt.Sprintf(`{"shimquake":"history","format":%d,"digest":"%s","verdict":%s,"history":%s}`,
+		format, digest([]byte(history)), verdict, history)
+}
+
+// A history of the format before is read without the keys that were removed, and its
+// verdict without the findings of rules that were removed.
+func TestAnOldHistoryIsRead(t *testing.T) {
+	history := `{"case":{"name":"x"},"containerd":"v2.4.2","stored":{"labels":[1]},` +
+		`"instances":[{"name":"c0","spec":{"Exit":7,"Busy":false}}]}`
+	verdict := `{"case":"x","verdict":"violated","findings":[{"class":"shim","facts":["task=none"]},` +
+		`{"class":"containerd","facts":["what=busy-root"]},{"class":"containerd","facts":["image-store=x"]}]}`
+	k, err := DecodeKept("x", []byte(edited(t, 2, history, verdict)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.History.Version != "v2.4.2" || len(k.History.Instances) != 1 || k.History.Instances[0].Spec.Exit != 7 {
+		t.Errorf("%+v", k.History)
+	}
+	if v := k.Verdict; v.Outcome != Violated || len(v.Findings) != 1 || v.Findings[0].Class != oracle.ClassShim {
+		t.Errorf("%+v", v)
+	}
+	if _, err := DecodeKept("x", []byte(edited(t, 3, history, verdict))); err == nil {
+		t.Error("the newest format has keys that are unknown")
+	}
+}
+
+// A container's JSON has the keys of a case, and brings each value back.
+func TestAContainerComesBack(t *testing.T) {
+	text, err := json.Marshal(Container{Exit: 7, IgnoresTerm: true})
+	if err != nil || string(text) != `{"exit":7,"ignoresTerm":true}` {
+		t.Errorf("%s, %v", text, err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		c, back := rapid.Make[Container]().Draw(t, "container"), Container{}
+		text, err := json.Marshal(c)
+		if err == nil {
+			err = strict(text, &back)
+		}
+		if err != nil || !reflect.DeepEqual(back, c) {
+			t.Errorf("%s: %+v, %v", text, back, err)
+		}
+	})
 }
 
 func FuzzEachKept(f *testing.F) {
@@ -112,7 +155,7 @@ func FuzzEachKept(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(whole)
-	f.Add([]byte(`{"shimquake":"history","format":2}`))
+	f.Add([]byte(`{"shimquake":"history","format":3}`))
 	f.Fuzz(func(_ *testing.T, text []byte) {
 		_ = EachKept("x", bytes.NewReader(text), func(Kept) error { return nil }) // must not panic
 	})

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -134,6 +135,18 @@ func (c Case) MarshalJSON() ([]byte, error) { return yaml.YAMLToJSON([]byte(c.St
 func (c *Case) UnmarshalJSON(text []byte) (err error) {
 	*c, err = ParseCase("case", text)
 	return err
+}
+
+// MarshalJSON is an object with the keys of the text form, those with a value. So a key
+// that no case of a history uses can be removed, and the history is still read.
+func (c Container) MarshalJSON() ([]byte, error) {
+	values, v := map[string]any{}, reflect.ValueOf(c)
+	for i, f := range reflect.VisibleFields(v.Type()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); !v.Field(i).IsZero() {
+			values[name] = v.Field(i).Interface()
+		}
+	}
+	return json.Marshal(values)
 }
 
 func (c Case) text() caseText {

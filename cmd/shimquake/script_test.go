@@ -94,6 +94,9 @@ func kept(e *testscript.Env) error {
 			return err
 		}
 		histories = append(histories, k)
+		if text, err = k.Encode(); err != nil { // it was kept in an older format
+			return err
+		}
 		dir := filepath.Join(e.WorkDir, "out/evidence", k.History.Case.Name+"-"+strings.TrimSuffix(name, ".json"))
 		err = errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, harness.HistoryFile), text, 0o644))
 		if err != nil {
