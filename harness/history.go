@@ -120,8 +120,6 @@ type History struct {
 	// Bystanders are what ran beside the workload, where the case has it so.
 	Bystanders []Bystander `json:"bystanders,omitempty"`
 
-	// Modes are those of containerd's files when the workload first ran.
-	Modes []oracle.FileMode `json:"modes,omitempty"`
 	// Logged are the messages that containerd has logged by the time of After: all after
 	// which it cannot go on, and those that are there very often.
 	Logged []Logged `json:"logged,omitempty"`

@@ -31,8 +31,6 @@ const (
 	FactHandle    // what a handle leads to, or where a goroutine is
 	FactMountType // of a filesystem: overlay
 	FactSize      // of a file that was there before: that it has grown
-	FactMode      // of a file: its permissions
-	FactAccess    // what is wrong with them
 	FactProcs     // whether a cgroup holds processes
 	FactGroups    // whether a cgroup holds others
 	FactNetwork   // its name in CNI's configuration
@@ -146,10 +144,7 @@ const (
 	AConnection     = "connection" // a descriptor, too
 	AWatch          = "inotify"
 	AGoroutine      = "goroutine"
-	Grown           = "grown"      // FactSize
-	AnyWrites       = "any-writes" // FactAccess
-	AnyEnters       = "any-enters"
-	NotRoots        = "not-roots"
+	Grown           = "grown"   // FactSize
 	Nested          = "nested"  // FactGroups
 	CutOff          = "cut-off" // FactCreate
 
@@ -247,8 +242,6 @@ var keys = [factCount]struct {
 	FactHandle:    {"handle", inCause, nil},
 	FactMountType: {"type", inCause, nil},
 	FactSize:      {"size", inCause, []string{Grown}},
-	FactMode:      {"mode", inCause, nil},
-	FactAccess:    {"access", inCause, []string{AnyWrites, AnyEnters, NotRoots}},
 	FactProcs:     {"procs", inCause, []string{None, Some}},
 	FactGroups:    {"groups", inCause, []string{Nested}},
 	FactNetwork:   {"network", inCause, nil},

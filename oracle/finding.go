@@ -18,7 +18,6 @@ const (
 	Liveness Invariant = "liveness"  // the id cannot be used again, or containerd does not answer
 	Forgot   Invariant = "forgotten" // a container's process runs that containerd does not know
 	Others   Invariant = "others"    // what was done to one container did something to another
-	Access   Invariant = "access"    // others than root may do what only root may
 	Loss     Invariant = "loss"      // something is gone that was there before
 	Net      Invariant = "network"   // CNI was called for a pod otherwise than it may be
 	Residue  Invariant = "residue"   // a note: a known residue did not appear where it should

@@ -100,8 +100,6 @@ func (f Finding) Reason() string {
 		why = reasons(bystanderWhats, f.Facts)
 	case Forgot:
 		why = []string{f.forgotReason()}
-	case Access:
-		why = accessReasons(f.Facts)
 	case Net:
 		why = networkReasons(f.Facts)
 	case Loss:

@@ -101,7 +101,7 @@ const (
 	// Of a SIGKILL for what has ended: what was answered, and that it came to another.
 	LateKillAs      = "late-kill-as"
 	KillHitsAnother = "kill-hits-another"
-	Baseline     = "baseline" // a call that failed before anything was broken
+	Baseline        = "baseline" // a call that failed before anything was broken
 )
 
 // what is a value of FactWhat with its words.

@@ -34,7 +34,7 @@ var rules = []rule{
 	// What must hold when the first id is used again.
 	restart, reuse, secondUse, orphaned, lateExits,
 	// What must never happen.
-	deaths, shimEnds, unheeded, logged, slow, heldUp, access,
+	deaths, shimEnds, unheeded, logged, slow, heldUp,
 }
 
 // Judge makes the verdict of a history.

@@ -15,7 +15,6 @@ import (
 func (x *run) at(ctx context.Context, state string) {
 	switch state {
 	case "running":
-		x.lookAtModes()
 		x.lookAtStandings()
 	case "exited":
 		x.lookAtStandings()
