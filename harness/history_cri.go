@@ -38,10 +38,9 @@ type CRISeen struct {
 	States []CRIState `json:"states,omitempty"`
 	// OfPods are what CRI lists then of one pod alone.
 	OfPods []CRIOfPod `json:"ofPods,omitempty"`
-	// Filtered are what it lists then of one id, one state and one label alone, and
-	// Conditions what it says of itself; asked once, in cases without a fault.
-	Filtered   []CRIFiltered  `json:"filtered,omitempty"`
-	Conditions []CRICondition `json:"conditions,omitempty"`
+	// Filtered are what it lists then of one id, one state and one label alone; asked once,
+	// in cases without a fault.
+	Filtered []CRIFiltered `json:"filtered,omitempty"`
 	// Stats are its answers about what containers use, where some of them have a memory
 	// limit and stay, in cases without a fault.
 	Stats []CRIStats `json:"stats,omitempty"`
@@ -76,13 +75,6 @@ type CRIFiltered struct {
 	Others   []string       `json:"others,omitempty"`
 	Answered time.Time      `json:"answered"`
 	Err      *oracle.Failed `json:"err,omitempty"` // why it has not answered
-}
-
-// CRICondition is one of the conditions that CRI's Status tells.
-type CRICondition struct {
-	Type   string `json:"type"` // as the API names it: RuntimeReady
-	Is     bool   `json:"is"`
-	Reason string `json:"reason,omitempty"`
 }
 
 // CRIRepeated is CRI's answer to a call about what is gone already.
@@ -225,7 +217,7 @@ func (s *CRISeen) Clone() *CRISeen {
 	c.Done, c.Statuses, c.Sandboxes = slices.Clone(s.Done), slices.Clone(s.Statuses), slices.Clone(s.Sandboxes)
 	c.Events, c.Rounds, c.Names = slices.Clone(s.Events), slices.Clone(s.Rounds), slices.Clone(s.Names)
 	c.States, c.OfPods, c.Unanswered = slices.Clone(s.States), slices.Clone(s.OfPods), slices.Clone(s.Unanswered)
-	c.Filtered, c.Conditions = slices.Clone(s.Filtered), slices.Clone(s.Conditions)
+	c.Filtered = slices.Clone(s.Filtered)
 	c.Repeated, c.Stats = slices.Clone(s.Repeated), slices.Clone(s.Stats)
 	c.Raised = slices.Clone(s.Raised)
 	if s.Second != nil {

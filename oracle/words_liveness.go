@@ -12,7 +12,6 @@ const (
 	IDReuse   = "id-reuse"
 	NameFree  = "name-free"  // that of a container, or of a pod, that there is
 	GoneFails = "gone-fails" // a call about what is gone already
-	NotReady  = "not-ready"  // as CRI says of itself
 	Boot      = "boot"
 	Listing   = "listing"
 	WrongList = "wrong-list" // by a filter
@@ -117,8 +116,6 @@ var livenessWhats = []what{
 	{NameFree, "containerd",
 		says("since its restart it would make another %s of the name of one that there is", FactObject)},
 	{GoneFails, "containerd", says("%s of what is gone already must succeed, and failed: %s", FactCall, FactError)},
-	{NotReady, "containerd", says("CRI says of itself that %s is not so (%q), while its pod runs", FactMessage,
-		FactReported)},
 	{IDReuse, "ID reuse", says("the id could not be used again: %s", FactError)},
 	{Boot, "containerd", says("%s", FactError)},
 	{ForeignTask, "containerd", says("its list of the tasks of %s has one of %s", FactReported, FactTrue)},

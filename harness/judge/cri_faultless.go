@@ -46,27 +46,3 @@ func criRepeated(h *harness.History) (found []oracle.Finding, _ []harness.Proble
 	}
 	return found, nil
 }
-
-// The conditions of which a kubelet takes its node's; CRI has others.
-const (
-	runtimeReady = "RuntimeReady"
-	networkReady = "NetworkReady"
-)
-
-// criConditions: a CRI that runs a pod says that it is ready, and so is the network that
-// it has made for the pod. One that makes none need not have any.
-func criConditions(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
-	if h.CRI == nil || !h.Case.Faultless() {
-		return nil, nil
-	}
-	for _, is := range h.CRI.Conditions {
-		if is.Is || is.Type != runtimeReady &&
-			(is.Type != networkReady || h.Case.Workload.Network != harness.PodNetwork) {
-			continue
-		}
-		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon,
-			Facts: oracle.Facts{oracle.FactWhat: oracle.NotReady, oracle.FactMessage: is.Type,
-				oracle.FactReported: is.Reason}})
-	}
-	return found, nil
-}

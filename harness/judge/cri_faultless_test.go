@@ -31,15 +31,6 @@ func repeated(err *oracle.Failed) func(*harness.History) {
 	}
 }
 
-// condition has CRI say of itself what is so.
-func condition(kind string, is bool) func(*harness.History) {
-	return func(h *harness.History) {
-		h.CRI.Conditions = append(h.CRI.Conditions, harness.CRICondition{Type: kind, Is: is})
-	}
-}
-
-func inPodNetwork(h *harness.History) { h.Case.Workload.Network = harness.PodNetwork }
-
 // namedBy has CRI know the container by the name of another, and list it so.
 func namedBy(name, as string) func(*harness.History) {
 	return also(listsWith(oracle.CRILabels{Name: as, Label: "c0"}, "pod"), func(h *harness.History) {
@@ -77,14 +68,6 @@ func TestRulesOfFaultlessPods(t *testing.T) {
 		"who stops it, and hears why":  {repeated(gone), "liveness containerd what=gone-fails code=NotFound"},
 		"who stops it, and is not met": {repeated(silent), ""},
 
-		"it is ready": {condition("RuntimeReady", true), ""},
-		"it is not ready": {condition("RuntimeReady", false),
-			"liveness containerd what=not-ready message=RuntimeReady"},
-		"a condition that nobody takes it from": {condition("ContainerdHasNoDeprecationWarnings", false), ""},
-		"a pod needs no network of its own":     {condition("NetworkReady", false), ""},
-		"its network is not ready": {also(condition("NetworkReady", false), inPodNetwork),
-			"liveness containerd what=not-ready message=NetworkReady"},
-
 		"the name of a round before": {namedBy("c", "c"), ""},
 		"the name of its files": {namedBy("c", "c0"),
 			"status cri-status object=container what=listing field=labels is=other"},
@@ -105,11 +88,10 @@ func TestRulesOfFaultlessPods(t *testing.T) {
 
 // What is asked of cases without a fault alone is judged of those alone.
 func TestFaultsMayExplainIt(t *testing.T) {
-	for _, rule := range []rule{criFiltered, criRepeated, criConditions} {
+	for _, rule := range []rule{criFiltered, criRepeated} {
 		h := pod()
 		listedBy(func(q *harness.CRIFiltered) { q.Left = []string{"c0"} })(&h)
 		repeated(&oracle.Failed{Answered: true, Code: "NotFound"})(&h)
-		condition("RuntimeReady", false)(&h)
 		if found, _ := rule(&h); len(found) != 1 {
 			t.Errorf("without a fault: %v, want one", found)
 		}

@@ -27,7 +27,7 @@ var rules = []rule{
 	filtered, namespaces, standings,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
 	criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven, criLimits,
-	criOfPods, criFiltered, criStats, criRepeated, criConditions, criNames, criListed, criEvents, criSecond,
+	criOfPods, criFiltered, criStats, criRepeated, criNames, criListed, criEvents, criSecond,
 	rounds, networks, addresses,
 	// What must hold of what the plan was not about.
 	bystanders, outlived,

@@ -13,8 +13,8 @@ import (
 )
 
 // askCloser asks what no fault is needed to see the errors of, and only cases without one
-// are asked: the lists of some of what there is, whether the name of a container's next
-// attempt is free, and what CRI says of itself.
+// are asked: the lists of some of what there is, and whether the name of a container's
+// next attempt is free.
 func (c *Client) askCloser(ctx context.Context, rt api.RuntimeServiceClient, all []*harness.Instance) {
 	pod := []selector{{oracle.FieldID, noPod}, {oracle.FieldLabels, Absent}, {oracle.FieldState, oracle.CRIReady},
 		{oracle.FieldState, oracle.CRINotReady}, {oracle.FieldID, c.sandbox}, {oracle.FieldLabels, harness.PodName}}
@@ -27,15 +27,6 @@ func (c *Client) askCloser(ctx context.Context, rt api.RuntimeServiceClient, all
 	}
 	c.listBy(ctx, rt, oracle.AContainer, some)
 	c.askShort(ctx, rt)
-	r, err := rt.Status(ctx, &api.StatusRequest{})
-	if err != nil {
-		return // what it comes to is for others to say
-	}
-	c.note(func(s *harness.CRISeen) {
-		for _, is := range r.GetStatus().GetConditions() {
-			s.Conditions = append(s.Conditions, harness.CRICondition{Type: is.Type, Is: is.Status, Reason: is.Reason})
-		}
-	})
 }
 
 // shortID is how many digits crictl shows of an id.
