@@ -56,14 +56,6 @@ const (
 	FieldSibling  = "sibling" // the status of another container of its pod, in an event
 	FieldIP       = "ip"      // of a pod
 
-	FieldBundle     = "bundle" // of a create
-	FieldStdin      = "stdin"
-	FieldStdout     = "stdout"
-	FieldStderr     = "stderr"
-	FieldTerminal   = "terminal"
-	FieldCheckpoint = "checkpoint"
-	FieldRootfs     = "rootfs"
-
 	FieldImage   = "image" // of the create of a container's record, too
 	FieldRuntime = "runtime"
 

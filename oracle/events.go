@@ -33,25 +33,11 @@ type TaskEvent struct {
 	Exited time.Time `json:"exited,omitzero"` // exited_at; the zero time when the event has none
 	Sent   time.Time `json:"sent"`            // the envelope's timestamp
 	Seen   time.Time `json:"seen"`            // when it arrived here
-	// Made is what a create tells besides; nil for all others, and where it was not kept.
-	Made *Made `json:"made,omitempty"`
 }
 
 // IsExitOf reports whether it tells of the end of the use of an id that has that init.
 func (e TaskEvent) IsExitOf(id string, pid int) bool {
 	return e.Topic == TopicExit && e.Container == id && e.Exec == "" && e.PID == pid
-}
-
-// Made is what a create tells of the container: what its shim was asked for.
-type Made struct {
-	Bundle     string `json:"bundle"`
-	Stdin      string `json:"stdin,omitempty"`
-	Stdout     string `json:"stdout,omitempty"`
-	Stderr     string `json:"stderr,omitempty"`
-	Terminal   bool   `json:"terminal,omitempty"`
-	Checkpoint string `json:"checkpoint,omitempty"`
-	// Rootfs are the types of the mounts that its root is made of.
-	Rootfs []string `json:"rootfs,omitempty"`
 }
 
 // Gap is a time in which nobody was subscribed. To is the zero time while it lasts.

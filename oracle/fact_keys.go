@@ -157,14 +157,13 @@ const (
 	StampedLate    = "stamped-late" // with when it was sent again
 	WrongPID       = "wrong-pid"    // also a FactStatus
 	WrongNamespace = "wrong-namespace"
-	WrongTime      = "wrong-time"   // also a FactStatus: the status is right, its time is not
-	OtherTime      = "other-time"   // FactStatus: another than somebody else has reported
-	NoField        = "no-field"     // it lacks what a client of CRI takes from it
-	OtherField     = "other-field"  // it says otherwise than CRI does when it is asked
-	NotAsAsked     = "not-as-asked" // it says otherwise than its client has asked for
-	Unasked        = "unasked"      // of an exec that nobody has asked for
-	OfRefused      = "of-refused"   // of what could not begin
-	Untrue         = "untrue"       // what it tells of has not happened
+	WrongTime      = "wrong-time"  // also a FactStatus: the status is right, its time is not
+	OtherTime      = "other-time"  // FactStatus: another than somebody else has reported
+	NoField        = "no-field"    // it lacks what a client of CRI takes from it
+	OtherField     = "other-field" // it says otherwise than CRI does when it is asked
+	Unasked        = "unasked"     // of an exec that nobody has asked for
+	OfRefused      = "of-refused"  // of what could not begin
+	Untrue         = "untrue"      // what it tells of has not happened
 	NotSentAgain   = "not-sent-again"
 	AfterInitExit  = "init-exit"  // FactAfter
 	LostEmpty      = "lost-empty" // FactOutput: lines in which there is nothing
@@ -181,6 +180,9 @@ const (
 	KnownToBeTold  = "known-to-be-told" // by its shim, whose answer containerd has had
 	OtherStatus    = "other-status"
 	OtherPID       = "other-pid"
+
+	Stdout = "stdout" // FactStream
+	Stderr = "stderr"
 
 	APod       = "pod" // FactObject
 	AContainer = "container"
@@ -262,7 +264,7 @@ var keys = [factCount]struct {
 
 	FactEvent: {"event", inCause, []string{
 		Missing, Repeated, Late, NoPID, NoTime, StampedLate, WrongPID, WrongNamespace, WrongTime, NoField, OtherField,
-		WrongStatus, OtherPID, NotAsAsked, Unasked, OfRefused, Untrue, NotSentAgain,
+		WrongStatus, OtherPID, Unasked, OfRefused, Untrue, NotSentAgain,
 	}},
 	FactTopic: {"topic", inCause,
 		append([]string{TopicCreate, TopicStart, TopicExit, TopicDelete, TopicPaused, TopicResumed, TopicExecAdded,
@@ -277,8 +279,8 @@ var keys = [factCount]struct {
 
 	FactField: {"field", inCause,
 		[]string{FieldID, FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
-			FieldSandbox, FieldSibling, FieldIP, FieldBundle,
-			FieldStdin, FieldStdout, FieldStderr, FieldTerminal, FieldCheckpoint, FieldRootfs, FieldImage, FieldRuntime,
+			FieldSandbox, FieldSibling, FieldIP,
+			FieldImage, FieldRuntime,
 			FieldImageRef, FieldAnnotations, FieldLogPath, FieldMounts, FieldStopSignal,
 			FieldMemoryLimit, FieldMemory, FieldCPU, FieldMeteredAt}},
 	FactIs:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed, Repeated}},
@@ -294,7 +296,7 @@ var keys = [factCount]struct {
 	FactAsked:   {"asked", inCause, []string{Yes}},
 	FactOutput: {"output", inCause, []string{
 		Missing, LostEmpty, Late, Repeated, Foreign, Misdated, Unrotated, Overwritten, LoggerRuns, AnotherLog}},
-	FactStream: {"stream", inCause, []string{FieldStdout, FieldStderr}},
+	FactStream: {"stream", inCause, []string{Stdout, Stderr}},
 
 	FactError:       {"error", inDetail, nil},
 	FactTaskPID:     {"task-pid", inDetail, nil},

@@ -174,7 +174,7 @@ func (l *EventLog) add(env *events.Envelope) {
 func decode(body any) (TaskEvent, bool) {
 	switch b := body.(type) {
 	case *eventsapi.TaskCreate:
-		return TaskEvent{Topic: TopicCreate, Container: b.ContainerID, PID: int(b.Pid), Made: madeOf(b)}, true
+		return TaskEvent{Topic: TopicCreate, Container: b.ContainerID, PID: int(b.Pid)}, true
 	case *eventsapi.TaskStart:
 		return TaskEvent{Topic: TopicStart, Container: b.ContainerID, PID: int(b.Pid)}, true
 	case *eventsapi.TaskPaused:
@@ -199,19 +199,6 @@ func decode(body any) (TaskEvent, bool) {
 		}, true
 	}
 	return TaskEvent{}, false
-}
-
-// madeOf is what a create tells besides its pid.
-func madeOf(b *eventsapi.TaskCreate) *Made {
-	io := b.GetIO()
-	m := &Made{
-		Bundle: b.Bundle, Checkpoint: b.Checkpoint, Terminal: io.GetTerminal(),
-		Stdin: io.GetStdin(), Stdout: io.GetStdout(), Stderr: io.GetStderr(),
-	}
-	for _, mount := range b.Rootfs {
-		m.Rootfs = append(m.Rootfs, mount.GetType())
-	}
-	return m
 }
 
 // execOf: containerd writes the container's id, or nothing, for its init process.

@@ -162,10 +162,6 @@ func (f Finding) eventReasons() []string {
 			return []string{"says nothing of another container of its pod"}
 		}
 		return []string{fmt.Sprintf("comes without the %s of its pod or container", fs[FactField])}
-	case NotAsAsked:
-		return []string{
-			fmt.Sprintf("says %s %q, and its client has asked for %q", fs[FactField], fs[FactReported], fs[FactTrue]),
-		}
 	case OtherField:
 		return []string{
 			fmt.Sprintf("says %s %s, and ContainerStatus says %s", fs[FactField], fs[FactReported], fs[FactTrue]),

@@ -243,7 +243,7 @@ func (b *beside) unheard() bool {
 func (b *beside) output() {
 	b.stream(b.b.Output, "")
 	if b.b.Stderr != nil {
-		b.stream(*b.b.Stderr, oracle.FieldStderr)
+		b.stream(*b.b.Stderr, oracle.Stderr)
 	}
 	for _, r := range b.b.Rotations {
 		if r.Late > 0 {

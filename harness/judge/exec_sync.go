@@ -28,8 +28,8 @@ func (x *execOf) synced() {
 		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecUntimed,
 			oracle.FactBound: s.Timeout.String(), oracle.FactReported: fmt.Sprint(s.Status)})
 	case s.Err == nil && s.Patience > 0:
-		x.capped(oracle.FieldStdout, s.StdoutBytes)
-		x.capped(oracle.FieldStderr, s.StderrBytes)
+		x.capped(oracle.Stdout, s.StdoutBytes)
+		x.capped(oracle.Stderr, s.StderrBytes)
 	case s.Err == nil, x.e.Absent: // refusals judges that
 	case s.Patience > 0 && s.Err.Code == codes.DeadlineExceeded.String():
 		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecHangs,

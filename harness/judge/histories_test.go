@@ -261,10 +261,3 @@ func neverBoots(h *harness.History) {
 	h.Deaths = []daemon.Death{{PID: 9, Code: 2, At: at(1)}, {PID: 9, Code: 2, At: at(2)}}
 	h.Problems = problem(harness.ByBoot, "it does not boot")
 }
-
-// made is what the create of the clean history's container tells.
-func made() *oracle.Made {
-	return &oracle.Made{
-		Bundle: "/run/containerd/io.containerd.runtime.v2.task/shimquake/c0", Rootfs: []string{"overlay"},
-	}
-}

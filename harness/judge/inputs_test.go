@@ -98,15 +98,6 @@ func TestRulesOfInputs(t *testing.T) {
 			i.Payload.Wrote = 40
 			i.Outputs = &harness.Outputs{Stdout: harness.Output{Last: 39}}
 		}), "liveness container what=output output=missing stream=stdout"},
-		"a create as it was asked for": {with(func(h *harness.History, _ *harness.Instance) {
-			h.Events[0].Made = made()
-			h.Events[0].Made.Stdin, h.Events[0].Made.Stdout, h.Events[0].Made.Stderr = "/f/c0-stdin", "/f/c0-stdout",
-				"/f/c0-stderr"
-		}), ""},
-		"a create without its input": {with(func(h *harness.History, _ *harness.Instance) {
-			h.Events[0].Made = made()
-			h.Events[0].Made.Stdout, h.Events[0].Made.Stderr = "/f/c0-stdout", "/f/c0-stderr"
-		}), "event event event=not-as-asked field=stdin"},
 	})
 }
 

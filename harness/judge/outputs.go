@@ -60,7 +60,7 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 		name  string
 		lines int
 		harness.Output
-	}{{oracle.FieldStdout, read, is.Stdout}, {oracle.FieldStderr, lines, is.Stderr}} {
+	}{{oracle.Stdout, read, is.Stdout}, {oracle.Stderr, lines, is.Stderr}} {
 		for _, fs := range wrongLines(s.Output, s.MissingOf(s.lines, own.ExitedAt), empty) {
 			fs[oracle.FactWhat], fs[oracle.FactStream] = oracle.WrongOutput, s.name
 			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
@@ -106,8 +106,8 @@ func lateOutputs(i harness.Instance) (found []oracle.Finding) {
 		name       string
 		then, last harness.Output
 	}{
-		{oracle.FieldStdout, i.OutputsAtExit.Stdout, i.Outputs.Stdout},
-		{oracle.FieldStderr, i.OutputsAtExit.Stderr, i.Outputs.Stderr},
+		{oracle.Stdout, i.OutputsAtExit.Stdout, i.Outputs.Stdout},
+		{oracle.Stderr, i.OutputsAtExit.Stderr, i.Outputs.Stderr},
 	} {
 		if late := s.last.Last - s.then.Last; late > buffered {
 			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,

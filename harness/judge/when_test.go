@@ -105,40 +105,6 @@ func TestRulesOfWhen(t *testing.T) {
 		}, "no-boot"},
 		"it never boots, and was asked to panic": {bootFails(term.Panic), "no-boot"},
 		"it never boots over a call that failed": {bootFails(term.Error), "liveness containerd what=death exit=2"},
-		"a create as it was asked for":           {func(h *harness.History) { h.Events[0].Made = made() }, ""},
-		"a create in another bundle": {func(h *harness.History) {
-			h.Events[0].Made = made()
-			h.Events[0].Made.Bundle = "/x"
-		},
-			"event event event=not-as-asked topic=/tasks/create field=bundle reported=/x"},
-		"a create with an output": {func(h *harness.History) {
-			h.Events[0].Made = made()
-			h.Events[0].Made.Stdout = "/f"
-		},
-			"event event event=not-as-asked field=stdout"},
-		"a create with an output that is read": {func(h *harness.History) {
-			h.Events[0].Made, h.Instances[0].Spec.Lines = made(), 40
-			h.Events[0].Made.Stdout, h.Events[0].Made.Stderr = "/f/1/c0-stdout", "/f/1/c0-stderr"
-		}, ""},
-		"a create without it": {func(h *harness.History) {
-			h.Events[0].Made, h.Instances[0].Spec.Lines = made(), 40
-		},
-			"event event event=not-as-asked field=stdout"},
-		"a create with a terminal": {func(h *harness.History) {
-			h.Events[0].Made = made()
-			h.Events[0].Made.Terminal = true
-		},
-			"event event event=not-as-asked field=terminal"},
-		"a create of a checkpoint": {func(h *harness.History) {
-			h.Events[0].Made = made()
-			h.Events[0].Made.Checkpoint = "/f"
-		},
-			"event event event=not-as-asked field=checkpoint"},
-		"a create without a root": {func(h *harness.History) {
-			h.Events[0].Made = made()
-			h.Events[0].Made.Rootfs = nil
-		},
-			"event event event=not-as-asked field=rootfs"},
 		"and it runs on, although it was sent a signal": {func(h *harness.History) {
 			killedByClient(h)
 			drop(h, 2)
