@@ -24,10 +24,8 @@ const (
 	Death      = "death"
 	ALog       = "log"
 	AFatalLog  = "log-fatal"
-	// ForeignTask is a task in the list of another namespace.
-	ForeignTask = "foreign-task"
-	ExecKept    = "exec-kept"  // an exec that was deleted
-	ExecTaken   = "exec-taken" // the id of one that was deleted
+	ExecKept   = "exec-kept"  // an exec that was deleted
+	ExecTaken  = "exec-taken" // the id of one that was deleted
 	// Of an exec by CRI: it is refused, it has run longer than it was given and nobody says
 	// so, it lives on after that, or it was not given as long; and it lives on although its
 	// client has gone.
@@ -118,7 +116,6 @@ var livenessWhats = []what{
 	{GoneFails, "containerd", says("%s of what is gone already must succeed, and failed: %s", FactCall, FactError)},
 	{IDReuse, "ID reuse", says("the id could not be used again: %s", FactError)},
 	{Boot, "containerd", says("%s", FactError)},
-	{ForeignTask, "containerd", says("its list of the tasks of %s has one of %s", FactReported, FactTrue)},
 	{WrongList, "containerd", says("its list of the containers by %s %s", FactCall, FactReported)},
 	{Listing, "containerd", says("it cannot tell what it has: %s", FactError)},
 	{Collection, "containerd", says("it was asked to collect its garbage, of which there is some: %s", FactError)},

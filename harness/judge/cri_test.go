@@ -344,9 +344,6 @@ func TestCRIRules(t *testing.T) {
 			"event cri-event event=wrong-time field=created-at is=too-early topic=CONTAINER_STOPPED_EVENT"},
 		"an event of a time before what it tells": {eventAt(4, at(30-1100)), "event cri-event event=wrong-time"},
 		"an event of a time to come":              {eventAt(4, at(33+1100)), "event cri-event is=too-late"},
-		"a task that another namespace lists": {leftInPod(func(i *oracle.Inventory) {
-			i.Daemon.Tasks = []oracle.Task{{Namespace: daemon.CRINamespace, ID: "pod"}, {Namespace: "shimquake", ID: "pod"}}
-		}), "liveness containerd what=foreign-task reported=shimquake true=k8s.io"},
 		"an event with another state": {func(h *harness.History) { h.CRI.Events[4].State = oracle.CRIRunning },
 			"event cri-event event=other-field field=state"},
 	})

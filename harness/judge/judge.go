@@ -24,7 +24,7 @@ var rules = []rule{
 	removal, answers, leaks, vanished, livingKeep, forgotten, ends, grace, events, execs,
 	pauses, pids, states, meters, subscribed, ooms, records, exits, unreported,
 	waiters, refusals, again, askedWhile, lateKills, times, oneTime, stamped, outputs, inputs, attached, terminals,
-	filtered, namespaces, standings,
+	filtered, standings,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.
 	criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven, criLimits,
 	criOfPods, criFiltered, criStats, criRepeated, criNames, criListed, criEvents, criSecond,
