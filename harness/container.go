@@ -140,9 +140,8 @@ type Container struct {
 	// with that, after IODrain. Task API and runc's shim only, with a callTimeout of twice
 	// that.
 	BackgroundExec bool `yaml:"backgroundExec,omitempty"`
-	// NoSuchExec has two execs of commands that there are not started there, one after the
-	// other, which runc refuses, while a client waits for the end of each. By CRI it is one,
-	// an ExecSync, and not beside another.
+	// NoSuchExec has an exec of AbsentCommand started there, which runc refuses, while a
+	// client waits for its end. By CRI it is an ExecSync, and not beside another.
 	NoSuchExec bool `yaml:"noSuchExec,omitempty"`
 	// ExecStartAgain has the client send the Start of each exec once more, as a client that
 	// retries after a lost response. It also repeats a Start that was refused. The second

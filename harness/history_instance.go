@@ -172,9 +172,6 @@ type Exec struct {
 	// Wait that a client has sent before that start; nil where none has.
 	Absent bool       `json:"absent,omitempty"`
 	Early  *EarlyWait `json:"early,omitempty"`
-	// NotStarted is why the start of one that is absent has failed; nil: it has not, or CRI
-	// runs it, see Sync.
-	NotStarted *oracle.Failed `json:"notStarted,omitempty"`
 	// Signal is the number of the signal that is to end it; 0: it ends otherwise. Signalled
 	// is when the client heard that it was sent; the zero time: it was not. Who has not
 	// ended Patience later is sent SIGKILL.
@@ -279,6 +276,3 @@ func (e Exec) Orphaned() bool { return e.Sync != nil && e.Sync.Breaks }
 // Called is what an exec is called in reports of it: containerd's id, or its name where
 // that is not known.
 func (e Exec) Called() string { return cmp.Or(e.ID, e.Name) }
-
-// AbsentCommand is the command of an exec that is to have none.
-func (e Exec) AbsentCommand() string { return AbsentCommand + "-" + cmp.Or(e.Name, e.ID) }

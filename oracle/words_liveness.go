@@ -91,7 +91,6 @@ const (
 	// Of a command that does not exist: it has begun; and one that waits for the end of an
 	// exec whose start was refused, and whom nobody answers.
 	AbsentBegun       = "absent-begun"
-	RefusedAsAnother  = "refused-as-another"
 	DoneTwice         = "done-twice" // what was done already succeeds once more
 	RefusedUnanswered = "refused-unanswered"
 	AskedUnanswered   = "asked-unanswered" // its state, while a call about it was held
@@ -188,7 +187,6 @@ var livenessWhats = []what{
 		FactCall, FactApart)},
 	{WaitUnanswered, "task", says("one of several clients that wait for its end was not answered within %s of it, and "+
 		"no call was held", FactBound)},
-	{RefusedAsAnother, "task", says("its command does not exist, and the answer names another: %s", FactError)},
 	{DoneTwice, "task", says("its %s has succeeded, and had before", FactCall)},
 	{AskedUnanswered, "task", says("its state was asked for while %s was held, and not told: after %s the answer was %s",
 		FactCall, FactApart, FactError)},

@@ -126,7 +126,7 @@ func (s *Session) Command(i *harness.Instance) []string {
 func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	switch {
 	case e.Absent:
-		return []string{e.AbsentCommand()}
+		return []string{harness.AbsentCommand}
 	case e.Held:
 		return []string{payload.Program, "wait"}
 	case e.Background:

@@ -45,14 +45,6 @@ func refusedExec(h *harness.History, i harness.Instance, e harness.Exec) (found 
 		found = append(found, ofRefused(i, e.Called(),
 			oracle.Facts{oracle.FactWhat: oracle.AbsentBegun, oracle.FactCall: "exec-start"}))
 	}
-	why := e.NotStarted
-	if e.Sync != nil {
-		why = e.Sync.Err
-	}
-	names := func(command string) bool { return why != nil && strings.Contains(why.Text, command) }
-	if names(harness.AbsentCommand+"-") && !names(e.AbsentCommand()) {
-		found = append(found, ofRefused(i, e.Called(), why.Facts(oracle.RefusedAsAnother)))
-	}
 	if w := e.Early; w != nil && w.Answered.IsZero() && !w.Until.IsZero() && !downBetween(h, w.At, w.Until) {
 		found = append(found, ofRefused(i, e.Called(),
 			oracle.Facts{oracle.FactWhat: oracle.RefusedUnanswered, oracle.FactBound: w.Patience.String()}))

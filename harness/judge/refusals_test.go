@@ -83,12 +83,6 @@ func TestRefusals(t *testing.T) {
 	}
 	told := func(topic string) string { return "event event event=of-refused topic=" + topic }
 	judged(t, map[string]row{
-		"an exec is refused by its name": {absentExec(func(e *harness.Exec) {
-			e.NotStarted = failed("Unknown", "exec: \""+harness.AbsentCommand+"-e3\": no such file or directory")
-		}), ""},
-		"by the name of another": {absentExec(func(e *harness.Exec) {
-			e.NotStarted = failed("Unknown", "exec: \""+harness.AbsentCommand+"-e4\": no such file or directory")
-		}), "liveness container what=refused-as-another of=exec"},
 		"it is refused":                {refusedAs, ""},
 		"its error does not say why":   {absent("x"), "before"},
 		"and another release says why": {also(absent("x"), can), "liveness container what=baseline call=create"},

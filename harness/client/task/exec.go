@@ -40,7 +40,7 @@ func execsOf(spec harness.Container) (all []harness.Exec) {
 		all = append(all, harness.Exec{ID: "e5", Want: backgroundExit, Background: true})
 	}
 	if spec.NoSuchExec {
-		all = append(all, harness.Exec{ID: "e3", Absent: true}, harness.Exec{ID: "e4", Absent: true})
+		all = append(all, harness.Exec{ID: "e3", Absent: true})
 	}
 	return all
 }
@@ -163,9 +163,6 @@ func (c *Client) startExec(ctx context.Context, i *harness.Instance, e *harness.
 		e.PID, e.Started = r.Pid, time.Now()
 		return nil
 	})
-	if e.Absent {
-		e.NotStarted = oracle.FailedOf(err)
-	}
 	if i.Spec.ExecStartAgain && (err == nil || e.Absent) {
 		c.startExecAgain(ctx, i, e.ID)
 	}
