@@ -130,10 +130,10 @@ install: build ## (root) the command, its manual pages and completions (PREFIX=/
 uninstall: ## (root) remove what make install has put there
 	@scripts/install --remove
 
-docs: ## docs/bugs/ and README's table of bugs, from catalogue/bugs/; docs/history.md, from the types
+docs: ## docs/bugs/ and README's table of bugs, from catalogue/bugs/; docs/history.schema.json, from the types
 	@$(GO) go run ./catalogue/page/write
 	@mkdir -p out
-	@$(GO) go run ./cmd/historypage >out/history.md && mv out/history.md docs/history.md
+	@$(GO) go run ./cmd/historyschema >out/history.schema.json && mv out/history.schema.json docs/history.schema.json
 
 setup: ## (root) install the system packages that are missing
 	@scripts/setup

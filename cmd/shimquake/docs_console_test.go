@@ -5,10 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // TestSessionsOfThePages runs the sessions that pages show, and compares what is printed,
@@ -27,7 +29,7 @@ func TestSessionsOfThePages(t *testing.T) {
 	n := 0
 	for _, p := range pages(t) {
 		for _, b := range p.blocks {
-			if b.lang != "console" {
+			if b.lang != "console" || usesJq(b) {
 				continue
 			}
 			dir := t.TempDir()
@@ -48,6 +50,48 @@ func TestSessionsOfThePages(t *testing.T) {
 	if n == 0 {
 		t.Error("no page shows a session")
 	}
+}
+
+// TestRecipesOfThePages runs the sessions with jq that pages show, on kept histories, and
+// compares what is printed. The jq is gojq, so that no machine lacks it.
+func TestRecipesOfThePages(t *testing.T) {
+	e := testscript.Env{WorkDir: t.TempDir()}
+	if err := kept(&e); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := evidenceHere(e.WorkDir, "killed-shim"); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, p := range pages(t) {
+		for _, b := range p.blocks {
+			if b.lang != "console" || !usesJq(b) {
+				continue
+			}
+			typed, want := console(b)
+			for i, s := range typed {
+				n++
+				c := exec.CommandContext(t.Context(), "sh", "-c", s.text)
+				c.Dir = e.WorkDir
+				out, err := c.CombinedOutput()
+				if d := cmp.Diff(want[i], string(out)); err != nil || d != "" {
+					t.Errorf("%s:%d: %v: it prints something else (-page +run):\n%s", s.page, s.line, err, d)
+				}
+			}
+		}
+	}
+	if n < 5 {
+		t.Errorf("pages show only %d sessions with jq", n)
+	}
+}
+
+// usesJq reports whether a session is of jq, not of shimquake.
+func usesJq(b snippet) bool {
+	typed, _ := console(b)
+	return slices.ContainsFunc(typed, func(s snippet) bool {
+		commands, err := commandsOf(s)
+		return err == nil && slices.ContainsFunc(commands, func(c command) bool { return c.words[0] == "jq" })
+	})
 }
 
 // session runs this program in a folder, and returns what it prints.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/itchyny/gojq/cli"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	testscript.Main(m, map[string]func(){"shimquake": main})
+	testscript.Main(m, map[string]func(){"shimquake": main, "jq": func() { os.Exit(cli.Run()) }})
 }
 
 // answer is what the program says.

@@ -84,24 +84,12 @@ func scripted(t *testing.T) map[string]bool {
 // kept lays out what the pages suppose: evidence of a run, sweeps, a case and a report.
 func kept(e *testscript.Env) error {
 	var histories []harness.Kept
-	for _, name := range []string{"violated.json", "held.json"} {
-		text, err := unzipped(filepath.Join("testdata/kept", name+".gz"))
-		if err != nil {
-			return err
-		}
-		k, err := harness.DecodeKept(name, text)
+	for _, name := range []string{"violated", "held"} {
+		k, err := evidenceHere(e.WorkDir, name)
 		if err != nil {
 			return err
 		}
 		histories = append(histories, k)
-		if text, err = k.Encode(); err != nil { // it was kept in an older format
-			return err
-		}
-		dir := filepath.Join(e.WorkDir, "out/evidence", k.History.Case.Name+"-"+strings.TrimSuffix(name, ".json"))
-		err = errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, harness.HistoryFile), text, 0o644))
-		if err != nil {
-			return err
-		}
 	}
 	absolute, err := filepath.Abs(checkout)
 	e.Setenv("CHECKOUT", absolute)
@@ -111,6 +99,24 @@ func kept(e *testscript.Env) error {
 		err = errors.Join(err, sweptHere(filepath.Join(e.WorkDir, s.dir), s.shard, histories))
 	}
 	return errors.Join(err, tabledHere(filepath.Join(e.WorkDir, "out/matrix"), histories), casesOfPages(e.WorkDir))
+}
+
+// evidenceHere lays out the evidence of a kept history, in a folder whose name ends with
+// that of the history. Histories are rewritten in the newest format.
+func evidenceHere(dir, name string) (harness.Kept, error) {
+	text, err := unzipped(filepath.Join("testdata/kept", name+".json.gz"))
+	if err != nil {
+		return harness.Kept{}, err
+	}
+	k, err := harness.DecodeKept(name, text)
+	if err != nil {
+		return k, err
+	}
+	if text, err = k.Encode(); err != nil {
+		return k, err
+	}
+	dir = filepath.Join(dir, "out/evidence", k.History.Case.Name+"-"+name)
+	return k, errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, harness.HistoryFile), text, 0o644))
 }
 
 // unzipped is the text of a compressed file.
