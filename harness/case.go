@@ -101,10 +101,6 @@ type Workload struct {
 	// the others from before it; and one more asks when it has ended. Up to 20. Not with
 	// restart. Default: 1, and none asks again.
 	Waiters int `yaml:"waiters,omitempty"`
-	// Subscribers is how many clients subscribe to containerd's events while a task workload
-	// runs, by some filters in turn, beside one that does not read what it is told. Up to
-	// 20, without a fault and not with restart. Default: none.
-	Subscribers int `yaml:"subscribers,omitempty"`
 	// Metrics has containerd serve the page of its metrics, and the client of a task
 	// workload look there for the memory limit of each container that has one, and, with
 	// thorough, of the second use of the first id. Not with fakeshim. Without a fault.
@@ -234,10 +230,6 @@ func (c Case) problems() (all []fieldError) {
 	if w.Waiters < 0 || w.Waiters > mostWaiters || w.Waiters > 1 && (w.API == CRI || w.Restart) {
 		add("workload.waiters", fmt.Errorf("waiters: %d: 1 to %d clients of the task API, and not with restart", w.Waiters,
 			mostWaiters))
-	}
-	if w.Subscribers < 0 || w.Subscribers > mostWaiters || w.Subscribers > 0 && (w.API == CRI || w.Restart) {
-		add("workload.subscribers", fmt.Errorf("subscribers: %d: 1 to %d clients of the task API, and not with restart",
-			w.Subscribers, mostWaiters))
 	}
 	if w.KillAgain && w.API == CRI {
 		add("workload.killAgain", errors.New("killAgain: by the task API only: leave out api: cri"))

@@ -101,10 +101,6 @@ type History struct {
 	// LateKills are signals for what has ended, while another process has its pid.
 	LateKills []LateKill `json:"lateKills,omitempty"`
 
-	// Subscribed is what clients that subscribe to events beside the workload were told; nil
-	// where there are none.
-	Subscribed *Subscribed `json:"subscribed,omitempty"`
-
 	// CRI is what a client of CRI has seen; nil for every other.
 	CRI *CRISeen `json:"cri,omitempty"`
 

@@ -157,7 +157,6 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 		"update":  {"name: x\nworkload:\n  containers: [{updated: true}]\n", []int{3}},
 		"loops":   {"name: x\nworkload:\n  loops: 2\n", []int{3}},
 		"waits":   {"name: x\nworkload:\n  waiters: 21\n", []int{3}},
-		"hears":   {"name: x\nworkload:\n  api: cri\n  subscribers: 2\n", []int{4}},
 		"metrics": {"name: x\nworkload:\n  api: cri\n  metrics: true\n", []int{4}},
 		"metered": {"name: x\nworkload:\n  metrics: true\n  containers:\n  - exit: 7\n", []int{3}},
 		"asked":   {"name: x\nworkload:\n  restart: true\n  waiters: 2\n", []int{4}},

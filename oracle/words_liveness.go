@@ -70,13 +70,10 @@ const (
 	// What Metrics, and the page of them, say of its memory limit.
 	MeterAs     = "meter-as"
 	MeterPageAs = "meter-page-as"
-	// Of who subscribes to events: it is not told of one, it is told of one that it has not
-	// asked for, or again, its subscription ends by itself, and one cannot be published.
+	// Of a second client of CRI's container events: it is not told of one, and its stream
+	// ends by itself.
 	NotHeard    = "not-heard"
-	Overheard   = "overheard"
-	HeardTwice  = "heard-twice"
 	HeardNoMore = "subscription-ended"
-	Unpublished = "unpublished"
 	// What containerd calls a task that was paused, or resumed, and a payload that goes on,
 	// or does not.
 	PausedAs      = "paused-as"
@@ -169,12 +166,9 @@ var livenessWhats = []what{
 	{MeterPageAs, "task",
 		says("its memory limit is %s, and the page of containerd's metrics has: %s", FactTrue, FactReported)},
 	{NoPIDYet, "task", says("its %s has succeeded, and was answered without a pid", FactCall)},
-	{NotHeard, "containerd", says("who subscribes to events by %q is not told of %s", FactMessage, FactTrue)},
-	{Overheard, "containerd", says("who subscribes to events by %q is told of %s", FactMessage, FactReported)},
-	{HeardTwice, "containerd", says("who subscribes to events by %q is told twice of %s", FactMessage, FactReported)},
-	{HeardNoMore, "containerd", says("a subscription to events by %q has ended by itself: %s", FactMessage, FactError)},
-	{Unpublished, "containerd",
-		says("to publish an event has failed after %s, while one of its subscribers reads none: %s", FactApart, FactError)},
+	{NotHeard, "containerd", says("one of two clients of %s is not told of %s", FactMessage, FactTrue)},
+	{HeardNoMore, "containerd", says("the stream of a second client of %s has ended by itself: %s", FactMessage,
+		FactError)},
 	{PausedAs, "task", says("it was paused, and containerd calls it %s", FactTask)},
 	{PausedRuns, "task", says("it was paused, and its payload went on: its heart has beaten %s times", FactCount)},
 	{ResumedAs, "task", says("it was resumed, and containerd calls it %s", FactTask)},

@@ -22,7 +22,7 @@ var rules = []rule{
 	firings, baseline, payloads,
 	// What must hold when the client is done, and nothing is going on any more.
 	removal, answers, leaks, vanished, livingKeep, forgotten, ends, grace, events, execs,
-	pauses, pids, states, meters, subscribed, ooms, records, exits, unreported,
+	pauses, pids, states, meters, ooms, records, exits, unreported,
 	waiters, refusals, again, askedWhile, lateKills, times, oneTime, stamped, outputs, inputs, attached, terminals,
 	filtered, standings,
 	// What CRI says, lists and sends, and what is left in a pod that lives on.

@@ -55,8 +55,6 @@ var cases = []harness.Case{
 	{Name: "plain-waiters", Workload: harness.Workload{
 		Creators: 2, Waiters: 3, Deadline: 20 * time.Second,
 		Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
-	{Name: "plain-subscribers", Workload: harness.Workload{
-		Subscribers: 7, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3, Held: true}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod", Workload: harness.Workload{

@@ -63,8 +63,6 @@ var workloads = []workload{
 		Containers: []harness.Container{{Segfault: harness.SegfaultCore}}}},
 	{name: "waiters", like: "task", asked: true, Workload: harness.Workload{
 		Waiters: 2, Deadline: 20 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
-	{name: "subscribers", like: "task", asked: true, Workload: harness.Workload{
-		Subscribers: 6, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "again", like: "task", asked: true, Workload: harness.Workload{
 		KillAgain: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "many", like: "restart grouped", asked: true, Workload: harness.Workload{

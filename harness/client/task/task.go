@@ -75,7 +75,6 @@ func namespaced(ctx context.Context) context.Context {
 // Run goes through the lifecycle and removes everything. A call that hangs takes the time
 // of the lifecycle, and not that of the removal.
 func (c *Client) Run(ctx context.Context) error {
-	beside := c.subscribe(namespaced(ctx))
 	life, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
 	defer cancel()
 	c.lifecycle(life)
@@ -89,7 +88,6 @@ func (c *Client) Run(ctx context.Context) error {
 		c.learnInput(i.Input, i.Name)
 	}
 	c.State(ctx, "deleted")
-	beside.end(ctx)
 	return errors.Join(errs...)
 }
 
