@@ -21,6 +21,17 @@ var known = sync.OnceValue(func() []Bug { return mustBugs(bugs.Files) })
 // Bugs are all bugs, by id.
 func Bugs() []Bug { return slices.Clone(known()) }
 
+// Residues are what releases are known to leave: the key `residue` of the bugs' files.
+func Residues() []oracle.KnownResidue { return slices.Clone(residues()) }
+
+var residues = sync.OnceValue(func() []oracle.KnownResidue {
+	all, err := oracle.LoadResidues(bugs.Files)
+	if err != nil {
+		panic(err)
+	}
+	return all
+})
+
 // BySeverity are all bugs, the worst first.
 func BySeverity() []Bug {
 	return slices.SortedStableFunc(slices.Values(known()), func(a, b Bug) int {

@@ -25,7 +25,7 @@ func (v Verdict) String() string {
 		fmt.Fprintf(&b, "  fault: %s: %s\n", f.Text, f.Proof)
 	}
 	for _, f := range v.Findings {
-		fmt.Fprintf(&b, "  found: %s\n", f)
+		fmt.Fprintf(&b, "  found: %s\n", f.String())
 	}
 	for _, t := range v.Truths {
 		fmt.Fprintf(&b, "  exit:  %s ended with %d (%s); reported: %s\n", t.Of(), t.Status, t.Source,

@@ -55,7 +55,7 @@ func TakeBelongings(s Scene, of ...string) (Belongings, error) {
 		add(f, "")
 	}
 	for _, m := range all {
-		if below(map[string]bool{s.State: true, s.ContainerdRoot: true}, m.Point) {
+		if s.places().name(m.Point) != m.Point {
 			add(File{Path: m.Point}, m.Type)
 		}
 	}
@@ -68,7 +68,7 @@ func TakeBelongings(s Scene, of ...string) (Belongings, error) {
 func Taken(was, is Belongings, places Places) (out []Finding) {
 	gone := map[string]bool{}
 	for _, b := range was.Have {
-		if !slices.Contains(is.Of, b.ID) || slices.ContainsFunc(is.Have, b.keptAs) || below(gone, path.Dir(b.Path)) {
+		if !slices.Contains(is.Of, b.ID) || is.kept(b) || below(gone, path.Dir(b.Path)) {
 			continue
 		}
 		f := OfFile(b.File, places)
@@ -83,9 +83,11 @@ func Taken(was, is Belongings, places Places) (out []Finding) {
 	return out
 }
 
-// keptAs reports whether a later belonging is the same, and has lost nothing.
-func (b Belonging) keptAs(is Belonging) bool {
-	grown := b.Size <= is.Size
-	is.Size = b.Size
-	return grown && is == b
+// kept reports whether a belonging is still there, and has lost nothing.
+func (b Belongings) kept(was Belonging) bool {
+	return slices.ContainsFunc(b.Have, func(is Belonging) bool {
+		grown := was.Size <= is.Size
+		is.Size = was.Size
+		return grown && is == was
+	})
 }

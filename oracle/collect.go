@@ -11,14 +11,15 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// collect has containerd collect its garbage: what was removed from the metadata leaves
+// Collect has containerd collect its garbage: what was removed from the metadata leaves
 // the disk only then, and only where a snapshot was removed since containerd has started.
 // Mostly it does so by itself soon after the removal. It does not when it was killed in
 // between, and not when the removal fell into the end of another collection
 // (lastCollection.After in plugins/gc/scheduler.go of v2.4.2): then the next removal
 // takes along what is left. That is a snapshot of the oracle's here; own hears of its
 // directory.
-func collect(ctx context.Context, s Scene, own func(dir string)) error {
+func Collect(ctx context.Context, s Scene, own func(dir string)) error {
+	s = s.withDefaults()
 	in := s.CollectIn
 	if in == "" {
 		all, err := s.Client.NamespaceService().List(ctx)

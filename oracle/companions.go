@@ -20,7 +20,7 @@ func (f Finding) ComesWith(o Finding) bool {
 	if f.Invariant == Liveness {
 		return f.Facts[FactWhat] == IDReuse
 	}
-	return f.Invariant == Leak && slices.Contains(leakClassOf(o.Class).with, f.Class)
+	return f.Invariant == Leak && slices.Contains(leaksWith(o.Class), f.Class)
 }
 
 // holdsPod reports whether a thing keeps what all containers of its pod have.

@@ -110,7 +110,8 @@ func testCgroups(t *testing.T) []string {
 func removeGroups(t *testing.T, dir string) {
 	late := time.Now().Add(5 * time.Second)
 	for {
-		below, err := cgroups([]string{dir})
+		inv, err := Take(context.Background(), Scene{CgroupDirs: []string{dir}}, ClassCgroup)
+		below := inv.Cgroups
 		if err != nil {
 			t.Error(err)
 			return
@@ -175,7 +176,7 @@ func (w *miniWorld) settle(ctx context.Context, before Inventory, c Circumstance
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	begun := time.Now()
-	_, found, err := Settle(ctx, w.scene, before, c)
+	_, found, err := Settle(ctx, w.scene, before, marker(w.t, c))
 	w.must(err)
 	return found, time.Since(begun)
 }
@@ -219,7 +220,7 @@ func TestACleanLifeIsCleanAtOnce(t *testing.T) {
 	for i := range events { // the shim was asked to exit, so its TaskDelete may be lost: residues/taskdelete-lost.yaml
 		events[i].Facts[FactLast] = Yes
 	}
-	if found := Violations(Mark(events, deleted)); len(found) != 0 {
+	if found := Violations(Mark(loaded(t), events, deleted)); len(found) != 0 {
 		t.Errorf("events: %v", found)
 	}
 	truth := []Truth{{Container: "c1", Status: 7, Source: "its script"}}
@@ -298,14 +299,14 @@ func TestAKilledShimLeavesItsSocketOnly(t *testing.T) {
 	if len(found) != 1 || found[0].Known != "containerd-11292" || took > 2*time.Second {
 		t.Errorf("settled after %s with %v", took, found)
 	}
-	if notes := Absent(found, killed); len(notes) != 0 {
+	if notes := Absent(loaded(t), found, killed); len(notes) != 0 {
 		t.Errorf("notes: %v", notes)
 	}
 	// Nobody says that a shim was killed: then the socket is a leak, and the whole time is
 	// waited.
 	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
-	if _, found, err := Settle(short, w.scene, before, Circumstances{Release: "v2.4.2"}); err != nil ||
+	if _, found, err := Settle(short, w.scene, before, marker(t, Circumstances{Release: "v2.4.2"})); err != nil ||
 		len(Violations(found)) != 1 {
 		t.Errorf("a plain case: %v, %v", found, err)
 	}
@@ -316,12 +317,12 @@ func TestSettleTakesNoNoForAnAnswer(t *testing.T) {
 	before := w.take()
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, _, err := Settle(cancelled, w.scene, before, Circumstances{}); !errors.Is(err, context.Canceled) {
+	if _, _, err := Settle(cancelled, w.scene, before, unmarked); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	s := w.scene
 	s.Client = nil
-	if _, _, err := Settle(ctx, s, before, Circumstances{}); !errors.Is(err, ErrNoDaemon) {
+	if _, _, err := Settle(ctx, s, before, unmarked); !errors.Is(err, ErrNoDaemon) {
 		t.Errorf("without a client: %v", err)
 	}
 	// A leftover that goes away is waited for, and no longer.

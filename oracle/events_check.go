@@ -63,7 +63,7 @@ func CheckEvents(events []TaskEvent, gaps []Gap, lives []Life) []Finding {
 			out = append(out, c.check(gaps)...)
 		}
 	}
-	sortFindings(out)
+	Sort(out)
 	return out
 }
 

@@ -101,7 +101,7 @@ func CheckContainers(all []ContainerEvent, gaps []Gap, lives map[Ref]ContainerLi
 			}))
 		}
 	}
-	sortFindings(out)
+	Sort(out)
 	return out
 }
 

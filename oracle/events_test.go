@@ -98,7 +98,9 @@ func TestEvents(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := logOf(test.events)
-			l.gaps = test.gaps
+			for _, g := range test.gaps {
+				l.Missed(g.From, g.To)
+			}
 			found := CheckEvents(l.Events(), l.Gaps(), []Life{test.life})
 			if len(found) != len(test.want) {
 				t.Fatalf("%d findings, want %d: %v", len(found), len(test.want), found)
@@ -123,7 +125,7 @@ func contains(all []Finding, words string) bool {
 }
 
 func TestReported(t *testing.T) {
-	reported := Reported(logOf("create start exit delete").Events())
+	reported := Reported([]TaskEvent{{Topic: TopicCreate}, {Topic: TopicStart}, {Topic: TopicExit}, {Topic: TopicDelete}})
 	if len(reported) != 2 || reported[0].Observer != ByTaskExit || reported[1].Observer != ByTaskDelete {
 		t.Errorf("reported: %v", reported)
 	}

@@ -32,6 +32,9 @@ func (f Fact) String() string { return f.Key.String() + "=" + f.Value }
 // String is the key's name in the text form.
 func (k Key) String() string { return keys[k].name }
 
+// Values are those that a fact of the key may have; nil: any.
+func (k Key) Values() []string { return slices.Clone(keys[k].values) }
+
 // ParseFact reads the text form of a fact. A wrong name is a *spelling.UnknownError
 // with the nearest right one.
 func ParseFact(text string) (Fact, error) {
@@ -44,7 +47,7 @@ func ParseFact(text string) (Fact, error) {
 			continue
 		}
 		if known := keys[k].values; known != nil && !slices.Contains(known, value) {
-			return Fact{}, unknown("value of "+name, value, known)
+			return Fact{}, spelling.Unknown("value of "+name, value, known)
 		}
 		return Fact{k, value}, nil
 	}
@@ -52,11 +55,7 @@ func ParseFact(text string) (Fact, error) {
 	for k := range factCount {
 		names[k] = keys[k].name
 	}
-	return Fact{}, unknown("fact", name, names)
-}
-
-func unknown(what, name string, known []string) error {
-	return &spelling.UnknownError{What: what, Name: name, Nearest: spelling.Nearest(name, known), Known: known}
+	return Fact{}, spelling.Unknown("fact", name, names)
 }
 
 // ParseFacts reads a list of text forms.

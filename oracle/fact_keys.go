@@ -287,7 +287,7 @@ var keys = [factCount]struct {
 	FactListed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	FactIn:     {"in", inCause, []string{InLivingPod, OfTheLiving, InLivingContainer}},
 
-	FactWhat:    {"what", inCause, whats(bystanderWhats, livenessWhats)},
+	FactWhat:    {"what", inCause, whats},
 	FactObject:  {"object", inCause, []string{APod, AContainer, ASandbox, ATask}},
 	FactCall:    {"call", inCause, nil},
 	FactCode:    {"code", inCause, nil},

@@ -3,7 +3,6 @@ package oracle
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -71,19 +70,6 @@ func TestFailure(t *testing.T) {
 		FactMessage: "task ID of ID in state N after TIME"}
 	if got := fs.Cause(); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
-	}
-}
-
-// A value without words would be reported as "liveness containerd: : ".
-func TestEveryWhatHasWords(t *testing.T) {
-	for _, value := range keys[FactWhat].values {
-		f := Finding{Invariant: Liveness, Subject: Subject{ID: "beside"}, Facts: Facts{FactWhat: value, FactError: "err"}}
-		if slices.Contains(whats(bystanderWhats), value) {
-			f.Invariant = Others
-		}
-		if f.What() == "" || f.Reason() == "" {
-			t.Errorf("%s: %q, %q", value, f.What(), f.Reason())
-		}
 	}
 }
 

@@ -90,6 +90,7 @@ func disked(daemon *Daemon, files ...File) Inventory {
 }
 
 func TestNewFiles(t *testing.T) {
+	const bundle = "/run/containerd/io.containerd.runtime.v2.task/ns/c1"
 	dir := func(name string) File { return File{Path: name, Kind: ADirectory} }
 	const shots = "/w/root/io.containerd.snapshotter.v1.overlayfs/snapshots/"
 	const meta = "/w/root/io.containerd.metadata.v1.bolt/meta.db"
@@ -97,8 +98,8 @@ func TestNewFiles(t *testing.T) {
 	held := Snapshot{Namespace: "default", Snapshotter: "overlayfs", Key: "c1"}
 	knows := &Daemon{Snapshots: []Snapshot{held}, SnapshotDirs: []SnapshotDir{{held, shots + "7"}}}
 	committed := &Daemon{Snapshots: []Snapshot{{"default", "overlayfs", "sha256:1", true}}}
-	bundled := disked(&Daemon{}, dir(taskDir+"/ns/c1"), File{Path: taskDir + "/ns/c1/config.json"})
-	bundled.Bundles = []Bundle{{Path: taskDir + "/ns/c1", Namespace: "ns", ID: "c1"}}
+	bundled := disked(&Daemon{}, dir(bundle), File{Path: bundle + "/config.json"})
+	bundled.Bundles = []Bundle{{Path: bundle, Namespace: "ns", ID: "c1"}}
 	mounted := disked(&Daemon{}, File{Path: "/run/netns/cni-1"})
 	mounted.Mounts = []Mount{{Point: "/run/netns/cni-1", Type: "nsfs"}}
 	old := disked(&Daemon{}, dir("/tmp"), sized("/tmp/journal", 10), sized(meta, 32768), sized(meta+".old", 10))
@@ -123,7 +124,7 @@ func TestNewFiles(t *testing.T) {
 			[]string{"directory of a snapshot " + shots + "8", "snapshot default/c1"}},
 		{"the directory of a layer", disked(committed, dir(shots+"7"), dir(shots+"7/fs"), dir(shots+"8")),
 			[]string{"directory of a snapshot " + shots + "8", "snapshot default/sha256:1"}},
-		{"what is in a bundle that is left", bundled, []string{"bundle " + taskDir + "/ns/c1"}},
+		{"what is in a bundle that is left", bundled, []string{"bundle " + bundle}},
 		{"what something is mounted on", mounted, []string{"nsfs mount on /run/netns/cni-1"}},
 		{"what may appear", disked(&Daemon{}, dir("/run/containerd/s"), File{Path: "/run/containerd/s/x", Kind: ASocket}),
 			[]string{"socket /run/containerd/s/x"}},

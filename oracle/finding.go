@@ -49,6 +49,9 @@ type Finding struct {
 	// Known is the id of the known residue that explains the finding; such a finding does
 	// not violate.
 	Known string `json:"known,omitempty"`
+	// Because says when releases leave a residue, for people: of a finding that is known, and
+	// of a note.
+	Because string `json:"because,omitempty"`
 }
 
 // Subject is the one thing that a finding is about. The zero value of a field means that
@@ -73,13 +76,16 @@ func Violations(all []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !f.Violates() })
 }
 
-// sortFindings orders by class as in Classes, then by name, so that two runs print alike.
-func sortFindings(all []Finding) {
+// Sort orders findings by class as in Classes, then by subject and facts, so that two runs
+// print alike.
+func Sort(all []Finding) {
 	slices.SortStableFunc(all, func(a, b Finding) int {
+		x, y := a.Subject, b.Subject
 		return cmp.Or(
 			cmp.Compare(slices.Index(Classes, a.Class), slices.Index(Classes, b.Class)),
-			cmp.Compare(a.Subject.PID, b.Subject.PID),
-			strings.Compare(a.What(), b.What()),
+			cmp.Compare(x.PID, y.PID), strings.Compare(x.Path, y.Path), strings.Compare(x.Namespace, y.Namespace),
+			strings.Compare(x.ID, y.ID), strings.Compare(x.Exec, y.Exec), strings.Compare(x.Name, y.Name),
+			strings.Compare(a.Facts.String(), b.Facts.String()),
 		)
 	})
 }

@@ -17,7 +17,7 @@ func Forgotten(inv Inventory) ([]Finding, error) {
 		if p.Own || p.Shim != nil || p.Zombie() {
 			continue
 		}
-		ns, id := owner(p, inv)
+		ns, id := inv.Owner(p)
 		if id == "" {
 			continue
 		}
@@ -31,7 +31,7 @@ func Forgotten(inv Inventory) ([]Finding, error) {
 			Subject: Subject{Namespace: ns, ID: id, PID: p.PID, Start: p.Start, Path: p.Exe, Name: commandLine(p)},
 		})
 	}
-	sortFindings(out)
+	Sort(out)
 	return out, nil
 }
 

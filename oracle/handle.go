@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/oracle/scan"
+	"github.com/shimquake/shimquake/poll"
 )
 
 // Handles are what a process of containerd's holds: its descriptors and its goroutines.
@@ -101,19 +103,16 @@ const beginPause = time.Millisecond
 // askGoroutines asks until all goroutines have begun: of one that has not, nobody knows
 // what it is going to be.
 func askGoroutines(ctx context.Context, s Scene) ([]Held, error) {
-	for {
+	var p goroutines
+	err := poll.Until(ctx, beginPause, func() (bool, error) {
 		text, err := s.Profile(ctx)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		p, err := parseGoroutines(bytes.NewReader(text))
-		if err != nil || p.unbegun() == 0 {
-			return p.held, err
-		}
-		if err := wait(ctx, beginPause); err != nil {
-			return nil, err
-		}
-	}
+		p, err = parseGoroutines(bytes.NewReader(text))
+		return p.unbegun() == 0, err
+	})
+	return p.held, err
 }
 
 // shimPatience is how long a shim may take to collect its garbage and answer: some 2 ms.
@@ -128,20 +127,24 @@ func askShim(ctx context.Context, s Scene, pid int) (held []Held, ok bool, err e
 	}
 	ctx, cancel := context.WithTimeout(ctx, shimPatience)
 	defer cancel()
-	for {
-		text, ok := s.ShimProfile(ctx, pid)
-		if !ok {
-			return nil, false, nil
+	var p goroutines
+	err = poll.Until(ctx, beginPause, func() (bool, error) {
+		text, answers := s.ShimProfile(ctx, pid)
+		if !answers {
+			return false, errNoAnswer
 		}
-		p, err := parseGoroutines(strings.NewReader(text))
-		if err != nil || p.nameless == 0 {
-			return p.held, err == nil, err
-		}
-		if wait(ctx, beginPause) != nil {
-			return nil, false, nil
-		}
+		var err error
+		p, err = parseGoroutines(strings.NewReader(text))
+		return p.nameless == 0, err
+	})
+	if errors.Is(err, errNoAnswer) || ctx.Err() != nil {
+		return nil, false, nil
 	}
+	return p.held, err == nil, err
 }
+
+// errNoAnswer says that a shim gives no profile.
+var errNoAnswer = errors.New("the shim does not answer")
 
 // readDescriptors counts the open descriptors of a process, whose folder in a procfs is
 // dir. A path below root, which is containerd's, begins with "/root".

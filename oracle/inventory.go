@@ -52,9 +52,16 @@ func (p parts) has(any ...Class) bool {
 // Take lists what is in the scene. It costs a few milliseconds and changes nothing. An
 // error means that something could not be read, so that the inventory must not be judged:
 // the world's init is gone, or containerd does not answer. How long containerd may take
-// is ctx's to say.
-func Take(ctx context.Context, s Scene) (Inventory, error) {
-	return take(ctx, s.withDefaults(), nil)
+// is ctx's to say. Given classes, it looks only at what findings of these are about.
+func Take(ctx context.Context, s Scene, only ...Class) (Inventory, error) {
+	var want parts
+	for _, c := range only {
+		if want == nil {
+			want = parts{}
+		}
+		want[c] = true
+	}
+	return take(ctx, s.withDefaults(), want)
 }
 
 // take reads the wanted parts. Files and processes are read after containerd was asked:
@@ -98,8 +105,7 @@ func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
 
 func (inv *Inventory) takeFiles(s Scene, want parts) error {
 	bundles := want.has(ClassBundle, ClassSocket) // sockets lie beside bundles too
-	wanted := func(c leakClass) bool { return c.read != nil && want.has(c.class) }
-	if !bundles && !slices.ContainsFunc(leakClasses, wanted) {
+	if !bundles && !slices.ContainsFunc(fileReaders, func(r fileReader) bool { return want.has(r.of) }) {
 		return nil
 	}
 	t, err := scan.OpenTree(s.Root)
@@ -112,15 +118,26 @@ func (inv *Inventory) takeFiles(s Scene, want parts) error {
 			return err
 		}
 	}
-	for _, c := range leakClasses {
-		if !wanted(c) {
+	for _, r := range fileReaders {
+		if !want.has(r.of) {
 			continue
 		}
-		if err := c.read(inv, t, s); err != nil {
+		if err := r.read(inv, t, s); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// fileReader takes what a class is about from the scene's files.
+type fileReader struct {
+	of   Class
+	read func(*Inventory, *scan.Tree, Scene) error
+}
+
+var fileReaders = []fileReader{
+	{ClassSocket, readSockets}, {ClassCRIDir, readCRIDirs}, {ClassRuncState, readRuncStates}, {ClassFIFO, readFIFOs},
+	{ClassFile, readFiles},
 }
 
 func readCRIDirs(inv *Inventory, t *scan.Tree, s Scene) (err error) {

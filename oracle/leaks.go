@@ -29,7 +29,7 @@ func Leaks(before, after Inventory) []Finding {
 	}
 	out = append(out, d.handles(out)...)
 	out = append(out, d.unreported(out)...)
-	sortFindings(out)
+	Sort(out)
 	return out
 }
 
@@ -69,7 +69,7 @@ func (d diff) processes() []Finding {
 			f.Class, f.Facts = ClassShim, d.shim(p)
 			f.Subject.Namespace, f.Subject.ID, f.Subject.Name = p.Shim.Namespace, p.Shim.ID, shimName(p.Argv)
 		} else {
-			ns, id := owner(p, d.after)
+			ns, id := d.after.Owner(p)
 			f.Class, f.Facts = ClassProcess, d.process(p, id)
 			f.Subject.Namespace, f.Subject.ID, f.Subject.Name = ns, id, commandLine(p)
 		}
@@ -159,7 +159,7 @@ func (d diff) cgroup(in []Cgroup) Finding {
 		procs, leaf = max(procs, c.Procs), leaf && c.Leaf
 	}
 	f := Finding{Invariant: Leak, Class: ClassCgroup, Subject: Subject{Path: in[0].Path}}
-	f.Subject.Namespace, f.Subject.ID = cgroupOwner(in[0].Rel)
+	f.Subject.Namespace, f.Subject.ID = in[0].Owner()
 	f.Facts = hierarchies(in)
 	if f.Subject.ID != "" {
 		f.Facts = f.Facts.With(d.task("", f.Subject.ID))

@@ -3,10 +3,13 @@ package oracle
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/containerd/containerd/v2/core/leases"
+
+	"github.com/shimquake/shimquake/catalogue/bugs"
 )
 
 // What containerd still knows is found, each class alone; suites/control does the same
@@ -59,7 +62,7 @@ func TestDaemonLeaks(t *testing.T) {
 			}
 			test.plant(&d)
 			found := Leaks(before, after)
-			if len(found) != 1 || found[0].Class != test.class || !saysAll(found[0], test.says) {
+			if len(found) != 1 || found[0].Class != test.class || !reads(found[0], test.says) {
 				t.Errorf("found %v, want one %s that says %q", found, test.class, test.says)
 			}
 			// The same, when containerd was not asked before: everything counts.
@@ -81,10 +84,12 @@ func TestLeasesThatExpire(t *testing.T) {
 		Leases: []Ref{short, long}, Snapshots: []Snapshot{held, free},
 		Expiring: []ExpiringLease{{Ref: short, Expires: end, Snapshots: []Snapshot{held}}},
 	}}
-	found := Mark(
-		Leaks(Inventory{Daemon: &Daemon{}}, after),
-		Circumstances{Release: "v2.4.2", Happened: []string{ContainerdDied}},
-	)
+	residues, err := LoadResidues(bugs.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := Mark(residues, Leaks(Inventory{Daemon: &Daemon{}}, after),
+		Circumstances{Release: "v2.4.2", Happened: []string{ContainerdDied}})
 	known := map[string]string{}
 	for _, f := range found {
 		known[f.Subject.ID] = f.Known
@@ -113,4 +118,9 @@ func TestSnapshotsOfALease(t *testing.T) {
 	if want := []Snapshot{{Namespace: "ns", Snapshotter: "overlayfs", Key: "c1"}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+}
+
+// reads reports whether the words for a finding have all of some words.
+func reads(f Finding, words []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(f.String(), w) })
 }

@@ -25,12 +25,12 @@ func (d diff) handles(reported []Finding) []Finding {
 		if !ok {
 			continue // a shim that was not there is a leak itself
 		}
-		for _, g := range now.groups() {
+		for _, g := range groupsOf(now) {
 			if g.kind == AGoroutine && now.Shim != nil && !was.Collected {
 				continue // of what it had before nothing is known
 			}
-			more := now.count(g) - max(was.count(g), mayHold(now, g))
-			out = append(out, now.blame(g, was, more)...)
+			more := countOf(now, g) - max(countOf(was, g), mayHold(now, g))
+			out = append(out, blame(now, g, was, more)...)
 		}
 	}
 	return out
@@ -41,24 +41,24 @@ func (d diff) handles(reported []Finding) []Finding {
 // that collects garbage now and then is elsewhere then.
 type group struct{ kind, of string }
 
-func (h Held) group() group { return group{h.Kind, cmp.Or(h.Root, h.Of)} }
+func groupOf(h Held) group { return group{h.Kind, cmp.Or(h.Root, h.Of)} }
 
-// groups are those of all that a process holds, in the order of that.
-func (h Handles) groups() []group {
+// groupsOf returns the groups of all that a process holds, in the order of that.
+func groupsOf(h Handles) []group {
 	var out []group
 	for _, x := range h.Held {
-		if g := x.group(); !slices.Contains(out, g) {
+		if g := groupOf(x); !slices.Contains(out, g) {
 			out = append(out, g)
 		}
 	}
 	return out
 }
 
-// count is how many of a group a process holds.
-func (h Handles) count(g group) int {
+// countOf returns how many of a group a process holds.
+func countOf(h Handles, g group) int {
 	n := 0
 	for _, x := range h.Held {
-		if x.group() == g {
+		if groupOf(x) == g {
 			n += x.Count
 		}
 	}
@@ -67,21 +67,21 @@ func (h Handles) count(g group) int {
 
 // blame says which of a group are more than were there, until all that are too many are
 // named.
-func (h Handles) blame(g group, was Handles, more int) []Finding {
+func blame(h Handles, g group, was Handles, more int) []Finding {
 	var out []Finding
 	for _, x := range h.Held {
-		if x.group() != g || more <= 0 {
+		if groupOf(x) != g || more <= 0 {
 			continue
 		}
 		before := 0
 		for _, b := range was.Held {
-			if b.group() == g && b.Of == x.Of {
+			if groupOf(b) == g && b.Of == x.Of {
 				before += b.Count
 			}
 		}
 		if n := min(more, x.Count-before); n > 0 {
 			more -= n
-			out = append(out, h.finding(x, n))
+			out = append(out, handleFinding(h, x, n))
 		}
 	}
 	return out
@@ -110,9 +110,9 @@ func (d diff) holder(now Handles) (Handles, bool) {
 	return d.before.Handles[i], true
 }
 
-func (h Handles) finding(of Held, more int) Finding {
+func handleFinding(h Handles, of Held, more int) Finding {
 	f := Finding{Invariant: Leak, Class: ClassHandle, Subject: Subject{PID: h.PID, Start: h.Start}, Facts: Facts{
-		FactKind: of.Kind, FactHandle: of.Of, FactProgram: h.program(),
+		FactKind: of.Kind, FactHandle: of.Of, FactProgram: holderOf(h),
 		FactCount: strconv.Itoa(more), FactMost: strconv.Itoa(of.Count - more), FactStack: of.Stack,
 	}}
 	if h.Shim != nil {
@@ -159,7 +159,7 @@ func mustReadMay(text []byte) []May {
 
 // mayHold is how many of a group a process may hold, whatever it held before.
 func mayHold(h Handles, g group) int {
-	i := slices.IndexFunc(may, func(m May) bool { return m.Holder == h.program() && m.Kind == g.kind && m.Of == g.of })
+	i := slices.IndexFunc(may, func(m May) bool { return m.Holder == holderOf(h) && m.Kind == g.kind && m.Of == g.of })
 	switch {
 	case i < 0:
 		return 0
@@ -173,8 +173,8 @@ func mayHold(h Handles, g group) int {
 
 const byContainerd = "containerd"
 
-// program is whose handles they are.
-func (h Handles) program() string {
+// holderOf returns whose handles they are.
+func holderOf(h Handles) string {
 	if h.Shim != nil {
 		return ByShim
 	}

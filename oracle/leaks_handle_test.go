@@ -125,14 +125,14 @@ func TestHandleWords(t *testing.T) {
 		f    Finding
 		want string
 	}{
-		{Handles{}.finding(Held{Kind: AGoroutine, Of: "core/x.F", Count: 3, Stack: "core/x.F < main.main"}, 2),
+		{handleFinding(Handles{}, Held{Kind: AGoroutine, Of: "core/x.F", Count: 3, Stack: "core/x.F < main.main"}, 2),
 			"leak handle: goroutine in core/x.F of containerd: 2 more than the 1 that it may have; " +
 				"one stands in core/x.F < main.main"},
-		{Handles{}.finding(Held{Kind: ADescriptor, Of: "/dev/null", Count: 1}, 1),
+		{handleFinding(Handles{}, Held{Kind: ADescriptor, Of: "/dev/null", Count: 1}, 1),
 			"leak handle: descriptor of /dev/null in containerd: 1 more than the 0 that it may have"},
-		{Handles{}.finding(Held{Kind: AWatch, Of: "inotify", Count: 1}, 1),
+		{handleFinding(Handles{}, Held{Kind: AWatch, Of: "inotify", Count: 1}, 1),
 			"leak handle: inotify watch of containerd: 1 more than the 0 that it may have"},
-		{Handles{PID: 9, Shim: &ShimArgs{Namespace: "default", ID: "c1"}}.finding(Held{Kind: AConnection, Of: "outgoing",
+		{handleFinding(Handles{PID: 9, Shim: &ShimArgs{Namespace: "default", ID: "c1"}}, Held{Kind: AConnection, Of: "outgoing",
 			Count: 1}, 1),
 			"leak handle: connection (outgoing) of shim process 9 (default/c1): 1 more than the 0 that it may have"},
 	} {

@@ -51,7 +51,7 @@ type Truth struct {
 }
 
 // Of names whose it is: a container, or an exec in it.
-func (t Truth) Of() string { return process{t.Container, t.Exec}.String() }
+func (t Truth) Of() string { return NameOf(t.Container, t.Exec) }
 
 // Sent is a signal that somebody sent to a process, so that a made-up 128+signal is told
 // apart from a real one.
@@ -64,11 +64,14 @@ type Sent struct {
 // process names a container's init (exec "") or one of its execs.
 type process struct{ container, exec string }
 
-func (p process) String() string {
-	if p.exec == "" {
-		return p.container
+func (p process) String() string { return NameOf(p.container, p.exec) }
+
+// NameOf names a container, or an exec in it.
+func NameOf(container, exec string) string {
+	if exec == "" {
+		return container
 	}
-	return p.container + ", exec " + p.exec
+	return container + ", exec " + exec
 }
 
 // WrongExits names every reported exit status that is not the true one. Its error says of

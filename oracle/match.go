@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/shimquake/shimquake/spelling"
 )
 
 // Match is like a finding when all that it says holds of that: its class, and these facts
@@ -57,7 +59,7 @@ var needed = map[Class][]Key{
 
 func (m Match) check() error {
 	if !slices.Contains(Classes, m.Class) {
-		return fmt.Errorf("match %q: %w", m, unknown("class", string(m.Class), texts(Classes)))
+		return fmt.Errorf("match %q: %w", m, spelling.Unknown("class", string(m.Class), texts(Classes)))
 	}
 	if details := m.Facts.Details(); len(details) > 0 {
 		return fmt.Errorf("match %q: %s is of one case alone", m, details[0])

@@ -7,11 +7,11 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// owner names the container of a process by its cgroup: the deepest part of the path that
+// Owner names the container of a process by its cgroup: the deepest part of the path that
 // is the id of something known, a container, a task, a bundle or a runc state. When
 // nothing of it is left but its group below the scene's cgroups, that group names it.
 // Otherwise: "", "".
-func owner(p Process, inv Inventory) (ns, id string) {
+func (inv Inventory) Owner(p Process) (ns, id string) {
 	words := strings.Split(strings.Trim(p.Cgroup, "/"), "/")
 	for i := len(words) - 1; i >= 0; i-- {
 		id := scan.UnitID(words[i])
@@ -33,7 +33,7 @@ func owner(p Process, inv Inventory) (ns, id string) {
 	}
 	for _, c := range inv.Cgroups {
 		if strings.Contains(c.Rel, "/") && strings.HasSuffix(p.Cgroup, "/"+c.Rel) {
-			return cgroupOwner(c.Rel)
+			return c.Owner()
 		}
 	}
 	return "", ""
@@ -66,12 +66,12 @@ func (inv Inventory) knows(ns, id string) (string, bool) {
 	return inv.Daemon.Containers[i].Namespace, true
 }
 
-// cgroupOwner guesses NAMESPACE and ID of a directory below the scene's cgroups. Groups
-// that a container made within its own are its, too.
-func cgroupOwner(rel string) (ns, id string) {
-	words := strings.Split(rel, "/")
+// Owner guesses NAMESPACE and ID of a directory below the scene's cgroups. Groups that a
+// container made within its own are its, too.
+func (c Cgroup) Owner() (ns, id string) {
+	words := strings.Split(c.Rel, "/")
 	if len(words) < 2 {
-		return "", scan.UnitID(rel)
+		return "", scan.UnitID(c.Rel)
 	}
 	return words[0], scan.UnitID(words[1])
 }

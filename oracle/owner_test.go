@@ -22,7 +22,7 @@ func TestOwner(t *testing.T) {
 		"/":                                           {},
 		"":                                            {},
 	} {
-		if ns, id := owner(Process{Cgroup: cgroup}, known); (Ref{ns, id}) != want {
+		if ns, id := known.Owner(Process{Cgroup: cgroup}); (Ref{ns, id}) != want {
 			t.Errorf("owner(%q) = %q, %q; want %v", cgroup, ns, id, want)
 		}
 	}

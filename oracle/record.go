@@ -19,6 +19,7 @@ import (
 const (
 	markTopic     = "/shimquake/subscribed"
 	markNamespace = "shimquake"
+	markPause     = 10 * time.Millisecond
 )
 
 // Recording is a running subscription of an EventLog.
@@ -81,7 +82,7 @@ func (l *EventLog) awaitMark(
 			if err := publishMark(ctx, client, "subscribed"); err != nil {
 				return err
 			}
-			pause.Reset(firstPause)
+			pause.Reset(markPause)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"github.com/shimquake/shimquake/catalogue/bugs"
 	"github.com/shimquake/shimquake/oracle/affected"
 )
 
@@ -73,36 +72,32 @@ type KnownResidue struct {
 // is allowed, so a class that is added later is not excused by oversight. Of events only
 // a missing TaskDelete can be known, whose exit status was reported by then, an event
 // that says the same once more, and a create or start that came late.
-var mayBeKnown = append(leakClassesThat(func(c leakClass) bool { return c.known }), ClassEvent)
+var mayBeKnown = []Class{
+	ClassSocket, ClassCRIDir, ClassCgroup, ClassSnapshot, ClassLease, ClassFIFO, ClassEvent,
+}
 
-// residues are the known ones. A bad file is found by the tests, and in a binary it ends
-// the program at once.
-var residues = mustLoad(bugs.Files)
-
-// KnownResidues lists them.
-func KnownResidues() []KnownResidue { return slices.Clone(residues) }
-
-func mustLoad(files fs.FS) []KnownResidue {
+// LoadResidues reads those of a folder of bugs' files; the others are passed over.
+func LoadResidues(files fs.FS) ([]KnownResidue, error) {
 	names, err := fs.Glob(files, "*.yaml")
 	if err != nil {
-		panic(err)
+		return nil, err
 	}
 	var out []KnownResidue
 	for _, name := range names {
 		text, err := fs.ReadFile(files, name)
 		if err != nil {
-			panic(err)
+			return nil, err
 		}
 		if !bytes.Contains(text, []byte("\nresidue:")) {
 			continue // most are no residue, and need not be read to see that
 		}
 		r, err := ParseResidue(text)
 		if err != nil {
-			panic(fmt.Errorf("%s: %w", name, err))
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		out = append(out, r)
 	}
-	return out
+	return out, nil
 }
 
 // ParseResidue reads and checks what a bug's file says of a residue. The other keys of
@@ -199,9 +194,7 @@ func (r KnownResidue) matches(f Finding) bool {
 }
 
 // Mark returns the findings with Known set where a known residue explains one.
-func Mark(all []Finding, c Circumstances) []Finding { return mark(residues, all, c) }
-
-func mark(known []KnownResidue, all []Finding, c Circumstances) []Finding {
+func Mark(known []KnownResidue, all []Finding, c Circumstances) []Finding {
 	out := slices.Clone(all)
 	type place struct{ residue, id string }
 	marked := map[place]int{}
@@ -213,7 +206,7 @@ func mark(known []KnownResidue, all []Finding, c Circumstances) []Finding {
 			}
 			if r.matches(f) && r.Applies(c.Release) && anyOf(r.When, c.Happened) && marked[at] < count(c.Happened, r.Each) {
 				marked[at]++
-				out[i].Known = r.ID
+				out[i].Known, out[i].Because = r.ID, r.Says
 				break
 			}
 		}
@@ -224,19 +217,15 @@ func mark(known []KnownResidue, all []Finding, c Circumstances) []Finding {
 // Absent notes the known residues that should have appeared among the marked findings and
 // did not. A note violates nothing: it says that the list, or the case, is no longer
 // true.
-func Absent(marked []Finding, c Circumstances) []Finding { return absentOf(residues, marked, c) }
-
-func absentOf(known []KnownResidue, marked []Finding, c Circumstances) []Finding {
+func Absent(known []KnownResidue, marked []Finding, c Circumstances) []Finding {
 	var out []Finding
 	for _, r := range known {
 		seen := slices.ContainsFunc(marked, func(f Finding) bool { return f.Known == r.ID })
 		if seen || !r.Applies(c.Release) || !anyOf(r.Expect, c.Happened) {
 			continue
 		}
-		out = append(
-			out,
-			Finding{Invariant: Residue, Class: r.Class, Subject: Subject{Name: c.Release}, Facts: Facts{FactResidue: r.ID}},
-		)
+		out = append(out, Finding{Invariant: Residue, Class: r.Class, Subject: Subject{Name: c.Release}, Because: r.Says,
+			Facts: Facts{FactResidue: r.ID, FactSource: r.Issue}})
 	}
 	return out
 }

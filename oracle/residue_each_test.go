@@ -14,7 +14,7 @@ func TestAKilledShimExcusesOneSocket(t *testing.T) {
 		for range killed {
 			c.Happened = append(c.Happened, ShimKilled, ShimKilledServing)
 		}
-		if got := len(Violations(Mark(two, c))); got != want {
+		if got := len(Violations(Mark(catalogued(t), two, c))); got != want {
 			t.Errorf("%d killed: %d sockets violate, want %d", killed, got, want)
 		}
 	}
@@ -33,7 +33,7 @@ func TestAFaultExcusesOneRepeatOfEachContainer(t *testing.T) {
 		for range faults {
 			c.Happened = append(c.Happened, FaultInjected)
 		}
-		if got := len(Violations(Mark(all, c))); got != want {
+		if got := len(Violations(Mark(catalogued(t), all, c))); got != want {
 			t.Errorf("%d faults: %d repeats violate, want %d", faults, got, want)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/catalogue/bugs"
 )
 
 const goodResidue = `
@@ -82,7 +84,7 @@ func TestNeverKnown(t *testing.T) {
 		r.Class, r.Match = class, Facts{}
 		f := Finding{Invariant: Leak, Class: class}
 		c := Circumstances{Release: "v2.4.2", Happened: []string{ShimKilled}}
-		if got := mark([]KnownResidue{r}, []Finding{f}, c); got[0].Known != "" || !got[0].Violates() {
+		if got := Mark([]KnownResidue{r}, []Finding{f}, c); got[0].Known != "" || !got[0].Violates() {
 			t.Errorf("a leak of class %s is known: %v", class, got)
 		}
 	}
@@ -110,7 +112,7 @@ func TestMark(t *testing.T) {
 		{"no release", dead, Circumstances{"", killed}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := mark([]KnownResidue{r}, []Finding{test.f}, test.c)[0]
+			got := Mark([]KnownResidue{r}, []Finding{test.f}, test.c)[0]
 			if (got.Known == "test") != test.known || got.Violates() == test.known {
 				t.Errorf("got %v, want known: %v", got, test.known)
 			}
@@ -137,7 +139,7 @@ func TestGone(t *testing.T) {
 		{"another release", nil, Circumstances{"v2.5.0", serving.Happened}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			notes := absentOf(known, test.marked, test.c)
+			notes := Absent(known, test.marked, test.c)
 			if len(notes) != test.notes {
 				t.Fatalf("notes: %v", notes)
 			}
@@ -151,9 +153,19 @@ func TestGone(t *testing.T) {
 }
 
 func TestResidueFiles(t *testing.T) {
-	if len(KnownResidues()) == 0 {
+	if len(catalogued(t)) == 0 {
 		t.Fatal("no residue was read from catalogue/bugs")
 	}
+}
+
+// catalogued are the residues of the catalogue.
+func catalogued(t *testing.T) []KnownResidue {
+	t.Helper()
+	all, err := LoadResidues(bugs.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 func FuzzParseResidue(f *testing.F) {

@@ -27,6 +27,9 @@ const finalLook = 5 * time.Second
 // some milliseconds: as long as other answers of its.
 const collection = 10 * time.Second
 
+// Marker marks the known residues among findings.
+type Marker func([]Finding) []Finding
+
 // Settle waits until nothing is in the scene that was not in before, and returns what is
 // left, known residues marked. It returns at once when nothing is left, soon when only
 // known residues are, and otherwise at ctx's deadline with the findings; without a
@@ -36,35 +39,34 @@ const collection = 10 * time.Second
 //
 // An error means that nothing may be concluded: ctx was cancelled, containerd did not
 // answer until the deadline, the scene is gone, or Scene.Client is nil ([ErrNoDaemon]).
-func Settle(ctx context.Context, s Scene, before Inventory, c Circumstances) (Inventory, []Finding, error) {
+func Settle(ctx context.Context, s Scene, before Inventory, mark Marker) (Inventory, []Finding, error) {
 	if s.Client == nil {
 		return Inventory{}, nil, fmt.Errorf("settle: %w", ErrNoDaemon)
 	}
-	s = s.withDefaults()
 	ours, own := map[string]bool{}, s.OwnFile
-	s.OwnFile = func(file string) bool { return ours[file] || own(file) }
+	s.OwnFile = func(file string) bool { return ours[file] || own != nil && own(file) }
 	look := looker{
-		take: func(ctx context.Context, want parts) (Inventory, error) { return take(ctx, s, want) },
+		take: func(ctx context.Context, only ...Class) (Inventory, error) { return Take(ctx, s, only...) },
 		collect: func(ctx context.Context) error {
-			return collect(ctx, s, func(dir string) { ours[dir] = true })
+			return Collect(ctx, s, func(dir string) { ours[dir] = true })
 		},
 	}
-	return look.settle(ctx, before, c)
+	return look.settle(ctx, before, mark)
 }
 
 // looker takes the wanted parts of an inventory, and has containerd collect garbage.
 type looker struct {
-	take    func(ctx context.Context, want parts) (Inventory, error)
+	take    func(ctx context.Context, only ...Class) (Inventory, error)
 	collect func(ctx context.Context) error
 }
 
-func (look looker) settle(ctx context.Context, before Inventory, c Circumstances) (Inventory, []Finding, error) {
+func (look looker) settle(ctx context.Context, before Inventory, mark Marker) (Inventory, []Finding, error) {
 	pause, quiet, collected := firstPause, 0, false
 	for {
-		inv, err := look.take(ctx, nil)
+		inv, err := look.take(ctx)
 		var left []Finding
 		if err == nil {
-			left = Mark(Leaks(before, inv), c)
+			left = mark(Leaks(before, inv))
 			if awaitsCollection(left) && !collected {
 				if err := look.collect(ctx); err == nil {
 					collected = true
@@ -77,7 +79,7 @@ func (look looker) settle(ctx context.Context, before Inventory, c Circumstances
 			if quiet = nextQuiet(left, quiet); quiet == residueLooks {
 				return inv, left, nil
 			}
-			quiet, err = look.awaitChange(ctx, before, inv, left, c, &pause, quiet)
+			quiet, err = look.awaitChange(ctx, before, inv, left, mark, &pause, quiet)
 		}
 		if err != nil && ctx.Err() == nil {
 			_ = wait(ctx, pause) // containerd may be starting; or it saw the deadline pass before we do: a call carries it
@@ -88,7 +90,7 @@ func (look looker) settle(ctx context.Context, before Inventory, c Circumstances
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return inv, left, fmt.Errorf("settle: %w", errors.Join(err, ctx.Err()))
 		}
-		return look.last(ctx, before, c)
+		return look.last(ctx, before, mark)
 	}
 }
 
@@ -108,7 +110,7 @@ func (look looker) awaitChange(
 	ctx context.Context,
 	before, full Inventory,
 	left []Finding,
-	c Circumstances,
+	mark Marker,
 	pause *time.Duration,
 	quiet int,
 ) (int, error) {
@@ -125,14 +127,14 @@ func (look looker) awaitChange(
 		if quiet == residueLooks-1 {
 			return quiet, nil
 		}
-		some, err := look.take(ctx, want)
+		some, err := look.take(ctx, want...)
 		if err != nil {
 			return quiet, err
 		}
 		if some.Daemon == nil && full.Daemon != nil { // its namespaces excuse their cgroups
 			some.Daemon = &Daemon{Namespaces: full.Daemon.Namespaces}
 		}
-		still := Mark(Leaks(before, some), c)
+		still := mark(Leaks(before, some))
 		violates := len(Violations(still)) > 0
 		if quiet == 0 && violates {
 			continue
@@ -144,33 +146,30 @@ func (look looker) awaitChange(
 	}
 }
 
-// classesOf are the parts of an inventory that findings are of.
-func classesOf(left []Finding) parts {
-	want := parts{}
+// classesOf are the classes that must be looked at to see whether findings still hold.
+func classesOf(left []Finding) (want []Class) {
 	for _, f := range left {
-		want[f.Class] = true
+		want = append(want, f.Class)
 		if f.Class == ClassFile { // or it would report what others report
-			for _, c := range covering {
-				want[c] = true
-			}
+			want = append(want, covering...)
 		}
 	}
 	return want
 }
 
 // last is the inventory at the deadline, with a little time of its own.
-func (look looker) last(ctx context.Context, before Inventory, c Circumstances) (Inventory, []Finding, error) {
+func (look looker) last(ctx context.Context, before Inventory, mark Marker) (Inventory, []Finding, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalLook)
 	defer cancel()
-	inv, err := look.take(ctx, nil)
+	inv, err := look.take(ctx)
 	if err == nil && awaitsCollection(Leaks(before, inv)) {
-		return look.collected(ctx, before, c, inv)
+		return look.collected(ctx, before, mark, inv)
 	}
-	return look.done(ctx, before, c, inv, err)
+	return look.done(ctx, before, mark, inv, err)
 }
 
 // collected has containerd collect its garbage at the deadline, and looks again.
-func (look looker) collected(ctx context.Context, before Inventory, c Circumstances, inv Inventory) (
+func (look looker) collected(ctx context.Context, before Inventory, mark Marker, inv Inventory) (
 	Inventory, []Finding, error) {
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), collection)
 	defer cancel()
@@ -179,14 +178,14 @@ func (look looker) collected(ctx context.Context, before Inventory, c Circumstan
 	defer end()
 	var err error
 	if failed == nil {
-		inv, err = look.take(ctx, nil)
+		inv, err = look.take(ctx)
 	}
 	inv.Uncollected = FailedOf(failed)
-	return look.done(ctx, before, c, inv, err)
+	return look.done(ctx, before, mark, inv, err)
 }
 
 // done is the end of the last look.
-func (look looker) done(ctx context.Context, before Inventory, c Circumstances, inv Inventory, err error) (
+func (look looker) done(ctx context.Context, before Inventory, mark Marker, inv Inventory, err error) (
 	Inventory, []Finding, error) {
 	if err == nil {
 		err = look.again(ctx, before, &inv)
@@ -194,7 +193,7 @@ func (look looker) done(ctx context.Context, before Inventory, c Circumstances, 
 	if err != nil {
 		return inv, nil, fmt.Errorf("settle: %w", err)
 	}
-	return inv, Mark(Leaks(before, inv), c), nil
+	return inv, mark(Leaks(before, inv)), nil
 }
 
 // handleLooks is how often handles that are left at the deadline are looked at again.
@@ -210,7 +209,7 @@ func (look looker) again(ctx context.Context, before Inventory, inv *Inventory) 
 		if err := wait(ctx, pause); err != nil {
 			return err
 		}
-		now, err := look.take(ctx, parts{ClassHandle: true})
+		now, err := look.take(ctx, ClassHandle)
 		if err != nil {
 			return err
 		}

@@ -4,15 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/shimquake/shimquake/catalogue/bugs"
 )
 
 // looker looks at a world without a containerd: what Settle does with it is the same.
 func (w *miniWorld) looker() looker {
-	return looker{take: func(ctx context.Context, want parts) (Inventory, error) {
-		return take(ctx, w.scene.withDefaults(), want)
-	}}
+	return looker{take: func(ctx context.Context, only ...Class) (Inventory, error) { return Take(ctx, w.scene, only...) }}
+}
+
+// marker marks what the catalogue's residues explain.
+func marker(t *testing.T, c Circumstances) Marker {
+	t.Helper()
+	known := loaded(t)
+	return func(all []Finding) []Finding { return Mark(known, all, c) }
+}
+
+func unmarked(all []Finding) []Finding { return all }
+
+// loaded are the residues of the catalogue.
+func loaded(t *testing.T) []KnownResidue {
+	t.Helper()
+	known, err := LoadResidues(bugs.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return known
 }
 
 func TestSettle(t *testing.T) {
@@ -54,7 +74,7 @@ func TestSettle(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), test.deadline)
 			defer cancel()
 			begun := time.Now()
-			_, left, err := w.looker().settle(ctx, before, test.c)
+			_, left, err := w.looker().settle(ctx, before, marker(t, test.c))
 			took := time.Since(begun)
 			if err != nil {
 				t.Fatal(err)
@@ -78,8 +98,8 @@ func dieSoon(w *miniWorld, name string) {
 // A clean scene is looked at once.
 func TestSettleLooksOnce(t *testing.T) {
 	looks := 0
-	clean := looker{take: func(context.Context, parts) (Inventory, error) { looks++; return Inventory{}, nil }}
-	if _, left, err := clean.settle(t.Context(), Inventory{}, Circumstances{}); err != nil || len(left) != 0 ||
+	clean := looker{take: func(context.Context, ...Class) (Inventory, error) { looks++; return Inventory{}, nil }}
+	if _, left, err := clean.settle(t.Context(), Inventory{}, unmarked); err != nil || len(left) != 0 ||
 		looks != 1 {
 		t.Errorf("%d looks, %v, %v", looks, left, err)
 	}
@@ -105,7 +125,7 @@ func TestSettleLooksAtResidues(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			full, some := 0, 0
-			look := looker{take: func(_ context.Context, want parts) (Inventory, error) {
+			look := looker{take: func(_ context.Context, want ...Class) (Inventory, error) {
 				if want != nil {
 					some++
 					return residue, nil
@@ -119,7 +139,7 @@ func TestSettleLooksAtResidues(t *testing.T) {
 				return test.last, nil
 			}}
 			killed := Circumstances{Release: "v2.4.2", Happened: []string{ShimKilled}}
-			_, left, _ := look.settle(ctx, Inventory{}, killed)
+			_, left, _ := look.settle(ctx, Inventory{}, marker(t, killed))
 			known := len(left) - len(Violations(left))
 			if full < test.full || some < test.some || len(left) != test.left || known != test.known {
 				t.Errorf("%d looks at all and %d at a part left %v", full, some, left)
@@ -134,7 +154,10 @@ func TestSettleLooksAtResidues(t *testing.T) {
 // What a garbage collection is to remove is waited for by one collection, at once and at
 // the deadline; what that leaves is a leak.
 func TestSettleCollects(t *testing.T) {
-	dir := disked(nil, File{Path: "/w/root/io.containerd.snapshotter.v1.overlayfs/snapshots/7", Kind: ADirectory})
+	dir := Inventory{
+		Files:  []File{{Path: "/w/root/io.containerd.snapshotter.v1.overlayfs/snapshots/7", Kind: ADirectory}},
+		Places: Places{Root: "/w/root", State: "/run/containerd"},
+	}
 	for _, test := range []struct {
 		name      string
 		heals     int // the collection after which it is gone; 0: none
@@ -146,7 +169,7 @@ func TestSettleCollects(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			collected := 0
 			look := looker{
-				take: func(context.Context, parts) (Inventory, error) {
+				take: func(context.Context, ...Class) (Inventory, error) {
 					if test.heals > 0 && collected >= test.heals {
 						return Inventory{}, nil
 					}
@@ -156,7 +179,7 @@ func TestSettleCollects(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
-			inv, left, err := look.settle(ctx, Inventory{}, Circumstances{})
+			inv, left, err := look.settle(ctx, Inventory{}, unmarked)
 			if err != nil || len(left) != test.left || collected != test.collected ||
 				inv.Uncollected != nil != (test.fails != nil) {
 				t.Errorf("%d collections left %v, %v, %v", collected, left, inv.Uncollected, err)
@@ -182,15 +205,15 @@ func TestSettleLooksAgainAtHandles(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
 			again := 0
-			look := looker{take: func(_ context.Context, want parts) (Inventory, error) {
-				if len(want) == 1 && want[ClassHandle] {
+			look := looker{take: func(_ context.Context, want ...Class) (Inventory, error) {
+				if slices.Equal(want, []Class{ClassHandle}) {
 					if again++; again > test.stays {
 						return with(1), nil
 					}
 				}
 				return with(2), nil
 			}}
-			if _, left, err := look.settle(ctx, before, Circumstances{}); err != nil || len(left) != test.left {
+			if _, left, err := look.settle(ctx, before, unmarked); err != nil || len(left) != test.left {
 				t.Errorf("%d looks again left %v, %v", again, left, err)
 			}
 		})
@@ -203,17 +226,17 @@ func TestSettleDoesNotGuess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w.start(order{Argv: []string{"sleep", "1000"}})
-	if _, _, err := w.looker().settle(ctx, before, Circumstances{}); !errors.Is(err, context.Canceled) {
+	if _, _, err := w.looker().settle(ctx, before, unmarked); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, _, err := Settle(t.Context(), w.scene, before, Circumstances{}); !errors.Is(err, ErrNoDaemon) {
+	if _, _, err := Settle(t.Context(), w.scene, before, unmarked); !errors.Is(err, ErrNoDaemon) {
 		t.Errorf("without containerd: %v", err)
 	}
 	broken := errors.New("it does not answer")
-	silent := looker{take: func(context.Context, parts) (Inventory, error) { return Inventory{}, broken }}
+	silent := looker{take: func(context.Context, ...Class) (Inventory, error) { return Inventory{}, broken }}
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, _, err := silent.settle(short, before, Circumstances{}); !errors.Is(err, broken) {
+	if _, _, err := silent.settle(short, before, unmarked); !errors.Is(err, broken) {
 		t.Errorf("containerd does not answer: %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package oracle
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,11 +24,11 @@ func (f Finding) What() string {
 	case Residue:
 		return "residue gone: " + f.Facts[FactResidue]
 	case End:
-		return "end of " + process{s.ID, s.Exec}.String()
+		return "end of " + NameOf(s.ID, s.Exec)
 	case Exit:
-		return fmt.Sprintf("exit code of %s by %s", process{s.ID, s.Exec}, f.Facts[FactBy])
+		return fmt.Sprintf("exit code of %s by %s", NameOf(s.ID, s.Exec), f.Facts[FactBy])
 	case Event:
-		return fmt.Sprintf("%s of %s", f.Facts[FactTopic], process{s.ID, s.Exec})
+		return fmt.Sprintf("%s of %s", f.Facts[FactTopic], NameOf(s.ID, s.Exec))
 	case Status:
 		return fmt.Sprintf("%s of %s %s", f.Facts[FactField], f.Facts[FactObject], s.ID)
 	case Liveness:
@@ -74,10 +73,15 @@ func (f Finding) leaked() string {
 	case ClassNetwork:
 		return networkName(f)
 	}
-	if name := leakClassOf(f.Class).name; name != "" {
+	if name := pathNames[f.Class]; name != "" {
 		return name + " " + s.Path
 	}
 	return fmt.Sprintf("%s %s/%s", f.Class, s.Namespace, s.ID)
+}
+
+// pathNames are what stands before a path, of the classes that need no more.
+var pathNames = map[Class]string{
+	ClassSocket: "shim socket", ClassCRIDir: "CRI directory", ClassRuncState: "runc state", ClassFIFO: "FIFO",
 }
 
 // Reason says for a person why it is a finding, parts joined by "; ".
@@ -110,27 +114,16 @@ func (f Finding) Reason() string {
 	default:
 		why = append(f.leakReasons(), podWords(f.Facts)...)
 	}
-	for _, r := range residues {
-		if r.ID == f.Known {
-			why = append(why, r.Says)
-		}
+	if f.Because != "" {
+		why = append(why, f.Because)
 	}
 	return strings.Join(why, "; ")
 }
 
 func (f Finding) residueGone() string {
-	i := slices.IndexFunc(residues, func(r KnownResidue) bool { return r.ID == f.Facts[FactResidue] })
-	if i < 0 {
-		return "it is not there"
-	}
-	r := residues[i]
 	return fmt.Sprintf(
 		"%s is known to leave it (%s), and it is not there; if %s is fixed, say so in catalogue/bugs/%s.yaml",
-		f.Subject.Name,
-		r.Says,
-		r.Issue,
-		r.ID,
-	)
+		f.Subject.Name, f.Because, f.Facts[FactSource], f.Facts[FactResidue])
 }
 
 // leakReasons are put together in the order in which a reader asks: whose is it, and what
@@ -207,8 +200,10 @@ func (f Finding) leakReasons() []string {
 			return []string{listedWords(fs)}
 		}
 		say("containerd's sandbox store still has it")
-	default:
-		say(leakClassOf(f.Class).why)
+	case ClassFIFO:
+		say("not removed")
+	case ClassMetadata:
+		say("containerd's metadata still has it, and had not before")
 	}
 	say(taskWords(fs))
 	if fs[FactHelper] != "" {

@@ -219,15 +219,6 @@ func reasons(rows []what, fs Facts) []string {
 	return w.why(fs)
 }
 
-func whats(tables ...[]what) (values []string) {
-	for _, rows := range tables {
-		for _, w := range rows {
-			values = append(values, w.value)
-		}
-	}
-	return values
-}
-
 func baselineWords(fs Facts) []string {
 	return []string{fmt.Sprintf("%s failed%s before anything was broken, and not so on the default release: %s",
 		fs[FactCall], timesWords(fs), fs[FactError])}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 )
@@ -28,7 +29,7 @@ func keptCases(name string, parts []harness.Part, make func(int, harness.Verdict
 				continue
 			}
 			k, err := harness.Unpack(f, fmt.Sprintf("%s, case %d", name, n), p)
-			v := judge.Judge(k.History)
+			v := judge.Judge(k.History, catalogue.Residues())
 			if !yield(make(n, v), err) || err != nil {
 				return
 			}

@@ -56,7 +56,7 @@ var errStop = errors.New("no more cases are wanted")
 func caseID(spec int) string { return fmt.Sprintf("case-%d", spec) }
 
 func sweptCase(dir string, s plan.Spec, r journal.Result, k harness.Kept) Case {
-	v := judge.Judge(k.History)
+	v := judge.Judge(k.History, catalogue.Residues())
 	v.Evidence = EvidenceIn(dir, r.Evidence)
 	return Case{ID: caseID(r.I), Verdict: v, Workload: s.Workload, Fault: faults(s), Replay: Replay(v),
 		Without: s.Workload}

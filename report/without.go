@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 )
@@ -64,7 +65,7 @@ func ReadWithout(file string) (harness.Verdict, error) {
 		return harness.Verdict{}, fmt.Errorf("read the run without a fault: %w", err)
 	}
 	k, err := harness.DecodeKept(file, text)
-	return judge.Judge(k.History), err
+	return judge.Judge(k.History, catalogue.Residues()), err
 }
 
 // SweptWithout reads the runs without a fault that a sweep has kept, by workload.

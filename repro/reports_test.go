@@ -112,7 +112,7 @@ func TestSampleReports(t *testing.T) {
 	for name, want := range samples(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			out := t.TempDir()
-			o := Options{Trier: Trier{Runner: &runner.Runner{Evidence: out, KeepAll: true, Log: os.Stderr}, Runs: 5,
+			o := Options{Trier: Trier{Runner: &runner.Runner{Residues: catalogue.Residues(), Evidence: out, KeepAll: true, Log: os.Stderr}, Runs: 5,
 				Parallel: 3 * runtime.NumCPU(), Log: io.Discard}, Bugs: catalogue.BySeverity(), Without: want.Without,
 				For: foundIn, Out: out}
 			if err := o.Runner.Prepare(t.Context(), want.Containerd); err != nil { // a build is not timed

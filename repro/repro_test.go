@@ -255,7 +255,7 @@ func foundSearch() *search.Result { return &search.Result{Found: &search.Found{}
 
 // What is run after a search keeps its evidence as before.
 func TestASearchPutsTheRunnerBack(t *testing.T) {
-	r := &runner.Runner{KeepAll: true}
+	r := &runner.Runner{Residues: catalogue.Residues(), KeepAll: true}
 	back := asSearch(r, sweep.NewSlots(1))
 	if r.KeepAll || !r.Brief || r.Yield == nil {
 		t.Errorf("KeepAll %v, Brief %v while it searches", r.KeepAll, r.Brief)

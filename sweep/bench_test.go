@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/sweep/journal"
@@ -19,7 +20,7 @@ import (
 func BenchmarkSweep(b *testing.B) {
 	parallel := 3 * runtime.NumCPU()
 	slots := NewSlots(parallel)
-	r := &runner.Runner{Evidence: b.TempDir(), Brief: true, Yield: slots.Yield}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: b.TempDir(), Brief: true, Yield: slots.Yield}
 	if err := r.Prepare(b.Context(), ""); err != nil {
 		b.Skip(err)
 	}

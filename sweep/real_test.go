@@ -40,7 +40,7 @@ func swept(t *testing.T, o plan.Options) (plan.Plan, triage.Report) {
 // prepared is a runner that can run a subject.
 func prepared(t *testing.T, containerd string) *runner.Runner {
 	t.Helper()
-	r := &runner.Runner{Evidence: t.TempDir() + "/evidence", Brief: true}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: t.TempDir() + "/evidence", Brief: true}
 	if err := r.Prepare(t.Context(), containerd); err != nil {
 		if runner.IsUnsupported(err) {
 			t.Skip(err)

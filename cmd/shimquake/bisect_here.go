@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/shimquake/shimquake/bisect"
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/oracle"
@@ -22,7 +23,7 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 		return err
 	}
 	const spec = "src:."
-	r := &runner.Runner{Evidence: f.evidence(), Log: os.Stderr}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: f.evidence(), Log: os.Stderr}
 	if err := r.Prepare(ctx, spec); err != nil {
 		if err = passedBy(ctx, err); errors.As(err, new(*bisect.SkipError)) {
 			return statusError{gitSkip, err}

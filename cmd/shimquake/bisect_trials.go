@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/bisect"
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
@@ -88,7 +89,7 @@ func (t *trials) prepare(ctx context.Context, rev int) error {
 	if err != nil {
 		return err
 	}
-	r := &runner.Runner{Evidence: t.flags.evidence(), Log: os.Stderr}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: t.flags.evidence(), Log: os.Stderr}
 	if err := r.Prepare(ctx, spec); err != nil {
 		return passedBy(ctx, err)
 	}

@@ -18,7 +18,7 @@ var programs = map[string]func(words []string) error{
 	"/tmp/sq": checkShimquake,
 	"make":    checkMake, "vagrant": checkVagrant,
 	"go": nil, "git": nil, "cd": nil, "kubectl": nil, "echo": nil, "zcat": nil, "cat": nil, "sh": nil, "journalctl": nil,
-	"jq": nil, // TestRecipesOfThePages runs it
+	"jq":        nil, // TestRecipesOfThePages runs it
 	"sha256sum": aRelease, "apt-get": aRelease, "dpkg": aRelease, "install": aRelease,
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/progress"
@@ -63,7 +64,7 @@ type judging struct {
 
 // kept judges one history, and reports where that is another verdict than when it ran.
 func (j *judging) kept(k harness.Kept) error {
-	v := judge.Judge(k.History)
+	v := judge.Judge(k.History, catalogue.Residues())
 	j.tally[v.Outcome]++
 	same := judge.Same(v, k.Verdict)
 	if !same {

@@ -81,7 +81,7 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 		slices.SortFunc(f.releases, semver.Compare)
 		f.releases = slices.Compact(f.releases)
 	}
-	r := &runner.Runner{Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr}
 	for _, release := range f.releases { // one after the other, and before the clock runs
 		if err := r.Prepare(ctx, release); err != nil {
 			return prepareError(err)

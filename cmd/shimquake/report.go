@@ -117,7 +117,7 @@ func histories(words []string, stdin io.Reader) (report.Data, int, error) {
 	var cases []report.Case
 	for _, w := range words {
 		err := eachKept(w, stdin, func(from string, k harness.Kept) error {
-			v := judge.Judge(k.History)
+			v := judge.Judge(k.History, catalogue.Residues())
 			v.Evidence = filepath.Dir(from)
 			if from == "" {
 				v.Evidence = ""

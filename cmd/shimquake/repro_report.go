@@ -98,7 +98,7 @@ func (r *reproReport) read() ([]report.Case, error) {
 			if err != nil {
 				return nil, err
 			}
-			v = judge.Judge(k.History)
+			v = judge.Judge(k.History, catalogue.Residues())
 		}
 		cases[i] = caseOf(i+1, v)
 		cases[i].Without = report.WithoutName(v.Case)

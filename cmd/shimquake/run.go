@@ -86,7 +86,7 @@ func runCommand() *cobra.Command {
 // run runs the cases, prints their verdicts as they come and returns the exit status as
 // an error.
 func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string, out io.Writer) error {
-	r := &runner.Runner{Evidence: f.out + "/evidence", KeepAll: f.keep, Log: os.Stderr}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: f.out + "/evidence", KeepAll: f.keep, Log: os.Stderr}
 	for _, c := range cases { // one after the other, and before the clock runs
 		if err := r.Prepare(ctx, c.Containerd); err != nil {
 			return prepareError(err)

@@ -151,7 +151,7 @@ func sweptHere(dir, shard string, histories []harness.Kept) error {
 			continue
 		}
 		var r journal.Result
-		v := judge.Judge(k.History)
+		v := judge.Judge(k.History, catalogue.Residues())
 		v.History, v.Evidence = &k.History, ""
 		if r, err = journal.ResultOf(i, v); err == nil {
 			err = errors.Join(r.Keep(v), j.Add(&r))
@@ -166,7 +166,7 @@ type played []harness.Kept
 func (p played) Run(_ context.Context, c harness.Case) harness.Verdict {
 	for i := range p {
 		if h := &p[i].History; h.Version == c.Containerd {
-			v := judge.Judge(*h)
+			v := judge.Judge(*h, catalogue.Residues())
 			v.History = h
 			return v
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/harness/runner"
@@ -21,12 +22,12 @@ import (
 func TestAnInterruptLeavesReproItsAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f := reproFlags{out: t.TempDir()}
-	o := repro.Options{Trier: repro.Trier{Runner: &runner.Runner{Evidence: filepath.Join(f.out, "evidence")}}}
+	o := repro.Options{Trier: repro.Trier{Runner: &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence")}}}
 	shown := judge.Judge(harness.History{
 		Case: harness.Case{Name: "x", Containerd: "v2.4.2"}, Reached: harness.Completed, Before: &oracle.Inventory{},
 		After: &harness.Look{Inventory: &oracle.Inventory{}},
 		Reuse: &harness.Reuse{Err: oracle.FailedOf(context.DeadlineExceeded)},
-	})
+	}, catalogue.Residues())
 	if shown.Outcome != harness.Violated {
 		t.Fatal(shown)
 	}

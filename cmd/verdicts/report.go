@@ -14,6 +14,7 @@ import (
 
 	"github.com/onsi/ginkgo/v2/types"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/report"
@@ -150,7 +151,7 @@ func (r *suitesReport) verdict(name string, at harness.Part) (harness.Verdict, e
 		r.files[name] = f
 	}
 	k, err := harness.Unpack(f, name, at)
-	v := judge.Judge(k.History)
+	v := judge.Judge(k.History, catalogue.Residues())
 	v.Evidence = report.EvidenceIn(r.dir, v.Evidence) // of a guest, whose folder is not the host's
 	return v, err
 }

@@ -136,7 +136,7 @@ func TestBystanders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := with(harness.TaskAPI)
 			tc.change(&h, &h.Bystanders[0])
-			v := Judge(h)
+			v := Judge(h, catalogued)
 			if got := says(v, tc.want); got != "" {
 				t.Errorf("%s; want %q\n%s", got, tc.want, v)
 			}
@@ -179,7 +179,7 @@ func TestBystanders(t *testing.T) {
 		t.Run("pod/"+name, func(t *testing.T) {
 			h := with(harness.CRI)
 			tc.change(&h, &h.Bystanders[0])
-			v := Judge(h)
+			v := Judge(h, catalogued)
 			if got := says(v, tc.want); got != "" {
 				t.Errorf("%s; want %q\n%s", got, tc.want, v)
 			}
@@ -231,7 +231,7 @@ func TestBystandersTellOnce(t *testing.T) {
 	for range 3 {
 		asked("State", "DeadlineExceeded")(&h, &h.Bystanders[0])
 	}
-	v := Judge(h)
+	v := Judge(h, catalogued)
 	if n := len(v.Violations()); n != 1 {
 		t.Fatalf("%d findings: %v", n, v)
 	}

@@ -179,7 +179,7 @@ func TestCircumstances(t *testing.T) {
 			h := clean()
 			tc.wrong(&h)
 			tc.change(&h)
-			v := Judge(h)
+			v := Judge(h, catalogued)
 			for _, f := range v.Findings {
 				of := []oracle.Class{oracle.ClassExitCode, oracle.ClassCgroup, oracle.ClassEvent, oracle.ClassSocket,
 					oracle.ClassShim}

@@ -52,8 +52,8 @@ func TestCRIGiven(t *testing.T) {
 			h.CRI.States[0].Created = h.CRI.Statuses[1].Created
 			h.CRI.States[0].Given = &oracle.CRIGiven{Annotation: "1", Image: "payload:v1", ImageRef: "sha256:1"}
 			tc.change(&h)
-			if got := says(Judge(h), tc.want); got != "" {
-				t.Errorf("%s; want %q\n%s", got, tc.want, Judge(h))
+			if got := says(Judge(h, catalogued), tc.want); got != "" {
+				t.Errorf("%s; want %q\n%s", got, tc.want, Judge(h, catalogued))
 			}
 		})
 	}

@@ -255,8 +255,8 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := pod()
 			tc.change(&h)
-			if got := says(Judge(h), tc.want); got != "" {
-				t.Errorf("%s; want %q\n%s", got, tc.want, Judge(h))
+			if got := says(Judge(h, catalogued), tc.want); got != "" {
+				t.Errorf("%s; want %q\n%s", got, tc.want, Judge(h, catalogued))
 			}
 		})
 	}

@@ -150,7 +150,7 @@ func judgedPod(t *testing.T, rows map[string]row) {
 		t.Run(name, func(t *testing.T) {
 			h := pod()
 			tc.change(&h)
-			v := Judge(h)
+			v := Judge(h, catalogued)
 			if got := says(v, tc.want); got != "" {
 				t.Errorf("%s; want %q\n%s", got, tc.want, v)
 			}

@@ -93,7 +93,7 @@ func TestEndsOfWhatWasStartedInVain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := clean()
 			tc.change(&h)
-			v := Judge(h)
+			v := Judge(h, catalogued)
 			killed := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool {
 				return f.Class == oracle.ClassEnd && f.Facts[oracle.FactStatus] == oracle.Killed
 			})
@@ -137,8 +137,8 @@ func TestCallsOfAnEarlierRoundKillNobody(t *testing.T) {
 			killedByNobody(&h)
 			tc.call.Who, tc.call.Verb = "client", "RemoveContainer"
 			h.Calls = []harness.Call{tc.call}
-			if killed := says(Judge(h), "end end status=killed") == ""; killed != tc.killed {
-				t.Errorf("killed by nobody: %t, want %t\n%s", killed, tc.killed, Judge(h))
+			if killed := says(Judge(h, catalogued), "end end status=killed") == ""; killed != tc.killed {
+				t.Errorf("killed by nobody: %t, want %t\n%s", killed, tc.killed, Judge(h, catalogued))
 			}
 		})
 	}

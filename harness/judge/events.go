@@ -12,7 +12,7 @@ import (
 
 // events: create, start, exit and delete of each container, and of a pod's sandbox,
 // arrive once and in order, but for what nobody could hear.
-func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+func (known excuses) events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	if !settled(h) {
 		return nil, nil
 	}
@@ -36,7 +36,7 @@ func events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 			found[n].Facts[oracle.FactLast] = oracle.Yes
 		}
 	}
-	return oracle.Mark(circumstances(h, found), now), nil
+	return oracle.Mark(known, circumstances(h, found), now), nil
 }
 
 // overtaken reports whether a late exit is one that its shim could not send: what is sent
@@ -56,9 +56,9 @@ func overtaken(h *harness.History, f oracle.Finding) bool {
 
 // MissesEvents reports whether an event of a task has not come that was due. The runner
 // asks, while one may still be on its way.
-func MissesEvents(h harness.History) bool {
-	found, _ := events(&h)
-	ofExecs, _ := execs(&h)
+func MissesEvents(h harness.History, known []oracle.KnownResidue) bool {
+	found, _ := excuses(known).events(&h)
+	ofExecs, _ := excuses(known).execs(&h)
 	ofPauses, _ := pauses(&h)
 	ofOOMs, _ := ooms(&h)
 	found = slices.Concat(found, ofExecs, ofPauses, ofOOMs)

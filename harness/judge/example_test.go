@@ -14,7 +14,7 @@ func ExampleJudge() {
 	v := judge.Judge(harness.History{
 		Case: harness.Case{Name: "x"}, Version: "v2.4.2",
 		Deaths: []daemon.Death{{At: time.Now(), PID: 9, Code: 2}},
-	})
+	}, nil)
 	fmt.Println(v.Outcome)
 	for _, f := range v.Findings {
 		fmt.Println(f.Invariant, f.Class, f.Facts)

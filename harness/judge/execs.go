@@ -17,7 +17,7 @@ import (
 // each of its events comes once, in order and of itself, and when it is deleted
 // containerd knows no more of it. What is told of its exit is judged with the rest
 // (exits, times, oneTime, unreported).
-func execs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func (known excuses) execs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
@@ -33,7 +33,7 @@ func execs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			found = append(found, x.found...)
 		}
 	}
-	return oracle.Mark(append(found, unaskedExecs(h)...), conditions(h, h.After.At)), nil
+	return oracle.Mark(known, append(found, unaskedExecs(h)...), conditions(h, h.After.At)), nil
 }
 
 // execOf is an exec that is judged.

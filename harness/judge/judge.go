@@ -16,40 +16,47 @@ import (
 // rule judges one thing.
 type rule func(*harness.History) ([]oracle.Finding, []harness.Problem)
 
+// excuses are the residues that releases are known to leave. The rules about what these
+// may explain are methods.
+type excuses []oracle.KnownResidue
+
 // rules are in the order in which their findings are reported.
-var rules = []rule{
-	// What makes a run show nothing.
-	firings, baseline, payloads,
-	// What must hold when the client is done, and nothing is going on any more.
-	removal, answers, leaks, vanished, livingKeep, forgotten, ends, grace, events, execs,
-	pauses, pids, states, meters, ooms, records, exits, unreported,
-	waiters, refusals, again, askedWhile, lateKills, times, oneTime, stamped, outputs, inputs, attached, terminals,
-	filtered, standings,
-	// What CRI says, lists and sends, and what is left in a pod that lives on.
-	criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven, criLimits,
-	criOfPods, criFiltered, criStats, criRepeated, criNames, criListed, criEvents, criSecond,
-	rounds, networks, addresses,
-	// What must hold of what the plan was not about.
-	bystanders, outlived,
-	// What must hold when the first id is used again.
-	restart, reuse, secondUse, orphaned, lateExits,
-	// What must never happen.
-	deaths, shimEnds, unheeded, logged, slow, heldUp,
+var rules = func(known excuses) []rule {
+	return []rule{
+		// What makes a run show nothing.
+		firings, baseline, payloads,
+		// What must hold when the client is done, and nothing is going on any more.
+		removal, answers, known.leaks, vanished, livingKeep, forgotten, ends, grace, known.events, known.execs,
+		pauses, pids, states, meters, ooms, records, exits, unreported,
+		waiters, refusals, again, askedWhile, lateKills, times, oneTime, stamped, outputs, inputs, attached, terminals,
+		filtered, standings,
+		// What CRI says, lists and sends, and what is left in a pod that lives on.
+		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven, criLimits,
+		criOfPods, criFiltered, criStats, criRepeated, criNames, criListed, criEvents, criSecond,
+		known.rounds, networks, addresses,
+		// What must hold of what the plan was not about.
+		bystanders, outlived,
+		// What must hold when the first id is used again.
+		restart, known.reuse, secondUse, orphaned, lateExits,
+		// What must never happen.
+		deaths, shimEnds, unheeded, logged, slow, heldUp,
+	}
 }
 
-// Judge makes the verdict of a history.
-func Judge(h harness.History) harness.Verdict {
+// Judge makes the verdict of a history. Known are the residues that releases are known to
+// leave (catalogue.Residues): they do not violate.
+func Judge(h harness.History, known []oracle.KnownResidue) harness.Verdict {
 	v := harness.Verdict{
 		Case: h.Case, Name: h.Case.Name, Version: h.Version, LeftOut: h.LeftOut, Firings: h.Firings, Evidence: h.Evidence,
 		Took: h.Took, CPU: h.CPU, Problems: slices.Clone(h.Problems), History: &h,
 	}
-	for _, r := range rules {
+	for _, r := range rules(known) {
 		found, problems := r(&h)
 		v.Findings = append(v.Findings, found...)
 		v.Problems = append(v.Problems, problems...)
 	}
 	whose(&h, v.Findings)
-	v.Residues = residues(&h, v.Findings)
+	v.Residues = excuses(known).races(&h, v.Findings)
 	v.Findings = once(v.Findings)
 	v.Truths, v.Reported, v.NeverBegan = ledger(&h)
 	v.Outcome = outcome(&h, &v)

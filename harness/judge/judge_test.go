@@ -309,7 +309,7 @@ func judged(t *testing.T, rows map[string]row) {
 		t.Run(name, func(t *testing.T) {
 			h := clean()
 			tc.change(&h)
-			v := Judge(h)
+			v := Judge(h, catalogued)
 			if got := says(v, tc.want); got != "" {
 				t.Errorf("%s; want %q\n%s", got, tc.want, v)
 			}
@@ -358,7 +358,7 @@ func TestHitInsteadEndsWithTheClient(t *testing.T) {
 	h := clean()
 	h.Firings[0].Count, h.Done = 0, at(45)
 	h.Hits = append(h.Hits, hit(shutdownEntry, 55, nil))
-	if why := Judge(h).Why(); !strings.Contains(why, shutdownEntry+" x1") {
+	if why := Judge(h, catalogued).Why(); !strings.Contains(why, shutdownEntry+" x1") {
 		t.Error(why)
 	}
 }
@@ -367,7 +367,7 @@ func TestHitInsteadEndsWithTheClient(t *testing.T) {
 func TestEqualDeathsAreReportedOnce(t *testing.T) {
 	h := clean()
 	panics(&h, 910)
-	found := Judge(h).Violations()
+	found := Judge(h, catalogued).Violations()
 	if len(found) != 1 || !strings.Contains(found[0].String(), "910 times") {
 		t.Error(found)
 	}

@@ -13,19 +13,19 @@ import (
 
 // leaks: nothing is left that was not there before, but for known residues; one of these
 // that should be there and is not is noted.
-func leaks(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+func (known excuses) leaks(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
 	now := conditions(h, h.After.At)
-	left := oracle.Mark(oracle.Leaks(*h.Before, *h.After.Inventory), now)
+	left := oracle.Mark(known, oracle.Leaks(*h.Before, *h.After.Inventory), now)
 	if brokenBoot(h) {
 		left = slices.DeleteFunc(left, func(f oracle.Finding) bool { return ofPlugin(f) || ofNextBoot(h, f) })
 	}
 	if lost(h) {
 		left = slices.DeleteFunc(left, func(f oracle.Finding) bool { return f.Class == oracle.ClassHandle })
 	}
-	return append(circumstances(h, left), oracle.Absent(left, now)...), nil
+	return append(circumstances(h, left), oracle.Absent(known, left, now)...), nil
 }
 
 // brokenBoot reports whether a fault came before the client had asked for anything: the

@@ -36,7 +36,7 @@ func TestDirectoriesOfPlugins(t *testing.T) {
 			h.Firings = []harness.Firing{{Count: 1}}
 			h.Before.Places.State, h.After.Inventory.Places.State = "/run/containerd", "/run/containerd"
 			h.After.Inventory.Files = append(h.After.Inventory.Files, tc.file)
-			if v := Judge(h); says(v, tc.want) != "" {
+			if v := Judge(h, catalogued); says(v, tc.want) != "" {
 				t.Errorf("%s; want %q\n%s", says(v, tc.want), tc.want, v)
 			}
 		})
@@ -64,7 +64,7 @@ func TestHandlesOfTheNextBoot(t *testing.T) {
 			holds := oracle.Held{Kind: oracle.AWatch, Of: "inotify", Count: 1}
 			h.Before.Handles = []oracle.Handles{{PID: 11, Start: 1}}
 			h.After.Inventory.Handles = []oracle.Handles{{PID: tc.pid, Start: 1, Held: []oracle.Held{holds}}}
-			if v := Judge(h); says(v, tc.want) != "" {
+			if v := Judge(h, catalogued); says(v, tc.want) != "" {
 				t.Errorf("%s; want %q\n%s", says(v, tc.want), tc.want, v)
 			}
 		})

@@ -109,7 +109,7 @@ func TestNetworkRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := pod()
 			also(calls(both...), says10("10.88.0.2"), stopAt(44), tc.change)(&h)
-			v := Judge(h)
+			v := Judge(h, catalogued)
 			if got := says(v, tc.want); got != "" {
 				t.Errorf("%s; want %q\n%s", got, tc.want, v)
 			}

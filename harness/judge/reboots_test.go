@@ -45,7 +45,7 @@ func TestReboots(t *testing.T) {
 			h := clean()
 			also(ends, tc.change)(&h)
 			h.After.At = at(20_000)
-			v := Judge(h)
+			v := Judge(h, catalogued)
 			isExit := func(f oracle.Finding) bool { return f.Class == oracle.ClassExitCode }
 			if tc.want == "" && slices.ContainsFunc(v.Findings, isExit) {
 				t.Errorf("a finding\n%s", v)

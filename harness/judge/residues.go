@@ -8,14 +8,14 @@ import (
 	"github.com/shimquake/shimquake/oracle/rate"
 )
 
-// residues counts how often an event that a race may lose was lost, and how often it was
+// races counts how often an event that a race may lose was lost, and how often it was
 // due: it came, or it is missing as the residue says. What nobody could hear is neither.
 // One case cannot tell a race from an event that is never sent; many can.
-func residues(h *harness.History, found []oracle.Finding) (out []rate.Count) {
+func (known excuses) races(h *harness.History, found []oracle.Finding) (out []rate.Count) {
 	if !settled(h) {
 		return nil
 	}
-	for _, r := range oracle.KnownResidues() {
+	for _, r := range known {
 		if r.Rate == 0 || !r.Applies(h.Version) {
 			continue
 		}

@@ -33,7 +33,7 @@ func TestResiduesAreCounted(t *testing.T) {
 	} {
 		h := clean()
 		c.change(&h)
-		if got := Judge(h).Residues; !slices.Equal(got, c.want) {
+		if got := Judge(h, catalogued).Residues; !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

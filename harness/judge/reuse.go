@@ -20,7 +20,7 @@ func restart(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 }
 
 // reuse: the id can be used again, and that leaves nothing either.
-func reuse(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+func (known excuses) reuse(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 	switch {
 	case h.Reuse == nil:
 		return nil, nil
@@ -42,7 +42,7 @@ func reuse(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 		}
 		return nil, problem(harness.ByLook, text)
 	}
-	left := oracle.Mark(oracle.Leaks(*h.After.Inventory, *l.Inventory), conditions(h, l.At))
+	left := oracle.Mark(known, oracle.Leaks(*h.After.Inventory, *l.Inventory), conditions(h, l.At))
 	// What was left before may serve the second use, and be connected anew for it.
 	owed := oracle.Owed(oracle.Leaks(*h.Before, *h.After.Inventory))
 	return slices.DeleteFunc(left, func(f oracle.Finding) bool {

@@ -26,7 +26,7 @@ func TestHandlesOfASecondUse(t *testing.T) {
 		goroutines(&h)
 		h.Reuse.After.Inventory.Handles, h.After.Inventory.Handles = h.After.Inventory.Handles, h.Before.Handles
 		tc.change(&h)
-		v := Judge(h)
+		v := Judge(h, catalogued)
 		got := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool { return f.Class == oracle.ClassHandle })
 		if got != tc.want {
 			t.Errorf("%s: a handle is reported: %v\n%s", name, got, v)

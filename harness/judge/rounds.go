@@ -14,18 +14,18 @@ import (
 // still there in the end is reported as left by the whole pod, and not once more. A
 // containerd that was started meanwhile holds other things for what it has loaded, and
 // one more a round later, when the shim that was loaded has something to tell it.
-func rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func (known excuses) rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if h.CRI == nil || h.CRI.Pod == nil {
 		return nil, nil
 	}
-	inTheEnd, _ := leaks(h)
+	inTheEnd, _ := known.leaks(h)
 	before, earlier := h.CRI.Pod, h.CRI.Pod.Taken
 	for n, r := range h.CRI.Rounds {
 		if r.Look.Inventory == nil {
 			f, _ := answersOf(h, &r.Look)
 			return append(found, f...), nil
 		}
-		left := oracle.Mark(oracle.Leaks(*before, *r.Look.Inventory), conditions(h, r.Look.At))
+		left := oracle.Mark(known, oracle.Leaks(*before, *r.Look.Inventory), conditions(h, r.Look.At))
 		anew, first := downBetween(h, earlier, r.Look.At), n == 0 && downBetween(h, h.Began, earlier)
 		before, earlier = r.Look.Inventory, before.Taken
 		for _, f := range left {

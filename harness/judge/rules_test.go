@@ -2,6 +2,7 @@ package judge
 
 import (
 	"cmp"
+	"github.com/shimquake/shimquake/catalogue"
 	"os"
 	"os/exec"
 	"reflect"
@@ -15,9 +16,13 @@ import (
 // for a run of its own.
 const leftOut = "SHIMQUAKE_RULE_LEFT_OUT"
 
+// catalogued are the residues of the catalogue.
+var catalogued = catalogue.Residues()
+
 func TestMain(m *testing.M) {
 	if i, err := strconv.Atoi(cmp.Or(os.Getenv(leftOut), "none")); err == nil {
-		rules = slices.Delete(slices.Clone(rules), i, i+1)
+		all := rules
+		rules = func(known excuses) []rule { return slices.Delete(all(known), i, i+1) }
 	}
 	os.Exit(m.Run())
 }
@@ -27,7 +32,7 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 	if os.Getenv(leftOut) != "" {
 		t.Skip("runs the other tests once for each rule")
 	}
-	for i, r := range rules {
+	for i, r := range rules(nil) {
 		name := runtime.FuncForPC(reflect.ValueOf(r).Pointer()).Name()
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

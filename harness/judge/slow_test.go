@@ -53,7 +53,7 @@ func TestHeldUp(t *testing.T) {
 	} {
 		h := clean()
 		tc.change(&h)
-		v := Judge(h)
+		v := Judge(h, catalogued)
 		if got := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool {
 			return f.Facts[oracle.FactWhat] == oracle.AHeldUpCall
 		}); got != tc.want {

@@ -58,11 +58,11 @@ func TestRulesOfStamps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := clean()
 			tt.change(&h)
-			late := slices.ContainsFunc(Judge(h).Findings, func(f oracle.Finding) bool {
+			late := slices.ContainsFunc(Judge(h, catalogued).Findings, func(f oracle.Finding) bool {
 				return f.Facts[oracle.FactEvent] == oracle.StampedLate
 			})
 			if late != tt.late {
-				t.Errorf("late: %v\n%s", late, Judge(h))
+				t.Errorf("late: %v\n%s", late, Judge(h, catalogued))
 			}
 		})
 	}

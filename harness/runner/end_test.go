@@ -72,13 +72,13 @@ func TestNoteEnd(t *testing.T) {
 		h.After = &harness.Look{Inventory: &oracle.Inventory{}}
 		h.Reuse = &harness.Reuse{Err: oracle.FailedOf(ctx.Err())}
 	})
-	if v := judge.Judge(x.record.History()); v.Outcome != harness.Violated {
+	if v := judge.Judge(x.record.History(), nil); v.Outcome != harness.Violated {
 		t.Errorf("as it was: %v", v)
 	}
 	x.noteEnd()
 	x.noteEnd()
 	h := x.record.History()
-	if v := judge.Judge(h); v.Outcome != harness.Invalid || len(h.Problems) != 1 {
+	if v := judge.Judge(h, nil); v.Outcome != harness.Invalid || len(h.Problems) != 1 {
 		t.Errorf("%v, %v", v, h.Problems)
 	}
 }

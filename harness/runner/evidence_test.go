@@ -39,7 +39,7 @@ func TestARunIsJudgedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := judge.Judge(k.History)
+		again := judge.Judge(k.History, nil)
 		if times != 2 || string(v.Outcome) != name || !judge.Same(v, k.Verdict) || !judge.Same(v, again) {
 			t.Errorf("judged %d times: %v; kept %v; again %v", times, v, k.Verdict, again)
 		}

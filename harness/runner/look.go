@@ -137,8 +137,9 @@ func (x *run) settleOnce(
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Settle)
 	defer cancel()
 	now := judge.Conditions(x.history())
+	mark := func(all []oracle.Finding) []oracle.Finding { return oracle.Mark(x.runner.Residues, all, now) }
 	relisted := x.relist(ctx)
-	x.yield(func() { inv, left, err = oracle.Settle(ctx, s, before, now) })
+	x.yield(func() { inv, left, err = oracle.Settle(ctx, s, before, mark) })
 	cancel()
 	late = relisted(len(oracle.Violations(left)) > 0)
 	return inv, left, late, err
@@ -251,6 +252,6 @@ func (x *run) awaitEvents() {
 	x.events.Await(ctx, func([]oracle.TaskEvent) bool {
 		h := x.history()
 		h.Flushed = all(h)
-		return !judge.MissesEvents(h)
+		return !judge.MissesEvents(h, x.runner.Residues)
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
+	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/shims/fakeshim"
 )
 
@@ -26,6 +27,9 @@ type Runner struct {
 	// Evidence is where folders with the evidence of cases that did not hold are kept.
 	// Default: out/evidence.
 	Evidence string
+	// Residues are what releases are known to leave, and what does not violate
+	// (catalogue.Residues). Default: nothing is known.
+	Residues []oracle.KnownResidue
 	// KeepAll keeps the evidence of cases that held, too.
 	KeepAll bool
 	// Log hears of builds. Default: os.Stderr hears of those of containerd.
@@ -82,7 +86,7 @@ func (r *Runner) verdict(h harness.History) harness.Verdict {
 	if r.judged != nil {
 		r.judged()
 	}
-	return judge.Judge(h)
+	return judge.Judge(h, r.Residues)
 }
 
 // subject is a containerd under test with its root's template.

@@ -67,7 +67,7 @@ var _ = Describe("the audit of a node after containerd#8981", Label("control"), 
 		Expect(err).NotTo(HaveOccurred())
 		k.Containerd = containerd.QuickRelease
 		var after *audit.Report
-		r := &runner.Runner{Evidence: GinkgoT().TempDir(), Log: GinkgoWriter,
+		r := &runner.Runner{Residues: catalogue.Residues(), Evidence: GinkgoT().TempDir(), Log: GinkgoWriter,
 			Sabotage: func(ctx context.Context, s runner.Scene) (err error) {
 				after, err = look(ctx, s)
 				return err

@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/shimquake/shimquake/audit"
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
@@ -219,7 +220,7 @@ var _ = Describe("a world in which something was left on purpose", Label("contro
 func sabotaged(ctx context.Context, c harness.Case, leave plant) harness.Verdict {
 	GinkgoHelper()
 	c.Containerd = os.Getenv(spec.SubjectEnv)
-	r := &runner.Runner{Evidence: GinkgoT().TempDir(), Log: GinkgoWriter, Sabotage: leave}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: GinkgoT().TempDir(), Log: GinkgoWriter, Sabotage: leave}
 	v := r.Run(ctx, c)
 	if v.Unable() {
 		Skip(v.Why())

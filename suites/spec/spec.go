@@ -33,7 +33,7 @@ var Pressure = ginkgo.Label("pressure")
 // VerdictEntry is the name of the report entry that holds a spec's verdict.
 const VerdictEntry = "verdict"
 
-var cases = &runner.Runner{Evidence: evidence(), Log: ginkgo.GinkgoWriter}
+var cases = &runner.Runner{Residues: catalogue.Residues(), Evidence: evidence(), Log: ginkgo.GinkgoWriter}
 
 // evidence is the folder of evidence, wherever go test runs.
 func evidence() string {

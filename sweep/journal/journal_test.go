@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
@@ -163,7 +164,7 @@ func rebuild(t *testing.T, dir string) {
 // its problem.
 func kept(t *testing.T, j *Journal, i int, p ...harness.Problem) {
 	t.Helper()
-	v := judge.Judge(harness.History{Case: harness.Case{Name: "x"}, Problems: p})
+	v := judge.Judge(harness.History{Case: harness.Case{Name: "x"}, Problems: p}, catalogue.Residues())
 	r, err := ResultOf(i, v)
 	if err == nil {
 		r.Outcome = harness.Violated // what the shimquake of yesterday said

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
@@ -17,7 +18,7 @@ func caseRunner(t *testing.T) *runner.Runner {
 	if err := world.Check(); err != nil {
 		t.Skipf("worlds cannot be made here: %v", err)
 	}
-	return &runner.Runner{Evidence: "../../out/mutation/evidence"}
+	return &runner.Runner{Residues: catalogue.Residues(), Evidence: "../../out/mutation/evidence"}
 }
 
 // Cases without a fault hold, every single one. `make faultless` asks for a thousand.

@@ -247,7 +247,7 @@ func (h hasty) Run(ctx context.Context, c harness.Case) harness.Verdict {
 // For real: a few plans of several faults on the newest release. A shim must never be
 // left that the catalogue does not know.
 func TestRandomPlansOnTheNewestRelease(t *testing.T) {
-	cases, plans := &runner.Runner{Evidence: t.TempDir() + "/evidence", Brief: true}, 40
+	cases, plans := &runner.Runner{Residues: catalogue.Residues(), Evidence: t.TempDir() + "/evidence", Brief: true}, 40
 	if err := cases.Prepare(t.Context(), ""); runner.IsUnsupported(err) {
 		t.Skip(err)
 	} else if err != nil {

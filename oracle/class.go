@@ -1,0 +1,31 @@
+package oracle
+
+// The classes of what leaks.
+const (
+	ClassShim      Class = "shim"
+	ClassProcess   Class = "process"
+	ClassSocket    Class = "socket"
+	ClassBundle    Class = "bundle"
+	ClassCRIDir    Class = "cri-dir"
+	ClassMount     Class = "mount"
+	ClassCgroup    Class = "cgroup"
+	ClassRuncState Class = "runc-state"
+	ClassSnapshot  Class = "snapshot"
+	ClassLease     Class = "lease"
+	ClassFIFO      Class = "fifo"
+	ClassContainer Class = "container"
+	ClassTask      Class = "task"
+	ClassSandbox   Class = "sandbox"
+	ClassMetadata  Class = "metadata" // what else containerd's metadata has
+	ClassFile      Class = "file"     // and what else is on its disk
+	ClassNetwork   Class = "network"  // of a pod, as its CNI plugin was called
+	ClassHandle    Class = "handle"   // what a process of containerd's holds open
+)
+
+// LeakClasses are the classes of what leaks, in the order in which findings are listed. Each
+// has a positive control.
+var LeakClasses = []Class{
+	ClassShim, ClassProcess, ClassSocket, ClassBundle, ClassCRIDir, ClassMount, ClassCgroup, ClassRuncState,
+	ClassSnapshot, ClassLease, ClassFIFO, ClassContainer, ClassTask, ClassSandbox, ClassMetadata, ClassNetwork,
+	ClassFile, ClassHandle,
+}
