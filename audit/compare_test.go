@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
@@ -237,7 +238,7 @@ func TestCompare(t *testing.T) {
 			for _, s := range Compare(n) {
 				got = append(got, strings.TrimSpace(strings.Join([]string{string(s.Kind), string(s.Sure), s.ID,
 					strings.Join(s.Facts, " ")}, " ")))
-				if _, err := oracle.ParseFacts(s.Facts); err != nil || !slices.Contains(oracle.Classes, oracle.Class(s.Kind)) {
+				if _, err := fact.ParseAll(s.Facts); err != nil || !slices.Contains(finding.Classes, finding.Class(s.Kind)) {
 					t.Errorf("%s %v: the catalogue does not know it: %v", s.Kind, s.Facts, err)
 				}
 				if s.Do == "" || len(s.Missing) == 0 || s.Bugs == nil || s.String() == "" {

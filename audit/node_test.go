@@ -19,7 +19,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/fixtures/world"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/shims/fakeshim"
 )
 
@@ -154,7 +154,7 @@ func (n *node) auditWith(o audit.Options) *audit.Report {
 // shim is the shim of an id, in the world.
 func (n *node) shim(id string) signal.Identity {
 	n.Helper()
-	all, err := oracle.Processes(oracle.Scene{Root: n.world.Inside("/")})
+	all, err := inventory.Processes(inventory.Scene{Root: n.world.Inside("/")})
 	n.must(err)
 	for _, p := range all {
 		if p.Serves() && p.Shim.ID == id {

@@ -4,8 +4,9 @@ import (
 	"regexp"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/residue"
 )
 
 // Bug is all that is known of one bug: data, a file each in bugs/. What a sweep excuses,
@@ -27,10 +28,10 @@ type Bug struct {
 	Symptoms Symptoms `yaml:"symptoms,omitempty"`
 	// Left is what its case leaves, or tells, on a release that has it: all of these, or,
 	// with OneOf, at least one. May is what may come besides. What is of the same container
-	// or pod goes without saying (oracle.Companions).
-	Left  []oracle.Match `yaml:"left,omitempty"`
-	May   []oracle.Match `yaml:"may,omitempty"`
-	OneOf bool           `yaml:"oneOf,omitempty"`
+	// or pod goes without saying (compare.Companions).
+	Left  []finding.Match `yaml:"left,omitempty"`
+	May   []finding.Match `yaml:"may,omitempty"`
+	OneOf bool            `yaml:"oneOf,omitempty"`
 	// Beside are other bugs that its case shows as well, on releases that have those.
 	Beside []string `yaml:"beside,omitempty,flow"`
 	// Window is the place in containerd's code, as of the newest release that has it: one
@@ -59,7 +60,7 @@ type Bug struct {
 	// Sweep is what a sweep may excuse by it; nil: nothing.
 	Sweep *Excuse `yaml:"-"`
 	// Residue is set for what the oracle does not call a violation.
-	Residue *oracle.KnownResidue `yaml:"-"`
+	Residue *residue.Known `yaml:"-"`
 }
 
 // Kind says what sort of thing a bug is.

@@ -11,7 +11,8 @@ import (
 	"sync"
 
 	"github.com/shimquake/shimquake/catalogue/bugs"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/residue"
 )
 
 // known are all bugs. A file that does not parse is found by the tests, and in a binary
@@ -22,10 +23,10 @@ var known = sync.OnceValue(func() []Bug { return mustBugs(bugs.Files) })
 func Bugs() []Bug { return slices.Clone(known()) }
 
 // Residues are what releases are known to leave: the key `residue` of the bugs' files.
-func Residues() []oracle.KnownResidue { return slices.Clone(residues()) }
+func Residues() []residue.Known { return slices.Clone(residues()) }
 
-var residues = sync.OnceValue(func() []oracle.KnownResidue {
-	all, err := oracle.LoadResidues(bugs.Files)
+var residues = sync.OnceValue(func() []residue.Known {
+	all, err := residue.Load(bugs.Files)
 	if err != nil {
 		panic(err)
 	}
@@ -84,10 +85,10 @@ func mustBugs(files fs.FS) []Bug {
 
 // Matches are the facts by which what is left is known as this bug's: what its case
 // leaves, or may, what a sweep excuses by it, or its residue.
-func (b Bug) Matches() (all []oracle.Match) {
-	add := func(more ...oracle.Match) {
+func (b Bug) Matches() (all []finding.Match) {
+	add := func(more ...finding.Match) {
 		for _, m := range more {
-			if !slices.ContainsFunc(all, func(o oracle.Match) bool { return o.String() == m.String() }) {
+			if !slices.ContainsFunc(all, func(o finding.Match) bool { return o.String() == m.String() }) {
 				all = append(all, m)
 			}
 		}
@@ -98,7 +99,7 @@ func (b Bug) Matches() (all []oracle.Match) {
 		add(b.Sweep.Match...)
 	}
 	if b.Residue != nil {
-		add(oracle.Match{Class: b.Residue.Class, Facts: b.Residue.Match})
+		add(finding.Match{Class: b.Residue.Class, Facts: b.Residue.Match})
 	}
 	return all
 }

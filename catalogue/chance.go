@@ -3,19 +3,20 @@ package catalogue
 import (
 	"slices"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // ByChance is the id of the race that a busy machine loses anywhere and that explains all
 // that a run of a release has found; "" where there is none. The workload is by its name,
 // or by those of the ones that it is like.
-func ByChance(known []Excuse, release string, workload []string, found []oracle.Finding) string {
+func ByChance(known []Excuse, release string, workload []string, found []finding.Finding) string {
 	for _, k := range known {
 		if !k.Anywhere || !k.Applies(release) || !k.ofWorkload(workload) {
 			continue
 		}
-		direct := slices.DeleteFunc(slices.Clone(found), func(f oracle.Finding) bool { return k.Window.Says(f) < 0 })
-		if len(direct) > 0 && len(direct)+len(oracle.Companions(direct, found)) == len(found) {
+		direct := slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool { return k.Window.Says(f) < 0 })
+		if len(direct) > 0 && len(direct)+len(compare.Companions(direct, found)) == len(found) {
 			return k.ID
 		}
 	}

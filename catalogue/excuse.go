@@ -8,8 +8,8 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // Excuse is what a sweep may excuse by a bug: no more than it matches, at these places,
@@ -43,7 +43,7 @@ type Excuse struct {
 type Window struct {
 	// Match are the things that it leaves; each that is like one of these is explained by
 	// it. Default: the first window's, and of that the bug's Left.
-	Match []oracle.Match `yaml:"match,omitempty"`
+	Match []finding.Match `yaml:"match,omitempty"`
 	// Where are the places of the faults: WHO PKG.FUNC, or WHO METHOD, or the name of a
 	// point, in the form of path.Match: "containerd runtime.binary.*",
 	// "stmt:containerd:runtime.binary.Start:conn-*". Where a match says by its facts when it
@@ -70,7 +70,7 @@ func (e Excuse) Windows() []Window {
 }
 
 // Says is how many facts of a finding the window names; -1 where it does not match it.
-func (w Window) Says(f oracle.Finding) int {
+func (w Window) Says(f finding.Finding) int {
 	says := -1
 	for _, m := range w.Match {
 		if m.Like(f) {

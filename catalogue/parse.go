@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/residue"
 	"github.com/shimquake/shimquake/spelling"
 )
 
@@ -51,7 +51,7 @@ func ParseBug(file string, text []byte) (Bug, error) {
 	b.Sweep = t.Sweep
 	errs := p.cases(&b, t.Cases)
 	if t.Residue != nil {
-		r, err := oracle.ReadResidue(p.tree.Docs[0].Body)
+		r, err := residue.Read(p.tree.Docs[0].Body)
 		b.Residue = &r
 		errs = append(errs, p.at("residue", err))
 	}

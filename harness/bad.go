@@ -8,7 +8,9 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/wording"
 )
 
 // Bad says which releases are known to violate a case, and how. It excuses nothing:
@@ -20,12 +22,12 @@ type Bad struct {
 	Releases string
 	// By are what violates: each of them is found, and everything that is found is like one
 	// of them. What a leaked shim keeps, and that its id cannot be used again, goes without
-	// saying (oracle.Companions).
-	By []oracle.Match
+	// saying (compare.Companions).
+	By []finding.Match
 	// OneOf says that luck decides which of By is found: one is enough.
 	OneOf bool
 	// May is what may be found besides: what a race within containerd decides about.
-	May []oracle.Match
+	May []finding.Match
 	// Issue is where it is known from: "containerd#8981", or words.
 	Issue string
 }
@@ -38,7 +40,7 @@ func (b Bad) check() error {
 		return errors.New("bad: by (what violates, such as shim task=none) and issue are needed")
 	}
 	for _, m := range slices.Concat(b.By, b.May) {
-		if _, err := oracle.ParseMatch(m.String()); err != nil {
+		if _, err := finding.ParseMatch(m.String()); err != nil {
 			return fmt.Errorf("bad: %w", err)
 		}
 	}
@@ -96,7 +98,7 @@ func (v Verdict) AsKnown() error {
 }
 
 // Differences are what is known and was not found, and what was found and is not known.
-func (b Bad) Differences(found []oracle.Finding) (lacks, other []string) {
+func (b Bad) Differences(found []finding.Finding) (lacks, other []string) {
 	for _, m := range b.By {
 		if !slices.ContainsFunc(found, m.Like) {
 			lacks = append(lacks, m.String())
@@ -105,16 +107,16 @@ func (b Bad) Differences(found []oracle.Finding) (lacks, other []string) {
 	if b.OneOf && len(lacks) < len(b.By) {
 		lacks = nil
 	}
-	var known []oracle.Finding
+	var known []finding.Finding
 	for _, f := range found {
-		if oracle.AnyLike(b.By, f) || oracle.AnyLike(b.May, f) {
+		if finding.AnyLike(b.By, f) || finding.AnyLike(b.May, f) {
 			known = append(known, f)
 		}
 	}
-	with := oracle.Companions(known, found)
+	with := compare.Companions(known, found)
 	for _, f := range found {
 		if !slices.Contains(known, f) && !slices.Contains(with, f) {
-			other = append(other, f.String())
+			other = append(other, wording.Of(f))
 		}
 	}
 	return lacks, other
@@ -129,9 +131,9 @@ func (t badText) bad() (b Bad, err error) {
 	return b, err
 }
 
-func parseMatches(texts []string) (all []oracle.Match, err error) {
+func parseMatches(texts []string) (all []finding.Match, err error) {
 	for _, text := range texts {
-		m, err := oracle.ParseMatch(text)
+		m, err := finding.ParseMatch(text)
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +142,7 @@ func parseMatches(texts []string) (all []oracle.Match, err error) {
 	return all, nil
 }
 
-func matchTexts(all []oracle.Match) (texts []string) {
+func matchTexts(all []finding.Match) (texts []string) {
 	for _, m := range all {
 		texts = append(texts, m.String())
 	}

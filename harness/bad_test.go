@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 func TestBadOn(t *testing.T) {
 	c := Case{Bad: []Bad{
-		{Releases: "< 1.6.24 || >= 1.7.0, < 1.7.4", By: oracle.MustMatches("shim"), Issue: "one"},
-		{Releases: ">= 2.0.0, < 2.4.0", By: oracle.MustMatches("shim"), Issue: "two"},
-		{Releases: "< 3.0.0", By: oracle.MustMatches("socket"), Issue: "the rest"},
+		{Releases: "< 1.6.24 || >= 1.7.0, < 1.7.4", By: finding.MustMatches("shim"), Issue: "one"},
+		{Releases: ">= 2.0.0, < 2.4.0", By: finding.MustMatches("shim"), Issue: "two"},
+		{Releases: "< 3.0.0", By: finding.MustMatches("socket"), Issue: "the rest"},
 	}}
 	for version, want := range map[string]string{
 		"v1.6.8": "one", "v1.6.24": "the rest", "v1.7.3": "one", "1.7.4": "the rest", "v2.3.7": "two", "v2.4.2": "the rest",
@@ -28,60 +28,61 @@ func TestBadOn(t *testing.T) {
 }
 
 func TestAsKnown(t *testing.T) {
-	of := func(id string, f oracle.Finding) oracle.Finding { f.Subject.ID = id; return f }
-	leak := func(class oracle.Class) oracle.Finding {
-		return of("c0", oracle.Finding{Invariant: oracle.Leak, Class: class})
+	of := func(id string, f finding.Finding) finding.Finding { f.Subject.ID = id; return f }
+	leak := func(class finding.Class) finding.Finding {
+		return of("c0", finding.Finding{Invariant: finding.Leak, Class: class})
 	}
-	found := func(inv oracle.Invariant, text string) oracle.Finding {
-		m := oracle.MustMatches(text)[0]
-		return of("c0", oracle.Finding{Invariant: inv, Class: m.Class, Facts: m.Facts})
+	found := func(inv finding.Invariant, text string) finding.Finding {
+		m := finding.MustMatches(text)[0]
+		return of("c0", finding.Finding{Invariant: inv, Class: m.Class, Facts: m.Facts})
 	}
-	shim, socket := leak(oracle.ClassShim), leak(oracle.ClassSocket)
-	made, made0 := found(oracle.Exit, "exit-code by=cri-status status=made-up-255 reported=255 true=137"),
-		found(oracle.Exit, "exit-code by=cri-status status=made-up-0 reported=0 true=137")
-	late := found(oracle.Event, "event event=late topic=/tasks/exit after=/tasks/delete")
-	excused := of("c0", oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent, Known: "taskdelete-lost"})
-	byShim := []Bad{{Releases: "< 2.4.0", By: oracle.MustMatches("shim"), Issue: "containerd#1"}}
+	shim, socket := leak(finding.ClassShim), leak(finding.ClassSocket)
+	made, made0 := found(finding.Exit, "exit-code by=cri-status status=made-up-255 reported=255 true=137"),
+		found(finding.Exit, "exit-code by=cri-status status=made-up-0 reported=0 true=137")
+	late := found(finding.Event, "event event=late topic=/tasks/exit after=/tasks/delete")
+	excused := of("c0", finding.Finding{Invariant: finding.Event, Class: finding.ClassEvent, Known: "taskdelete-lost"})
+	byShim := []Bad{{Releases: "< 2.4.0", By: finding.MustMatches("shim"), Issue: "containerd#1"}}
 	byExit := []Bad{{
 		Releases: "< 2.4.0",
-		By:       oracle.MustMatches("exit-code by=cri-status status=made-up-255"),
-		May:      oracle.MustMatches("event event=late topic=/tasks/exit"),
+		By:       finding.MustMatches("exit-code by=cri-status status=made-up-255"),
+		May:      finding.MustMatches("event event=late topic=/tasks/exit"),
 		Issue:    "containerd#2",
 	}}
-	inPod := func(f oracle.Finding) oracle.Finding { f.Subject.Pod = "p0"; return f }
+	inPod := func(f finding.Finding) finding.Finding { f.Subject.Pod = "p0"; return f }
 	for _, test := range []struct {
 		name    string
 		bad     []Bad
 		version string
 		outcome Outcome
-		found   []oracle.Finding
+		found   []finding.Finding
 		says    string // of the error; "" for none
 	}{
 		{"holds where it must", byShim, "v2.4.2", Held, nil, ""},
-		{"violated where it must hold", byShim, "v2.4.2", Violated, []oracle.Finding{shim}, "violated"},
+		{"violated where it must hold", byShim, "v2.4.2", Violated, []finding.Finding{shim}, "violated"},
 		{"invalid where it must hold", byShim, "v2.4.2", Invalid, nil, "invalid"},
-		{"no list at all", nil, "v2.3.7", Violated, []oracle.Finding{shim}, "violated"},
-		{"violated as known", byShim, "v2.3.7", Violated, []oracle.Finding{shim}, ""},
+		{"no list at all", nil, "v2.3.7", Violated, []finding.Finding{shim}, "violated"},
+		{"violated as known", byShim, "v2.3.7", Violated, []finding.Finding{shim}, ""},
 		{"with what goes without saying", byShim, "v2.3.7", Violated,
-			[]oracle.Finding{
-				shim, socket, leak(oracle.ClassBundle), leak(oracle.ClassCgroup), leak(oracle.ClassContainer),
+			[]finding.Finding{
+				shim, socket, leak(finding.ClassBundle), leak(finding.ClassCgroup), leak(finding.ClassContainer),
 			}, ""},
-		{"and what another container has left", byShim, "v2.3.7", Violated, []oracle.Finding{shim, of("c1", socket)},
+		{"and what another container has left", byShim, "v2.3.7", Violated, []finding.Finding{shim, of("c1", socket)},
 			"besides: leak socket"},
-		{"and what nobody's is", byShim, "v2.3.7", Violated, []oracle.Finding{shim, of("", socket)}, "besides: leak socket"},
+		{"and what nobody's is", byShim, "v2.3.7", Violated, []finding.Finding{shim, of("", socket)},
+			"besides: leak socket"},
 		{"with what a container of its pod has left", byShim, "v2.3.7", Violated,
-			[]oracle.Finding{inPod(of("p0", shim)), inPod(socket)}, ""},
-		{"and a wrong exit status", byShim, "v2.3.7", Violated, []oracle.Finding{shim, made}, "besides: exit exit-code"},
+			[]finding.Finding{inPod(of("p0", shim)), inPod(socket)}, ""},
+		{"and a wrong exit status", byShim, "v2.3.7", Violated, []finding.Finding{shim, made}, "besides: exit exit-code"},
 		{"held where it is known to be violated", byShim, "v2.3.7", Held, nil, "is the range"},
 		{"invalid where it is known to be violated", byShim, "v2.3.7", Invalid, nil, "invalid"},
-		{"violated in another way", byShim, "v2.3.7", Violated, []oracle.Finding{made}, "missing [shim]"},
-		{"companions of no shim", byExit, "v2.3.7", Violated, []oracle.Finding{made, socket}, "besides: leak socket"},
-		{"another status than is known", byExit, "v2.3.7", Violated, []oracle.Finding{made0},
+		{"violated in another way", byShim, "v2.3.7", Violated, []finding.Finding{made}, "missing [shim]"},
+		{"companions of no shim", byExit, "v2.3.7", Violated, []finding.Finding{made, socket}, "besides: leak socket"},
+		{"another status than is known", byExit, "v2.3.7", Violated, []finding.Finding{made0},
 			"missing [exit-code by=cri-status status=made-up-255]"},
-		{"another status besides", byExit, "v2.3.7", Violated, []oracle.Finding{made, made0}, "besides: exit exit-code"},
-		{"what a race decides, so", byExit, "v2.3.7", Violated, []oracle.Finding{made, late}, ""},
-		{"what a race decides, or so", byExit, "v2.3.7", Violated, []oracle.Finding{made}, ""},
-		{"nothing but what a race decides", byExit, "v2.3.7", Violated, []oracle.Finding{late}, "missing [exit-code"},
+		{"another status besides", byExit, "v2.3.7", Violated, []finding.Finding{made, made0}, "besides: exit exit-code"},
+		{"what a race decides, so", byExit, "v2.3.7", Violated, []finding.Finding{made, late}, ""},
+		{"what a race decides, or so", byExit, "v2.3.7", Violated, []finding.Finding{made}, ""},
+		{"nothing but what a race decides", byExit, "v2.3.7", Violated, []finding.Finding{late}, "missing [exit-code"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			v := Verdict{
@@ -89,7 +90,7 @@ func TestAsKnown(t *testing.T) {
 				Name:     "x",
 				Version:  test.version,
 				Outcome:  test.outcome,
-				Findings: append([]oracle.Finding{excused}, test.found...),
+				Findings: append([]finding.Finding{excused}, test.found...),
 			}
 			err := v.AsKnown()
 			if (err != nil) != (test.says != "") || err != nil && !strings.Contains(err.Error(), test.says) {
@@ -100,13 +101,13 @@ func TestAsKnown(t *testing.T) {
 }
 
 func TestBadCheck(t *testing.T) {
-	good := Bad{Releases: "< 2.4.0", By: oracle.MustMatches("shim"), Issue: "containerd#1"}
+	good := Bad{Releases: "< 2.4.0", By: finding.MustMatches("shim"), Issue: "containerd#1"}
 	for name, spoil := range map[string]func(*Bad){
 		"releases": func(b *Bad) { b.Releases = "old" },
 		"by":       func(b *Bad) { b.By = nil },
-		"class":    func(b *Bad) { b.By = []oracle.Match{{Class: "shin"}} },
-		"may":      func(b *Bad) { b.May = []oracle.Match{{Class: "shin"}} },
-		"observer": func(b *Bad) { b.By = []oracle.Match{{Class: oracle.ClassExitCode}} },
+		"class":    func(b *Bad) { b.By = []finding.Match{{Class: "shin"}} },
+		"may":      func(b *Bad) { b.May = []finding.Match{{Class: "shin"}} },
+		"observer": func(b *Bad) { b.By = []finding.Match{{Class: finding.ClassExitCode}} },
 		"issue":    func(b *Bad) { b.Issue = "" },
 	} {
 		b := good

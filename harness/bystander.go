@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/fixtures/payload"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
 )
 
 // Bystander is a task, or a pod of one container, that ran before the first fault and
@@ -36,7 +36,7 @@ type Bystander struct {
 	// Told are the answers to those questions, each that was other than the one before it.
 	Told []BystanderTold `json:"told,omitempty"`
 	// Reported is what its client heard of its exit.
-	Reported []oracle.Observation `json:"reported,omitempty"`
+	Reported []exit.Observation `json:"reported,omitempty"`
 	// Payload is its own record, Output what was read of its standard output and Stderr of
 	// its standard error; nil in histories that do not tell it: it wrote none.
 	Payload payload.Truth `json:"payload"`

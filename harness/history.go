@@ -6,7 +6,10 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // History is what happened when a case ran: all that its Verdict is made of. It is a
@@ -38,7 +41,7 @@ type History struct {
 	// Signals are those that the client sent.
 	Signals []SentSignal `json:"signals,omitempty"`
 	// Reported is what the client heard of exits.
-	Reported []oracle.Observation `json:"reported,omitempty"`
+	Reported []exit.Observation `json:"reported,omitempty"`
 
 	// Firings are the proofs of the plan's faults, in its order, and then of the fake shim's
 	// misbehaviours.
@@ -59,11 +62,11 @@ type History struct {
 	Exits []Exit `json:"exits,omitempty"`
 
 	// Events are containerd's, in the order of their arrival; in Gaps nobody was subscribed.
-	Events []oracle.TaskEvent `json:"events,omitempty"`
-	Gaps   []oracle.Gap       `json:"gaps,omitempty"`
+	Events []event.Task `json:"events,omitempty"`
+	Gaps   []event.Gap  `json:"gaps,omitempty"`
 	// Records are containerd's events about containers' records, until all had settled; nil
 	// in histories that were kept before they were.
-	Records []oracle.ContainerEvent `json:"records"`
+	Records []event.Container `json:"records"`
 	// Done is when the client was done: what is passed afterwards is the oracle's doing.
 	Done time.Time `json:"done,omitzero"`
 	// Flushed is how much had come of three lists when all of that had settled, before the
@@ -72,10 +75,10 @@ type History struct {
 
 	// Before is what there was when containerd had started; BeforeBegan is when that was
 	// asked for.
-	Before      *oracle.Inventory `json:"before,omitempty"`
-	BeforeBegan time.Time         `json:"beforeBegan,omitzero"`
+	Before      *inventory.Inventory `json:"before,omitempty"`
+	BeforeBegan time.Time            `json:"beforeBegan,omitzero"`
 	// Removal is why the client could not remove everything; nil when it did.
-	Removal *oracle.Failed `json:"removal,omitempty"`
+	Removal *callerr.Failed `json:"removal,omitempty"`
 	// After is the look at what the client and the faults have left.
 	After *Look `json:"after,omitempty"`
 	// Restart is that of containerd before the first id is used again; nil when there was
@@ -109,10 +112,10 @@ type History struct {
 	Outlived []Outlived `json:"outlived,omitempty"`
 	// Belongings are what containers and sandboxes had while they lived, before and after
 	// a restart of containerd.
-	Belongings []oracle.Belongings `json:"belongings,omitempty"`
+	Belongings []inventory.Belongings `json:"belongings,omitempty"`
 	// Standings are those of shims, and of what runs behind them, when the workload ran and
 	// when it had ended: also after a restart of containerd, where there is one.
-	Standings []oracle.Standings `json:"standings,omitempty"`
+	Standings []inventory.Standings `json:"standings,omitempty"`
 	// Bystanders are what ran beside the workload, where the case has it so.
 	Bystanders []Bystander `json:"bystanders,omitempty"`
 
@@ -184,11 +187,11 @@ type Call struct {
 	Who string `json:"who"`
 	// Verb is what was called: create, kill, StopPodSandbox; Of is the instance's name, if
 	// it was of one.
-	Verb string         `json:"verb"`
-	Of   string         `json:"of,omitempty"`
-	At   time.Time      `json:"at"`
-	Took time.Duration  `json:"tookNs"`
-	Err  *oracle.Failed `json:"err,omitempty"`
+	Verb string          `json:"verb"`
+	Of   string          `json:"of,omitempty"`
+	At   time.Time       `json:"at"`
+	Took time.Duration   `json:"tookNs"`
+	Err  *callerr.Failed `json:"err,omitempty"`
 	// Unprovoked reports of a call that failed that no fault had happened by then.
 	Unprovoked bool `json:"unprovoked,omitempty"`
 	// Says is what was answered, for people.
@@ -229,37 +232,37 @@ type Exit struct {
 type Look struct {
 	At time.Time `json:"at"`
 	// Up is why containerd did not come up to be asked; nil when it did.
-	Up *oracle.Failed `json:"up,omitempty"`
+	Up *callerr.Failed `json:"up,omitempty"`
 	// Asked is why containerd, or the world, could not tell what there is; nil when it
 	// could.
-	Asked *oracle.Failed `json:"asked,omitempty"`
+	Asked *callerr.Failed `json:"asked,omitempty"`
 	// Inventory is what there is; nil when it could not be seen.
-	Inventory *oracle.Inventory `json:"inventory,omitempty"`
+	Inventory *inventory.Inventory `json:"inventory,omitempty"`
 	// Answer is containerd's to a simple question; nil when it was not asked.
 	Answer *Answer `json:"answer,omitempty"`
 }
 
 // Answer is one to a simple question.
 type Answer struct {
-	Took  time.Duration  `json:"tookNs"`
-	Bound time.Duration  `json:"boundNs"`
-	Err   *oracle.Failed `json:"err,omitempty"`
+	Took  time.Duration   `json:"tookNs"`
+	Bound time.Duration   `json:"boundNs"`
+	Err   *callerr.Failed `json:"err,omitempty"`
 }
 
 // Restart is one of containerd by the oracle.
 type Restart struct {
-	Took  time.Duration  `json:"tookNs"`
-	Bound time.Duration  `json:"boundNs"`
-	Err   *oracle.Failed `json:"err,omitempty"` // it does not answer within the bound
+	Took  time.Duration   `json:"tookNs"`
+	Bound time.Duration   `json:"boundNs"`
+	Err   *callerr.Failed `json:"err,omitempty"` // it does not answer within the bound
 }
 
 // Reuse is the second use of the first id.
 type Reuse struct {
 	// Brief reports that only the parts were used that a fault can still be in the way of.
-	Brief bool           `json:"brief,omitempty"`
-	Use   Use            `json:"use,omitzero"`
-	Err   *oracle.Failed `json:"err,omitempty"`
-	After *Look          `json:"after,omitempty"`
+	Brief bool            `json:"brief,omitempty"`
+	Use   Use             `json:"use,omitzero"`
+	Err   *callerr.Failed `json:"err,omitempty"`
+	After *Look           `json:"after,omitempty"`
 }
 
 // Use is a whole lifecycle of an id that was used before; its ID is empty where there was
@@ -284,10 +287,10 @@ type Orphan struct {
 
 // Note is something that happened, for people.
 type Note struct {
-	At   time.Time      `json:"at"`
-	Who  string         `json:"who"` // client, harness, oracle
-	Text string         `json:"text"`
-	Err  *oracle.Failed `json:"err,omitempty"`
+	At   time.Time       `json:"at"`
+	Who  string          `json:"who"` // client, harness, oracle
+	Text string          `json:"text"`
+	Err  *callerr.Failed `json:"err,omitempty"`
 }
 
 // Firing is the proof that a fault happened.
@@ -329,7 +332,7 @@ type Flushed struct {
 
 // FirstUse are those lists as they were before the first id was used again. Where nothing
 // has settled something may still be missing of them; what is there is so.
-func (h *History) FirstUse() (events []oracle.TaskEvent, hits []failpoints.Hit, reported []oracle.Observation) {
+func (h *History) FirstUse() (events []event.Task, hits []failpoints.Hit, reported []exit.Observation) {
 	if h.Flushed == nil {
 		return h.Events, h.Hits, h.Reported
 	}

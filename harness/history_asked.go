@@ -3,7 +3,7 @@ package harness
 import (
 	"time"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 // Filtered is what containerd lists by a filter, as its task API takes it.
@@ -11,38 +11,38 @@ type Filtered struct {
 	Filter string `json:"filter"`
 	// Left are the ids of those that it must list and does not, Others of those that it
 	// lists and must not.
-	Left   []string       `json:"left,omitempty"`
-	Others []string       `json:"others,omitempty"`
-	Err    *oracle.Failed `json:"err,omitempty"` // why it has not answered
+	Left   []string        `json:"left,omitempty"`
+	Others []string        `json:"others,omitempty"`
+	Err    *callerr.Failed `json:"err,omitempty"` // why it has not answered
 }
 
 // Again is a call for what was done already, or is done at the same time for another.
 type Again struct {
-	Verb string         `json:"verb"`           // create or start
-	Of   string         `json:"of"`             // the container's id
-	Exec string         `json:"exec,omitempty"` // the exec that is started; "" for a create
-	At   time.Time      `json:"at"`
-	Err  *oracle.Failed `json:"err,omitempty"` // nil: it was done once more
+	Verb string          `json:"verb"`           // create or start
+	Of   string          `json:"of"`             // the container's id
+	Exec string          `json:"exec,omitempty"` // the exec that is started; "" for a create
+	At   time.Time       `json:"at"`
+	Err  *callerr.Failed `json:"err,omitempty"` // nil: it was done once more
 }
 
 // AskedWhile is the state of a container, asked for while a process was held at a point.
 type AskedWhile struct {
-	Of   string         `json:"of"`   // the container's id
-	Held string         `json:"held"` // the point
-	At   time.Time      `json:"at"`
-	Took time.Duration  `json:"tookNs"`
-	As   string         `json:"as,omitempty"`  // the status, such as RUNNING
-	Err  *oracle.Failed `json:"err,omitempty"` // why there is none
+	Of   string          `json:"of"`   // the container's id
+	Held string          `json:"held"` // the point
+	At   time.Time       `json:"at"`
+	Took time.Duration   `json:"tookNs"`
+	As   string          `json:"as,omitempty"`  // the status, such as RUNNING
+	Err  *callerr.Failed `json:"err,omitempty"` // why there is none
 }
 
 // LateKill is a SIGKILL for what has ended and is not deleted yet. Another process has
 // its pid meanwhile, which does nothing.
 type LateKill struct {
-	Of   string         `json:"of"`             // the container's id
-	Exec string         `json:"exec,omitempty"` // "" for its init
-	PID  int            `json:"pid"`
-	At   time.Time      `json:"at"`
-	Err  *oracle.Failed `json:"err,omitempty"` // nil: it was answered as sent
+	Of   string          `json:"of"`             // the container's id
+	Exec string          `json:"exec,omitempty"` // "" for its init
+	PID  int             `json:"pid"`
+	At   time.Time       `json:"at"`
+	Err  *callerr.Failed `json:"err,omitempty"` // nil: it was answered as sent
 	// Hit reports whether the other has ended of it.
 	Hit bool `json:"hit,omitempty"`
 }

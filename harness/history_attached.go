@@ -3,7 +3,7 @@ package harness
 import (
 	"time"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 // Break is where a client breaks its connection to CRI's streaming server.
@@ -25,9 +25,9 @@ type Attach struct {
 	Broke time.Time `json:"broke,omitzero"`
 	// Ended is when its stream had ended, which had Patience after the container's end; the
 	// zero time: it had not. Err is why it has not ended well.
-	Ended    time.Time      `json:"ended,omitzero"`
-	Patience time.Duration  `json:"patienceNs,omitempty"`
-	Err      *oracle.Failed `json:"err,omitempty"`
+	Ended    time.Time       `json:"ended,omitzero"`
+	Patience time.Duration   `json:"patienceNs,omitempty"`
+	Err      *callerr.Failed `json:"err,omitempty"`
 	// Outputs are what one that stays has read.
 	Outputs *Outputs `json:"outputs,omitempty"`
 }

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // CRISeen is what a client of CRI has seen: all that CRI said of the workload's pod and
@@ -14,24 +16,24 @@ type CRISeen struct {
 	Done []CRIDone `json:"done,omitempty"`
 	// Statuses are CRI's answers about containers, each that says something new; Sandboxes
 	// those about the sandbox, when it ran and when it was stopped.
-	Statuses  []oracle.CRIStatus `json:"statuses,omitempty"`
-	Sandboxes []SandboxSeen      `json:"sandboxes,omitempty"`
+	Statuses  []criview.Status `json:"statuses,omitempty"`
+	Sandboxes []SandboxSeen    `json:"sandboxes,omitempty"`
 	// Unanswered are those that the client found in a list, and of which no call had told.
 	Unanswered []SandboxSeen `json:"unanswered,omitempty"`
 	// NotStarted are its answers about containers whose StartContainer has failed: just
 	// then, and after a restart.
-	NotStarted []oracle.CRIStatus `json:"notStarted,omitempty"`
+	NotStarted []criview.Status `json:"notStarted,omitempty"`
 	// Events are CRI's container events in the order of their arrival, until the first id
 	// was used again. NoEvents: the release has none.
-	Events   []oracle.CRIEvent `json:"events,omitempty"`
-	NoEvents bool              `json:"noEvents,omitempty"`
+	Events   []criview.Event `json:"events,omitempty"`
+	NoEvents bool            `json:"noEvents,omitempty"`
 	// Second is what another client was told that asked for the same events beside, in
 	// cases without a fault, of a release that tells all who ask.
 	Second *CRISecond `json:"second,omitempty"`
 	// Pod is what there was when the sandbox ran, and no container of it but those that stay
 	// through a crash loop; Rounds what there was after each round of that.
-	Pod    *oracle.Inventory `json:"pod,omitempty"`
-	Rounds []Round           `json:"rounds,omitempty"`
+	Pod    *inventory.Inventory `json:"pod,omitempty"`
+	Rounds []Round              `json:"rounds,omitempty"`
 	// Listed is what CRI lists when everything has settled that the client has removed.
 	Listed *CRIListed `json:"listed,omitempty"`
 	// States are those that CRI's lists have when the containers of a round have ended.
@@ -58,9 +60,9 @@ type CRISeen struct {
 type CRISecond struct {
 	// Since is when it has asked for events: it is told them from a moment later on, which
 	// nobody knows.
-	Since  time.Time         `json:"since"`
-	Events []oracle.CRIEvent `json:"events,omitempty"`
-	Err    *oracle.Failed    `json:"err,omitempty"` // why it is told no more
+	Since  time.Time       `json:"since"`
+	Events []criview.Event `json:"events,omitempty"`
+	Err    *callerr.Failed `json:"err,omitempty"` // why it is told no more
 }
 
 // CRIFiltered is what CRI lists to who asks for those of one id, state or label.
@@ -71,18 +73,18 @@ type CRIFiltered struct {
 	// Left are the ids of those that it must list and does not, Others of those that it
 	// lists and must not, by the lists of all that were asked for before and after it.
 	// What differs in those two is in neither.
-	Left     []string       `json:"left,omitempty"`
-	Others   []string       `json:"others,omitempty"`
-	Answered time.Time      `json:"answered"`
-	Err      *oracle.Failed `json:"err,omitempty"` // why it has not answered
+	Left     []string        `json:"left,omitempty"`
+	Others   []string        `json:"others,omitempty"`
+	Answered time.Time       `json:"answered"`
+	Err      *callerr.Failed `json:"err,omitempty"` // why it has not answered
 }
 
 // CRIRepeated is CRI's answer to a call about what is gone already.
 type CRIRepeated struct {
-	Verb string         `json:"verb"`
-	ID   string         `json:"id"` // of the container or the sandbox
-	At   time.Time      `json:"at"` // when it was answered
-	Err  *oracle.Failed `json:"err,omitempty"`
+	Verb string          `json:"verb"`
+	ID   string          `json:"id"` // of the container or the sandbox
+	At   time.Time       `json:"at"` // when it was answered
+	Err  *callerr.Failed `json:"err,omitempty"`
 }
 
 // CRIStats is an answer of CRI's ListContainerStats or ContainerStats.
@@ -90,10 +92,10 @@ type CRIStats struct {
 	Call string `json:"call"`         // as the API names it
 	Of   string `json:"of,omitempty"` // the id of whom it was asked for alone; "": for all
 	// At is when it was asked, Answered when it had answered.
-	At       time.Time      `json:"at"`
-	Answered time.Time      `json:"answered"`
-	Told     []CRIUsage     `json:"told,omitempty"`
-	Err      *oracle.Failed `json:"err,omitempty"`
+	At       time.Time       `json:"at"`
+	Answered time.Time       `json:"answered"`
+	Told     []CRIUsage      `json:"told,omitempty"`
+	Err      *callerr.Failed `json:"err,omitempty"`
 }
 
 // CRIRaised is a memory limit that UpdateContainerResources has set of a container.
@@ -107,8 +109,8 @@ type CRIRaised struct {
 
 // CRIUsage is what a container uses, as CRI tells it.
 type CRIUsage struct {
-	ID     string            `json:"id"`
-	Labels *oracle.CRILabels `json:"labels,omitempty"`
+	ID     string          `json:"id"`
+	Labels *criview.Labels `json:"labels,omitempty"`
 	// WorkingSet and Available are bytes of memory, and MemoryAt is the time that comes with
 	// them; the zero time: it tells nothing of memory.
 	WorkingSet uint64    `json:"workingSet,omitempty"`
@@ -129,7 +131,7 @@ type CRIOfPod struct {
 	Left     []string  `json:"left,omitempty"`
 	Answered time.Time `json:"answered"`
 	// Err is the error that CRI has answered with, of a pod that it has.
-	Err *oracle.Failed `json:"err,omitempty"`
+	Err *callerr.Failed `json:"err,omitempty"`
 }
 
 // PodName is the name of the workload's pod.
@@ -148,19 +150,19 @@ type CRIState struct {
 	Answered time.Time `json:"answered"`
 	// Labels are those by which a kubelet that comes back finds its own, and Pod is that of
 	// a container; nil and "" in histories that do not tell them.
-	Labels *oracle.CRILabels `json:"labels,omitempty"`
-	Pod    string            `json:"pod,omitempty"`
+	Labels *criview.Labels `json:"labels,omitempty"`
+	Pod    string          `json:"pod,omitempty"`
 	// Given and Created are what the list says of a container besides.
-	Given   *oracle.CRIGiven `json:"given,omitempty"`
-	Created time.Time        `json:"created,omitzero"`
+	Given   *criview.Given `json:"given,omitempty"`
+	Created time.Time      `json:"created,omitzero"`
 }
 
 // CRIName is CRI's answer to a request with a name that must be free again, or taken.
 // What is asked for cannot be made (there is no such runtime, or image), so that an error
 // always comes of it: that of the name, where it is still reserved, is the first.
 type CRIName struct {
-	Object string         `json:"object"` // pod or container
-	Err    *oracle.Failed `json:"err"`
+	Object string          `json:"object"` // pod or container
+	Err    *callerr.Failed `json:"err"`
 	// Taken reports that there was a container or a pod of that name, so that it must not be
 	// free; At is when CRI was asked.
 	Taken bool      `json:"taken,omitempty"`
@@ -179,7 +181,7 @@ type SandboxSeen struct {
 	ID    string `json:"id"`
 	State string `json:"state,omitempty"` // as the API names it: SANDBOX_READY
 	// Err is why CRI could not say it.
-	Err *oracle.Failed `json:"err,omitempty"`
+	Err *callerr.Failed `json:"err,omitempty"`
 	// Stopped reports that StopPodSandbox had succeeded before; else it was to run.
 	Stopped bool `json:"stopped,omitempty"`
 	// IP is the pod's address; "" of one in the world's own network.
@@ -202,10 +204,10 @@ type Round struct {
 
 // CRIListed are the ids that ListPodSandbox and ListContainers name.
 type CRIListed struct {
-	At         time.Time      `json:"at"`
-	Sandboxes  []string       `json:"sandboxes,omitempty"`
-	Containers []string       `json:"containers,omitempty"`
-	Err        *oracle.Failed `json:"err,omitempty"` // why CRI could not be asked
+	At         time.Time       `json:"at"`
+	Sandboxes  []string        `json:"sandboxes,omitempty"`
+	Containers []string        `json:"containers,omitempty"`
+	Err        *callerr.Failed `json:"err,omitempty"` // why CRI could not be asked
 }
 
 // Clone shares no list with s.
@@ -243,5 +245,5 @@ func (s *CRISeen) Made(id string) bool {
 	_, sandbox := s.When("RunPodSandbox", id)
 	_, container := s.When("CreateContainer", id)
 	return sandbox || container ||
-		slices.ContainsFunc(s.Events, func(e oracle.CRIEvent) bool { return e.ID == id && e.Type == oracle.CRICreated })
+		slices.ContainsFunc(s.Events, func(e criview.Event) bool { return e.ID == id && e.Type == criview.Created })
 }

@@ -5,7 +5,10 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/fixtures/payload"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // Instance is one container of the workload, as its client knew it and as its payload
@@ -32,9 +35,9 @@ type Instance struct {
 	Reported bool   `json:"reported,omitempty"`
 	Status   uint32 `json:"status,omitempty"`
 	// MustTell are the observers that tell its exit when nothing is broken.
-	MustTell []oracle.Observer `json:"mustTell,omitempty"`
+	MustTell []exit.Observer `json:"mustTell,omitempty"`
 	// Given is what its client has asked CRI for; nil in histories that do not tell it.
-	Given *oracle.CRIGiven `json:"given,omitempty"`
+	Given *criview.Given `json:"given,omitempty"`
 	// OOMScoreAdj is that which its client has asked for; nil in histories that do not tell
 	// it.
 	OOMScoreAdj *int `json:"oomScoreAdj,omitempty"`
@@ -79,10 +82,10 @@ type Meter struct {
 	Filter string    `json:"filter,omitempty"`
 	// Limit is the memory limit in bytes that was last asked for, Told those of the entries
 	// that have the container's id, and Others how many entries have another.
-	Limit  uint64         `json:"limit"`
-	Told   []uint64       `json:"told,omitempty"`
-	Others int            `json:"others,omitempty"`
-	Err    *oracle.Failed `json:"err,omitempty"`
+	Limit  uint64          `json:"limit"`
+	Told   []uint64        `json:"told,omitempty"`
+	Others int             `json:"others,omitempty"`
+	Err    *callerr.Failed `json:"err,omitempty"`
 }
 
 // PIDs is an answer of ListPids about a container. Pids are those of the world's PID
@@ -92,8 +95,8 @@ type PIDs struct {
 	// Ended reports whether a client had heard by then that it has ended.
 	Ended bool `json:"ended,omitempty"`
 	// Err is the error in place of an answer, and Told what was answered without one.
-	Err  *oracle.Failed `json:"err,omitempty"`
-	Told []int          `json:"told,omitempty"`
+	Err  *callerr.Failed `json:"err,omitempty"`
+	Told []int           `json:"told,omitempty"`
 	// OfExecs are those that it has called an exec's; nil where it did not answer, and in
 	// histories that were kept before they were.
 	OfExecs []ExecPID `json:"ofExecs"`
@@ -146,8 +149,8 @@ type Pause struct {
 	// Exec is why an exec was refused while it was paused, and ExecAgain why one of the same
 	// id was when it was resumed; nil: it was not, or nobody has asked. In cases without a
 	// fault.
-	Exec      *oracle.Failed `json:"exec,omitempty"`
-	ExecAgain *oracle.Failed `json:"execAgain,omitempty"`
+	Exec      *callerr.Failed `json:"exec,omitempty"`
+	ExecAgain *callerr.Failed `json:"execAgain,omitempty"`
 }
 
 // ExecOfPaused is the id of the exec that is tried in a container that is paused, and is
@@ -192,8 +195,8 @@ type Exec struct {
 	// UsedAgain is when an exec of its id was asked for when it was deleted and nobody knew
 	// of it; the zero time: none was. Refused is why there was none; nil when it was added,
 	// and then deleted.
-	UsedAgain time.Time      `json:"usedAgain,omitzero"`
-	Refused   *oracle.Failed `json:"refused,omitempty"`
+	UsedAgain time.Time       `json:"usedAgain,omitzero"`
+	Refused   *callerr.Failed `json:"refused,omitempty"`
 	// Payload is its own record.
 	Payload payload.Truth `json:"payload"`
 	// Outputs are what was read of its output; nil where it was not asked to write.
@@ -229,9 +232,9 @@ type ExecSync struct {
 	Timeout time.Duration `json:"timeoutNs,omitempty"`
 	// Answered is when there was an answer, Err its error, and Status what it said of the
 	// exit without one.
-	Answered time.Time      `json:"answered,omitzero"`
-	Err      *oracle.Failed `json:"err,omitempty"`
-	Status   uint32         `json:"status,omitempty"`
+	Answered time.Time       `json:"answered,omitzero"`
+	Err      *callerr.Failed `json:"err,omitempty"`
+	Status   uint32          `json:"status,omitempty"`
 	// Patience is how long one may take that is loud, after which its client goes; 0: all
 	// the time. StdoutBytes and StderrBytes are how much its answer has of its streams.
 	Patience    time.Duration `json:"patienceNs,omitempty"`
@@ -242,7 +245,7 @@ type ExecSync struct {
 	Beats int `json:"beats,omitempty"`
 	// Left is what lay in containerd's directories for its container afterwards, and had not
 	// before.
-	Left []oracle.Belonging `json:"left,omitempty"`
+	Left []inventory.Belonging `json:"left,omitempty"`
 }
 
 // Input is the standard input of a container's init, or of an exec, as its client has

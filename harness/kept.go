@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/spelling"
 )
 
@@ -136,7 +136,7 @@ func unmarshalOldVerdict(text []byte, into *Verdict) error {
 	}
 	*into = old.Verdict
 	for _, text := range old.Findings {
-		var f oracle.Finding
+		var f finding.Finding
 		var unknown *spelling.UnknownError
 		if err := json.Unmarshal(text, &f); err == nil {
 			into.Findings = append(into.Findings, f)

@@ -15,7 +15,12 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // aKept has something in every list.
@@ -29,13 +34,13 @@ func aKept() Kept {
 		Version: "v2.4.2", Reached: Completed, Began: at, Took: time.Second,
 		Problems: []Problem{{Kind: ByMiss, Miss: MissUnobserved, Text: "x"}},
 		Instances: []Instance{
-			{Name: "c0", ID: "c0", Spec: Container{Exit: 7}, PID: 41, Begun: at, MustTell: []oracle.Observer{oracle.ByWait}},
+			{Name: "c0", ID: "c0", Spec: Container{Exit: 7}, PID: 41, Begun: at, MustTell: []exit.Observer{exit.ByWait}},
 		},
 		Calls: []Call{
-			{Who: "client", Verb: "create", Of: "c0", At: at, Took: 5, Err: &oracle.Failed{Code: "Unknown", Text: "x"}},
+			{Who: "client", Verb: "create", Of: "c0", At: at, Took: 5, Err: &callerr.Failed{Code: "Unknown", Text: "x"}},
 		},
 		Signals:  []SentSignal{{Container: "c0", Signal: 9, At: at}},
-		Reported: []oracle.Observation{{Container: "c0", Observer: oracle.ByWait, Status: 7, At: at}},
+		Reported: []exit.Observation{{Container: "c0", Observer: exit.ByWait, Status: 7, At: at}},
 		Firings:  []Firing{{Text: "x", Count: 1, Proof: "y"}},
 		Hits: []failpoints.Hit{
 			{Hit: probe.Hit{Point: "rpc:shim:Task.Create:entry", Status: &status}, Who: "shim", Time: at, Fault: -1},
@@ -43,22 +48,22 @@ func aKept() Kept {
 		Kills:  []Kill{{PID: 42, Who: "shim", At: at}},
 		Deaths: []daemon.Death{{At: at, Code: 137, BackIn: time.Second, PID: 2, Asked: true}},
 		Exits:  []Exit{{PID: 41, Code: 7, At: at}},
-		Events: []oracle.TaskEvent{
+		Events: []event.Task{
 			{Topic: "/tasks/exit", Container: "c0", PID: 41, Status: 7, Exited: at, Sent: at, Seen: at},
 		},
-		Gaps:    []oracle.Gap{{From: at}},
+		Gaps:    []event.Gap{{From: at}},
 		Flushed: &Flushed{Events: 1, Hits: 1, Reported: 1},
-		Before:  &oracle.Inventory{Processes: []oracle.Process{{PID: 1, SocketInodes: []uint64{9}}}},
-		After:   &Look{At: at, Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{Namespaces: []string{"x"}}}},
-		Reuse:   &Reuse{Err: &oracle.Failed{Code: "AlreadyExists"}},
+		Before:  &inventory.Inventory{Processes: []inventory.Process{{PID: 1, SocketInodes: []uint64{9}}}},
+		After:   &Look{At: at, Inventory: &inventory.Inventory{Daemon: &inventory.Daemon{Namespaces: []string{"x"}}}},
+		Reuse:   &Reuse{Err: &callerr.Failed{Code: "AlreadyExists"}},
 		Notes:   []Note{{At: at, Who: "client", Text: "state created"}},
 	}
-	f := oracle.Finding{
-		Invariant: oracle.Leak,
-		Class:     oracle.ClassShim,
-		Facts:     oracle.Facts{oracle.FactTask: oracle.None},
+	f := finding.Finding{
+		Invariant: finding.Leak,
+		Class:     finding.ClassShim,
+		Facts:     fact.Facts{fact.Task: fact.None},
 	}
-	return Kept{Verdict: Verdict{Name: "x", Outcome: Violated, Findings: []oracle.Finding{f}}, History: h}
+	return Kept{Verdict: Verdict{Name: "x", Outcome: Violated, Findings: []finding.Finding{f}}, History: h}
 }
 
 func TestAHistoryComesBack(t *testing.T) {
@@ -91,7 +96,8 @@ func TestAHistoryThatIsNoneIsRefused(t *testing.T) {
 			"an older shimquake wrote it: judge it with that one"},
 		"an old verdict that is none": {edited(t, 2, `{"case":{"name":"x"}}`, `{"findings":[{"facts":1}]}`),
 			"its verdict cannot be read"},
-		"flushed too much":   {edited(t, 3, `{"case":{"name":"x"},"flushed":{"events":9}}`, `{}`), "flushed.events is 9 of 0"},
+		"flushed too much": {edited(t, 3, `{"case":{"name":"x"},"flushed":{"events":9}}`, `{}`),
+			"flushed.events is 9 of 0"},
 		"a case that is bad": {edited(t, 3, `{"case":{"name":"X Y"}}`, `{}`), "lower-case"},
 	} {
 		err := EachKept("some.json", strings.NewReader(tc.text), func(Kept) error { return nil })
@@ -123,7 +129,7 @@ func TestAnOldHistoryIsRead(t *testing.T) {
 	if k.History.Version != "v2.4.2" || len(k.History.Instances) != 1 || k.History.Instances[0].Spec.Exit != 7 {
 		t.Errorf("%+v", k.History)
 	}
-	if v := k.Verdict; v.Outcome != Violated || len(v.Findings) != 1 || v.Findings[0].Class != oracle.ClassShim {
+	if v := k.Verdict; v.Outcome != Violated || len(v.Findings) != 1 || v.Findings[0].Class != finding.ClassShim {
 		t.Errorf("%+v", v)
 	}
 	if _, err := DecodeKept("x", []byte(edited(t, 3, history, verdict))); err == nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 const whole = `name: shutdown-error-once
@@ -48,7 +48,7 @@ func TestParseCase(t *testing.T) {
 		Plan: failpoints.Plan{
 			failpoints.PauseAt("rpc:shim:Task.Shutdown:entry", failpoints.Steps("cancel client", "wait 2s", "release")...),
 		},
-		Bad: []Bad{{Releases: "< 2.4.0", By: oracle.MustMatches("shim"), Issue: "containerd#8981"}},
+		Bad: []Bad{{Releases: "< 2.4.0", By: finding.MustMatches("shim"), Issue: "containerd#8981"}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
@@ -313,7 +313,7 @@ func aDuration() *rapid.Generator[time.Duration] {
 }
 
 // matches are some, with every kind of value.
-var matches = oracle.MustMatches("shim", "shim task=none bundle=gone", "event event=late topic=/tasks/exit",
+var matches = finding.MustMatches("shim", "shim task=none bundle=gone", "event event=late topic=/tasks/exit",
 	"exit-code by=cri-status status=made-up-255 true=7", "containerd what=death exit=1")
 
 // some makes an empty list the nil that a file without the key gives.

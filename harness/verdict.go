@@ -5,7 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/rate"
 )
 
@@ -30,12 +31,12 @@ type Verdict struct {
 	// besides.
 	Problems []Problem `json:"problems,omitempty"`
 	// Findings are what does not hold, and known residues, which do not violate.
-	Findings []oracle.Finding `json:"findings,omitempty"`
+	Findings []finding.Finding `json:"findings,omitempty"`
 	// Firings say for each fault of the plan how it is known to have happened.
 	Firings []Firing `json:"firings,omitempty"`
 	// Truths and Reported are the exit ledger: what is true, and who reported what.
-	Truths   []oracle.Truth       `json:"truths,omitempty"`
-	Reported []oracle.Observation `json:"reported,omitempty"`
+	Truths   []exit.Truth       `json:"truths,omitempty"`
+	Reported []exit.Observation `json:"reported,omitempty"`
 	// NeverBegan are the containers whose payload never ran: there was no exit status to
 	// tell.
 	NeverBegan []string `json:"neverBegan,omitempty"`
@@ -61,11 +62,11 @@ func (v *Verdict) SetCost(took, cpu time.Duration, evidence string) {
 }
 
 // Violations are the findings that violate.
-func (v Verdict) Violations() []oracle.Finding { return oracle.Violations(v.Findings) }
+func (v Verdict) Violations() []finding.Finding { return finding.Violations(v.Findings) }
 
 // Has reports whether something of that class violates.
-func (v Verdict) Has(class oracle.Class) bool {
-	return slices.ContainsFunc(v.Violations(), func(f oracle.Finding) bool { return f.Class == class })
+func (v Verdict) Has(class finding.Class) bool {
+	return slices.ContainsFunc(v.Violations(), func(f finding.Finding) bool { return f.Class == class })
 }
 
 // HasProblem reports whether there is a problem of that kind.

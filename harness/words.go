@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/wording"
 )
 
 // String tells the verdict to a person, in a few lines.
@@ -25,7 +26,7 @@ func (v Verdict) String() string {
 		fmt.Fprintf(&b, "  fault: %s: %s\n", f.Text, f.Proof)
 	}
 	for _, f := range v.Findings {
-		fmt.Fprintf(&b, "  found: %s\n", f.String())
+		fmt.Fprintf(&b, "  found: %s\n", wording.Of(f))
 	}
 	for _, t := range v.Truths {
 		fmt.Fprintf(&b, "  exit:  %s ended with %d (%s); reported: %s\n", t.Of(), t.Status, t.Source,
@@ -61,7 +62,7 @@ func ShortIDs(text string) string { return longID.ReplaceAllString(text, "$1") }
 
 // ReportedOf sums up what the observers of a process reported whose end is known, each
 // that said the same once: "wait 7, TaskExit 7".
-func (v Verdict) ReportedOf(t oracle.Truth) string {
+func (v Verdict) ReportedOf(t exit.Truth) string {
 	var parts []string
 	for _, o := range v.Reported {
 		text := fmt.Sprintf("%s %d", o.Observer, o.Status)

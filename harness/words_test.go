@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
 )
 
 // An exit of which nobody heard is not one that everybody reported right.
 func TestVerdictSaysThatNobodyReported(t *testing.T) {
-	v := Verdict{Truths: []oracle.Truth{{Container: "c0", Status: 7, Source: "its own record"}}}
+	v := Verdict{Truths: []exit.Truth{{Container: "c0", Status: 7, Source: "its own record"}}}
 	if s := v.String(); !strings.Contains(s, "reported: by nobody") {
 		t.Error(s)
 	}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // calls are those of the client, and what notes say.
@@ -179,7 +181,7 @@ func (b *builder) events() {
 		i.key = "event " + i.Text
 		i.More = fmt.Sprintf("%s of %s, pid %d, status %d; it arrived %s after it was sent",
 			e.Topic, e.Container, e.PID, e.Status, millis(e.Seen.Sub(e.Sent)))
-		by := map[string]oracle.Observer{"exit": oracle.ByTaskExit, "delete": oracle.ByTaskDelete}[topic]
+		by := map[string]exit.Observer{"exit": exit.ByTaskExit, "delete": exit.ByTaskDelete}[topic]
 		if b.isWrong(e.Container, e.Exec, by, e.Status) {
 			i.Mark = Wrong
 		}
@@ -205,11 +207,11 @@ func (b *builder) events() {
 }
 
 // isWrong reports whether a finding says that this is not the exit status.
-func (b *builder) isWrong(container, exec string, by oracle.Observer, status uint32) bool {
-	return slices.ContainsFunc(b.v.Violations(), func(f oracle.Finding) bool {
-		return f.Invariant == oracle.Exit && f.Subject.ID == container && f.Subject.Exec == exec &&
-			f.Facts[oracle.FactBy] == string(by)
-	}) && slices.ContainsFunc(b.v.Truths, func(t oracle.Truth) bool {
+func (b *builder) isWrong(container, exec string, by exit.Observer, status uint32) bool {
+	return slices.ContainsFunc(b.v.Violations(), func(f finding.Finding) bool {
+		return f.Invariant == finding.Exit && f.Subject.ID == container && f.Subject.Exec == exec &&
+			f.Facts[fact.By] == string(by)
+	}) && slices.ContainsFunc(b.v.Truths, func(t exit.Truth) bool {
 		return t.Container == container && t.Exec == exec && t.Status != status
 	})
 }

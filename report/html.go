@@ -16,6 +16,7 @@ import (
 	"text/template"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/wording"
 )
 
 // The page and what it runs. How the library came here: web/vendor/README.md.
@@ -119,7 +120,7 @@ func (h *page) add(c Case, t Timeline) error {
 // Reason is the first thing that is wrong, in a line.
 func Reason(v harness.Verdict) string {
 	if all := v.Violations(); len(all) > 0 && v.Outcome == harness.Violated {
-		return harness.ShortIDs(all[0].String())
+		return harness.ShortIDs(wording.Of(all[0]))
 	}
 	if v.Outcome == harness.Held {
 		return ""
@@ -135,9 +136,9 @@ func (h *page) textOf(c Case, with Timeline) caseText {
 	}
 	for _, f := range v.Findings {
 		if f.Violates() {
-			t.Findings = append(t.Findings, harness.ShortIDs(f.String()))
+			t.Findings = append(t.Findings, harness.ShortIDs(wording.Of(f)))
 		} else {
-			t.Known = append(t.Known, harness.ShortIDs(f.String()))
+			t.Known = append(t.Known, harness.ShortIDs(wording.Of(f)))
 		}
 	}
 	for _, f := range v.Firings {

@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/wording"
 )
 
 // life is that of a shim, as its probes have shown it.
@@ -53,9 +56,9 @@ func (b *builder) processes() {
 }
 
 // left are the shims that findings say were left.
-func (b *builder) left() (all []oracle.Subject) {
+func (b *builder) left() (all []finding.Subject) {
 	for _, f := range b.v.Violations() {
-		if f.Invariant == oracle.Leak && f.Class == oracle.ClassShim {
+		if f.Invariant == finding.Leak && f.Class == finding.ClassShim {
 			all = append(all, f.Subject)
 		}
 	}
@@ -64,7 +67,7 @@ func (b *builder) left() (all []oracle.Subject) {
 
 // life is the bar of a shim's life.
 func (b *builder) life(pid int, l *life) {
-	isLeft := slices.ContainsFunc(b.left(), func(s oracle.Subject) bool { return s.PID == pid })
+	isLeft := slices.ContainsFunc(b.left(), func(s finding.Subject) bool { return s.PID == pid })
 	exit := slices.IndexFunc(b.h.Exits, func(e harness.Exit) bool { return e.PID == pid && !e.At.Before(l.since) })
 	bar := Item{Text: "shim " + strconv.Itoa(pid), Mark: Runs}
 	to := l.last
@@ -78,7 +81,7 @@ func (b *builder) life(pid int, l *life) {
 	b.add(l.lane, l.since, bar)
 	if isLeft && b.h.After != nil && b.h.After.At.After(b.h.Done) {
 		b.add(l.lane, b.h.Done, Item{Text: fmt.Sprintf("LEFT: shim %d still runs", pid), Mark: Left,
-			Took: b.h.After.At.Sub(b.h.Done), More: b.reason(func(f oracle.Finding) bool { return f.Subject.PID == pid })})
+			Took: b.h.After.At.Sub(b.h.Done), More: b.reason(func(f finding.Finding) bool { return f.Subject.PID == pid })})
 	}
 	if exit >= 0 {
 		e := b.h.Exits[exit]
@@ -88,10 +91,10 @@ func (b *builder) life(pid int, l *life) {
 }
 
 // reason is the text of the first finding of which is reports true.
-func (b *builder) reason(is func(oracle.Finding) bool) string {
+func (b *builder) reason(is func(finding.Finding) bool) string {
 	all := b.v.Violations()
 	if i := slices.IndexFunc(all, is); i >= 0 {
-		return all[i].String()
+		return wording.Of(all[i])
 	}
 	return ""
 }
@@ -130,16 +133,16 @@ func (b *builder) containers() {
 func (b *builder) reported() {
 	_, _, reported := b.h.FirstUse()
 	for _, o := range reported {
-		if o.Observer == oracle.ByTaskExit || o.Observer == oracle.ByTaskDelete {
+		if o.Observer == exit.ByTaskExit || o.Observer == exit.ByTaskDelete {
 			continue // the event stands there already
 		}
 		i := Item{Text: fmt.Sprintf("%s says %d", o.Observer, o.Status),
 			More: strings.TrimSpace("of " + o.Container + " " + o.Exec)}
 		if b.isWrong(o.Container, o.Exec, o.Observer, o.Status) {
 			i.Mark, i.Text = Wrong, i.Text+": wrong"
-			i.More = b.reason(func(f oracle.Finding) bool {
+			i.More = b.reason(func(f finding.Finding) bool {
 				return f.Subject.ID == o.Container && f.Subject.Exec == o.Exec &&
-					f.Facts[oracle.FactBy] == string(o.Observer)
+					f.Facts[fact.By] == string(o.Observer)
 			})
 		}
 		i.key = o.Container + " " + o.Exec + " " + i.Text
@@ -148,13 +151,13 @@ func (b *builder) reported() {
 }
 
 // reportedAt is when the client had an answer about an exit.
-func (b *builder) reportedAt(o oracle.Observation) time.Time {
+func (b *builder) reportedAt(o exit.Observation) time.Time {
 	for _, in := range b.h.Instances {
 		if o.Exec != "" || in.ID != o.Container && in.Name != o.Container {
 			continue
 		}
 		switch {
-		case o.Observer == oracle.ByDelete && !in.Deleted.IsZero():
+		case o.Observer == exit.ByDelete && !in.Deleted.IsZero():
 			return in.Deleted
 		case !in.Waited.IsZero():
 			return in.Waited
@@ -169,20 +172,20 @@ func (b *builder) reportedAt(o oracle.Observation) time.Time {
 // findings are those of things without a lane of their own, where they were looked for.
 func (b *builder) findings() {
 	for _, f := range b.v.Violations() {
-		if f.Invariant == oracle.Leak && f.Class == oracle.ClassShim {
+		if f.Invariant == finding.Leak && f.Class == finding.ClassShim {
 			continue
 		}
 		at := b.h.Done
-		if b.h.After != nil && f.Invariant == oracle.Leak {
+		if b.h.After != nil && f.Invariant == finding.Leak {
 			at = b.h.After.At
 		}
 		if at.IsZero() {
 			at = b.end
 		}
 		mark := Wrong
-		if f.Invariant == oracle.Leak {
+		if f.Invariant == finding.Leak {
 			mark = Left
 		}
-		b.add(b.lane(Found, "findings"), at, Item{Text: f.What(), Mark: mark, More: f.String()})
+		b.add(b.lane(Found, "findings"), at, Item{Text: wording.What(f), Mark: mark, More: wording.Of(f)})
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/onsi/ginkgo/v2/reporters"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/report"
 )
 
@@ -156,7 +156,7 @@ func TestResultsAreWholeAndVersioned(t *testing.T) {
 			Format   int
 			Verdict  string
 			Evidence string
-			Findings []oracle.Finding
+			Findings []finding.Finding
 			Clusters []string
 		}
 		if err := json.Unmarshal(line, &l); err != nil {

@@ -6,7 +6,8 @@ import (
 	"io"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // ResultsFile is the name of the file of results: JSON lines, as docs/results.md has
@@ -38,9 +39,9 @@ type resultsCase struct {
 	Reason   string            `json:"reason,omitempty"`
 	Clusters []string          `json:"clusters,omitempty"`
 	Problems []harness.Problem `json:"problems,omitempty"`
-	Findings []oracle.Finding  `json:"findings,omitempty"`
+	Findings []finding.Finding `json:"findings,omitempty"`
 	Firings  []harness.Firing  `json:"firings,omitempty"`
-	Truths   []oracle.Truth    `json:"truths,omitempty"`
+	Truths   []exit.Truth      `json:"truths,omitempty"`
 	Evidence string            `json:"evidence,omitempty"`
 	Replay   string            `json:"replay,omitempty"`
 	Millis   int64             `json:"ms"`

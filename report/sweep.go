@@ -12,7 +12,8 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/wording"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -173,15 +174,15 @@ func SortClusters(all []Cluster) {
 
 // words are those of what all findings of a cluster have in common.
 func words(s triage.Signature) string {
-	f := oracle.Finding{Invariant: s.Invariant, Class: s.Class, Facts: s.Facts}
+	f := finding.Finding{Invariant: s.Invariant, Class: s.Class, Facts: s.Facts}
 	head := fmt.Sprintf("%s %s", s.Invariant, s.Class)
 	switch {
-	case s.Invariant == oracle.Liveness:
-		head = f.What()
+	case s.Invariant == finding.Liveness:
+		head = wording.What(f)
 	case strings.HasPrefix(string(s.Class), string(s.Invariant)): // an exit-code, an event
 		head = strings.ReplaceAll(string(s.Class), "-", " ")
 	}
-	return strings.TrimRight(fmt.Sprintf("%s: %s", head, f.Reason()), ": ")
+	return strings.TrimRight(fmt.Sprintf("%s: %s", head, wording.Reason(f)), ": ")
 }
 
 func number(n int, of string) string {

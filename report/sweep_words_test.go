@@ -3,7 +3,8 @@ package report
 import (
 	"testing"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
@@ -11,10 +12,10 @@ import (
 func TestWordsOfACluster(t *testing.T) {
 	for want, s := range map[string]triage.Signature{
 		"ID reuse: the id could not be used again": {
-			Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: oracle.Facts{oracle.FactWhat: oracle.IDReuse},
+			Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: fact.Facts{fact.What: fact.IDReuse},
 		},
 		"leak shim: no task of that id in containerd": {
-			Invariant: oracle.Leak, Class: oracle.ClassShim, Facts: oracle.Facts{oracle.FactTask: oracle.None},
+			Invariant: finding.Leak, Class: finding.ClassShim, Facts: fact.Facts{fact.Task: fact.None},
 		},
 	} {
 		if got := words(s); got != want {

@@ -8,7 +8,10 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // began is when the runs of these tests begin.
@@ -43,13 +46,13 @@ func ran(name string) harness.Verdict {
 			hit(302, 11, "containerd", "rpc:containerd:Task.Shutdown:exit", "c0"),
 		},
 		Exits: []harness.Exit{{PID: 27, At: at(305)}},
-		Events: []oracle.TaskEvent{
+		Events: []event.Task{
 			{Topic: "/tasks/exit", Container: "c0", PID: 50, Status: 7, Sent: at(245), Seen: at(246)},
 		},
 		After: &harness.Look{At: at(6320)},
 	}
 	return harness.Verdict{Case: h.Case, Name: name, Outcome: harness.Held, Version: h.Version, Took: h.Took, History: h,
-		Truths: []oracle.Truth{{Container: "c0", Status: 7, Source: "its own record"}}}
+		Truths: []exit.Truth{{Container: "c0", Status: 7, Source: "its own record"}}}
 }
 
 // leaked is the same run, in which the shim's Shutdown fails and the shim is left.
@@ -63,9 +66,9 @@ func leaked(name string) harness.Verdict {
 	}
 	h.Exits = nil
 	v.Outcome, v.Firings = harness.Violated, h.Firings
-	v.Findings = []oracle.Finding{{Invariant: oracle.Leak, Class: oracle.ClassShim,
-		Subject: oracle.Subject{PID: 27, ID: "c0", Namespace: "shimquake", Name: "containerd-shim-runc-v2"},
-		Facts:   oracle.Facts{oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone}}}
+	v.Findings = []finding.Finding{{Invariant: finding.Leak, Class: finding.ClassShim,
+		Subject: finding.Subject{PID: 27, ID: "c0", Namespace: "shimquake", Name: "containerd-shim-runc-v2"},
+		Facts:   fact.Facts{fact.Task: fact.None, fact.Bundle: fact.Gone}}}
 	return v
 }
 
@@ -75,7 +78,8 @@ func lied(t testing.TB, name string) harness.Verdict {
 	v := ran(name)
 	v.History.Events[0].Status = 255
 	v.Outcome = harness.Violated
-	v.Findings = []oracle.Finding{{Invariant: oracle.Exit, Class: oracle.ClassExitCode, Subject: oracle.Subject{ID: "c0"},
-		Facts: oracle.Facts{oracle.FactBy: string(oracle.ByTaskExit)}}}
+	v.Findings = []finding.Finding{{Invariant: finding.Exit, Class: finding.ClassExitCode,
+		Subject: finding.Subject{ID: "c0"},
+		Facts:   fact.Facts{fact.By: string(exit.ByTaskExit)}}}
 	return v
 }

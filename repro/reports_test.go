@@ -15,7 +15,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness/runner"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/repro/read"
 )
 
@@ -112,7 +112,8 @@ func TestSampleReports(t *testing.T) {
 	for name, want := range samples(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			out := t.TempDir()
-			o := Options{Trier: Trier{Runner: &runner.Runner{Residues: catalogue.Residues(), Evidence: out, KeepAll: true, Log: os.Stderr}, Runs: 5,
+			o := Options{Trier: Trier{Runner: &runner.Runner{Residues: catalogue.Residues(), Evidence: out, KeepAll: true,
+				Log: os.Stderr}, Runs: 5,
 				Parallel: 3 * runtime.NumCPU(), Log: io.Discard}, Bugs: catalogue.BySeverity(), Without: want.Without,
 				For: foundIn, Out: out}
 			if err := o.Runner.Prepare(t.Context(), want.Containerd); err != nil { // a build is not timed
@@ -160,7 +161,7 @@ func checkFound(t *testing.T, a Answer, want sample) {
 		t.Fatal(err)
 	}
 	for _, f := range a.Search.Found.Findings {
-		if oracle.AnyLike(bug.Matches(), f) {
+		if finding.AnyLike(bug.Matches(), f) {
 			return
 		}
 	}

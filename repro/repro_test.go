@@ -10,8 +10,8 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/repro/search"
@@ -32,15 +32,15 @@ func TestFirstFixedIsOfTheOwnBranchOrTheNext(t *testing.T) {
 	}
 }
 
-func found(texts ...string) (out []oracle.Finding) {
-	for _, m := range oracle.MustMatches(texts...) {
-		out = append(out, oracle.Finding{Invariant: oracle.Leak, Class: m.Class, Facts: m.Facts})
+func found(texts ...string) (out []finding.Finding) {
+	for _, m := range finding.MustMatches(texts...) {
+		out = append(out, finding.Finding{Invariant: finding.Leak, Class: m.Class, Facts: m.Facts})
 	}
 	return out
 }
 
 func TestShows(t *testing.T) {
-	two := catalogue.Bug{ID: "b", Left: oracle.MustMatches("shim task=none", "socket socket=listening")}
+	two := catalogue.Bug{ID: "b", Left: finding.MustMatches("shim task=none", "socket socket=listening")}
 	one := two
 	one.OneOf = true
 	residue := harness.Verdict{Outcome: harness.Held, Findings: found("shim task=none", "socket socket=listening")}
@@ -71,7 +71,7 @@ func TestShows(t *testing.T) {
 // A run reproduces a report when what it left is what the report tells of; that a bug was
 // shown is not enough.
 func TestARunIsComparedWithTheReport(t *testing.T) {
-	leak := catalogue.Bug{ID: "leak", Left: oracle.MustMatches("shim task=none")}
+	leak := catalogue.Bug{ID: "leak", Left: finding.MustMatches("shim task=none")}
 	shim := found("shim task=none bundle=gone socket=listening")
 	statuses := found("exit-code by=TaskExit status=made-up-137 reported=137 true=3",
 		"event event=repeated topic=/tasks/exit repeat=other-status")
@@ -81,7 +81,7 @@ func TestARunIsComparedWithTheReport(t *testing.T) {
 	twice := fmt.Sprintf(exit+exit, 7, 137)
 	for name, c := range map[string]struct {
 		report string
-		left   []oracle.Finding
+		left   []finding.Finding
 		like   int
 	}{
 		"what it tells of":          {orphan, shim, 1},

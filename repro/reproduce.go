@@ -14,7 +14,8 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/wording"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
@@ -137,7 +138,7 @@ func (t *Trial) add(b catalogue.Bug, v harness.Verdict, r *read.Report) {
 
 // Shows are the findings by which a verdict shows a bug: none where one of those that it
 // must leave is missing.
-func Shows(b catalogue.Bug, v harness.Verdict) (left []oracle.Finding) {
+func Shows(b catalogue.Bug, v harness.Verdict) (left []finding.Finding) {
 	if v.Outcome == harness.Invalid {
 		return nil
 	}
@@ -147,7 +148,7 @@ func Shows(b catalogue.Bug, v harness.Verdict) (left []oracle.Finding) {
 	}
 	missing := 0
 	for _, m := range must {
-		i := slices.IndexFunc(v.Findings, func(f oracle.Finding) bool {
+		i := slices.IndexFunc(v.Findings, func(f finding.Finding) bool {
 			return m.Like(f) && (f.Known == "" || f.Known == b.ID)
 		})
 		if i < 0 {
@@ -162,10 +163,10 @@ func Shows(b catalogue.Bug, v harness.Verdict) (left []oracle.Finding) {
 	return left
 }
 
-func texts(all []oracle.Finding) []string {
+func texts(all []finding.Finding) []string {
 	out := make([]string, len(all))
 	for i, f := range all {
-		out[i] = harness.ShortIDs(f.String())
+		out[i] = harness.ShortIDs(wording.Of(f))
 	}
 	return out
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -190,14 +191,14 @@ func TestAKnownFindingIsGoneForGood(t *testing.T) {
 	}}.Sealed()
 	results := []journal.Result{{I: 0, Outcome: harness.Held}, {I: 1, Outcome: harness.Held}}
 	left := leakedShim()
-	left[0].Facts = oracle.Facts{oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone}
+	left[0].Facts = fact.Facts{fact.Task: fact.None, fact.Bundle: fact.Gone}
 	for name, c := range map[string]struct {
 		shows, gone int
-		found       []oracle.Finding
+		found       []finding.Finding
 	}{
 		"never again": {0, 1, left},
 		"once again":  {1, 0, left},
-		"another":     {20, 1, []oracle.Finding{{Invariant: oracle.Leak, Class: oracle.ClassMount}}},
+		"another":     {20, 1, []finding.Finding{{Invariant: finding.Leak, Class: finding.ClassMount}}},
 	} {
 		rep := triage.NewReport(journal.Head{Plan: p}, results, []catalogue.Excuse{*b.Sweep})
 		if len(rep.Gone()) != 1 {

@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/pairs"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -86,7 +86,7 @@ func TestTheDeletePathOfTheNewestRelease(t *testing.T) {
 		t.Errorf("not all of it was run:\n%s", r)
 	}
 	for _, c := range r.New {
-		if c.Left[0].Class == oracle.ClassShim {
+		if c.Left[0].Class == finding.ClassShim {
 			t.Errorf("its delete path leaks no shim when a method fails once:\n%s", r)
 		}
 	}
@@ -99,7 +99,7 @@ func TestALeakedShimIsFound(t *testing.T) {
 		Containerd: "v2.3.7", Who: []string{"shim"}, Actions: []string{"error"}, Workloads: []string{"task"},
 		Points: regexp.MustCompile("^rpc:shim:Task.Shutdown:entry$"),
 	})
-	if len(r.New) != 1 || r.New[0].Left[0].Class != oracle.ClassShim || r.Status() != 1 {
+	if len(r.New) != 1 || r.New[0].Left[0].Class != finding.ClassShim || r.Status() != 1 {
 		t.Fatalf("one leaked shim must be found:\n%s", r)
 	}
 	w := r.New[0].Windows[0]

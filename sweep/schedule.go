@@ -10,7 +10,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -167,7 +167,7 @@ func (s Schedule) one(ctx context.Context, i int) (journal.Result, error) {
 func mayFire(v harness.Verdict) bool {
 	missed := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Count == 0 })
 	unheeded := slices.ContainsFunc(v.Firings, func(f harness.Firing) bool { return f.Miss == harness.MissUnobserved })
-	died := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool { return f.Class == oracle.ClassDaemon })
+	died := slices.ContainsFunc(v.Findings, func(f finding.Finding) bool { return f.Class == finding.ClassDaemon })
 	return missed && !died && !v.HasProblem(harness.ByBoot) && !unheeded
 }
 

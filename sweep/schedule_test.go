@@ -13,7 +13,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -71,8 +71,9 @@ func only(h journal.Head, runs int) map[string]int {
 }
 
 // leakedShim is what a case with a leaked shim leaves.
-func leakedShim() []oracle.Finding {
-	return []oracle.Finding{{Invariant: oracle.Leak, Class: oracle.ClassShim, Subject: oracle.Subject{PID: 1, ID: "c0"}}}
+func leakedShim() []finding.Finding {
+	return []finding.Finding{{Invariant: finding.Leak, Class: finding.ClassShim,
+		Subject: finding.Subject{PID: 1, ID: "c0"}}}
 }
 
 func allHeld(harness.Case, int) harness.Verdict { return harness.Verdict{Outcome: harness.Held} }

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // section is a part of a bug's page. Its text may have several lines.
@@ -121,7 +121,7 @@ func symptoms(s catalogue.Symptoms) string {
 // left are the facts, as a sweep and a verdict have them.
 func left(x catalogue.Bug) string {
 	if r := x.Residue; r != nil {
-		return oracle.Match{Class: r.Class, Facts: r.Match}.String() + "; it violates nothing: " + r.Says
+		return finding.Match{Class: r.Class, Facts: r.Match}.String() + "; it violates nothing: " + r.Says
 	}
 	word := "\n"
 	if x.OneOf {

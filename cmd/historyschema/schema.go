@@ -17,7 +17,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 const module = "github.com/shimquake/shimquake"
@@ -86,7 +87,7 @@ var textTypes = map[string]reflect.Type{
 	"failpoints.Point": reflect.TypeFor[failpoints.Point](),
 	"failpoints.Step":  reflect.TypeFor[failpoints.Step](),
 	"term.Term":        reflect.TypeFor[term.Term](),
-	"oracle.Match":     reflect.TypeFor[oracle.Match](),
+	"finding.Match":    reflect.TypeFor[finding.Match](),
 }
 
 // historyTypes reads types as encoding/json writes them, and notes those that it meets by
@@ -106,7 +107,7 @@ func historyTypes(met map[string]reflect.Type) jsonschema.Reflector {
 			return ref("case.Case", "")
 		case reflect.TypeFor[harness.Container]():
 			return ref("case.Container", "")
-		case reflect.TypeFor[oracle.Facts]():
+		case reflect.TypeFor[fact.Facts]():
 			return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string", Pattern: "^[a-z-]+="}}
 		}
 		if _, is := textTypes[title(t)]; is {

@@ -6,15 +6,16 @@ import (
 
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // notSeen are facts that only a history tells: of a live node nobody knows them, and a
 // bug that names one may still be it.
-var notSeen = []oracle.Key{
-	oracle.FactCreate, oracle.FactContainerd, oracle.FactWhose, oracle.FactShim, oracle.FactProgram,
-	oracle.FactServed,
+var notSeen = []fact.Key{
+	fact.Create, fact.Containerd, fact.Whose, fact.Shim, fact.Program,
+	fact.Served,
 }
 
 // nameBugs adds to each suspect the bugs of the catalogue that leave what it has: those
@@ -32,11 +33,11 @@ func nameBugs(r *audit.Report) {
 // first, and that before what can only be if a function could fail that does not; then
 // what always leaves it before what may, those that say most, and then the order of bugs.
 func bugsOf(s audit.Suspect, bugs []catalogue.Bug, state affected.State) []string {
-	facts, err := oracle.ParseFacts(s.Facts)
+	facts, err := fact.ParseAll(s.Facts)
 	if err != nil || s.Version == "" {
 		return []string{}
 	}
-	found := oracle.Finding{Class: oracle.Class(s.Kind), Facts: facts}
+	found := finding.Finding{Class: finding.Class(s.Kind), Facts: facts}
 	said := map[string]int{} // how many of the suspect's facts a bug names
 	may := map[string]int{}  // 1: that is among what may come besides
 	fits := slices.DeleteFunc(slices.Clone(bugs), func(b catalogue.Bug) bool {
@@ -58,7 +59,7 @@ func bugsOf(s audit.Suspect, bugs []catalogue.Bug, state affected.State) []strin
 }
 
 // named is how many facts of what was found the matches of a bug name.
-func named(matches []oracle.Match, found oracle.Finding) (n int, fits bool) {
+func named(matches []finding.Match, found finding.Finding) (n int, fits bool) {
 	for _, m := range matches {
 		if m, ok := fitting(m, found); ok {
 			n, fits = max(n, count(m.Facts)), true
@@ -83,7 +84,7 @@ func met(b catalogue.Bug) int {
 
 // fitting reports whether a finding is like a match, as far as a live node can tell, and
 // returns what of the match that is.
-func fitting(m oracle.Match, f oracle.Finding) (oracle.Match, bool) {
+func fitting(m finding.Match, f finding.Finding) (finding.Match, bool) {
 	for _, k := range notSeen {
 		if f.Facts[k] == "" {
 			m.Facts[k] = ""
@@ -92,7 +93,7 @@ func fitting(m oracle.Match, f oracle.Finding) (oracle.Match, bool) {
 	return m, m.Like(f)
 }
 
-func count(facts oracle.Facts) int {
+func count(facts fact.Facts) int {
 	n := 0
 	for _, value := range facts {
 		if value != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/shimquake/shimquake/bisect"
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/progress"
 )
 
@@ -119,7 +119,7 @@ func (f *bisectFlags) check() error {
 }
 
 // read is the case and what is looked for; none where the case and the flags say nothing.
-func (f *bisectFlags) read(word string) (c harness.Case, by []oracle.Match, err error) {
+func (f *bisectFlags) read(word string) (c harness.Case, by []finding.Match, err error) {
 	if err = f.check(); err != nil {
 		return c, nil, err
 	}
@@ -127,7 +127,7 @@ func (f *bisectFlags) read(word string) (c harness.Case, by []oracle.Match, err 
 		return c, nil, err
 	}
 	for _, text := range f.by {
-		m, err := oracle.ParseMatch(text)
+		m, err := finding.ParseMatch(text)
 		if err != nil {
 			return c, nil, fmt.Errorf("--by: %w", err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/progress"
 )
 
@@ -62,7 +62,7 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 
 // lookedFor is what --by says, else the case of that release. Where neither does, each
 // violation counts.
-func lookedFor(c harness.Case, v harness.Verdict, by []oracle.Match) []oracle.Match {
+func lookedFor(c harness.Case, v harness.Verdict, by []finding.Match) []finding.Match {
 	if by != nil {
 		return by
 	}

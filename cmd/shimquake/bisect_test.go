@@ -8,7 +8,7 @@ import (
 
 	"github.com/shimquake/shimquake/bisect"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 func TestBisectFlags(t *testing.T) {
@@ -66,17 +66,17 @@ func TestBadInputOfBisect(t *testing.T) {
 
 func violated(texts ...string) harness.Verdict {
 	v := harness.Verdict{Outcome: harness.Violated, Version: "v1.7.2"}
-	for _, m := range oracle.MustMatches(texts...) {
-		v.Findings = append(v.Findings, oracle.Finding{Invariant: oracle.Leak, Class: m.Class, Facts: m.Facts})
+	for _, m := range finding.MustMatches(texts...) {
+		v.Findings = append(v.Findings, finding.Finding{Invariant: finding.Leak, Class: m.Class, Facts: m.Facts})
 	}
 	return v
 }
 
 func TestOutcomeOf(t *testing.T) {
-	shim := oracle.MustMatches("shim task=none")
+	shim := finding.MustMatches("shim task=none")
 	for _, tt := range []struct {
 		v    harness.Verdict
-		by   []oracle.Match
+		by   []finding.Match
 		want bisect.Outcome
 	}{
 		{harness.Verdict{Outcome: harness.Held}, shim, bisect.Held},
@@ -104,7 +104,7 @@ func TestLearn(t *testing.T) {
 }
 
 func TestDeclared(t *testing.T) {
-	c := harness.Case{Bad: []harness.Bad{{Releases: "< 1.7.4", By: oracle.MustMatches("shim task=none"), Issue: "x"}}}
+	c := harness.Case{Bad: []harness.Bad{{Releases: "< 1.7.4", By: finding.MustMatches("shim task=none"), Issue: "x"}}}
 	if by := declared(c, "v1.7.3"); len(by) != 1 {
 		t.Errorf("%v", by)
 	}
@@ -115,7 +115,7 @@ func TestDeclared(t *testing.T) {
 
 func TestBisectAnswer(t *testing.T) {
 	tr := trials{
-		c: harness.Case{Name: "umount-delayed"}, by: oracle.MustMatches("shim"), flags: &bisectFlags{confidence: 0.99},
+		c: harness.Case{Name: "umount-delayed"}, by: finding.MustMatches("shim"), flags: &bisectFlags{confidence: 0.99},
 		row: revisions{names: []string{"v1.7.2", "v1.7.3", "v1.7.4", "v1.7.5"}, oldIsBad: true, note: "a note"},
 	}
 	a := tr.answer(bisect.Answer{

@@ -16,7 +16,8 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/spelling"
 )
@@ -24,7 +25,7 @@ import (
 // trials runs a case at revisions.
 type trials struct {
 	c        harness.Case
-	by       []oracle.Match // what is looked for; nil until it is learned
+	by       []finding.Match // what is looked for; nil until it is learned
 	row      revisions
 	flags    *bisectFlags
 	rev      int // that is ready; -1: none
@@ -36,7 +37,7 @@ type trials struct {
 	decided  int // revisions
 }
 
-func newTrials(c harness.Case, by []oracle.Match, row revisions, f *bisectFlags) *trials {
+func newTrials(c harness.Case, by []finding.Match, row revisions, f *bisectFlags) *trials {
 	return &trials{c: c, by: by, row: row, flags: f, rev: -1}
 }
 
@@ -110,7 +111,7 @@ func passedBy(ctx context.Context, err error) error {
 
 // outcomeOf is what a verdict says of a bug. Without one that is looked for it is each
 // violation.
-func outcomeOf(v harness.Verdict, by []oracle.Match) bisect.Outcome {
+func outcomeOf(v harness.Verdict, by []finding.Match) bisect.Outcome {
 	switch v.Outcome {
 	case harness.Held:
 		return bisect.Held
@@ -123,9 +124,9 @@ func outcomeOf(v harness.Verdict, by []oracle.Match) bisect.Outcome {
 	return bisect.Invalid
 }
 
-func shows(v harness.Verdict, by []oracle.Match) bool {
+func shows(v harness.Verdict, by []finding.Match) bool {
 	for _, f := range v.Violations() {
-		if oracle.AnyLike(by, f) {
+		if finding.AnyLike(by, f) {
 			return true
 		}
 	}
@@ -147,7 +148,7 @@ func (t *trials) learn(tally bisect.Tally) bisect.Odds {
 }
 
 // declared is what the case says is bad at a release.
-func declared(c harness.Case, version string) []oracle.Match {
+func declared(c harness.Case, version string) []finding.Match {
 	if bad := c.BadOn(version); bad != nil {
 		return bad.By
 	}
@@ -156,14 +157,14 @@ func declared(c harness.Case, version string) []oracle.Match {
 
 // common is what most of the violated runs show, without what is of one run alone and
 // what comes with something else.
-func common(verdicts []harness.Verdict) []oracle.Match {
-	count, most := map[oracle.Match]int{}, 0
+func common(verdicts []harness.Verdict) []finding.Match {
+	count, most := map[finding.Match]int{}, 0
 	for _, v := range verdicts {
 		found := v.Violations()
-		once := map[oracle.Match]bool{}
+		once := map[finding.Match]bool{}
 		for _, f := range found {
-			if !slices.ContainsFunc(found, f.ComesWith) {
-				once[oracle.Match{Class: f.Class, Facts: f.Facts.Cause()}] = true
+			if !slices.ContainsFunc(found, func(o finding.Finding) bool { return compare.ComesWith(f, o) }) {
+				once[finding.Match{Class: f.Class, Facts: f.Facts.Cause()}] = true
 			}
 		}
 		for m := range once {
@@ -171,13 +172,13 @@ func common(verdicts []harness.Verdict) []oracle.Match {
 			most = max(most, count[m])
 		}
 	}
-	var all []oracle.Match
+	var all []finding.Match
 	for m, n := range count {
 		if n == most {
 			all = append(all, m)
 		}
 	}
-	slices.SortFunc(all, func(a, b oracle.Match) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(all, func(a, b finding.Match) int { return strings.Compare(a.String(), b.String()) })
 	return all
 }
 

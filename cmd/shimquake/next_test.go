@@ -8,7 +8,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/matrix"
 	"github.com/shimquake/shimquake/sweep/triage"
 )
@@ -92,7 +92,7 @@ func TestShownBug(t *testing.T) {
 	if b, ok := shownBug(v); ok {
 		t.Errorf("%s is fixed in %s", b.ID, v.Version)
 	}
-	v.Version, v.Findings[0].Class = "v2.3.7", oracle.ClassMount
+	v.Version, v.Findings[0].Class = "v2.3.7", finding.ClassMount
 	if b, ok := shownBug(v); ok {
 		t.Errorf("%s leaves no mount", b.ID)
 	}

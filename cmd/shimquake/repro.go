@@ -84,8 +84,10 @@ input, 3 nothing is known: no bug fits, or its runs show nothing, and the search
 func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.Writer) error {
 	o := repro.Options{
 		Trier: repro.Trier{
-			Runner: &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), KeepAll: true, Log: os.Stderr},
-			Runs:   f.runs, Parallel: f.parallel, Log: progress.Above(ctx, os.Stderr),
+			Runner: &runner.Runner{
+				Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), KeepAll: true, Log: os.Stderr,
+			},
+			Runs: f.runs, Parallel: f.parallel, Log: progress.Above(ctx, os.Stderr),
 		},
 		Containerd: f.containerd, Bugs: catalogue.BySeverity(), Without: f.without, FixedRuns: f.fixedRuns,
 		For: f.limit, Out: f.out,

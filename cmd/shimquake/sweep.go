@@ -234,7 +234,9 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 
 // runner runs the cases of a sweep, and its replays by the same rules.
 func (f *sweepFlags) runner() *runner.Runner {
-	return &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
+	return &runner.Runner{
+		Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true,
+	}
 }
 
 // open makes the plan, or reads it, and begins or resumes the journal.

@@ -66,7 +66,9 @@ func randomPlans(o plan.Options) plan.Options {
 
 // random draws, runs and reports.
 func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
-	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true}
+	r := &runner.Runner{
+		Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true,
+	}
 	slots := sweep.NewSlots(f.parallel)
 	r.Yield = slots.Yield
 	base := filepath.Join(f.out, "plan.json")

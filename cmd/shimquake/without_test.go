@@ -12,7 +12,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/harness/runner"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/repro"
 )
@@ -22,11 +23,12 @@ import (
 func TestAnInterruptLeavesReproItsAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f := reproFlags{out: t.TempDir()}
-	o := repro.Options{Trier: repro.Trier{Runner: &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence")}}}
+	o := repro.Options{Trier: repro.Trier{Runner: &runner.Runner{Residues: catalogue.Residues(),
+		Evidence: filepath.Join(f.out, "evidence")}}}
 	shown := judge.Judge(harness.History{
-		Case: harness.Case{Name: "x", Containerd: "v2.4.2"}, Reached: harness.Completed, Before: &oracle.Inventory{},
-		After: &harness.Look{Inventory: &oracle.Inventory{}},
-		Reuse: &harness.Reuse{Err: oracle.FailedOf(context.DeadlineExceeded)},
+		Case: harness.Case{Name: "x", Containerd: "v2.4.2"}, Reached: harness.Completed, Before: &inventory.Inventory{},
+		After: &harness.Look{Inventory: &inventory.Inventory{}},
+		Reuse: &harness.Reuse{Err: callerr.Of(context.DeadlineExceeded)},
 	}, catalogue.Residues())
 	if shown.Outcome != harness.Violated {
 		t.Fatal(shown)

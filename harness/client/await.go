@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // eventPatience is how long the client waits for an event that must come: longer than a
@@ -16,11 +17,11 @@ const eventPatience = 3 * time.Second
 
 // AwaitEvent waits for an event of a container's init process, in whatever namespace
 // where it names none.
-func AwaitEvent(ctx context.Context, log *oracle.EventLog, of oracle.Ref, topic string) {
+func AwaitEvent(ctx context.Context, log *event.Log, of inventory.Ref, topic string) {
 	ctx, cancel := context.WithTimeout(ctx, eventPatience)
 	defer cancel()
-	log.Await(ctx, func(events []oracle.TaskEvent) bool {
-		return slices.ContainsFunc(events, func(e oracle.TaskEvent) bool {
+	log.Await(ctx, func(events []event.Task) bool {
+		return slices.ContainsFunc(events, func(e event.Task) bool {
 			return e.Container == of.ID && (of.Namespace == "" || e.Namespace == of.Namespace) &&
 				e.Topic == topic && e.Exec == ""
 		})
@@ -32,28 +33,28 @@ func AwaitEvent(ctx context.Context, log *oracle.EventLog, of oracle.Ref, topic 
 const orphanPatience = 10 * time.Second
 
 // AwaitExitOf waits for the TaskExit event of one use of an id, whose shim has died.
-func AwaitExitOf(ctx context.Context, log *oracle.EventLog, id string, pid int) {
+func AwaitExitOf(ctx context.Context, log *event.Log, id string, pid int) {
 	ctx, cancel := context.WithTimeout(ctx, orphanPatience)
 	defer cancel()
-	log.Await(ctx, func(events []oracle.TaskEvent) bool {
-		return slices.ContainsFunc(events, func(e oracle.TaskEvent) bool { return e.IsExitOf(id, pid) })
+	log.Await(ctx, func(events []event.Task) bool {
+		return slices.ContainsFunc(events, func(e event.Task) bool { return e.IsExitOf(id, pid) })
 	})
 }
 
 // AwaitExec waits for an event of an exec in a container: its id is in no answer of
 // CRI's.
-func AwaitExec(ctx context.Context, log *oracle.EventLog, id, topic string) {
+func AwaitExec(ctx context.Context, log *event.Log, id, topic string) {
 	ctx, cancel := context.WithTimeout(ctx, eventPatience)
 	defer cancel()
-	log.Await(ctx, func(events []oracle.TaskEvent) bool {
-		return slices.ContainsFunc(events, func(e oracle.TaskEvent) bool {
+	log.Await(ctx, func(events []event.Task) bool {
+		return slices.ContainsFunc(events, func(e event.Task) bool {
 			return e.Container == id && e.Topic == topic && e.Exec != ""
 		})
 	})
 }
 
 // LearnExec takes the id and the pid of the only exec in a container from its events.
-func LearnExec(e *harness.Exec, container string, events []oracle.TaskEvent) {
+func LearnExec(e *harness.Exec, container string, events []event.Task) {
 	for _, is := range events {
 		if is.Container != container || is.Exec == "" || e.ID != "" && is.Exec != e.ID {
 			continue
@@ -68,7 +69,7 @@ func LearnExec(e *harness.Exec, container string, events []oracle.TaskEvent) {
 // Wait: a shim wakes those who wait before it sends the event, so that a client that
 // deletes immediately can see the delete event first (seen on v2.4.2).
 func (s *Session) AwaitExit(ctx context.Context, id string) {
-	AwaitEvent(ctx, s.Events, oracle.Ref{ID: id}, oracle.TopicExit)
+	AwaitEvent(ctx, s.Events, inventory.Ref{ID: id}, event.TopicExit)
 }
 
 // AwaitCreated waits until tasks whose Create has succeeded are reported. An event that a
@@ -77,7 +78,7 @@ func (s *Session) AwaitExit(ctx context.Context, id string) {
 // on a machine under load).
 func (s *Session) AwaitCreated(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
-		AwaitEvent(ctx, s.Events, oracle.Ref{ID: i.ID}, oracle.TopicCreate)
+		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicCreate)
 	}
 }
 
@@ -86,7 +87,7 @@ func (s *Session) AwaitCreated(ctx context.Context, all []*harness.Instance) {
 func (s *Session) AwaitStarted(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
 		s.awaitPayload(ctx, i)
-		AwaitEvent(ctx, s.Events, oracle.Ref{ID: i.ID}, oracle.TopicStart)
+		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicStart)
 	}
 }
 

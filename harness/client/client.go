@@ -16,7 +16,10 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/record"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // Client is one way to use containerd, with a workload.
@@ -68,10 +71,10 @@ type Params struct {
 	OOMKills func(id string) *int
 	// PIDs are the processes that the kernel has in the cgroup of an id.
 	PIDs   func(id string) []int
-	Events *oracle.EventLog
+	Events *event.Log
 	Record *record.Recorder
 	// CRIEvents are CRI's container events; nil where no CRI is used.
-	CRIEvents *oracle.CRILog
+	CRIEvents *criview.Log
 	// TellsAll reports whether each client of these is told all of them: else one that goes
 	// away would take some with it.
 	TellsAll bool
@@ -80,11 +83,11 @@ type Params struct {
 	Quiet bool
 	// Look is a look of the oracle while the client is at work. With an inventory from
 	// before it waits until nothing more is there, or what there is stays.
-	Look func(before *oracle.Inventory) harness.Look
+	Look func(before *inventory.Inventory) harness.Look
 	// Dial connects to an address in the world's network namespace.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Belongings looks at what lies in containerd's directories for some ids.
-	Belongings func(of ...string) (oracle.Belongings, error)
+	Belongings func(of ...string) (inventory.Belongings, error)
 }
 
 // Lister is a client whose API lists what there is.
@@ -142,7 +145,7 @@ func (s *Session) InFlight() (cancel func(), done <-chan struct{}) {
 	return s.current.cancel, s.current.done
 }
 
-// Call runs f as one call of the client. Its error is an *oracle.CallError.
+// Call runs f as one call of the client. Its error is an *callerr.Error.
 func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.CallTimeout)
 	defer cancel()
@@ -150,13 +153,13 @@ func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Cont
 	s.fly(nil, fl)
 	c := harness.Call{Who: "client", Verb: verb, Of: of, At: time.Now()}
 	err := f(ctx)
-	c.Took, c.Err = time.Since(c.At), oracle.FailedOf(err)
+	c.Took, c.Err = time.Since(c.At), callerr.Of(err)
 	c.Unprovoked = err != nil && !s.Fired() && !s.Overtaken(err)
 	s.Record.Call(c)
 	close(fl.done)
 	s.fly(fl, nil)
 	if err != nil {
-		return &oracle.CallError{Call: verb, Err: err}
+		return &callerr.Error{Call: verb, Err: err}
 	}
 	return nil
 }

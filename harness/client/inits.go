@@ -12,7 +12,7 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 // initOf is what the client knows of an init process: the id of its container or sandbox,
@@ -88,7 +88,7 @@ func (s *Session) Ask(ctx context.Context, held string) error {
 			asked.As = r.GetProcess().GetStatus().String()
 		}
 	}
-	asked.Took, asked.Err = time.Since(asked.At), oracle.FailedOf(err)
+	asked.Took, asked.Err = time.Since(asked.At), callerr.Of(err)
 	s.Record.Set(func(h *harness.History) { h.AskedWhile = append(h.AskedWhile, asked) })
 	return nil
 }

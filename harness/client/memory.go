@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/poll"
 )
 
@@ -40,7 +41,7 @@ func (s *Session) KillChild(ctx context.Context, i *harness.Instance) {
 		return err == nil && (!own.ChildAt.IsZero() || own.Exited) || s.Ended(i.ID, ""), nil
 	})
 	if err == nil && s.Hogged(i) { // else what has become of it is the judge's business
-		AwaitEvent(ctx, s.Events, oracle.Ref{ID: i.ID}, oracle.TopicOOM)
+		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicOOM)
 		i.OOMKills = s.OOMKills(i.ID)
 	}
 }
@@ -50,7 +51,7 @@ func (s *Session) KillChild(ctx context.Context, i *harness.Instance) {
 // that has nothing to tell.
 func (s *Session) AwaitOOM(ctx context.Context, i *harness.Instance) {
 	if i.Spec.OOM == harness.OOMInit && s.Hogged(i) {
-		AwaitEvent(ctx, s.Events, oracle.Ref{ID: i.ID}, oracle.TopicOOM)
+		AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicOOM)
 		i.OOMKills = s.OOMKills(i.ID)
 	}
 }
@@ -65,8 +66,8 @@ func (s *Session) Hogged(i *harness.Instance) bool {
 // Ended reports whether the end of a container's init, or of an exec in it, has been told
 // of.
 func (s *Session) Ended(id, exec string) bool {
-	return slices.ContainsFunc(s.Events.Events(), func(e oracle.TaskEvent) bool {
-		return e.Container == id && e.Topic == oracle.TopicExit && e.Exec == exec
+	return slices.ContainsFunc(s.Events.Events(), func(e event.Task) bool {
+		return e.Container == id && e.Topic == event.TopicExit && e.Exec == exec
 	})
 }
 

@@ -24,7 +24,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/record"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // Fault is one fault of a case while it runs.
@@ -100,7 +100,7 @@ type Target struct {
 	// Daemon is the containerd under test, also while it boots for the first time.
 	Daemon Daemon
 	// Processes lists those of the world.
-	Processes func() ([]oracle.Process, error)
+	Processes func() ([]inventory.Process, error)
 	// InitPID is the init process of the first container ("task") or of the sandbox;
 	// KnownPID is it where that is known without asking containerd, or 0. Shares reports
 	// whether a shim of that id serves the other containers, too.

@@ -14,7 +14,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // node is what becomes of a whole node. proc:node:exited 1*kill cuts its power: all
@@ -82,7 +82,7 @@ func (in *Injector) askShims(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var asked []oracle.Process
+	var asked []inventory.Process
 	for _, p := range all {
 		if !p.Serves() {
 			continue
@@ -150,7 +150,7 @@ func (in *Injector) killAll(ctx context.Context) (int, error) {
 }
 
 // whoIs is the name by which plans and the judge know a process.
-func (in *Injector) whoIs(p oracle.Process) string {
+func (in *Injector) whoIs(p inventory.Process) string {
 	if p.Shim != nil {
 		return "shim"
 	}

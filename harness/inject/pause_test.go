@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/record"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // fake is a containerd that stays down after Kill until Release.
@@ -31,7 +31,7 @@ func (f *fake) Up(context.Context) (*containerd.Client, *grpc.ClientConn, error)
 func paused(t *testing.T, steps ...string) *fake {
 	t.Helper()
 	d := &fake{}
-	none, noProcesses := make(chan struct{}), func() ([]oracle.Process, error) { return nil, nil }
+	none, noProcesses := make(chan struct{}), func() ([]inventory.Process, error) { return nil, nil }
 	close(none)
 	in := New(t.Context(), harness.Case{}, Target{
 		Daemon: d, Processes: noProcesses, Removed: none,

@@ -12,7 +12,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // sent is a signal to a process of the world, when the workload is in a state:
@@ -57,7 +57,7 @@ func (in *Injector) KillShim(ctx context.Context, init int) error {
 		return err
 	}
 	for _, shim := range all {
-		child := func(p oracle.Process) bool { return p.PID == init && p.Parent == shim.PID }
+		child := func(p inventory.Process) bool { return p.PID == init && p.Parent == shim.PID }
 		if shim.Serves() && slices.ContainsFunc(all, child) {
 			return in.send(ctx, "kill", "shim", signal.Identity{PID: shim.PID, Start: shim.Start})
 		}

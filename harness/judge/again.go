@@ -5,17 +5,18 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // again: what was created, or started, is not once more. What else comes of it (an end
 // that is told of twice, a shim that dies of it) the other rules see.
-func again(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func again(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	for _, a := range h.Again {
 		if a.Err == nil {
-			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
-				Subject: oracle.Subject{ID: a.Of, Exec: a.Exec},
-				Facts:   ofExec(a.Exec, oracle.Facts{oracle.FactWhat: oracle.DoneTwice, oracle.FactCall: a.Verb})})
+			found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer,
+				Subject: finding.Subject{ID: a.Of, Exec: a.Exec},
+				Facts:   ofExec(a.Exec, fact.Facts{fact.What: fact.DoneTwice, fact.Call: a.Verb})})
 		}
 	}
 	return found, nil

@@ -5,11 +5,11 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 func TestRulesOfAgain(t *testing.T) {
-	asks := func(verb, exec string, err *oracle.Failed) func(*harness.History) {
+	asks := func(verb, exec string, err *callerr.Failed) func(*harness.History) {
 		return func(h *harness.History) {
 			h.Again = append(h.Again, harness.Again{Verb: verb, Of: "c0", Exec: exec, At: at(21), Err: err})
 		}

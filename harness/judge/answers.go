@@ -6,40 +6,42 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // answers: containerd comes up, can tell what it has, answers a simple question within
 // its bound, and collects the garbage that there is when it is asked to. That it could
 // not be asked for a reason of ours is a problem, and no finding.
-func answers(h *harness.History) ([]oracle.Finding, []harness.Problem) { return answersOf(h, h.After) }
+func answers(h *harness.History) ([]finding.Finding, []harness.Problem) { return answersOf(h, h.After) }
 
-func answersOf(h *harness.History, l *harness.Look) ([]oracle.Finding, []harness.Problem) {
+func answersOf(h *harness.History, l *harness.Look) ([]finding.Finding, []harness.Problem) {
 	if l == nil {
 		return nil, nil
 	}
-	found := func(class oracle.Class, fs oracle.Facts) ([]oracle.Finding, []harness.Problem) {
-		return []oracle.Finding{{Invariant: oracle.Liveness, Class: class, Facts: fs}}, nil
+	found := func(class finding.Class, fs fact.Facts) ([]finding.Finding, []harness.Problem) {
+		return []finding.Finding{{Invariant: finding.Liveness, Class: class, Facts: fs}}, nil
 	}
-	uncollected := (*oracle.Failed)(nil)
+	uncollected := (*callerr.Failed)(nil)
 	if l.Inventory != nil {
 		uncollected = l.Inventory.Uncollected
 	}
 	hangs := l.Answer != nil && l.Answer.Err != nil
 	switch {
 	case l.Up != nil:
-		return found(oracle.ClassProcess, l.Up.Facts(oracle.Boot))
+		return found(finding.ClassProcess, l.Up.Facts(fact.Boot))
 	case l.Asked != nil && refused(l.Asked):
-		return found(oracle.ClassDaemon, l.Asked.Facts(oracle.Listing))
+		return found(finding.ClassDaemon, l.Asked.Facts(fact.Listing))
 	case l.Asked != nil && (!hangs || stopsContainerd(h.Case)):
 		return nil, problem(harness.ByLook, l.Asked.Text)
 	case hangs:
-		return found(oracle.ClassDaemon, l.Answer.Err.Facts(oracle.Answer).With(oracle.Facts{
-			oracle.FactBound: l.Answer.Bound.String(), oracle.FactApart: l.Answer.Took.String()}))
+		return found(finding.ClassDaemon, l.Answer.Err.Facts(fact.Answer).With(fact.Facts{
+			fact.Bound: l.Answer.Bound.String(), fact.Apart: l.Answer.Took.String()}))
 	case uncollected != nil && !refused(uncollected) && (h.MayHaveBegun(l.At, ofKernel) || stopsContainerd(h.Case)):
 		return nil, problem(harness.ByLook, uncollected.Text)
 	case uncollected != nil:
-		return found(oracle.ClassDaemon, uncollected.Facts(oracle.Collection))
+		return found(finding.ClassDaemon, uncollected.Facts(fact.Collection))
 	}
 	return nil, nil
 }
@@ -47,7 +49,7 @@ func answersOf(h *harness.History, l *harness.Look) ([]oracle.Finding, []harness
 // refused reports whether containerd was asked and answered with an error of its own
 // (seen on v2.3.7: "client supports only v2 and v3 TTRPC task client", at each listing of
 // tasks). That it was not reached, or not in time, says nothing.
-func refused(f *oracle.Failed) bool { return f.Answered && f.Code == "Unknown" }
+func refused(f *callerr.Failed) bool { return f.Answered && f.Code == "Unknown" }
 
 // stopsContainerd reports whether the plan has containerd stand still at some time.
 func stopsContainerd(c harness.Case) bool {

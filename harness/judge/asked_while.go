@@ -7,14 +7,15 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // askedWhile: who asks for the state of a container is told it, also while a call about
 // it takes long; UNKNOWN is no state. Another error is an answer. Nobody answers while
 // containerd is down, or while something stands still, and none in time where each CPU
 // has too much to do.
-func askedWhile(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func askedWhile(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if stopsSomething(h) || h.Load > busy {
 		return nil, nil
 	}
@@ -28,9 +29,9 @@ func askedWhile(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 		if a.Err != nil {
 			said = a.Err.Text
 		}
-		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
-			Subject: oracle.Subject{ID: a.Of}, Facts: oracle.Facts{oracle.FactWhat: oracle.AskedUnanswered,
-				oracle.FactCall: a.Held, oracle.FactApart: a.Took.Round(time.Millisecond).String(), oracle.FactError: said}})
+		found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer,
+			Subject: finding.Subject{ID: a.Of}, Facts: fact.Facts{fact.What: fact.AskedUnanswered,
+				fact.Call: a.Held, fact.Apart: a.Took.Round(time.Millisecond).String(), fact.Error: said}})
 	}
 	return found, nil
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 func TestRulesOfWhatIsAskedWhileACallIsHeld(t *testing.T) {
-	asks := func(as string, err *oracle.Failed) func(*harness.History) {
+	asks := func(as string, err *callerr.Failed) func(*harness.History) {
 		return func(h *harness.History) {
 			h.AskedWhile = append(h.AskedWhile, harness.AskedWhile{
 				Of: "c0", Held: "rpc:shim:Task.Start:entry", At: at(20), Took: 2 * time.Second, As: as, Err: err})

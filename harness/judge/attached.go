@@ -5,22 +5,23 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // attached: a client that attaches to a container by CRI, and stays, is told of all that
 // the container writes, and its stream ends well when that has ended, whoever else was
 // attached and has broken its connection; where nobody has broken what a stream goes
 // through.
-func attached(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func attached(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
 	for _, i := range h.Instances {
-		find := func(fs oracle.Facts) {
-			fs[oracle.FactOf] = oracle.AnAttach
-			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
-				Subject: oracle.Subject{ID: i.ID}, Facts: fs})
+		find := func(fs fact.Facts) {
+			fs[fact.Of] = fact.AnAttach
+			found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer,
+				Subject: finding.Subject{ID: i.ID}, Facts: fs})
 		}
 		for _, a := range i.Attaches {
 			if streamBroken(h, i, latest(a.Ended, i.Waited)) {
@@ -28,9 +29,9 @@ func attached(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 			}
 			switch {
 			case a.Err != nil:
-				find(a.Err.Facts(oracle.AttachFailed))
+				find(a.Err.Facts(fact.AttachFailed))
 			case a.Ended.IsZero() && !i.Waited.IsZero():
-				find(oracle.Facts{oracle.FactWhat: oracle.AttachOpen, oracle.FactBound: a.Patience.String()})
+				find(fact.Facts{fact.What: fact.AttachOpen, fact.Bound: a.Patience.String()})
 			}
 			if a.Outputs == nil {
 				continue
@@ -47,19 +48,19 @@ func attached(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 // open v2.4.2 ends the other stream when one has ended, and what is still to come of it
 // is lost (ContainerIO.Attach ends the input with each of the two, and both with the
 // input): so one of the two must be whole, and the other have begun.
-func notTold(i harness.Instance, a harness.Attach) []oracle.Finding {
+func notTold(i harness.Instance, a harness.Attach) []finding.Finding {
 	found := wrongOutputs(i, "", *a.Outputs, i.Payload)
 	lost := map[string]bool{}
 	for _, f := range found {
-		if f.Facts[oracle.FactOutput] == oracle.Missing {
-			lost[f.Facts[oracle.FactStream]] = true
+		if f.Facts[fact.Output] == fact.Missing {
+			lost[f.Facts[fact.Stream]] = true
 		}
 	}
 	begun := a.Outputs.Stdout.Last > 0 && a.Outputs.Stderr.Last > 0
 	if i.Input == nil || !i.Input.Open || !begun || len(lost) > 1 {
 		return found
 	}
-	return slices.DeleteFunc(found, func(f oracle.Finding) bool { return f.Facts[oracle.FactOutput] == oracle.Missing })
+	return slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Facts[fact.Output] == fact.Missing })
 }
 
 // streamBroken reports whether a stream of CRI's to a container may have been broken by a

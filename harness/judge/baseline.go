@@ -8,21 +8,23 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // baseline: the workload works as long as nothing is broken. Where it does on another
 // release, this one is broken; where that is not known, the case shows nothing.
-func baseline(h *harness.History) (found []oracle.Finding, out []harness.Problem) {
+func baseline(h *harness.History) (found []finding.Finding, out []harness.Problem) {
 	for n, u := range unprovoked(h) {
 		if h.MachineCan() {
-			found = append(found, oracle.Finding{
-				Invariant: oracle.Liveness, Class: oracle.ClassContainer, Subject: oracle.Subject{ID: u.of}, Facts: u.facts,
+			found = append(found, finding.Finding{
+				Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: finding.Subject{ID: u.of}, Facts: u.facts,
 			})
 			continue
 		}
 		text := fmt.Sprintf("%s failed before any fault had happened: %s",
-			strings.TrimSpace(u.facts[oracle.FactCall]+" "+u.of), u.facts[oracle.FactError])
+			strings.TrimSpace(u.facts[fact.Call]+" "+u.of), u.facts[fact.Error])
 		if h.MachineCannot() && n == 0 {
 			text += fmt.Sprintf("; on %s the workload does not work here either: %s", h.Reference.Version, h.Reference.Why)
 		}
@@ -49,20 +51,20 @@ func ReuseFailed(h harness.History) bool { return h.Reuse != nil && h.Reuse.Err 
 func OutOfTime(h harness.History) bool {
 	late := codes.DeadlineExceeded.String()
 	return ReuseFailed(h) && h.Reuse.Err.Code == late || neverAnswered(&h) ||
-		slices.ContainsFunc(unprovoked(&h), func(f failure) bool { return f.facts[oracle.FactCode] == late })
+		slices.ContainsFunc(unprovoked(&h), func(f failure) bool { return f.facts[fact.Code] == late })
 }
 
 // failure is something that failed before any fault had happened.
 type failure struct {
 	of    string
-	facts oracle.Facts
+	facts fact.Facts
 }
 
 func unprovoked(h *harness.History) (all []failure) {
 	for _, c := range h.Calls {
 		if c.Unprovoked && !refusal(h, c) {
-			fs := c.Err.Facts(oracle.Baseline)
-			fs[oracle.FactCall] = c.Verb
+			fs := c.Err.Facts(fact.Baseline)
+			fs[fact.Call] = c.Verb
 			all = append(all, failure{c.Of, fs})
 		}
 	}
@@ -85,9 +87,9 @@ func failedShim(h *harness.History) (failure, bool) {
 		}
 		begins := hit.Point == "rpc:shim:Task.Create:exit" || hit.Point == "rpc:shim:Task.Start:exit"
 		if begins && hit.Err != "" && !namesAbsent(hit.Err) && !isAgain(h, hit) {
-			return failure{hit.ID, oracle.Facts{
-				oracle.FactWhat: oracle.Baseline, oracle.FactCall: hit.Point, oracle.FactError: hit.Err,
-				oracle.FactMessage: oracle.Comparable(hit.Err),
+			return failure{hit.ID, fact.Facts{
+				fact.What: fact.Baseline, fact.Call: hit.Point, fact.Error: hit.Err,
+				fact.Message: callerr.Comparable(hit.Err),
 			}}, true
 		}
 	}

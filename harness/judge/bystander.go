@@ -10,14 +10,16 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // bystanders: what is done to one container does nothing to others. Calls about a
 // bystander are answered in time while a fault holds another container; it runs until it
 // is asked to end, and ends with its own status; that is reported once and right; and not
 // a line that it has written is lost.
-func bystanders(h *harness.History) (found []oracle.Finding, problems []harness.Problem) {
+func bystanders(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
 	if h.Case.Workload.Bystander && len(h.Bystanders) == 0 && !h.Done.IsZero() {
 		return nil, problem(harness.ByHarness, "the case has bystanders, and none was seen")
 	}
@@ -33,7 +35,7 @@ func bystanders(h *harness.History) (found []oracle.Finding, problems []harness.
 type beside struct {
 	h        *harness.History
 	b        *harness.Bystander
-	found    []oracle.Finding
+	found    []finding.Finding
 	problems []harness.Problem
 }
 
@@ -59,14 +61,14 @@ func (b *beside) judge() {
 	}
 }
 
-func (b *beside) find(what string, fs oracle.Facts) {
-	fs[oracle.FactWhat], fs[oracle.FactObject] = what, oracle.ATask
+func (b *beside) find(what string, fs fact.Facts) {
+	fs[fact.What], fs[fact.Object] = what, fact.ATask
 	if b.b.API == harness.CRI {
-		fs[oracle.FactObject] = oracle.APod
+		fs[fact.Object] = fact.APod
 	}
-	b.found = append(b.found, oracle.Finding{
-		Invariant: oracle.Others, Class: oracle.ClassBystander, Facts: fs,
-		Subject: oracle.Subject{Namespace: b.b.Namespace, ID: b.b.ID, PID: int(b.b.PID)},
+	b.found = append(b.found, finding.Finding{
+		Invariant: finding.Others, Class: finding.ClassBystander, Facts: fs,
+		Subject: finding.Subject{Namespace: b.b.Namespace, ID: b.b.ID, PID: int(b.b.PID)},
 	})
 }
 
@@ -92,13 +94,13 @@ func (b *beside) calls() {
 				"%s failed before any fault had happened: %s", strings.TrimSpace(c.Verb+" "+c.Of), c.Err.Text))...)
 			continue
 		}
-		what := oracle.OthersCall
+		what := fact.OthersCall
 		if b.b.Started.IsZero() {
-			what = oracle.OthersStart
+			what = fact.OthersStart
 		}
 		fs := c.Err.Facts(what)
-		if fs[oracle.FactBound] = c.Took.Round(time.Millisecond).String(); counts[failure{c.Verb, c.Err.Code}] > 1 {
-			fs[oracle.FactCount] = strconv.Itoa(counts[failure{c.Verb, c.Err.Code}])
+		if fs[fact.Bound] = c.Took.Round(time.Millisecond).String(); counts[failure{c.Verb, c.Err.Code}] > 1 {
+			fs[fact.Count] = strconv.Itoa(counts[failure{c.Verb, c.Err.Code}])
 		}
 		b.find(what, fs)
 	}
@@ -133,20 +135,20 @@ func (b *beside) endOf(s harness.Stop) time.Time {
 // end: it runs until it is asked to end, and then ends as it is meant to.
 func (b *beside) end() {
 	own := b.b.Payload
-	fs := oracle.Facts{oracle.FactTrue: fmt.Sprint(b.b.Want)}
+	fs := fact.Facts{fact.True: fmt.Sprint(b.b.Want)}
 	switch {
 	case !own.Exited && b.b.Released.IsZero():
 		return // the run was ended before
 	case !own.Exited: // its program handles or ignores all signals but SIGKILL
 	case own.ExitedAt.Before(b.b.Released):
-		fs[oracle.FactReported] = strconv.Itoa(own.Status)
-		fs[oracle.FactAt] = b.b.Released.Sub(own.ExitedAt).Round(time.Millisecond).String()
+		fs[fact.Reported] = strconv.Itoa(own.Status)
+		fs[fact.At] = b.b.Released.Sub(own.ExitedAt).Round(time.Millisecond).String()
 	case uint32(own.Status) != b.b.Want:
-		fs[oracle.FactReported] = strconv.Itoa(own.Status)
+		fs[fact.Reported] = strconv.Itoa(own.Status)
 	default:
 		return
 	}
-	b.find(oracle.OthersEnd, fs)
+	b.find(fact.OthersEnd, fs)
 }
 
 // running are the states of what runs, in the words of each call.
@@ -170,8 +172,8 @@ func (b *beside) answers() {
 			is = "nothing"
 		}
 		if is != want {
-			b.find(oracle.OthersAnswer, oracle.Facts{
-				oracle.FactBy: told.Verb, oracle.FactReported: is, oracle.FactTrue: want})
+			b.find(fact.OthersAnswer, fact.Facts{
+				fact.By: told.Verb, fact.Reported: is, fact.True: want})
 		}
 	}
 }
@@ -180,9 +182,9 @@ func (b *beside) answers() {
 func (b *beside) status() {
 	for _, o := range b.b.Reported {
 		if int(o.Status) != b.b.Payload.Status {
-			b.find(oracle.OthersStatus, oracle.Facts{
-				oracle.FactBy: string(o.Observer), oracle.FactReported: fmt.Sprint(o.Status),
-				oracle.FactTrue: fmt.Sprint(b.b.Payload.Status),
+			b.find(fact.OthersStatus, fact.Facts{
+				fact.By: string(o.Observer), fact.Reported: fmt.Sprint(o.Status),
+				fact.True: fmt.Sprint(b.b.Payload.Status),
 			})
 		}
 	}
@@ -192,39 +194,39 @@ func (b *beside) status() {
 // that is the last word of a shim may be lost with the shim (catalogue/bugs,
 // taskdelete-lost): that of a task.
 func (b *beside) events() {
-	for _, topic := range []string{oracle.TopicExit, oracle.TopicDelete} {
+	for _, topic := range []string{event.TopicExit, event.TopicDelete} {
 		count := 0
 		for _, e := range b.h.Events {
 			if !b.isOf(e) || e.Topic != topic || e.Exec != "" {
 				continue
 			}
 			count++
-			fs := oracle.Facts{oracle.FactTopic: topic}
+			fs := fact.Facts{fact.Topic: topic}
 			switch {
 			case e.PID != int(b.b.PID):
-				fs[oracle.FactEvent], fs[oracle.FactReported] = oracle.OtherPID, strconv.Itoa(e.PID)
-				fs[oracle.FactTaskPID] = fmt.Sprint(b.b.PID)
+				fs[fact.Event], fs[fact.Reported] = fact.OtherPID, strconv.Itoa(e.PID)
+				fs[fact.TaskPID] = fmt.Sprint(b.b.PID)
 			case int(e.Status) != b.b.Payload.Status:
-				fs[oracle.FactEvent], fs[oracle.FactReported] = oracle.WrongStatus, fmt.Sprint(e.Status)
-				fs[oracle.FactTrue] = strconv.Itoa(b.b.Payload.Status)
+				fs[fact.Event], fs[fact.Reported] = fact.WrongStatus, fmt.Sprint(e.Status)
+				fs[fact.True] = strconv.Itoa(b.b.Payload.Status)
 			default:
 				continue
 			}
-			b.find(oracle.OthersEvent, fs)
+			b.find(fact.OthersEvent, fs)
 		}
-		mayMiss := topic == oracle.TopicDelete && b.b.API != harness.CRI || b.unheard()
+		mayMiss := topic == event.TopicDelete && b.b.API != harness.CRI || b.unheard()
 		if count > 1 {
-			b.find(oracle.OthersEvent, oracle.Facts{
-				oracle.FactTopic: topic, oracle.FactEvent: oracle.Repeated, oracle.FactCount: strconv.Itoa(count)})
+			b.find(fact.OthersEvent, fact.Facts{
+				fact.Topic: topic, fact.Event: fact.Repeated, fact.Count: strconv.Itoa(count)})
 		} else if count == 0 && !mayMiss {
-			b.find(oracle.OthersEvent, oracle.Facts{oracle.FactTopic: topic, oracle.FactEvent: oracle.Missing})
+			b.find(fact.OthersEvent, fact.Facts{fact.Topic: topic, fact.Event: fact.Missing})
 		}
 	}
 }
 
 // isOf reports whether an event is its own. Histories of before there were twins do not
 // say its namespace.
-func (b *beside) isOf(e oracle.TaskEvent) bool {
+func (b *beside) isOf(e event.Task) bool {
 	return e.Container == b.b.ID && (b.b.Namespace == "" || e.Namespace == b.b.Namespace)
 }
 
@@ -232,7 +234,7 @@ func (b *beside) isOf(e oracle.TaskEvent) bool {
 // waits for events, so that none is under way any more when it is over.
 func (b *beside) unheard() bool {
 	from := b.b.Payload.ExitedAt
-	return slices.ContainsFunc(gaps(b.h), func(g oracle.Gap) bool {
+	return slices.ContainsFunc(gaps(b.h), func(g event.Gap) bool {
 		return (g.To.IsZero() || g.To.After(from)) && (b.b.Removed.IsZero() || g.From.Before(b.b.Removed))
 	})
 }
@@ -243,12 +245,12 @@ func (b *beside) unheard() bool {
 func (b *beside) output() {
 	b.stream(b.b.Output, "")
 	if b.b.Stderr != nil {
-		b.stream(*b.b.Stderr, oracle.Stderr)
+		b.stream(*b.b.Stderr, fact.Stderr)
 	}
 	for _, r := range b.b.Rotations {
 		if r.Late > 0 {
-			b.find(oracle.OthersOutput, oracle.Facts{
-				oracle.FactOutput: oracle.Unrotated, oracle.FactCount: strconv.Itoa(r.Late)})
+			b.find(fact.OthersOutput, fact.Facts{
+				fact.Output: fact.Unrotated, fact.Count: strconv.Itoa(r.Late)})
 			return
 		}
 	}
@@ -260,8 +262,8 @@ func (b *beside) stream(out harness.Output, name string) {
 		return b.b.API == harness.CRI && (b.diedWith(hole) || b.full(hole))
 	})
 	for _, fs := range wrongLines(out, lost, 0) {
-		fs[oracle.FactStream] = name
-		b.find(oracle.OthersOutput, fs)
+		fs[fact.Stream] = name
+		b.find(fact.OthersOutput, fs)
 	}
 }
 

@@ -9,7 +9,9 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/wording"
 )
 
 // with is the clean history with a bystander that nothing has happened to: it runs from 0
@@ -22,10 +24,10 @@ func with(api harness.API) harness.History {
 		Started: at(0), Released: at(60), Removed: at(90),
 		Payload:  payload.Truth{Runs: 1, StartedAt: at(0), Exited: true, Status: 42, ExitedAt: at(61), Wrote: 6},
 		Output:   harness.Output{Last: 6, LastAt: at(60)},
-		Reported: []oracle.Observation{{Container: "bystander", Observer: oracle.ByWait, Status: 42}},
+		Reported: []exit.Observation{{Container: "bystander", Observer: exit.ByWait, Status: 42}},
 	}}
-	for _, topic := range []string{oracle.TopicExit, oracle.TopicDelete} {
-		h.Events = append(h.Events, oracle.TaskEvent{
+	for _, topic := range []string{event.TopicExit, event.TopicDelete} {
+		h.Events = append(h.Events, event.Task{
 			Namespace: "shimquake", Topic: topic, Container: "bystander", PID: 51, Status: 42, Exited: at(61), Seen: at(62),
 		})
 	}
@@ -39,7 +41,7 @@ func TestBystanders(t *testing.T) {
 	type changes = func(*harness.History, *harness.Bystander)
 	const call, output = "others bystander what=others-call", "others bystander what=others-output"
 	const answer = "others bystander what=others-answer"
-	const event, end = "others bystander what=others-event", "others bystander what=others-end"
+	const eventOf, end = "others bystander what=others-event", "others bystander what=others-end"
 	for name, tc := range map[string]struct {
 		change changes
 		want   string // as in TestRules
@@ -47,7 +49,7 @@ func TestBystanders(t *testing.T) {
 		"nothing happened to it": {func(*harness.History, *harness.Bystander) {}, ""},
 		"none was seen":          {func(h *harness.History, _ *harness.Bystander) { h.Bystanders = nil }, "harness"},
 		"what its twin in another namespace has come to": {func(h *harness.History, _ *harness.Bystander) {
-			h.Events = append(h.Events, oracle.TaskEvent{Namespace: "shimquake-twin", Topic: oracle.TopicExit,
+			h.Events = append(h.Events, event.Task{Namespace: "shimquake-twin", Topic: event.TopicExit,
 				Container: "bystander", PID: 61, Status: 137, Exited: at(61), Seen: at(62)})
 			h.Flushed.Events = len(h.Events)
 		}, ""},
@@ -98,18 +100,18 @@ func TestBystanders(t *testing.T) {
 			"others bystander what=others-status by=wait reported=255"},
 
 		"no exit was sent": {func(h *harness.History, _ *harness.Bystander) { drop(h, 4) },
-			event + " event=missing topic=/tasks/exit"},
+			eventOf + " event=missing topic=/tasks/exit"},
 		"nobody could hear it": {func(h *harness.History, _ *harness.Bystander) {
 			drop(h, 4)
 			h.Deaths = []daemon.Death{{At: at(61), BackIn: time.Second, Asked: true}}
 		}, ""},
 		"a delete that was lost with its shim": {func(h *harness.History, _ *harness.Bystander) { drop(h, 5) }, ""},
 		"two exits were sent": {func(h *harness.History, _ *harness.Bystander) { h.Events = append(h.Events, h.Events[4]) },
-			event + " event=repeated topic=/tasks/exit"},
+			eventOf + " event=repeated topic=/tasks/exit"},
 		"an exit with another pid": {func(h *harness.History, _ *harness.Bystander) { h.Events[4].PID = 41 },
-			event + " event=other-pid topic=/tasks/exit"},
+			eventOf + " event=other-pid topic=/tasks/exit"},
 		"a delete with another status": {func(h *harness.History, _ *harness.Bystander) { h.Events[5].Status = 137 },
-			event + " event=wrong-status topic=/tasks/delete"},
+			eventOf + " event=wrong-status topic=/tasks/delete"},
 
 		"its last lines were lost": {func(_ *harness.History, b *harness.Bystander) { b.Output.Last = 4 },
 			output + " output=missing"},
@@ -148,7 +150,7 @@ func TestBystanders(t *testing.T) {
 	}{
 		"nothing": {func(*harness.History, *harness.Bystander) {}, ""},
 		"its delete is not its shim's last word": {func(h *harness.History, _ *harness.Bystander) { drop(h, 5) },
-			event + " event=missing topic=/tasks/delete"},
+			eventOf + " event=missing topic=/tasks/delete"},
 		"lines that died with containerd": {both(hole(30, 50), dies(40)), ""},
 		"lines that it stood still with": {both(hole(30, 50), func(h *harness.History, _ *harness.Bystander) {
 			h.Stops = []harness.Stop{{From: at(40)}}
@@ -235,7 +237,7 @@ func TestBystandersTellOnce(t *testing.T) {
 	if n := len(v.Violations()); n != 1 {
 		t.Fatalf("%d findings: %v", n, v)
 	}
-	text := v.Violations()[0].String()
+	text := wording.Of(v.Violations()[0])
 	for _, want := range []string{"task bystander", "State about it was not answered within 1ms", "3 calls"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q does not say %q", text, want)

@@ -6,7 +6,9 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // tellIn is how long it may take until an exit is reported and written down, on a machine
@@ -22,44 +24,44 @@ const tellIn = 5 * time.Second
 // the container; to events without a pid that, or that no shim was asked to make it. To
 // sockets that nobody listens on, that a neighbour's shim served its group; and to what a
 // group with two shims leaves, that it had two.
-func circumstances(h *harness.History, found []oracle.Finding) []oracle.Finding {
+func circumstances(h *harness.History, found []finding.Finding) []finding.Finding {
 	for at := range found {
 		f := &found[at]
 		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID != "" && i.ID == f.Subject.ID })
 		switch {
-		case f.Class == oracle.ClassSocket && f.Facts[oracle.FactSocket] == oracle.Silent && servedByNeighbour(h):
-			f.Facts[oracle.FactServed] = oracle.ByNeighbour
+		case f.Class == finding.ClassSocket && f.Facts[fact.Socket] == fact.Silent && servedByNeighbour(h):
+			f.Facts[fact.Served] = fact.ByNeighbour
 		case n >= 0 && slices.Contains(ofTwoShims, f.Class) && twoShims(h):
-			f.Facts[oracle.FactServed] = oracle.ByTwo
-		case f.Class == oracle.ClassCgroup && createFailed(h, f.Subject.ID):
-			f.Facts[oracle.FactCreate] = oracle.CutOff
-		case f.Facts[oracle.FactEvent] == oracle.NoPID && !askedToCreate(h, f.Subject.ID):
-			f.Facts[oracle.FactCreate] = oracle.NotAsked
-		case f.Facts[oracle.FactEvent] == oracle.NoPID && diedInCreate(h, f.Subject.ID):
-			f.Facts[oracle.FactCreate], f.Facts[oracle.FactContainerd] = oracle.CutOff, oracle.Down
-		case n < 0 && f.Facts[oracle.FactEvent] == oracle.Missing:
+			f.Facts[fact.Served] = fact.ByTwo
+		case f.Class == finding.ClassCgroup && createFailed(h, f.Subject.ID):
+			f.Facts[fact.Create] = fact.CutOff
+		case f.Facts[fact.Event] == fact.NoPID && !askedToCreate(h, f.Subject.ID):
+			f.Facts[fact.Create] = fact.NotAsked
+		case f.Facts[fact.Event] == fact.NoPID && diedInCreate(h, f.Subject.ID):
+			f.Facts[fact.Create], f.Facts[fact.Containerd] = fact.CutOff, fact.Down
+		case n < 0 && f.Facts[fact.Event] == fact.Missing:
 			queuedBeside(h, f)
 		case n < 0:
-		case f.Class == oracle.ClassExitCode:
+		case f.Class == finding.ClassExitCode:
 			mourn(h, h.Instances[n], f)
-		case f.Facts[oracle.FactEvent] == oracle.Missing:
+		case f.Facts[fact.Event] == fact.Missing:
 			queued(h, h.Instances[n], f)
-		case f.Facts[oracle.FactEvent] == oracle.NoPID && createFailed(h, f.Subject.ID) &&
+		case f.Facts[fact.Event] == fact.NoPID && createFailed(h, f.Subject.ID) &&
 			len(shimKillsOf(h, f.Subject.ID)) > 0:
-			f.Facts[oracle.FactCreate], f.Facts[oracle.FactShim] = oracle.CutOff, oracle.Dead
+			f.Facts[fact.Create], f.Facts[fact.Shim] = fact.CutOff, fact.Dead
 		}
 	}
 	return found
 }
 
 // mourn adds to a finding about an exit who had died.
-func mourn(h *harness.History, i harness.Instance, f *oracle.Finding) {
+func mourn(h *harness.History, i harness.Instance, f *finding.Finding) {
 	from, to := maybeUntold(h, i, f.Subject.Exec)
 	if downBetween(h, from, to) {
-		f.Facts[oracle.FactContainerd] = oracle.Down
+		f.Facts[fact.Containerd] = fact.Down
 	}
 	if slices.ContainsFunc(shimKillsOf(h, i.ID), func(k harness.Kill) bool { return k.At.Before(to) }) {
-		f.Facts[oracle.FactShim] = oracle.Dead
+		f.Facts[fact.Shim] = fact.Dead
 	}
 }
 
@@ -81,18 +83,18 @@ func maybeUntold(h *harness.History, i harness.Instance, exec string) (from, to 
 
 // queued adds to a missing event that its shim had died before it can have sent it. What
 // a shim has not reported an end containerd tells.
-func queued(h *harness.History, i harness.Instance, f *oracle.Finding) {
-	due := map[string]time.Time{oracle.TopicCreate: i.Created, oracle.TopicStart: i.Started}[f.Facts[oracle.FactTopic]]
+func queued(h *harness.History, i harness.Instance, f *finding.Finding) {
+	due := map[string]time.Time{event.TopicCreate: i.Created, event.TopicStart: i.Started}[f.Facts[fact.Topic]]
 	dead := func(k harness.Kill) bool { return k.At.Before(due.Add(tellIn)) }
 	if !due.IsZero() && slices.ContainsFunc(shimKillsOf(h, i.ID), dead) {
-		f.Facts[oracle.FactShim] = oracle.Dead
+		f.Facts[fact.Shim] = fact.Dead
 	}
 }
 
 // queuedBeside adds to a missing event of what is no container of the workload, as a
 // sandbox is, that its shim had died before it can have sent it.
-func queuedBeside(h *harness.History, f *oracle.Finding) {
-	call, ok := map[string]string{oracle.TopicCreate: "Create", oracle.TopicStart: "Start"}[f.Facts[oracle.FactTopic]]
+func queuedBeside(h *harness.History, f *finding.Finding) {
+	call, ok := map[string]string{event.TopicCreate: "Create", event.TopicStart: "Start"}[f.Facts[fact.Topic]]
 	due := time.Time{}
 	for _, hit := range h.Hits {
 		if ok && hit.ID == f.Subject.ID && hit.Point == "rpc:shim:Task."+call+":exit" && hit.Err == "" {
@@ -101,7 +103,7 @@ func queuedBeside(h *harness.History, f *oracle.Finding) {
 	}
 	dead := func(k harness.Kill) bool { return k.At.Before(due.Add(tellIn)) }
 	if !due.IsZero() && slices.ContainsFunc(shimKillsOf(h, f.Subject.ID), dead) {
-		f.Facts[oracle.FactShim] = oracle.Dead
+		f.Facts[fact.Shim] = fact.Dead
 	}
 }
 
@@ -170,7 +172,7 @@ func servedByNeighbour(h *harness.History) bool {
 }
 
 // ofTwoShims are the classes of what a group with two shims leaves.
-var ofTwoShims = []oracle.Class{oracle.ClassShim, oracle.ClassSocket, oracle.ClassEnd}
+var ofTwoShims = []finding.Class{finding.ClassShim, finding.ClassSocket, finding.ClassEnd}
 
 // twoShims reports whether a group was served by two shims at once: one that was asked to
 // create a container was asked something when another had been.

@@ -5,36 +5,36 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/residue"
 )
 
 // Conditions are what has happened so far that known residues depend on. The runner asks
 // for them while it waits for what may still go away.
-func Conditions(h harness.History) oracle.Circumstances { return conditions(&h, time.Time{}) }
+func Conditions(h harness.History) residue.Circumstances { return conditions(&h, time.Time{}) }
 
 // conditions are those at a time; the zero time stands for the end.
-func conditions(h *harness.History, at time.Time) oracle.Circumstances {
-	c := oracle.Circumstances{Release: h.Version}
+func conditions(h *harness.History, at time.Time) residue.Circumstances {
+	c := residue.Circumstances{Release: h.Version}
 	for _, i := range h.Instances {
 		if !i.Deleted.IsZero() && harness.Within(i.Deleted, at) {
-			c.Happened = append(c.Happened, oracle.TaskDeleted)
+			c.Happened = append(c.Happened, residue.TaskDeleted)
 		}
 	}
 	for range h.Fired(at) {
-		c.Happened = append(c.Happened, oracle.FaultInjected)
+		c.Happened = append(c.Happened, residue.FaultInjected)
 	}
 	for _, d := range h.Deaths {
 		if harness.Within(d.At, at) {
-			c.Happened = append(c.Happened, oracle.ContainerdDied)
+			c.Happened = append(c.Happened, residue.ContainerdDied)
 		}
 	}
 	for _, k := range allShimKills(h) {
 		if !harness.Within(k.At, at) || rebootIn(h, k.At, at) { // its socket is gone, too
 			continue
 		}
-		c.Happened = append(c.Happened, oracle.ShimKilled)
+		c.Happened = append(c.Happened, residue.ShimKilled)
 		if served(h, k.PID) {
-			c.Happened = append(c.Happened, oracle.ShimKilledServing)
+			c.Happened = append(c.Happened, residue.ShimKilledServing)
 		}
 	}
 	return c

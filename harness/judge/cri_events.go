@@ -8,7 +8,9 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // eventGrace is how long a container event that is due may be on its way, and how much
@@ -21,7 +23,7 @@ const eventGrace = time.Second
 // criEvents: CRI's container events arrive once each and in their order, for containers
 // and for sandboxes, but for what was due when nobody could hear it; and the exit code in
 // them is that of ContainerStatus.
-func criEvents(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func criEvents(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !settled(h) || h.CRI.NoEvents && hasNoCRIEvents(h.Version) {
 		return nil, nil
 	}
@@ -29,15 +31,15 @@ func criEvents(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 		found = append(found, order(h, id)...)
 	}
 	for _, e := range h.CRI.Events {
-		if e.Type == oracle.CRIStopped {
+		if e.Type == criview.Stopped {
 			found = append(found, saysOtherwise(h, e)...)
 		}
 	}
 	found = append(found, bare(h)...)
 	found = append(found, misdated(h)...)
 	for _, e := range missing(h, h.CRI.Events) {
-		found = append(found, criEvent(e.id, e.kind, oracle.Facts{
-			oracle.FactEvent: oracle.Missing, oracle.FactAt: e.at.UTC().Format("15:04:05.000"),
+		found = append(found, criEvent(e.id, e.kind, fact.Facts{
+			fact.Event: fact.Missing, fact.At: e.at.UTC().Format("15:04:05.000"),
 		}))
 	}
 	return found, nil
@@ -50,14 +52,14 @@ func hasNoCRIEvents(release string) bool {
 	return err != nil || v.Major() == 1 && v.Minor() < 7
 }
 
-func criEvent(id, kind string, fs oracle.Facts) oracle.Finding {
-	fs[oracle.FactTopic] = kind
-	return oracle.Finding{
-		Invariant: oracle.Event, Class: oracle.ClassCRIEvent, Subject: oracle.Subject{ID: id}, Facts: fs,
+func criEvent(id, kind string, fs fact.Facts) finding.Finding {
+	fs[fact.Topic] = kind
+	return finding.Finding{
+		Invariant: finding.Event, Class: finding.ClassCRIEvent, Subject: finding.Subject{ID: id}, Facts: fs,
 	}
 }
 
-func idsOf(events []oracle.CRIEvent) (ids []string) {
+func idsOf(events []criview.Event) (ids []string) {
 	for _, e := range events {
 		if !slices.Contains(ids, e.ID) {
 			ids = append(ids, e.ID)
@@ -68,27 +70,27 @@ func idsOf(events []oracle.CRIEvent) (ids []string) {
 
 // order judges number and order of the events of one id. A containerd that ends in the
 // midst of a removal and does it again when it is back has to tell of it again.
-func order(h *harness.History, id string) (found []oracle.Finding) {
-	var first [4]*oracle.CRIEvent
+func order(h *harness.History, id string) (found []finding.Finding) {
+	var first [4]*criview.Event
 	for n, e := range h.CRI.Events {
-		rank := slices.Index(oracle.CRIEvents, e.Type)
+		rank := slices.Index(criview.EventTypes, e.Type)
 		if e.ID != id || rank < 0 {
 			continue
 		}
 		if was := first[rank]; was != nil && downBetween(h, was.Seen, e.Seen) {
 			continue
 		} else if was != nil {
-			found = append(found, criEvent(id, e.Type, oracle.Facts{
-				oracle.FactEvent: oracle.Repeated, oracle.FactRepeat: oracle.SameAgain,
-				oracle.FactApart: e.Seen.Sub(was.Seen).Round(time.Millisecond).String(),
+			found = append(found, criEvent(id, e.Type, fact.Facts{
+				fact.Event: fact.Repeated, fact.Repeat: fact.SameAgain,
+				fact.Apart: e.Seen.Sub(was.Seen).Round(time.Millisecond).String(),
 			}))
 			continue
 		}
 		first[rank] = &h.CRI.Events[n]
 		for _, later := range first[rank+1:] {
 			if later != nil && e.Seen.Sub(later.Seen) > eventGrace {
-				found = append(found, criEvent(id, e.Type, oracle.Facts{
-					oracle.FactEvent: oracle.Late, oracle.FactAfter: later.Type}))
+				found = append(found, criEvent(id, e.Type, fact.Facts{
+					fact.Event: fact.Late, fact.After: later.Type}))
 				break
 			}
 		}
@@ -98,19 +100,19 @@ func order(h *harness.History, id string) (found []oracle.Finding) {
 
 // saysOtherwise compares what the event of an end says of its container with what
 // ContainerStatus says.
-func saysOtherwise(h *harness.History, e oracle.CRIEvent) []oracle.Finding {
+func saysOtherwise(h *harness.History, e criview.Event) []finding.Finding {
 	for _, s := range h.CRI.Statuses {
-		if s.ID != e.ID || s.State != oracle.CRIExited || e.State == "" {
+		if s.ID != e.ID || s.State != criview.Exited || e.State == "" {
 			continue
 		}
 		switch {
 		case e.State != s.State:
-			return []oracle.Finding{criEvent(e.ID, e.Type, oracle.Facts{oracle.FactEvent: oracle.OtherField,
-				oracle.FactField: oracle.FieldState, oracle.FactReported: e.State, oracle.FactTrue: s.State})}
+			return []finding.Finding{criEvent(e.ID, e.Type, fact.Facts{fact.Event: fact.OtherField,
+				fact.Field: fact.FieldState, fact.Reported: e.State, fact.True: s.State})}
 		case e.ExitCode != s.ExitCode:
-			return []oracle.Finding{criEvent(e.ID, e.Type, oracle.Facts{oracle.FactEvent: oracle.OtherField,
-				oracle.FactField: oracle.FieldExitCode, oracle.FactReported: fmt.Sprint(e.ExitCode),
-				oracle.FactTrue: fmt.Sprint(s.ExitCode)})}
+			return []finding.Finding{criEvent(e.ID, e.Type, fact.Facts{fact.Event: fact.OtherField,
+				fact.Field: fact.FieldExitCode, fact.Reported: fmt.Sprint(e.ExitCode),
+				fact.True: fmt.Sprint(s.ExitCode)})}
 		}
 	}
 	return nil
@@ -120,7 +122,7 @@ func saysOtherwise(h *harness.History, e oracle.CRIEvent) []oracle.Finding {
 // status of the sandbox, and those of its containers; and those of a removal that still
 // have what was removed. A sandbox that is about to go, or a fault, excuses it:
 // containerd sends what it could learn (generateAndSendContainerEvent of v2.4.2).
-func bare(h *harness.History) (found []oracle.Finding) {
+func bare(h *harness.History) (found []finding.Finding) {
 	if len(h.Case.Plan) > 0 || len(h.Deaths) > 0 {
 		return nil
 	}
@@ -128,20 +130,20 @@ func bare(h *harness.History) (found []oracle.Finding) {
 		_, ofPod := h.CRI.When("RunPodSandbox", e.ID)
 		_, ofContainer := h.CRI.When("CreateContainer", e.ID)
 		lacks := func(field string) {
-			fs := oracle.Facts{oracle.FactEvent: oracle.NoField, oracle.FactField: field}
+			fs := fact.Facts{fact.Event: fact.NoField, fact.Field: field}
 			found = append(found, criEvent(e.ID, e.Type, fs))
 		}
 		switch {
-		case e.Type == oracle.CRIDeleted && ofContainer && e.State != "":
-			found = append(found, criEvent(e.ID, e.Type, oracle.Facts{oracle.FactEvent: oracle.OtherField,
-				oracle.FactField: oracle.FieldState, oracle.FactReported: e.State, oracle.FactTrue: oracle.Gone}))
-		case e.Type == oracle.CRIDeleted, !ofPod && !ofContainer: // or it is a bystander's
+		case e.Type == criview.Deleted && ofContainer && e.State != "":
+			found = append(found, criEvent(e.ID, e.Type, fact.Facts{fact.Event: fact.OtherField,
+				fact.Field: fact.FieldState, fact.Reported: e.State, fact.True: fact.Gone}))
+		case e.Type == criview.Deleted, !ofPod && !ofContainer: // or it is a bystander's
 		case e.Bare:
-			lacks(oracle.FieldSandbox)
+			lacks(fact.FieldSandbox)
 		case ofContainer && e.State == "":
-			lacks(oracle.FieldState)
+			lacks(fact.FieldState)
 		case e.Of != nil && lacksSibling(h, e):
-			lacks(oracle.FieldSibling)
+			lacks(fact.FieldSibling)
 		}
 	}
 	return found
@@ -152,7 +154,7 @@ const beforehand = 200 * time.Millisecond
 
 // lacksSibling reports whether an event of a pod says nothing of a container that was
 // made before it, and not removed yet.
-func lacksSibling(h *harness.History, e oracle.CRIEvent) bool {
+func lacksSibling(h *harness.History, e criview.Event) bool {
 	return slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
 		made, ok := h.CRI.When("CreateContainer", i.ID)
 		if !ok || slices.Contains(e.Of, i.ID) || e.Created.Before(made.Add(beforehand)) {
@@ -170,18 +172,18 @@ func lacksSibling(h *harness.History, e oracle.CRIEvent) bool {
 
 // misdated are the events that have another time than they can have come about at: a
 // kubelet takes what is older than the last that it has heard for old news.
-func misdated(h *harness.History) (found []oracle.Finding) {
+func misdated(h *harness.History) (found []finding.Finding) {
 	for _, e := range h.CRI.Events {
-		w := window{field: oracle.FieldCreated, reported: e.Created, from: h.Began, to: e.Seen}
-		if e.Type == oracle.CRIStopped {
+		w := window{field: fact.FieldCreated, reported: e.Created, from: h.Began, to: e.Seen}
+		if e.Type == criview.Stopped {
 			if at := lastAlive(h, e.ID); !at.IsZero() {
 				w.from = at
 			}
 		}
 		if is, _ := w.judge(); is != "" {
-			found = append(found, criEvent(e.ID, e.Type, oracle.Facts{oracle.FactEvent: oracle.WrongTime,
-				oracle.FactField: w.field, oracle.FactIs: is, oracle.FactAt: stamp(e.Created),
-				oracle.FactNotBefore: stamp(w.from), oracle.FactNotAfter: stamp(w.to)}))
+			found = append(found, criEvent(e.ID, e.Type, fact.Facts{fact.Event: fact.WrongTime,
+				fact.Field: w.field, fact.Is: is, fact.At: stamp(e.Created),
+				fact.NotBefore: stamp(w.from), fact.NotAfter: stamp(w.to)}))
 		}
 	}
 	return found
@@ -196,25 +198,25 @@ type dueEvent struct {
 
 // MissesCRIEvents reports whether an event is not among these that must have come: the
 // runner waits for those.
-func MissesCRIEvents(h harness.History, events []oracle.CRIEvent) bool {
+func MissesCRIEvents(h harness.History, events []criview.Event) bool {
 	return h.CRI != nil && len(missing(&h, events)) > 0
 }
 
 // missing are the events that must have come and have not.
-func missing(h *harness.History, events []oracle.CRIEvent) []dueEvent {
+func missing(h *harness.History, events []criview.Event) []dueEvent {
 	return slices.DeleteFunc(due(h), func(d dueEvent) bool {
 		return downBetween(h, d.from, d.at.Add(eventGrace)) ||
-			slices.ContainsFunc(events, func(e oracle.CRIEvent) bool { return e.ID == d.id && e.Type == d.kind })
+			slices.ContainsFunc(events, func(e criview.Event) bool { return e.ID == d.id && e.Type == d.kind })
 	})
 }
 
 // byCall are the events that a successful call has sent before it was answered.
 var byCall = map[string][]string{
-	"RunPodSandbox":    {oracle.CRICreated, oracle.CRIStarted},
-	"CreateContainer":  {oracle.CRICreated},
-	"StartContainer":   {oracle.CRIStarted},
-	"RemoveContainer":  {oracle.CRIDeleted},
-	"RemovePodSandbox": {oracle.CRIDeleted},
+	"RunPodSandbox":    {criview.Created, criview.Started},
+	"CreateContainer":  {criview.Created},
+	"StartContainer":   {criview.Started},
+	"RemoveContainer":  {criview.Deleted},
+	"RemovePodSandbox": {criview.Deleted},
 }
 
 // due are the events that must have come: those of calls that have succeeded, and the end
@@ -227,17 +229,17 @@ func due(h *harness.History) (all []dueEvent) {
 			return o.Verb == d.Verb && o.ID == d.ID
 		})
 		for _, kind := range byCall[d.Verb] {
-			if !again && (kind != oracle.CRIDeleted || h.CRI.Made(d.ID)) {
+			if !again && (kind != criview.Deleted || h.CRI.Made(d.ID)) {
 				all = append(all, dueEvent{d.ID, kind, d.At, d.At})
 			}
 		}
 		if started, ran := h.CRI.When("RunPodSandbox", d.ID); d.Verb == "StopPodSandbox" && ran && !again {
-			all = append(all, dueEvent{d.ID, oracle.CRIStopped, d.At, started})
+			all = append(all, dueEvent{d.ID, criview.Stopped, d.At, started})
 		}
 	}
 	for _, s := range h.CRI.Statuses {
-		if _, ran := h.CRI.When("StartContainer", s.ID); ran && s.State == oracle.CRIExited {
-			all = append(all, dueEvent{s.ID, oracle.CRIStopped, s.Seen, lastAlive(h, s.ID)})
+		if _, ran := h.CRI.When("StartContainer", s.ID); ran && s.State == criview.Exited {
+			all = append(all, dueEvent{s.ID, criview.Stopped, s.Seen, lastAlive(h, s.ID)})
 		}
 	}
 	return all

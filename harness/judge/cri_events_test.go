@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
 )
 
 // An event tells of each container of its pod that is there.
@@ -24,7 +24,7 @@ func TestAnEventTellsOfAllContainers(t *testing.T) {
 		"when it was about to be gone":  {[]string{}, 1900, false},
 		"of the same pod, which is not": {[]string{}, 3000, false},
 	} {
-		if got := lacksSibling(&h, oracle.CRIEvent{ID: "c1", Of: tc.of, Created: at(tc.ms)}); got != tc.lacks {
+		if got := lacksSibling(&h, criview.Event{ID: "c1", Of: tc.of, Created: at(tc.ms)}); got != tc.lacks {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

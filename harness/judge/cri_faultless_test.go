@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
 )
 
 // planned has a case with a fault, which never comes to anything.
@@ -12,20 +14,20 @@ func planned(h *harness.History) { h.Case.Workload.Fakeshim = "exit-late" }
 
 // listsStopped has CRI list the sandbox when it was stopped.
 func listsStopped(state string) func(*harness.History) {
-	return also(listed(oracle.ASandbox, "pod", state), func(h *harness.History) { h.CRI.States[0].Stopped = true })
+	return also(listed(fact.ASandbox, "pod", state), func(h *harness.History) { h.CRI.States[0].Stopped = true })
 }
 
 // listedBy has CRI list containers by their label.
 func listedBy(change func(*harness.CRIFiltered)) func(*harness.History) {
 	return func(h *harness.History) {
-		q := harness.CRIFiltered{Object: oracle.AContainer, Field: oracle.FieldLabels, Value: "c0", Answered: at(37)}
+		q := harness.CRIFiltered{Object: fact.AContainer, Field: fact.FieldLabels, Value: "c0", Answered: at(37)}
 		change(&q)
 		h.CRI.Filtered = append(h.CRI.Filtered, q)
 	}
 }
 
 // repeated has CRI answer to a stop of the pod that is gone.
-func repeated(err *oracle.Failed) func(*harness.History) {
+func repeated(err *callerr.Failed) func(*harness.History) {
 	return func(h *harness.History) {
 		h.CRI.Repeated = append(h.CRI.Repeated, harness.CRIRepeated{Verb: "StopPodSandbox", ID: "pod", At: at(48), Err: err})
 	}
@@ -33,14 +35,14 @@ func repeated(err *oracle.Failed) func(*harness.History) {
 
 // namedBy has CRI know the container by the name of another, and list it so.
 func namedBy(name, as string) func(*harness.History) {
-	return also(listsWith(oracle.CRILabels{Name: as, Label: "c0"}, "pod"), func(h *harness.History) {
+	return also(listsWith(criview.Labels{Name: as, Label: "c0"}, "pod"), func(h *harness.History) {
 		h.Instances[0].Called = name
 	})
 }
 
 // podTaken has CRI answer to the use of the name of the pod that there is.
 func podTaken(said string) func(*harness.History) {
-	return also(taken(said), func(h *harness.History) { h.CRI.Names[0].Object = oracle.APod })
+	return also(taken(said), func(h *harness.History) { h.CRI.Names[0].Object = fact.APod })
 }
 
 func TestRulesOfFaultlessPods(t *testing.T) {
@@ -50,12 +52,12 @@ func TestRulesOfFaultlessPods(t *testing.T) {
 	silent := failed("Unavailable", "connection refused")
 	silent.Answered = false
 	for name, tc := range map[string]row{
-		"a stopped sandbox that is not ready": {listsStopped(oracle.CRINotReady), ""},
-		"one that is listed as ready": {listsStopped(oracle.CRIReady),
+		"a stopped sandbox that is not ready": {listsStopped(criview.NotReady), ""},
+		"one that is listed as ready": {listsStopped(criview.Ready),
 			"status cri-status object=sandbox field=state is=too-late what=listing"},
 		"one that is not listed": {listsStopped(""),
 			"status cri-status object=sandbox field=state is=other what=listing"},
-		"a fault may have kept its end from CRI": {also(listsStopped(oracle.CRIReady), killsShimAt(30)), ""},
+		"a fault may have kept its end from CRI": {also(listsStopped(criview.Ready), killsShimAt(30)), ""},
 
 		"a list by a label": {listedBy(func(*harness.CRIFiltered) {}), ""},
 		"it lacks one":      {left, "status cri-status object=container field=labels is=other what=listing"},
@@ -91,7 +93,7 @@ func TestFaultsMayExplainIt(t *testing.T) {
 	for _, rule := range []rule{criFiltered, criRepeated} {
 		h := pod()
 		listedBy(func(q *harness.CRIFiltered) { q.Left = []string{"c0"} })(&h)
-		repeated(&oracle.Failed{Answered: true, Code: "NotFound"})(&h)
+		repeated(&callerr.Failed{Answered: true, Code: "NotFound"})(&h)
 		if found, _ := rule(&h); len(found) != 1 {
 			t.Errorf("without a fault: %v, want one", found)
 		}

@@ -4,13 +4,15 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // criGiven: CRI says of a container what its client has asked for, and of its image
 // always the same; and its list has the time at which the container was made that it says
 // when it is asked for that one. A fault may have broken what it knows that from.
-func criGiven(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func criGiven(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !h.Case.Faultless() {
 		return nil, nil
 	}
@@ -26,7 +28,7 @@ func criGiven(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 			}
 			found = append(found, given(i, *s.Given, *i.Given, "")...)
 			if ref != "" && s.Given.ImageRef != ref {
-				found = append(found, about(oracle.AContainer, i.ID, oracle.FieldImageRef, oracle.Changed,
+				found = append(found, about(fact.AContainer, i.ID, fact.FieldImageRef, fact.Changed,
 					s.Given.ImageRef, ref))
 			}
 			ref, created = s.Given.ImageRef, s.Created
@@ -37,10 +39,10 @@ func criGiven(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 			}
 			want := *i.Given
 			want.LogPath, want.Mounts = "", ""
-			found = append(found, given(i, *s.Given, want, oracle.Listing)...)
+			found = append(found, given(i, *s.Given, want, fact.Listing)...)
 			if !created.IsZero() && !s.Created.Equal(created) {
-				f := about(oracle.AContainer, i.ID, oracle.FieldCreated, oracle.Other, finely(s.Created), finely(created))
-				f.Facts[oracle.FactWhat] = oracle.Listing
+				f := about(fact.AContainer, i.ID, fact.FieldCreated, fact.Other, finely(s.Created), finely(created))
+				f.Facts[fact.What] = fact.Listing
 				found = append(found, f)
 			}
 		}
@@ -49,18 +51,18 @@ func criGiven(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 }
 
 // given compares what CRI says with what was asked for.
-func given(i harness.Instance, is, want oracle.CRIGiven, in string) (found []oracle.Finding) {
+func given(i harness.Instance, is, want criview.Given, in string) (found []finding.Finding) {
 	if is.StopSignal == "" {
 		want.StopSignal = "" // not every release tells it
 	}
 	for _, f := range []struct{ field, is, want string }{
-		{oracle.FieldAnnotations, is.Annotation, want.Annotation}, {oracle.FieldImage, is.Image, want.Image},
-		{oracle.FieldLogPath, is.LogPath, want.LogPath}, {oracle.FieldMounts, is.Mounts, want.Mounts},
-		{oracle.FieldStopSignal, is.StopSignal, want.StopSignal},
+		{fact.FieldAnnotations, is.Annotation, want.Annotation}, {fact.FieldImage, is.Image, want.Image},
+		{fact.FieldLogPath, is.LogPath, want.LogPath}, {fact.FieldMounts, is.Mounts, want.Mounts},
+		{fact.FieldStopSignal, is.StopSignal, want.StopSignal},
 	} {
 		if f.is != f.want {
-			x := about(oracle.AContainer, i.ID, f.field, oracle.Other, f.is, f.want)
-			x.Facts[oracle.FactWhat] = in
+			x := about(fact.AContainer, i.ID, f.field, fact.Other, f.is, f.want)
+			x.Facts[fact.What] = in
 			found = append(found, x)
 		}
 	}

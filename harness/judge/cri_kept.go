@@ -7,18 +7,20 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // criKept: what CRI has said of the past it goes on saying, also when containerd was
 // started again: how a container has ended, when it began, when its sandbox was made.
 // Only where a fault has broken a call of containerd's own may it have written down less
 // than it has said.
-func criKept(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func criKept(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
-	said := map[string]oracle.CRIStatus{}
+	said := map[string]criview.Status{}
 	for _, is := range h.CRI.Statuses {
 		if was, ok := said[is.ID]; ok && !broken(h, is.Seen) {
 			found = append(found, forgot(was, is)...)
@@ -27,11 +29,11 @@ func criKept(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	}
 	made := map[string]time.Time{}
 	for _, s := range h.CRI.Sandboxes {
-		if s.Err != nil || s.State != oracle.CRIReady || s.Created.IsZero() {
+		if s.Err != nil || s.State != criview.Ready || s.Created.IsZero() {
 			continue // of a sandbox whose shim is gone CRI has no time (PodSandboxStatus of v2.4.2)
 		}
 		if was, ok := made[s.ID]; ok && apart(was, s.Created) {
-			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldCreated, oracle.Changed,
+			found = append(found, about(fact.ASandbox, s.ID, fact.FieldCreated, fact.Changed,
 				stamp(s.Created), stamp(was)))
 		}
 		made[s.ID] = s.Created
@@ -41,32 +43,32 @@ func criKept(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 
 // forgot compares two answers about one container. What was said was written down, to the
 // nanosecond: a time that is made up anew may be close to it, and in a test always is.
-func forgot(was, is oracle.CRIStatus) (found []oracle.Finding) {
+func forgot(was, is criview.Status) (found []finding.Finding) {
 	changed := func(field, reported, before string) {
-		found = append(found, about(oracle.AContainer, is.ID, field, oracle.Changed, reported, before))
+		found = append(found, about(fact.AContainer, is.ID, field, fact.Changed, reported, before))
 	}
 	for _, t := range []struct {
 		field   string
 		was, is time.Time
 	}{
-		{oracle.FieldCreated, was.Created, is.Created}, {oracle.FieldStarted, was.Started, is.Started},
-		{oracle.FieldFinished, was.Finished, is.Finished},
+		{fact.FieldCreated, was.Created, is.Created}, {fact.FieldStarted, was.Started, is.Started},
+		{fact.FieldFinished, was.Finished, is.Finished},
 	} {
 		if !t.was.IsZero() && !t.was.Equal(t.is) {
 			changed(t.field, finely(t.is), finely(t.was))
 		}
 	}
-	if was.State != oracle.CRIExited {
+	if was.State != criview.Exited {
 		return found
 	}
 	if is.State != was.State {
-		changed(oracle.FieldState, is.State, was.State)
+		changed(fact.FieldState, is.State, was.State)
 	}
 	if is.ExitCode != was.ExitCode {
-		changed(oracle.FieldExitCode, strconv.Itoa(int(is.ExitCode)), strconv.Itoa(int(was.ExitCode)))
+		changed(fact.FieldExitCode, strconv.Itoa(int(is.ExitCode)), strconv.Itoa(int(was.ExitCode)))
 	}
-	if is.Reason != was.Reason && is.Reason != oracle.CRIOOMKilled { // it learns that by another way, perhaps later
-		changed(oracle.FieldReason, is.Reason, was.Reason)
+	if is.Reason != was.Reason && is.Reason != criview.OOMKilled { // it learns that by another way, perhaps later
+		changed(fact.FieldReason, is.Reason, was.Reason)
 	}
 	return found
 }

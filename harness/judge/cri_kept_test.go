@@ -9,11 +9,13 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
 )
 
 // saidAgain has CRI answer once more after the container has exited, or was said to.
-func saidAgain(change func(*oracle.CRIStatus)) func(*harness.History) {
+func saidAgain(change func(*criview.Status)) func(*harness.History) {
 	return func(h *harness.History) {
 		again := h.CRI.Statuses[1]
 		again.Asked, again.Seen = at(38), at(39)
@@ -26,7 +28,7 @@ func saidAgain(change func(*oracle.CRIStatus)) func(*harness.History) {
 func madeAt(all ...time.Time) func(*harness.History) {
 	return func(h *harness.History) {
 		for _, at := range all {
-			h.CRI.Sandboxes = append(h.CRI.Sandboxes, harness.SandboxSeen{ID: "pod", State: oracle.CRIReady, Created: at})
+			h.CRI.Sandboxes = append(h.CRI.Sandboxes, harness.SandboxSeen{ID: "pod", State: criview.Ready, Created: at})
 		}
 	}
 }
@@ -86,23 +88,23 @@ const noSuchImage = `failed to resolve image "shimquake-absent": not found`
 // taken has CRI answer to the use of the name of a container that there is.
 func taken(said string) func(*harness.History) {
 	return func(h *harness.History) {
-		tried(oracle.AContainer, said)(h)
+		tried(fact.AContainer, said)(h)
 		h.CRI.Names[0].Taken, h.CRI.Names[0].At = true, at(36)
 	}
 }
 
 // listsWith has CRI list the container with labels, and of a pod.
-func listsWith(labels oracle.CRILabels, pod string) func(*harness.History) {
+func listsWith(labels criview.Labels, pod string) func(*harness.History) {
 	return func(h *harness.History) {
-		listed(oracle.AContainer, "c0", oracle.CRIExited)(h)
+		listed(fact.AContainer, "c0", criview.Exited)(h)
 		h.CRI.States[0].Labels, h.CRI.States[0].Pod = &labels, pod
 	}
 }
 
 // listsPod has CRI list the sandbox with labels.
-func listsPod(labels oracle.CRILabels) func(*harness.History) {
+func listsPod(labels criview.Labels) func(*harness.History) {
 	return func(h *harness.History) {
-		listed(oracle.ASandbox, "pod", oracle.CRIReady)(h)
+		listed(fact.ASandbox, "pod", criview.Ready)(h)
 		h.CRI.States[0].Labels = &labels
 	}
 }
@@ -128,7 +130,7 @@ func runsOnAfter(stops func(*harness.History)) func(*harness.History) {
 // listedOf has CRI list the container "c0" of "pod" in its list of all, and others in
 // that of a pod.
 func listedOf(pod string, ids ...string) func(*harness.History) {
-	return also(listsWith(oracle.CRILabels{Name: "c0", Label: "c0"}, "pod"), func(h *harness.History) {
+	return also(listsWith(criview.Labels{Name: "c0", Label: "c0"}, "pod"), func(h *harness.History) {
 		h.CRI.States[0].Answered = at(36)
 		h.CRI.OfPods = []harness.CRIOfPod{{Pod: pod, Containers: ids, Answered: at(37)}}
 	})
@@ -140,25 +142,25 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		change func(*harness.History)
 		want   string
 	}{
-		"it says the same again": {saidAgain(func(*oracle.CRIStatus) {}), ""},
-		"an end that is made up anew": {saidAgain(func(s *oracle.CRIStatus) { s.Finished = s.Finished.Add(1) }),
+		"it says the same again": {saidAgain(func(*criview.Status) {}), ""},
+		"an end that is made up anew": {saidAgain(func(s *criview.Status) { s.Finished = s.Finished.Add(1) }),
 			"status cri-status object=container field=finished-at is=changed"},
 		"a begin that is made up anew": {also(downFor(23, 28), func(h *harness.History) {
 			h.CRI.Statuses[1].Started = at(28)
 		}), "status cri-status object=container field=started-at is=changed"},
-		"another exit code": {saidAgain(func(s *oracle.CRIStatus) { s.ExitCode = 255 }),
+		"another exit code": {saidAgain(func(s *criview.Status) { s.ExitCode = 255 }),
 			"status cri-status object=container field=exit-code is=changed reported=255 true=7"},
-		"another reason": {saidAgain(func(s *oracle.CRIStatus) { s.Reason = "Unknown" }),
+		"another reason": {saidAgain(func(s *criview.Status) { s.Reason = "Unknown" }),
 			"status cri-status object=container field=reason is=changed"},
-		"it runs again": {saidAgain(func(s *oracle.CRIStatus) { s.State = oracle.CRIRunning }),
+		"it runs again": {saidAgain(func(s *criview.Status) { s.State = criview.Running }),
 			"status cri-status object=container field=state is=changed reported=CONTAINER_RUNNING true=CONTAINER_EXITED"},
-		"another end": {saidAgain(func(s *oracle.CRIStatus) { s.Finished = s.Finished.Add(-time.Hour) }),
+		"another end": {saidAgain(func(s *criview.Status) { s.Finished = s.Finished.Add(-time.Hour) }),
 			"status cri-status object=container field=finished-at is=changed"},
-		"another begin": {saidAgain(func(s *oracle.CRIStatus) { s.Started = s.Started.Add(time.Hour) }),
+		"another begin": {saidAgain(func(s *criview.Status) { s.Started = s.Started.Add(time.Hour) }),
 			"status cri-status object=container field=started-at is=changed"},
-		"after containerd was killed": {also(downFor(36, 37), saidAgain(func(s *oracle.CRIStatus) { s.ExitCode = 255 })),
+		"after containerd was killed": {also(downFor(36, 37), saidAgain(func(s *criview.Status) { s.ExitCode = 255 })),
 			"status cri-status object=container field=exit-code is=changed"},
-		"after a call of its own was broken": {also(saidAgain(func(s *oracle.CRIStatus) { s.Started = time.Time{} }),
+		"after a call of its own was broken": {also(saidAgain(func(s *criview.Status) { s.Started = time.Time{} }),
 			func(h *harness.History) {
 				h.Instances[0].Started = time.Time{}
 				h.Hits = append(h.Hits, hit("stmt:containerd:x:y", 31, func(h *failpoints.Hit) {
@@ -174,13 +176,13 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		}), "status cri-status object=sandbox field=state is=too-late"},
 		"a sandbox that is gone after a restart": {func(h *harness.History) {
 			restarts(h)
-			h.CRI.Sandboxes[0].State = oracle.CRINotReady
+			h.CRI.Sandboxes[0].State = criview.NotReady
 		}, "status cri-status object=sandbox field=state is=too-early"},
 
-		"a name that is free": {tried(oracle.APod, "no runtime for shimquake-absent is configured"), ""},
-		"a pod's name that is not": {tried(oracle.APod, reserved),
+		"a name that is free": {tried(fact.APod, "no runtime for shimquake-absent is configured"), ""},
+		"a pod's name that is not": {tried(fact.APod, reserved),
 			"liveness container what=id-reuse object=pod code=Unknown"},
-		"a container's name that is not": {tried(oracle.AContainer, reserved),
+		"a container's name that is not": {tried(fact.AContainer, reserved),
 			"liveness container what=id-reuse object=container"},
 
 		"a name that is taken":           {taken("failed to reserve container name: name is reserved for 1"), ""},
@@ -192,12 +194,12 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		}), ""},
 		"nor may the sandbox run": {taken("sandbox container is not running"), ""},
 
-		"CRI lists what it says": {listed(oracle.AContainer, "c0", oracle.CRIExited), ""},
-		"CRI lists as running what has ended": {listed(oracle.AContainer, "c0", oracle.CRIRunning),
+		"CRI lists what it says": {listed(fact.AContainer, "c0", criview.Exited), ""},
+		"CRI lists as running what has ended": {listed(fact.AContainer, "c0", criview.Running),
 			"status cri-status what=listing object=container field=state is=other reported=CONTAINER_RUNNING"},
-		"CRI does not list what has ended": {listed(oracle.AContainer, "c0", ""),
+		"CRI does not list what has ended": {listed(fact.AContainer, "c0", ""),
 			"status cri-status what=listing object=container field=state is=other"},
-		"CRI lists a sandbox that runs": {listed(oracle.ASandbox, "pod", oracle.CRINotReady),
+		"CRI lists a sandbox that runs": {listed(fact.ASandbox, "pod", criview.NotReady),
 			"status cri-status what=listing object=sandbox field=state is=other"},
 		"a stop that is over when it has ended": {also(stopsIn(2), stopSucceeds(33)), ""},
 		"a stop that is over before": {also(stopsIn(40), stopSucceeds(33)),
@@ -221,28 +223,28 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		"as a fault has happened": {also(listedOf("pod"), killsShimAt(36), func(h *harness.History) {
 			h.CRI.OfPods[0].Err = failed("Unknown", "broken")
 		}), ""},
-		"labels of its own": {saidAgain(func(s *oracle.CRIStatus) {
-			s.Labels = &oracle.CRILabels{Name: "c0", Label: "c0"}
+		"labels of its own": {saidAgain(func(s *criview.Status) {
+			s.Labels = &criview.Labels{Name: "c0", Label: "c0"}
 		}), ""},
-		"no labels": {saidAgain(func(s *oracle.CRIStatus) { s.Labels = &oracle.CRILabels{Name: "c0"} }),
+		"no labels": {saidAgain(func(s *criview.Status) { s.Labels = &criview.Labels{Name: "c0"} }),
 			"status cri-status object=container field=labels is=other"},
 
-		"labels in a list": {listsWith(oracle.CRILabels{Name: "c0", Label: "c0"}, "pod"), ""},
-		"none in a list": {listsWith(oracle.CRILabels{Name: "c0"}, "pod"),
+		"labels in a list": {listsWith(criview.Labels{Name: "c0", Label: "c0"}, "pod"), ""},
+		"none in a list": {listsWith(criview.Labels{Name: "c0"}, "pod"),
 			"status cri-status object=container what=listing field=labels is=other"},
-		"labels of a pod in a list": {listsPod(oracle.CRILabels{Name: "pod", Label: "pod"}), ""},
-		"none of a pod in a list": {listsPod(oracle.CRILabels{Name: "pod"}),
+		"labels of a pod in a list": {listsPod(criview.Labels{Name: "pod", Label: "pod"}), ""},
+		"none of a pod in a list": {listsPod(criview.Labels{Name: "pod"}),
 			"status cri-status object=sandbox what=listing field=labels is=other"},
-		"the name of another pod in a list": {listsPod(oracle.CRILabels{Name: "other", Label: "pod"}),
+		"the name of another pod in a list": {listsPod(criview.Labels{Name: "other", Label: "pod"}),
 			"status cri-status object=sandbox what=listing field=labels is=other"},
-		"the pod of another in a list": {listsWith(oracle.CRILabels{Name: "c0", Label: "c0"}, "other"),
+		"the pod of another in a list": {listsWith(criview.Labels{Name: "c0", Label: "c0"}, "other"),
 			"status cri-status object=container what=listing field=sandbox is=other"},
 
 		"it had its time": {stopsAt(1001), ""},
 		"it had no time":  {stopsAt(2), "end end status=killed-early"},
 		"CRI alone says that it has ended": {also(stopsAt(2), func(h *harness.History) {
-			h.Events = slices.DeleteFunc(h.Events, func(e oracle.TaskEvent) bool {
-				return e.Container == "c0" && e.Topic == oracle.TopicExit
+			h.Events = slices.DeleteFunc(h.Events, func(e event.Task) bool {
+				return e.Container == "c0" && e.Topic == event.TopicExit
 			})
 			h.Flushed.Events = len(h.Events)
 		}), "end end status=said-early"},

@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // criLimits: CRI says of each container the memory limit that it was made with, or was
 // given last, also when containerd was started again: a kubelet takes from that whether
 // it has yet to resize it. Of a release that tells none nothing is asked. A fault may
 // have broken what it knows that from.
-func criLimits(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func criLimits(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !h.Case.Faultless() {
 		return nil, nil
 	}
@@ -24,7 +25,7 @@ func criLimits(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 			}
 			tells = tells || s.MemoryLimit != 0
 			if want := memoryLimit(h, i, s.Asked); tells && s.MemoryLimit != want {
-				found = append(found, about(oracle.AContainer, i.ID, oracle.FieldMemoryLimit, oracle.Other,
+				found = append(found, about(fact.AContainer, i.ID, fact.FieldMemoryLimit, fact.Other,
 					inBytes(s.MemoryLimit), inBytes(want)))
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
 )
 
 // The client asks when a container runs, raises its limit, and asks when it has ended.
@@ -41,11 +41,11 @@ func TestCRILimits(t *testing.T) {
 }
 
 func TestCRISaysTheSameOfALimit(t *testing.T) {
-	was := oracle.CRIStatus{ID: "c0", MemoryLimit: 1}
+	was := criview.Status{ID: "c0", MemoryLimit: 1}
 	if is := was; !was.Same(is) {
 		t.Error("it has not changed")
 	}
-	if is := (oracle.CRIStatus{ID: "c0", MemoryLimit: 2}); was.Same(is) {
+	if is := (criview.Status{ID: "c0", MemoryLimit: 2}); was.Same(is) {
 		t.Error("its limit has changed")
 	}
 }

@@ -5,13 +5,15 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // criListed: CRI lists what there is. What it lists when everything was removed, and
 // containerd has no more, its clients will never get rid of; and what it does not list
 // they do not even try to remove.
-func criListed(h *harness.History) (found []oracle.Finding, problems []harness.Problem) {
+func criListed(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
@@ -19,43 +21,44 @@ func criListed(h *harness.History) (found []oracle.Finding, problems []harness.P
 		found, problems = compareLists(h.CRI.Listed, h.After.Inventory, h.Before, "")
 	}
 	for _, r := range h.CRI.Rounds {
-		f, p := compareLists(r.Listed, r.Look.Inventory, h.Before, oracle.InLivingPod)
+		f, p := compareLists(r.Listed, r.Look.Inventory, h.Before, fact.InLivingPod)
 		found, problems = append(found, f...), append(problems, p...)
 	}
 	return uniqueCauses(found), problems
 }
 
 // compareLists compares what CRI lists with what containerd has and did not have before.
-func compareLists(l *harness.CRIListed, has, had *oracle.Inventory, in string) ([]oracle.Finding, []harness.Problem) {
+func compareLists(l *harness.CRIListed, has, had *inventory.Inventory, in string) ([]finding.Finding,
+	[]harness.Problem) {
 	switch {
 	case l == nil || has == nil || has.Daemon == nil || had == nil || had.Daemon == nil:
 		return nil, nil
 	case l.Err != nil && refused(l.Err):
-		return []oracle.Finding{
-			{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: l.Err.Facts(oracle.Listing)},
+		return []finding.Finding{
+			{Invariant: finding.Liveness, Class: finding.ClassDaemon, Facts: l.Err.Facts(fact.Listing)},
 		}, nil
 	case l.Err != nil:
 		return nil, problem(harness.ByLook, l.Err.Text)
 	}
-	var found []oracle.Finding
-	add := func(class oracle.Class, id, listed string) {
-		found = append(found, oracle.Finding{
-			Invariant: oracle.Leak, Class: class, Subject: oracle.Subject{Namespace: daemon.CRINamespace, ID: id},
-			Facts: oracle.Facts{oracle.FactListed: listed, oracle.FactIn: in},
+	var found []finding.Finding
+	add := func(class finding.Class, id, listed string) {
+		found = append(found, finding.Finding{
+			Invariant: finding.Leak, Class: class, Subject: finding.Subject{Namespace: daemon.CRINamespace, ID: id},
+			Facts: fact.Facts{fact.Listed: listed, fact.In: in},
 		})
 	}
 	known := slices.Concat(has.Daemon.Containers, has.Daemon.Sandboxes)
 	there := func(id string) bool {
-		return slices.Contains(known, oracle.Ref{Namespace: daemon.CRINamespace, ID: id})
+		return slices.Contains(known, inventory.Ref{Namespace: daemon.CRINamespace, ID: id})
 	}
 	for _, id := range l.Sandboxes {
 		if !there(id) {
-			add(oracle.ClassSandbox, id, oracle.OnlyByCRI)
+			add(finding.ClassSandbox, id, fact.OnlyByCRI)
 		}
 	}
 	for _, id := range l.Containers {
 		if !there(id) {
-			add(oracle.ClassContainer, id, oracle.OnlyByCRI)
+			add(finding.ClassContainer, id, fact.OnlyByCRI)
 		}
 	}
 	if in == "" { // what is left in the end is a leak by itself, listed or not
@@ -64,7 +67,7 @@ func compareLists(l *harness.CRIListed, has, had *oracle.Inventory, in string) (
 	for _, r := range has.Daemon.Containers {
 		if r.Namespace == daemon.CRINamespace && !slices.Contains(had.Daemon.Containers, r) &&
 			!slices.Contains(l.Sandboxes, r.ID) && !slices.Contains(l.Containers, r.ID) {
-			add(oracle.ClassContainer, r.ID, oracle.NotByCRI)
+			add(finding.ClassContainer, r.ID, fact.NotByCRI)
 		}
 	}
 	return found, nil

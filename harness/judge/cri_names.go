@@ -4,7 +4,8 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // stillReserved is what CRI's registrar says of a name that it keeps for another
@@ -22,25 +23,25 @@ const noRuntime = "no runtime for"
 // and of the next attempt of one, can be used by a containerd that has not been
 // restarted. Names are in its memory alone, so that a restart frees them; but those of
 // the containers and pods that it finds it reserves again, or there would be two of one.
-func criNames(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func criNames(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
 	for _, n := range h.CRI.Names {
-		if n.Object == oracle.APod && h.Removal != nil && !n.Taken {
+		if n.Object == fact.APod && h.Removal != nil && !n.Taken {
 			continue // that it could not be removed was reported
 		}
-		wrong, what := stillReserved, oracle.IDReuse
+		wrong, what := stillReserved, fact.IDReuse
 		if n.Taken {
-			wrong, what = noImage, oracle.NameFree
-			if n.Object == oracle.APod {
+			wrong, what = noImage, fact.NameFree
+			if n.Object == fact.APod {
 				wrong = noRuntime
 			}
 		}
 		if n.Err != nil && strings.Contains(n.Err.Said, wrong) && (!n.Taken || !broken(h, n.At)) {
 			fs := n.Err.Facts(what)
-			fs[oracle.FactObject] = n.Object
-			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: fs})
+			fs[fact.Object] = n.Object
+			found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: fs})
 		}
 	}
 	return found, nil

@@ -7,13 +7,15 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // criSandboxes: a sandbox is ready while it runs, and no more when StopPodSandbox has
 // succeeded. Once a fault has happened it may have ended by that, and CRI may not be able
 // to say.
-func criSandboxes(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func criSandboxes(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
@@ -21,22 +23,22 @@ func criSandboxes(h *harness.History) (found []oracle.Finding, _ []harness.Probl
 		switch {
 		case s.Err != nil:
 			if !fired(h, latest(s.At, s.Answered)) {
-				found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldState, oracle.NotSet, s.Err.Said, "it is there"))
+				found = append(found, about(fact.ASandbox, s.ID, fact.FieldState, fact.NotSet, s.Err.Said, "it is there"))
 			}
-		case s.Stopped && s.State == oracle.CRIReady:
-			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldState, oracle.TooLate, s.State,
+		case s.Stopped && s.State == criview.Ready:
+			found = append(found, about(fact.ASandbox, s.ID, fact.FieldState, fact.TooLate, s.State,
 				"StopPodSandbox had succeeded"))
-		case !s.Stopped && s.State == oracle.CRIReady && sandboxLost(h, s.At):
-			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldState, oracle.TooLate, s.State,
+		case !s.Stopped && s.State == criview.Ready && sandboxLost(h, s.At):
+			found = append(found, about(fact.ASandbox, s.ID, fact.FieldState, fact.TooLate, s.State,
 				"its init or its shim was killed before containerd was started"))
-		case !s.Stopped && s.State != oracle.CRIReady && !fired(h, latest(s.At, s.Answered)):
-			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldState, oracle.TooEarly, s.State,
+		case !s.Stopped && s.State != criview.Ready && !fired(h, latest(s.At, s.Answered)):
+			found = append(found, about(fact.ASandbox, s.ID, fact.FieldState, fact.TooEarly, s.State,
 				"RunPodSandbox had succeeded, and nothing had stopped it"))
 		}
 	}
 	for _, s := range h.CRI.Unanswered {
-		if s.State == oracle.CRIReady && halfMade(h, s) {
-			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldState, oracle.TooEarly, s.State,
+		if s.State == criview.Ready && halfMade(h, s) {
+			found = append(found, about(fact.ASandbox, s.ID, fact.FieldState, fact.TooEarly, s.State,
 				"its shim had created its init, and not started it"))
 		}
 	}

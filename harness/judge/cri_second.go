@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // askedForEvents is how long it may take containerd to take up who asks for container
@@ -19,40 +21,40 @@ const containerEvents = "GetContainerEvents"
 
 // criSecond: of two who ask for container events each is told what the other is, from
 // when it is known to be told any.
-func criSecond(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func criSecond(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil || h.CRI.Second == nil || !h.Case.Faultless() || len(h.Deaths) > 0 {
 		return nil, nil
 	}
-	add := func(what string, fs oracle.Facts) {
-		fs[oracle.FactWhat], fs[oracle.FactMessage] = what, containerEvents
-		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: fs})
+	add := func(what string, fs fact.Facts) {
+		fs[fact.What], fs[fact.Message] = what, containerEvents
+		found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassDaemon, Facts: fs})
 	}
 	second := h.CRI.Second
 	if second.Err != nil {
-		add(oracle.HeardNoMore, oracle.Facts{oracle.FactError: second.Err.Text})
+		add(fact.HeardNoMore, fact.Facts{fact.Error: second.Err.Text})
 		return found, nil
 	}
 	missed := slices.Concat(missedBy(h.CRI.Events, second.Events, second.Since),
 		missedBy(second.Events, h.CRI.Events, second.Since))
 	if len(missed) > 0 {
-		add(oracle.NotHeard, oracle.Facts{oracle.FactTrue: missed[0].Type, oracle.FactCount: strconv.Itoa(len(missed))})
+		add(fact.NotHeard, fact.Facts{fact.True: missed[0].Type, fact.Count: strconv.Itoa(len(missed))})
 	}
 	return found, nil
 }
 
 // Untold reports whether who has asked for events since then must still be told one of
 // those that another was told: the runner waits for that.
-func Untold(told, another []oracle.CRIEvent, since time.Time) bool {
+func Untold(told, another []criview.Event, since time.Time) bool {
 	return len(missedBy(told, another, since)) > 0
 }
 
 // missedBy are the events that one was told and another was not, who has asked for them
 // since then. They come in one order to all, so that one who was told an event is told
 // all that come after it.
-func missedBy(told, another []oracle.CRIEvent, since time.Time) (missed []oracle.CRIEvent) {
+func missedBy(told, another []criview.Event, since time.Time) (missed []criview.Event) {
 	there := false
 	for _, e := range told {
-		has := slices.ContainsFunc(another, func(o oracle.CRIEvent) bool { return sameEvent(e, o) })
+		has := slices.ContainsFunc(another, func(o criview.Event) bool { return sameEvent(e, o) })
 		if there = there || has || e.Seen.Sub(since) > askedForEvents; there && !has {
 			missed = append(missed, e)
 		}
@@ -61,7 +63,7 @@ func missedBy(told, another []oracle.CRIEvent, since time.Time) (missed []oracle
 }
 
 // sameEvent reports whether two were told of the same.
-func sameEvent(a, b oracle.CRIEvent) bool {
+func sameEvent(a, b criview.Event) bool {
 	return a.Type == b.Type && a.ID == b.ID && a.State == b.State && a.ExitCode == b.ExitCode && a.Bare == b.Bare &&
 		a.Created.Equal(b.Created)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
 )
 
 // Two are told the same events of a pod; each row changes what the second is told.
@@ -39,7 +39,7 @@ func TestCRISecond(t *testing.T) {
 		"of nothing at all":       {second(func(s *harness.CRISecond) { early(s); without(0, 8)(s) }), missed},
 		"not of the first, early": {second(func(s *harness.CRISecond) { early(s); without(0, 1)(s) }), missed},
 		"the first is not told one": {also(second(func(*harness.CRISecond) {}), func(h *harness.History) {
-			h.CRI.Second.Events = slices.Insert(h.CRI.Second.Events, 3, oracle.CRIEvent{Type: oracle.CRIStarted, ID: "c9",
+			h.CRI.Second.Events = slices.Insert(h.CRI.Second.Events, 3, criview.Event{Type: criview.Started, ID: "c9",
 				Created: at(19), Seen: at(19)})
 		}), missed + " true=CONTAINER_STARTED_EVENT"},
 		"it is told otherwise": {second(func(s *harness.CRISecond) { s.Events[4].ExitCode++ }), missed},

@@ -7,29 +7,30 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
 )
 
 // notStarted has CRI say that of a container when its StartContainer has failed.
 func notStarted(state string, code int32) func(*harness.History) {
 	return func(h *harness.History) {
-		h.CRI.NotStarted = []oracle.CRIStatus{{ID: "c9", State: state, ExitCode: code}}
+		h.CRI.NotStarted = []criview.Status{{ID: "c9", State: state, ExitCode: code}}
 	}
 }
 
 // refusedTwice has CRI refuse to start a container, and say so at 25, as was, and at 35,
 // after a restart, as is.
-func refusedTwice(was, is func(*oracle.CRIStatus)) func(*harness.History) {
+func refusedTwice(was, is func(*criview.Status)) func(*harness.History) {
 	return func(h *harness.History) {
 		h.Instances = append(h.Instances, harness.Instance{Name: "c1", ID: "c9", Begun: at(5),
 			Spec: harness.Container{NoSuchCommand: true}})
-		s := oracle.CRIStatus{ID: "c9", State: oracle.CRIExited, ExitCode: 128, Reason: startError, Created: at(6),
+		s := criview.Status{ID: "c9", State: criview.Exited, ExitCode: 128, Reason: startError, Created: at(6),
 			Finished: at(22), Asked: at(24), Seen: at(25)}
 		was(&s)
 		again := s
 		again.Asked, again.Seen = at(34), at(35)
 		is(&again)
-		h.CRI.NotStarted = []oracle.CRIStatus{s, again}
+		h.CRI.NotStarted = []criview.Status{s, again}
 	}
 }
 
@@ -44,13 +45,13 @@ func breaks(ms int) func(*harness.History) {
 }
 
 func TestWhatCRISaysOfTheRefused(t *testing.T) {
-	same := func(*oracle.CRIStatus) {}
-	made := func(s *oracle.CRIStatus) {
+	same := func(*criview.Status) {}
+	made := func(s *criview.Status) {
 		s.State, s.Finished, s.Reason, s.ExitCode = "CONTAINER_CREATED", time.Time{}, "", 0
 	}
-	plain := func(s *oracle.CRIStatus) { s.Reason = "Error" }
-	ended := func(when time.Time) func(*oracle.CRIStatus) {
-		return func(s *oracle.CRIStatus) { s.Finished = when }
+	plain := func(s *criview.Status) { s.Reason = "Error" }
+	ended := func(when time.Time) func(*criview.Status) {
+		return func(s *criview.Status) { s.Finished = when }
 	}
 	later := ended(at(34))
 	const field = "status cri-status object=container field="
@@ -68,14 +69,14 @@ func TestWhatCRISaysOfTheRefused(t *testing.T) {
 			h.Hits[0].Who, h.Hits[0].Did = "containerd", term.Crash
 		}), ""},
 		"a fault has broken the start": {also(refusedTwice(made, made), breaks(20)), ""},
-		"a fault has left a task of it": {also(refusedTwice(same, func(s *oracle.CRIStatus) {
-			s.State = oracle.CRIUnknown
+		"a fault has left a task of it": {also(refusedTwice(same, func(s *criview.Status) {
+			s.State = criview.Unknown
 		}), breaks(20)), ""},
-		"it is not known any more": {refusedTwice(same, func(s *oracle.CRIStatus) { s.State = oracle.CRIUnknown }),
+		"it is not known any more": {refusedTwice(same, func(s *criview.Status) { s.State = criview.Unknown }),
 			field + "state is=other"},
 		"a fault may have changed it": {also(refusedTwice(same, later), breaks(30)), ""},
 		"a list calls it made": {also(refusedTwice(same, same), func(h *harness.History) {
-			h.CRI.States = append(h.CRI.States, harness.CRIState{Object: oracle.AContainer, ID: "c9",
+			h.CRI.States = append(h.CRI.States, harness.CRIState{Object: fact.AContainer, ID: "c9",
 				State: "CONTAINER_CREATED", At: at(36), Answered: at(37)})
 		}), field + "state is=other what=listing"},
 	})
@@ -83,10 +84,10 @@ func TestWhatCRISaysOfTheRefused(t *testing.T) {
 
 func TestRulesOfFailedStarts(t *testing.T) {
 	judgedPod(t, map[string]row{
-		"it has failed, too":      {notStarted(oracle.CRIExited, 128), ""},
+		"it has failed, too":      {notStarted(criview.Exited, 128), ""},
 		"it is still called made": {notStarted("CONTAINER_CREATED", 0), ""},
-		"what it was killed with": {notStarted(oracle.CRIExited, 137), ""},
-		"it is said to have succeeded": {notStarted(oracle.CRIExited, 0),
+		"what it was killed with": {notStarted(criview.Exited, 137), ""},
+		"it is said to have succeeded": {notStarted(criview.Exited, 0),
 			"status cri-status object=container field=exit-code is=other"},
 	})
 }

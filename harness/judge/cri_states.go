@@ -7,12 +7,14 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // criStates: CRI's lists have the states that it says when it is asked for one, and call
 // a sandbox ready no more when StopPodSandbox has succeeded.
-func criStates(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func criStates(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
@@ -20,20 +22,20 @@ func criStates(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 		want := ""
 		switch {
 		case s.Stopped && !fired(h, latest(s.At, s.Answered)):
-			want = oracle.CRINotReady
+			want = criview.NotReady
 		case s.Stopped:
-		case s.Object == oracle.ASandbox && !fired(h, latest(s.At, s.Answered)):
-			want = oracle.CRIReady
-		case s.Object == oracle.AContainer && !broken(h, latest(s.At, s.Answered)) && saidToHaveExited(h, s.ID, s.At):
-			want = oracle.CRIExited
+		case s.Object == fact.ASandbox && !fired(h, latest(s.At, s.Answered)):
+			want = criview.Ready
+		case s.Object == fact.AContainer && !broken(h, latest(s.At, s.Answered)) && saidToHaveExited(h, s.ID, s.At):
+			want = criview.Exited
 		}
 		if want != "" && s.State != want {
-			is, truth := oracle.Other, want
-			if s.Stopped && s.State == oracle.CRIReady {
-				is, truth = oracle.TooLate, "StopPodSandbox had succeeded"
+			is, truth := fact.Other, want
+			if s.Stopped && s.State == criview.Ready {
+				is, truth = fact.TooLate, "StopPodSandbox had succeeded"
 			}
-			f := about(s.Object, s.ID, oracle.FieldState, is, s.State, truth)
-			f.Facts[oracle.FactWhat] = oracle.Listing
+			f := about(s.Object, s.ID, fact.FieldState, is, s.State, truth)
+			f.Facts[fact.What] = fact.Listing
 			found = append(found, f)
 		}
 	}
@@ -42,15 +44,15 @@ func criStates(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 
 func saidToHaveExited(h *harness.History, id string, by time.Time) bool {
 	said := slices.Concat(h.CRI.Statuses, h.CRI.NotStarted)
-	return slices.ContainsFunc(said, func(s oracle.CRIStatus) bool {
-		return s.ID == id && s.State == oracle.CRIExited && !s.Seen.After(by)
+	return slices.ContainsFunc(said, func(s criview.Status) bool {
+		return s.ID == id && s.State == criview.Exited && !s.Seen.After(by)
 	})
 }
 
 // criStopped: a container whose stop has succeeded has ended, and CRI says so. Of answers
 // that say the same the history has the first, and when the last was asked for. A stop
 // that was tried again may have met the end of the container.
-func criStopped(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func criStopped(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
@@ -60,14 +62,14 @@ func criStopped(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 			continue
 		}
 		if own := i.Payload; own.Exited && own.ExitedAt.After(stopped) {
-			found = append(found, about(oracle.AContainer, i.ID, oracle.FieldState, oracle.TooEarly, "that it is stopped",
+			found = append(found, about(fact.AContainer, i.ID, fact.FieldState, fact.TooEarly, "that it is stopped",
 				fmt.Sprintf("it ended %s later", own.ExitedAt.Sub(stopped))))
 		}
 		restarted := slices.ContainsFunc(h.Deaths, func(d daemon.Death) bool { return d.At.After(stopped) })
 		_, once := stopOf(h, i)
 		for _, s := range h.CRI.Statuses {
-			if s.ID == i.ID && s.State == oracle.CRIRunning && s.Asked.After(stopped) && !restarted && once {
-				found = append(found, about(oracle.AContainer, i.ID, oracle.FieldState, oracle.TooLate, s.State,
+			if s.ID == i.ID && s.State == criview.Running && s.Asked.After(stopped) && !restarted && once {
+				found = append(found, about(fact.AContainer, i.ID, fact.FieldState, fact.TooLate, s.State,
 					stopVerb(i)+" succeeded at "+stamp(stopped)))
 			}
 		}
@@ -79,14 +81,14 @@ func criStopped(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 // with, where it began, CRI does not tell: it says 128 of each. Where no fault has
 // happened it has exited since it was asked for, for that reason; and after a restart,
 // too, it is said to be what it was.
-func criNotStarted(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func criNotStarted(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
-	said := map[string]oracle.CRIStatus{}
+	said := map[string]criview.Status{}
 	for _, s := range h.CRI.NotStarted {
-		if s.State == oracle.CRIExited && s.ExitCode == 0 {
-			found = append(found, about(oracle.AContainer, s.ID, oracle.FieldExitCode, oracle.Other, "0",
+		if s.State == criview.Exited && s.ExitCode == 0 {
+			found = append(found, about(fact.AContainer, s.ID, fact.FieldExitCode, fact.Other, "0",
 				"another than 0: its StartContainer had failed"))
 		}
 		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID == s.ID })
@@ -95,7 +97,7 @@ func criNotStarted(h *harness.History) (found []oracle.Finding, _ []harness.Prob
 		}
 		was, ok := said[s.ID]
 		// A containerd that starts may find a task that a fault has kept from its roll-back.
-		doubts := s.State == oracle.CRIUnknown && fired(h, was.Seen)
+		doubts := s.State == criview.Unknown && fired(h, was.Seen)
 		if ok && !doubts && !brokenSince(h, was.Seen, s.Seen) {
 			found = append(found, forgot(was, s)...)
 		}
@@ -105,15 +107,15 @@ func criNotStarted(h *harness.History) (found []oracle.Finding, _ []harness.Prob
 }
 
 // refusedStatus judges what CRI says of a container whose start it has refused.
-func refusedStatus(h *harness.History, i harness.Instance, s oracle.CRIStatus) []oracle.Finding {
+func refusedStatus(h *harness.History, i harness.Instance, s criview.Status) []finding.Finding {
 	const had = "its StartContainer had failed"
-	if s.State != oracle.CRIExited {
-		return []oracle.Finding{about(oracle.AContainer, s.ID, oracle.FieldState, oracle.Other, s.State,
-			oracle.CRIExited+": "+had)}
+	if s.State != criview.Exited {
+		return []finding.Finding{about(fact.AContainer, s.ID, fact.FieldState, fact.Other, s.State,
+			criview.Exited+": "+had)}
 	}
 	found := statusTimes(h, i, s)
 	if s.Reason != startError {
-		found = append(found, about(oracle.AContainer, s.ID, oracle.FieldReason, oracle.Other, s.Reason,
+		found = append(found, about(fact.AContainer, s.ID, fact.FieldReason, fact.Other, s.Reason,
 			startError+": "+had))
 	}
 	return found
@@ -121,30 +123,30 @@ func refusedStatus(h *harness.History, i harness.Instance, s oracle.CRIStatus) [
 
 // criLabels: what CRI says of a container is of that container, and what it lists of it
 // of its pod, too; and what it lists of a sandbox is of that.
-func criLabels(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func criLabels(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
 	for _, s := range h.CRI.States {
-		if s.Object == oracle.ASandbox {
-			found = append(found, labels(s.Object, s.ID, named(harness.PodName), s.Labels, oracle.Listing)...)
+		if s.Object == fact.ASandbox {
+			found = append(found, labels(s.Object, s.ID, named(harness.PodName), s.Labels, fact.Listing)...)
 		}
 	}
 	for _, i := range h.Instances {
-		own := oracle.CRILabels{Name: i.CRIName(), Label: i.Name}
+		own := criview.Labels{Name: i.CRIName(), Label: i.Name}
 		for _, s := range h.CRI.Statuses {
 			if s.ID == i.ID {
-				found = append(found, labels(oracle.AContainer, i.ID, own, s.Labels, "")...)
+				found = append(found, labels(fact.AContainer, i.ID, own, s.Labels, "")...)
 			}
 		}
 		for _, s := range h.CRI.States {
 			if s.ID != i.ID {
 				continue
 			}
-			found = append(found, labels(oracle.AContainer, i.ID, own, s.Labels, oracle.Listing)...)
+			found = append(found, labels(fact.AContainer, i.ID, own, s.Labels, fact.Listing)...)
 			if _, its := h.CRI.When("RunPodSandbox", s.Pod); s.Labels != nil && !its {
-				f := about(oracle.AContainer, i.ID, oracle.FieldSandbox, oracle.Other, s.Pod, "that of its pod")
-				f.Facts[oracle.FactWhat] = oracle.Listing
+				f := about(fact.AContainer, i.ID, fact.FieldSandbox, fact.Other, s.Pod, "that of its pod")
+				f.Facts[fact.What] = fact.Listing
 				found = append(found, f)
 			}
 		}
@@ -154,18 +156,18 @@ func criLabels(h *harness.History) (found []oracle.Finding, _ []harness.Problem)
 
 // criOfPods: who asks for the containers of a pod is told of all that the list of all has
 // of it, and of no other. Once a fault has happened CRI may not be able to say.
-func criOfPods(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func criOfPods(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
 	for _, q := range h.CRI.OfPods {
 		add := func(id, reported, want string) {
-			f := about(oracle.AContainer, id, oracle.FieldSandbox, oracle.Other, reported, want)
-			f.Facts[oracle.FactWhat] = oracle.Listing
+			f := about(fact.AContainer, id, fact.FieldSandbox, fact.Other, reported, want)
+			f.Facts[fact.What] = fact.Listing
 			found = append(found, f)
 		}
 		if q.Err != nil && !fired(h, q.Answered) {
-			found = append(found, about(oracle.AContainer, q.Pod, oracle.FieldSandbox, oracle.NotSet, q.Err.Said,
+			found = append(found, about(fact.AContainer, q.Pod, fact.FieldSandbox, fact.NotSet, q.Err.Said,
 				"the containers of one pod were asked for"))
 		}
 		for _, id := range q.Containers {
@@ -197,10 +199,10 @@ func podOf(h *harness.History, id string) string {
 }
 
 // named are the labels of what is called and labelled by one name.
-func named(name string) oracle.CRILabels { return oracle.CRILabels{Name: name, Label: name} }
+func named(name string) criview.Labels { return criview.Labels{Name: name, Label: name} }
 
 // labels compares name and label of a container, or of a sandbox, with its own.
-func labels(object, id string, own oracle.CRILabels, said *oracle.CRILabels, in string) []oracle.Finding {
+func labels(object, id string, own criview.Labels, said *criview.Labels, in string) []finding.Finding {
 	if said == nil || *said == own {
 		return nil
 	}
@@ -208,8 +210,8 @@ func labels(object, id string, own oracle.CRILabels, said *oracle.CRILabels, in 
 	if own.Label != own.Name {
 		truth += fmt.Sprintf(", labelled %q", own.Label)
 	}
-	f := about(object, id, oracle.FieldLabels, oracle.Other,
+	f := about(object, id, fact.FieldLabels, fact.Other,
 		fmt.Sprintf("%q, labelled %q", said.Name, said.Label), truth)
-	f.Facts[oracle.FactWhat] = in
-	return []oracle.Finding{f}
+	f.Facts[fact.What] = in
+	return []finding.Finding{f}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
 )
 
 func TestRulesOfStats(t *testing.T) {
@@ -16,7 +16,7 @@ func TestRulesOfStats(t *testing.T) {
 		return func(h *harness.History) {
 			h.Instances[0].Spec.Memory, h.Instances[0].Deleted = limit>>20, at(42)
 			q := harness.CRIStats{Call: "ListContainerStats", At: at(25), Answered: at(27), Told: []harness.CRIUsage{{
-				ID: "c0", Labels: &oracle.CRILabels{Name: "c0", Label: "c0"}, WorkingSet: 1 << 20, Available: limit - 1<<20,
+				ID: "c0", Labels: &criview.Labels{Name: "c0", Label: "c0"}, WorkingSet: 1 << 20, Available: limit - 1<<20,
 				MemoryAt: at(26), CPU: time.Millisecond, CPUAt: at(26)}}}
 			change(&q)
 			h.CRI.Stats = append(h.CRI.Stats, q)

@@ -8,7 +8,9 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // clockTolerance is how far a time that CRI says may be off. All times are of one
@@ -23,12 +25,12 @@ const learnBound = 25 * time.Second
 
 // criStatuses: what CRI says of a container is so: its state, when it was created, was
 // started and has finished, and why. The exit status itself is the ledger's.
-func criStatuses(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func criStatuses(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
 	}
 	for _, i := range h.Instances {
-		of := slices.DeleteFunc(slices.Clone(h.CRI.Statuses), func(s oracle.CRIStatus) bool { return s.ID != i.ID })
+		of := slices.DeleteFunc(slices.Clone(h.CRI.Statuses), func(s criview.Status) bool { return s.ID != i.ID })
 		for _, s := range of {
 			found = append(found, statusTimes(h, i, s)...)
 			found = append(found, reason(i, s)...)
@@ -41,11 +43,11 @@ func criStatuses(h *harness.History) (found []oracle.Finding, _ []harness.Proble
 }
 
 // about is a finding about one field of what CRI says of an id.
-func about(object, id, field, is, reported, true_ string) oracle.Finding {
-	return oracle.Finding{
-		Invariant: oracle.Status, Class: oracle.ClassCRIStatus, Subject: oracle.Subject{ID: id},
-		Facts: oracle.Facts{oracle.FactObject: object, oracle.FactField: field, oracle.FactIs: is,
-			oracle.FactReported: reported, oracle.FactTrue: true_},
+func about(object, id, field, is, reported, true_ string) finding.Finding {
+	return finding.Finding{
+		Invariant: finding.Status, Class: finding.ClassCRIStatus, Subject: finding.Subject{ID: id},
+		Facts: fact.Facts{fact.Object: object, fact.Field: field, fact.Is: is,
+			fact.Reported: reported, fact.True: true_},
 	}
 }
 
@@ -59,28 +61,28 @@ type window struct {
 }
 
 // statusTimes judges the times of an answer.
-func statusTimes(h *harness.History, i harness.Instance, s oracle.CRIStatus) (found []oracle.Finding) {
-	exited := s.State == oracle.CRIExited
-	started := window{field: oracle.FieldStarted, reported: s.Started, from: i.Begun, to: s.Seen,
+func statusTimes(h *harness.History, i harness.Instance, s criview.Status) (found []finding.Finding) {
+	exited := s.State == criview.Exited
+	started := window{field: fact.FieldStarted, reported: s.Started, from: i.Begun, to: s.Seen,
 		after: "it was asked for", until: "CRI has said so",
-		mustBe: s.State == oracle.CRIRunning || exited && !i.Started.IsZero()}
+		mustBe: s.State == criview.Running || exited && !i.Started.IsZero()}
 	if !i.Started.IsZero() && len(h.Deaths) == 0 { // a containerd that is started may take its own start for it
 		started.to, started.until = i.Started, "StartContainer has succeeded"
 	}
-	finished := window{field: oracle.FieldFinished, reported: s.Finished, to: s.Seen, mustBe: exited,
+	finished := window{field: fact.FieldFinished, reported: s.Finished, to: s.Seen, mustBe: exited,
 		until: "CRI has said so"}
 	finished.from, finished.after = livedUntil(h, i)
 	if by := endedBy(h, i); reportedTrue(h, i, "", uint32(s.ExitCode)) && !by.IsZero() && by.Before(s.Seen) {
 		finished.to, finished.until = by, "a shim has reaped it at the latest"
 	}
 	all := []window{
-		{field: oracle.FieldCreated, reported: s.Created, from: i.Begun, to: s.Seen, mustBe: true,
+		{field: fact.FieldCreated, reported: s.Created, from: i.Begun, to: s.Seen, mustBe: true,
 			after: "it was asked for", until: "CRI has said so"},
 		started, finished,
 	}
 	for _, w := range all {
 		if is, bound := w.judge(); is != "" {
-			found = append(found, about(oracle.AContainer, i.ID, w.field, is, stamp(w.reported), bound))
+			found = append(found, about(fact.AContainer, i.ID, w.field, is, stamp(w.reported), bound))
 		}
 	}
 	return found
@@ -90,12 +92,12 @@ func statusTimes(h *harness.History, i harness.Instance, s oracle.CRIStatus) (fo
 func (w window) judge() (is, bound string) {
 	switch {
 	case w.reported.IsZero() && w.mustBe:
-		return oracle.NotSet, "it has happened"
+		return fact.NotSet, "it has happened"
 	case w.reported.IsZero():
 	case !w.from.IsZero() && w.reported.Before(w.from.Add(-clockTolerance)):
-		return oracle.TooEarly, fmt.Sprintf("%s, when %s", stamp(w.from), w.after)
+		return fact.TooEarly, fmt.Sprintf("%s, when %s", stamp(w.from), w.after)
 	case !w.to.IsZero() && w.reported.After(w.to.Add(clockTolerance)):
-		return oracle.TooLate, fmt.Sprintf("%s, when %s", stamp(w.to), w.until)
+		return fact.TooLate, fmt.Sprintf("%s, when %s", stamp(w.to), w.until)
 	}
 	return "", ""
 }
@@ -127,14 +129,14 @@ func reasons(code int32) []string {
 // reason judges that of an answer. One in which a process has taken too much memory by
 // then may be OOMKilled whatever it ends with, and no other; whether it must be, ooms
 // judges.
-func reason(i harness.Instance, s oracle.CRIStatus) []oracle.Finding {
+func reason(i harness.Instance, s criview.Status) []finding.Finding {
 	hogged := i.Payload.HoggedAt
-	oomKilled := s.Reason == oracle.CRIOOMKilled && !hogged.IsZero() && !s.Seen.Before(hogged)
-	if s.State != oracle.CRIExited || oomKilled {
+	oomKilled := s.Reason == criview.OOMKilled && !hogged.IsZero() && !s.Seen.Before(hogged)
+	if s.State != criview.Exited || oomKilled {
 		return nil
 	}
 	if want := reasons(s.ExitCode); !slices.Contains(want, s.Reason) {
-		return []oracle.Finding{about(oracle.AContainer, s.ID, oracle.FieldReason, oracle.Other, s.Reason,
+		return []finding.Finding{about(fact.AContainer, s.ID, fact.FieldReason, fact.Other, s.Reason,
 			fmt.Sprintf("%s, for its exit code %d", want[0], s.ExitCode))}
 	}
 	return nil
@@ -142,15 +144,15 @@ func reason(i harness.Instance, s oracle.CRIStatus) []oracle.Finding {
 
 // lastState judges the last answer about a container: it is not called exited while it
 // runs, and it is when it ended so long ago that CRI must know.
-func lastState(h *harness.History, i harness.Instance, last oracle.CRIStatus) []oracle.Finding {
-	wrong := func(is, truth string, at time.Time) []oracle.Finding {
-		return []oracle.Finding{
-			about(oracle.AContainer, i.ID, oracle.FieldState, is, last.State, truth+" at "+stamp(at)),
+func lastState(h *harness.History, i harness.Instance, last criview.Status) []finding.Finding {
+	wrong := func(is, truth string, at time.Time) []finding.Finding {
+		return []finding.Finding{
+			about(fact.AContainer, i.ID, fact.FieldState, is, last.State, truth+" at "+stamp(at)),
 		}
 	}
-	if last.State == oracle.CRIExited {
+	if last.State == criview.Exited {
 		if own := i.Payload; own.Exited && own.ExitedAt.After(last.Seen.Add(clockTolerance)) && !fired(h, last.Seen) {
-			return wrong(oracle.TooEarly, "it ended", own.ExitedAt)
+			return wrong(fact.TooEarly, "it ended", own.ExitedAt)
 		}
 		return nil
 	}
@@ -159,7 +161,7 @@ func lastState(h *harness.History, i harness.Instance, last oracle.CRIStatus) []
 		ended, how = stopped, stopVerb(i)+" succeeded"
 	}
 	if !ended.IsZero() && last.Asked.Sub(ended) > learnBound && !downBetween(h, ended, last.Asked) {
-		return wrong(oracle.TooLate, how, ended)
+		return wrong(fact.TooLate, how, ended)
 	}
 	return nil
 }
@@ -173,10 +175,10 @@ func fired(h *harness.History, by time.Time) bool {
 
 // uniqueCauses leaves of findings about one id that have the same cause the first: CRI is
 // asked again and again, and says the same.
-func uniqueCauses(found []oracle.Finding) []oracle.Finding {
-	var out []oracle.Finding
+func uniqueCauses(found []finding.Finding) []finding.Finding {
+	var out []finding.Finding
 	for _, f := range found {
-		if !slices.ContainsFunc(out, func(o oracle.Finding) bool {
+		if !slices.ContainsFunc(out, func(o finding.Finding) bool {
 			return o.Class == f.Class && o.Subject == f.Subject && o.Facts.Cause() == f.Facts.Cause()
 		}) {
 			out = append(out, f)

@@ -10,7 +10,11 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // pod is the history of a pod with one container that exits with 7 in a crash loop of one
@@ -19,42 +23,42 @@ func pod() harness.History {
 	h := clean()
 	h.Case.Plan, h.Firings, h.Hits, h.Flushed.Hits = nil, nil, nil, 0
 	h.Case.Workload = harness.Workload{API: harness.CRI, Loops: 1}
-	h.Instances[0].MustTell = []oracle.Observer{oracle.ByTaskExit}
+	h.Instances[0].MustTell = []exit.Observer{exit.ByTaskExit}
 	for n := range h.Events {
 		h.Events[n].Namespace = daemon.CRINamespace
 	}
-	h.Events = append(h.Events, ofSandbox(oracle.TopicCreate, 1), ofSandbox(oracle.TopicStart, 2),
-		ofSandbox(oracle.TopicExit, 44))
+	h.Events = append(h.Events, ofSandbox(event.TopicCreate, 1), ofSandbox(event.TopicStart, 2),
+		ofSandbox(event.TopicExit, 44))
 	h.Flushed.Events = len(h.Events)
-	there := func() *oracle.Inventory {
-		ref := []oracle.Ref{{Namespace: daemon.CRINamespace, ID: "pod"}}
-		return &oracle.Inventory{Daemon: &oracle.Daemon{Containers: ref, Sandboxes: ref}}
+	there := func() *inventory.Inventory {
+		ref := []inventory.Ref{{Namespace: daemon.CRINamespace, ID: "pod"}}
+		return &inventory.Inventory{Daemon: &inventory.Daemon{Containers: ref, Sandboxes: ref}}
 	}
-	event := func(kind, id string, ms int) oracle.CRIEvent {
-		e := oracle.CRIEvent{Type: kind, ID: id, Seen: at(ms)}
-		if id != "pod" && kind != oracle.CRIDeleted {
-			e.State = oracle.CRIRunning
+	event := func(kind, id string, ms int) criview.Event {
+		e := criview.Event{Type: kind, ID: id, Seen: at(ms)}
+		if id != "pod" && kind != criview.Deleted {
+			e.State = criview.Running
 		}
 		return e
 	}
-	stopped := event(oracle.CRIStopped, "c0", 33)
-	stopped.State, stopped.ExitCode = oracle.CRIExited, 7
+	stopped := event(criview.Stopped, "c0", 33)
+	stopped.State, stopped.ExitCode = criview.Exited, 7
 	h.CRI = &harness.CRISeen{
 		Done: []harness.CRIDone{
 			done("RunPodSandbox", "pod", 2), done("CreateContainer", "c0", 5), done("StartContainer", "c0", 20),
 			done("RemoveContainer", "c0", 42), done("StopPodSandbox", "pod", 45), done("RemovePodSandbox", "pod", 47),
 		},
-		Statuses: []oracle.CRIStatus{
-			{ID: "c0", State: oracle.CRIRunning, Created: at(4), Started: at(19), Asked: at(21), Seen: at(22)},
-			{ID: "c0", State: oracle.CRIExited, ExitCode: 7, Reason: "Error", Created: at(4), Started: at(19),
+		Statuses: []criview.Status{
+			{ID: "c0", State: criview.Running, Created: at(4), Started: at(19), Asked: at(21), Seen: at(22)},
+			{ID: "c0", State: criview.Exited, ExitCode: 7, Reason: "Error", Created: at(4), Started: at(19),
 				Finished: at(30), Asked: at(34), Seen: at(35)},
 		},
-		Sandboxes: []harness.SandboxSeen{{ID: "pod", State: oracle.CRIReady, At: at(21), Answered: at(23)},
-			{ID: "pod", State: oracle.CRINotReady, Stopped: true, At: at(46), Answered: at(46)}},
-		Events: []oracle.CRIEvent{
-			event(oracle.CRICreated, "pod", 2), event(oracle.CRIStarted, "pod", 2), event(oracle.CRICreated, "c0", 5),
-			event(oracle.CRIStarted, "c0", 20), stopped, event(oracle.CRIDeleted, "c0", 42),
-			event(oracle.CRIStopped, "pod", 45), event(oracle.CRIDeleted, "pod", 47),
+		Sandboxes: []harness.SandboxSeen{{ID: "pod", State: criview.Ready, At: at(21), Answered: at(23)},
+			{ID: "pod", State: criview.NotReady, Stopped: true, At: at(46), Answered: at(46)}},
+		Events: []criview.Event{
+			event(criview.Created, "pod", 2), event(criview.Started, "pod", 2), event(criview.Created, "c0", 5),
+			event(criview.Started, "c0", 20), stopped, event(criview.Deleted, "c0", 42),
+			event(criview.Stopped, "pod", 45), event(criview.Deleted, "pod", 47),
 		},
 		Pod: there(),
 		Rounds: []harness.Round{{Number: 1, Look: harness.Look{At: at(43), Inventory: there()},
@@ -65,11 +69,11 @@ func pod() harness.History {
 }
 
 // ofSandbox is an event of the pod's sandbox.
-func ofSandbox(topic string, ms int) oracle.TaskEvent {
-	e := oracle.TaskEvent{
+func ofSandbox(topic string, ms int) event.Task {
+	e := event.Task{
 		Namespace: daemon.CRINamespace, Topic: topic, Container: "pod", PID: 40, Sent: at(ms), Seen: at(ms),
 	}
-	if topic == oracle.TopicExit {
+	if topic == event.TopicExit {
 		e.Status, e.Exited = 137, at(ms)
 	}
 	return e
@@ -78,7 +82,7 @@ func ofSandbox(topic string, ms int) oracle.TaskEvent {
 // untold takes an event of the pod's sandbox away.
 func untold(topic string) func(*harness.History) {
 	return func(h *harness.History) {
-		h.Events = slices.DeleteFunc(h.Events, func(e oracle.TaskEvent) bool {
+		h.Events = slices.DeleteFunc(h.Events, func(e event.Task) bool {
 			return e.Container == "pod" && e.Topic == topic
 		})
 		h.Flushed.Events = len(h.Events)
@@ -95,7 +99,7 @@ func done(verb, id string, ms int) harness.CRIDone {
 }
 
 // exited changes the answer that the container has exited.
-func exited(change func(*oracle.CRIStatus)) func(*harness.History) {
+func exited(change func(*criview.Status)) func(*harness.History) {
 	return func(h *harness.History) { change(&h.CRI.Statuses[1]) }
 }
 
@@ -168,51 +172,51 @@ func TestCRIRules(t *testing.T) {
 		"nothing":      {func(*harness.History) {}, ""},
 		"a task's pod": {func(h *harness.History) { h.CRI = nil }, ""},
 
-		"it finished 20 years ago": {exited(func(s *oracle.CRIStatus) { s.Finished = years(s.Finished) }),
+		"it finished 20 years ago": {exited(func(s *criview.Status) { s.Finished = years(s.Finished) }),
 			"status cri-status object=container field=finished-at is=too-early"},
 		"it finished before its payload ended": {also(
-			exited(func(s *oracle.CRIStatus) { s.Finished = at(30).Add(-2 * time.Second) }), begun(-9000)),
+			exited(func(s *criview.Status) { s.Finished = at(30).Add(-2 * time.Second) }), begun(-9000)),
 			"status cri-status field=finished-at is=too-early"},
-		"a clock that was adjusted": {exited(func(s *oracle.CRIStatus) { s.Finished = at(-500) }), ""},
-		"it finished in the future": {exited(func(s *oracle.CRIStatus) { s.Finished = at(2000) }),
+		"a clock that was adjusted": {exited(func(s *criview.Status) { s.Finished = at(-500) }), ""},
+		"it finished in the future": {exited(func(s *criview.Status) { s.Finished = at(2000) }),
 			"status cri-status field=finished-at is=too-late"},
-		"it has no time of its end": {exited(func(s *oracle.CRIStatus) { s.Finished = time.Time{} }),
+		"it has no time of its end": {exited(func(s *criview.Status) { s.Finished = time.Time{} }),
 			"status cri-status field=finished-at is=not-set"},
-		"it started 20 years ago": {exited(func(s *oracle.CRIStatus) { s.Started = years(s.Started) }),
+		"it started 20 years ago": {exited(func(s *criview.Status) { s.Started = years(s.Started) }),
 			"status cri-status field=started-at is=too-early"},
-		"it started when it had been started": {also(exited(func(s *oracle.CRIStatus) {
+		"it started when it had been started": {also(exited(func(s *criview.Status) {
 			s.Started, s.Seen = at(5000), at(9000)
 		})), "status cri-status field=started-at is=too-late"},
-		"and a restarted containerd may say so": {also(exited(func(s *oracle.CRIStatus) {
+		"and a restarted containerd may say so": {also(exited(func(s *criview.Status) {
 			s.Started, s.Seen = at(5000), at(9000)
 		}), saidOnce, downFor(4000, 4900)), ""},
-		"it never started, and ran": {exited(func(s *oracle.CRIStatus) { s.Started = time.Time{} }),
+		"it never started, and ran": {exited(func(s *criview.Status) { s.Started = time.Time{} }),
 			"status cri-status field=started-at is=not-set"},
-		"one whose start failed need not": {also(exited(func(s *oracle.CRIStatus) { s.Started = time.Time{} }),
+		"one whose start failed need not": {also(exited(func(s *criview.Status) { s.Started = time.Time{} }),
 			saidOnce, func(h *harness.History) { h.Instances[0].Started = time.Time{} }), ""},
-		"it was created 20 years ago": {exited(func(s *oracle.CRIStatus) { s.Created = years(s.Created) }),
+		"it was created 20 years ago": {exited(func(s *criview.Status) { s.Created = years(s.Created) }),
 			"status cri-status field=created-at is=too-early"},
-		"it was created never": {exited(func(s *oracle.CRIStatus) { s.Created = time.Time{} }),
+		"it was created never": {exited(func(s *criview.Status) { s.Created = time.Time{} }),
 			"status cri-status field=created-at is=not-set"},
 		"the time of another is not looked at": {func(h *harness.History) { h.CRI.Statuses[1].ID = "other" }, ""},
 
-		"a failure that is completed": {exited(func(s *oracle.CRIStatus) { s.Reason = "Completed" }),
+		"a failure that is completed": {exited(func(s *criview.Status) { s.Reason = "Completed" }),
 			"status cri-status field=reason is=other"},
-		"a kill by nobody's memory": {exited(func(s *oracle.CRIStatus) { s.Reason = "OOMKilled" }),
+		"a kill by nobody's memory": {exited(func(s *criview.Status) { s.Reason = "OOMKilled" }),
 			"status cri-status field=reason is=other"},
-		"no reason at all": {exited(func(s *oracle.CRIStatus) { s.Reason = "" }),
+		"no reason at all": {exited(func(s *criview.Status) { s.Reason = "" }),
 			"status cri-status field=reason is=other"},
-		"a success that is completed": {also(exited(func(s *oracle.CRIStatus) { s.ExitCode, s.Reason = 0, "Completed" }),
+		"a success that is completed": {also(exited(func(s *criview.Status) { s.ExitCode, s.Reason = 0, "Completed" }),
 			func(h *harness.History) { h.CRI.Events[4].ExitCode = 0 }), ""},
 
-		"it is said to run on": {exited(func(s *oracle.CRIStatus) {
-			s.State, s.Finished, s.Asked, s.Seen = oracle.CRIRunning, time.Time{}, at(26_000), at(26_001)
+		"it is said to run on": {exited(func(s *criview.Status) {
+			s.State, s.Finished, s.Asked, s.Seen = criview.Running, time.Time{}, at(26_000), at(26_001)
 		}), "status cri-status field=state is=too-late"},
-		"it was restarted meanwhile": {also(exited(func(s *oracle.CRIStatus) {
-			s.State, s.Finished, s.Asked, s.Seen = oracle.CRIRunning, time.Time{}, at(26_000), at(26_001)
+		"it was restarted meanwhile": {also(exited(func(s *criview.Status) {
+			s.State, s.Finished, s.Asked, s.Seen = criview.Running, time.Time{}, at(26_000), at(26_001)
 		}), downFor(100, 200)), ""},
-		"it is said to run after StopContainer": {also(killedIn(), exited(func(s *oracle.CRIStatus) {
-			s.State, s.Finished, s.Asked, s.Seen = oracle.CRIRunning, time.Time{}, at(26_000), at(26_001)
+		"it is said to run after StopContainer": {also(killedIn(), exited(func(s *criview.Status) {
+			s.State, s.Finished, s.Asked, s.Seen = criview.Running, time.Time{}, at(26_000), at(26_001)
 		})), "status cri-status field=state is=too-late"},
 		"it is said to have exited, and runs": {func(h *harness.History) {
 			h.Instances[0].Payload.ExitedAt = at(3000)
@@ -220,16 +224,16 @@ func TestCRIRules(t *testing.T) {
 			h.CRI.Statuses[1].Seen = at(1600)
 		}, "status cri-status field=state is=too-early"},
 
-		"a sandbox that is half made and ready": {halfMadePod(oracle.CRIReady, "Create:entry", "Create:exit"),
+		"a sandbox that is half made and ready": {halfMadePod(criview.Ready, "Create:entry", "Create:exit"),
 			"status cri-status field=state is=too-early"},
 		"and not ready": {halfMadePod("SANDBOX_NOTREADY", "Create:entry", "Create:exit"), ""},
 		"one that is made, and nobody was told": {
-			halfMadePod(oracle.CRIReady, "Create:entry", "Create:exit", "Start:entry", "Start:exit"), ""},
+			halfMadePod(criview.Ready, "Create:entry", "Create:exit", "Start:entry", "Start:exit"), ""},
 		"a sandbox that is ready when it is stopped": {
-			func(h *harness.History) { h.CRI.Sandboxes[1].State = oracle.CRIReady },
+			func(h *harness.History) { h.CRI.Sandboxes[1].State = criview.Ready },
 			"status cri-status object=sandbox field=state is=too-late"},
 		"a sandbox that is not ready while it runs": {
-			func(h *harness.History) { h.CRI.Sandboxes[0].State = oracle.CRINotReady },
+			func(h *harness.History) { h.CRI.Sandboxes[0].State = criview.NotReady },
 			"status cri-status object=sandbox field=state is=too-early"},
 		"a sandbox that CRI cannot tell the state of": {func(h *harness.History) {
 			h.CRI.Sandboxes[0].State, h.CRI.Sandboxes[0].Err = "", failed("Unknown", "broken")
@@ -242,20 +246,20 @@ func TestCRIRules(t *testing.T) {
 			h.CRI.Sandboxes[0].State, h.CRI.Sandboxes[0].Err = "", failed("Unknown", "broken")
 			h.Hits = append(h.Hits, failpoints.Hit{Time: at(24)})
 		}, "status cri-status object=sandbox field=state is=not-set"},
-		"because its shim was killed": {also(func(h *harness.History) { h.CRI.Sandboxes[0].State = oracle.CRINotReady },
+		"because its shim was killed": {also(func(h *harness.History) { h.CRI.Sandboxes[0].State = criview.NotReady },
 			killsShimAt(3)), ""},
-		"before its shim was killed": {also(func(h *harness.History) { h.CRI.Sandboxes[0].State = oracle.CRINotReady },
+		"before its shim was killed": {also(func(h *harness.History) { h.CRI.Sandboxes[0].State = criview.NotReady },
 			killsShimAt(2400)), "status cri-status object=sandbox field=state is=too-early"},
 
-		"nobody tells that a sandbox was made": {untold(oracle.TopicCreate),
+		"nobody tells that a sandbox was made": {untold(event.TopicCreate),
 			"event event event=missing topic=/tasks/create"},
-		"nor that it was started": {untold(oracle.TopicStart), "event event event=missing topic=/tasks/start"},
-		"nor that it has ended":   {untold(oracle.TopicExit), "event event event=missing topic=/tasks/exit"},
-		"when a call was broken it may have ended otherwise": {also(untold(oracle.TopicExit), func(h *harness.History) {
+		"nor that it was started": {untold(event.TopicStart), "event event event=missing topic=/tasks/start"},
+		"nor that it has ended":   {untold(event.TopicExit), "event event event=missing topic=/tasks/exit"},
+		"when a call was broken it may have ended otherwise": {also(untold(event.TopicExit), func(h *harness.History) {
 			h.Hits = append(h.Hits, failpoints.Hit{Who: "containerd", Did: term.Error, Time: at(40)})
 		}), ""},
-		"nobody could hear of its end": {also(untold(oracle.TopicExit), downFor(36, 41)), ""},
-		"one that nobody has stopped": {also(untold(oracle.TopicExit), func(h *harness.History) {
+		"nobody could hear of its end": {also(untold(event.TopicExit), downFor(36, 41)), ""},
+		"one that nobody has stopped": {also(untold(event.TopicExit), func(h *harness.History) {
 			h.CRI.Done[4].ID = "other"
 		}), ""},
 		"a sandbox that ended later than was told": {toldAt(44 + 60), "event event event=wrong-time topic=/tasks/exit"},
@@ -277,28 +281,28 @@ func TestCRIRules(t *testing.T) {
 			"leak container listed=by-cri-alone"},
 		"a sandbox that is there and listed": {func(h *harness.History) {
 			h.CRI.Listed.Sandboxes = []string{"pod"}
-			h.After.Inventory.Daemon.Sandboxes = []oracle.Ref{{Namespace: daemon.CRINamespace, ID: "pod"}}
+			h.After.Inventory.Daemon.Sandboxes = []inventory.Ref{{Namespace: daemon.CRINamespace, ID: "pod"}}
 		}, "leak sandbox task=none"},
 		"CRI cannot list": {func(h *harness.History) { h.CRI.Listed.Err = failed("Unknown", "broken") },
 			"liveness containerd what=listing"},
-		"nobody could ask it": {func(h *harness.History) { h.CRI.Listed.Err = &oracle.Failed{Text: "down"} }, "look"},
+		"nobody could ask it": {func(h *harness.History) { h.CRI.Listed.Err = &callerr.Failed{Text: "down"} }, "look"},
 
-		"no event of an end": {without(oracle.CRIStopped, "c0"),
+		"no event of an end": {without(criview.Stopped, "c0"),
 			"event cri-event event=missing topic=CONTAINER_STOPPED_EVENT"},
-		"no event of a creation": {without(oracle.CRICreated, "c0"),
+		"no event of a creation": {without(criview.Created, "c0"),
 			"event cri-event event=missing topic=CONTAINER_CREATED_EVENT"},
-		"no event of a removal": {without(oracle.CRIDeleted, "c0"),
+		"no event of a removal": {without(criview.Deleted, "c0"),
 			"event cri-event event=missing topic=CONTAINER_DELETED_EVENT"},
-		"nor of a creation never reported": {also(without(oracle.CRIDeleted, "c0"), without(oracle.CRICreated, "c0"),
+		"nor of a creation never reported": {also(without(criview.Deleted, "c0"), without(criview.Created, "c0"),
 			func(h *harness.History) { h.CRI.Done = append(h.CRI.Done[:1:1], h.CRI.Done[2:]...) }), ""},
-		"no event of a sandbox's end": {without(oracle.CRIStopped, "pod"),
+		"no event of a sandbox's end": {without(criview.Stopped, "pod"),
 			"event cri-event event=missing topic=CONTAINER_STOPPED_EVENT"},
-		"nobody could hear of the end": {also(without(oracle.CRIStopped, "c0"), downFor(31, 32)), ""},
-		"it was down before it was due": {also(without(oracle.CRIStopped, "c0"), downFor(7, 9)),
+		"nobody could hear of the end": {also(without(criview.Stopped, "c0"), downFor(31, 32)), ""},
+		"it was down before it was due": {also(without(criview.Stopped, "c0"), downFor(7, 9)),
 			"event cri-event event=missing"},
-		"it was down long after": {also(without(oracle.CRIStopped, "c0"), downFor(5000, 5100)),
+		"it was down long after": {also(without(criview.Stopped, "c0"), downFor(5000, 5100)),
 			"event cri-event event=missing"},
-		"it took two starts to be back": {also(without(oracle.CRIStopped, "c0"), downFor(25, 25), downFor(40, 45)), ""},
+		"it took two starts to be back": {also(without(criview.Stopped, "c0"), downFor(25, 25), downFor(40, 45)), ""},
 		"a release without events": {func(h *harness.History) {
 			h.CRI.Events, h.CRI.NoEvents, h.Version = nil, true, "v1.6.36"
 		}, ""},
@@ -325,15 +329,15 @@ func TestCRIRules(t *testing.T) {
 		"an event without its pod's status": {func(h *harness.History) { h.CRI.Events[3].Bare = true },
 			"event cri-event event=no-field field=sandbox"},
 		"an event of a removal with the status of what is gone": {func(h *harness.History) {
-			n := slices.IndexFunc(h.CRI.Events, func(e oracle.CRIEvent) bool {
-				return e.ID == "c0" && e.Type == oracle.CRIDeleted
+			n := slices.IndexFunc(h.CRI.Events, func(e criview.Event) bool {
+				return e.ID == "c0" && e.Type == criview.Deleted
 			})
-			h.CRI.Events[n].State = oracle.CRIExited
+			h.CRI.Events[n].State = criview.Exited
 		}, "event cri-event event=other-field field=state true=gone"},
 		"an event without its container's status": {func(h *harness.History) { h.CRI.Events[3].State = "" },
 			"event cri-event event=no-field field=state"},
 		"a bystander's": {func(h *harness.History) {
-			h.CRI.Events = append(h.CRI.Events, oracle.CRIEvent{Type: oracle.CRIStarted, ID: "bystander", Seen: at(50)})
+			h.CRI.Events = append(h.CRI.Events, criview.Event{Type: criview.Started, ID: "bystander", Seen: at(50)})
 		}, ""},
 		"one that a fault may have left bare": {func(h *harness.History) {
 			h.CRI.Events[3].Bare, h.Case.Plan = true, clean().Case.Plan
@@ -344,7 +348,7 @@ func TestCRIRules(t *testing.T) {
 			"event cri-event event=wrong-time field=created-at is=too-early topic=CONTAINER_STOPPED_EVENT"},
 		"an event of a time before what it tells": {eventAt(4, at(30-1100)), "event cri-event event=wrong-time"},
 		"an event of a time to come":              {eventAt(4, at(33+1100)), "event cri-event is=too-late"},
-		"an event with another state": {func(h *harness.History) { h.CRI.Events[4].State = oracle.CRIRunning },
+		"an event with another state": {func(h *harness.History) { h.CRI.Events[4].State = criview.Running },
 			"event cri-event event=other-field field=state"},
 	})
 }

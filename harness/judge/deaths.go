@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // stopBound is how long containerd may take to end when it is asked to. It takes some 10
@@ -18,13 +19,13 @@ const stopBound = 10 * time.Second
 // without this a containerd that panics over a fault would look like one that took it
 // well. One that never booted, whether it ended or does not answer, is broken where the
 // default release runs the workload here.
-func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func deaths(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if neverBooted(h) && !h.MachineCan() {
 		return nil, nil // that it does not boot here is reported
 	}
 	if neverAnswered(h) {
-		return []oracle.Finding{{Invariant: oracle.Liveness, Class: oracle.ClassDaemon,
-			Facts: oracle.Facts{oracle.FactWhat: oracle.Boot, oracle.FactError: "it never answers"}}}, nil
+		return []finding.Finding{{Invariant: finding.Liveness, Class: finding.ClassDaemon,
+			Facts: fact.Facts{fact.What: fact.Boot, fact.Error: "it never answers"}}}, nil
 	}
 	byFault := map[int]bool{} // asked to end itself
 	for _, hit := range h.Hits {
@@ -41,14 +42,14 @@ func deaths(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		if byFault[d.PID] || d.Asked && d.Code == want && !late {
 			continue
 		}
-		fs := oracle.Facts{oracle.FactWhat: oracle.Death, oracle.FactExit: fmt.Sprint(d.Code)}
+		fs := fact.Facts{fact.What: fact.Death, fact.Exit: fmt.Sprint(d.Code)}
 		if d.Asked {
-			fs[oracle.FactAsked], fs[oracle.FactApart] = oracle.Yes, d.After.Round(time.Second).String()
+			fs[fact.Asked], fs[fact.Apart] = fact.Yes, d.After.Round(time.Second).String()
 		}
 		if d.Overdue {
-			fs[oracle.FactStatus] = oracle.Killed
+			fs[fact.Status] = fact.Killed
 		}
-		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: fs})
+		found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassDaemon, Facts: fs})
 	}
 	return found, nil
 }
@@ -58,10 +59,10 @@ const panicked = "2"
 
 // died reports whether a finding is of a containerd that has ended by itself, or has
 // never answered, or of a shim that has panicked.
-func died(f oracle.Finding) bool {
-	return f.Facts[oracle.FactWhat] == oracle.Death ||
-		f.Facts[oracle.FactWhat] == oracle.ShimEnded && f.Facts[oracle.FactExit] == panicked ||
-		f.Facts[oracle.FactWhat] == oracle.Boot && f.Class == oracle.ClassDaemon
+func died(f finding.Finding) bool {
+	return f.Facts[fact.What] == fact.Death ||
+		f.Facts[fact.What] == fact.ShimEnded && f.Facts[fact.Exit] == panicked ||
+		f.Facts[fact.What] == fact.Boot && f.Class == finding.ClassDaemon
 }
 
 // neverBooted reports whether containerd has ended at each try to start it, or has not

@@ -6,14 +6,14 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
 )
 
 // downs are the times in which containerd was down. One that ended again before it had
 // answered is followed by the next.
-func downs(h *harness.History) (all []oracle.Gap) {
+func downs(h *harness.History) (all []event.Gap) {
 	for n, d := range h.Deaths {
-		down := oracle.Gap{From: diedAt(h, d)}
+		down := event.Gap{From: diedAt(h, d)}
 		switch {
 		case d.BackIn > 0:
 			down.To = d.At.Add(d.BackIn)
@@ -47,5 +47,5 @@ func diedAt(h *harness.History, d daemon.Death) time.Time {
 
 // downBetween reports whether containerd was down at some time between two.
 func downBetween(h *harness.History, from, to time.Time) bool {
-	return slices.ContainsFunc(downs(h), func(g oracle.Gap) bool { return g.Overlaps(from, to) })
+	return slices.ContainsFunc(downs(h), func(g event.Gap) bool { return g.Overlaps(from, to) })
 }

@@ -8,35 +8,37 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // ends: a container ends as its workload says, unless the client or a fault has killed
 // it, or its shim and with that the container. Without this whatever happened would be
 // the truth that all others are compared with.
-func ends(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func ends(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
 	for _, i := range h.Instances {
 		t, ran, err := truth(h, i)
-		fs := oracle.Facts{
-			oracle.FactWant: fmt.Sprint(i.Spec.Want()), oracle.FactTrue: fmt.Sprint(t.Status), oracle.FactSource: t.Source,
+		fs := fact.Facts{
+			fact.Want: fmt.Sprint(i.Spec.Want()), fact.True: fmt.Sprint(t.Status), fact.Source: t.Source,
 		}
 		switch {
 		case err != nil || i.ID == "" || (!ran || t.Status == killed) && mayBeKilled(h, i):
 			continue
 		case !ran && !i.Started.IsZero():
-			fs = oracle.Facts{oracle.FactStatus: oracle.NeverBegan}
+			fs = fact.Facts{fact.Status: fact.NeverBegan}
 		case !ran || t.Status == i.Spec.Want() && !killedOtherwise(h, i):
 			continue
 		case t.Status == killed || t.Status == i.Spec.Want():
-			fs[oracle.FactStatus] = oracle.Killed
+			fs[fact.Status] = fact.Killed
 		default:
-			fs[oracle.FactStatus] = oracle.Wrong
+			fs[fact.Status] = fact.Wrong
 		}
-		found = append(found, oracle.Finding{
-			Invariant: oracle.End, Class: oracle.ClassEnd, Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)}, Facts: fs,
+		found = append(found, finding.Finding{
+			Invariant: finding.End, Class: finding.ClassEnd, Subject: finding.Subject{ID: i.ID, PID: int(i.PID)}, Facts: fs,
 		})
 	}
 	return circumstances(h, found), nil
@@ -175,7 +177,7 @@ func overBy(h *harness.History, i harness.Instance) time.Time {
 	earlier(i.Waited)
 	earlier(i.Gone)
 	for _, e := range h.Events {
-		if e.Container == i.ID && e.Exec == "" && e.Topic == oracle.TopicExit {
+		if e.Container == i.ID && e.Exec == "" && e.Topic == event.TopicExit {
 			earlier(e.Seen)
 		}
 	}

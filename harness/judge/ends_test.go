@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // startCutOff has the payload run and be killed, of which nobody has seen the time, and
@@ -94,8 +95,8 @@ func TestEndsOfWhatWasStartedInVain(t *testing.T) {
 			h := clean()
 			tc.change(&h)
 			v := Judge(h, catalogued)
-			killed := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool {
-				return f.Class == oracle.ClassEnd && f.Facts[oracle.FactStatus] == oracle.Killed
+			killed := slices.ContainsFunc(v.Findings, func(f finding.Finding) bool {
+				return f.Class == finding.ClassEnd && f.Facts[fact.Status] == fact.Killed
 			})
 			if killed != tc.killed {
 				t.Errorf("killed by nobody: %t, want %t\n%s", killed, tc.killed, v)

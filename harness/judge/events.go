@@ -7,16 +7,20 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/check"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/residue"
 )
 
 // events: create, start, exit and delete of each container, and of a pod's sandbox,
 // arrive once and in order, but for what nobody could hear.
-func (known excuses) events(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+func (known excuses) events(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if !settled(h) {
 		return nil, nil
 	}
-	var lives []oracle.Life
+	var lives []check.Life
 	for _, i := range h.Instances {
 		if i.ID != "" {
 			lives = append(lives, life(h, i))
@@ -24,29 +28,29 @@ func (known excuses) events(h *harness.History) ([]oracle.Finding, []harness.Pro
 	}
 	events, _, _ := h.FirstUse()
 	found := slices.DeleteFunc(
-		oracle.CheckEvents(ofWorkload(h, events), gaps(h), append(lives, sandboxLives(h)...)),
-		func(f oracle.Finding) bool {
-			behind := []string{oracle.AfterInitExit, oracle.TopicDelete}
-			return f.Facts[oracle.FactTopic] == oracle.TopicExit && slices.Contains(behind, f.Facts[oracle.FactAfter]) &&
+		check.Events(ofWorkload(h, events), gaps(h), append(lives, sandboxLives(h)...)),
+		func(f finding.Finding) bool {
+			behind := []string{fact.AfterInitExit, event.TopicDelete}
+			return f.Facts[fact.Topic] == event.TopicExit && slices.Contains(behind, f.Facts[fact.After]) &&
 				overtaken(h, f)
 		})
 	now := conditions(h, h.After.At)
 	for n, f := range found {
-		if lastOfShim(h, f.Subject.ID) || slices.Contains(now.Happened, oracle.ShimKilled) && shimDeleted(h, f.Subject.ID) {
-			found[n].Facts[oracle.FactLast] = oracle.Yes
+		if lastOfShim(h, f.Subject.ID) || slices.Contains(now.Happened, residue.ShimKilled) && shimDeleted(h, f.Subject.ID) {
+			found[n].Facts[fact.Last] = fact.Yes
 		}
 	}
-	return oracle.Mark(known, circumstances(h, found), now), nil
+	return residue.Mark(known, circumstances(h, found), now), nil
 }
 
 // overtaken reports whether a late exit is one that its shim could not send: what is sent
 // again, a second later, comes behind what has happened since.
-func overtaken(h *harness.History, f oracle.Finding) bool {
+func overtaken(h *harness.History, f finding.Finding) bool {
 	events, hits, _ := h.FirstUse()
 	use := *h
 	use.Hits = hits
-	return slices.ContainsFunc(events, func(e oracle.TaskEvent) bool {
-		if e.Topic != oracle.TopicExit || e.Container != f.Subject.ID || e.Exec != f.Subject.Exec || untimed(e.Exited) {
+	return slices.ContainsFunc(events, func(e event.Task) bool {
+		if e.Topic != event.TopicExit || e.Container != f.Subject.ID || e.Exec != f.Subject.Exec || untimed(e.Exited) {
 			return false
 		}
 		tried, _ := unsent(&use, shimsOf(&use, e.Container), e.Exited, time.Time{})
@@ -56,31 +60,31 @@ func overtaken(h *harness.History, f oracle.Finding) bool {
 
 // MissesEvents reports whether an event of a task has not come that was due. The runner
 // asks, while one may still be on its way.
-func MissesEvents(h harness.History, known []oracle.KnownResidue) bool {
+func MissesEvents(h harness.History, known []residue.Known) bool {
 	found, _ := excuses(known).events(&h)
 	ofExecs, _ := excuses(known).execs(&h)
 	ofPauses, _ := pauses(&h)
 	ofOOMs, _ := ooms(&h)
 	found = slices.Concat(found, ofExecs, ofPauses, ofOOMs)
-	return slices.ContainsFunc(oracle.Violations(found), func(f oracle.Finding) bool {
-		return slices.Contains([]string{oracle.Missing, oracle.NotSentAgain}, f.Facts[oracle.FactEvent])
+	return slices.ContainsFunc(finding.Violations(found), func(f finding.Finding) bool {
+		return slices.Contains([]string{fact.Missing, fact.NotSentAgain}, f.Facts[fact.Event])
 	})
 }
 
 // ofWorkload are the events but for those of bystanders, which have rules of their own.
-func ofWorkload(h *harness.History, events []oracle.TaskEvent) []oracle.TaskEvent {
+func ofWorkload(h *harness.History, events []event.Task) []event.Task {
 	if len(h.Bystanders) == 0 {
 		return events
 	}
-	return slices.DeleteFunc(slices.Clone(events), func(e oracle.TaskEvent) bool {
+	return slices.DeleteFunc(slices.Clone(events), func(e event.Task) bool {
 		return slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool { return b.ID == e.Container })
 	})
 }
 
 // life is what is known of a container, and so which events must have arrived and what
 // they say.
-func life(h *harness.History, i harness.Instance) oracle.Life {
-	l := oracle.Life{
+func life(h *harness.History, i harness.Instance) check.Life {
+	l := check.Life{
 		Namespace: daemon.TaskNamespace, Container: i.ID, PID: int(i.PID), Begun: i.Begun, Created: i.Created,
 		Started: i.Started, Deleted: i.Deleted,
 	}
@@ -97,9 +101,9 @@ func life(h *harness.History, i harness.Instance) oracle.Life {
 	}
 	l.Told = told(h, i.ID)
 	l.SentBy = map[string]time.Time{
-		oracle.TopicCreate: sentAgainBy(h, i, l.Begun, l.Created),
-		oracle.TopicStart:  sentAgainBy(h, i, l.Begun, l.Started),
-		oracle.TopicExit:   sentAgainBy(h, i, l.ExitedFrom, l.Exited),
+		event.TopicCreate: sentAgainBy(h, i, l.Begun, l.Created),
+		event.TopicStart:  sentAgainBy(h, i, l.Begun, l.Started),
+		event.TopicExit:   sentAgainBy(h, i, l.ExitedFrom, l.Exited),
 	}
 	return l
 }
@@ -107,7 +111,7 @@ func life(h *harness.History, i harness.Instance) oracle.Life {
 // sandboxLives are those of the sandboxes that CRI has made, of which a shim tells as of
 // any container. The end of one is due where nothing but containerd was broken or killed:
 // what CRI has lost it takes for stopped. No delete is: its shim is asked to exit then.
-func sandboxLives(h *harness.History) (lives []oracle.Life) {
+func sandboxLives(h *harness.History) (lives []check.Life) {
 	if h.CRI == nil {
 		return nil
 	}
@@ -115,7 +119,7 @@ func sandboxLives(h *harness.History) (lives []oracle.Life) {
 		if d.Verb != "RunPodSandbox" {
 			continue
 		}
-		l := oracle.Life{
+		l := check.Life{
 			Namespace: daemon.CRINamespace, Container: d.ID, Begun: firstCall(h, d.Verb), Created: d.At, Started: d.At,
 			Told: told(h, d.ID),
 		}
@@ -142,7 +146,7 @@ func firstCall(h *harness.History, verb string) time.Time {
 // those in which containerd was down, since the next is subscribed to before it counts as
 // up. The log cannot always tell by itself: whether the broken stream or the end of the
 // process is seen first is a race.
-func gaps(h *harness.History) []oracle.Gap { return append(downs(h), h.Gaps...) }
+func gaps(h *harness.History) []event.Gap { return append(downs(h), h.Gaps...) }
 
 // shimDeleted reports whether a shim has carried out the Delete of a container. If it was
 // killed afterwards, what it had not sent died with it.

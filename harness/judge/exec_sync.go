@@ -10,7 +10,10 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // synced: an ExecSync fails only where something has broken it, or its time is over, and
@@ -25,42 +28,42 @@ func (x *execOf) synced() {
 	switch {
 	case broken, !s.Broke.IsZero(): // it is not answered
 	case s.Err == nil && x.e.Timed():
-		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecUntimed,
-			oracle.FactBound: s.Timeout.String(), oracle.FactReported: fmt.Sprint(s.Status)})
+		x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{fact.What: fact.ExecUntimed,
+			fact.Bound: s.Timeout.String(), fact.Reported: fmt.Sprint(s.Status)})
 	case s.Err == nil && s.Patience > 0:
-		x.capped(oracle.Stdout, s.StdoutBytes)
-		x.capped(oracle.Stderr, s.StderrBytes)
+		x.capped(fact.Stdout, s.StdoutBytes)
+		x.capped(fact.Stderr, s.StderrBytes)
 	case s.Err == nil, x.e.Absent: // refusals judges that
 	case s.Patience > 0 && s.Err.Code == codes.DeadlineExceeded.String():
-		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecHangs,
-			oracle.FactBound: s.Patience.String()})
+		x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{fact.What: fact.ExecHangs,
+			fact.Bound: s.Patience.String()})
 	case x.e.Timed() && s.Err.Code == codes.DeadlineExceeded.String():
 		if had := s.Answered.Sub(x.e.Begun); had < s.Timeout-clockGrace {
-			x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecEarly,
-				oracle.FactBound: s.Timeout.String(), oracle.FactApart: had.Round(time.Millisecond).String()})
+			x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{fact.What: fact.ExecEarly,
+				fact.Bound: s.Timeout.String(), fact.Apart: had.Round(time.Millisecond).String()})
 		}
 	case x.h.Fired(s.Answered) > 0: // that it fails before is the baseline's
-		x.find(oracle.Liveness, oracle.ClassDaemon, s.Err.Facts(oracle.ExecFailed))
+		x.find(finding.Liveness, finding.ClassDaemon, s.Err.Facts(fact.ExecFailed))
 	}
 	if s.Beats > 0 && x.e.Timed() {
-		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecLives,
-			oracle.FactCount: fmt.Sprint(s.Beats)})
+		x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{fact.What: fact.ExecLives,
+			fact.Count: fmt.Sprint(s.Beats)})
 	}
 	if s.Beats > 0 && x.e.Orphaned() && !broken {
-		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecOrphaned,
-			oracle.FactCount: fmt.Sprint(s.Beats)})
+		x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{fact.What: fact.ExecOrphaned,
+			fact.Count: fmt.Sprint(s.Beats)})
 	}
 	for _, b := range s.Left {
 		if broken {
 			break
 		}
-		f := oracle.OfFile(b.File, x.h.Before.Places)
+		f := compare.OfFile(b.File, x.h.Before.Places)
 		if b.Mount != "" {
-			f = oracle.Finding{Class: oracle.ClassMount, Facts: oracle.Facts{oracle.FactMountType: b.Mount}}
+			f = finding.Finding{Class: finding.ClassMount, Facts: fact.Facts{fact.MountType: b.Mount}}
 			f.Subject.Path = b.Path
 		}
-		f.Invariant, f.Subject.ID, f.Subject.Exec = oracle.Leak, x.i.ID, x.e.Called()
-		f.Facts[oracle.FactIn], f.Facts[oracle.FactOf] = oracle.InLivingContainer, oracle.AnExec
+		f.Invariant, f.Subject.ID, f.Subject.Exec = finding.Leak, x.i.ID, x.e.Called()
+		f.Facts[fact.In], f.Facts[fact.Of] = fact.InLivingContainer, fact.AnExec
 		x.found = append(x.found, f)
 	}
 }
@@ -68,8 +71,8 @@ func (x *execOf) synced() {
 // capped: the answer has as much of a stream as ExecSync keeps, of one that had more.
 func (x *execOf) capped(stream string, bytes int) {
 	if bytes != harness.ExecSyncKeeps {
-		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.ExecKeeps,
-			oracle.FactStream: stream, oracle.FactCount: fmt.Sprint(bytes), oracle.FactTrue: fmt.Sprint(harness.ExecSyncKeeps)})
+		x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{fact.What: fact.ExecKeeps,
+			fact.Stream: stream, fact.Count: fmt.Sprint(bytes), fact.True: fmt.Sprint(harness.ExecSyncKeeps)})
 	}
 }
 
@@ -100,11 +103,11 @@ func holds(did term.Action) bool {
 }
 
 // syncsReported are the exit statuses that ExecSync has answered. It tells no time.
-func syncsReported(h *harness.History) (all []oracle.Observation) {
+func syncsReported(h *harness.History) (all []exit.Observation) {
 	for _, i := range h.Instances {
 		for _, e := range i.Execs {
 			if e.Sync != nil && e.Sync.Err == nil && !e.Sync.Answered.IsZero() && len(ofSync(e)) > 0 {
-				all = append(all, oracle.Observation{Container: i.ID, Exec: e.Called(), Observer: ofSync(e)[0],
+				all = append(all, exit.Observation{Container: i.ID, Exec: e.Called(), Observer: ofSync(e)[0],
 					Status: e.Sync.Status, PID: int(e.PID)})
 			}
 		}
@@ -114,12 +117,12 @@ func syncsReported(h *harness.History) (all []oracle.Observation) {
 
 // ofSync are those that tell of an exec by CRI: only its event of one whose time is over,
 // or whose client has gone.
-func ofSync(e harness.Exec) []oracle.Observer {
+func ofSync(e harness.Exec) []exit.Observer {
 	switch {
 	case e.Timed(), !e.Sync.Broke.IsZero():
 		return nil
 	case e.Sync.Streamed:
-		return []oracle.Observer{oracle.ByExecStream}
+		return []exit.Observer{exit.ByExecStream}
 	}
-	return []oracle.Observer{oracle.ByExecSync}
+	return []exit.Observer{exit.ByExecSync}
 }

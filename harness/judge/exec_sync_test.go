@@ -8,7 +8,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // withSync has the exec run by one ExecSync, from 20 to 26.
@@ -38,8 +38,8 @@ func withHeldSync(h *harness.History) {
 }
 
 // left is a file that an exec has left.
-func left() []oracle.Belonging {
-	return []oracle.Belonging{{ID: "c0", File: oracle.File{Path: "/run/containerd/x/c0/e0.pid"}}}
+func left() []inventory.Belonging {
+	return []inventory.Belonging{{ID: "c0", File: inventory.File{Path: "/run/containerd/x/c0/e0.pid"}}}
 }
 
 // What CRI answers to an ExecSync, and leaves of it: rows as those of TestRules.

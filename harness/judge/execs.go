@@ -10,14 +10,19 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/check"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/residue"
 )
 
 // execs: a process that is run in a container besides its init ends as the workload says,
 // each of its events comes once, in order and of itself, and when it is deleted
 // containerd knows no more of it. What is told of its exit is judged with the rest
 // (exits, times, oneTime, unreported).
-func (known excuses) execs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func (known excuses) execs(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
@@ -33,7 +38,7 @@ func (known excuses) execs(h *harness.History) (found []oracle.Finding, _ []harn
 			found = append(found, x.found...)
 		}
 	}
-	return oracle.Mark(known, append(found, unaskedExecs(h)...), conditions(h, h.After.At)), nil
+	return residue.Mark(known, append(found, unaskedExecs(h)...), conditions(h, h.After.At)), nil
 }
 
 // execOf is an exec that is judged.
@@ -41,17 +46,17 @@ type execOf struct {
 	h     *harness.History
 	i     *harness.Instance
 	e     *harness.Exec
-	found []oracle.Finding
+	found []finding.Finding
 }
 
-func (x *execOf) find(invariant oracle.Invariant, class oracle.Class, fs oracle.Facts) {
-	fs[oracle.FactOf] = oracle.AnExec
-	x.found = append(x.found, oracle.Finding{Invariant: invariant, Class: class, Facts: fs,
-		Subject: oracle.Subject{ID: x.i.ID, Exec: x.e.Called(), PID: int(x.e.PID)}})
+func (x *execOf) find(invariant finding.Invariant, class finding.Class, fs fact.Facts) {
+	fs[fact.Of] = fact.AnExec
+	x.found = append(x.found, finding.Finding{Invariant: invariant, Class: class, Facts: fs,
+		Subject: finding.Subject{ID: x.i.ID, Exec: x.e.Called(), PID: int(x.e.PID)}})
 }
 
 // execTruth is how an exec really ended, as truth is of a container's init.
-func execTruth(h *harness.History, i harness.Instance, e harness.Exec) (t oracle.Truth, ran bool, err error) {
+func execTruth(h *harness.History, i harness.Instance, e harness.Exec) (t exit.Truth, ran bool, err error) {
 	t, ran, err = truth(h, harness.Instance{Name: i.Record(e), ID: i.ID, PID: e.PID, Payload: e.Payload})
 	t.Exec = e.Called()
 	return t, ran, err
@@ -61,25 +66,25 @@ func execTruth(h *harness.History, i harness.Instance, e harness.Exec) (t oracle
 // to be ended by a signal by that one, unless a fault or the client has killed it before.
 func (x *execOf) end() {
 	t, ran, err := execTruth(x.h, *x.i, *x.e)
-	fs := oracle.Facts{oracle.FactWant: fmt.Sprint(x.e.Want), oracle.FactTrue: fmt.Sprint(t.Status),
-		oracle.FactSource: t.Source}
+	fs := fact.Facts{fact.Want: fmt.Sprint(x.e.Want), fact.True: fmt.Sprint(t.Status),
+		fact.Source: t.Source}
 	switch {
 	case err != nil || x.e.Started.IsZero() || (!ran || t.Status == killed) && x.mayBeKilled(),
 		!ran && x.e.Timed(), // its time may be over before it has begun
 		t.Status == killed && x.e.Orphaned():
 		return
 	case !ran:
-		fs = oracle.Facts{oracle.FactStatus: oracle.NeverBegan}
+		fs = fact.Facts{fact.Status: fact.NeverBegan}
 	case t.Status == x.e.Want:
 		return
 	case t.Status == killed && x.unended():
-		fs[oracle.FactStatus], fs[oracle.FactBound] = oracle.Unended, x.e.Patience.String()
+		fs[fact.Status], fs[fact.Bound] = fact.Unended, x.e.Patience.String()
 	case t.Status == killed:
-		fs[oracle.FactStatus] = oracle.Killed
+		fs[fact.Status] = fact.Killed
 	default:
-		fs[oracle.FactStatus] = oracle.Wrong
+		fs[fact.Status] = fact.Wrong
 	}
-	x.find(oracle.End, oracle.ClassEnd, fs)
+	x.find(finding.End, finding.ClassEnd, fs)
 }
 
 // unended reports whether its client has lost patience with its signal, and killed it.
@@ -105,8 +110,8 @@ func (x *execOf) mayBeKilled() bool {
 // kept: what was deleted is not known any more.
 func (x *execOf) kept() {
 	if x.e.Kept != "" && (x.e.Sync == nil || !x.syncBroken()) {
-		x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{
-			oracle.FactWhat: oracle.ExecKept, oracle.FactTask: x.e.Kept})
+		x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{
+			fact.What: fact.ExecKept, fact.Task: x.e.Kept})
 	}
 }
 
@@ -120,38 +125,38 @@ func (x *execOf) taken() {
 	}) {
 		return
 	}
-	x.find(oracle.Liveness, oracle.ClassDaemon, oracle.Facts{
-		oracle.FactWhat: oracle.ExecTaken, oracle.FactError: why.Text})
+	x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{
+		fact.What: fact.ExecTaken, fact.Error: why.Text})
 }
 
 // execTopics are those of the events of an exec, in their order. That its exit came
-// twice, or after that of the init, oracle.CheckEvents finds.
-var execTopics = []string{oracle.TopicExecAdded, oracle.TopicExecStart, oracle.TopicExit}
+// twice, or after that of the init, check.Events finds.
+var execTopics = []string{event.TopicExecAdded, event.TopicExecStart, event.TopicExit}
 
 func (x *execOf) events() {
-	var came []oracle.TaskEvent
+	var came []event.Task
 	for _, e := range x.ownEvents() {
 		x.event(e, came)
 		came = append(came, e)
 	}
 	for _, d := range x.expected() {
-		has := slices.ContainsFunc(came, func(e oracle.TaskEvent) bool { return e.Topic == d.topic })
+		has := slices.ContainsFunc(came, func(e event.Task) bool { return e.Topic == d.topic })
 		if fs, lost := d.lost(x.h, *x.i); !has && lost {
-			x.find(oracle.Event, oracle.ClassEvent, fs)
+			x.find(finding.Event, finding.ClassEvent, fs)
 		}
 	}
 }
 
 // ownEvents are its events, without that of the second use of its id, which is the last
 // of its topic.
-func (x *execOf) ownEvents() (own []oracle.TaskEvent) {
+func (x *execOf) ownEvents() (own []event.Task) {
 	seen, _, _ := x.h.FirstUse()
 	added, last := 0, -1
 	for _, e := range seen {
 		if e.Container != x.i.ID || e.Exec != x.e.Called() {
 			continue
 		}
-		if own = append(own, e); e.Topic == oracle.TopicExecAdded {
+		if own = append(own, e); e.Topic == event.TopicExecAdded {
 			added, last = added+1, len(own)-1
 		}
 	}
@@ -162,36 +167,36 @@ func (x *execOf) ownEvents() (own []oracle.TaskEvent) {
 }
 
 // event judges one by those that came before.
-func (x *execOf) event(e oracle.TaskEvent, before []oracle.TaskEvent) {
-	find := func(fs oracle.Facts) {
-		fs[oracle.FactTopic] = e.Topic
-		x.find(oracle.Event, oracle.ClassEvent, fs)
+func (x *execOf) event(e event.Task, before []event.Task) {
+	find := func(fs fact.Facts) {
+		fs[fact.Topic] = e.Topic
+		x.find(finding.Event, finding.ClassEvent, fs)
 	}
-	if n := slices.IndexFunc(before, func(b oracle.TaskEvent) bool { return b.Topic == e.Topic }); n >= 0 {
-		if e.Topic != oracle.TopicExit {
-			find(oracle.Repeats(&before[n], &e))
+	if n := slices.IndexFunc(before, func(b event.Task) bool { return b.Topic == e.Topic }); n >= 0 {
+		if e.Topic != event.TopicExit {
+			find(check.Repeats(&before[n], &e))
 		}
 	} else {
 		x.ordered(e, before, find)
 	}
 	if e.PID != 0 && x.e.PID != 0 && e.PID != int(x.e.PID) {
-		find(oracle.Facts{oracle.FactEvent: oracle.WrongPID, oracle.FactReported: fmt.Sprint(e.PID),
-			oracle.FactTrue: fmt.Sprint(x.e.PID)})
+		find(fact.Facts{fact.Event: fact.WrongPID, fact.Reported: fmt.Sprint(e.PID),
+			fact.True: fmt.Sprint(x.e.PID)})
 	}
 	_, from, to := processOf(x.h, *x.i, x.e.Called())
-	if fs, wrong := oracle.WrongEnd(e.Exited, from, oracle.Sooner(e.Seen, to)); wrong {
-		fs[oracle.FactEvent] = oracle.WrongTime
+	if fs, wrong := check.WrongEnd(e.Exited, from, check.Sooner(e.Seen, to)); wrong {
+		fs[fact.Event] = fact.WrongTime
 		find(fs)
 	}
 }
 
 // ordered: one that comes for the first time comes before what follows it. One that comes
 // again comes behind what has come about meanwhile.
-func (x *execOf) ordered(e oracle.TaskEvent, before []oracle.TaskEvent, find func(oracle.Facts)) {
+func (x *execOf) ordered(e event.Task, before []event.Task, find func(fact.Facts)) {
 	rank := slices.Index(execTopics, e.Topic)
 	for _, b := range before {
 		if rank >= 0 && slices.Index(execTopics, b.Topic) > rank && x.due(e.Topic) {
-			find(oracle.Facts{oracle.FactEvent: oracle.Late, oracle.FactAfter: b.Topic})
+			find(fact.Facts{fact.Event: fact.Late, fact.After: b.Topic})
 		}
 	}
 }
@@ -207,31 +212,31 @@ type ofShim struct {
 func (d ofShim) due(h *harness.History, id string) bool {
 	until := d.since.Add(tellIn)
 	return settled(h) && !d.since.IsZero() &&
-		!slices.ContainsFunc(gaps(h), func(g oracle.Gap) bool { return g.Overlaps(d.from, until) }) &&
+		!slices.ContainsFunc(gaps(h), func(g event.Gap) bool { return g.Overlaps(d.from, until) }) &&
 		!slices.ContainsFunc(shimKillsOf(h, id), func(k harness.Kill) bool { return k.At.Before(until) })
 }
 
 // lost are the facts of one that has not come, and whether it must have: when it first
 // could, or when its shim had surely sent it again.
-func (d ofShim) lost(h *harness.History, i harness.Instance) (oracle.Facts, bool) {
-	fs := oracle.Facts{oracle.FactEvent: oracle.Missing, oracle.FactTopic: d.topic,
-		oracle.FactAt: d.since.UTC().Format("15:04:05.000")}
+func (d ofShim) lost(h *harness.History, i harness.Instance) (fact.Facts, bool) {
+	fs := fact.Facts{fact.Event: fact.Missing, fact.Topic: d.topic,
+		fact.At: d.since.UTC().Format("15:04:05.000")}
 	switch {
 	case d.due(h, i.ID):
 		return fs, true
 	case settled(h) && !sentAgainBy(h, i, d.from, d.since).IsZero():
-		fs[oracle.FactEvent] = oracle.NotSentAgain
+		fs[fact.Event] = fact.NotSentAgain
 		return fs, true
 	}
-	return oracle.Facts{}, false
+	return fact.Facts{}, false
 }
 
 // expected are the events of an exec. Only its shim knows of it.
 func (x *execOf) expected() []ofShim {
 	end := execOver(x.h, *x.i, *x.e)
 	return []ofShim{
-		{oracle.TopicExecAdded, x.e.Begun, x.e.Added}, {oracle.TopicExecStart, x.e.Begun, x.e.Started},
-		{oracle.TopicExit, end, end},
+		{event.TopicExecAdded, x.e.Begun, x.e.Added}, {event.TopicExecStart, x.e.Begun, x.e.Started},
+		{event.TopicExit, end, end},
 	}
 }
 
@@ -280,15 +285,15 @@ func processOf(h *harness.History, i harness.Instance, exec string) (pid uint32,
 }
 
 // ofExec notes of facts that they are of an exec, where they are.
-func ofExec(exec string, fs oracle.Facts) oracle.Facts {
+func ofExec(exec string, fs fact.Facts) fact.Facts {
 	if exec != "" {
-		fs[oracle.FactOf] = oracle.AnExec
+		fs[fact.Of] = fact.AnExec
 	}
 	return fs
 }
 
 // unaskedExecs are events of execs that no client has asked for: the id of another.
-func unaskedExecs(h *harness.History) (found []oracle.Finding) {
+func unaskedExecs(h *harness.History) (found []finding.Finding) {
 	seen, _, _ := h.FirstUse()
 	for _, e := range seen {
 		n := slices.IndexFunc(h.Instances, func(i harness.Instance) bool { return i.ID != "" && i.ID == e.Container })
@@ -296,9 +301,9 @@ func unaskedExecs(h *harness.History) (found []oracle.Finding) {
 			slices.ContainsFunc(h.Instances[n].Execs, func(x harness.Exec) bool { return x.ID == e.Exec }) {
 			continue
 		}
-		found = append(found, oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent,
-			Subject: oracle.Subject{Namespace: e.Namespace, ID: e.Container, Exec: e.Exec, PID: e.PID},
-			Facts:   oracle.Facts{oracle.FactEvent: oracle.Unasked, oracle.FactTopic: e.Topic, oracle.FactOf: oracle.AnExec}})
+		found = append(found, finding.Finding{Invariant: finding.Event, Class: finding.ClassEvent,
+			Subject: finding.Subject{Namespace: e.Namespace, ID: e.Container, Exec: e.Exec, PID: e.PID},
+			Facts:   fact.Facts{fact.Event: fact.Unasked, fact.Topic: e.Topic, fact.Of: fact.AnExec}})
 	}
 	return found
 }

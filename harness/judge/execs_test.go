@@ -9,7 +9,8 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
 )
 
 // withExec has an exec with pid 43 run in the clean history's container, from 21 to 24,
@@ -21,16 +22,16 @@ func withExec(h *harness.History) {
 		Payload: payload.Truth{Runs: 1, PID: 9, StartedAt: at(22), Exited: true, Status: 3, ExitedAt: at(24)},
 	}}
 	h.Instances[0].Spec.Exec = 3
-	for _, by := range []oracle.Observer{oracle.ByWait, oracle.ByTaskStatus, oracle.ByDelete} {
-		h.Reported = append(h.Reported, oracle.Observation{
+	for _, by := range []exit.Observer{exit.ByWait, exit.ByTaskStatus, exit.ByDelete} {
+		h.Reported = append(h.Reported, exit.Observation{
 			Container: "c0", Exec: "e0", Observer: by, Status: 3, At: at(24), PID: 43})
 	}
-	event := func(topic string, ms int) oracle.TaskEvent {
-		return oracle.TaskEvent{Namespace: "shimquake", Topic: topic, Container: "c0", Exec: "e0", PID: 43, Seen: at(ms)}
+	eventOf := func(topic string, ms int) event.Task {
+		return event.Task{Namespace: "shimquake", Topic: topic, Container: "c0", Exec: "e0", PID: 43, Seen: at(ms)}
 	}
-	added, exit := event(oracle.TopicExecAdded, 21), event(oracle.TopicExit, 25)
+	added, exit := eventOf(event.TopicExecAdded, 21), eventOf(event.TopicExit, 25)
 	added.PID, exit.Status, exit.Exited = 0, 3, at(24)
-	h.Events = append([]oracle.TaskEvent{h.Events[0], h.Events[1], added, event(oracle.TopicExecStart, 22), exit},
+	h.Events = append([]event.Task{h.Events[0], h.Events[1], added, eventOf(event.TopicExecStart, 22), exit},
 		h.Events[2:]...)
 	h.Flushed.Reported, h.Flushed.Events = len(h.Reported), len(h.Events)
 }
@@ -90,7 +91,7 @@ func TestRulesOfExecs(t *testing.T) {
 	exec := func(change func(*harness.Exec)) func(*harness.History) {
 		return with(func(h *harness.History) { change(&h.Instances[0].Execs[0]) })
 	}
-	event := func(n int, change func(*oracle.TaskEvent)) func(*harness.History) {
+	eventOf := func(n int, change func(*event.Task)) func(*harness.History) {
 		return with(func(h *harness.History) { change(&h.Events[2+n]) })
 	}
 	lacks := func(n int, change func(*harness.History)) func(*harness.History) {
@@ -154,7 +155,7 @@ func TestRulesOfExecs(t *testing.T) {
 		}), ""},
 		"Wait says the init's": {with(func(h *harness.History) { h.Reported[2].Status = 7 }),
 			"exit exit-code of=exec by=wait status=wrong reported=7 true=3"},
-		"its event says 0": {event(2, func(e *oracle.TaskEvent) { e.Status = 0 }),
+		"its event says 0": {eventOf(2, func(e *event.Task) { e.Status = 0 }),
 			"exit exit-code of=exec by=TaskExit status=made-up-0"},
 		"Delete says another pid": {with(func(h *harness.History) { h.Reported[2+2].PID = 41 }),
 			"exit exit-code of=exec by=delete status=wrong-pid reported=41 true=43"},
@@ -216,9 +217,9 @@ func TestRulesOfExecs(t *testing.T) {
 			withHeldExec(h)
 			drop(h, 2+2)
 		}, "event event of=exec event=missing topic=/tasks/exit"},
-		"its exit has the container's id": {event(2, func(e *oracle.TaskEvent) { e.Exec = "" }),
+		"its exit has the container's id": {eventOf(2, func(e *event.Task) { e.Exec = "" }),
 			"event event of=exec event=missing topic=/tasks/exit"},
-		"and is taken for the container's": {event(2, func(e *oracle.TaskEvent) { e.Exec = "" }),
+		"and is taken for the container's": {eventOf(2, func(e *event.Task) { e.Exec = "" }),
 			"event event event=repeated topic=/tasks/exit"},
 		"its exit comes twice, without any fault": {with(again(4, plain)),
 			"event event of=exec event=repeated topic=/tasks/exit repeat=same"},
@@ -243,19 +244,19 @@ func TestRulesOfExecs(t *testing.T) {
 		"its start is sent again, behind its exit": {with(func(h *harness.History) {
 			h.Events[3], h.Events[4] = h.Events[4], h.Events[3]
 			e := h.Instances[0].Execs[0]
-			h.Gaps = append(h.Gaps, oracle.Gap{From: e.Begun, To: e.Started.Add(time.Millisecond)})
+			h.Gaps = append(h.Gaps, event.Gap{From: e.Begun, To: e.Started.Add(time.Millisecond)})
 		}), ""},
 		"its exit comes after the container's": {with(func(h *harness.History) {
 			h.Events[4], h.Events[5] = h.Events[5], h.Events[4]
 		}), "event event of=exec event=late topic=/tasks/exit after=init-exit"},
-		"its start says the init's pid": {event(1, func(e *oracle.TaskEvent) { e.PID = 41 }),
+		"its start says the init's pid": {eventOf(1, func(e *event.Task) { e.PID = 41 }),
 			"event event of=exec event=wrong-pid reported=41 true=43"},
-		"its exit is of long ago": {event(2, func(e *oracle.TaskEvent) { e.Exited = at(-600) }),
+		"its exit is of long ago": {eventOf(2, func(e *event.Task) { e.Exited = at(-600) }),
 			"event event of=exec event=wrong-time"},
 		"it is held, and ends a minute after the container": {lateHeld(false),
 			"event event of=exec event=wrong-time"},
 		"and is in a shared PID namespace": {lateHeld(true), ""},
-		"an exec that nobody asked for": {event(1, func(e *oracle.TaskEvent) { e.Exec = "e9" }),
+		"an exec that nobody asked for": {eventOf(1, func(e *event.Task) { e.Exec = "e9" }),
 			"event event of=exec event=unasked topic=/tasks/exec-started"},
 	})
 }

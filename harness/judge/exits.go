@@ -4,21 +4,22 @@ import (
 	"slices"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // exits: everybody who tells an exit status tells the true one.
-func exits(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+func exits(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
 	truths, reported, _ := ledger(h)
-	var sent []oracle.Sent
+	var sent []exit.Sent
 	for _, s := range h.Signals {
-		sent = append(sent, oracle.Sent{Container: s.Container, Signal: s.Signal, By: "the client"})
+		sent = append(sent, exit.Sent{Container: s.Container, Signal: s.Signal, By: "the client"})
 	}
-	wrong, err := oracle.WrongExits(truths, reported, sent)
-	wrong = slices.DeleteFunc(wrong, func(f oracle.Finding) bool { return saysUnknown(h, f) })
+	wrong, err := exit.Wrong(truths, reported, sent)
+	wrong = slices.DeleteFunc(wrong, func(f finding.Finding) bool { return saysUnknown(h, f) })
 	if err != nil {
 		return circumstances(h, wrong), problem(harness.ByTruth, err.Error())
 	}
@@ -26,7 +27,7 @@ func exits(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 }
 
 // payloads: how a payload ended is known.
-func payloads(h *harness.History) (_ []oracle.Finding, out []harness.Problem) {
+func payloads(h *harness.History) (_ []finding.Finding, out []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
@@ -45,7 +46,7 @@ func payloads(h *harness.History) (_ []oracle.Finding, out []harness.Problem) {
 
 // ledger is what is true of exits, what was reported of those, and which payloads never
 // ran.
-func ledger(h *harness.History) (truths []oracle.Truth, reported []oracle.Observation, neverBegan []string) {
+func ledger(h *harness.History) (truths []exit.Truth, reported []exit.Observation, neverBegan []string) {
 	if !looked(h) {
 		return nil, nil, nil
 	}
@@ -70,7 +71,7 @@ func ledger(h *harness.History) (truths []oracle.Truth, reported []oracle.Observ
 	}
 	events, hits, clients := h.FirstUse()
 	shims := shimsReported(ofFirstExecs(h, hits))
-	for _, o := range slices.Concat(clients, syncsReported(h), oracle.Reported(events), shims) {
+	for _, o := range slices.Concat(clients, syncsReported(h), exit.OfEvents(events), shims) {
 		if ran[process{o.Container, o.Exec}] { // of a payload that never began nothing is known
 			reported = append(reported, o)
 		}

@@ -4,18 +4,19 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // filtered: without a fault a list of containers by a filter has those that it selects.
-func filtered(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func filtered(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !h.Case.Faultless() || len(h.Deaths) > 0 {
 		return nil, nil
 	}
 	for _, q := range h.Filtered {
 		add := func(wrong string) {
-			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: oracle.Facts{
-				oracle.FactWhat: oracle.WrongList, oracle.FactCall: q.Filter, oracle.FactReported: wrong}})
+			found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassDaemon, Facts: fact.Facts{
+				fact.What: fact.WrongList, fact.Call: q.Filter, fact.Reported: wrong}})
 		}
 		switch {
 		case q.Err != nil && q.Err.Answered:

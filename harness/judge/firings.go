@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // firings: every planned fault happened. Where one did not, what was passed instead is
 // reported.
-func firings(h *harness.History) (_ []oracle.Finding, missed []harness.Problem) {
+func firings(h *harness.History) (_ []finding.Finding, missed []harness.Problem) {
 	for _, f := range h.Firings {
 		if f.Count == 0 {
 			text := fmt.Sprintf("this fault did not fire: %s (%s); hit instead: %s", f.Text, f.Proof, hitInstead(h))

@@ -5,13 +5,15 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // grace: StopContainer gives a container the time that it was asked to. One that ignores
 // SIGTERM is not reported to have ended before, and to one that needs a moment containerd
 // sends no other signal in that moment.
-func grace(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func grace(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !looked(h) {
 		return nil, nil
 	}
@@ -24,15 +26,15 @@ func grace(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		if i.Spec.IgnoresTerm {
 			given, killed = harness.StopGrace, overBy(h, i)
 		}
-		status := oracle.KilledEarly
+		status := fact.KilledEarly
 		if i.Spec.IgnoresTerm && killed.Equal(i.Waited) && !exitSeen(h, i) && endOf(h, i).IsZero() {
-			status = oracle.SaidEarly
+			status = fact.SaidEarly
 		}
 		if had := killed.Sub(stop); !killed.IsZero() && had < given-clockGrace {
-			found = append(found, oracle.Finding{
-				Invariant: oracle.End, Class: oracle.ClassEnd, Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)},
-				Facts: oracle.Facts{oracle.FactStatus: status, oracle.FactBound: given.String(),
-					oracle.FactApart: had.Round(time.Millisecond).String()},
+			found = append(found, finding.Finding{
+				Invariant: finding.End, Class: finding.ClassEnd, Subject: finding.Subject{ID: i.ID, PID: int(i.PID)},
+				Facts: fact.Facts{fact.Status: status, fact.Bound: given.String(),
+					fact.Apart: had.Round(time.Millisecond).String()},
 			})
 		}
 	}
@@ -41,8 +43,8 @@ func grace(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 
 // exitSeen reports whether a shim has told of a container's end.
 func exitSeen(h *harness.History, i harness.Instance) bool {
-	return slices.ContainsFunc(h.Events, func(e oracle.TaskEvent) bool {
-		return e.Container == i.ID && e.Exec == "" && e.Topic == oracle.TopicExit
+	return slices.ContainsFunc(h.Events, func(e event.Task) bool {
+		return e.Container == i.ID && e.Exec == "" && e.Topic == event.TopicExit
 	})
 }
 

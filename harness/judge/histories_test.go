@@ -9,7 +9,11 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // at is a time of the tests' histories, in milliseconds since their beginning.
@@ -29,11 +33,11 @@ func clean() harness.History {
 	i := harness.Instance{
 		Name: "c0", ID: "c0", Spec: harness.Container{Exit: 7}, PID: 41,
 		Begun: at(0), Created: at(10), Started: at(20), Waited: at(31), Deleted: at(40), Reported: true, Status: 7,
-		MustTell: []oracle.Observer{oracle.ByWait, oracle.ByDelete},
+		MustTell: []exit.Observer{exit.ByWait, exit.ByDelete},
 		Payload:  payload.Truth{Runs: 1, StartedAt: at(20), Exited: true, Status: 7, ExitedAt: at(30)},
 	}
-	event := func(topic string, ms int) oracle.TaskEvent {
-		e := oracle.TaskEvent{
+	eventOf := func(topic string, ms int) event.Task {
+		e := event.Task{
 			Namespace: "shimquake",
 			Topic:     topic,
 			Container: "c0",
@@ -46,14 +50,14 @@ func clean() harness.History {
 		}
 		return e
 	}
-	reported := func(by oracle.Observer) oracle.Observation {
-		return oracle.Observation{Container: "c0", Observer: by, Status: 7, At: at(30), PID: 41}
+	reported := func(by exit.Observer) exit.Observation {
+		return exit.Observation{Container: "c0", Observer: by, Status: 7, At: at(30), PID: 41}
 	}
 	return harness.History{
 		Case:    harness.Case{Name: "x", Plan: failpoints.Plan{failpoints.Error(shutdownEntry, 1, "injected")}},
 		Version: "v2.4.2", Reached: harness.Completed, Began: at(-100),
 		Instances: []harness.Instance{i},
-		Reported:  []oracle.Observation{reported(oracle.ByWait), reported(oracle.ByDelete)},
+		Reported:  []exit.Observation{reported(exit.ByWait), reported(exit.ByDelete)},
 		Firings:   []harness.Firing{{Text: "x", Count: 1, Proof: "counted"}},
 		Hits: []failpoints.Hit{
 			hit(
@@ -63,21 +67,21 @@ func clean() harness.History {
 			), hit(createExit, 9, nil), hit(shutdownEntry, 40, func(h *failpoints.Hit) { h.Fault, h.Did = 0, term.Error }),
 		},
 		Exits: []harness.Exit{{PID: 41, Code: 7, At: at(30)}},
-		Events: []oracle.TaskEvent{
-			event("/tasks/create", 10),
-			event("/tasks/start", 20),
-			event("/tasks/exit", 31),
-			event("/tasks/delete", 40),
+		Events: []event.Task{
+			eventOf("/tasks/create", 10),
+			eventOf("/tasks/start", 20),
+			eventOf("/tasks/exit", 31),
+			eventOf("/tasks/delete", 40),
 		},
 		Flushed: &harness.Flushed{Events: 4, Hits: 3, Reported: 2},
-		Before:  &oracle.Inventory{Daemon: &oracle.Daemon{}},
+		Before:  &inventory.Inventory{Daemon: &inventory.Daemon{}},
 		After: &harness.Look{
 			At:        at(50),
-			Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{}},
+			Inventory: &inventory.Inventory{Daemon: &inventory.Daemon{}},
 			Answer:    &harness.Answer{},
 		},
 		Reuse: &harness.Reuse{
-			After: &harness.Look{At: at(60), Inventory: &oracle.Inventory{Daemon: &oracle.Daemon{}}},
+			After: &harness.Look{At: at(60), Inventory: &inventory.Inventory{Daemon: &inventory.Daemon{}}},
 		},
 	}
 }
@@ -98,8 +102,8 @@ func hit(point string, ms int, change func(*failpoints.Hit)) failpoints.Hit {
 	return h
 }
 
-func failed(code, said string) *oracle.Failed {
-	return &oracle.Failed{Code: code, Said: said, Text: said, Answered: true}
+func failed(code, said string) *callerr.Failed {
+	return &callerr.Failed{Code: code, Said: said, Text: said, Answered: true}
 }
 
 func failedCalls(verb string) []harness.Call {
@@ -135,8 +139,8 @@ func stopped() failpoints.Plan {
 	return failpoints.Plan{{At: failpoints.MustPoint("proc:containerd:running"), Do: stop}}
 }
 
-func leave(p oracle.Process) func(*harness.History) {
-	return func(h *harness.History) { h.After.Inventory.Processes = []oracle.Process{p} }
+func leave(p inventory.Process) func(*harness.History) {
+	return func(h *harness.History) { h.After.Inventory.Processes = []inventory.Process{p} }
 }
 
 func kill(h *harness.History, who string, pid int) {
@@ -144,9 +148,9 @@ func kill(h *harness.History, who string, pid int) {
 }
 
 func forgottenRuns(h *harness.History) {
-	p := oracle.Process{PID: 41, Start: 1, Cgroup: "/w/shimquake/c0"}
-	task := oracle.Daemon{Tasks: []oracle.Task{{Namespace: "shimquake", ID: "c0", PID: 41, Status: "STOPPED"}}}
-	h.Before.Processes, h.Before.Daemon = []oracle.Process{p}, &task // so that nothing of it is a leak
+	p := inventory.Process{PID: 41, Start: 1, Cgroup: "/w/shimquake/c0"}
+	task := inventory.Daemon{Tasks: []inventory.Task{{Namespace: "shimquake", ID: "c0", PID: 41, Status: "STOPPED"}}}
+	h.Before.Processes, h.Before.Daemon = []inventory.Process{p}, &task // so that nothing of it is a leak
 	h.After.Inventory.Processes, h.After.Inventory.Daemon = h.Before.Processes, &task
 }
 
@@ -166,7 +170,7 @@ func lateExit(pid int, status uint32) func(*harness.History) {
 	return func(h *harness.History) {
 		h.Events = append(
 			h.Events,
-			oracle.TaskEvent{Topic: "/tasks/exit", Container: "c0", PID: pid, Status: status, Exited: at(30)},
+			event.Task{Topic: "/tasks/exit", Container: "c0", PID: pid, Status: status, Exited: at(30)},
 		)
 	}
 }
@@ -241,8 +245,9 @@ func panics(h *harness.History, times int) {
 
 // goroutines has containerd hold one more than before.
 func goroutines(h *harness.History) {
-	held := func(n int) []oracle.Handles {
-		return []oracle.Handles{{PID: 9, Held: []oracle.Held{{Kind: oracle.AGoroutine, Of: "x.y", Root: "x.y", Count: n}}}}
+	held := func(n int) []inventory.Handles {
+		return []inventory.Handles{{PID: 9, Held: []inventory.Held{{Kind: fact.AGoroutine, Of: "x.y", Root: "x.y",
+			Count: n}}}}
 	}
 	h.Before.Handles, h.After.Inventory.Handles = held(1), held(2)
 }

@@ -3,7 +3,8 @@ package judge
 import (
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // inputs: what is written to the standard input of a container, or of an exec, its
@@ -11,7 +12,7 @@ import (
 // not before that was asked for, however often its client has gone away; by CRI when its
 // client has closed it, or, of an exec, has gone; where nobody has broken those that it
 // goes through.
-func inputs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func inputs(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
@@ -29,29 +30,29 @@ func inputs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 
 // wrongInput is of a container's init, or of an exec in it. One that has ended before its
 // input was to end has read less.
-func wrongInput(i harness.Instance, exec string, in *harness.Input, own payload.Truth) (found []oracle.Finding) {
+func wrongInput(i harness.Instance, exec string, in *harness.Input, own payload.Truth) (found []finding.Finding) {
 	if in == nil || in.Closing.IsZero() && !in.Open {
 		return nil
 	}
-	find := func(fs oracle.Facts) {
-		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
-			Subject: oracle.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, fs)})
+	find := func(fs fact.Facts) {
+		found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer,
+			Subject: finding.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, fs)})
 	}
 	early := !own.EOFAt.IsZero() && own.EOFAt.Before(in.Closing)
 	switch {
 	case in.Open && !own.EOFAt.IsZero():
-		find(oracle.Facts{oracle.FactWhat: oracle.InputShut})
+		find(fact.Facts{fact.What: fact.InputShut})
 	case early:
-		find(oracle.Facts{oracle.FactWhat: oracle.InputEnded, oracle.FactApart: in.Closing.Sub(own.EOFAt).String()})
+		find(fact.Facts{fact.What: fact.InputEnded, fact.Apart: in.Closing.Sub(own.EOFAt).String()})
 	case own.EOFAt.IsZero() && !in.Closed.IsZero() && own.Runs > 0:
-		find(oracle.Facts{oracle.FactWhat: oracle.InputOpen, oracle.FactBound: in.Patience.String()})
+		find(fact.Facts{fact.What: fact.InputOpen, fact.Bound: in.Patience.String()})
 	}
 	lines := 0
 	if !own.EOFAt.IsZero() && !early && !in.Open || in.Open && own.Exited {
 		lines = in.Lines
 	}
 	for _, fs := range wrongLines(in.Read, in.Read.MissingOf(lines, latest(own.EOFAt, own.ExitedAt)), 0) {
-		fs[oracle.FactWhat] = oracle.WrongInput
+		fs[fact.What] = fact.WrongInput
 		find(fs)
 	}
 	return found

@@ -10,15 +10,17 @@ import (
 	"strconv"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/residue"
 )
 
 // rule judges one thing.
-type rule func(*harness.History) ([]oracle.Finding, []harness.Problem)
+type rule func(*harness.History) ([]finding.Finding, []harness.Problem)
 
 // excuses are the residues that releases are known to leave. The rules about what these
 // may explain are methods.
-type excuses []oracle.KnownResidue
+type excuses []residue.Known
 
 // rules are in the order in which their findings are reported.
 var rules = func(known excuses) []rule {
@@ -45,7 +47,7 @@ var rules = func(known excuses) []rule {
 
 // Judge makes the verdict of a history. Known are the residues that releases are known to
 // leave (catalogue.Residues): they do not violate.
-func Judge(h harness.History, known []oracle.KnownResidue) harness.Verdict {
+func Judge(h harness.History, known []residue.Known) harness.Verdict {
 	v := harness.Verdict{
 		Case: h.Case, Name: h.Case.Name, Version: h.Version, LeftOut: h.LeftOut, Firings: h.Firings, Evidence: h.Evidence,
 		Took: h.Took, CPU: h.CPU, Problems: slices.Clone(h.Problems), History: &h,
@@ -115,8 +117,8 @@ func Same(a, b harness.Verdict) bool {
 
 // once has equal findings reported once, with their number: a containerd that panics at
 // every call dies a thousand times in a minute.
-func once(found []oracle.Finding) (out []oracle.Finding) {
-	at, count := map[oracle.Finding]int{}, map[int]int{}
+func once(found []finding.Finding) (out []finding.Finding) {
+	at, count := map[finding.Finding]int{}, map[int]int{}
 	for _, f := range found {
 		i, again := at[f]
 		if !again {
@@ -126,8 +128,8 @@ func once(found []oracle.Finding) (out []oracle.Finding) {
 		count[i]++
 	}
 	for i, n := range count {
-		if n > 1 && out[i].Facts[oracle.FactCount] == "" {
-			out[i].Facts[oracle.FactCount] = strconv.Itoa(n)
+		if n > 1 && out[i].Facts[fact.Count] == "" {
+			out[i].Facts[fact.Count] = strconv.Itoa(n)
 		}
 	}
 	return out

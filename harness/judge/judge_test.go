@@ -9,7 +9,11 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/inventory"
+	"github.com/shimquake/shimquake/oracle/wording"
 )
 
 // Each row changes the clean history in one way, and says what the judge must find: a
@@ -77,18 +81,18 @@ func TestRules(t *testing.T) {
 		},
 			"exit exit-code by=delete status=unreported"},
 		"Get says another status": {func(h *harness.History) {
-			h.Reported[1].Observer, h.Reported[1].Status = oracle.ByTaskStatus, 0
+			h.Reported[1].Observer, h.Reported[1].Status = exit.ByTaskStatus, 0
 		}, "exit exit-code by=task-status status=made-up-0"},
 		"Get says another pid": {func(h *harness.History) {
-			h.Reported[1].Observer, h.Reported[1].PID = oracle.ByTaskStatus, 0
+			h.Reported[1].Observer, h.Reported[1].PID = exit.ByTaskStatus, 0
 		},
 			"exit exit-code by=task-status status=wrong-pid reported=0 true=41"},
 		"an image that is gone": {func(h *harness.History) {
-			h.Before.Daemon.Records = []oracle.Record{{Kind: oracle.AnImage, Namespace: "shimquake", Name: "x"}}
+			h.Before.Daemon.Records = []inventory.Record{{Kind: fact.AnImage, Namespace: "shimquake", Name: "x"}}
 		}, "loss metadata kind=image"},
 		"a directory of containerd's that is gone": {func(h *harness.History) {
-			h.Before.Files = []oracle.File{
-				{Path: "/run/containerd/s", Kind: oracle.ADirectory},
+			h.Before.Files = []inventory.File{
+				{Path: "/run/containerd/s", Kind: fact.ADirectory},
 				{Path: "/run/containerd/s/1"},
 			}
 		}, "loss file kind=directory path=/run/containerd/s"},
@@ -114,7 +118,7 @@ func TestRules(t *testing.T) {
 		}, "liveness containerd what=log"},
 		"List leaves out what has ended": {func(h *harness.History) {
 			plain(h)
-			h.Instances[0].MustTell = append(h.Instances[0].MustTell, oracle.ByTaskList)
+			h.Instances[0].MustTell = append(h.Instances[0].MustTell, exit.ByTaskList)
 		}, "exit exit-code by=task-list status=unreported"},
 		"nobody reported to a client": {reportedToNobody, "exit exit-code by=nobody status=unreported"},
 		"a leak, and a step could not be done": {func(h *harness.History) {
@@ -185,14 +189,14 @@ func TestRules(t *testing.T) {
 		"it does not while it stands still": {also(uncollected("DeadlineExceeded"), func(h *harness.History) {
 			h.Case.Plan = stopped()
 		}), "look"},
-		"a leaked shim": {leave(oracle.Process{PID: 42, Start: 1,
-			Shim: &oracle.ShimArgs{ID: "c0", Namespace: "shimquake"}}), "leak shim task=none bundle=gone"},
+		"a leaked shim": {leave(inventory.Process{PID: 42, Start: 1,
+			Shim: &inventory.ShimArgs{ID: "c0", Namespace: "shimquake"}}), "leak shim task=none bundle=gone"},
 		"a dead shim's socket, known": {func(h *harness.History) {
 			kill(h, "shim", 42)
-			h.After.Inventory.Sockets = []oracle.Socket{{Path: "/s/1"}}
+			h.After.Inventory.Sockets = []inventory.Socket{{Path: "/s/1"}}
 		}, "known containerd-11292"},
 		"a socket, and nobody was " +
-			"killed": {func(h *harness.History) { h.After.Inventory.Sockets = []oracle.Socket{{Path: "/s/1"}} },
+			"killed": {func(h *harness.History) { h.After.Inventory.Sockets = []inventory.Socket{{Path: "/s/1"}} },
 			"leak socket socket=silent"},
 		"a residue that is not there": {func(h *harness.History) { kill(h, "shim", 42) }, "residue socket"},
 		"a goroutine too many":        {goroutines, "leak handle kind=goroutine"},
@@ -200,7 +204,7 @@ func TestRules(t *testing.T) {
 			goroutines(h)
 			h.Hits[2].Who, h.Hits[2].Did = "containerd", term.Lose
 		}, ""},
-		"a process that nobody knows": {leave(oracle.Process{PID: 41, Cgroup: "/x/shimquake/c0"}),
+		"a process that nobody knows": {leave(inventory.Process{PID: 41, Cgroup: "/x/shimquake/c0"}),
 			"leak process owner=none"},
 		"a container that runs, forgotten": {forgottenRuns, "forgotten process task=STOPPED"},
 		"a child that outlived its init": {func(h *harness.History) {
@@ -224,7 +228,7 @@ func TestRules(t *testing.T) {
 		"a gap in the subscription": {func(h *harness.History) {
 			drop(h,
 				2)
-			h.Gaps = []oracle.Gap{{From: at(25), To: at(35)}}
+			h.Gaps = []event.Gap{{From: at(25), To: at(35)}}
 		}, ""},
 		"Wait says 137": {func(h *harness.History) { h.Reported[0].Status = 137 },
 			"exit exit-code by=wait status=made-up-137"},
@@ -339,7 +343,7 @@ func says(v harness.Verdict, want string) string {
 			return ""
 		}
 		if len(words) > 1 && !known {
-			fs, err := oracle.ParseFacts(words[2:])
+			fs, err := fact.ParseAll(words[2:])
 			if err != nil {
 				return err.Error()
 			}
@@ -368,7 +372,7 @@ func TestEqualDeathsAreReportedOnce(t *testing.T) {
 	h := clean()
 	panics(&h, 910)
 	found := Judge(h, catalogued).Violations()
-	if len(found) != 1 || !strings.Contains(found[0].String(), "910 times") {
+	if len(found) != 1 || !strings.Contains(wording.Of(found[0]), "910 times") {
 		t.Error(found)
 	}
 }

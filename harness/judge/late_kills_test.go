@@ -4,11 +4,11 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 func TestRulesOfLateKills(t *testing.T) {
-	asks := func(exec string, err *oracle.Failed, hit bool) func(*harness.History) {
+	asks := func(exec string, err *callerr.Failed, hit bool) func(*harness.History) {
 		return func(h *harness.History) {
 			h.LateKills = append(h.LateKills, harness.LateKill{Of: "c0", Exec: exec, PID: 42, At: at(40), Err: err, Hit: hit})
 		}

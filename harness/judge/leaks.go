@@ -8,24 +8,28 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
+	"github.com/shimquake/shimquake/oracle/residue"
 )
 
 // leaks: nothing is left that was not there before, but for known residues; one of these
 // that should be there and is not is noted.
-func (known excuses) leaks(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+func (known excuses) leaks(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
 	now := conditions(h, h.After.At)
-	left := oracle.Mark(known, oracle.Leaks(*h.Before, *h.After.Inventory), now)
+	left := residue.Mark(known, compare.Leaks(*h.Before, *h.After.Inventory), now)
 	if brokenBoot(h) {
-		left = slices.DeleteFunc(left, func(f oracle.Finding) bool { return ofPlugin(f) || ofNextBoot(h, f) })
+		left = slices.DeleteFunc(left, func(f finding.Finding) bool { return ofPlugin(f) || ofNextBoot(h, f) })
 	}
 	if lost(h) {
-		left = slices.DeleteFunc(left, func(f oracle.Finding) bool { return f.Class == oracle.ClassHandle })
+		left = slices.DeleteFunc(left, func(f finding.Finding) bool { return f.Class == finding.ClassHandle })
 	}
-	return append(circumstances(h, left), oracle.Absent(known, left, now)...), nil
+	return append(circumstances(h, left), residue.Absent(known, left, now)...), nil
 }
 
 // brokenBoot reports whether a fault came before the client had asked for anything: the
@@ -38,17 +42,17 @@ func brokenBoot(h *harness.History) bool {
 
 // ofPlugin reports whether it is the directory of a plugin (io.containerd.TYPE.ID), which
 // it makes at each start of containerd.
-func ofPlugin(f oracle.Finding) bool {
-	dir, base := path.Split(f.Facts[oracle.FactPath])
-	return f.Class == oracle.ClassFile && f.Facts[oracle.FactKind] == oracle.ADirectory &&
+func ofPlugin(f finding.Finding) bool {
+	dir, base := path.Split(f.Facts[fact.Path])
+	return f.Class == finding.ClassFile && f.Facts[fact.Kind] == fact.ADirectory &&
 		(dir == "STATE/" || dir == "ROOT/") && strings.HasPrefix(base, "io.containerd.")
 }
 
 // ofNextBoot reports whether a containerd holds it that began after the look before, so
 // that nobody knows what a whole one holds.
-func ofNextBoot(h *harness.History, f oracle.Finding) bool {
-	return f.Class == oracle.ClassHandle && f.Facts[oracle.FactProgram] == "containerd" &&
-		!slices.ContainsFunc(h.Before.Handles, func(was oracle.Handles) bool {
+func ofNextBoot(h *harness.History, f finding.Finding) bool {
+	return f.Class == finding.ClassHandle && f.Facts[fact.Program] == "containerd" &&
+		!slices.ContainsFunc(h.Before.Handles, func(was inventory.Handles) bool {
 			return was.PID == f.Subject.PID && was.Start == f.Subject.Start
 		})
 }
@@ -62,11 +66,11 @@ func lost(h *harness.History) bool {
 }
 
 // forgotten: no process of a container runs that containerd does not know.
-func forgotten(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+func forgotten(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
-	found, err := oracle.Forgotten(*h.After.Inventory)
+	found, err := compare.Forgotten(*h.After.Inventory)
 	if err != nil {
 		return nil, problem(harness.ByLook, err.Error())
 	}

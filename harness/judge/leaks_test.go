@@ -5,28 +5,29 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // A plugin that a fault has kept from loading makes its directory at the next start of
 // containerd: that one is new, and nobody has left it.
 func TestDirectoriesOfPlugins(t *testing.T) {
 	const state = "/run/containerd/"
-	y := func(below string, kind string) oracle.File {
-		return oracle.File{Path: state + "io.containerd.x.v1.y" + below, Kind: kind}
+	y := func(below string, kind string) inventory.File {
+		return inventory.File{Path: state + "io.containerd.x.v1.y" + below, Kind: kind}
 	}
 	for name, tc := range map[string]struct {
-		file  oracle.File
+		file  inventory.File
 		fault int // in ms after the first call
 		want  string
 	}{
-		"a fault in the first boot":       {y("", oracle.ADirectory), -5, ""},
-		"a fault after it":                {y("", oracle.ADirectory), 5, "leak file"},
-		"a directory of another name":     {oracle.File{Path: state + "x", Kind: oracle.ADirectory}, -5, "leak file"},
-		"what is in a plugin's directory": {y("/z", oracle.ADirectory), -5, "leak file"},
-		"a file of the name":              {y("", oracle.APlainFile), -5, "leak file"},
+		"a fault in the first boot":       {y("", fact.ADirectory), -5, ""},
+		"a fault after it":                {y("", fact.ADirectory), 5, "leak file"},
+		"a directory of another name":     {inventory.File{Path: state + "x", Kind: fact.ADirectory}, -5, "leak file"},
+		"what is in a plugin's directory": {y("/z", fact.ADirectory), -5, "leak file"},
+		"a file of the name":              {y("", fact.APlainFile), -5, "leak file"},
 		"a directory that is not in STATE": {
-			oracle.File{Path: "/run/io.containerd.x.v1.y", Kind: oracle.ADirectory}, -5, "leak file",
+			inventory.File{Path: "/run/io.containerd.x.v1.y", Kind: fact.ADirectory}, -5, "leak file",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,9 +62,9 @@ func TestHandlesOfTheNextBoot(t *testing.T) {
 			h.Calls = []harness.Call{{Who: "client", Verb: "create", Of: "c0", At: at(10)}}
 			h.Hits = append(h.Hits, failpoints.Hit{Who: "containerd", Time: at(10 + tc.fault)})
 			h.Firings = []harness.Firing{{Count: 1}}
-			holds := oracle.Held{Kind: oracle.AWatch, Of: "inotify", Count: 1}
-			h.Before.Handles = []oracle.Handles{{PID: 11, Start: 1}}
-			h.After.Inventory.Handles = []oracle.Handles{{PID: tc.pid, Start: 1, Held: []oracle.Held{holds}}}
+			holds := inventory.Held{Kind: fact.AWatch, Of: "inotify", Count: 1}
+			h.Before.Handles = []inventory.Handles{{PID: 11, Start: 1}}
+			h.After.Inventory.Handles = []inventory.Handles{{PID: tc.pid, Start: 1, Held: []inventory.Held{holds}}}
 			if v := Judge(h, catalogued); says(v, tc.want) != "" {
 				t.Errorf("%s; want %q\n%s", says(v, tc.want), tc.want, v)
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // livedUntil is a time at which the payload of a container was alive, and what it did.
@@ -152,7 +152,7 @@ func exitDue(h *harness.History, i harness.Instance) time.Time {
 
 // runsStill reports whether a process of a container is there at the look.
 func runsStill(h *harness.History, i harness.Instance) bool {
-	return slices.ContainsFunc(h.After.Inventory.Processes, func(p oracle.Process) bool {
+	return slices.ContainsFunc(h.After.Inventory.Processes, func(p inventory.Process) bool {
 		return !p.Zombie() && (i.PID != 0 && p.PID == int(i.PID) || strings.HasSuffix(p.Cgroup, "/"+i.ID))
 	})
 }

@@ -6,13 +6,15 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // livingKeep: a containerd that was started takes nothing from those that live on,
 // whatever it cleans up: no file, no directory and no mount. Where a fault has broken a
 // call of its own, or somebody has killed a shim or what runs behind it, it may have to.
-func livingKeep(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func livingKeep(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.Before == nil {
 		return nil, nil
 	}
@@ -22,7 +24,8 @@ func livingKeep(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 		}
 		for _, id := range is.Of {
 			if was, ok := lastHad(h.Belongings[:n], id); ok {
-				found = append(found, oracle.Taken(was, oracle.Belongings{Of: []string{id}, Have: is.Have}, h.Before.Places)...)
+				found = append(found, compare.Taken(was, inventory.Belongings{Of: []string{id}, Have: is.Have},
+					h.Before.Places)...)
 			}
 		}
 	}
@@ -30,13 +33,13 @@ func livingKeep(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 }
 
 // lastHad is the look before at what somebody had.
-func lastHad(looks []oracle.Belongings, id string) (oracle.Belongings, bool) {
+func lastHad(looks []inventory.Belongings, id string) (inventory.Belongings, bool) {
 	for _, b := range slices.Backward(looks) {
 		if slices.Contains(b.Of, id) {
 			return b, true
 		}
 	}
-	return oracle.Belongings{}, false
+	return inventory.Belongings{}, false
 }
 
 // brokenOrKilled reports whether a fault may by then have broken a call of containerd's

@@ -6,27 +6,29 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // Each row says what somebody has who lives, after a restart of containerd.
 func TestLivingKeep(t *testing.T) {
 	const dir = "/run/containerd/io.containerd.grpc.v1.cri/sandboxes/pod"
-	folder := oracle.Belonging{ID: "pod", File: oracle.File{Path: dir, Kind: oracle.ADirectory}}
-	file := oracle.Belonging{ID: "pod", File: oracle.File{Path: dir + "/hosts"}}
-	shm := oracle.Belonging{ID: "pod", File: oracle.File{Path: dir + "/shm"}, Mount: "tmpfs"}
-	has := func(all ...oracle.Belonging) func(*harness.History) {
+	folder := inventory.Belonging{ID: "pod", File: inventory.File{Path: dir, Kind: fact.ADirectory}}
+	file := inventory.Belonging{ID: "pod", File: inventory.File{Path: dir + "/hosts"}}
+	shm := inventory.Belonging{ID: "pod", File: inventory.File{Path: dir + "/shm"}, Mount: "tmpfs"}
+	has := func(all ...inventory.Belonging) func(*harness.History) {
 		return func(h *harness.History) {
-			h.Belongings = []oracle.Belongings{
-				{At: at(10), Of: []string{"pod"}, Have: []oracle.Belonging{folder, file, shm}},
+			h.Belongings = []inventory.Belongings{
+				{At: at(10), Of: []string{"pod"}, Have: []inventory.Belonging{folder, file, shm}},
 				{At: at(12), Of: []string{"c0"}},
 				{At: at(30), Of: []string{"c0", "pod"}, Have: all},
 			}
 		}
 	}
 	judged(t, map[string]row{
-		"all of it":           {has(folder, file, shm), ""},
-		"and more":            {has(folder, file, shm, oracle.Belonging{ID: "c0", File: oracle.File{Path: "/x/c0"}}), ""},
+		"all of it": {has(folder, file, shm), ""},
+		"and more": {has(folder, file, shm, inventory.Belonging{ID: "c0", File: inventory.File{Path: "/x/c0"}}),
+			""},
 		"without /dev/shm":    {has(folder, file), "loss mount type=tmpfs in=living"},
 		"without a file":      {has(folder, shm), "loss file kind=file in=living"},
 		"without anything":    {has(), "loss file kind=directory in=living"},

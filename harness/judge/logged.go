@@ -4,7 +4,9 @@ import (
 	"strconv"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // How often containerd may log one message: a thousand times, and more with each call of
@@ -27,13 +29,13 @@ const (
 
 // logged: containerd's log is not flooded. A loop that ends nowhere else shows there. Nor
 // does it say that it cannot go on where nothing was broken.
-func logged(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func logged(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	bound := logBound + logsOfACall*len(h.Calls) + logsOfAStart*len(h.Deaths)
 	for _, l := range h.Logged {
 		if l.Fatal() && h.Case.Faultless() {
-			found = append(found, oracle.Finding{
-				Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: oracle.Facts{oracle.FactWhat: oracle.AFatalLog,
-					oracle.FactMessage: oracle.Comparable(l.Message), oracle.FactCount: strconv.Itoa(l.Times)},
+			found = append(found, finding.Finding{
+				Invariant: finding.Liveness, Class: finding.ClassDaemon, Facts: fact.Facts{fact.What: fact.AFatalLog,
+					fact.Message: callerr.Comparable(l.Message), fact.Count: strconv.Itoa(l.Times)},
 			})
 		}
 		most := bound
@@ -43,10 +45,10 @@ func logged(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		if l.Times <= most {
 			continue
 		}
-		found = append(found, oracle.Finding{
-			Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: oracle.Facts{oracle.FactWhat: oracle.ALog,
-				oracle.FactMessage: oracle.Comparable(l.Message), oracle.FactCount: strconv.Itoa(l.Times),
-				oracle.FactMost: strconv.Itoa(most)},
+		found = append(found, finding.Finding{
+			Invariant: finding.Liveness, Class: finding.ClassDaemon, Facts: fact.Facts{fact.What: fact.ALog,
+				fact.Message: callerr.Comparable(l.Message), fact.Count: strconv.Itoa(l.Times),
+				fact.Most: strconv.Itoa(most)},
 		})
 	}
 	return found, nil

@@ -4,31 +4,32 @@ import (
 	"fmt"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // meters: without a fault Metrics tell of each task once, with its own memory limit,
 // which is that of the last Update; and one that is asked about alone is alone in the
 // answer. The page of metrics tells the same, also of an id that is used again.
-func meters(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func meters(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) || !h.Case.Faultless() {
 		return nil, nil
 	}
 	for _, i := range h.Instances {
 		for _, m := range i.Meters {
-			found = append(found, metered(oracle.Subject{ID: i.ID, PID: int(i.PID)}, m)...)
+			found = append(found, metered(finding.Subject{ID: i.ID, PID: int(i.PID)}, m)...)
 		}
 	}
 	if h.Reuse != nil {
 		for _, m := range h.Reuse.Use.Meters {
-			found = append(found, metered(oracle.Subject{ID: h.Reuse.Use.ID, PID: int(h.Reuse.Use.PID)}, m)...)
+			found = append(found, metered(finding.Subject{ID: h.Reuse.Use.ID, PID: int(h.Reuse.Use.PID)}, m)...)
 		}
 	}
 	return found, nil
 }
 
-func metered(of oracle.Subject, m harness.Meter) []oracle.Finding {
-	says, what := fmt.Sprint(m.Told), oracle.MeterAs
+func metered(of finding.Subject, m harness.Meter) []finding.Finding {
+	says, what := fmt.Sprint(m.Told), fact.MeterAs
 	switch {
 	case m.Err != nil:
 		says = m.Err.Text
@@ -38,10 +39,10 @@ func metered(of oracle.Subject, m harness.Meter) []oracle.Finding {
 		return nil
 	}
 	if m.Page {
-		what = oracle.MeterPageAs
+		what = fact.MeterPageAs
 	}
-	return []oracle.Finding{{
-		Invariant: oracle.Liveness, Class: oracle.ClassContainer, Subject: of,
-		Facts: oracle.Facts{oracle.FactWhat: what, oracle.FactReported: says, oracle.FactTrue: fmt.Sprint(m.Limit)},
+	return []finding.Finding{{
+		Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: of,
+		Facts: fact.Facts{fact.What: what, fact.Reported: says, fact.True: fmt.Sprint(m.Limit)},
 	}}
 }

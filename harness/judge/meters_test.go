@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 func TestRulesOfMeters(t *testing.T) {
@@ -18,7 +18,7 @@ func TestRulesOfMeters(t *testing.T) {
 		"nothing":             {told(harness.Meter{Limit: 32, Others: 1}), wrong},
 		"twice":               {told(harness.Meter{Limit: 32, Told: []uint64{32, 32}}), wrong},
 		"others, unasked for": {told(harness.Meter{Filter: "id==c0", Limit: 32, Told: []uint64{32}, Others: 1}), wrong},
-		"an error":            {told(harness.Meter{Limit: 32, Err: &oracle.Failed{Code: "Unknown", Text: "no"}}), wrong},
+		"an error":            {told(harness.Meter{Limit: 32, Err: &callerr.Failed{Code: "Unknown", Text: "no"}}), wrong},
 		"on the page":         {told(harness.Meter{Page: true, Limit: 32, Told: []uint64{32}, Others: 1}), ""},
 		"not on the page":     {told(harness.Meter{Page: true, Limit: 32, Others: 1}), page},
 		"not on the page, used again": {also(plain, func(h *harness.History) {

@@ -7,40 +7,43 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/cni"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // networks: CNI's ADD is not called twice for an interface of a pod, with no DEL in
 // between, and no DEL is called before somebody has asked for the pod to be stopped, nor
 // when the pod's namespace is gone, in which it has something to undo. That each ADD has
 // its DEL in the end is a rule of leaks.
-func networks(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func networks(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
-	var open []oracle.NetworkCall
+	var open []inventory.NetworkCall
 	for _, c := range h.After.Inventory.Networks {
-		f := oracle.Finding{
-			Invariant: oracle.Net, Class: oracle.ClassNetwork,
-			Subject: oracle.Subject{ID: c.Container, Path: c.Netns},
-			Facts:   oracle.Facts{oracle.FactCall: c.Command, oracle.FactNetwork: c.Network},
+		f := finding.Finding{
+			Invariant: finding.Net, Class: finding.ClassNetwork,
+			Subject: finding.Subject{ID: c.Container, Path: c.Netns},
+			Facts:   fact.Facts{fact.Call: c.Command, fact.Network: c.Network},
 		}
 		again := slices.ContainsFunc(open, c.Same)
 		switch c.Command {
-		case oracle.CNIAdd:
+		case inventory.CNIAdd:
 			open = append(open, c)
 			if again {
-				f.Facts[oracle.FactIs] = oracle.Repeated
+				f.Facts[fact.Is] = fact.Repeated
 				found = append(found, f)
 			}
-		case oracle.CNIDel:
+		case inventory.CNIDel:
 			open = slices.DeleteFunc(open, c.Same)
 			if from, lives := livedAt(h, c.Container, c.At); again && lives {
-				f.Facts[oracle.FactIs] = oracle.TooEarly
-				f.Facts[oracle.FactApart] = c.At.Sub(from).Round(time.Millisecond).String()
+				f.Facts[fact.Is] = fact.TooEarly
+				f.Facts[fact.Apart] = c.At.Sub(from).Round(time.Millisecond).String()
 				found = append(found, f)
 			} else if again && c.Gone && !h.Case.Plan.OfNode() {
-				f.Facts[oracle.FactNetns] = oracle.Gone
+				f.Facts[fact.Netns] = fact.Gone
 				found = append(found, f)
 			}
 		}
@@ -69,19 +72,19 @@ func livedAt(h *harness.History, sandbox string, at time.Time) (since time.Time,
 
 // addresses: a pod that is ready has the address that CNI has given it, before and after
 // a restart of containerd.
-func addresses(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func addresses(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) || h.CRI == nil {
 		return nil, nil
 	}
 	given := map[string]string{}
 	for _, c := range h.After.Inventory.Networks {
-		if c.Command == oracle.CNIAdd && c.Network == cni.Network {
+		if c.Command == inventory.CNIAdd && c.Network == cni.Network {
 			given[c.Container], _, _ = strings.Cut(c.Address, "/")
 		}
 	}
 	for _, s := range h.CRI.Sandboxes {
-		if want := given[s.ID]; s.Err == nil && s.State == oracle.CRIReady && !s.Stopped && s.IP != want {
-			found = append(found, about(oracle.ASandbox, s.ID, oracle.FieldIP, oracle.Other, s.IP, want))
+		if want := given[s.ID]; s.Err == nil && s.State == criview.Ready && !s.Stopped && s.IP != want {
+			found = append(found, about(fact.ASandbox, s.ID, fact.FieldIP, fact.Other, s.IP, want))
 		}
 	}
 	return uniqueCauses(found), nil

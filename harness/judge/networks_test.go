@@ -7,25 +7,25 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/cni"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // Each row changes the history of a pod with a network of its own.
 func TestNetworkRules(t *testing.T) {
 	const netns = "/run/netns/cni-1"
-	call := func(command string, ms int) oracle.NetworkCall {
-		c := oracle.NetworkCall{
+	call := func(command string, ms int) inventory.NetworkCall {
+		c := inventory.NetworkCall{
 			Command: command, Network: cni.Network, Interface: "eth0", Container: "pod", Netns: "/var" + netns, At: at(ms),
 		}
-		if command == oracle.CNIAdd {
+		if command == inventory.CNIAdd {
 			c.Address = "10.88.0.2/16"
 		}
 		return c
 	}
-	calls := func(all ...oracle.NetworkCall) func(*harness.History) {
+	calls := func(all ...inventory.NetworkCall) func(*harness.History) {
 		return func(h *harness.History) { h.After.Inventory.Networks = all }
 	}
-	both := []oracle.NetworkCall{call(oracle.CNIAdd, 1), call(oracle.CNIDel, 45)}
+	both := []inventory.NetworkCall{call(inventory.CNIAdd, 1), call(inventory.CNIDel, 45)}
 	gone := func() func(*harness.History) {
 		del := both[1]
 		del.Gone = true
@@ -55,7 +55,7 @@ func TestNetworkRules(t *testing.T) {
 				h.Events = append(h.Events, e)
 			}
 			h.Flushed.Events = len(h.Events)
-			add, del := call(oracle.CNIAdd, 0), call(oracle.CNIDel, 30)
+			add, del := call(inventory.CNIAdd, 0), call(inventory.CNIDel, 30)
 			add.Container, del.Container = "b", "b"
 			h.After.Inventory.Networks = append(h.After.Inventory.Networks, add, del)
 		}
@@ -65,35 +65,35 @@ func TestNetworkRules(t *testing.T) {
 		want   string
 	}{
 		"added and deleted":    {func(*harness.History) {}, ""},
-		"deleted twice":        {calls(append(both, call(oracle.CNIDel, 46))...), ""},
-		"never added, deleted": {also(calls(call(oracle.CNIDel, 1)), says10("")), ""},
+		"deleted twice":        {calls(append(both, call(inventory.CNIDel, 46))...), ""},
+		"never added, deleted": {also(calls(call(inventory.CNIDel, 1)), says10("")), ""},
 		"never deleted":        {calls(both[0]), "leak network network=shimquake netns=gone"},
 		"never deleted, and its namespace stays": {also(calls(both[0]), func(h *harness.History) {
-			h.After.Inventory.Mounts = []oracle.Mount{{Point: netns, Type: "nsfs"}}
+			h.After.Inventory.Mounts = []inventory.Mount{{Point: netns, Type: "nsfs"}}
 		}), "leak network network=shimquake netns=there"},
 		"its namespace stays": {func(h *harness.History) {
-			h.After.Inventory.Mounts = []oracle.Mount{{Point: netns, Type: "nsfs"}}
+			h.After.Inventory.Mounts = []inventory.Mount{{Point: netns, Type: "nsfs"}}
 		}, "leak mount type=nsfs task=none"},
 		"libcni keeps its result": {func(h *harness.History) {
-			h.After.Inventory.Files = []oracle.File{{Path: cni.Cache + "/shimquake-pod-eth0"}}
+			h.After.Inventory.Files = []inventory.File{{Path: cni.Cache + "/shimquake-pod-eth0"}}
 		}, "leak file kind=file path=/var/lib/cni/results/shimquake-pod-ethN"},
-		"added twice": {calls(both[0], call(oracle.CNIAdd, 2), both[1]), "network network call=ADD is=repeated"},
+		"added twice": {calls(both[0], call(inventory.CNIAdd, 2), both[1]), "network network call=ADD is=repeated"},
 		"another interface": {func(h *harness.History) {
-			lo, off := call(oracle.CNIAdd, 2), call(oracle.CNIDel, 46)
+			lo, off := call(inventory.CNIAdd, 2), call(inventory.CNIDel, 46)
 			lo.Interface, lo.Network, off.Interface, off.Network = "lo", cni.Loopback, "lo", cni.Loopback
-			h.After.Inventory.Networks = append([]oracle.NetworkCall{lo, off}, both...)
+			h.After.Inventory.Networks = append([]inventory.NetworkCall{lo, off}, both...)
 		}, ""},
 		"added again when it was deleted": {
-			calls(both[0], both[1], call(oracle.CNIAdd, 46), call(oracle.CNIDel, 47)), "",
+			calls(both[0], both[1], call(inventory.CNIAdd, 46), call(inventory.CNIDel, 47)), "",
 		},
 		"taken from a pod that lives": {
-			calls(both[0], call(oracle.CNIDel, 30)), "network network call=DEL is=too-early",
+			calls(both[0], call(inventory.CNIDel, 30)), "network network call=DEL is=too-early",
 		},
-		"deleted by a RunPodSandbox that failed": {also(calls(both[0], call(oracle.CNIDel, 30)), says10(""),
+		"deleted by a RunPodSandbox that failed": {also(calls(both[0], call(inventory.CNIDel, 30)), says10(""),
 			func(h *harness.History) { h.CRI.Done = h.CRI.Done[1:]; h.CRI.Sandboxes = nil }), ""},
 		"deleted when its namespace was gone": {gone(), "network network call=DEL netns=gone"},
 		"deleted again when its namespace was gone": {func(h *harness.History) {
-			later := call(oracle.CNIDel, 46)
+			later := call(inventory.CNIDel, 46)
 			later.Gone = true
 			h.After.Inventory.Networks = append(both[:2:2], later)
 		}, ""},

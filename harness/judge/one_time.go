@@ -6,37 +6,40 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/check"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // oneTime: a container ends once, and who tells of its end tells one time: that which its
 // shim has noted. Only where the shim was harmed, or a call broken, may containerd or a
 // helper tell the time at which it learnt of the end. What another status comes with is
 // the ledger's.
-func oneTime(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func oneTime(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) || h.Case.Workload.Fakeshim != "" || shimsHarmed(h) {
 		return nil, nil
 	}
 	truths, reported, _ := ledger(h)
 	for _, t := range truths {
-		of := slices.DeleteFunc(slices.Clone(reported), func(o oracle.Observation) bool {
+		of := slices.DeleteFunc(slices.Clone(reported), func(o exit.Observation) bool {
 			return o.Container != t.Container || o.Exec != t.Exec || o.Status != t.Status || untimed(o.At) ||
 				impossible(h, o)
 		})
 		if len(of) == 0 {
 			continue
 		}
-		first := slices.MinFunc(of, func(a, b oracle.Observation) int { return a.At.Compare(b.At) })
+		first := slices.MinFunc(of, func(a, b exit.Observation) int { return a.At.Compare(b.At) })
 		for _, o := range of {
 			if o.At.Equal(first.At) {
 				continue
 			}
-			found = append(found, oracle.Finding{
-				Invariant: oracle.Exit, Class: oracle.ClassExitCode,
-				Subject: oracle.Subject{ID: o.Container, Exec: o.Exec, PID: o.PID},
-				Facts: ofExec(o.Exec, oracle.Facts{oracle.FactBy: string(o.Observer), oracle.FactStatus: oracle.OtherTime,
-					oracle.FactAt: precisely(o.At), oracle.FactFirst: precisely(first.At),
-					oracle.FactSource: string(first.Observer)}),
+			found = append(found, finding.Finding{
+				Invariant: finding.Exit, Class: finding.ClassExitCode,
+				Subject: finding.Subject{ID: o.Container, Exec: o.Exec, PID: o.PID},
+				Facts: ofExec(o.Exec, fact.Facts{fact.By: string(o.Observer), fact.Status: fact.OtherTime,
+					fact.At: precisely(o.At), fact.First: precisely(first.At),
+					fact.Source: string(first.Observer)}),
 			})
 		}
 	}
@@ -45,7 +48,7 @@ func oneTime(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 
 // impossible reports whether a reported time cannot be that of the end: that is said of
 // it, and those who tell the true one are not accused beside it.
-func impossible(h *harness.History, o oracle.Observation) bool {
+func impossible(h *harness.History, o exit.Observation) bool {
 	for _, i := range h.Instances {
 		if i.ID != o.Container {
 			continue
@@ -54,7 +57,7 @@ func impossible(h *harness.History, o oracle.Observation) bool {
 		if notAfter.IsZero() {
 			notAfter = h.After.At
 		}
-		_, wrong := oracle.WrongEnd(o.At, notBefore, notAfter)
+		_, wrong := check.WrongEnd(o.At, notBefore, notAfter)
 		return wrong
 	}
 	return false

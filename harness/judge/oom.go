@@ -8,34 +8,37 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // ooms: containerd tells of an OOM kill where the kernel has killed a process of a
 // container for want of memory, and nowhere else; and CRI gives it as the reason of the
 // container's end. How often it tells of one is the kernel's: cgroup v1 notifies of each
 // try to make room; v2 counts the kills, and there are no more events than that.
-func ooms(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func ooms(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
 	events, _, _ := h.FirstUse()
 	heard := map[string]int{}
 	for _, e := range events {
-		if e.Topic != oracle.TopicOOM {
+		if e.Topic != event.TopicOOM {
 			continue
 		}
 		if heard[e.Container]++; !mayTellOOM(h, e) {
-			found = append(found, oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent,
-				Subject: oracle.Subject{Namespace: e.Namespace, ID: e.Container},
-				Facts:   oracle.Facts{oracle.FactEvent: oracle.Untrue, oracle.FactTopic: e.Topic}})
+			found = append(found, finding.Finding{Invariant: finding.Event, Class: finding.ClassEvent,
+				Subject: finding.Subject{Namespace: e.Namespace, ID: e.Container},
+				Facts:   fact.Facts{fact.Event: fact.Untrue, fact.Topic: e.Topic}})
 		}
 	}
 	for _, i := range h.Instances {
 		if n := heard[i.ID]; n > 1 && countedByKernel(h, i) && n > *i.OOMKills {
-			found = append(found, oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent,
-				Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)},
-				Facts:   oracle.Facts{oracle.FactEvent: oracle.Repeated, oracle.FactTopic: oracle.TopicOOM}})
+			found = append(found, finding.Finding{Invariant: finding.Event, Class: finding.ClassEvent,
+				Subject: finding.Subject{ID: i.ID, PID: int(i.PID)},
+				Facts:   fact.Facts{fact.Event: fact.Repeated, fact.Topic: event.TopicOOM}})
 		}
 		from, since := oomKilled(h, i)
 		if from.IsZero() || oomUntold(h, i) {
@@ -44,10 +47,10 @@ func ooms(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		// CRI deletes a container as soon as it has ended. With it goes the cgroup, and a
 		// shim that was too slow to look by then has nothing to tell.
 		removedAtOnce := i.Spec.OOM == harness.OOMInit && h.Case.Workload.API == harness.CRI
-		fs, lost := ofShim{oracle.TopicOOM, from, since}.lost(h, i)
+		fs, lost := ofShim{event.TopicOOM, from, since}.lost(h, i)
 		if heard[i.ID] == 0 && !removedAtOnce && lost {
-			found = append(found, oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent,
-				Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)}, Facts: fs})
+			found = append(found, finding.Finding{Invariant: finding.Event, Class: finding.ClassEvent,
+				Subject: finding.Subject{ID: i.ID, PID: int(i.PID)}, Facts: fs})
 		}
 		if heard[i.ID] > 0 {
 			found = append(found, oomReason(h, i, from)...)
@@ -58,7 +61,7 @@ func ooms(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 
 // mayTellOOM reports whether a process of that container had taken too much memory by
 // then.
-func mayTellOOM(h *harness.History, e oracle.TaskEvent) bool {
+func mayTellOOM(h *harness.History, e event.Task) bool {
 	return slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
 		at := i.Payload.HoggedAt
 		return i.ID != "" && i.ID == e.Container && !at.IsZero() && !e.Seen.Before(at)
@@ -116,7 +119,7 @@ const forward = "Events.Forward"
 // oomReason: what containerd has told of an OOM kill CRI has heard, too, unless it was
 // down, and gives it as the reason from then on. Where it has said so of a container that
 // ran on it had written that down, and a restart does not excuse it.
-func oomReason(h *harness.History, i harness.Instance, from time.Time) []oracle.Finding {
+func oomReason(h *harness.History, i harness.Instance, from time.Time) []finding.Finding {
 	if h.CRI == nil {
 		return nil
 	}
@@ -125,22 +128,22 @@ func oomReason(h *harness.History, i harness.Instance, from time.Time) []oracle.
 			continue
 		}
 		said := saidOOM(h, i)
-		if s.State != oracle.CRIExited || s.Reason == oracle.CRIOOMKilled ||
+		if s.State != criview.Exited || s.Reason == criview.OOMKilled ||
 			!reportedTrue(h, i, "", uint32(s.ExitCode)) || !said && downBetween(h, from, s.Asked) || broken(h, s.Seen) {
 			return nil
 		}
-		is, want := oracle.Other, fmt.Sprintf("%s, as a process of it was at %s", oracle.CRIOOMKilled, stamp(from))
+		is, want := fact.Other, fmt.Sprintf("%s, as a process of it was at %s", criview.OOMKilled, stamp(from))
 		if said {
-			is, want = oracle.Changed, oracle.CRIOOMKilled
+			is, want = fact.Changed, criview.OOMKilled
 		}
-		return []oracle.Finding{about(oracle.AContainer, i.ID, oracle.FieldReason, is, s.Reason, want)}
+		return []finding.Finding{about(fact.AContainer, i.ID, fact.FieldReason, is, s.Reason, want)}
 	}
 	return nil
 }
 
 // saidOOM reports whether CRI has said of a container that ran that it was OOM-killed.
 func saidOOM(h *harness.History, i harness.Instance) bool {
-	return slices.ContainsFunc(h.CRI.Statuses, func(s oracle.CRIStatus) bool {
-		return s.ID == i.ID && s.State == oracle.CRIRunning && s.Reason == oracle.CRIOOMKilled
+	return slices.ContainsFunc(h.CRI.Statuses, func(s criview.Status) bool {
+		return s.ID == i.ID && s.State == criview.Running && s.Reason == criview.OOMKilled
 	})
 }

@@ -10,14 +10,15 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/event"
 )
 
 // tellsOOM adds an event of an OOM kill, after those of the beginning.
 func tellsOOM(of, namespace string, ms int) func(*harness.History) {
 	return func(h *harness.History) {
-		e := oracle.TaskEvent{Namespace: namespace, Topic: oracle.TopicOOM, Container: of, Seen: at(ms), Sent: at(ms)}
-		h.Events = append(h.Events[:2:2], append([]oracle.TaskEvent{e}, h.Events[2:]...)...)
+		e := event.Task{Namespace: namespace, Topic: event.TopicOOM, Container: of, Seen: at(ms), Sent: at(ms)}
+		h.Events = append(h.Events[:2:2], append([]event.Task{e}, h.Events[2:]...)...)
 		h.Flushed.Events++
 	}
 }
@@ -114,12 +115,12 @@ func limited(h *harness.History) { h.Instances[0].Spec.Memory = 32 }
 func TestCRIRulesOfOOM(t *testing.T) {
 	told := tellsOOM("c0", daemon.CRINamespace, 27)
 	reason := func(word string) func(*harness.History) {
-		return exited(func(s *oracle.CRIStatus) { s.Reason = word })
+		return exited(func(s *criview.Status) { s.Reason = word })
 	}
 	// CRI says of the container, which runs on, that it was OOM-killed.
 	saidSo := func(h *harness.History) {
 		said := h.CRI.Statuses[0]
-		said.Reason, said.Asked, said.Seen = oracle.CRIOOMKilled, at(28), at(29)
+		said.Reason, said.Asked, said.Seen = criview.OOMKilled, at(28), at(29)
 		h.CRI.Statuses = slices.Insert(h.CRI.Statuses, 1, said)
 	}
 	ofInit := also(initKilled, func(h *harness.History) {

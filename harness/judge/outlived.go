@@ -5,12 +5,13 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // outlived: a shim that tells the exit of a container's init has killed what the init has
 // left behind. One that was killed itself could not.
-func outlived(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func outlived(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if len(shimKills(h)) > 0 {
 		return nil, nil
 	}
@@ -21,11 +22,11 @@ func outlived(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 				pid = int(i.PID)
 			}
 		}
-		found = append(found, oracle.Finding{
-			Invariant: oracle.Forgot, Class: oracle.ClassProcess,
-			Subject: oracle.Subject{Namespace: daemon.TaskNamespace, ID: p.Container, PID: p.PID, Name: p.Name},
-			Facts: oracle.Facts{
-				oracle.FactTask: oracle.TaskStopped, oracle.FactTaskPID: strconv.Itoa(pid), oracle.FactProgram: p.Name,
+		found = append(found, finding.Finding{
+			Invariant: finding.Forgot, Class: finding.ClassProcess,
+			Subject: finding.Subject{Namespace: daemon.TaskNamespace, ID: p.Container, PID: p.PID, Name: p.Name},
+			Facts: fact.Facts{
+				fact.Task: fact.TaskStopped, fact.TaskPID: strconv.Itoa(pid), fact.Program: p.Name,
 			},
 		})
 	}

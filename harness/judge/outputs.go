@@ -10,12 +10,14 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // outputs: each line that a container or an exec has written before it ended is read, in
 // order and once, where nobody has broken those that it goes through.
-func outputs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func outputs(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
@@ -37,7 +39,7 @@ func outputs(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 }
 
 // wrongOutputs are of both streams of a container's init, or of an exec in it.
-func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own payload.Truth) (found []oracle.Finding) {
+func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own payload.Truth) (found []finding.Finding) {
 	lines, read, empty := 0, 0, 0
 	if own.Exited { // what is killed has not come to it
 		lines, empty = i.Spec.Lines, i.Spec.EmptyLines()
@@ -60,11 +62,11 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 		name  string
 		lines int
 		harness.Output
-	}{{oracle.Stdout, read, is.Stdout}, {oracle.Stderr, lines, is.Stderr}} {
+	}{{fact.Stdout, read, is.Stdout}, {fact.Stderr, lines, is.Stderr}} {
 		for _, fs := range wrongLines(s.Output, s.MissingOf(s.lines, own.ExitedAt), empty) {
-			fs[oracle.FactWhat], fs[oracle.FactStream] = oracle.WrongOutput, s.name
-			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
-				Subject: oracle.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, fs)})
+			fs[fact.What], fs[fact.Stream] = fact.WrongOutput, s.name
+			found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer,
+				Subject: finding.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, fs)})
 		}
 	}
 	return found
@@ -72,20 +74,20 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 
 // wrongLog is of what a shim writes outputs to itself: what a file had before is there,
 // and a logger knows whose it has, and has come to its end when that is deleted.
-func wrongLog(i harness.Instance, exec string, is harness.Outputs, deleted time.Time) (found []oracle.Finding) {
+func wrongLog(i harness.Instance, exec string, is harness.Outputs, deleted time.Time) (found []finding.Finding) {
 	find := func(how, reported string) {
-		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
-			Subject: oracle.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, oracle.Facts{
-				oracle.FactWhat: oracle.WrongOutput, oracle.FactOutput: how, oracle.FactReported: reported})})
+		found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer,
+			Subject: finding.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, fact.Facts{
+				fact.What: fact.WrongOutput, fact.Output: how, fact.Reported: reported})})
 	}
 	if is.Overwritten {
-		find(oracle.Overwritten, "")
+		find(fact.Overwritten, "")
 	}
 	if is.LoggerRuns && !deleted.IsZero() {
-		find(oracle.LoggerRuns, "")
+		find(fact.LoggerRuns, "")
 	}
 	if is.LoggedAs != "" && is.LoggedAs != daemon.TaskNamespace+"/"+cmp.Or(exec, i.ID) {
-		find(oracle.AnotherLog, is.LoggedAs)
+		find(fact.AnotherLog, is.LoggedAs)
 	}
 	return found
 }
@@ -98,7 +100,7 @@ const buffered = 4096 / 22
 
 // lateOutputs are lines that CRI wrote to a log after it had said that the container has
 // exited: who reads the log then never sees them.
-func lateOutputs(i harness.Instance) (found []oracle.Finding) {
+func lateOutputs(i harness.Instance) (found []finding.Finding) {
 	if i.OutputsAtExit == nil || !i.Payload.Exited {
 		return nil
 	}
@@ -106,14 +108,14 @@ func lateOutputs(i harness.Instance) (found []oracle.Finding) {
 		name       string
 		then, last harness.Output
 	}{
-		{oracle.Stdout, i.OutputsAtExit.Stdout, i.Outputs.Stdout},
-		{oracle.Stderr, i.OutputsAtExit.Stderr, i.Outputs.Stderr},
+		{fact.Stdout, i.OutputsAtExit.Stdout, i.Outputs.Stdout},
+		{fact.Stderr, i.OutputsAtExit.Stderr, i.Outputs.Stderr},
 	} {
 		if late := s.last.Last - s.then.Last; late > buffered {
-			found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
-				Subject: oracle.Subject{ID: i.ID}, Facts: oracle.Facts{
-					oracle.FactWhat: oracle.WrongOutput, oracle.FactStream: s.name, oracle.FactOutput: oracle.Late,
-					oracle.FactCount: strconv.Itoa(late), oracle.FactFirst: strconv.Itoa(s.then.Last + 1)}})
+			found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer,
+				Subject: finding.Subject{ID: i.ID}, Facts: fact.Facts{
+					fact.What: fact.WrongOutput, fact.Stream: s.name, fact.Output: fact.Late,
+					fact.Count: strconv.Itoa(late), fact.First: strconv.Itoa(s.then.Last + 1)}})
 		}
 	}
 	return found
@@ -122,7 +124,7 @@ func lateOutputs(i harness.Instance) (found []oracle.Finding) {
 // wrongLines are the facts of what is wrong with an output that is to have so many empty
 // lines: lines that are lost, that came twice, that nobody has written, or that have
 // another time.
-func wrongLines(out harness.Output, lost []harness.Hole, empty int) (all []oracle.Facts) {
+func wrongLines(out harness.Output, lost []harness.Hole, empty int) (all []fact.Facts) {
 	count, at := 0, 0
 	for _, hole := range lost {
 		count, at = count+hole.To-hole.From+1, cmp.Or(at, hole.From)
@@ -135,15 +137,15 @@ func wrongLines(out harness.Output, lost []harness.Hole, empty int) (all []oracl
 		how   string
 		count int
 	}{
-		{oracle.Missing, count}, {oracle.LostEmpty, max(0, empty-out.Empty)}, {oracle.Repeated, out.Repeated},
-		{oracle.Foreign, foreign}, {oracle.Misdated, out.Misdated},
+		{fact.Missing, count}, {fact.LostEmpty, max(0, empty-out.Empty)}, {fact.Repeated, out.Repeated},
+		{fact.Foreign, foreign}, {fact.Misdated, out.Misdated},
 	} {
 		if wrong.count == 0 {
 			continue
 		}
-		fs := oracle.Facts{oracle.FactOutput: wrong.how, oracle.FactCount: strconv.Itoa(wrong.count)}
-		if wrong.how == oracle.Missing {
-			fs[oracle.FactFirst] = strconv.Itoa(at)
+		fs := fact.Facts{fact.Output: wrong.how, fact.Count: strconv.Itoa(wrong.count)}
+		if wrong.how == fact.Missing {
+			fs[fact.First] = strconv.Itoa(at)
 		}
 		all = append(all, fs)
 	}
@@ -152,7 +154,7 @@ func wrongLines(out harness.Output, lost []harness.Hole, empty int) (all []oracl
 
 // logWritten is the time in which containerd has written a container's last lines to its
 // log; nil where it does not write any.
-func logWritten(h *harness.History, i harness.Instance) *oracle.Gap {
+func logWritten(h *harness.History, i harness.Instance) *event.Gap {
 	if h.CRI == nil || !i.Payload.Exited {
 		return nil
 	}
@@ -160,13 +162,13 @@ func logWritten(h *harness.History, i harness.Instance) *oracle.Gap {
 	if to.IsZero() {
 		to = h.Done
 	}
-	return &oracle.Gap{From: i.Payload.ExitedAt.Add(-unwritten), To: to}
+	return &event.Gap{From: i.Payload.ExitedAt.Add(-unwritten), To: to}
 }
 
 // outputBroken reports whether an output may be lost: a shim was killed, something stood
 // still, or containerd, which has written it in that time, has ended then. A fault at a
 // statement may have broken what copies it.
-func outputBroken(h *harness.History, i harness.Instance, written *oracle.Gap) bool {
+func outputBroken(h *harness.History, i harness.Instance, written *event.Gap) bool {
 	return len(shimKillsOf(h, i.ID)) > 0 || stopsSomething(h) || h.Case.RootDisk() > 0 ||
 		written != nil && downBetween(h, written.From, written.To) ||
 		slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {

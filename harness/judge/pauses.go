@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 // pauses: a container whose pause has succeeded stands still and is called paused, one
 // that was resumed goes on and is called running, and each is told of once. An exec that
 // it has refused meanwhile can be added then.
-func pauses(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func pauses(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
@@ -38,12 +40,12 @@ func pauses(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 type pauseOf struct {
 	h     *harness.History
 	i     *harness.Instance
-	found []oracle.Finding
+	found []finding.Finding
 }
 
-func (x *pauseOf) find(invariant oracle.Invariant, class oracle.Class, fs oracle.Facts) {
-	x.found = append(x.found, oracle.Finding{Invariant: invariant, Class: class, Facts: fs,
-		Subject: oracle.Subject{ID: x.i.ID, PID: int(x.i.PID)}})
+func (x *pauseOf) find(invariant finding.Invariant, class finding.Class, fs fact.Facts) {
+	x.found = append(x.found, finding.Finding{Invariant: invariant, Class: class, Facts: fs,
+		Subject: finding.Subject{ID: x.i.ID, PID: int(x.i.PID)}})
 }
 
 // disturbed reports whether the payload may have stood still, or have ended, for another
@@ -54,19 +56,19 @@ func (x *pauseOf) disturbed() bool {
 
 func (x *pauseOf) states() {
 	p := x.i.Pause
-	x.called(oracle.PausedAs, p.Paused, p.PausedAs, taskPaused)
-	x.called(oracle.ResumedAs, p.Resumed, p.ResumedAs, taskRunning)
+	x.called(fact.PausedAs, p.Paused, p.PausedAs, taskPaused)
+	x.called(fact.ResumedAs, p.Resumed, p.ResumedAs, taskRunning)
 	if !p.Paused.IsZero() && p.Beats > 0 {
-		x.find(oracle.Liveness, oracle.ClassContainer, oracle.Facts{
-			oracle.FactWhat: oracle.PausedRuns, oracle.FactCount: strconv.Itoa(p.Beats)})
+		x.find(finding.Liveness, finding.ClassContainer, fact.Facts{
+			fact.What: fact.PausedRuns, fact.Count: strconv.Itoa(p.Beats)})
 	}
 	if !p.Resumed.IsZero() && p.Beat.IsZero() {
-		x.find(oracle.Liveness, oracle.ClassContainer, oracle.Facts{
-			oracle.FactWhat: oracle.ResumedStands, oracle.FactBound: p.Patience.String()})
+		x.find(finding.Liveness, finding.ClassContainer, fact.Facts{
+			fact.What: fact.ResumedStands, fact.Bound: p.Patience.String()})
 	}
 	if p.Exec != nil && p.ExecAgain != nil {
-		x.find(oracle.Liveness, oracle.ClassContainer, oracle.Facts{
-			oracle.FactWhat: oracle.ExecBurnt, oracle.FactError: p.ExecAgain.Text})
+		x.find(finding.Liveness, finding.ClassContainer, fact.Facts{
+			fact.What: fact.ExecBurnt, fact.Error: p.ExecAgain.Text})
 	}
 }
 
@@ -77,9 +79,9 @@ func (x *pauseOf) called(what string, since time.Time, as, want string) {
 		return
 	}
 	if as == "" {
-		as = oracle.None
+		as = fact.None
 	}
-	x.find(oracle.Liveness, oracle.ClassContainer, oracle.Facts{oracle.FactWhat: what, oracle.FactTask: as})
+	x.find(finding.Liveness, finding.ClassContainer, fact.Facts{fact.What: what, fact.Task: as})
 }
 
 // events: each comes once. What a shim has not sent dies with it.
@@ -87,7 +89,7 @@ func (x *pauseOf) events() {
 	p := x.i.Pause
 	seen, _, _ := x.h.FirstUse()
 	for _, d := range []ofShim{
-		{oracle.TopicPaused, p.Begun, p.Paused}, {oracle.TopicResumed, p.Begun, p.Resumed},
+		{event.TopicPaused, p.Begun, p.Paused}, {event.TopicResumed, p.Begun, p.Resumed},
 	} {
 		count := 0
 		for _, e := range seen {
@@ -98,10 +100,10 @@ func (x *pauseOf) events() {
 		fs, lost := d.lost(x.h, *x.i)
 		switch {
 		case count > 1:
-			x.find(oracle.Event, oracle.ClassEvent, oracle.Facts{
-				oracle.FactEvent: oracle.Repeated, oracle.FactTopic: d.topic})
+			x.find(finding.Event, finding.ClassEvent, fact.Facts{
+				fact.Event: fact.Repeated, fact.Topic: d.topic})
 		case count == 0 && lost:
-			x.find(oracle.Event, oracle.ClassEvent, fs)
+			x.find(finding.Event, finding.ClassEvent, fs)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
 )
 
 // withPause has the container paused at 22 and resumed at 24.
@@ -13,11 +13,11 @@ func withPause(h *harness.History) {
 	h.Instances[0].Spec.Pause = true
 	h.Instances[0].Pause = &harness.Pause{Begun: at(21), Paused: at(22), Resumed: at(24), PausedAs: "PAUSED",
 		ResumedAs: "RUNNING", Beat: at(25), Patience: time.Second}
-	event := func(topic string, ms int) oracle.TaskEvent {
-		return oracle.TaskEvent{Namespace: "shimquake", Topic: topic, Container: "c0", Seen: at(ms)}
+	eventOf := func(topic string, ms int) event.Task {
+		return event.Task{Namespace: "shimquake", Topic: topic, Container: "c0", Seen: at(ms)}
 	}
-	h.Events = append([]oracle.TaskEvent{h.Events[0], h.Events[1], event(oracle.TopicPaused, 22),
-		event(oracle.TopicResumed, 24)}, h.Events[2:]...)
+	h.Events = append([]event.Task{h.Events[0], h.Events[1], eventOf(event.TopicPaused, 22),
+		eventOf(event.TopicResumed, 24)}, h.Events[2:]...)
 	h.Flushed.Events = len(h.Events)
 }
 
@@ -59,7 +59,7 @@ func TestRulesOfPauses(t *testing.T) {
 			p.ExecAgain = failed("AlreadyExists", "id paused")
 		}), "liveness container what=exec-burnt"},
 		"the exec that was added then is told of": {with(func(h *harness.History, _ *harness.Pause) {
-			h.Events = append(h.Events, oracle.TaskEvent{Namespace: "shimquake", Topic: oracle.TopicExecAdded,
+			h.Events = append(h.Events, event.Task{Namespace: "shimquake", Topic: event.TopicExecAdded,
 				Container: "c0", Exec: harness.ExecOfPaused, Seen: at(26)})
 			h.Flushed.Events++
 		}), ""},

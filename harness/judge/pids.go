@@ -6,33 +6,34 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // pids: ListPids tells of the processes that the kernel has in a container's cgroup, and
 // of no others: what is there before the question and after the answer must be told, and
 // what is there neither before nor after must not be. Without a fault it answers as long
 // as the container runs.
-func pids(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func pids(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
 	for _, i := range h.Instances {
 		for _, p := range i.PIDs {
 			for _, fs := range wrongPIDs(h, i, p) {
-				found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: fs,
-					Subject: oracle.Subject{ID: i.ID, PID: int(i.PID)}})
+				found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: fs,
+					Subject: finding.Subject{ID: i.ID, PID: int(i.PID)}})
 			}
 		}
 	}
 	return found, nil
 }
 
-func wrongPIDs(h *harness.History, i harness.Instance, p harness.PIDs) (all []oracle.Facts) {
+func wrongPIDs(h *harness.History, i harness.Instance, p harness.PIDs) (all []fact.Facts) {
 	if p.Err != nil {
 		if h.Case.Faultless() && !p.Ended {
-			all = append(all, oracle.Facts{oracle.FactWhat: oracle.PIDsUntold, oracle.FactError: p.Err.Text,
-				oracle.FactCode: p.Err.Code})
+			all = append(all, fact.Facts{fact.What: fact.PIDsUntold, fact.Error: p.Err.Text,
+				fact.Code: p.Err.Code})
 		}
 		return all
 	}
@@ -42,19 +43,19 @@ func wrongPIDs(h *harness.History, i harness.Instance, p harness.PIDs) (all []or
 	}
 	stayed := without(p.Before, without(p.Before, p.After))
 	if out := without(stayed, p.Told); len(out) > 0 {
-		all = append(all, oracle.Facts{oracle.FactWhat: oracle.PIDsLeftOut, oracle.FactTrue: numbers(out),
-			oracle.FactReported: numbers(p.Told)})
+		all = append(all, fact.Facts{fact.What: fact.PIDsLeftOut, fact.True: numbers(out),
+			fact.Reported: numbers(p.Told)})
 	}
 	if out := without(p.Told, p.Before, p.After); len(out) > 0 {
-		all = append(all, oracle.Facts{oracle.FactWhat: oracle.PIDsForeign, oracle.FactReported: numbers(out),
-			oracle.FactTrue: numbers(p.After)})
+		all = append(all, fact.Facts{fact.What: fact.PIDsForeign, fact.Reported: numbers(out),
+			fact.True: numbers(p.After)})
 	}
 	return append(all, wrongExecs(h, i, p)...)
 }
 
 // wrongExecs are processes that ListPids calls those of another exec, or of none. It is
 // judged without a fault: an exec may be unknown to a client that was cut off.
-func wrongExecs(h *harness.History, i harness.Instance, p harness.PIDs) (all []oracle.Facts) {
+func wrongExecs(h *harness.History, i harness.Instance, p harness.PIDs) (all []fact.Facts) {
 	if p.OfExecs == nil || !h.Case.Faultless() {
 		return nil
 	}
@@ -71,8 +72,8 @@ func wrongExecs(h *harness.History, i harness.Instance, p harness.PIDs) (all []o
 			}
 		}
 		if is != said {
-			all = append(all, oracle.Facts{oracle.FactWhat: oracle.PIDsOfExecs, oracle.FactTaskPID: fmt.Sprint(pid),
-				oracle.FactReported: said, oracle.FactTrue: is})
+			all = append(all, fact.Facts{fact.What: fact.PIDsOfExecs, fact.TaskPID: fmt.Sprint(pid),
+				fact.Reported: said, fact.True: is})
 		}
 	}
 	return all

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // rebootIn reports whether the node has started anew between two times; the zero time
@@ -27,7 +29,7 @@ func lostWithNode(h *harness.History, container, exec string) bool {
 
 // saysUnknown reports whether a finding about an exit is CRI's 255 for one that nobody
 // can know.
-func saysUnknown(h *harness.History, f oracle.Finding) bool {
-	return f.Facts[oracle.FactBy] == string(oracle.ByCRIStatus) && f.Facts[oracle.FactStatus] == oracle.MadeUp255 &&
+func saysUnknown(h *harness.History, f finding.Finding) bool {
+	return f.Facts[fact.By] == string(exit.ByCRIStatus) && f.Facts[fact.Status] == fact.MadeUp255 &&
 		lostWithNode(h, f.Subject.ID, f.Subject.Exec)
 }

@@ -6,14 +6,16 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/residue"
 )
 
 // What only a shim knew when a node started anew nobody can tell; all else they must.
 func TestReboots(t *testing.T) {
 	saysCRI := func(status uint32) func(*harness.History) {
 		return func(h *harness.History) {
-			o := oracle.Observation{Container: "c0", Observer: oracle.ByCRIStatus, Status: status, At: at(30), PID: 41}
+			o := exit.Observation{Container: "c0", Observer: exit.ByCRIStatus, Status: status, At: at(30), PID: 41}
 			h.Reported = append(h.Reported, o)
 			h.Flushed.Reported++
 		}
@@ -46,7 +48,7 @@ func TestReboots(t *testing.T) {
 			also(ends, tc.change)(&h)
 			h.After.At = at(20_000)
 			v := Judge(h, catalogued)
-			isExit := func(f oracle.Finding) bool { return f.Class == oracle.ClassExitCode }
+			isExit := func(f finding.Finding) bool { return f.Class == finding.ClassExitCode }
 			if tc.want == "" && slices.ContainsFunc(v.Findings, isExit) {
 				t.Errorf("a finding\n%s", v)
 			}
@@ -66,7 +68,7 @@ func TestSocketsAreGoneAfterAReboot(t *testing.T) {
 		want bool
 	}{{nil, true}, {[]time.Time{at(20)}, true}, {[]time.Time{at(26)}, false}} {
 		h.Reboots = tc.at
-		if got := slices.Contains(Conditions(h).Happened, oracle.ShimKilled); got != tc.want {
+		if got := slices.Contains(Conditions(h).Happened, residue.ShimKilled); got != tc.want {
 			t.Errorf("%v: %v", tc.at, got)
 		}
 	}

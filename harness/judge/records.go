@@ -7,51 +7,54 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/check"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // records: containerd tells that a container's record was made, and that it was removed,
 // once each: who keeps a list of what there is goes by these events. Of a removal in
 // which a fault has broken a call of containerd's own nothing is known: the record is
 // removed first, and what fails then is not reported (containers.local.Delete of v2.4.2).
-func records(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+func records(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if h.Records == nil || !settled(h) || h.After.Inventory.Daemon == nil {
 		return nil, nil
 	}
-	lives := map[oracle.Ref]oracle.ContainerLife{}
+	lives := map[inventory.Ref]check.ContainerLife{}
 	for of, made := range recordsMade(h) {
-		l := oracle.ContainerLife{There: made, OfImage: known(h, of.ID)}
+		l := check.ContainerLife{There: made, OfImage: known(h, of.ID)}
 		if gone := removedIn(h, of, made); !brokenBetween(h, gone) &&
 			!slices.Contains(h.After.Inventory.Daemon.Containers, of) {
 			l.Gone = gone
 		}
 		lives[of] = l
 	}
-	return oracle.CheckContainers(h.Records, gaps(h), lives), nil
+	return check.Containers(h.Records, gaps(h), lives), nil
 }
 
 // recordsMade are the containers that are known to have been made, and when: those that
 // a client was told of, and those that have had a task, or an event of their own.
-func recordsMade(h *harness.History) map[oracle.Ref]oracle.Span {
-	made := map[oracle.Ref]oracle.Span{}
-	there := func(of oracle.Ref, from, by time.Time) {
+func recordsMade(h *harness.History) map[inventory.Ref]check.Span {
+	made := map[inventory.Ref]check.Span{}
+	there := func(of inventory.Ref, from, by time.Time) {
 		if was, ok := made[of]; !ok || by.Before(was.To) {
-			made[of] = oracle.Span{From: from, To: by}
+			made[of] = check.Span{From: from, To: by}
 		}
 	}
 	for _, e := range h.Records {
-		if e.Topic == oracle.TopicContainerCreate {
-			there(oracle.Ref{Namespace: e.Namespace, ID: e.ID}, h.Began, e.Seen)
+		if e.Topic == event.TopicContainerCreate {
+			there(inventory.Ref{Namespace: e.Namespace, ID: e.ID}, h.Began, e.Seen)
 		}
 	}
 	seen, _, _ := h.FirstUse()
 	for _, e := range seen {
-		if e.Topic == oracle.TopicCreate && e.Exec == "" {
-			there(oracle.Ref{Namespace: e.Namespace, ID: e.Container}, h.Began, e.Seen)
+		if e.Topic == event.TopicCreate && e.Exec == "" {
+			there(inventory.Ref{Namespace: e.Namespace, ID: e.Container}, h.Began, e.Seen)
 		}
 	}
 	for _, i := range h.Instances {
-		of := oracle.Ref{Namespace: daemon.TaskNamespace, ID: i.ID}
+		of := inventory.Ref{Namespace: daemon.TaskNamespace, ID: i.ID}
 		if h.Case.Workload.API == harness.CRI {
 			of.Namespace = daemon.CRINamespace
 		}
@@ -74,9 +77,9 @@ func known(h *harness.History, id string) bool {
 
 // removedIn is when the record of a container that is gone can have been removed: of what
 // the client knew to be made, while it asked for that.
-func removedIn(h *harness.History, of oracle.Ref, made oracle.Span) oracle.Span {
+func removedIn(h *harness.History, of inventory.Ref, made check.Span) check.Span {
 	if !known(h, of.ID) || h.Done.IsZero() {
-		return oracle.Span{From: made.From, To: h.After.At}
+		return check.Span{From: made.From, To: h.After.At}
 	}
 	first := time.Time{}
 	for _, c := range h.Calls {
@@ -88,11 +91,11 @@ func removedIn(h *harness.History, of oracle.Ref, made oracle.Span) oracle.Span 
 	if first.IsZero() {
 		first = made.From
 	}
-	return oracle.Span{From: first, To: h.Done}
+	return check.Span{From: first, To: h.Done}
 }
 
 // brokenBetween reports whether a fault has broken a call of containerd's own in a time.
-func brokenBetween(h *harness.History, in oracle.Span) bool {
+func brokenBetween(h *harness.History, in check.Span) bool {
 	return slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
 		return hit.Fault >= 0 && hit.Who == "containerd" && !killedByTerm(hit.Did) &&
 			!hit.Time.Before(in.From) && !hit.Time.After(in.To)

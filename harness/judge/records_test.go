@@ -8,22 +8,23 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // Each row changes the history of a container whose record was made and removed, both of
 // which were reported.
 func TestRecords(t *testing.T) {
-	event := func(topic string, ms int) oracle.ContainerEvent {
-		e := oracle.ContainerEvent{Namespace: daemon.TaskNamespace, Topic: topic, ID: "c0", Seen: at(ms), Sent: at(ms)}
-		if topic == oracle.TopicContainerCreate {
+	eventOf := func(topic string, ms int) event.Container {
+		e := event.Container{Namespace: daemon.TaskNamespace, Topic: topic, ID: "c0", Seen: at(ms), Sent: at(ms)}
+		if topic == event.TopicContainerCreate {
 			e.Image, e.Runtime = "image", "runtime"
 		}
 		return e
 	}
-	create, remove := event(oracle.TopicContainerCreate, 5), event(oracle.TopicContainerDelete, 45)
-	are := func(all ...oracle.ContainerEvent) func(*harness.History) {
-		return func(h *harness.History) { h.Records = append([]oracle.ContainerEvent{}, all...) }
+	create, remove := eventOf(event.TopicContainerCreate, 5), eventOf(event.TopicContainerDelete, 45)
+	are := func(all ...event.Container) func(*harness.History) {
+		return func(h *harness.History) { h.Records = append([]event.Container{}, all...) }
 	}
 	removed := func(h *harness.History) { h.Calls = append(h.Calls, calls("remove", 42)...) }
 	containerdFails := func(ms int) func(*harness.History) {
@@ -39,19 +40,19 @@ func TestRecords(t *testing.T) {
 		"the removal is told to nobody": {are(create), "event event event=missing topic=/containers/delete"},
 		"nor is that it was made":       {are(), "event event event=missing topic=/containers/create"},
 		"it is still there": {also(are(create), func(h *harness.History) {
-			h.After.Inventory.Daemon.Containers = []oracle.Ref{{Namespace: daemon.TaskNamespace, ID: "c0"}}
+			h.After.Inventory.Daemon.Containers = []inventory.Ref{{Namespace: daemon.TaskNamespace, ID: "c0"}}
 		}), "leak container task=none"},
-		"removed twice": {are(create, remove, event(oracle.TopicContainerDelete, 46)),
+		"removed twice": {are(create, remove, eventOf(event.TopicContainerDelete, 46)),
 			"event event event=repeated topic=/containers/delete"},
 		"made, removed, and so again": {are(create, remove, create, remove), ""},
-		"updated when it was gone": {are(create, remove, func() oracle.ContainerEvent {
-			e := event(oracle.TopicContainerUpdate, 46)
+		"updated when it was gone": {are(create, remove, func() event.Container {
+			e := eventOf(event.TopicContainerUpdate, 46)
 			e.Image = "image"
 			return e
 		}()), "event event event=late topic=/containers/update after=/containers/delete"},
-		"of no image": {are(func() oracle.ContainerEvent { e := create; e.Image = ""; return e }(), remove),
+		"of no image": {are(func() event.Container { e := create; e.Image = ""; return e }(), remove),
 			"event event event=no-field topic=/containers/create field=image"},
-		"nobody has asked for an image": {also(are(func() oracle.ContainerEvent { e := create; e.Image = ""; return e }(),
+		"nobody has asked for an image": {also(are(func() event.Container { e := create; e.Image = ""; return e }(),
 			remove), func(h *harness.History) { h.Instances[0].Created = time.Time{} }), ""},
 		"a call of its removal was broken": {also(are(create), containerdFails(43)), ""},
 		"a call before was broken": {also(are(create), containerdFails(35)),
@@ -62,7 +63,7 @@ func TestRecords(t *testing.T) {
 		"down long before it was removed": {also(are(create), func(h *harness.History) {
 			h.Deaths = []daemon.Death{{At: at(35), Asked: true, BackIn: 2e6}}
 		}), "event event event=missing topic=/containers/delete"},
-		"in another namespace": {are(create, func() oracle.ContainerEvent { e := remove; e.Namespace = "moby"; return e }()),
+		"in another namespace": {are(create, func() event.Container { e := remove; e.Namespace = "moby"; return e }()),
 			"event event event=missing topic=/containers/delete"},
 	}
 	for name, r := range rows {

@@ -5,14 +5,16 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // refusals: what has a command that does not exist does not begin: the call that was to
 // begin it fails with its name, no event tells that it has begun or ended, and who waits
 // for its end is answered. That the error of the call names the command the baseline
 // asks. A fault may have kept the refusal from whom it is for.
-func refusals(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func refusals(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) || brokenOrKilled(h, h.After.At) {
 		return nil, nil
 	}
@@ -23,7 +25,7 @@ func refusals(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 				call, done = "StartContainer", i.Started
 			}
 			if !done.IsZero() {
-				found = append(found, ofRefused(i, "", oracle.Facts{oracle.FactWhat: oracle.AbsentBegun, oracle.FactCall: call}))
+				found = append(found, ofRefused(i, "", fact.Facts{fact.What: fact.AbsentBegun, fact.Call: call}))
 			}
 			found = append(found, begunEvents(h, i, "")...)
 		}
@@ -36,37 +38,37 @@ func refusals(h *harness.History) (found []oracle.Finding, _ []harness.Problem) 
 	return found, nil
 }
 
-func refusedExec(h *harness.History, i harness.Instance, e harness.Exec) (found []oracle.Finding) {
+func refusedExec(h *harness.History, i harness.Instance, e harness.Exec) (found []finding.Finding) {
 	switch {
 	case e.Sync != nil && !e.Sync.Answered.IsZero() && e.Sync.Err == nil:
 		found = append(found, ofRefused(i, e.Called(),
-			oracle.Facts{oracle.FactWhat: oracle.AbsentBegun, oracle.FactCall: "ExecSync"}))
+			fact.Facts{fact.What: fact.AbsentBegun, fact.Call: "ExecSync"}))
 	case e.Sync == nil && !e.Started.IsZero():
 		found = append(found, ofRefused(i, e.Called(),
-			oracle.Facts{oracle.FactWhat: oracle.AbsentBegun, oracle.FactCall: "exec-start"}))
+			fact.Facts{fact.What: fact.AbsentBegun, fact.Call: "exec-start"}))
 	}
 	if w := e.Early; w != nil && w.Answered.IsZero() && !w.Until.IsZero() && !downBetween(h, w.At, w.Until) {
 		found = append(found, ofRefused(i, e.Called(),
-			oracle.Facts{oracle.FactWhat: oracle.RefusedUnanswered, oracle.FactBound: w.Patience.String()}))
+			fact.Facts{fact.What: fact.RefusedUnanswered, fact.Bound: w.Patience.String()}))
 	}
 	return append(found, begunEvents(h, i, e.Called())...)
 }
 
 // ofRefused is a finding about a container, or about an exec in it, that cannot begin.
-func ofRefused(i harness.Instance, exec string, fs oracle.Facts) oracle.Finding {
-	return oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: ofExec(exec, fs),
-		Subject: oracle.Subject{ID: i.ID, Exec: exec}}
+func ofRefused(i harness.Instance, exec string, fs fact.Facts) finding.Finding {
+	return finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: ofExec(exec, fs),
+		Subject: finding.Subject{ID: i.ID, Exec: exec}}
 }
 
 // begunEvents are those that tell of what never began.
-func begunEvents(h *harness.History, i harness.Instance, exec string) (found []oracle.Finding) {
-	begun := []string{oracle.TopicCreate, oracle.TopicStart, oracle.TopicExecStart, oracle.TopicExit}
+func begunEvents(h *harness.History, i harness.Instance, exec string) (found []finding.Finding) {
+	begun := []string{event.TopicCreate, event.TopicStart, event.TopicExecStart, event.TopicExit}
 	seen, _, _ := h.FirstUse()
 	for _, e := range seen {
 		if i.ID != "" && e.Container == i.ID && e.Exec == exec && slices.Contains(begun, e.Topic) {
-			found = append(found, oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent,
-				Subject: oracle.Subject{Namespace: e.Namespace, ID: i.ID, Exec: exec, PID: e.PID},
-				Facts:   ofExec(exec, oracle.Facts{oracle.FactEvent: oracle.OfRefused, oracle.FactTopic: e.Topic})})
+			found = append(found, finding.Finding{Invariant: finding.Event, Class: finding.ClassEvent,
+				Subject: finding.Subject{Namespace: e.Namespace, ID: i.ID, Exec: exec, PID: e.PID},
+				Facts:   ofExec(exec, fact.Facts{fact.Event: fact.OfRefused, fact.Topic: e.Topic})})
 		}
 	}
 	return found

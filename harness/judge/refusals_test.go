@@ -8,7 +8,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/event"
 )
 
 // absent adds a container to the clean history whose command does not exist, and whose
@@ -35,7 +36,7 @@ func absentExec(change func(*harness.Exec)) func(*harness.History) {
 		change(&e)
 		h.Instances[0].Execs = []harness.Exec{e}
 		h.Calls = append(h.Calls, fails("exec-start", "c0", refuses))
-		h.Events = append(h.Events, oracle.TaskEvent{Namespace: daemon.TaskNamespace, Topic: oracle.TopicExecAdded,
+		h.Events = append(h.Events, event.Task{Namespace: daemon.TaskNamespace, Topic: event.TopicExecAdded,
 			Container: "c0", Exec: "e3", Seen: at(21)})
 		h.Flushed.Events = len(h.Events)
 	}
@@ -50,9 +51,9 @@ func fails(verb, of, text string) harness.Call {
 // tells adds an event, with a pid and, of an end, a time.
 func tells(topic, id, exec string) func(*harness.History) {
 	return func(h *harness.History) {
-		e := oracle.TaskEvent{Namespace: daemon.TaskNamespace, Topic: topic, Container: id, Exec: exec, PID: 45,
+		e := event.Task{Namespace: daemon.TaskNamespace, Topic: topic, Container: id, Exec: exec, PID: 45,
 			Seen: at(22)}
-		if topic == oracle.TopicExit {
+		if topic == event.TopicExit {
 			e.Exited = at(22)
 		}
 		h.Events = append(h.Events, e)
@@ -76,7 +77,7 @@ func TestRefusals(t *testing.T) {
 	const unanswered = "liveness container of=exec what=refused-unanswered"
 	exec := absentExec(func(*harness.Exec) {})
 	starts := absentExec(func(e *harness.Exec) { e.Started, e.PID = at(22), 45 })
-	sync := func(err *oracle.Failed) func(*harness.History) {
+	sync := func(err *callerr.Failed) func(*harness.History) {
 		return absentExec(func(e *harness.Exec) {
 			e.Early, e.Sync = nil, &harness.ExecSync{Answered: at(22), Err: err}
 		})
@@ -87,17 +88,17 @@ func TestRefusals(t *testing.T) {
 		"its error does not say why":   {absent("x"), "before"},
 		"and another release says why": {also(absent("x"), can), "liveness container what=baseline call=create"},
 		"its create succeeds":          {also(refusedAs, begins), begun + " call=create"},
-		"after a fault":                {also(refusedAs, faulty, begins, tells(oracle.TopicCreate, "c1", "")), ""},
-		"it is told to have been created": {also(refusedAs, tells(oracle.TopicCreate, "c1", "")),
-			told(oracle.TopicCreate)},
-		"it is told to have ended":  {also(refusedAs, tells(oracle.TopicExit, "c1", "")), told(oracle.TopicExit)},
+		"after a fault":                {also(refusedAs, faulty, begins, tells(event.TopicCreate, "c1", "")), ""},
+		"it is told to have been created": {also(refusedAs, tells(event.TopicCreate, "c1", "")),
+			told(event.TopicCreate)},
+		"it is told to have ended":  {also(refusedAs, tells(event.TopicExit, "c1", "")), told(event.TopicExit)},
 		"its exec is refused":       {exec, ""},
 		"its exec starts":           {starts, begun + " of=exec call=exec-start"},
 		"its ExecSync is refused":   {sync(failed("Unknown", refuses)), ""},
 		"and after a fault":         {also(sync(failed("Unknown", refuses)), faulty), ""},
 		"its ExecSync is answered":  {sync(nil), begun + " of=exec call=ExecSync"},
-		"its exec is told to start": {also(exec, tells(oracle.TopicExecStart, "c0", "e3")), told(oracle.TopicExecStart)},
-		"its exec is told to end":   {also(exec, tells(oracle.TopicExit, "c0", "e3")), told(oracle.TopicExit)},
+		"its exec is told to start": {also(exec, tells(event.TopicExecStart, "c0", "e3")), told(event.TopicExecStart)},
+		"its exec is told to end":   {also(exec, tells(event.TopicExit, "c0", "e3")), told(event.TopicExit)},
 		"nobody answers who waits":  {hangs, unanswered},
 		"containerd went down meanwhile": {also(hangs, func(h *harness.History) {
 			h.Deaths = []daemon.Death{{At: at(100), Asked: true, BackIn: 10 * time.Millisecond}}

@@ -2,17 +2,18 @@ package judge
 
 import (
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // removal: the client gets rid of everything within its deadline.
-func removal(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+func removal(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if h.Removal == nil {
 		return nil, nil
 	}
-	fs := h.Removal.Facts(oracle.Removal)
-	if fs[oracle.FactObject] = oracle.AContainer; h.Case.Workload.API == harness.CRI {
-		fs[oracle.FactObject] = oracle.APod
+	fs := h.Removal.Facts(fact.Removal)
+	if fs[fact.Object] = fact.AContainer; h.Case.Workload.API == harness.CRI {
+		fs[fact.Object] = fact.APod
 	}
-	return []oracle.Finding{{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: fs}}, nil
+	return []finding.Finding{{Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: fs}}, nil
 }

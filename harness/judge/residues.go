@@ -4,14 +4,16 @@ import (
 	"slices"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/rate"
 )
 
 // races counts how often an event that a race may lose was lost, and how often it was
 // due: it came, or it is missing as the residue says. What nobody could hear is neither.
 // One case cannot tell a race from an event that is never sent; many can.
-func (known excuses) races(h *harness.History, found []oracle.Finding) (out []rate.Count) {
+func (known excuses) races(h *harness.History, found []finding.Finding) (out []rate.Count) {
 	if !settled(h) {
 		return nil
 	}
@@ -22,8 +24,8 @@ func (known excuses) races(h *harness.History, found []oracle.Finding) (out []ra
 		all := rate.Count{ID: r.ID, Most: r.Rate}
 		signalled := rate.Count{ID: r.ID, Most: r.Rate, End: rate.BySignal}
 		for _, i := range h.Instances {
-			lost := slices.ContainsFunc(found, func(f oracle.Finding) bool { return f.Known == r.ID && f.Subject.ID == i.ID })
-			if !lost && (!lastOfShim(h, i.ID) || !arrived(h, i.ID, r.Match[oracle.FactTopic])) {
+			lost := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Known == r.ID && f.Subject.ID == i.ID })
+			if !lost && (!lastOfShim(h, i.ID) || !arrived(h, i.ID, r.Match[fact.Topic])) {
 				continue
 			}
 			count(&all, lost)
@@ -57,7 +59,7 @@ func endedBySignal(h *harness.History, i harness.Instance) bool {
 
 func arrived(h *harness.History, id, topic string) bool {
 	events, _, _ := h.FirstUse()
-	return id != "" && slices.ContainsFunc(events, func(e oracle.TaskEvent) bool {
+	return id != "" && slices.ContainsFunc(events, func(e event.Task) bool {
 		return e.Container == id && e.Exec == "" && e.Topic == topic
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/rate"
 )
 
@@ -27,7 +27,7 @@ func TestResiduesAreCounted(t *testing.T) {
 			{ID: "taskdelete-lost", Left: 1, Of: 1, Most: 0.4, End: rate.BySignal}}},
 		"nobody could hear it": {func(h *harness.History) {
 			h.Events, h.Flushed.Events = h.Events[:3], 3
-			h.Gaps = []oracle.Gap{{From: at(35), To: at(45)}}
+			h.Gaps = []event.Gap{{From: at(35), To: at(45)}}
 		}, nil},
 		"another release": {func(h *harness.History) { h.Version = "main" }, nil},
 	} {

@@ -5,22 +5,28 @@ import (
 	"slices"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/check"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/residue"
 )
 
 // restart: a containerd with nothing to load answers again within the bound.
-func restart(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+func restart(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if h.Restart == nil || h.Restart.Err == nil {
 		return nil, nil
 	}
-	return []oracle.Finding{
-		{Invariant: oracle.Liveness, Class: oracle.ClassDaemon, Facts: h.Restart.Err.Facts(oracle.ARestart).With(
-			oracle.Facts{oracle.FactBound: h.Restart.Bound.String()})},
+	return []finding.Finding{
+		{Invariant: finding.Liveness, Class: finding.ClassDaemon, Facts: h.Restart.Err.Facts(fact.ARestart).With(
+			fact.Facts{fact.Bound: h.Restart.Bound.String()})},
 	}, nil
 }
 
 // reuse: the id can be used again, and that leaves nothing either.
-func (known excuses) reuse(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+func (known excuses) reuse(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	switch {
 	case h.Reuse == nil:
 		return nil, nil
@@ -28,8 +34,8 @@ func (known excuses) reuse(h *harness.History) ([]oracle.Finding, []harness.Prob
 		return nil, problem(harness.ByLook, fmt.Sprintf("the first id cannot be used again (%s), and on %s the workload %s",
 			h.Reuse.Err.Text, h.Reference.Version, "does not work either: "+h.Reference.Why))
 	case h.Reuse.Err != nil:
-		return []oracle.Finding{
-			{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: h.Reuse.Err.Facts(oracle.IDReuse)},
+		return []finding.Finding{
+			{Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: h.Reuse.Err.Facts(fact.IDReuse)},
 		}, nil
 	case h.Reuse.After == nil || !looked(h):
 		return nil, nil
@@ -42,44 +48,44 @@ func (known excuses) reuse(h *harness.History) ([]oracle.Finding, []harness.Prob
 		}
 		return nil, problem(harness.ByLook, text)
 	}
-	left := oracle.Mark(known, oracle.Leaks(*h.After.Inventory, *l.Inventory), conditions(h, l.At))
+	left := residue.Mark(known, compare.Leaks(*h.After.Inventory, *l.Inventory), conditions(h, l.At))
 	// What was left before may serve the second use, and be connected anew for it.
-	owed := oracle.Owed(oracle.Leaks(*h.Before, *h.After.Inventory))
-	return slices.DeleteFunc(left, func(f oracle.Finding) bool {
-		return f.Invariant == oracle.Residue || owed && f.Class == oracle.ClassHandle
+	owed := compare.Owed(compare.Leaks(*h.Before, *h.After.Inventory))
+	return slices.DeleteFunc(left, func(f finding.Finding) bool {
+		return f.Invariant == finding.Residue || owed && f.Class == finding.ClassHandle
 	}), nil
 }
 
 // secondUse: what is told of the second use of an id is told of that, and not of the
 // first: its status, its pid, and a time since it was asked for.
-func secondUse(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func secondUse(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.Reuse == nil || h.Reuse.Err != nil || h.Reuse.Use.ID == "" || h.Reuse.After == nil || h.Flushed == nil {
 		return nil, nil
 	}
 	u := h.Reuse.Use
 	told := slices.DeleteFunc(
-		slices.Concat(h.Reported[h.Flushed.Reported:], oracle.Reported(h.Events[h.Flushed.Events:])),
-		func(o oracle.Observation) bool {
-			late := o.Observer == oracle.ByTaskExit || o.Observer == oracle.ByTaskDelete
+		slices.Concat(h.Reported[h.Flushed.Reported:], exit.OfEvents(h.Events[h.Flushed.Events:])),
+		func(o exit.Observation) bool {
+			late := o.Observer == exit.ByTaskExit || o.Observer == exit.ByTaskDelete
 			return o.Container != u.ID || o.Exec != "" || late && ofFirst(h, o.Container, o.PID)
 		},
 	)
-	found, _ = oracle.WrongExits([]oracle.Truth{{Container: u.ID, Status: u.Want}}, told, nil) // there is one truth
+	found, _ = exit.Wrong([]exit.Truth{{Container: u.ID, Status: u.Want}}, told, nil) // there is one truth
 	for _, o := range told {
-		find := func(status string, fs oracle.Facts) {
-			fs[oracle.FactBy], fs[oracle.FactStatus] = string(o.Observer), status
-			found = append(found, oracle.Finding{Invariant: oracle.Exit, Class: oracle.ClassExitCode, Facts: fs,
-				Subject: oracle.Subject{ID: u.ID, PID: o.PID}})
+		find := func(status string, fs fact.Facts) {
+			fs[fact.By], fs[fact.Status] = string(o.Observer), status
+			found = append(found, finding.Finding{Invariant: finding.Exit, Class: finding.ClassExitCode, Facts: fs,
+				Subject: finding.Subject{ID: u.ID, PID: o.PID}})
 		}
 		if o.PID != int(u.PID) {
-			find(oracle.WrongPID, oracle.Facts{oracle.FactReported: fmt.Sprint(o.PID), oracle.FactTrue: fmt.Sprint(u.PID)})
+			find(fact.WrongPID, fact.Facts{fact.Reported: fmt.Sprint(o.PID), fact.True: fmt.Sprint(u.PID)})
 		}
-		if fs, wrong := oracle.WrongEnd(o.At, u.From, h.Reuse.After.At); wrong {
-			find(oracle.WrongTime, fs)
+		if fs, wrong := check.WrongEnd(o.At, u.From, h.Reuse.After.At); wrong {
+			find(fact.WrongTime, fs)
 		}
 	}
 	for n := range found {
-		found[n].Facts[oracle.FactUse] = oracle.Second
+		found[n].Facts[fact.Use] = fact.Second
 	}
 	return found, nil
 }
@@ -94,17 +100,17 @@ func ofFirst(h *harness.History, id string, pid int) bool {
 
 // orphaned: who dies with the shim of an id's second use is told of as of the first,
 // where somebody could hear it.
-func orphaned(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+func orphaned(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	o := h.Orphan
 	if o == nil ||
-		slices.ContainsFunc(gaps(h), func(g oracle.Gap) bool { return g.Overlaps(o.At, o.Until) }) ||
-		slices.ContainsFunc(h.Events, func(e oracle.TaskEvent) bool { return e.IsExitOf(o.ID, o.PID) }) {
+		slices.ContainsFunc(gaps(h), func(g event.Gap) bool { return g.Overlaps(o.At, o.Until) }) ||
+		slices.ContainsFunc(h.Events, func(e event.Task) bool { return e.IsExitOf(o.ID, o.PID) }) {
 		return nil, nil
 	}
-	return []oracle.Finding{{
-		Invariant: oracle.Event, Class: oracle.ClassEvent, Subject: oracle.Subject{ID: o.ID, PID: o.PID},
-		Facts: oracle.Facts{
-			oracle.FactEvent: oracle.Missing, oracle.FactTopic: oracle.TopicExit, oracle.FactUse: oracle.Second,
+	return []finding.Finding{{
+		Invariant: finding.Event, Class: finding.ClassEvent, Subject: finding.Subject{ID: o.ID, PID: o.PID},
+		Facts: fact.Facts{
+			fact.Event: fact.Missing, fact.Topic: event.TopicExit, fact.Use: fact.Second,
 		},
 	}}, nil
 }
@@ -114,14 +120,14 @@ func orphaned(h *harness.History) ([]oracle.Finding, []harness.Problem) {
 // tells of the exit afterwards (cleanupAfterDeadShim, core/runtime/v2/shim.go of v2.4.2),
 // so that a world can look clean while a made-up status is still to come. Events of the
 // id's second life have another pid.
-func lateExits(h *harness.History) ([]oracle.Finding, []harness.Problem) {
+func lateExits(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if !settled(h) || h.Reuse == nil {
 		return nil, nil
 	}
-	first := slices.DeleteFunc(slices.Clone(h.Events[h.Flushed.Events:]), func(e oracle.TaskEvent) bool {
+	first := slices.DeleteFunc(slices.Clone(h.Events[h.Flushed.Events:]), func(e event.Task) bool {
 		return e.Exec != "" || !ofFirst(h, e.Container, e.PID)
 	})
 	truths, _, _ := ledger(h)
-	wrong, _ := oracle.WrongExits(truths, oracle.Reported(first), nil) // what is not known of them exits tells
+	wrong, _ := exit.Wrong(truths, exit.OfEvents(first), nil) // what is not known of them exits tells
 	return wrong, nil
 }

@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // What the second use of an id opens is a leak, but where a shim is left that may serve
@@ -18,7 +21,7 @@ func TestHandlesOfASecondUse(t *testing.T) {
 	}{
 		"nothing is left": {func(*harness.History) {}, true},
 		"a shim is left": {func(h *harness.History) {
-			left := []oracle.Process{{PID: 99, Shim: &oracle.ShimArgs{ID: "c0"}}}
+			left := []inventory.Process{{PID: 99, Shim: &inventory.ShimArgs{ID: "c0"}}}
 			h.After.Inventory.Processes, h.Reuse.After.Inventory.Processes = left, left
 		}, false},
 	} {
@@ -27,7 +30,7 @@ func TestHandlesOfASecondUse(t *testing.T) {
 		h.Reuse.After.Inventory.Handles, h.After.Inventory.Handles = h.After.Inventory.Handles, h.Before.Handles
 		tc.change(&h)
 		v := Judge(h, catalogued)
-		got := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool { return f.Class == oracle.ClassHandle })
+		got := slices.ContainsFunc(v.Findings, func(f finding.Finding) bool { return f.Class == finding.ClassHandle })
 		if got != tc.want {
 			t.Errorf("%s: a handle is reported: %v\n%s", name, got, v)
 		}
@@ -42,13 +45,13 @@ func TestSecondUse(t *testing.T) {
 	}
 	says := func(status uint32, pid int, when time.Time) func(*harness.History) {
 		return func(h *harness.History) {
-			h.Reported = append(h.Reported, oracle.Observation{
-				Container: "c0", Observer: oracle.ByDelete, Status: status, At: when, PID: pid})
+			h.Reported = append(h.Reported, exit.Observation{
+				Container: "c0", Observer: exit.ByDelete, Status: status, At: when, PID: pid})
 		}
 	}
 	tells := func(status uint32, pid int) func(*harness.History) {
 		return func(h *harness.History) {
-			h.Events = append(h.Events, oracle.TaskEvent{Namespace: "shimquake", Topic: oracle.TopicDelete, Container: "c0",
+			h.Events = append(h.Events, event.Task{Namespace: "shimquake", Topic: event.TopicDelete, Container: "c0",
 				PID: pid, Status: status, Exited: at(210), Sent: at(211), Seen: at(212)})
 		}
 	}
@@ -72,7 +75,7 @@ func TestOrphaned(t *testing.T) {
 	}
 	tells := func(pid int) func(*harness.History) {
 		return func(h *harness.History) {
-			h.Events = append(h.Events, oracle.TaskEvent{Namespace: "shimquake", Topic: oracle.TopicExit, Container: "c0",
+			h.Events = append(h.Events, event.Task{Namespace: "shimquake", Topic: event.TopicExit, Container: "c0",
 				PID: pid, Status: 137, Exited: at(211), Sent: at(212), Seen: at(213)})
 		}
 	}
@@ -82,7 +85,7 @@ func TestOrphaned(t *testing.T) {
 		"nobody tells of it":        {orphan, missing},
 		"the first use's end again": {also(orphan, tells(41)), missing},
 		"nobody could hear it": {also(orphan, func(h *harness.History) {
-			h.Gaps = []oracle.Gap{{From: at(211), To: at(213)}}
+			h.Gaps = []event.Gap{{From: at(211), To: at(213)}}
 		}), ""},
 		"its shim's death explains nothing of the first": {also(orphan, tells(71), killedByNobody,
 			func(h *harness.History) { h.Kills = []harness.Kill{{PID: 70, Who: "shim", At: at(210)}} }),

@@ -7,14 +7,17 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/residue"
 )
 
 // rounds: a container that is removed leaves nothing in the pod that lives on. What is
 // still there in the end is reported as left by the whole pod, and not once more. A
 // containerd that was started meanwhile holds other things for what it has loaded, and
 // one more a round later, when the shim that was loaded has something to tell it.
-func (known excuses) rounds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func (known excuses) rounds(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil || h.CRI.Pod == nil {
 		return nil, nil
 	}
@@ -25,21 +28,21 @@ func (known excuses) rounds(h *harness.History) (found []oracle.Finding, _ []har
 			f, _ := answersOf(h, &r.Look)
 			return append(found, f...), nil
 		}
-		left := oracle.Mark(known, oracle.Leaks(*before, *r.Look.Inventory), conditions(h, r.Look.At))
+		left := residue.Mark(known, compare.Leaks(*before, *r.Look.Inventory), conditions(h, r.Look.At))
 		anew, first := downBetween(h, earlier, r.Look.At), n == 0 && downBetween(h, h.Began, earlier)
 		before, earlier = r.Look.Inventory, before.Taken
 		for _, f := range left {
-			again := slices.ContainsFunc(inTheEnd, func(o oracle.Finding) bool {
+			again := slices.ContainsFunc(inTheEnd, func(o finding.Finding) bool {
 				return o.Class == f.Class && o.Subject == f.Subject
 			})
-			excused := f.Invariant == oracle.Residue || lost(h) && f.Class == oracle.ClassHandle || anew && linked(f) ||
+			excused := f.Invariant == finding.Residue || lost(h) && f.Class == finding.ClassHandle || anew && linked(f) ||
 				first && connectsLate(f) ||
-				f.Class == oracle.ClassTask && !h.Case.Faultless() && livesOn(h, f.Subject) ||
+				f.Class == finding.ClassTask && !h.Case.Faultless() && livesOn(h, f.Subject) ||
 				!h.Case.Faultless() && hasEnded(h, f) || ofRotatedLog(h, f)
 			if again || excused {
 				continue
 			}
-			f.Facts[oracle.FactIn] = oracle.InLivingPod
+			f.Facts[fact.In] = fact.InLivingPod
 			found = append(found, f)
 		}
 	}
@@ -48,7 +51,7 @@ func (known excuses) rounds(h *harness.History) (found []oracle.Finding, _ []har
 
 // livesOn reports whether a sandbox or a container lives through the rounds: its task is
 // to be there, and missing only in a list that a fault has cut short.
-func livesOn(h *harness.History, s oracle.Subject) bool {
+func livesOn(h *harness.History, s finding.Subject) bool {
 	_, ofPod := h.CRI.When("RunPodSandbox", s.ID)
 	stays := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == s.ID && i.Spec.Stays })
 	return (ofPod || stays) && s.Namespace == daemon.CRINamespace
@@ -56,8 +59,8 @@ func livesOn(h *harness.History, s oracle.Subject) bool {
 
 // hasEnded reports whether what has grown is the status that CRI keeps of a container
 // which lives through the rounds: a fault has ended it, and more is to be said of it.
-func hasEnded(h *harness.History, f oracle.Finding) bool {
-	return f.Class == oracle.ClassFile && f.Facts[oracle.FactSize] == oracle.Grown &&
+func hasEnded(h *harness.History, f finding.Finding) bool {
+	return f.Class == finding.ClassFile && f.Facts[fact.Size] == fact.Grown &&
 		slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
 			return i.Spec.Stays && i.ID != "" && strings.HasSuffix(f.Subject.Path, "/containers/"+i.ID+"/status")
 		})
@@ -66,23 +69,23 @@ func hasEnded(h *harness.History, f oracle.Finding) bool {
 // ofRotatedLog reports whether a handle is one of a bystander's log: while that is
 // rotated what has it open leads to its older name, and not a round later. What is left
 // of it in the end is seen then.
-func ofRotatedLog(h *harness.History, f oracle.Finding) bool {
-	return f.Class == oracle.ClassHandle && slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool {
-		return len(b.Rotations) > 0 && strings.HasPrefix(path.Base(f.Facts[oracle.FactHandle]), harness.BystanderPod+".")
+func ofRotatedLog(h *harness.History, f finding.Finding) bool {
+	return f.Class == finding.ClassHandle && slices.ContainsFunc(h.Bystanders, func(b harness.Bystander) bool {
+		return len(b.Rotations) > 0 && strings.HasPrefix(path.Base(f.Facts[fact.Handle]), harness.BystanderPod+".")
 	})
 }
 
 // connectsLate reports whether a finding is of the connection of a shim to a containerd
 // that was started before the first round: it is made when the shim has something to
 // tell, which it may not have had by then.
-func connectsLate(f oracle.Finding) bool {
-	return linked(f) && f.Facts[oracle.FactKind] != oracle.ADescriptor
+func connectsLate(f finding.Finding) bool {
+	return linked(f) && f.Facts[fact.Kind] != fact.ADescriptor
 }
 
 // linked reports whether a finding is of what a containerd that was started opens anew: a
 // handle of its own, and a shim's connection to it.
-func linked(f oracle.Finding) bool {
-	kind := f.Facts[oracle.FactKind]
-	return f.Class == oracle.ClassHandle && (f.Facts[oracle.FactProgram] != "shim" || kind == oracle.AConnection ||
-		kind == oracle.AGoroutine)
+func linked(f finding.Finding) bool {
+	kind := f.Facts[fact.Kind]
+	return f.Class == finding.ClassHandle && (f.Facts[fact.Program] != "shim" || kind == fact.AConnection ||
+		kind == fact.AGoroutine)
 }

@@ -6,11 +6,13 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // leftInPod puts something into what the round has left.
-func leftInPod(change func(*oracle.Inventory)) func(*harness.History) {
+func leftInPod(change func(*inventory.Inventory)) func(*harness.History) {
 	return func(h *harness.History) { change(h.CRI.Rounds[0].Look.Inventory) }
 }
 
@@ -24,7 +26,7 @@ func laterRound(h *harness.History) {
 
 // connects has containerd hold a connection since the last round.
 func connects(h *harness.History) {
-	was := []oracle.Handles{{PID: 11, Start: 1}}
+	was := []inventory.Handles{{PID: 11, Start: 1}}
 	h.CRI.Pod.Handles = was
 	if h.CRI.Pod.Taken.IsZero() {
 		h.CRI.Pod.Taken = at(30)
@@ -32,24 +34,25 @@ func connects(h *harness.History) {
 	for i := range h.CRI.Rounds {
 		h.CRI.Rounds[i].Look.Inventory.Handles = was
 	}
-	h.CRI.Rounds[len(h.CRI.Rounds)-1].Look.Inventory.Handles = []oracle.Handles{{PID: 11, Start: 1, Held: []oracle.Held{
-		{Kind: oracle.AConnection, Of: "outgoing", Count: 1}}}}
+	h.CRI.Rounds[len(h.CRI.Rounds)-1].Look.Inventory.Handles = []inventory.Handles{{PID: 11, Start: 1,
+		Held: []inventory.Held{
+			{Kind: fact.AConnection, Of: "outgoing", Count: 1}}}}
 }
 
 // opens has a shim hold a descriptor since the last round.
 func opens(h *harness.History) {
 	connects(h)
-	of := &oracle.ShimArgs{ID: "pod"}
+	of := &inventory.ShimArgs{ID: "pod"}
 	h.CRI.Pod.Handles[0].Shim = of
 	last := &h.CRI.Rounds[len(h.CRI.Rounds)-1].Look.Inventory.Handles[0]
-	last.Shim, last.Held = of, []oracle.Held{{Kind: oracle.ADescriptor, Of: "/run/x", Count: 1}}
+	last.Shim, last.Held = of, []inventory.Held{{Kind: fact.ADescriptor, Of: "/run/x", Count: 1}}
 }
 
 // holdsOpen has containerd hold a descriptor of a file since the last round.
 func holdsOpen(name string) func(*harness.History) {
 	return func(h *harness.History) {
-		h.CRI.Rounds[len(h.CRI.Rounds)-1].Look.Inventory.Handles[0].Held = []oracle.Held{
-			{Kind: oracle.ADescriptor, Of: name, Count: 1}}
+		h.CRI.Rounds[len(h.CRI.Rounds)-1].Look.Inventory.Handles[0].Held = []inventory.Held{
+			{Kind: fact.ADescriptor, Of: name, Count: 1}}
 	}
 }
 
@@ -59,36 +62,36 @@ func rotates(h *harness.History) {
 }
 
 func TestRulesOfRounds(t *testing.T) {
-	aDir := oracle.Dir{Path: "/run/containerd/io.containerd.grpc.v1.cri/containers/c0", ID: "c0"}
+	aDir := inventory.Dir{Path: "/run/containerd/io.containerd.grpc.v1.cri/containers/c0", ID: "c0"}
 	judgedPod(t, map[string]row{
 		"a container that stays listed in a pod": {
 			func(h *harness.History) { h.CRI.Rounds[0].Listed.Containers = []string{"c0"} },
 			"leak container listed=by-cri-alone in=living-pod"},
-		"a container that is not listed any more, and there": {leftInPod(func(i *oracle.Inventory) {
-			i.Daemon.Containers = append(i.Daemon.Containers, oracle.Ref{Namespace: daemon.CRINamespace, ID: "c0"})
+		"a container that is not listed any more, and there": {leftInPod(func(i *inventory.Inventory) {
+			i.Daemon.Containers = append(i.Daemon.Containers, inventory.Ref{Namespace: daemon.CRINamespace, ID: "c0"})
 		}), "leak container listed=not-by-cri in=living-pod"},
 		"a sandbox that is not listed, and there": {func(h *harness.History) { h.CRI.Rounds[0].Listed.Sandboxes = nil },
 			"leak container listed=not-by-cri in=living-pod"},
 
-		"a directory that a round has left": {leftInPod(func(i *oracle.Inventory) { i.CRIDirs = []oracle.Dir{aDir} }),
+		"a directory that a round has left": {leftInPod(func(i *inventory.Inventory) { i.CRIDirs = []inventory.Dir{aDir} }),
 			"leak cri-dir in=living-pod"},
-		"a mount that a round has left": {leftInPod(func(i *oracle.Inventory) {
-			i.Mounts = []oracle.Mount{{Point: "/run/x", Type: "overlay"}}
+		"a mount that a round has left": {leftInPod(func(i *inventory.Inventory) {
+			i.Mounts = []inventory.Mount{{Point: "/run/x", Type: "overlay"}}
 		}), "leak mount in=living-pod"},
-		"a snapshot that a round has left": {leftInPod(func(i *oracle.Inventory) {
-			i.Daemon.Snapshots = []oracle.Snapshot{{Namespace: daemon.CRINamespace, Snapshotter: "overlayfs", Key: "c0"}}
+		"a snapshot that a round has left": {leftInPod(func(i *inventory.Inventory) {
+			i.Daemon.Snapshots = []inventory.Snapshot{{Namespace: daemon.CRINamespace, Snapshotter: "overlayfs", Key: "c0"}}
 		}), "leak snapshot in=living-pod"},
-		"a task that a round has left": {leftInPod(func(i *oracle.Inventory) {
-			i.Daemon.Tasks = append(i.Daemon.Tasks, oracle.Task{Namespace: daemon.CRINamespace, ID: "c0"})
+		"a task that a round has left": {leftInPod(func(i *inventory.Inventory) {
+			i.Daemon.Tasks = append(i.Daemon.Tasks, inventory.Task{Namespace: daemon.CRINamespace, ID: "c0"})
 		}), "leak task in=living-pod"},
-		"the sandbox's, without a fault": {leftInPod(func(i *oracle.Inventory) {
-			i.Daemon.Tasks = append(i.Daemon.Tasks, oracle.Task{Namespace: daemon.CRINamespace, ID: "pod"})
+		"the sandbox's, without a fault": {leftInPod(func(i *inventory.Inventory) {
+			i.Daemon.Tasks = append(i.Daemon.Tasks, inventory.Task{Namespace: daemon.CRINamespace, ID: "pod"})
 		}), "leak task in=living-pod"},
-		"that, of another namespace": {also(planned, leftInPod(func(i *oracle.Inventory) {
-			i.Daemon.Tasks = append(i.Daemon.Tasks, oracle.Task{Namespace: daemon.TaskNamespace, ID: "pod"})
+		"that, of another namespace": {also(planned, leftInPod(func(i *inventory.Inventory) {
+			i.Daemon.Tasks = append(i.Daemon.Tasks, inventory.Task{Namespace: daemon.TaskNamespace, ID: "pod"})
 		})), "leak task in=living-pod"},
-		"the sandbox's, which the first list was without": {also(planned, leftInPod(func(i *oracle.Inventory) {
-			i.Daemon.Tasks = append(i.Daemon.Tasks, oracle.Task{Namespace: daemon.CRINamespace, ID: "pod"})
+		"the sandbox's, which the first list was without": {also(planned, leftInPod(func(i *inventory.Inventory) {
+			i.Daemon.Tasks = append(i.Daemon.Tasks, inventory.Task{Namespace: daemon.CRINamespace, ID: "pod"})
 		})), ""},
 		"a log that is rotated between two rounds": {also(connects, holdsOpen("/truth/bystander-pod.out"), rotates), ""},
 		"the log of another": {also(connects, holdsOpen("/truth/c0.out"), rotates),
@@ -103,7 +106,7 @@ func TestRulesOfRounds(t *testing.T) {
 		}, downFor(-5, -4)), ""},
 		"a descriptor in the first round after a start before it": {also(connects, func(h *harness.History) {
 			h.Began = at(-10)
-			h.CRI.Rounds[0].Look.Inventory.Handles[0].Held[0].Kind = oracle.ADescriptor
+			h.CRI.Rounds[0].Look.Inventory.Handles[0].Held[0].Kind = fact.ADescriptor
 		}, downFor(-5, -4)), "leak handle kind=descriptor in=living-pod"},
 		"one in the second round after it": {also(laterRound, connects, func(h *harness.History) {
 			h.Began = at(-10)
@@ -111,8 +114,8 @@ func TestRulesOfRounds(t *testing.T) {
 		"one two rounds after it": {also(laterRound, laterRound, connects, downFor(25, 26)),
 			"leak handle kind=connection in=living-pod"},
 		"what is left in the end is reported once": {also(
-			leftInPod(func(i *oracle.Inventory) { i.CRIDirs = []oracle.Dir{aDir} }),
-			func(h *harness.History) { h.After.Inventory.CRIDirs = []oracle.Dir{aDir} }), "leak cri-dir task=none"},
+			leftInPod(func(i *inventory.Inventory) { i.CRIDirs = []inventory.Dir{aDir} }),
+			func(h *harness.History) { h.After.Inventory.CRIDirs = []inventory.Dir{aDir} }), "leak cri-dir task=none"},
 		"a round that nobody could look at": {func(h *harness.History) {
 			h.CRI.Rounds[0].Look = harness.Look{Asked: failed("Unknown", "ttrpc")}
 		}, "liveness containerd what=listing"},
@@ -123,23 +126,23 @@ func TestRulesOfRounds(t *testing.T) {
 
 // More is said of a container that a fault has ended, in the file of its status alone.
 func TestTheStatusOfWhatHasEndedGrows(t *testing.T) {
-	file := func(path string, change func(*oracle.Finding)) oracle.Finding {
-		f := oracle.Finding{Class: oracle.ClassFile, Subject: oracle.Subject{Path: "/r/containers/" + path},
-			Facts: oracle.Facts{oracle.FactSize: oracle.Grown}}
+	file := func(path string, change func(*finding.Finding)) finding.Finding {
+		f := finding.Finding{Class: finding.ClassFile, Subject: finding.Subject{Path: "/r/containers/" + path},
+			Facts: fact.Facts{fact.Size: fact.Grown}}
 		change(&f)
 		return f
 	}
-	nothing := func(*oracle.Finding) {}
+	nothing := func(*finding.Finding) {}
 	h := &harness.History{Instances: []harness.Instance{
 		{ID: "c0"}, {ID: "c1", Spec: harness.Container{Stays: true}}, {Spec: harness.Container{Stays: true}}}}
 	for name, tt := range map[string]struct {
-		f    oracle.Finding
+		f    finding.Finding
 		want bool
 	}{
 		"of one that stays":    {file("c1/status", nothing), true},
 		"of one that does not": {file("c0/status", nothing), false},
 		"another file":         {file("c1/io", nothing), false},
-		"a file that is new":   {file("c1/status", func(f *oracle.Finding) { f.Facts[oracle.FactSize] = "" }), false},
+		"a file that is new":   {file("c1/status", func(f *finding.Finding) { f.Facts[fact.Size] = "" }), false},
 	} {
 		if got := hasEnded(h, tt.f); got != tt.want {
 			t.Errorf("%s: %v", name, got)

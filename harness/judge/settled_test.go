@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/residue"
 )
 
 // Of a run that was ended before everything had come nobody can say that something is
@@ -33,7 +33,7 @@ func TestConditionsAreThoseOfTheirTime(t *testing.T) {
 	h.Instances[0].Deleted = at(30)
 	for ms, want := range map[int]bool{29: false, 30: true} {
 		got := conditions(&h, at(ms)).Happened
-		for _, what := range []string{oracle.TaskDeleted, oracle.ShimKilled} {
+		for _, what := range []string{residue.TaskDeleted, residue.ShimKilled} {
 			if slices.Contains(got, what) != want {
 				t.Errorf("%d ms: %v, and %s is %t", ms, got, what, want)
 			}

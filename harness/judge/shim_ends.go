@@ -6,22 +6,23 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // shimEnds: a shim that nobody has killed exits with 0 when it has nothing more to serve.
 // What one that dies has not told a containerd makes up that may well guess right. What a
 // fault in a shim comes to is not judged: one that starts another ends that, too.
-func shimEnds(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func shimEnds(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	for _, e := range h.Exits {
 		n := slices.IndexFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Who == "shim" && hit.PID == e.PID })
 		excused := e.Code == unpublished && !h.Case.Faultless() || len(h.Case.Misbehaviours()) > 0
 		if e.Code == 0 || n < 0 || excused || mayHaveEnded(h, e.PID) {
 			continue
 		}
-		found = append(found, oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassShim,
-			Subject: oracle.Subject{ID: h.Hits[n].ID, PID: e.PID},
-			Facts:   oracle.Facts{oracle.FactWhat: oracle.ShimEnded, oracle.FactExit: fmt.Sprint(e.Code)}})
+		found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassShim,
+			Subject: finding.Subject{ID: h.Hits[n].ID, PID: e.PID},
+			Facts:   fact.Facts{fact.What: fact.ShimEnded, fact.Exit: fmt.Sprint(e.Code)}})
 	}
 	return found, nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
 )
 
 // shimOf is a container's init, or an exec, in one shim process.
@@ -25,11 +25,11 @@ type state struct {
 // shimsReported reads exit statuses from hits, in their order: every reply to Delete, and
 // the replies to State that a shim began to make when it had reported the exit by Wait.
 // Earlier ones may be of a running container, whose status is 0 too.
-func shimsReported(hits []failpoints.Hit) []oracle.Observation {
-	var reported []oracle.Observation
+func shimsReported(hits []failpoints.Hit) []exit.Observation {
+	var reported []exit.Observation
 	states := map[shimOf]*state{}
-	tells := func(h failpoints.Hit, by oracle.Observer) {
-		reported = append(reported, oracle.Observation{
+	tells := func(h failpoints.Hit, by exit.Observer) {
+		reported = append(reported, exit.Observation{
 			Container: h.ID, Exec: h.ExecID, Observer: by, Status: *h.Status, PID: int(h.ReplyPID)})
 	}
 	for _, h := range hits {
@@ -45,7 +45,7 @@ func shimsReported(hits []failpoints.Hit) []oracle.Observation {
 		switch h.Point {
 		case "rpc:shim:Task.Delete:exit":
 			if h.Status != nil {
-				tells(h, oracle.ByShimDelete)
+				tells(h, exit.ByShimDelete)
 			}
 		case "rpc:shim:Task.Wait:exit":
 			if h.Status != nil && h.Err == "" {
@@ -56,7 +56,7 @@ func shimsReported(hits []failpoints.Hit) []oracle.Observation {
 		case "rpc:shim:Task.State:exit":
 			s.pending--
 			if s.settled && h.Status != nil && h.Err == "" {
-				tells(h, oracle.ByShimState)
+				tells(h, exit.ByShimState)
 			}
 		}
 		s.settled = s.settled || s.exited && s.pending == 0

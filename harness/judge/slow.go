@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // How long a call may take that nothing disturbs: slowAlways, and slowTimes what the
@@ -31,17 +32,17 @@ var quick = []string{
 // slow: without a fault a call that succeeds takes about as long as the others do, where
 // this machine can run the case. What polls once in a while, or waits for what does not
 // come, is seen nowhere else.
-func slow(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func slow(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !h.MachineCan() {
 		return nil, nil
 	}
 	calls, bound := slowCalls(h)
 	for _, c := range calls {
-		found = append(found, oracle.Finding{
-			Invariant: oracle.Liveness, Class: oracle.ClassContainer, Subject: oracle.Subject{ID: c.Of},
-			Facts: oracle.Facts{oracle.FactWhat: oracle.ASlowCall, oracle.FactCall: c.Verb,
-				oracle.FactBound: bound.Round(time.Millisecond).String(),
-				oracle.FactApart: c.Took.Round(time.Millisecond).String()},
+		found = append(found, finding.Finding{
+			Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: finding.Subject{ID: c.Of},
+			Facts: fact.Facts{fact.What: fact.ASlowCall, fact.Call: c.Verb,
+				fact.Bound: bound.Round(time.Millisecond).String(),
+				fact.Apart: c.Took.Round(time.Millisecond).String()},
 		})
 	}
 	return found, nil
@@ -50,7 +51,7 @@ func slow(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 // heldUp: without a fault nobody's stop waits for that of one who ignores SIGTERM. One of
 // them alone may be late because the machine is busy: where none is answered before, they
 // have waited.
-func heldUp(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func heldUp(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !h.Case.Faultless() {
 		return nil, nil
 	}
@@ -76,10 +77,10 @@ func heldUp(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 	if slow.Verb == "" || len(others) < 2 || slices.ContainsFunc(others, before) {
 		return nil, nil
 	}
-	return []oracle.Finding{{
-		Invariant: oracle.Liveness, Class: oracle.ClassContainer, Subject: oracle.Subject{ID: others[0].Of},
-		Facts: oracle.Facts{oracle.FactWhat: oracle.AHeldUpCall, oracle.FactCall: others[0].Verb,
-			oracle.FactApart: others[0].Took.Round(time.Millisecond).String()},
+	return []finding.Finding{{
+		Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: finding.Subject{ID: others[0].Of},
+		Facts: fact.Facts{fact.What: fact.AHeldUpCall, fact.Call: others[0].Verb,
+			fact.Apart: others[0].Took.Round(time.Millisecond).String()},
 	}}, nil
 }
 

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // takes has the client's calls take so many milliseconds each.
@@ -54,8 +56,8 @@ func TestHeldUp(t *testing.T) {
 		h := clean()
 		tc.change(&h)
 		v := Judge(h, catalogued)
-		if got := slices.ContainsFunc(v.Findings, func(f oracle.Finding) bool {
-			return f.Facts[oracle.FactWhat] == oracle.AHeldUpCall
+		if got := slices.ContainsFunc(v.Findings, func(f finding.Finding) bool {
+			return f.Facts[fact.What] == fact.AHeldUpCall
 		}); got != tc.want {
 			t.Errorf("%s: %v\n%s", name, got, v)
 		}
@@ -100,7 +102,7 @@ func TestRulesOfSlowCalls(t *testing.T) {
 			h.Instances = append(h.Instances, harness.Instance{Spec: harness.Container{IgnoresTerm: true}})
 		}), ""},
 		"one that has failed": {also(quickly, takes("delete", 4000), func(h *harness.History) {
-			h.Calls[len(h.Calls)-1].Err = &oracle.Failed{Code: "Unknown", Text: "no"}
+			h.Calls[len(h.Calls)-1].Err = &callerr.Failed{Code: "Unknown", Text: "no"}
 		}), ""},
 		"one that meets a restart": {also(quickly, takes("delete", 4000), downFor(30, 40)), ""},
 	})

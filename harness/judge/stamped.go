@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // stampedIn is how long a shim may take from what an event tells of until it has that
@@ -15,7 +17,7 @@ const stampedIn = 900 * time.Millisecond
 
 // stamped: an event of a container has the time at which its shim had it ready, also
 // where containerd was down then, or refused it.
-func stamped(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func stamped(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
@@ -27,13 +29,13 @@ func stamped(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			continue
 		}
 		served := shimsOf(&use, i.ID)
-		var told []oracle.TaskEvent
+		var told []event.Task
 		for _, e := range events {
 			from, due := readyBetween(&use, e)
 			if e.Container != i.ID || due.IsZero() {
 				continue
 			}
-			same := func(o oracle.TaskEvent) bool { return o.Topic == e.Topic && o.Exec == e.Exec }
+			same := func(o event.Task) bool { return o.Topic == e.Topic && o.Exec == e.Exec }
 			if slices.ContainsFunc(told, same) {
 				continue // containerd repeats it itself, when it cleans up behind the shim
 			}
@@ -43,10 +45,10 @@ func stamped(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 			if tried.IsZero() || !e.Sent.After(tried) || e.Sent.Sub(due) <= stampedIn {
 				continue
 			}
-			found = append(found, oracle.Finding{Invariant: oracle.Event, Class: oracle.ClassEvent,
-				Subject: oracle.Subject{Namespace: e.Namespace, ID: e.Container, Exec: e.Exec, PID: e.PID},
-				Facts: ofExec(e.Exec, oracle.Facts{oracle.FactEvent: oracle.StampedLate, oracle.FactTopic: e.Topic,
-					oracle.FactAt: precisely(e.Sent), oracle.FactNotAfter: precisely(tried)})})
+			found = append(found, finding.Finding{Invariant: finding.Event, Class: finding.ClassEvent,
+				Subject: finding.Subject{Namespace: e.Namespace, ID: e.Container, Exec: e.Exec, PID: e.PID},
+				Facts: ofExec(e.Exec, fact.Facts{fact.Event: fact.StampedLate, fact.Topic: e.Topic,
+					fact.At: precisely(e.Sent), fact.NotAfter: precisely(tried)})})
 		}
 	}
 	return uniqueCauses(found), nil
@@ -54,11 +56,11 @@ func stamped(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 
 // readyBetween is when a shim had an event ready: not before the one, and at once after
 // the other. The zero time: that is not known.
-func readyBetween(h *harness.History, e oracle.TaskEvent) (from, due time.Time) {
+func readyBetween(h *harness.History, e event.Task) (from, due time.Time) {
 	// The first Create and Start of an id are its init's; the first Delete may be an exec's.
-	call := map[string]string{oracle.TopicCreate: "Create", oracle.TopicStart: "Start"}[e.Topic]
+	call := map[string]string{event.TopicCreate: "Create", event.TopicStart: "Start"}[e.Topic]
 	switch {
-	case e.Topic == oracle.TopicExit && !untimed(e.Exited):
+	case e.Topic == event.TopicExit && !untimed(e.Exited):
 		return e.Exited, e.Exited
 	case call == "" || e.Exec != "":
 		return time.Time{}, time.Time{}

@@ -7,7 +7,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // Each row is of an exit at 30 ms, of which its shim could not tell at 31.
@@ -58,8 +59,8 @@ func TestRulesOfStamps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := clean()
 			tt.change(&h)
-			late := slices.ContainsFunc(Judge(h, catalogued).Findings, func(f oracle.Finding) bool {
-				return f.Facts[oracle.FactEvent] == oracle.StampedLate
+			late := slices.ContainsFunc(Judge(h, catalogued).Findings, func(f finding.Finding) bool {
+				return f.Facts[fact.Event] == fact.StampedLate
 			})
 			if late != tt.late {
 				t.Errorf("late: %v\n%s", late, Judge(h, catalogued))

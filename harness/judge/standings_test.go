@@ -4,24 +4,24 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // A containerd with pid 9 is looked at twice; its shim has served a container since.
 func TestRulesOfStandings(t *testing.T) {
-	stand := func(shim, init oracle.Standing) func(*harness.History) {
+	stand := func(shim, init inventory.Standing) func(*harness.History) {
 		return func(h *harness.History) {
 			shim.PID, shim.Shim, init.PID = 42, "c0", 41
-			look := oracle.Standings{At: at(25), Containerd: oracle.Standing{PID: 9, Group: 9, OOMScoreAdj: -7},
-				Shims: []oracle.Standing{shim}, Behind: []oracle.Standing{init, {PID: 43, OOMScoreAdj: 5}}}
-			h.Standings, h.Instances[0].OOMScoreAdj = []oracle.Standings{look, look}, new(int)
+			look := inventory.Standings{At: at(25), Containerd: inventory.Standing{PID: 9, Group: 9, OOMScoreAdj: -7},
+				Shims: []inventory.Standing{shim}, Behind: []inventory.Standing{init, {PID: 43, OOMScoreAdj: 5}}}
+			h.Standings, h.Instances[0].OOMScoreAdj = []inventory.Standings{look, look}, new(int)
 		}
 	}
 	asked := func(adj *int) func(*harness.History) {
 		return func(h *harness.History) { h.Instances[0].OOMScoreAdj = adj }
 	}
 	is := func(group, shim, init int) func(*harness.History) {
-		return stand(oracle.Standing{Group: group, OOMScoreAdj: shim}, oracle.Standing{Group: 41, OOMScoreAdj: init})
+		return stand(inventory.Standing{Group: group, OOMScoreAdj: shim}, inventory.Standing{Group: 41, OOMScoreAdj: init})
 	}
 	const score = "liveness shim what=shim-oom-score"
 	fake := func(h *harness.History) { h.Case.Workload.Fakeshim = "plain" }

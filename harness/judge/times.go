@@ -5,12 +5,14 @@ import (
 	"slices"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/check"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // times: who tells a client when a container ended tells a time at which it can have
 // ended, and the pid that it had. The times of events are judged with these.
-func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func times(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
 	}
@@ -20,25 +22,25 @@ func times(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		if n < 0 {
 			continue
 		}
-		find := func(status string, fs oracle.Facts) {
-			fs[oracle.FactBy], fs[oracle.FactStatus] = string(o.Observer), status
-			found = append(found, oracle.Finding{
-				Invariant: oracle.Exit, Class: oracle.ClassExitCode, Facts: ofExec(o.Exec, fs),
-				Subject: oracle.Subject{ID: o.Container, Exec: o.Exec, PID: o.PID},
+		find := func(status string, fs fact.Facts) {
+			fs[fact.By], fs[fact.Status] = string(o.Observer), status
+			found = append(found, finding.Finding{
+				Invariant: finding.Exit, Class: finding.ClassExitCode, Facts: ofExec(o.Exec, fs),
+				Subject: finding.Subject{ID: o.Container, Exec: o.Exec, PID: o.PID},
 			})
 		}
 		pid, alive, seen := processOf(h, h.Instances[n], o.Exec)
 		if pid != 0 && o.PID != int(pid) {
-			find(oracle.WrongPID, oracle.Facts{oracle.FactReported: fmt.Sprint(o.PID), oracle.FactTrue: fmt.Sprint(pid)})
+			find(fact.WrongPID, fact.Facts{fact.Reported: fmt.Sprint(o.PID), fact.True: fmt.Sprint(pid)})
 		}
 		from, by := alive, h.After.At
 		if reportedTrue(h, h.Instances[n], o.Exec, o.Status) {
-			by = oracle.Sooner(by, seen)
+			by = check.Sooner(by, seen)
 		} else {
 			from = h.Instances[n].Begun
 		}
-		if fs, wrong := oracle.WrongEnd(o.At, from, by); wrong {
-			find(oracle.WrongTime, fs)
+		if fs, wrong := check.WrongEnd(o.At, from, by); wrong {
+			find(fact.WrongTime, fs)
 		}
 	}
 	return found, nil

@@ -7,14 +7,15 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/check"
+	"github.com/shimquake/shimquake/oracle/event"
 )
 
 // told are the times in which containerd knew that the shim of a task had told the end
 // and the removal: from when it asked the shim to exit, after an answer that the task is
 // deleted, until it died, or the id was used again. What may have lost the answer on its
 // way excuses it.
-func told(h *harness.History, id string) (all []oracle.Gap) {
+func told(h *harness.History, id string) (all []event.Gap) {
 	var answered, lost, unheard bool // unheard is a call whose answer the plan loses
 	knows := 0                       // the pid of the containerd that has had the answer
 	for _, hit := range inOrder(h.Hits) {
@@ -40,7 +41,7 @@ func told(h *harness.History, id string) (all []oracle.Gap) {
 			}
 		case "rpc:containerd:Task.Shutdown:entry":
 			if knows == hit.PID {
-				all, knows = append(all, oracle.Gap{From: hit.Time}), 0
+				all, knows = append(all, event.Gap{From: hit.Time}), 0
 			}
 		}
 	}
@@ -65,7 +66,7 @@ func soonest(a, b time.Time) time.Time {
 	if a.IsZero() {
 		return b
 	}
-	return oracle.Sooner(a, b)
+	return check.Sooner(a, b)
 }
 
 // inOrder are hits by their time: those of two processes may be noted in another order.

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
 )
 
 // signalBase is added to a signal's number in an exit status; killed is that of what
@@ -23,18 +23,18 @@ const (
 // ignores every other signal, and as the init of its PID namespace it is out of reach of
 // their default actions. One that dies of SIGSEGV notes that before, as an exit. Where
 // the world's init has reaped it, the wait status is compared.
-func truth(h *harness.History, i harness.Instance) (t oracle.Truth, ran bool, err error) {
+func truth(h *harness.History, i harness.Instance) (t exit.Truth, ran bool, err error) {
 	own := i.Payload
 	switch {
 	case i.ID == "":
-		return oracle.Truth{}, false, nil
+		return exit.Truth{}, false, nil
 	case own.Runs == 0:
 		t, ran = killedBefore(h, i)
 		return t, ran, nil
 	case own.Runs > 1:
-		return oracle.Truth{}, true, fmt.Errorf("the payload of %s was started %d times", i.Name, own.Runs)
+		return exit.Truth{}, true, fmt.Errorf("the payload of %s was started %d times", i.Name, own.Runs)
 	}
-	t = oracle.Truth{Container: i.ID, Status: killed, Source: "killed: its own record ends before its exit"}
+	t = exit.Truth{Container: i.ID, Status: killed, Source: "killed: its own record ends before its exit"}
 	if !own.HoggedAt.IsZero() && own.ChildAt.IsZero() {
 		t.Source = "killed: its own record ends when it runs out of memory"
 	}
@@ -66,22 +66,22 @@ func truth(h *harness.History, i harness.Instance) (t oracle.Truth, ran bool, er
 // saidKilled reports whether who reports the end of a container says that SIGKILL was it.
 // A core takes time to write: which of two signals has ended it nobody else knows.
 func saidKilled(h *harness.History, i harness.Instance) bool {
-	return slices.ContainsFunc(h.Reported, func(o oracle.Observation) bool {
+	return slices.ContainsFunc(h.Reported, func(o exit.Observation) bool {
 		return o.Container == i.ID && o.Exec == "" && o.Status == killed
 	})
 }
 
 // killedBefore is the truth of a container whose payload never began because the harness
 // has killed its init before.
-func killedBefore(h *harness.History, i harness.Instance) (oracle.Truth, bool) {
+func killedBefore(h *harness.History, i harness.Instance) (exit.Truth, bool) {
 	for _, k := range h.Kills {
 		if i.PID != 0 && k.PID == int(i.PID) {
-			return oracle.Truth{
+			return exit.Truth{
 				Container: i.ID,
 				Status:    killed,
 				Source:    "SIGKILL sent by the harness, before its payload began",
 			}, true
 		}
 	}
-	return oracle.Truth{}, false
+	return exit.Truth{}, false
 }

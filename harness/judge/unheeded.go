@@ -2,17 +2,18 @@ package judge
 
 import (
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // unheeded: a shim that is asked to end does. The shutdown of a node waits 90 s for one
 // that does not.
-func unheeded(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func unheeded(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	for _, u := range h.Unheeded {
-		found = append(found, oracle.Finding{
-			Invariant: oracle.Liveness, Class: oracle.ClassShim,
-			Subject: oracle.Subject{PID: u.PID, ID: u.ID, Namespace: u.Namespace},
-			Facts:   oracle.Facts{oracle.FactWhat: oracle.Shutdown, oracle.FactBound: u.For.String()},
+		found = append(found, finding.Finding{
+			Invariant: finding.Liveness, Class: finding.ClassShim,
+			Subject: finding.Subject{PID: u.PID, ID: u.ID, Namespace: u.Namespace},
+			Facts:   fact.Facts{fact.What: fact.Shutdown, fact.Bound: u.For.String()},
 		})
 	}
 	return found, nil

@@ -5,25 +5,27 @@ import (
 	"slices"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // clients are the observers that a client of containerd can reach.
-var clients = []oracle.Observer{
-	oracle.ByWait, oracle.ByDelete, oracle.ByTaskStatus, oracle.ByTaskList, oracle.ByTaskExit, oracle.ByTaskDelete,
-	oracle.ByCRIStatus, oracle.ByRestarted,
+var clients = []exit.Observer{
+	exit.ByWait, exit.ByDelete, exit.ByTaskStatus, exit.ByTaskList, exit.ByTaskExit, exit.ByTaskDelete,
+	exit.ByCRIStatus, exit.ByRestarted,
 }
 
 // unreported: when nothing was broken, everybody who should tell an exit status does; and
 // after whatever fault, where containerd is up, a client can learn it from somebody.
-func unreported(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func unreported(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !settled(h) {
 		return nil, nil
 	}
 	truths, reported, _ := ledger(h)
 	for _, t := range truths {
-		tells := func(by oracle.Observer) bool {
-			return slices.ContainsFunc(reported, func(o oracle.Observation) bool {
+		tells := func(by exit.Observer) bool {
+			return slices.ContainsFunc(reported, func(o exit.Observation) bool {
 				return o.Container == t.Container && o.Observer == by && o.Exec == t.Exec
 			})
 		}
@@ -34,16 +36,16 @@ func unreported(h *harness.History) (found []oracle.Finding, _ []harness.Problem
 				}
 			}
 		} else if t.Exec == "" && !slices.ContainsFunc(clients, tells) && !lostWithNode(h, t.Container, "") {
-			found = append(found, unreportedBy(oracle.ByNobody, t))
+			found = append(found, unreportedBy(exit.ByNobody, t))
 		}
 	}
 	return circumstances(h, found), nil
 }
 
 // ofExecs are those that tell of an exec when nothing is broken, but for its event.
-var ofExecs = []oracle.Observer{oracle.ByWait, oracle.ByTaskStatus, oracle.ByDelete}
+var ofExecs = []exit.Observer{exit.ByWait, exit.ByTaskStatus, exit.ByDelete}
 
-func mustTell(h *harness.History, t oracle.Truth) []oracle.Observer {
+func mustTell(h *harness.History, t exit.Truth) []exit.Observer {
 	for _, i := range h.Instances {
 		if i.ID != t.Container {
 			continue
@@ -63,12 +65,12 @@ func mustTell(h *harness.History, t oracle.Truth) []oracle.Observer {
 	return ofExecs
 }
 
-func unreportedBy(by oracle.Observer, t oracle.Truth) oracle.Finding {
-	return oracle.Finding{
-		Invariant: oracle.Exit, Class: oracle.ClassExitCode, Subject: oracle.Subject{ID: t.Container, Exec: t.Exec},
-		Facts: ofExec(t.Exec, oracle.Facts{
-			oracle.FactBy: string(by), oracle.FactStatus: oracle.Unreported, oracle.FactTrue: fmt.Sprint(t.Status),
-			oracle.FactSource: t.Source,
+func unreportedBy(by exit.Observer, t exit.Truth) finding.Finding {
+	return finding.Finding{
+		Invariant: finding.Exit, Class: finding.ClassExitCode, Subject: finding.Subject{ID: t.Container, Exec: t.Exec},
+		Facts: ofExec(t.Exec, fact.Facts{
+			fact.By: string(by), fact.Status: fact.Unreported, fact.True: fmt.Sprint(t.Status),
+			fact.Source: t.Source,
 		}),
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // answerIn is how long a Wait may take to be answered when the container has ended: a
@@ -18,7 +19,7 @@ const answerIn = 6 * time.Second
 
 // waiters: who waits for an end, beside the client, is answered, be it with an error,
 // unless containerd was down or a fault has held or cancelled a call.
-func waiters(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
+func waiters(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	given := []string{codes.DeadlineExceeded.String(), codes.Canceled.String()}
 	if stopsSomething(h) || len(h.Case.Misbehaviours()) > 0 || h.Case.RootDisk() > 0 ||
 		slices.ContainsFunc(h.Case.Plan, keepsAnswers) {
@@ -36,9 +37,9 @@ func waiters(h *harness.History) (found []oracle.Finding, _ []harness.Problem) {
 		}
 		end := endOf(h, h.Instances[n])
 		if had := until.Sub(latest(end, c.At)); !end.IsZero() && had >= answerIn {
-			found = append(found, oracle.Finding{
-				Invariant: oracle.Liveness, Class: oracle.ClassContainer, Subject: oracle.Subject{ID: c.Of},
-				Facts: oracle.Facts{oracle.FactWhat: oracle.WaitUnanswered, oracle.FactBound: had.Round(time.Second).String()},
+			found = append(found, finding.Finding{
+				Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: finding.Subject{ID: c.Of},
+				Facts: fact.Facts{fact.What: fact.WaitUnanswered, fact.Bound: had.Round(time.Second).String()},
 			})
 		}
 	}

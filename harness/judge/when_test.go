@@ -7,7 +7,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
 )
 
 // When something ended or was made, who says so, and with what content: rows as those of
@@ -145,7 +145,7 @@ func TestTheTimeOfAMadeUpStatus(t *testing.T) {
 		h.Instances[0].Begun = at(-1000)
 		h.Reported[0].Status, h.Reported[0].At = tc.status, at(tc.ms)
 		found, _ := times(&h)
-		if got := len(found) == 1 && found[0].Facts[oracle.FactStatus] == oracle.WrongTime; got != tc.wrong {
+		if got := len(found) == 1 && found[0].Facts[fact.Status] == fact.WrongTime; got != tc.wrong {
 			t.Errorf("%s: %v", name, found)
 		}
 	}

@@ -4,16 +4,17 @@ import (
 	"slices"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // whose notes of each finding which container of the workload it is of, and of which pod,
 // so that what comes with something that is left is of that pod and of no other.
-func whose(h *harness.History, all []oracle.Finding) {
+func whose(h *harness.History, all []finding.Finding) {
 	pods := podsOf(h)
 	for i := range all {
 		s := &all[i].Subject
-		if all[i].Facts[oracle.FactWhat] == oracle.IDReuse {
+		if all[i].Facts[fact.What] == fact.IDReuse {
 			s.ID = firstID(h, all)
 		}
 		if s.ID == "" {
@@ -21,24 +22,24 @@ func whose(h *harness.History, all []oracle.Finding) {
 		}
 		s.Pod = pods[s.ID]
 		if name := nameOf(h, s.ID); name != "" {
-			all[i].Facts[oracle.FactWhose] = name
+			all[i].Facts[fact.Whose] = name
 		} else if s.Pod == s.ID && !ofBystander(h, s.ID) {
-			all[i].Facts[oracle.FactWhose] = oracle.OfSandbox
+			all[i].Facts[fact.Whose] = fact.OfSandbox
 		}
 	}
 }
 
 // firstID is the id that is used again. Of a pod that came to no container it is the
 // first that is left of it.
-func firstID(h *harness.History, all []oracle.Finding) string {
+func firstID(h *harness.History, all []finding.Finding) string {
 	if len(h.Instances) == 0 {
 		return ""
 	}
 	if id := h.Instances[0].ID; id != "" || h.Case.Workload.API != harness.CRI {
 		return id
 	}
-	i := slices.IndexFunc(all, func(f oracle.Finding) bool {
-		return f.Invariant == oracle.Leak && f.Subject.ID != "" && nameOf(h, f.Subject.ID) == ""
+	i := slices.IndexFunc(all, func(f finding.Finding) bool {
+		return f.Invariant == finding.Leak && f.Subject.ID != "" && nameOf(h, f.Subject.ID) == ""
 	})
 	if i < 0 {
 		return ""

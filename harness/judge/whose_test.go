@@ -5,7 +5,9 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // Two pods of one world, each behind its own shim: what one has left is not of the other.
@@ -17,24 +19,24 @@ func TestWhose(t *testing.T) {
 	h.Case.Workload.API = harness.CRI
 	h.Instances[0].ID = "aa"
 	h.Hits = []failpoints.Hit{of(7, "pod1"), of(7, "aa"), of(8, "pod2"), of(8, "bb"), of(9, "aa")}
-	leak := func(class oracle.Class, id string) oracle.Finding {
-		return oracle.Finding{Invariant: oracle.Leak, Class: class, Subject: oracle.Subject{ID: id}}
+	leak := func(class finding.Class, id string) finding.Finding {
+		return finding.Finding{Invariant: finding.Leak, Class: class, Subject: finding.Subject{ID: id}}
 	}
-	all := []oracle.Finding{
-		leak(oracle.ClassShim, "pod1"), leak(oracle.ClassMount, "aa"), leak(oracle.ClassMount, "bb"),
-		leak(oracle.ClassShim, "pod3"),
-		{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: oracle.Facts{oracle.FactWhat: oracle.IDReuse}},
+	all := []finding.Finding{
+		leak(finding.ClassShim, "pod1"), leak(finding.ClassMount, "aa"), leak(finding.ClassMount, "bb"),
+		leak(finding.ClassShim, "pod3"),
+		{Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: fact.Facts{fact.What: fact.IDReuse}},
 	}
 	whose(&h, all)
 	for i, want := range []struct{ pod, whose string }{
 		{"pod1", "sandbox"}, {"pod1", "c0"}, {"pod2", ""}, {"", ""}, {"pod1", "c0"},
 	} {
-		if got := all[i]; got.Subject.Pod != want.pod || got.Facts[oracle.FactWhose] != want.whose {
-			t.Errorf("%d: of pod %q, whose %q; want %+v", i, got.Subject.Pod, got.Facts[oracle.FactWhose], want)
+		if got := all[i]; got.Subject.Pod != want.pod || got.Facts[fact.Whose] != want.whose {
+			t.Errorf("%d: of pod %q, whose %q; want %+v", i, got.Subject.Pod, got.Facts[fact.Whose], want)
 		}
 	}
 	for i, want := range []bool{false, true, false, false, true} {
-		if got := all[i].ComesWith(all[0]); got != want {
+		if got := compare.ComesWith(all[i], all[0]); got != want {
 			t.Errorf("%v comes with the shim of pod1: %v", all[i], got)
 		}
 	}
@@ -46,11 +48,11 @@ func TestWhoseOfASilentGroup(t *testing.T) {
 	h.Case.Workload.Grouped = true
 	h.Hits = nil
 	h.Instances = append(h.Instances, harness.Instance{Name: "c1", ID: "c1"})
-	all := []oracle.Finding{
-		{Invariant: oracle.Leak, Class: oracle.ClassShim, Subject: oracle.Subject{ID: "c0"}},
-		{Invariant: oracle.Leak, Class: oracle.ClassBundle, Subject: oracle.Subject{ID: "c1"}},
+	all := []finding.Finding{
+		{Invariant: finding.Leak, Class: finding.ClassShim, Subject: finding.Subject{ID: "c0"}},
+		{Invariant: finding.Leak, Class: finding.ClassBundle, Subject: finding.Subject{ID: "c1"}},
 	}
-	if whose(&h, all); !all[1].ComesWith(all[0]) {
+	if whose(&h, all); !compare.ComesWith(all[1], all[0]) {
 		t.Errorf("%+v does not come with the group's shim", all[1].Subject)
 	}
 	h.Hits = []failpoints.Hit{hit(createEntry, 5, func(h *failpoints.Hit) { h.ID = "c1" })} // of which no c0 came
@@ -64,11 +66,11 @@ func TestReuseOfAPodWithoutContainers(t *testing.T) {
 	h := clean()
 	h.Case.Workload.API = harness.CRI
 	h.Instances[0].ID, h.Hits = "", nil
-	all := []oracle.Finding{
-		{Invariant: oracle.Leak, Class: oracle.ClassSandbox, Subject: oracle.Subject{ID: "pod1"}},
-		{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: oracle.Facts{oracle.FactWhat: oracle.IDReuse}},
+	all := []finding.Finding{
+		{Invariant: finding.Leak, Class: finding.ClassSandbox, Subject: finding.Subject{ID: "pod1"}},
+		{Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: fact.Facts{fact.What: fact.IDReuse}},
 	}
-	if whose(&h, all); !all[1].ComesWith(all[0]) {
+	if whose(&h, all); !compare.ComesWith(all[1], all[0]) {
 		t.Errorf("%+v does not come with the sandbox", all[1].Subject)
 	}
 }
@@ -77,17 +79,17 @@ func TestReuseOfAPodWithoutContainers(t *testing.T) {
 func TestWhoseOfABystander(t *testing.T) {
 	h := clean()
 	h.Bystanders = []harness.Bystander{{ID: "bb", Sandbox: "pod2"}, {ID: "task"}}
-	leak := func(class oracle.Class, id string) oracle.Finding {
-		return oracle.Finding{Invariant: oracle.Leak, Class: class, Subject: oracle.Subject{ID: id}}
+	leak := func(class finding.Class, id string) finding.Finding {
+		return finding.Finding{Invariant: finding.Leak, Class: class, Subject: finding.Subject{ID: id}}
 	}
-	all := []oracle.Finding{
-		leak(oracle.ClassShim, "pod2"), leak(oracle.ClassMount, "bb"), leak(oracle.ClassMount, "task"),
+	all := []finding.Finding{
+		leak(finding.ClassShim, "pod2"), leak(finding.ClassMount, "bb"), leak(finding.ClassMount, "task"),
 	}
 	whose(&h, all)
-	if !all[1].ComesWith(all[0]) || all[2].ComesWith(all[0]) {
+	if !compare.ComesWith(all[1], all[0]) || compare.ComesWith(all[2], all[0]) {
 		t.Errorf("%v, %v", all[1].Subject, all[2].Subject)
 	}
-	if of := all[0].Facts[oracle.FactWhose]; of != "" {
+	if of := all[0].Facts[fact.Whose]; of != "" {
 		t.Errorf("its sandbox is called %q, as that of the workload is", of)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // Cases are those without a fault, which must always hold: what they find is a bug of the
@@ -30,15 +30,15 @@ func Cases() []harness.Case {
 
 // What releases are known to do where nothing is broken.
 var (
-	late = oracle.MustMatches("event event=late topic=/tasks/exit of=exec after=init-exit")
-	gone = oracle.MustMatches("containerd what=gone-fails")
+	late = finding.MustMatches("event event=late topic=/tasks/exit of=exec after=init-exit")
+	gone = finding.MustMatches("containerd what=gone-fails")
 
 	// ofPods: StopContainer and StopPodSandbox fail for what is gone; and, before v1.6.23 at
 	// the latest, what a slow reader of a log has not read at the end is lost. Before v1.6.6
 	// an ExecSync keeps all (CVE-2022-31030).
 	ofPods = []harness.Bad{
 		{Releases: "< 1.6.23", Issue: "containerd#10520, containerd#10521", By: gone,
-			May: append(oracle.MustMatches("container what=output", "containerd what=exec-keeps"), late...)},
+			May: append(finding.MustMatches("container what=output", "containerd what=exec-keeps"), late...)},
 		{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.21", Issue: "containerd#10520, containerd#10521", By: gone, May: late},
 	}
 	// ofExecs: the exit of an init comes before those of execs that end with it.

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // Recorder is ready as its zero value; it may be used concurrently.
@@ -26,7 +28,7 @@ func (r *Recorder) Note(who, format string, args ...any) {
 
 // Failed writes down for people that something did not succeed; err may be nil.
 func (r *Recorder) Failed(who, what string, err error) {
-	r.add(harness.Note{At: time.Now(), Who: who, Text: what, Err: oracle.FailedOf(err)})
+	r.add(harness.Note{At: time.Now(), Who: who, Text: what, Err: callerr.Of(err)})
 }
 
 func (r *Recorder) add(n harness.Note) {
@@ -43,7 +45,7 @@ func (r *Recorder) Call(c harness.Call) {
 }
 
 // Reported writes down an exit status that the client got.
-func (r *Recorder) Reported(o oracle.Observation) {
+func (r *Recorder) Reported(o exit.Observation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.h.Reported = append(r.h.Reported, o)
@@ -71,7 +73,7 @@ func (r *Recorder) Unheeded(u harness.Unheeded) {
 }
 
 // Has writes down what containers have.
-func (r *Recorder) Has(b oracle.Belongings) {
+func (r *Recorder) Has(b inventory.Belongings) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.h.Belongings = append(r.h.Belongings, b)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 // reuseTimeout is how long each call of the last look at liveness may take. On a busy
@@ -36,7 +36,7 @@ func (x *run) useAgain() error {
 	r := harness.Reuse{Brief: x.brief()}
 	use, err := x.client.Reuse(x.ctx, r.Brief)
 	r.Use = use
-	if r.Err = oracle.FailedOf(err); r.Err == nil {
+	if r.Err = callerr.Of(err); r.Err == nil {
 		l := x.lookAt(*h.After.Inventory)
 		r.After = &l
 	}
@@ -58,7 +58,7 @@ func (x *run) restart() bool {
 		x.daemon.Release()
 		_, _, err = x.up(ctx)
 	}
-	r := harness.Restart{Took: time.Since(begun), Bound: restartBound, Err: oracle.FailedOf(err)}
+	r := harness.Restart{Took: time.Since(begun), Bound: restartBound, Err: callerr.Of(err)}
 	x.record.Failed("oracle", "containerd restarted", err)
 	x.record.Set(func(h *harness.History) { h.Restart = &r })
 	return err == nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // takeBaseline takes the inventory that the one after is compared with. What containerd
@@ -18,7 +18,7 @@ func (x *run) takeBaseline() error {
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
 	defer cancel()
 	begun := time.Now()
-	var before oracle.Inventory
+	var before inventory.Inventory
 	var hopeless error
 	x.record.Note("oracle", "looks at what there is before")
 	err := client.Until(ctx, func(ctx context.Context) error {
@@ -26,7 +26,7 @@ func (x *run) takeBaseline() error {
 		if err != nil {
 			return err
 		}
-		if before, err = oracle.Take(ctx, scene); err == nil {
+		if before, err = inventory.Take(ctx, scene); err == nil {
 			return nil
 		}
 		err = fmt.Errorf("take the inventory before: %w", err)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // BenchmarkHandles tells what it costs to look at containerd's descriptors and
@@ -20,9 +20,9 @@ func BenchmarkHandles(b *testing.B) {
 	without.Daemon = 0
 	cpu := map[bool]time.Duration{}
 	for b.Loop() {
-		for looked, s := range map[bool]oracle.Scene{true: with, false: without} {
+		for looked, s := range map[bool]inventory.Scene{true: with, false: without} {
 			begun, world := ownCPU(b), w.x.world.CPU()
-			if _, err := oracle.Take(b.Context(), s); err != nil {
+			if _, err := inventory.Take(b.Context(), s); err != nil {
 				b.Fatal(err)
 			}
 			cpu[looked] += ownCPU(b) - begun + w.x.world.CPU() - world

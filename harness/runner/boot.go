@@ -19,7 +19,8 @@ import (
 	"github.com/shimquake/shimquake/harness/client/cri"
 	"github.com/shimquake/shimquake/harness/client/task"
 	"github.com/shimquake/shimquake/harness/inject"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/shims/fakeshim"
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
@@ -112,10 +113,10 @@ func (x *run) clientParams() client.Params {
 		TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events, Record: &x.record,
 		Logger:   x.subject.payload,
 		OOMKills: x.world.OOMKills, PIDs: x.world.PIDs, CRIEvents: &x.criEvents, Look: x.lookMeanwhile,
-		Belongings: func(of ...string) (oracle.Belongings, error) { return oracle.TakeBelongings(x.scene(), of...) },
+		Belongings: func(of ...string) (inventory.Belongings, error) { return inventory.TakeBelongings(x.scene(), of...) },
 		Dial:       x.world.Dial,
 		Quiet:      x.countsStatements(),
-		TellsAll:   oracle.TellsAllOfCRI(x.subject.Version),
+		TellsAll:   criview.TellsAllIn(x.subject.Version),
 	}
 	if x.Workload.Fakeshim != "" {
 		p.Runtime = fakeshim.Runtime

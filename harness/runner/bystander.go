@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client/bystander"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
@@ -97,7 +97,8 @@ func (x *run) isBystander(id string) bool {
 }
 
 // processes are those of the world that faults may be done to.
-func (x *run) processes() ([]oracle.Process, error) {
-	all, err := oracle.Processes(x.scene())
-	return slices.DeleteFunc(all, func(p oracle.Process) bool { return p.Shim != nil && x.isBystander(p.Shim.ID) }), err
+func (x *run) processes() ([]inventory.Process, error) {
+	all, err := inventory.Processes(x.scene())
+	return slices.DeleteFunc(all, func(p inventory.Process) bool { return p.Shim != nil && x.isBystander(p.Shim.ID) }),
+		err
 }

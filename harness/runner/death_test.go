@@ -10,7 +10,8 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // A containerd that ends without being asked to must not be taken for one that took the
@@ -19,7 +20,7 @@ import (
 func TestContainerdThatDiesOrHangsByItselfViolates(t *testing.T) {
 	for _, sig := range []unix.Signal{unix.SIGKILL, unix.SIGSTOP} {
 		v := harmed(t, func(ctx context.Context, s Scene) error { return signalContainerd(ctx, s, sig) })
-		if v.Outcome != harness.Violated || !v.Has(oracle.ClassDaemon) {
+		if v.Outcome != harness.Violated || !v.Has(finding.ClassDaemon) {
 			t.Errorf("%s: %v", sig, v)
 		}
 	}
@@ -34,7 +35,7 @@ func TestContainerdThatDiesWhileAskedIsAskedAgain(t *testing.T) {
 	if v.History.After == nil || v.History.After.Inventory == nil {
 		t.Errorf("nothing was looked at: %v", v)
 	}
-	if v.Outcome != harness.Violated || !v.Has(oracle.ClassDaemon) {
+	if v.Outcome != harness.Violated || !v.Has(finding.ClassDaemon) {
 		t.Error(v)
 	}
 }
@@ -51,7 +52,7 @@ func harmed(t *testing.T, harm func(context.Context, Scene) error) harness.Verdi
 }
 
 func signalContainerd(ctx context.Context, s Scene, sig unix.Signal) error {
-	all, err := oracle.Processes(s.Scene)
+	all, err := inventory.Processes(s.Scene)
 	if err != nil {
 		return err
 	}

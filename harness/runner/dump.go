@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/failpoints/signal"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // dumpTimeout is how long containerd and a shim have to tell of their goroutines.
@@ -34,8 +35,8 @@ func (x *run) dump() {
 	x.dumped("goroutines-containerd.txt", stacks, err)
 	for _, f := range v.Violations() {
 		// Of a shim whose task there is still, containerd reads the log itself.
-		if f.Invariant == oracle.Leak && f.Class == oracle.ClassShim && f.Subject.PID > 0 &&
-			f.Facts[oracle.FactTask] == oracle.None {
+		if f.Invariant == finding.Leak && f.Class == finding.ClassShim && f.Subject.PID > 0 &&
+			f.Facts[fact.Task] == fact.None {
 			text, err := x.dumpShim(ctx, f.Subject)
 			x.dumped(fmt.Sprintf("goroutines-shim-%d.txt", f.Subject.PID), text, err)
 		}
@@ -51,7 +52,7 @@ func (x *run) dumped(name string, text []byte, err error) {
 }
 
 // dumpShim is what the kernel knows of a shim, and what it says of itself at SIGUSR1.
-func (x *run) dumpShim(ctx context.Context, s oracle.Subject) ([]byte, error) {
+func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 	proc := x.world.Inside(filepath.Join("/proc", strconv.Itoa(s.PID)))
 	var out bytes.Buffer
 	for _, name := range []string{"status", "wchan", "stack"} {

@@ -8,7 +8,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/judge"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // interrupted is a client that is interrupted as it begins something.
@@ -68,9 +69,9 @@ func TestNoteEnd(t *testing.T) {
 	}
 	cancel()
 	x.record.Set(func(h *harness.History) {
-		h.Before, h.Reached = &oracle.Inventory{}, harness.Completed
-		h.After = &harness.Look{Inventory: &oracle.Inventory{}}
-		h.Reuse = &harness.Reuse{Err: oracle.FailedOf(ctx.Err())}
+		h.Before, h.Reached = &inventory.Inventory{}, harness.Completed
+		h.After = &harness.Look{Inventory: &inventory.Inventory{}}
+		h.Reuse = &harness.Reuse{Err: callerr.Of(ctx.Err())}
 	})
 	if v := judge.Judge(x.record.History(), nil); v.Outcome != harness.Violated {
 		t.Errorf("as it was: %v", v)

@@ -11,7 +11,12 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/judge"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
+	"github.com/shimquake/shimquake/oracle/residue"
+	"github.com/shimquake/shimquake/oracle/settle"
 )
 
 // answerBound is how long an idle containerd may take for a simple answer. It takes less
@@ -55,24 +60,24 @@ func all(h harness.History) *harness.Flushed {
 	return &harness.Flushed{Events: len(h.Events), Hits: len(h.Hits), Reported: len(h.Reported)}
 }
 
-func (x *run) before() oracle.Inventory { return *x.record.History().Before }
+func (x *run) before() inventory.Inventory { return *x.record.History().Before }
 
 // lookAt compares with an inventory until nothing is left, or what is left stays.
-func (x *run) lookAt(before oracle.Inventory) (l harness.Look) {
+func (x *run) lookAt(before inventory.Inventory) (l harness.Look) {
 	up, cancel := context.WithTimeout(x.ctx, x.Workload.Deadline)
 	defer cancel()
 	scene, err := x.sceneUp(up)
 	if err != nil {
-		return harness.Look{At: time.Now(), Up: oracle.FailedOf(err)}
+		return harness.Look{At: time.Now(), Up: callerr.Of(err)}
 	}
-	var after oracle.Inventory
+	var after inventory.Inventory
 	err = x.withPlugins(up, func() (err error) {
 		if scene, err = x.sceneUp(up); err == nil { // a new one after a restart
 			after, err = x.settle(up, scene, before)
 		}
 		return err
 	})
-	l = harness.Look{At: time.Now(), Asked: oracle.FailedOf(err)}
+	l = harness.Look{At: time.Now(), Asked: callerr.Of(err)}
 	if err == nil {
 		l.Inventory = &after
 	} else if now, downErr := x.sceneUp(up); downErr == nil {
@@ -86,14 +91,14 @@ func (x *run) lookAt(before oracle.Inventory) (l harness.Look) {
 }
 
 // answer asks containerd a simple question.
-func answer(ctx context.Context, s oracle.Scene) harness.Answer {
+func answer(ctx context.Context, s inventory.Scene) harness.Answer {
 	bound, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
 	a, begun := harness.Answer{Bound: answerBound}, time.Now()
 	_, err := s.Client.Version(bound)
 	a.Took = time.Since(begun).Round(time.Microsecond)
 	if ctx.Err() == nil {
-		a.Err = oracle.FailedOf(err)
+		a.Err = callerr.Of(err)
 	}
 	return a
 }
@@ -104,9 +109,9 @@ func answer(ctx context.Context, s oracle.Scene) harness.Answer {
 // while up lasts.
 func (x *run) settle(
 	up context.Context,
-	s oracle.Scene,
-	before oracle.Inventory,
-) (oracle.Inventory, error) {
+	s inventory.Scene,
+	before inventory.Inventory,
+) (inventory.Inventory, error) {
 	limit := time.Now().Add(x.Workload.Settle + busyBound)
 	for {
 		inv, left, late, err := x.settleOnce(s, before)
@@ -123,7 +128,7 @@ func (x *run) settle(
 		}
 		x.inject.Controller.Flush(flushTimeout)
 		busy := calling(x.inject.Controller.Hits(), x.daemon.Deaths())
-		if len(oracle.Violations(left)) == 0 || busy == "" || time.Now().After(limit) {
+		if len(finding.Violations(left)) == 0 || busy == "" || time.Now().After(limit) {
 			return inv, nil
 		}
 		x.record.Note("oracle", "%d things are left; containerd is still at %s", len(left), busy)
@@ -131,17 +136,17 @@ func (x *run) settle(
 }
 
 func (x *run) settleOnce(
-	s oracle.Scene,
-	before oracle.Inventory,
-) (inv oracle.Inventory, left []oracle.Finding, late bool, err error) {
+	s inventory.Scene,
+	before inventory.Inventory,
+) (inv inventory.Inventory, left []finding.Finding, late bool, err error) {
 	ctx, cancel := context.WithTimeout(x.ctx, x.Workload.Settle)
 	defer cancel()
 	now := judge.Conditions(x.history())
-	mark := func(all []oracle.Finding) []oracle.Finding { return oracle.Mark(x.runner.Residues, all, now) }
+	mark := func(all []finding.Finding) []finding.Finding { return residue.Mark(x.runner.Residues, all, now) }
 	relisted := x.relist(ctx)
-	x.yield(func() { inv, left, err = oracle.Settle(ctx, s, before, mark) })
+	x.yield(func() { inv, left, err = settle.Wait(ctx, s, before, mark) })
 	cancel()
-	late = relisted(len(oracle.Violations(left)) > 0)
+	late = relisted(len(finding.Violations(left)) > 0)
 	return inv, left, late, err
 }
 
@@ -249,7 +254,7 @@ const eventPatience = 5 * time.Second
 func (x *run) awaitEvents() {
 	ctx, cancel := context.WithTimeout(x.ctx, eventPatience)
 	defer cancel()
-	x.events.Await(ctx, func([]oracle.TaskEvent) bool {
+	x.events.Await(ctx, func([]event.Task) bool {
 		h := x.history()
 		h.Flushed = all(h)
 		return !judge.MissesEvents(h, x.runner.Residues)

@@ -11,7 +11,9 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/judge"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // hearCRI listens to CRI's container events, where CRI is used: twice where no fault is
@@ -22,7 +24,7 @@ func (x *run) hearCRI(ctx context.Context, c *containerd.Client) error {
 		return nil
 	}
 	err := x.criEvents.Record(ctx, conn)
-	if x.Faultless() && oracle.TellsAllOfCRI(x.subject.Version) {
+	if x.Faultless() && criview.TellsAllIn(x.subject.Version) {
 		err = errors.Join(err, x.criSecond.Record(ctx, conn))
 	}
 	return err
@@ -47,7 +49,7 @@ func (x *run) lookAtCRI() {
 	patience, done := context.WithTimeout(ctx, criEventPatience)
 	defer done()
 	h := x.history()
-	x.criEvents.Await(patience, func(heard oracle.CRIHeard) bool { return !judge.MissesCRIEvents(h, heard.Events) })
+	x.criEvents.Await(patience, func(heard criview.Heard) bool { return !judge.MissesCRIEvents(h, heard.Events) })
 	second := x.lookAtSecond(patience)
 	heard := x.criEvents.Heard()
 	x.record.CRI(func(s *harness.CRISeen) {
@@ -61,18 +63,18 @@ func (x *run) lookAtSecond(patience context.Context) *harness.CRISecond {
 	if x.criSecond.Heard().Since.IsZero() {
 		return nil
 	}
-	x.criSecond.Await(patience, func(is oracle.CRIHeard) bool {
+	x.criSecond.Await(patience, func(is criview.Heard) bool {
 		return is.Err != nil || !judge.Untold(x.criEvents.Heard().Events, is.Events, is.Since)
 	})
 	is := x.criSecond.Heard()
-	x.criEvents.Await(patience, func(first oracle.CRIHeard) bool {
+	x.criEvents.Await(patience, func(first criview.Heard) bool {
 		return first.Err != nil || !judge.Untold(is.Events, first.Events, is.Since)
 	})
-	return &harness.CRISecond{Since: is.Since, Events: is.Events, Err: oracle.FailedOf(is.Err)}
+	return &harness.CRISecond{Since: is.Since, Events: is.Events, Err: callerr.Of(is.Err)}
 }
 
 // lookMeanwhile is a look while the client is at work.
-func (x *run) lookMeanwhile(before *oracle.Inventory) harness.Look {
+func (x *run) lookMeanwhile(before *inventory.Inventory) harness.Look {
 	if before != nil {
 		return x.lookAt(*before)
 	}
@@ -80,10 +82,10 @@ func (x *run) lookMeanwhile(before *oracle.Inventory) harness.Look {
 	defer cancel()
 	scene, err := x.sceneUp(ctx)
 	if err != nil {
-		return harness.Look{At: time.Now(), Up: oracle.FailedOf(err)}
+		return harness.Look{At: time.Now(), Up: callerr.Of(err)}
 	}
-	there, err := oracle.Take(ctx, scene)
-	l := harness.Look{At: time.Now(), Asked: oracle.FailedOf(err)}
+	there, err := inventory.Take(ctx, scene)
+	l := harness.Look{At: time.Now(), Asked: callerr.Of(err)}
 	if err == nil {
 		l.Inventory = &there
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/cni"
 	"github.com/shimquake/shimquake/fixtures/cni/record"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // makeNetwork gives the world what pods with a network of their own take; "" for a case
@@ -23,11 +23,11 @@ func (x *run) makeNetwork() (cni.Folder, error) {
 func (x *run) networkRecord() string { return filepath.Join(x.world.TruthDir(), "cni") }
 
 // networks are the calls of the plugin so far.
-func (x *run) networks() ([]oracle.NetworkCall, error) {
+func (x *run) networks() ([]inventory.NetworkCall, error) {
 	calls, err := record.Read(x.networkRecord())
-	out := make([]oracle.NetworkCall, len(calls))
+	out := make([]inventory.NetworkCall, len(calls))
 	for i, c := range calls {
-		out[i] = oracle.NetworkCall(c)
+		out[i] = inventory.NetworkCall(c)
 	}
 	return out, err
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/poll"
 )
 
@@ -54,7 +54,7 @@ func (x *run) lookForChildren(ctx context.Context) {
 
 // outlived are the processes of containers whose exit was reported.
 func (x *run) outlived() (left []harness.Outlived, err error) {
-	all, err := oracle.Processes(x.scene())
+	all, err := inventory.Processes(x.scene())
 	for _, i := range x.client.Instances() {
 		for _, p := range all {
 			if i.Reported && !p.Zombie() && p.Shim == nil && strings.HasSuffix(p.Cgroup, "/"+i.ID) {

@@ -7,7 +7,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // startLost makes the client remove a container that runs, of whose start it was not
@@ -27,15 +27,15 @@ func TestWrongExitsReportedToFew(t *testing.T) {
 		name  string
 		w     harness.Workload
 		plan  failpoints.Plan
-		class oracle.Class
+		class finding.Class
 	}{
 		{"no exit event of a payload that was killed", harness.Workload{Fakeshim: "events=no-exit", Containers: killed},
-			nil, oracle.ClassEvent},
+			nil, finding.ClassEvent},
 		{"Wait of a client that removes by force", harness.Workload{Fakeshim: "wait=0", Containers: killed,
 			CallTimeout: impatient},
-			failpoints.Plan{startLost}, oracle.ClassExitCode},
+			failpoints.Plan{startLost}, finding.ClassExitCode},
 		{"the exit of a task that was killed before it was started", harness.Workload{Fakeshim: "exit=0"},
-			failpoints.Plan{failpoints.Kill("proc:task:created")}, oracle.ClassExitCode},
+			failpoints.Plan{failpoints.Kill("proc:task:created")}, finding.ClassExitCode},
 	} {
 		v := runCase(t, harness.Case{Name: "reported-to-few", Workload: tc.w, Plan: tc.plan})
 		if v.Outcome != harness.Violated || !v.Has(tc.class) {

@@ -16,7 +16,9 @@ import (
 	"github.com/shimquake/shimquake/harness/client/bystander"
 	"github.com/shimquake/shimquake/harness/inject"
 	"github.com/shimquake/shimquake/harness/record"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/event"
 )
 
 // run is one run of a case.
@@ -36,11 +38,11 @@ type run struct {
 	session                *client.Session
 	client                 client.Client
 	inject                 *inject.Injector
-	events                 oracle.EventLog
+	events                 event.Log
 	// criEvents are CRI's container events, of a case whose client uses CRI.
-	criEvents oracle.CRILog
+	criEvents criview.Log
 	// criSecond are the same, as another is told them beside, see hearCRI.
-	criSecond oracle.CRILog
+	criSecond criview.Log
 	removed   chan struct{} // closed when the client is done
 	// unwatch ends the watch over this program and its machine.
 	unwatch func()
@@ -122,7 +124,7 @@ func (x *run) runWorkload() error {
 	done, firings, load := time.Now(), x.inject.Finish(), machineLoad()
 	x.inject.Controller.Arm(nil)
 	x.record.Set(func(h *harness.History) {
-		h.Removal, h.Done, h.Firings, h.Load = oracle.FailedOf(err), done, firings, load
+		h.Removal, h.Done, h.Firings, h.Load = callerr.Of(err), done, firings, load
 	})
 	x.record.Problem(harness.ByHarness, x.inject.Controller.Err())
 	x.endBystanders()

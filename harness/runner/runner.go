@@ -16,7 +16,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/residue"
 	"github.com/shimquake/shimquake/shims/fakeshim"
 )
 
@@ -29,7 +29,7 @@ type Runner struct {
 	Evidence string
 	// Residues are what releases are known to leave, and what does not violate
 	// (catalogue.Residues). Default: nothing is known.
-	Residues []oracle.KnownResidue
+	Residues []residue.Known
 	// KeepAll keeps the evidence of cases that held, too.
 	KeepAll bool
 	// Log hears of builds. Default: os.Stderr hears of those of containerd.

@@ -11,12 +11,13 @@ import (
 	under "github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/fixtures/world"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // scene is the world as the oracle sees it, without containerd.
-func (x *run) scene() oracle.Scene {
-	return oracle.Scene{
+func (x *run) scene() inventory.Scene {
+	return inventory.Scene{
 		Root: x.world.Inside(
 			"/",
 		), State: daemon.StateDir, ContainerdRoot: x.world.RootDir(), CgroupDirs: x.world.CgroupDirs(),
@@ -35,10 +36,10 @@ func (x *run) up(ctx context.Context) (*containerd.Client, *grpc.ClientConn, err
 }
 
 // sceneUp is the scene with a containerd that answers.
-func (x *run) sceneUp(ctx context.Context) (oracle.Scene, error) {
+func (x *run) sceneUp(ctx context.Context) (inventory.Scene, error) {
 	c, _, err := x.up(ctx)
 	if err != nil {
-		return oracle.Scene{}, err
+		return inventory.Scene{}, err
 	}
 	s := x.scene()
 	s.Client, s.Daemon, s.Profile = c, x.daemon.PID(), x.daemon.Goroutines
@@ -62,14 +63,14 @@ func (x *run) withPlugins(ctx context.Context, ask func() error) error {
 // lacksPlugin reports whether an error means that a fault has kept a plugin from being
 // there.
 func (x *run) lacksPlugin(err error) bool {
-	return err != nil && oracle.Code(err) == codes.Unimplemented && x.inject.AnyFired()
+	return err != nil && callerr.Code(err) == codes.Unimplemented && x.inject.AnyFired()
 }
 
 // Scene is what a Runner's Sabotage may lay hands on: a world whose client is done, just
 // before the oracle looks.
 type Scene struct {
 	// Scene is the world as the oracle sees it, with a client of the containerd in it.
-	oracle.Scene
+	inventory.Scene
 	World   *world.World
 	Subject *under.Subject
 	// Address is containerd's gRPC socket, the same inside and outside of the world.

@@ -2,7 +2,7 @@ package runner
 
 import (
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // lookAtStandings takes down how shims, and what runs behind them, stand with the kernel.
@@ -10,7 +10,7 @@ import (
 func (x *run) lookAtStandings() {
 	scene := x.scene()
 	scene.Daemon = x.daemon.PID()
-	is, runs, err := oracle.TakeStandings(scene)
+	is, runs, err := inventory.TakeStandings(scene)
 	x.record.Problem(harness.ByLook, err)
 	if err == nil && runs {
 		x.record.Set(func(h *harness.History) { h.Standings = append(h.Standings, is) })

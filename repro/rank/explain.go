@@ -4,27 +4,29 @@ import (
 	"slices"
 
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/repro/read"
 )
 
 // left is what a bug is known to leave, or what a run has left: surely, and what may come
 // besides, which alone is something else.
 type left struct {
-	surely, may []oracle.Match
+	surely, may []finding.Match
 	bug         catalogue.Bug // knows what is logged of symptoms that have no facts
 }
 
 func leftBy(b catalogue.Bug) left {
 	l := left{surely: slices.Clone(b.Left), bug: b}
 	if b.Residue != nil {
-		l.surely = append(l.surely, oracle.Match{Class: b.Residue.Class, Facts: b.Residue.Match})
+		l.surely = append(l.surely, finding.Match{Class: b.Residue.Class, Facts: b.Residue.Match})
 	}
 	if len(l.surely) == 0 {
 		l.surely = b.Matches()
 	}
 	for _, m := range b.Matches() {
-		if !slices.ContainsFunc(l.surely, func(o oracle.Match) bool { return o == m }) {
+		if !slices.ContainsFunc(l.surely, func(o finding.Match) bool { return o == m }) {
 			l.may = append(l.may, m)
 		}
 	}
@@ -34,10 +36,10 @@ func leftBy(b catalogue.Bug) left {
 // Explained reports whether what a run has found is more than half of what a report tells
 // to be left: what is asked of a bug's data before it runs is asked of the run, too. What
 // no fact stands for cannot be compared, and counts neither way.
-func Explained(r read.Report, found []oracle.Finding) bool {
+func Explained(r read.Report, found []finding.Finding) bool {
 	var l left
 	for _, f := range found {
-		l.surely = append(l.surely, oracle.Match{Class: f.Class, Facts: f.Facts})
+		l.surely = append(l.surely, finding.Match{Class: f.Class, Facts: f.Facts})
 	}
 	r.Seen = slices.DeleteFunc(slices.Clone(r.Seen), func(o read.Observation) bool {
 		return o.Sort() == read.Symptom && o.Class() == ""
@@ -118,8 +120,8 @@ func (l left) why(o read.Observation) (Why, string) {
 		return MayLeave, m.String()
 	}
 	all := slices.Concat(l.surely, l.may)
-	ofClass := func(m oracle.Match) bool { return m.Class == o.Class() }
-	if o.Class() == oracle.ClassShim && slices.ContainsFunc(all, ofClass) {
+	ofClass := func(m finding.Match) bool { return m.Class == o.Class() }
+	if o.Class() == finding.ClassShim && slices.ContainsFunc(all, ofClass) {
 		return Conflicts, "" // a shim without a task is no shim with one
 	}
 	for _, m := range all {
@@ -132,30 +134,30 @@ func (l left) why(o read.Observation) (Why, string) {
 
 // likeOne is the first match of a class that knows what is telling of what was seen, and
 // nothing that is otherwise.
-func likeOne(all []oracle.Match, class oracle.Class, seen oracle.Facts) (oracle.Match, bool) {
-	i := slices.IndexFunc(all, func(m oracle.Match) bool {
+func likeOne(all []finding.Match, class finding.Class, seen fact.Facts) (finding.Match, bool) {
+	i := slices.IndexFunc(all, func(m finding.Match) bool {
 		return m.Class == class && names(m.Facts, seen) && Agree(m.Facts, seen)
 	})
 	if i < 0 {
-		return oracle.Match{}, false
+		return finding.Match{}, false
 	}
 	return all[i], true
 }
 
 // telling are facts without which a thing is not what was seen: a match that does not
 // have them is of something else.
-var telling = []oracle.Key{oracle.FactEvent, oracle.FactStatus, oracle.FactWhat, oracle.FactRepeat}
+var telling = []fact.Key{fact.Event, fact.Status, fact.What, fact.Repeat}
 
 // names reports whether a match says what is telling of what was seen.
-func names(m, seen oracle.Facts) bool {
-	if seen[oracle.FactBundle] == oracle.Hidden && m[oracle.FactBundle] != oracle.Hidden {
+func names(m, seen fact.Facts) bool {
+	if seen[fact.Bundle] == fact.Hidden && m[fact.Bundle] != fact.Hidden {
 		return false
 	}
-	return !slices.ContainsFunc(telling, func(k oracle.Key) bool { return seen[k] != "" && m[k] == "" })
+	return !slices.ContainsFunc(telling, func(k fact.Key) bool { return seen[k] != "" && m[k] == "" })
 }
 
 // Agree reports whether nothing that both know differs.
-func Agree(a, b oracle.Facts) bool {
+func Agree(a, b fact.Facts) bool {
 	for k := range a {
 		if a[k] != "" && b[k] != "" && a[k] != b[k] {
 			return false
@@ -166,18 +168,18 @@ func Agree(a, b oracle.Facts) bool {
 
 // Comparable are the facts that a finding of another machine, and of another workload,
 // can have, too.
-func Comparable(fs oracle.Facts) oracle.Facts {
+func Comparable(fs fact.Facts) fact.Facts {
 	for _, f := range fs.Details() {
 		fs[f.Key] = ""
 	}
-	fs[oracle.FactReported], fs[oracle.FactTrue] = "", ""
+	fs[fact.Reported], fs[fact.True] = "", ""
 	return fs
 }
 
 // ComesWith asks the oracle whether a thing goes without saying beside another of the
 // same container.
-func ComesWith(class, head oracle.Class) bool {
-	of := oracle.Subject{ID: "x"}
-	thing := oracle.Finding{Invariant: oracle.Leak, Class: class, Subject: of}
-	return thing.ComesWith(oracle.Finding{Invariant: oracle.Leak, Class: head, Subject: of})
+func ComesWith(class, head finding.Class) bool {
+	of := finding.Subject{ID: "x"}
+	thing := finding.Finding{Invariant: finding.Leak, Class: class, Subject: of}
+	return compare.ComesWith(thing, finding.Finding{Invariant: finding.Leak, Class: head, Subject: of})
 }

@@ -12,7 +12,7 @@ import (
 	"path"
 
 	"github.com/shimquake/shimquake/audit"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
 )
 
 // From reads a report, whatever it is: a text, or a bundle of `shimquake audit`.
@@ -76,12 +76,12 @@ func fromAudit(a audit.Report) Report {
 		l := line{n: i + 1, text: string(s.Kind) + " " + s.ID + " " + s.Path}
 		r.all, r.at = append(r.all, l), i
 		what, known := ofSuspects[s.Kind]
-		fs, err := oracle.ParseFacts(s.Facts)
+		fs, err := fact.ParseAll(s.Facts)
 		if !known || err != nil {
 			r.rest(l)
 			continue
 		}
-		if fs[oracle.FactBundle] == oracle.Hidden {
+		if fs[fact.Bundle] == fact.Hidden {
 			what = HiddenBundle
 		}
 		r.understand(l)

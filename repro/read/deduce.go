@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
 )
 
 // deduce puts together what several lines say.
@@ -23,9 +25,9 @@ func (r *reader) deduce() {
 // owner looks whether containerd knows a shim's container. One whose parent is 1 is no
 // orphan by that alone: every shim of runtime v2 is like that.
 func (r *reader) owner(s process) {
-	facts := oracle.Facts{}
+	facts := fact.Facts{}
 	if r.noBundle[s.id] > 0 {
-		facts[oracle.FactBundle] = oracle.Gone
+		facts[fact.Bundle] = fact.Gone
 	}
 	o := Observation{What: OrphanShim, Facts: facts, Namespace: s.namespace, ID: s.id, PID: s.pid}
 	at, pods := r.strange(s.id), r.listings["pods"]
@@ -123,17 +125,17 @@ func (r *reader) growth() {
 func (r *reader) tasks() {
 	for _, id := range slices.Sorted(maps.Keys(r.listed["tasks"])) {
 		t := r.listed["tasks"][id]
-		o := Observation{ID: id, PID: t.pid, Facts: oracle.Facts{oracle.FactTask: t.status}}
+		o := Observation{ID: id, PID: t.pid, Facts: fact.Facts{fact.Task: t.status}}
 		switch {
 		case t.status == "UNKNOWN":
 			o.What = UnknownTask
 			r.see(o, t.line)
 		case t.status == "STOPPED" && r.dockerTakesForRunning(id): // containerd knows, and dockerd does not
-			r.see(Observation{What: EventMissing, ID: id, Facts: oracle.Facts{oracle.FactTopic: oracle.TopicExit}}, t.line)
+			r.see(Observation{What: EventMissing, ID: id, Facts: fact.Facts{fact.Topic: event.TopicExit}}, t.line)
 		case t.pid > 0 && r.emptyPIDs[t.pid] > 0:
 			o.What = TaskNoProcess
 			if !slices.Contains([]string{"CREATED", "RUNNING", "STOPPED", "PAUSED", "PAUSING"}, t.status) {
-				o.Facts = oracle.Facts{}
+				o.Facts = fact.Facts{}
 			}
 			r.see(o, t.line)
 			r.see(o, line{n: r.emptyPIDs[t.pid]})
@@ -158,7 +160,7 @@ func (r *reader) ends() {
 	first := map[string]exitEvent{}
 	for _, e := range r.exits {
 		if e.source != "docker" && e.exec == "" && e.hasPID && e.pid == 0 {
-			r.see(Observation{What: EventWithoutPID, ID: e.id, Facts: oracle.Facts{oracle.FactTopic: topicOf(e)}}, e.line)
+			r.see(Observation{What: EventWithoutPID, ID: e.id, Facts: fact.Facts{fact.Topic: topicOf(e)}}, e.line)
 		}
 		key := e.id + " " + e.exec
 		before, twice := first[key]
@@ -188,12 +190,12 @@ func (r *reader) ends() {
 
 // wrong notes a status that cannot be the real one: another was reported before.
 func (r *reader) wrong(e exitEvent) {
-	o := Observation{What: Status137, ID: e.id, Facts: facts("by=" + string(oracle.ByTaskExit))}
+	o := Observation{What: Status137, ID: e.id, Facts: facts("by=" + string(exit.ByTaskExit))}
 	if e.status == 255 {
-		o.Facts = oracle.Facts{oracle.FactBy: string(oracle.ByTaskExit), oracle.FactStatus: oracle.MadeUp255}
+		o.Facts = fact.Facts{fact.By: string(exit.ByTaskExit), fact.Status: fact.MadeUp255}
 	}
 	if e.source == "/tasks/delete" {
-		o.Facts[oracle.FactBy] = string(oracle.ByTaskDelete)
+		o.Facts[fact.By] = string(exit.ByTaskDelete)
 	}
 	r.see(o, e.line)
 }

@@ -4,7 +4,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // What is a kind of thing that a report can tell.
@@ -93,49 +96,49 @@ const (
 // that it stands for.
 type kind struct {
 	sort  Sort
-	class oracle.Class
-	facts oracle.Facts
+	class finding.Class
+	facts fact.Facts
 }
 
 var kinds = map[What]kind{
-	OrphanShim:     {Symptom, oracle.ClassShim, oracle.Facts{oracle.FactTask: oracle.None}},
-	ShimWithoutPod: {Symptom, oracle.ClassShim, oracle.Facts{}},
-	ChildlessShim:  {Symptom, oracle.ClassShim, oracle.Facts{oracle.FactChildren: oracle.None}},
-	GrowingShims:   {Symptom, oracle.ClassShim, oracle.Facts{}},
-	UnknownTask:    {Symptom, oracle.ClassTask, oracle.Facts{oracle.FactTask: "UNKNOWN"}},
-	TaskNoProcess:  {Symptom, oracle.ClassTask, oracle.Facts{oracle.FactProcess: oracle.None}},
-	LiveProcess:    {Symptom, oracle.ClassProcess, oracle.Facts{}},
-	BundleLeft:     {Symptom, oracle.ClassBundle, oracle.Facts{}},
-	HiddenBundle:   {Symptom, oracle.ClassBundle, oracle.Facts{oracle.FactBundle: oracle.Hidden}},
-	SocketLeft:     {Symptom, oracle.ClassSocket, oracle.Facts{}},
-	MountLeft:      {Symptom, oracle.ClassMount, oracle.Facts{}},
-	CgroupLeft:     {Symptom, oracle.ClassCgroup, oracle.Facts{}},
-	RuncLeft:       {Symptom, oracle.ClassRuncState, oracle.Facts{}},
-	SandboxLeft:    {Symptom, oracle.ClassSandbox, oracle.Facts{}},
-	ContainerLeft:  {Symptom, oracle.ClassContainer, oracle.Facts{oracle.FactTask: oracle.None}},
-	Status255: {Symptom, oracle.ClassExitCode,
-		oracle.Facts{oracle.FactBy: string(oracle.ByCRIStatus), oracle.FactStatus: oracle.MadeUp255}},
-	Status137: {Symptom, oracle.ClassExitCode, oracle.Facts{oracle.FactStatus: oracle.MadeUp137}},
-	StatusChanged: {Symptom, oracle.ClassEvent,
-		oracle.Facts{oracle.FactEvent: oracle.Repeated, oracle.FactTopic: oracle.TopicExit,
-			oracle.FactRepeat: oracle.OtherStatus}},
-	ExitTwice: {Symptom, oracle.ClassEvent,
-		oracle.Facts{oracle.FactEvent: oracle.Repeated, oracle.FactTopic: oracle.TopicExit}},
-	EventWithoutPID: {Symptom, oracle.ClassEvent, oracle.Facts{oracle.FactEvent: oracle.NoPID}},
-	EventMissing:    {Symptom, oracle.ClassEvent, oracle.Facts{oracle.FactEvent: oracle.Missing}},
+	OrphanShim:     {Symptom, finding.ClassShim, fact.Facts{fact.Task: fact.None}},
+	ShimWithoutPod: {Symptom, finding.ClassShim, fact.Facts{}},
+	ChildlessShim:  {Symptom, finding.ClassShim, fact.Facts{fact.Children: fact.None}},
+	GrowingShims:   {Symptom, finding.ClassShim, fact.Facts{}},
+	UnknownTask:    {Symptom, finding.ClassTask, fact.Facts{fact.Task: "UNKNOWN"}},
+	TaskNoProcess:  {Symptom, finding.ClassTask, fact.Facts{fact.Process: fact.None}},
+	LiveProcess:    {Symptom, finding.ClassProcess, fact.Facts{}},
+	BundleLeft:     {Symptom, finding.ClassBundle, fact.Facts{}},
+	HiddenBundle:   {Symptom, finding.ClassBundle, fact.Facts{fact.Bundle: fact.Hidden}},
+	SocketLeft:     {Symptom, finding.ClassSocket, fact.Facts{}},
+	MountLeft:      {Symptom, finding.ClassMount, fact.Facts{}},
+	CgroupLeft:     {Symptom, finding.ClassCgroup, fact.Facts{}},
+	RuncLeft:       {Symptom, finding.ClassRuncState, fact.Facts{}},
+	SandboxLeft:    {Symptom, finding.ClassSandbox, fact.Facts{}},
+	ContainerLeft:  {Symptom, finding.ClassContainer, fact.Facts{fact.Task: fact.None}},
+	Status255: {Symptom, finding.ClassExitCode,
+		fact.Facts{fact.By: string(exit.ByCRIStatus), fact.Status: fact.MadeUp255}},
+	Status137: {Symptom, finding.ClassExitCode, fact.Facts{fact.Status: fact.MadeUp137}},
+	StatusChanged: {Symptom, finding.ClassEvent,
+		fact.Facts{fact.Event: fact.Repeated, fact.Topic: event.TopicExit,
+			fact.Repeat: fact.OtherStatus}},
+	ExitTwice: {Symptom, finding.ClassEvent,
+		fact.Facts{fact.Event: fact.Repeated, fact.Topic: event.TopicExit}},
+	EventWithoutPID: {Symptom, finding.ClassEvent, fact.Facts{fact.Event: fact.NoPID}},
+	EventMissing:    {Symptom, finding.ClassEvent, fact.Facts{fact.Event: fact.Missing}},
 	// What dockerd makes of an event that it cannot use. No fact of the oracle's is of
 	// dockerd.
 	StillRunning: {sort: Condition},
-	StartError: {Symptom, oracle.ClassContainer,
-		oracle.Facts{oracle.FactWhat: oracle.Removal}}, // as a pod that cannot be removed shows itself
-	RunningTask:  {Symptom, oracle.ClassContainer, oracle.Facts{oracle.FactWhat: oracle.Removal}},
-	RemovalFails: {Symptom, oracle.ClassContainer, oracle.Facts{oracle.FactWhat: oracle.Removal}},
-	NameReserved: {Symptom, oracle.ClassContainer, oracle.Facts{oracle.FactWhat: oracle.IDReuse}},
-	BootFails:    {Symptom, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.Boot}},
-	IDInUse:      {Symptom, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.IDReuse}},
-	Descriptors:  {Symptom, oracle.ClassHandle, oracle.Facts{oracle.FactKind: oracle.ADescriptor}},
+	StartError: {Symptom, finding.ClassContainer,
+		fact.Facts{fact.What: fact.Removal}}, // as a pod that cannot be removed shows itself
+	RunningTask:  {Symptom, finding.ClassContainer, fact.Facts{fact.What: fact.Removal}},
+	RemovalFails: {Symptom, finding.ClassContainer, fact.Facts{fact.What: fact.Removal}},
+	NameReserved: {Symptom, finding.ClassContainer, fact.Facts{fact.What: fact.IDReuse}},
+	BootFails:    {Symptom, finding.ClassDaemon, fact.Facts{fact.What: fact.Boot}},
+	IDInUse:      {Symptom, finding.ClassDaemon, fact.Facts{fact.What: fact.IDReuse}},
+	Descriptors:  {Symptom, finding.ClassHandle, fact.Facts{fact.Kind: fact.ADescriptor}},
 	ShimPanics:   {sort: Symptom},
-	Deadlock:     {Symptom, oracle.ClassDaemon, oracle.Facts{oracle.FactWhat: oracle.Answer}},
+	Deadlock:     {Symptom, finding.ClassDaemon, fact.Facts{fact.What: fact.Answer}},
 
 	ContainerdDied: {sort: Condition}, ContainerdStarted: {sort: Condition}, ShimDied: {sort: Condition},
 	PauseDied: {sort: Condition}, SlowDisk: {sort: Condition}, ExitNotHandled: {sort: Condition},

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 // telling is a text that tells something, wherever it stands. ID, where it has a group of
@@ -136,8 +136,8 @@ func (r *reader) logged(l line, rec record) {
 		}
 	}
 	if rec.fields != nil || rec.level != "" || isKnownProgram(rec.program) {
-		r.see(Observation{What: LoggedMessage, Head: oracle.Comparable(rec.message), ID: id,
-			Text: oracle.Comparable(whole), Raw: bounded(whole),
+		r.see(Observation{What: LoggedMessage, Head: callerr.Comparable(rec.message), ID: id,
+			Text: callerr.Comparable(whole), Raw: bounded(whole),
 			Level: rec.level}, l)
 		r.understand(l)
 	} else {

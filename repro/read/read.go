@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/fact"
 )
 
 // Bounds on what is kept of a report.
@@ -83,7 +84,7 @@ func (r *reader) line(l line) {
 		}
 	}
 	if r.tell(l, l.text, firstID(l.text), "", "") {
-		r.see(Observation{What: Sentence, Text: oracle.Comparable(l.text), Raw: bounded(l.text)}, l)
+		r.see(Observation{What: Sentence, Text: callerr.Comparable(l.text), Raw: bounded(l.text)}, l)
 		return
 	}
 	r.rest(l)
@@ -200,8 +201,8 @@ func (r *reader) mentions(l line) {
 }
 
 // facts are those of a table.
-func facts(texts ...string) oracle.Facts {
-	fs, err := oracle.ParseFacts(texts)
+func facts(texts ...string) fact.Facts {
+	fs, err := fact.ParseAll(texts)
 	if err != nil {
 		panic(err)
 	}

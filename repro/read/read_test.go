@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 const (
@@ -197,8 +198,8 @@ func TestFactsSayWhichLinesGaveThem(t *testing.T) {
 	}
 	o := r.Seen[i]
 	if !slices.Equal(o.Lines, []int{2, 4}) || o.ID != shimA || o.PID != 21877 ||
-		o.Facts[oracle.FactTask] != oracle.None ||
-		o.Class() != oracle.ClassShim {
+		o.Facts[fact.Task] != fact.None ||
+		o.Class() != finding.ClassShim {
 		t.Errorf("%+v", o)
 	}
 }

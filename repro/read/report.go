@@ -4,7 +4,8 @@
 package read
 
 import (
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // Report is what was understood of a text.
@@ -55,7 +56,7 @@ const (
 type Observation struct {
 	What What `json:"what"`
 	// Facts are those of the oracle's, of a thing of What's class, where it has one.
-	Facts oracle.Facts `json:"facts"`
+	Facts fact.Facts `json:"facts"`
 	// Namespace, ID and PID say of whom it is, where that is known.
 	Namespace string `json:"namespace,omitempty"`
 	ID        string `json:"id,omitempty"`
@@ -76,7 +77,7 @@ type Observation struct {
 }
 
 // Class is the oracle's class of the thing, or "".
-func (o Observation) Class() oracle.Class { return kinds[o.What].class }
+func (o Observation) Class() finding.Class { return kinds[o.What].class }
 
 // Sort says what the observation can tell.
 func (o Observation) Sort() Sort { return kinds[o.What].sort }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
 )
 
 // exitEvent is what an event says of an end.
@@ -168,7 +168,7 @@ func (r *reader) judgeInspection(l line) {
 	case i.code == "255":
 		r.see(Observation{What: Status255, ID: i.id, Facts: facts("reported=255")}, l)
 	case i.code == "137" && i.reason == "Unknown":
-		r.see(Observation{What: Status137, ID: i.id, Facts: facts("by=" + string(oracle.ByCRIStatus))}, l)
+		r.see(Observation{What: Status137, ID: i.id, Facts: facts("by=" + string(exit.ByCRIStatus))}, l)
 	default:
 		return
 	}

@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -14,12 +16,12 @@ import (
 // clues are what a report says of where and when it happened.
 type clues struct {
 	report    read.Report
-	targets   []oracle.Match
+	targets   []finding.Match
 	functions map[string]bool // the last part of the names of functions
 	logging   map[string]bool // functions that log what the report quotes
 }
 
-func newClues(r read.Report, targets []oracle.Match, logging []string) clues {
+func newClues(r read.Report, targets []finding.Match, logging []string) clues {
 	c := clues{report: r, targets: targets, functions: map[string]bool{}, logging: map[string]bool{}}
 	for _, o := range r.Of(read.Place) {
 		if !strings.HasSuffix(o.Text, ".go") {
@@ -70,18 +72,18 @@ func (c clues) prior(s plan.Spec) int {
 }
 
 // words are parts of the names of functions that make, keep or remove what is of a class.
-var words = map[oracle.Class][]string{
-	oracle.ClassShim:      {"Shutdown", "binary.Start", "loadShim", "Delete", "cleanup", "ShimManager.Start"},
-	oracle.ClassBundle:    {"Bundle", "atomicDelete", "loadShims"},
-	oracle.ClassSocket:    {"ocket", "binary.Delete", "cleanup"},
-	oracle.ClassMount:     {"nmount", "ount"},
-	oracle.ClassCgroup:    {"Create", "Delete"},
-	oracle.ClassTask:      {"Start", "Create", "Delete", "loadShim"},
-	oracle.ClassExitCode:  {"xit", "Wait", "Delete", "State"},
-	oracle.ClassEvent:     {"xit", "ublish", "orward", "Delete", "cleanupAfterDeadShim"},
-	oracle.ClassContainer: {"StartContainer", "RemoveContainer", "Create"},
-	oracle.ClassSandbox:   {"PodSandbox", "Controller"},
-	oracle.ClassDaemon:    {"PodSandbox", "Reserve", "recover", "load"},
+var words = map[finding.Class][]string{
+	finding.ClassShim:      {"Shutdown", "binary.Start", "loadShim", "Delete", "cleanup", "ShimManager.Start"},
+	finding.ClassBundle:    {"Bundle", "atomicDelete", "loadShims"},
+	finding.ClassSocket:    {"ocket", "binary.Delete", "cleanup"},
+	finding.ClassMount:     {"nmount", "ount"},
+	finding.ClassCgroup:    {"Create", "Delete"},
+	finding.ClassTask:      {"Start", "Create", "Delete", "loadShim"},
+	finding.ClassExitCode:  {"xit", "Wait", "Delete", "State"},
+	finding.ClassEvent:     {"xit", "ublish", "orward", "Delete", "cleanupAfterDeadShim"},
+	finding.ClassContainer: {"StartContainer", "RemoveContainer", "Create"},
+	finding.ClassSandbox:   {"PodSandbox", "Controller"},
+	finding.ClassDaemon:    {"PodSandbox", "Reserve", "recover", "load"},
 }
 
 // happened compares a fault with what the report says has happened.
@@ -133,7 +135,7 @@ func pick(yes bool, a, b int) int {
 }
 
 // options choose what is swept for a report.
-func options(release string, r read.Report, targets []oracle.Match) plan.Options {
+func options(release string, r read.Report, targets []finding.Match) plan.Options {
 	o := plan.Options{Containerd: release}
 	if r.Client == read.Dockerd || r.Client == read.Ctr {
 		o.Workloads = []string{"task", "restart"}
@@ -147,7 +149,7 @@ func options(release string, r read.Report, targets []oracle.Match) plan.Options
 }
 
 // ofCRI reports whether only CRI leaves, or tells, such a thing.
-func ofCRI(m oracle.Match) bool {
-	return slices.Contains([]oracle.Class{oracle.ClassSandbox, oracle.ClassCRIDir, oracle.ClassCRIStatus}, m.Class) ||
-		m.Facts[oracle.FactBy] == string(oracle.ByCRIStatus) || m.Facts[oracle.FactObject] != ""
+func ofCRI(m finding.Match) bool {
+	return slices.Contains([]finding.Class{finding.ClassSandbox, finding.ClassCRIDir, finding.ClassCRIStatus}, m.Class) ||
+		m.Facts[fact.By] == string(exit.ByCRIStatus) || m.Facts[fact.Object] != ""
 }

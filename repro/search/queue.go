@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -69,7 +69,7 @@ func (q *queue) next() (int, bool) {
 }
 
 // learn takes what a case has left.
-func (q *queue) learn(i int, f fit, targets []oracle.Match) {
+func (q *queue) learn(i int, f fit, targets []finding.Match) {
 	function, kind := places(q.plan.Specs[i])
 	n := hadNothing
 	switch {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/sweep"
@@ -42,7 +42,7 @@ type Search struct {
 
 // Result is what came of it.
 type Result struct {
-	Targets []oracle.Match `json:"targets"`
+	Targets []finding.Match `json:"targets"`
 	// Planned cases of which Ran were run; Fired of them show something.
 	Planned int `json:"planned"`
 	Ran     int `json:"ran"`
@@ -68,8 +68,8 @@ type Looked struct {
 type Found struct {
 	Spec plan.Spec `json:"spec"`
 	// Findings are what it leaves, Extra how much of that the report does not tell of.
-	Findings []oracle.Finding `json:"left"`
-	Extra    int              `json:"extra"`
+	Findings []finding.Finding `json:"left"`
+	Extra    int               `json:"extra"`
 	// Logged is how many of the messages that the report quotes it logs.
 	Logged int `json:"logged"`
 	// Known is the bug of the catalogue whose window the fault is in, or "".
@@ -242,10 +242,10 @@ func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Resul
 }
 
 // knownAs is the known bug that explains what a case leaves at its place, or "".
-func (s Search) knownAs(spec plan.Spec, found []oracle.Finding) string {
+func (s Search) knownAs(spec plan.Spec, found []finding.Finding) string {
 	for _, b := range s.Known {
-		if b.Sweep != nil && b.Releases.MayApply(s.Release) && slices.ContainsFunc(found, func(f oracle.Finding) bool {
-			return oracle.AnyLike(b.Sweep.Match, f)
+		if b.Sweep != nil && b.Releases.MayApply(s.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {
+			return finding.AnyLike(b.Sweep.Match, f)
 		}) && triage.AppliesTo(*b.Sweep, spec) {
 			return b.ID
 		}
@@ -261,7 +261,7 @@ func (s Search) show(ctx context.Context, p plan.Plan, c *candidate, res *Result
 	report := triage.NewReport(journal.Head{Plan: p}, []journal.Result{c.result}, nil)
 	report.New = slices.DeleteFunc(report.New, func(k triage.Cluster) bool {
 		return !slices.ContainsFunc(k.Left, func(g triage.Signature) bool {
-			return oracle.AnyLike(res.Targets, oracle.Finding{Class: g.Class, Facts: g.Facts})
+			return finding.AnyLike(res.Targets, finding.Finding{Class: g.Class, Facts: g.Facts})
 		})
 	})
 	if len(report.New) == 0 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -39,20 +39,20 @@ func TestTargets(t *testing.T) {
 }
 
 func TestFit(t *testing.T) {
-	targets := oracle.MustMatches("shim task=none")
-	finding := func(text, id string) oracle.Finding {
-		m := oracle.MustMatches(text)[0]
-		return oracle.Finding{Invariant: oracle.Leak, Class: m.Class, Facts: m.Facts, Subject: oracle.Subject{ID: id}}
+	targets := finding.MustMatches("shim task=none")
+	findingOf := func(text, id string) finding.Finding {
+		m := finding.MustMatches(text)[0]
+		return finding.Finding{Invariant: finding.Leak, Class: m.Class, Facts: m.Facts, Subject: finding.Subject{ID: id}}
 	}
-	shim := finding("shim task=none bundle=gone", "a")
+	shim := findingOf("shim task=none bundle=gone", "a")
 	for name, c := range map[string]struct {
-		found      []oracle.Finding
+		found      []finding.Finding
 		all, exact bool
 	}{
-		"just it":              {[]oracle.Finding{shim}, true, true},
-		"and its socket":       {[]oracle.Finding{shim, finding("socket socket=listening", "a")}, true, true},
-		"and another's bundle": {[]oracle.Finding{shim, finding("bundle shim=none", "b")}, true, false},
-		"something else":       {[]oracle.Finding{finding("shim task=RUNNING", "a")}, false, false},
+		"just it":              {[]finding.Finding{shim}, true, true},
+		"and its socket":       {[]finding.Finding{shim, findingOf("socket socket=listening", "a")}, true, true},
+		"and another's bundle": {[]finding.Finding{shim, findingOf("bundle shim=none", "b")}, true, false},
+		"something else":       {[]finding.Finding{findingOf("shim task=RUNNING", "a")}, false, false},
 		"nothing":              {nil, false, false},
 	} {
 		f := fitOf(targets, c.found)
@@ -90,7 +90,7 @@ func TestLikeliestFirst(t *testing.T) {
 	if !slices.Equal(order, []int{2, 0}) {
 		t.Errorf("%v come first", order)
 	}
-	targets := oracle.MustMatches("shim task=none")
+	targets := finding.MustMatches("shim task=none")
 	q = newQueue(plan.Plan{Specs: p.Specs[1:]}, newClues(read.Text(""), nil, nil))
 	q.learn(0, fit{has: 1}, targets)
 	if i, _ := q.next(); i != 0 {

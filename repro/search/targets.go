@@ -5,14 +5,15 @@ package search
 import (
 	"slices"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 )
 
 // Targets are the facts that a case must leave to be what the report tells of: one match
 // a class. What several symptoms say of one class is one match, where they agree.
-func Targets(r read.Report) (out []oracle.Match) {
+func Targets(r read.Report) (out []finding.Match) {
 	all := r.Of(read.Symptom)
 	proven := slices.ContainsFunc(all, func(o read.Observation) bool { return !o.InWords })
 	if !proven && len(r.Of(read.Elsewhere)) > 0 {
@@ -22,20 +23,20 @@ func Targets(r read.Report) (out []oracle.Match) {
 		if o.Class() == "" || proven && o.InWords {
 			continue
 		}
-		m := oracle.Match{Class: o.Class(), Facts: rank.Comparable(o.Facts)}
-		i := slices.IndexFunc(out, func(t oracle.Match) bool { return t.Class == m.Class && rank.Agree(t.Facts, m.Facts) })
+		m := finding.Match{Class: o.Class(), Facts: rank.Comparable(o.Facts)}
+		i := slices.IndexFunc(out, func(t finding.Match) bool { return t.Class == m.Class && rank.Agree(t.Facts, m.Facts) })
 		if i >= 0 {
 			out[i].Facts = out[i].Facts.With(m.Facts)
 		} else {
 			out = append(out, m)
 		}
 	}
-	return slices.DeleteFunc(out, func(m oracle.Match) bool { return comesWith(out, m) })
+	return slices.DeleteFunc(out, func(m finding.Match) bool { return comesWith(out, m) })
 }
 
 // comesWith reports whether a thing goes without saying beside another target.
-func comesWith(all []oracle.Match, m oracle.Match) bool {
-	return slices.ContainsFunc(all, func(o oracle.Match) bool {
+func comesWith(all []finding.Match, m finding.Match) bool {
+	return slices.ContainsFunc(all, func(o finding.Match) bool {
 		return o.Class != m.Class && rank.ComesWith(m.Class, o.Class)
 	})
 }
@@ -46,9 +47,9 @@ type fit struct {
 	extra int // what else is left, and does not come with that
 }
 
-func fitOf(targets []oracle.Match, found []oracle.Finding) fit {
+func fitOf(targets []finding.Match, found []finding.Finding) fit {
 	var f fit
-	var like []oracle.Finding
+	var like []finding.Finding
 	for _, t := range targets {
 		has := false
 		for _, x := range found {
@@ -61,7 +62,7 @@ func fitOf(targets []oracle.Match, found []oracle.Finding) fit {
 			f.has++
 		}
 	}
-	with := oracle.Companions(like, found)
+	with := compare.Companions(like, found)
 	for _, x := range found {
 		if !slices.Contains(like, x) && !slices.Contains(with, x) {
 			f.extra++
@@ -71,5 +72,5 @@ func fitOf(targets []oracle.Match, found []oracle.Finding) fit {
 }
 
 // all reports whether it has every target, exact whether it leaves nothing else.
-func (f fit) all(targets []oracle.Match) bool   { return f.has == len(targets) && f.has > 0 }
-func (f fit) exact(targets []oracle.Match) bool { return f.all(targets) && f.extra == 0 }
+func (f fit) all(targets []finding.Match) bool   { return f.has == len(targets) && f.has > 0 }
+func (f fit) exact(targets []finding.Match) bool { return f.all(targets) && f.extra == 0 }

@@ -8,14 +8,14 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
 var _ = Describe("the list of files that may appear", Label("control"), func() {
 	It("has nothing that a task and a pod do not need", spec.Quick, func(ctx context.Context) {
 		var release string
-		var appeared []func(oracle.ListedFile) bool
+		var appeared []func(compare.ListedFile) bool
 		networked := exits(harness.CRI)
 		networked.Network = harness.PodNetwork
 		for _, w := range []harness.Workload{exits(harness.TaskAPI), networked} {
@@ -24,15 +24,15 @@ var _ = Describe("the list of files that may appear", Label("control"), func() {
 			after := *h.After.Inventory
 			for _, f := range after.Files {
 				if !slices.Contains(h.Before.Files, f) {
-					appeared = append(appeared, func(l oracle.ListedFile) bool { return l.Lets(after, f) })
+					appeared = append(appeared, func(l compare.ListedFile) bool { return l.Lets(after, f) })
 				}
 			}
 		}
-		for _, l := range oracle.FilesThatMayAppear() {
+		for _, l := range compare.FilesThatMayAppear() {
 			if !l.NeededBy(release) {
 				continue
 			}
-			Expect(slices.ContainsFunc(appeared, func(lets func(oracle.ListedFile) bool) bool { return lets(l) })).
+			Expect(slices.ContainsFunc(appeared, func(lets func(compare.ListedFile) bool) bool { return lets(l) })).
 				To(BeTrue(), "%s: no file of that kind appeared: does %s need it (oracle/files.yaml)?", l.Path, release)
 		}
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -27,8 +27,8 @@ type control struct {
 	name    string
 	api     harness.API
 	leave   plant
-	class   oracle.Class
-	besides []oracle.Class
+	class   finding.Class
+	besides []finding.Class
 	// since is the first release that can leave it; "" for all.
 	since string
 	// audit is what an audit of a live node must find of it; "": it knows no time before, so
@@ -50,110 +50,111 @@ var controls = []control{
 		name:    "a real shim that containerd does not know",
 		audit:   audit.Shim,
 		leave:   startShim,
-		class:   oracle.ClassShim,
-		besides: []oracle.Class{oracle.ClassSocket},
+		class:   finding.ClassShim,
+		besides: []finding.Class{finding.ClassSocket},
 	},
-	{name: "a process that belongs to nobody", leave: startSleep, class: oracle.ClassProcess},
+	{name: "a process that belongs to nobody", leave: startSleep, class: finding.ClassProcess},
 	{
 		name:    "a process of runc's that containerd does not know",
 		audit:   audit.Forgotten,
 		leave:   createByRunc,
-		class:   oracle.ClassProcess,
-		besides: []oracle.Class{oracle.ClassRuncState, oracle.ClassCgroup},
+		class:   finding.ClassProcess,
+		besides: []finding.Class{finding.ClassRuncState, finding.ClassCgroup},
 	},
 	{
 		name:  "the socket of a killed shim",
 		audit: audit.Listener,
 		leave: after(startShim, killShim),
-		class: oracle.ClassSocket,
+		class: finding.ClassSocket,
 	},
 	{
 		name:  "a bundle",
 		audit: audit.Directory,
 		leave: makeDir(func(runner.Scene) string { return taskBundles + planted }),
-		class: oracle.ClassBundle,
+		class: finding.ClassBundle,
 	},
 	{
 		name:  "a bundle in whose removal containerd died",
 		audit: audit.Directory,
 		leave: makeDir(func(runner.Scene) string { return taskBundles + "." + planted }),
-		class: oracle.ClassBundle,
+		class: finding.ClassBundle,
 	},
 	{name: "a work directory", audit: audit.Directory, leave: makeDir(func(s runner.Scene) string {
 		return s.World.RootDir() + "/io.containerd.runtime.v2.task/" + daemon.TaskNamespace + "/" + planted
-	}), class: oracle.ClassBundle},
+	}), class: finding.ClassBundle},
 	{name: "a directory of CRI", api: harness.CRI, leave: makeDir(func(s runner.Scene) string {
 		return s.World.RootDir() + "/io.containerd.grpc.v1.cri/containers/" + planted
-	}), class: oracle.ClassCRIDir},
-	{name: "a mount", leave: mountTmpfs, class: oracle.ClassMount},
-	{name: "a cgroup", audit: audit.Group, leave: makeCgroup, class: oracle.ClassCgroup},
+	}), class: finding.ClassCRIDir},
+	{name: "a mount", leave: mountTmpfs, class: finding.ClassMount},
+	{name: "a cgroup", audit: audit.Group, leave: makeCgroup, class: finding.ClassCgroup},
 	{
 		name:    "the state of a killed container of runc's",
 		audit:   audit.RuncState,
 		leave:   abandonRunc,
-		class:   oracle.ClassRuncState,
-		besides: []oracle.Class{oracle.ClassCgroup},
+		class:   finding.ClassRuncState,
+		besides: []finding.Class{finding.ClassCgroup},
 	},
-	{name: "a snapshot", leave: prepareSnapshot, class: oracle.ClassSnapshot},
-	{name: "a lease", leave: createLease, class: oracle.ClassLease},
-	{name: "a FIFO", leave: makeFIFO, class: oracle.ClassFIFO},
-	{name: "a container without a task", leave: createContainer, class: oracle.ClassContainer},
-	{name: "a running task", leave: startTask, class: oracle.ClassTask, besides: []oracle.Class{
-		oracle.ClassShim, oracle.ClassProcess, oracle.ClassSocket, oracle.ClassBundle, oracle.ClassMount, oracle.ClassCgroup,
-		oracle.ClassRuncState, oracle.ClassSnapshot, oracle.ClassContainer,
+	{name: "a snapshot", leave: prepareSnapshot, class: finding.ClassSnapshot},
+	{name: "a lease", leave: createLease, class: finding.ClassLease},
+	{name: "a FIFO", leave: makeFIFO, class: finding.ClassFIFO},
+	{name: "a container without a task", leave: createContainer, class: finding.ClassContainer},
+	{name: "a running task", leave: startTask, class: finding.ClassTask, besides: []finding.Class{
+		finding.ClassShim, finding.ClassProcess, finding.ClassSocket, finding.ClassBundle, finding.ClassMount,
+		finding.ClassCgroup,
+		finding.ClassRuncState, finding.ClassSnapshot, finding.ClassContainer,
 	}},
-	{name: "a sandbox in containerd's store", leave: createSandbox, class: oracle.ClassSandbox, since: "1.7.0"},
+	{name: "a sandbox in containerd's store", leave: createSandbox, class: finding.ClassSandbox, since: "1.7.0"},
 	{name: "the directory of a snapshot, which something keeps from being removed", leave: holdSnapshotDir,
-		class: oracle.ClassFile, besides: []oracle.Class{oracle.ClassMount}},
+		class: finding.ClassFile, besides: []finding.Class{finding.ClassMount}},
 	{
 		name:  "a place for a temporary mount",
 		leave: makeDir(func(runner.Scene) string { return "/tmp/containerd-mount" + planted }),
-		class: oracle.ClassFile,
+		class: finding.ClassFile,
 	},
 	{name: "a file in a folder of its own", leave: after(
 		makeDir(func(runner.Scene) string { return "/run/containerd/" + planted }),
 		writeFile(func(runner.Scene) string { return "/run/containerd/" + planted + "/file" }),
-	), class: oracle.ClassFile},
+	), class: finding.ClassFile},
 	{
 		name:  "shared memory",
 		leave: writeFile(func(runner.Scene) string { return "/dev/shm/" + planted }),
-		class: oracle.ClassFile,
+		class: finding.ClassFile,
 	},
 	{
 		name:  "a file beside containerd's socket",
 		leave: writeFile(func(s runner.Scene) string { return s.Address + ".new" }),
-		class: oracle.ClassFile,
+		class: finding.ClassFile,
 	},
-	{name: "a network namespace of somebody's own", leave: bindNetworkAs("vpn"), class: oracle.ClassMount},
+	{name: "a network namespace of somebody's own", leave: bindNetworkAs("vpn"), class: finding.ClassMount},
 	{name: "a pod's network for which CNI's DEL was never called", api: harness.CRI, leave: forgetDel,
-		class: oracle.ClassNetwork},
-	{name: "an image", leave: createImage, class: oracle.ClassMetadata},
-	{name: "a containerd namespace", leave: createNamespace, class: oracle.ClassMetadata},
-	{name: "an ingest", leave: beginIngest, class: oracle.ClassMetadata, besides: []oracle.Class{oracle.ClassFile}},
-	{name: "an activated mount", leave: activateMount, class: oracle.ClassMetadata, since: "2.2.0",
-		besides: []oracle.Class{oracle.ClassMount, oracle.ClassFile}},
-	{name: "a committed snapshot", leave: commitSnapshot, class: oracle.ClassSnapshot},
-	{name: "a connection that its client does not close", leave: leaveConnection, class: oracle.ClassHandle},
-	{name: "a subscription that its client does not end", leave: leaveSubscription, class: oracle.ClassHandle},
+		class: finding.ClassNetwork},
+	{name: "an image", leave: createImage, class: finding.ClassMetadata},
+	{name: "a containerd namespace", leave: createNamespace, class: finding.ClassMetadata},
+	{name: "an ingest", leave: beginIngest, class: finding.ClassMetadata, besides: []finding.Class{finding.ClassFile}},
+	{name: "an activated mount", leave: activateMount, class: finding.ClassMetadata, since: "2.2.0",
+		besides: []finding.Class{finding.ClassMount, finding.ClassFile}},
+	{name: "a committed snapshot", leave: commitSnapshot, class: finding.ClassSnapshot},
+	{name: "a connection that its client does not close", leave: leaveConnection, class: finding.ClassHandle},
+	{name: "a subscription that its client does not end", leave: leaveSubscription, class: finding.ClassHandle},
 	{
 		name:  "a network namespace that no pod has, as CNI's are named",
 		audit: audit.Mounted,
 		leave: bindNetworkAs("cni-planted"),
-		class: oracle.ClassMount,
+		class: finding.ClassMount,
 	},
 	{
 		name:    "the root file system of a container that is gone",
 		audit:   audit.Directory,
 		leave:   mountRootFS,
-		class:   oracle.ClassMount,
-		besides: []oracle.Class{oracle.ClassBundle},
+		class:   finding.ClassMount,
+		besides: []finding.Class{finding.ClassBundle},
 	},
 	{
 		name:  "a container of CRI's that CRI does not list",
 		api:   harness.CRI,
 		audit: audit.InCRI,
 		leave: createForCRI,
-		class: oracle.ClassContainer,
+		class: finding.ClassContainer,
 	},
 	// Older releases make no lease for a pod, and those before 2.0 keep it out of the
 	// sandbox store.
@@ -161,12 +162,12 @@ var controls = []control{
 		name:  "a whole pod, which leaves something of most classes; what containerd holds for it is no leak",
 		api:   harness.CRI,
 		leave: runPod,
-		class: oracle.ClassSandbox,
+		class: finding.ClassSandbox,
 		since: "2.3.0",
-		besides: []oracle.Class{
-			oracle.ClassShim, oracle.ClassProcess, oracle.ClassSocket, oracle.ClassBundle, oracle.ClassCRIDir,
-			oracle.ClassMount, oracle.ClassCgroup, oracle.ClassRuncState, oracle.ClassSnapshot, oracle.ClassLease,
-			oracle.ClassFIFO, oracle.ClassContainer, oracle.ClassTask,
+		besides: []finding.Class{
+			finding.ClassShim, finding.ClassProcess, finding.ClassSocket, finding.ClassBundle, finding.ClassCRIDir,
+			finding.ClassMount, finding.ClassCgroup, finding.ClassRuncState, finding.ClassSnapshot, finding.ClassLease,
+			finding.ClassFIFO, finding.ClassContainer, finding.ClassTask,
 		},
 	},
 }
@@ -190,7 +191,7 @@ var _ = Describe("a world in which something was left on purpose", Label("contro
 			text += ", and an audit finds it"
 		}
 		labels := []any{spec.Quick}
-		if c.class == oracle.ClassCgroup || slices.Contains(c.besides, oracle.ClassCgroup) {
+		if c.class == finding.ClassCgroup || slices.Contains(c.besides, finding.ClassCgroup) {
 			labels = append(labels, Label("cgroup"))
 		}
 		It(text, append(labels, func(ctx context.Context) {
@@ -202,16 +203,16 @@ var _ = Describe("a world in which something was left on purpose", Label("contro
 			var found *audit.Report
 			v := sabotaged(ctx, k, audited(c.leave, &found))
 			Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
-			Expect(classes(v)).To(ConsistOf(append([]oracle.Class{c.class}, c.besides...)), "%v", v)
+			Expect(classes(v)).To(ConsistOf(append([]finding.Class{c.class}, c.besides...)), "%v", v)
 			accuses(found, c.audit)
 		})...)
 	}
 	It("was made for every class of leak", spec.Quick, func() {
-		var have []oracle.Class
+		var have []finding.Class
 		for _, c := range controls {
 			have = append(have, c.class)
 		}
-		Expect(have).To(ContainElements(oracle.LeakClasses))
+		Expect(have).To(ContainElements(finding.LeakClasses))
 	})
 })
 
@@ -230,8 +231,8 @@ func sabotaged(ctx context.Context, c harness.Case, leave plant) harness.Verdict
 }
 
 // classes are those of what violates, each once.
-func classes(v harness.Verdict) []oracle.Class {
-	var all []oracle.Class
+func classes(v harness.Verdict) []finding.Class {
+	var all []finding.Class
 	for _, f := range v.Violations() {
 		all = append(all, f.Class)
 	}

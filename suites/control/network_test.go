@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/cni/record"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -38,18 +38,18 @@ var _ = Describe("a pod with a network of its own", Label("control", "cri", "net
 	It("leaves nothing", spec.Quick, func(ctx context.Context) {
 		clean(ctx, harness.Case{Name: "control-network", Workload: netPod()})
 	})
-	DescribeTable("is violated by", func(ctx context.Context, leave plant, class oracle.Class) {
+	DescribeTable("is violated by", func(ctx context.Context, leave plant, class finding.Class) {
 		w := netPod()
 		w.Settle = soon
 		v := sabotaged(ctx, harness.Case{Name: "control-network", Workload: w}, leave)
 		Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
 		Expect(classes(v)).To(ConsistOf(class), "%v", v)
 	},
-		Entry("a DEL that was never called", spec.Quick, forgetDel, oracle.ClassNetwork),
-		Entry("a network namespace that is still mounted", spec.Quick, bindNetworkAs("cni-planted"), oracle.ClassMount),
+		Entry("a DEL that was never called", spec.Quick, forgetDel, finding.ClassNetwork),
+		Entry("a network namespace that is still mounted", spec.Quick, bindNetworkAs("cni-planted"), finding.ClassMount),
 		Entry("the file of one that is not mounted any more", writeFile(func(runner.Scene) string {
 			return "/run/netns/cni-planted"
-		}), oracle.ClassFile),
-		Entry("the result that libcni keeps", spec.Quick, keepResult, oracle.ClassFile),
+		}), finding.ClassFile),
+		Entry("the result that libcni keeps", spec.Quick, keepResult, finding.ClassFile),
 	)
 })

@@ -28,7 +28,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/fixtures/world/wire"
 	"github.com/shimquake/shimquake/harness/runner"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
@@ -155,7 +155,7 @@ func startShim(ctx context.Context, s runner.Scene) error {
 
 // killShim ends the planted shim without a chance to remove its socket.
 func killShim(ctx context.Context, s runner.Scene) error {
-	all, err := oracle.Processes(s.Scene)
+	all, err := inventory.Processes(s.Scene)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func abandonRunc(ctx context.Context, s runner.Scene) error {
 	if err != nil {
 		return err
 	}
-	all, err := oracle.Processes(s.Scene)
+	all, err := inventory.Processes(s.Scene)
 	if err != nil {
 		return err
 	}

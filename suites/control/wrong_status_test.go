@@ -14,17 +14,19 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
 // everybody tells the exit code of a plain task.
-var everybody = []oracle.Observer{
-	oracle.ByWait,
-	oracle.ByDelete,
-	oracle.ByShimDelete,
-	oracle.ByTaskExit,
-	oracle.ByTaskDelete,
+var everybody = []exit.Observer{
+	exit.ByWait,
+	exit.ByDelete,
+	exit.ByShimDelete,
+	exit.ByTaskExit,
+	exit.ByTaskDelete,
 }
 
 // The wrong statuses are a shim's, and reach the client by the ways of a real containerd.
@@ -36,17 +38,17 @@ var _ = Describe("a shim that tells a wrong exit code of a payload", Label("cont
 		w.Fakeshim = words
 		v := sabotaged(ctx, harness.Case{Name: "control-wrong-status", Workload: w, Plan: plan}, nil)
 		Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
-		Expect(classes(v)).To(ConsistOf(oracle.ClassExitCode), "%v", v)
+		Expect(classes(v)).To(ConsistOf(finding.ClassExitCode), "%v", v)
 		return v
 	}
 	DescribeTable(
 		"is found by",
-		func(ctx context.Context, words, kind string, observers ...oracle.Observer) {
+		func(ctx context.Context, words, kind string, observers ...exit.Observer) {
 			v := misreports(ctx, exits(harness.TaskAPI), words)
-			var reported []oracle.Observer
+			var reported []exit.Observer
 			for _, f := range v.Violations() {
-				Expect(f.Facts[oracle.FactStatus]).To(Equal(kind), "%v", f)
-				reported = append(reported, oracle.Observer(f.Facts[oracle.FactBy]))
+				Expect(f.Facts[fact.Status]).To(Equal(kind), "%v", f)
+				reported = append(reported, exit.Observer(f.Facts[fact.By]))
 			}
 			slices.Sort(reported)
 			reported = slices.Compact(reported)
@@ -56,22 +58,22 @@ var _ = Describe("a shim that tells a wrong exit code of a payload", Label("cont
 				Expect(reported).To(ConsistOf(observers), "%v", v)
 			}
 		},
-		Entry("everybody: 137, as if it had been killed", spec.Quick, "exit=137", oracle.MadeUp137),
-		Entry("everybody: 255, as if it were unknown", spec.Quick, "exit=255", oracle.MadeUp255),
-		Entry("everybody: 0, as if it had succeeded", "exit=0", oracle.MadeUp0),
-		Entry("everybody: 8, which is merely wrong", "exit=8", oracle.Wrong),
-		Entry("everybody: 143, which is a signal that nobody sent", "exit=143", oracle.MadeUpSig),
+		Entry("everybody: 137, as if it had been killed", spec.Quick, "exit=137", fact.MadeUp137),
+		Entry("everybody: 255, as if it were unknown", spec.Quick, "exit=255", fact.MadeUp255),
+		Entry("everybody: 0, as if it had succeeded", "exit=0", fact.MadeUp0),
+		Entry("everybody: 8, which is merely wrong", "exit=8", fact.Wrong),
+		Entry("everybody: 143, which is a signal that nobody sent", "exit=143", fact.MadeUpSig),
 		// One observer alone: protocol's controls are the quick ones of these.
-		Entry("Wait alone", "wait=0", oracle.MadeUp0, oracle.ByWait),
+		Entry("Wait alone", "wait=0", fact.MadeUp0, exit.ByWait),
 		Entry(
 			"Delete and its event",
 			"delete=0",
-			oracle.MadeUp0,
-			oracle.ByDelete,
-			oracle.ByShimDelete,
-			oracle.ByTaskDelete,
+			fact.MadeUp0,
+			exit.ByDelete,
+			exit.ByShimDelete,
+			exit.ByTaskDelete,
 		),
-		Entry("the exit event alone", "event=137", oracle.MadeUp137, oracle.ByTaskExit),
+		Entry("the exit event alone", "event=137", fact.MadeUp137, exit.ByTaskExit),
 	)
 	It("is found when it tells it to a containerd that was killed and came back", func(ctx context.Context) {
 		// It ends by the client's signal, and so after containerd has come back.
@@ -80,7 +82,7 @@ var _ = Describe("a shim that tells a wrong exit code of a payload", Label("cont
 		Expect(
 			v.Violations(),
 		).To(
-			ContainElement(spec.HaveFacts(oracle.Facts{oracle.FactBy: string(oracle.ByRestarted)})),
+			ContainElement(spec.HaveFacts(fact.Facts{fact.By: string(exit.ByRestarted)})),
 			"%v",
 			v,
 		)
@@ -88,10 +90,10 @@ var _ = Describe("a shim that tells a wrong exit code of a payload", Label("cont
 })
 
 var _ = Describe("a world whose events", Label("control"), func() {
-	says := func(v harness.Verdict, want oracle.Facts, besides ...oracle.Class) {
+	says := func(v harness.Verdict, want fact.Facts, besides ...finding.Class) {
 		GinkgoHelper()
 		Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
-		Expect(classes(v)).To(ConsistOf(append(besides, oracle.ClassEvent)), "%v", v)
+		Expect(classes(v)).To(ConsistOf(append(besides, finding.ClassEvent)), "%v", v)
 		Expect(v.Violations()).To(ContainElement(spec.HaveFacts(want)), "%v", v)
 	}
 	DescribeTable("are violated by a shim that",
@@ -100,7 +102,7 @@ var _ = Describe("a world whose events", Label("control"), func() {
 			w.Fakeshim = words
 			says(
 				sabotaged(ctx, harness.Case{Name: "control-events", Workload: w}, nil),
-				oracle.Facts{oracle.FactEvent: oracle.Missing, oracle.FactTopic: topic},
+				fact.Facts{fact.Event: fact.Missing, fact.Topic: topic},
 			)
 		},
 		Entry("publishes no exit", "events=no-exit", "/tasks/exit"),
@@ -119,34 +121,34 @@ var _ = Describe("a world whose events", Label("control"), func() {
 	)
 	DescribeTable(
 		"are violated by one that containerd passes on, and that",
-		func(ctx context.Context, want oracle.Facts, published ...event) {
+		func(ctx context.Context, want fact.Facts, published ...event) {
 			c := harness.Case{Name: "control-events", Workload: exits(harness.TaskAPI)}
 			says(sabotaged(ctx, c, publish(published...)), want)
 		},
 		Entry(
 			"repeats the exit of the workload",
 			spec.Quick,
-			oracle.Facts{oracle.FactEvent: oracle.Repeated},
+			fact.Facts{fact.Event: fact.Repeated},
 			exited("c0", 4242, 7, time.Now()),
 		),
 		Entry(
 			"comes out of order",
 			spec.Quick,
-			oracle.Facts{oracle.FactEvent: oracle.Late, oracle.FactAfter: "/tasks/exit"},
+			fact.Facts{fact.Event: fact.Late, fact.After: "/tasks/exit"},
 			exited(planted, 4242, 7, time.Now()),
 			started(planted, 4242),
 		),
 		Entry(
 			"has no pid",
 			spec.Quick,
-			oracle.Facts{oracle.FactEvent: oracle.NoPID},
+			fact.Facts{fact.Event: fact.NoPID},
 			started(planted, 0),
 			exited(planted, 0, 7, time.Now()),
 		),
 		Entry(
 			"has no time",
 			spec.Quick,
-			oracle.Facts{oracle.FactEvent: oracle.NoTime},
+			fact.Facts{fact.Event: fact.NoTime},
 			started(planted, 4242),
 			exited(planted, 4242, 7, time.Time{}),
 		),
@@ -158,8 +160,8 @@ var _ = Describe("a world whose events", Label("control"), func() {
 			c := harness.Case{Name: "control-events", Workload: exits(harness.TaskAPI)}
 			says(
 				sabotaged(ctx, c, publish(exited("c0", 4242, 137, time.Now()))),
-				oracle.Facts{oracle.FactRepeat: oracle.OtherStatus, oracle.FactFirst: "7", oracle.FactReported: "137"},
-				oracle.ClassExitCode,
+				fact.Facts{fact.Repeat: fact.OtherStatus, fact.First: "7", fact.Reported: "137"},
+				finding.ClassExitCode,
 			)
 		},
 	)
@@ -203,7 +205,7 @@ var _ = Describe("a process of a container that containerd has forgotten", Label
 		Expect(v.Violations()).To(ContainElement(And(
 			HaveField(
 				"Invariant",
-				oracle.Forgot,
+				finding.Forgot,
 			),
 			HaveField("Subject.ID", planted),
 			HaveField("Subject.Namespace", daemon.TaskNamespace),

@@ -2,7 +2,7 @@ package crashcreate
 
 import (
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -25,7 +25,7 @@ var leaksShim = []harness.Bad{{Releases: "< 1.7.0", By: spec.ShimLeft, Issue: ad
 var leaksBundle = []harness.Bad{
 	{
 		Releases: "< 1.7.0",
-		By:       oracle.MustMatches("bundle shim=none", "event event=no-pid"),
+		By:       finding.MustMatches("bundle shim=none", "event event=no-pid"),
 		Issue:    adopted + " and containerd#11071",
 	},
 }
@@ -38,18 +38,18 @@ const unborn = "no issue known: exit and delete of a sandbox's task that was nev
 
 var unbornExit = []harness.Bad{
 	leaksShim[0],
-	{Releases: ">= 2.0.0", By: oracle.MustMatches("event event=no-pid"), Issue: unborn},
+	{Releases: ">= 2.0.0", By: finding.MustMatches("event event=no-pid"), Issue: unborn},
 }
 
 // The helper that removes a dead shim's bundle gives up when Create has not yet written
 // the bundle's runtime file. 1.7.35 still does, 2.0.14 does not any more.
 var residue = []harness.Bad{
-	{Releases: "< 2.0.0", By: oracle.MustMatches("bundle shim=none"), Issue: "containerd#11071"},
+	{Releases: "< 2.0.0", By: finding.MustMatches("bundle shim=none"), Issue: "containerd#11071"},
 }
 
 // The id of a task is the client's own, and the bundle is in its way.
 var residueOfID = []harness.Bad{
-	{Releases: "< 2.0.0", By: oracle.MustMatches("bundle shim=none"), Issue: "containerd#11071"},
+	{Releases: "< 2.0.0", By: finding.MustMatches("bundle shim=none"), Issue: "containerd#11071"},
 }
 
 // A containerd that starts publishes the exit of a task whose shim has died meanwhile

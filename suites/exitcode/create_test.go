@@ -8,7 +8,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -22,6 +22,6 @@ var _ = Describe("an init that dies in its Create", Label("exit-code"), func() {
 			Plan: failpoints.Plan{failpoints.PauseAt(created, failpoints.Steps("kill task", "wait 300ms", "release")...)},
 		})
 		Expect(v.Reported).To(ContainElement(And(
-			HaveField("Observer", oracle.ByTaskExit), HaveField("Status", uint32(137)))))
+			HaveField("Observer", exit.ByTaskExit), HaveField("Status", uint32(137)))))
 	})
 })

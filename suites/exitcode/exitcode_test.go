@@ -15,7 +15,8 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -190,9 +191,9 @@ func exitUnheard(api harness.API, _ end) []harness.Bad {
 	}
 	return []harness.Bad{
 		{Releases: ">= 2.0.0, < 2.4.0", Issue: "containerd#13293",
-			By: append(oracle.MustMatches("process", "cgroup", "runc-state", "event event=missing topic=/tasks/exit"),
+			By: append(finding.MustMatches("process", "cgroup", "runc-state", "event event=missing topic=/tasks/exit"),
 				spec.CRISaysUnknown...),
-			May: oracle.MustMatches("event event=missing topic=/tasks/delete")},
+			May: finding.MustMatches("event event=missing topic=/tasks/delete")},
 		{Releases: ">= 1.6.0", By: spec.CRISaysUnknown, Issue: "no issue known"},
 	}
 }
@@ -215,9 +216,9 @@ var _ = Describe("the exit code of a container", Label("exit-code"), func() {
 		func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{Name: "exit-waiters", Workload: harness.Workload{
 				Waiters: 3, Containers: []harness.Container{{Exit: 7}}}})
-			var waits []oracle.Observation
+			var waits []exit.Observation
 			for _, o := range v.History.Reported {
-				if o.Observer == oracle.ByWait && o.Container == "c0" {
+				if o.Observer == exit.ByWait && o.Container == "c0" {
 					waits = append(waits, o)
 				}
 			}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -48,9 +50,9 @@ var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
 				Plan: plan(failpoints.PauseAt("rpc:containerd:Task.Kill:entry", failpoints.Steps(
 					"kill containerd", "kill task", fmt.Sprintf("wait %ds", seconds), "start containerd")...)),
 				Bad: []harness.Bad{{Releases: ">= 1.7.0", Issue: "cri-forgets-an-exit", By: spec.CRISaysUnknown,
-					May: oracle.MustMatches("event event=late topic=/tasks/exit after=/tasks/delete")}}})
+					May: finding.MustMatches("event event=late topic=/tasks/exit after=/tasks/delete")}}})
 			Expect(v.Reported).To(ContainElement(And(
-				HaveField("Observer", oracle.ByTaskExit), HaveField("Status", uint32(137)))))
+				HaveField("Observer", exit.ByTaskExit), HaveField("Status", uint32(137)))))
 		},
 		Entry("4", spec.Quick, 4),
 		Entry("8", Label("slow"), 8),
@@ -76,7 +78,7 @@ func expectRounds(v harness.Verdict, n int) {
 	if slices.ContainsFunc(v.History.Hits, func(h failpoints.Hit) bool { return h.Who == "shim" }) { // it has probes
 		asked := HaveField("Look.Inventory.Handles", ContainElement(And(
 			HaveField("Shim", Not(BeNil())), HaveField("Collected", true), HaveField("Held",
-				ContainElement(HaveField("Kind", oracle.AGoroutine))))))
+				ContainElement(HaveField("Kind", fact.AGoroutine))))))
 		Expect(v.History.CRI.Rounds).To(ContainElement(asked), "no shim was asked for its goroutines")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -31,8 +31,8 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 				And(HaveField("Exec", "e1"), HaveField("Status", uint32(137))),
 			))
 			for _, exec := range []string{"e0", "e1"} {
-				for _, by := range []oracle.Observer{
-					oracle.ByWait, oracle.ByDelete, oracle.ByTaskStatus, oracle.ByTaskExit, oracle.ByShimDelete,
+				for _, by := range []exit.Observer{
+					exit.ByWait, exit.ByDelete, exit.ByTaskStatus, exit.ByTaskExit, exit.ByShimDelete,
 				} {
 					Expect(v.Reported).To(ContainElement(And(HaveField("Exec", exec), HaveField("Observer", by))))
 				}
@@ -56,7 +56,7 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 				Name: "others-exec-refused-by-the-dead", Workload: one(harness.TaskAPI, harness.Container{Exit: 7, Exec: 3}),
 				Plan: failpoints.Plan{failpoints.PauseAt(runcExec, failpoints.Steps("kill task", "wait 500ms", "release")...)},
 			})
-			for _, by := range []oracle.Observer{oracle.ByWait, oracle.ByDelete, oracle.ByTaskExit} {
+			for _, by := range []exit.Observer{exit.ByWait, exit.ByDelete, exit.ByTaskExit} {
 				Expect(v.Reported).To(ContainElement(And(HaveField("Exec", ""), HaveField("Observer", by),
 					HaveField("Status", uint32(137)))))
 			}
@@ -73,14 +73,14 @@ var _ = Describe("an exec", Label("others", "exec"), func() {
 	It("is told of where containerd was SIGKILLed at its end, and is back 8 s later", func(ctx context.Context) {
 		workload := one(harness.TaskAPI, harness.Container{Exit: 7, ExecSignal: "SIGTERM"})
 		workload.CallTimeout, workload.Deadline = 30*time.Second, time.Minute
-		const exit = 5 // of the events, after those of create, start and the exec's own beginning
+		const exited = 5 // of the events, after those of create, start and the exec's own beginning
 		v := spec.Holds(ctx, harness.Case{Name: "others-exec-ends-while-down", Workload: workload, Plan: failpoints.Plan{
-			failpoints.PauseNth("rpc:containerd:Events.Forward:entry", exit,
+			failpoints.PauseNth("rpc:containerd:Events.Forward:entry", exited,
 				failpoints.Steps("kill containerd", "wait 8s", "start containerd")...),
 			{At: failpoints.MustPoint("rpc:containerd:Task.Delete:entry"),
 				Do: term.Of(term.Clause{Count: 2, Action: term.Pause}), While: failpoints.Steps("wait 5s", "release")},
 		}})
-		Expect(v.Reported).To(ContainElement(And(HaveField("Exec", "e2"), HaveField("Observer", oracle.ByTaskExit))))
+		Expect(v.Reported).To(ContainElement(And(HaveField("Exec", "e2"), HaveField("Observer", exit.ByTaskExit))))
 	})
 })
 
@@ -151,7 +151,7 @@ var _ = Describe("ExecSync", Label("others", "exec", "cri"), func() {
 		func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{Name: "others-execsync", Workload: writes(harness.CRI)})
 			Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(7)), HaveField("Status", uint32(3))))
-			for _, by := range []oracle.Observer{oracle.ByExecSync, oracle.ByTaskExit} {
+			for _, by := range []exit.Observer{exit.ByExecSync, exit.ByTaskExit} {
 				Expect(v.Reported).To(ContainElement(And(HaveField("Exec", Not(BeEmpty())), HaveField("Observer", by),
 					HaveField("Status", uint32(3)))))
 			}

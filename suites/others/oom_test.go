@@ -10,7 +10,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -29,7 +30,7 @@ func reasons(v harness.Verdict) map[string]string {
 	out := map[string]string{}
 	for _, i := range v.History.Instances {
 		for _, s := range v.History.CRI.Statuses {
-			if s.ID == i.ID && s.State == oracle.CRIExited {
+			if s.ID == i.ID && s.State == criview.Exited {
 				out[i.Name] = s.Reason
 			}
 		}
@@ -51,7 +52,7 @@ var _ = Describe("a container that runs out of memory", Label("others", "oom", "
 						Expect(own.ChildStatus).To(Equal(137))
 					}
 					if who == harness.OOMChild || api == harness.TaskAPI {
-						Expect(v.History.Events).To(ContainElement(HaveField("Topic", oracle.TopicOOM)))
+						Expect(v.History.Events).To(ContainElement(HaveField("Topic", event.TopicOOM)))
 						Expect(v.History.Instances[0].OOMKills).To(HaveValue(BeNumerically(">", 0)), "the kernel has counted it")
 					}
 				})
@@ -62,7 +63,7 @@ var _ = Describe("a container that runs out of memory", Label("others", "oom", "
 			}}
 			v := spec.Holds(ctx, harness.Case{Name: "others-oom-beside-" + string(api), Workload: w})
 			for _, e := range v.History.Events {
-				if e.Topic == oracle.TopicOOM {
+				if e.Topic == event.TopicOOM {
 					Expect(e.Container).To(Equal(v.History.Instances[1].ID))
 				}
 			}
@@ -77,7 +78,7 @@ var _ = Describe("a container that runs out of memory", Label("others", "oom", "
 		v := spec.Holds(ctx, harness.Case{
 			Name: "others-oom-" + name, Workload: one(api, killedFor[harness.OOMChild]), Plan: failpoints.Plan{f},
 		})
-		Expect(v.History.Events).To(ContainElement(HaveField("Topic", oracle.TopicOOM)))
+		Expect(v.History.Events).To(ContainElement(HaveField("Topic", event.TopicOOM)))
 		if api == harness.CRI {
 			Expect(reasons(v)).To(HaveKeyWithValue("c0", "OOMKilled"))
 		}

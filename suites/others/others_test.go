@@ -15,7 +15,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -73,7 +73,7 @@ var _ = Describe("a shim that does not tell its state", Label("others", "slow"),
 var _ = Describe("a shim that stands still while containerd starts", Label("others", "slow", "crash"), func() {
 	// containerd gives it up, and keeps none of the others waiting.
 	const given = "containerd#3355: a shim that cannot be loaded is cleaned up after as if it were dead"
-	says := map[harness.API][]oracle.Match{
+	says := map[harness.API][]finding.Match{
 		harness.TaskAPI: spec.ReportedToNobody, harness.CRI: spec.CRISaysUnknown,
 	}
 	for _, api := range apis {
@@ -82,8 +82,8 @@ var _ = Describe("a shim that stands still while containerd starts", Label("othe
 				Name: "others-" + string(api) + "-stands-at-load", Workload: one(api, harness.Container{Signal: "SIGTERM"}),
 				Plan: failpoints.Plan{failpoints.Once("proc:shim:running", term.Stop), failpoints.Kill("proc:containerd:running")},
 				Bad: []harness.Bad{{Releases: ">= 1.6.0", Issue: given,
-					By:  append(oracle.MustMatches("shim task=none bundle=gone", "end status=killed"), says[api]...),
-					May: oracle.MustMatches("file whose=sandbox in=living")}}, // that which is no more
+					By:  append(finding.MustMatches("shim task=none bundle=gone", "end status=killed"), says[api]...),
+					May: finding.MustMatches("file whose=sandbox in=living")}}, // that which is no more
 			})
 		})
 	}

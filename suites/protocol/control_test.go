@@ -9,7 +9,8 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -21,18 +22,18 @@ const wrongStatus = 99
 // given it.
 var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 	// The event of a Delete may be lost (taskdelete-lost).
-	reported := func(by ...oracle.Match) []harness.Bad {
+	reported := func(by ...finding.Match) []harness.Bad {
 		return []harness.Bad{{
 			Releases: anyRelease, By: by, Issue: "the shim's own doing: a control of the oracle",
-			May: oracle.MustMatches(fmt.Sprintf("exit-code by=TaskDelete status=wrong reported=%d true=7", wrongStatus)),
+			May: finding.MustMatches(fmt.Sprintf("exit-code by=TaskDelete status=wrong reported=%d true=7", wrongStatus)),
 		}}
 	}
-	reports := func(by oracle.Observer) oracle.Match {
-		return oracle.MustMatches(fmt.Sprintf("exit-code by=%s status=wrong reported=%d true=7", by, wrongStatus))[0]
+	reports := func(by exit.Observer) finding.Match {
+		return finding.MustMatches(fmt.Sprintf("exit-code by=%s status=wrong reported=%d true=7", by, wrongStatus))[0]
 	}
 	DescribeTable(
 		"reports another exit status than the real one in",
-		func(ctx context.Context, word string, plan failpoints.Plan, by []oracle.Observer, events ...oracle.Match) {
+		func(ctx context.Context, word string, plan failpoints.Plan, by []exit.Observer, events ...finding.Match) {
 			c := misbehaving("wrong-in-"+word, word+"=99")
 			c.Plan = plan
 			for _, o := range by {
@@ -43,25 +44,25 @@ var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 			Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(7))), "the payload itself reports nothing wrong")
 			Expect(v.Reported).To(ContainElement(And(HaveField("Observer", by[0]), HaveField("Status", uint32(wrongStatus)))))
 		},
-		Entry("its reply to Wait", spec.Quick, "wait", nil, []oracle.Observer{oracle.ByWait}),
-		Entry("its reply to Delete", spec.Quick, "delete", nil, []oracle.Observer{oracle.ByDelete, oracle.ByShimDelete}),
+		Entry("its reply to Wait", spec.Quick, "wait", nil, []exit.Observer{exit.ByWait}),
+		Entry("its reply to Delete", spec.Quick, "delete", nil, []exit.Observer{exit.ByDelete, exit.ByShimDelete}),
 		Entry("its reply to State, which containerd passes on", spec.Quick, "state", nil,
-			[]oracle.Observer{oracle.ByShimState, oracle.ByTaskStatus, oracle.ByTaskList}),
-		Entry("its exit event", spec.Quick, "event", nil, []oracle.Observer{oracle.ByTaskExit}),
+			[]exit.Observer{exit.ByShimState, exit.ByTaskStatus, exit.ByTaskList}),
+		Entry("its exit event", spec.Quick, "event", nil, []exit.Observer{exit.ByTaskExit}),
 		Entry(
 			"the answer of its `delete` command",
 			spec.Quick,
 			"cleanup-exit",
 			failpoints.Plan{failpoints.Kill("proc:shim:exited")},
-			[]oracle.Observer{oracle.ByTaskDelete, oracle.ByTaskExit},
-			oracle.MustMatches("event event=repeated topic=/tasks/exit repeat=other-status")[0],
+			[]exit.Observer{exit.ByTaskDelete, exit.ByTaskExit},
+			finding.MustMatches("event event=repeated topic=/tasks/exit repeat=other-status")[0],
 		), // the second exit event contradicts the first
 	)
 	It("reports another exit status everywhere", spec.Quick, func(ctx context.Context) {
 		c := misbehaving("wrong-everywhere", "exit=99")
-		var all []oracle.Match
-		for _, by := range []oracle.Observer{oracle.ByWait, oracle.ByDelete, oracle.ByShimState, oracle.ByShimDelete,
-			oracle.ByTaskExit, oracle.ByTaskStatus, oracle.ByTaskList} {
+		var all []finding.Match
+		for _, by := range []exit.Observer{exit.ByWait, exit.ByDelete, exit.ByShimState, exit.ByShimDelete,
+			exit.ByTaskExit, exit.ByTaskStatus, exit.ByTaskList} {
 			all = append(all, reports(by))
 		}
 		c.Bad = reported(all...)
@@ -70,9 +71,9 @@ var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 	DescribeTable("does not publish",
 		func(ctx context.Context, words string, topics ...string) {
 			c := misbehaving("events-"+words, "events="+words)
-			var missing []oracle.Match
+			var missing []finding.Match
 			for _, topic := range topics {
-				missing = append(missing, oracle.MustMatches("event event=missing topic="+topic)...)
+				missing = append(missing, finding.MustMatches("event event=missing topic="+topic)...)
 			}
 			c.Bad = reported(missing...)
 			spec.Holds(ctx, c)

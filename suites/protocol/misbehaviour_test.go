@@ -12,7 +12,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -29,7 +29,7 @@ var orphaned = []harness.Bad{{Releases: anyRelease, By: spec.ShimLeft, Issue: no
 // believed: 2.3 takes the shim of an unknown version for one that it knows, and from then
 // on cannot list the tasks of that namespace.
 var believed = append(
-	[]harness.Bad{{Releases: ">= 2.3.0, < 2.4.0", By: oracle.MustMatches("containerd what=listing"), Issue: noIssue}},
+	[]harness.Bad{{Releases: ">= 2.3.0, < 2.4.0", By: finding.MustMatches("containerd what=listing"), Issue: noIssue}},
 	orphaned...)
 
 // giveUp is how long a client waits for a start that it does not see the end of.
@@ -83,7 +83,7 @@ var _ = Describe("a shim that does not end as it is asked to", Label("shim", "sh
 		c := misbehaving("socket-left", "socket=leave")
 		// Only the shim removes its socket file; the next shim of that id removes what a dead
 		// one has left.
-		c.Bad = []harness.Bad{{Releases: anyRelease, By: oracle.MustMatches("socket socket=silent"), Issue: noIssue}}
+		c.Bad = []harness.Bad{{Releases: anyRelease, By: finding.MustMatches("socket socket=silent"), Issue: noIssue}}
 		spec.Holds(ctx, c)
 	})
 })
@@ -91,12 +91,12 @@ var _ = Describe("a shim that does not end as it is asked to", Label("shim", "sh
 // unlearnt: containerd cannot learn the exit of a container whose shim is dead when the
 // `delete` command fails, and tells 255 with pid 0, after the shim has reported the real
 // one.
-var unlearnt = oracle.MustMatches(
+var unlearnt = finding.MustMatches(
 	"exit-code by=TaskExit status=made-up-255", "exit-code by=TaskDelete status=made-up-255",
 	"event event=no-pid topic=/tasks/exit", "event event=no-pid topic=/tasks/delete")
 
 // unlearntAgain: the shim has reported it before it was killed.
-var unlearntAgain = append(oracle.MustMatches("event event=repeated topic=/tasks/exit repeat=other-status"),
+var unlearntAgain = append(finding.MustMatches("event event=repeated topic=/tasks/exit repeat=other-status"),
 	unlearnt...)
 
 var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash"), func() {
@@ -111,12 +111,14 @@ var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash
 		c.Bad = bad
 		return c
 	}
-	known := func(by ...oracle.Match) harness.Bad { return harness.Bad{Releases: anyRelease, By: by, Issue: noIssue} }
+	known := func(by ...finding.Match) harness.Bad {
+		return harness.Bad{Releases: anyRelease, By: by, Issue: noIssue}
+	}
 	// Whether the bundle stays is a race within containerd: its clean-up after the closed
 	// connection forgets the task and keeps the bundle; the client's Delete, when that comes
 	// first, removes it.
 	raced := func(b harness.Bad) harness.Bad {
-		b.May = oracle.MustMatches("bundle", "container")
+		b.May = finding.MustMatches("bundle", "container")
 		return b
 	}
 	DescribeTable(
@@ -127,11 +129,11 @@ var _ = Describe("a SIGKILLed shim whose `delete` command", Label("shim", "crash
 		Entry("fails, and the container had exited", at("exited", "fails", "cleanup=fail",
 			raced(known(unlearntAgain...)))),
 		Entry("fails, and the container runs", at("running", "fails", "cleanup=fail",
-			raced(known(append(oracle.MustMatches("process"), unlearnt...)...)))),
+			raced(known(append(finding.MustMatches("process"), unlearnt...)...)))),
 		Entry("never ends, and the container had exited", at("exited", "hangs", "cleanup=hang", known(unlearntAgain...))),
 		Entry(
 			"never ends, and the container runs",
-			at("running", "hangs", "cleanup=hang", known(append(oracle.MustMatches("process"), unlearnt...)...)),
+			at("running", "hangs", "cleanup=hang", known(append(finding.MustMatches("process"), unlearnt...)...)),
 		),
 	)
 })

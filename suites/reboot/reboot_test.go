@@ -11,13 +11,13 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
 // The bug work-dir-after-a-reboot, of all releases.
 var workDirs = []harness.Bad{{
-	Releases: ">= 1.6.0", By: oracle.MustMatches("bundle kind=work-directory task=none bundle=gone shim=none"),
+	Releases: ">= 1.6.0", By: finding.MustMatches("bundle kind=work-directory task=none bundle=gone shim=none"),
 	Issue: "no issue known: work directories are looked for only in namespaces that have bundles",
 }}
 

@@ -2,7 +2,7 @@ package shimkill
 
 import (
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -35,9 +35,9 @@ var (
 	reportedToNone = []harness.Bad{{Releases: ">= 1.6.0", By: spec.ReportedToNobody, Issue: unheard}}
 	survives       = []harness.Bad{
 		{Releases: ">= 2.0.0, < 2.4.0", Issue: unwatched,
-			By: append(oracle.MustMatches("process", "cgroup", "runc-state", "event event=missing topic=/tasks/exit"),
+			By: append(finding.MustMatches("process", "cgroup", "runc-state", "event event=missing topic=/tasks/exit"),
 				spec.CRISaysUnknown...),
-			May: oracle.MustMatches("event event=missing topic=/tasks/delete")},
+			May: finding.MustMatches("event event=missing topic=/tasks/delete")},
 		saysUnknown[0],
 	}
 	// The container had exited and its Delete never reached runc.
@@ -45,7 +45,7 @@ var (
 		{
 			Releases: ">= 2.0.0, < 2.4.0",
 			Issue:    unwatched,
-			By:       oracle.MustMatches("cgroup", "runc-state", "event event=missing topic=/tasks/delete"),
+			By:       finding.MustMatches("cgroup", "runc-state", "event event=missing topic=/tasks/delete"),
 		},
 	}
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -86,8 +86,8 @@ var cancelled = []harness.Bad{
 }
 
 var (
-	ready   = oracle.MustMatches("cri-status object=sandbox is=too-late")
-	stopped = oracle.MustMatches("cri-event topic=CONTAINER_STOPPED_EVENT")
+	ready   = finding.MustMatches("cri-status object=sandbox is=too-late")
+	stopped = finding.MustMatches("cri-event topic=CONTAINER_STOPPED_EVENT")
 )
 
 var _ = Describe("a pod whose shim's first Shutdown, of its container", Label("cri", "shim", "issue:8981"), func() {

@@ -16,7 +16,8 @@ import (
 	"github.com/shimquake/shimquake/fixtures/source"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // SubjectEnv names the containerd that the suites test: a release, bin:DIR or src:DIR.
@@ -106,9 +107,9 @@ func Holds(ctx context.Context, c harness.Case) harness.Verdict {
 }
 
 // HaveFacts matches a finding of which these facts are known.
-func HaveFacts(want oracle.Facts) types.GomegaMatcher {
+func HaveFacts(want fact.Facts) types.GomegaMatcher {
 	return gomega.WithTransform(
-		func(f oracle.Finding) bool { return f.Facts.Has(want) },
+		func(f finding.Finding) bool { return f.Facts.Has(want) },
 		gomega.BeTrueBecause("facts: %s", want),
 	)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/lines"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -40,10 +41,10 @@ func begun(t testing.TB, n int, shard plan.Shard) (string, *Journal, Head) {
 var whole = plan.Shard{I: 1, Of: 1}
 
 // leak is a finding with facts, as a result has them.
-func leak() []oracle.Finding {
-	return []oracle.Finding{{
-		Invariant: oracle.Leak, Class: oracle.ClassShim, Subject: oracle.Subject{PID: 4, ID: "c0"},
-		Facts: oracle.Facts{oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone},
+func leak() []finding.Finding {
+	return []finding.Finding{{
+		Invariant: finding.Leak, Class: finding.ClassShim, Subject: finding.Subject{PID: 4, ID: "c0"},
+		Facts: fact.Facts{fact.Task: fact.None, fact.Bundle: fact.Gone},
 	}}
 }
 

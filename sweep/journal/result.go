@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/rate"
 )
 
@@ -31,7 +31,7 @@ type Result struct {
 	// machine may have come further, or less far, than the traces. "" where nobody knows.
 	Paths []string `json:"paths,omitempty"`
 	// Found is what violates.
-	Found []oracle.Finding `json:"found,omitempty"`
+	Found []finding.Finding `json:"found,omitempty"`
 	// Residues are how often known residues that are races were left.
 	Residues []rate.Count `json:"residues,omitempty"`
 	// Evidence is the folder with the evidence, of the first few of a kind.

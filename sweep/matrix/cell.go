@@ -13,8 +13,10 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/wording"
 )
 
 // Seen is what a case showed on a release.
@@ -164,25 +166,25 @@ func (w work) judge(v harness.Verdict) (Seen, string) {
 
 // withoutBesides is what was found, without what is of other bugs that the case is known
 // to show as well.
-func (w work) withoutBesides(all []oracle.Finding) []oracle.Finding {
-	var others []oracle.Match
+func (w work) withoutBesides(all []finding.Finding) []finding.Finding {
+	var others []finding.Match
 	for _, id := range w.bug.Beside {
 		if b, err := catalogue.FindBug(id); err == nil && b.Releases.MayApply(w.release) {
 			others = append(others, b.Matches()...)
 		}
 	}
-	var explained []oracle.Finding
+	var explained []finding.Finding
 	for _, f := range all {
-		if oracle.AnyLike(others, f) && !oracle.AnyLike(w.bug.Left, f) {
+		if finding.AnyLike(others, f) && !finding.AnyLike(w.bug.Left, f) {
 			explained = append(explained, f)
 		}
 	}
-	for _, f := range oracle.Companions(explained, all) {
-		if !oracle.AnyLike(w.bug.Left, f) {
+	for _, f := range compare.Companions(explained, all) {
+		if !finding.AnyLike(w.bug.Left, f) {
 			explained = append(explained, f)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(f oracle.Finding) bool { return slices.Contains(explained, f) })
+	return slices.DeleteFunc(slices.Clone(all), func(f finding.Finding) bool { return slices.Contains(explained, f) })
 }
 
 // otherwise says what of a bug was not found, and what else was.
@@ -199,7 +201,7 @@ func otherwise(lacks, besides []string) string {
 
 func found(v harness.Verdict) (text string) {
 	for _, f := range v.Violations() {
-		text += f.String() + "\n"
+		text += wording.Of(f) + "\n"
 	}
 	return text
 }

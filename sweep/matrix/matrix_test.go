@@ -13,7 +13,8 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // engine answers in place of a runner.
@@ -30,12 +31,12 @@ func (e engine) Trace(context.Context, harness.Case) (harness.Trace, error) {
 }
 
 func left(facts ...string) harness.Verdict {
-	parsed, err := oracle.ParseFacts(facts)
+	parsed, err := fact.ParseAll(facts)
 	if err != nil {
 		panic(err)
 	}
 	return harness.Verdict{Outcome: harness.Violated, Took: time.Second,
-		Findings: []oracle.Finding{{Invariant: oracle.Leak, Class: oracle.ClassShim, Facts: parsed}}}
+		Findings: []finding.Finding{{Invariant: finding.Leak, Class: finding.ClassShim, Facts: parsed}}}
 }
 
 var held = harness.Verdict{Outcome: harness.Held}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // inTurn is an engine that says one verdict after the other, of whatever it runs.
@@ -37,8 +37,8 @@ func TestWhatIsLostByChance(t *testing.T) {
 	held, unproven := harness.Verdict{Outcome: harness.Held}, harness.Verdict{Outcome: harness.Invalid, Version: "v2.4.2"}
 	violated := func(release string, found ...string) harness.Verdict {
 		v := harness.Verdict{Outcome: harness.Violated, Version: release}
-		for _, m := range oracle.MustMatches(found...) {
-			v.Findings = append(v.Findings, oracle.Finding{Class: m.Class, Facts: m.Facts})
+		for _, m := range finding.MustMatches(found...) {
+			v.Findings = append(v.Findings, finding.Finding{Class: m.Class, Facts: m.Facts})
 		}
 		return v
 	}
@@ -49,7 +49,7 @@ func TestWhatIsLostByChance(t *testing.T) {
 	other := &inTurn{verdicts: turns{violated("v2.4.2", late), violated("v2.4.2", "shim task=none")}}
 	var says *TraceError
 	_, err := Trace(t.Context(), other, "v2.4.2", "cri")
-	if !errors.As(err, &says) || !says.Verdict.Has(oracle.ClassShim) {
+	if !errors.As(err, &says) || !says.Verdict.Has(finding.ClassShim) {
 		t.Errorf("what else came is not told: %v", err)
 	}
 	for label, tt := range map[string]struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
-	"github.com/shimquake/shimquake/oracle"
 	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -71,8 +71,9 @@ func leaks(invalid string, words ...string) engine {
 		if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
 			return harness.Verdict{Outcome: harness.Held}
 		}
-		shim := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassShim, Subject: oracle.Subject{PID: 7, ID: "c0"}}
-		return harness.Verdict{Outcome: harness.Violated, Findings: []oracle.Finding{shim}}
+		shim := finding.Finding{Invariant: finding.Leak, Class: finding.ClassShim,
+			Subject: finding.Subject{PID: 7, ID: "c0"}}
+		return harness.Verdict{Outcome: harness.Violated, Findings: []finding.Finding{shim}}
 	}
 }
 
@@ -168,7 +169,7 @@ func TestWhatIsNewIsMinimised(t *testing.T) {
 
 func TestWhatIsKnownIsNotMinimised(t *testing.T) {
 	known := catalogue.Excuse{ID: "x", Releases: affected.Releases{"2.0": {Bad: "v2.0.0"}}, Sometimes: true,
-		Window: catalogue.Window{Match: oracle.MustMatches("shim"), Where: []string{"* *"}}}
+		Window: catalogue.Window{Match: finding.MustMatches("shim"), Where: []string{"* *"}}}
 	r := &Random{Engine: leaks("", "Task.Delete"), Base: basePlan(t), Seed: 1, Plans: 60}
 	rep := reported(t, r, drawn(t, r), 3, known)
 	if len(rep.New) != 0 || rep.Known[0].Cases < 5 || rep.Status() != 0 {
@@ -277,7 +278,7 @@ func TestRandomPlansOnTheNewestRelease(t *testing.T) {
 		if _, err := harness.ParseCase(filepath.Base(c.Shown.File), text); err != nil {
 			t.Errorf("%s cannot be replayed: %v", c.Shown.File, err)
 		}
-		if c.Left[0].Class == oracle.ClassShim {
+		if c.Left[0].Class == finding.ClassShim {
 			t.Errorf("a shim is left: %s\n%s", c.Shown.Origin, text)
 		}
 	}

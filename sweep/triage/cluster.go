@@ -13,7 +13,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -95,7 +95,7 @@ type occurrence struct {
 }
 
 // occurrences are what a case shows, each for a cluster.
-func occurrences(spec int, found []oracle.Finding) []occurrence {
+func occurrences(spec int, found []finding.Finding) []occurrence {
 	main, with := reduced(found)
 	var out []occurrence
 	for i, f := range families(main) {

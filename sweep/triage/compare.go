@@ -8,7 +8,8 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -136,7 +137,7 @@ func (c *Comparison) add(s plan.Spec, x, y journal.Result, known []catalogue.Exc
 
 // leftByLuck names the known bugs that leave all of what one side alone has found, or
 // none. Those that are no race are sure of their own case, and of no other in the window.
-func leftByLuck(known []catalogue.Excuse, s plan.Spec, found []oracle.Finding, only []Signature) (ids []string) {
+func leftByLuck(known []catalogue.Excuse, s plan.Spec, found []finding.Finding, only []Signature) (ids []string) {
 	var left []Signature
 	for i, direct := range explains(known, found, s) {
 		if !known[i].Sometimes && covers(s, known[i].Case) {
@@ -144,7 +145,7 @@ func leftByLuck(known []catalogue.Excuse, s plan.Spec, found []oracle.Finding, o
 		}
 		ids = append(ids, known[i].ID)
 		left = append(left, signatures(direct)...)
-		left = append(left, signatures(oracle.Companions(direct, found))...)
+		left = append(left, signatures(compare.Companions(direct, found))...)
 	}
 	if slices.ContainsFunc(only, func(t Signature) bool { return !slices.Contains(left, t) }) {
 		return nil

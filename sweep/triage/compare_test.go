@@ -7,7 +7,8 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -78,11 +79,11 @@ func TestCompareByLuck(t *testing.T) {
 	for i := range many {
 		many[i] = start + string(rune('a'+i))
 	}
-	wrong := []oracle.Finding{wrongExit(oracle.MadeUp0, "wait")}
+	wrong := []finding.Finding{wrongExit(fact.MadeUp0, "wait")}
 	for name, tc := range map[string]struct {
 		known    func(*testing.T) catalogue.Excuse
 		at       int
-		found    []oracle.Finding
+		found    []finding.Finding
 		invalid  int
 		raced    int
 		differ   int

@@ -8,7 +8,8 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -22,10 +23,10 @@ func TestACutSaysWhatTheWholeSays(t *testing.T) {
 	})
 	// Each case of a known finding shows it, but for one; and one of another case is new.
 	var specs []plan.Spec
-	var found [][]oracle.Finding
+	var found [][]finding.Finding
 	odd, without := -1, -1
 	for _, s := range p.Specs {
-		var left []oracle.Finding
+		var left []finding.Finding
 		owned := false
 		for _, k := range known {
 			if !among(k.Workloads, s.Workload) || !covers(s, k.Case) {
@@ -36,11 +37,11 @@ func TestACutSaysWhatTheWholeSays(t *testing.T) {
 				without = len(specs)
 				break
 			}
-			left = append(left, oracle.Finding{Class: k.Match[0].Class, Facts: k.Match[0].Facts})
+			left = append(left, finding.Finding{Class: k.Match[0].Class, Facts: k.Match[0].Facts})
 		}
 		if !owned && odd < 0 {
 			owned, odd = true, len(specs)
-			left = []oracle.Finding{{Class: oracle.ClassShim, Facts: oracle.Facts{oracle.FactTask: "no-such-thing"}}}
+			left = []finding.Finding{{Class: finding.ClassShim, Facts: fact.Facts{fact.Task: "no-such-thing"}}}
 		}
 		if owned {
 			specs, found = append(specs, s), append(found, left)

@@ -5,7 +5,8 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 	"github.com/shimquake/shimquake/sweep/triage"
@@ -19,14 +20,14 @@ func ExampleNewReport() {
 		p.Specs = append(p.Specs, plan.Single(plan.Pass{Point: at, Nth: 1, Path: "create"}, "crash", "task"))
 		p.Places[at] = plan.Place{File: "core/runtime/v2/binary.go", Line: 100 + line}
 	}
-	shim := oracle.Finding{
-		Invariant: oracle.Leak, Class: oracle.ClassShim, Subject: oracle.Subject{PID: 41},
-		Facts: oracle.Facts{oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone},
+	shim := finding.Finding{
+		Invariant: finding.Leak, Class: finding.ClassShim, Subject: finding.Subject{PID: 41},
+		Facts: fact.Facts{fact.Task: fact.None, fact.Bundle: fact.Gone},
 	}
 	results := []journal.Result{
 		{I: 0, Outcome: harness.Held},
-		{I: 1, Outcome: harness.Violated, Found: []oracle.Finding{shim}},
-		{I: 2, Outcome: harness.Violated, Found: []oracle.Finding{shim}},
+		{I: 1, Outcome: harness.Violated, Found: []finding.Finding{shim}},
+		{I: 2, Outcome: harness.Violated, Found: []finding.Finding{shim}},
 	}
 	fmt.Println(triage.NewReport(journal.Head{Plan: p}, results, nil))
 	// Output:

@@ -6,7 +6,8 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/oracle/rate"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -28,7 +29,7 @@ func TestNotReproduced(t *testing.T) {
 		"once again":                 {&Shown{Replays: 20, Same: 1}, 1, 1},
 		"replayed a few times":       {&Shown{Replays: 3}, 1, 1},
 	} {
-		found := make([][]oracle.Finding, 4)
+		found := make([][]finding.Finding, 4)
 		for i := range c.cases {
 			found[i] = left
 		}
@@ -59,11 +60,11 @@ func TestARaceByChance(t *testing.T) {
 	rare.Anywhere, boundless.Cases = false, nil
 	never := &Shown{Replays: 20}
 	left := shimLeft(1, "c0")
-	more := append(shimLeft(1, "c0"), oracle.Finding{Invariant: oracle.Exit, Class: oracle.ClassExitCode})
+	more := append(shimLeft(1, "c0"), finding.Finding{Invariant: finding.Exit, Class: finding.ClassExitCode})
 	for name, c := range map[string]struct {
 		known        catalogue.Excuse
 		shown        *Shown
-		found        []oracle.Finding
+		found        []finding.Finding
 		cases        int
 		fresh, other int // what fails the sweep, and what else it reports as new
 	}{
@@ -80,7 +81,7 @@ func TestARaceByChance(t *testing.T) {
 	} {
 		p := planOf(start+"a", start+"b", start+"c", start+"d")
 		p.Options = plan.Options{}.String()
-		found := make([][]oracle.Finding, len(p.Specs))
+		found := make([][]finding.Finding, len(p.Specs))
 		for i := range c.cases {
 			found[i] = c.found
 		}
@@ -153,24 +154,24 @@ func TestResiduesThatComeEachTime(t *testing.T) {
 // cluster it belongs to.
 func TestTheOrderOfSymptomsDoesNotMatter(t *testing.T) {
 	k := known(t, "  - shim task=none", "  - container what=removal")
-	removal := oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassContainer,
-		Facts: oracle.Facts{oracle.FactWhat: oracle.Removal}}
+	removal := finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer,
+		Facts: fact.Facts{fact.What: fact.Removal}}
 	shim := shimLeft(1, "c0")[0]
-	cgroup := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassCgroup, Subject: oracle.Subject{ID: "c9"}}
+	cgroup := finding.Finding{Invariant: finding.Leak, Class: finding.ClassCgroup, Subject: finding.Subject{ID: "c9"}}
 	p := planOf(start+"a", start+"b", start+"c")
-	for _, order := range [][]oracle.Finding{{removal, shim}, {shim, removal}} {
-		r := report(p, []catalogue.Excuse{k}, order, []oracle.Finding{removal}, nil)
+	for _, order := range [][]finding.Finding{{removal, shim}, {shim, removal}} {
+		r := report(p, []catalogue.Excuse{k}, order, []finding.Finding{removal}, nil)
 		if r.Seen() != 1 || r.Known[0].Cases != 2 || len(r.New) != 1 || r.New[0].Cases != 1 {
 			t.Errorf("%v:\n%s", order, r)
 		}
 	}
-	r := report(p, nil, []oracle.Finding{shim}, []oracle.Finding{cgroup, shim}, []oracle.Finding{cgroup})
+	r := report(p, nil, []finding.Finding{shim}, []finding.Finding{cgroup, shim}, []finding.Finding{cgroup})
 	if r.New[0].Cases+r.New[len(r.New)-1].Cases < 3 || len(r.New) > 2 {
 		t.Errorf("%d clusters:\n%s", len(r.New), r)
 	}
 	c := Cluster{Left: []Signature{signatureOf(cgroup), signatureOf(shim)}}
-	for _, f := range []oracle.Finding{cgroup, shim} {
-		if !c.ShownBy(harness.Verdict{Outcome: harness.Violated, Findings: []oracle.Finding{f}}) {
+	for _, f := range []finding.Finding{cgroup, shim} {
+		if !c.ShownBy(harness.Verdict{Outcome: harness.Violated, Findings: []finding.Finding{f}}) {
 			t.Errorf("a run that leaves only %v does not show the cluster", f)
 		}
 	}
@@ -181,22 +182,22 @@ func TestTheOrderOfSymptomsDoesNotMatter(t *testing.T) {
 func TestKnownExcusesNothingOfOthers(t *testing.T) {
 	k := known(t)
 	shim := shimLeft(1, "c0")[0]
-	own := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c0"}}
+	own := finding.Finding{Invariant: finding.Leak, Class: finding.ClassMount, Subject: finding.Subject{ID: "c0"}}
 	other := own
 	other.Subject.ID = "c1"
 	for _, c := range []struct {
-		with  oracle.Finding
+		with  finding.Finding
 		fresh int
-	}{{own, 0}, {other, 1}, {wrongExit(oracle.MadeUp255, "cri-status"), 1}} {
-		r := report(planOf(start+"a"), []catalogue.Excuse{k}, []oracle.Finding{shim, c.with})
+	}{{own, 0}, {other, 1}, {wrongExit(fact.MadeUp255, "cri-status"), 1}} {
+		r := report(planOf(start+"a"), []catalogue.Excuse{k}, []finding.Finding{shim, c.with})
 		if len(r.New) != c.fresh || r.Seen() != 1 {
 			t.Errorf("%v beside the shim: %d new, want %d\n%s", c.with.Class, len(r.New), c.fresh, r)
 		}
 	}
-	panicked := oracle.Finding{Invariant: oracle.Liveness, Class: oracle.ClassDaemon,
-		Facts: oracle.Facts{oracle.FactWhat: oracle.Death, oracle.FactExit: "2"}}
+	panicked := finding.Finding{Invariant: finding.Liveness, Class: finding.ClassDaemon,
+		Facts: fact.Facts{fact.What: fact.Death, fact.Exit: "2"}}
 	ends := known(t, "  - shim task=none", "  - containerd what=death exit=1")
-	if r := report(planOf(start+"a"), []catalogue.Excuse{ends}, []oracle.Finding{panicked}); len(r.New) != 1 {
+	if r := report(planOf(start+"a"), []catalogue.Excuse{ends}, []finding.Finding{panicked}); len(r.New) != 1 {
 		t.Errorf("a panic is taken for an end with 1:\n%s", r)
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -112,7 +113,7 @@ func (k Known) Absent() []int { return k.absent }
 
 // ShownBy reports whether a verdict shows it.
 func (k Known) ShownBy(v harness.Verdict) bool {
-	return v.Outcome == harness.Violated && slices.ContainsFunc(v.Violations(), func(f oracle.Finding) bool {
+	return v.Outcome == harness.Violated && slices.ContainsFunc(v.Violations(), func(f finding.Finding) bool {
 		return k.excuse.Window.Says(f) >= 0
 	})
 }
@@ -124,7 +125,7 @@ func (k Known) Exceeds() bool { return k.Most > 0 && k.Cases > k.Most }
 type shown struct {
 	spec  int
 	paths []string // what was going on when its faults fired, where that is known
-	found []oracle.Finding
+	found []finding.Finding
 }
 
 // split takes what known findings explain out of what cases have found. It returns the
@@ -147,10 +148,10 @@ func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec i
 			if len(direct) == 0 {
 				continue
 			}
-			with := oracle.Companions(direct, c.found)
+			with := compare.Companions(direct, c.found)
 			explained[i] = append(explained[i],
 				occurrence{spec: c.spec, left: signatures(direct), with: signatures(with)})
-			rest = slices.DeleteFunc(slices.Clone(rest), func(f oracle.Finding) bool {
+			rest = slices.DeleteFunc(slices.Clone(rest), func(f finding.Finding) bool {
 				return slices.Contains(direct, f) || slices.Contains(with, f)
 			})
 		}
@@ -170,8 +171,8 @@ func split(p plan.Plan, known []catalogue.Excuse, all []shown, fired func(spec i
 // explains are the findings of a case that each known finding matches, by its index; each
 // finding is given to that which says most of it, the first of several: where its faults
 // have fired, or else where they were planned.
-func explains(known []catalogue.Excuse, found []oracle.Finding, where ...plan.Spec) map[int][]oracle.Finding {
-	out := map[int][]oracle.Finding{}
+func explains(known []catalogue.Excuse, found []finding.Finding, where ...plan.Spec) map[int][]finding.Finding {
+	out := map[int][]finding.Finding{}
 	for _, f := range found {
 		best, most := -1, -1
 		for _, s := range where {

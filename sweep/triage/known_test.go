@@ -8,7 +8,8 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -83,16 +84,16 @@ func TestAWindowIsOfItsOwnActions(t *testing.T) {
 
 // A window's own matches are those of it alone.
 func TestAWindowMatchesItsOwn(t *testing.T) {
-	shim := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassShim}
-	socket := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassSocket}
+	shim := finding.Finding{Invariant: finding.Leak, Class: finding.ClassShim}
+	socket := finding.Finding{Invariant: finding.Leak, Class: finding.ClassSocket}
 	k := catalogue.Excuse{
-		Window: catalogue.Window{Where: []string{start + "a"}, Match: oracle.MustMatches("shim")},
-		Also: []catalogue.Window{{Where: []string{start + "b"}, Match: oracle.MustMatches("socket")},
+		Window: catalogue.Window{Where: []string{start + "a"}, Match: finding.MustMatches("shim")},
+		Also: []catalogue.Window{{Where: []string{start + "b"}, Match: finding.MustMatches("socket")},
 			{Where: []string{start + "c"}}},
 	}
-	for label, want := range map[string][]oracle.Finding{"a": {shim}, "b": {socket}, "c": {shim}, "d": nil} {
+	for label, want := range map[string][]finding.Finding{"a": {shim}, "b": {socket}, "c": {shim}, "d": nil} {
 		at := plan.Pass{Point: failpoints.MustPoint(start + label), Nth: 1, Path: "create"}
-		got := explains([]catalogue.Excuse{k}, []oracle.Finding{shim, socket}, plan.Single(at, "crash", "task"))
+		got := explains([]catalogue.Excuse{k}, []finding.Finding{shim, socket}, plan.Single(at, "crash", "task"))
 		if len(got[0]) != len(want) || len(want) > 0 && got[0][0].Class != want[0].Class {
 			t.Errorf("at %s: %v, want %v", label, got[0], want)
 		}
@@ -156,20 +157,20 @@ func TestCovers(t *testing.T) {
 func TestTheFindingThatSaysMostExplains(t *testing.T) {
 	at := plan.Pass{Point: failpoints.MustPoint(start + "a"), Nth: 1, Path: "create"}
 	s := plan.Single(at, "crash", "task")
-	unreported := oracle.Finding{Invariant: oracle.Exit, Class: oracle.ClassExitCode, Facts: oracle.Facts{
-		oracle.FactBy: "nobody", oracle.FactStatus: oracle.Unreported, oracle.FactContainerd: oracle.Down,
+	unreported := finding.Finding{Invariant: finding.Exit, Class: finding.ClassExitCode, Facts: fact.Facts{
+		fact.By: "nobody", fact.Status: fact.Unreported, fact.Containerd: fact.Down,
 	}}
 	dead := unreported
-	dead.Facts = unreported.Facts.With(oracle.Facts{oracle.FactShim: oracle.Dead})
+	dead.Facts = unreported.Facts.With(fact.Facts{fact.Shim: fact.Dead})
 	const down = "exit-code by=nobody status=unreported containerd=down"
-	less := catalogue.Excuse{ID: "less", Window: catalogue.Window{Match: oracle.MustMatches(down)}}
-	more := catalogue.Excuse{ID: "more", Window: catalogue.Window{Match: oracle.MustMatches(down + " shim=dead")}}
+	less := catalogue.Excuse{ID: "less", Window: catalogue.Window{Match: finding.MustMatches(down)}}
+	more := catalogue.Excuse{ID: "more", Window: catalogue.Window{Match: finding.MustMatches(down + " shim=dead")}}
 	same := catalogue.Excuse{ID: "same", Window: catalogue.Window{Match: less.Match}}
 	elsewhere := more
 	elsewhere.Where = []string{"shim *"}
 	for name, tc := range map[string]struct {
 		known []catalogue.Excuse
-		found oracle.Finding
+		found finding.Finding
 		want  int
 	}{
 		"the one that says more":        {[]catalogue.Excuse{less, more}, dead, 1},
@@ -179,7 +180,7 @@ func TestTheFindingThatSaysMostExplains(t *testing.T) {
 		"none but one of another place": {[]catalogue.Excuse{elsewhere}, dead, -1},
 	} {
 		got := -1
-		for i := range explains(tc.known, []oracle.Finding{tc.found}, s) {
+		for i := range explains(tc.known, []finding.Finding{tc.found}, s) {
 			got = i
 		}
 		if got != tc.want {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -71,9 +71,9 @@ func TestWhatRandomPlansFoundIsKnown(t *testing.T) {
 
 // explainedBy is the bug by which what a case leaves is known, or "".
 func explainedBy(known []catalogue.Excuse, workload, found string, faults ...plan.Fault) (id string) {
-	m := oracle.MustMatches(found)[0]
-	f := oracle.Finding{Class: m.Class, Facts: m.Facts}
-	for i := range explains(known, []oracle.Finding{f}, plan.Spec{Workload: workload, Faults: faults}) {
+	m := finding.MustMatches(found)[0]
+	f := finding.Finding{Class: m.Class, Facts: m.Facts}
+	for i := range explains(known, []finding.Finding{f}, plan.Spec{Workload: workload, Faults: faults}) {
 		id = known[i].ID
 	}
 	return id

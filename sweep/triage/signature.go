@@ -7,16 +7,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/compare"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // Signature is what a finding has in common with those of other cases: what was left and
 // why, without what is of one case only. It is comparable.
 type Signature struct {
-	Invariant oracle.Invariant `json:"invariant"`
-	Class     oracle.Class     `json:"class"`
-	// Facts are those of a cause: see oracle.Facts.Cause.
-	Facts oracle.Facts `json:"facts"`
+	Invariant finding.Invariant `json:"invariant"`
+	Class     finding.Class     `json:"class"`
+	// Facts are those of a cause: see fact.Facts.Cause.
+	Facts fact.Facts `json:"facts"`
 }
 
 // String is the form in which a known finding is matched: leak shim: task=none
@@ -26,10 +29,12 @@ func (s Signature) String() string {
 }
 
 // signatureOf takes from a finding what is of one case only.
-func signatureOf(f oracle.Finding) Signature { return Signature{f.Invariant, f.Class, f.Facts.Cause()} }
+func signatureOf(f finding.Finding) Signature {
+	return Signature{f.Invariant, f.Class, f.Facts.Cause()}
+}
 
 // signatures are those of a case's findings, each once, the most severe first.
-func signatures(found []oracle.Finding) (all []Signature) {
+func signatures(found []finding.Finding) (all []Signature) {
 	for _, f := range found {
 		if t := signatureOf(f); !slices.Contains(all, t) {
 			all = append(all, t)
@@ -40,9 +45,9 @@ func signatures(found []oracle.Finding) (all []Signature) {
 }
 
 // reduced are the signatures of what names a cluster, and of what comes with that.
-func reduced(found []oracle.Finding) (main, with []Signature) {
-	alone := slices.DeleteFunc(slices.Clone(found), func(f oracle.Finding) bool {
-		return slices.ContainsFunc(found, f.ComesWith)
+func reduced(found []finding.Finding) (main, with []Signature) {
+	alone := slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool {
+		return slices.ContainsFunc(found, func(o finding.Finding) bool { return compare.ComesWith(f, o) })
 	})
 	main = signatures(alone)
 	with = slices.DeleteFunc(signatures(found), func(s Signature) bool { return slices.Contains(main, s) })
@@ -71,29 +76,29 @@ func related(a, b Signature) bool {
 	if a.Invariant != b.Invariant {
 		return false
 	}
-	same := func(keys ...oracle.Key) bool {
-		return !slices.ContainsFunc(keys, func(k oracle.Key) bool { return a.Facts[k] != b.Facts[k] })
+	same := func(keys ...fact.Key) bool {
+		return !slices.ContainsFunc(keys, func(k fact.Key) bool { return a.Facts[k] != b.Facts[k] })
 	}
-	cri := func(s Signature) bool { return s.Facts[oracle.FactBy] == string(oracle.ByCRIStatus) }
+	cri := func(s Signature) bool { return s.Facts[fact.By] == string(exit.ByCRIStatus) }
 	switch a.Invariant {
-	case oracle.Leak:
+	case finding.Leak:
 		return true
-	case oracle.Exit:
-		return same(oracle.FactStatus) && cri(a) == cri(b)
-	case oracle.Event:
-		return same(oracle.FactEvent, oracle.FactAfter, oracle.FactRepeat)
-	case oracle.Status:
-		return same(oracle.FactObject, oracle.FactField)
-	case oracle.Forgot:
-		return same(oracle.FactProgram)
+	case finding.Exit:
+		return same(fact.Status) && cri(a) == cri(b)
+	case finding.Event:
+		return same(fact.Event, fact.After, fact.Repeat)
+	case finding.Status:
+		return same(fact.Object, fact.Field)
+	case finding.Forgot:
+		return same(fact.Program)
 	}
-	return same(oracle.FactWhat)
+	return same(fact.What)
 }
 
 // bySeverity orders signatures: by class as the oracle has them, then by their facts.
 func bySeverity(a, b Signature) int {
 	return cmp.Or(
-		cmp.Compare(slices.Index(oracle.Classes, a.Class), slices.Index(oracle.Classes, b.Class)),
+		cmp.Compare(slices.Index(finding.Classes, a.Class), slices.Index(finding.Classes, b.Class)),
 		strings.Compare(string(a.Invariant), string(b.Invariant)), strings.Compare(a.Facts.String(), b.Facts.String()),
 	)
 }

@@ -12,62 +12,64 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
 // shimLeft is what a leaked shim looks like in one case: with its ids.
-func shimLeft(pid int, id string) []oracle.Finding {
-	return []oracle.Finding{
+func shimLeft(pid int, id string) []finding.Finding {
+	return []finding.Finding{
 		{
-			Invariant: oracle.Leak,
-			Class:     oracle.ClassShim,
-			Subject:   oracle.Subject{PID: pid, ID: id},
-			Facts: oracle.Facts{
-				oracle.FactTask: oracle.None, oracle.FactBundle: oracle.Gone,
-				oracle.FactSocket: oracle.Listening, oracle.FactChildren: oracle.None},
+			Invariant: finding.Leak,
+			Class:     finding.ClassShim,
+			Subject:   finding.Subject{PID: pid, ID: id},
+			Facts: fact.Facts{
+				fact.Task: fact.None, fact.Bundle: fact.Gone,
+				fact.Socket: fact.Listening, fact.Children: fact.None},
 		},
 		{
-			Invariant: oracle.Leak,
-			Class:     oracle.ClassSocket,
-			Subject:   oracle.Subject{PID: pid, ID: id},
-			Facts: oracle.Facts{
-				oracle.FactSocket: oracle.Listening, oracle.FactHolder: oracle.ByShim, oracle.FactBundle: oracle.NoneLeft},
+			Invariant: finding.Leak,
+			Class:     finding.ClassSocket,
+			Subject:   finding.Subject{PID: pid, ID: id},
+			Facts: fact.Facts{
+				fact.Socket: fact.Listening, fact.Holder: fact.ByShim, fact.Bundle: fact.NoneLeft},
 		},
-		{Invariant: oracle.Liveness, Class: oracle.ClassContainer, Subject: oracle.Subject{ID: id},
-			Facts: oracle.FailedOf(errors.New(id + " exists")).Facts(oracle.IDReuse)},
+		{Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: finding.Subject{ID: id},
+			Facts: callerr.Of(errors.New(id + " exists")).Facts(fact.IDReuse)},
 	}
 }
 
-func wrongExit(kind, by string) oracle.Finding {
-	return oracle.Finding{Invariant: oracle.Exit, Class: oracle.ClassExitCode,
-		Facts: oracle.Facts{oracle.FactBy: by, oracle.FactStatus: kind, oracle.FactReported: "137", oracle.FactTrue: "7"}}
+func wrongExit(kind, by string) finding.Finding {
+	return finding.Finding{Invariant: finding.Exit, Class: finding.ClassExitCode,
+		Facts: fact.Facts{fact.By: by, fact.Status: kind, fact.Reported: "137", fact.True: "7"}}
 }
 
 func TestSignaturesForgetWhatIsOfOneCase(t *testing.T) {
 	for name, c := range map[string]struct {
-		found []oracle.Finding
+		found []finding.Finding
 		want  string
 	}{
 		"a leaked shim, and what comes with it": {
 			shimLeft(41, "c0"), "leak shim: task=none bundle=gone socket=listening children=none"},
 		"a wrong exit status": {
-			[]oracle.Finding{wrongExit(oracle.MadeUp137, "TaskExit")}, "exit exit-code: by=TaskExit status=made-up-137"},
-		"an event that is missing": {[]oracle.Finding{{
-			Invariant: oracle.Event, Class: oracle.ClassEvent, Subject: oracle.Subject{ID: "c0"},
-			Facts: oracle.Facts{
-				oracle.FactEvent: oracle.Missing, oracle.FactTopic: "/tasks/exit", oracle.FactAt: "17:36:23.420"}}},
+			[]finding.Finding{wrongExit(fact.MadeUp137, "TaskExit")}, "exit exit-code: by=TaskExit status=made-up-137"},
+		"an event that is missing": {[]finding.Finding{{
+			Invariant: finding.Event, Class: finding.ClassEvent, Subject: finding.Subject{ID: "c0"},
+			Facts: fact.Facts{
+				fact.Event: fact.Missing, fact.Topic: "/tasks/exit", fact.At: "17:36:23.420"}}},
 			"event event: event=missing topic=/tasks/exit"},
-		"a process": {[]oracle.Finding{{
-			Invariant: oracle.Leak, Class: oracle.ClassProcess, Subject: oracle.Subject{ID: "c0"},
-			Facts: oracle.Facts{
-				oracle.FactProgram: "payload", oracle.FactParent: oracle.ByShim,
-				oracle.FactParentPID: "41", oracle.FactChildPIDs: "43 44"}}},
+		"a process": {[]finding.Finding{{
+			Invariant: finding.Leak, Class: finding.ClassProcess, Subject: finding.Subject{ID: "c0"},
+			Facts: fact.Facts{
+				fact.Program: "payload", fact.Parent: fact.ByShim,
+				fact.ParentPID: "41", fact.ChildPIDs: "43 44"}}},
 			"leak process: program=payload parent=shim"},
-		"a call that failed": {[]oracle.Finding{{
-			Invariant: oracle.Liveness, Class: oracle.ClassContainer, Facts: oracle.FailedOf(
-				&oracle.CallError{Call: "delete", Err: errors.New("task c0 of pid 41: after 10.2s")}).Facts(oracle.Removal)}},
+		"a call that failed": {[]finding.Finding{{
+			Invariant: finding.Liveness, Class: finding.ClassContainer, Facts: callerr.Of(
+				&callerr.Error{Call: "delete", Err: errors.New("task c0 of pid 41: after 10.2s")}).Facts(fact.Removal)}},
 			"liveness container: what=removal call=delete code=Unknown message=task ID of pid N: after TIME"},
 	} {
 		main, _ := reduced(c.found)
@@ -78,8 +80,8 @@ func TestSignaturesForgetWhatIsOfOneCase(t *testing.T) {
 }
 
 func TestFamilies(t *testing.T) {
-	main, _ := reduced(append(shimLeft(5, "c0"), wrongExit(oracle.MadeUp137, "TaskExit"),
-		wrongExit(oracle.MadeUp137, "wait"), wrongExit(oracle.MadeUp255, "cri-status")))
+	main, _ := reduced(append(shimLeft(5, "c0"), wrongExit(fact.MadeUp137, "TaskExit"),
+		wrongExit(fact.MadeUp137, "wait"), wrongExit(fact.MadeUp255, "cri-status")))
 	var got []string
 	for _, f := range families(main) {
 		got = append(got, fmt.Sprintf("%s x%d", f[0].Class, len(f)))
@@ -102,7 +104,7 @@ func planOf(points ...string) plan.Plan {
 
 func headOf(p plan.Plan) journal.Head { return journal.Head{Plan: p, Shard: plan.Shard{I: 1, Of: 1}} }
 
-func report(p plan.Plan, known []catalogue.Excuse, found ...[]oracle.Finding) Report {
+func report(p plan.Plan, known []catalogue.Excuse, found ...[]finding.Finding) Report {
 	results := make([]journal.Result, len(found))
 	for i, f := range found {
 		results[i] = journal.Result{I: i, Outcome: harness.Held, Found: f}
@@ -117,7 +119,7 @@ const start = "stmt:containerd:runtime.binary.Start:"
 
 func TestPointsOfOneWindowAreOneFinding(t *testing.T) {
 	p := planOf(start+"a", start+"b", start+"c", start+"d", start+"e")
-	more := append(shimLeft(2, "c1"), oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassLease})
+	more := append(shimLeft(2, "c1"), finding.Finding{Invariant: finding.Leak, Class: finding.ClassLease})
 	r := report(p, nil, nil, shimLeft(1, "c0"), nil, more, nil)
 	if len(r.New) != 1 {
 		t.Fatalf("%d findings, want 1:\n%s", len(r.New), r)
@@ -140,8 +142,8 @@ func TestPointsOfOneWindowAreOneFinding(t *testing.T) {
 
 func TestAnotherReasonIsAnotherFinding(t *testing.T) {
 	other := shimLeft(3, "c0")
-	other[0].Facts = oracle.Facts{
-		oracle.FactTask: "STOPPED", oracle.FactBundle: oracle.There, oracle.FactSocket: oracle.None}
+	other[0].Facts = fact.Facts{
+		fact.Task: "STOPPED", fact.Bundle: fact.There, fact.Socket: fact.None}
 	r := report(planOf(start+"a", start+"b"), nil, shimLeft(1, "c0"), other)
 	if len(r.New) != 2 || r.New[0].Name == r.New[1].Name {
 		t.Errorf("%d findings, want 2 of different names:\n%s", len(r.New), r)
@@ -179,10 +181,10 @@ cases:
 
 func TestKnownFindings(t *testing.T) {
 	p := planOf(start+"a", start+"b")
-	both := append(shimLeft(1, "c0"), wrongExit(oracle.MadeUp0, "wait"))
+	both := append(shimLeft(1, "c0"), wrongExit(fact.MadeUp0, "wait"))
 	for name, c := range map[string]struct {
 		edit   []string
-		found  []oracle.Finding
+		found  []finding.Finding
 		fresh  int
 		seen   int
 		gone   int
@@ -217,7 +219,7 @@ func TestTheReportDoesNotDependOnTheOrderOfResults(t *testing.T) {
 	results := []journal.Result{
 		{I: 0, Outcome: harness.Violated, Found: shimLeft(1, "c0")},
 		{I: 1, Outcome: harness.Invalid, Why: "not fired: did not fire"},
-		{I: 2, Outcome: harness.Violated, Found: []oracle.Finding{wrongExit(oracle.MadeUp255, "wait")}},
+		{I: 2, Outcome: harness.Violated, Found: []finding.Finding{wrongExit(fact.MadeUp255, "wait")}},
 	}
 	h := headOf(p)
 	want := NewReport(h, results, nil)
@@ -279,26 +281,26 @@ func TestWhatCanBeExcused(t *testing.T) {
 func TestWhatComesWithAShim(t *testing.T) {
 	shim := shimLeft(1, "c1")[0]
 	shim.Subject.ID = "c1"
-	for what, f := range map[string]oracle.Finding{
-		"the client gave up": {Invariant: oracle.Liveness, Class: oracle.ClassContainer,
-			Facts: oracle.Facts{oracle.FactWhat: oracle.Removal}},
-		"a forgotten process":  {Invariant: oracle.Forgot, Class: oracle.ClassProcess, Subject: oracle.Subject{ID: "c1"}},
-		"a mount of another":   {Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c2"}},
-		"a process of another": {Invariant: oracle.Leak, Class: oracle.ClassProcess, Subject: oracle.Subject{ID: "c2"}},
+	for what, f := range map[string]finding.Finding{
+		"the client gave up": {Invariant: finding.Liveness, Class: finding.ClassContainer,
+			Facts: fact.Facts{fact.What: fact.Removal}},
+		"a forgotten process":  {Invariant: finding.Forgot, Class: finding.ClassProcess, Subject: finding.Subject{ID: "c1"}},
+		"a mount of another":   {Invariant: finding.Leak, Class: finding.ClassMount, Subject: finding.Subject{ID: "c2"}},
+		"a process of another": {Invariant: finding.Leak, Class: finding.ClassProcess, Subject: finding.Subject{ID: "c2"}},
 		"a mount of another pod": {
-			Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c2", Pod: "p2"}},
-		"a socket of nobody": {Invariant: oracle.Leak, Class: oracle.ClassSocket},
+			Invariant: finding.Leak, Class: finding.ClassMount, Subject: finding.Subject{ID: "c2", Pod: "p2"}},
+		"a socket of nobody": {Invariant: finding.Leak, Class: finding.ClassSocket},
 	} {
-		if main, _ := reduced([]oracle.Finding{shim, f}); len(main) != 2 {
+		if main, _ := reduced([]finding.Finding{shim, f}); len(main) != 2 {
 			t.Errorf("%s comes with the shim: %v", what, main)
 		}
 	}
-	own := oracle.Finding{Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c1"}}
-	inPod := oracle.Finding{
-		Invariant: oracle.Leak, Class: oracle.ClassMount, Subject: oracle.Subject{ID: "c3", Pod: "p1"}}
+	own := finding.Finding{Invariant: finding.Leak, Class: finding.ClassMount, Subject: finding.Subject{ID: "c1"}}
+	inPod := finding.Finding{
+		Invariant: finding.Leak, Class: finding.ClassMount, Subject: finding.Subject{ID: "c3", Pod: "p1"}}
 	shim.Subject.Pod = "p1"
-	for _, f := range []oracle.Finding{own, inPod} {
-		if main, with := reduced([]oracle.Finding{shim, f}); len(main) != 1 || len(with) != 1 {
+	for _, f := range []finding.Finding{own, inPod} {
+		if main, with := reduced([]finding.Finding{shim, f}); len(main) != 1 || len(with) != 1 {
 			t.Errorf("%v does not come with the shim: %v", f.Subject, main)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -53,8 +54,8 @@ func defaultPlan(t *testing.T) (p plan.Plan) {
 }
 
 // symptom is a match without what tells apart who is hit.
-func symptom(m oracle.Match) string {
-	for _, k := range []oracle.Key{oracle.FactTrue, oracle.FactReported, oracle.FactWhose, oracle.FactCode} {
+func symptom(m finding.Match) string {
+	for _, k := range []fact.Key{fact.True, fact.Reported, fact.Whose, fact.Code} {
 		m.Facts[k] = ""
 	}
 	return m.String()
@@ -63,9 +64,9 @@ func symptom(m oracle.Match) string {
 // inWindow reports whether a match says by a fact when it happened. The judge has found
 // that out in each case, so that it needs no narrow place, and only the bound on its
 // cases limits it.
-func inWindow(m oracle.Match) bool {
-	return m.Facts[oracle.FactContainerd] == oracle.Down || m.Facts[oracle.FactShim] == oracle.Dead ||
-		m.Facts[oracle.FactCreate] != "" || m.Facts[oracle.FactServed] == oracle.ByNeighbour
+func inWindow(m finding.Match) bool {
+	return m.Facts[fact.Containerd] == fact.Down || m.Facts[fact.Shim] == fact.Dead ||
+		m.Facts[fact.Create] != "" || m.Facts[fact.Served] == fact.ByNeighbour
 }
 
 // widths are the cases of the plan that findings, and that symptoms, may be excused in.
@@ -104,12 +105,12 @@ func widths(p plan.Plan, known []catalogue.Excuse) (finding, symptoms map[string
 // other causes leave.
 func TestWidth(t *testing.T) {
 	p := defaultPlan(t)
-	finding, symptoms := widths(p, catalogue.Excuses())
+	findingOf, symptoms := widths(p, catalogue.Excuses())
 	t.Logf("of %d cases of the default sweep of %s:", len(p.Specs), p.Version)
 	for _, k := range catalogue.Excuses() {
-		if !slices.ContainsFunc(k.Match, func(m oracle.Match) bool { return !inWindow(m) }) {
-			t.Logf("%5d finding %s, each in a window: %d are known", len(finding[k.ID]), k.ID, k.Most(p.Version))
-			delete(finding, k.ID)
+		if !slices.ContainsFunc(k.Match, func(m finding.Match) bool { return !inWindow(m) }) {
+			t.Logf("%5d finding %s, each in a window: %d are known", len(findingOf[k.ID]), k.ID, k.Most(p.Version))
+			delete(findingOf, k.ID)
 		}
 	}
 	print := func(what string, in map[string]map[int]bool, most int) {
@@ -123,7 +124,7 @@ func TestWidth(t *testing.T) {
 			}
 		}
 	}
-	print("finding", finding, mostOfAFinding)
+	print("finding", findingOf, mostOfAFinding)
 	print("symptom", symptoms, mostOfASymptom)
 }
 

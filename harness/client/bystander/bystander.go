@@ -21,7 +21,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
 )
 
 // exitStatus is what a bystander ends with: nobody makes that one up.
@@ -66,7 +66,7 @@ type Params struct {
 	Runtime string
 	// TruthDir and FIFODir are the world's.
 	TruthDir, FIFODir string
-	Events            *oracle.EventLog
+	Events            *event.Log
 	// Problem notes what the harness could not do; nil is none.
 	Problem func(error)
 }

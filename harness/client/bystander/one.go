@@ -15,7 +15,8 @@ import (
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/poll"
 )
 
@@ -59,9 +60,9 @@ func (b *one) about(ctx context.Context, verb string, f func(context.Context, co
 		err = f(bounded, connection{cl, conn})
 	}
 	if err != nil {
-		err = &oracle.CallError{Call: verb, Err: err}
+		err = &callerr.Error{Call: verb, Err: err}
 	}
-	c.Took, c.Err, c.Unprovoked = time.Since(c.At), oracle.FailedOf(err), err != nil && !b.Fired()
+	c.Took, c.Err, c.Unprovoked = time.Since(c.At), callerr.Of(err), err != nil && !b.Fired()
 	if ctx.Err() == nil && (err != nil || !asks) {
 		b.set(func(s *harness.Bystander) { s.Calls = append(s.Calls, c) })
 	}
@@ -84,11 +85,11 @@ func (b *one) told(is harness.BystanderTold) {
 }
 
 // reported writes down an exit status that the client got.
-func (b *one) reported(by oracle.Observer, status uint32, at time.Time) {
+func (b *one) reported(by exit.Observer, status uint32, at time.Time) {
 	b.set(func(s *harness.Bystander) {
 		s.Reported = append(
 			s.Reported,
-			oracle.Observation{Container: s.ID, Observer: by, Status: status, At: at, PID: int(s.PID)},
+			exit.Observation{Container: s.ID, Observer: by, Status: status, At: at, PID: int(s.PID)},
 		)
 	})
 }

@@ -18,7 +18,9 @@ import (
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/poll"
 )
 
@@ -177,7 +179,7 @@ func (p *pod) end(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client.AwaitEvent(ctx, p.Events, oracle.Ref{Namespace: p.namespace, ID: p.container}, oracle.TopicDelete)
+	client.AwaitEvent(ctx, p.Events, inventory.Ref{Namespace: p.namespace, ID: p.container}, event.TopicDelete)
 	err = p.rt(ctx, "StopPodSandbox", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.StopPodSandbox(ctx, &api.StopPodSandboxRequest{PodSandboxId: p.sandbox})
 		return err
@@ -200,7 +202,7 @@ func (p *pod) awaitExit(ctx context.Context, rt api.RuntimeServiceClient) error 
 		if err != nil || r.Status.State != api.ContainerState_CONTAINER_EXITED {
 			return false, err
 		}
-		p.reported(oracle.ByCRIStatus, uint32(r.Status.ExitCode), time.Unix(0, r.Status.FinishedAt))
+		p.reported(exit.ByCRIStatus, uint32(r.Status.ExitCode), time.Unix(0, r.Status.FinishedAt))
 		return true, nil
 	})
 }

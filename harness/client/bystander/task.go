@@ -16,7 +16,9 @@ import (
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // task is a bystander by the task API. Its output comes by a FIFO that the harness reads,
@@ -61,7 +63,7 @@ func (t *task) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client.AwaitEvent(ctx, t.Events, oracle.Ref{Namespace: t.namespace, ID: t.id}, oracle.TopicStart)
+	client.AwaitEvent(ctx, t.Events, inventory.Ref{Namespace: t.namespace, ID: t.id}, event.TopicStart)
 	return t.awaitPayload(ctx)
 }
 
@@ -123,18 +125,18 @@ func (t *task) end(ctx context.Context) error {
 	err := t.about(ctx, "wait", func(ctx context.Context, c connection) error {
 		r, err := c.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: t.id})
 		if err == nil {
-			t.reported(oracle.ByWait, r.ExitStatus, r.ExitedAt.AsTime())
+			t.reported(exit.ByWait, r.ExitStatus, r.ExitedAt.AsTime())
 		}
 		return errgrpc.ToNative(err)
 	})
 	if err != nil {
 		return err
 	}
-	client.AwaitEvent(ctx, t.Events, oracle.Ref{Namespace: t.namespace, ID: t.id}, oracle.TopicExit)
+	client.AwaitEvent(ctx, t.Events, inventory.Ref{Namespace: t.namespace, ID: t.id}, event.TopicExit)
 	err = t.about(ctx, "delete", func(ctx context.Context, c connection) error {
 		r, err := c.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: t.id})
 		if err == nil {
-			t.reported(oracle.ByDelete, r.ExitStatus, r.ExitedAt.AsTime())
+			t.reported(exit.ByDelete, r.ExitStatus, r.ExitedAt.AsTime())
 		}
 		return errgrpc.ToNative(err)
 	})

@@ -10,7 +10,8 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/fact"
 )
 
 // aside does what is no part of the workload: what goes on in containerd meanwhile is on
@@ -45,12 +46,12 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 				continue
 			}
 			for range 2 { // what is refused takes nothing with it
-				c.tryName(ctx, harness.CRIName{Object: oracle.AContainer, Taken: true}, c.createAbsent(i, 0))
+				c.tryName(ctx, harness.CRIName{Object: fact.AContainer, Taken: true}, c.createAbsent(i, 0))
 			}
 		}
 		if c.sandbox != "" && c.Case.Faultless() {
 			for range 2 {
-				c.tryName(ctx, harness.CRIName{Object: oracle.APod, Taken: true}, c.runAbsent)
+				c.tryName(ctx, harness.CRIName{Object: fact.APod, Taken: true}, c.runAbsent)
 			}
 		}
 	})
@@ -66,14 +67,14 @@ func (c *Client) made(ctx context.Context, i *harness.Instance) bool {
 	if err == nil {
 		return true
 	}
-	if f := oracle.FailedOf(err); c.sandbox != "" && f.Answered && !givenUp(f) {
-		c.aside(func() { c.tryName(ctx, harness.CRIName{Object: oracle.AContainer}, c.createAbsent(i, 0)) })
+	if f := callerr.Of(err); c.sandbox != "" && f.Answered && !givenUp(f) {
+		c.aside(func() { c.tryName(ctx, harness.CRIName{Object: fact.AContainer}, c.createAbsent(i, 0)) })
 	}
 	return false
 }
 
 // givenUp reports whether a call may go on in containerd although it has failed.
-func givenUp(f *oracle.Failed) bool {
+func givenUp(f *callerr.Failed) bool {
 	return f.Code == codes.Canceled.String() || f.Code == codes.DeadlineExceeded.String() ||
 		f.Code == codes.Unavailable.String()
 }
@@ -103,7 +104,7 @@ func (c *Client) runAbsent(ctx context.Context, rt api.RuntimeServiceClient) err
 // TryNames asks for a pod of the name of the one that was removed, before containerd is
 // restarted: the names that it has reserved are in its memory alone.
 func (c *Client) TryNames(ctx context.Context) {
-	c.tryName(ctx, harness.CRIName{Object: oracle.APod}, c.runAbsent)
+	c.tryName(ctx, harness.CRIName{Object: fact.APod}, c.runAbsent)
 	if c.removedAgain && !c.Died() {
 		c.tryContainers(ctx)
 	}
@@ -118,7 +119,7 @@ func (c *Client) tryContainers(ctx context.Context) {
 		c.Record.Failed("oracle", "whether names of containers are free is not known: there is no pod to try them in", err)
 	} else {
 		for _, i := range c.instances {
-			c.tryName(ctx, harness.CRIName{Object: oracle.AContainer}, p.createAbsent(i, 0))
+			c.tryName(ctx, harness.CRIName{Object: fact.AContainer}, p.createAbsent(i, 0))
 		}
 	}
 	c.Record.Failed("oracle", "the pod that names were tried in is removed", client.Until(ctx, p.remove))
@@ -136,6 +137,6 @@ func (c *Client) tryName(
 		return // what it comes to is for others to say
 	}
 	n.At = time.Now()
-	n.Err = oracle.FailedOf(ask(ctx, rt))
+	n.Err = callerr.Of(ask(ctx, rt))
 	c.note(func(s *harness.CRISeen) { s.Names = append(s.Names, n) })
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 // attached is a client that has attached to a container.
@@ -123,7 +123,7 @@ func (a *attached) awaitEnd(ctx context.Context, until time.Time) {
 		a.is.Ended = time.Now()
 		a.leave.Wait()
 		if a.is.Broke.IsZero() {
-			a.is.Err = oracle.FailedOf(a.err)
+			a.is.Err = callerr.Of(a.err)
 		}
 	case <-patience.C:
 	case <-ctx.Done():

@@ -14,7 +14,9 @@ import (
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/poll"
 )
 
@@ -27,7 +29,7 @@ func (c *Client) namespaces() *api.NamespaceOption {
 func (c *Client) config() *api.PodSandboxConfig {
 	config := &api.PodSandboxConfig{
 		Metadata: &api.PodSandboxMetadata{Name: harness.PodName, Uid: "shimquake", Namespace: "default"},
-		Labels:   map[string]string{oracle.Label: harness.PodName},
+		Labels:   map[string]string{criview.Label: harness.PodName},
 		Linux: &api.LinuxPodSandboxConfig{
 			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: c.namespaces()},
 		},
@@ -70,7 +72,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	}
 	log, pod := "", c.given(c.sandbox)
 	mounts := []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}}
-	i.Given = &oracle.CRIGiven{Annotation: restartCount, Image: image, Mounts: oracle.MountsOf(mounts),
+	i.Given = &criview.Given{Annotation: restartCount, Image: image, Mounts: criview.MountsOf(mounts),
 		StopSignal: stops}
 	if c.writes() && write(i.Spec) {
 		log = logName(i)
@@ -81,8 +83,8 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 			ctx,
 			&api.CreateContainerRequest{PodSandboxId: pod, SandboxConfig: c.config(), Config: &api.ContainerConfig{
 				Metadata:    &api.ContainerMetadata{Name: i.CRIName()},
-				Labels:      map[string]string{oracle.Label: i.Name},
-				Annotations: map[string]string{oracle.RestartCount: restartCount},
+				Labels:      map[string]string{criview.Label: i.Name},
+				Annotations: map[string]string{criview.RestartCount: restartCount},
 				Image:       &api.ImageSpec{Image: image},
 				Command:     c.Command(i),
 				Tty:         i.Spec.TTY,
@@ -258,7 +260,7 @@ func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 	if last == nil {
 		last = err
 	}
-	call.Took, call.Err = time.Since(call.At), oracle.FailedOf(last)
+	call.Took, call.Err = time.Since(call.At), callerr.Of(last)
 	c.Record.Call(call)
 }
 
@@ -280,11 +282,11 @@ func (c *Client) look(ctx context.Context, i *harness.Instance) (bool, error) {
 		i.OutputsAtExit = c.readLog(i) // kubelet takes a container's last words from it now
 	}
 	i.Status = uint32(is.ExitCode)
-	c.Record.Reported(oracle.Observation{
-		Container: i.ID, Observer: oracle.ByCRIStatus, Status: i.Status, At: time.Unix(0,
+	c.Record.Reported(exit.Observation{
+		Container: i.ID, Observer: exit.ByCRIStatus, Status: i.Status, At: time.Unix(0,
 			is.FinishedAt), PID: int(i.PID),
 	})
-	late := i.Spec.OOM != "" && is.Reason != oracle.CRIOOMKilled && time.Since(i.Waited) < reasonPatience
+	late := i.Spec.OOM != "" && is.Reason != criview.OOMKilled && time.Since(i.Waited) < reasonPatience
 	return !late || !c.Hogged(i), nil
 }
 
@@ -298,17 +300,17 @@ func (c *Client) statusOf(ctx context.Context, i *harness.Instance) (*api.Contai
 }
 
 // ask asks for the status once: as it was answered, and what of it is noted.
-func (c *Client) ask(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, oracle.CRIStatus, error) {
+func (c *Client) ask(ctx context.Context, i *harness.Instance) (*api.ContainerStatus, criview.Status, error) {
 	rt, err := c.rt(ctx)
 	if err != nil {
-		return nil, oracle.CRIStatus{}, err
+		return nil, criview.Status{}, err
 	}
 	asked := time.Now()
 	r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: c.given(i.ID)})
 	if err != nil {
-		return nil, oracle.CRIStatus{}, err
+		return nil, criview.Status{}, err
 	}
-	return r.Status, oracle.CRIStatusOf(r.Status, asked), nil
+	return r.Status, criview.StatusOf(r.Status, asked), nil
 }
 
 // killChild has a child of a container be OOM-killed before containerd is restarted, and
@@ -323,6 +325,6 @@ func (c *Client) killChild(ctx context.Context, i *harness.Instance) {
 	defer cancel()
 	_ = poll.Until(ctx, statusPause, func() (bool, error) { // that it does not say so is the judge's business
 		is, err := c.statusOf(ctx, i)
-		return err == nil && is.Reason == oracle.CRIOOMKilled, nil
+		return err == nil && is.Reason == criview.OOMKilled, nil
 	})
 }

@@ -8,7 +8,9 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/poll"
 )
 
@@ -16,16 +18,16 @@ import (
 // are asked: the lists of some of what there is, and whether the name of a container's
 // next attempt is free.
 func (c *Client) askCloser(ctx context.Context, rt api.RuntimeServiceClient, all []*harness.Instance) {
-	pod := []selector{{oracle.FieldID, noPod}, {oracle.FieldLabels, Absent}, {oracle.FieldState, oracle.CRIReady},
-		{oracle.FieldState, oracle.CRINotReady}, {oracle.FieldID, c.sandbox}, {oracle.FieldLabels, harness.PodName}}
-	c.listBy(ctx, rt, oracle.ASandbox, pod)
-	some := []selector{{oracle.FieldID, noPod}, {oracle.FieldLabels, Absent}, {oracle.FieldState, oracle.CRIRunning},
-		{oracle.FieldState, oracle.CRIExited}}
+	pod := []selector{{fact.FieldID, noPod}, {fact.FieldLabels, Absent}, {fact.FieldState, criview.Ready},
+		{fact.FieldState, criview.NotReady}, {fact.FieldID, c.sandbox}, {fact.FieldLabels, harness.PodName}}
+	c.listBy(ctx, rt, fact.ASandbox, pod)
+	some := []selector{{fact.FieldID, noPod}, {fact.FieldLabels, Absent}, {fact.FieldState, criview.Running},
+		{fact.FieldState, criview.Exited}}
 	if len(all) > 0 {
-		some = append(some, selector{oracle.FieldID, all[0].ID}, selector{oracle.FieldLabels, all[0].Name})
-		c.tryName(ctx, harness.CRIName{Object: oracle.AContainer}, c.createAbsent(all[0], 1))
+		some = append(some, selector{fact.FieldID, all[0].ID}, selector{fact.FieldLabels, all[0].Name})
+		c.tryName(ctx, harness.CRIName{Object: fact.AContainer}, c.createAbsent(all[0], 1))
 	}
-	c.listBy(ctx, rt, oracle.AContainer, some)
+	c.listBy(ctx, rt, fact.AContainer, some)
 	c.askShort(ctx, rt)
 }
 
@@ -37,8 +39,8 @@ func short(id string) string { return id[:min(len(id), shortID)] }
 // askShort asks for what CRI lists by the beginnings of ids, as people do.
 func (c *Client) askShort(ctx context.Context, rt api.RuntimeServiceClient) {
 	note := func(object, id, told string, err error) {
-		is := harness.CRIFiltered{Object: object, Field: oracle.FieldID, Value: short(id), Answered: time.Now(),
-			Err: oracle.FailedOf(err)}
+		is := harness.CRIFiltered{Object: object, Field: fact.FieldID, Value: short(id), Answered: time.Now(),
+			Err: callerr.Of(err)}
 		if err == nil && told != id {
 			is.Left = []string{id}
 		}
@@ -47,13 +49,13 @@ func (c *Client) askShort(ctx context.Context, rt api.RuntimeServiceClient) {
 	if pods, err := listSandboxes(ctx, rt, selector{}); err == nil { // else it is for others to say
 		for _, p := range pods {
 			r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: short(p.id)})
-			note(oracle.ASandbox, p.id, r.GetStatus().GetId(), err)
+			note(fact.ASandbox, p.id, r.GetStatus().GetId(), err)
 		}
 	}
 	if containers, err := listContainers(ctx, rt, selector{}); err == nil {
 		for _, k := range containers {
 			r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: short(k.id)})
-			note(oracle.AContainer, k.id, r.GetStatus().GetId(), err)
+			note(fact.AContainer, k.id, r.GetStatus().GetId(), err)
 		}
 	}
 }
@@ -67,13 +69,13 @@ type item struct{ id, state, label string }
 
 func (s selector) selects(k item) bool {
 	return s.value == map[string]string{
-		oracle.FieldID: k.id, oracle.FieldState: k.state, oracle.FieldLabels: k.label}[s.field]
+		fact.FieldID: k.id, fact.FieldState: k.state, fact.FieldLabels: k.label}[s.field]
 }
 
 // listBy notes what CRI lists by selectors, and compares it with its lists of all.
 func (c *Client) listBy(ctx context.Context, rt api.RuntimeServiceClient, object string, all []selector) {
 	list := listContainers
-	if object == oracle.ASandbox {
+	if object == fact.ASandbox {
 		list = listSandboxes
 	}
 	before, err := list(ctx, rt, selector{})
@@ -83,7 +85,7 @@ func (c *Client) listBy(ctx context.Context, rt api.RuntimeServiceClient, object
 	for _, s := range all {
 		some, err := list(ctx, rt, s)
 		is := harness.CRIFiltered{Object: object, Field: s.field, Value: s.value, Answered: time.Now(),
-			Err: oracle.FailedOf(err)}
+			Err: callerr.Of(err)}
 		after, failed := list(ctx, rt, selector{})
 		if failed != nil {
 			return
@@ -116,17 +118,17 @@ func (s selector) compare(some, before, after []item) (left, others []string) {
 func listContainers(ctx context.Context, rt api.RuntimeServiceClient, s selector) (all []item, _ error) {
 	var f *api.ContainerFilter
 	switch s.field {
-	case oracle.FieldID:
+	case fact.FieldID:
 		f = &api.ContainerFilter{Id: s.value}
-	case oracle.FieldState:
+	case fact.FieldState:
 		state := api.ContainerState(api.ContainerState_value[s.value])
 		f = &api.ContainerFilter{State: &api.ContainerStateValue{State: state}}
-	case oracle.FieldLabels:
-		f = &api.ContainerFilter{LabelSelector: map[string]string{oracle.Label: s.value}}
+	case fact.FieldLabels:
+		f = &api.ContainerFilter{LabelSelector: map[string]string{criview.Label: s.value}}
 	}
 	r, err := rt.ListContainers(ctx, &api.ListContainersRequest{Filter: f})
 	for _, k := range r.GetContainers() {
-		all = append(all, item{k.Id, k.State.String(), k.Labels[oracle.Label]})
+		all = append(all, item{k.Id, k.State.String(), k.Labels[criview.Label]})
 	}
 	return all, err
 }
@@ -134,17 +136,17 @@ func listContainers(ctx context.Context, rt api.RuntimeServiceClient, s selector
 func listSandboxes(ctx context.Context, rt api.RuntimeServiceClient, s selector) (all []item, _ error) {
 	var f *api.PodSandboxFilter
 	switch s.field {
-	case oracle.FieldID:
+	case fact.FieldID:
 		f = &api.PodSandboxFilter{Id: s.value}
-	case oracle.FieldState:
+	case fact.FieldState:
 		state := api.PodSandboxState(api.PodSandboxState_value[s.value])
 		f = &api.PodSandboxFilter{State: &api.PodSandboxStateValue{State: state}}
-	case oracle.FieldLabels:
-		f = &api.PodSandboxFilter{LabelSelector: map[string]string{oracle.Label: s.value}}
+	case fact.FieldLabels:
+		f = &api.PodSandboxFilter{LabelSelector: map[string]string{criview.Label: s.value}}
 	}
 	r, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{Filter: f})
 	for _, k := range r.GetItems() {
-		all = append(all, item{k.Id, k.State.String(), k.Labels[oracle.Label]})
+		all = append(all, item{k.Id, k.State.String(), k.Labels[criview.Label]})
 	}
 	return all, err
 }
@@ -153,7 +155,7 @@ func listSandboxes(ctx context.Context, rt api.RuntimeServiceClient, s selector)
 // states it does: it learns of the end by itself, a few milliseconds after StopPodSandbox
 // has succeeded.
 func (c *Client) listStopped(ctx context.Context, rt api.RuntimeServiceClient, id string) {
-	is := harness.CRIState{Object: oracle.ASandbox, ID: id, Stopped: true}
+	is := harness.CRIState{Object: fact.ASandbox, ID: id, Stopped: true}
 	until, cancel := context.WithTimeout(ctx, stopPatience)
 	defer cancel()
 	_ = poll.Until(until, statusPause, func() (bool, error) {
@@ -169,12 +171,12 @@ func (c *Client) listStopped(ctx context.Context, rt api.RuntimeServiceClient, i
 				is.State = k.state
 			}
 		}
-		return is.State != oracle.CRIReady, nil
+		return is.State != criview.Ready, nil
 	})
 	if id != "" {
 		c.note(func(s *harness.CRISeen) { s.States = append(s.States, is) })
-		c.listBy(ctx, rt, oracle.ASandbox,
-			[]selector{{oracle.FieldState, oracle.CRIReady}, {oracle.FieldState, oracle.CRINotReady}})
+		c.listBy(ctx, rt, fact.ASandbox,
+			[]selector{{fact.FieldState, criview.Ready}, {fact.FieldState, criview.NotReady}})
 	}
 }
 
@@ -190,7 +192,7 @@ func (c *Client) repeat(ctx context.Context) {
 	answered := func(verb, id string, err error) {
 		is := harness.CRIRepeated{Verb: verb, ID: id, At: time.Now()}
 		if err != nil {
-			is.Err = oracle.FailedOf(&oracle.CallError{Call: verb, Err: err})
+			is.Err = callerr.Of(&callerr.Error{Call: verb, Err: err})
 		}
 		c.note(func(s *harness.CRISeen) { s.Repeated = append(s.Repeated, is) })
 	}

@@ -4,28 +4,29 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
 )
 
 func TestSelectorCompares(t *testing.T) {
-	a, b := item{"a", oracle.CRIExited, "c0"}, item{"b", oracle.CRIRunning, "c1"}
-	ended := item{"b", oracle.CRIExited, "c1"}
+	a, b := item{"a", criview.Exited, "c0"}, item{"b", criview.Running, "c1"}
+	ended := item{"b", criview.Exited, "c1"}
 	both := []item{a, b}
 	by := func(field, value string) selector { return selector{field, value} }
-	exited := by(oracle.FieldState, oracle.CRIExited)
+	exited := by(fact.FieldState, criview.Exited)
 	for name, tc := range map[string]struct {
 		by                  selector
 		some, before, after []item
 		left, others        []string
 	}{
-		"all of a label":      {by(oracle.FieldLabels, "c0"), []item{a}, both, both, nil, nil},
-		"none of it":          {by(oracle.FieldLabels, "c0"), nil, both, both, []string{"a"}, nil},
-		"another":             {by(oracle.FieldID, "a"), both, both, both, nil, []string{"b"}},
+		"all of a label":      {by(fact.FieldLabels, "c0"), []item{a}, both, both, nil, nil},
+		"none of it":          {by(fact.FieldLabels, "c0"), nil, both, both, []string{"a"}, nil},
+		"another":             {by(fact.FieldID, "a"), both, both, both, nil, []string{"b"}},
 		"the other state":     {exited, []item{b}, both, both, []string{"a"}, []string{"b"}},
 		"one that ends":       {exited, []item{a, ended}, both, []item{a, ended}, nil, nil},
 		"one that ends later": {exited, []item{a}, both, []item{a, ended}, nil, nil},
-		"one that is removed": {by(oracle.FieldID, "a"), nil, []item{a}, nil, nil, nil},
-		"nobody has it":       {by(oracle.FieldLabels, Absent), nil, both, both, nil, nil},
+		"one that is removed": {by(fact.FieldID, "a"), nil, []item{a}, nil, nil, nil},
+		"nobody has it":       {by(fact.FieldLabels, Absent), nil, both, both, nil, nil},
 	} {
 		left, others := tc.by.compare(tc.some, tc.before, tc.after)
 		if !slices.Equal(left, tc.left) || !slices.Equal(others, tc.others) {

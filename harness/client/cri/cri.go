@@ -15,7 +15,8 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/exit"
 )
 
 // Client is one client with its pod.
@@ -53,7 +54,7 @@ func New(s *client.Session) *Client {
 			}
 			i := &harness.Instance{
 				Name: instanceName(n, round), Spec: spec, Execs: execsOf(spec), OOMScoreAdj: client.OOMScoreAdj(n),
-				MustTell: []oracle.Observer{oracle.ByCRIStatus, oracle.ByTaskExit},
+				MustTell: []exit.Observer{exit.ByCRIStatus, exit.ByTaskExit},
 			}
 			if round > 0 && s.Case.Faultless() {
 				i.Called = instanceName(n, 0)
@@ -179,7 +180,7 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 func (c *Client) started(ctx context.Context, all []*harness.Instance) []*harness.Instance {
 	all = slices.DeleteFunc(all, func(i *harness.Instance) bool {
 		err := c.start(ctx, i)
-		if f := oracle.FailedOf(err); f != nil && f.Answered && !givenUp(f) && !c.again {
+		if f := callerr.Of(err); f != nil && f.Answered && !givenUp(f) && !c.again {
 			c.unstarted = append(c.unstarted, i)
 			c.aside(func() { c.lookAtNotStarted(ctx, i) })
 		}

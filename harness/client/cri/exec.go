@@ -16,7 +16,9 @@ import (
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/poll"
 )
 
@@ -60,7 +62,7 @@ func (c *Client) exec(ctx context.Context, i *harness.Instance) {
 			c.Record.Problem(harness.ByHarness, err)
 			return
 		}
-		var had oracle.Belongings
+		var had inventory.Belongings
 		var err error
 		c.aside(func() { had, err = c.Belongings(i.ID) })
 		if e.Sync.Streamed {
@@ -80,12 +82,12 @@ func (c *Client) exec(ctx context.Context, i *harness.Instance) {
 
 // leftSince is what lies in containerd's directories for a container that did not before.
 // Who has gone is not told when containerd is done with an exec.
-func (c *Client) leftSince(ctx context.Context, had oracle.Belongings, i *harness.Instance, e *harness.Exec) (
-	left []oracle.Belonging, err error) {
+func (c *Client) leftSince(ctx context.Context, had inventory.Belongings, i *harness.Instance, e *harness.Exec) (
+	left []inventory.Belonging, err error) {
 	look := func() (bool, error) {
 		has, err := c.Belongings(i.ID)
-		left = slices.DeleteFunc(has.Have, func(b oracle.Belonging) bool {
-			return slices.ContainsFunc(had.Have, func(was oracle.Belonging) bool { return was.Path == b.Path })
+		left = slices.DeleteFunc(has.Have, func(b inventory.Belonging) bool {
+			return slices.ContainsFunc(had.Have, func(was inventory.Belonging) bool { return was.Path == b.Path })
 		})
 		return len(left) == 0 || !e.Sync.Breaks, err
 	}
@@ -127,7 +129,7 @@ func (c *Client) beginHeld(ctx context.Context, i *harness.Instance) (answered f
 	return func() {
 		<-done
 		if !e.Waited.IsZero() {
-			client.AwaitExec(ctx, c.Events, i.ID, oracle.TopicExit)
+			client.AwaitExec(ctx, c.Events, i.ID, event.TopicExit)
 		}
 		client.LearnExec(&e, i.ID, c.Events.Events())
 		i.Execs[0] = e
@@ -148,15 +150,15 @@ func (c *Client) execSync(ctx context.Context, i *harness.Instance, e *harness.E
 			ContainerId: c.given(i.ID), Cmd: c.execCommand(i, e), Timeout: int64(e.Sync.Timeout / time.Second),
 		}, grpc.MaxCallRecvMsgSize(math.MaxInt32))
 		e.Sync.Answered = time.Now()
-		if left() && oracle.Code(err) == codes.Canceled {
+		if left() && callerr.Code(err) == codes.Canceled {
 			e.Added, e.Started = e.Sync.Broke, e.Sync.Broke
 			return nil
 		}
-		timeout := (e.Timed() || e.Sync.Patience > 0) && ctx.Err() == nil && oracle.Code(err) == codes.DeadlineExceeded
+		timeout := (e.Timed() || e.Sync.Patience > 0) && ctx.Err() == nil && callerr.Code(err) == codes.DeadlineExceeded
 		if err != nil && !timeout {
 			return err
 		}
-		if e.Sync.Err = oracle.FailedOf(err); err == nil {
+		if e.Sync.Err = callerr.Of(err); err == nil {
 			e.Sync.Status = uint32(r.ExitCode)
 			if i.Spec.Loud {
 				e.Sync.StdoutBytes, e.Sync.StderrBytes = len(r.Stdout), len(r.Stderr)
@@ -182,7 +184,7 @@ func (c *Client) noteFailed(ctx context.Context, e *harness.Exec, err error) {
 	if err == nil {
 		return
 	}
-	e.Sync.Answered, e.Sync.Err = time.Now(), oracle.FailedOf(err)
+	e.Sync.Answered, e.Sync.Err = time.Now(), callerr.Of(err)
 	c.awaitDeath(ctx, err)
 }
 
@@ -202,7 +204,7 @@ func (c *Client) leave(ctx context.Context, i *harness.Instance, e *harness.Exec
 	record, done := i.Record(*e), make(chan struct{})
 	go func() {
 		defer close(done)
-		client.AwaitExec(ctx, c.Events, i.ID, oracle.TopicExecStart)
+		client.AwaitExec(ctx, c.Events, i.ID, event.TopicExecStart)
 		begun := c.Beats(record)
 		runs := func() (bool, error) { return c.Beats(record) >= begun+leaveAfter, nil }
 		if poll.Until(ctx, payload.WriteEvery, runs) == nil {
@@ -224,7 +226,7 @@ const deathPatience = time.Second
 // awaitDeath waits until it is known that a containerd has ended which has broken a call
 // off: the container is not to end before another one is up.
 func (c *Client) awaitDeath(ctx context.Context, err error) {
-	if oracle.FailedOf(err).Code != codes.Unavailable.String() {
+	if callerr.Of(err).Code != codes.Unavailable.String() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, deathPatience)
@@ -246,10 +248,10 @@ const stillFor = 5 * payload.WriteEvery
 // lookAfter looks whether an exec lives on whose time was over, and asks for what
 // containerd knows of one that has ended, or was refused.
 func (c *Client) lookAfter(ctx context.Context, i *harness.Instance, e *harness.Exec) {
-	last := oracle.TopicExit
+	last := event.TopicExit
 	switch {
 	case e.Absent:
-		last = oracle.TopicExecAdded
+		last = event.TopicExecAdded
 	case e.Waited.IsZero() && e.Sync.Broke.IsZero():
 		return
 	}

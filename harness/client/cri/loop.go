@@ -9,7 +9,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // loop creates, runs and removes the pod's containers again and again while the pod lives
@@ -127,7 +127,7 @@ func half(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // lookAtRound looks at what a round has left, and at what CRI lists of it. It returns
 // what there is, or nil where nobody could look.
-func (c *Client) lookAtRound(ctx context.Context, number int, before *oracle.Inventory) *oracle.Inventory {
+func (c *Client) lookAtRound(ctx context.Context, number int, before *inventory.Inventory) *inventory.Inventory {
 	r := harness.Round{Number: number}
 	c.aside(func() {
 		for _, i := range c.staying {

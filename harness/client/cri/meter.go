@@ -9,7 +9,8 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
 )
 
 // meter asks, where no fault is planned, what containers use, where some have a memory
@@ -126,7 +127,7 @@ func (c *Client) stats(
 	all, err := ask(ctx, rt)
 	is.Answered = time.Now()
 	if err != nil {
-		is.Err = oracle.FailedOf(&oracle.CallError{Call: call, Err: err})
+		is.Err = callerr.Of(&callerr.Error{Call: call, Err: err})
 	}
 	for _, k := range all {
 		if id := k.GetAttributes().GetId(); !c.Spare(id) {
@@ -139,7 +140,7 @@ func (c *Client) stats(
 func usageOf(k *api.ContainerStats) harness.CRIUsage {
 	u := harness.CRIUsage{ID: k.GetAttributes().GetId()}
 	if a := k.GetAttributes(); a != nil {
-		u.Labels = oracle.CRILabelsOf(a)
+		u.Labels = criview.LabelsOf(a)
 	}
 	if m := k.GetMemory(); m != nil {
 		u.WorkingSet, u.Available = m.GetWorkingSetBytes().GetValue(), m.GetAvailableBytes().GetValue()

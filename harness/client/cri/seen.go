@@ -8,7 +8,8 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
 )
 
 // note writes down what was seen, for the judge.
@@ -26,7 +27,7 @@ func (c *Client) done(verb, id string) {
 
 // said writes down what CRI says of a container. Of answers that say the same the first
 // is kept, with when the last was asked for.
-func (c *Client) said(is oracle.CRIStatus) {
+func (c *Client) said(is criview.Status) {
 	c.note(func(s *harness.CRISeen) {
 		for n := len(s.Statuses) - 1; n >= 0; n-- {
 			if s.Statuses[n].ID != is.ID {
@@ -67,7 +68,7 @@ func (c *Client) lookAtSandbox(ctx context.Context, id string, stopped bool) {
 	is := harness.SandboxSeen{ID: id, Stopped: stopped, At: time.Now()}
 	r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: c.given(id)})
 	is.Answered = time.Now()
-	if is.Err = oracle.FailedOf(err); err == nil {
+	if is.Err = callerr.Of(err); err == nil {
 		is.IP = r.GetStatus().GetNetwork().GetIp()
 		is.State, is.Created = r.GetStatus().GetState().String(), time.Unix(0, r.GetStatus().GetCreatedAt())
 	}
@@ -87,7 +88,7 @@ const stopPatience = 2 * time.Second
 // (handleContainerExit of v2.4.2), so that a client that removes at once can hear of the
 // removal first. A containerd that was started meanwhile may have none to send.
 func (c *Client) awaitStopped(ctx context.Context, id string) {
-	if c.again || c.awaited[id] || c.Died() || !heard(c.CRIEvents.Heard(), oracle.CRIStarted, id) {
+	if c.again || c.awaited[id] || c.Died() || !heard(c.CRIEvents.Heard(), criview.Started, id) {
 		return
 	}
 	if c.awaited == nil {
@@ -96,11 +97,11 @@ func (c *Client) awaitStopped(ctx context.Context, id string) {
 	c.awaited[id] = true
 	ctx, cancel := context.WithTimeout(ctx, stopPatience)
 	defer cancel()
-	c.CRIEvents.Await(ctx, func(h oracle.CRIHeard) bool { return heard(h, oracle.CRIStopped, id) || c.Died() })
+	c.CRIEvents.Await(ctx, func(h criview.Heard) bool { return heard(h, criview.Stopped, id) || c.Died() })
 }
 
-func heard(h oracle.CRIHeard, kind, id string) bool {
-	return slices.ContainsFunc(h.Events, func(e oracle.CRIEvent) bool { return e.Type == kind && e.ID == id })
+func heard(h criview.Heard, kind, id string) bool {
+	return slices.ContainsFunc(h.Events, func(e criview.Event) bool { return e.Type == kind && e.ID == id })
 }
 
 // List asks CRI what there is.
@@ -110,18 +111,18 @@ func (c *Client) List(ctx context.Context) *harness.CRIListed {
 	if err == nil {
 		err = list(ctx, rt, l)
 	}
-	l.Err = oracle.FailedOf(err)
+	l.Err = callerr.Of(err)
 	return l
 }
 
 func list(ctx context.Context, rt api.RuntimeServiceClient, into *harness.CRIListed) error {
 	pods, err := rt.ListPodSandbox(ctx, &api.ListPodSandboxRequest{})
 	if err != nil {
-		return &oracle.CallError{Call: "ListPodSandbox", Err: err}
+		return &callerr.Error{Call: "ListPodSandbox", Err: err}
 	}
 	containers, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
 	if err != nil {
-		return &oracle.CallError{Call: "ListContainers", Err: err}
+		return &callerr.Error{Call: "ListContainers", Err: err}
 	}
 	for _, p := range pods.Items {
 		into.Sandboxes = append(into.Sandboxes, p.Id)

@@ -8,7 +8,9 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/fact"
 )
 
 // listStates notes the states of the sandbox and of containers as CRI lists them.
@@ -29,10 +31,10 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 		return
 	}
 	answered, states := time.Now(), map[string]string{}
-	var labels *oracle.CRILabels
+	var labels *criview.Labels
 	for _, p := range pods.Items {
 		if states[p.Id] = p.State.String(); p.Id == c.sandbox {
-			labels = oracle.CRILabelsOf(p)
+			labels = criview.LabelsOf(p)
 		}
 	}
 	listed := map[string]*api.Container{}
@@ -47,15 +49,15 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	}
 	c.note(func(s *harness.CRISeen) {
 		if c.sandbox != "" {
-			is := state(oracle.ASandbox, c.sandbox)
+			is := state(fact.ASandbox, c.sandbox)
 			is.Labels = labels
 			s.States = append(s.States, is)
 		}
 		for _, i := range all {
-			is := state(oracle.AContainer, i.ID)
+			is := state(fact.AContainer, i.ID)
 			if k := listed[i.ID]; k != nil {
-				is.Labels, is.Pod = oracle.CRILabelsOf(k), k.PodSandboxId
-				is.Given, is.Created = oracle.CRIGivenOfList(k), time.Unix(0, k.CreatedAt)
+				is.Labels, is.Pod = criview.LabelsOf(k), k.PodSandboxId
+				is.Given, is.Created = criview.GivenOfList(k), time.Unix(0, k.CreatedAt)
 			}
 			s.States = append(s.States, is)
 		}
@@ -76,7 +78,7 @@ func (c *Client) listOf(ctx context.Context, rt api.RuntimeServiceClient, pod st
 		return
 	}
 	r, err := rt.ListContainers(ctx, &api.ListContainersRequest{Filter: &api.ContainerFilter{PodSandboxId: pod}})
-	if f := oracle.FailedOf(err); err != nil {
+	if f := callerr.Of(err); err != nil {
 		if pod != noPod && f.Answered && !givenUp(f) {
 			c.note(func(s *harness.CRISeen) {
 				s.OfPods = append(s.OfPods, harness.CRIOfPod{Pod: pod, Answered: time.Now(), Err: f})

@@ -21,7 +21,9 @@ import (
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
 
@@ -85,7 +87,7 @@ func (c *Client) newTask(
 	first := max(slices.IndexFunc(errs, func(err error) bool { return err == nil }), 0)
 	for k, err := range errs {
 		if k != first {
-			again := harness.Again{Verb: "create", Of: i.ID, At: at, Err: oracle.FailedOf(err)}
+			again := harness.Again{Verb: "create", Of: i.ID, At: at, Err: callerr.Of(err)}
 			c.Record.Set(func(h *harness.History) { h.Again = append(h.Again, again) })
 		}
 	}
@@ -112,7 +114,7 @@ func (c *Client) container(
 	}
 	return cl.NewContainer(ctx, i.ID, containerd.WithImage(image),
 		containerd.WithNewSnapshot(i.ID, image),
-		containerd.WithContainerLabels(map[string]string{oracle.Label: i.ID}),
+		containerd.WithContainerLabels(map[string]string{criview.Label: i.ID}),
 		containerd.WithNewSpec(c.spec(i)...), containerd.WithRuntime(runtime, nil))
 }
 
@@ -256,23 +258,23 @@ func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 		call.Says = strconv.Itoa(int(status.ExitCode()))
 		return nil
 	})
-	call.Took, call.Err = time.Since(call.At), oracle.FailedOf(err)
+	call.Took, call.Err = time.Since(call.At), callerr.Of(err)
 	c.Record.Call(call)
 }
 
 // waited notes what Wait has reported.
 func (c *Client) waited(i *harness.Instance, status containerd.ExitStatus) {
-	observer := oracle.ByWait
+	observer := exit.ByWait
 	if c.Died() {
-		observer = oracle.ByRestarted
+		observer = exit.ByRestarted
 	}
 	i.Waited = time.Now()
 	c.reported(i, observer, status.ExitCode(), status.ExitTime(), i.PID) // Wait tells no pid
 }
 
-func (c *Client) reported(i *harness.Instance, by oracle.Observer, status uint32, at time.Time, pid uint32) {
+func (c *Client) reported(i *harness.Instance, by exit.Observer, status uint32, at time.Time, pid uint32) {
 	i.Reported, i.Status = true, status
-	c.Record.Reported(oracle.Observation{Container: i.ID, Observer: by, Status: status, At: at, PID: int(pid)})
+	c.Record.Reported(exit.Observation{Container: i.ID, Observer: by, Status: status, At: at, PID: int(pid)})
 }
 
 // wrap names the container that an error is of.

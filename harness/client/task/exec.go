@@ -15,7 +15,8 @@ import (
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/poll"
 )
 
@@ -179,7 +180,7 @@ func (c *Client) startExecAgain(ctx context.Context, i *harness.Instance, exec s
 		return // the next call of the workload reports a containerd that is gone
 	}
 	_, err = cl.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: i.ID, ExecID: exec})
-	again.Err = oracle.FailedOf(err)
+	again.Err = callerr.Of(err)
 	c.Record.Set(func(h *harness.History) { h.Again = append(h.Again, again) })
 }
 
@@ -237,7 +238,7 @@ func (c *Client) waitExec(ctx context.Context, i *harness.Instance, e *harness.E
 	}
 	c.lookAtExec(ctx, i, e, func(p *tasktypes.Process) {
 		if p.GetStatus() == tasktypes.Status_STOPPED {
-			c.execReported(i, e, oracle.ByTaskStatus, p.ExitStatus, p.ExitedAt.AsTime(), p.Pid)
+			c.execReported(i, e, exit.ByTaskStatus, p.ExitStatus, p.ExitedAt.AsTime(), p.Pid)
 		}
 	})
 }
@@ -269,12 +270,12 @@ func (c *Client) tryExec(ctx context.Context, i *harness.Instance, e *harness.Ex
 	if err == nil {
 		e.UsedAgain = time.Now()
 		_, err = cl.TaskService().Exec(ctx, r)
-		e.Refused = oracle.FailedOf(err)
+		e.Refused = callerr.Of(err)
 	}
 	if err == nil {
 		_, err = cl.TaskService().DeleteProcess(ctx, &tasks.DeleteProcessRequest{ContainerID: i.ID, ExecID: e.ID})
 	}
-	call.Took, call.Err = time.Since(call.At), oracle.FailedOf(err)
+	call.Took, call.Err = time.Since(call.At), callerr.Of(err)
 	c.Record.Call(call)
 }
 
@@ -293,7 +294,7 @@ func (c *Client) waitOnce(ctx context.Context, i *harness.Instance, e *harness.E
 			return errgrpc.ToNative(err)
 		}
 		e.Waited = time.Now()
-		c.execReported(i, e, oracle.ByWait, r.ExitStatus, r.ExitedAt.AsTime(), e.PID) // Wait tells no pid
+		c.execReported(i, e, exit.ByWait, r.ExitStatus, r.ExitedAt.AsTime(), e.PID) // Wait tells no pid
 		return nil
 	}))
 }
@@ -305,7 +306,7 @@ func (c *Client) deleteOnce(ctx context.Context, i *harness.Instance, e *harness
 			return errgrpc.ToNative(err)
 		}
 		if e.Deleted = time.Now(); !e.Started.IsZero() {
-			c.execReported(i, e, oracle.ByDelete, r.ExitStatus, r.ExitedAt.AsTime(), r.Pid)
+			c.execReported(i, e, exit.ByDelete, r.ExitStatus, r.ExitedAt.AsTime(), r.Pid)
 		}
 		return nil
 	}))
@@ -335,12 +336,12 @@ func (c *Client) lookAtExec(
 func (c *Client) execReported(
 	i *harness.Instance,
 	e *harness.Exec,
-	by oracle.Observer,
+	by exit.Observer,
 	status uint32,
 	at time.Time,
 	pid uint32,
 ) {
-	c.Record.Reported(oracle.Observation{
+	c.Record.Reported(exit.Observation{
 		Container: i.ID, Exec: e.ID, Observer: by, Status: status, At: at, PID: int(pid),
 	})
 }

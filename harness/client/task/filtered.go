@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/criview"
 )
 
 // listFiltered asks, where no fault is planned, for the containers of one id, and for all
@@ -27,7 +28,7 @@ func (c *Client) listFiltered(ctx context.Context) {
 	one := made[0]
 	c.filtered(ctx, fmt.Sprintf("id==%q", one), []string{one}, made[1:])
 	c.filtered(ctx, fmt.Sprintf("id!=%q", one), made[1:], []string{one})
-	c.filtered(ctx, fmt.Sprintf("labels.%q==%q", oracle.Label, one), []string{one}, made[1:])
+	c.filtered(ctx, fmt.Sprintf("labels.%q==%q", criview.Label, one), []string{one}, made[1:])
 }
 
 // filtered notes what containerd lists by a filter: those that it leaves out, and those
@@ -41,7 +42,7 @@ func (c *Client) filtered(ctx context.Context, filter string, want, others []str
 	}
 	is := harness.Filtered{Filter: filter}
 	all, err := cl.ContainerService().List(ctx, filter)
-	is.Err = oracle.FailedOf(err)
+	is.Err = callerr.Of(err)
 	var told []string
 	for _, k := range all {
 		told = append(told, k.ID)

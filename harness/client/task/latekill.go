@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 // killLate sends SIGKILL to a container, or to an exec in it, that has ended and is not
@@ -24,7 +24,7 @@ func (c *Client) killLate(ctx context.Context, i *harness.Instance, exec string,
 		return
 	}
 	late := harness.LateKill{Of: i.ID, Exec: exec, PID: int(pid), At: time.Now()}
-	late.Err = oracle.FailedOf(c.sendKill(ctx, i.ID, exec))
+	late.Err = callerr.Of(c.sendKill(ctx, i.ID, exec))
 	late.Hit, err = end(ctx)
 	c.Record.Problem(harness.ByHarness, err)
 	c.Record.Set(func(h *harness.History) { h.LateKills = append(h.LateKills, late) })

@@ -19,7 +19,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 // resources is the type of an Update's resources, which are JSON.
@@ -96,7 +96,7 @@ func (c *Client) askMetrics(ctx context.Context, i *harness.Instance, filter str
 }
 
 func (c *Client) metered(i *harness.Instance, is harness.Meter, err error) {
-	is.Err = oracle.FailedOf(err)
+	is.Err = callerr.Of(err)
 	c.Record.Call(harness.Call{Who: "oracle", Verb: "look", Of: i.ID, At: is.At, Took: time.Since(is.At), Err: is.Err})
 	i.Meters = append(i.Meters, is)
 }

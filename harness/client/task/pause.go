@@ -9,7 +9,7 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/poll"
 )
 
@@ -61,7 +61,7 @@ func (c *Client) pause(ctx context.Context, i *harness.Instance) {
 }
 
 // execRefused tells why an exec is refused; nil: it is not.
-func (c *Client) execRefused(ctx context.Context, i *harness.Instance) *oracle.Failed {
+func (c *Client) execRefused(ctx context.Context, i *harness.Instance) *callerr.Failed {
 	e := harness.Exec{ID: harness.ExecOfPaused}
 	c.tryExec(ctx, i, &e)
 	return e.Refused

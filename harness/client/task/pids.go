@@ -12,7 +12,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
 // listPatience is how long who was broken may take to answer: the time of a lifecycle is
@@ -50,7 +50,7 @@ func (c *Client) listPIDs(ctx context.Context, i *harness.Instance) {
 			slices.Sort(is.Told)
 		}
 	}
-	is.Err, is.After = oracle.FailedOf(err), c.PIDs(i.ID)
+	is.Err, is.After = callerr.Of(err), c.PIDs(i.ID)
 	c.Record.Call(harness.Call{
 		Who: "oracle", Verb: "look", Of: i.ID, At: is.At, Took: time.Since(is.At), Err: is.Err})
 	i.PIDs = append(i.PIDs, is)

@@ -14,7 +14,8 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/exit"
 )
 
 // deleteByAll has each of the workload's deleters try, concurrently.
@@ -31,7 +32,7 @@ func (c *Client) deleteByAll(ctx context.Context, i *harness.Instance) {
 			if err == nil {
 				done[1+n] = time.Now()
 			}
-			call.Took, call.Err = time.Since(call.At), oracle.FailedOf(err)
+			call.Took, call.Err = time.Since(call.At), callerr.Of(err)
 			c.Record.Call(call)
 		})
 	}
@@ -57,8 +58,8 @@ func (c *Client) deleteBeside(ctx context.Context, i *harness.Instance) error {
 	if err != nil {
 		return errgrpc.ToNative(err)
 	}
-	c.Record.Reported(oracle.Observation{
-		Container: i.ID, Observer: oracle.ByDelete, Status: r.ExitStatus, At: r.ExitedAt.AsTime(), PID: int(r.Pid),
+	c.Record.Reported(exit.Observation{
+		Container: i.ID, Observer: exit.ByDelete, Status: r.ExitStatus, At: r.ExitedAt.AsTime(), PID: int(r.Pid),
 	})
 	return nil
 }
@@ -98,7 +99,7 @@ func (c *Client) deleteTask(
 		return err
 	}
 	i.Deleted = time.Now()
-	c.reported(i, oracle.ByDelete, status.ExitCode(), status.ExitTime(), pid)
+	c.reported(i, exit.ByDelete, status.ExitCode(), status.ExitTime(), pid)
 	return nil
 }
 
@@ -189,7 +190,7 @@ func (c *Client) forceEnd(ctx context.Context, i *harness.Instance, task contain
 		}
 		return nil
 	case <-ctx.Done():
-		return &oracle.CallError{Call: "wait", Err: ctx.Err()}
+		return &callerr.Error{Call: "wait", Err: ctx.Err()}
 	}
 }
 
@@ -205,7 +206,7 @@ func (c *Client) sendDelete(ctx context.Context, cl *containerd.Client, i *harne
 		return err
 	}
 	c.undeleted[i], i.Deleted = false, time.Now()
-	c.reported(i, oracle.ByDelete, r.ExitStatus, r.ExitedAt.AsTime(), r.Pid)
+	c.reported(i, exit.ByDelete, r.ExitStatus, r.ExitedAt.AsTime(), r.Pid)
 	return nil
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/containerd/errdefs/pkg/errgrpc"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/exit"
 )
 
 // lookAtTask asks for the state of a task that has ended, by its id and in the list of
@@ -22,7 +23,7 @@ func (c *Client) lookAtTask(ctx context.Context, i *harness.Instance) {
 	}
 	call := harness.Call{Who: "oracle", Verb: "look", Of: i.ID, At: time.Now()}
 	err := c.askState(ctx, i)
-	call.Took, call.Err = time.Since(call.At), oracle.FailedOf(err)
+	call.Took, call.Err = time.Since(call.At), callerr.Of(err)
 	c.Record.Call(call)
 }
 
@@ -37,7 +38,7 @@ func (c *Client) askState(ctx context.Context, i *harness.Instance) error {
 	if err != nil {
 		return err
 	}
-	c.stateSays(i, oracle.ByTaskStatus, one.Process)
+	c.stateSays(i, exit.ByTaskStatus, one.Process)
 	if c.Quiet {
 		return nil
 	}
@@ -47,7 +48,7 @@ func (c *Client) askState(ctx context.Context, i *harness.Instance) error {
 	}
 	for _, p := range all.Tasks {
 		if p.ID == i.ID {
-			c.stateSays(i, oracle.ByTaskList, p)
+			c.stateSays(i, exit.ByTaskList, p)
 		}
 	}
 	return nil
@@ -68,16 +69,16 @@ func (c *Client) lookAt(ctx context.Context, i *harness.Instance, exec string, s
 	}
 	call.Took = time.Since(call.At)
 	if exec == "" || !errdefs.IsNotFound(errgrpc.ToNative(err)) {
-		call.Err = oracle.FailedOf(err)
+		call.Err = callerr.Of(err)
 	}
 	c.Record.Call(call)
 }
 
 // stateSays notes what a state tells of an exit. That of a task which does not say that
 // it has ended tells nothing: whether it had to is the judge's business.
-func (c *Client) stateSays(i *harness.Instance, by oracle.Observer, p *tasktypes.Process) {
+func (c *Client) stateSays(i *harness.Instance, by exit.Observer, p *tasktypes.Process) {
 	if p.GetStatus() == tasktypes.Status_STOPPED {
-		c.Record.Reported(oracle.Observation{
+		c.Record.Reported(exit.Observation{
 			Container: i.ID, Observer: by, Status: p.ExitStatus, At: p.ExitedAt.AsTime(), PID: int(p.Pid),
 		})
 	}

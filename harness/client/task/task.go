@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/exit"
 )
 
 // Client is one client with its workload.
@@ -43,20 +43,20 @@ func New(s *client.Session) *Client {
 }
 
 // observers are those that tell the exit of the n-th container when nothing is broken.
-func (c *Client) observers(n int) []oracle.Observer {
-	all := []oracle.Observer{oracle.ByDelete, oracle.ByTaskStatus}
+func (c *Client) observers(n int) []exit.Observer {
+	all := []exit.Observer{exit.ByDelete, exit.ByTaskStatus}
 	if !c.Quiet {
-		all = append(all, oracle.ByTaskList)
+		all = append(all, exit.ByTaskList)
 	}
 	switch {
 	case !c.Case.Workload.Restart:
-		return append(all, oracle.ByWait)
+		return append(all, exit.ByWait)
 	case n == 0:
-		return append(all, oracle.ByRestarted)
+		return append(all, exit.ByRestarted)
 	}
 	// A containerd that starts deletes tasks without a process (loadShims in v1.6 to v2.4),
 	// so that the client finds none to delete.
-	return []oracle.Observer{oracle.ByWait}
+	return []exit.Observer{exit.ByWait}
 }
 
 // Instances are all containers of the workload.

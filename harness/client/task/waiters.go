@@ -10,7 +10,8 @@ import (
 	"github.com/containerd/errdefs/pkg/errgrpc"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle"
+	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/oracle/exit"
 )
 
 // waiters are the other clients that wait for the end of a container.
@@ -105,10 +106,10 @@ func (c *Client) waitBeside(ctx context.Context, i *harness.Instance) {
 	}
 	if err == nil {
 		call.Says = strconv.Itoa(int(r.ExitStatus))
-		c.Record.Reported(oracle.Observation{
-			Container: i.ID, Observer: oracle.ByWait, Status: r.ExitStatus, At: r.ExitedAt.AsTime(), PID: int(i.PID),
+		c.Record.Reported(exit.Observation{
+			Container: i.ID, Observer: exit.ByWait, Status: r.ExitStatus, At: r.ExitedAt.AsTime(), PID: int(i.PID),
 		})
 	}
-	call.Took, call.Err, call.Unprovoked = time.Since(call.At), oracle.FailedOf(err), err != nil && !c.Fired()
+	call.Took, call.Err, call.Unprovoked = time.Since(call.At), callerr.Of(err), err != nil && !c.Fired()
 	c.Record.Call(call)
 }

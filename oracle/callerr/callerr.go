@@ -1,0 +1,115 @@
+// Package callerr answers: how did a client's call fail? It keeps an error as a history
+// has it, and makes the text of an error comparable between runs.
+package callerr
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errgrpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/shimquake/shimquake/oracle/fact"
+)
+
+// Error is the error of one call of a client.
+type Error struct {
+	// Call is what was called, as its API names it: StopPodSandbox.
+	Call string
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Call + ": " + e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Failed is an error as a history keeps it: the client's call that failed, if it is
+// known, and what was answered.
+type Failed struct {
+	Call string `json:"call,omitempty"`
+	Code string `json:"code"` // the name of a gRPC code: NotFound
+	// Answered reports whether containerd itself has answered so.
+	Answered bool `json:"answered,omitempty"`
+	// Said is the message of the answer, Text all that is known of the error.
+	Said string `json:"said"`
+	Text string `json:"text"`
+}
+
+// Of keeps an error; nil for none.
+func Of(err error) *Failed {
+	if err == nil {
+		return nil
+	}
+	f := &Failed{Text: err.Error()}
+	inner := err
+	var call *Error
+	for errors.As(inner, &call) { // the innermost is the one that was answered
+		f.Call, inner = call.Call, call.Err
+	}
+	f.Code, f.Said = Code(inner).String(), inner.Error()
+	if s, ok := status.FromError(inner); ok {
+		f.Answered, f.Said = true, s.Message()
+	}
+	return f
+}
+
+// Error is all that is known of it.
+func (f *Failed) Error() string { return f.Text }
+
+// Facts are those of something that did not succeed because of it.
+func (f *Failed) Facts(what string) fact.Facts {
+	return fact.Facts{fact.What: what, fact.Call: f.Call, fact.Code: f.Code, fact.Message: Comparable(f.Said),
+		fact.Error: f.Text}
+}
+
+// Code is the gRPC code of an error that a client of containerd was given.
+func Code(err error) codes.Code {
+	if s, ok := status.FromError(err); ok {
+		return s.Code()
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return codes.DeadlineExceeded
+	case errors.Is(err, context.Canceled):
+		return codes.Canceled
+	case errdefs.IsUnknown(err):
+		return codes.Unknown
+	}
+	return status.Code(errgrpc.ToGRPC(err))
+}
+
+// variables are the parts of a text that are of one case only, and what stands for them.
+var variables = []struct {
+	pattern *regexp.Regexp
+	as      string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "ID"}, // UUIDs
+	{regexp.MustCompile(`\b[0-9a-f]{12,}\b`), "ID"},                         // CRI's ids and hashed sockets
+	{regexp.MustCompile(`\b\d\d:\d\d:\d\d(\.\d+)?`), "TIME"},
+	{regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(h|m|s|ms|us|µs|ns)\b`), "TIME"},
+	{regexp.MustCompile(`/[^ "]*/worlds/[^/ "]+`), "WORLD"},
+	{regexp.MustCompile(`\b[cb]\d+\b`), "ID"}, // the task client's ids
+	{regexp.MustCompile(`\d+`), "N"},
+}
+
+// longestMessage is how many bytes of a message are compared: some are long, and differ
+// at their ends.
+const longestMessage = 240
+
+// Comparable is the first line of a text of containerd or of an error, without what is of
+// one case only: ids, times, numbers, the world's folder. No other text is ever compared:
+// containerd gives no more where its code is Unknown.
+func Comparable(text string) string {
+	for _, v := range variables {
+		text = v.pattern.ReplaceAllString(text, v.as)
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	if len(text) > longestMessage {
+		text = strings.ToValidUTF8(text[:longestMessage], "")
+	}
+	return text
+}

@@ -1,0 +1,22 @@
+package check
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/shimquake/shimquake/oracle/criview"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+)
+
+// A topic that package fact does not know could not be matched.
+func TestEveryTopicIsAValueOfItsFact(t *testing.T) {
+	topics := append([]string{
+		event.TopicCreate, event.TopicStart, event.TopicExit, event.TopicDelete, event.TopicPaused, event.TopicResumed,
+		event.TopicExecAdded, event.TopicExecStart, event.TopicOOM, event.TopicContainerCreate,
+		event.TopicContainerUpdate, event.TopicContainerDelete,
+	}, criview.EventTypes...)
+	if known := fact.Topic.Values(); !slices.Equal(known, topics) {
+		t.Errorf("topics are\n%q,\nvalues are\n%q", topics, known)
+	}
+}

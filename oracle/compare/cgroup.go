@@ -1,0 +1,31 @@
+package compare
+
+import (
+	"strconv"
+
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/inventory"
+)
+
+// byRel puts those together that are one group in several hierarchies (cgroup v1), in the
+// order in which each is met first.
+func byRel(all []inventory.Cgroup) (out [][]inventory.Cgroup) {
+	at := map[string]int{}
+	for _, c := range all {
+		n, met := at[c.Rel]
+		if !met {
+			n = len(out)
+			at[c.Rel], out = n, append(out, nil)
+		}
+		out[n] = append(out[n], c)
+	}
+	return out
+}
+
+// hierarchies tell of a group in how many it is, where that is more than one.
+func hierarchies(in []inventory.Cgroup) fact.Facts {
+	if len(in) == 1 {
+		return fact.Facts{}
+	}
+	return fact.Facts{fact.Hierarchies: strconv.Itoa(len(in))}
+}

@@ -1,0 +1,67 @@
+package compare
+
+import "github.com/shimquake/shimquake/oracle/finding"
+
+// leakClass is what [Leaks] knows of a class of finding.
+type leakClass struct {
+	class finding.Class
+	// find lists what was not there before; nil: another class's does, or Leaks itself.
+	find func(diff) []finding.Finding
+	// with is what comes with it, of the same container or pod: a leaked shim keeps its
+	// socket, its bundle and its cgroup.
+	with []finding.Class
+	// covers: it has a path, and its files are not reported again.
+	covers bool
+	// holds: containerd may hold descriptors and goroutines for it while it is there.
+	holds bool
+}
+
+// leakClasses are those of LeakClasses, in their order.
+var leakClasses = []leakClass{
+	{class: finding.ClassShim, find: diff.processes, holds: true, with: []finding.Class{
+		finding.ClassSocket, finding.ClassBundle, finding.ClassCgroup, finding.ClassFIFO, finding.ClassProcess,
+		finding.ClassMount, finding.ClassRuncState, finding.ClassTask,
+		finding.ClassContainer, finding.ClassSnapshot, finding.ClassCRIDir, finding.ClassSandbox, finding.ClassLease,
+		finding.ClassNetwork,
+		finding.ClassHandle,
+	}},
+	{class: finding.ClassProcess, holds: true, with: []finding.Class{finding.ClassCgroup, finding.ClassBundle,
+		finding.ClassMount, finding.ClassRuncState}},
+	{class: finding.ClassSocket, find: diff.sockets, covers: true},
+	{class: finding.ClassBundle, find: diff.bundles, covers: true, with: []finding.Class{finding.ClassMount}},
+	{class: finding.ClassCRIDir, find: diff.criDirs, covers: true},
+	{class: finding.ClassMount, find: diff.mounts, covers: true},
+	{class: finding.ClassCgroup, find: diff.cgroups},
+	{class: finding.ClassRuncState, find: diff.runcStates, covers: true},
+	{class: finding.ClassSnapshot, covers: true},
+	{class: finding.ClassLease},
+	{class: finding.ClassFIFO, find: diff.fifos, covers: true},
+	{class: finding.ClassContainer, find: diff.daemon, holds: true,
+		with: []finding.Class{finding.ClassSnapshot, finding.ClassCRIDir, finding.ClassFIFO}},
+	{class: finding.ClassTask, holds: true},
+	{class: finding.ClassSandbox, holds: true, with: []finding.Class{finding.ClassSnapshot, finding.ClassCRIDir,
+		finding.ClassLease, finding.ClassNetwork}},
+	{class: finding.ClassMetadata},
+	{class: finding.ClassNetwork, find: diff.networks, with: []finding.Class{finding.ClassMount, finding.ClassFile}},
+	{class: finding.ClassFile},
+	{class: finding.ClassHandle},
+}
+
+func leakClassesThat(are func(leakClass) bool) (names []finding.Class) {
+	for _, c := range leakClasses {
+		if are(c) {
+			names = append(names, c.class)
+		}
+	}
+	return names
+}
+
+// leaksWith returns the classes of what comes with a class.
+func leaksWith(class finding.Class) []finding.Class {
+	for _, c := range leakClasses {
+		if c.class == class {
+			return c.with
+		}
+	}
+	return nil
+}

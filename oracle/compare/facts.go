@@ -1,0 +1,129 @@
+package compare
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/inventory"
+)
+
+// task are the facts of containerd's task of that id.
+func (d diff) task(ns, id string) fact.Facts {
+	if d.after.Daemon == nil {
+		return fact.Facts{fact.Task: fact.NotAsked}
+	}
+	if t, ok := d.after.Daemon.Task(ns, id); ok {
+		return fact.Facts{fact.Task: t.Status, fact.TaskPID: strconv.Itoa(t.PID)}
+	}
+	return fact.Facts{fact.Task: fact.None}
+}
+
+// bundle are the facts of the bundle of that id.
+func (d diff) bundle(ns, id string) fact.Facts {
+	b, ok := d.after.Bundle(ns, id)
+	switch {
+	case !ok:
+		return fact.Facts{fact.Bundle: fact.Gone}
+	case b.Hidden:
+		return fact.Facts{fact.Bundle: fact.Hidden}
+	}
+	return fact.Facts{fact.Bundle: fact.There}
+}
+
+func (d diff) shim(p inventory.Process) fact.Facts {
+	fs := d.task(p.Shim.Namespace, p.Shim.ID).With(family(p))
+	fs[fact.Helper] = p.Shim.Action
+	fs[fact.Bundle], fs[fact.Socket] = fact.Gone, fact.None
+	if _, ok := d.after.Bundle(p.Shim.Namespace, p.Shim.ID); ok {
+		fs[fact.Bundle] = fact.There
+	}
+	if slices.ContainsFunc(d.after.Sockets, func(s inventory.Socket) bool {
+		return s.Listening && slices.Contains(p.SocketInodes, s.Inode)
+	}) {
+		fs[fact.Socket] = fact.Listening
+	}
+	return fs
+}
+
+func (d diff) process(p inventory.Process, id string) fact.Facts {
+	fs := fact.Facts{fact.Owner: fact.None}
+	if id != "" {
+		fs = d.task("", id)
+		fs[fact.Owner] = fact.OfContainer
+	}
+	fs[fact.Program] = program(p)
+	fs[fact.Parent], fs[fact.ParentPID] = fact.ByOther, strconv.Itoa(p.Parent)
+	if parent, ok := d.after.Process(p.Parent); ok && parent.Shim != nil {
+		fs[fact.Parent] = fact.ByShim
+	} else if p.Parent == 1 {
+		fs[fact.Parent] = fact.ByInit
+	}
+	return fs.With(family(p))
+}
+
+// program is the name of a process's program, "" where it cannot be read.
+func program(p inventory.Process) string {
+	if len(p.Argv) == 0 {
+		return ""
+	}
+	words := strings.Fields(p.Argv[0])
+	if len(words) == 0 {
+		return ""
+	}
+	return path.Base(words[0])
+}
+
+// family are the facts of a process's children and of a state that keeps it from ending.
+func family(p inventory.Process) fact.Facts {
+	fs := fact.Facts{fact.Children: fact.None}
+	switch p.State {
+	case "Z", "X":
+		fs[fact.State], fs[fact.ParentPID] = fact.AZombie, strconv.Itoa(p.Parent)
+	case "T", "t":
+		fs[fact.State] = fact.AStopped
+	case "D":
+		fs[fact.State] = fact.Uninterruptible
+	}
+	if len(p.Children) > 0 {
+		fs[fact.Children], fs[fact.ChildPIDs] = fact.Some, strings.Trim(fmt.Sprint(p.Children), "[]")
+	}
+	return fs
+}
+
+func (d diff) socketHolder(s inventory.Socket) (inventory.Process, bool) {
+	i := slices.IndexFunc(d.after.Processes, func(p inventory.Process) bool {
+		return slices.Contains(p.SocketInodes,
+			s.Inode)
+	})
+	if i < 0 || s.Inode == 0 {
+		return inventory.Process{}, false
+	}
+	return d.after.Processes[i], true
+}
+
+func (d diff) socketBundle(s inventory.Socket) (inventory.Bundle, bool) {
+	name := strings.TrimPrefix(s.Path, "@")
+	i := slices.IndexFunc(d.after.Bundles, func(b inventory.Bundle) bool {
+		return b.Path == s.Beside && s.Beside != "" || b.Address != "" && strings.HasSuffix(b.Address, name)
+	})
+	if i < 0 {
+		return inventory.Bundle{}, false
+	}
+	return d.after.Bundles[i], true
+}
+
+func commandLine(p inventory.Process) string {
+	if len(p.Argv) == 0 {
+		return p.Comm
+	}
+	const most = 120 // runes are of no matter: it is cut for reading
+	line := strings.Join(p.Argv, " ")
+	if len(line) > most {
+		line = strings.ToValidUTF8(line[:most], "") + "..."
+	}
+	return line
+}

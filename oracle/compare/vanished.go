@@ -1,0 +1,84 @@
+package compare
+
+import (
+	"path"
+	"slices"
+
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
+)
+
+// Taken lists what somebody who lives had, and has not any more. Of a directory that is
+// gone it tells once, and not of what was in it. A file may grow: CRI writes down what it
+// learns of a container while it runs.
+func Taken(was, is inventory.Belongings, places inventory.Places) (out []finding.Finding) {
+	gone := map[string]bool{}
+	for _, b := range was.Have {
+		if !slices.Contains(is.Of, b.ID) || kept(is, b) || below(gone, path.Dir(b.Path)) {
+			continue
+		}
+		f := OfFile(b.File, places)
+		if b.Mount != "" {
+			f = finding.Finding{Class: finding.ClassMount, Subject: finding.Subject{Path: b.Path},
+				Facts: fact.Facts{fact.MountType: b.Mount}}
+		} else {
+			gone[b.Path] = true
+		}
+		f.Invariant, f.Subject.ID, f.Facts[fact.In] = finding.Loss, b.ID, fact.OfTheLiving
+		out = append(out, f)
+	}
+	return out
+}
+
+// kept reports whether a belonging is still there, and has lost nothing.
+func kept(b inventory.Belongings, was inventory.Belonging) bool {
+	return slices.ContainsFunc(b.Have, func(is inventory.Belonging) bool {
+		grown := was.Size <= is.Size
+		is.Size = was.Size
+		return grown && is == was
+	})
+}
+
+// Vanished lists what was in before and is not in after: nobody who removes his own
+// containers removes an image, what others have mounted, or a directory of containerd's.
+func Vanished(before, after inventory.Inventory) (out []finding.Finding) {
+	add := func(class finding.Class, s finding.Subject, fs fact.Facts) {
+		out = append(out, finding.Finding{Invariant: finding.Loss, Class: class, Subject: s, Facts: fs})
+	}
+	for _, f := range missing(before.Files, after.Files, func(f inventory.File) string { return f.Path }) {
+		found := OfFile(f, before.Places)
+		if !slices.ContainsFunc(out, func(o finding.Finding) bool {
+			return below(map[string]bool{o.Subject.Path: true},
+				f.Path)
+		}) {
+			add(found.Class, found.Subject, found.Facts)
+		}
+	}
+	for _, m := range missing(before.Mounts, after.Mounts, func(m inventory.Mount) string { return m.Point }) {
+		add(finding.ClassMount, finding.Subject{Path: m.Point}, fact.Facts{fact.MountType: m.Type})
+	}
+	for _, in := range byRel(missing(before.Cgroups, after.Cgroups, func(c inventory.Cgroup) string { return c.Path })) {
+		add(finding.ClassCgroup, finding.Subject{Path: in[0].Path}, hierarchies(in))
+	}
+	was, is := before.Daemon, after.Daemon
+	if was == nil || is == nil {
+		return out
+	}
+	for _, s := range missing(was.Snapshots, is.Snapshots, func(s inventory.Snapshot) inventory.Snapshot { return s }) {
+		fs := fact.Facts{}
+		if s.Committed {
+			fs[fact.Kind] = fact.Committed
+		}
+		add(finding.ClassSnapshot, finding.Subject{Namespace: s.Namespace, ID: s.Key}, fs)
+	}
+	for _, r := range missing(was.Records, is.Records, func(r inventory.Record) inventory.Record { return r }) {
+		add(finding.ClassMetadata, finding.Subject{Namespace: r.Namespace, ID: r.Name}, fact.Facts{fact.Kind: r.Kind})
+	}
+	return out
+}
+
+// missing lists the members of before whose key after has not.
+func missing[T any, K comparable](before, after []T, key func(T) K) []T {
+	return fresh(after, before, key)
+}

@@ -1,0 +1,122 @@
+package criview
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/Masterminds/semver/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Log keeps CRI's container events in the order of their arrival. The zero value is
+// ready; it may be used concurrently.
+type Log struct {
+	mu     sync.Mutex
+	events []Event
+	begun  time.Time     // when it began to listen last
+	err    error         // why that has ended
+	none   bool          // the release has no such events
+	grown  chan struct{} // closed when an event is added
+}
+
+// Heard is what a CRILog has kept.
+type Heard struct {
+	Events []Event
+	// None reports that nobody has listened: the release has no such events.
+	None bool
+	// Since is when it was last asked for them, and Err why no more will come.
+	Since time.Time
+	Err   error
+}
+
+// TellsAll are the releases that tell each event to all who ask for container events.
+// Before, all took from one channel, so that each came to one of them: a second would
+// take them from the first.
+var TellsAll = struct{ Releases, Source string }{
+	Releases: ">= 2.0.0",
+	Source:   "containerd#7318, done by containerd#9661 (internal/eventq), which no release of 1.7 has",
+}
+
+// TellsAllIn reports whether a release, "v2.4.2", is one of CRITellsAll; a release
+// candidate counts as its release.
+func TellsAllIn(release string) bool {
+	v, err := semver.NewVersion(release)
+	if err != nil {
+		return false
+	}
+	r, err := semver.NewConstraint(TellsAll.Releases)
+	return err == nil && r.Check(semver.New(v.Major(), v.Minor(), v.Patch(), "", ""))
+}
+
+// Heard is a copy of what was kept.
+func (l *Log) Heard() Heard {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Heard{slices.Clone(l.events), l.none || l.begun.IsZero(), l.begun, l.err}
+}
+
+// Record listens until ctx ends or containerd does. containerd keeps events for those who
+// listen later (internal/eventq, for 5 minutes), so that none is lost meanwhile. Releases
+// before 1.7 have none, and say so by Unimplemented.
+func (l *Log) Record(ctx context.Context, conn grpc.ClientConnInterface) error {
+	at := time.Now()
+	stream, err := api.NewRuntimeServiceClient(conn).GetContainerEvents(ctx, &api.GetEventsRequest{})
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.begun, l.err = at, nil
+	l.mu.Unlock()
+	go l.listen(stream, at)
+	return nil
+}
+
+func (l *Log) listen(stream api.RuntimeService_GetContainerEventsClient, begun time.Time) {
+	for {
+		e, err := stream.Recv()
+		l.mu.Lock()
+		if err != nil && l.begun.Equal(begun) {
+			l.err = err
+		}
+		switch {
+		case err == nil:
+			l.events = append(l.events, eventOf(e))
+		case status.Code(err) == codes.Unimplemented:
+			l.none = true
+		}
+		if l.grown != nil {
+			close(l.grown)
+			l.grown = nil
+		}
+		l.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Await waits until done is true of what was heard, there is nobody to hear any more, or
+// ctx ends.
+func (l *Log) Await(ctx context.Context, done func(Heard) bool) {
+	for {
+		l.mu.Lock()
+		if l.grown == nil {
+			l.grown = make(chan struct{})
+		}
+		grown := l.grown
+		l.mu.Unlock()
+		if h := l.Heard(); h.None || done(h) {
+			return
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

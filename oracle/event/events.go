@@ -1,0 +1,123 @@
+// Package event answers: what did containerd's event stream report? A [Log] subscribes to
+// it and keeps the events of tasks and containers. It judges nothing.
+package event
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The topics of a task's events (runtime.Task*EventTopic in containerd).
+const (
+	TopicCreate    = "/tasks/create"
+	TopicStart     = "/tasks/start"
+	TopicExit      = "/tasks/exit"
+	TopicDelete    = "/tasks/delete"
+	TopicPaused    = "/tasks/paused"
+	TopicResumed   = "/tasks/resumed"
+	TopicExecAdded = "/tasks/exec-added"
+	TopicExecStart = "/tasks/exec-started"
+	TopicOOM       = "/tasks/oom"
+)
+
+// Task is one event of containerd's stream about a task.
+type Task struct {
+	Namespace string `json:"namespace"`
+	Topic     string `json:"topic"`
+	Container string `json:"container"`
+	// Exec is "" for the init process, although containerd's TaskExit then carries the
+	// container's id.
+	Exec   string    `json:"exec,omitempty"`
+	PID    int       `json:"pid,omitempty"`
+	Status uint32    `json:"status,omitempty"`
+	Exited time.Time `json:"exited,omitzero"` // exited_at; the zero time when the event has none
+	Sent   time.Time `json:"sent"`            // the envelope's timestamp
+	Seen   time.Time `json:"seen"`            // when it arrived here
+}
+
+// IsExitOf reports whether it tells of the end of the use of an id that has that init.
+func (e Task) IsExitOf(id string, pid int) bool {
+	return e.Topic == TopicExit && e.Container == id && e.Exec == "" && e.PID == pid
+}
+
+// Gap is a time in which nobody was subscribed. To is the zero time while it lasts.
+type Gap struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to,omitzero"`
+}
+
+// Overlaps reports whether a part of it is between two times.
+func (g Gap) Overlaps(from, to time.Time) bool {
+	return !g.From.After(to) && (g.To.IsZero() || !g.To.Before(from))
+}
+
+// Log keeps the events in the order of their arrival, and the times in which nobody
+// was subscribed. The zero value is ready; it may be used concurrently.
+type Log struct {
+	mu         sync.Mutex
+	events     []Task
+	containers []Container
+	gaps       []Gap
+	grown      chan struct{} // closed when an event is added, or a mark arrives
+	marks      map[string]bool
+}
+
+// Add appends an event.
+func (l *Log) Add(e Task) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events = append(l.events, e)
+	if l.grown != nil {
+		close(l.grown)
+		l.grown = nil
+	}
+}
+
+// Missed records that nobody was subscribed between two times: containerd was down, or
+// the stream broke. An event may be missing then; twice or out of order it may not be.
+func (l *Log) Missed(from, to time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gaps = append(l.gaps, Gap{from, to})
+}
+
+// Gaps are the times in which nobody was subscribed.
+func (l *Log) Gaps() []Gap {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.gaps)
+}
+
+// Events returns a copy of the events in the order of their arrival.
+func (l *Log) Events() []Task {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.events)
+}
+
+// Await waits until done is true of the events, or ctx ends.
+func (l *Log) Await(ctx context.Context, done func([]Task) bool) {
+	for {
+		events, more := l.sofar()
+		if done(events) {
+			return
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sofar are the events, and a channel that is closed when there are more.
+func (l *Log) sofar() ([]Task, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.grown == nil {
+		l.grown = make(chan struct{})
+	}
+	return slices.Clone(l.events), l.grown
+}

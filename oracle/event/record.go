@@ -1,0 +1,220 @@
+package event
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	eventsapi "github.com/containerd/containerd/api/events"
+	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/events"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+	"github.com/containerd/typeurl/v2"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// markTopic is published by Record until it comes back. The name of the namespace must
+// only be valid: publishing creates none.
+const (
+	markTopic     = "/shimquake/subscribed"
+	markNamespace = "shimquake"
+	markPause     = 10 * time.Millisecond
+)
+
+// Recording is a running subscription of an EventLog.
+type Recording struct{ done chan error }
+
+// Done gives the error that ended the subscription, none when ctx was cancelled, and is
+// then closed.
+func (r *Recording) Done() <-chan error { return r.done }
+
+// Record subscribes the log to containerd's events about tasks and containers. When it
+// returns, events are arriving: containerd accepts a subscription at some time after the
+// call, so a mark is published until it comes back. It ends with ctx; when containerd
+// dies a gap begins, until the next Record on the log.
+func (l *Log) Record(ctx context.Context, client *containerd.Client) (*Recording, error) {
+	stream, errs := client.Subscribe(ctx, `topic~="^/(tasks|containers)/"`, `topic=="`+markTopic+`"`)
+	if err := l.awaitMark(ctx, client, stream, errs); err != nil {
+		return nil, fmt.Errorf("subscribe to containerd's events: %w", err)
+	}
+	l.hearing(time.Now())
+	r := &Recording{done: make(chan error, 1)}
+	go func() {
+		defer close(r.done)
+		for {
+			select {
+			case env := <-stream:
+				l.add(env)
+			case err := <-errs:
+				if ctx.Err() == nil { // the caller's own end is no gap: he has heard what he wanted
+					l.Missed(time.Now(), time.Time{})
+					r.done <- err
+				}
+				return
+			}
+		}
+	}()
+	return r, nil
+}
+
+// awaitMark publishes marks until one arrives. What arrives meanwhile is kept.
+func (l *Log) awaitMark(
+	ctx context.Context,
+	client *containerd.Client,
+	stream <-chan *events.Envelope,
+	errs <-chan error,
+) error {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-errs:
+			return errors.Join(err, errors.New("the stream ended at once"))
+		case env := <-stream:
+			if env.Topic == markTopic {
+				return nil
+			}
+			l.add(env)
+		case <-pause.C:
+			if err := publishMark(ctx, client, "subscribed"); err != nil {
+				return err
+			}
+			pause.Reset(markPause)
+		}
+	}
+}
+
+// publishMark sends a mark through containerd's exchange. Any registered type serves as
+// its body.
+func publishMark(ctx context.Context, client *containerd.Client, name string) error {
+	mark := &eventsapi.TaskOOM{ContainerID: name}
+	if err := client.EventService().Publish(namespaces.WithNamespace(ctx, markNamespace), markTopic, mark); err != nil {
+		return fmt.Errorf("publish a mark: %w", err)
+	}
+	return nil
+}
+
+// Flush returns when everything that containerd has heard of by now has arrived in
+// the log: the exchange keeps the order, so it sends a mark and waits for that. When no
+// shim lives any more, an event that is missing then is missing permanently.
+func (l *Log) Flush(ctx context.Context, client *containerd.Client) error {
+	name := fmt.Sprintf("flush-%d", time.Now().UnixNano())
+	if err := publishMark(ctx, client, name); err != nil {
+		return err
+	}
+	for {
+		l.mu.Lock()
+		arrived := l.marks[name]
+		if l.grown == nil {
+			l.grown = make(chan struct{})
+		}
+		grown := l.grown
+		l.mu.Unlock()
+		if arrived {
+			return nil
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for a mark in containerd's events: %w", ctx.Err())
+		}
+	}
+}
+
+// passed notes that a mark came through.
+func (l *Log) passed(mark string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.marks == nil {
+		l.marks = map[string]bool{}
+	}
+	l.marks[mark] = true
+	if l.grown != nil {
+		close(l.grown)
+		l.grown = nil
+	}
+}
+
+// hearing ends the gaps that have no end yet.
+func (l *Log) hearing(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.gaps {
+		if l.gaps[i].To.IsZero() {
+			l.gaps[i].To = now
+		}
+	}
+}
+
+// add decodes an envelope; marks and events that are of neither a task's life nor a
+// container's record are passed over.
+func (l *Log) add(env *events.Envelope) {
+	if env == nil || env.Event == nil {
+		return
+	}
+	body, err := typeurl.UnmarshalAny(env.Event)
+	if err != nil {
+		return // a type that this program does not know is none of those below
+	}
+	if mark, ok := body.(*eventsapi.TaskOOM); ok && env.Topic == markTopic {
+		l.passed(mark.ContainerID)
+		return
+	}
+	e, ok := decode(body)
+	if !ok {
+		l.addContainer(env, body)
+		return
+	}
+	e.Namespace, e.Sent, e.Seen = env.Namespace, env.Timestamp, time.Now()
+	l.Add(e)
+}
+
+func decode(body any) (Task, bool) {
+	switch b := body.(type) {
+	case *eventsapi.TaskCreate:
+		return Task{Topic: TopicCreate, Container: b.ContainerID, PID: int(b.Pid)}, true
+	case *eventsapi.TaskStart:
+		return Task{Topic: TopicStart, Container: b.ContainerID, PID: int(b.Pid)}, true
+	case *eventsapi.TaskPaused:
+		return Task{Topic: TopicPaused, Container: b.ContainerID}, true
+	case *eventsapi.TaskResumed:
+		return Task{Topic: TopicResumed, Container: b.ContainerID}, true
+	case *eventsapi.TaskOOM:
+		return Task{Topic: TopicOOM, Container: b.ContainerID}, true
+	case *eventsapi.TaskExecAdded:
+		return Task{Topic: TopicExecAdded, Container: b.ContainerID, Exec: b.ExecID}, true
+	case *eventsapi.TaskExecStarted:
+		return Task{Topic: TopicExecStart, Container: b.ContainerID, Exec: b.ExecID, PID: int(b.Pid)}, true
+	case *eventsapi.TaskExit:
+		return Task{
+			Topic: TopicExit, Container: b.ContainerID, Exec: execOf(b.ContainerID, b.ID),
+			PID: int(b.Pid), Status: b.ExitStatus, Exited: timeOf(b.ExitedAt),
+		}, true
+	case *eventsapi.TaskDelete:
+		return Task{
+			Topic: TopicDelete, Container: b.ContainerID, Exec: execOf(b.ContainerID, b.ID),
+			PID: int(b.Pid), Status: b.ExitStatus, Exited: timeOf(b.ExitedAt),
+		}, true
+	}
+	return Task{}, false
+}
+
+// execOf: containerd writes the container's id, or nothing, for its init process.
+func execOf(container, id string) string {
+	if id == container {
+		return ""
+	}
+	return id
+}
+
+// timeOf gives the zero time for none and for the Unix epoch: containerd converts the
+// zero time to either.
+func timeOf(t *timestamppb.Timestamp) time.Time {
+	if t == nil || t.AsTime().Unix() <= 0 {
+		return time.Time{}
+	}
+	return t.AsTime()
+}

@@ -1,0 +1,50 @@
+package fact
+
+// The fields of what CRI says: values of Field.
+const (
+	FieldID       = "id" // by which a list is asked for
+	FieldState    = "state"
+	FieldLabels   = "labels" // and the name
+	FieldReason   = "reason"
+	FieldExitCode = "exit-code"
+	FieldCreated  = "created-at"
+	FieldStarted  = "started-at"
+	FieldFinished = "finished-at"
+	FieldSandbox  = "sandbox" // its status, in an event
+	FieldSibling  = "sibling" // the status of another container of its pod, in an event
+	FieldIP       = "ip"      // of a pod
+
+	FieldImage   = "image" // of the create of a container's record, too
+	FieldRuntime = "runtime"
+
+	FieldImageRef    = "image-ref"
+	FieldAnnotations = "annotations"
+	FieldLogPath     = "log-path"
+	FieldMounts      = "mounts"
+	FieldStopSignal  = "stop-signal"
+	FieldMemoryLimit = "memory-limit"
+
+	FieldMemory    = "memory" // what it uses of it
+	FieldCPU       = "cpu"
+	FieldMeteredAt = "metered-at"
+)
+
+// What is wrong with a field: values of Is.
+const (
+	TooEarly = "too-early" // a time before what it is the time of
+	TooLate  = "too-late"  // a time after that, or later than CRI has said it
+	NotSet   = "not-set"
+	Other    = "other"   // another than is true
+	Changed  = "changed" // another than CRI has said before
+)
+
+// More values of facts.
+const (
+	OnlyByCRI   = "by-cri-alone" // Listed: CRI lists what containerd does not have
+	NotByCRI    = "not-by-cri"   // and the other way about
+	ASandbox    = "sandbox"      // Object
+	InLivingPod = "living-pod"   // In: a container was removed, and its pod lives on
+	OfTheLiving = "living"       // something was taken from who lives
+	// InLivingContainer is what an exec has left in a container that lives on.
+	InLivingContainer = "living-container"
+)

@@ -1,0 +1,116 @@
+package finding
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/spelling"
+)
+
+// Match is like a finding when all that it says holds of that: its class, and these facts
+// among the finding's. Its text form is the class and then the facts:
+//
+//	exit-code by=cri-status status=made-up-255 true=7
+//
+// Known findings are matched with it, and what suites know of old releases.
+type Match struct {
+	Class Class
+	Facts fact.Facts
+}
+
+// ParseMatch reads the text form. The error says what would excuse too much: an exit
+// status must name who reported it and what is wrong with it, an event what is wrong with
+// it, and a containerd that ended by itself its exit status. 2 is a panic, and never the
+// 1 of one that gave up.
+func ParseMatch(text string) (Match, error) {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return Match{}, errors.New("an empty match: expected a class and facts, such as shim task=none")
+	}
+	facts, err := fact.ParseAll(words[1:])
+	if err != nil {
+		return Match{}, fmt.Errorf("match %q: %w", text, err)
+	}
+	m := Match{Class: Class(words[0]), Facts: facts}
+	return m, m.check()
+}
+
+// MustMatches reads several text forms. A bad one ends the program: it is for tables.
+func MustMatches(texts ...string) []Match {
+	out := make([]Match, len(texts))
+	for i, text := range texts {
+		m, err := ParseMatch(text)
+		if err != nil {
+			panic(err)
+		}
+		out[i] = m
+	}
+	return out
+}
+
+// needed are the facts without which a match of a class would excuse too much.
+var needed = map[Class][]fact.Key{
+	ClassExitCode: {fact.By, fact.Status},
+	ClassEvent:    {fact.Event},
+	ClassDaemon:   {fact.What},
+}
+
+func (m Match) check() error {
+	if !slices.Contains(Classes, m.Class) {
+		return fmt.Errorf("match %q: %w", m, spelling.Unknown("class", string(m.Class), texts(Classes)))
+	}
+	if details := m.Facts.Details(); len(details) > 0 {
+		return fmt.Errorf("match %q: %s is of one case alone", m, details[0])
+	}
+	keys := slices.Clone(needed[m.Class])
+	if m.Class == ClassDaemon && m.Facts[fact.What] == fact.Death {
+		keys = append(keys, fact.Exit)
+	}
+	for _, k := range keys {
+		if m.Facts[k] == "" {
+			return fmt.Errorf("match %q: name its %s, or it excuses what other causes leave", m, k)
+		}
+	}
+	return nil
+}
+
+func texts[T ~string](all []T) []string {
+	out := make([]string, len(all))
+	for i, x := range all {
+		out[i] = string(x)
+	}
+	return out
+}
+
+// Like reports whether a finding is like the match. What is known of a container's init
+// is not known of its execs.
+func (m Match) Like(f Finding) bool {
+	return m.Class == f.Class && f.Facts.Has(m.Facts) && f.Facts[fact.Of] == m.Facts[fact.Of]
+}
+
+// AnyLike reports whether a finding is like one of them.
+func AnyLike(all []Match, f Finding) bool {
+	return slices.ContainsFunc(all, func(m Match) bool { return m.Like(f) })
+}
+
+// String is the text form.
+func (m Match) String() string {
+	return strings.TrimSuffix(string(m.Class)+" "+m.Facts.String(), " ")
+}
+
+// MarshalYAML is the text form, for the YAML library.
+func (m Match) MarshalYAML() (any, error) { return m.String(), nil }
+
+// UnmarshalYAML reads it, for the YAML library.
+func (m *Match) UnmarshalYAML(unmarshal func(any) error) error {
+	var text string
+	if err := unmarshal(&text); err != nil {
+		return err
+	}
+	parsed, err := ParseMatch(text)
+	*m = parsed
+	return err
+}

@@ -1,0 +1,62 @@
+package inventory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// Belongings are what containers and sandboxes have at one time: all that lies in
+// containerd's directories beneath a name that is their id.
+type Belongings struct {
+	At time.Time `json:"at"`
+	// Of are the ids that were looked for; Have is all that they have.
+	Of   []string    `json:"of"`
+	Have []Belonging `json:"have,omitempty"`
+}
+
+// Belonging is one file, directory or mount.
+type Belonging struct {
+	ID string `json:"id"` // whose it is
+	File
+	// Mount is the type of the filesystem that is mounted there; "" of a file.
+	Mount string `json:"mount,omitempty"`
+}
+
+// TakeBelongings looks at what some ids have. It asks containerd for nothing.
+func TakeBelongings(s Scene, of ...string) (Belongings, error) {
+	s = s.withDefaults()
+	s.FileDirs = []string{s.State, s.ContainerdRoot}
+	b := Belongings{At: time.Now(), Of: of}
+	all, err := mounts(s.Proc)
+	if err != nil {
+		return b, err
+	}
+	t, err := scan.OpenTree(s.Root)
+	if err != nil {
+		return b, err
+	}
+	defer t.Close()
+	files, err := listFiles(t, s, all)
+	if err != nil {
+		return b, fmt.Errorf("look at what %s have: %w", strings.Join(of, ", "), err)
+	}
+	add := func(f File, mount string) {
+		words := strings.Split(f.Path, "/")
+		if i := slices.IndexFunc(words, func(w string) bool { return slices.Contains(of, w) }); i >= 0 {
+			b.Have = append(b.Have, Belonging{words[i], f, mount})
+		}
+	}
+	for _, f := range files {
+		add(f, "")
+	}
+	for _, m := range all {
+		if s.places().Name(m.Point) != m.Point {
+			add(File{Path: m.Point}, m.Type)
+		}
+	}
+	return b, nil
+}

@@ -1,0 +1,45 @@
+package inventory
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestTakeBelongings(t *testing.T) {
+	const (
+		pod   = "/run/containerd/io.containerd.grpc.v1.cri/sandboxes/pod"
+		table = "1 0 0:1 / / rw - ext4 / rw\n" +
+			"2 1 0:2 / " + pod + "/shm rw - tmpfs shm rw\n3 1 0:3 / /mnt/pod rw - tmpfs x rw\n"
+	)
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"proc/1/mountinfo": table, pod + "/hosts": "", pod + "/shm/x": "",
+		"var/lib/containerd/other/file": "", "etc/pod": "",
+	} {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := TakeBelongings(Scene{Root: root}, "pod", "c0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, h := range b.Have {
+		got = append(got, h.ID+" "+h.Path+" "+h.Kind+h.Mount)
+	}
+	slices.Sort(got)
+	want := []string{
+		"pod " + pod + " directory", "pod " + pod + "/hosts ", "pod " + pod + "/shm directory",
+		"pod " + pod + "/shm tmpfs",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}

@@ -1,0 +1,85 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Cgroup is one directory below the scene's cgroup subtree.
+type Cgroup struct {
+	Path string `json:"path"` // on the host
+	Rel  string `json:"rel"`  // below its entry of Scene.CgroupDirs
+	// Procs is the number of processes in it (lines of cgroup.procs).
+	Procs int  `json:"procs"`
+	Leaf  bool `json:"leaf"` // without directories below
+}
+
+// cgroups lists all directories below dirs. The dirs themselves belong to the scene: they
+// are not listed, and must exist, so that a misspelt one cannot pass as a clean one.
+func cgroups(dirs []string) ([]Cgroup, error) {
+	var out []Cgroup
+	for _, base := range dirs {
+		if _, err := os.Stat(base); err != nil {
+			return nil, fmt.Errorf("list cgroups: give directories that exist in Scene.CgroupDirs: %w", err)
+		}
+		if err := walkCgroup(base, "", &out); err != nil {
+			return nil, fmt.Errorf("list cgroups: %w", err)
+		}
+	}
+	return out, nil
+}
+
+func walkCgroup(dir, rel string, out *[]Cgroup) error {
+	var st unix.Stat_t
+	err := unix.Stat(dir, &st)
+	var entries []os.DirEntry
+	if err == nil && !childless(st) {
+		entries, err = os.ReadDir(dir)
+	}
+	if cgroupGone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	at := len(*out)
+	if rel != "" {
+		*out = append(*out, Cgroup{Path: dir, Rel: rel, Procs: countProcs(dir), Leaf: true})
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		if rel != "" {
+			(*out)[at].Leaf = false
+		}
+		if err := walkCgroup(filepath.Join(dir, e.Name()), filepath.Join(rel, e.Name()), out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// childless reports whether a directory has none below: each would be a link to it beside
+// its own two (kernfs_refresh_inode in Linux's fs/kernfs/inode.c). To list a group, with
+// all its files, costs many times as much. A filesystem that does not count them says 1.
+func childless(st unix.Stat_t) bool { return st.Nlink == 2 }
+
+func countProcs(dir string) int {
+	text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil {
+		return 0 // removed meanwhile, or a threaded group (cgroups(7)), whose processes its domain lists
+	}
+	return strings.Count(string(text), "\n")
+}
+
+// cgroupGone: a removed group's directory answers ENODEV when it was open.
+func cgroupGone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV)
+}

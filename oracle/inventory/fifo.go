@@ -1,0 +1,54 @@
+package inventory
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// fifoDepth is how deep FIFOs are looked for: CRI's are at sandboxes/ID/io/NUMBER/NAME, 3
+// below a listed directory.
+const fifoDepth = 6
+
+// fifos lists the named pipes below dirs. A bundle's `log` pipe is not listed: it is part
+// of the bundle.
+func fifos(t *scan.Tree, dirs []string) ([]string, error) {
+	var out []string
+	var walk func(dir string, depth int) error
+	walk = func(dir string, depth int) error {
+		entries, err := t.List(dir)
+		if err != nil {
+			return fmt.Errorf("list FIFOs: %w", err)
+		}
+		for _, e := range entries {
+			name := path.Join(dir, e.Name())
+			switch {
+			case e.Type()&fs.ModeNamedPipe != 0:
+				out = append(out, name)
+			case e.IsDir() && depth < fifoDepth:
+				if err := walk(name, depth+1); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	for _, dir := range dirs {
+		if err := walk(dir, 0); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func readFIFOs(inv *Inventory, t *scan.Tree, s Scene) (err error) {
+	dirs := slices.Clone(s.FIFODirs)
+	for _, parent := range scan.CRIParents {
+		dirs = append(dirs, path.Join(s.State, parent))
+	}
+	inv.FIFOs, err = fifos(t, dirs)
+	return err
+}

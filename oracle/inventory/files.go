@@ -1,0 +1,126 @@
+package inventory
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// File is a file of any kind, or a directory, in Scene.FileDirs.
+type File struct {
+	Path string `json:"path"` // inside the scene
+	// Kind is ADirectory, ASocket, AFIFO, ASymlink or ADevice; "" for a regular file.
+	Kind string `json:"kind,omitempty"`
+	// Size is that of a regular file, in bytes.
+	Size int64 `json:"size,omitempty"`
+}
+
+// Places are those directories of containerd that differ between scenes.
+type Places struct {
+	Root  string `json:"root,omitempty"`
+	State string `json:"state,omitempty"`
+}
+
+// The words for them at the beginning of a path that is compared.
+const (
+	RootWord  = "ROOT"
+	stateWord = "STATE"
+)
+
+// Name gives a path below one of the places its word: ROOT/io.containerd.metadata.v1.bolt
+func (p Places) Name(file string) string {
+	for _, place := range []struct{ dir, word string }{{p.Root, RootWord}, {p.State, stateWord}} {
+		if rest, ok := strings.CutPrefix(file, place.dir); ok && place.dir != "" && (rest == "" || rest[0] == '/') {
+			return place.word + rest
+		}
+	}
+	return file
+}
+
+func readFiles(inv *Inventory, t *scan.Tree, s Scene) (err error) {
+	inv.Files, err = listFiles(t, s, inv.Mounts)
+	return err
+}
+
+// listFiles lists everything below Scene.FileDirs, but not beyond a mount: a new mount is
+// reported by itself, and what is in an old one is not this scene's. Nor is listed what
+// is in one of closedDirs, and what is the harness's own.
+func listFiles(t *scan.Tree, s Scene, mounts []Mount) ([]File, error) {
+	stop := make(map[string]bool, len(mounts))
+	for _, m := range mounts {
+		stop[m.Point] = true
+	}
+	w := fileWalk{tree: t, places: s.places(), stop: stop, fifos: s.FIFODirs, own: s.OwnFile}
+	for _, dir := range s.FileDirs {
+		if err := w.walk(dir, false); err != nil {
+			return nil, fmt.Errorf("list files: %w", err)
+		}
+	}
+	return w.out, nil
+}
+
+type fileWalk struct {
+	tree   *scan.Tree
+	places Places
+	stop   map[string]bool
+	fifos  []string // in which clients make directories for their FIFOs: only what is in them counts
+	own    func(string) bool
+	out    []File
+}
+
+func (w *fileWalk) walk(dir string, ofFIFOs bool) error {
+	entries, err := w.tree.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		if w.own(name) {
+			continue
+		}
+		if !ofFIFOs || !e.IsDir() {
+			f := File{Path: name, Kind: kindOf(e.Type())}
+			if f.Kind == "" {
+				f.Size = w.tree.Size(name)
+			}
+			w.out = append(w.out, f)
+		}
+		if !e.IsDir() || w.stop[name] || w.closed(name) {
+			continue
+		}
+		if err := w.walk(name, ofFIFOs || slices.Contains(w.fifos, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closedDirs are reported, and not looked into: fs and work of a snapshot hold a
+// container's files, as many as it likes to write.
+const closedDirs = RootWord + "/io.containerd.snapshotter.v1.*/snapshots/*/*"
+
+func (w *fileWalk) closed(dir string) bool {
+	ok, _ := path.Match(closedDirs, w.places.Name(dir)) // its form is good
+	return ok
+}
+
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return fact.ADirectory
+	case mode&fs.ModeSocket != 0:
+		return fact.ASocket
+	case mode&fs.ModeNamedPipe != 0:
+		return fact.AFIFO
+	case mode&fs.ModeSymlink != 0:
+		return fact.ASymlink
+	case mode&fs.ModeDevice != 0:
+		return fact.ADevice
+	}
+	return ""
+}

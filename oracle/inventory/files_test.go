@@ -1,0 +1,97 @@
+package inventory
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/containerd/containerd/v2/core/mount"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// disk makes a folder with directories (ending with a slash) and files, and lists it as a
+// scene's.
+func disk(t *testing.T, s Scene, mounts []Mount, names ...string) []string {
+	t.Helper()
+	s.Root = t.TempDir()
+	for _, name := range names {
+		file := filepath.Join(s.Root, name)
+		if strings.HasSuffix(name, "/") {
+			if err := os.MkdirAll(file, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, err := scan.OpenTree(s.Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	files, err := listFiles(tree, s.withDefaults(), mounts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, f := range files {
+		out = append(out, strings.TrimSpace(f.Kind+" "+f.Path))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestListFiles(t *testing.T) {
+	const snapshots = "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots"
+	for _, test := range []struct {
+		name   string
+		scene  Scene
+		mounts []Mount
+		there  []string
+		want   []string
+	}{
+		{"nothing that was not asked for", Scene{}, nil, []string{"/run/x"}, nil},
+		{"files and directories", Scene{FileDirs: []string{"/run"}}, nil, []string{"/run/a/b", "/run/c/", "/tmp/d"},
+			[]string{"/run/a/b", "directory /run/a", "directory /run/c"}},
+		{"not beyond a mount", Scene{FileDirs: []string{"/"}}, []Mount{{Point: "/proc"}}, []string{"/proc/1/", "/a"},
+			[]string{"/a", "directory /proc"}},
+		{"a mount that was asked for", Scene{FileDirs: []string{"/", "/root"}}, []Mount{{Point: "/root"}},
+			[]string{"/root/a"}, []string{"/root/a", "directory /root"}},
+		{"not the harness's own",
+			Scene{FileDirs: []string{"/run"}, OwnFile: func(p string) bool { return p == "/run/truth" }}, nil,
+			[]string{"/run/truth/c0", "/run/a"}, []string{"/run/a"}},
+		{"a snapshot, but not what a container wrote", Scene{FileDirs: []string{snapshots}}, nil,
+			[]string{snapshots + "/7/fs/etc/passwd", snapshots + "/7/work/"},
+			[]string{
+				"directory " + snapshots + "/7", "directory " + snapshots + "/7/fs", "directory " + snapshots + "/7/work",
+			}},
+		{"no directories of FIFOs", Scene{FileDirs: []string{"/f"}, FIFODirs: []string{"/f/fifo"}}, nil,
+			[]string{"/f/fifo/12/", "/f/fifo/13/note"}, []string{"/f/fifo/13/note", "directory /f/fifo"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := disk(t, test.scene, test.mounts, test.there...); !slices.Equal(got, test.want) {
+				t.Errorf("%q\nwant\n%q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestWrittenDir(t *testing.T) {
+	for want, m := range map[string]mount.Mount{
+		"/s/7": {Type: "overlay", Options: []string{"workdir=/s/7/work", "upperdir=/s/7/fs", "lowerdir=/s/1/fs"}},
+		"/s/8": {Type: "bind", Source: "/s/8/fs", Options: []string{"rw", "rbind"}},
+		"":     {Type: "bind", Source: "/s/1/fs", Options: []string{"ro", "rbind"}},
+	} {
+		if got := writtenDir([]mount.Mount{m}); got != want {
+			t.Errorf("%+v: %q, want %q", m, got, want)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package inventory
+
+import (
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+func TestDescriptor(t *testing.T) {
+	sockets := map[uint64]scan.UnixSocket{
+		1: {Path: "/run/containerd/containerd.sock", Inode: 1, Listening: true},
+		2: {Path: "/run/containerd/containerd.sock.ttrpc", Inode: 2},
+		3: {Inode: 3},
+	}
+	for target, want := range map[string]Held{
+		"/dev/null":                 {Kind: fact.ADescriptor, Of: "/dev/null"},
+		"/run/x/w4b4/root/meta.db":  {Kind: fact.ADescriptor, Of: "/run/x/*/root/meta.db"},
+		"/r/io.containerd.v1.x/a.b": {Kind: fact.ADescriptor, Of: "/r/io.containerd.v1.x/a.b"},
+		"/a/supported (deleted)":    {Kind: fact.ADescriptor, Of: "/a/supported (deleted)"},
+		"pipe:[4711]":               {Kind: fact.ADescriptor, Of: "pipe"},
+		"net:[4026531840]":          {Kind: fact.ADescriptor, Of: "net"},
+		"anon_inode:[eventpoll]":    {Kind: fact.ADescriptor, Of: "eventpoll"},
+		"anon_inode:inotify":        {Kind: fact.ADescriptor, Of: "inotify"},
+		"socket:[1]":                {Kind: fact.ADescriptor, Of: "/run/containerd/containerd.sock"},
+		"socket:[2]":                {Kind: fact.AConnection, Of: "/run/containerd/containerd.sock.ttrpc"},
+		"socket:[3]":                {Kind: fact.AConnection, Of: "outgoing"},
+		"socket:[4]":                {Kind: fact.ADescriptor, Of: "socket NETLINK"},
+		"":                          {Kind: fact.ADescriptor},
+	} {
+		if got := descriptor(link{target: target, protocol: "NETLINK"}, sockets); got != want {
+			t.Errorf("%q: %+v, want %+v", target, got, want)
+		}
+	}
+}
+
+func TestParseWatches(t *testing.T) {
+	const text = "pos:\t0\nflags:\t00\nmnt_id:\t15\nino:\t62\n" +
+		"inotify wd:2 ino:7ef82a sdev:800001 mask:800afff ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:2af87e\n" +
+		"inotify wd:1 ino:192627 sdev:800001 mask:800afff ignored_mask:0\n"
+	if n, err := parseWatches(strings.NewReader(text)); n != 2 || err != nil {
+		t.Errorf("%d watches, %v", n, err)
+	}
+}
+
+func FuzzParseWatches(f *testing.F) {
+	f.Add("pos:\t0\ninotify wd:1 ino:1\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := parseWatches(strings.NewReader(text))
+		if lines := strings.Count(text, "\n") + 1; err == nil && n > lines {
+			t.Errorf("%d watches in %d lines", n, lines)
+		}
+	})
+}
+
+// Each kind of descriptor is opened once by this process, and is one more then.
+func TestOwnDescriptors(t *testing.T) {
+	folder := t.TempDir()
+	inotify, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(inotify) })
+	for _, tc := range []struct {
+		open func() (func() error, error)
+		want []Held
+	}{
+		{func() (func() error, error) { f, err := os.Open("/dev/zero"); return f.Close, err },
+			[]Held{{Kind: fact.ADescriptor, Of: "/dev/zero", Count: 1}}},
+		{func() (func() error, error) {
+			var p [2]int
+			err := unix.Pipe2(p[:], unix.O_CLOEXEC)
+			return func() error { _ = unix.Close(p[0]); return unix.Close(p[1]) }, err
+		}, []Held{{Kind: fact.ADescriptor, Of: "pipe", Count: 2}}},
+		{func() (func() error, error) {
+			p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+			return func() error { _ = unix.Close(p[0]); return unix.Close(p[1]) }, err
+		}, []Held{{Kind: fact.AConnection, Of: "outgoing", Count: 2}}},
+		{func() (func() error, error) { l, err := net.Listen("tcp4", "127.0.0.1:0"); return l.Close, err },
+			[]Held{{Kind: fact.ADescriptor, Of: "socket TCP", Count: 1}}},
+		{func() (func() error, error) {
+			wd, err := unix.InotifyAddWatch(inotify, folder, unix.IN_CREATE)
+			return func() error { _, err := unix.InotifyRmWatch(inotify, uint32(wd)); return err }, err
+		}, []Held{{Kind: fact.AWatch, Of: "inotify", Count: 1}}},
+	} {
+		before := ownHandles(t)
+		closeIt, err := tc.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := ownHandles(t)
+		var more []Held
+		for _, h := range after.Held {
+			for _, b := range before.Held {
+				if b.Kind == h.Kind && b.Of == h.Of {
+					h.Count -= b.Count
+				}
+			}
+			if h.Count > 0 {
+				more = append(more, Held{Kind: h.Kind, Of: h.Of, Count: h.Count})
+			}
+		}
+		if !slices.Equal(more, tc.want) {
+			t.Errorf("%+v more, want %+v", more, tc.want)
+		}
+		if err := closeIt(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func ownHandles(t *testing.T) Handles {
+	t.Helper()
+	f, err := os.Open("/proc/self/net/unix")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // read-only
+	listed, err := scan.ParseNetUnix(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sockets := map[uint64]scan.UnixSocket{}
+	for _, s := range listed {
+		sockets[s.Inode] = s
+	}
+	held, err := readDescriptors("/proc/self", "", sockets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Handles{Held: held}
+}

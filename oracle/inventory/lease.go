@@ -1,0 +1,63 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/containerd/containerd/v2/core/leases"
+	"github.com/containerd/errdefs"
+)
+
+// ExpiringLease is a lease with an end: containerd's garbage collection removes it, and
+// what only it keeps, some time after that (docs/garbage-collection.md of containerd).
+// Its client library takes one for a day around each request that makes several things.
+type ExpiringLease struct {
+	Ref
+	Expires time.Time `json:"expires"`
+	// Snapshots are those that it keeps.
+	Snapshots []Snapshot `json:"snapshots,omitempty"`
+}
+
+// expireLabel is where a lease has its end, in the form of RFC 3339
+// (leases.WithExpiration).
+const expireLabel = "containerd.io/gc.expire"
+
+// askLeases asks for the leases of a namespace, and of those with an end for the
+// snapshots that they keep.
+func (d *Daemon) askLeases(ctx context.Context, ns string, s Scene) error {
+	manager := s.Client.LeasesService()
+	all, err := manager.List(ctx)
+	if err != nil {
+		return fmt.Errorf("list leases of %s: %w", ns, err)
+	}
+	for _, l := range all {
+		d.Leases = append(d.Leases, Ref{ns, l.ID})
+		end, err := time.Parse(time.RFC3339, l.Labels[expireLabel])
+		if err != nil {
+			continue // without an end, or with one that containerd does not understand either
+		}
+		kept, err := manager.ListResources(ctx, l)
+		if errdefs.IsNotFound(err) {
+			continue // it was given back meanwhile
+		}
+		if err != nil {
+			return fmt.Errorf("list what lease %s of %s keeps: %w", l.ID, ns, err)
+		}
+		d.Expiring = append(d.Expiring, ExpiringLease{Ref: Ref{ns, l.ID}, Expires: end, Snapshots: snapshotsOf(ns, kept)})
+	}
+	return nil
+}
+
+// snapshotsOf are the snapshots among a lease's resources, whose type is
+// snapshots/SNAPSHOTTER.
+func snapshotsOf(ns string, kept []leases.Resource) []Snapshot {
+	var out []Snapshot
+	for _, r := range kept {
+		if snapshotter, ok := strings.CutPrefix(r.Type, "snapshots/"); ok {
+			out = append(out, Snapshot{Namespace: ns, Snapshotter: snapshotter, Key: r.ID})
+		}
+	}
+	return out
+}

@@ -1,0 +1,174 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// ShimArgs is what a shim's command line tells.
+type ShimArgs = scan.ShimArgs
+
+// Process is one process of the scene's PID namespace.
+type Process struct {
+	PID    int    `json:"pid"`
+	Parent int    `json:"parent"`
+	Start  uint64 `json:"start"` // clock ticks since boot; with PID it names a process forever (proc_pid_stat(5))
+	Comm   string `json:"comm"`
+	// Exe is "" for a zombie and where it may not be read.
+	Exe  string   `json:"exe,omitempty"`
+	Argv []string `json:"argv,omitempty"` // empty for a zombie
+	// State is the letter of proc_pid_stat(5): R, S, D, T, Z ...
+	State string `json:"state"`
+	// Cgroup is the deepest of its cgroup paths, as seen from the reader's cgroup namespace.
+	Cgroup   string `json:"cgroup,omitempty"`
+	Children []int  `json:"children,omitempty"`
+	// Threads are for people. Go keeps a thread that a blocking call has once cost it, and
+	// how many calls block at the same time is chance: nothing can be said of their number.
+	Threads int `json:"threads,omitempty"`
+	// Shim is set when the command line is a shim's.
+	Shim *ShimArgs `json:"shim,omitempty"`
+	// Foreign marks a shim in another PID namespace than process 1's: of a containerd within
+	// a container. Only read of shims.
+	Foreign bool `json:"foreign,omitempty"`
+	// SocketInodes are the sockets that a shim holds open; only read of shims.
+	SocketInodes []uint64 `json:"socketInodes,omitempty"`
+	// Own marks a process of the harness: init, containerd, a helper.
+	Own bool `json:"own,omitempty"`
+
+	kernel bool // a kernel thread
+	group  int  // its process group
+}
+
+// kernelThread is PF_KTHREAD of the kernel's include/linux/sched.h, in the flags of
+// proc_pid_stat(5). A missing executable and command line are no sign: a process whose
+// exit is held up by the umount of its mount namespace has neither, and in a world
+// process 2, whose children kernel threads are elsewhere, is containerd.
+const kernelThread = 0x00200000
+
+// Serves reports whether the process is a shim that serves: none of its short-lived
+// helpers, and not ended.
+func (p Process) Serves() bool { return p.Shim != nil && p.Shim.Action == "" && !p.Zombie() }
+
+// Zombie reports whether the process has ended and was not reaped.
+func (p Process) Zombie() bool { return p.State == "Z" || p.State == "X" }
+
+// processes reads the process table of a procfs. A process that ends meanwhile is left
+// out. Kernel threads are no leak of anybody and are left out.
+func processes(dir string, own func(int) bool) ([]Process, error) {
+	proc, err := procfs.NewFS(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the scene's procfs (is its init alive?): %w", err)
+	}
+	all, err := proc.AllProcs()
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	out := make([]Process, 0, len(all))
+	index := map[int]int{}
+	for _, entry := range all {
+		p, err := readProcess(entry)
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read process %d: %w", entry.PID, err)
+		}
+		if p.kernel {
+			continue
+		}
+		p.Own = own(p.PID)
+		index[p.PID] = len(out)
+		out = append(out, p)
+	}
+	markForeign(dir, out)
+	slices.SortFunc(out, func(a, b Process) int { return a.PID - b.PID })
+	for i, p := range out {
+		index[p.PID] = i
+	}
+	for _, p := range out {
+		if i, ok := index[p.Parent]; ok {
+			out[i].Children = append(out[i].Children, p.PID)
+		}
+	}
+	return out, nil
+}
+
+func readProcess(entry procfs.Proc) (Process, error) {
+	stat, err := entry.Stat()
+	if err != nil {
+		return Process{}, err
+	}
+	p := Process{
+		PID: stat.PID, Parent: stat.PPID, Start: stat.Starttime, Comm: stat.Comm, State: stat.State,
+		Threads: stat.NumThreads, group: stat.PGRP,
+		kernel: stat.Flags&kernelThread != 0,
+	}
+	if p.Zombie() {
+		return p, nil
+	}
+	if p.Argv, err = entry.CmdLine(); err != nil {
+		return p, err
+	}
+	// No exe: a kernel thread, or a process that is just ending. Neither is an error.
+	p.Exe, _ = entry.Executable()
+	if groups, err := entry.Cgroups(); err == nil {
+		for _, g := range groups {
+			if depth(g.Path) > depth(p.Cgroup) {
+				p.Cgroup = g.Path
+			}
+		}
+	}
+	if args, ok := scan.ParseShimArgs(p.Argv); ok {
+		p.Shim = &args
+		targets, _ := entry.FileDescriptorTargets() // best effort: only used in reasons
+		for _, target := range targets {
+			if inode, ok := scan.SocketInode(target); ok {
+				p.SocketInodes = append(p.SocketInodes, inode)
+			}
+		}
+	}
+	return p, nil
+}
+
+// markForeign compares the PID namespaces of shims with process 1's. Where they cannot be
+// read, none is foreign.
+func markForeign(dir string, all []Process) {
+	home := ""
+	for i := range all {
+		if all[i].Shim == nil {
+			continue
+		}
+		if home == "" {
+			home = pidNamespace(dir, 1)
+		}
+		theirs := pidNamespace(dir, all[i].PID)
+		all[i].Foreign = home != "" && theirs != "" && home != theirs
+	}
+}
+
+// pidNamespace reads the link PID/ns/pid, "pid:[4026531836]"; it is "" when it cannot be
+// read. procfs would read the links of all namespaces.
+func pidNamespace(dir string, pid int) string {
+	name, _ := os.Readlink(filepath.Join(dir, strconv.Itoa(pid), "ns", "pid"))
+	return name
+}
+
+func depth(cgroup string) int {
+	return strings.Count(strings.TrimSuffix(cgroup, "/"), "/")
+}
+
+// gone reports whether err means that the process ended while it was read.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
+}

@@ -1,0 +1,35 @@
+package inventory
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A process whose exit is held up has neither a program nor a command line, just as a
+// kernel thread has none; its parent may be process 2.
+func TestKernelThreadsAreKnownByTheirFlag(t *testing.T) {
+	dir := t.TempDir()
+	for pid, flags := range map[int]int{20: 0x00208040, 21: 0x0040040c} { // kworker; PF_EXITING
+		at := filepath.Join(dir, fmt.Sprint(pid))
+		if err := os.Mkdir(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		stat := fmt.Sprintf(
+			"%d (some) D 2 0 0 0 -1 %d 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 "+
+				"0 0 0\n",
+			pid,
+			flags,
+		)
+		for name, text := range map[string]string{"stat": stat, "cmdline": ""} {
+			if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got, err := processes(dir, func(int) bool { return false })
+	if err != nil || len(got) != 1 || got[0].PID != 21 {
+		t.Errorf("%+v, %v; want the ending process and not the kernel thread", got, err)
+	}
+}

@@ -1,0 +1,70 @@
+package inventory
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"github.com/containerd/containerd/v2/core/mount"
+	"github.com/containerd/containerd/v2/core/snapshots"
+	"github.com/containerd/errdefs"
+)
+
+// Snapshot is a snapshot as its snapshotter reports it.
+type Snapshot struct {
+	Namespace   string `json:"namespace"`
+	Snapshotter string `json:"snapshotter"`
+	Key         string `json:"key"`
+	// Committed ones are the layers of images and stay with the image.
+	Committed bool `json:"committed,omitempty"`
+}
+
+// SnapshotDir is where a snapshot that is not committed has its files.
+type SnapshotDir struct {
+	Snapshot
+	Dir string `json:"dir"` // inside the scene
+}
+
+func (d *Daemon) askSnapshots(ctx context.Context, ns, name string, s Scene) error {
+	service := s.Client.SnapshotService(name)
+	from := len(d.Snapshots)
+	err := service.Walk(ctx, func(_ context.Context, info snapshots.Info) error {
+		d.Snapshots = append(d.Snapshots, Snapshot{ns, name, info.Name, info.Kind == snapshots.KindCommitted})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, shot := range d.Snapshots[from:] {
+		if shot.Committed {
+			continue
+		}
+		mounts, err := service.Mounts(ctx, shot.Key)
+		if errdefs.IsNotFound(err) {
+			continue // it was removed meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		if dir := writtenDir(mounts); dir != "" {
+			d.SnapshotDirs = append(d.SnapshotDirs, SnapshotDir{shot, dir})
+		}
+	}
+	return nil
+}
+
+// writtenDir is the directory of a snapshot, from where its mounts write: overlayfs has
+// fs and work in it. "" for one that nothing writes to: its mounts are its parents'.
+func writtenDir(mounts []mount.Mount) string {
+	for _, m := range mounts {
+		for _, option := range m.Options {
+			if dir, ok := strings.CutPrefix(option, "upperdir="); ok {
+				return path.Dir(dir)
+			}
+			if option == "rw" && m.Type == "bind" {
+				return path.Dir(m.Source)
+			}
+		}
+	}
+	return ""
+}

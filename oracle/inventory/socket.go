@@ -1,0 +1,76 @@
+package inventory
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// Socket is a unix socket that shims serve on: a file, or a name in the abstract
+// namespace (containerd before 1.4).
+type Socket struct {
+	// Path is the file inside the scene; an abstract name starts with "@".
+	Path string `json:"path"`
+	// Listening reports whether a process listens on it.
+	Listening bool `json:"listening"`
+	// Inode is the listener's in sockfs (the number in /proc/PID/fd links), 0 when nobody
+	// listens.
+	Inode uint64 `json:"inode,omitempty"`
+	// Beside is the bundle that holds the socket file, "" elsewhere.
+	Beside string `json:"beside,omitempty"`
+}
+
+func readSockets(inv *Inventory, t *scan.Tree, s Scene) error {
+	listening, err := scan.Listeners(s.Proc, 1)
+	if err != nil {
+		return err
+	}
+	inv.Sockets, err = sockets(t, s.SocketDirs, inv.Bundles, listening)
+	return err
+}
+
+// sockets lists shim sockets: the files in dirs, the socket files in bundles, and every
+// abstract socket that somebody listens on.
+func sockets(t *scan.Tree, dirs []string, bundles []Bundle, listening []scan.UnixSocket) ([]Socket, error) {
+	byPath := map[string]scan.UnixSocket{}
+	var out []Socket
+	for _, l := range listening {
+		byPath[l.Path] = l
+		if strings.HasPrefix(l.Path, "@") {
+			out = append(out, Socket{Path: l.Path, Listening: true, Inode: l.Inode})
+		}
+	}
+	add := func(dir, beside string) error {
+		entries, err := t.List(dir)
+		if err != nil {
+			return fmt.Errorf("list sockets: %w", err)
+		}
+		for _, e := range entries {
+			if e.Type()&fs.ModeSocket == 0 {
+				continue
+			}
+			s := Socket{Path: path.Join(dir, e.Name()), Beside: beside}
+			l, ok := byPath[s.Path]
+			if !ok && beside != "" {
+				l, ok = byPath[e.Name()] // bound by a relative name, from the bundle
+			}
+			s.Listening, s.Inode = ok, l.Inode
+			out = append(out, s)
+		}
+		return nil
+	}
+	for _, dir := range dirs {
+		if err := add(dir, ""); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range bundles {
+		if err := add(b.Path, b.Path); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,254 @@
+// Package residue answers: which findings are known of a release, and violate nothing? The
+// caller gives the known residues: the catalogue has them. It has no I/O.
+package residue
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+)
+
+// What may have happened in a case, for [Circumstances.Happened] and a residue's `when`
+// and `expect`.
+const (
+	// ShimKilled: a shim was SIGKILLed, or killed itself, at any time.
+	ShimKilled = "shim-killed"
+	// ShimKilledServing: it had created a task by then, so it surely served on its socket.
+	ShimKilledServing = "shim-killed-serving"
+	// TaskDeleted: a client heard that its Delete succeeded, so the shim was asked to
+	// exit.
+	TaskDeleted = "task-deleted"
+	// ContainerdDied: containerd ended, and was started again.
+	ContainerdDied = "containerd-died"
+	// FaultInjected: a fault of the plan happened, or a misbehaviour of the fake shim.
+	FaultInjected = "fault-injected"
+)
+
+// happenings are all of them.
+var happenings = []string{ShimKilled, ShimKilledServing, TaskDeleted, ContainerdDied, FaultInjected}
+
+// Circumstances are what decides whether a known residue may, or must, appear.
+type Circumstances struct {
+	// Release of containerd, "v2.4.2". Empty or no version: no residue is known of it.
+	Release string
+	// Happened lists ShimKilled and its like, each as often as it happened.
+	Happened []string
+}
+
+// Known is something that releases are known to leave, and that violates nothing:
+// the key `residue` of a bug's file.
+type Known struct {
+	// ID and Releases are the bug's.
+	ID       string            `yaml:"-"`
+	Releases affected.Releases `yaml:"-"`
+	// Issue is where upstream knows of it: a URL.
+	Issue string        `yaml:"issue"`
+	Class finding.Class `yaml:"class"`
+	// Says is the condition in words, for the verdict.
+	Says string `yaml:"says"`
+	// When: one of these must have happened, or the residue is no excuse.
+	When []string `yaml:"when,flow"`
+	// Expect: when one of these happened the residue must appear; a note says so when it
+	// does not.
+	Expect []string `yaml:"expect,flow"`
+	// Each is what leaves one of them each time that one of these happens: no more than that
+	// are known. Of events that is so for each container.
+	Each []string `yaml:"each,flow"`
+	// Rate, of a race, is the share of the containers that may show it, over many cases: see
+	// package rate. One case alone cannot tell a race from something that is never done.
+	Rate float64 `yaml:"rate"`
+	// Match must be among the finding's facts: [socket=silent].
+	Match fact.Facts `yaml:"match,flow"`
+}
+
+// mayBeKnown are the classes that a residue can have. A leaked process, mount or bundle,
+// and a wrong exit code, are never known: there a release is simply bad. A row names what
+// is allowed, so a class that is added later is not excused by oversight. Of events only
+// a missing TaskDelete can be known, whose exit status was reported by then, an event
+// that says the same once more, and a create or start that came late.
+var mayBeKnown = []finding.Class{
+	finding.ClassSocket, finding.ClassCRIDir, finding.ClassCgroup, finding.ClassSnapshot, finding.ClassLease,
+	finding.ClassFIFO, finding.ClassEvent,
+}
+
+// Load reads those of a folder of bugs' files; the others are passed over.
+func Load(files fs.FS) ([]Known, error) {
+	names, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var out []Known
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Contains(text, []byte("\nresidue:")) {
+			continue // most are no residue, and need not be read to see that
+		}
+		r, err := Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// Parse reads and checks what a bug's file says of a residue. The other keys of
+// the file are the catalogue's.
+func Parse(text []byte) (Known, error) {
+	tree, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return Known{}, fmt.Errorf("read residue: %w", err)
+	}
+	if len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
+		return Known{}, fmt.Errorf("read residue: a file holds one bug, and this one %d documents", len(tree.Docs))
+	}
+	return Read(tree.Docs[0].Body)
+}
+
+// Read is ParseResidue of a file that was parsed.
+func Read(file ast.Node) (Known, error) {
+	var bug struct {
+		ID       string            `yaml:"id"`
+		Releases affected.Releases `yaml:"releases"`
+		Residue  ast.Node          `yaml:"residue"`
+	}
+	if err := yaml.NodeToValue(file, &bug); err != nil {
+		return Known{}, fmt.Errorf("read residue: %w", err)
+	}
+	var r Known
+	if bug.Residue != nil {
+		if err := yaml.NodeToValue(bug.Residue, &r, yaml.Strict()); err != nil {
+			return r, fmt.Errorf("read residue: %w", err)
+		}
+	}
+	r.ID, r.Releases = bug.ID, bug.Releases
+	return r, r.check()
+}
+
+func (r Known) check() error {
+	if r.ID == "" || r.Issue == "" || r.Says == "" {
+		return errors.New("a residue needs id, issue and says")
+	}
+	if !slices.Contains(mayBeKnown, r.Class) {
+		return fmt.Errorf("class %q can never be known, only one of %v", r.Class, mayBeKnown)
+	}
+	if r.Class == finding.ClassEvent && !knowableEvent(r.Match) {
+		return fmt.Errorf(
+			"the only event that may be missing is %s, only %s and %s may be late, and others may only say the same again: "+
+				"match [%s], [%s] or [%s]",
+			event.TopicDelete,
+			event.TopicCreate,
+			event.TopicStart,
+			fact.Facts{fact.Event: fact.Missing, fact.Topic: event.TopicDelete},
+			fact.Facts{fact.Event: fact.Late, fact.Topic: event.TopicStart},
+			fact.Facts{fact.Event: fact.Repeated, fact.Repeat: fact.SameAgain},
+		)
+	}
+	if len(r.When) == 0 {
+		return errors.New("a residue needs `when`: it must not excuse a plain case")
+	}
+	if len(r.Each) == 0 {
+		return errors.New("a residue needs `each`: what leaves one of them, or there is no end of them")
+	}
+	if missing := r.Class == finding.ClassEvent && r.Match[fact.Event] == fact.Missing; missing != (r.Rate > 0) ||
+		r.Rate >= 1 {
+		return errors.New("a residue that is an event which is missing needs a `rate` below 1, and no other has one")
+	}
+	for _, h := range slices.Concat(r.When, r.Expect, r.Each) {
+		if !slices.Contains(happenings, h) {
+			return fmt.Errorf("nothing happens that is called %q, only %v", h, happenings)
+		}
+	}
+	return r.Releases.Check()
+}
+
+// knowableEvent reports whether a residue may match such findings about events. An exit
+// that is missing, or comes after the delete, leads clients astray.
+func knowableEvent(match fact.Facts) bool {
+	return slices.ContainsFunc([]fact.Facts{
+		{
+			fact.Event: fact.Missing,
+			fact.Topic: event.TopicDelete,
+		}, {fact.Event: fact.Late, fact.Topic: event.TopicCreate}, {fact.Event: fact.Late, fact.Topic: event.TopicStart},
+		{fact.Event: fact.Repeated, fact.Repeat: fact.SameAgain},
+	}, match.Has)
+}
+
+// Applies reports whether the residue is known of the release.
+func (r Known) Applies(release string) bool { return r.Releases.Applies(release) }
+
+func (r Known) matches(f finding.Finding) bool {
+	if (f.Invariant == finding.Event) != (f.Class == finding.ClassEvent) ||
+		(f.Invariant != finding.Leak && f.Invariant != finding.Event) ||
+		f.Class != r.Class ||
+		!slices.Contains(mayBeKnown, f.Class) {
+		return false
+	}
+	return f.Facts.Has(r.Match)
+}
+
+// Mark returns the findings with Known set where a known residue explains one.
+func Mark(known []Known, all []finding.Finding, c Circumstances) []finding.Finding {
+	out := slices.Clone(all)
+	type place struct{ residue, id string }
+	marked := map[place]int{}
+	for i, f := range out {
+		for _, r := range known {
+			at := place{residue: r.ID}
+			if f.Class == finding.ClassEvent {
+				at.id = f.Subject.ID
+			}
+			if r.matches(f) && r.Applies(c.Release) && anyOf(r.When, c.Happened) && marked[at] < count(c.Happened, r.Each) {
+				marked[at]++
+				out[i].Known, out[i].Because = r.ID, r.Says
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Absent notes the known residues that should have appeared among the marked findings and
+// did not. A note violates nothing: it says that the list, or the case, is no longer
+// true.
+func Absent(known []Known, marked []finding.Finding, c Circumstances) []finding.Finding {
+	var out []finding.Finding
+	for _, r := range known {
+		seen := slices.ContainsFunc(marked, func(f finding.Finding) bool { return f.Known == r.ID })
+		if seen || !r.Applies(c.Release) || !anyOf(r.Expect, c.Happened) {
+			continue
+		}
+		out = append(out, finding.Finding{Invariant: finding.Residue, Class: r.Class,
+			Subject: finding.Subject{Name: c.Release}, Because: r.Says,
+			Facts: fact.Facts{fact.Residue: r.ID, fact.Source: r.Issue}})
+	}
+	return out
+}
+
+func count(happened, what []string) int {
+	n := 0
+	for _, h := range happened {
+		if slices.Contains(what, h) {
+			n++
+		}
+	}
+	return n
+}
+
+func anyOf(list, happened []string) bool {
+	return slices.ContainsFunc(list, func(h string) bool { return slices.Contains(happened, h) })
+}

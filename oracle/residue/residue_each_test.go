@@ -1,0 +1,47 @@
+package residue
+
+import (
+	"testing"
+
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+)
+
+// One shim that was killed excuses one socket: a second one is of a shim that ended by
+// itself and has left it.
+func TestAKilledShimExcusesOneSocket(t *testing.T) {
+	socket := func(path string) finding.Finding {
+		return finding.Finding{Invariant: finding.Leak, Class: finding.ClassSocket, Subject: finding.Subject{Path: path},
+			Facts: fact.Facts{fact.Socket: fact.Silent}}
+	}
+	two := []finding.Finding{socket("/run/containerd/s/a"), socket("/run/containerd/s/b")}
+	for killed, want := range map[int]int{0: 2, 1: 1, 2: 0} {
+		c := Circumstances{Release: "v2.4.2"}
+		for range killed {
+			c.Happened = append(c.Happened, ShimKilled, ShimKilledServing)
+		}
+		if got := len(finding.Violations(Mark(catalogued(t), two, c))); got != want {
+			t.Errorf("%d killed: %d sockets violate, want %d", killed, got, want)
+		}
+	}
+}
+
+// An exit that is reported again is known once for each thing that happened, of each
+// container: a containerd that tells it ten times is broken.
+func TestAFaultExcusesOneRepeatOfEachContainer(t *testing.T) {
+	again := func(id string) finding.Finding {
+		return finding.Finding{Invariant: finding.Event, Class: finding.ClassEvent, Subject: finding.Subject{ID: id},
+			Facts: fact.Facts{fact.Event: fact.Repeated, fact.Topic: event.TopicExit, fact.Repeat: fact.SameAgain}}
+	}
+	all := []finding.Finding{again("c0"), again("c1"), again("c0"), again("c0")}
+	for faults, want := range map[int]int{0: 4, 1: 2, 2: 1, 3: 0} {
+		c := Circumstances{Release: "v2.4.2"}
+		for range faults {
+			c.Happened = append(c.Happened, FaultInjected)
+		}
+		if got := len(finding.Violations(Mark(catalogued(t), all, c))); got != want {
+			t.Errorf("%d faults: %d repeats violate, want %d", faults, got, want)
+		}
+	}
+}

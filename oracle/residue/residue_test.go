@@ -1,0 +1,184 @@
+package residue
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/catalogue/bugs"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/wording"
+)
+
+const goodResidue = `
+id: test
+title: what the catalogue reads
+releases:
+  "2.0": {bad: v2.0.14}
+  "2.5": {fixed: v2.5.0}
+residue:
+  issue: https://example.invalid/1
+  class: socket
+  says: it stays
+  when: [shim-killed]
+  expect: [shim-killed-serving]
+  each: [shim-killed]
+  match: [socket=silent]
+`
+
+func TestParseResidueRefuses(t *testing.T) {
+	if _, err := Parse([]byte(goodResidue)); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ name, from, to, want string }{
+		{"unknown field", "says:", "sayz:", "sayz"},
+		{"no id", "id: test", "", "needs id"},
+		{"a bad release", "bad: v2.0.14", "bad: v2.1.14", "no release of it"},
+		{"unknown condition", "[shim-killed]", "[full-moon]", "full-moon"},
+		{"no condition", "when: [shim-killed]", "", "plain case"},
+		{"no bound", "each: [shim-killed]", "", "no end of them"},
+		{"a bound that never happens", "each: [shim-killed]", "each: [full-moon]", "full-moon"},
+		{"a rate of what is no race", "  says:", "  rate: 0.5\n  says:", "needs a `rate`"},
+		{"a race without a rate", `class: socket
+  says: it stays
+  when: [shim-killed]
+  expect: [shim-killed-serving]
+  each: [shim-killed]
+  match: [socket=silent]`,
+			"class: event\n  says: it\n  when: [task-deleted]\n  each: [task-deleted]\n" +
+				"  match: [event=missing, topic=/tasks/delete]",
+			"needs a `rate`"},
+		{"an exit that is late", `class: socket
+  says: it stays
+  when: [shim-killed]
+  expect: [shim-killed-serving]
+  each: [shim-killed]
+  match: [socket=silent]`,
+			"class: event\n  says: it\n  when: [containerd-died]\n  match: [event=late, topic=/tasks/exit]", "may be late"},
+		{"an event that is not a delete", "class: socket", "class: event", "only event that may be missing"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Parse([]byte(strings.Replace(goodResidue, test.from, test.to, 1)))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one about %q", err, test.want)
+			}
+		})
+	}
+}
+
+// A leaked process, mount or bundle, or a wrong exit code, can never be known, whatever a
+// file says.
+func TestNeverKnown(t *testing.T) {
+	never := slices.DeleteFunc(slices.Clone(finding.Classes),
+		func(c finding.Class) bool { return slices.Contains(mayBeKnown, c) })
+	if len(never) < 17 {
+		t.Errorf("a class became one that may be known, and would not violate: %v", mayBeKnown)
+	}
+	for _, class := range never {
+		_, err := Parse([]byte(strings.Replace(goodResidue, "class: socket", "class: "+string(class), 1)))
+		if err == nil || !strings.Contains(err.Error(), "never be known") {
+			t.Errorf("a residue of class %s is accepted: %v", class, err)
+		}
+		// Also one that got into the list by another way marks nothing.
+		r, err := Parse([]byte(goodResidue))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Class, r.Match = class, fact.Facts{}
+		f := finding.Finding{Invariant: finding.Leak, Class: class}
+		c := Circumstances{Release: "v2.4.2", Happened: []string{ShimKilled}}
+		if got := Mark([]Known{r}, []finding.Finding{f}, c); got[0].Known != "" || !got[0].Violates() {
+			t.Errorf("a leak of class %s is known: %v", class, got)
+		}
+	}
+}
+
+func TestMark(t *testing.T) {
+	r, err := Parse([]byte(goodResidue))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := finding.Finding{Invariant: finding.Leak, Class: finding.ClassSocket,
+		Facts: fact.Facts{fact.Socket: fact.Silent}}
+	alive := finding.Finding{Invariant: finding.Leak, Class: finding.ClassSocket,
+		Facts: fact.Facts{fact.Socket: fact.Listening}}
+	killed := []string{ShimKilled}
+	for _, test := range []struct {
+		name  string
+		f     finding.Finding
+		c     Circumstances
+		known bool
+	}{
+		{"a dead socket after a kill", dead, Circumstances{"v2.4.2", killed}, true},
+		{"a commit of that release", dead, Circumstances{"v2.4.2-3-gabcdef.m", killed}, true},
+		{"somebody listens", alive, Circumstances{"v2.4.2", killed}, false},
+		{"nobody was killed", dead, Circumstances{"v2.4.2", nil}, false},
+		{"a release that is good", dead, Circumstances{"v2.5.0", killed}, false},
+		{"no release", dead, Circumstances{"", killed}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := Mark([]Known{r}, []finding.Finding{test.f}, test.c)[0]
+			if (got.Known == "test") != test.known || got.Violates() == test.known {
+				t.Errorf("got %v, want known: %v", got, test.known)
+			}
+		})
+	}
+}
+
+func TestGone(t *testing.T) {
+	r, err := Parse([]byte(goodResidue))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := []Known{r}
+	serving := Circumstances{"v2.4.2", []string{ShimKilled, ShimKilledServing}}
+	for _, test := range []struct {
+		name   string
+		marked []finding.Finding
+		c      Circumstances
+		notes  int
+	}{
+		{"it appeared", []finding.Finding{{Class: finding.ClassSocket, Known: "test"}}, serving, 0},
+		{"it did not", nil, serving, 1},
+		{"it need not", nil, Circumstances{"v2.4.2", []string{ShimKilled}}, 0},
+		{"another release", nil, Circumstances{"v2.5.0", serving.Happened}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			notes := Absent(known, test.marked, test.c)
+			if len(notes) != test.notes {
+				t.Fatalf("notes: %v", notes)
+			}
+			for _, n := range notes {
+				if n.Violates() || !strings.HasPrefix(wording.What(n), "residue gone") {
+					t.Errorf("note %v", n)
+				}
+			}
+		})
+	}
+}
+
+func TestResidueFiles(t *testing.T) {
+	if len(catalogued(t)) == 0 {
+		t.Fatal("no residue was read from catalogue/bugs")
+	}
+}
+
+// catalogued are the residues of the catalogue.
+func catalogued(t *testing.T) []Known {
+	t.Helper()
+	all, err := Load(bugs.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func FuzzParseResidue(f *testing.F) {
+	f.Add([]byte(goodResidue))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if r, err := Parse(text); err == nil && (r.ID == "" || len(r.When) == 0) {
+			t.Errorf("accepted %q", text)
+		}
+	})
+}

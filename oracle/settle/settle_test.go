@@ -1,0 +1,260 @@
+package settle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/catalogue/bugs"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/inventory"
+	"github.com/shimquake/shimquake/oracle/residue"
+)
+
+// looker looks at a world without a containerd: what Settle does with it is the same.
+func (w *miniWorld) looker() looker {
+	return looker{take: func(ctx context.Context, only ...finding.Class) (inventory.Inventory, error) {
+		return inventory.Take(ctx, w.scene, only...)
+	}}
+}
+
+// marker marks what the catalogue's residues explain.
+func marker(t *testing.T, c residue.Circumstances) Marker {
+	t.Helper()
+	known := loaded(t)
+	return func(all []finding.Finding) []finding.Finding { return residue.Mark(known, all, c) }
+}
+
+func unmarked(all []finding.Finding) []finding.Finding { return all }
+
+// loaded are the residues of the catalogue.
+func loaded(t *testing.T) []residue.Known {
+	t.Helper()
+	known, err := residue.Load(bugs.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return known
+}
+
+func TestSettle(t *testing.T) {
+	killed := residue.Circumstances{Release: "v2.4.2", Happened: []string{residue.ShimKilled}}
+	const never = time.Minute
+	for _, test := range []struct {
+		name     string
+		plant    func(*miniWorld)
+		c        residue.Circumstances
+		deadline time.Duration // of Settle
+		most     time.Duration // that it may take
+		left     int
+		known    int // of them
+	}{
+		{"nothing is left", func(*miniWorld) {}, killed, never, time.Second, 0, 0},
+		{"a process ends", func(w *miniWorld) { w.start(order{Argv: []string{"sleep", "0.1"}}) }, killed, never,
+			5 * time.Second, 0, 0},
+		{"a process stays", func(w *miniWorld) { w.start(order{Argv: []string{"sleep", "1000"}}) }, killed,
+			100 * time.Millisecond, 5 * time.Second, 1, 0},
+		{"a known residue", func(w *miniWorld) { w.mkdir("/run/containerd/s"); deadSocket(w, "/run/containerd/s/ab") },
+			killed, never, 5 * time.Second, 1, 1},
+		{"the same, not known", func(w *miniWorld) { w.mkdir("/run/containerd/s"); deadSocket(w, "/run/containerd/s/ab") },
+			residue.Circumstances{Release: "v2.4.2"}, 100 * time.Millisecond, 5 * time.Second, 1, 0},
+		{"a known residue and a process that stays", func(w *miniWorld) {
+			w.mkdir("/run/containerd/s")
+			deadSocket(w, "/run/containerd/s/ab")
+			w.start(order{Argv: []string{"sleep", "1000"}})
+		}, killed, 100 * time.Millisecond, 5 * time.Second, 2, 1},
+		{"a listener dies and leaves a residue", func(w *miniWorld) {
+			w.start(order{Argv: []string{"sleep", "0.1"}})
+			w.mkdir("/run/containerd/s")
+			dieSoon(w, "/run/containerd/s/ab")
+		}, killed, never, 5 * time.Second, 1, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t)
+			before := w.take()
+			test.plant(w)
+			ctx, cancel := context.WithTimeout(t.Context(), test.deadline)
+			defer cancel()
+			begun := time.Now()
+			_, left, err := w.looker().settle(ctx, before, marker(t, test.c))
+			took := time.Since(begun)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if known := len(left) - len(finding.Violations(left)); len(left) != test.left || known != test.known ||
+				took > test.most {
+				t.Errorf("after %s %d are left, %d of them known: %v; want %d and %d within %s",
+					took, len(left), known, left, test.left, test.known, test.most)
+			}
+		})
+	}
+}
+
+// dieSoon leaves a socket that is listened on by a process of the world that soon ends.
+func dieSoon(w *miniWorld, name string) {
+	w.t.Helper()
+	pid := w.role("listener", []string{"LISTEN=" + name})
+	w.until("somebody listens", func(inv inventory.Inventory) bool {
+		return len(inv.Sockets) == 1 &&
+			inv.Sockets[0].Listening
+	})
+	w.start(order{Argv: []string{"sh", "-c", fmt.Sprintf("sleep 0.5; kill -KILL %d", pid)}})
+}
+
+// A clean scene is looked at once.
+func TestSettleLooksOnce(t *testing.T) {
+	looks := 0
+	clean := looker{take: func(context.Context, ...finding.Class) (inventory.Inventory, error) {
+		looks++
+		return inventory.Inventory{}, nil
+	}}
+	if _, left, err := clean.settle(t.Context(), inventory.Inventory{}, unmarked); err != nil || len(left) != 0 ||
+		looks != 1 {
+		t.Errorf("%d looks, %v, %v", looks, left, err)
+	}
+}
+
+// While known residues are waited for only their classes are looked at, and what has come
+// meanwhile the last look sees.
+func TestSettleLooksAtResidues(t *testing.T) {
+	remains := inventory.Inventory{Sockets: []inventory.Socket{{Path: "/run/containerd/s/ab"}}}
+	beside := remains
+	beside.Processes = []inventory.Process{{PID: 7, Comm: "sleep", State: "S"}}
+	for _, test := range []struct {
+		name        string
+		last        inventory.Inventory
+		full, some  int
+		left, known int
+	}{
+		{"it stays", remains, 2, 1, 1, 1},
+		{"it goes", inventory.Inventory{}, 2, 1, 0, 0},
+		{"a process has come", beside, 2, 1, 2, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			full, some := 0, 0
+			look := looker{take: func(_ context.Context, want ...finding.Class) (inventory.Inventory, error) {
+				if want != nil {
+					some++
+					return remains, nil
+				}
+				if full++; full == 1 {
+					return remains, nil
+				}
+				if full == 3 { // it goes on, as long as it may
+					cancel()
+				}
+				return test.last, nil
+			}}
+			killed := residue.Circumstances{Release: "v2.4.2", Happened: []string{residue.ShimKilled}}
+			_, left, _ := look.settle(ctx, inventory.Inventory{}, marker(t, killed))
+			known := len(left) - len(finding.Violations(left))
+			if full < test.full || some < test.some || len(left) != test.left || known != test.known {
+				t.Errorf("%d looks at all and %d at a part left %v", full, some, left)
+			}
+			if test.known == test.left && (full != test.full || some != test.some) {
+				t.Errorf("%d looks at all and %d at a part, want %d and %d", full, some, test.full, test.some)
+			}
+		})
+	}
+}
+
+// What a garbage collection is to remove is waited for by one collection, at once and at
+// the deadline; what that leaves is a leak.
+func TestSettleCollects(t *testing.T) {
+	dir := inventory.Inventory{
+		Files: []inventory.File{{Path: "/w/root/io.containerd.snapshotter.v1.overlayfs/snapshots/7",
+			Kind: fact.ADirectory}},
+		Places: inventory.Places{Root: "/w/root", State: "/run/containerd"},
+	}
+	for _, test := range []struct {
+		name      string
+		heals     int // the collection after which it is gone; 0: none
+		fails     error
+		left      int
+		collected int
+	}{{"the first", 1, nil, 0, 1}, {"the last", 2, nil, 0, 2}, {"none", 0, nil, 1, 2},
+		{"one that fails", 0, context.DeadlineExceeded, 1, 2}} {
+		t.Run(test.name, func(t *testing.T) {
+			collected := 0
+			look := looker{
+				take: func(context.Context, ...finding.Class) (inventory.Inventory, error) {
+					if test.heals > 0 && collected >= test.heals {
+						return inventory.Inventory{}, nil
+					}
+					return dir, nil
+				},
+				collect: func(context.Context) error { collected++; return test.fails },
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			inv, left, err := look.settle(ctx, inventory.Inventory{}, unmarked)
+			if err != nil || len(left) != test.left || collected != test.collected ||
+				inv.Uncollected != nil != (test.fails != nil) {
+				t.Errorf("%d collections left %v, %v, %v", collected, left, inv.Uncollected, err)
+			}
+		})
+	}
+}
+
+// A goroutine that is about to end at the deadline is not left; one that stays is.
+func TestSettleLooksAgainAtHandles(t *testing.T) {
+	with := func(count int) inventory.Inventory {
+		h := inventory.Handles{PID: 7, Held: []inventory.Held{{Kind: fact.AGoroutine, Of: "serveStreams",
+			Root: "serveStreams", Count: count}}}
+		return inventory.Inventory{Handles: []inventory.Handles{h},
+			Sockets: []inventory.Socket{{Path: "/run/containerd/s/ab"}}}
+	}
+	before := with(1)
+	before.Sockets = nil
+	for _, test := range []struct {
+		name  string
+		stays int // in how many looks at handles it is seen after the deadline
+		left  int // with the socket
+	}{{"gone in the next", 0, 1}, {"gone later", 2, 1}, {"it stays", 99, 2}} {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			again := 0
+			look := looker{take: func(_ context.Context, want ...finding.Class) (inventory.Inventory, error) {
+				if slices.Equal(want, []finding.Class{finding.ClassHandle}) {
+					if again++; again > test.stays {
+						return with(1), nil
+					}
+				}
+				return with(2), nil
+			}}
+			if _, left, err := look.settle(ctx, before, unmarked); err != nil || len(left) != test.left {
+				t.Errorf("%d looks again left %v, %v", again, left, err)
+			}
+		})
+	}
+}
+
+func TestSettleDoesNotGuess(t *testing.T) {
+	w := newWorld(t)
+	before := w.take()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.start(order{Argv: []string{"sleep", "1000"}})
+	if _, _, err := w.looker().settle(ctx, before, unmarked); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if _, _, err := Wait(t.Context(), w.scene, before, unmarked); !errors.Is(err, inventory.ErrNoDaemon) {
+		t.Errorf("without containerd: %v", err)
+	}
+	broken := errors.New("it does not answer")
+	silent := looker{take: func(context.Context, ...finding.Class) (inventory.Inventory, error) {
+		return inventory.Inventory{}, broken
+	}}
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, _, err := silent.settle(short, before, unmarked); !errors.Is(err, broken) {
+		t.Errorf("containerd does not answer: %v", err)
+	}
+}

@@ -1,0 +1,35 @@
+package wording
+
+import (
+	"fmt"
+
+	"github.com/shimquake/shimquake/oracle/fact"
+)
+
+// kindWords name a file or a record of the metadata.
+func kindWords(fs fact.Facts) string {
+	switch kind := fs[fact.Kind]; kind {
+	case fact.ASnapshotDir:
+		return "directory of a snapshot"
+	case fact.AFIFO:
+		return "FIFO"
+	case fact.ASymlink:
+		return "symbolic link"
+	case fact.ALabel:
+		return "label of the namespace"
+	case fact.AnActivation:
+		return "activation of the mount manager"
+	default:
+		return kind
+	}
+}
+
+func fileWords(fs fact.Facts) string {
+	if fs[fact.Size] == fact.Grown {
+		return fmt.Sprintf("it was there before, and has grown by %s bytes", fs[fact.Count])
+	}
+	if fs[fact.Kind] == fact.ASnapshotDir {
+		return "not removed, and no snapshot in containerd's metadata has it"
+	}
+	return "it was not there before, and nothing that containerd keeps lies there"
+}

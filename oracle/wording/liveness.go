@@ -1,0 +1,174 @@
+package wording
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/oracle/fact"
+)
+
+// what is a value of fact.What with its words.
+type what struct {
+	value   string
+	subject string // empty: the bystander's name
+	why     func(fact.Facts) []string
+}
+
+// livenessWhats are those of Liveness, and bystanderWhats those of Others.
+var livenessWhats = []what{
+	{fact.Removal, "removal", says("the client could not remove the %s: %s", fact.Object, fact.Error)},
+	{fact.NameFree, "containerd",
+		says("since its restart it would make another %s of the name of one that there is", fact.Object)},
+	{fact.GoneFails, "containerd", says("%s of what is gone already must succeed, and failed: %s", fact.Call,
+		fact.Error)},
+	{fact.IDReuse, "ID reuse", says("the id could not be used again: %s", fact.Error)},
+	{fact.Boot, "containerd", says("%s", fact.Error)},
+	{fact.WrongList, "containerd", says("its list of the containers by %s %s", fact.Call, fact.Reported)},
+	{fact.Listing, "containerd", says("it cannot tell what it has: %s", fact.Error)},
+	{fact.Collection, "containerd", says("it was asked to collect its garbage, of which there is some: %s", fact.Error)},
+	{fact.Stats, "containerd", says("CRI cannot tell what containers use (%s): %s", fact.Call, fact.Error)},
+	{fact.Answer, "containerd", says("it did not answer Version within %s (%s): %s", fact.Bound, fact.Apart, fact.Error)},
+	{fact.ARestart, "restart of containerd", says("it does not answer within %s: %s", fact.Bound, fact.Error)},
+	{fact.Shutdown, "shim", says("it was sent SIGTERM, as at the shutdown of a node, and had not ended %s later",
+		fact.Bound)},
+	{fact.ShimGroup, "shim", says("it is in process group %s, which is containerd's: a signal to that would end it, too",
+		fact.Reported)},
+	{fact.ShimOOMScore, "shim", says("its oom_score_adj is %s, and with that of the containerd above it should be %s",
+		fact.Reported, fact.True)},
+	{fact.InitOOMScore, "task", says("the oom_score_adj of its init is %s, and %s was asked for", fact.Reported,
+		fact.True)},
+	{fact.ShimEnded, "shim", says("it ended by itself with %s, and no fault asked it to", fact.Exit)},
+	{fact.Death, "containerd", deathWords},
+	{fact.ALog, "containerd's log", says("it says %s times %q; with what the client has called it may do so %s times",
+		fact.Count, fact.Message, fact.Most)},
+	{fact.AFatalLog, "containerd's log",
+		says("it says %s times %q, after which it cannot go on, and no fault was planned",
+			fact.Count, fact.Message)},
+	{fact.ExecKept, "containerd", says("it answers for the exec that was deleted: its status is %s", fact.Task)},
+	{fact.ExecTaken, "containerd", says("it refuses an exec of the id of one that was deleted: %s", fact.Error)},
+	{fact.ExecOrphaned, "exec", says("its client went away, and it lives on: its heart has beaten %s times since",
+		fact.Count)},
+	{fact.AttachFailed, "attach", says("a client that attaches failed, and no fault explains that: %s", fact.Error)},
+	{fact.AttachOpen, "attach", says("its container has ended, and the stream of who attached has not %s later",
+		fact.Bound)},
+	{fact.ExecFailed, "exec", says("CRI's call failed, and no fault explains that: %s", fact.Error)},
+	{fact.ExecUntimed, "exec",
+		says("it was given %s and does not end by itself, and ExecSync says that it has ended with %s",
+			fact.Bound, fact.Reported)},
+	{fact.ExecEarly, "exec", says("it was given %s, and ExecSync said after %s that its time is over", fact.Bound,
+		fact.Apart)},
+	{fact.ExecHangs, "exec", says("it has written more than ExecSync keeps, and there was no answer within %s",
+		fact.Bound)},
+	{fact.ExecKeeps, "exec",
+		says("it has written more than ExecSync keeps, and the answer has %s bytes of its %s, not %s",
+			fact.Count, fact.Stream, fact.True)},
+	{fact.ExecLives, "exec",
+		says("ExecSync said that its time is over, and it lives on: its heart has beaten %s times since",
+			fact.Count)},
+	{fact.WrongOutput, "output", outputWords},
+	{fact.WrongInput, "input", inputWords},
+	{fact.InputOpen, "input", says("it was closed, and its payload did not see the end of its input within %s",
+		fact.Bound)},
+	{fact.InputEnded, "input", says("its payload saw the end of its input %s before it was closed", fact.Apart)},
+	{fact.InputShut, "input",
+		says("its payload saw the end of its input, which is to be open until the container's end: " +
+			"a client that was attached has gone")},
+	{fact.PIDsLeftOut, "task", says("ListPids leaves out %s, which run in its cgroup: the answer is %q", fact.True,
+		fact.Reported)},
+	{fact.PIDsForeign, "task", says("ListPids tells of %s, and in its cgroup run %q", fact.Reported, fact.True)},
+	{fact.PIDsUntold, "task", says("ListPids of it failed, and no fault was planned: %s", fact.Error)},
+	{fact.PIDsOfExecs, "task", says("ListPids calls process %s one of exec %q, and it is one of %q", fact.TaskPID,
+		fact.Reported,
+		fact.True)},
+	{fact.WindowSize, "task", says("ResizePty has given its window %s rows and columns, and its payload has found %s",
+		fact.Reported, fact.True)},
+	{fact.StateAs, "task", says("its %s has succeeded, and containerd calls it %s", fact.Call, fact.Task)},
+	{fact.StatePID, "task", says("its %s was answered with the pid %s, and its state tells %s", fact.Call, fact.True,
+		fact.Reported)},
+	{fact.MeterAs, "task", says("its memory limit is %s, and Metrics tell: %s", fact.True, fact.Reported)},
+	{fact.MeterPageAs, "task",
+		says("its memory limit is %s, and the page of containerd's metrics has: %s", fact.True, fact.Reported)},
+	{fact.NoPIDYet, "task", says("its %s has succeeded, and was answered without a pid", fact.Call)},
+	{fact.NotHeard, "containerd", says("one of two clients of %s is not told of %s", fact.Message, fact.True)},
+	{fact.HeardNoMore, "containerd", says("the stream of a second client of %s has ended by itself: %s", fact.Message,
+		fact.Error)},
+	{fact.PausedAs, "task", says("it was paused, and containerd calls it %s", fact.Task)},
+	{fact.PausedRuns, "task", says("it was paused, and its payload went on: its heart has beaten %s times", fact.Count)},
+	{fact.ResumedAs, "task", says("it was resumed, and containerd calls it %s", fact.Task)},
+	{fact.ResumedStands, "task", says("it was resumed, and its payload did not go on within %s", fact.Bound)},
+	{fact.ExecBurnt, "task", says("it was resumed, and an exec is refused of the id of one that was refused before: %s",
+		fact.Error)},
+	{fact.ASlowCall, "workload", says("%s took %s before anything was broken; the quickest of its case grant it %s",
+		fact.Call, fact.Apart, fact.Bound)},
+	{fact.AHeldUpCall, "workload",
+		says("%s took %s, as long as one about a container that ignores SIGTERM; so did the others",
+			fact.Call, fact.Apart)},
+	{fact.WaitUnanswered, "task",
+		says("one of several clients that wait for its end was not answered within %s of it, and "+
+			"no call was held", fact.Bound)},
+	{fact.DoneTwice, "task", says("its %s has succeeded, and had before", fact.Call)},
+	{fact.AskedUnanswered, "task",
+		says("its state was asked for while %s was held, and not told: after %s the answer was %s",
+			fact.Call, fact.Apart, fact.Error)},
+	{fact.LateKillAs, "task", says("it was sent SIGKILL when it had ended, and the answer is %s, not NotFound",
+		fact.Code)},
+	{fact.KillHitsAnother, "task",
+		says("it was sent SIGKILL when it had ended, and that has killed another process, which had its pid by then")},
+	{fact.AbsentBegun, "task", says("%s of a command that does not exist has succeeded", fact.Call)},
+	{fact.RefusedUnanswered, "exec",
+		says("its start was refused and it was deleted, and who has waited for its end from "+
+			"before was not answered within %s", fact.Bound)},
+	{fact.Baseline, "workload", baselineWords},
+}
+
+// says fills the facts into a sentence.
+func says(format string, keys ...fact.Key) func(fact.Facts) []string {
+	return func(fs fact.Facts) []string {
+		args := make([]any, len(keys))
+		for i, k := range keys {
+			args[i] = fs[k]
+		}
+		return []string{fmt.Sprintf(format, args...)}
+	}
+}
+
+// whatOf is the row of a finding's fact.What, and its facts with errors in one line.
+func whatOf(rows []what, fs fact.Facts) (what, fact.Facts) {
+	fs[fact.Error] = strings.ReplaceAll(strings.TrimSpace(fs[fact.Error]), "\n", "; ")
+	i := slices.IndexFunc(rows, func(w what) bool { return w.value == fs[fact.What] })
+	if i < 0 {
+		return what{why: says("%s", fact.Error)}, fs
+	}
+	return rows[i], fs
+}
+
+func reasons(rows []what, fs fact.Facts) []string {
+	w, fs := whatOf(rows, fs)
+	return w.why(fs)
+}
+
+func baselineWords(fs fact.Facts) []string {
+	return []string{fmt.Sprintf("%s failed%s before anything was broken, and not so on the default release: %s",
+		fs[fact.Call], timesWords(fs), fs[fact.Error])}
+}
+
+func deathWords(fs fact.Facts) []string {
+	if fs[fact.Status] == fact.Killed {
+		return []string{"it was asked to stop, had not ended " + fs[fact.Apart] + " later, and was killed" + timesWords(fs)}
+	}
+	how := "it ended by itself with %s, and no fault asked it to"
+	if fs[fact.Asked] == fact.Yes {
+		how = "it was asked to stop, and ended with %s " + fs[fact.Apart] + " later"
+	}
+	how = fmt.Sprintf(how, fs[fact.Exit])
+	return []string{how + timesWords(fs) + "; its last words are in containerd.log"}
+}
+
+// timesWords say how often the same was found.
+func timesWords(fs fact.Facts) string {
+	if fs[fact.Count] == "" {
+		return ""
+	}
+	return " " + fs[fact.Count] + " times"
+}
