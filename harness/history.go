@@ -113,9 +113,6 @@ type History struct {
 	// Belongings are what containers and sandboxes had while they lived, before and after
 	// a restart of containerd.
 	Belongings []inventory.Belongings `json:"belongings,omitempty"`
-	// Standings are those of shims, and of what runs behind them, when the workload ran and
-	// when it had ended: also after a restart of containerd, where there is one.
-	Standings []inventory.Standings `json:"standings,omitempty"`
 	// Bystanders are what ran beside the workload, where the case has it so.
 	Bystanders []Bystander `json:"bystanders,omitempty"`
 

@@ -38,9 +38,6 @@ type Instance struct {
 	MustTell []exit.Observer `json:"mustTell,omitempty"`
 	// Given is what its client has asked CRI for; nil in histories that do not tell it.
 	Given *criview.Given `json:"given,omitempty"`
-	// OOMScoreAdj is that which its client has asked for; nil in histories that do not tell
-	// it.
-	OOMScoreAdj *int `json:"oomScoreAdj,omitempty"`
 	// Payload is its own record.
 	Payload payload.Truth `json:"payload"`
 	// Outputs are what was read of its output; nil where it was not asked to write.
@@ -50,8 +47,6 @@ type Instance struct {
 	// OutputsAtExit are what its log had when CRI first said that it has exited; nil where
 	// it did not say so, or keeps none.
 	OutputsAtExit *Outputs `json:"outputsAtExit,omitempty"`
-	// Resize is the size that the window of its terminal was given; nil where it was not.
-	Resize *Resize `json:"resize,omitempty"`
 	// Attaches are the clients that have attached to it.
 	Attaches []Attach `json:"attaches,omitempty"`
 	// Execs are the processes that were run in it besides.
@@ -104,15 +99,6 @@ type PIDs struct {
 	// the answer.
 	Before []int `json:"before,omitempty"`
 	After  []int `json:"after,omitempty"`
-}
-
-// Resize is the size that the window of a terminal was given by ResizePty. What its
-// payload has had is in its own record.
-type Resize struct {
-	Rows int `json:"rows"`
-	Cols int `json:"cols"`
-	// Done is when the client heard of success; the zero time: it did not.
-	Done time.Time `json:"done,omitzero"`
 }
 
 // ExecPID is the process of an exec, as ListPids tells it.
@@ -203,8 +189,6 @@ type Exec struct {
 	Outputs *Outputs `json:"outputs,omitempty"`
 	// Input is what was written to its standard input; nil where it has none.
 	Input *Input `json:"input,omitempty"`
-	// Resize is the size that the window of its terminal was given; nil where it was not.
-	Resize *Resize `json:"resize,omitempty"`
 	// Sync is what came of its call of CRI's; nil of one by the task API.
 	Sync *ExecSync `json:"sync,omitempty"`
 }

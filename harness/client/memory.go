@@ -2,10 +2,7 @@ package client
 
 import (
 	"context"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/harness"
@@ -73,24 +70,6 @@ func (s *Session) Ended(id, exec string) bool {
 
 // Raise is by how much a container's memory limit is raised while it runs, in bytes.
 const Raise = 8 << 20
-
-// OOMScoreAdj is that which a client asks for of the n-th container of its workload: of
-// each another, and between those that a kubelet gives to what has some memory promised;
-// of the second 0, which is not what its shim has. None is less than this process's own,
-// which not everybody may go below, nor more than there is.
-func OOMScoreAdj(n int) *int {
-	const least, most = 500, 1000
-	own := least
-	if text, err := os.ReadFile("/proc/self/oom_score_adj"); err == nil { // else the default is tried
-		own, _ = strconv.Atoi(strings.TrimSpace(string(text)))
-	}
-	if n == 1 && own <= 0 {
-		return new(int)
-	}
-	adj := max(least, own)
-	adj += n % max(most-adj, 1)
-	return &adj
-}
 
 // Limit is what the container of an instance may have of memory, and of memory and swap
 // together, in bytes; 0: no limit of its own.

@@ -30,8 +30,8 @@ var rules = func(known excuses) []rule {
 		// What must hold when the client is done, and nothing is going on any more.
 		removal, answers, known.leaks, vanished, livingKeep, forgotten, ends, grace, known.events, known.execs,
 		pauses, pids, states, meters, ooms, records, exits, unreported,
-		waiters, refusals, again, askedWhile, lateKills, times, oneTime, stamped, outputs, inputs, attached, terminals,
-		filtered, standings,
+		waiters, refusals, again, askedWhile, lateKills, times, oneTime, stamped, outputs, inputs, attached,
+		filtered,
 		// What CRI says, lists and sends, and what is left in a pod that lives on.
 		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven, criLimits,
 		criOfPods, criFiltered, criStats, criRepeated, criNames, criListed, criEvents, criSecond,

@@ -129,6 +129,6 @@ func (r *Recorder) History() harness.History {
 	h.Problems, h.Calls, h.Signals = slices.Clone(h.Problems), slices.Clone(h.Calls), slices.Clone(h.Signals)
 	h.Stops, h.Unheeded = slices.Clone(h.Stops), slices.Clone(h.Unheeded)
 	h.Reported, h.Kills, h.Notes = slices.Clone(h.Reported), slices.Clone(h.Kills), slices.Clone(h.Notes)
-	h.CRI, h.Belongings, h.Standings = h.CRI.Clone(), slices.Clone(h.Belongings), slices.Clone(h.Standings)
+	h.CRI, h.Belongings = h.CRI.Clone(), slices.Clone(h.Belongings)
 	return h
 }

@@ -13,11 +13,7 @@ import (
 
 // at is called when the workload has come to a state.
 func (x *run) at(ctx context.Context, state string) {
-	switch state {
-	case "running":
-		x.lookAtStandings()
-	case "exited":
-		x.lookAtStandings()
+	if state == "exited" {
 		x.lookForChildren(ctx)
 	}
 	x.inject.At(ctx, state)

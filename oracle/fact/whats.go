@@ -3,10 +3,10 @@ package fact
 // whats are the values of What. Each has its words.
 var whats = []string{
 	OthersStart, OthersCall, OthersEnd, OthersStatus, OthersEvent, OthersOutput, OthersAnswer, Removal, NameFree,
-	GoneFails, IDReuse, Boot, WrongList, Listing, Collection, Stats, Answer, ARestart, Shutdown, ShimGroup,
-	ShimOOMScore, InitOOMScore, ShimEnded, Death, ALog, AFatalLog, ExecKept, ExecTaken, ExecOrphaned, AttachFailed,
+	GoneFails, IDReuse, Boot, WrongList, Listing, Collection, Stats, Answer, ARestart, Shutdown,
+	ShimEnded, Death, ALog, AFatalLog, ExecKept, ExecTaken, ExecOrphaned, AttachFailed,
 	AttachOpen, ExecFailed, ExecUntimed, ExecEarly, ExecHangs, ExecKeeps, ExecLives, WrongOutput, WrongInput,
-	InputOpen, InputEnded, InputShut, PIDsLeftOut, PIDsForeign, PIDsUntold, PIDsOfExecs, WindowSize, StateAs,
+	InputOpen, InputEnded, InputShut, PIDsLeftOut, PIDsForeign, PIDsUntold, PIDsOfExecs, StateAs,
 	StatePID, MeterAs, MeterPageAs, NoPIDYet, NotHeard, HeardNoMore, PausedAs, PausedRuns, ResumedAs, ResumedStands,
 	ExecBurnt, ASlowCall, AHeldUpCall, WaitUnanswered, DoneTwice, AskedUnanswered, LateKillAs, KillHitsAnother,
 	AbsentBegun, RefusedUnanswered, Baseline,
@@ -70,18 +70,11 @@ const (
 	PIDsForeign = "pids-foreign"
 	PIDsUntold  = "pids-untold"
 	PIDsOfExecs = "pids-of-execs" // which exec's a process is
-	// WindowSize is the size of a terminal's window.
-	WindowSize = "window-size"
 	// Of a task that was created, or started: what containerd calls it, the pid that comes
 	// with that, and that the call was answered without one.
 	StateAs  = "state-as"
 	StatePID = "state-pid"
 	NoPIDYet = "pid-untold"
-	// How a shim, or the init of a container, stands with the kernel: the process group of a
-	// shim is containerd's, and its oom_score_adj, or the init's, is another than it should.
-	ShimGroup    = "shim-group"
-	ShimOOMScore = "shim-oom-score"
-	InitOOMScore = "oom-score"
 	// ShimEnded is a shim that nobody has killed, and that has not ended well.
 	ShimEnded = "shim-ended"
 	// What Metrics, and the page of them, say of its memory limit.

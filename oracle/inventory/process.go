@@ -47,7 +47,6 @@ type Process struct {
 	Own bool `json:"own,omitempty"`
 
 	kernel bool // a kernel thread
-	group  int  // its process group
 }
 
 // kernelThread is PF_KTHREAD of the kernel's include/linux/sched.h, in the flags of
@@ -111,8 +110,8 @@ func readProcess(entry procfs.Proc) (Process, error) {
 	}
 	p := Process{
 		PID: stat.PID, Parent: stat.PPID, Start: stat.Starttime, Comm: stat.Comm, State: stat.State,
-		Threads: stat.NumThreads, group: stat.PGRP,
-		kernel: stat.Flags&kernelThread != 0,
+		Threads: stat.NumThreads,
+		kernel:  stat.Flags&kernelThread != 0,
 	}
 	if p.Zombie() {
 		return p, nil

@@ -95,7 +95,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 				Envs:        []*api.KeyValue{{Key: name, Value: []byte(value)}},
 				Mounts:      mounts,
 				Linux: &api.LinuxContainerConfig{
-					Resources:       resources(i),
+					Resources:       upTo(client.Limit(i)),
 					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: c.namespaces()},
 				},
 			}},
@@ -133,15 +133,6 @@ func (c *Client) stopsByConfig(ctx context.Context, i *harness.Instance) (known 
 		known = err == nil && r.GetStatus().GetStopSignal() != api.Signal_SIGNAL_RUNTIME_DEFAULT
 	})
 	return known
-}
-
-// resources are what a container may have, and how it stands when memory runs out.
-func resources(i *harness.Instance) *api.LinuxContainerResources {
-	r := upTo(client.Limit(i))
-	if i.OOMScoreAdj != nil {
-		r.OomScoreAdj = int64(*i.OOMScoreAdj)
-	}
-	return r
 }
 
 // upTo is a memory limit, of which none is swap; 0: no limit.

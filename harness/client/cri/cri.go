@@ -53,7 +53,7 @@ func New(s *client.Session) *Client {
 				continue
 			}
 			i := &harness.Instance{
-				Name: instanceName(n, round), Spec: spec, Execs: execsOf(spec), OOMScoreAdj: client.OOMScoreAdj(n),
+				Name: instanceName(n, round), Spec: spec, Execs: execsOf(spec),
 				MustTell: []exit.Observer{exit.ByCRIStatus, exit.ByTaskExit},
 			}
 			if round > 0 && s.Case.Faultless() {

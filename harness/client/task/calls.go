@@ -10,7 +10,6 @@ import (
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
 	containerd "github.com/containerd/containerd/v2/client"
-	"github.com/containerd/containerd/v2/core/containers"
 	"github.com/containerd/containerd/v2/pkg/cio"
 	"github.com/containerd/containerd/v2/pkg/oci"
 	"github.com/containerd/errdefs"
@@ -129,9 +128,6 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 	if limit := client.Limit(i); limit > 0 {
 		opts = append(opts, oci.WithMemoryLimit(uint64(limit)), oci.WithMemorySwap(limit))
 	}
-	if i.OOMScoreAdj != nil {
-		opts = append(opts, withOOMScoreAdj(*i.OOMScoreAdj))
-	}
 	if i.Spec.TTY {
 		opts = append(opts, oci.WithTTY)
 	}
@@ -139,14 +135,6 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 		opts = append(opts, oci.WithHostNamespace(specs.PIDNamespace))
 	}
 	return opts
-}
-
-// withOOMScoreAdj has the init of a container stand so.
-func withOOMScoreAdj(adj int) oci.SpecOpts {
-	return func(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
-		s.Process.OOMScoreAdj = &adj
-		return nil
-	}
 }
 
 func (c *Client) start(ctx context.Context, i *harness.Instance) error {

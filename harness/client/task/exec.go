@@ -86,7 +86,6 @@ func (c *Client) signalExec(ctx context.Context, i *harness.Instance, e *harness
 	name := i.Record(*e)
 	c.AwaitRecord(ctx, name, true)
 	if own, err := c.Payload(name); err == nil && !own.ReadyAt.IsZero() {
-		e.Resize = c.resize(ctx, i, e.ID)
 		err = c.persist(ctx, func(ctx context.Context) error {
 			err := c.killExec(ctx, i, e, "exec-kill", unix.Signal(e.Signal))
 			if err == nil {

@@ -35,7 +35,7 @@ func New(s *client.Session) *Client {
 		waiters: map[*harness.Instance]*waiters{}, startedAs: map[*harness.Instance]uint32{}}
 	for n, spec := range s.Case.Workload.Containers {
 		id := fmt.Sprintf("c%d", n)
-		i := &harness.Instance{Name: id, ID: id, Spec: spec, OOMScoreAdj: client.OOMScoreAdj(n)}
+		i := &harness.Instance{Name: id, ID: id, Spec: spec}
 		i.MustTell, i.Execs = c.observers(n), execsOf(spec)
 		c.instances = append(c.instances, i)
 	}
@@ -129,7 +129,6 @@ func (c *Client) lifecycle(ctx context.Context) {
 // ending lets containers come to their end.
 func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
-		i.Resize = c.resize(ctx, i, "")
 		c.listPIDs(ctx, i)
 		c.exec(ctx, i)
 		c.pause(ctx, i)
