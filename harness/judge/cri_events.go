@@ -22,11 +22,12 @@ const eventGrace = time.Second
 
 // criEvents: CRI's container events arrive once each and in their order, for containers
 // and for sandboxes, but for what was due when nobody could hear it; and the exit code in
-// them is that of ContainerStatus.
+// them is that of ContainerStatus. A second client is told the same events.
 func criEvents(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !settled(h) || h.CRI.NoEvents && hasNoCRIEvents(h.Version) {
 		return nil, nil
 	}
+	found = secondUntold(h)
 	for _, id := range idsOf(h.CRI.Events) {
 		found = append(found, order(h, id)...)
 	}

@@ -16,30 +16,25 @@ import (
 // answered many calls that were made later, or else nothing has happened in it.
 const askedForEvents = time.Second
 
-// containerEvents is by what one asks for them.
-const containerEvents = "GetContainerEvents"
-
-// criSecond: of two who ask for container events each is told what the other is, from
-// when it is known to be told any.
-func criSecond(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
-	if h.CRI == nil || h.CRI.Second == nil || !h.Case.Faultless() || len(h.Deaths) > 0 {
-		return nil, nil
-	}
-	add := func(what string, fs fact.Facts) {
-		fs[fact.What], fs[fact.Message] = what, containerEvents
-		found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassDaemon, Facts: fs})
+// secondUntold returns an event that a second client of GetContainerEvents was not told, as
+// the example of all, in a case without a fault. It is due from when the second client is
+// known to be subscribed.
+func secondUntold(h *harness.History) []finding.Finding {
+	if h.CRI.Second == nil || !h.Case.Faultless() || len(h.Deaths) > 0 {
+		return nil
 	}
 	second := h.CRI.Second
 	if second.Err != nil {
-		add(fact.HeardNoMore, fact.Facts{fact.Error: second.Err.Text})
-		return found, nil
+		return []finding.Finding{criEvent("", "", fact.Facts{fact.Event: fact.Missing, fact.By: fact.AnotherClient,
+			fact.Error: second.Err.Text})}
 	}
 	missed := slices.Concat(missedBy(h.CRI.Events, second.Events, second.Since),
 		missedBy(second.Events, h.CRI.Events, second.Since))
-	if len(missed) > 0 {
-		add(fact.NotHeard, fact.Facts{fact.True: missed[0].Type, fact.Count: strconv.Itoa(len(missed))})
+	if len(missed) == 0 {
+		return nil
 	}
-	return found, nil
+	return []finding.Finding{criEvent(missed[0].ID, missed[0].Type, fact.Facts{fact.Event: fact.Missing,
+		fact.By: fact.AnotherClient, fact.Count: strconv.Itoa(len(missed))})}
 }
 
 // Untold reports whether who has asked for events since then must still be told one of

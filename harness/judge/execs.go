@@ -21,7 +21,7 @@ import (
 // execs: a process that is run in a container besides its init ends as the workload says,
 // each of its events comes once, in order and of itself, and when it is deleted
 // containerd knows no more of it. What is told of its exit is judged with the rest
-// (exits, times, oneTime, unreported).
+// (exits, times, unreported).
 func (known excuses) execs(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

@@ -28,20 +28,20 @@ var rules = func(known excuses) []rule {
 		// What makes a run show nothing.
 		firings, baseline, payloads,
 		// What must hold when the client is done, and nothing is going on any more.
-		removal, answers, known.leaks, vanished, livingKeep, forgotten, ends, grace, known.events, known.execs,
+		removal, answers, known.leaks, vanished, forgotten, ends, grace, known.events, known.execs,
 		pauses, pids, states, meters, ooms, records, exits, unreported,
-		waiters, refusals, again, askedWhile, lateKills, times, oneTime, stamped, outputs, inputs, attached,
+		waiters, refusals, again, askedWhile, lateKills, times, stamped, outputs, inputs, attached,
 		filtered,
 		// What CRI says, lists and sends, and what is left in a pod that lives on.
 		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven, criLimits,
-		criOfPods, criFiltered, criStats, criRepeated, criNames, criListed, criEvents, criSecond,
-		known.rounds, networks, addresses,
+		criOfPods, criFiltered, criStats, criRepeated, criNames, criListed, criEvents,
+		known.rounds, networks,
 		// What must hold of what the plan was not about.
 		bystanders, outlived,
 		// What must hold when the first id is used again.
 		restart, known.reuse, secondUse, orphaned, lateExits,
 		// What must never happen.
-		deaths, shimEnds, unheeded, logged, slow, heldUp,
+		deaths, shimEnds, unheeded, logged, slow,
 	}
 }
 

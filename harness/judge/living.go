@@ -11,12 +11,13 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// livingKeep: a containerd that was started takes nothing from those that live on,
-// whatever it cleans up: no file, no directory and no mount. Where a fault has broken a
-// call of its own, or somebody has killed a shim or what runs behind it, it may have to.
-func livingKeep(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
+// takenFromLiving returns the files, directories and mounts that a started containerd has
+// removed, and that belonged to containers and sandboxes which live on. It may have to
+// remove them after a fault in a call of its own, or after a shim or a process behind it
+// was killed.
+func takenFromLiving(h *harness.History) (found []finding.Finding) {
 	if h.Before == nil {
-		return nil, nil
+		return nil
 	}
 	for n, is := range h.Belongings {
 		if brokenOrKilled(h, is.At) {
@@ -29,7 +30,7 @@ func livingKeep(h *harness.History) (found []finding.Finding, _ []harness.Proble
 			}
 		}
 	}
-	return uniqueCauses(found), nil
+	return uniqueCauses(found)
 }
 
 // lastHad is the look before at what somebody had.

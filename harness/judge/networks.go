@@ -16,7 +16,7 @@ import (
 // networks: CNI's ADD is not called twice for an interface of a pod, with no DEL in
 // between, and no DEL is called before somebody has asked for the pod to be stopped, nor
 // when the pod's namespace is gone, in which it has something to undo. That each ADD has
-// its DEL in the end is a rule of leaks.
+// its DEL in the end is a rule of leaks. And CRI says the address that CNI has given.
 func networks(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
@@ -48,7 +48,7 @@ func networks(h *harness.History) (found []finding.Finding, _ []harness.Problem)
 			}
 		}
 	}
-	return found, nil
+	return append(found, otherAddresses(h)...), nil
 }
 
 // livedAt reports whether a pod was asked to run by then, and not to stop, and since
@@ -70,11 +70,11 @@ func livedAt(h *harness.History, sandbox string, at time.Time) (since time.Time,
 	return since, reported && since.Before(at) && !stops
 }
 
-// addresses: a pod that is ready has the address that CNI has given it, before and after
-// a restart of containerd.
-func addresses(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
-	if !looked(h) || h.CRI == nil {
-		return nil, nil
+// otherAddresses returns the pods that are ready, and of which CRI says another address
+// than CNI has given, before or after a restart of containerd.
+func otherAddresses(h *harness.History) (found []finding.Finding) {
+	if h.CRI == nil {
+		return nil
 	}
 	given := map[string]string{}
 	for _, c := range h.After.Inventory.Networks {
@@ -87,5 +87,5 @@ func addresses(h *harness.History) (found []finding.Finding, _ []harness.Problem
 			found = append(found, about(fact.ASandbox, s.ID, fact.FieldIP, fact.Other, s.IP, want))
 		}
 	}
-	return uniqueCauses(found), nil
+	return uniqueCauses(found)
 }

@@ -30,11 +30,12 @@ var quick = []string{
 }
 
 // slow: without a fault a call that succeeds takes about as long as the others do, where
-// this machine can run the case. What polls once in a while, or waits for what does not
-// come, is seen nowhere else.
+// this machine can run the case; and no stop waits for another. What polls once in a
+// while, or waits for what does not come, is seen nowhere else.
 func slow(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
+	found = stopsHeldUp(h)
 	if !h.MachineCan() {
-		return nil, nil
+		return found, nil
 	}
 	calls, bound := slowCalls(h)
 	for _, c := range calls {
@@ -48,12 +49,12 @@ func slow(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	return found, nil
 }
 
-// heldUp: without a fault nobody's stop waits for that of one who ignores SIGTERM. One of
-// them alone may be late because the machine is busy: where none is answered before, they
-// have waited.
-func heldUp(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
+// stopsHeldUp returns the stops that wait for the stop of a container that ignores
+// SIGTERM, in a case without a fault. A single stop may be late because the machine is
+// busy: they have waited if none of them was answered before.
+func stopsHeldUp(h *harness.History) []finding.Finding {
 	if !h.Case.Faultless() {
-		return nil, nil
+		return nil
 	}
 	var slow harness.Call
 	var others []harness.Call
@@ -75,13 +76,13 @@ func heldUp(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	others = slices.DeleteFunc(others, func(c harness.Call) bool { return !beside(c) })
 	before := func(c harness.Call) bool { return c.At.Add(c.Took).Before(until) }
 	if slow.Verb == "" || len(others) < 2 || slices.ContainsFunc(others, before) {
-		return nil, nil
+		return nil
 	}
 	return []finding.Finding{{
 		Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: finding.Subject{ID: others[0].Of},
-		Facts: fact.Facts{fact.What: fact.AHeldUpCall, fact.Call: others[0].Verb,
+		Facts: fact.Facts{fact.What: fact.ASlowCall, fact.Call: others[0].Verb, fact.After: fact.AnotherStop,
 			fact.Apart: others[0].Took.Round(time.Millisecond).String()},
-	}}, nil
+	}}
 }
 
 // slowCalls are the calls of a case without a fault that have taken longer than a bound.

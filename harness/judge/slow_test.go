@@ -57,7 +57,7 @@ func TestHeldUp(t *testing.T) {
 		tc.change(&h)
 		v := Judge(h, catalogued)
 		if got := slices.ContainsFunc(v.Findings, func(f finding.Finding) bool {
-			return f.Facts[fact.What] == fact.AHeldUpCall
+			return f.Facts[fact.What] == fact.ASlowCall && f.Facts[fact.After] == fact.AnotherStop
 		}); got != tc.want {
 			t.Errorf("%s: %v\n%s", name, got, v)
 		}

@@ -10,8 +10,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// times: who tells a client when a container ended tells a time at which it can have
-// ended, and the pid that it had. The times of events are judged with these.
+// times: each report of an exit to a client has a time at which the container can have
+// ended, and the pid that it had; and all reports of one exit have one time. The times of
+// events are judged here, too.
 func times(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
@@ -43,7 +44,7 @@ func times(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 			find(fact.WrongTime, fs)
 		}
 	}
-	return found, nil
+	return append(found, differingTimes(h)...), nil
 }
 
 // reportedTrue reports whether a status is that which a process has ended with. The time

@@ -178,7 +178,7 @@ var keys = [factCount]struct {
 	}},
 	Topic:  {"topic", inCause, topics},
 	Of:     {"of", inCause, []string{AnExec, AnAttach}},
-	After:  {"after", inCause, append([]string{AfterInitExit}, topics...)},
+	After:  {"after", inCause, append([]string{AfterInitExit, AnotherStop}, topics...)},
 	Repeat: {"repeat", inCause, []string{SameAgain, KnownToBeTold, OtherStatus, OtherPID}},
 	Use:    {"use", inCause, []string{Second}},
 	Last:   {"last", inMatch, []string{Yes}},

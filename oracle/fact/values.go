@@ -70,7 +70,8 @@ const (
 	OfRefused      = "of-refused"  // of what could not begin
 	Untrue         = "untrue"      // what it tells of has not happened
 	NotSentAgain   = "not-sent-again"
-	AfterInitExit  = "init-exit"  // After
+	AfterInitExit  = "init-exit" // After
+	AnotherStop    = "another-stop"
 	LostEmpty      = "lost-empty" // Output: lines in which there is nothing
 	Foreign        = "foreign"
 	Misdated       = "misdated"
@@ -88,6 +89,8 @@ const (
 
 	Stdout = "stdout" // Stream
 	Stderr = "stderr"
+
+	AnotherClient = "another-client" // By: one of two clients of CRI's container events
 
 	APod       = "pod" // Object
 	AContainer = "container"

@@ -7,8 +7,8 @@ var whats = []string{
 	ShimEnded, Death, ALog, AFatalLog, ExecKept, ExecTaken, ExecOrphaned, AttachFailed,
 	AttachOpen, ExecFailed, ExecUntimed, ExecEarly, ExecHangs, ExecKeeps, ExecLives, WrongOutput, WrongInput,
 	InputOpen, InputEnded, InputShut, PIDsLeftOut, PIDsForeign, PIDsUntold, PIDsOfExecs, StateAs,
-	StatePID, MeterAs, MeterPageAs, NoPIDYet, NotHeard, HeardNoMore, PausedAs, PausedRuns, ResumedAs, ResumedStands,
-	ExecBurnt, ASlowCall, AHeldUpCall, WaitUnanswered, DoneTwice, AskedUnanswered, LateKillAs, KillHitsAnother,
+	StatePID, MeterAs, MeterPageAs, NoPIDYet, PausedAs, PausedRuns, ResumedAs, ResumedStands,
+	ExecBurnt, ASlowCall, WaitUnanswered, DoneTwice, AskedUnanswered, LateKillAs, KillHitsAnother,
 	AbsentBegun, RefusedUnanswered, Baseline,
 }
 
@@ -80,10 +80,6 @@ const (
 	// What Metrics, and the page of them, say of its memory limit.
 	MeterAs     = "meter-as"
 	MeterPageAs = "meter-page-as"
-	// Of a second client of CRI's container events: it is not told of one, and its stream
-	// ends by itself.
-	NotHeard    = "not-heard"
-	HeardNoMore = "subscription-ended"
 	// What containerd calls a task that was paused, or resumed, and a payload that goes on,
 	// or does not.
 	PausedAs      = "paused-as"
@@ -92,7 +88,6 @@ const (
 	ResumedStands = "resumed-stands"
 	ExecBurnt     = "exec-burnt" // the id of an exec that was refused while it was paused
 	ASlowCall     = "slow-call"
-	AHeldUpCall   = "held-up-call" // by one about another container
 	// Of several who wait for an end, one that nobody answers.
 	WaitUnanswered = "wait-unanswered"
 	// Of a command that does not exist: it has begun; and one that waits for the end of an

@@ -112,10 +112,21 @@ func atWhen(fs fact.Facts) string {
 	return "at " + fs[fact.At] + " "
 }
 
+// secondClientWords are of a container event that one of two clients of CRI was not told.
+func secondClientWords(fs fact.Facts) []string {
+	if fs[fact.Error] != "" {
+		return []string{"the second client of GetContainerEvents is told no more", fs[fact.Error]}
+	}
+	return []string{"one of two clients of GetContainerEvents was not told it", "such events: " + fs[fact.Count]}
+}
+
 func eventReasons(f finding.Finding) []string {
 	fs := f.Facts
 	switch fs[fact.Event] {
 	case fact.Missing:
+		if fs[fact.By] == fact.AnotherClient {
+			return secondClientWords(fs)
+		}
 		if f.Class == finding.ClassCRIEvent {
 			return []string{
 				"CRI never sent it", "the client knew " + atWhen(fs) + "what it tells, and containerd was up",

@@ -82,20 +82,13 @@ var livenessWhats = []what{
 	{fact.MeterPageAs, "task",
 		says("its memory limit is %s, and the page of containerd's metrics has: %s", fact.True, fact.Reported)},
 	{fact.NoPIDYet, "task", says("its %s has succeeded, and was answered without a pid", fact.Call)},
-	{fact.NotHeard, "containerd", says("one of two clients of %s is not told of %s", fact.Message, fact.True)},
-	{fact.HeardNoMore, "containerd", says("the stream of a second client of %s has ended by itself: %s", fact.Message,
-		fact.Error)},
 	{fact.PausedAs, "task", says("it was paused, and containerd calls it %s", fact.Task)},
 	{fact.PausedRuns, "task", says("it was paused, and its payload went on: its heart has beaten %s times", fact.Count)},
 	{fact.ResumedAs, "task", says("it was resumed, and containerd calls it %s", fact.Task)},
 	{fact.ResumedStands, "task", says("it was resumed, and its payload did not go on within %s", fact.Bound)},
 	{fact.ExecBurnt, "task", says("it was resumed, and an exec is refused of the id of one that was refused before: %s",
 		fact.Error)},
-	{fact.ASlowCall, "workload", says("%s took %s before anything was broken; the quickest of its case grant it %s",
-		fact.Call, fact.Apart, fact.Bound)},
-	{fact.AHeldUpCall, "workload",
-		says("%s took %s, as long as one about a container that ignores SIGTERM; so did the others",
-			fact.Call, fact.Apart)},
+	{fact.ASlowCall, "workload", slowWords},
 	{fact.WaitUnanswered, "task",
 		says("one of several clients that wait for its end was not answered within %s of it, and "+
 			"no call was held", fact.Bound)},
@@ -138,6 +131,14 @@ func whatOf(rows []what, fs fact.Facts) (what, fact.Facts) {
 func reasons(rows []what, fs fact.Facts) []string {
 	w, fs := whatOf(rows, fs)
 	return w.why(fs)
+}
+
+func slowWords(fs fact.Facts) []string {
+	took := fmt.Sprintf("%s took %s", fs[fact.Call], fs[fact.Apart])
+	if fs[fact.After] == fact.AnotherStop {
+		return []string{took + ", as long as the stop of a container that ignores SIGTERM", "so did the other stops"}
+	}
+	return []string{took + " before anything was broken", "the quickest calls of its case allow it " + fs[fact.Bound]}
 }
 
 func baselineWords(fs fact.Facts) []string {

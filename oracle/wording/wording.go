@@ -34,6 +34,9 @@ func What(f finding.Finding) string {
 	case finding.Exit:
 		return fmt.Sprintf("exit code of %s by %s", exit.NameOf(s.ID, s.Exec), f.Facts[fact.By])
 	case finding.Event:
+		if f.Facts[fact.Topic] == "" {
+			return "CRI's container events"
+		}
 		return fmt.Sprintf("%s of %s", f.Facts[fact.Topic], exit.NameOf(s.ID, s.Exec))
 	case finding.Status:
 		return fmt.Sprintf("%s of %s %s", f.Facts[fact.Field], f.Facts[fact.Object], s.ID)

@@ -12,13 +12,13 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// oneTime: a container ends once, and who tells of its end tells one time: that which its
-// shim has noted. Only where the shim was harmed, or a call broken, may containerd or a
-// helper tell the time at which it learnt of the end. What another status comes with is
-// the ledger's.
-func oneTime(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
-	if !looked(h) || h.Case.Workload.Fakeshim != "" || shimsHarmed(h) {
-		return nil, nil
+// differingTimes returns the reports of one exit that have another time than the first:
+// the shim notes one time. After a harmed shim or a broken call containerd or a helper may
+// tell the time at which it learnt of the exit. Reports with a wrong status are left to
+// the exit ledger.
+func differingTimes(h *harness.History) (found []finding.Finding) {
+	if h.Case.Workload.Fakeshim != "" || shimsHarmed(h) {
+		return nil
 	}
 	truths, reported, _ := ledger(h)
 	for _, t := range truths {
@@ -43,7 +43,7 @@ func oneTime(h *harness.History) (found []finding.Finding, _ []harness.Problem) 
 			})
 		}
 	}
-	return uniqueCauses(found), nil
+	return uniqueCauses(found)
 }
 
 // impossible reports whether a reported time cannot be that of the end: that is said of
