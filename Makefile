@@ -98,11 +98,12 @@ nightly-gate: ## red unless every job of NEEDS was green
 nightly-summary: ## print the summaries of NIGHT in Markdown
 	@scripts/nightly summary
 
-lint: ## golangci-lint, and the checks of go.mod, comments, scripts, workflows and Vagrantfile
+lint: ## golangci-lint, Vale, and the checks of go.mod, comments, scripts, workflows and Vagrantfile
 	@$(GO) scripts/tool golangci-lint run ./...
 	@$(GO) cd tools/sbom && go tool -modfile=../golangci/go.mod golangci-lint run ./...
 	@scripts/check tidy
 	@scripts/check comments
+	@scripts/prose
 	@$(MAKE) scripts-check workflows-check vagrant-check
 
 bench: ## (root) benchmarks, into out/bench.txt; some ten minutes
