@@ -109,7 +109,7 @@ lint: ## golangci-lint, Vale, and the checks of go.mod, comments, scripts, workf
 bench: ## (root) benchmarks, into out/bench.txt; some ten minutes
 	@mkdir -p out
 	@$(GO) go run ./cmd/performance -machine | tee out/bench.txt
-	@$(GO) go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v '/suites/') | tee -a out/bench.txt
+	@$(GO) go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -vE '/suites(/|$$)') | tee -a out/bench.txt
 
 performance: ## docs/performance.md, from out/bench.txt
 	@grep -vE '^(ok|PASS|\?)' out/bench.txt >docs/performance.txt

@@ -52,10 +52,13 @@ func readReports(r io.Reader) (specReport, error) {
 	}
 }
 
+// add takes the specs of a report. They belong to the folders that they stand in, which
+// the tables call suites.
 func (found *specReport) add(report types.Report) {
-	suite := filepath.Base(report.SuitePath)
-	bad, before := false, len(found.rows)
+	bad := false
+	var asked []string // folders that have a spec in this report
 	for _, spec := range report.SpecReports {
+		suite := folderOf(report, spec)
 		r := row{suite: suite, name: spec.FullText(), seconds: spec.RunTime.Seconds(), reason: oneLine(spec.Failure.Message)}
 		key := suite + ": " + r.name
 		for _, v := range verdictsOf(spec.ReportEntries) {
@@ -63,6 +66,9 @@ func (found *specReport) add(report types.Report) {
 			found.residues = append(found.residues, v.Residues...)
 		}
 		isSpec := spec.LeafNodeType.Is(types.NodeTypeIt)
+		if isSpec && isAskedFor(report.SuiteConfig, spec) {
+			asked = once(asked, suite)
+		}
 		switch {
 		case spec.State.Is(types.SpecStateFailureStates):
 			r.verdict, bad = failed, true
@@ -89,19 +95,44 @@ func (found *specReport) add(report types.Report) {
 		}
 		found.cases = append(found.cases, casesIn(suite, spec, failure)...)
 		found.rows = append(found.rows, r)
+		found.selected[suite] = true
 	}
 	if !report.SuiteSucceeded && !bad {
 		reason := strings.Join(report.SpecialSuiteFailureReasons, "; ")
+		suite := filepath.Base(report.SuitePath)
 		found.rows = append(
 			found.rows,
 			row{suite: suite, name: "the suite runs to its end", verdict: failed, reason: oneLine(reason)},
 		)
-	}
-	if len(found.rows) > before {
 		found.selected[suite] = true
-	} else if len(report.SuiteConfig.FocusStrings) == 0 {
-		found.unselected = append(found.unselected, unselectedSuite{suite, report.SuiteConfig.LabelFilter})
 	}
+	if len(report.SpecReports) == 0 && len(report.SuiteConfig.FocusStrings) == 0 {
+		asked = once(asked, filepath.Base(report.SuitePath))
+	}
+	for _, suite := range asked {
+		if !found.selected[suite] {
+			found.unselected = append(found.unselected, unselectedSuite{suite, report.SuiteConfig.LabelFilter})
+		}
+	}
+}
+
+// folderOf returns the name of the folder that a spec stands in, or of the report's own
+// where it stands nowhere.
+func folderOf(report types.Report, spec types.SpecReport) string {
+	if file := spec.LeafNodeLocation.FileName; file != "" {
+		return filepath.Base(filepath.Dir(file))
+	}
+	return filepath.Base(report.SuitePath)
+}
+
+// isAskedFor reports whether a suite is to have a spec that runs: all are, but where
+// specs are chosen by their text, or by files of which this is none.
+func isAskedFor(config types.SuiteConfig, spec types.SpecReport) bool {
+	if len(config.FocusStrings) > 0 {
+		return false
+	}
+	filters, err := types.ParseFileFilters(config.FocusFiles)
+	return err == nil && (len(filters) == 0 || filters.Matches([]types.CodeLocation{spec.LeafNodeLocation}))
 }
 
 // leave notes a spec that a report has left out; take one that it has run, or skipped.

@@ -8,6 +8,24 @@ import (
 	"testing"
 )
 
+// The specs of a folder run because suites_test.go imports it.
+func TestEveryFolderOfSpecsRuns(t *testing.T) {
+	imports, err := os.ReadFile("../../suites/suites_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders, err := filepath.Glob("../../suites/*/*.go")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("no folder of specs: %v", err)
+	}
+	for _, file := range folders {
+		folder := filepath.Base(filepath.Dir(file))
+		if !strings.Contains(string(imports), `/suites/`+folder+`"`) {
+			t.Errorf("suites/suites_test.go does not import suites/%s", folder)
+		}
+	}
+}
+
 // A linter that is not there is said, and in a strict run red.
 func TestAMissingLinter(t *testing.T) {
 	programs := t.TempDir()

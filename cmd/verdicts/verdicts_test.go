@@ -130,6 +130,39 @@ func TestReadReports(t *testing.T) {
 	}
 }
 
+// A suite is the folder that a spec stands in, whatever program has run it. Where files
+// were chosen, the suites of others are not asked for.
+func TestReadFolders(t *testing.T) {
+	in := func(folder string, s types.SpecReport) types.SpecReport {
+		s.LeafNodeLocation = types.CodeLocation{FileName: "/x/suites/" + folder + "/a.go", LineNumber: 3}
+		return s
+	}
+	passes, isOut := it("passes", types.SpecStatePassed, ""), it("is not quick", types.SpecStateSkipped, "")
+	for _, test := range []struct {
+		files      []string
+		unselected string
+	}{{nil, "umount"}, {[]string{"suites/umount/"}, "umount"}, {[]string{"suites/shutdown/"}, ""}} {
+		all := types.Report{SuitePath: "/x/suites", SuiteSucceeded: true, SpecReports: types.SpecReports{
+			in("shutdown", passes), in("umount", isOut), in("shutdown", isOut)}}
+		all.SuiteConfig.FocusFiles = test.files
+		text, err := json.Marshal([]types.Report{all})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := readReports(strings.NewReader(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, s := range got.unselected {
+			names = append(names, s.name)
+		}
+		if len(got.rows) != 1 || got.rows[0].suite != "shutdown" || strings.Join(names, " ") != test.unselected {
+			t.Errorf("files %q: %+v, nothing ran of %q, want %q", test.files, got.rows, names, test.unselected)
+		}
+	}
+}
+
 // TestReadSeveralReports reads files that were put together, and finds one that is torn.
 func TestReadSeveralReports(t *testing.T) {
 	one, err := json.Marshal(

@@ -1,5 +1,5 @@
-// Package spec is what all suites share: the subject under test, and the one assertion
-// that they make of a Case.
+// Package spec is what the folders of specs share: the subject under test, and the one
+// assertion that they make of a Case.
 package spec
 
 import (
@@ -27,6 +27,10 @@ const SubjectEnv = "SHIMQUAKE_CONTAINERD"
 // Quick labels the specs of the short form.
 var Quick = ginkgo.Label("quick")
 
+// Slow labels a spec that takes more than five seconds, most of which it waits. It begins
+// before others, so that no process waits for it at the end.
+var Slow = []any{ginkgo.Label("slow"), ginkgo.SpecPriority(1)}
+
 // Pressure labels the specs that put a disk under pressure, which the kernel does by
 // cgroup v1 and by v2 in its own way each.
 var Pressure = ginkgo.Label("pressure")
@@ -48,15 +52,14 @@ func evidence() string {
 	return filepath.Join(root, "out", "evidence")
 }
 
-// Run is the TestXxx of a suite. The first process builds what the suite needs before any
-// spec runs.
+// Run is the TestXxx of the suite.
 func Run(t *testing.T, name string) {
 	suite = name
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	ginkgo.RunSpecs(t, name)
 }
 
-// Prepare is for a suite's SynchronizedBeforeSuite: it builds the subject once, so that
+// Prepare is for the suite's SynchronizedBeforeSuite: it builds the subject once, so that
 // no spec waits a minute for it.
 func Prepare(ctx context.Context) {
 	if err := cases.Prepare(ctx, os.Getenv(SubjectEnv)); err != nil {

@@ -7,7 +7,6 @@ package control
 import (
 	"context"
 	"encoding/json"
-	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -16,10 +15,6 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/suites/spec"
 )
-
-func TestControl(t *testing.T) { spec.Run(t, "control") }
-
-var _ = SynchronizedBeforeSuite(func(ctx context.Context) { spec.Prepare(ctx) }, func() {})
 
 // soon is how long the oracle waits for what was planted to go away. It never does, so
 // the default of 6s would only be waited out.

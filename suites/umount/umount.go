@@ -60,7 +60,7 @@ func slow(d time.Duration) failpoints.Plan {
 
 var _ = Describe(
 	"a pod whose umount2 outlasts CRI's 10 s",
-	Label("slow", "cri", "shim", "issue:7496", "issue:8931"),
+	spec.Slow, Label("cri", "shim", "issue:7496", "issue:8931"),
 	func() {
 		It("leaves no shim when the disk is under pressure", spec.Pressure, func(ctx context.Context) {
 			spec.Holds(ctx, spec.Named("umount-io-pressure"))
@@ -90,7 +90,7 @@ var _ = Describe("a pod whose umount2 is slow, and in time", Label("cri", "shim"
 	It("leaves nothing when every umount2 takes 300 ms", spec.Quick, func(ctx context.Context) {
 		spec.Holds(ctx, harness.Case{Name: "umount-slow-pod", Workload: pod(0), Plan: slow(300 * time.Millisecond)})
 	})
-	It("leaves nothing when the client gives up meanwhile, before CRI does", Label("slow"), func(ctx context.Context) {
+	It("leaves nothing when the client gives up meanwhile, before CRI does", spec.Slow, func(ctx context.Context) {
 		spec.Holds(
 			ctx,
 			harness.Case{Name: "umount-slow-pod-client-gives-up", Workload: pod(5 * time.Second), Plan: slow(3 * time.Second)},
@@ -101,7 +101,7 @@ var _ = Describe("a pod whose umount2 is slow, and in time", Label("cri", "shim"
 var _ = Describe("a task whose umount2 outlasts the client's Delete", Label("shim"), func() {
 	It(
 		"is gone after the client's next Delete when the disk is under pressure",
-		Label("slow"),
+		spec.Slow,
 		spec.Pressure,
 		func(ctx context.Context) {
 			spec.Holds(
@@ -115,7 +115,7 @@ var _ = Describe("a task whose umount2 outlasts the client's Delete", Label("shi
 			)
 		},
 	)
-	It("is gone after the client's next Delete when strace delays the call", Label("slow"), func(ctx context.Context) {
+	It("is gone after the client's next Delete when strace delays the call", spec.Slow, func(ctx context.Context) {
 		spec.Holds(
 			ctx,
 			harness.Case{Name: "umount-slow-task", Workload: task(5 * time.Second), Bad: madeUp, Plan: slow(3 * time.Second)},

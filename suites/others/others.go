@@ -31,7 +31,7 @@ func one(api harness.API, k harness.Container) harness.Workload {
 // client may hold others.
 const held = 9 * time.Second
 
-var _ = Describe("a shim that does not answer", Label("others", "slow"), func() {
+var _ = Describe("a shim that does not answer", spec.Slow, Label("others"), func() {
 	for _, api := range apis {
 		for _, method := range []string{"Task.Create", "Task.Start", "Task.Kill", "Task.Delete"} {
 			It(fmt.Sprintf("holds nobody but its own container, by the %s API, in %s", api, method),
@@ -57,7 +57,7 @@ var _ = Describe("a shim that does not answer", Label("others", "slow"), func() 
 	}
 })
 
-var _ = Describe("a shim that does not tell its state", Label("others", "slow"), func() {
+var _ = Describe("a shim that does not tell its state", spec.Slow, Label("others"), func() {
 	// It is asked when the task is made, then in Start, which has no bound of its own, and
 	// then by the list of a bystander.
 	It("holds no list of others", func(ctx context.Context) {
@@ -70,7 +70,7 @@ var _ = Describe("a shim that does not tell its state", Label("others", "slow"),
 	})
 })
 
-var _ = Describe("a shim that stands still while containerd starts", Label("others", "slow", "crash"), func() {
+var _ = Describe("a shim that stands still while containerd starts", spec.Slow, Label("others", "crash"), func() {
 	// containerd gives it up, and keeps none of the others waiting.
 	const given = "containerd#3355: a shim that cannot be loaded is cleaned up after as if it were dead"
 	says := map[harness.API][]finding.Match{

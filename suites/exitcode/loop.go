@@ -55,7 +55,7 @@ var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
 				HaveField("Observer", exit.ByTaskExit), HaveField("Status", uint32(137)))))
 		},
 		Entry("4", spec.Quick, 4),
-		Entry("8", Label("slow"), 8),
+		Entry("8", spec.Slow, 8),
 	)
 
 	It("keeps nothing of them either where the shim refuses the first Delete", func(ctx context.Context) {

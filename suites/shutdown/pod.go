@@ -101,7 +101,7 @@ var _ = Describe("a pod whose shim's first Shutdown, of its container", Label("c
 		Entry("failed", "fails", failpoints.Error(entry, 1, "injected"), once),
 		Entry("ran and its reply was lost", spec.Quick, "reply-lost", failpoints.Once(entry, term.Lose), nil),
 		Entry("met a closed connection", "connection-closed", failpoints.Once(entry, term.Close), cutOff),
-		Entry("never answered", Label("slow"), "hangs", failpoints.Once(entry, term.Hang), once),
+		Entry("never answered", spec.Slow, "hangs", failpoints.Once(entry, term.Hang), once),
 		Entry("was held while containerd was SIGKILLed", Label("crash"), "containerd-killed",
 			failpoints.PauseAt(entry, failpoints.Steps("kill containerd", "start containerd", "release")...), unwritten),
 	)
@@ -123,10 +123,10 @@ var _ = Describe("a pod whose shim's last Shutdown, of its sandbox", Label("cri"
 		Entry("failed", spec.Quick, "fails", pod(0), second(term.Clause{Action: term.Error, Arg: "injected"}), ignored),
 		Entry("ran and its reply was lost", spec.Quick, "reply-lost", pod(0), second(term.Clause{Action: term.Lose}), nil),
 		Entry("met a closed connection", "connection-closed", pod(0), second(term.Clause{Action: term.Close}), nil),
-		Entry("never answered", Label("slow"), "hangs", pod(0), second(term.Clause{Action: term.Hang}), ignored),
+		Entry("never answered", spec.Slow, "hangs", pod(0), second(term.Clause{Action: term.Hang}), ignored),
 		Entry(
 			"was held until the client was done",
-			Label("slow"),
+			spec.Slow,
 			"held",
 			pod(0),
 			held("await removal", "release"),
@@ -134,7 +134,7 @@ var _ = Describe("a pod whose shim's last Shutdown, of its sandbox", Label("cri"
 		),
 		Entry(
 			"was held when the client cancelled its call",
-			Label("slow"),
+			spec.Slow,
 			"cancelled",
 			pod(0),
 			held("cancel client", "wait 4s", "release"),
@@ -142,7 +142,7 @@ var _ = Describe("a pod whose shim's last Shutdown, of its sandbox", Label("cri"
 		),
 		Entry(
 			"was held past the deadline of the client's call",
-			Label("slow"),
+			spec.Slow,
 			"deadline",
 			pod(5*time.Second),
 			held("await client", "await removal", "release"),
