@@ -2,12 +2,9 @@ package control
 
 import (
 	"context"
-	"fmt"
-	"runtime"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
@@ -58,45 +55,4 @@ var _ = Describe("a case that shows nothing", Label("control"), func() {
 		Expect(v.Outcome).To(Equal(harness.Invalid))
 		Expect(v.Why()).To(ContainSubstring("sabotage"))
 	})
-})
-
-// plain are cases without faults, which must always hold: what they find is a leak of
-// containerd's or an error of ours.
-var plain = []harness.Case{
-	{Name: "plain-exit", Workload: exits(harness.TaskAPI)},
-	{
-		Name:     "plain-group",
-		Workload: harness.Workload{Grouped: true, Containers: []harness.Container{{Exit: 3}, {Signal: "SIGKILL"}}},
-	},
-	{
-		Name:     "plain-pod",
-		Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGTERM"}}},
-	},
-	{Name: "plain-fakeshim", Workload: harness.Workload{Fakeshim: "plain", Containers: []harness.Container{{Exit: 255}}}},
-}
-
-// allHold runs the plain cases in turn, a few worlds at a time, and asserts that every
-// single one holds.
-func allHold(ctx context.Context, runs int) {
-	GinkgoHelper()
-	verdicts := make([]harness.Verdict, runs)
-	var g errgroup.Group
-	g.SetLimit(runtime.NumCPU())
-	for i := range runs {
-		g.Go(func() error {
-			defer GinkgoRecover()
-			verdicts[i] = spec.Run1(ctx, plain[i%len(plain)])
-			return nil
-		})
-	}
-	Expect(g.Wait()).To(Succeed())
-	for i, v := range verdicts {
-		Expect(v.Outcome).To(Equal(harness.Held), "run %d: %v", i, v)
-	}
-	By(fmt.Sprintf("%d of %d held", runs, runs))
-}
-
-var _ = Describe("worlds without a fault", Label("control"), func() {
-	It("hold", spec.Quick, func(ctx context.Context) { allHold(ctx, len(plain)) })
-	It("hold 100 times in a row", Label("slow"), func(ctx context.Context) { allHold(ctx, 100) })
 })

@@ -31,6 +31,9 @@ type control struct {
 	besides []finding.Class
 	// since is the first release that can leave it; "" for all.
 	since string
+	// forgot says that it is a process of a container that containerd has forgotten, and to
+	// be named as that besides.
+	forgot bool
 	// audit is what an audit of a live node must find of it; "": it knows no time before, so
 	// that this is something that somebody may want, and it must not accuse it.
 	audit audit.Kind
@@ -57,6 +60,7 @@ var controls = []control{
 	{
 		name:    "a process of runc's that containerd does not know",
 		audit:   audit.Forgotten,
+		forgot:  true,
 		leave:   createByRunc,
 		class:   finding.ClassProcess,
 		besides: []finding.Class{finding.ClassRuncState, finding.ClassCgroup},
@@ -204,6 +208,10 @@ var _ = Describe("a world in which something was left on purpose", Label("contro
 			v := sabotaged(ctx, k, audited(c.leave, &found))
 			Expect(v.Outcome).To(Equal(harness.Violated), "%v", v)
 			Expect(classes(v)).To(ConsistOf(append([]finding.Class{c.class}, c.besides...)), "%v", v)
+			if c.forgot {
+				Expect(v.Violations()).To(ContainElement(And(HaveField("Invariant", finding.Forgot),
+					HaveField("Subject.ID", planted), HaveField("Subject.Namespace", daemon.TaskNamespace))), "%v", v)
+			}
 			accuses(found, c.audit)
 		})...)
 	}

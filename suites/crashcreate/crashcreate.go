@@ -1,7 +1,8 @@
 // Package crashcreate holds the specs about containerd that is SIGKILLed while it creates
-// or starts a task: by itself at its own side of each call, by somebody else while the
-// shim holds the call, alone and together with the shim. Whatever was begun must be gone
-// when the client has cleaned up after the restart, and its id must be free.
+// or starts a task, while the shim holds the call, alone and together with the shim.
+// Whatever was begun must be gone when the client has cleaned up after the restart, and
+// its id must be free. A containerd that dies by itself at its own side of a call is the
+// sweep's.
 package crashcreate
 
 import (
@@ -67,51 +68,32 @@ type table struct {
 
 func (w way) tables() []table {
 	return []table{
-		{
-			"by itself, at",
-			w.each("self", func(point string, n int) failpoints.Fault { return failpoints.Crash("rpc:containerd:"+point, n) }),
-		},
 		{"while the shim holds", w.paused("held", "kill containerd", "start containerd", "release")},
 		{"and then the shim, which holds", w.paused("then-shim", "kill containerd", "kill shim", "start containerd")},
-		// Stopped first, so that it has no time to notice: how far it gets otherwise is luck,
-		// and the sweep's to try.
-		{
-			"after the shim, which held",
-			w.paused("after-shim", "stop containerd", "kill shim", "kill containerd", "start containerd"),
-		},
 		{"when it is", w.states()},
 	}
 }
 
 // paused are cases with the steps taken while the shim holds a call.
 func (w way) paused(how string, steps ...string) []entry {
-	return w.each(how, func(point string, n int) failpoints.Fault {
-		return failpoints.PauseNth("rpc:shim:"+point, n, failpoints.Steps(steps...)...)
-	})
-}
-
-func (w way) each(how string, fault func(point string, n int) failpoints.Fault) []entry {
 	var out []entry
 	for _, h := range w.hits {
 		for _, side := range []string{"entry", "exit"} {
 			name := fmt.Sprintf("%s%d-%s-%s", strings.ToLower(strings.TrimPrefix(h.method, "Task.")), h.n, side, how)
-			out = append(out, entry{fmt.Sprintf("%s, %s", h, side), w.case1(name, fault(h.method+":"+side, h.n))})
+			fault := failpoints.PauseNth("rpc:shim:"+h.method+":"+side, h.n, failpoints.Steps(steps...)...)
+			out = append(out, entry{fmt.Sprintf("%s, %s", h, side), w.case1(name, fault)})
 		}
 	}
 	return out
 }
 
-// states are cases in which nothing is under way, and yet all that was made must be found
-// again.
+// states returns the case in which no call is in flight, and yet all that was made must be
+// found again. The matrix of exitcode kills containerd while the container runs.
 func (w way) states() []entry {
-	var out []entry
 	if w.name == "container" { // the sandbox's way has it
 		return nil
 	}
-	for _, state := range []string{"created", "running"} {
-		out = append(out, entry{state, w.case1(state, failpoints.Kill("proc:containerd:"+state))})
-	}
-	return out
+	return []entry{{"created", w.case1("created", failpoints.Kill("proc:containerd:created"))}}
 }
 
 func (w way) case1(name string, f failpoints.Fault) harness.Case {

@@ -8,10 +8,10 @@ import (
 
 // quick are the cases of the short form.
 var quick = map[string]bool{
-	"crashcreate-task-create1-entry-self": true, "crashcreate-task-create1-exit-held": true,
+	"crashcreate-task-create1-entry-held": true, "crashcreate-task-create1-exit-held": true,
 	"crashcreate-task-start1-entry-held":     true,
-	"crashcreate-task-start1-exit-then-shim": true, "crashcreate-sandbox-create1-exit-self": true,
-	"crashcreate-container-start2-exit-self": true,
+	"crashcreate-task-start1-exit-then-shim": true, "crashcreate-sandbox-create1-exit-held": true,
+	"crashcreate-container-start2-exit-held": true,
 }
 
 // Up to 1.6, containerd takes a shim that holds no task for one that does.
@@ -61,28 +61,16 @@ var reportedToNone = []harness.Bad{
 
 // known is what releases are known to violate, by the name of the case.
 var known = map[string][]harness.Bad{
-	"crashcreate-task-create1-entry-self":            leaksShim,
-	"crashcreate-task-create1-entry-held":            leaksShim,
-	"crashcreate-container-create2-entry-self":       leaksBundle,
-	"crashcreate-container-create2-entry-held":       leaksBundle,
-	"crashcreate-sandbox-create1-entry-self":         unbornExit,
-	"crashcreate-sandbox-create1-entry-held":         unbornExit,
-	"crashcreate-task-start1-exit-then-shim":         reportedToNone,
-	"crashcreate-task-create1-entry-then-shim":       residueOfID,
-	"crashcreate-task-create1-entry-after-shim":      residueOfID,
-	"crashcreate-sandbox-create1-entry-then-shim":    residue,
-	"crashcreate-sandbox-create1-entry-after-shim":   residue,
-	"crashcreate-container-create2-entry-then-shim":  residue,
-	"crashcreate-container-create2-entry-after-shim": residue,
-	"crashcreate-task-start1-exit-after-shim":        reportedToNone,
-	"crashcreate-task-state2-entry-then-shim":        reportedToNone,
-	"crashcreate-task-state2-entry-after-shim":       reportedToNone,
-	"crashcreate-task-state2-exit-then-shim":         reportedToNone,
-	"crashcreate-task-state2-exit-after-shim":        reportedToNone,
-	"crashcreate-container-start2-exit-then-shim":    reportedToNone,
-	"crashcreate-container-start2-exit-after-shim":   reportedToNone,
-	"crashcreate-container-state2-entry-then-shim":   reportedToNone,
-	"crashcreate-container-state2-entry-after-shim":  reportedToNone,
-	"crashcreate-container-state2-exit-then-shim":    reportedToNone,
-	"crashcreate-container-state2-exit-after-shim":   reportedToNone,
+	"crashcreate-task-create1-entry-held":           leaksShim,
+	"crashcreate-container-create2-entry-held":      leaksBundle,
+	"crashcreate-sandbox-create1-entry-held":        unbornExit,
+	"crashcreate-task-start1-exit-then-shim":        reportedToNone,
+	"crashcreate-task-create1-entry-then-shim":      residueOfID,
+	"crashcreate-sandbox-create1-entry-then-shim":   residue,
+	"crashcreate-container-create2-entry-then-shim": residue,
+	"crashcreate-task-state2-entry-then-shim":       reportedToNone,
+	"crashcreate-task-state2-exit-then-shim":        reportedToNone,
+	"crashcreate-container-start2-exit-then-shim":   reportedToNone,
+	"crashcreate-container-state2-entry-then-shim":  reportedToNone,
+	"crashcreate-container-state2-exit-then-shim":   reportedToNone,
 }

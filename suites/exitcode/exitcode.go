@@ -1,6 +1,7 @@
 // Package exitcode holds the specs about exit codes: whatever breaks, nobody may tell
 // another one than the container's own. It is a matrix of faults by ends, and by both
-// APIs.
+// APIs. That of a container which no fault meets is in the plain cases, and faults of umount2
+// and Shutdown, which come later, have folders of their own.
 package exitcode
 
 import (
@@ -8,14 +9,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
@@ -27,41 +26,45 @@ type end struct {
 	status    uint32
 }
 
-// ends are the columns: 255 is what containerd says when it does not know, 137 what it
-// makes up for a dead shim.
-var ends = []end{
-	{"exit 0", harness.Container{Exit: 0}, 0},
-	{"exit 7", harness.Container{Exit: 7}, 7},
-	{"exit 255", harness.Container{Exit: 255}, 255},
-	{"SIGTERM", harness.Container{Signal: "SIGTERM"}, 143},
-	{"SIGKILL", harness.Container{Signal: "SIGKILL"}, 137},
-	{"SIGSEGV and a core", harness.Container{Segfault: harness.SegfaultCore}, 139},
-}
+// The columns. Each fault meets a container that exits with 7, which containerd never
+// makes up, and one that the client kills. A third column of each fault is one of the
+// others: 255 is what containerd says when it does not know.
+var (
+	exit7    = end{"exit 7", harness.Container{Exit: 7}, 7}
+	killed   = end{"SIGKILL", harness.Container{Signal: "SIGKILL"}, 137}
+	exit0    = end{"exit 0", harness.Container{Exit: 0}, 0}
+	exit255  = end{"exit 255", harness.Container{Exit: 255}, 255}
+	stopped  = end{"SIGTERM", harness.Container{Signal: "SIGTERM"}, 143}
+	crashing = end{"SIGSEGV and a core", harness.Container{Segfault: harness.SegfaultCore}, 139}
+)
 
 // fault is a row.
 type fault struct {
 	name, what string
 	plan       failpoints.Plan
+	// third is the end that it meets besides exit7 and killed.
+	third end
 	// apis are those by which the fault can be met after the container runs. Default: both.
 	apis []harness.API
-	// kills says that containerd has to end the container, which then has no other end than
-	// 137. One that ends by itself at that very moment would do so unseen.
+	// kills says that containerd has to end the container, with 137. It is one that would
+	// end with 143 otherwise. One that ends by itself at that very moment would do so unseen.
 	kills bool
 	// bad is what releases are known to tell of a container that ended with that status.
 	bad func(harness.API, end) []harness.Bad
 }
 
 var faults = []fault{
-	{name: "none", what: "nothing breaks"},
 	{
-		name: "containerd-dies-running",
-		what: "containerd is SIGKILLed while the container runs",
-		plan: kill("proc:containerd:running"),
+		name:  "containerd-dies-running",
+		what:  "containerd is SIGKILLed while the container runs",
+		plan:  kill("proc:containerd:running"),
+		third: stopped,
 	},
 	{
-		name: "containerd-dies-exited",
-		what: "containerd is SIGKILLed when the container has exited",
-		plan: kill("proc:containerd:exited"),
+		name:  "containerd-dies-exited",
+		what:  "containerd is SIGKILLed when the container has exited",
+		plan:  kill("proc:containerd:exited"),
+		third: exit255,
 	},
 	{
 		name:  "container-dies-meanwhile",
@@ -78,51 +81,46 @@ var faults = []fault{
 		bad:   exitUnheard,
 	},
 	{
-		name: "shim-dies-exited",
-		what: "the shim is SIGKILLed when the container has exited",
-		plan: kill("proc:shim:exited"),
-		bad:  cleanupLies,
+		name:  "shim-dies-exited",
+		what:  "the shim is SIGKILLed when the container has exited",
+		plan:  kill("proc:shim:exited"),
+		third: exit0,
+		bad:   cleanupLies,
 	},
 	{
-		name: "delete-refused",
-		what: "the shim refuses Delete once",
-		plan: plan(failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected")),
+		name:  "delete-refused",
+		what:  "the shim refuses Delete once",
+		plan:  plan(failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected")),
+		third: crashing,
 	},
 	{
-		name: "delete-refused-twice",
-		what: "the shim refuses Delete twice",
-		plan: plan(failpoints.Error("rpc:shim:Task.Delete:entry", 2, "injected")),
+		name:  "delete-refused-twice",
+		what:  "the shim refuses Delete twice",
+		plan:  plan(failpoints.Error("rpc:shim:Task.Delete:entry", 2, "injected")),
+		third: exit255,
 	},
 	{
-		name: "delete-reply-lost",
-		what: "the shim's reply to Delete is lost",
-		plan: plan(failpoints.Error("rpc:shim:Task.Delete:exit", 1, "injected")),
-		bad:  retryLies,
+		name:  "delete-reply-lost",
+		what:  "the shim's reply to Delete is lost",
+		plan:  plan(failpoints.Error("rpc:shim:Task.Delete:exit", 1, "injected")),
+		third: exit0,
+		bad:   retryLies,
 	},
 	// CRI makes its Wait and its first State when it starts a container, and gives the
 	// container up when they fail.
 	{
-		name: "wait-refused",
-		what: "the shim refuses Wait once",
-		plan: plan(failpoints.Error("rpc:shim:Task.Wait:entry", 1, "injected")),
-		apis: task,
+		name:  "wait-refused",
+		what:  "the shim refuses Wait once",
+		plan:  plan(failpoints.Error("rpc:shim:Task.Wait:entry", 1, "injected")),
+		third: stopped,
+		apis:  task,
 	},
 	{
-		name: "state-refused",
-		what: "the shim refuses State once",
-		plan: plan(failpoints.Error("rpc:shim:Task.State:entry", 1, "injected")),
-		apis: task,
-	},
-	{
-		name: "umount-slow",
-		what: "each umount2 of the shim takes 300 ms longer",
-		plan: plan(failpoints.SlowSyscall("sys:shim:umount2:exited", 300*time.Millisecond)),
-	},
-	{
-		name: "shutdown-refused",
-		what: "the shim refuses Shutdown once",
-		plan: plan(failpoints.Error("rpc:shim:Task.Shutdown:entry", 1, "injected")),
-		bad:  unretried,
+		name:  "state-refused",
+		what:  "the shim refuses State once",
+		plan:  plan(failpoints.Error("rpc:shim:Task.State:entry", 1, "injected")),
+		third: crashing,
+		apis:  task,
 	},
 }
 
@@ -159,16 +157,6 @@ func madeUp(releases string) []harness.Bad {
 	return []harness.Bad{
 		{Releases: releases, By: spec.MadeUp137, May: spec.AlsoMadeUp137, Issue: "containerd#14113"},
 	}
-}
-
-// unretried: those releases do not look at the error of Shutdown. From 2.0 to 2.3 the
-// first one that a pod's shim gets is the last.
-func unretried(api harness.API, _ end) []harness.Bad {
-	releases := "< 2.4.0"
-	if api == harness.CRI {
-		releases = ">= 2.0.0, < 2.4.0"
-	}
-	return []harness.Bad{{Releases: releases, By: spec.ShimLeft, Issue: "containerd#8981"}}
 }
 
 // forgotten: a containerd that starts and finds a shim without processes takes it for a
@@ -212,24 +200,6 @@ func cell(f fault, e end, api harness.API) harness.Case {
 }
 
 var _ = Describe("the exit code of a container", Label("exit-code"), func() {
-	It("is told to all who wait for it, and to who asks when it has ended", spec.Quick, Label("task"),
-		func(ctx context.Context) {
-			v := spec.Holds(ctx, harness.Case{Name: "exit-waiters", Workload: harness.Workload{
-				Waiters: 3, Containers: []harness.Container{{Exit: 7}}}})
-			var waits []exit.Observation
-			for _, o := range v.History.Reported {
-				if o.Observer == exit.ByWait && o.Container == "c0" {
-					waits = append(waits, o)
-				}
-			}
-			Expect(waits).To(And(HaveLen(4), HaveEach(HaveField("Status", uint32(7)))))
-		})
-	It("is known to CRI when the Delete of a container has failed twice", spec.Quick, Label("cri"),
-		func(ctx context.Context) {
-			spec.Holds(ctx, harness.Case{Name: "exit-delete-fails-twice",
-				Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7}}},
-				Plan:     failpoints.Plan{failpoints.Error("rpc:shim:Task.Delete:entry", 2, "injected")}})
-		})
 	It("is known to CRI when the Deletes of three containers have failed, and that of one once more", spec.Quick,
 		Label("cri"), func(ctx context.Context) {
 			spec.Holds(ctx, harness.Case{Name: "exit-deletes-fail-and-one-again",
@@ -241,16 +211,17 @@ var _ = Describe("the exit code of a container", Label("exit-code"), func() {
 			if f.apis != nil && !slices.Contains(f.apis, api) {
 				continue
 			}
+			ends := []end{exit7, killed, f.third}
+			if f.kills {
+				ends = []end{stopped}
+			}
 			for _, e := range ends {
-				if f.kills && e.container.Signal == "" {
-					continue
-				}
 				status := e.status
 				if f.kills {
 					status = 137
 				}
 				labels := []any{Label(string(api))}
-				if api == harness.TaskAPI && (e.status == 7 || f.kills) {
+				if api == harness.TaskAPI && (e == exit7 || f.kills) || f.name == "delete-refused-twice" && e == exit7 {
 					labels = append(labels, spec.Quick)
 				}
 				It(

@@ -31,7 +31,6 @@ var _ = Describe("a pod with a network of its own", Label("cri", "network"), fun
 		func(ctx context.Context, name string, plan failpoints.Plan, bad []harness.Bad) {
 			spec.Holds(ctx, harness.Case{Name: "network-" + name, Workload: pod(), Plan: plan, Bad: bad})
 		},
-		Entry("nothing happens", spec.Quick, "plain", nil, nil),
 		Entry("the request is cancelled as it is set up", spec.Quick, "cancelled",
 			failpoints.Plan{failpoints.Once(setUp, term.Cancel)}, nil),
 		Entry("containerd dies when it is set up", spec.Quick, Label("crash"), "crash-set-up",

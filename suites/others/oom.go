@@ -2,7 +2,6 @@ package others
 
 import (
 	"context"
-	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -19,11 +18,8 @@ import (
 // payload take.
 const limit = 32
 
-// killedFor are containers of which a process is OOM-killed, by what they end with.
-var killedFor = map[harness.OOM]harness.Container{
-	harness.OOMInit:  {Memory: limit, OOM: harness.OOMInit},
-	harness.OOMChild: {Memory: limit, OOM: harness.OOMChild, Exit: 7},
-}
+// oomChild is a container whose child is OOM-killed.
+var oomChild = harness.Container{Memory: limit, OOM: harness.OOMChild, Exit: 7}
 
 // reasons are those that CRI gave for the ends of containers, by their names.
 func reasons(v harness.Verdict) map[string]string {
@@ -38,28 +34,12 @@ func reasons(v harness.Verdict) map[string]string {
 	return out
 }
 
+// Without a fault and alone it is a plain case.
 var _ = Describe("a container that runs out of memory", Label("others", "oom", "cgroup"), func() {
 	for _, api := range apis {
-		for _, who := range []harness.OOM{harness.OOMChild, harness.OOMInit} {
-			k := killedFor[who]
-			It(fmt.Sprintf("is reported OOM-killed, and ends with %d, when that is its %s, by the %s API", k.Want(), who, api),
-				spec.Quick, func(ctx context.Context) {
-					v := spec.Holds(ctx, harness.Case{Name: fmt.Sprintf("others-oom-%s-%s", who, api), Workload: one(api, k)})
-					Expect(v.Truths).To(ConsistOf(HaveField("Status", k.Want())))
-					own := v.History.Instances[0].Payload
-					Expect(own.HoggedAt).NotTo(BeZero(), "it has taken too much")
-					if who == harness.OOMChild {
-						Expect(own.ChildStatus).To(Equal(137))
-					}
-					if who == harness.OOMChild || api == harness.TaskAPI {
-						Expect(v.History.Events).To(ContainElement(HaveField("Topic", event.TopicOOM)))
-						Expect(v.History.Instances[0].OOMKills).To(HaveValue(BeNumerically(">", 0)), "the kernel has counted it")
-					}
-				})
-		}
 		It("is told apart from its neighbours, by the "+string(api)+" API", spec.Quick, func(ctx context.Context) {
 			w := harness.Workload{API: api, Grouped: api == harness.TaskAPI, Containers: []harness.Container{
-				{Exit: 3, Memory: limit}, killedFor[harness.OOMChild], {Signal: "SIGKILL", Memory: limit},
+				{Exit: 3, Memory: limit}, oomChild, {Signal: "SIGKILL", Memory: limit},
 			}}
 			v := spec.Holds(ctx, harness.Case{Name: "others-oom-beside-" + string(api), Workload: w})
 			for _, e := range v.History.Events {
@@ -76,7 +56,7 @@ var _ = Describe("a container that runs out of memory", Label("others", "oom", "
 		ctx context.Context, name string, api harness.API, f failpoints.Fault,
 	) {
 		v := spec.Holds(ctx, harness.Case{
-			Name: "others-oom-" + name, Workload: one(api, killedFor[harness.OOMChild]), Plan: failpoints.Plan{f},
+			Name: "others-oom-" + name, Workload: one(api, oomChild), Plan: failpoints.Plan{f},
 		})
 		Expect(v.History.Events).To(ContainElement(HaveField("Topic", event.TopicOOM)))
 		if api == harness.CRI {

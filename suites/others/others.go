@@ -89,16 +89,14 @@ var _ = Describe("a shim that stands still while containerd starts", spec.Slow, 
 	}
 })
 
+// A pod with one is a plain case.
 var _ = Describe("a payload that ignores SIGTERM", Label("others", "exit-code"), func() {
-	for _, api := range apis {
-		It("is killed when its grace is over, and its exit is 137, by the "+string(api)+" API", spec.Quick,
-			func(ctx context.Context) {
-				w := one(api, harness.Container{Signal: "SIGTERM", IgnoresTerm: true})
-				v := spec.Holds(ctx, harness.Case{Name: "others-ignores-term-" + string(api), Workload: w})
-				Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(137))))
-				Expect(v.Reported).To(ContainElement(HaveField("Status", uint32(137))))
-			})
-	}
+	It("is killed when its grace is over, and its exit is 137", spec.Quick, func(ctx context.Context) {
+		w := one(harness.TaskAPI, harness.Container{Signal: "SIGTERM", IgnoresTerm: true})
+		v := spec.Holds(ctx, harness.Case{Name: "others-ignores-term", Workload: w})
+		Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(137))))
+		Expect(v.Reported).To(ContainElement(HaveField("Status", uint32(137))))
+	})
 })
 
 var _ = Describe("a payload that has ended before its Start returns", Label("others", "exit-code"), func() {
@@ -135,15 +133,6 @@ var _ = Describe("an id that is made again in the same life of containerd", Labe
 	)
 })
 
-var _ = Describe("the shim of an id's second use", Label("others"), func() {
-	It("dies, and its container's end is told of", spec.Quick, func(ctx context.Context) {
-		w := one(harness.TaskAPI, harness.Container{Exit: 7})
-		w.KillAgain, w.NoRestart = true, true
-		v := spec.Holds(ctx, harness.Case{Name: "others-kill-again", Workload: w})
-		Expect(v.History.Orphan).NotTo(BeNil())
-	})
-})
-
 // forgets is where containerd forgets a shim that has ended, by its id.
 const forgets = "stmt:containerd:runtime.ShimManager.startShim:m.shims.Delete-ctx-id"
 
@@ -160,19 +149,6 @@ var _ = Describe("the Delete of a task", Label("others", "task"), func() {
 	})
 })
 
-var _ = Describe("a container that a restarted containerd finds running", Label("others"), func() {
-	for _, api := range apis {
-		It("runs on for seconds, until it is ended, by the "+string(api)+" API", func(ctx context.Context) {
-			w := one(api, harness.Container{Exit: 7})
-			w.Restart, w.Rest = true, 6*time.Second
-			v := spec.Holds(ctx, harness.Case{Name: "others-rest-" + string(api), Workload: w})
-			Expect(v.History.Deaths).To(HaveLen(1))
-			Expect(v.History.Instances[0].Payload.ExitedAt).To(BeTemporally(">", v.History.Deaths[0].At.Add(w.Rest)))
-			Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(7))))
-		})
-	}
-})
-
 var _ = Describe("a shim that answers late while containerd loads it, but in time", Label("others", "crash"), func() {
 	It("is not taken for dead, nor is another", spec.Quick, func(ctx context.Context) {
 		w := one(harness.TaskAPI, harness.Container{Exit: 7})
@@ -184,37 +160,17 @@ var _ = Describe("a shim that answers late while containerd loads it, but in tim
 	})
 })
 
-var _ = Describe("a pod whose log is rotated", Label("others", "cri", "output"), func() {
-	It("loses no line of its two streams, with a restart of containerd", spec.Quick, func(ctx context.Context) {
-		w := one(harness.CRI, harness.Container{Exit: 7})
-		w.Restart = true
-		v := spec.Holds(ctx, harness.Case{Name: "others-log-restart", Workload: w})
-		Expect(v.History.Deaths).To(HaveLen(1))
-		Expect(v.History.Bystanders).To(ContainElement(And(HaveField("API", harness.CRI),
-			HaveField("Output.Last", BeNumerically(">", 1)), HaveField("Stderr.Last", BeNumerically(">", 1)),
-			HaveField("Rotations", Not(BeEmpty())))))
-	})
-})
-
 var _ = Describe("a payload with children", Label("others", "cgroup"), func() {
-	for _, api := range apis {
-		for _, shared := range []bool{false, true} {
-			where := "a PID namespace of its own"
-			if shared {
-				where = "a shared PID namespace"
-			}
-			for _, end := range []harness.Container{{Exit: 7, Held: true}, {Signal: "SIGKILL"}} {
-				end.Children, end.SharedPID = 2, shared
-				labels := []any{}
-				if shared {
-					labels = append(labels, spec.Quick)
-				}
-				It(fmt.Sprintf("leaves none of them when it ends with %d in %s, by the %s API", end.Want(), where, api),
-					append(labels, func(ctx context.Context) {
-						name := fmt.Sprintf("others-children-%s-%d-%v", api, end.Want(), shared)
-						spec.Holds(ctx, harness.Case{Name: name, Workload: one(api, end)})
-					})...)
-			}
-		}
-	}
+	held, shot := harness.Container{Exit: 7, Held: true}, harness.Container{Signal: "SIGKILL"}
+	DescribeTable("leaves none of them when",
+		func(ctx context.Context, name string, api harness.API, shared bool, end harness.Container) {
+			end.Children, end.SharedPID = 2, shared
+			spec.Holds(ctx, harness.Case{Name: "others-children-" + name, Workload: one(api, end)})
+		},
+		Entry("it exits in a PID namespace of its own, by the task API", "task-exits", harness.TaskAPI, false, held),
+		Entry("it is killed in a shared one, by the task API", spec.Quick,
+			"task-shared-killed", harness.TaskAPI, true, shot),
+		Entry("it is killed in a PID namespace of its own, by CRI", "cri-killed", harness.CRI, false, shot),
+		Entry("it exits in a shared one, by CRI", spec.Quick, "cri-shared-exits", harness.CRI, true, held),
+	)
 })

@@ -27,16 +27,6 @@ func secondCloseIO(at string, action term.Action, arg string) failpoints.Fault {
 }
 
 var _ = Describe("a standard input", Label("others", "exec", "stdin"), func() {
-	It("is read to its end, and ends when it is closed, of a container and of an exec in it", spec.Quick,
-		func(ctx context.Context) {
-			v := spec.Holds(ctx, harness.Case{Name: "others-stdin", Workload: reads})
-			i := v.History.Instances[0]
-			Expect(i.Input).To(allRead)
-			Expect(i.Payload.EOFAt).To(BeTemporally(">", i.Input.Closing))
-			Expect(i.Outputs.Stdout.Last).To(Equal(lines))
-			Expect(i.Execs).To(ConsistOf(HaveField("Input", allRead)))
-			Expect(v.Truths).To(ConsistOf(HaveField("Status", uint32(7)), HaveField("Status", uint32(3))))
-		})
 	DescribeTable("is read to its end, and ends when it is closed, although",
 		func(ctx context.Context, name string, faults ...failpoints.Fault) {
 			v := spec.Holds(ctx, harness.Case{Name: "others-stdin-" + name, Workload: reads, Plan: faults})

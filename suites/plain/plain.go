@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
 
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
 	"github.com/shimquake/shimquake/suites/spec"
 )
@@ -24,6 +26,21 @@ var _ = Describe("where nothing is broken", func() {
 		}
 		It("leaves nothing, and tells the truth: "+strings.TrimPrefix(c.Name, "plain-"), spec.Quick,
 			Label(labels...),
-			func(ctx context.Context) { spec.Holds(ctx, c) })
+			func(ctx context.Context) {
+				v := spec.Holds(ctx, c)
+				if show := shows[c.Name]; show != nil && v.Outcome == harness.Held {
+					show(v)
+				}
+			})
+	}
+})
+
+var _ = It("has shown only of cases that exist", spec.Quick, func() {
+	names := map[string]bool{}
+	for _, c := range plain.Cases() {
+		names[c.Name] = true
+	}
+	for name := range shows {
+		Expect(names).To(HaveKey(name))
 	}
 })

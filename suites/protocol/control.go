@@ -89,10 +89,4 @@ var _ = Describe("the oracle catches a shim that", Label("control"), func() {
 		Entry("no delete", spec.Quick, "no-delete", "taskdelete-lost"),
 		Entry("each exit twice", spec.Quick, "twice", "exit-repeated"),
 	)
-	It("is said to misbehave and does not: the verdict is invalid", spec.Quick, func(ctx context.Context) {
-		// containerd sends a shim no SIGTERM.
-		v := spec.Run1(ctx, misbehaving("misbehaviour-not-met", "sigterm=ignore"))
-		Expect(v.Outcome).To(Equal(harness.Invalid))
-		Expect(v.Why()).To(ContainSubstring("fakeshim sigterm=ignore"))
-	})
 })

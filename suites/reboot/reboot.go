@@ -41,7 +41,6 @@ var _ = Describe("a node that starts anew", Label("crash"), func() {
 		Entry("when tasks run", spec.Quick, "task", "running", tasks()),
 		Entry("when tasks have exited", "task", "exited", tasks()),
 		Entry("when a pod's containers are created", Label("cri"), "pod", "created", pod("")),
-		Entry("when a pod's containers run", Label("cri"), "pod", "running", pod("")),
 		Entry("when a pod with a network of its own runs", spec.Quick, Label("cri", "network"), "pod-network", "running",
 			pod(harness.PodNetwork)),
 		Entry("when a pod's containers have exited", Label("cri"), "pod", "exited", pod("")),

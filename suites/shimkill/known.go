@@ -40,14 +40,6 @@ var (
 			May: finding.MustMatches("event event=missing topic=/tasks/delete")},
 		saysUnknown[0],
 	}
-	// The container had exited and its Delete never reached runc.
-	staysUndeleted = []harness.Bad{
-		{
-			Releases: ">= 2.0.0, < 2.4.0",
-			Issue:    unwatched,
-			By:       finding.MustMatches("cgroup", "runc-state", "event event=missing topic=/tasks/delete"),
-		},
-	}
 )
 
 // known is what releases are known to violate, by the name of the case.
@@ -55,15 +47,10 @@ var known = map[string][]harness.Bad{
 	"shimkill-task-running-down":      reportedToNone,
 	"shimkill-group-running-down":     reportedToNone,
 	"shimkill-pod-seven":              lostWhile,
-	"shimkill-pod-running":            survives,
 	"shimkill-pod2-running":           survives,
-	"shimkill-pod-running-down":       lostWhile,
 	"shimkill-pod2-running-down":      lostWhile,
-	"shimkill-pod-delete-entry-up":    staysUndeleted,
 	"shimkill-pod2-delete-entry-up":   survives,
 	"shimkill-pod2-delete-exit-up":    survives,
-	"shimkill-pod-delete-entry-down":  lostWhile,
-	"shimkill-pod-delete-exit-down":   lostWhile,
 	"shimkill-pod2-delete-entry-down": lostWhile,
 	"shimkill-pod2-delete-exit-down":  lostWhile,
 }

@@ -3,7 +3,8 @@
 // containerd must end what the shim has left, and tell the truth of it.
 //
 // A shim that dies together with containerd in the middle of Create or Start is
-// crashcreate's.
+// crashcreate's, and the shim of one task that dies in the middle of a call is the
+// sweep's.
 package shimkill
 
 import (
@@ -33,7 +34,6 @@ var shot = harness.Container{Signal: "SIGKILL"}
 var shapes = []shape{
 	{"task", "the shim of a task", harness.Workload{Containers: []harness.Container{shot}}},
 	{"group", "a shim with two tasks", harness.Workload{Grouped: true, Containers: []harness.Container{shot, shot}}},
-	{"pod", "the shim of a pod", harness.Workload{API: harness.CRI, Containers: []harness.Container{shot}}},
 	{
 		"pod2",
 		"the shim of a pod with two containers",
@@ -56,12 +56,16 @@ type table struct {
 // tables are all ways to kill the shim of a shape.
 func (s shape) tables() []table {
 	down := failpoints.Steps("kill containerd", "kill shim", "start containerd")
-	return []table{
+	all := []table{
 		{"while containerd runs, when it is", s.states("")},
 		{"while containerd is down, when it was", s.states("-down")},
-		{"while it holds", s.points("up", failpoints.Steps("kill shim"), "Task.Create", "Task.Start", "Task.Delete")},
 		{"while containerd is down and it holds", s.points("down", down, "Task.Delete")},
 	}
+	if s.name == "task" {
+		return all
+	}
+	return append(all, table{"while it holds",
+		s.points("up", failpoints.Steps("kill shim"), "Task.Create", "Task.Start", "Task.Delete")})
 }
 
 // states are cases that kill the shim between two calls.
@@ -98,8 +102,8 @@ func (s shape) case1(name string, plan failpoints.Plan) harness.Case {
 // quick are the cases of the short form.
 var quick = map[string]bool{
 	"shimkill-task-created": true, "shimkill-task-running": true, "shimkill-group-running": true,
-	"shimkill-pod-exited":          true,
-	"shimkill-task-create-exit-up": true, "shimkill-task-delete-entry-down": true, "shimkill-task-running-down": true,
+	"shimkill-pod2-exited":          true,
+	"shimkill-group-create-exit-up": true, "shimkill-task-delete-entry-down": true, "shimkill-task-running-down": true,
 }
 
 var _ = Describe("a shim that is SIGKILLed", Label("shim"), func() {
@@ -134,14 +138,6 @@ func seven(name string, api harness.API) harness.Case {
 var sevens = []harness.Case{seven("shimkill-task-seven", harness.TaskAPI), seven("shimkill-pod-seven", harness.CRI)}
 
 var _ = Describe("a payload that has exited by itself with 7", Label("shim", "issue:14113"), func() {
-	It("is known to have, when its shim is SIGKILLed before Delete", spec.Quick, func(ctx context.Context) {
-		spec.Holds(ctx, spec.Named("shim-sigkill-after-exit"))
-	})
-	It("is known to have, were it with 0", spec.Quick, func(ctx context.Context) { // no value is a code, too
-		c := spec.Named("shim-sigkill-after-exit")
-		c.Name, c.Workload.Containers = "shimkill-task-zero", []harness.Container{{Exit: 0}}
-		spec.Holds(ctx, c)
-	})
 	DescribeTable(
 		"is known to have, when containerd and the shim are SIGKILLed before Delete, to the client of",
 		Label("crash"),

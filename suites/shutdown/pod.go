@@ -11,7 +11,6 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
@@ -55,8 +54,6 @@ func second(c term.Clause) failpoints.Fault {
 }
 
 // held is a pause at the second Shutdown, the sandbox's, while these steps are taken.
-// "wait 4s" outlasts containerd's patience with Shutdown (3 s, shim.shutdown of
-// [timeouts]); it waits for nothing else.
 func held(steps ...string) failpoints.Fault {
 	f := second(term.Clause{Action: term.Pause})
 	f.While = failpoints.Steps(steps...)
@@ -68,27 +65,6 @@ var unowned = []harness.Bad{{Releases: "< 1.7.0", By: spec.ShimLeft, Issue: "con
 
 // ignored are the releases that do not look at the error of the sandbox's Shutdown.
 var ignored = []harness.Bad{{Releases: "< 2.4.0", By: spec.ShimLeft, Issue: "containerd#8981"}}
-
-// cancelled: the StopPodSandbox that follows a cancelled one finds no task any more and
-// succeeds. CRI learns that the sandbox has stopped when its shim has been shut down, and
-// nobody tries that again before the pod is removed: until then the pod is ready. The
-// removal ends the shim, and whether CRI tells of the end then is a race within
-// RemovePodSandbox: it tells of no sandbox that is out of its store (1 of 19 did).
-var cancelled = []harness.Bad{
-	{
-		Releases: "< 2.4.0", Issue: "containerd#8981, and sandbox-ready-after-stop of the catalogue",
-		By: slices.Concat(spec.ShimLeft, ready), May: stopped,
-	},
-	{
-		Releases: ">= 2.4.0", Issue: "no issue known: sandbox-ready-after-stop of the catalogue",
-		By: ready, May: stopped,
-	},
-}
-
-var (
-	ready   = finding.MustMatches("cri-status object=sandbox is=too-late")
-	stopped = finding.MustMatches("cri-event topic=CONTAINER_STOPPED_EVENT")
-)
 
 var _ = Describe("a pod whose shim's first Shutdown, of its container", Label("cri", "shim", "issue:8981"), func() {
 	DescribeTable("leaves no shim when it",
@@ -131,14 +107,6 @@ var _ = Describe("a pod whose shim's last Shutdown, of its sandbox", Label("cri"
 			pod(0),
 			held("await removal", "release"),
 			ignored,
-		),
-		Entry(
-			"was held when the client cancelled its call",
-			spec.Slow,
-			"cancelled",
-			pod(0),
-			held("cancel client", "wait 4s", "release"),
-			cancelled,
 		),
 		Entry(
 			"was held past the deadline of the client's call",

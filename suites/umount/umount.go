@@ -65,9 +65,6 @@ var _ = Describe(
 		It("leaves no shim when the disk is under pressure", spec.Pressure, func(ctx context.Context) {
 			spec.Holds(ctx, spec.Named("umount-io-pressure"))
 		})
-		It("leaves no shim when strace delays the call", func(ctx context.Context) {
-			spec.Holds(ctx, spec.Named("umount-delayed"))
-		})
 		It(
 			"leaves no shim when the client gives up before CRI does, and comes back",
 			spec.Pressure,
@@ -115,12 +112,6 @@ var _ = Describe("a task whose umount2 outlasts the client's Delete", Label("shi
 			)
 		},
 	)
-	It("is gone after the client's next Delete when strace delays the call", spec.Slow, func(ctx context.Context) {
-		spec.Holds(
-			ctx,
-			harness.Case{Name: "umount-slow-task", Workload: task(5 * time.Second), Bad: madeUp, Plan: slow(3 * time.Second)},
-		)
-	})
 	It("is gone after a Delete that was slow, and in time", spec.Quick, func(ctx context.Context) {
 		spec.Holds(
 			ctx,

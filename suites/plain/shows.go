@@ -1,0 +1,142 @@
+package plain
+
+import (
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/exit"
+)
+
+// shows says what the history of a case must have, by its name: a case holds, too, whose
+// client was not seen to do what the case asks for.
+var shows = map[string]func(harness.Verdict){
+	"plain-waiters": func(v harness.Verdict) {
+		var waits []exit.Observation
+		for _, o := range v.History.Reported {
+			if o.Observer == exit.ByWait && o.Container == "c0" {
+				waits = append(waits, o)
+			}
+		}
+		Expect(waits).To(And(HaveLen(4), HaveEach(HaveField("Status", uint32(7)))))
+	},
+	"plain-exec": func(v harness.Verdict) {
+		p := one(v, func(k harness.Container) bool { return k.Pause }).Pause
+		Expect(p.PausedAs).To(Equal("PAUSED"))
+		Expect(p.ResumedAs).To(Equal("RUNNING"))
+		Expect(p.Beat).NotTo(BeZero(), "it goes on")
+	},
+	"plain-oom":     outOfMemory,
+	"plain-pod-oom": outOfMemory,
+	"plain-output":  wholeOutput,
+	"plain-pod-output": func(v harness.Verdict) {
+		wholeOutput(v)
+		for _, by := range []exit.Observer{exit.ByExecSync, exit.ByTaskExit} {
+			Expect(v.Reported).To(ContainElement(And(HaveField("Exec", Not(BeEmpty())), HaveField("Observer", by),
+				HaveField("Status", uint32(3)))))
+		}
+	},
+	"plain-stdin": func(v harness.Verdict) {
+		i := one(v, func(k harness.Container) bool { return k.Stdin > 0 })
+		Expect(i.Input).To(wholeInput(i.Spec.Stdin))
+		Expect(i.Payload.EOFAt).To(BeTemporally(">", i.Input.Closing))
+		Expect(i.Outputs.Stdout.Last).To(Equal(i.Spec.Stdin))
+		Expect(i.Execs).To(ConsistOf(HaveField("Input", wholeInput(i.Spec.Stdin))))
+	},
+	"plain-pod-exec": func(v harness.Verdict) {
+		i := one(v, func(k harness.Container) bool { return k.TimedExec })
+		e := i.Execs[0]
+		Expect(e.Sync.Err).To(HaveField("Code", "DeadlineExceeded"))
+		Expect(v.Truths).To(ContainElement(And(HaveField("Exec", e.ID), HaveField("Status", uint32(137)))))
+		Expect(v.Reported).To(ContainElement(And(HaveField("Exec", e.ID), HaveField("Status", uint32(137)))))
+	},
+	"plain-pod-stream": streamed,
+	"plain-again": func(v harness.Verdict) {
+		Expect(v.History.Orphan).NotTo(BeNil(), "the shim of the second use was killed")
+	},
+	"plain-pod-restart": func(v harness.Verdict) {
+		Expect(v.History.Deaths).To(HaveLen(1))
+		Expect(v.History.Bystanders).To(ContainElement(And(HaveField("API", harness.CRI),
+			HaveField("Output.Last", BeNumerically(">", 1)), HaveField("Stderr.Last", BeNumerically(">", 1)),
+			HaveField("Rotations", Not(BeEmpty())))))
+	},
+	"plain-rest":     rested,
+	"plain-pod-rest": rested,
+}
+
+// one returns the first container that is like that.
+func one(v harness.Verdict, is func(harness.Container) bool) harness.Instance {
+	for _, i := range v.History.Instances {
+		if is(i.Spec) {
+			return i
+		}
+	}
+	Expect(v.History.Instances).To(BeEmpty(), "no container of %s is like that", v.Name)
+	return harness.Instance{}
+}
+
+func wholeOutput(v harness.Verdict) {
+	i := one(v, func(k harness.Container) bool { return k.Lines > 0 && k.Exec > 0 })
+	whole := HaveValue(And(HaveField("Stdout.Last", i.Spec.Lines), HaveField("Stderr.Last", i.Spec.Lines),
+		HaveField("Stdout.Holes", BeEmpty()), HaveField("Stderr.Holes", BeEmpty())))
+	Expect(i.Outputs).To(whole)
+	Expect(i.Execs).To(ConsistOf(HaveField("Outputs", whole)))
+}
+
+// wholeInput matches an input of which every line was read before it was closed.
+func wholeInput(lines int) types.GomegaMatcher {
+	return HaveValue(And(HaveField("Read.Last", lines), HaveField("Read.Holes", BeEmpty()),
+		HaveField("Closed", Not(BeZero()))))
+}
+
+// outOfMemory: the kernel has killed, and containerd has told.
+func outOfMemory(v harness.Verdict) {
+	for _, who := range []harness.OOM{harness.OOMChild, harness.OOMInit} {
+		i := one(v, func(k harness.Container) bool { return k.OOM == who })
+		Expect(i.Payload.HoggedAt).NotTo(BeZero(), "it has taken too much")
+		if who == harness.OOMChild {
+			Expect(i.Payload.ChildStatus).To(Equal(137))
+		}
+		if who == harness.OOMChild || v.Case.Workload.API != harness.CRI {
+			Expect(v.History.Events).To(ContainElement(And(HaveField("Topic", event.TopicOOM),
+				HaveField("Container", i.ID))))
+			Expect(i.OOMKills).To(HaveValue(BeNumerically(">", 0)), "the kernel has counted it")
+		}
+	}
+}
+
+// streamed: the clients of CRI's streaming server were told all, broke their connections,
+// and went away, as the case has them do.
+func streamed(v harness.Verdict) {
+	stayed := And(HaveField("Broke", BeZero()), HaveField("Ended", Not(BeZero())))
+	broke := func(where harness.Break) types.GomegaMatcher {
+		return And(HaveField("Breaks", where), HaveField("Broke", Not(BeZero())), HaveField("Ended", Not(BeZero())))
+	}
+	i := one(v, func(k harness.Container) bool { return k.Stream == harness.StreamWhole && k.Stdin > 0 })
+	lines := i.Spec.Stdin
+	Expect(i.Input).To(wholeInput(lines))
+	Expect(i.Attaches).To(ConsistOf(And(stayed,
+		Or(HaveField("Outputs.Stdout.Last", lines), HaveField("Outputs.Stderr.Last", lines)))))
+	Expect(i.Outputs.Stdout.Last).To(Equal(lines))
+	Expect(i.Execs).To(ConsistOf(And(HaveField("Input", wholeInput(lines)), HaveField("Outputs.Stderr.Last", lines),
+		HaveField("Sync.Status", uint32(i.Spec.Exec)))))
+
+	i = one(v, func(k harness.Container) bool { return k.Stream == harness.StreamBroken })
+	Expect(i.Attaches).To(ConsistOf(broke(harness.BreaksInput), broke(harness.BreaksOutput), stayed))
+	Expect(i.Input.Read.Last).To(Equal(i.Spec.Stdin))
+	Expect(i.Payload.EOFAt).To(BeZero())
+	Expect(i.Outputs.Stdout.Last).To(Equal(i.Spec.Stdin))
+	Expect(i.Execs).To(ConsistOf(HaveField("Sync.Broke", Not(BeZero()))))
+
+	i = one(v, func(k harness.Container) bool { return k.GoneExec })
+	Expect(i.Execs).To(ConsistOf(HaveField("Sync.Broke", Not(BeZero()))))
+	Expect(v.Truths).To(ContainElement(And(HaveField("Exec", i.Execs[0].ID), HaveField("Status", uint32(137)))))
+}
+
+// rested: a container has run on for as long as the case says.
+func rested(v harness.Verdict) {
+	Expect(v.History.Deaths).To(HaveLen(1))
+	Expect(v.History.Instances[0].Payload.ExitedAt).To(
+		BeTemporally(">", v.History.Deaths[0].At.Add(v.Case.Workload.Rest)))
+}
