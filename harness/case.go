@@ -115,10 +115,6 @@ type Workload struct {
 	// Network is node (the default) or pod: each pod has a network namespace of its own, and
 	// a CNI plugin that notes each call (fixtures/cni). CRI only.
 	Network Network `yaml:"network,omitempty"`
-	// Crictl has the client of a pod do as who works with crictl: it names pods and
-	// containers by the beginnings of their ids, and removes the pod alone, which takes the
-	// containers with it. CRI only, without Loops.
-	Crictl bool `yaml:"crictl,omitempty"`
 	// Debug has containerd and its shims log at level debug: they make sockets then that
 	// they make at no other. Default: info.
 	Debug bool `yaml:"debug,omitempty"`
@@ -242,9 +238,6 @@ func (c Case) problems() (all []fieldError) {
 		add("workload.metrics", errors.New(
 			"metrics: by the task API and runc's shim only, with thorough and a memory limit of the first container: "+
 				"leave out api: cri and fakeshim, add thorough: true and memory"))
-	}
-	if w.Crictl && (w.API != CRI || w.Loops > 0) {
-		add("workload.crictl", errors.New("crictl: for a pod that is removed as one: add api: cri, leave out loops"))
 	}
 	add("workload.loops", w.checkLoops())
 	add("workload.rest", w.checkRest())

@@ -150,8 +150,6 @@ var cases = []harness.Case{
 	{Name: "plain-pod-rest", Workload: harness.Workload{
 		API: harness.CRI, Restart: true, Rest: 6 * time.Second,
 		Containers: []harness.Container{{Exit: 7}, {Exit: 3, Late: true, TTY: true, Lines: 50}}}},
-	{Name: "plain-pod-crictl", Workload: harness.Workload{
-		API: harness.CRI, Crictl: true, Containers: []harness.Container{{Exit: 7, Exec: 3}, {Signal: "SIGTERM"}}}},
 	{Name: "plain-pod-beside", Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
 }

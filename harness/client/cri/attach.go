@@ -86,7 +86,7 @@ func (c *Client) attachOne(ctx context.Context, i *harness.Instance, breaks harn
 	a := &attached{is: &harness.Attach{Breaks: breaks, Begun: time.Now(), Patience: endPatience}}
 	address := ""
 	err := c.call(ctx, "Attach", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		r, err := rt.Attach(ctx, &api.AttachRequest{ContainerId: c.given(i.ID), Stdin: stdin, Stdout: true, Stderr: true})
+		r, err := rt.Attach(ctx, &api.AttachRequest{ContainerId: i.ID, Stdin: stdin, Stdout: true, Stderr: true})
 		address = r.GetUrl()
 		return err
 	})

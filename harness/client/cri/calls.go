@@ -70,7 +70,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	case c.stopsByConfig(ctx, i):
 		image, stop = payload.StopImage, api.Signal_SIGNAL_SIGTERM
 	}
-	log, pod := "", c.given(c.sandbox)
+	log := ""
 	mounts := []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}}
 	i.Given = &criview.Given{Annotation: restartCount, Image: image, Mounts: criview.MountsOf(mounts),
 		StopSignal: stops}
@@ -81,7 +81,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	return c.makes(ctx, "CreateContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.CreateContainer(
 			ctx,
-			&api.CreateContainerRequest{PodSandboxId: pod, SandboxConfig: c.config(), Config: &api.ContainerConfig{
+			&api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
 				Metadata:    &api.ContainerMetadata{Name: i.CRIName()},
 				Labels:      map[string]string{criview.Label: i.Name},
 				Annotations: map[string]string{criview.RestartCount: restartCount},
@@ -142,7 +142,7 @@ func upTo(limit int64) *api.LinuxContainerResources {
 
 func (c *Client) start(ctx context.Context, i *harness.Instance) error {
 	err := c.call(ctx, "StartContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		_, err := rt.StartContainer(ctx, &api.StartContainerRequest{ContainerId: c.given(i.ID)})
+		_, err := rt.StartContainer(ctx, &api.StartContainerRequest{ContainerId: i.ID})
 		return err
 	})
 	if err != nil {
@@ -181,7 +181,7 @@ func (c *Client) end(ctx context.Context, i *harness.Instance) {
 	err := client.Until(ctx, func(ctx context.Context) error {
 		return c.call(ctx, "StopContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 			c.Record.Sent(i.ID, int(harness.Signals[i.Spec.Signal]))
-			_, err := rt.StopContainer(ctx, &api.StopContainerRequest{ContainerId: c.given(i.ID), Timeout: grace})
+			_, err := rt.StopContainer(ctx, &api.StopContainerRequest{ContainerId: i.ID, Timeout: grace})
 			return ignoreNotFound(err)
 		})
 	})
@@ -206,7 +206,7 @@ func (c *Client) stopBriefly(ctx context.Context, i *harness.Instance, grace int
 		if rt, err := c.rt(ctx); err == nil { // else it is for others to say
 			c.briefly[i] = true
 			c.Record.Sent(i.ID, int(harness.Signals[i.Spec.Signal]))
-			_, _ = rt.StopContainer(ctx, &api.StopContainerRequest{ContainerId: c.given(i.ID), Timeout: grace})
+			_, _ = rt.StopContainer(ctx, &api.StopContainerRequest{ContainerId: i.ID, Timeout: grace})
 		}
 	})
 }
@@ -297,7 +297,7 @@ func (c *Client) ask(ctx context.Context, i *harness.Instance) (*api.ContainerSt
 		return nil, criview.Status{}, err
 	}
 	asked := time.Now()
-	r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: c.given(i.ID)})
+	r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: i.ID})
 	if err != nil {
 		return nil, criview.Status{}, err
 	}

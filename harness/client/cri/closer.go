@@ -28,36 +28,6 @@ func (c *Client) askCloser(ctx context.Context, rt api.RuntimeServiceClient, all
 		c.tryName(ctx, harness.CRIName{Object: fact.AContainer}, c.createAbsent(all[0], 1))
 	}
 	c.listBy(ctx, rt, fact.AContainer, some)
-	c.askShort(ctx, rt)
-}
-
-// shortID is how many digits crictl shows of an id.
-const shortID = 13
-
-func short(id string) string { return id[:min(len(id), shortID)] }
-
-// askShort asks for what CRI lists by the beginnings of ids, as people do.
-func (c *Client) askShort(ctx context.Context, rt api.RuntimeServiceClient) {
-	note := func(object, id, told string, err error) {
-		is := harness.CRIFiltered{Object: object, Field: fact.FieldID, Value: short(id), Answered: time.Now(),
-			Err: callerr.Of(err)}
-		if err == nil && told != id {
-			is.Left = []string{id}
-		}
-		c.note(func(s *harness.CRISeen) { s.Filtered = append(s.Filtered, is) })
-	}
-	if pods, err := listSandboxes(ctx, rt, selector{}); err == nil { // else it is for others to say
-		for _, p := range pods {
-			r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: short(p.id)})
-			note(fact.ASandbox, p.id, r.GetStatus().GetId(), err)
-		}
-	}
-	if containers, err := listContainers(ctx, rt, selector{}); err == nil {
-		for _, k := range containers {
-			r, err := rt.ContainerStatus(ctx, &api.ContainerStatusRequest{ContainerId: short(k.id)})
-			note(fact.AContainer, k.id, r.GetStatus().GetId(), err)
-		}
-	}
 }
 
 // selector is the value of one field by which a list is asked for; the zero selector asks

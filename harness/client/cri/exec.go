@@ -147,7 +147,7 @@ func (c *Client) execSync(ctx context.Context, i *harness.Instance, e *harness.E
 		}
 		defer stop()
 		r, err := rt.ExecSync(asking, &api.ExecSyncRequest{
-			ContainerId: c.given(i.ID), Cmd: c.execCommand(i, e), Timeout: int64(e.Sync.Timeout / time.Second),
+			ContainerId: i.ID, Cmd: c.execCommand(i, e), Timeout: int64(e.Sync.Timeout / time.Second),
 		}, grpc.MaxCallRecvMsgSize(math.MaxInt32))
 		e.Sync.Answered = time.Now()
 		if left() && callerr.Code(err) == codes.Canceled {

@@ -24,7 +24,7 @@ func (c *Client) execStream(ctx context.Context, i *harness.Instance, e *harness
 	e.Begun = time.Now()
 	err := c.call(ctx, "Exec", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.Exec(ctx, &api.ExecRequest{
-			ContainerId: c.given(i.ID), Cmd: c.execCommand(i, e), Stdin: i.Spec.Stdin > 0,
+			ContainerId: i.ID, Cmd: c.execCommand(i, e), Stdin: i.Spec.Stdin > 0,
 			Stdout: true, Stderr: true})
 		if err != nil {
 			return err

@@ -53,7 +53,7 @@ func (c *Client) raise(ctx context.Context, i *harness.Instance) {
 	err := c.call(ctx, "UpdateContainerResources", i.Name,
 		func(ctx context.Context, rt api.RuntimeServiceClient) error {
 			_, err := rt.UpdateContainerResources(ctx, &api.UpdateContainerResourcesRequest{
-				ContainerId: c.given(i.ID), Linux: upTo(is.Limit)})
+				ContainerId: i.ID, Linux: upTo(is.Limit)})
 			return err
 		})
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *Client) raise(ctx context.Context, i *harness.Instance) {
 	// Another update says nothing of the memory, and leaves it as it is.
 	_ = c.call(ctx, "UpdateContainerResources", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.UpdateContainerResources(ctx, &api.UpdateContainerResourcesRequest{
-			ContainerId: c.given(i.ID), Linux: &api.LinuxContainerResources{CpuShares: fewShares}})
+			ContainerId: i.ID, Linux: &api.LinuxContainerResources{CpuShares: fewShares}})
 		return err
 	})
 	is.Answered = time.Now()
@@ -78,7 +78,7 @@ func (c *Client) refuse(ctx context.Context, i *harness.Instance) {
 	defer cancel()
 	if rt, err := c.rt(ctx); err == nil { // else it is for others to say
 		_, _ = rt.UpdateContainerResources(ctx, &api.UpdateContainerResourcesRequest{
-			ContainerId: c.given(i.ID), Linux: &api.LinuxContainerResources{CpusetCpus: noCPU}})
+			ContainerId: i.ID, Linux: &api.LinuxContainerResources{CpusetCpus: noCPU}})
 	}
 }
 
@@ -103,7 +103,7 @@ func (c *Client) listStats(ctx context.Context, of string) {
 func (c *Client) containerStats(ctx context.Context, of string) {
 	c.stats(ctx, "ContainerStats", of,
 		func(ctx context.Context, rt api.RuntimeServiceClient) ([]*api.ContainerStats, error) {
-			r, err := rt.ContainerStats(ctx, &api.ContainerStatsRequest{ContainerId: c.given(of)})
+			r, err := rt.ContainerStats(ctx, &api.ContainerStatsRequest{ContainerId: of})
 			if err != nil {
 				return nil, err
 			}

@@ -38,23 +38,10 @@ func (c *Client) remove(ctx context.Context) error {
 			return err
 		}
 	}
-	if c.Case.Workload.Crictl { // what a pod leaves of its own nobody else removes
-		return nil
-	}
 	return c.removeContainers(ctx, c.Spare)
 }
 
-// given is what the client calls a pod or a container whose id this is: that, or as
-// crictl's users do, its beginning.
-func (c *Client) given(id string) string {
-	if c.Case.Workload.Crictl {
-		return short(id)
-	}
-	return id
-}
-
 // removeSandbox removes a sandbox, and before it all containers but those that it spares.
-// By crictl the containers are removed with it.
 func (c *Client) removeSandbox(ctx context.Context, id string, spare func(id string) bool) error {
 	for _, i := range c.instances {
 		if i.Spec.WithPod && i.ID != "" && i.Waited.IsZero() {
@@ -62,7 +49,7 @@ func (c *Client) removeSandbox(ctx context.Context, id string, spare func(id str
 		}
 	}
 	err := c.call(ctx, "StopPodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		_, err := rt.StopPodSandbox(ctx, &api.StopPodSandboxRequest{PodSandboxId: c.given(id)})
+		_, err := rt.StopPodSandbox(ctx, &api.StopPodSandboxRequest{PodSandboxId: id})
 		return ignoreNotFound(err)
 	})
 	if err != nil {
@@ -76,25 +63,18 @@ func (c *Client) removeSandbox(ctx context.Context, id string, spare func(id str
 			_, _ = c.look(ctx, i) // that nobody answers is for others to say
 		}
 	}
-	if !c.Case.Workload.Crictl {
-		if err := c.removeContainers(ctx, spare); err != nil {
-			return err
-		}
+	if err := c.removeContainers(ctx, spare); err != nil {
+		return err
 	}
 	c.awaitStopped(ctx, id)
 	c.lookAtSandbox(ctx, id, true)
 	err = c.call(ctx, "RemovePodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		_, err := rt.RemovePodSandbox(ctx, &api.RemovePodSandboxRequest{PodSandboxId: c.given(id)})
+		_, err := rt.RemovePodSandbox(ctx, &api.RemovePodSandboxRequest{PodSandboxId: id})
 		return ignoreNotFound(err)
 	})
 	if err == nil {
 		c.late.note(id)
 		c.done("RemovePodSandbox", id)
-		for _, i := range c.instances {
-			if c.Case.Workload.Crictl && id == c.sandbox && i.ID != "" {
-				c.removed(i.ID)
-			}
-		}
 	}
 	return err
 }
@@ -118,7 +98,7 @@ func (c *Client) removeContainers(ctx context.Context, spare func(id string) boo
 }
 
 func (c *Client) removeContainer(ctx context.Context, rt api.RuntimeServiceClient, id string) error {
-	_, err := rt.RemoveContainer(ctx, &api.RemoveContainerRequest{ContainerId: c.given(id)})
+	_, err := rt.RemoveContainer(ctx, &api.RemoveContainerRequest{ContainerId: id})
 	if err = ignoreNotFound(err); err == nil {
 		c.removed(id)
 	}

@@ -66,7 +66,7 @@ func (c *Client) lookAtSandbox(ctx context.Context, id string, stopped bool) {
 		return // what it comes to is for others to say
 	}
 	is := harness.SandboxSeen{ID: id, Stopped: stopped, At: time.Now()}
-	r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: c.given(id)})
+	r, err := rt.PodSandboxStatus(ctx, &api.PodSandboxStatusRequest{PodSandboxId: id})
 	is.Answered = time.Now()
 	if is.Err = callerr.Of(err); err == nil {
 		is.IP = r.GetStatus().GetNetwork().GetIp()

@@ -32,7 +32,7 @@ func (c *Client) update(ctx context.Context, i *harness.Instance) (end func()) {
 		defer close(done)
 		_ = poll.Until(ctx, updateEvery, func() (bool, error) {
 			_, _ = rt.UpdateContainerResources(ctx, &api.UpdateContainerResourcesRequest{
-				ContainerId: c.given(i.ID), Linux: &api.LinuxContainerResources{CpuShares: fewShares}})
+				ContainerId: i.ID, Linux: &api.LinuxContainerResources{CpuShares: fewShares}})
 			return enough.Load(), nil
 		})
 	}()
