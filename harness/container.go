@@ -101,9 +101,6 @@ type Container struct {
 	// only, with at most UnreadLines and a callTimeout of twice IODrain; nothing else of it
 	// is read.
 	Unread bool `yaml:"unread,omitempty"`
-	// Loud has its Exec write LoudBytes to each stream, which is more than ExecSync keeps.
-	// CRI only, and not with lines, stdin and memory.
-	Loud bool `yaml:"loud,omitempty"`
 	// Stdin is how many numbered lines are written to the standard input of the payload, and
 	// of its Exec, which read to the end, write what they have read to their output, and
 	// exit: no trigger lets them. The input is written in two parts, as by two clients that
@@ -224,7 +221,7 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.TTY && w.API == CRI && c.Stdin > 0 {
 		all = append(all, errors.New("tty: its stdin is of the task API only: leave it or api: cri out"))
 	}
-	all = append(all, c.checkStream(w), c.checkLoud(w), c.checkUnread(w))
+	all = append(all, c.checkStream(w), c.checkUnread(w))
 	if c.TTY && w.API != CRI && (c.HoldStdout || c.HeldExec || c.Stdin > 0 || w.Fakeshim != "") {
 		all = append(all, errors.New("tty: not with holdStdout, heldExec, stdin and fakeshim by the task API"))
 	}

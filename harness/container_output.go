@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -23,13 +22,6 @@ const LogFileLines = 150
 // RaggedBytes is how many bytes a long line has more than others: more than two lines of
 // a log of CRI's.
 const RaggedBytes = 40_000
-
-// ExecSyncKeeps is how many bytes of each stream the answer of an ExecSync has at most,
-// since v1.6.6; what comes after them is read all the same. LoudBytes are more.
-const (
-	ExecSyncKeeps = 16 << 20
-	LoudBytes     = ExecSyncKeeps + 1<<20
-)
 
 // UnreadLines are 134 kB: more than a FIFO (64 KiB), a shim (4 or 32 KiB) and one read of
 // a client (up to 32 KiB) hold, so that the shim waits, and fewer than with a pipe (64
@@ -65,14 +57,6 @@ func (c Container) checkLog(i int) error {
 		return spelling.Unknown("log", string(c.Log), known)
 	case c.Lines == 0 || c.TTY || c.Ragged || c.Log == LogFile && c.Lines > LogFileLines:
 		return fmt.Errorf("containers[%d]: log: it needs lines, of file at most %d, no tty and no ragged", i, LogFileLines)
-	}
-	return nil
-}
-
-// checkLoud reports what cannot write more than an ExecSync keeps.
-func (c Container) checkLoud(w Workload) error {
-	if c.Loud && (w.API != CRI || c.Exec == 0 || c.Lines+c.Stdin+c.Memory > 0) {
-		return errors.New("loud: it is an ExecSync that writes: add api: cri and exec, no lines, stdin and memory")
 	}
 	return nil
 }

@@ -219,11 +219,6 @@ type ExecSync struct {
 	Answered time.Time       `json:"answered,omitzero"`
 	Err      *callerr.Failed `json:"err,omitempty"`
 	Status   uint32          `json:"status,omitempty"`
-	// Patience is how long one may take that is loud, after which its client goes; 0: all
-	// the time. StdoutBytes and StderrBytes are how much its answer has of its streams.
-	Patience    time.Duration `json:"patienceNs,omitempty"`
-	StdoutBytes int           `json:"stdoutBytes,omitempty"`
-	StderrBytes int           `json:"stderrBytes,omitempty"`
 	// Beats are those of the exec's heart after it was answered that its time is over, or
 	// after its client has gone and there was time to kill it.
 	Beats int `json:"beats,omitempty"`

@@ -146,11 +146,7 @@ func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	if heart != nil {
 		return append([]string{payload.Program, "wait"}, heart...)
 	}
-	args := append([]string{payload.Program, "exit", fmt.Sprint(e.Want)}, lines(i.Spec)...)
-	if i.Spec.Loud {
-		args = append(args, "-lines", "3", "-ragged", fmt.Sprint(harness.LoudBytes))
-	}
-	return args
+	return append([]string{payload.Program, "exit", fmt.Sprint(e.Want)}, lines(i.Spec)...)
 }
 
 // lines are the words that ask for the lines of a container.

@@ -30,13 +30,7 @@ func (x *execOf) synced() {
 	case s.Err == nil && x.e.Timed():
 		x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{fact.What: fact.ExecUntimed,
 			fact.Bound: s.Timeout.String(), fact.Reported: fmt.Sprint(s.Status)})
-	case s.Err == nil && s.Patience > 0:
-		x.capped(fact.Stdout, s.StdoutBytes)
-		x.capped(fact.Stderr, s.StderrBytes)
 	case s.Err == nil, x.e.Absent: // refusals judges that
-	case s.Patience > 0 && s.Err.Code == codes.DeadlineExceeded.String():
-		x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{fact.What: fact.ExecHangs,
-			fact.Bound: s.Patience.String()})
 	case x.e.Timed() && s.Err.Code == codes.DeadlineExceeded.String():
 		if had := s.Answered.Sub(x.e.Begun); had < s.Timeout-clockGrace {
 			x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{fact.What: fact.ExecEarly,
@@ -65,14 +59,6 @@ func (x *execOf) synced() {
 		f.Invariant, f.Subject.ID, f.Subject.Exec = finding.Leak, x.i.ID, x.e.Called()
 		f.Facts[fact.In], f.Facts[fact.Of] = fact.InLivingContainer, fact.AnExec
 		x.found = append(x.found, f)
-	}
-}
-
-// capped: the answer has as much of a stream as ExecSync keeps, of one that had more.
-func (x *execOf) capped(stream string, bytes int) {
-	if bytes != harness.ExecSyncKeeps {
-		x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{fact.What: fact.ExecKeeps,
-			fact.Stream: stream, fact.Count: fmt.Sprint(bytes), fact.True: fmt.Sprint(harness.ExecSyncKeeps)})
 	}
 }
 

@@ -69,17 +69,6 @@ func TestRulesOfExecSync(t *testing.T) {
 			h.Firings[0].At = at(23)
 		}
 	}
-	// loud has it write more than ExecSync keeps, of which so much is answered.
-	loud := func(stdout, stderr int) func(*harness.Exec) {
-		return func(e *harness.Exec) {
-			e.Sync.Patience, e.Sync.StdoutBytes, e.Sync.StderrBytes = time.Second, stdout, stderr
-		}
-	}
-	hangs := func(e *harness.Exec) {
-		loud(0, 0)(e)
-		e.Sync.Err, e.Sync.Status = failed("DeadlineExceeded", "x"), 0
-	}
-	const keeps, most = "liveness containerd of=exec what=exec-keeps stream=", harness.ExecSyncKeeps
 	judged(t, map[string]row{
 		"an ExecSync":           {withSync, ""},
 		"one without any fault": {of(withSync, plain, says(3)), ""},
@@ -110,15 +99,7 @@ func TestRulesOfExecSync(t *testing.T) {
 			h.Events = append(h.Events[:2:2], h.Events[5:]...)
 			h.Flushed.Events -= 3
 		}, func(e *harness.Exec) { e.ID, e.PID = "", 0 }), "event event of=exec event=missing topic=/tasks/exec-added"},
-		"it keeps enough": {of(withSync, nothing, loud(most, most)), ""},
-		"it keeps too much": {
-			of(withSync, nothing, loud(most+1, most)), keeps + "stdout"},
-		"it keeps too little": {
-			of(withSync, nothing, loud(most, most-1)), keeps + "stderr"},
-		"it hangs": {
-			of(withSync, plain, hangs), "liveness containerd of=exec what=exec-hangs bound=1s"},
-		"it hangs, and a call was broken": {of(withSync, at23(term.Error), hangs), ""},
-		"its container ends":              {withHeldSync, ""},
+		"its container ends": {withHeldSync, ""},
 		"its container ends, and it says 0": {of(withHeldSync, nothing, says(0)),
 			"exit exit-code of=exec by=exec-sync status=made-up-0"},
 		"its container ends, and it fails": {of(withHeldSync, at23(term.Delay), func(e *harness.Exec) {

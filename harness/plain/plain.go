@@ -34,11 +34,10 @@ var (
 	gone = finding.MustMatches("containerd what=gone-fails")
 
 	// ofPods: StopContainer and StopPodSandbox fail for what is gone; and, before v1.6.23 at
-	// the latest, what a slow reader of a log has not read at the end is lost. Before v1.6.6
-	// an ExecSync keeps all (CVE-2022-31030).
+	// the latest, what a slow reader of a log has not read at the end is lost.
 	ofPods = []harness.Bad{
 		{Releases: "< 1.6.23", Issue: "containerd#10520, containerd#10521", By: gone,
-			May: append(finding.MustMatches("container what=output", "containerd what=exec-keeps"), late...)},
+			May: append(finding.MustMatches("container what=output"), late...)},
 		{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.21", Issue: "containerd#10520, containerd#10521", By: gone, May: late},
 	}
 	// ofExecs: the exit of an init comes before those of execs that end with it.
@@ -110,7 +109,7 @@ var cases = []harness.Case{
 	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true},
-		{Exit: 5, HeldExec: true}, {Exit: 6, Exec: 4, Loud: true}}}},
+		{Exit: 5, HeldExec: true}}}},
 	{Name: "plain-pod-stream", Workload: harness.Workload{
 		API: harness.CRI, Deadline: 30 * time.Second, Containers: []harness.Container{
 			{Exit: 7, Exec: 3, Lines: 7000, Stream: harness.StreamWhole},

@@ -5,7 +5,7 @@ var whats = []string{
 	OthersStart, OthersCall, OthersEnd, OthersStatus, OthersEvent, OthersOutput, OthersAnswer, Removal, NameFree,
 	GoneFails, IDReuse, Boot, WrongList, Listing, Collection, Stats, Answer, ARestart, Shutdown,
 	ShimEnded, Death, ALog, AFatalLog, ExecKept, ExecTaken, ExecOrphaned, AttachFailed,
-	AttachOpen, ExecFailed, ExecUntimed, ExecEarly, ExecHangs, ExecKeeps, ExecLives, WrongOutput, WrongInput,
+	AttachOpen, ExecFailed, ExecUntimed, ExecEarly, ExecLives, WrongOutput, WrongInput,
 	InputOpen, InputEnded, InputShut, PIDsLeftOut, PIDsForeign, PIDsUntold, PIDsOfExecs, StateAs,
 	StatePID, MeterAs, MeterPageAs, NoPIDYet, PausedAs, PausedRuns, ResumedAs, ResumedStands,
 	ExecBurnt, ASlowCall, WaitUnanswered, DoneTwice, AskedUnanswered, LateKillAs, KillHitsAnother,
@@ -49,8 +49,6 @@ const (
 	ExecFailed   = "exec-failed"
 	ExecUntimed  = "exec-untimed"
 	ExecLives    = "exec-lives"
-	ExecHangs    = "exec-hangs" // it has written more than ExecSync keeps, as in ExecKeeps
-	ExecKeeps    = "exec-keeps"
 	ExecEarly    = "exec-early"
 	ExecOrphaned = "exec-orphaned"
 	// Of a client that attaches: it cannot, or what it is attached to has ended and its

@@ -2,13 +2,11 @@ package cri
 
 import (
 	"context"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -29,9 +27,6 @@ func execsOf(spec harness.Container) []harness.Exec {
 	case spec.Exec > 0:
 		e.Want, e.Sync.Streamed = uint32(spec.Exec), spec.Stream != ""
 		e.Sync.Breaks = spec.Stream == harness.StreamBroken
-		if spec.Loud {
-			e.Sync.Patience = loudPatience
-		}
 	case spec.HeldExec:
 		e.Held = true
 	case spec.NoSuchExec:
@@ -45,10 +40,6 @@ func execsOf(spec harness.Container) []harness.Exec {
 	}
 	return []harness.Exec{e}
 }
-
-// loudPatience is how long an exec may take whose output is more than ExecSync keeps. It
-// takes some 100 ms.
-const loudPatience = 10 * time.Second
 
 // exec runs the execs of a container, as kubelet runs its probes: what fails is not tried
 // again. Then it looks at what they have left while their container lives on.
@@ -141,31 +132,22 @@ func (c *Client) execSync(ctx context.Context, i *harness.Instance, e *harness.E
 	e.Begun = time.Now()
 	err := c.call(ctx, "ExecSync", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		ctx, left := c.leave(ctx, i, e)
-		asking, stop := ctx, func() {}
-		if e.Sync.Patience > 0 {
-			asking, stop = context.WithTimeout(ctx, e.Sync.Patience)
-		}
-		defer stop()
-		r, err := rt.ExecSync(asking, &api.ExecSyncRequest{
+		r, err := rt.ExecSync(ctx, &api.ExecSyncRequest{
 			ContainerId: i.ID, Cmd: c.execCommand(i, e), Timeout: int64(e.Sync.Timeout / time.Second),
-		}, grpc.MaxCallRecvMsgSize(math.MaxInt32))
+		})
 		e.Sync.Answered = time.Now()
 		if left() && callerr.Code(err) == codes.Canceled {
 			e.Added, e.Started = e.Sync.Broke, e.Sync.Broke
 			return nil
 		}
-		timeout := (e.Timed() || e.Sync.Patience > 0) && ctx.Err() == nil && callerr.Code(err) == codes.DeadlineExceeded
+		timeout := e.Timed() && ctx.Err() == nil && callerr.Code(err) == codes.DeadlineExceeded
 		if err != nil && !timeout {
 			return err
 		}
 		if e.Sync.Err = callerr.Of(err); err == nil {
 			e.Sync.Status = uint32(r.ExitCode)
-			if i.Spec.Loud {
-				e.Sync.StdoutBytes, e.Sync.StderrBytes = len(r.Stdout), len(r.Stderr)
-			} else {
-				out := client.ReadLines(string(r.Stdout), string(r.Stderr))
-				e.Outputs = &out
-			}
+			out := client.ReadLines(string(r.Stdout), string(r.Stderr))
+			e.Outputs = &out
 		}
 		ended(e)
 		return nil
