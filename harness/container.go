@@ -92,10 +92,6 @@ type Container struct {
 	// a file each, or to a logger each, in place of FIFOs. Task API only. With file at most
 	// LogFileLines, so that those of its two streams do not mix.
 	Log Log `yaml:"log,omitempty"`
-	// Ragged has the second of its Lines, of each stream, be longer than a line of a log of
-	// CRI's may be (max_container_log_line_size, 16 KiB), which is split there, an empty one
-	// come before it, and the last end without a newline. At least 3 Lines.
-	Ragged bool `yaml:"ragged,omitempty"`
 	// Unread has nobody read its Lines before it is deleted, as when its client has died:
 	// its shim waits for a reader for IODrain, and then deletes it all the same. Task API
 	// only, with at most UnreadLines and a callTimeout of twice IODrain; nothing else of it
@@ -253,9 +249,6 @@ func (c Container) check(i int) error {
 	if c.Lines < 0 || c.Lines > payload.MaxLines || c.Lines > 0 && (c.HoldStdout || c.Floods) {
 		return fmt.Errorf("containers[%d]: lines: %d: 1 to %d, and not with holdStdout or floods", i, c.Lines,
 			payload.MaxLines)
-	}
-	if c.Ragged && (c.Lines < 3 || c.TTY) {
-		return fmt.Errorf("containers[%d]: ragged: at least 3 lines, of which one is long, and another the last, no tty", i)
 	}
 	if c.Stdin < 0 || c.Stdin > payload.MaxLines ||
 		c.Stdin > 0 && (c.Signal != "" || c.Lines > 0 || c.Floods || c.HoldStdout || c.OOM == OOMInit) {

@@ -19,10 +19,6 @@ const (
 // LogFileLines have less than 4 KiB, which a shim copies at once.
 const LogFileLines = 150
 
-// RaggedBytes is how many bytes a long line has more than others: more than two lines of
-// a log of CRI's.
-const RaggedBytes = 40_000
-
 // UnreadLines are 134 kB: more than a FIFO (64 KiB), a shim (4 or 32 KiB) and one read of
 // a client (up to 32 KiB) hold, so that the shim waits, and fewer than with a pipe (64
 // KiB) before it: the payload can write all.
@@ -30,21 +26,13 @@ const UnreadLines = 5000
 
 // checkUnread reports what nobody can leave unread.
 func (c Container) checkUnread(w Workload) error {
-	if c.Unread && (w.API == CRI || c.Lines == 0 || c.Lines > UnreadLines || c.TTY || c.Log != "" || c.Ragged ||
+	if c.Unread && (w.API == CRI || c.Lines == 0 || c.Lines > UnreadLines || c.TTY || c.Log != "" ||
 		c.Exec > 0 || c.ExecSignal != "" || c.BackgroundExec || c.Pause || c.Stdin > 0 || w.CallTimeout < 2*IODrain) {
 		return fmt.Errorf("unread: by the task API, of at most %d lines, and its Delete takes %s: leave out api: cri, "+
-			"tty, log, ragged, exec, execSignal, backgroundExec, pause and stdin, add callTimeout: %s",
+			"tty, log, exec, execSignal, backgroundExec, pause and stdin, add callTimeout: %s",
 			UnreadLines, IODrain, 2*IODrain)
 	}
 	return nil
-}
-
-// EmptyLines are how many empty lines each stream has.
-func (c Container) EmptyLines() int {
-	if c.Ragged {
-		return 1
-	}
-	return 0
 }
 
 // checkLog reports what a shim cannot write itself.
@@ -55,8 +43,8 @@ func (c Container) checkLog(i int) error {
 		return nil
 	case !slices.Contains(known, string(c.Log)):
 		return spelling.Unknown("log", string(c.Log), known)
-	case c.Lines == 0 || c.TTY || c.Ragged || c.Log == LogFile && c.Lines > LogFileLines:
-		return fmt.Errorf("containers[%d]: log: it needs lines, of file at most %d, no tty and no ragged", i, LogFileLines)
+	case c.Lines == 0 || c.TTY || c.Log == LogFile && c.Lines > LogFileLines:
+		return fmt.Errorf("containers[%d]: log: it needs lines, of file at most %d, and no tty", i, LogFileLines)
 	}
 	return nil
 }

@@ -28,8 +28,6 @@ type Output struct {
 	Foreign  int `json:"foreign,omitempty"`
 	// Cut reports whether a part of the line after the last is all that has come of it.
 	Cut bool `json:"cut,omitempty"`
-	// Empty counts the lines in which there is nothing.
-	Empty int `json:"empty,omitempty"`
 	// Misdated counts those to which a log gives a time before they were written, or before
 	// that of the line before.
 	Misdated int `json:"misdated,omitempty"`

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -42,9 +41,6 @@ func readLines(text, mark string) (o harness.Output) {
 	for line := range strings.Lines(text) {
 		n, at, ok := parseLine(line, mark)
 		switch {
-		case line == "\n":
-			o.Empty++
-			continue
 		case !ok && begins(line, o.Last+1, mark):
 			o.Cut = true
 			continue
@@ -66,9 +62,7 @@ func readLines(text, mark string) (o harness.Output) {
 func begins(text string, n int, mark string) bool {
 	head := strconv.Itoa(n) + mark
 	stamp, long := strings.CutPrefix(text, head)
-	stamp, pad, _ := strings.Cut(stamp, " ")
-	return strings.HasPrefix(head, text) ||
-		long && strings.Trim(stamp, "0123456789") == "" && strings.HasPrefix(padding, pad)
+	return strings.HasPrefix(head, text) || long && strings.Trim(stamp, "0123456789") == ""
 }
 
 // clockGrace is how far the times of two processes of one machine may be apart.
@@ -76,8 +70,8 @@ const clockGrace = 50 * time.Millisecond
 
 // ReadLog reads those lines from a log of CRI's, which was read at a time, and may have
 // been rotated: the standard output's and the standard error's. CRI puts before each line
-// the time at which it was read, its stream and a tag: F, or P of a part that the next of
-// the stream goes on with, and of a last line without a newline. A line of no stream is a
+// the time at which it was read, its stream and a tag: F, or P of a line without a newline,
+// which was cut off. A line of no stream is a
 // foreign one of the output.
 func ReadLog(read time.Time, texts ...string) (all harness.Outputs) {
 	stdout, stderr := log{mark: ofStdout}, log{mark: ofStderr}
@@ -160,21 +154,11 @@ func (l *log) output() harness.Output {
 	return o
 }
 
-// padding is what a long line has behind its time.
-var padding = strings.Repeat(payload.Padding, harness.RaggedBytes)
-
 func parseLine(line, mark string) (n int, at time.Time, ok bool) {
-	want := padding
 	text, whole := strings.CutSuffix(line, "\n")
-	if !whole {
-		text, whole = strings.CutSuffix(line, payload.Unended)
-		whole = whole && len(line) == payload.LastBytes
-		want = strings.Repeat(payload.Padding, strings.Count(text, payload.Padding))
-	}
 	number, stamp, found := strings.Cut(text, mark)
-	stamp, pad, long := strings.Cut(stamp, " ")
 	n, err := strconv.Atoi(number)
 	ns, stampErr := strconv.ParseInt(stamp, 10, 64)
-	ok = found && err == nil && stampErr == nil && n > 0 && whole && (!long || pad == want)
+	ok = found && err == nil && stampErr == nil && n > 0 && whole
 	return n, time.Unix(0, ns), ok
 }

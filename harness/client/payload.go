@@ -154,9 +154,6 @@ func lines(spec harness.Container) (args []string) {
 	if spec.Lines > 0 {
 		args = append(args, "-lines", fmt.Sprint(spec.Lines))
 	}
-	if spec.Ragged {
-		args = append(args, "-ragged", fmt.Sprint(harness.RaggedBytes))
-	}
 	return args
 }
 

@@ -261,7 +261,7 @@ func (b *beside) stream(out harness.Output, name string) {
 	lost := slices.DeleteFunc(out.MissingOf(own.Wrote, own.ExitedAt), func(hole harness.Hole) bool {
 		return b.b.API == harness.CRI && (b.diedWith(hole) || b.full(hole))
 	})
-	for _, fs := range wrongLines(out, lost, 0) {
+	for _, fs := range wrongLines(out, lost) {
 		fs[fact.Stream] = name
 		b.find(fact.OthersOutput, fs)
 	}

@@ -51,7 +51,7 @@ func wrongInput(i harness.Instance, exec string, in *harness.Input, own payload.
 	if !own.EOFAt.IsZero() && !early && !in.Open || in.Open && own.Exited {
 		lines = in.Lines
 	}
-	for _, fs := range wrongLines(in.Read, in.Read.MissingOf(lines, latest(own.EOFAt, own.ExitedAt)), 0) {
+	for _, fs := range wrongLines(in.Read, in.Read.MissingOf(lines, latest(own.EOFAt, own.ExitedAt))) {
 		fs[fact.What] = fact.WrongInput
 		find(fs)
 	}

@@ -40,9 +40,9 @@ func outputs(h *harness.History) (found []finding.Finding, _ []harness.Problem) 
 
 // wrongOutputs are of both streams of a container's init, or of an exec in it.
 func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own payload.Truth) (found []finding.Finding) {
-	lines, read, empty := 0, 0, 0
+	lines, read := 0, 0
 	if own.Exited { // what is killed has not come to it
-		lines, empty = i.Spec.Lines, i.Spec.EmptyLines()
+		lines = i.Spec.Lines
 		if read = lines; i.Spec.Stdin > 0 {
 			read = own.Wrote
 		}
@@ -63,7 +63,7 @@ func wrongOutputs(i harness.Instance, exec string, is harness.Outputs, own paylo
 		lines int
 		harness.Output
 	}{{fact.Stdout, read, is.Stdout}, {fact.Stderr, lines, is.Stderr}} {
-		for _, fs := range wrongLines(s.Output, s.MissingOf(s.lines, own.ExitedAt), empty) {
+		for _, fs := range wrongLines(s.Output, s.MissingOf(s.lines, own.ExitedAt)) {
 			fs[fact.What], fs[fact.Stream] = fact.WrongOutput, s.name
 			found = append(found, finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer,
 				Subject: finding.Subject{ID: i.ID, Exec: exec}, Facts: ofExec(exec, fs)})
@@ -121,15 +121,14 @@ func lateOutputs(i harness.Instance) (found []finding.Finding) {
 	return found
 }
 
-// wrongLines are the facts of what is wrong with an output that is to have so many empty
-// lines: lines that are lost, that came twice, that nobody has written, or that have
-// another time.
-func wrongLines(out harness.Output, lost []harness.Hole, empty int) (all []fact.Facts) {
+// wrongLines are the facts of what is wrong with an output: lines that are lost, that
+// came twice, that nobody has written, or that have another time.
+func wrongLines(out harness.Output, lost []harness.Hole) (all []fact.Facts) {
 	count, at := 0, 0
 	for _, hole := range lost {
 		count, at = count+hole.To-hole.From+1, cmp.Or(at, hole.From)
 	}
-	foreign := out.Foreign + max(0, out.Empty-empty)
+	foreign := out.Foreign
 	if out.Cut && count == 0 { // with others lost, what is lost begins in the middle of one
 		foreign++
 	}
@@ -137,7 +136,7 @@ func wrongLines(out harness.Output, lost []harness.Hole, empty int) (all []fact.
 		how   string
 		count int
 	}{
-		{fact.Missing, count}, {fact.LostEmpty, max(0, empty-out.Empty)}, {fact.Repeated, out.Repeated},
+		{fact.Missing, count}, {fact.Repeated, out.Repeated},
 		{fact.Foreign, foreign}, {fact.Misdated, out.Misdated},
 	} {
 		if wrong.count == 0 {

@@ -30,16 +30,6 @@ func TestRulesOfOutputs(t *testing.T) {
 			change(h, &h.Instances[0])
 		}
 	}
-	// ragged has each stream have an empty line, and the container's error output so many.
-	ragged := func(empty int) func(*harness.History) {
-		return with(func(_ *harness.History, i *harness.Instance) {
-			i.Spec.Ragged = true
-			for _, o := range []*harness.Outputs{i.Outputs, i.Execs[0].Outputs} {
-				o.Stdout.Empty, o.Stderr.Empty = 1, 1
-			}
-			i.Outputs.Stderr.Empty = empty
-		})
-	}
 	// cut has the last lines of the container's error output be lost, and something happen.
 	cut := func(change func(*harness.History)) func(*harness.History) {
 		return with(func(h *harness.History, i *harness.Instance) {
@@ -98,9 +88,6 @@ func TestRulesOfOutputs(t *testing.T) {
 		}, ""},
 		"lines came twice": {with(func(_ *harness.History, i *harness.Instance) { i.Outputs.Stdout.Repeated = 1 }),
 			"liveness container what=output output=repeated stream=stdout"},
-		"its empty line came": {ragged(1), ""},
-		"it did not":          {ragged(0), "liveness container what=output output=lost-empty stream=stderr"},
-		"another came":        {ragged(2), "liveness container what=output output=foreign stream=stderr"},
 		"others' lines came": {with(func(_ *harness.History, i *harness.Instance) { i.Outputs.Stdout.Foreign = 1 }),
 			"liveness container what=output output=foreign"},
 		"a log has other times": {with(func(_ *harness.History, i *harness.Instance) { i.Outputs.Stdout.Misdated = 1 }),

@@ -99,7 +99,7 @@ var cases = []harness.Case{
 	{Name: "plain-pod-limit", Workload: harness.Workload{ // what it was given last is known after a restart
 		API: harness.CRI, Restart: true, Containers: []harness.Container{{Exit: 7, Memory: 32, Held: true}}}},
 	{Name: "plain-output", Workload: harness.Workload{Containers: []harness.Container{
-		{Exit: 7, Exec: 3, Lines: 7000, Ragged: true}}}},
+		{Exit: 7, Exec: 3, Lines: 7000}}}},
 	{Name: "plain-terminal", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, TTY: true, Lines: 1500, Exec: 3, ExecSignal: "SIGTERM"},
 		{Signal: "SIGTERM", TTY: true}}}},
@@ -120,7 +120,7 @@ var cases = []harness.Case{
 		API: harness.CRI, Restart: true, Deadline: 30 * time.Second, Containers: []harness.Container{
 			{Exit: 6, Exec: 9, Stdin: harness.BrokenLines, Stream: harness.StreamBroken}}}},
 	{Name: "plain-pod-output", Workload: harness.Workload{ // alone: its log is read when it has just ended
-		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000, Ragged: true}}}},
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
 	{Name: "plain-restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{Name: "plain-pod-restart", Workload: harness.Workload{

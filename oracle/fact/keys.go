@@ -201,7 +201,7 @@ var keys = [factCount]struct {
 	Exit:    {"exit", inCause, nil},
 	Asked:   {"asked", inCause, []string{Yes}},
 	Output: {"output", inCause, []string{
-		Missing, LostEmpty, Late, Repeated, Foreign, Misdated, Unrotated, Overwritten, LoggerRuns, AnotherLog}},
+		Missing, Late, Repeated, Foreign, Misdated, Unrotated, Overwritten, LoggerRuns, AnotherLog}},
 	Stream: {"stream", inCause, []string{Stdout, Stderr}},
 
 	Error:       {"error", inDetail, nil},

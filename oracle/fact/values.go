@@ -72,7 +72,6 @@ const (
 	NotSentAgain   = "not-sent-again"
 	AfterInitExit  = "init-exit" // After
 	AnotherStop    = "another-stop"
-	LostEmpty      = "lost-empty" // Output: lines in which there is nothing
 	Foreign        = "foreign"
 	Misdated       = "misdated"
 	Unrotated      = "unrotated"

@@ -112,8 +112,6 @@ func othersOutput(fs fact.Facts) []string {
 		return []string{fmt.Sprintf("the logger of its output was told that it is that of %q", fs[fact.Reported])}
 	case fact.Misdated:
 		return []string{fs[fact.Count] + " lines of its log have a time at which they were not written"}
-	case fact.LostEmpty:
-		return []string{fs[fact.Count] + " empty lines of its output were lost"}
 	case fact.Foreign:
 		return []string{fs[fact.Count] + " lines of its output are not what it wrote"}
 	}

@@ -89,7 +89,7 @@ var workloads = []workload{
 			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"}, {Signal: "SIGKILL"},
 			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}, {Signal: "SIGKILL", WithPod: true}}}},
 	{name: "logs", like: "cri", asked: true, Workload: harness.Workload{
-		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000, Ragged: true}}}},
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000}}}},
 	{name: "churn", like: "cri loop execsync restart-pod", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Loops: 12, Restart: true, Deadline: 2 * time.Minute,
 		Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
