@@ -64,9 +64,6 @@ type History struct {
 	// Events are containerd's, in the order of their arrival; in Gaps nobody was subscribed.
 	Events []event.Task `json:"events,omitempty"`
 	Gaps   []event.Gap  `json:"gaps,omitempty"`
-	// Records are containerd's events about containers' records, until all had settled; nil
-	// in histories that were kept before they were.
-	Records []event.Container `json:"records"`
 	// Done is when the client was done: what is passed afterwards is the oracle's doing.
 	Done time.Time `json:"done,omitzero"`
 	// Flushed is how much had come of three lists when all of that had settled, before the

@@ -42,12 +42,11 @@ func (x *run) look() error {
 	}
 	x.awaitEvents()
 	x.inject.Controller.Flush(flushTimeout)
-	records, flushed := x.events.Containers(), all(x.history()) // names may be tried in a pod of our own
+	flushed := all(x.history()) // names may be tried in a pod of our own
 	x.lookAtCRI()
 	instances := x.instances() // before the id is used again
 	x.record.Set(func(h *harness.History) {
 		h.Instances = instances
-		h.Records = records
 		h.Flushed = flushed
 	})
 	x.found = x.runner.verdict(x.history())

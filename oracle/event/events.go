@@ -56,12 +56,11 @@ func (g Gap) Overlaps(from, to time.Time) bool {
 // Log keeps the events in the order of their arrival, and the times in which nobody
 // was subscribed. The zero value is ready; it may be used concurrently.
 type Log struct {
-	mu         sync.Mutex
-	events     []Task
-	containers []Container
-	gaps       []Gap
-	grown      chan struct{} // closed when an event is added, or a mark arrives
-	marks      map[string]bool
+	mu     sync.Mutex
+	events []Task
+	gaps   []Gap
+	grown  chan struct{} // closed when an event is added, or a mark arrives
+	marks  map[string]bool
 }
 
 // Add appends an event.

@@ -29,12 +29,12 @@ type Recording struct{ done chan error }
 // then closed.
 func (r *Recording) Done() <-chan error { return r.done }
 
-// Record subscribes the log to containerd's events about tasks and containers. When it
+// Record subscribes the log to containerd's events about tasks. When it
 // returns, events are arriving: containerd accepts a subscription at some time after the
 // call, so a mark is published until it comes back. It ends with ctx; when containerd
 // dies a gap begins, until the next Record on the log.
 func (l *Log) Record(ctx context.Context, client *containerd.Client) (*Recording, error) {
-	stream, errs := client.Subscribe(ctx, `topic~="^/(tasks|containers)/"`, `topic=="`+markTopic+`"`)
+	stream, errs := client.Subscribe(ctx, `topic~="^/tasks/"`, `topic=="`+markTopic+`"`)
 	if err := l.awaitMark(ctx, client, stream, errs); err != nil {
 		return nil, fmt.Errorf("subscribe to containerd's events: %w", err)
 	}
@@ -165,7 +165,6 @@ func (l *Log) add(env *events.Envelope) {
 	}
 	e, ok := decode(body)
 	if !ok {
-		l.addContainer(env, body)
 		return
 	}
 	e.Namespace, e.Sent, e.Seen = env.Namespace, env.Timestamp, time.Now()

@@ -14,8 +14,7 @@ const (
 	FieldSibling  = "sibling" // the status of another container of its pod, in an event
 	FieldIP       = "ip"      // of a pod
 
-	FieldImage   = "image" // of the create of a container's record, too
-	FieldRuntime = "runtime"
+	FieldImage = "image"
 
 	FieldImageRef    = "image-ref"
 	FieldAnnotations = "annotations"

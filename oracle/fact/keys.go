@@ -100,7 +100,6 @@ const (
 var topics = []string{
 	"/tasks/create", "/tasks/start", "/tasks/exit", "/tasks/delete", "/tasks/paused", "/tasks/resumed",
 	"/tasks/exec-added", "/tasks/exec-started", "/tasks/oom",
-	"/containers/create", "/containers/update", "/containers/delete",
 	"CONTAINER_CREATED_EVENT", "CONTAINER_STARTED_EVENT", "CONTAINER_STOPPED_EVENT", "CONTAINER_DELETED_EVENT",
 }
 
@@ -186,7 +185,7 @@ var keys = [factCount]struct {
 	Field: {"field", inCause,
 		[]string{FieldID, FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
 			FieldSandbox, FieldSibling, FieldIP,
-			FieldImage, FieldRuntime,
+			FieldImage,
 			FieldImageRef, FieldAnnotations, FieldLogPath, FieldMounts, FieldStopSignal,
 			FieldMemoryLimit, FieldMemory, FieldCPU, FieldMeteredAt}},
 	Is:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed, Repeated}},

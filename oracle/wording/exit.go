@@ -99,9 +99,6 @@ var pastTense = map[string]string{
 	// Of an exec.
 	event.TopicExecAdded: "added",
 	event.TopicExecStart: "started",
-	// Of the record of a container.
-	event.TopicContainerCreate: "made",
-	event.TopicContainerDelete: "removed",
 }
 
 // atWhen is "at 12:00:00 ", or nothing: what many cases have in common has no time.
