@@ -1,5 +1,5 @@
-// Package suites runs the specs of the folders below it as one Ginkgo suite: its
-// processes share one list of specs, so that none is idle before the list is empty.
+// Package suites runs the specs of the folders below it as one Ginkgo suite. Its
+// processes share one list of specs, so that no process is idle before the list is empty.
 package suites
 
 import (

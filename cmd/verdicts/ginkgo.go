@@ -125,8 +125,8 @@ func folderOf(report types.Report, spec types.SpecReport) string {
 	return filepath.Base(report.SuitePath)
 }
 
-// isAskedFor reports whether a suite is to have a spec that runs: all are, but where
-// specs are chosen by their text, or by files of which this is none.
+// isAskedFor reports whether the suite of a spec must run something. It need not where
+// specs are chosen by their text, or where other files are chosen.
 func isAskedFor(config types.SuiteConfig, spec types.SpecReport) bool {
 	if len(config.FocusStrings) > 0 {
 		return false

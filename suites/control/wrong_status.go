@@ -28,7 +28,7 @@ var everybody = []exit.Observer{
 }
 
 // The wrong statuses are a shim's, and reach the client by the ways of a real containerd.
-// A status that is merely wrong, and one that a single observer tells, are protocol's.
+// The folder protocol has the status that is merely wrong, and a single wrong observer.
 var _ = Describe("a shim that tells a wrong exit code of a payload", Label("control"), func() {
 	misreports := func(ctx context.Context, w harness.Workload, words string, plan ...failpoints.Fault) harness.Verdict {
 		GinkgoHelper()

@@ -1,7 +1,7 @@
-// Package exitcode holds the specs about exit codes: whatever breaks, nobody may tell
-// another one than the container's own. It is a matrix of faults by ends, and by both
-// APIs. That of a container which no fault meets is in the plain cases, and faults of umount2
-// and Shutdown, which come later, have folders of their own.
+// Package exitcode holds the specs about exit codes: whatever breaks, no observer may
+// report another one than the container's own. It is a matrix of faults by ends, and by
+// both APIs. The plain cases have the ends without a fault. Faults of umount2 and Shutdown
+// come later in the lifecycle, and have folders of their own.
 package exitcode
 
 import (
@@ -27,8 +27,8 @@ type end struct {
 }
 
 // The columns. Each fault meets a container that exits with 7, which containerd never
-// makes up, and one that the client kills. A third column of each fault is one of the
-// others: 255 is what containerd says when it does not know.
+// makes up, a container that the client kills, and a third end. containerd reports 255
+// for an exit that it does not know.
 var (
 	exit7    = end{"exit 7", harness.Container{Exit: 7}, 7}
 	killed   = end{"SIGKILL", harness.Container{Signal: "SIGKILL"}, 137}
@@ -46,8 +46,9 @@ type fault struct {
 	third end
 	// apis are those by which the fault can be met after the container runs. Default: both.
 	apis []harness.API
-	// kills says that containerd has to end the container, with 137. It is one that would
-	// end with 143 otherwise. One that ends by itself at that very moment would do so unseen.
+	// kills says that containerd has to end the container, with 137. The container would end
+	// with 143 otherwise, by the client's signal. An exit of its own at that very moment would
+	// be unseen.
 	kills bool
 	// bad is what releases are known to tell of a container that ended with that status.
 	bad func(harness.API, end) []harness.Bad

@@ -32,9 +32,9 @@ var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
 			Expect(stays.Payload.ExitedAt).To(BeTemporally(">", v.History.CRI.Rounds[2].Listed.At))
 		})
 
-	// The pod is there for long enough that its shim can tell of it after that: it tries 1,
-	// 3, 6, 10 and 15 s after the first time (publisher.go), and then gives up. Of each it
-	// logs that it failed, and its log has no reader meanwhile. An exec of suites/others ends
+	// The pod lives for long enough that its shim can report the exit after that. The shim
+	// tries 1, 3, 6, 10 and 15 s after the first time (publisher.go), and then gives up. It
+	// logs each failure, and its log has no reader meanwhile. An exec of suites/others ends
 	// while containerd is down for 8 s.
 	It("is told of a container that ends while containerd is down for 4 s", spec.Slow, spec.Quick,
 		func(ctx context.Context) {

@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 )
 
-// shows says what the history of a case must have, by its name: a case holds, too, whose
-// client was not seen to do what the case asks for.
+// shows checks what the history of a case must have, by the name of the case. The verdict
+// alone does not say that the client did all that the case asks for.
 var shows = map[string]func(harness.Verdict){
 	"plain-waiters": func(v harness.Verdict) {
 		var waits []exit.Observation

@@ -2,9 +2,8 @@
 // task, in the middle of each call, while containerd runs and while it is down.
 // containerd must end what the shim has left, and tell the truth of it.
 //
-// A shim that dies together with containerd in the middle of Create or Start is
-// crashcreate's, and the shim of one task that dies in the middle of a call is the
-// sweep's.
+// The folder crashcreate has the shim that dies together with containerd in the middle of
+// Create or Start. The sweep has the shim of one task that dies in the middle of a call.
 package shimkill
 
 import (
