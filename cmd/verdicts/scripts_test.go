@@ -1,11 +1,16 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/shimquake/shimquake/harness"
 )
 
 // The specs of a folder run because suites_test.go imports it.
@@ -47,6 +52,30 @@ func TestAMissingLinter(t *testing.T) {
 			if !says || cmd.ProcessState.ExitCode() != status {
 				t.Errorf("%s, STRICT=%s: %v, %q; want status %d", linter, strict, err, out, status)
 			}
+		}
+	}
+}
+
+// scripts/size finds each list that it counts, and counts the keys right.
+func TestSizeFindsTheLists(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "../../scripts/size", "../..").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	keys := 0
+	for _, of := range []reflect.Type{reflect.TypeFor[harness.Workload](), reflect.TypeFor[harness.Container]()} {
+		for i := range of.NumField() {
+			if of.Field(i).Tag.Get("yaml") != "" {
+				keys++
+			}
+		}
+	}
+	if want := fmt.Sprintf("| keys of a workload and its containers | %d |\n", keys); !strings.Contains(string(out), want) {
+		t.Errorf("%q is missing in: %s", want, out)
+	}
+	for _, what := range []string{"rules of the judge", "kinds of `what=`", "facts", "mutations"} {
+		if !regexp.MustCompile(`(?m)^\| ` + what + ` \| [1-9]\d+ \|$`).Match(out) {
+			t.Errorf("there is no number of %s in: %s", what, out)
 		}
 	}
 }
