@@ -104,8 +104,8 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 
 // decode reads the history and the verdict. An unknown key is an error, because it may be
 // one that a newer shimquake judges. A history of an older format may have keys that were
-// removed with their rules, and its verdict may have findings of such rules: both are left
-// out. A case that needs a removed key is an error in every format.
+// removed with their rules, and its verdict may have findings of such rules: both are
+// left out. A case that needs a removed key is an error in every format.
 func (t keptText) decode() (k Kept, err error) {
 	read := strict
 	if t.Format < HistoryFormat {

@@ -15,6 +15,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/exit"
@@ -119,14 +120,15 @@ func edited(t *testing.T, format int, history, verdict string) string {
 // verdict without the findings of rules that were removed.
 func TestAnOldHistoryIsRead(t *testing.T) {
 	history := `{"case":{"name":"x"},"containerd":"v2.4.2","stored":{"labels":[1]},` +
-		`"instances":[{"name":"c0","spec":{"Exit":7,"Busy":false}}]}`
+		`"instances":[{"name":"c0","spec":{"Exit":7,"Busy":false},"payload":{"Runs":1,"EOFAt":"0001-01-01T00:00:00Z"}}]}`
 	verdict := `{"case":"x","verdict":"violated","findings":[{"class":"shim","facts":["task=none"]},` +
 		`{"class":"containerd","facts":["what=busy-root"]},{"class":"containerd","facts":["image-store=x"]}]}`
 	k, err := DecodeKept("x", []byte(edited(t, 2, history, verdict)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if k.History.Version != "v2.4.2" || len(k.History.Instances) != 1 || k.History.Instances[0].Spec.Exit != 7 {
+	want := []Instance{{Name: "c0", Spec: Container{Exit: 7}, Payload: payload.Truth{Runs: 1}}}
+	if k.History.Version != "v2.4.2" || !reflect.DeepEqual(k.History.Instances, want) {
 		t.Errorf("%+v", k.History)
 	}
 	if v := k.Verdict; v.Outcome != Violated || len(v.Findings) != 1 || v.Findings[0].Class != finding.ClassShim {

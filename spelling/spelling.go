@@ -9,7 +9,8 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// UnknownError reports a name that does not exist, and suggests the nearest name that does.
+// UnknownError reports a name that does not exist, and suggests the nearest name that
+// does.
 type UnknownError struct {
 	What    string   // what was looked for: "point ...: kind"
 	Name    string   // what was given

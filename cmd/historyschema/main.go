@@ -1,5 +1,5 @@
-// Command historyschema prints docs/history.schema.json: the JSON Schema of a kept history,
-// made from the types and their doc comments.
+// Command historyschema prints docs/history.schema.json: the JSON Schema of a kept
+// history, made from the types and their doc comments.
 package main
 
 import (

@@ -26,8 +26,8 @@ const module = "github.com/shimquake/shimquake"
 // rooms are the folders whose types are in a history.
 var rooms = []string{"harness", "oracle", "failpoints", "fixtures"}
 
-// schema returns the JSON Schema of a kept history. The comments are those of the checkout
-// in dir.
+// schema returns the JSON Schema of a kept history. The comments are those of the
+// checkout in dir.
 func schema(dir string) ([]byte, error) {
 	said, err := comments(dir)
 	if err != nil {

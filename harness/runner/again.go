@@ -65,8 +65,8 @@ func (x *run) restart() bool {
 }
 
 // brief reports whether less than a lifecycle will do: the runner is brief, the look has
-// found no violation, and it is a pod, or containerd has been started since the last fault, so that
-// nothing of a fault is left in its memory.
+// found no violation, and it is a pod, or containerd has been started since the last
+// fault, so that nothing of a fault is left in its memory.
 func (x *run) brief() bool {
 	h := x.history()
 	if x.usesAgain || !x.runner.Brief || x.Workload.Thorough || x.Workload.KillAgain ||

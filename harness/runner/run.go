@@ -49,7 +49,8 @@ type run struct {
 
 	bystanders atomic.Pointer[bystander.Group] // nil where the case has none; faults ask for it, too
 	// found is the verdict on what the look has seen, before the first id is used again. It
-	// decides how the run goes on; the verdict of the case is made once, when the run is over.
+	// decides how the run goes on; the verdict of the case is made once, when the run is
+	// over.
 	found harness.Verdict
 	dumps map[string][]byte // files for people, of a case that is violated
 }
@@ -192,8 +193,8 @@ func (x *run) execs(i *harness.Instance) []harness.Exec {
 	return out
 }
 
-// close judges the run, keeps the evidence of a bad end and ends the world, however far it
-// was built. The verdict is made before the world ends, because that removes the logs.
+// close judges the run, keeps the evidence of a bad end and ends the world, however far
+// it was built. The verdict is made before the world ends, because that removes the logs.
 func (x *run) close() harness.Verdict {
 	x.unwatch()
 	v := x.runner.verdict(x.history())
