@@ -53,8 +53,6 @@ type Instance struct {
 	Execs []Exec `json:"execs,omitempty"`
 	// Pause is what came of its pause; nil where it was not to be paused.
 	Pause *Pause `json:"pause,omitempty"`
-	// PIDs are the answers of ListPids about it, in the order of time.
-	PIDs []PIDs `json:"pids,omitempty"`
 	// States are what containerd called its task when it was created, and when it was
 	// started; they are asked for where no fault is planned.
 	States []TaskState `json:"states,omitempty"`
@@ -81,30 +79,6 @@ type Meter struct {
 	Told   []uint64        `json:"told,omitempty"`
 	Others int             `json:"others,omitempty"`
 	Err    *callerr.Failed `json:"err,omitempty"`
-}
-
-// PIDs is an answer of ListPids about a container. Pids are those of the world's PID
-// namespace, in order.
-type PIDs struct {
-	At time.Time `json:"at,omitzero"` // when it was asked
-	// Ended reports whether a client had heard by then that it has ended.
-	Ended bool `json:"ended,omitempty"`
-	// Err is the error in place of an answer, and Told what was answered without one.
-	Err  *callerr.Failed `json:"err,omitempty"`
-	Told []int           `json:"told,omitempty"`
-	// OfExecs are those that it has called an exec's; nil where it did not answer, and in
-	// histories that were kept before they were.
-	OfExecs []ExecPID `json:"ofExecs"`
-	// Before and After are what the kernel had in its cgroup before the question and after
-	// the answer.
-	Before []int `json:"before,omitempty"`
-	After  []int `json:"after,omitempty"`
-}
-
-// ExecPID is the process of an exec, as ListPids tells it.
-type ExecPID struct {
-	ID  string `json:"id"` // of the exec
-	PID int    `json:"pid"`
 }
 
 // TaskState is what containerd calls a task when a call about it has succeeded.

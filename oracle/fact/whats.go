@@ -6,7 +6,7 @@ var whats = []string{
 	GoneFails, IDReuse, Boot, WrongList, Listing, Collection, Stats, Answer, ARestart, Shutdown,
 	ShimEnded, Death, ALog, AFatalLog, ExecKept, ExecTaken, ExecOrphaned, AttachFailed,
 	AttachOpen, ExecFailed, ExecUntimed, ExecEarly, ExecLives, WrongOutput, WrongInput,
-	InputOpen, InputEnded, InputShut, PIDsLeftOut, PIDsForeign, PIDsUntold, PIDsOfExecs, StateAs,
+	InputOpen, InputEnded, InputShut, StateAs,
 	StatePID, MeterAs, MeterPageAs, NoPIDYet, PausedAs, PausedRuns, ResumedAs, ResumedStands,
 	ExecBurnt, ASlowCall, WaitUnanswered, DoneTwice, AskedUnanswered, LateKillAs, KillHitsAnother,
 	AbsentBegun, RefusedUnanswered, Baseline,
@@ -63,11 +63,6 @@ const (
 	InputOpen  = "input-open"
 	InputEnded = "input-ended"
 	InputShut  = "input-shut"
-	// Of ListPids: what it leaves out, what is not there, and that it does not answer.
-	PIDsLeftOut = "pids-left-out"
-	PIDsForeign = "pids-foreign"
-	PIDsUntold  = "pids-untold"
-	PIDsOfExecs = "pids-of-execs" // which exec's a process is
 	// Of a task that was created, or started: what containerd calls it, the pid that comes
 	// with that, and that the call was answered without one.
 	StateAs  = "state-as"

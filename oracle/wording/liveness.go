@@ -63,13 +63,6 @@ var livenessWhats = []what{
 	{fact.InputShut, "input",
 		says("its payload saw the end of its input, which is to be open until the container's end: " +
 			"a client that was attached has gone")},
-	{fact.PIDsLeftOut, "task", says("ListPids leaves out %s, which run in its cgroup: the answer is %q", fact.True,
-		fact.Reported)},
-	{fact.PIDsForeign, "task", says("ListPids tells of %s, and in its cgroup run %q", fact.Reported, fact.True)},
-	{fact.PIDsUntold, "task", says("ListPids of it failed, and no fault was planned: %s", fact.Error)},
-	{fact.PIDsOfExecs, "task", says("ListPids calls process %s one of exec %q, and it is one of %q", fact.TaskPID,
-		fact.Reported,
-		fact.True)},
 	{fact.StateAs, "task", says("its %s has succeeded, and containerd calls it %s", fact.Call, fact.Task)},
 	{fact.StatePID, "task", says("its %s was answered with the pid %s, and its state tells %s", fact.Call, fact.True,
 		fact.Reported)},

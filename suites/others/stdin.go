@@ -54,35 +54,3 @@ var _ = Describe("a standard input", Label("others", "exec", "stdin"), func() {
 		Expect(v.History.Instances[0].Input).To(allRead)
 	})
 })
-
-var _ = Describe("ListPids", Label("others", "exec", "pids", "cgroup"), func() {
-	// known are a container's init and the exec that is held in it.
-	known := func(v harness.Verdict, n int) []int {
-		i := v.History.Instances[n]
-		all := []int{int(i.PID)}
-		for _, e := range i.Execs {
-			if e.Held {
-				all = append(all, int(e.PID))
-			}
-		}
-		return all
-	}
-	several := []harness.Container{
-		{Exit: 7, HeldExec: true, Children: 2}, {Exit: 3, Held: true}, {Exit: 5, HeldExec: true, SharedPID: true},
-	}
-	DescribeTable("tells of the processes of a container, and of no others",
-		func(ctx context.Context, name string, grouped bool, faults ...failpoints.Fault) {
-			v := spec.Holds(ctx, harness.Case{Name: "others-pids-" + name, Plan: faults,
-				Workload: harness.Workload{Grouped: grouped, Containers: several}})
-			for n, i := range v.History.Instances {
-				Expect(i.PIDs).To(HaveLen(2), "while it runs, and when it has ended")
-				Expect(i.PIDs[0]).To(And(HaveField("Err", BeNil()), HaveField("Before", ContainElements(known(v, n))),
-					HaveField("Told", And(ContainElements(known(v, n)), HaveLen(len(known(v, n))+i.Spec.Children)))))
-				Expect(i.PIDs[1]).To(HaveField("Told", BeEmpty()))
-			}
-		},
-		Entry("each behind its own shim", spec.Quick, "alone", false),
-		Entry("all behind one shim", spec.Quick, "grouped", true),
-		Entry("after containerd was SIGKILLed", "containerd-killed", true, failpoints.Kill("proc:containerd:running")),
-	)
-})

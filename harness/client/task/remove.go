@@ -21,7 +21,6 @@ import (
 // deleteByAll has each of the workload's deleters try, concurrently.
 func (c *Client) deleteByAll(ctx context.Context, i *harness.Instance) {
 	c.lookAtTask(ctx, i)
-	c.listPIDs(ctx, i)
 	c.killLate(ctx, i, "", i.PID, i.Waited)
 	done := make([]time.Time, max(c.Case.Workload.Deleters, 1))
 	var others sync.WaitGroup

@@ -129,7 +129,6 @@ func (c *Client) lifecycle(ctx context.Context) {
 // ending lets containers come to their end.
 func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 	for _, i := range all {
-		c.listPIDs(ctx, i)
 		c.exec(ctx, i)
 		c.pause(ctx, i)
 		c.KillChild(ctx, i)
