@@ -5,8 +5,6 @@ import "github.com/shimquake/shimquake/oracle/finding"
 // leakClass is what [Leaks] knows of a class of finding.
 type leakClass struct {
 	class finding.Class
-	// find lists what was not there before; nil: another class's does, or Leaks itself.
-	find func(diff) []finding.Finding
 	// with is what comes with it, of the same container or pod: a leaked shim keeps its
 	// socket, its bundle and its cgroup.
 	with []finding.Class
@@ -18,31 +16,32 @@ type leakClass struct {
 
 // leakClasses are those of LeakClasses, in their order.
 var leakClasses = []leakClass{
-	{class: finding.ClassShim, find: diff.processes, holds: true, with: []finding.Class{
+	{class: finding.ClassShim, holds: true, with: []finding.Class{
 		finding.ClassSocket, finding.ClassBundle, finding.ClassCgroup, finding.ClassFIFO, finding.ClassProcess,
-		finding.ClassMount, finding.ClassRuncState, finding.ClassTask,
-		finding.ClassContainer, finding.ClassSnapshot, finding.ClassCRIDir, finding.ClassSandbox, finding.ClassLease,
-		finding.ClassNetwork,
-		finding.ClassHandle,
+		finding.ClassMount, finding.ClassRuncState, finding.ClassTask, finding.ClassContainer, finding.ClassSnapshot,
+		finding.ClassCRIDir, finding.ClassSandbox, finding.ClassLease, finding.ClassNetwork, finding.ClassHandle,
 	}},
-	{class: finding.ClassProcess, holds: true, with: []finding.Class{finding.ClassCgroup, finding.ClassBundle,
-		finding.ClassMount, finding.ClassRuncState}},
-	{class: finding.ClassSocket, find: diff.sockets, covers: true},
-	{class: finding.ClassBundle, find: diff.bundles, covers: true, with: []finding.Class{finding.ClassMount}},
-	{class: finding.ClassCRIDir, find: diff.criDirs, covers: true},
-	{class: finding.ClassMount, find: diff.mounts, covers: true},
-	{class: finding.ClassCgroup, find: diff.cgroups},
-	{class: finding.ClassRuncState, find: diff.runcStates, covers: true},
+	{class: finding.ClassProcess, holds: true, with: []finding.Class{
+		finding.ClassCgroup, finding.ClassBundle, finding.ClassMount, finding.ClassRuncState,
+	}},
+	{class: finding.ClassSocket, covers: true},
+	{class: finding.ClassBundle, covers: true, with: []finding.Class{finding.ClassMount}},
+	{class: finding.ClassCRIDir, covers: true},
+	{class: finding.ClassMount, covers: true},
+	{class: finding.ClassCgroup},
+	{class: finding.ClassRuncState, covers: true},
 	{class: finding.ClassSnapshot, covers: true},
 	{class: finding.ClassLease},
-	{class: finding.ClassFIFO, find: diff.fifos, covers: true},
-	{class: finding.ClassContainer, find: diff.daemon, holds: true,
-		with: []finding.Class{finding.ClassSnapshot, finding.ClassCRIDir, finding.ClassFIFO}},
+	{class: finding.ClassFIFO, covers: true},
+	{class: finding.ClassContainer, holds: true, with: []finding.Class{
+		finding.ClassSnapshot, finding.ClassCRIDir, finding.ClassFIFO,
+	}},
 	{class: finding.ClassTask, holds: true},
-	{class: finding.ClassSandbox, holds: true, with: []finding.Class{finding.ClassSnapshot, finding.ClassCRIDir,
-		finding.ClassLease, finding.ClassNetwork}},
+	{class: finding.ClassSandbox, holds: true, with: []finding.Class{
+		finding.ClassSnapshot, finding.ClassCRIDir, finding.ClassLease, finding.ClassNetwork,
+	}},
 	{class: finding.ClassMetadata},
-	{class: finding.ClassNetwork, find: diff.networks, with: []finding.Class{finding.ClassMount, finding.ClassFile}},
+	{class: finding.ClassNetwork, with: []finding.Class{finding.ClassMount, finding.ClassFile}},
 	{class: finding.ClassFile},
 	{class: finding.ClassHandle},
 }

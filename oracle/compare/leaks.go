@@ -28,10 +28,8 @@ import (
 func Leaks(before, after inventory.Inventory) []finding.Finding {
 	d := diff{before: before, after: after}
 	var out []finding.Finding
-	for _, c := range leakClasses {
-		if c.find != nil {
-			out = append(out, c.find(d)...)
-		}
+	for _, find := range finders {
+		out = append(out, find(d)...)
 	}
 	out = append(out, d.handles(out)...)
 	out = append(out, d.unreported(out)...)
@@ -39,25 +37,10 @@ func Leaks(before, after inventory.Inventory) []finding.Finding {
 	return out
 }
 
-// diff is the difference between two inventories.
-type diff struct{ before, after inventory.Inventory }
-
-// fresh lists the members of after that before has not, by key, counting: of two alike in
-// after one stays when before had one.
-func fresh[T any, K comparable](before, after []T, key func(T) K) []T {
-	had := make(map[K]int, len(before))
-	for _, x := range before {
-		had[key(x)]++
-	}
-	var out []T
-	for _, x := range after {
-		if k := key(x); had[k] > 0 {
-			had[k]--
-			continue
-		}
-		out = append(out, x)
-	}
-	return out
+// finders list what was not there before, each of one class or of several.
+var finders = []func(diff) []finding.Finding{
+	diff.processes, diff.sockets, diff.bundles, diff.criDirs, diff.mounts, diff.cgroups, diff.runcStates, diff.fifos,
+	diff.daemon, diff.networks,
 }
 
 func (d diff) processes() []finding.Finding {

@@ -77,8 +77,3 @@ func Vanished(before, after inventory.Inventory) (out []finding.Finding) {
 	}
 	return out
 }
-
-// missing lists the members of before whose key after has not.
-func missing[T any, K comparable](before, after []T, key func(T) K) []T {
-	return fresh(after, before, key)
-}

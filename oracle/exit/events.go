@@ -2,23 +2,15 @@ package exit
 
 import "github.com/shimquake/shimquake/oracle/event"
 
-// OfEvents are the exit statuses that events carry.
+// OfEvents returns the exit statuses that events report.
 func OfEvents(events []event.Task) []Observation {
 	by := map[string]Observer{event.TopicExit: ByTaskExit, event.TopicDelete: ByTaskDelete}
 	var out []Observation
 	for _, e := range events {
 		if by[e.Topic] != "" {
-			out = append(
-				out,
-				Observation{
-					Container: e.Container,
-					Exec:      e.Exec,
-					Observer:  by[e.Topic],
-					Status:    e.Status,
-					At:        e.Exited,
-					PID:       e.PID,
-				},
-			)
+			out = append(out, Observation{
+				Container: e.Container, Exec: e.Exec, Observer: by[e.Topic], Status: e.Status, At: e.Exited, PID: e.PID,
+			})
 		}
 	}
 	return out

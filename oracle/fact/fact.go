@@ -13,9 +13,6 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Key names one kind of fact: Task, Bundle, ...
-type Key uint8
-
 // Facts are what is known of a finding's subject, a value for each key that is known:
 //
 //	Facts{Task: None, Bundle: Gone}
@@ -32,12 +29,6 @@ type Fact struct {
 
 // String is the text form, KEY=VALUE.
 func (f Fact) String() string { return f.Key.String() + "=" + f.Value }
-
-// String is the key's name in the text form.
-func (k Key) String() string { return keys[k].name }
-
-// Values are those that a fact of the key may have; nil: any.
-func (k Key) Values() []string { return slices.Clone(keys[k].values) }
 
 // Parse reads the text form of a fact. A wrong name is a *spelling.UnknownError
 // with the nearest right one.

@@ -1,5 +1,16 @@
 package fact
 
+import "slices"
+
+// Key names one kind of fact: Task, Bundle, ...
+type Key uint8
+
+// String is the key's name in the text form.
+func (k Key) String() string { return keys[k].name }
+
+// Values are those that a fact of the key may have; nil: any.
+func (k Key) Values() []string { return slices.Clone(keys[k].values) }
+
 // The keys of facts. A key that is added gets a line in keys, too.
 const (
 	// Of what belongs together: the task, bundle, shim, ... of the subject's id.

@@ -1,17 +1,8 @@
 package inventory
 
 import (
-	"cmp"
-	"context"
-	"fmt"
 	"slices"
-
-	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
-	"github.com/containerd/containerd/v2/pkg/namespaces"
-	"github.com/containerd/errdefs"
-	"golang.org/x/sync/errgroup"
-
-	"github.com/shimquake/shimquake/oracle/finding"
+	"time"
 )
 
 // Daemon is what containerd itself knows, in all namespaces asked for.
@@ -48,91 +39,6 @@ type Task struct {
 	ExitStatus uint32 `json:"exitStatus"`
 }
 
-// askDaemon asks one containerd; want are the classes that are wanted.
-func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
-	d := &Daemon{Namespaces: slices.Clone(s.Namespaces)}
-	if len(d.Namespaces) == 0 {
-		all, err := s.Client.NamespaceService().List(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("list namespaces: %w", err)
-		}
-		d.Namespaces = all
-	}
-	slices.Sort(d.Namespaces)
-	// One answer for each namespace: they are asked side by side, and only this function
-	// writes to d.
-	answers := make([]Daemon, len(d.Namespaces))
-	group, ctx := errgroup.WithContext(ctx)
-	for i, ns := range d.Namespaces {
-		group.Go(func() error {
-			return answers[i].ask(namespaces.WithNamespace(ctx, ns), ns, s, want)
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	for _, a := range answers {
-		d.Containers = append(d.Containers, a.Containers...)
-		d.Tasks = append(d.Tasks, a.Tasks...)
-		d.Snapshots = append(d.Snapshots, a.Snapshots...)
-		d.Leases = append(d.Leases, a.Leases...)
-		d.Expiring = append(d.Expiring, a.Expiring...)
-		d.Sandboxes = append(d.Sandboxes, a.Sandboxes...)
-		d.SnapshotDirs = append(d.SnapshotDirs, a.SnapshotDirs...)
-		d.Records = append(d.Records, a.Records...)
-	}
-	return d, nil
-}
-
-func (d *Daemon) ask(ctx context.Context, ns string, s Scene, want parts) error {
-	if want.has(finding.ClassContainer) {
-		all, err := s.Client.ContainerService().List(ctx)
-		if err != nil {
-			return fmt.Errorf("list containers of %s: %w", ns, err)
-		}
-		for _, c := range all {
-			d.Containers = append(d.Containers, Ref{ns, c.ID})
-		}
-	}
-	if want.has(finding.ClassTask) {
-		all, err := s.Client.TaskService().List(ctx, &tasksapi.ListTasksRequest{})
-		if err != nil {
-			return fmt.Errorf("list tasks of %s: %w", ns, err)
-		}
-		for _, t := range all.Tasks {
-			// ContainerID is empty in List's answers: a task has its container's ID.
-			d.Tasks = append(d.Tasks, Task{ns, cmp.Or(t.ContainerID, t.ID), int(t.Pid), t.Status.String(), t.ExitStatus})
-		}
-	}
-	if want.has(finding.ClassLease) {
-		if err := d.askLeases(ctx, ns, s); err != nil {
-			return err
-		}
-	}
-	if want.has(finding.ClassSnapshot) {
-		for _, name := range s.Snapshotters {
-			if err := d.askSnapshots(ctx, ns, name, s); err != nil {
-				return fmt.Errorf("list snapshots of %s in %s: %w", name, ns, err)
-			}
-		}
-	}
-	if want.has(finding.ClassMetadata) {
-		if err := d.askRecords(ctx, ns, s); err != nil {
-			return err
-		}
-	}
-	if want.has(finding.ClassSandbox) {
-		all, err := s.Client.SandboxStore().List(ctx)
-		if err != nil && !errdefs.IsNotImplemented(err) {
-			return fmt.Errorf("list sandboxes of %s: %w", ns, err)
-		}
-		for _, box := range all {
-			d.Sandboxes = append(d.Sandboxes, Ref{ns, box.ID})
-		}
-	}
-	return nil
-}
-
 // Task finds a task of that id; without a namespace the first in any.
 func (d *Daemon) Task(ns, id string) (Task, bool) {
 	if d == nil {
@@ -150,4 +56,37 @@ func (d *Daemon) HasContainer(ns, id string) bool {
 	return d != nil && slices.ContainsFunc(d.Containers, func(r Ref) bool {
 		return r.ID == id && (ns == "" || r.Namespace == ns)
 	})
+}
+
+// Snapshot is a snapshot as its snapshotter reports it.
+type Snapshot struct {
+	Namespace   string `json:"namespace"`
+	Snapshotter string `json:"snapshotter"`
+	Key         string `json:"key"`
+	// Committed ones are the layers of images and stay with the image.
+	Committed bool `json:"committed,omitempty"`
+}
+
+// SnapshotDir is where a snapshot that is not committed has its files.
+type SnapshotDir struct {
+	Snapshot
+	Dir string `json:"dir"` // inside the scene
+}
+
+// ExpiringLease is a lease with an end: containerd's garbage collection removes it, and
+// what only it keeps, some time after that (docs/garbage-collection.md of containerd).
+// Its client library takes one for a day around each request that makes several things.
+type ExpiringLease struct {
+	Ref
+	Expires time.Time `json:"expires"`
+	// Snapshots are those that it keeps.
+	Snapshots []Snapshot `json:"snapshots,omitempty"`
+}
+
+// Record is something that containerd's metadata has besides what has a class of its own.
+type Record struct {
+	Namespace string `json:"namespace"`
+	// Kind is ABlob, AnIngest, AnImage, AnActivation or ALabel, which is its namespace's.
+	Kind string `json:"kind"`
+	Name string `json:"name"`
 }

@@ -10,16 +10,6 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// ExpiringLease is a lease with an end: containerd's garbage collection removes it, and
-// what only it keeps, some time after that (docs/garbage-collection.md of containerd).
-// Its client library takes one for a day around each request that makes several things.
-type ExpiringLease struct {
-	Ref
-	Expires time.Time `json:"expires"`
-	// Snapshots are those that it keeps.
-	Snapshots []Snapshot `json:"snapshots,omitempty"`
-}
-
 // expireLabel is where a lease has its end, in the form of RFC 3339
 // (leases.WithExpiration).
 const expireLabel = "containerd.io/gc.expire"

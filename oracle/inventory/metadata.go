@@ -12,14 +12,6 @@ import (
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
-// Record is something that containerd's metadata has besides what has a class of its own.
-type Record struct {
-	Namespace string `json:"namespace"`
-	// Kind is ABlob, AnIngest, AnImage, AnActivation or ALabel, which is its namespace's.
-	Kind string `json:"kind"`
-	Name string `json:"name"`
-}
-
 // askRecords asks for the buckets of the metadata store (core/metadata/buckets.go of
 // containerd) that nothing else asks for, and for the activations of the mount manager,
 // which has a store of its own since 2.2.

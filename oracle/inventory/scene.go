@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	containerd "github.com/containerd/containerd/v2/client"
+
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // ErrNoDaemon says that containerd could not be asked, so nothing may be called clean.
@@ -113,3 +115,10 @@ func (s Scene) withDefaults() Scene {
 }
 
 func (s Scene) places() Places { return Places{Root: s.ContainerdRoot, State: s.State} }
+
+// parts are the classes that a look covers; nil covers all.
+type parts map[finding.Class]bool
+
+func (p parts) has(any ...finding.Class) bool {
+	return p == nil || slices.ContainsFunc(any, func(c finding.Class) bool { return p[c] })
+}

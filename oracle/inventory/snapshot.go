@@ -10,21 +10,6 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// Snapshot is a snapshot as its snapshotter reports it.
-type Snapshot struct {
-	Namespace   string `json:"namespace"`
-	Snapshotter string `json:"snapshotter"`
-	Key         string `json:"key"`
-	// Committed ones are the layers of images and stay with the image.
-	Committed bool `json:"committed,omitempty"`
-}
-
-// SnapshotDir is where a snapshot that is not committed has its files.
-type SnapshotDir struct {
-	Snapshot
-	Dir string `json:"dir"` // inside the scene
-}
-
 func (d *Daemon) askSnapshots(ctx context.Context, ns, name string, s Scene) error {
 	service := s.Client.SnapshotService(name)
 	from := len(d.Snapshots)

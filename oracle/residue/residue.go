@@ -150,9 +150,7 @@ func (r Known) check() error {
 		return fmt.Errorf(
 			"the only event that may be missing is %s, only %s and %s may be late, and others may only say the same again: "+
 				"match [%s], [%s] or [%s]",
-			event.TopicDelete,
-			event.TopicCreate,
-			event.TopicStart,
+			event.TopicDelete, event.TopicCreate, event.TopicStart,
 			fact.Facts{fact.Event: fact.Missing, fact.Topic: event.TopicDelete},
 			fact.Facts{fact.Event: fact.Late, fact.Topic: event.TopicStart},
 			fact.Facts{fact.Event: fact.Repeated, fact.Repeat: fact.SameAgain},

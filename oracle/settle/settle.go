@@ -16,12 +16,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// awaitsCollection reports whether something is left that a garbage collection removes.
-func awaitsCollection(left []finding.Finding) bool {
-	return slices.ContainsFunc(left, func(f finding.Finding) bool { return f.Facts[fact.Kind] == fact.ASnapshotDir })
-}
-
-// How often Settle looks again. A look at one leftover process costs some 50 us; a socket
+// How often Wait looks again. A look at one leftover process costs some 50 us; a socket
 // or a directory less.
 const (
 	firstPause = 10 * time.Millisecond
@@ -29,7 +24,7 @@ const (
 )
 
 // residueLooks is how many looks in a row must find nothing but known residues before
-// Settle takes them for final. The first and the last see everything, those between only
+// Wait takes them for final. The first and the last see everything, those between only
 // the classes of what was left: what comes meanwhile the last one sees.
 const residueLooks = 3
 
@@ -52,8 +47,8 @@ type Marker func([]finding.Finding) []finding.Finding
 //
 // An error means that nothing may be concluded: ctx was cancelled, containerd did not
 // answer until the deadline, the scene is gone, or Scene.Client is nil ([inventory.ErrNoDaemon]).
-func Wait(ctx context.Context, s inventory.Scene, before inventory.Inventory, mark Marker) (inventory.Inventory,
-	[]finding.Finding, error) {
+func Wait(ctx context.Context, s inventory.Scene, before inventory.Inventory, mark Marker) (
+	inventory.Inventory, []finding.Finding, error) {
 	if s.Client == nil {
 		return inventory.Inventory{}, nil, fmt.Errorf("settle: %w", inventory.ErrNoDaemon)
 	}
@@ -76,8 +71,8 @@ type looker struct {
 	collect func(ctx context.Context) error
 }
 
-func (look looker) settle(ctx context.Context, before inventory.Inventory, mark Marker) (inventory.Inventory,
-	[]finding.Finding, error) {
+func (look looker) settle(ctx context.Context, before inventory.Inventory, mark Marker) (
+	inventory.Inventory, []finding.Finding, error) {
 	pause, quiet, collected := firstPause, 0, false
 	for {
 		inv, err := look.take(ctx)
@@ -174,9 +169,14 @@ func classesOf(left []finding.Finding) (want []finding.Class) {
 	return want
 }
 
+// awaitsCollection reports whether something is left that a garbage collection removes.
+func awaitsCollection(left []finding.Finding) bool {
+	return slices.ContainsFunc(left, func(f finding.Finding) bool { return f.Facts[fact.Kind] == fact.ASnapshotDir })
+}
+
 // last is the inventory at the deadline, with a little time of its own.
-func (look looker) last(ctx context.Context, before inventory.Inventory, mark Marker) (inventory.Inventory,
-	[]finding.Finding, error) {
+func (look looker) last(ctx context.Context, before inventory.Inventory, mark Marker) (
+	inventory.Inventory, []finding.Finding, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalLook)
 	defer cancel()
 	inv, err := look.take(ctx)

@@ -15,7 +15,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// looker looks at a world without a containerd: what Settle does with it is the same.
+// looker looks at a world without a containerd: what Wait does with it is the same.
 func (w *miniWorld) looker() looker {
 	return looker{take: func(ctx context.Context, only ...finding.Class) (inventory.Inventory, error) {
 		return inventory.Take(ctx, w.scene, only...)
@@ -48,7 +48,7 @@ func TestSettle(t *testing.T) {
 		name     string
 		plant    func(*miniWorld)
 		c        residue.Circumstances
-		deadline time.Duration // of Settle
+		deadline time.Duration // of Wait
 		most     time.Duration // that it may take
 		left     int
 		known    int // of them

@@ -33,7 +33,7 @@ var _ = Describe("the list of files that may appear", Label("control"), func() {
 				continue
 			}
 			Expect(slices.ContainsFunc(appeared, func(lets func(compare.ListedFile) bool) bool { return lets(l) })).
-				To(BeTrue(), "%s: no file of that kind appeared: does %s need it (oracle/files.yaml)?", l.Path, release)
+				To(BeTrue(), "%s: no file of that kind appeared: does %s need it (oracle/compare/files.yaml)?", l.Path, release)
 		}
 	})
 })

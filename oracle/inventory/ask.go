@@ -1,0 +1,100 @@
+package inventory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+	"github.com/containerd/errdefs"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/oracle/finding"
+)
+
+// askDaemon asks one containerd; want are the classes that are wanted.
+func askDaemon(ctx context.Context, s Scene, want parts) (*Daemon, error) {
+	d := &Daemon{Namespaces: slices.Clone(s.Namespaces)}
+	if len(d.Namespaces) == 0 {
+		all, err := s.Client.NamespaceService().List(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("list namespaces: %w", err)
+		}
+		d.Namespaces = all
+	}
+	slices.Sort(d.Namespaces)
+	// One answer for each namespace: they are asked side by side, and only this function
+	// writes to d.
+	answers := make([]Daemon, len(d.Namespaces))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, ns := range d.Namespaces {
+		group.Go(func() error {
+			return answers[i].ask(namespaces.WithNamespace(ctx, ns), ns, s, want)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, a := range answers {
+		d.Containers = append(d.Containers, a.Containers...)
+		d.Tasks = append(d.Tasks, a.Tasks...)
+		d.Snapshots = append(d.Snapshots, a.Snapshots...)
+		d.Leases = append(d.Leases, a.Leases...)
+		d.Expiring = append(d.Expiring, a.Expiring...)
+		d.Sandboxes = append(d.Sandboxes, a.Sandboxes...)
+		d.SnapshotDirs = append(d.SnapshotDirs, a.SnapshotDirs...)
+		d.Records = append(d.Records, a.Records...)
+	}
+	return d, nil
+}
+
+func (d *Daemon) ask(ctx context.Context, ns string, s Scene, want parts) error {
+	if want.has(finding.ClassContainer) {
+		all, err := s.Client.ContainerService().List(ctx)
+		if err != nil {
+			return fmt.Errorf("list containers of %s: %w", ns, err)
+		}
+		for _, c := range all {
+			d.Containers = append(d.Containers, Ref{ns, c.ID})
+		}
+	}
+	if want.has(finding.ClassTask) {
+		all, err := s.Client.TaskService().List(ctx, &tasksapi.ListTasksRequest{})
+		if err != nil {
+			return fmt.Errorf("list tasks of %s: %w", ns, err)
+		}
+		for _, t := range all.Tasks {
+			// ContainerID is empty in List's answers: a task has its container's ID.
+			d.Tasks = append(d.Tasks, Task{ns, cmp.Or(t.ContainerID, t.ID), int(t.Pid), t.Status.String(), t.ExitStatus})
+		}
+	}
+	if want.has(finding.ClassLease) {
+		if err := d.askLeases(ctx, ns, s); err != nil {
+			return err
+		}
+	}
+	if want.has(finding.ClassSnapshot) {
+		for _, name := range s.Snapshotters {
+			if err := d.askSnapshots(ctx, ns, name, s); err != nil {
+				return fmt.Errorf("list snapshots of %s in %s: %w", name, ns, err)
+			}
+		}
+	}
+	if want.has(finding.ClassMetadata) {
+		if err := d.askRecords(ctx, ns, s); err != nil {
+			return err
+		}
+	}
+	if want.has(finding.ClassSandbox) {
+		all, err := s.Client.SandboxStore().List(ctx)
+		if err != nil && !errdefs.IsNotImplemented(err) {
+			return fmt.Errorf("list sandboxes of %s: %w", ns, err)
+		}
+		for _, box := range all {
+			d.Sandboxes = append(d.Sandboxes, Ref{ns, box.ID})
+		}
+	}
+	return nil
+}

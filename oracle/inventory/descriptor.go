@@ -1,0 +1,159 @@
+package inventory
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// readDescriptors counts the open descriptors of a process, whose folder in a procfs is
+// dir. A path below root, which is containerd's, begins with "/root".
+func readDescriptors(dir, root string, sockets map[uint64]scan.UnixSocket) ([]Held, error) {
+	links, err := descriptors(dir)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[Held]int{}
+	for _, l := range links {
+		if rest, below := strings.CutPrefix(l.target, root+"/"); below && root != "" {
+			l.target = "/root/" + rest
+		}
+		counts[descriptor(l, sockets)]++
+		if l.watches > 0 {
+			counts[Held{Kind: fact.AWatch, Of: "inotify"}] += l.watches
+		}
+	}
+	return counted(counts), nil
+}
+
+// link is an open descriptor.
+type link struct {
+	target  string
+	watches int // of an inotify instance
+	// protocol of a socket: TCP, NETLINK, UNIX-STREAM.
+	protocol string
+}
+
+// inotifyLink is where the descriptor of an inotify instance leads to.
+const inotifyLink = "anon_inode:inotify"
+
+// descriptors reads the open descriptors of a process from its folder in a procfs. One
+// that is closed meanwhile is left out.
+func descriptors(dir string) ([]link, error) {
+	fds, err := os.Open(filepath.Join(dir, "fd"))
+	if err != nil {
+		return nil, err
+	}
+	defer fds.Close() //nolint:errcheck // read-only
+	names, err := fds.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]link, 0, len(names))
+	var buf [unix.PathMax]byte
+	for _, name := range names {
+		n, err := unix.Readlinkat(int(fds.Fd()), name, buf[:])
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("descriptor %s: %w", name, err)
+		}
+		l := link{target: string(buf[:n])}
+		switch {
+		case l.target == inotifyLink:
+			l.watches, err = watches(filepath.Join(dir, "fdinfo", name))
+		case strings.HasPrefix(l.target, "socket:"):
+			l.protocol, err = protocol(filepath.Join(dir, "fd", name))
+		}
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+func watches(file string) (int, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close() //nolint:errcheck // read-only
+	return parseWatches(f)
+}
+
+// protocol is the name of a socket's protocol, which the kernel has as an attribute of
+// its descriptor's link (sockfs_xattr_get in net/socket.c). Go listens by MPTCP where
+// the kernel has that; it is TCP all the same.
+func protocol(file string) (string, error) {
+	var buf [64]byte
+	n, err := unix.Getxattr(file, "system.sockprotoname", buf[:])
+	if err != nil {
+		return "", &os.PathError{Op: "getxattr system.sockprotoname", Path: file, Err: err}
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(unix.ByteSliceToString(buf[:n]), "MP"), "v6"), nil
+}
+
+// parseWatches counts the watches in the fdinfo of an inotify instance, a line each
+// (proc_pid_fdinfo(5)):
+//
+//	inotify wd:2 ino:7ef82a sdev:800001 mask:800afff ignored_mask:0 ...
+func parseWatches(r io.Reader) (int, error) {
+	n, lines := 0, bufio.NewScanner(r)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "inotify ") {
+			n++
+		}
+	}
+	return n, lines.Err()
+}
+
+// descriptor says what a descriptor's link leads to (proc_pid_fd(5)): a path, or
+// TYPE:[INODE], or anon_inode:NAME.
+func descriptor(l link, sockets map[uint64]scan.UnixSocket) Held {
+	if inode, ok := scan.SocketInode(l.target); ok {
+		s, ok := sockets[inode]
+		switch {
+		case !ok: // of another family; or it was accepted, and the client is outside of the world
+			return Held{Kind: fact.ADescriptor, Of: "socket " + l.protocol}
+		case s.Listening:
+			return Held{Kind: fact.ADescriptor, Of: withoutIDs(s.Path)}
+		case s.Path == "":
+			return Held{Kind: fact.AConnection, Of: "outgoing"} // only who listens has a name
+		}
+		return Held{Kind: fact.AConnection, Of: withoutIDs(s.Path)}
+	}
+	if strings.HasPrefix(l.target, "/") {
+		return Held{Kind: fact.ADescriptor, Of: withoutIDs(l.target)}
+	}
+	if name, ok := strings.CutPrefix(l.target, "anon_inode:"); ok {
+		return Held{Kind: fact.ADescriptor, Of: strings.Trim(name, "[]")}
+	}
+	kind, _, _ := strings.Cut(l.target, ":[") // pipe, net, mnt
+	return Held{Kind: fact.ADescriptor, Of: kind}
+}
+
+// withoutIDs is a path with a star for each folder or file whose name has a digit: ids of
+// containers, namespaces and worlds. containerd's plugins have their own names.
+func withoutIDs(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		id := strings.ContainsAny(part, "0123456789") || i > 0 && parts[i-1] == "worlds"
+		if id && !strings.HasPrefix(part, "io.containerd.") {
+			parts[i] = "*"
+		}
+	}
+	return strings.Join(parts, "/")
+}

@@ -1,0 +1,114 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// Take lists what is in the scene. It costs a few milliseconds and changes nothing. An
+// error means that something could not be read, so that the inventory must not be judged:
+// the world's init is gone, or containerd does not answer. How long containerd may take
+// is ctx's to say. Given classes, it looks only at what findings of these are about.
+func Take(ctx context.Context, s Scene, only ...finding.Class) (Inventory, error) {
+	var want parts
+	for _, c := range only {
+		if want == nil {
+			want = parts{}
+		}
+		want[c] = true
+	}
+	return take(ctx, s.withDefaults(), want)
+}
+
+// take reads the wanted parts. Files and processes are read after containerd was asked:
+// what it still knew is then rather gone from the disk than the other way about.
+func take(ctx context.Context, s Scene, want parts) (Inventory, error) {
+	inv := Inventory{Taken: time.Now(), Places: s.places()}
+	var err error
+	if s.Client != nil && want.has(finding.ClassContainer, finding.ClassTask, finding.ClassLease, finding.ClassSnapshot,
+		finding.ClassSandbox, finding.ClassMetadata) {
+		if inv.Daemon, err = askDaemon(ctx, s, want); err != nil {
+			return inv, fmt.Errorf("ask containerd: %w", err)
+		}
+	}
+	if want.has(finding.ClassProcess, finding.ClassShim, finding.ClassHandle) {
+		if inv.Processes, err = processes(s.Proc, s.Own); err != nil {
+			return inv, err
+		}
+	}
+	if want.has(finding.ClassNetwork) && s.Networks != nil {
+		if inv.Networks, err = s.Networks(); err != nil {
+			return inv, err
+		}
+	}
+	if want.has(finding.ClassMount, finding.ClassNetwork) {
+		if inv.Mounts, err = mounts(s.Proc); err != nil {
+			return inv, err
+		}
+	}
+	if want.has(finding.ClassCgroup) {
+		if inv.Cgroups, err = cgroups(s.CgroupDirs); err != nil {
+			return inv, err
+		}
+	}
+	if err := inv.takeFiles(s, want); err != nil {
+		return inv, err
+	}
+	if want.has(finding.ClassHandle) { // last: what the other questions took is given back by then
+		inv.Handles, err = handles(ctx, s, inv.Processes)
+	}
+	return inv, err
+}
+
+func (inv *Inventory) takeFiles(s Scene, want parts) error {
+	bundles := want.has(finding.ClassBundle, finding.ClassSocket) // sockets lie beside bundles too
+	if !bundles && !slices.ContainsFunc(fileReaders, func(r fileReader) bool { return want.has(r.of) }) {
+		return nil
+	}
+	t, err := scan.OpenTree(s.Root)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if bundles {
+		if inv.Bundles, err = scan.Bundles(t, s.State, s.ContainerdRoot); err != nil {
+			return err
+		}
+	}
+	for _, r := range fileReaders {
+		if !want.has(r.of) {
+			continue
+		}
+		if err := r.read(inv, t, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileReader takes what a class is about from the scene's files.
+type fileReader struct {
+	of   finding.Class
+	read func(*Inventory, *scan.Tree, Scene) error
+}
+
+var fileReaders = []fileReader{
+	{finding.ClassSocket, readSockets}, {finding.ClassCRIDir, readCRIDirs}, {finding.ClassRuncState, readRuncStates},
+	{finding.ClassFIFO, readFIFOs},
+	{finding.ClassFile, readFiles},
+}
+
+func readCRIDirs(inv *Inventory, t *scan.Tree, s Scene) (err error) {
+	inv.CRIDirs, err = scan.CRIDirs(t, s.State, s.ContainerdRoot)
+	return err
+}
+
+func readRuncStates(inv *Inventory, t *scan.Tree, s Scene) (err error) {
+	inv.RuncStates, err = scan.RuncStates(t, s.RuncRoot)
+	return err
+}
