@@ -83,7 +83,7 @@ func TestRulesOfAttaches(t *testing.T) {
 			i.Attaches[1].Ended, i.Waited = time.Time{}, time.Time{}
 		}), ""},
 		"who has left ends the input": {with(func(_ *harness.History, i *harness.Instance) { i.Payload.EOFAt = at(24) }),
-			"liveness container what=input-shut"},
+			"liveness container what=input-ended after=client-gone"},
 		"and containerd died": {also(hit(term.Delay), with(func(h *harness.History, i *harness.Instance) {
 			i.Payload.EOFAt, h.Done = at(24), at(50)
 			h.Deaths = []daemon.Death{{At: at(23), BackIn: time.Second, Asked: true}}
@@ -117,7 +117,7 @@ func TestRulesOfStreams(t *testing.T) {
 			change(&h.Instances[0].Execs[0])
 		}
 	}
-	const lives = "liveness containerd of=exec what=exec-orphaned"
+	const lives = "liveness containerd of=exec what=exec-lives after=client-gone"
 	judged(t, map[string]row{
 		"a streamed exec": {withStream, ""},
 		"it says 0": {of(withStream, func(e *harness.Exec) { e.Sync.Status = 0 }),

@@ -94,15 +94,11 @@ func (b *beside) calls() {
 				"%s failed before any fault had happened: %s", strings.TrimSpace(c.Verb+" "+c.Of), c.Err.Text))...)
 			continue
 		}
-		what := fact.OthersCall
-		if b.b.Started.IsZero() {
-			what = fact.OthersStart
-		}
-		fs := c.Err.Facts(what)
+		fs := c.Err.Facts(fact.OthersCall)
 		if fs[fact.Bound] = c.Took.Round(time.Millisecond).String(); counts[failure{c.Verb, c.Err.Code}] > 1 {
 			fs[fact.Count] = strconv.Itoa(counts[failure{c.Verb, c.Err.Code}])
 		}
-		b.find(what, fs)
+		b.find(fact.OthersCall, fs)
 	}
 }
 

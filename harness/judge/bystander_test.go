@@ -88,7 +88,7 @@ func TestBystanders(t *testing.T) {
 			func(h *harness.History, _ *harness.Bystander) {
 				h.Case.Plan = append(h.Case.Plan, failpoints.Pressure("io:root:running", "4MiB/s,60MiB"))
 			}), ""},
-		"it cannot be started after a fault": {neverStarted(false), "others bystander what=others-start call=create"},
+		"it cannot be started after a fault": {neverStarted(false), "others bystander what=others-call call=create"},
 		"it cannot be started before one":    {neverStarted(true), "before"},
 
 		"it was killed": {func(_ *harness.History, b *harness.Bystander) { b.Payload.Exited = false }, end},

@@ -41,11 +41,11 @@ func (x *execOf) synced() {
 	}
 	if s.Beats > 0 && x.e.Timed() {
 		x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{fact.What: fact.ExecLives,
-			fact.Count: fmt.Sprint(s.Beats)})
+			fact.After: fact.TimeOver, fact.Count: fmt.Sprint(s.Beats)})
 	}
 	if s.Beats > 0 && x.e.Orphaned() && !broken {
-		x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{fact.What: fact.ExecOrphaned,
-			fact.Count: fmt.Sprint(s.Beats)})
+		x.find(finding.Liveness, finding.ClassDaemon, fact.Facts{fact.What: fact.ExecLives,
+			fact.After: fact.ClientGone, fact.Count: fmt.Sprint(s.Beats)})
 	}
 	for _, b := range s.Left {
 		if broken {

@@ -107,7 +107,7 @@ func TestRulesOfExecSync(t *testing.T) {
 		}), "liveness containerd of=exec what=exec-failed"},
 		"its time is over": {withTimedSync, ""},
 		"and it lives on": {of(withTimedSync, nothing, func(e *harness.Exec) { e.Sync.Beats = 4 }),
-			"liveness containerd of=exec what=exec-lives"},
+			"liveness containerd of=exec what=exec-lives after=time-over"},
 		"and it was over too soon": {of(withTimedSync, nothing, func(e *harness.Exec) { e.Begun = at(26 - 900) }),
 			"liveness containerd of=exec what=exec-early bound=1s"},
 		"and a broken call is": {of(withTimedSync, at23(term.Error), func(e *harness.Exec) { e.Begun = at(26 - 900) }), ""},

@@ -41,7 +41,7 @@ func wrongInput(i harness.Instance, exec string, in *harness.Input, own payload.
 	early := !own.EOFAt.IsZero() && own.EOFAt.Before(in.Closing)
 	switch {
 	case in.Open && !own.EOFAt.IsZero():
-		find(fact.Facts{fact.What: fact.InputShut})
+		find(fact.Facts{fact.What: fact.InputEnded, fact.After: fact.ClientGone})
 	case early:
 		find(fact.Facts{fact.What: fact.InputEnded, fact.Apart: in.Closing.Sub(own.EOFAt).String()})
 	case own.EOFAt.IsZero() && !in.Closed.IsZero() && own.Runs > 0:

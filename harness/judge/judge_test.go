@@ -99,14 +99,14 @@ func TestRules(t *testing.T) {
 		"it logs that it cannot go on": {func(h *harness.History) {
 			h.Case.Plan, h.Firings, h.Hits, h.Flushed.Hits = nil, nil, nil, 0
 			h.Logged = []harness.Logged{{Level: "fatal", Message: "x", Times: 1}}
-		}, "liveness containerd what=log-fatal"},
+		}, "liveness containerd what=log is=fatal"},
 		"which a fault may have made it": {func(h *harness.History) {
 			h.Logged = []harness.Logged{{Level: "fatal", Message: "x", Times: 1}}
 		}, ""},
 		"its log is flooded": {func(h *harness.History) {
 			h.Logged = []harness.Logged{{Message: "x 41", Times: 1001}}
 		},
-			"liveness containerd what=log"},
+			"liveness containerd what=log is=repeated"},
 		"its log tells of what its client does": {func(h *harness.History) {
 			h.Calls, h.Logged = make([]harness.Call, 10), []harness.Logged{{Message: "x", Times: 1001}}
 		}, ""},
@@ -115,7 +115,7 @@ func TestRules(t *testing.T) {
 		}, ""},
 		"the OOM monitor that does not": {func(h *harness.History) {
 			h.Logged = []harness.Logged{{Message: "cgroups: epoll wait", Times: 200_001}}
-		}, "liveness containerd what=log"},
+		}, "liveness containerd what=log is=repeated"},
 		"List leaves out what has ended": {func(h *harness.History) {
 			plain(h)
 			h.Instances[0].MustTell = append(h.Instances[0].MustTell, exit.ByTaskList)
@@ -277,7 +277,7 @@ func TestRules(t *testing.T) {
 		"a bystander that another release starts": {func(h *harness.History) {
 			bystanderFails(h, harness.Held)
 		},
-			"others bystander what=others-start"},
+			"others bystander what=others-call"},
 		"it panics forever": {func(h *harness.History) {
 			panics(h, 910)
 		}, "liveness containerd what=death exit=2"},

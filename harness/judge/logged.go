@@ -34,7 +34,8 @@ func logged(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	for _, l := range h.Logged {
 		if l.Fatal() && h.Case.Faultless() {
 			found = append(found, finding.Finding{
-				Invariant: finding.Liveness, Class: finding.ClassDaemon, Facts: fact.Facts{fact.What: fact.AFatalLog,
+				Invariant: finding.Liveness, Class: finding.ClassDaemon,
+				Facts: fact.Facts{fact.What: fact.ALog, fact.Is: fact.Fatal,
 					fact.Message: callerr.Comparable(l.Message), fact.Count: strconv.Itoa(l.Times)},
 			})
 		}
@@ -46,9 +47,9 @@ func logged(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 			continue
 		}
 		found = append(found, finding.Finding{
-			Invariant: finding.Liveness, Class: finding.ClassDaemon, Facts: fact.Facts{fact.What: fact.ALog,
-				fact.Message: callerr.Comparable(l.Message), fact.Count: strconv.Itoa(l.Times),
-				fact.Most: strconv.Itoa(most)},
+			Invariant: finding.Liveness, Class: finding.ClassDaemon,
+			Facts: fact.Facts{fact.What: fact.ALog, fact.Is: fact.Repeated, fact.Message: callerr.Comparable(l.Message),
+				fact.Count: strconv.Itoa(l.Times), fact.Most: strconv.Itoa(most)},
 		})
 	}
 	return found, nil

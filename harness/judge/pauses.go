@@ -56,8 +56,8 @@ func (x *pauseOf) disturbed() bool {
 
 func (x *pauseOf) states() {
 	p := x.i.Pause
-	x.called(fact.PausedAs, p.Paused, p.PausedAs, taskPaused)
-	x.called(fact.ResumedAs, p.Resumed, p.ResumedAs, taskRunning)
+	x.called("pause", p.Paused, p.PausedAs, taskPaused)
+	x.called("resume", p.Resumed, p.ResumedAs, taskRunning)
 	if !p.Paused.IsZero() && p.Beats > 0 {
 		x.find(finding.Liveness, finding.ClassContainer, fact.Facts{
 			fact.What: fact.PausedRuns, fact.Count: strconv.Itoa(p.Beats)})
@@ -68,20 +68,21 @@ func (x *pauseOf) states() {
 	}
 	if p.Exec != nil && p.ExecAgain != nil {
 		x.find(finding.Liveness, finding.ClassContainer, fact.Facts{
-			fact.What: fact.ExecBurnt, fact.Error: p.ExecAgain.Text})
+			fact.What: fact.ExecTaken, fact.Task: taskPaused, fact.Error: p.ExecAgain.Text})
 	}
 }
 
-// called compares what containerd calls a task with what it is. With a fault it need not
-// answer.
-func (x *pauseOf) called(what string, since time.Time, as, want string) {
+// called compares what containerd calls a task after a call with what it is. With a fault
+// it need not answer.
+func (x *pauseOf) called(call string, since time.Time, as, want string) {
 	if since.IsZero() || as == want || as == "" && !x.h.Case.Faultless() {
 		return
 	}
 	if as == "" {
 		as = fact.None
 	}
-	x.find(finding.Liveness, finding.ClassContainer, fact.Facts{fact.What: what, fact.Task: as})
+	x.find(finding.Liveness, finding.ClassContainer, fact.Facts{
+		fact.What: fact.StateAs, fact.Call: call, fact.Task: as})
 }
 
 // events: each comes once. What a shim has not sent dies with it.

@@ -32,11 +32,11 @@ func TestRulesOfPauses(t *testing.T) {
 		"a pause":               {withPause, ""},
 		"one without any fault": {with(func(h *harness.History, _ *harness.Pause) { plain(h) }), ""},
 		"it is called running": {with(func(_ *harness.History, p *harness.Pause) { p.PausedAs = "RUNNING" }),
-			"liveness container what=paused-as task=RUNNING"},
+			"liveness container what=state-as call=pause task=RUNNING"},
 		"it goes on": {with(func(_ *harness.History, p *harness.Pause) { p.Beats = 5 }),
 			"liveness container what=paused-runs"},
 		"it stays paused, as it is called": {with(func(_ *harness.History, p *harness.Pause) { p.ResumedAs = "PAUSED" }),
-			"liveness container what=resumed-as task=PAUSED"},
+			"liveness container what=state-as call=resume task=PAUSED"},
 		"it stays paused": {with(func(_ *harness.History, p *harness.Pause) { p.Beat = time.Time{} }),
 			"liveness container what=resumed-stands"},
 		"and its shim was killed": {with(func(h *harness.History, p *harness.Pause) {
@@ -50,14 +50,14 @@ func TestRulesOfPauses(t *testing.T) {
 		"nobody says what it is called": {with(func(h *harness.History, p *harness.Pause) {
 			plain(h)
 			p.PausedAs = ""
-		}), "liveness container what=paused-as task=none"},
+		}), "liveness container what=state-as call=pause task=none"},
 		"an exec is refused until it is resumed": {with(func(_ *harness.History, p *harness.Pause) {
 			p.Exec = failed("Unknown", "cannot exec in a paused state")
 		}), ""},
 		"and after that, too": {with(func(_ *harness.History, p *harness.Pause) {
 			p.Exec = failed("Unknown", "cannot exec in a paused state")
 			p.ExecAgain = failed("AlreadyExists", "id paused")
-		}), "liveness container what=exec-burnt"},
+		}), "liveness container what=exec-taken task=PAUSED"},
 		"the exec that was added then is told of": {with(func(h *harness.History, _ *harness.Pause) {
 			h.Events = append(h.Events, event.Task{Namespace: "shimquake", Topic: event.TopicExecAdded,
 				Container: "c0", Exec: harness.ExecOfPaused, Seen: at(26)})

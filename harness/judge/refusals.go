@@ -49,7 +49,7 @@ func refusedExec(h *harness.History, i harness.Instance, e harness.Exec) (found 
 	}
 	if w := e.Early; w != nil && w.Answered.IsZero() && !w.Until.IsZero() && !downBetween(h, w.At, w.Until) {
 		found = append(found, ofRefused(i, e.Called(),
-			fact.Facts{fact.What: fact.RefusedUnanswered, fact.Bound: w.Patience.String()}))
+			fact.Facts{fact.What: fact.WaitUnanswered, fact.Bound: w.Patience.String()}))
 	}
 	return append(found, begunEvents(h, i, e.Called())...)
 }

@@ -74,7 +74,7 @@ func TestRefusals(t *testing.T) {
 	}
 	begins := func(h *harness.History) { h.Instances[1].Created = at(2) }
 	const begun = "liveness container what=absent-begun"
-	const unanswered = "liveness container of=exec what=refused-unanswered"
+	const unanswered = "liveness container of=exec what=wait-unanswered"
 	exec := absentExec(func(*harness.Exec) {})
 	starts := absentExec(func(e *harness.Exec) { e.Started, e.PID = at(22), 45 })
 	sync := func(err *callerr.Failed) func(*harness.History) {

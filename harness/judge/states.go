@@ -27,7 +27,7 @@ func states(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 		}
 		for _, e := range i.Execs {
 			if !e.Started.IsZero() && e.PID == 0 {
-				find(e.ID, fact.Facts{fact.What: fact.NoPIDYet, fact.Call: "exec-start"})
+				find(e.ID, fact.Facts{fact.What: fact.StatePID, fact.Call: "exec-start", fact.Reported: fact.None})
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func wrongState(s harness.TaskState) (all []fact.Facts) {
 		as = fact.None
 	}
 	if s.Told == 0 {
-		all = append(all, fact.Facts{fact.What: fact.NoPIDYet, fact.Call: s.Call})
+		all = append(all, fact.Facts{fact.What: fact.StatePID, fact.Call: s.Call, fact.Reported: fact.None})
 	}
 	if as != want {
 		return append(all, fact.Facts{fact.What: fact.StateAs, fact.Call: s.Call, fact.Task: as})

@@ -17,8 +17,7 @@ func TestRulesOfStates(t *testing.T) {
 	}
 	without := func(change func(*harness.Instance)) func(*harness.History) { return also(plain, with(change)) }
 	unlike := func(i *harness.Instance) { i.States[0].As = "RUNNING" }
-	const as, pid, untold = "liveness container what=state-as call=", "liveness container what=state-pid call=",
-		"liveness container what=pid-untold call="
+	const as, pid = "liveness container what=state-as call=", "liveness container what=state-pid call="
 	judged(t, map[string]row{
 		"as they are":                    {without(func(*harness.Instance) {}), ""},
 		"one that was created, and runs": {without(unlike), as + "create task=RUNNING"},
@@ -28,6 +27,6 @@ func TestRulesOfStates(t *testing.T) {
 		"one of no state": {without(func(i *harness.Instance) { i.States[1].As = "" }), as + "start task=none"},
 		"another's pid": {without(func(i *harness.Instance) { i.States[1].PID = 51 }),
 			pid + "start reported=51 true=41"},
-		"no pid": {without(func(i *harness.Instance) { i.States[0].Told = 0 }), untold + "create"},
+		"no pid": {without(func(i *harness.Instance) { i.States[0].Told = 0 }), pid + "create reported=none"},
 	})
 }

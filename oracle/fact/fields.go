@@ -32,6 +32,7 @@ const (
 const (
 	TooEarly = "too-early" // a time before what it is the time of
 	TooLate  = "too-late"  // a time after that, or later than CRI has said it
+	Fatal    = "fatal"     // a log message after which containerd cannot go on
 	NotSet   = "not-set"
 	Other    = "other"   // another than is true
 	Changed  = "changed" // another than CRI has said before

@@ -188,7 +188,7 @@ var keys = [factCount]struct {
 	}},
 	Topic:  {"topic", inCause, topics},
 	Of:     {"of", inCause, []string{AnExec, AnAttach}},
-	After:  {"after", inCause, append([]string{AfterInitExit, AnotherStop}, topics...)},
+	After:  {"after", inCause, append([]string{AfterInitExit, AnotherStop, ClientGone, TimeOver}, topics...)},
 	Repeat: {"repeat", inCause, []string{SameAgain, KnownToBeTold, OtherStatus, OtherPID}},
 	Use:    {"use", inCause, []string{Second}},
 	Last:   {"last", inMatch, []string{Yes}},
@@ -199,7 +199,7 @@ var keys = [factCount]struct {
 			FieldImage,
 			FieldImageRef, FieldAnnotations, FieldLogPath, FieldMounts, FieldStopSignal,
 			FieldMemoryLimit, FieldMemory, FieldCPU, FieldMeteredAt}},
-	Is:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed, Repeated}},
+	Is:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed, Repeated, Fatal}},
 	Listed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	In:     {"in", inCause, []string{InLivingPod, OfTheLiving, InLivingContainer}},
 

@@ -72,6 +72,8 @@ const (
 	NotSentAgain   = "not-sent-again"
 	AfterInitExit  = "init-exit" // After
 	AnotherStop    = "another-stop"
+	ClientGone     = "client-gone"
+	TimeOver       = "time-over" // the time that ExecSync was given
 	Foreign        = "foreign"
 	Misdated       = "misdated"
 	Unrotated      = "unrotated"

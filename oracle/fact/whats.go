@@ -2,19 +2,18 @@ package fact
 
 // whats are the values of What. Each has its words.
 var whats = []string{
-	OthersStart, OthersCall, OthersEnd, OthersStatus, OthersEvent, OthersOutput, OthersAnswer, Removal, NameFree,
+	OthersCall, OthersEnd, OthersStatus, OthersEvent, OthersOutput, OthersAnswer, Removal, NameFree,
 	GoneFails, IDReuse, Boot, WrongList, Listing, Collection, Stats, Answer, ARestart, Shutdown,
-	ShimEnded, Death, ALog, AFatalLog, ExecKept, ExecTaken, ExecOrphaned, AttachFailed,
+	ShimEnded, Death, ALog, ExecKept, ExecTaken, AttachFailed,
 	AttachOpen, ExecFailed, ExecUntimed, ExecEarly, ExecLives, WrongOutput, WrongInput,
-	InputOpen, InputEnded, InputShut, StateAs,
-	StatePID, MeterAs, MeterPageAs, NoPIDYet, PausedAs, PausedRuns, ResumedAs, ResumedStands,
-	ExecBurnt, ASlowCall, WaitUnanswered, DoneTwice, AskedUnanswered, LateKillAs, KillHitsAnother,
-	AbsentBegun, RefusedUnanswered, Baseline,
+	InputOpen, InputEnded, StateAs,
+	StatePID, MeterAs, MeterPageAs, PausedRuns, ResumedStands,
+	ASlowCall, WaitUnanswered, DoneTwice, AskedUnanswered, LateKillAs, KillHitsAnother,
+	AbsentBegun, Baseline,
 }
 
 // Values of What, of a bystander.
 const (
-	OthersStart  = "others-start"
 	OthersCall   = "others-call"
 	OthersEnd    = "others-end"
 	OthersStatus = "others-status"
@@ -39,56 +38,47 @@ const (
 	ARestart   = "restart"
 	Shutdown   = "shutdown"
 	Death      = "death"
-	ALog       = "log"
-	AFatalLog  = "log-fatal"
+	ALog       = "log"        // Is: repeated, or fatal
 	ExecKept   = "exec-kept"  // an exec that was deleted
 	ExecTaken  = "exec-taken" // the id of one that was deleted
 	// Of an exec by CRI: it is refused, it has run longer than it was given and nobody says
-	// so, it lives on after that, or it was not given as long; and it lives on although its
-	// client has gone.
-	ExecFailed   = "exec-failed"
-	ExecUntimed  = "exec-untimed"
-	ExecLives    = "exec-lives"
-	ExecEarly    = "exec-early"
-	ExecOrphaned = "exec-orphaned"
+	// so, it lives on after that or after its client has gone, or it was not given as long.
+	ExecFailed  = "exec-failed"
+	ExecUntimed = "exec-untimed"
+	ExecLives   = "exec-lives"
+	ExecEarly   = "exec-early"
 	// Of a client that attaches: it cannot, or what it is attached to has ended and its
 	// stream has not.
 	AttachFailed = "attach-failed"
 	AttachOpen   = "attach-open"
 	// Output is that of a container or of an exec.
 	WrongOutput = "output"
-	// Of a standard input: what was read of it, that it did not end when it was closed, that
-	// it ended before, and that it ended although nobody closes it.
+	// Of a standard input: what was read of it, that it did not end when it was closed, and
+	// that it ended before.
 	WrongInput = "input"
 	InputOpen  = "input-open"
 	InputEnded = "input-ended"
-	InputShut  = "input-shut"
-	// Of a task that was created, or started: what containerd calls it, the pid that comes
-	// with that, and that the call was answered without one.
+
+	// Of a task after a call that succeeded: what containerd calls it, and the pid that comes
+	// with that, or none.
 	StateAs  = "state-as"
 	StatePID = "state-pid"
-	NoPIDYet = "pid-untold"
 	// ShimEnded is a shim that nobody has killed, and that has not ended well.
 	ShimEnded = "shim-ended"
 	// What Metrics, and the page of them, say of its memory limit.
 	MeterAs     = "meter-as"
 	MeterPageAs = "meter-page-as"
-	// What containerd calls a task that was paused, or resumed, and a payload that goes on,
-	// or does not.
-	PausedAs      = "paused-as"
+	// A payload that goes on when its task was paused, or does not when it was resumed.
 	PausedRuns    = "paused-runs"
-	ResumedAs     = "resumed-as"
 	ResumedStands = "resumed-stands"
-	ExecBurnt     = "exec-burnt" // the id of an exec that was refused while it was paused
 	ASlowCall     = "slow-call"
-	// Of several who wait for an end, one that nobody answers.
+	// A client that waits for an end and is not answered: one of several, or, of an exec,
+	// one that waits from before a start that is refused.
 	WaitUnanswered = "wait-unanswered"
-	// Of a command that does not exist: it has begun; and one that waits for the end of an
-	// exec whose start was refused, and whom nobody answers.
-	AbsentBegun       = "absent-begun"
-	DoneTwice         = "done-twice" // what was done already succeeds once more
-	RefusedUnanswered = "refused-unanswered"
-	AskedUnanswered   = "asked-unanswered" // its state, while a call about it was held
+	// Of a command that does not exist: it has begun.
+	AbsentBegun     = "absent-begun"
+	DoneTwice       = "done-twice"       // what was done already succeeds once more
+	AskedUnanswered = "asked-unanswered" // its state, while a call about it was held
 	// Of a SIGKILL for what has ended: what was answered, and that it came to another.
 	LateKillAs      = "late-kill-as"
 	KillHitsAnother = "kill-hits-another"

@@ -14,7 +14,6 @@ func othersName(f finding.Finding) string {
 }
 
 var bystanderWhats = []what{
-	{fact.OthersStart, "", says("it could not be started: %s", fact.Error)},
 	{fact.OthersCall, "", othersCall},
 	{fact.OthersEnd, "", othersEnd},
 	{fact.OthersStatus, "", othersStatus},

@@ -25,15 +25,9 @@ var livenessWhats = []what{
 		fact.Bound)},
 	{fact.ShimEnded, "shim", says("it ended by itself with %s, and no fault asked it to", fact.Exit)},
 	{fact.Death, "containerd", deathWords},
-	{fact.ALog, "containerd's log", says("it says %s times %q; with what the client has called it may do so %s times",
-		fact.Count, fact.Message, fact.Most)},
-	{fact.AFatalLog, "containerd's log",
-		says("it says %s times %q, after which it cannot go on, and no fault was planned",
-			fact.Count, fact.Message)},
+	{fact.ALog, "containerd's log", logWords},
 	{fact.ExecKept, "containerd", says("it answers for the exec that was deleted: its status is %s", fact.Task)},
-	{fact.ExecTaken, "containerd", says("it refuses an exec of the id of one that was deleted: %s", fact.Error)},
-	{fact.ExecOrphaned, "exec", says("its client went away, and it lives on: its heart has beaten %s times since",
-		fact.Count)},
+	{fact.ExecTaken, "containerd", execTakenWords},
 	{fact.AttachFailed, "attach", says("a client that attaches failed, and no fault explains that: %s", fact.Error)},
 	{fact.AttachOpen, "attach", says("its container has ended, and the stream of who attached has not %s later",
 		fact.Bound)},
@@ -43,34 +37,21 @@ var livenessWhats = []what{
 			fact.Bound, fact.Reported)},
 	{fact.ExecEarly, "exec", says("it was given %s, and ExecSync said after %s that its time is over", fact.Bound,
 		fact.Apart)},
-	{fact.ExecLives, "exec",
-		says("ExecSync said that its time is over, and it lives on: its heart has beaten %s times since",
-			fact.Count)},
+	{fact.ExecLives, "exec", execLivesWords},
 	{fact.WrongOutput, "output", outputWords},
 	{fact.WrongInput, "input", inputWords},
 	{fact.InputOpen, "input", says("it was closed, and its payload did not see the end of its input within %s",
 		fact.Bound)},
-	{fact.InputEnded, "input", says("its payload saw the end of its input %s before it was closed", fact.Apart)},
-	{fact.InputShut, "input",
-		says("its payload saw the end of its input, which is to be open until the container's end: " +
-			"a client that was attached has gone")},
+	{fact.InputEnded, "input", inputEndedWords},
 	{fact.StateAs, "task", says("its %s has succeeded, and containerd calls it %s", fact.Call, fact.Task)},
-	{fact.StatePID, "task", says("its %s was answered with the pid %s, and its state tells %s", fact.Call, fact.True,
-		fact.Reported)},
+	{fact.StatePID, "task", statePIDWords},
 	{fact.MeterAs, "task", says("its memory limit is %s, and Metrics tell: %s", fact.True, fact.Reported)},
 	{fact.MeterPageAs, "task",
 		says("its memory limit is %s, and the page of containerd's metrics has: %s", fact.True, fact.Reported)},
-	{fact.NoPIDYet, "task", says("its %s has succeeded, and was answered without a pid", fact.Call)},
-	{fact.PausedAs, "task", says("it was paused, and containerd calls it %s", fact.Task)},
 	{fact.PausedRuns, "task", says("it was paused, and its payload went on: its heart has beaten %s times", fact.Count)},
-	{fact.ResumedAs, "task", says("it was resumed, and containerd calls it %s", fact.Task)},
 	{fact.ResumedStands, "task", says("it was resumed, and its payload did not go on within %s", fact.Bound)},
-	{fact.ExecBurnt, "task", says("it was resumed, and an exec is refused of the id of one that was refused before: %s",
-		fact.Error)},
 	{fact.ASlowCall, "workload", slowWords},
-	{fact.WaitUnanswered, "task",
-		says("one of several clients that wait for its end was not answered within %s of it, and "+
-			"no call was held", fact.Bound)},
+	{fact.WaitUnanswered, "task", waitUnansweredWords},
 	{fact.DoneTwice, "task", says("its %s has succeeded, and had before", fact.Call)},
 	{fact.AskedUnanswered, "task",
 		says("its state was asked for while %s was held, and not told: after %s the answer was %s",
@@ -80,9 +61,6 @@ var livenessWhats = []what{
 	{fact.KillHitsAnother, "task",
 		says("it was sent SIGKILL when it had ended, and that has killed another process, which had its pid by then")},
 	{fact.AbsentBegun, "task", says("%s of a command that does not exist has succeeded", fact.Call)},
-	{fact.RefusedUnanswered, "exec",
-		says("its start was refused and it was deleted, and who has waited for its end from "+
-			"before was not answered within %s", fact.Bound)},
 	{fact.Baseline, "workload", baselineWords},
 }
 
@@ -117,4 +95,53 @@ func timesWords(fs fact.Facts) string {
 		return ""
 	}
 	return " " + fs[fact.Count] + " times"
+}
+
+func logWords(fs fact.Facts) []string {
+	says := fmt.Sprintf("it says %s times %q", fs[fact.Count], fs[fact.Message])
+	if fs[fact.Is] == fact.Fatal {
+		return []string{says, "after that it cannot go on", "no fault was planned"}
+	}
+	return []string{says, "for the calls of its client the limit is " + fs[fact.Most]}
+}
+
+func execTakenWords(fs fact.Facts) []string {
+	of := "that was deleted"
+	if fs[fact.Task] != "" {
+		of = "that it refused while the task was " + fs[fact.Task]
+	}
+	return []string{fmt.Sprintf("it refuses the id of an exec %s: %s", of, fs[fact.Error])}
+}
+
+func execLivesWords(fs fact.Facts) []string {
+	why := "ExecSync said that its time is over"
+	if fs[fact.After] == fact.ClientGone {
+		why = "its client went away"
+	}
+	return []string{why, fmt.Sprintf("it is still running: %s heartbeats since", fs[fact.Count])}
+}
+
+func inputEndedWords(fs fact.Facts) []string {
+	if fs[fact.After] == fact.ClientGone {
+		return []string{"its payload saw the end of its input, which stays open until the container's end",
+			"an attached client has gone"}
+	}
+	return []string{fmt.Sprintf("its payload saw the end of its input %s before it was closed", fs[fact.Apart])}
+}
+
+func statePIDWords(fs fact.Facts) []string {
+	if fs[fact.Reported] == fact.None {
+		return []string{fmt.Sprintf("its %s has succeeded, and was answered without a pid", fs[fact.Call])}
+	}
+	return []string{fmt.Sprintf("its %s was answered with the pid %s, and its state tells %s", fs[fact.Call],
+		fs[fact.True], fs[fact.Reported])}
+}
+
+func waitUnansweredWords(fs fact.Facts) []string {
+	if fs[fact.Of] == fact.AnExec {
+		return []string{"its start was refused and it was deleted",
+			"a client that waits for its end from before was not answered within " + fs[fact.Bound]}
+	}
+	return []string{fmt.Sprintf("one of several clients that wait for its end was not answered within %s of it",
+		fs[fact.Bound]), "no call was held"}
 }
