@@ -101,10 +101,6 @@ type Workload struct {
 	// the others from before it; and one more asks when it has ended. Up to 20. Not with
 	// restart. Default: 1, and none asks again.
 	Waiters int `yaml:"waiters,omitempty"`
-	// Metrics has containerd serve the page of its metrics, and the client of a task
-	// workload look there for the memory limit of each container that has one, and, with
-	// thorough, of the second use of the first id. Not with fakeshim. Without a fault.
-	Metrics bool `yaml:"metrics,omitempty"`
 	// LibraryDelete has the client delete with the Go library's Task.Delete alone, as ctr
 	// does: that asks for the task's status first, and sends nothing where there is none.
 	// Task API only. Default: what has failed is sent again as the tasks service's Delete.
@@ -232,12 +228,6 @@ func (c Case) problems() (all []fieldError) {
 	}
 	if w.LibraryDelete && w.API == CRI {
 		add("workload.libraryDelete", errors.New("libraryDelete: a pod's tasks are deleted by CRI: leave out api: cri"))
-	}
-	if w.Metrics && (w.API == CRI || w.Fakeshim != "" || !w.Thorough ||
-		len(w.Containers) > 0 && !w.Containers[0].metered()) {
-		add("workload.metrics", errors.New(
-			"metrics: by the task API and runc's shim only, with thorough and a memory limit of the first container: "+
-				"leave out api: cri and fakeshim, add thorough: true and memory"))
 	}
 	add("workload.loops", w.checkLoops())
 	add("workload.rest", w.checkRest())

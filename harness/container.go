@@ -297,6 +297,3 @@ func (c Container) checkMemory(i int) error {
 	}
 	return nil
 }
-
-// metered reports whether its memory limit can be asked for while it runs.
-func (c Container) metered() bool { return c.Memory > 0 && c.OOM == "" && c.Held }

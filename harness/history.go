@@ -266,8 +266,6 @@ type Use struct {
 	PID  uint32    `json:"pid"`
 	Want uint32    `json:"want"` // what its payload ends with
 	From time.Time `json:"from"` // when its task was asked for
-	// Meters are what the page of containerd's metrics had of it.
-	Meters []Meter `json:"meters,omitempty"`
 }
 
 // Orphan is the second use of an id, whose shim the harness has killed.

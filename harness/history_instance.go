@@ -56,9 +56,6 @@ type Instance struct {
 	// States are what containerd called its task when it was created, and when it was
 	// started; they are asked for where no fault is planned.
 	States []TaskState `json:"states,omitempty"`
-	// Meters are the answers of the tasks service's Metrics about it, and of the page of
-	// them, where it has a memory limit and no fault is planned.
-	Meters []Meter `json:"meters,omitempty"`
 	// OOMKills is how many processes of it the kernel had OOM-killed, by the count of its
 	// cgroup before it was deleted; nil where nobody has read that.
 	OOMKills *int `json:"oomKills,omitempty"`
@@ -66,20 +63,6 @@ type Instance struct {
 
 // CRIName is the name of a container in CRI.
 func (i *Instance) CRIName() string { return cmp.Or(i.Called, i.Name) }
-
-// Meter is an answer of Metrics, about all tasks, or with a filter about one; or what the
-// page of containerd's metrics has.
-type Meter struct {
-	At     time.Time `json:"at"`
-	Page   bool      `json:"page,omitempty"` // it is of the page
-	Filter string    `json:"filter,omitempty"`
-	// Limit is the memory limit in bytes that was last asked for, Told those of the entries
-	// that have the container's id, and Others how many entries have another.
-	Limit  uint64          `json:"limit"`
-	Told   []uint64        `json:"told,omitempty"`
-	Others int             `json:"others,omitempty"`
-	Err    *callerr.Failed `json:"err,omitempty"`
-}
 
 // TaskState is what containerd calls a task when a call about it has succeeded.
 type TaskState struct {

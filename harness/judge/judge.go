@@ -29,7 +29,7 @@ var rules = func(known excuses) []rule {
 		firings, baseline, payloads,
 		// What must hold when the client is done, and nothing is going on any more.
 		removal, answers, known.leaks, vanished, forgotten, ends, grace, known.events, known.execs,
-		pauses, states, meters, ooms, exits, unreported,
+		pauses, states, ooms, exits, unreported,
 		waiters, refusals, again, askedWhile, lateKills, times, stamped, outputs, inputs, attached,
 		filtered,
 		// What CRI says, lists and sends, and what is left in a pod that lives on.

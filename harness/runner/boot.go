@@ -66,7 +66,6 @@ func (x *run) boot() (err error) {
 	}
 	if x.daemon, err = daemon.New(x.ctx, daemon.Params{
 		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == harness.CRI, CNI: network, LogLevel: level,
-		Metrics: x.Workload.Metrics,
 		// Without misbehaviour the fake shim is what the id is used again with.
 		Env: append(env, inject.Env(x.Case, x.world)...), ExtraPath: filepath.Dir(x.subject.fakeshim),
 		OnStart: func(ctx context.Context, _ *daemon.Daemon, c *containerd.Client) error {

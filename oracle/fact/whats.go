@@ -7,7 +7,7 @@ var whats = []string{
 	ShimEnded, Death, ALog, ExecKept, ExecTaken, AttachFailed,
 	AttachOpen, ExecFailed, ExecUntimed, ExecEarly, ExecLives, WrongOutput, WrongInput,
 	InputOpen, InputEnded, StateAs,
-	StatePID, MeterAs, MeterPageAs, PausedRuns, ResumedStands,
+	StatePID, PausedRuns, ResumedStands,
 	ASlowCall, WaitUnanswered, DoneTwice, AskedUnanswered, LateKillAs, KillHitsAnother,
 	AbsentBegun, Baseline,
 }
@@ -65,9 +65,6 @@ const (
 	StatePID = "state-pid"
 	// ShimEnded is a shim that nobody has killed, and that has not ended well.
 	ShimEnded = "shim-ended"
-	// What Metrics, and the page of them, say of its memory limit.
-	MeterAs     = "meter-as"
-	MeterPageAs = "meter-page-as"
 	// A payload that goes on when its task was paused, or does not when it was resumed.
 	PausedRuns    = "paused-runs"
 	ResumedStands = "resumed-stands"

@@ -79,14 +79,3 @@ func refused(after int) failpoints.Fault {
 		term.Clause{Count: after, Action: term.Off}, term.Clause{Count: 1, Action: term.Error, Arg: "injected"},
 	)}
 }
-
-var _ = Describe("the memory limit of a task", Label("others", "task", "cgroup"), func() {
-	It("is told by Metrics of each, and changed by Update", spec.Quick, func(ctx context.Context) {
-		v := spec.Holds(ctx, harness.Case{Name: "others-meters", Workload: harness.Workload{Bystander: true,
-			Containers: []harness.Container{{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}})
-		for n, limit := range []uint64{40 << 20, 56 << 20} {
-			Expect(v.History.Instances[n].Meters).To(HaveLen(4))
-			Expect(v.History.Instances[n].Meters).To(ContainElement(HaveField("Told", Equal([]uint64{limit}))))
-		}
-	})
-})

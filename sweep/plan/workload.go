@@ -57,8 +57,6 @@ var workloads = []workload{
 		Containers: []harness.Container{{Exit: 7, Pause: true}}}},
 	{name: "oom", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
-	{name: "meters", like: "task", asked: true, Workload: harness.Workload{Containers: []harness.Container{
-		{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}},
 	{name: "segfault", like: "task", asked: true, Workload: harness.Workload{
 		Containers: []harness.Container{{Segfault: harness.SegfaultCore}}}},
 	{name: "waiters", like: "task", asked: true, Workload: harness.Workload{

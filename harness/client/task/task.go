@@ -106,7 +106,6 @@ func (c *Client) lifecycle(ctx context.Context) {
 	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return c.start(ctx, i) != nil })
 	c.AwaitStarted(ctx, live)
 	c.seeStates(ctx, "start", live)
-	c.meter(ctx, live)
 	for _, i := range live {
 		c.beginHeld(ctx, i)
 		c.beginWaiting(ctx, i)
@@ -150,9 +149,6 @@ func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	ctx, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
 	defer cancel()
 	i := &harness.Instance{Name: c.instances[0].Name, ID: c.instances[0].ID}
-	if c.serves() {
-		i.Spec = harness.Container{Memory: c.instances[0].Spec.Memory, Held: true}
-	}
 	switch {
 	case briefly:
 		return harness.Use{}, errors.Join(c.createBriefly(ctx, i), c.remove(ctx, i))
@@ -162,14 +158,11 @@ func (c *Client) Reuse(ctx context.Context, briefly bool) (harness.Use, error) {
 	use := harness.Use{ID: i.ID, Want: i.Spec.Want(), From: time.Now()}
 	err := errors.Join(c.create(ctx, i, c.OtherRuntime), c.start(ctx, i))
 	if err == nil {
-		if c.serves() {
-			c.askPage(ctx, i, client.Limit(i))
-		}
 		c.end(ctx, i)
 		c.wait(ctx, i)
 		err = client.CheckReuse(i)
 	}
-	use.PID, use.Meters = i.PID, i.Meters
+	use.PID = i.PID
 	return use, errors.Join(err, c.remove(ctx, i))
 }
 
