@@ -3,6 +3,7 @@ package runner
 import (
 	"testing"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 )
@@ -23,7 +24,7 @@ func TestBrief(t *testing.T) {
 		"error":           {true, failpoints.Error("rpc:shim:Task.Shutdown:entry", 1, "x"), 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Runner{Brief: test.brief}
+			r := Runner{Residues: catalogue.Residues(), Brief: test.brief}
 			v := r.Run(t.Context(), harness.Case{Name: "brief", Plan: failpoints.Plan{test.fault}})
 			if v.Unable() {
 				t.Skip(v.Why())

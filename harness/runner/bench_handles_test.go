@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
@@ -11,7 +12,7 @@ import (
 // goroutines: processor time of the harness and of the world, of an inventory with them
 // and of one without. A case takes two to four of them.
 func BenchmarkHandles(b *testing.B) {
-	w := newBareWorld(b, &Runner{Evidence: b.TempDir()})
+	w := newBareWorld(b, &Runner{Residues: catalogue.Residues(), Evidence: b.TempDir()})
 	with, err := w.x.sceneUp(b.Context())
 	if err != nil {
 		b.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client/task"
@@ -45,7 +46,7 @@ func median(of []cost, what func(cost) time.Duration) time.Duration {
 // create-start-wait-delete on a containerd that runs already. The three take turns, so
 // that a noisy machine is noisy for all of them; the ratios are those of the medians.
 func BenchmarkCase(b *testing.B) {
-	r := &Runner{Evidence: b.TempDir()}
+	r := &Runner{Residues: catalogue.Residues(), Evidence: b.TempDir()}
 	bare := newBareWorld(b, r)
 	costs := map[string][]cost{}
 	for b.Loop() {
@@ -75,7 +76,7 @@ func BenchmarkCase(b *testing.B) {
 func BenchmarkWorlds(b *testing.B) {
 	for _, worlds := range []int{1, 2, 4} {
 		b.Run(strconv.Itoa(worlds), func(b *testing.B) {
-			r := &Runner{Evidence: b.TempDir()}
+			r := &Runner{Residues: catalogue.Residues(), Evidence: b.TempDir()}
 			if err := r.Prepare(b.Context(), ""); err != nil {
 				b.Skip(err)
 			}

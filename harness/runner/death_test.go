@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -44,7 +45,8 @@ func TestContainerdThatDiesWhileAskedIsAskedAgain(t *testing.T) {
 // oracle looks.
 func harmed(t *testing.T, harm func(context.Context, Scene) error) harness.Verdict {
 	t.Helper()
-	v := (&Runner{Evidence: t.TempDir(), Sabotage: harm}).Run(t.Context(), harness.Case{Name: "by-itself"})
+	r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir(), Sabotage: harm}
+	v := r.Run(t.Context(), harness.Case{Name: "by-itself"})
 	if v.Unable() {
 		t.Skip(v.Why())
 	}

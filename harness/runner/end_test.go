@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
@@ -32,7 +33,7 @@ func TestAnInterruptedRunIsInvalid(t *testing.T) {
 	not := func() {}
 	for _, at := range []string{"lifecycle", "look", "use again"} {
 		ctx, cancel := context.WithCancel(t.Context())
-		r := &Runner{Evidence: t.TempDir()}
+		r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir()}
 		hook := interrupted{run: not, reuse: not}
 		switch at {
 		case "lifecycle":

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 )
@@ -26,7 +27,8 @@ func TestARunIsJudgedOnce(t *testing.T) {
 		},
 	} {
 		times := 0
-		r := &Runner{Evidence: t.TempDir(), KeepAll: true, Sabotage: harm, judged: func() { times++ }}
+		r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir(), KeepAll: true, Sabotage: harm,
+			judged: func() { times++ }}
 		v := r.Run(t.Context(), harness.Case{Name: name})
 		if v.Unable() {
 			t.Skip(v.Why())
@@ -39,7 +41,7 @@ func TestARunIsJudgedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := judge.Judge(k.History, nil)
+		again := judge.Judge(k.History, catalogue.Residues())
 		if times != 2 || string(v.Outcome) != name || !judge.Same(v, k.Verdict) || !judge.Same(v, again) {
 			t.Errorf("judged %d times: %v; kept %v; again %v", times, v, k.Verdict, again)
 		}

@@ -3,13 +3,14 @@ package runner
 import (
 	"testing"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 )
 
 func runCase(t *testing.T, c harness.Case) harness.Verdict {
 	t.Helper()
-	r := &Runner{Evidence: t.TempDir(), KeepAll: testing.Verbose()}
+	r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir(), KeepAll: testing.Verbose()}
 	v := r.Run(t.Context(), c)
 	if v.Unable() {
 		t.Skip(v.Why())
