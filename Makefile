@@ -9,12 +9,13 @@ CONTAINERD ?=
 SHORT      ?=
 STRICT     ?=
 FOCUS      ?=
+SUITES     ?=
 PROCS      ?=
 TIMEOUT    ?=
 RACE       ?=
 NIGHT      ?= out/nightly
 FUZZTIME   ?= 30s
-export CONTAINERD SHORT STRICT FOCUS PROCS TIMEOUT RACE FUZZTIME NIGHT
+export CONTAINERD SHORT STRICT FOCUS SUITES PROCS TIMEOUT RACE FUZZTIME NIGHT
 
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
@@ -23,7 +24,7 @@ GO := . scripts/env &&
 	nightly-random nightly-matrix nightly-issues nightly-gate nightly-summary lint bench performance fuzz build dist install uninstall gc clean vagrant-check vagrant-test workflows-check scripts-check
 
 help: ## show this list
-	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [STRICT=1] [FOCUS=REGEXP] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
+	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [STRICT=1] [FOCUS=REGEXP] [SUITES="umount shutdown"] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 suites: ## (root) run every suite on CONTAINERD; ends with a table of verdicts
