@@ -70,7 +70,8 @@ func TestSizeFindsTheLists(t *testing.T) {
 			}
 		}
 	}
-	if want := fmt.Sprintf("| keys of a workload and its containers | %d |\n", keys); !strings.Contains(string(out), want) {
+	want := fmt.Sprintf("| keys of a workload and its containers | %d |\n", keys)
+	if !strings.Contains(string(out), want) {
 		t.Errorf("%q is missing in: %s", want, out)
 	}
 	for _, what := range []string{"rules of the judge", "kinds of `what=`", "facts", "mutations"} {
