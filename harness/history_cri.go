@@ -43,12 +43,6 @@ type CRISeen struct {
 	// Filtered are what it lists then of one id, one state and one label alone; asked once,
 	// in cases without a fault.
 	Filtered []CRIFiltered `json:"filtered,omitempty"`
-	// Stats are its answers about what containers use, where some of them have a memory
-	// limit and stay, in cases without a fault.
-	Stats []CRIStats `json:"stats,omitempty"`
-	// Raised are the memory limits that the client has set while containers ran, where it
-	// asked for Stats.
-	Raised []CRIRaised `json:"raised,omitempty"`
 	// Names are what CRI answers to whoever would use a name again that must be free.
 	Names []CRIName `json:"names,omitempty"`
 	// Repeated are its answers to calls about what is gone already, in cases without a
@@ -85,41 +79,6 @@ type CRIRepeated struct {
 	ID   string          `json:"id"` // of the container or the sandbox
 	At   time.Time       `json:"at"` // when it was answered
 	Err  *callerr.Failed `json:"err,omitempty"`
-}
-
-// CRIStats is an answer of CRI's ListContainerStats or ContainerStats.
-type CRIStats struct {
-	Call string `json:"call"`         // as the API names it
-	Of   string `json:"of,omitempty"` // the id of whom it was asked for alone; "": for all
-	// At is when it was asked, Answered when it had answered.
-	At       time.Time       `json:"at"`
-	Answered time.Time       `json:"answered"`
-	Told     []CRIUsage      `json:"told,omitempty"`
-	Err      *callerr.Failed `json:"err,omitempty"`
-}
-
-// CRIRaised is a memory limit that UpdateContainerResources has set of a container.
-type CRIRaised struct {
-	ID    string `json:"id"`
-	Limit int64  `json:"limit"` // bytes
-	// At is when it was asked for, Answered when that had succeeded.
-	At       time.Time `json:"at"`
-	Answered time.Time `json:"answered"`
-}
-
-// CRIUsage is what a container uses, as CRI tells it.
-type CRIUsage struct {
-	ID     string          `json:"id"`
-	Labels *criview.Labels `json:"labels,omitempty"`
-	// WorkingSet and Available are bytes of memory, and MemoryAt is the time that comes with
-	// them; the zero time: it tells nothing of memory.
-	WorkingSet uint64    `json:"workingSet,omitempty"`
-	Available  uint64    `json:"available,omitempty"`
-	MemoryAt   time.Time `json:"memoryAt,omitzero"`
-	// CPU is all that it has used of CPUs, and CPUAt the time that comes with it; the zero
-	// time: it tells nothing of that.
-	CPU   time.Duration `json:"cpuNs,omitempty"`
-	CPUAt time.Time     `json:"cpuAt,omitzero"`
 }
 
 // CRIOfPod are the containers that CRI lists to who asks for those of one pod.
@@ -220,8 +179,7 @@ func (s *CRISeen) Clone() *CRISeen {
 	c.Events, c.Rounds, c.Names = slices.Clone(s.Events), slices.Clone(s.Rounds), slices.Clone(s.Names)
 	c.States, c.OfPods, c.Unanswered = slices.Clone(s.States), slices.Clone(s.OfPods), slices.Clone(s.Unanswered)
 	c.Filtered = slices.Clone(s.Filtered)
-	c.Repeated, c.Stats = slices.Clone(s.Repeated), slices.Clone(s.Stats)
-	c.Raised = slices.Clone(s.Raised)
+	c.Repeated = slices.Clone(s.Repeated)
 	if s.Second != nil {
 		second := *s.Second
 		second.Events = slices.Clone(second.Events)

@@ -130,7 +130,7 @@ var paths = map[string]string{
 	"create": "create", "RunPodSandbox": "create", "CreateContainer": "create",
 	"start": "start", "StartContainer": "start",
 	"kill": "exit", "pause": "exit", "resume": "exit", "close-io": "exit",
-	"UpdateContainerResources": "exit", "exec-kill": "exit",
+	"exec-kill": "exit",
 	"exec": "exit", "exec-start": "exit", "exec-wait": "exit", "exec-delete": "exit", "ExecSync": "exit",
 	"Exec": "exit", "Attach": "exit",
 	"wait": "exit", "StopContainer": "exit", "await": "exit",

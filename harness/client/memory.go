@@ -68,9 +68,6 @@ func (s *Session) Ended(id, exec string) bool {
 	})
 }
 
-// Raise is by how much a container's memory limit is raised while it runs, in bytes.
-const Raise = 8 << 20
-
 // Limit is what the container of an instance may have of memory, and of memory and swap
 // together, in bytes; 0: no limit of its own.
 func Limit(i *harness.Instance) int64 { return int64(i.Spec.Memory) << 20 }

@@ -33,8 +33,8 @@ var rules = func(known excuses) []rule {
 		waiters, refusals, again, askedWhile, lateKills, times, stamped, outputs, inputs, attached,
 		filtered,
 		// What CRI says, lists and sends, and what is left in a pod that lives on.
-		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven, criLimits,
-		criOfPods, criFiltered, criStats, criRepeated, criNames, criListed, criEvents,
+		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven,
+		criOfPods, criFiltered, criRepeated, criNames, criListed, criEvents,
 		known.rounds, networks,
 		// What must hold of what the plan was not about.
 		bystanders, outlived,

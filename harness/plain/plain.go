@@ -91,10 +91,6 @@ var cases = []harness.Case{
 			{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}, {Exit: 3, Memory: 32}}}},
 	{Name: "plain-pod-oom-restart", Workload: harness.Workload{API: harness.CRI, Restart: true,
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Exit: 3}}}},
-	{Name: "plain-pod-meters", Workload: harness.Workload{API: harness.CRI, Loops: 2, Containers: []harness.Container{
-		{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}},
-	{Name: "plain-pod-limit", Workload: harness.Workload{ // what it was given last is known after a restart
-		API: harness.CRI, Restart: true, Containers: []harness.Container{{Exit: 7, Memory: 32, Held: true}}}},
 	{Name: "plain-output", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: 7000}}}},
 	{Name: "plain-terminal", Workload: harness.Workload{Containers: []harness.Container{

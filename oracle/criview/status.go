@@ -32,8 +32,6 @@ type Status struct {
 	Labels *Labels `json:"labels,omitempty"`
 	// Given is what else the client has asked for; nil in histories that do not tell it.
 	Given *Given `json:"given,omitempty"`
-	// MemoryLimit is what it may have of memory, in bytes; 0: CRI tells no limit of it.
-	MemoryLimit int64 `json:"memoryLimit,omitempty"`
 	// The zero time stands for CRI's 0: it has not been so yet.
 	Created  time.Time `json:"created,omitzero"`
 	Started  time.Time `json:"started,omitzero"`
@@ -110,8 +108,7 @@ func StatusOf(s *api.ContainerStatus, asked time.Time) Status {
 		ID: s.GetId(), State: s.GetState().String(), ExitCode: s.GetExitCode(), Reason: s.GetReason(),
 		Created: nanoseconds(s.GetCreatedAt()), Started: nanoseconds(s.GetStartedAt()),
 		Finished: nanoseconds(s.GetFinishedAt()), Asked: asked, Seen: time.Now(),
-		MemoryLimit: s.GetResources().GetLinux().GetMemoryLimitInBytes(),
-		Labels:      LabelsOf(s), Given: &Given{
+		Labels: LabelsOf(s), Given: &Given{
 			Annotation: s.GetAnnotations()[RestartCount], Image: s.GetImage().GetImage(), ImageRef: s.GetImageRef(),
 			LogPath: s.GetLogPath(), Mounts: MountsOf(s.GetMounts()), StopSignal: stopSignal(s.GetStopSignal()),
 		},

@@ -21,11 +21,6 @@ const (
 	FieldLogPath     = "log-path"
 	FieldMounts      = "mounts"
 	FieldStopSignal  = "stop-signal"
-	FieldMemoryLimit = "memory-limit"
-
-	FieldMemory    = "memory" // what it uses of it
-	FieldCPU       = "cpu"
-	FieldMeteredAt = "metered-at"
 )
 
 // What is wrong with a field: values of Is.

@@ -3,7 +3,7 @@ package fact
 // whats are the values of What. Each has its words.
 var whats = []string{
 	OthersCall, OthersEnd, OthersStatus, OthersEvent, OthersOutput, OthersAnswer, Removal, NameFree,
-	GoneFails, IDReuse, Boot, WrongList, Listing, Collection, Stats, Answer, ARestart, Shutdown,
+	GoneFails, IDReuse, Boot, WrongList, Listing, Collection, Answer, ARestart, Shutdown,
 	ShimEnded, Death, ALog, ExecKept, ExecTaken, AttachFailed,
 	AttachOpen, ExecFailed, ExecUntimed, ExecEarly, ExecLives, WrongOutput, WrongInput,
 	InputOpen, InputEnded, StateAs,
@@ -33,7 +33,6 @@ const (
 	WrongList = "wrong-list" // by a filter
 	// Collection is that of garbage.
 	Collection = "collection"
-	Stats      = "stats" // CRI's, of containers
 	Answer     = "answer"
 	ARestart   = "restart"
 	Shutdown   = "shutdown"

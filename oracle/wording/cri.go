@@ -18,9 +18,6 @@ func statusReasons(f finding.Finding) []string {
 	if fs[fact.What] == fact.Listing {
 		reported = strings.Replace(reported, "CRI says", "its list says", 1)
 	}
-	if fs[fact.What] == fact.Stats {
-		reported = strings.Replace(reported, "CRI says", "its stats say", 1)
-	}
 	switch isTime := strings.HasSuffix(fs[fact.Field], "-at"); {
 	case fs[fact.Is] == fact.Changed:
 		return []string{reported, "it had said " + fs[fact.True] + " before"}

@@ -18,7 +18,6 @@ var livenessWhats = []what{
 	{fact.WrongList, "containerd", says("its list of the containers by %s %s", fact.Call, fact.Reported)},
 	{fact.Listing, "containerd", says("it cannot tell what it has: %s", fact.Error)},
 	{fact.Collection, "containerd", says("it was asked to collect its garbage, of which there is some: %s", fact.Error)},
-	{fact.Stats, "containerd", says("CRI cannot tell what containers use (%s): %s", fact.Call, fact.Error)},
 	{fact.Answer, "containerd", says("it did not answer Version within %s (%s): %s", fact.Bound, fact.Apart, fact.Error)},
 	{fact.ARestart, "restart of containerd", says("it does not answer within %s: %s", fact.Bound, fact.Error)},
 	{fact.Shutdown, "shim", says("it was sent SIGTERM, as at the shutdown of a node, and had not ended %s later",

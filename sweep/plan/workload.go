@@ -93,8 +93,6 @@ var workloads = []workload{
 		Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
 	{name: "oom-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI,
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
-	{name: "meters-pod", like: "cri loop", asked: true, Workload: harness.Workload{API: harness.CRI, Loops: 2,
-		Containers: []harness.Container{{Exit: 7, Memory: 32, Held: true}, {Exit: 3, Memory: 48, Held: true}}}},
 	{name: "net", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "restart-pod", like: "cri stop", asked: true, Workload: harness.Workload{

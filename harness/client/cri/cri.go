@@ -152,7 +152,6 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	if c.Died() {
 		c.LookAtLiving(c.ids(slices.Concat(living, c.staying))...)
 	}
-	c.meter(ctx, living)
 	state("running")
 	ends := live
 	if first && c.Case.Workload.Restart && len(live) > 0 {
@@ -172,7 +171,6 @@ func (c *Client) round(ctx context.Context, live []*harness.Instance, first bool
 	}
 	if !c.Quiet {
 		c.aside(func() { c.listStates(ctx, slices.Concat(live, c.unstarted)) })
-		c.meter(ctx, live)
 	}
 }
 

@@ -15,6 +15,9 @@ import (
 // that never ends, is not to be asked without any.
 const updateEvery = 5 * time.Millisecond
 
+// fewShares are half of what a container has by default.
+const fewShares = 512
+
 // update changes a container's share of CPUs, again and again, from when it is about to
 // end until what it returns is called. What each comes to is nobody's business: the
 // container may have ended before it or meanwhile, and must be told of all the same.
