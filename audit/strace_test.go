@@ -25,7 +25,7 @@ var harmless = strings.Fields(`read pread64 readv lseek close fstat newfstatat s
 	epoll_create1 epoll_ctl epoll_pwait epoll_wait eventfd2 pipe2 poll ppoll nanosleep clock_nanosleep clock_gettime
 	sched_yield sched_getaffinity rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack gettid getpid getppid getuid
 	geteuid getgid getegid capget arch_prctl prctl set_robust_list set_tid_address rseq getrandom fcntl getrlimit
-	getsockname getpeername getsockopt setsockopt shutdown exit exit_group restart_syscall recvmsg recvfrom`)
+	getsockname getpeername getsockopt setsockopt shutdown exit exit_group restart_syscall recvmsg recvfrom umask`)
 
 // straced judges the lines of strace -f -y: what an audit must not have done. address is
 // the only socket that it may connect to.
