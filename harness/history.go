@@ -89,9 +89,6 @@ type History struct {
 	// something has failed that no fault explains; nil when there was no need.
 	Reference *Reference `json:"reference,omitempty"`
 
-	// Filtered are the lists of some containers that the task API gave.
-	Filtered []Filtered `json:"filtered,omitempty"`
-
 	// Again are the calls of the task API's clients for what was done already.
 	Again []Again `json:"again,omitempty"`
 

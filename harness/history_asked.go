@@ -6,16 +6,6 @@ import (
 	"github.com/shimquake/shimquake/oracle/callerr"
 )
 
-// Filtered is what containerd lists by a filter, as its task API takes it.
-type Filtered struct {
-	Filter string `json:"filter"`
-	// Left are the ids of those that it must list and does not, Others of those that it
-	// lists and must not.
-	Left   []string        `json:"left,omitempty"`
-	Others []string        `json:"others,omitempty"`
-	Err    *callerr.Failed `json:"err,omitempty"` // why it has not answered
-}
-
 // Again is a call for what was done already, or is done at the same time for another.
 type Again struct {
 	Verb string          `json:"verb"`           // create or start

@@ -31,7 +31,6 @@ var rules = func(known excuses) []rule {
 		removal, answers, known.leaks, vanished, forgotten, ends, grace, known.events, known.execs,
 		pauses, states, ooms, exits, unreported,
 		waiters, refusals, again, askedWhile, lateKills, times, stamped, outputs, inputs, attached,
-		filtered,
 		// What CRI says, lists and sends, and what is left in a pod that lives on.
 		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven,
 		criOfPods, criFiltered, criRepeated, criNames, criListed, criEvents,

@@ -3,7 +3,7 @@ package fact
 // whats are the values of What. Each has its words.
 var whats = []string{
 	OthersCall, OthersEnd, OthersStatus, OthersEvent, OthersOutput, OthersAnswer, Removal, NameFree,
-	GoneFails, IDReuse, Boot, WrongList, Listing, Collection, Answer, ARestart, Shutdown,
+	GoneFails, IDReuse, Boot, Listing, Collection, Answer, ARestart, Shutdown,
 	ShimEnded, Death, ALog, ExecKept, ExecTaken, AttachFailed,
 	AttachOpen, ExecFailed, ExecUntimed, ExecEarly, ExecLives, WrongOutput, WrongInput,
 	InputOpen, InputEnded, StateAs,
@@ -30,7 +30,6 @@ const (
 	GoneFails = "gone-fails" // a call about what is gone already
 	Boot      = "boot"
 	Listing   = "listing"
-	WrongList = "wrong-list" // by a filter
 	// Collection is that of garbage.
 	Collection = "collection"
 	Answer     = "answer"

@@ -15,7 +15,6 @@ var livenessWhats = []what{
 		fact.Error)},
 	{fact.IDReuse, "ID reuse", says("the id could not be used again: %s", fact.Error)},
 	{fact.Boot, "containerd", says("%s", fact.Error)},
-	{fact.WrongList, "containerd", says("its list of the containers by %s %s", fact.Call, fact.Reported)},
 	{fact.Listing, "containerd", says("it cannot tell what it has: %s", fact.Error)},
 	{fact.Collection, "containerd", says("it was asked to collect its garbage, of which there is some: %s", fact.Error)},
 	{fact.Answer, "containerd", says("it did not answer Version within %s (%s): %s", fact.Bound, fact.Apart, fact.Error)},

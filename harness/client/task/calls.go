@@ -21,7 +21,6 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/oracle/callerr"
-	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/shims/runcshim"
 )
@@ -113,7 +112,6 @@ func (c *Client) container(
 	}
 	return cl.NewContainer(ctx, i.ID, containerd.WithImage(image),
 		containerd.WithNewSnapshot(i.ID, image),
-		containerd.WithContainerLabels(map[string]string{criview.Label: i.ID}),
 		containerd.WithNewSpec(c.spec(i)...), containerd.WithRuntime(runtime, nil))
 }
 

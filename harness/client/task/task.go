@@ -101,7 +101,6 @@ func (c *Client) lifecycle(ctx context.Context) {
 	}
 	c.AwaitCreated(ctx, live)
 	c.seeStates(ctx, "create", live)
-	c.listFiltered(ctx)
 	c.State(ctx, "created")
 	live = slices.DeleteFunc(live, func(i *harness.Instance) bool { return c.start(ctx, i) != nil })
 	c.AwaitStarted(ctx, live)
