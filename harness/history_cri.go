@@ -38,11 +38,6 @@ type CRISeen struct {
 	Listed *CRIListed `json:"listed,omitempty"`
 	// States are those that CRI's lists have when the containers of a round have ended.
 	States []CRIState `json:"states,omitempty"`
-	// OfPods are what CRI lists then of one pod alone.
-	OfPods []CRIOfPod `json:"ofPods,omitempty"`
-	// Filtered are what it lists then of one id, one state and one label alone; asked once,
-	// in cases without a fault.
-	Filtered []CRIFiltered `json:"filtered,omitempty"`
 	// Names are what CRI answers to whoever would use a name again that must be free.
 	Names []CRIName `json:"names,omitempty"`
 	// Repeated are its answers to calls about what is gone already, in cases without a
@@ -59,38 +54,12 @@ type CRISecond struct {
 	Err    *callerr.Failed `json:"err,omitempty"` // why it is told no more
 }
 
-// CRIFiltered is what CRI lists to who asks for those of one id, state or label.
-type CRIFiltered struct {
-	Object string `json:"object"` // container or sandbox
-	Field  string `json:"field"`  // id, state or labels
-	Value  string `json:"value"`
-	// Left are the ids of those that it must list and does not, Others of those that it
-	// lists and must not, by the lists of all that were asked for before and after it.
-	// What differs in those two is in neither.
-	Left     []string        `json:"left,omitempty"`
-	Others   []string        `json:"others,omitempty"`
-	Answered time.Time       `json:"answered"`
-	Err      *callerr.Failed `json:"err,omitempty"` // why it has not answered
-}
-
 // CRIRepeated is CRI's answer to a call about what is gone already.
 type CRIRepeated struct {
 	Verb string          `json:"verb"`
 	ID   string          `json:"id"` // of the container or the sandbox
 	At   time.Time       `json:"at"` // when it was answered
 	Err  *callerr.Failed `json:"err,omitempty"`
-}
-
-// CRIOfPod are the containers that CRI lists to who asks for those of one pod.
-type CRIOfPod struct {
-	Pod        string   `json:"pod"` // its id, or one that no pod has
-	Containers []string `json:"containers,omitempty"`
-	// Left are those of the pod that it does not list, and that the lists of all have which
-	// were asked for before and after it.
-	Left     []string  `json:"left,omitempty"`
-	Answered time.Time `json:"answered"`
-	// Err is the error that CRI has answered with, of a pod that it has.
-	Err *callerr.Failed `json:"err,omitempty"`
 }
 
 // PodName is the name of the workload's pod.
@@ -177,8 +146,7 @@ func (s *CRISeen) Clone() *CRISeen {
 	c := *s
 	c.Done, c.Statuses, c.Sandboxes = slices.Clone(s.Done), slices.Clone(s.Statuses), slices.Clone(s.Sandboxes)
 	c.Events, c.Rounds, c.Names = slices.Clone(s.Events), slices.Clone(s.Rounds), slices.Clone(s.Names)
-	c.States, c.OfPods, c.Unanswered = slices.Clone(s.States), slices.Clone(s.OfPods), slices.Clone(s.Unanswered)
-	c.Filtered = slices.Clone(s.Filtered)
+	c.States, c.Unanswered = slices.Clone(s.States), slices.Clone(s.Unanswered)
 	c.Repeated = slices.Clone(s.Repeated)
 	if s.Second != nil {
 		second := *s.Second

@@ -17,15 +17,6 @@ func listsStopped(state string) func(*harness.History) {
 	return also(listed(fact.ASandbox, "pod", state), func(h *harness.History) { h.CRI.States[0].Stopped = true })
 }
 
-// listedBy has CRI list containers by their label.
-func listedBy(change func(*harness.CRIFiltered)) func(*harness.History) {
-	return func(h *harness.History) {
-		q := harness.CRIFiltered{Object: fact.AContainer, Field: fact.FieldLabels, Value: "c0", Answered: at(37)}
-		change(&q)
-		h.CRI.Filtered = append(h.CRI.Filtered, q)
-	}
-}
-
 // repeated has CRI answer to a stop of the pod that is gone.
 func repeated(err *callerr.Failed) func(*harness.History) {
 	return func(h *harness.History) {
@@ -46,7 +37,6 @@ func podTaken(said string) func(*harness.History) {
 }
 
 func TestRulesOfFaultlessPods(t *testing.T) {
-	left := listedBy(func(q *harness.CRIFiltered) { q.Left = []string{"c0"} })
 	gone := failed("NotFound", "no such pod")
 	gone.Answered = true
 	silent := failed("Unavailable", "connection refused")
@@ -58,13 +48,6 @@ func TestRulesOfFaultlessPods(t *testing.T) {
 		"one that is not listed": {listsStopped(""),
 			"status cri-status object=sandbox field=state is=other what=listing"},
 		"a fault may have kept its end from CRI": {also(listsStopped(criview.Ready), killsShimAt(30)), ""},
-
-		"a list by a label": {listedBy(func(*harness.CRIFiltered) {}), ""},
-		"it lacks one":      {left, "status cri-status object=container field=labels is=other what=listing"},
-		"it has another": {listedBy(func(q *harness.CRIFiltered) { q.Others = []string{"c1"} }),
-			"status cri-status object=container field=labels is=other what=listing"},
-		"it fails": {listedBy(func(q *harness.CRIFiltered) { q.Err = failed("Unknown", "broken") }),
-			"status cri-status object=container field=labels is=not-set what=listing"},
 
 		"who stops what is gone":       {repeated(nil), ""},
 		"who stops it, and hears why":  {repeated(gone), "liveness containerd what=gone-fails code=NotFound"},
@@ -90,16 +73,13 @@ func TestRulesOfFaultlessPods(t *testing.T) {
 
 // What is asked of cases without a fault alone is judged of those alone.
 func TestFaultsMayExplainIt(t *testing.T) {
-	for _, rule := range []rule{criFiltered, criRepeated} {
-		h := pod()
-		listedBy(func(q *harness.CRIFiltered) { q.Left = []string{"c0"} })(&h)
-		repeated(&callerr.Failed{Answered: true, Code: "NotFound"})(&h)
-		if found, _ := rule(&h); len(found) != 1 {
-			t.Errorf("without a fault: %v, want one", found)
-		}
-		planned(&h)
-		if found, _ := rule(&h); len(found) != 0 {
-			t.Errorf("with a fault: %v, want none", found)
-		}
+	h := pod()
+	repeated(&callerr.Failed{Answered: true, Code: "NotFound"})(&h)
+	if found, _ := criRepeated(&h); len(found) != 1 {
+		t.Errorf("without a fault: %v, want one", found)
+	}
+	planned(&h)
+	if found, _ := criRepeated(&h); len(found) != 0 {
+		t.Errorf("with a fault: %v, want none", found)
 	}
 }

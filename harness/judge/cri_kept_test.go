@@ -127,15 +127,6 @@ func runsOnAfter(stops func(*harness.History)) func(*harness.History) {
 	return also(stops, stopSucceeds(33), func(h *harness.History) { h.CRI.Statuses[0].Asked = at(34) })
 }
 
-// listedOf has CRI list the container "c0" of "pod" in its list of all, and others in
-// that of a pod.
-func listedOf(pod string, ids ...string) func(*harness.History) {
-	return also(listsWith(criview.Labels{Name: "c0", Label: "c0"}, "pod"), func(h *harness.History) {
-		h.CRI.States[0].Answered = at(36)
-		h.CRI.OfPods = []harness.CRIOfPod{{Pod: pod, Containers: ids, Answered: at(37)}}
-	})
-}
-
 func TestCRIKeepsItsWord(t *testing.T) {
 	const reserved = `failed to reserve sandbox name "pod": name "pod" is reserved for "1"`
 	for name, tc := range map[string]struct {
@@ -209,20 +200,6 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		"it runs on after the second of two stops": {runsOnAfter(also(stopsIn(2), func(h *harness.History) {
 			h.Calls = append(h.Calls, harness.Call{Verb: "StopContainer", Of: "c0", At: at(31)})
 		})), ""},
-		"a list of its pod":           {listedOf("pod", "c0"), ""},
-		"a list of a pod that is not": {listedOf("none"), ""},
-		"the list of another pod has it": {listedOf("none", "c0"),
-			"status cri-status object=container what=listing field=sandbox is=other reported=none"},
-		"the list of its pod lacks it": {also(listedOf("pod"), func(h *harness.History) {
-			h.CRI.OfPods[0].Left = []string{"c0"}
-		}),
-			"status cri-status object=container what=listing field=sandbox is=other"},
-		"its pod's containers cannot be listed": {also(listedOf("pod"), func(h *harness.History) {
-			h.CRI.OfPods[0].Err = failed("Unknown", "broken")
-		}), "status cri-status object=container field=sandbox is=not-set"},
-		"as a fault has happened": {also(listedOf("pod"), killsShimAt(36), func(h *harness.History) {
-			h.CRI.OfPods[0].Err = failed("Unknown", "broken")
-		}), ""},
 		"labels of its own": {saidAgain(func(s *criview.Status) {
 			s.Labels = &criview.Labels{Name: "c0", Label: "c0"}
 		}), ""},

@@ -154,50 +154,6 @@ func criLabels(h *harness.History) (found []finding.Finding, _ []harness.Problem
 	return uniqueCauses(found), nil
 }
 
-// criOfPods: who asks for the containers of a pod is told of all that the list of all has
-// of it, and of no other. Once a fault has happened CRI may not be able to say.
-func criOfPods(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
-	if h.CRI == nil {
-		return nil, nil
-	}
-	for _, q := range h.CRI.OfPods {
-		add := func(id, reported, want string) {
-			f := about(fact.AContainer, id, fact.FieldSandbox, fact.Other, reported, want)
-			f.Facts[fact.What] = fact.Listing
-			found = append(found, f)
-		}
-		if q.Err != nil && !fired(h, q.Answered) {
-			found = append(found, about(fact.AContainer, q.Pod, fact.FieldSandbox, fact.NotSet, q.Err.Said,
-				"the containers of one pod were asked for"))
-		}
-		for _, id := range q.Containers {
-			if pod := podOf(h, id); pod != "" && pod != q.Pod {
-				add(id, q.Pod, pod)
-			}
-		}
-		for _, id := range q.Left {
-			add(id, "none that is asked for", q.Pod)
-		}
-	}
-	return uniqueCauses(found), nil
-}
-
-// podOf is the pod of a container, as the list of all has it, or its bystander; "": that
-// is not known.
-func podOf(h *harness.History, id string) string {
-	for _, s := range h.CRI.States {
-		if s.ID == id && s.Pod != "" {
-			return s.Pod
-		}
-	}
-	for _, b := range h.Bystanders {
-		if b.ID == id {
-			return b.Sandbox
-		}
-	}
-	return ""
-}
-
 // named are the labels of what is called and labelled by one name.
 func named(name string) criview.Labels { return criview.Labels{Name: name, Label: name} }
 

@@ -33,7 +33,7 @@ var rules = func(known excuses) []rule {
 		waiters, refusals, again, askedWhile, lateKills, times, stamped, outputs, inputs, attached,
 		// What CRI says, lists and sends, and what is left in a pod that lives on.
 		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criLabels, criGiven,
-		criOfPods, criFiltered, criRepeated, criNames, criListed, criEvents,
+		criRepeated, criNames, criListed, criEvents,
 		known.rounds, networks,
 		// What must hold of what the plan was not about.
 		bystanders, outlived,

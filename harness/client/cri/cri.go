@@ -36,8 +36,8 @@ type Client struct {
 	unstarted []*harness.Instance
 	// logs are those of containers that write.
 	logs map[*harness.Instance]*slowLog
-	// askedCloser is set once it has been asked what only cases without a fault are.
-	askedCloser bool
+	// triedNext is set once the name of a container's next attempt has been tried.
+	triedNext bool
 	// late is what all clients of the case know of what may come after its call.
 	late *late
 	// again is set of a client that uses the id again: what it sees is not written down.

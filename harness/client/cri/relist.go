@@ -51,11 +51,11 @@ func (c *Client) Relist(ctx context.Context) bool {
 	}
 	spare := func(id string) bool { return c.Spare(id) || slices.Contains(c.late.known, id) }
 	known := func(k item) bool { return spare(k.id) }
-	sandboxes, err := listSandboxes(bound, rt, selector{})
+	sandboxes, err := listSandboxes(bound, rt)
 	if err != nil {
 		return false
 	}
-	containers, err := listContainers(bound, rt, selector{})
+	containers, err := listContainers(bound, rt)
 	if err != nil {
 		return false
 	}

@@ -2,13 +2,11 @@ package cri
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/fact"
 )
@@ -44,9 +42,6 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	state := func(object, id string) harness.CRIState {
 		return harness.CRIState{Object: object, ID: id, State: states[id], At: at, Answered: answered}
 	}
-	for _, pod := range []string{c.sandbox, noPod} {
-		c.listOf(ctx, rt, pod, containers.Containers)
-	}
 	c.note(func(s *harness.CRISeen) {
 		if c.sandbox != "" {
 			is := state(fact.ASandbox, c.sandbox)
@@ -62,48 +57,8 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 			s.States = append(s.States, is)
 		}
 	})
-	if c.Case.Faultless() && !c.askedCloser {
-		c.askedCloser = true
-		c.askCloser(ctx, rt, all)
+	if c.Case.Faultless() && !c.triedNext && len(all) > 0 {
+		c.triedNext = true
+		c.tryName(ctx, harness.CRIName{Object: fact.AContainer}, c.createAbsent(all[0], 1)) // it must be free
 	}
-}
-
-// noPod is an id that no pod has: CRI's are of 64 digits.
-const noPod = "shimquake-absent"
-
-// listOf notes which containers CRI lists as those of a pod, and which of those that its
-// list of all has are not among them.
-func (c *Client) listOf(ctx context.Context, rt api.RuntimeServiceClient, pod string, all []*api.Container) {
-	if pod == "" {
-		return
-	}
-	r, err := rt.ListContainers(ctx, &api.ListContainersRequest{Filter: &api.ContainerFilter{PodSandboxId: pod}})
-	if f := callerr.Of(err); err != nil {
-		if pod != noPod && f.Answered && !givenUp(f) {
-			c.note(func(s *harness.CRISeen) {
-				s.OfPods = append(s.OfPods, harness.CRIOfPod{Pod: pod, Answered: time.Now(), Err: f})
-			})
-		}
-		return
-	}
-	of := harness.CRIOfPod{Pod: pod, Containers: idsOf(r.Containers), Answered: time.Now()}
-	all = slices.DeleteFunc(slices.Clone(all), func(k *api.Container) bool {
-		return k.PodSandboxId != pod || slices.Contains(of.Containers, k.Id)
-	})
-	if len(all) > 0 { // one may have been removed meanwhile
-		again, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
-		if err != nil {
-			return
-		}
-		still := idsOf(again.Containers)
-		of.Left = slices.DeleteFunc(idsOf(all), func(id string) bool { return !slices.Contains(still, id) })
-	}
-	c.note(func(s *harness.CRISeen) { s.OfPods = append(s.OfPods, of) })
-}
-
-func idsOf(all []*api.Container) (ids []string) {
-	for _, k := range all {
-		ids = append(ids, k.Id)
-	}
-	return ids
 }
