@@ -76,10 +76,6 @@ type CRIState struct {
 	// At is when it was asked, Answered when it had answered.
 	At       time.Time `json:"at"`
 	Answered time.Time `json:"answered"`
-	// Labels are those by which a kubelet that comes back finds its own, and Pod is that of
-	// a container; nil and "" in histories that do not tell them.
-	Labels *criview.Labels `json:"labels,omitempty"`
-	Pod    string          `json:"pod,omitempty"`
 	// Given and Created are what the list says of a container besides.
 	Given   *criview.Given `json:"given,omitempty"`
 	Created time.Time      `json:"created,omitzero"`

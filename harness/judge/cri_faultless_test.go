@@ -24,13 +24,6 @@ func repeated(err *callerr.Failed) func(*harness.History) {
 	}
 }
 
-// namedBy has CRI know the container by the name of another, and list it so.
-func namedBy(name, as string) func(*harness.History) {
-	return also(listsWith(criview.Labels{Name: as, Label: "c0"}, "pod"), func(h *harness.History) {
-		h.Instances[0].Called = name
-	})
-}
-
 // podTaken has CRI answer to the use of the name of the pod that there is.
 func podTaken(said string) func(*harness.History) {
 	return also(taken(said), func(h *harness.History) { h.CRI.Names[0].Object = fact.APod })
@@ -52,10 +45,6 @@ func TestRulesOfFaultlessPods(t *testing.T) {
 		"who stops what is gone":       {repeated(nil), ""},
 		"who stops it, and hears why":  {repeated(gone), "liveness containerd what=gone-fails code=NotFound"},
 		"who stops it, and is not met": {repeated(silent), ""},
-
-		"the name of a round before": {namedBy("c", "c"), ""},
-		"the name of its files": {namedBy("c", "c0"),
-			"status cri-status object=container what=listing field=labels is=other"},
 
 		"a pod's name that is taken": {podTaken("failed to reserve sandbox name: name is reserved for 1"), ""},
 		"a pod's name that is free": {podTaken(`no runtime for "shimquake-absent" is configured`),

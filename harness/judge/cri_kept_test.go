@@ -93,22 +93,6 @@ func taken(said string) func(*harness.History) {
 	}
 }
 
-// listsWith has CRI list the container with labels, and of a pod.
-func listsWith(labels criview.Labels, pod string) func(*harness.History) {
-	return func(h *harness.History) {
-		listed(fact.AContainer, "c0", criview.Exited)(h)
-		h.CRI.States[0].Labels, h.CRI.States[0].Pod = &labels, pod
-	}
-}
-
-// listsPod has CRI list the sandbox with labels.
-func listsPod(labels criview.Labels) func(*harness.History) {
-	return func(h *harness.History) {
-		listed(fact.ASandbox, "pod", criview.Ready)(h)
-		h.CRI.States[0].Labels = &labels
-	}
-}
-
 // listed has CRI list a state.
 func listed(object, id, state string) func(*harness.History) {
 	return func(h *harness.History) {
@@ -200,23 +184,6 @@ func TestCRIKeepsItsWord(t *testing.T) {
 		"it runs on after the second of two stops": {runsOnAfter(also(stopsIn(2), func(h *harness.History) {
 			h.Calls = append(h.Calls, harness.Call{Verb: "StopContainer", Of: "c0", At: at(31)})
 		})), ""},
-		"labels of its own": {saidAgain(func(s *criview.Status) {
-			s.Labels = &criview.Labels{Name: "c0", Label: "c0"}
-		}), ""},
-		"no labels": {saidAgain(func(s *criview.Status) { s.Labels = &criview.Labels{Name: "c0"} }),
-			"status cri-status object=container field=labels is=other"},
-
-		"labels in a list": {listsWith(criview.Labels{Name: "c0", Label: "c0"}, "pod"), ""},
-		"none in a list": {listsWith(criview.Labels{Name: "c0"}, "pod"),
-			"status cri-status object=container what=listing field=labels is=other"},
-		"labels of a pod in a list": {listsPod(criview.Labels{Name: "pod", Label: "pod"}), ""},
-		"none of a pod in a list": {listsPod(criview.Labels{Name: "pod"}),
-			"status cri-status object=sandbox what=listing field=labels is=other"},
-		"the name of another pod in a list": {listsPod(criview.Labels{Name: "other", Label: "pod"}),
-			"status cri-status object=sandbox what=listing field=labels is=other"},
-		"the pod of another in a list": {listsWith(criview.Labels{Name: "c0", Label: "c0"}, "other"),
-			"status cri-status object=container what=listing field=sandbox is=other"},
-
 		"it had its time": {stopsAt(1001), ""},
 		"it had no time":  {stopsAt(2), "end end status=killed-early"},
 		"CRI alone says that it has ended": {also(stopsAt(2), func(h *harness.History) {

@@ -28,8 +28,6 @@ type Status struct {
 	State    string `json:"state"` // as the API names it: CONTAINER_EXITED
 	ExitCode int32  `json:"exitCode,omitempty"`
 	Reason   string `json:"reason,omitempty"`
-	// Labels are what the client has given it; nil in histories that do not tell them.
-	Labels *Labels `json:"labels,omitempty"`
 	// Given is what else the client has asked for; nil in histories that do not tell it.
 	Given *Given `json:"given,omitempty"`
 	// The zero time stands for CRI's 0: it has not been so yet.
@@ -39,12 +37,6 @@ type Status struct {
 	// Asked and Seen are when it was asked, and had answered.
 	Asked time.Time `json:"asked"`
 	Seen  time.Time `json:"seen"`
-}
-
-// Labels are the name of a container, or of a pod, and the value of its label Label.
-type Labels struct {
-	Name  string `json:"name"`
-	Label string `json:"label"`
 }
 
 // Given is of what a container was made, as its client asks for it, or as CRI says it.
@@ -80,20 +72,6 @@ func GivenOfList(k *api.Container) *Given {
 		ImageRef: k.GetImageRef()}
 }
 
-// named is what CRI says the names of: a container or a sandbox, by their metadata.
-type named[M interface{ GetName() string }] interface {
-	GetMetadata() M
-	GetLabels() map[string]string
-}
-
-// LabelsOf are those of a container or a sandbox, in its status or in a list.
-func LabelsOf[M interface{ GetName() string }](of named[M]) *Labels {
-	return &Labels{Name: of.GetMetadata().GetName(), Label: of.GetLabels()[Label]}
-}
-
-// Label is the key of the label that the client gives a container, and its pod: its name.
-const Label = "shimquake"
-
 // stopSignal is a signal's name, "" where CRI tells none.
 func stopSignal(s api.Signal) string {
 	if s == api.Signal_SIGNAL_RUNTIME_DEFAULT {
@@ -108,7 +86,7 @@ func StatusOf(s *api.ContainerStatus, asked time.Time) Status {
 		ID: s.GetId(), State: s.GetState().String(), ExitCode: s.GetExitCode(), Reason: s.GetReason(),
 		Created: nanoseconds(s.GetCreatedAt()), Started: nanoseconds(s.GetStartedAt()),
 		Finished: nanoseconds(s.GetFinishedAt()), Asked: asked, Seen: time.Now(),
-		Labels: LabelsOf(s), Given: &Given{
+		Given: &Given{
 			Annotation: s.GetAnnotations()[RestartCount], Image: s.GetImage().GetImage(), ImageRef: s.GetImageRef(),
 			LogPath: s.GetLogPath(), Mounts: MountsOf(s.GetMounts()), StopSignal: stopSignal(s.GetStopSignal()),
 		},
@@ -125,9 +103,6 @@ func nanoseconds(ns int64) time.Time {
 
 // Same reports whether two answers say the same.
 func (s Status) Same(o Status) bool {
-	if s.Labels != nil && o.Labels != nil && *s.Labels == *o.Labels {
-		s.Labels = o.Labels
-	}
 	if s.Given != nil && o.Given != nil && *s.Given == *o.Given {
 		s.Given = o.Given
 	}

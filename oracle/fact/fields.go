@@ -4,7 +4,6 @@ package fact
 const (
 	FieldID       = "id" // by which a list is asked for
 	FieldState    = "state"
-	FieldLabels   = "labels" // and the name
 	FieldReason   = "reason"
 	FieldExitCode = "exit-code"
 	FieldCreated  = "created-at"

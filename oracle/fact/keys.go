@@ -194,7 +194,7 @@ var keys = [factCount]struct {
 	Last:   {"last", inMatch, []string{Yes}},
 
 	Field: {"field", inCause,
-		[]string{FieldID, FieldState, FieldLabels, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
+		[]string{FieldID, FieldState, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
 			FieldSandbox, FieldSibling, FieldIP,
 			FieldImage,
 			FieldImageRef, FieldAnnotations, FieldLogPath, FieldMounts, FieldStopSignal}},

@@ -29,7 +29,6 @@ func (c *Client) namespaces() *api.NamespaceOption {
 func (c *Client) config() *api.PodSandboxConfig {
 	config := &api.PodSandboxConfig{
 		Metadata: &api.PodSandboxMetadata{Name: harness.PodName, Uid: "shimquake", Namespace: "default"},
-		Labels:   map[string]string{criview.Label: harness.PodName},
 		Linux: &api.LinuxPodSandboxConfig{
 			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: c.namespaces()},
 		},
@@ -83,7 +82,6 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 			ctx,
 			&api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
 				Metadata:    &api.ContainerMetadata{Name: i.CRIName()},
-				Labels:      map[string]string{criview.Label: i.Name},
 				Annotations: map[string]string{criview.RestartCount: restartCount},
 				Image:       &api.ImageSpec{Image: image},
 				Command:     c.Command(i),

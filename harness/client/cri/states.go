@@ -29,11 +29,8 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 		return
 	}
 	answered, states := time.Now(), map[string]string{}
-	var labels *criview.Labels
 	for _, p := range pods.Items {
-		if states[p.Id] = p.State.String(); p.Id == c.sandbox {
-			labels = criview.LabelsOf(p)
-		}
+		states[p.Id] = p.State.String()
 	}
 	listed := map[string]*api.Container{}
 	for _, k := range containers.Containers {
@@ -44,14 +41,11 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	}
 	c.note(func(s *harness.CRISeen) {
 		if c.sandbox != "" {
-			is := state(fact.ASandbox, c.sandbox)
-			is.Labels = labels
-			s.States = append(s.States, is)
+			s.States = append(s.States, state(fact.ASandbox, c.sandbox))
 		}
 		for _, i := range all {
 			is := state(fact.AContainer, i.ID)
 			if k := listed[i.ID]; k != nil {
-				is.Labels, is.Pod = criview.LabelsOf(k), k.PodSandboxId
 				is.Given, is.Created = criview.GivenOfList(k), time.Unix(0, k.CreatedAt)
 			}
 			s.States = append(s.States, is)
