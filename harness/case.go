@@ -312,7 +312,7 @@ func (c Case) RootDisk() int {
 // Holds reports whether the payload of a container must stay until a fault of the running
 // state, a restart or a rest has been, or until it is let go.
 func (c Case) Holds(k Container) bool {
-	return k.Held || k.Stays || k.Updated || k.besides() || k.OOM != "" || c.Workload.Restart ||
+	return k.Held || k.Stays || k.besides() || k.OOM != "" || c.Workload.Restart ||
 		c.Workload.Rest > 0 || c.Workload.Waiters > 1 || k.TTY && c.Workload.API != CRI ||
 		slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })
 }

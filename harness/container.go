@@ -72,9 +72,6 @@ type Container struct {
 	// Late has the container of a pod made before containerd is restarted, and started after
 	// it. With Restart only, without Loops, and not the first.
 	Late bool `yaml:"late,omitempty"`
-	// Updated has the client of a pod change the container's share of CPUs, again and again,
-	// while it comes to its end. CRI only.
-	Updated bool `yaml:"updated,omitempty"`
 	// WithPod leaves the container to run until its pod is stopped, which ends it. CRI only,
 	// with signal: SIGKILL, without Loops and Restart, and not the first.
 	WithPod bool `yaml:"withPod,omitempty"`
@@ -207,9 +204,6 @@ func (c Container) problems(i int, w Workload) []error {
 	}
 	if c.Late && (!w.Restart || w.API != CRI || w.Loops > 0 || i == 0) {
 		all = append(all, errors.New("late: of a pod, behind a first that lives on: add api: cri and restart, no loops"))
-	}
-	if c.Updated && (w.API != CRI || c.WithPod) {
-		all = append(all, errors.New("updated: of a pod, and it ends before that: add api: cri, leave out withPod"))
 	}
 	if c.Signal == payload.StopSignal && w.API != CRI {
 		all = append(all, errors.New("signal: SIGUSR1: only CRI asks an image for its signal: add api: cri"))

@@ -76,9 +76,6 @@ type CRIState struct {
 	// At is when it was asked, Answered when it had answered.
 	At       time.Time `json:"at"`
 	Answered time.Time `json:"answered"`
-	// Given and Created are what the list says of a container besides.
-	Given   *criview.Given `json:"given,omitempty"`
-	Created time.Time      `json:"created,omitzero"`
 }
 
 // CRIName is CRI's answer to a request with a name that must be free again, or taken.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/oracle/callerr"
-	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
@@ -36,8 +35,6 @@ type Instance struct {
 	Status   uint32 `json:"status,omitempty"`
 	// MustTell are the observers that tell its exit when nothing is broken.
 	MustTell []exit.Observer `json:"mustTell,omitempty"`
-	// Given is what its client has asked CRI for; nil in histories that do not tell it.
-	Given *criview.Given `json:"given,omitempty"`
 	// Payload is its own record.
 	Payload payload.Truth `json:"payload"`
 	// Outputs are what was read of its output; nil where it was not asked to write.

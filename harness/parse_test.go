@@ -150,7 +150,6 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 		"values": {"name: x\nworkload: {deadline: soon}\nplan:\n- at: rpc:shim:Task.Crate:entry\n  do: 1*errror(x)\n",
 			[]int{2, 4, 5}},
 		"fields": {"name: X\nworkload:\n  api: crii\n  deleters: -1\n", []int{1, 3, 4}},
-		"update": {"name: x\nworkload:\n  containers: [{updated: true}]\n", []int{3}},
 		"loops":  {"name: x\nworkload:\n  loops: 2\n", []int{3}},
 		"waits":  {"name: x\nworkload:\n  waiters: 21\n", []int{3}},
 		"asked":  {"name: x\nworkload:\n  restart: true\n  waiters: 2\n", []int{4}},

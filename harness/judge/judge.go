@@ -32,7 +32,7 @@ var rules = func(known excuses) []rule {
 		pauses, states, ooms, exits, unreported,
 		waiters, refusals, again, askedWhile, lateKills, times, stamped, outputs, inputs, attached,
 		// What CRI says, lists and sends, and what is left in a pod that lives on.
-		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted, criGiven,
+		criStatuses, criKept, criSandboxes, criStates, criStopped, criNotStarted,
 		criRepeated, criNames, criListed, criEvents,
 		known.rounds, networks,
 		// What must hold of what the plan was not about.

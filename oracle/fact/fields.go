@@ -2,7 +2,6 @@ package fact
 
 // The fields of what CRI says: values of Field.
 const (
-	FieldID       = "id" // by which a list is asked for
 	FieldState    = "state"
 	FieldReason   = "reason"
 	FieldExitCode = "exit-code"
@@ -12,14 +11,6 @@ const (
 	FieldSandbox  = "sandbox" // its status, in an event
 	FieldSibling  = "sibling" // the status of another container of its pod, in an event
 	FieldIP       = "ip"      // of a pod
-
-	FieldImage = "image"
-
-	FieldImageRef    = "image-ref"
-	FieldAnnotations = "annotations"
-	FieldLogPath     = "log-path"
-	FieldMounts      = "mounts"
-	FieldStopSignal  = "stop-signal"
 )
 
 // What is wrong with a field: values of Is.

@@ -194,10 +194,8 @@ var keys = [factCount]struct {
 	Last:   {"last", inMatch, []string{Yes}},
 
 	Field: {"field", inCause,
-		[]string{FieldID, FieldState, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
-			FieldSandbox, FieldSibling, FieldIP,
-			FieldImage,
-			FieldImageRef, FieldAnnotations, FieldLogPath, FieldMounts, FieldStopSignal}},
+		[]string{FieldState, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
+			FieldSandbox, FieldSibling, FieldIP}},
 	Is:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed, Repeated, Fatal}},
 	Listed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},
 	In:     {"in", inCause, []string{InLivingPod, OfTheLiving, InLivingContainer}},

@@ -23,14 +23,3 @@ var _ = Describe("a container whose start fails, and its roll-back too", Label("
 			}})
 	})
 })
-
-// The shim has answered the update when containerd is slow: what was known of the
-// container before must not be written down as what it is.
-var _ = Describe("a container that ends while its resources are changed", Label("others", "cri"), func() {
-	It("is told of, and can be removed", spec.Quick, func(ctx context.Context) {
-		spec.Holds(ctx, harness.Case{Name: "ends-while-it-is-updated",
-			Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{{Exit: 7, Updated: true}}},
-			Plan: failpoints.Plan{{At: failpoints.MustPoint("rpc:containerd:Task.Update:exit"),
-				Do: term.Of(term.Clause{Count: 1, Action: term.Delay, Arg: "800"})}}})
-	})
-})

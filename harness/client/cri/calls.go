@@ -3,7 +3,6 @@ package cri
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -53,45 +52,37 @@ func (c *Client) runSandbox(ctx context.Context) error {
 	})
 }
 
-// restartCount is what kubelet says of a container that it has made anew.
-const restartCount = "1"
-
 func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 	if err := errors.Join(c.Expect(i.Name), c.openLog(i)); err != nil {
 		return err
 	}
 	i.Begun = time.Now()
 	name, value := client.Env(i.Name)
-	image, stop, stops := payload.Image, api.Signal_SIGNAL_RUNTIME_DEFAULT, "SIGTERM"
+	image, stop := payload.Image, api.Signal_SIGNAL_RUNTIME_DEFAULT
 	switch {
 	case i.Spec.Signal == payload.StopSignal:
-		image, stops = payload.StopImage, payload.StopSignal
+		image = payload.StopImage
 	case c.stopsByConfig(ctx, i):
 		image, stop = payload.StopImage, api.Signal_SIGNAL_SIGTERM
 	}
 	log := ""
-	mounts := []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}}
-	i.Given = &criview.Given{Annotation: restartCount, Image: image, Mounts: criview.MountsOf(mounts),
-		StopSignal: stops}
 	if c.writes() && write(i.Spec) {
 		log = logName(i)
-		i.Given.LogPath = filepath.Join(c.TruthDir, log)
 	}
 	return c.makes(ctx, "CreateContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.CreateContainer(
 			ctx,
 			&api.CreateContainerRequest{PodSandboxId: c.sandbox, SandboxConfig: c.config(), Config: &api.ContainerConfig{
-				Metadata:    &api.ContainerMetadata{Name: i.CRIName()},
-				Annotations: map[string]string{criview.RestartCount: restartCount},
-				Image:       &api.ImageSpec{Image: image},
-				Command:     c.Command(i),
-				Tty:         i.Spec.TTY,
-				Stdin:       i.Spec.Stdin > 0,
-				StdinOnce:   i.Spec.Stream == harness.StreamWhole,
-				LogPath:     log,
-				StopSignal:  stop,
-				Envs:        []*api.KeyValue{{Key: name, Value: []byte(value)}},
-				Mounts:      mounts,
+				Metadata:   &api.ContainerMetadata{Name: i.CRIName()},
+				Image:      &api.ImageSpec{Image: image},
+				Command:    c.Command(i),
+				Tty:        i.Spec.TTY,
+				Stdin:      i.Spec.Stdin > 0,
+				StdinOnce:  i.Spec.Stream == harness.StreamWhole,
+				LogPath:    log,
+				StopSignal: stop,
+				Envs:       []*api.KeyValue{{Key: name, Value: []byte(value)}},
+				Mounts:     []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}},
 				Linux: &api.LinuxContainerConfig{
 					Resources:       upTo(client.Limit(i)),
 					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: c.namespaces()},

@@ -225,7 +225,6 @@ func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 		pending[i] = append(pending[i], c.beginHeld(ctx, i), c.attach(ctx, i))
 		c.KillChild(ctx, i) // of one that has lived on its child is dead
 		c.RestNow(ctx, c.ids(all)...)
-		pending[i] = append(pending[i], c.update(ctx, i))
 		if !waits {
 			c.end(ctx, i)
 			continue

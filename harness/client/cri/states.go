@@ -7,7 +7,6 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/harness"
-	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
@@ -32,9 +31,8 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 	for _, p := range pods.Items {
 		states[p.Id] = p.State.String()
 	}
-	listed := map[string]*api.Container{}
 	for _, k := range containers.Containers {
-		states[k.Id], listed[k.Id] = k.State.String(), k
+		states[k.Id] = k.State.String()
 	}
 	state := func(object, id string) harness.CRIState {
 		return harness.CRIState{Object: object, ID: id, State: states[id], At: at, Answered: answered}
@@ -44,11 +42,7 @@ func (c *Client) listStates(ctx context.Context, all []*harness.Instance) {
 			s.States = append(s.States, state(fact.ASandbox, c.sandbox))
 		}
 		for _, i := range all {
-			is := state(fact.AContainer, i.ID)
-			if k := listed[i.ID]; k != nil {
-				is.Given, is.Created = criview.GivenOfList(k), time.Unix(0, k.CreatedAt)
-			}
-			s.States = append(s.States, is)
+			s.States = append(s.States, state(fact.AContainer, i.ID))
 		}
 	})
 	if c.Case.Faultless() && !c.triedNext && len(all) > 0 {
