@@ -1,5 +1,5 @@
-// Package bugs is the catalogue's data: a file each, ID.yaml. Package catalogue knows what
-// the fields mean.
+// Package bugs is the catalogue's data: a file each, ID.yaml. Package catalogue knows
+// what the fields mean.
 package bugs
 
 import "embed"

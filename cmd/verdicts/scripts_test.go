@@ -120,7 +120,8 @@ func TestProseIsARatchet(t *testing.T) {
 			}
 		}
 	}
-	// Vale is replaced by a script that finds the word "bad", and reads files that git ignores, too.
+	// Vale is replaced by a script that finds the word "bad", and reads files that git
+	// ignores, too.
 	write("scripts/tool", "#!/bin/sh\n"+
 		"grep -rn bad --include='*.go' . | sed 's,^\\./,,; s,:\\([0-9]*\\):.*,:\\1:1:Plain.Rule:bad,'\n")
 	write("scripts/prose", string(script))

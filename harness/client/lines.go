@@ -70,9 +70,8 @@ const clockGrace = 50 * time.Millisecond
 
 // ReadLog reads those lines from a log of CRI's, which was read at a time, and may have
 // been rotated: the standard output's and the standard error's. CRI puts before each line
-// the time at which it was read, its stream and a tag: F, or P of a line without a newline,
-// which was cut off. A line of no stream is a
-// foreign one of the output.
+// the time at which it was read, its stream and a tag: F, or P of a line without a
+// newline, which was cut off. A line of no stream is a foreign one of the output.
 func ReadLog(read time.Time, texts ...string) (all harness.Outputs) {
 	stdout, stderr := log{mark: ofStdout}, log{mark: ofStderr}
 	for _, text := range texts {

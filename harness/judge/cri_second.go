@@ -16,9 +16,9 @@ import (
 // answered many calls that were made later, or else nothing has happened in it.
 const askedForEvents = time.Second
 
-// secondUntold returns an event that a second client of GetContainerEvents was not told, as
-// the example of all, in a case without a fault. It is due from when the second client is
-// known to be subscribed.
+// secondUntold returns an event that a second client of GetContainerEvents was not told,
+// as the example of all, in a case without a fault. It is due from when the second client
+// is known to be subscribed.
 func secondUntold(h *harness.History) []finding.Finding {
 	if h.CRI.Second == nil || !h.Case.Faultless() || len(h.Deaths) > 0 {
 		return nil

@@ -13,9 +13,9 @@ import (
 )
 
 // differingTimes returns the reports of one exit that have another time than the first:
-// the shim notes one time. After a harmed shim or a broken call containerd or a helper may
-// tell the time at which it learnt of the exit. Reports with a wrong status are left to
-// the exit ledger.
+// the shim notes one time. After a harmed shim or a broken call containerd or a helper
+// may tell the time at which it learnt of the exit. Reports with a wrong status are left
+// to the exit ledger.
 func differingTimes(h *harness.History) (found []finding.Finding) {
 	if h.Case.Workload.Fakeshim != "" || shimsHarmed(h) {
 		return nil

@@ -57,8 +57,8 @@ const (
 	InputOpen  = "input-open"
 	InputEnded = "input-ended"
 
-	// Of a task after a call that succeeded: what containerd calls it, and the pid that comes
-	// with that, or none.
+	// Of a task after a call that succeeded: what containerd calls it, and the pid that
+	// comes with that, or none.
 	StateAs  = "state-as"
 	StatePID = "state-pid"
 	// ShimEnded is a shim that nobody has killed, and that has not ended well.

@@ -27,8 +27,8 @@ const (
 	ClassHandle    Class = "handle"   // what a process of containerd's holds open
 )
 
-// LeakClasses are the classes of what leaks, in the order in which findings are listed. Each
-// has a positive control.
+// LeakClasses are the classes of what leaks, in the order in which findings are listed.
+// Each has a positive control.
 var LeakClasses = []Class{
 	ClassShim, ClassProcess, ClassSocket, ClassBundle, ClassCRIDir, ClassMount, ClassCgroup, ClassRuncState,
 	ClassSnapshot, ClassLease, ClassFIFO, ClassContainer, ClassTask, ClassSandbox, ClassMetadata, ClassNetwork,

@@ -41,8 +41,8 @@ type Finding struct {
 	// Known is the id of the known residue that explains the finding; such a finding does
 	// not violate.
 	Known string `json:"known,omitempty"`
-	// Because says when releases leave a residue, for people: of a finding that is known, and
-	// of a note.
+	// Because says when releases leave a residue, for people: of a finding that is known,
+	// and of a note.
 	Because string `json:"because,omitempty"`
 }
 
@@ -59,8 +59,8 @@ type Subject struct {
 	Name      string `json:"name,omitempty"`      // a process's command line, a shim's program
 }
 
-// String returns the invariant, the class, the subject's id and the facts. It is for logs of
-// tests; package wording makes the sentence for people.
+// String returns the invariant, the class, the subject's id and the facts. It is for logs
+// of tests; package wording makes the sentence for people.
 func (f Finding) String() string {
 	words := []string{string(f.Invariant), string(f.Class)}
 	for _, w := range []string{f.Subject.ID, f.Subject.Exec, f.Subject.Path, f.Facts.String()} {
@@ -80,8 +80,8 @@ func Violations(all []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !f.Violates() })
 }
 
-// Sort orders findings by class as in Classes, then by subject and facts, so that two runs
-// print alike.
+// Sort orders findings by class as in Classes, then by subject and facts, so that two
+// runs print alike.
 func Sort(all []Finding) {
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		x, y := a.Subject, b.Subject

@@ -1,5 +1,5 @@
-// Package inventory answers: what exists in a [Scene]? It reads processes, mounts, sockets,
-// cgroups, handles and files, and asks containerd for its lists.
+// Package inventory answers: what exists in a [Scene]? It reads processes, mounts,
+// sockets, cgroups, handles and files, and asks containerd for its lists.
 //
 // It only looks: it sends no signal, removes no file and connects to no shim. [Collect]
 // alone has containerd collect its garbage.

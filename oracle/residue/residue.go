@@ -1,5 +1,5 @@
-// Package residue answers: which findings are known of a release, and violate nothing? The
-// caller gives the known residues: the catalogue has them. It has no I/O.
+// Package residue answers: which findings are known of a release, and violate nothing?
+// The caller gives the known residues: the catalogue has them. It has no I/O.
 package residue
 
 import (

@@ -46,7 +46,8 @@ type Marker func([]finding.Finding) []finding.Finding
 // cgroup filesystems.
 //
 // An error means that nothing may be concluded: ctx was cancelled, containerd did not
-// answer until the deadline, the scene is gone, or Scene.Client is nil ([inventory.ErrNoDaemon]).
+// answer until the deadline, the scene is gone, or Scene.Client is nil
+// ([inventory.ErrNoDaemon]).
 func Wait(ctx context.Context, s inventory.Scene, before inventory.Inventory, mark Marker) (
 	inventory.Inventory, []finding.Finding, error) {
 	if s.Client == nil {

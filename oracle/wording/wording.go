@@ -1,5 +1,5 @@
-// Package wording answers: how is a finding said to a person? [Of] makes a line, [What] the
-// name of the subject, [Reason] the sentence. No code reads them.
+// Package wording answers: how is a finding said to a person? [Of] makes a line, [What]
+// the name of the subject, [Reason] the sentence. No code reads them.
 package wording
 
 import (

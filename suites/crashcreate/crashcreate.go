@@ -87,8 +87,8 @@ func (w way) paused(how string, steps ...string) []entry {
 	return out
 }
 
-// states returns the case in which no call is in flight, and yet all that was made must be
-// found again. The matrix of exitcode kills containerd while the container runs.
+// states returns the case in which no call is in flight, and yet all that was made must
+// be found again. The matrix of exitcode kills containerd while the container runs.
 func (w way) states() []entry {
 	if w.name == "container" { // the sandbox's way has it
 		return nil

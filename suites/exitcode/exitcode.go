@@ -1,7 +1,7 @@
 // Package exitcode holds the specs about exit codes: whatever breaks, no observer may
 // report another one than the container's own. It is a matrix of faults by ends, and by
-// both APIs. The plain cases have the ends without a fault. Faults of umount2 and Shutdown
-// come later in the lifecycle, and have folders of their own.
+// both APIs. The plain cases have the ends without a fault. Faults of umount2 and
+// Shutdown come later in the lifecycle, and have folders of their own.
 package exitcode
 
 import (
@@ -47,8 +47,8 @@ type fault struct {
 	// apis are those by which the fault can be met after the container runs. Default: both.
 	apis []harness.API
 	// kills says that containerd has to end the container, with 137. The container would end
-	// with 143 otherwise, by the client's signal. An exit of its own at that very moment would
-	// be unseen.
+	// with 143 otherwise, by the client's signal. An exit of its own at that very moment
+	// would be unseen.
 	kills bool
 	// bad is what releases are known to tell of a container that ended with that status.
 	bad func(harness.API, end) []harness.Bad

@@ -57,8 +57,8 @@ var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
 })
 
 // expectRounds expects that each round was looked at: a crash loop that ends early would
-// show nothing. Listed are the pod, the containers that stay in it, and the bystander's pod
-// with its container.
+// show nothing. Listed are the pod, the containers that stay in it, and the bystander's
+// pod with its container.
 func expectRounds(v harness.Verdict, n, stay int) {
 	GinkgoHelper()
 	Expect(v.History.CRI.Rounds).To(HaveLen(n))

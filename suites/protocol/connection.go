@@ -12,8 +12,8 @@ import (
 	"github.com/shimquake/shimquake/suites/spec"
 )
 
-// calls are the calls of a plain lifecycle. The container waits for a signal where it lives
-// during the call: it must not end by itself between the end of the connection and
+// calls are the calls of a plain lifecycle. The container waits for a signal where it
+// lives during the call: it must not end by itself between the end of the connection and
 // containerd's clean-up, when no client could learn its exit.
 var calls = []struct {
 	name      string

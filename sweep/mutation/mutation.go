@@ -46,8 +46,8 @@ type Mutation struct {
 	Sweep Scope `yaml:"sweep"`
 }
 
-// Harms are the kinds of finding that Shimquake looks for. A mutation that does none of them
-// is the business of containerd's own tests.
+// Harms are the kinds of finding that Shimquake looks for. A mutation that does none of
+// them is the business of containerd's own tests.
 var Harms = []string{
 	"leak",      // something outlives the container or the sandbox that it was made for
 	"exit",      // an exit is wrong, missing, doubled or late, for any client

@@ -72,8 +72,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestHarms counts the mutations of each kind of harm: without some, nothing shows that the
-// sweep finds that kind. parse refuses a file without a harm or its sentence.
+// TestHarms counts the mutations of each kind of harm: without some, nothing shows that
+// the sweep finds that kind. parse refuses a file without a harm or its sentence.
 func TestHarms(t *testing.T) {
 	of, suffers := map[string]int{}, map[string]string{}
 	for _, m := range mutations(t) {
@@ -91,8 +91,9 @@ func TestHarms(t *testing.T) {
 	t.Logf("%v", of)
 }
 
-// TestScopes checks that the sweep has the workloads, paths and actions of each mutation's
-// scope. Otherwise hours of `make mutation` pass before an error shows that one is gone.
+// TestScopes checks that the sweep has the workloads, paths and actions of each
+// mutation's scope. Otherwise hours of `make mutation` pass before an error shows that
+// one is gone.
 func TestScopes(t *testing.T) {
 	for _, m := range mutations(t) {
 		s := m.Sweep
