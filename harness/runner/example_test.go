@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
@@ -19,7 +20,7 @@ func ExampleRunner_Run() {
 		return
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	r := &runner.Runner{Evidence: dir}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: dir}
 	v := r.Run(context.Background(), harness.Case{
 		Name:     "shutdown-error",
 		Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 )
@@ -15,7 +16,7 @@ func TestTrace(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs containerd")
 	}
-	var r Runner
+	r := Runner{Residues: catalogue.Residues()}
 	for name, w := range map[string]harness.Workload{
 		"plain":   {},
 		"restart": {Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}},
