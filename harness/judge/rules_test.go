@@ -36,7 +36,7 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 		name := runtime.FuncForPC(reflect.ValueOf(r).Pointer()).Name()
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^Test")
+			c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^Test", "-test.failfast")
 			c.Env = append(os.Environ(), leftOut+"="+strconv.Itoa(i))
 			if out, err := c.CombinedOutput(); err == nil {
 				t.Errorf("no test fails without it\n%s", out)
