@@ -1,0 +1,149 @@
+// Package foreign opens files that another program may have written or replaced: kept
+// evidence, a journal, the files of a world, the files of a node.
+//
+// A [Dir] is a folder. Its methods follow no symbolic link at the end of a name, and none
+// on the way that leaves the folder. They open regular files only, they never wait for a
+// FIFO or a device, and they read no more than the caller allows. A path that the
+// operator typed is opened by [OpenTyped].
+package foreign
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// Dir is a folder whose entries are not trusted. Names are relative to it.
+type Dir struct {
+	root *os.Root
+	path string
+}
+
+// OpenDir opens a folder. Links in its own path are followed: the path is trusted, and
+// only what the folder holds is not.
+func OpenDir(path string) (*Dir, error) {
+	f, err := os.OpenFile(path, unix.O_PATH|unix.O_DIRECTORY, 0) // os.OpenRoot would wait for a FIFO
+	if err != nil {
+		return nil, err
+	}
+	h, err := handleOf(f, path)
+	if err != nil {
+		return nil, err
+	}
+	defer h.close()
+	return h.dir()
+}
+
+// MakeDir makes a folder, with its parents, and opens it.
+func MakeDir(path string, perm fs.FileMode) (*Dir, error) {
+	if err := os.MkdirAll(path, perm); err != nil {
+		return nil, err
+	}
+	return OpenDir(path)
+}
+
+// Name returns the path that the folder was opened by.
+func (d *Dir) Name() string { return d.path }
+
+// Path returns the path of an entry, for messages and for other programs.
+func (d *Dir) Path(name string) string { return filepath.Join(d.path, name) }
+
+// Close closes the folder. Files that were opened in it stay open.
+func (d *Dir) Close() error { return d.root.Close() }
+
+// Sub opens a folder in the folder. A symbolic link is a [KindError].
+func (d *Dir) Sub(name string) (*Dir, error) {
+	h, err := d.handle(name)
+	if err != nil {
+		return nil, err
+	}
+	defer h.close()
+	return h.dir()
+}
+
+// List returns at most so many entries of a folder, sorted by name; "." is the folder
+// itself. More entries are a [LimitError], a symbolic link is a [KindError].
+func (d *Dir) List(name string, most int) ([]fs.DirEntry, error) {
+	h, err := d.handle(name)
+	if err != nil {
+		return nil, err
+	}
+	defer h.close()
+	if !h.IsDir() {
+		return nil, h.isNot("a folder")
+	}
+	f, err := h.open(unix.O_RDONLY | unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	all, err := f.ReadDir(most + 1)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
+	case len(all) > most:
+		return nil, &LimitError{Name: h.path, Most: int64(most), Unit: Entries}
+	}
+	slices.SortFunc(all, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return all, nil
+}
+
+// Walk calls visit with each entry below the folder that is no folder, and follows no
+// link. A folder of more than most entries is a [LimitError].
+func (d *Dir) Walk(most int, visit func(name string, e fs.DirEntry) error) error {
+	return d.walk(".", most, visit)
+}
+
+func (d *Dir) walk(in string, most int, visit func(name string, e fs.DirEntry) error) error {
+	all, err := d.List(in, most)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		name := filepath.Join(in, e.Name())
+		if e.IsDir() {
+			err = d.walk(name, most, visit)
+		} else {
+			err = visit(name, e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Describe returns lstat(2) of an entry: it follows no link.
+func (d *Dir) Describe(name string) (fs.FileInfo, error) {
+	info, err := d.root.Lstat(name)
+	return info, named("look at", d.Path(name), err)
+}
+
+// MkdirAll makes a folder in the folder, with its parents.
+func (d *Dir) MkdirAll(name string, perm fs.FileMode) error {
+	return named("make", d.Path(name), d.root.MkdirAll(name, perm))
+}
+
+// Rename renames an entry. An entry that has the new name is replaced, and not followed.
+func (d *Dir) Rename(from, to string) error {
+	if err := d.root.Rename(from, to); err != nil {
+		return &os.LinkError{Op: "rename", Old: d.Path(from), New: d.Path(to), Err: errors.Unwrap(err)}
+	}
+	return nil
+}
+
+// Remove removes an entry; a symbolic link itself, and not its target.
+func (d *Dir) Remove(name string) error {
+	return named("remove", d.Path(name), d.root.Remove(name))
+}
+
+// RemoveAll removes an entry with all that it holds.
+func (d *Dir) RemoveAll(name string) error {
+	return named("remove", d.Path(name), d.root.RemoveAll(name))
+}

@@ -1,0 +1,188 @@
+package foreign_test
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/foreign"
+)
+
+const secret = "of somebody else"
+
+// folder returns a folder that an attacker has filled, and a file outside of it. Each
+// entry is named by what it is.
+func folder(t *testing.T) (d *foreign.Dir, outside string) {
+	t.Helper()
+	base := t.TempDir()
+	outside = filepath.Join(base, "outside")
+	dir := filepath.Join(base, "folder")
+	listener, err := net.Listen("unix", filepath.Join(base, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	in := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(
+		os.MkdirAll(in("inner"), 0o700),
+		os.WriteFile(outside, []byte(secret), 0o600),
+		os.WriteFile(in("plain"), []byte("plain"), 0o600),
+		os.WriteFile(in("inner/file"), []byte("inner"), 0o600),
+		os.WriteFile(in("twice"), []byte(secret), 0o600),
+		os.Link(in("twice"), filepath.Join(base, "hard")),
+		os.Symlink("plain", in("link")),
+		os.Symlink("../outside", in("link out")),
+		os.Symlink(outside, in("absolute link")),
+		os.Symlink("nothing", in("dangling link")),
+		os.Symlink("/dev/zero", in("link to a device")),
+		os.Symlink("..", in("parent")),
+		os.Symlink(base, in("absolute parent")),
+		os.Symlink("/proc/self/root", in("magic")),
+		os.Symlink("inner", in("folder link")),
+		os.Rename(filepath.Join(base, "s"), in("socket")),
+		os.Symlink("socket", in("socket link")),
+		unix.Mkfifo(in("fifo"), 0o600),
+		sparse(in("sparse"), 1<<40),
+	); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		if err := unix.Mknod(in("device"), unix.S_IFCHR|0o600, int(unix.Mkdev(1, 5))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err = foreign.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d, outside
+}
+
+func sparse(name string, size int64) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Truncate(size), f.Close())
+}
+
+// noFiles are the entries that are no regular file, and what an error says that they are.
+var noFiles = map[string]string{
+	"link": "a symbolic link", "link out": "a symbolic link", "absolute link": "a symbolic link",
+	"dangling link": "a symbolic link", "link to a device": "a symbolic link", "socket link": "a symbolic link",
+	"inner": "a folder", "socket": "a socket", "fifo": "a FIFO", "device": "a device",
+}
+
+// outOf are names that lead out of the folder by a parent.
+var outOf = []string{
+	"../outside", "parent/outside", "absolute parent/outside", "magic/etc/hostname", "inner/../../outside",
+}
+
+func TestOnlyRegularFilesOfTheFolderAreOpened(t *testing.T) {
+	d, outside := folder(t)
+	for what, open := range map[string]func(string) error{
+		"open":   func(name string) error { _, err := d.Open(name, 1<<20); return err },
+		"read":   func(name string) error { _, err := d.Read(name, 1<<20); return err },
+		"tail":   func(name string) error { _, _, err := d.Tail(name, 1<<20); return err },
+		"append": func(name string) error { _, err := d.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0o600); return err },
+		"create": func(name string) error {
+			_, err := d.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+			return err
+		},
+	} {
+		for name, is := range noFiles {
+			if name == "device" && os.Geteuid() != 0 {
+				continue // only root can make one
+			}
+			var kind *foreign.KindError
+			if err := open(name); !errors.As(err, &kind) || kind.Is != is || kind.Name != d.Path(name) {
+				t.Errorf("%s %s: %v", what, name, err)
+			}
+		}
+		for _, name := range outOf {
+			if err := open(name); err == nil {
+				t.Errorf("%s %s: it leads out of the folder", what, name)
+			}
+		}
+		if err := open("plain"); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := open("inner/file"); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if text, err := os.ReadFile(outside); err != nil || string(text) != secret {
+		t.Errorf("the file outside: %q, %v", text, err)
+	}
+}
+
+func TestAFolderIsListedWithoutLinks(t *testing.T) {
+	d, _ := folder(t)
+	for _, name := range []string{"folder link", "parent", "absolute parent", "magic", "plain", "fifo"} {
+		var kind *foreign.KindError
+		if _, err := d.List(name, 100); !errors.As(err, &kind) {
+			t.Errorf("list %s: %v", name, err)
+		}
+		if _, err := d.Sub(name); !errors.As(err, &kind) {
+			t.Errorf("open %s: %v", name, err)
+		}
+	}
+	all, err := d.List(".", 100)
+	if err != nil || len(all) < len(noFiles) || all[0].Name() > all[1].Name() {
+		t.Errorf("%v, %v", all, err)
+	}
+	var limit *foreign.LimitError
+	if _, err := d.List(".", 3); !errors.As(err, &limit) || limit.Most != 3 || limit.Unit != foreign.Entries {
+		t.Errorf("of %d entries, at most 3: %v", len(all), err)
+	}
+	if _, err := d.List(".", len(all)); err != nil {
+		t.Error(err)
+	}
+	inner, err := d.Sub("inner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := inner.Read("file", 5); err != nil || string(text) != "inner" || inner.Name() != d.Path("inner") {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := inner.Read("../plain", 5); err == nil {
+		t.Error("a name led out of the inner folder")
+	}
+	if err := inner.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAWalkFollowsNoLink(t *testing.T) {
+	d, _ := folder(t)
+	seen := map[string]bool{}
+	if err := d.Walk(100, func(name string, _ fs.DirEntry) error {
+		seen[name] = true
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !seen["plain"] || !seen["inner/file"] || seen["folder link/file"] || !seen["folder link"] || seen["inner"] {
+		t.Errorf("%v", seen)
+	}
+	var limit *foreign.LimitError
+	if err := d.Walk(3, func(string, fs.DirEntry) error { return nil }); !errors.As(err, &limit) {
+		t.Errorf("at most 3: %v", err)
+	}
+}
+
+func TestAFIFOIsNoFolder(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := foreign.OpenDir(name); err == nil {
+		t.Error("it was opened")
+	}
+}

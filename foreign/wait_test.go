@@ -1,0 +1,25 @@
+package foreign
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// /proc/kmsg and the like say that they are regular files, and have readers wait. An
+// empty pipe does the same.
+func TestAReaderDoesNotWait(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &File{file: r, left: 100, most: 100}
+	if n, err := f.Read(make([]byte, 10)); !errors.Is(err, unix.EAGAIN) || n != 0 {
+		t.Errorf("%d, %v", n, err)
+	}
+	if err := errors.Join(f.Close(), w.Close()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,139 @@
+package foreign
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Write writes a file in place of whatever has its name: see [Dir.Replace].
+func (d *Dir) Write(name string, data []byte, perm fs.FileMode) error {
+	return d.Replace(name, perm, func(to io.Writer) error {
+		_, err := to.Write(data)
+		return err
+	})
+}
+
+// Replace writes a new file, and renames it to its name when it is whole: a reader finds
+// the earlier file or this one. A symbolic link that has the name is replaced, and never
+// followed. The file has perm, less the umask.
+func (d *Dir) Replace(name string, perm fs.FileMode, write func(io.Writer) error) error {
+	return d.replace(name, perm, write, func(*os.File) error { return nil })
+}
+
+// WriteState is Write of a file that must survive a power cut. The content is on the disk
+// before the file gets its name, and the name is on it before WriteState returns.
+func (d *Dir) WriteState(name string, data []byte, perm fs.FileMode) error {
+	err := d.replace(name, perm, func(to io.Writer) error {
+		_, err := to.Write(data)
+		return err
+	}, (*os.File).Sync)
+	if err != nil {
+		return err
+	}
+	dir, err := d.root.OpenFile(filepath.Dir(name), unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return named("open", d.Path(name), err)
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+func (d *Dir) replace(name string, perm fs.FileMode, write func(io.Writer) error, sync func(*os.File) error) error {
+	dir, base := filepath.Split(name)
+	temp := dir + "." + base + "." + rand.Text()
+	f, err := d.create(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriter(f)
+	if err = write(b); err == nil {
+		err = b.Flush()
+	}
+	if err == nil {
+		err = sync(f)
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = d.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", d.Path(name), err), d.Remove(temp))
+	}
+	return nil
+}
+
+// OpenFile opens a regular file for writing, with the flags of os.OpenFile: to append to
+// it, or to go on with it. A symbolic link is a [KindError], and so is a file that has
+// another name elsewhere (a hard link).
+func (d *Dir) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	for {
+		f, err := d.openFile(name, flag, perm)
+		if flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE && errors.Is(err, fs.ErrExist) {
+			continue // it was made between the look and the creation
+		}
+		return f, err
+	}
+}
+
+func (d *Dir) openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	isExclusive := flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL
+	h, err := d.handle(name)
+	if errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0 {
+		return d.create(name, flag|os.O_EXCL, perm)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer h.close()
+	if isExclusive {
+		return nil, &fs.PathError{Op: "open", Path: h.path, Err: fs.ErrExist}
+	}
+	if st, ok := h.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 && h.Mode().IsRegular() {
+		return nil, &KindError{Name: h.path, Is: "a file with several names (hard links)", Want: "one to write to"}
+	}
+	return h.file(flag &^ (os.O_CREATE | os.O_EXCL))
+}
+
+// create makes a file that is not there yet, and follows no link (os.O_EXCL).
+func (d *Dir) create(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	f, err := d.root.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, named("open", d.Path(name), err)
+	}
+	h, err := handleOf(f, d.Path(name)) // for its name: errors tell it
+	if err != nil {
+		return nil, err
+	}
+	defer h.close()
+	return h.file(flag &^ (os.O_CREATE | os.O_EXCL))
+}
+
+// ErrInUse says that another process holds the lock of a file.
+var ErrInUse = errors.New("another process is writing to it")
+
+// Lock locks a file for as long as it is open, and does not wait: [ErrInUse]. The kernel
+// releases the lock when the process ends, however it ends.
+func Lock(f *os.File) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	cerr := conn.Control(func(fd uintptr) {
+		for err = unix.EINTR; errors.Is(err, unix.EINTR); err = unix.Flock(int(fd), unix.LOCK_EX|unix.LOCK_NB) {
+		}
+	})
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = ErrInUse
+	}
+	if err = errors.Join(cerr, err); err != nil {
+		return fmt.Errorf("lock %s: %w", f.Name(), err)
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package foreign_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/foreign"
+)
+
+func TestALinkIsReplacedAndNotFollowed(t *testing.T) {
+	d, outside := folder(t)
+	hard := filepath.Join(d.Name(), "../hard")
+	for _, name := range []string{
+		"link", "link out", "absolute link", "dangling link", "link to a device", "fifo", "socket", "twice", "plain",
+		"new", "folder link/file",
+	} {
+		if err := d.Write(name, []byte("mine"), 0o600); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if text, err := d.Read(name, 100); err != nil || string(text) != "mine" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	for _, name := range append(outOf, "inner") {
+		if err := d.Write(name, []byte("mine"), 0o600); err == nil {
+			t.Errorf("%s: it was written", name)
+		}
+	}
+	for _, name := range []string{outside, hard} {
+		if text, err := os.ReadFile(name); err != nil || string(text) != secret {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	noneTemporary(t, d)
+}
+
+func TestAStateIsReplaced(t *testing.T) {
+	d, outside := folder(t)
+	for _, name := range []string{"absolute link", "inner/file"} {
+		if err := d.WriteState(name, []byte("mine"), 0o600); err != nil {
+			t.Error(err)
+		}
+		if text, err := d.Read(name, 100); err != nil || string(text) != "mine" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	if text, err := os.ReadFile(outside); err != nil || string(text) != secret {
+		t.Errorf("%q, %v", text, err)
+	}
+	noneTemporary(t, d)
+}
+
+// noneTemporary checks that no half of a file is left.
+func noneTemporary(t *testing.T, d *foreign.Dir) {
+	t.Helper()
+	if err := d.Walk(100, func(name string, _ fs.DirEntry) error {
+		if strings.HasPrefix(filepath.Base(name), ".") {
+			t.Errorf("%s was left", name)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFileIsReplacedWholeOrNotAtAll(t *testing.T) {
+	d, _ := folder(t)
+	broken := errors.New("broken")
+	err := d.Replace("plain", 0o600, func(to io.Writer) error {
+		_, err := io.WriteString(to, "half")
+		return errors.Join(err, broken)
+	})
+	if !errors.Is(err, broken) {
+		t.Errorf("a write that fails: %v", err)
+	}
+	if text, err := d.Read("plain", 100); err != nil || string(text) != "plain" {
+		t.Errorf("%q, %v", text, err)
+	}
+	noneTemporary(t, d)
+}
+
+func TestAFileWithAnotherNameIsNotWrittenTo(t *testing.T) {
+	d, _ := folder(t)
+	var kind *foreign.KindError
+	if _, err := d.OpenFile("twice", os.O_WRONLY|os.O_TRUNC, 0o600); !errors.As(err, &kind) {
+		t.Errorf("a hard link: %v", err)
+	}
+	if text, err := d.Read("twice", 100); err != nil || string(text) != secret { // O_TRUNC comes after the check
+		t.Errorf("%q, %v", text, err)
+	}
+	f, err := d.OpenFile("plain", os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteString(", and more")
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Error(err)
+	}
+	if text, err := d.Read("plain", 100); err != nil || string(text) != "plain, and more" || f.Name() != d.Path("plain") {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := d.OpenFile("plain", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a file that is there: %v", err)
+	}
+	if _, err := d.OpenFile("dangling link", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a link that is there: %v", err)
+	}
+	if _, err := d.OpenFile("new", os.O_WRONLY, 0o600); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	made, err := d.OpenFile("new", os.O_RDWR|os.O_CREATE, 0o640)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := made.Stat()
+	if err != nil || info.Mode().Perm()&^0o640 != 0 || made.Name() != d.Path("new") {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := made.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFileHasOneWriter(t *testing.T) {
+	d, _ := folder(t)
+	var files [2]*os.File
+	for i := range files {
+		f, err := d.OpenFile("lock", os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[i] = f
+	}
+	if err := foreign.Lock(files[0]); err != nil {
+		t.Error(err)
+	}
+	if err := foreign.Lock(files[1]); !errors.Is(err, foreign.ErrInUse) {
+		t.Errorf("the second: %v", err)
+	}
+	if err := files[0].Close(); err != nil {
+		t.Error(err)
+	}
+	if err := foreign.Lock(files[1]); err != nil {
+		t.Errorf("after the first has gone: %v", err)
+	}
+	if err := files[1].Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEntriesAreRenamedAndRemovedByTheirNames(t *testing.T) {
+	d, outside := folder(t)
+	if err := errors.Join(
+		d.Rename("plain", "absolute link"), d.Remove("link out"), d.RemoveAll("parent"), d.RemoveAll("magic"),
+		d.MkdirAll("a/b", 0o700), d.RemoveAll("a"), d.RemoveAll("nothing"),
+	); err != nil {
+		t.Error(err)
+	}
+	if text, err := d.Read("absolute link", 100); err != nil || string(text) != "plain" {
+		t.Errorf("%q, %v", text, err)
+	}
+	for _, name := range []string{"link out", "parent", "magic", "a"} {
+		if _, err := d.Describe(name); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(outside); err != nil {
+		t.Error(err)
+	}
+	for what, err := range map[string]error{
+		"rename":     d.Rename("twice", "../renamed"),
+		"remove":     d.Remove("absolute parent/outside"),
+		"remove all": d.RemoveAll("absolute parent/outside"),
+		"make":       d.MkdirAll("absolute parent/made", 0o700),
+	} {
+		if err == nil {
+			t.Errorf("%s: it led out of the folder", what)
+		}
+	}
+}
+
+func TestASocketIsDialledByItsName(t *testing.T) {
+	d, _ := folder(t)
+	for name, want := range map[string]string{
+		"socket link": "a symbolic link", "plain": "a regular file", "fifo": "a FIFO", "inner": "a folder",
+	} {
+		var kind *foreign.KindError
+		if _, err := d.Dial(t.Context(), name); !errors.As(err, &kind) || kind.Is != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := d.Dial(t.Context(), "nothing"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	conn, err := d.Dial(t.Context(), "socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A path of more than 108 bytes has no socket address, and /proc/self/fd/N is short.
+func TestASocketMayHaveALongPath(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 40))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d, err := foreign.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close() //nolint:errcheck // it is only read
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(l.Addr().String(), d.Path("s")); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := d.Dial(t.Context(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(conn.Close(), l.Close()); err != nil {
+		t.Error(err)
+	}
+	_, err = d.Dial(t.Context(), "s")
+	if !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(err.Error(), d.Path("s")) {
+		t.Errorf("nobody listens: %v", err)
+	}
+}
