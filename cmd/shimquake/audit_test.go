@@ -115,6 +115,7 @@ func TestReplaceFile(t *testing.T) {
 
 // A flag that cannot be is reported in a line, and nothing is looked at.
 func TestAuditRefuses(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{
 		{"--watch", "--every", "0s"}, {"--every", "-1s"}, {"--timeout", "-1s"}, {"--timeout", "0s"}, {"--settle", "0s"},
 		{"--pid", "-1"},

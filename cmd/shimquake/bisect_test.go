@@ -40,6 +40,7 @@ func TestBisectFlags(t *testing.T) {
 
 // What git bisect run would take for "bad" must not come of an error.
 func TestBadInputOfBisect(t *testing.T) {
+	t.Parallel()
 	repository := t.TempDir()
 	for _, tt := range []struct {
 		args   string

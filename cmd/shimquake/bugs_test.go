@@ -7,6 +7,7 @@ import (
 )
 
 func TestBugsCommands(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		args   []string
 		status int

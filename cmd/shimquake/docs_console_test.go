@@ -16,6 +16,7 @@ import (
 // TestSessionsOfThePages runs the sessions that pages show, and compares what is printed,
 // but for what is of one run: times, pids, ids and folders.
 func TestSessionsOfThePages(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for worlds")
 	}

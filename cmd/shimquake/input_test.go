@@ -95,6 +95,7 @@ func file(t *testing.T, text string) string {
 // status
 // 2. Nothing runs.
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		args []string
@@ -139,6 +140,7 @@ func TestBadInput(t *testing.T) {
 
 // A machine or a user that cannot run a case makes it invalid: status 3, and what to do.
 func TestNotRoot(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to become somebody else")
 	}
@@ -160,6 +162,7 @@ func TestNotRoot(t *testing.T) {
 
 // The exit status of real runs: held, violated, and a fault that does not fire.
 func TestExitStatus(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for worlds")
 	}

@@ -38,6 +38,7 @@ func commands(c *cobra.Command) (all []*cobra.Command) {
 
 // Each command has a page that tells of each of its flags, and the shell offers both.
 func TestEveryCommandHasAPageAndIsCompleted(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if got := shimquake(t, nil, "man", dir); got.status != 0 {
 		t.Fatal(got)
@@ -109,6 +110,7 @@ func installed(zsh string) []string {
 
 // make install puts there what it should, and make uninstall leaves nothing of it.
 func TestInstallAndUninstall(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ const sampleReports = "../../fixtures/reports/"
 
 // What is wrong with a report's name, or the report, is said, and nothing runs.
 func TestReproRefuses(t *testing.T) {
+	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "report.txt")
 	if err := os.WriteFile(empty, []byte("\n \n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -41,6 +42,7 @@ func TestReproRefuses(t *testing.T) {
 
 // Everybody may ask what is understood of a report and which bugs fit.
 func TestReproReadOnly(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to become somebody else")
 	}
@@ -86,6 +88,7 @@ func TestReproReadOnly(t *testing.T) {
 
 // A report about something else ends with what would help, and status 3.
 func TestReproOfSomethingElse(t *testing.T) {
+	t.Parallel()
 	a := shimquake(t, nil, "repro", "--out", t.TempDir(), sampleReports+"image-pull.txt")
 	for _, want := range []string{"none of the known bugs fits", "NOT SEARCHED", "shimquake audit --bundle"} {
 		if a.status != statusInvalid || !strings.Contains(a.out, want) {

@@ -31,11 +31,13 @@ const (
 
 // TestScripts runs what needs neither root nor a containerd.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{Dir: scripts, Setup: kept, RequireExplicitExec: true})
 }
 
 // TestScriptsAsRoot runs cases, as the pages have them.
 func TestScriptsAsRoot(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for worlds")
 	}

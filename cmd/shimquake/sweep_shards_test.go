@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,19 +23,28 @@ type small struct {
 	cases int
 }
 
+// smallPlan is the plan of all of them, which takes ten seconds to trace.
+var smallPlan struct {
+	sync.Once
+	made answer
+}
+
 func newSmall(t *testing.T) *small {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for worlds")
 	}
 	s := &small{T: t, dir: t.TempDir()}
-	a := shimquake(t, nil, "sweep", "--plan-only", "--who", "shim,daemon", "--actions", "error", "--workload", "task",
-		"--path", "start,exit,delete", // an error of a Create leaves what luck decides
-		"--points", "^rpc:.*Task.*:(entry|exit)$")
-	if a.status != statusHeld {
+	smallPlan.Do(func() {
+		smallPlan.made = shimquake(t, nil, "sweep", "--plan-only", "--who", "shim,daemon", "--actions", "error",
+			"--workload", "task",
+			"--path", "start,exit,delete", // an error of a Create leaves what luck decides
+			"--points", "^rpc:.*Task.*:(entry|exit)$")
+	})
+	if a := smallPlan.made; a.status != statusHeld || a.out == "" {
 		t.Fatalf("no plan: %d, %s", a.status, a.err)
 	}
-	if err := os.WriteFile(s.plan(), []byte(a.out), 0o644); err != nil {
+	if err := os.WriteFile(s.plan(), []byte(smallPlan.made.out), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	p, err := plan.Read(s.plan())
@@ -127,6 +137,7 @@ func (s *small) killed(shard string) {
 // What three machines find is what one finds, word for word; also when one of them was
 // killed, and went on.
 func TestShardsFindWhatOneMachineFinds(t *testing.T) {
+	t.Parallel()
 	s := newSmall(t)
 	one := s.sweep("1/1")
 	s.killed("1/2")
@@ -160,6 +171,7 @@ func TestShardsFindWhatOneMachineFinds(t *testing.T) {
 
 // A fault that never fires, and a run of nothing, are red.
 func TestASweepThatShowsNothing(t *testing.T) {
+	t.Parallel()
 	s := newSmall(t)
 	a := shimquake(t, nil, "sweep", "--plan", s.plan(), "--shard", "98/99", "--out", s.at("none"))
 	if a.status != statusUsage || !strings.Contains(a.err, "shard 98/99 has no case") {
