@@ -31,8 +31,11 @@ func circumstances(h *harness.History, found []finding.Finding) []finding.Findin
 		switch {
 		case f.Class == finding.ClassSocket && f.Facts[fact.Socket] == fact.Silent && servedByNeighbour(h):
 			f.Facts[fact.Served] = fact.ByNeighbour
-		case n >= 0 && slices.Contains(ofTwoShims, f.Class) && twoShims(h):
+		case n >= 0 && ofTwoShims(h, *f, h.Instances[n]) && twoShims(h):
 			f.Facts[fact.Served] = fact.ByTwo
+			if f.Class == finding.ClassExitCode {
+				mourn(h, h.Instances[n], f)
+			}
 		case f.Class == finding.ClassCgroup && createFailed(h, f.Subject.ID):
 			f.Facts[fact.Create] = fact.CutOff
 		case f.Facts[fact.Event] == fact.NoPID && !askedToCreate(h, f.Subject.ID):
@@ -171,8 +174,19 @@ func servedByNeighbour(h *harness.History) bool {
 	return last != "" && last != h.Instances[0].ID
 }
 
-// ofTwoShims are the classes of what a group with two shims leaves.
-var ofTwoShims = []finding.Class{finding.ClassShim, finding.ClassSocket, finding.ClassEnd}
+// ofTwoShims reports whether a group with two shims can have left a finding about a
+// container. It leaves a shim, the shim's socket and the container's end. A restart kills
+// such a container: then its files and its exit status are lost, too.
+func ofTwoShims(h *harness.History, f finding.Finding, i harness.Instance) bool {
+	switch f.Class {
+	case finding.ClassShim, finding.ClassSocket, finding.ClassEnd:
+		return true
+	case finding.ClassExitCode, finding.ClassFile:
+		t, ran, err := truth(h, i)
+		return err == nil && ran && t.Status == killed && !mayBeKilled(h, i)
+	}
+	return false
+}
 
 // twoShims reports whether a group was served by two shims at once: one that was asked to
 // create a container was asked something when another had been.

@@ -50,6 +50,11 @@ func TestCircumstances(t *testing.T) {
 		h.Case.Workload.Grouped = true
 		leave(inventory.Process{PID: 42, Start: 1, Shim: &inventory.ShimArgs{ID: "c0", Namespace: "shimquake"}})(h)
 	}
+	unheard := func(h *harness.History) {
+		h.Case.Workload.Grouped = true
+		killedByNobody(h)
+		reportedToNobody(h)
+	}
 	both := func(h *harness.History, last int) {
 		serves(h, "c0", 42, 10)
 		serves(h, "c1", 43, 45)
@@ -168,6 +173,13 @@ func TestCircumstances(t *testing.T) {
 		"a shim of no group": {shim, func(h *harness.History) {
 			h.Case.Workload.Grouped = false
 			both(h, 46)
+		}, fact.Served, none},
+		"an exit of a killed container of a group that has one": {unheard, func(*harness.History) {}, fact.Served, none},
+		"an exit of a killed container of a group that has two": {unheard, func(h *harness.History) { both(h, 46) },
+			fact.Served, fact.ByTwo},
+		"an exit of one that the client killed": {unheard, func(h *harness.History) {
+			both(h, 46)
+			h.Signals = sigkill(12)
 		}, fact.Served, none},
 		"a socket of no group": {socket, func(h *harness.History) {
 			h.Case.Workload.Grouped = false

@@ -30,7 +30,7 @@ func takenFromLiving(h *harness.History) (found []finding.Finding) {
 			}
 		}
 	}
-	return uniqueCauses(found)
+	return circumstances(h, uniqueCauses(found))
 }
 
 // lastHad is the look before at what somebody had.

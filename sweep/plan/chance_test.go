@@ -83,3 +83,22 @@ func TestWhatIsLostByChance(t *testing.T) {
 		}
 	}
 }
+
+// A group may get two shims on a slow machine. A plain case with a group may show that,
+// as the workload grouped may.
+func TestAGroupOfASlowMachine(t *testing.T) {
+	lost := harness.Verdict{Outcome: harness.Violated, Version: "v2.4.2"}
+	for _, m := range finding.MustMatches(
+		"shim task=none bundle=gone served-by=two-shims", "end status=killed served-by=two-shims",
+		"exit-code by=delete status=unreported served-by=two-shims", "file in=living served-by=two-shims") {
+		lost.Findings = append(lost.Findings, finding.Finding{Class: m.Class, Facts: m.Facts})
+	}
+	for _, grouped := range []bool{true, false} {
+		e := &inTurn{verdicts: []harness.Verdict{lost, {Outcome: harness.Held}}}
+		c := harness.Case{Name: "x", Workload: harness.Workload{Grouped: grouped}}
+		run := func() harness.Verdict { return e.Run(t.Context(), c) }
+		if v, ok := orLostByChance(t.Context(), run(), plainLike(c.Workload), run); ok != grouped {
+			t.Errorf("grouped %v: %v, %v", grouped, ok, v)
+		}
+	}
+}

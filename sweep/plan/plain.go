@@ -11,8 +11,14 @@ import (
 	"github.com/shimquake/shimquake/progress"
 )
 
-// simplest are the workloads that all of an API are like.
-var simplest = map[harness.API]string{harness.TaskAPI: "task", harness.CRI: "cri"}
+// plainLike returns the workloads of sweeps that a plain case's is like.
+func plainLike(w harness.Workload) []string {
+	like := []string{map[harness.API]string{harness.TaskAPI: "task", harness.CRI: "cri"}[w.WithDefaults().API]}
+	if w.Grouped {
+		like = append(like, "grouped")
+	}
+	return like
+}
 
 // HoldPlain runs the cases without a fault of the APIs that the options' workloads use,
 // so many at once, and expects that they hold, or show what is known of the release: a
@@ -47,7 +53,7 @@ func HoldPlain(ctx context.Context, e Engine, o Options, parallel int) ([]harnes
 				return nil
 			}
 			rerun := func() harness.Verdict { return e.Run(ctx, c) }
-			if v, ok := orLostByChance(ctx, v, []string{simplest[c.Workload.WithDefaults().API]}, rerun); !ok {
+			if v, ok := orLostByChance(ctx, v, plainLike(c.Workload), rerun); !ok {
 				return &TraceError{c.Name, v}
 			}
 			w.Step("")
