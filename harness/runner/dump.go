@@ -55,7 +55,15 @@ func (x *run) dumped(name string, text []byte, err error) {
 func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 	proc := x.world.Inside(filepath.Join("/proc", strconv.Itoa(s.PID)))
 	var out bytes.Buffer
-	for _, name := range []string{"status", "wchan", "stack"} {
+	names := []string{"status"}
+	threads, err := os.ReadDir(filepath.Join(proc, "task"))
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range threads { // where its runtime is stuck, the kernel still knows where
+		names = append(names, filepath.Join("task", t.Name(), "wchan"), filepath.Join("task", t.Name(), "stack"))
+	}
+	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(proc, name))
 		if err != nil {
 			return out.Bytes(), err
