@@ -114,19 +114,6 @@ func TestARunIsComparedWithTheReport(t *testing.T) {
 	}
 }
 
-func TestMessagesAreTheSameByTheirWords(t *testing.T) {
-	asked := wordsOf("failed to load shim /run/x/y: unable to load shim: failed to read the file")
-	for text, want := range map[string]bool{
-		"failed to load shim /run/a/b: unable to load shim: failed to read the file": true,
-		"failed to load shim /run/x/y: injected by shimquake":                        false,
-		"cleaning up after shim disconnected":                                        false,
-	} {
-		if got := asked.bestOf([]words{wordsOf(text)}) >= sameMessage; got != want {
-			t.Errorf("%q is the same: %v", text, got)
-		}
-	}
-}
-
 // What one run logs and another does not is logged by the trial.
 func TestTrialWithMoreRuns(t *testing.T) {
 	first := Trial{Runs: 1, Shown: 1, Left: []string{"x"}, Quoted: []int{3, 7}, Logged: []int{7}, alike: []int{20, 100}}

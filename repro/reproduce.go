@@ -19,6 +19,7 @@ import (
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/repro/statement"
 )
 
 // Trial is a bug's case, run on a release several times.
@@ -174,16 +175,19 @@ func texts(all []finding.Finding) []string {
 // compare looks which of the report's messages the runs have logged, too. An error beside
 // a message may be another: the fault's is.
 func (t *Trial) compare(verdicts []harness.Verdict, quoted []read.Observation) {
-	var heads, wholes []words
+	var all []statement.Match
 	for _, v := range verdicts {
 		for _, o := range loggedIn(v.Evidence) {
-			heads, wholes = append(heads, wordsOf(o.Head)), append(wholes, wordsOf(o.Text))
+			all = append(all, o.Made)
 		}
 	}
 	for _, q := range quoted {
-		t.Quoted = append(t.Quoted, q.Lines[0])
-		t.alike = append(t.alike, wordsOf(q.Text).bestOf(wholes))
-		if wordsOf(q.Head).bestOf(heads) >= sameMessage {
+		best, logged := 0, false
+		for _, m := range all {
+			best, logged = max(best, q.Made.Alike(m)), logged || q.Made.Holds(m)
+		}
+		t.Quoted, t.alike = append(t.Quoted, q.Lines[0]), append(t.alike, best)
+		if logged {
 			t.Logged = append(t.Logged, q.Lines[0])
 		}
 	}

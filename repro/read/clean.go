@@ -242,6 +242,10 @@ func unwrap(text string) (r record, ok bool) {
 			r.program = "kubelet"
 		}
 		r.level, r.message = levels[m[1]], strings.ReplaceAll(m[2], `\"`, `"`)
+		if said := structured.FindStringSubmatch(m[2]); said != nil {
+			r.fields = logfmt("msg=" + said[1] + said[2])
+			r.message = r.fields["msg"]
+		}
 		return r, true
 	}
 	return r, ok
@@ -249,6 +253,8 @@ func unwrap(text string) (r record, ok bool) {
 
 var (
 	klog = regexp.MustCompile(`^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ \S+:\d+\] (.*)$`)
+	// The newer form of klog's lines: a quoted message, and fields behind it.
+	structured = regexp.MustCompile(`^("(?:[^"\\]|\\.)*")((?: \w+=.*)?)$`)
 	// What logrus prints where it has a terminal.
 	onTerminal = regexp.MustCompile(`^(FATA|ERRO|WARN|INFO|DEBU)\[[^\]]*\]\s*(.*)$`)
 	ttyLevels  = map[string]string{"FATA": "fatal", "ERRO": "error", "WARN": "warning", "INFO": "info", "DEBU": "debug"}

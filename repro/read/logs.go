@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/oracle/callerr"
+	"github.com/shimquake/shimquake/repro/statement"
 )
 
 // telling is a text that tells something, wherever it stands. ID, where it has a group of
@@ -136,9 +137,9 @@ func (r *reader) logged(l line, rec record) {
 		}
 	}
 	if rec.fields != nil || rec.level != "" || isKnownProgram(rec.program) {
-		r.see(Observation{What: LoggedMessage, Head: callerr.Comparable(rec.message), ID: id,
-			Text: callerr.Comparable(whole), Raw: bounded(whole),
-			Level: rec.level}, l)
+		r.see(Observation{What: LoggedMessage, ID: id, Text: callerr.Comparable(whole), Raw: bounded(whole),
+			Level: rec.level,
+			Made:  statement.KnownTable().Line(rec.message, cmp.Or(rec.fields["error"], rec.fields["err"]))}, l)
 		r.understand(l)
 	} else {
 		r.rest(l)

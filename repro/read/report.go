@@ -6,6 +6,7 @@ package read
 import (
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/repro/statement"
 )
 
 // Report is what was understood of a text.
@@ -64,11 +65,11 @@ type Observation struct {
 	// Text is a logged message without what is of one case only, a function, or the number
 	// of an issue.
 	Text string `json:"text,omitempty"`
-	// Head is a logged message without the error that stands beside it, Raw all of it as it
-	// stands, Level how bad its program says it is.
-	Head  string `json:"head,omitempty"`
+	// Raw is a logged message as it stands, Level how bad its program says it is.
 	Raw   string `json:"raw,omitempty"`
 	Level string `json:"level,omitempty"`
+	// Made are the statements of containerd that make a logged message.
+	Made statement.Match `json:"-"`
 	// InWords is set where nothing but a sentence tells it: no output of a program.
 	InWords bool `json:"inWords,omitempty"`
 	// Lines are the first that gave it, Count how often it was reported.

@@ -99,7 +99,9 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 	case err != nil:
 		return res, err
 	}
-	res.Logging = logging(ctx, s.Release, s.Quoted)
+	for _, o := range s.Quoted {
+		res.Logging = append(res.Logging, o.Made.Functions(s.Release)...)
+	}
 	q := newQueue(p, newClues(s.Report, res.Targets, res.Logging))
 	res.Planned = len(p.Specs)
 	best, err := s.sweep(ctx, p, q, until, &res)

@@ -1,0 +1,283 @@
+package statement
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// skipped are folders of the module whose text no node logs.
+var skipped = []string{
+	"vendor", "integration", "contrib", "test", "testutil", "testsuite", "script", "docs", "releases", "api",
+}
+
+// Extract reads the source of a release, a module's folder. It needs no build: calls are
+// known by their names. A file that cannot be parsed is an error.
+func Extract(module fs.FS, release string) ([]Statement, error) {
+	var all []Statement
+	err := fs.WalkDir(module, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (slices.Contains(skipped, d.Name()) || strings.HasSuffix(d.Name(), "test")):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || foreign(name):
+			return nil
+		}
+		text, err := fs.ReadFile(module, name)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+		if err != nil {
+			return fmt.Errorf("read the source of %s: %w", release, err)
+		}
+		for _, decl := range file.Decls {
+			all = append(all, inDecl(name, decl)...)
+		}
+		return nil
+	})
+	for i := range all {
+		all[i].Releases = []string{release}
+	}
+	slices.SortStableFunc(all, compare)
+	return slices.CompactFunc(all, func(a, b Statement) bool { return compare(a, b) == 0 }), err
+}
+
+// foreign reports whether a file is a test or another system's.
+func foreign(name string) bool {
+	base := strings.TrimSuffix(path.Base(name), ".go")
+	return strings.HasSuffix(name, ".pb.go") || slices.ContainsFunc(
+		[]string{"_test", "_windows", "_darwin", "_freebsd", "_solaris", "_openbsd", "_other", "_unsupported"},
+		func(suffix string) bool { return strings.HasSuffix(base, suffix) })
+}
+
+func inDecl(file string, decl ast.Decl) (all []Statement) {
+	of, makesText := "", false
+	if f, ok := decl.(*ast.FuncDecl); ok {
+		of, makesText = nameOf(f), f.Recv != nil && f.Name.Name == "Error" // the text of an error's type
+	}
+	ast.Inspect(decl, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			s, ok := inCall(call)
+			if !ok && makesText {
+				s, ok = inSprintf(call)
+			}
+			if ok {
+				s.File, s.Func = file, of
+				all = append(all, s)
+			}
+		}
+		return true
+	})
+	return all
+}
+
+// nameOf is a function's name with its type.
+func nameOf(f *ast.FuncDecl) string {
+	if f.Recv == nil || len(f.Recv.List) == 0 {
+		return f.Name.Name
+	}
+	t := f.Recv.List[0].Type
+	for {
+		switch of := t.(type) {
+		case *ast.StarExpr:
+			t = of.X
+		case *ast.IndexExpr:
+			t = of.X
+		case *ast.Ident:
+			return of.Name + "." + f.Name.Name
+		default:
+			return f.Name.Name
+		}
+	}
+}
+
+// levels are the methods of logrus, and of containerd's log, that log a text.
+var levels = map[string]string{
+	"Trace": "trace", "Debug": "debug", "Info": "info", "Warn": "warning", "Warning": "warning", "Error": "error",
+	"Fatal": "fatal", "Panic": "panic", "Print": "info",
+}
+
+func inCall(call *ast.CallExpr) (Statement, bool) {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return Statement{}, false
+	}
+	on, name := identOf(sel.X), sel.Sel.Name
+	switch {
+	case on == "fmt" && name == "Errorf":
+		return made(call.Args, 0)
+	case on == "errors" && name == "New":
+		return made(call.Args, 0)
+	case on == "errors" && (name == "Wrap" || name == "Wrapf"):
+		s, ok := made(call.Args, 1)
+		s.Format += ": %w"
+		if len(call.Args) > 0 && s.Code == "" {
+			s.Code = codeOf(call.Args[0])
+		}
+		return s, ok
+	case on == "status" && (name == "Error" || name == "Errorf"):
+		s, ok := made(call.Args, 1)
+		if len(call.Args) > 0 {
+			s.Code = selectedOf(call.Args[0], "codes")
+		}
+		return s, ok
+	case name == "ToGRPCf": // errdefs until 2.0, errgrpc after
+		s, ok := made(call.Args, 1)
+		s.Format += ": %w"
+		if len(call.Args) > 0 {
+			s.Code = codeOf(call.Args[0])
+		}
+		return s, ok
+	}
+	level, known := levels[strings.TrimSuffix(strings.TrimSuffix(name, "f"), "ln")]
+	if !known || on == "fmt" || on == "t" || on == "b" || len(call.Args) == 0 {
+		return Statement{}, false
+	}
+	s, ok := made(call.Args, 0)
+	s.Kind, s.Level, s.Code, s.Fields = Log, level, "", fieldsOf(sel.X)
+	return s, ok
+}
+
+// inSprintf is the text that fmt.Sprintf makes.
+func inSprintf(call *ast.CallExpr) (Statement, bool) {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || identOf(sel.X) != "fmt" || sel.Sel.Name != "Sprintf" {
+		return Statement{}, false
+	}
+	return made(call.Args, 0)
+}
+
+// made is the statement of a call whose format is the argument at.
+func made(args []ast.Expr, at int) (Statement, bool) {
+	if len(args) <= at {
+		return Statement{}, false
+	}
+	text, ok := literalOf(args[at])
+	if !ok || strings.TrimSpace(text) == "" {
+		return Statement{}, false
+	}
+	s := Statement{Kind: Error, Format: wrapping(text, args[at+1:])}
+	for _, a := range args[at+1:] {
+		if code := codeOf(a); code != "" {
+			s.Code = code
+		}
+	}
+	return s, true
+}
+
+// wrapping has %w in a format wherever an argument is an error: older source has %v.
+func wrapping(format string, args []ast.Expr) string {
+	n := 0
+	return verb.ReplaceAllStringFunc(format, func(v string) string {
+		if strings.HasSuffix(v, "%") {
+			return v
+		}
+		n++
+		if n <= len(args) && strings.HasSuffix(v, "v") && isError(args[n-1]) {
+			return "%w"
+		}
+		return v
+	})
+}
+
+// isError reports whether an expression is an error by its name: err, readErr or
+// err.Error().
+func isError(e ast.Expr) bool {
+	if call, ok := e.(*ast.CallExpr); ok {
+		if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Error" {
+			return isError(sel.X)
+		}
+		return false
+	}
+	name := strings.ToLower(identOf(e))
+	return name == "err" || strings.HasSuffix(name, "err") || strings.HasPrefix(name, "err")
+}
+
+// codeOf is the code of one of errdefs' errors, or "".
+func codeOf(e ast.Expr) string { return strings.TrimPrefix(selectedOf(e, "errdefs"), "Err") }
+
+func selectedOf(e ast.Expr, of string) string {
+	if sel, ok := e.(*ast.SelectorExpr); ok && identOf(sel.X) == of {
+		return sel.Sel.Name
+	}
+	return ""
+}
+
+func identOf(e ast.Expr) string {
+	if id, ok := e.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
+}
+
+// literalOf is the text of a string literal, or of several that are added.
+func literalOf(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if e.Kind != token.STRING {
+			return "", false
+		}
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil
+	case *ast.BinaryExpr:
+		a, left := literalOf(e.X)
+		b, right := literalOf(e.Y)
+		switch {
+		case e.Op != token.ADD || !left && !right:
+			return "", false
+		case !left:
+			a = "%v"
+		case !right:
+			b = "%v"
+		}
+		return a + b, true
+	case *ast.ParenExpr:
+		return literalOf(e.X)
+	case *ast.CallExpr: // log.Error(fmt.Sprintf("...", x))
+		s, ok := inSprintf(e)
+		return s.Format, ok
+	}
+	return "", false
+}
+
+// fieldsOf are the fields that a logger was given: WithField("id", id), WithError(err).
+func fieldsOf(e ast.Expr) []string {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return nil
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return nil
+	}
+	fields := fieldsOf(sel.X)
+	switch {
+	case sel.Sel.Name == "WithError":
+		return append(fields, "error")
+	case sel.Sel.Name == "WithField" && len(call.Args) > 0:
+		if text, ok := literalOf(call.Args[0]); ok {
+			fields = append(fields, text)
+		}
+	case sel.Sel.Name == "WithFields" && len(call.Args) == 1:
+		lit, ok := call.Args[0].(*ast.CompositeLit)
+		if !ok {
+			break
+		}
+		for _, el := range lit.Elts {
+			if kv, ok := el.(*ast.KeyValueExpr); ok {
+				if text, ok := literalOf(kv.Key); ok {
+					fields = append(fields, text)
+				}
+			}
+		}
+	}
+	return fields
+}

@@ -1,0 +1,122 @@
+package statement
+
+import (
+	"os"
+	"slices"
+	"testing"
+	"testing/fstest"
+
+	"github.com/shimquake/shimquake/fixtures/containerd"
+)
+
+const source = `package a
+
+var ErrGone = errors.New("it is gone")
+
+type problem struct{ name string }
+
+func (p *problem) Error() string { return fmt.Sprintf("problem of %q", p.name) }
+
+func (s *service[T]) do(ctx context.Context) error {
+	log.G(ctx).WithError(err).WithFields(log.Fields{"id": id, "pid": pid}).Warnf("cannot " + "do %s", what)
+	log.G(ctx).WithField("k", v).Debug("done")
+	fmt.Println("nobody logs this")
+	t.Fatal("nor this")
+	errors.Wrapf(err, "stat %s", path)
+	errors.Wrap(errdefs.ErrNotFound, "no such task")
+	fmt.Errorf("read %s: %v", path, readErr)
+	fmt.Errorf("task %s: %w", id, errdefs.ErrFailedPrecondition)
+	errgrpc.ToGRPCf(errdefs.ErrUnavailable, "shim %d", pid)
+	return status.Errorf(codes.Internal, "100%% of %s", id)
+}
+`
+
+func TestExtract(t *testing.T) {
+	got, err := Extract(fstest.MapFS{
+		"core/a.go":            {Data: []byte(source)},
+		"core/a_test.go":       {Data: []byte("no Go")},
+		"core/a_windows.go":    {Data: []byte("no Go")},
+		"vendor/b/b.go":        {Data: []byte("no Go")},
+		"integration/c/c.go":   {Data: []byte("no Go")},
+		"core/readme.md":       {Data: []byte("no Go")},
+		"core/api/types.pb.go": {Data: []byte("no Go")},
+	}, "v9.9.9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(kind Kind, function, format, code, level string, fields ...string) Statement {
+		return Statement{File: "core/a.go", Func: function, Kind: kind, Format: format, Code: code, Level: level,
+			Fields: fields, Releases: []string{"v9.9.9"}}
+	}
+	want := []Statement{
+		of(Error, "service.do", "100%% of %s", "Internal", ""),
+		of(Error, "", "it is gone", "", ""),
+		of(Error, "service.do", "no such task: %w", "NotFound", ""),
+		of(Error, "problem.Error", "problem of %q", "", ""),
+		of(Error, "service.do", "read %s: %w", "", ""),
+		of(Error, "service.do", "shim %d: %w", "Unavailable", ""),
+		of(Error, "service.do", "stat %s: %w", "", ""),
+		of(Error, "service.do", "task %s: %w", "FailedPrecondition", ""),
+		of(Log, "service.do", "cannot do %s", "", "warning", "error", "id", "pid"),
+		of(Log, "service.do", "done", "", "debug", "k"),
+	}
+	if !slices.EqualFunc(got, want, func(a, b Statement) bool {
+		return compare(a, b) == 0 && slices.Equal(a.Releases, b.Releases)
+	}) {
+		t.Errorf("got\n%+v\nwant\n%+v", got, want)
+	}
+	if _, err := Extract(fstest.MapFS{"a.go": {Data: []byte("no Go")}}, "v9.9.9"); err == nil {
+		t.Error("what cannot be parsed is passed over")
+	}
+}
+
+func TestMerge(t *testing.T) {
+	of := func(release, file, function string) []Statement {
+		return []Statement{{File: file, Func: function, Kind: Log, Format: "x", Releases: []string{release}}}
+	}
+	got := Merge(of("v2.0.0", "core/a/b.go", "f"), of("v1.7.10", "a/a.go", "f"), of("v1.7.9", "a/a.go", "g"))
+	want := []Statement{
+		{File: "a/a.go", Func: "g", Kind: Log, Format: "x", Releases: []string{"v1.7.9"}},
+		{File: "core/a/b.go", Func: "f", Kind: Log, Format: "x", Releases: []string{"v1.7.10", "v2.0.0"}},
+	}
+	if !slices.EqualFunc(got, want, func(a, b Statement) bool {
+		return compare(a, b) == 0 && slices.Equal(a.Releases, b.Releases)
+	}) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// TestWrittenIsFresh compares statements.jsonl.gz with the source of the releases that
+// are tested here. `make docs` writes it.
+func TestWrittenIsFresh(t *testing.T) {
+	for _, release := range containerd.ReleasesToTest() {
+		dir, err := containerd.SourceDir(t.Context(), release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Extract(os.DirFS(dir), release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []Statement
+		for _, s := range Known() {
+			if slices.Contains(s.Releases, release) {
+				s.Releases = []string{release}
+				got = append(got, s)
+			}
+		}
+		same := func(a, b Statement) bool {
+			a.File, b.File = packageOf(a.File), packageOf(b.File) // a file may be another in a newer release
+			return compare(a, b) == 0
+		}
+		want = Merge(want)
+		if len(got) != len(want) {
+			t.Errorf("%s: %d statements are written, its source has %d: make docs", release, len(got), len(want))
+		}
+		for _, s := range want {
+			if !slices.ContainsFunc(got, func(o Statement) bool { return same(s, o) }) {
+				t.Fatalf("%s: %+v is not written: make docs", release, s)
+			}
+		}
+	}
+}

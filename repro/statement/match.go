@@ -1,0 +1,206 @@
+package statement
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Match names the statements that made a text.
+type Match struct {
+	// Chain are the texts, the outermost first: what was logged, then the error that stands
+	// in it, then what that wraps. Empty where no release makes such a text.
+	Chain []*Text
+	// Codes are the codes that the text itself says, of errdefs or of errno: "NotFound",
+	// "ENOSPC".
+	Codes []string
+	// Unknown is the part that no statement makes: the words of runc, of the kernel or of
+	// another program. "" where all is known.
+	Unknown string
+
+	weight int // letters that are explained
+}
+
+// Holds reports whether the outermost text of m was made in other, too.
+func (m Match) Holds(other Match) bool {
+	return len(m.Chain) > 0 && slices.Contains(other.Chain, m.Chain[0])
+}
+
+// Alike is how many hundredths of m's texts and codes were made in other, too.
+func (m Match) Alike(other Match) int {
+	n := 0
+	for _, x := range m.Chain {
+		if slices.Contains(other.Chain, x) {
+			n++
+		}
+	}
+	for _, c := range m.Codes {
+		if slices.Contains(other.Codes, c) {
+			n++
+		}
+	}
+	return 100 * n / max(len(m.Chain)+len(m.Codes), 1)
+}
+
+// Functions are a release's functions that make the texts, with their types.
+func (m Match) Functions(release string) (out []string) {
+	for _, x := range m.Chain {
+		for _, p := range x.Places {
+			if p.Func != "" && p.in(release) {
+				out = append(out, p.Func)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Line matches a line of a log, of containerd or of a client of it: the better of Log and
+// Error.
+func (t *Table) Line(message, err string) Match {
+	logged, printed := t.Log(message, err), t.Error(message)
+	if err != "" {
+		printed = t.Error(message + ": " + err)
+	}
+	if printed.weight > logged.weight {
+		return printed
+	}
+	return logged
+}
+
+// Log matches a logged message with the error that stands beside it, if any. Message and
+// error are whole: without time and level, unquoted.
+func (t *Table) Log(message, err string) Match {
+	m := newSearch(t).text(t.logs, message)
+	if m.weight == 0 {
+		return Match{Unknown: message}
+	}
+	if err != "" {
+		inner := t.Error(err)
+		m = Match{Chain: append(m.Chain, inner.Chain...), Codes: append(m.Codes, inner.Codes...),
+			Unknown: inner.Unknown, weight: m.weight + inner.weight}
+	}
+	return m
+}
+
+// Error matches the text of an error, as a client prints it.
+func (t *Table) Error(text string) Match { return newSearch(t).error(text) }
+
+// search is one matching. It tries each part of the text once, and mostParts at most.
+type search struct {
+	table *Table
+	done  map[string]Match
+}
+
+// mostParts is how many parts of a line are looked at: a long chain of errors has ten.
+const mostParts = 64
+
+func newSearch(t *Table) *search { return &search{t, map[string]Match{}} }
+
+// text is the best of the texts that make all of one, by the letters that it explains.
+func (s *search) text(in index, text string) (best Match) {
+	for _, x := range in.candidates(text) {
+		found := x.compile().FindStringSubmatch(text)
+		if found == nil {
+			continue
+		}
+		m := Match{Chain: []*Text{x}, weight: x.weight}
+		for _, wrapped := range found[1:] {
+			inner := s.error(wrapped)
+			m.Chain = append(m.Chain, inner.Chain...)
+			m.Codes = append(m.Codes, inner.Codes...)
+			m.weight += inner.weight
+			if inner.Unknown != "" {
+				m.Unknown = inner.Unknown
+			}
+		}
+		if m.weight > best.weight {
+			best = m
+		}
+	}
+	return best
+}
+
+// mostError is how much of an error's text is looked at.
+const mostError = 4 << 10
+
+var rpcError = regexp.MustCompile(`(?s)\Arpc error: code = (\w+) desc = (.*)\z`)
+
+// error is the best match of an error's text. Words that no statement makes are skipped
+// up to the next colon: another program has made them.
+func (s *search) error(text string) Match {
+	if len(text) > mostError {
+		text = text[:mostError]
+	}
+	text = strings.TrimSpace(text)
+	if m, ok := s.done[text]; ok {
+		return m
+	}
+	if len(s.done) >= mostParts {
+		return Match{Unknown: text}
+	}
+	s.done[text] = Match{} // while it is looked for
+	m := s.best(text)
+	s.done[text] = m
+	return m
+}
+
+func (s *search) best(text string) Match {
+	if code := codes[text]; code != "" {
+		return Match{Codes: []string{code}, weight: letters(text)}
+	}
+	if rpc := rpcError.FindStringSubmatch(text); rpc != nil {
+		m := s.error(rpc[2])
+		m.Codes = append([]string{rpc[1]}, m.Codes...)
+		m.weight += letters(rpc[1])
+		return m
+	}
+	best := s.text(s.table.errors, text)
+	if best.weight > 0 && best.Unknown == "" {
+		return best
+	}
+	if i := strings.Index(text, ": "); i >= 0 {
+		if m := s.error(text[i+2:]); m.weight > best.weight {
+			if m.Unknown == "" {
+				m.Unknown = text[:i]
+			} else {
+				m.Unknown = text[:i+2] + m.Unknown
+			}
+			return m
+		}
+	}
+	if best.weight == 0 {
+		best.Unknown = text
+	}
+	return best
+}
+
+// codes are the texts of errdefs' errors and of errno.
+var codes = func() map[string]string {
+	all := map[string]string{
+		"not found": "NotFound", "already exists": "AlreadyExists", "invalid argument": "InvalidArgument",
+		"failed precondition": "FailedPrecondition", "unavailable": "Unavailable", "not implemented": "NotImplemented",
+		"context canceled": "Canceled", "context deadline exceeded": "DeadlineExceeded", "unknown": "Unknown",
+		"resource exhausted": "ResourceExhausted", "permission denied": "PermissionDenied", "aborted": "Aborted",
+		"out of range": "OutOfRange", "internal": "Internal", "unauthenticated": "Unauthenticated",
+		"ttrpc: closed": "ttrpc-closed", "EOF": "EOF", "unexpected EOF": "EOF",
+	}
+	for n := syscall.Errno(1); n < 134; n++ {
+		if name := errnoNames[n]; name != "" && all[n.Error()] == "" {
+			all[n.Error()] = name
+		}
+	}
+	return all
+}()
+
+// errnoNames are the kernel's errors that a node's programs report.
+var errnoNames = map[syscall.Errno]string{
+	syscall.EPERM: "EPERM", syscall.ENOENT: "ENOENT", syscall.ESRCH: "ESRCH", syscall.EINTR: "EINTR", syscall.EIO: "EIO",
+	syscall.EBADF: "EBADF", syscall.ECHILD: "ECHILD", syscall.EAGAIN: "EAGAIN", syscall.ENOMEM: "ENOMEM",
+	syscall.EACCES: "EACCES", syscall.EBUSY: "EBUSY", syscall.EEXIST: "EEXIST", syscall.ENOTDIR: "ENOTDIR",
+	syscall.EISDIR: "EISDIR", syscall.EINVAL: "EINVAL", syscall.EMFILE: "EMFILE", syscall.ENFILE: "ENFILE",
+	syscall.ENOSPC: "ENOSPC", syscall.EROFS: "EROFS", syscall.EPIPE: "EPIPE", syscall.ENOTEMPTY: "ENOTEMPTY",
+	syscall.EDQUOT: "EDQUOT", syscall.ECONNREFUSED: "ECONNREFUSED", syscall.ECONNRESET: "ECONNRESET",
+	syscall.ETIMEDOUT: "ETIMEDOUT", syscall.ENOTCONN: "ENOTCONN", syscall.EADDRINUSE: "EADDRINUSE",
+}
