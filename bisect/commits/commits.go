@@ -10,10 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
+	"github.com/shimquake/shimquake/child"
 	"github.com/shimquake/shimquake/fixtures/gobuild"
 )
 
@@ -118,7 +118,7 @@ func (c *Clone) Select(ctx context.Context, hash string) error {
 // git runs git. Variables of a git that has started this program, such as GIT_DIR, name
 // another repository.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd := child.Command(ctx, "git", args...)
 	cmd.Dir = dir
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "GIT_") || strings.HasPrefix(v, "GIT_CONFIG") {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -43,9 +42,9 @@ func (e statusError) Unwrap() error { return e.err }
 
 func main() {
 	unix.Umask(0o022) // worlds and evidence must not depend on the umask of the user
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
-	err := root().ExecuteContext(progress.With(ctx, progress.New(os.Stderr)))
-	stop()
+	ctx := progress.With(context.Background(), progress.New(os.Stderr))
+	ctx = untilSignal(ctx, progress.Above(ctx, os.Stderr))
+	err := interrupted(ctx, root().ExecuteContext(ctx))
 	if err == nil {
 		return
 	}

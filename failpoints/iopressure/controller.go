@@ -2,7 +2,7 @@
 // filesystem under containerd's root is slow to write to, a neighbour has dirtied it,
 // and so umount2 of an overlay on it takes seconds (containerd#7496).
 //
-//	disk, _ := NewDisk(dir, 256)              // a loop device with an ext4
+//	disk, _ := NewDisk(ctx, dir, 256)         // a loop device with an ext4
 //	...the world mounts disk.Path...          // then disk.Close()
 //	throttle, _ := Limit(ctx, Target{...})    // the block-IO cgroup controller
 //	_ = Dirty(ctx, "/in/the/world/big", 20)   // pages that nobody has synced

@@ -1,6 +1,7 @@
 package iopressure
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -8,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/shimquake/shimquake/child"
 )
 
 // MinDiskMiB is the least that NewDisk takes: the journal alone is 4 MiB.
@@ -30,7 +33,7 @@ const FSType = "ext4"
 // NewDisk makes a sparse file of sizeMiB in dir, an ext4 on it and a loop device for
 // it, in some 20 ms. dir must have room for what will be written. It returns ErrNoLoop
 // when no loop device can be had. The caller mounts Path, then calls Close.
-func NewDisk(dir string, sizeMiB int) (_ *Disk, err error) {
+func NewDisk(ctx context.Context, dir string, sizeMiB int) (_ *Disk, err error) {
 	if sizeMiB < MinDiskMiB {
 		return nil, fmt.Errorf("make a disk of %d MiB: want at least %d", sizeMiB, MinDiskMiB)
 	}
@@ -43,7 +46,7 @@ func NewDisk(dir string, sizeMiB int) (_ *Disk, err error) {
 	if err := f.Truncate(int64(sizeMiB) << 20); err != nil {
 		return nil, fmt.Errorf("make a disk: %w", err)
 	}
-	if err := mkfs(f.Name()); err != nil {
+	if err := mkfs(ctx, f.Name()); err != nil {
 		return nil, fmt.Errorf("make a disk: %w", err)
 	}
 	dev, err := attach(f)
@@ -127,14 +130,14 @@ func Available() error {
 // are initialised now (in a sparse file that costs nothing), or the kernel's lazy
 // initialisation would use up the throttled bandwidth later. The journal stays, as on a
 // customer's disk; what umount flushes is data either way.
-func mkfs(file string) error {
+func mkfs(ctx context.Context, file string) error {
 	path, err := findMkfs()
 	if err != nil {
 		return err
 	}
 	// Left to itself, mkfs waits up to 4 s for the kernel's random numbers, once and
 	// again, in a VM that has just booted and has no virtio-rng.
-	cmd := exec.Command(path, "-q", "-F", "-b", "4096", "-m", "0", "-J", "size=4", "-O", "^resize_inode",
+	cmd := child.Command(ctx, path, "-q", "-F", "-b", "4096", "-m", "0", "-J", "size=4", "-O", "^resize_inode",
 		"-U", uuid(), "-E", "lazy_itable_init=0,lazy_journal_init=1,nodiscard,hash_seed="+uuid(), file)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("mkfs.ext4: %w: %s", err, strings.TrimSpace(string(out)))

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	d, err := NewDisk(dir, MinDiskMiB)
+	d, err := NewDisk(context.Background(), dir, MinDiskMiB)
 	if err == nil {
 		r := &rig{disk: d, base: filepath.Join(dir, "mnt")}
 		err = errors.Join(os.Mkdir(r.base, 0o755), r.mountDisk(), Dirty(context.Background(), filepath.Join(r.base, "f"), 1))
@@ -85,7 +85,7 @@ func TestDisksAreMadeQuicklyAndSideBySide(t *testing.T) {
 	start := time.Now()
 	for range n {
 		wg.Go(func() {
-			d, err := NewDisk(dir, 256)
+			d, err := NewDisk(t.Context(), dir, 256)
 			if err != nil {
 				t.Error(err)
 				return
@@ -111,10 +111,10 @@ func TestDisksAreMadeQuicklyAndSideBySide(t *testing.T) {
 }
 
 func TestNewDiskRefuses(t *testing.T) {
-	if d, err := NewDisk(t.TempDir(), MinDiskMiB-1); err == nil {
+	if d, err := NewDisk(t.Context(), t.TempDir(), MinDiskMiB-1); err == nil {
 		t.Errorf("made %+v of too few MiB", d)
 	}
-	if d, err := NewDisk("/nonexistent", MinDiskMiB); !errors.Is(err, os.ErrNotExist) {
+	if d, err := NewDisk(t.Context(), "/nonexistent", MinDiskMiB); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("made %+v in no folder, %v", d, err)
 	}
 }

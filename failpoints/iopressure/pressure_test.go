@@ -32,7 +32,7 @@ func needs(t *testing.T) Mode {
 
 func newDisk(t *testing.T, sizeMiB int) *Disk {
 	t.Helper()
-	d, err := NewDisk(t.TempDir(), sizeMiB)
+	d, err := NewDisk(t.Context(), t.TempDir(), sizeMiB)
 	if errors.Is(err, ErrNoLoop) {
 		t.Skip(err)
 	}

@@ -10,6 +10,7 @@
 package slowsys
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +18,8 @@ import (
 	"regexp"
 	"strconv"
 	"time"
+
+	"github.com/shimquake/shimquake/child"
 )
 
 // ErrNoStrace says that strace cannot be found.
@@ -88,7 +91,7 @@ func (p *Params) command(trace, stderr *os.File) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(path,
+	cmd := child.Command(context.Background(), path, // Attach and Detach end it
 		"-f", "-y", "-T", "-ttt", "-a", "1",
 		"-e", "signal=none",
 		"-e", "trace="+p.Syscall,

@@ -17,12 +17,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
+
+	"github.com/shimquake/shimquake/child"
 )
 
 // ProbeModule is the path of the module, and of the package, that probes call.
@@ -128,7 +129,7 @@ func ModuleDir(ctx context.Context, workspace, module string) (string, error) {
 }
 
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd := child.Command(ctx, "go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "PWD="+dir)
 	var stderr bytes.Buffer

@@ -170,7 +170,7 @@ func fork(p Params, l *net.UnixListener, path string, b behaviour.Behaviour) err
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(
+	cmd := exec.Command( //nolint:forbidigo // it outlives this process
 		self,
 		"-namespace",
 		p.Namespace,

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"text/tabwriter"
 	"time"
+
+	"github.com/shimquake/shimquake/child"
 )
 
 func main() {
@@ -150,7 +152,7 @@ type parallelRun struct {
 func (t *test) start(ctx context.Context, round int) (*parallelRun, error) {
 	args := append([]string{"run", "--count", "1000", "--parallel", "4", "--out", filepath.Join(t.base, "out")}, cases...)
 	token := fmt.Sprintf("SHIMQUAKE_KILLTEST=%s-%d", filepath.Base(t.base), round)
-	cmd := exec.CommandContext(ctx, t.program, args...)
+	cmd := child.Command(ctx, t.program, args...)
 	cmd.Env = append(os.Environ(), "SHIMQUAKE_DIR="+t.base, token)
 	log, err := os.Create(filepath.Join(t.base, "run.log"))
 	if err != nil {
@@ -211,7 +213,7 @@ func (t *test) collect(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, t.program, "gc")
+	cmd := child.Command(ctx, t.program, "gc")
 	cmd.Env = append(os.Environ(), "SHIMQUAKE_DIR="+t.base)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("shimquake gc: %w: %s", err, text)

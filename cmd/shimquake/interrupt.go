@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+)
+
+// errInterrupted is the cause of a context that a signal has ended.
+var errInterrupted = errors.New("interrupted")
+
+// untilSignal returns a context that the first SIGINT or SIGTERM ends, so that a command
+// can clean up and say how far it came. The second one ends this program at once, with
+// the status that a shell gives it. Then the kernel ends the worlds, and the next run
+// undoes the rest.
+func untilSignal(parent context.Context, w io.Writer) context.Context {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM)
+	go func() {
+		first := <-signals
+		cancel(fmt.Errorf("%w by %v", errInterrupted, first))
+		// Beside, because a full pipe must not keep the second signal from being heard.
+		go fmt.Fprintln(w, "shimquake: interrupted: cleaning up; a second signal ends it at once")
+		second, _ := (<-signals).(unix.Signal)
+		os.Exit(128 + int(second))
+	}()
+	return ctx
+}
+
+// interrupted returns the error with which a command ends that a signal has ended: it
+// shows nothing, unless it is violated. Another command's error is returned as it is.
+func interrupted(ctx context.Context, err error) error {
+	var status statusError
+	if err == nil || ctx.Err() == nil || errors.As(err, &status) && status.status != statusUsage {
+		return err
+	}
+	if errors.Is(err, context.Canceled) { // its text says no more
+		err = errors.New("interrupted: not all that was asked for was done")
+	}
+	return statusError{statusInvalid, err}
+}

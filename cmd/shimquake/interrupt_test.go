@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// deaf starts the program while it waits for something that no context ends: the rest of
+// a report on its standard input. It returns its standard error.
+func deaf(t *testing.T) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, self, "repro", "-")
+	cmd.Env = append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	complaint, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// More than a pipe holds: when it is written, the program reads, and hears of signals.
+	if _, err := io.WriteString(in, strings.Repeat("x\n", 100<<10)); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, bufio.NewReader(complaint)
+}
+
+func TestASecondSignalEndsIt(t *testing.T) {
+	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM} {
+		cmd, complaint := deaf(t)
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := complaint.ReadString('\n'); err != nil || !strings.Contains(line, "a second signal ends it") {
+			t.Errorf("after the first %v: %q, %v", sig, line, err)
+		}
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // its status is looked at
+		if got, want := cmd.ProcessState.ExitCode(), 128+int(sig); got != want {
+			t.Errorf("after the second %v: status %d, want %d", sig, got, want)
+		}
+	}
+}
+
+// A folder of binaries whose containerd leaves a process behind that holds its output:
+// the command ends all the same, and at the first signal.
+func TestABuildThatIsInterruptedIsInvalid(t *testing.T) {
+	dir := t.TempDir()
+	started, held := filepath.Join(dir, "started"), filepath.Join(dir, "held")
+	if err := errors.Join(unix.Mkfifo(started, 0o600), unix.Mkfifo(held, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	release, err := os.OpenFile(held, os.O_RDWR, 0) // the process that is left waits for it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = release.Close() }()
+	script := fmt.Sprintf("#!/bin/sh\ncat %s &\necho >%s\nwait\n", held, started)
+	for _, name := range []string{"containerd", "containerd-shim-runc-v2", "runc"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, "build", "--binaries", "bin:"+dir)
+	cmd.Env = append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.ReadFile(started); err != nil { // the process is there
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its status is looked at
+	if got := cmd.ProcessState.ExitCode(); got != statusInvalid {
+		t.Errorf("status %d, want %d", got, statusInvalid)
+	}
+}
+
+// Bisect ends with 2 when its flags are wrong, and with 3 when it is interrupted.
+func TestStatusOfAnInterruptedCommand(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	usage := &harness.InputError{File: "case.yaml", Err: errors.New("no such key")}
+	f := bisectFlags{good: "v2.4.2", bad: "v2.3.7", confidence: 0.99, runs: 1, parallel: 1}
+	for _, c := range []struct {
+		name string
+		ctx  context.Context
+		err  error
+		want int
+	}{
+		{"bisect", ended, f.run(ended, "plain-exit", io.Discard), statusInvalid},
+		{"usage", t.Context(), usage, statusUsage},
+		{"violated", ended, statusError{status: statusViolated}, statusViolated},
+		{"git bisect", ended, statusError{gitAbort, context.Canceled}, gitAbort},
+		{"held", ended, nil, statusHeld},
+	} {
+		got, status := interrupted(c.ctx, c.err), statusUsage
+		var se statusError
+		if errors.As(got, &se) {
+			status = se.status
+		}
+		if got == nil {
+			status = statusHeld
+		}
+		if status != c.want {
+			t.Errorf("%s: status %d of %v, want %d", c.name, status, got, c.want)
+		}
+	}
+}
