@@ -104,7 +104,7 @@ func (f *sweepFlags) planning() *pflag.FlagSet {
 	fl.BoolVar(&f.EveryWorkload, "every-workload", false,
 		"sweep a point in each workload that reaches it, not only in the cheapest")
 	fl.StringSliceVar(&f.pairs, "pairs", nil,
-		"in place of single faults the pairs that they cannot reach: "+strings.Join(pairs.Kinds, ", ")+", all")
+		"in place of single faults the pairs that they cannot reach: "+strings.Join(pairs.Kinds(), ", ")+", all")
 	return fl
 }
 

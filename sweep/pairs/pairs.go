@@ -19,43 +19,51 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// Kinds are the kinds of pairs, in the order in which they are planned.
-var Kinds = []string{"recovery", "shim", "retry", "deleters"}
+// kinds are the kinds of pairs, in the order in which they are planned.
+var kinds = []struct {
+	name string
+	plan func(*pairing) ([]plan.Spec, error)
+}{
+	{"recovery", (*pairing).recovery},
+	{"shim", (*pairing).shim},
+	{"retry", (*pairing).retry},
+	{"deleters", (*pairing).deleters},
+}
 
-// makers plan a kind each.
-var makers = map[string]func(*pairing) ([]plan.Spec, error){
-	"recovery": (*pairing).recovery,
-	"shim":     (*pairing).shim,
-	"retry":    (*pairing).retry,
-	"deleters": (*pairing).deleters,
+// Kinds are the names of the kinds of pairs.
+func Kinds() (names []string) {
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
 }
 
 // Make plans pairs of some kinds, or of "all". Of the options only Containerd and what
 // Keeps goes by are used: it must keep the point that varies.
-func Make(ctx context.Context, e plan.Engine, o plan.Options, kinds []string,
+func Make(ctx context.Context, e plan.Engine, o plan.Options, names []string,
 	parallel int) (plan.Plan, error) {
 	o = o.WithDefaults()
-	if slices.Contains(kinds, "all") {
-		kinds = Kinds
+	if slices.Contains(names, "all") {
+		names = Kinds()
 	}
-	for _, k := range kinds {
-		if makers[k] == nil {
-			return plan.Plan{}, spelling.Unknown("--pairs", k, append(slices.Clone(Kinds), "all"))
+	for _, name := range names {
+		if !slices.Contains(Kinds(), name) {
+			return plan.Plan{}, spelling.Unknown("--pairs", name, append(Kinds(), "all"))
 		}
 	}
 	p := plan.Plan{Containerd: o.Containerd, Runs: runs}
-	p.Options = strings.TrimSpace("--pairs " + strings.Join(kinds, ",") + " " + o.Narrowed())
+	p.Options = strings.TrimSpace("--pairs " + strings.Join(names, ",") + " " + o.Narrowed())
 	reported := progress.Begin(ctx, "planning pairs", 0, "traces")
 	defer reported.End()
 	w := &pairing{ctx: ctx, engine: e, containerd: o.Containerd, parallel: max(parallel, 1), reported: reported}
 	before := 0
-	for _, kind := range Kinds {
-		if !slices.Contains(kinds, kind) {
+	for _, kind := range kinds {
+		if !slices.Contains(names, kind.name) {
 			continue
 		}
-		all, err := makers[kind](w)
+		all, err := kind.plan(w)
 		if err != nil {
-			return plan.Plan{}, fmt.Errorf("plan the pairs of %s: %w", kind, err)
+			return plan.Plan{}, fmt.Errorf("plan the pairs of %s: %w", kind.name, err)
 		}
 		before += len(all)
 		for _, s := range all {
