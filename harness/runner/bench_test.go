@@ -135,18 +135,18 @@ func ownCPU(b *testing.B) time.Duration {
 // bareWorld is a world with a containerd that stays.
 type bareWorld struct{ x *run }
 
-func newBareWorld(b *testing.B, r *Runner) *bareWorld {
-	x := r.begin(b.Context(), harness.Case{Name: "bare", Workload: harness.Workload{Containers: exits(7)}}, false)
+func newBareWorld(tb testing.TB, r *Runner) *bareWorld {
+	x := r.begin(tb.Context(), harness.Case{Name: "bare", Workload: harness.Workload{Containers: exits(7)}}, false)
 	err := errors.Join(x.prepare(), x.boot())
 	if IsUnsupported(err) {
-		b.Skip(err)
+		tb.Skip(err)
 	}
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	b.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := x.closeWorld(); err != nil {
-			b.Error(err)
+			tb.Error(err)
 		}
 	})
 	return &bareWorld{x: x}

@@ -84,9 +84,25 @@ func (x *run) lookAt(before inventory.Inventory) (l harness.Look) {
 	} else {
 		return l
 	}
-	a := answer(x.ctx, scene)
+	a := x.askAgain(up, scene)
 	l.Answer = &a
 	return l
+}
+
+// askAgain asks containerd a simple question, and a containerd that was started meanwhile
+// once more: the connection to the one before is closed.
+func (x *run) askAgain(up context.Context, s inventory.Scene) harness.Answer {
+	for {
+		a := answer(x.ctx, s)
+		if a.Err == nil {
+			return a
+		}
+		now, err := x.sceneUp(up)
+		if err != nil || now.Client == s.Client {
+			return a
+		}
+		s = now
+	}
 }
 
 // answer asks containerd a simple question.

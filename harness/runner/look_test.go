@@ -3,6 +3,7 @@ package runner
 import (
 	"testing"
 
+	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
@@ -33,5 +34,24 @@ func TestAContainerdThatStillCallsAShimIsWaitedFor(t *testing.T) {
 		if got := calling(tc.hits, tc.deaths); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
+	}
+}
+
+// The connection to a containerd that has died is closed, and says nothing of the one
+// that was started after it.
+func TestAContainerdThatWasStartedMeanwhileIsAsked(t *testing.T) {
+	x := newBareWorld(t, &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir()}).x
+	before, err := x.sceneUp(t.Context())
+	if err == nil {
+		err = x.daemon.Restart(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := answer(t.Context(), before); a.Err == nil {
+		t.Fatal("the connection to the containerd before still answers: nothing is shown")
+	}
+	if a := x.askAgain(t.Context(), before); a.Err != nil {
+		t.Errorf("the containerd that was started did not answer: %v", a.Err)
 	}
 }
