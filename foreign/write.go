@@ -115,6 +115,29 @@ func (d *Dir) create(name string, flag int, perm fs.FileMode) (*os.File, error) 
 	return h.file(flag &^ (os.O_CREATE | os.O_EXCL))
 }
 
+// Touch makes an empty file, or empties the one that is there: see [Dir.OpenFile].
+func (d *Dir) Touch(name string, perm fs.FileMode) error {
+	f, err := d.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// OpenFIFO opens a FIFO with the flags of os.OpenFile, and does not wait for its other
+// end: ENXIO where a writer has no reader. Another kind of entry is a [KindError].
+func (d *Dir) OpenFIFO(name string, flag int) (*os.File, error) {
+	h, err := d.handle(name)
+	if err != nil {
+		return nil, err
+	}
+	defer h.close()
+	if h.Mode()&fs.ModeNamedPipe == 0 {
+		return nil, h.isNot("a FIFO")
+	}
+	return h.open(flag | unix.O_NONBLOCK)
+}
+
 // ErrInUse says that another process holds the lock of a file.
 var ErrInUse = errors.New("another process is writing to it")
 

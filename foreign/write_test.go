@@ -130,6 +130,55 @@ func TestAFileWithAnotherNameIsNotWrittenTo(t *testing.T) {
 	}
 }
 
+func TestAFIFOIsOpenedWithoutItsOtherEnd(t *testing.T) {
+	d, _ := folder(t)
+	var kind *foreign.KindError
+	for _, name := range []string{"plain", "link", "absolute link", "inner", "socket"} {
+		if _, err := d.OpenFIFO(name, os.O_RDWR); !errors.As(err, &kind) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := d.OpenFIFO("fifo", os.O_WRONLY); !errors.Is(err, unix.ENXIO) {
+		t.Errorf("a FIFO without a reader: %v", err)
+	}
+	r, err := d.OpenFIFO("fifo", os.O_RDONLY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := d.OpenFIFO("fifo", os.O_WRONLY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.WriteString("piped")
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Error(err)
+	}
+	if text, err := io.ReadAll(r); err != nil || string(text) != "piped" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFileIsMadeEmpty(t *testing.T) {
+	d, _ := folder(t)
+	for _, name := range []string{"plain", "new"} {
+		if err := d.Touch(name, 0o600); err != nil {
+			t.Error(err)
+		}
+		if text, err := d.Read(name, 100); err != nil || len(text) > 0 {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	var kind *foreign.KindError
+	for _, name := range []string{"absolute link", "twice", "fifo"} {
+		if err := d.Touch(name, 0o600); !errors.As(err, &kind) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestAFileHasOneWriter(t *testing.T) {
 	d, _ := folder(t)
 	var files [2]*os.File

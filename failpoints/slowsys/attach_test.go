@@ -95,10 +95,18 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
+// create makes a log of a name; of none it is nil.
+func create(name string) func() (io.WriteCloser, error) {
+	if name == "" {
+		return nil
+	}
+	return func() (io.WriteCloser, error) { return os.Create(name) }
+}
+
 func attach(t *testing.T, v *victim, delay time.Duration, log string) *slowsys.Injection {
 	t.Helper()
 	in, err := slowsys.Attach(within(t, 10*time.Second), slowsys.Params{
-		PID: v.cmd.Process.Pid, Syscall: "umount2", Delay: delay, Log: log,
+		PID: v.cmd.Process.Pid, Syscall: "umount2", Delay: delay, Log: create(log),
 	})
 	if errors.Is(err, slowsys.ErrNoStrace) {
 		t.Skip(err)
@@ -247,7 +255,7 @@ func TestAttachRefuses(t *testing.T) {
 		"two faults":     {func(p *slowsys.Params) { p.Syscall = "umount2:error=EIO" }, nil, "want one name"},
 		"no pid":         {func(p *slowsys.Params) { p.PID = 0 }, nil, "pid 0"},
 		"no delay":       {func(p *slowsys.Params) { p.Delay = time.Nanosecond }, nil, "at least 1µs"},
-		"no log":         {func(p *slowsys.Params) { p.Log = "/nonexistent/log" }, os.ErrNotExist, "keep strace's log"},
+		"no log":         {func(p *slowsys.Params) { p.Log = create("/none/log") }, os.ErrNotExist, "keep strace's log"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := ok

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -40,8 +41,8 @@ type Params struct {
 	Syscall string
 	// Delay before the call, at least a microsecond.
 	Delay time.Duration
-	// Log is a file for strace's own output, kept as evidence; empty means none.
-	Log string
+	// Log opens a file for strace's own output, kept as evidence; nil means none.
+	Log func() (io.WriteCloser, error)
 	// Start starts the prepared command; nil means (*exec.Cmd).Start. It may add
 	// to the command (SysProcAttr, a cgroup) but must start strace itself as the
 	// direct child, since Detach signals that child.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -18,16 +19,16 @@ type trace struct {
 	parser *parser
 	tail   string // the line that strace has not finished
 	began  chan struct{}
-	log    *os.File
+	log    io.WriteCloser
 	logErr error
 }
 
 func newTrace(p Params) (*trace, error) {
 	t := &trace{parser: newParser(p.Syscall), began: make(chan struct{})}
-	if p.Log == "" {
+	if p.Log == nil {
 		return t, nil
 	}
-	log, err := os.Create(p.Log)
+	log, err := p.Log()
 	if err != nil {
 		return nil, fmt.Errorf("keep strace's log: %w", err)
 	}

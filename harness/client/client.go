@@ -14,6 +14,7 @@ import (
 	"github.com/containerd/errdefs"
 	"google.golang.org/grpc"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/record"
 	"github.com/shimquake/shimquake/oracle/callerr"
@@ -61,9 +62,9 @@ type Params struct {
 	// Runtime is that of the workload's containers; OtherRuntime is what the first id is
 	// used again with.
 	Runtime, OtherRuntime string
-	// TruthDir is the world's folder for the records of payloads, FIFODir that for the FIFOs
-	// of their output.
-	TruthDir, FIFODir string
+	// Truth is the world's folder for the records of payloads, FIFOs that for the FIFOs of
+	// their output.
+	Truth, FIFOs *foreign.Dir
 	// Logger is the program of a payload in the world, which is a logger of shims, too.
 	Logger string
 	// OOMKills is the count of the kernel for the cgroup of an id, which is there until the

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/poll"
 )
@@ -49,10 +50,10 @@ type Feeder struct {
 	Alive func() bool
 }
 
-// ToFIFO is who writes to a FIFO.
-func ToFIFO(fifo, record string, alive func() bool) Feeder {
+// ToFIFO returns the Feeder that writes to a FIFO of a folder, by its path.
+func ToFIFO(fifos *foreign.Dir, fifo, record string, alive func() bool) Feeder {
 	return Feeder{Record: record, Alive: alive, Write: func(ctx context.Context, text []byte) (int, error) {
-		return writeTo(ctx, fifo, text, alive)
+		return writeTo(ctx, fifos, fifo, text, alive)
 	}}
 }
 
@@ -108,7 +109,7 @@ func (s *Session) feed(ctx context.Context, in *harness.Input, to Feeder, text [
 // awaitRead waits until so many bytes of an input were read, and reports whether.
 func (s *Session) awaitRead(ctx context.Context, record string, bytes int, alive func() bool) bool {
 	read := func() bool {
-		info, err := os.Stat(filepath.Join(s.TruthDir, record+inputFile))
+		info, err := s.Truth.Describe(record + inputFile)
 		return err == nil && info.Size() >= int64(bytes)
 	}
 	awaitInput(ctx, inputPatience, func() bool { return read() || !alive() })
@@ -134,7 +135,7 @@ func awaitInput(ctx context.Context, patience time.Duration, is func() bool) {
 
 // InputRead is what a process has kept of its input.
 func (s *Session) InputRead(record string) harness.Output {
-	text, err := os.ReadFile(filepath.Join(s.TruthDir, record+inputFile))
+	text, err := s.Truth.Read(record+inputFile, mostOutput)
 	if err != nil && !errors.Is(err, os.ErrNotExist) { // it has never begun
 		s.Record.Problem(harness.ByHarness, err)
 	}
@@ -143,12 +144,16 @@ func (s *Session) InputRead(record string) harness.Output {
 
 // writeTo writes to a FIFO, and closes it. It waits for a reader. It returns how many
 // bytes were taken.
-func writeTo(ctx context.Context, fifo string, text []byte, alive func() bool) (n int, err error) {
+func writeTo(ctx context.Context, fifos *foreign.Dir, fifo string, text []byte, alive func() bool) (n int, err error) {
+	name, err := filepath.Rel(fifos.Name(), fifo)
+	if err != nil {
+		return 0, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, inputPatience)
 	defer cancel()
 	var f *os.File
 	if err := poll.Until(ctx, lookEvery, func() (bool, error) {
-		f, err = os.OpenFile(fifo, os.O_WRONLY|unix.O_NONBLOCK, 0)
+		f, err = fifos.OpenFIFO(name, os.O_WRONLY)
 		if errors.Is(err, unix.ENXIO) && alive() { // its shim has not opened it yet
 			return false, nil
 		}

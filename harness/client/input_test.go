@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/record"
 )
@@ -20,13 +21,18 @@ func session(t *testing.T) (s *Session, fifo string) {
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return NewSession(Params{TruthDir: dir, Record: &record.Recorder{}}), fifo
+	d, err := foreign.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return NewSession(Params{Truth: d, FIFOs: d, Record: &record.Recorder{}}), fifo
 }
 
 // What is fed comes to who reads it, whole, and each part by a writer of its own.
 func TestFeed(t *testing.T) {
 	s, fifo := session(t)
-	keep, err := os.Create(filepath.Join(s.TruthDir, "c0"+inputFile))
+	keep, err := os.Create(s.Truth.Path("c0" + inputFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +52,10 @@ func TestFeed(t *testing.T) {
 	}()
 	in := &harness.Input{Lines: 40}
 	fed := make(chan struct{})
-	go func() { defer close(fed); s.Feed(t.Context(), in, ToFIFO(fifo, "c0", func() bool { return true })) }()
+	go func() {
+		defer close(fed)
+		s.Feed(t.Context(), in, ToFIFO(s.FIFOs, fifo, "c0", func() bool { return true }))
+	}()
 	<-ends
 	if info, err := keep.Stat(); err != nil || info.Size() == 0 {
 		t.Errorf("the first part is empty: %v", err)
@@ -63,7 +72,7 @@ func TestFeed(t *testing.T) {
 func TestFeedOfNobody(t *testing.T) {
 	s, fifo := session(t)
 	in, begun := &harness.Input{Lines: 40}, time.Now()
-	s.Feed(t.Context(), in, ToFIFO(fifo, "c0", func() bool { return false }))
+	s.Feed(t.Context(), in, ToFIFO(s.FIFOs, fifo, "c0", func() bool { return false }))
 	if in.Wrote != 0 || time.Since(begun) > inputPatience/2 {
 		t.Errorf("%d lines were taken by nobody, in %v", in.Wrote, time.Since(begun))
 	}
@@ -79,7 +88,7 @@ func TestAwaitEOF(t *testing.T) {
 		"start pid=1 t=10\nexit 125 t=11\n": true,
 	} {
 		s, _ := session(t)
-		if err := os.WriteFile(s.recordFile("c0"), []byte(text), 0o644); err != nil {
+		if err := s.Truth.Write("c0"+truthFile, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.AwaitEOF(context.Background(), "c0", 0, func() bool { return true }); got != want {
@@ -91,7 +100,7 @@ func TestAwaitEOF(t *testing.T) {
 // Who writes the first part alone leaves when that was read, and not before.
 func TestFeedFirst(t *testing.T) {
 	s, _ := session(t)
-	keep := filepath.Join(s.TruthDir, "c0"+inputFile)
+	keep := s.Truth.Path("c0" + inputFile)
 	left := 0
 	in := &harness.Input{Lines: 40}
 	s.FeedFirst(t.Context(), in, Feeder{

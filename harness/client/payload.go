@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/poll"
 )
@@ -20,16 +20,34 @@ import (
 // MountedTruth is where a container finds the world's folder for the records of payloads.
 const MountedTruth = "/shimquake"
 
-func (s *Session) recordFile(name string) string { return filepath.Join(s.TruthDir, name+".truth") }
+// truthFile is the suffix of a payload's record.
+const truthFile = ".truth"
 
 // Payload is what the payload of a container has noted.
 func (s *Session) Payload(name string) (payload.Truth, error) {
-	return payload.ReadTruth(s.recordFile(name))
+	return ReadTruth(s.Truth, name+truthFile)
+}
+
+// mostTruth is how long a payload's record may be, in bytes. It has some 300.
+const mostTruth = 1 << 20
+
+// ReadTruth reads the record of a payload. One that is not there is fs.ErrNotExist,
+// because the harness makes the file before the container.
+func ReadTruth(dir *foreign.Dir, name string) (payload.Truth, error) {
+	text, err := dir.Read(name, mostTruth)
+	if err != nil {
+		return payload.Truth{}, fmt.Errorf("read the payload's truth: %w", err)
+	}
+	t, err := payload.ParseTruth(string(text))
+	if err != nil {
+		return payload.Truth{}, fmt.Errorf("%s: %w", dir.Path(name), err)
+	}
+	return t, nil
 }
 
 // Beats is how often the heart of a container's payload, or of an exec's, has beaten.
 func (s *Session) Beats(name string) int {
-	info, err := os.Stat(filepath.Join(s.TruthDir, name+".beat"))
+	info, err := s.Truth.Describe(name + ".beat")
 	if err != nil {
 		return 0 // it has not begun
 	}
@@ -54,7 +72,7 @@ func (s *Session) Exited(ctx context.Context) error {
 }
 
 // Expect makes the file that the payload of a container writes to.
-func (s *Session) Expect(name string) error { return os.WriteFile(s.recordFile(name), nil, 0o666) }
+func (s *Session) Expect(name string) error { return s.Truth.Touch(name+truthFile, 0o666) }
 
 // Release lets the payload of a container come to its end, as soon as containerd is up:
 // whether one that was killed is back by then must not be a matter of luck. What ends
@@ -67,8 +85,7 @@ func (s *Session) tell(ctx context.Context, i *harness.Instance, suffix, what st
 	if _, _, err := s.Up(ctx); err != nil {
 		s.Record.Failed("client", "containerd is not up when "+i.Name+" is to "+what, err)
 	}
-	err := os.WriteFile(filepath.Join(s.TruthDir, i.Name+suffix), nil, 0o644)
-	s.Record.Problem(harness.ByHarness, err)
+	s.Record.Problem(harness.ByHarness, s.Truth.Touch(i.Name+suffix, 0o644))
 }
 
 // linger is how long the payload of a pod takes to end after SIGTERM, so that it can be

@@ -1,18 +1,19 @@
 package client
 
 import (
-	"os"
 	"strings"
 
 	"github.com/containerd/containerd/v2/pkg/cio"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 )
 
 // ShimLog is where a shim itself writes the outputs of a task or of an exec.
 type ShimLog struct {
 	To     harness.Log
-	Path   string // of the file, or what the logger's files begin with
+	Dir    *foreign.Dir
+	Name   string // of the file, or what the names of the logger's files begin with
 	Logger string // its program
 }
 
@@ -22,23 +23,23 @@ const earlier = "a line of an earlier life\n"
 // Create makes it.
 func (l *ShimLog) Create(id string) (cio.IO, error) {
 	if l.To == harness.LogBinary {
-		return cio.BinaryIO(l.Logger, map[string]string{"log": l.Path})(id)
+		return cio.BinaryIO(l.Logger, map[string]string{"log": l.Dir.Path(l.Name)})(id)
 	}
-	if err := os.WriteFile(l.Path, []byte(earlier), 0o644); err != nil {
+	if err := l.Dir.Write(l.Name, []byte(earlier), 0o644); err != nil {
 		return nil, err
 	}
-	return cio.LogFile(l.Path)(id)
+	return cio.LogFile(l.Dir.Path(l.Name))(id)
 }
 
 // Outputs are what was written, by a time at which what is logged is deleted.
 func (l *ShimLog) Outputs() harness.Outputs {
 	if l.To == harness.LogBinary {
-		as, err := os.ReadFile(l.Path + ".done")
-		all := ReadLines(textOf(l.Path+".out"), textOf(l.Path+".err"))
+		as, err := l.Dir.Read(l.Name+".done", mostOutput)
+		all := ReadLines(l.textOf(".out"), l.textOf(".err"))
 		all.LoggerRuns, all.LoggedAs = err != nil, string(as)
 		return all
 	}
-	text, kept := strings.CutPrefix(textOf(l.Path), earlier)
+	text, kept := strings.CutPrefix(l.textOf(""), earlier)
 	var stdout, stderr strings.Builder
 	for line := range strings.Lines(text) {
 		if _, _, ok := parseLine(line, ofStderr); ok {
@@ -52,9 +53,13 @@ func (l *ShimLog) Outputs() harness.Outputs {
 	return all
 }
 
-// textOf is what is in a file; "" where there is none.
-func textOf(file string) string {
-	text, err := os.ReadFile(file)
+// mostOutput is how long a file may be to which a process of a world writes, in bytes. A
+// payload writes some KiB.
+const mostOutput = 64 << 20
+
+// textOf returns the content of a file with a suffix; "" where there is none.
+func (l *ShimLog) textOf(suffix string) string {
+	text, err := l.Dir.Read(l.Name+suffix, mostOutput)
 	if err != nil {
 		return "" // what is missing is the judge's business
 	}

@@ -2,7 +2,9 @@ package inject
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -27,7 +29,12 @@ func Env(c harness.Case, w *world.World) []string {
 
 // metFile is in the world's folder, by the same name inside and outside; as a log it is
 // part of the evidence.
-func metFile(w *world.World) string { return filepath.Join(w.Dir(), "fakeshim-met.log") }
+func metFile(w *world.World) string { return filepath.Join(w.Dir(), metName) }
+
+const metName = "fakeshim-met.log"
+
+// mostNotes is how long that file may be, in bytes. A note has some 60.
+const mostNotes = 16 << 20
 
 // Begin is never called: the shim knows from its start.
 func (m *misbehaviour) Begin(context.Context) error { return nil }
@@ -35,7 +42,11 @@ func (m *misbehaviour) Begin(context.Context) error { return nil }
 // Proof is the shim's own note.
 func (m *misbehaviour) Proof(context.Context) (harness.Firing, error) {
 	f := harness.Firing{Text: "fakeshim " + m.word, Proof: "was not met"}
-	notes, err := met.Read(metFile(m.in.World))
+	text, err := m.in.World.Files().Read(metName, mostNotes)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a shim that met nothing makes no file
+		return f, fmt.Errorf("read the notes of the fake shim: %w", err)
+	}
+	notes, err := met.Parse(text)
 	if err != nil {
 		return f, err
 	}

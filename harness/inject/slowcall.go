@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"io"
+	"os"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints/slowsys"
@@ -37,7 +38,9 @@ func (s *slowCall) Begin(ctx context.Context) error {
 		}
 		s.attached[id.PID], err = slowsys.Attach(ctx, slowsys.Params{
 			PID: pid, Syscall: f.At.What, Delay: f.Do.At(1).Delay(),
-			Log: filepath.Join(s.in.World.Dir(), fmt.Sprintf("strace-%d.log", id.PID)),
+			Log: func() (io.WriteCloser, error) {
+				return s.in.World.Files().OpenFile(fmt.Sprintf("strace-%d.log", id.PID), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+			},
 		})
 		if err != nil {
 			delete(s.attached, id.PID)

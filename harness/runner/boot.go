@@ -58,7 +58,7 @@ func (x *run) boot() (err error) {
 		return err
 	}
 	if network != "" {
-		env = append(env, cni.Env(x.networkRecord())...)
+		env = append(env, cni.Env(x.world.Truth().Path(networkFile))...)
 	}
 	level := ""
 	if x.Workload.Debug {
@@ -109,7 +109,7 @@ func (x *run) clientParams() client.Params {
 		},
 		Spare: x.isBystander, StandIn: x.standIn,
 		Runtime: runcshim.Runtime, OtherRuntime: fakeshim.Runtime,
-		TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events, Record: &x.record,
+		Truth: x.world.Truth(), FIFOs: x.world.FIFOs(), Events: &x.events, Record: &x.record,
 		Logger:   x.subject.payload,
 		OOMKills: x.world.OOMKills, PIDs: x.world.PIDs, CRIEvents: &x.criEvents, Look: x.lookMeanwhile,
 		Belongings: func(of ...string) (inventory.Belongings, error) { return inventory.TakeBelongings(x.scene(), of...) },

@@ -29,7 +29,7 @@ func (x *run) startBystanders() error {
 		Network: x.Workload.Network, Terminal: len(x.Workload.Containers) > 0 && x.Workload.Containers[0].TTY,
 		Quiet:     x.countsStatements(),
 		Faultless: x.Faultless(), Holds: x.holds(), Made: x.setApart,
-		Runtime: runcshim.Runtime, TruthDir: x.world.TruthDir(), FIFODir: x.world.FIFODir(), Events: &x.events,
+		Runtime: runcshim.Runtime, Truth: x.world.Truth(), FIFOs: x.world.FIFOs(), Events: &x.events,
 		Problem: func(err error) { x.record.Problem(harness.ByHarness, err) },
 	})
 	x.bystanders.Store(g)

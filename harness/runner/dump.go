@@ -51,10 +51,15 @@ func (x *run) dumped(name string, text []byte, err error) {
 	x.dumps[name] = text
 }
 
-// dumpShim is what the kernel knows of a shim, and what it says of itself at SIGUSR1.
+// dumpShim is what the kernel knows of a shim, and what it says of itself at SIGUSR1. It
+// reads the host's /proc: a program of the world may have mounted something on its own.
 func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
-	proc := x.world.Inside(filepath.Join("/proc", strconv.Itoa(s.PID)))
 	var out bytes.Buffer
+	pid, err := x.world.HostPID(signal.Identity{PID: s.PID, Start: s.Start})
+	if err != nil {
+		return nil, err
+	}
+	proc := filepath.Join("/proc", strconv.Itoa(pid))
 	names := []string{"status"}
 	threads, err := os.ReadDir(filepath.Join(proc, "task"))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
-	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -26,30 +26,31 @@ func (x *run) keepLogs(v harness.Verdict) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	err = copyLogs(x.world, dir)
+	err = copyLogs(x.world.Files(), dir)
 	for name, text := range x.dumps {
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), text, 0o644))
+		err = errors.Join(err, dir.Write(name, text, 0o644))
 	}
-	return dir, errors.Join(err, x.keepFacts(dir))
+	return dir.Name(), errors.Join(err, x.keepFacts(dir), dir.Close())
 }
 
 // evidenceDir is the folder of the run's evidence. It is made when it is asked for.
-func (x *run) evidenceDir() (string, error) {
+func (x *run) evidenceDir() (*foreign.Dir, error) {
 	base := cmp.Or(x.runner.Evidence, filepath.Join("out", "evidence"))
 	name := fmt.Sprintf("%s-%s-%s", x.Name, x.begun.Format("20060102-150405"), x.world.Name())
-	dir, err := filepath.Abs(filepath.Join(base, name))
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
-	}
+	path, err := filepath.Abs(filepath.Join(base, name))
 	if err != nil {
-		return "", fmt.Errorf("keep the evidence: %w", err)
+		return nil, fmt.Errorf("keep the evidence: %w", err)
+	}
+	dir, err := foreign.MakeDir(path, 0o755)
+	if err != nil {
+		return nil, fmt.Errorf("keep the evidence: %w", err)
 	}
 	return dir, nil
 }
 
 // keepFacts writes the command that runs the case again, and what is known of versions
 // and the machine.
-func (x *run) keepFacts(dir string) error {
+func (x *run) keepFacts(dir *foreign.Dir) error {
 	subject := cmp.Or(x.Containerd, x.subject.Version)
 	replay, err := replayScript(subject)
 	if err != nil {
@@ -66,8 +67,8 @@ func (x *run) keepFacts(dir string) error {
 		facts += fmt.Sprintf("\n--- %s\n%s", name, text)
 	}
 	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "replay.sh"), []byte(replay), 0o755),
-		os.WriteFile(filepath.Join(dir, "machine.txt"), []byte(facts), 0o644),
+		dir.Write("replay.sh", []byte(replay), 0o755),
+		dir.Write("machine.txt", []byte(facts), 0o644),
 	)
 }
 
@@ -107,7 +108,7 @@ func (x *run) keepBootLog(err error) error {
 	if err != nil {
 		return err
 	}
-	return boot.Keep(dir)
+	return errors.Join(boot.Keep(dir), dir.Close())
 }
 
 // keepHistory writes a verdict, what it is made of, and the rest that people read, to the
@@ -121,24 +122,44 @@ func keepHistory(v harness.Verdict) error {
 	if err != nil {
 		return err
 	}
+	dir, err := foreign.OpenDir(h.Evidence)
+	if err != nil {
+		return fmt.Errorf("keep the evidence: %w", err)
+	}
 	return errors.Join(
-		os.WriteFile(filepath.Join(h.Evidence, harness.HistoryFile), text, 0o644),
-		os.WriteFile(filepath.Join(h.Evidence, "case.yaml"), []byte(h.Case.String()), 0o644),
-		os.WriteFile(filepath.Join(h.Evidence, "timeline.txt"), []byte(h.TimelineText()), 0o644),
+		dir.Write(harness.HistoryFile, text, 0o644),
+		dir.Write("case.yaml", []byte(h.Case.String()), 0o644),
+		dir.Write("timeline.txt", []byte(h.TimelineText()), 0o644),
+		dir.Close(),
 	)
 }
 
+// mostFiles is how many entries of a world's folder are looked at.
+const mostFiles = 4096
+
 // copyLogs copies the plain files of the world's folder: containerd's log and
-// configuration, what helpers have written.
-func copyLogs(w *world.World, dir string) error {
+// configuration, what helpers have written. Of a large file it copies the end. In place
+// of an entry that is no regular file it writes what that is.
+func copyLogs(files, dir *foreign.Dir) error {
 	var errs []error
 	for _, pattern := range []string{"*.log", "*.toml", "truth/*.truth"} {
-		files, err := filepath.Glob(filepath.Join(w.Dir(), pattern))
+		in, base := filepath.Split(pattern)
+		entries, err := files.List(filepath.Join(in, "."), mostFiles)
 		errs = append(errs, err)
-		for _, f := range files {
-			data, err := os.ReadFile(f)
+		for _, e := range entries {
+			if ok, _ := filepath.Match(base, e.Name()); !ok { // the pattern is well formed
+				continue
+			}
+			text, cut, err := files.Tail(in+e.Name(), mostLog)
+			var kind *foreign.KindError
+			switch {
+			case errors.As(err, &kind):
+				text, err = fmt.Appendf(nil, "not copied: %v\n", err), nil
+			case cut > 0:
+				text = append(fmt.Appendf(nil, "... %d bytes before this were not copied\n", cut), text...)
+			}
 			if err == nil {
-				err = os.WriteFile(filepath.Join(dir, filepath.Base(f)), data, 0o644)
+				err = dir.Write(e.Name(), text, 0o644)
 			}
 			errs = append(errs, err)
 		}

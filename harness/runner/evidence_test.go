@@ -2,10 +2,13 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -48,6 +51,39 @@ func TestARunIsJudgedOnce(t *testing.T) {
 		if v.Took == 0 || v.CPU == 0 || again.Took != v.Took || again.CPU != v.CPU || again.Evidence != v.Evidence {
 			t.Errorf("took %s, cpu %s, evidence %s; again %s, %s, %s", v.Took, v.CPU, v.Evidence,
 				again.Took, again.CPU, again.Evidence)
+		}
+	}
+}
+
+// A broken containerd leaves links and FIFOs where its logs are kept from.
+func TestTheEvidenceHasNothingOfTheHost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs containerd")
+	}
+	const secret = "of the host"
+	host := filepath.Join(t.TempDir(), "host")
+	if err := os.WriteFile(host, []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r := &Runner{Residues: catalogue.Residues(), Evidence: t.TempDir(), KeepAll: true,
+		Sabotage: func(_ context.Context, s Scene) error {
+			in := func(name string) string { return filepath.Join(s.World.Dir(), name) }
+			return errors.Join(os.Symlink(host, in("host.log")), os.Symlink("/dev/zero", in("endless.log")),
+				unix.Mkfifo(in("waits.log"), 0o600))
+		}}
+	v := r.Run(ctx, harness.Case{Name: "hostile"})
+	if v.Unable() {
+		t.Skip(v.Why())
+	}
+	for name, is := range map[string]string{
+		"host.log": "a symbolic link", "endless.log": "a symbolic link", "waits.log": "a FIFO",
+		"containerd.log": "containerd",
+	} {
+		text, err := os.ReadFile(filepath.Join(v.Evidence, name))
+		if err != nil || !strings.Contains(string(text), is) || strings.Contains(string(text), secret) {
+			t.Errorf("%s: %q, %v: %v", name, text, err, v)
 		}
 	}
 }

@@ -2,23 +2,17 @@ package runner
 
 import (
 	"fmt"
-	"io"
-	"os"
 
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 )
 
-// longestLog is how much of a log is read.
-const longestLog = 64 << 20
+// mostLog is how much of the end of a log is read, in bytes.
+const mostLog = 64 << 20
 
 // lookAtLog keeps what is to be judged of containerd's log.
 func (x *run) lookAtLog() error {
-	f, err := os.Open(x.daemon.Log())
-	if err != nil {
-		return fmt.Errorf("read containerd's log: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // read-only
-	text, err := io.ReadAll(io.LimitReader(f, longestLog))
+	text, _, err := x.world.Files().Tail(daemon.LogName, mostLog)
 	if err != nil {
 		return fmt.Errorf("read containerd's log: %w", err)
 	}

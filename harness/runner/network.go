@@ -1,6 +1,9 @@
 package runner
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/shimquake/shimquake/fixtures/cni"
@@ -19,15 +22,25 @@ func (x *run) makeNetwork() (cni.Folder, error) {
 	return folder, cni.Make(x.ctx, x.runner.Cache, folder)
 }
 
-// networkRecord is where the plugin notes its calls.
-func (x *run) networkRecord() string { return filepath.Join(x.world.TruthDir(), "cni") }
+// networkFile is the name of the file in which the plugin notes its calls.
+const networkFile = "cni"
 
 // networks are the calls of the plugin so far.
 func (x *run) networks() ([]inventory.NetworkCall, error) {
-	calls, err := record.Read(x.networkRecord())
+	text, err := x.world.Truth().Read(networkFile, mostLog)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // it was never called
+	}
+	var calls []record.Call
+	if err == nil {
+		calls, err = record.Parse(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the calls of the CNI plugin: %w", err)
+	}
 	out := make([]inventory.NetworkCall, len(calls))
 	for i, c := range calls {
 		out[i] = inventory.NetworkCall(c)
 	}
-	return out, err
+	return out, nil
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints/signal"
 	"github.com/shimquake/shimquake/fixtures/containerd"
-	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/fixtures/world"
 )
 
@@ -61,7 +60,7 @@ func (n *node) lifecycle(t *testing.T) {
 		t.Errorf("Wait says %d, Delete %d; want 7", wait, deleted)
 	}
 	t.Logf("container, task, exit 7 and delete took %v", time.Since(began))
-	if truth, err := payload.ReadTruth(j.truth); err != nil || !truth.Exited || truth.Status != 7 {
+	if truth, err := readTruth(j.truth); err != nil || !truth.Exited || truth.Status != 7 {
 		t.Errorf("truth %+v, %v", truth, err)
 	}
 	n.noShim(t)
@@ -258,7 +257,7 @@ func (n *node) wrongStatus(t *testing.T) {
 	if wait, deleted := n.ends(t, j); wait != 99 || deleted != 99 {
 		t.Errorf("Wait says %d, Delete %d; want 99", wait, deleted)
 	}
-	if truth, err := payload.ReadTruth(j.truth); err != nil || truth.Status != 7 {
+	if truth, err := readTruth(j.truth); err != nil || truth.Status != 7 {
 		t.Errorf("truth %+v, %v; want 7", truth, err)
 	}
 	n.noShim(t)

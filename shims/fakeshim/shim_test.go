@@ -247,7 +247,7 @@ func is(t *testing.T, what string, err, want error) {
 // exited reads the truth and what the shim noted of a container.
 func (h *host) exited(t *testing.T, id string) (payload.Truth, process.Exit) {
 	t.Helper()
-	truth, err := payload.ReadTruth(filepath.Join(h.dir, id, "truth"))
+	truth, err := readTruth(filepath.Join(h.dir, id, "truth"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func (h *host) ready(t *testing.T, id string) {
 	defer tick.Stop()
 	deadline := time.After(soon)
 	for {
-		truth, err := payload.ReadTruth(filepath.Join(h.dir, id, "truth"))
+		truth, err := readTruth(filepath.Join(h.dir, id, "truth"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,4 +278,13 @@ func (h *host) ready(t *testing.T, id string) {
 			t.Fatalf("%s is not ready: %+v", id, truth)
 		}
 	}
+}
+
+// readTruth reads the truth of a payload by its path.
+func readTruth(path string) (payload.Truth, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return payload.Truth{}, err
+	}
+	return payload.ParseTruth(string(text))
 }

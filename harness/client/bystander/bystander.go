@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -18,7 +17,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
-	"github.com/shimquake/shimquake/fixtures/payload"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/oracle/event"
@@ -64,9 +63,9 @@ type Params struct {
 	Made  func()
 	// Runtime is that of the task.
 	Runtime string
-	// TruthDir and FIFODir are the world's.
-	TruthDir, FIFODir string
-	Events            *event.Log
+	// Truth and FIFOs are the world's folders.
+	Truth, FIFOs *foreign.Dir
+	Events       *event.Log
 	// Problem notes what the harness could not do; nil is none.
 	Problem func(error)
 }
@@ -279,7 +278,7 @@ func (b *one) finish(ctx context.Context) (harness.Bystander, error) {
 		b.set(func(s *harness.Bystander) { s.Removed = time.Now() })
 	}
 	if !is.Started.IsZero() {
-		own, truthErr := payload.ReadTruth(b.truth())
+		own, truthErr := client.ReadTruth(b.Truth, b.truth())
 		err = errors.Join(err, truthErr)
 		out := b.output()
 		b.set(func(s *harness.Bystander) { s.Payload, s.Output, s.Stderr = own, out.Stdout, &out.Stderr })
@@ -294,4 +293,4 @@ func (b *one) is() harness.Bystander {
 	return b.seen
 }
 
-func (b *one) truth() string { return filepath.Join(b.TruthDir, b.name+".truth") }
+func (b *one) truth() string { return b.name + ".truth" }

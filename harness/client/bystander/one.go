@@ -3,7 +3,6 @@ package bystander
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -99,7 +98,7 @@ func (b *one) endFile() string { return b.name + ".end" }
 // release tells the payload to end.
 func (b *one) release() error {
 	b.set(func(s *harness.Bystander) { s.Released = time.Now() })
-	return os.WriteFile(filepath.Join(b.TruthDir, b.endFile()), nil, 0o644)
+	return b.Truth.Touch(b.endFile(), 0o644)
 }
 
 // command is what the payload is asked to do: to write until it is asked to end.
@@ -109,7 +108,7 @@ func (b *one) command() []string {
 }
 
 // expect makes the file that the payload notes its life in.
-func (b *one) expect() error { return os.WriteFile(b.truth(), nil, 0o666) }
+func (b *one) expect() error { return b.Truth.Touch(b.truth(), 0o666) }
 
 // lookEvery is how often it is looked whether the payload runs, or has ended.
 const lookEvery = 2 * time.Millisecond
@@ -119,7 +118,7 @@ func (b *one) awaitPayload(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, doBound)
 	defer cancel()
 	err := poll.Until(ctx, lookEvery, func() (bool, error) {
-		t, err := payload.ReadTruth(b.truth())
+		t, err := client.ReadTruth(b.Truth, b.truth())
 		return err == nil && !t.ReadyAt.IsZero(), nil
 	})
 	if err != nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -55,7 +53,7 @@ func (p *pod) namespaces() *api.NamespaceOption {
 func (p *pod) config() *api.PodSandboxConfig {
 	return &api.PodSandboxConfig{
 		Metadata:     &api.PodSandboxMetadata{Name: p.name, Uid: "bystander", Namespace: "default"},
-		LogDirectory: p.TruthDir,
+		LogDirectory: p.Truth.Name(),
 		Linux: &api.LinuxPodSandboxConfig{
 			SecurityContext: &api.LinuxSandboxSecurityContext{NamespaceOptions: p.namespaces()},
 		},
@@ -101,7 +99,7 @@ func (p *pod) create(ctx context.Context, rt api.RuntimeServiceClient) error {
 			Image:    &api.ImageSpec{Image: payload.Image},
 			Command:  p.command(),
 			Envs:     []*api.KeyValue{{Key: name, Value: []byte(value)}},
-			Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: p.TruthDir}},
+			Mounts:   []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: p.Truth.Name()}},
 			LogPath:  p.logName(),
 			Tty:      p.Terminal,
 			Linux: &api.LinuxContainerConfig{
@@ -230,7 +228,7 @@ func (p *pod) discard(ctx context.Context) error {
 // keeps its new name: containerd may have made the other. Once the disk is full before.
 func (p *pod) rotate(ctx context.Context) error {
 	to := p.logName() + "." + strconv.Itoa(len(p.logs))
-	if err := os.Rename(p.path(p.logName()), p.path(to)); err != nil {
+	if err := p.Truth.Rename(p.logName(), to); err != nil {
 		return err // there is no log: all that is written is in an older one
 	}
 	p.logs = append(p.logs, to)
@@ -260,7 +258,7 @@ const fullFor = 5 * payload.WriteEvery
 // fill has what containerd writes to the log fail for a while, as on a full disk, and
 // reports whether it was asked to write there. No log is there afterwards.
 func (p *pod) fill(ctx context.Context) (full bool, err error) {
-	log := p.path(p.logName())
+	log := p.Truth.Path(p.logName())
 	if err := unix.Mknod(log, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 7))); err != nil { // as /dev/full
 		p.Problem(fmt.Errorf("make a full disk in place of %s: %w", log, err))
 		return false, err
@@ -269,7 +267,7 @@ func (p *pod) fill(ctx context.Context) (full bool, err error) {
 		full = true
 		<-time.After(fullFor)
 	}
-	removed := os.Remove(log) // nobody may read it: it has no end
+	removed := p.Truth.Remove(p.logName()) // nobody may read it: it has no end
 	p.Problem(removed)
 	return full, errors.Join(err, removed)
 }
@@ -281,13 +279,14 @@ func (p *pod) reopen(ctx context.Context) error {
 	})
 }
 
-func (p *pod) path(log string) string { return filepath.Join(p.TruthDir, log) }
+// mostLog is how long a log may be, in bytes. The payload writes some KiB.
+const mostLog = 64 << 20
 
 // output is what the logs have. A log that is not there has no line.
 func (p *pod) output() harness.Outputs {
 	read, texts := time.Now(), []string{}
 	for _, log := range append(p.logs, p.logName()) {
-		text, _ := os.ReadFile(p.path(log))
+		text, _ := p.Truth.Read(log, mostLog)
 		texts = append(texts, string(text))
 	}
 	for _, r := range p.rotations {

@@ -43,11 +43,11 @@ func (t *task) start(ctx context.Context) error {
 			return err
 		}
 		made, err := c.NewContainer(ctx, t.id, containerd.WithImage(image), containerd.WithNewSnapshot(t.id, image),
-			containerd.WithNewSpec(client.Spec(t.name, t.TruthDir, t.command())...), containerd.WithRuntime(t.Runtime, nil))
+			containerd.WithNewSpec(client.Spec(t.name, t.Truth.Name(), t.command())...), containerd.WithRuntime(t.Runtime, nil))
 		if err != nil {
 			return err
 		}
-		created, err := made.NewTask(ctx, t.read.Create(t.FIFODir))
+		created, err := made.NewTask(ctx, t.read.Create(t.FIFOs.Name()))
 		if err == nil {
 			t.set(func(s *harness.Bystander) { s.PID = created.Pid() })
 		}

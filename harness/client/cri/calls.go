@@ -33,7 +33,7 @@ func (c *Client) config() *api.PodSandboxConfig {
 		},
 	}
 	if c.writes() {
-		config.LogDirectory = c.TruthDir
+		config.LogDirectory = c.Truth.Name()
 	}
 	return config
 }
@@ -82,7 +82,7 @@ func (c *Client) create(ctx context.Context, i *harness.Instance) error {
 				LogPath:    log,
 				StopSignal: stop,
 				Envs:       []*api.KeyValue{{Key: name, Value: []byte(value)}},
-				Mounts:     []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.TruthDir}},
+				Mounts:     []*api.Mount{{ContainerPath: client.MountedTruth, HostPath: c.Truth.Name()}},
 				Linux: &api.LinuxContainerConfig{
 					Resources:       upTo(client.Limit(i)),
 					SecurityContext: &api.LinuxContainerSecurityContext{NamespaceOptions: c.namespaces()},

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
 )
@@ -29,11 +29,12 @@ type slowLog struct {
 
 // newSlowLog makes the FIFO, and begins to read it. This end can be written to, too, so
 // that its reader sees no end when containerd has ended.
-func newSlowLog(path string) (*slowLog, error) {
+func newSlowLog(dir *foreign.Dir, name string) (*slowLog, error) {
+	path := dir.Path(name)
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		return nil, fmt.Errorf("make the log %s: %w", path, err)
 	}
-	pipe, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
+	pipe, err := dir.OpenFIFO(name, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (c *Client) openLog(i *harness.Instance) error {
 	if c.again || !write(i.Spec) || c.logs[i] != nil {
 		return nil
 	}
-	l, err := newSlowLog(filepath.Join(c.TruthDir, logName(i)))
+	l, err := newSlowLog(c.Truth, logName(i))
 	if err != nil {
 		return err
 	}

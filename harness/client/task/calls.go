@@ -122,7 +122,7 @@ func (c *Client) spec(i *harness.Instance) []oci.SpecOpts {
 	if c.Case.Workload.Grouped {
 		annotations[runcshim.GroupAnnotation] = c.instances[0].ID
 	}
-	opts := append(client.Spec(i.Name, c.TruthDir, c.Command(i)), oci.WithAnnotations(annotations))
+	opts := append(client.Spec(i.Name, c.Truth.Name(), c.Command(i)), oci.WithAnnotations(annotations))
 	if limit := client.Limit(i); limit > 0 {
 		opts = append(opts, oci.WithMemoryLimit(uint64(limit)), oci.WithMemorySwap(limit))
 	}

@@ -195,7 +195,7 @@ func (c *Client) execRequest(
 		return nil, err
 	}
 	if out := c.output(i, e); out != nil {
-		files, err := out.create(c.FIFODir)(i.Record(*e))
+		files, err := out.create(c.FIFOs.Name())(i.Record(*e))
 		if err != nil {
 			return nil, err
 		}

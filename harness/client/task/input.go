@@ -26,7 +26,7 @@ func (c *Client) feed(ctx context.Context, i *harness.Instance, e *harness.Exec)
 		e.Input, out, record, exec = in, c.outputs[e], i.Record(*e), e.ID
 	}
 	alive := func() bool { return !c.Ended(i.ID, "") && (e == nil || !c.Ended(i.ID, exec)) }
-	c.Feed(ctx, in, client.ToFIFO(out.Input(), record, alive))
+	c.Feed(ctx, in, client.ToFIFO(c.FIFOs, out.Input(), record, alive))
 	err := c.persist(ctx, func(ctx context.Context) error {
 		return gone(c.call(ctx, "close-io", i, func(ctx context.Context, cl *containerd.Client) error {
 			if in.Closing.IsZero() {

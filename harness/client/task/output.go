@@ -1,8 +1,6 @@
 package task
 
 import (
-	"path/filepath"
-
 	"github.com/containerd/containerd/v2/pkg/cio"
 
 	"github.com/shimquake/shimquake/harness"
@@ -36,7 +34,7 @@ func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
 		record = i.Record(*exec)
 	}
 	if i.Spec.Log != "" {
-		r.log = &client.ShimLog{To: i.Spec.Log, Path: filepath.Join(c.TruthDir, record+"-log"), Logger: c.Logger}
+		r.log = &client.ShimLog{To: i.Spec.Log, Dir: c.Truth, Name: record + "-log", Logger: c.Logger}
 	}
 	if exec != nil {
 		c.outputs[exec] = r
@@ -49,7 +47,7 @@ func (c *Client) output(i *harness.Instance, exec *harness.Exec) *reader {
 // io is where a container's output goes: nowhere, unless it is to write some.
 func (c *Client) io(i *harness.Instance) cio.Creator {
 	if r := c.output(i, nil); r != nil {
-		return r.create(c.FIFODir)
+		return r.create(c.FIFOs.Name())
 	}
 	return cio.NullIO
 }

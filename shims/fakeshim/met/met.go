@@ -45,23 +45,15 @@ func Status(b behaviour.Behaviour, in behaviour.Report, real uint32) (uint32, er
 	return reported, Note(string(in), "reported %d in place of %d", reported, real)
 }
 
-// Read returns what was noted, by key, in order. A file that nobody has written to says
-// that nothing was met.
-func Read(path string) (map[string][]string, error) {
-	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read what the fake shim met: %w", err)
-	}
+// Parse returns the content of the file that Env named, by key, in order.
+func Parse(text []byte) (map[string][]string, error) {
 	notes := map[string][]string{}
-	for line := range strings.Lines(string(data)) {
-		key, text, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	for line := range strings.Lines(string(text)) {
+		key, note, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if !ok || !strings.HasSuffix(line, "\n") {
-			return nil, fmt.Errorf("%s: %q is no note of a fake shim", path, line)
+			return nil, fmt.Errorf("%q is no note of a fake shim", line)
 		}
-		notes[key] = append(notes[key], text)
+		notes[key] = append(notes[key], note)
 	}
 	return notes, nil
 }

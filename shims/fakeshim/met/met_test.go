@@ -13,16 +13,17 @@ func TestNote(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv(Env, path)
-	if notes, err := Read(path); err != nil || len(notes) != 0 {
-		t.Errorf("Read before any note = %v, %v", notes, err)
-	}
 	for _, n := range []struct{ key, text string }{{"wait", "said 9"}, {"shutdown", "lives\non"},
 		{"wait", "said 9 again"}} {
 		if err := Note(n.key, "%s", n.text); err != nil {
 			t.Fatal(err)
 		}
 	}
-	notes, err := Read(path)
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes, err := Parse(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,11 +38,8 @@ func TestNote(t *testing.T) {
 func TestErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "met")
 	for _, text := range []string{"wait", "wait said 9", "alone\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if notes, err := Read(path); err == nil {
-			t.Errorf("Read(%q) = %v, want an error", text, notes)
+		if notes, err := Parse([]byte(text)); err == nil {
+			t.Errorf("Parse(%q) = %v, want an error", text, notes)
 		}
 	}
 	t.Setenv(Env, filepath.Join(path, "below-a-file"))

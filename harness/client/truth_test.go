@@ -1,0 +1,61 @@
+package client
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// The folder of records is mounted in each container, and a container may put links and
+// FIFOs there.
+func TestRecordsAreNoLinks(t *testing.T) {
+	s, _ := session(t)
+	host := filepath.Join(t.TempDir(), "host")
+	if err := os.WriteFile(host, []byte("start pid=1 t=10\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log := ShimLog{To: harness.LogFile, Dir: s.Truth, Name: "c0-log"}
+	for _, name := range []string{"c0" + truthFile, "c0" + inputFile, "c0.end", log.Name} {
+		if err := os.Symlink(host, s.Truth.Path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Expect("c0"); err == nil {
+		t.Error("a record was made through a link")
+	}
+	if own, err := s.Payload("c0"); err == nil {
+		t.Errorf("a record was read through a link: %+v", own)
+	}
+	if read := s.InputRead("c0"); read.Foreign > 0 {
+		t.Errorf("an input was read through a link: %+v", read)
+	}
+	if all := log.Outputs(); all.Stdout.Foreign > 0 {
+		t.Errorf("a log was read through a link: %+v", all)
+	}
+	if _, err := log.Create("c0"); err != nil { // the link is replaced
+		t.Error(err)
+	}
+	for _, name := range []string{"c1" + truthFile, "c1" + inputFile, "c1-log"} {
+		if err := unix.Mkfifo(s.Truth.Path(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if own, err := s.Payload("c1"); err == nil {
+		t.Errorf("a record was read from a FIFO: %+v", own)
+	}
+	s.InputRead("c1") // returns
+	log.Name = "c1-log"
+	log.Outputs() // returns
+	if _, err := writeTo(context.Background(), s.FIFOs, s.FIFOs.Path("c0"+truthFile), []byte("x"),
+		func() bool { return true }); err == nil {
+		t.Error("a link was written to in place of a FIFO")
+	}
+	if text, err := os.ReadFile(host); err != nil || string(text) != "start pid=1 t=10\n" {
+		t.Errorf("the file of the host: %q, %v", text, err)
+	}
+}
