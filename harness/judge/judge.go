@@ -26,7 +26,7 @@ type excuses []residue.Known
 var rules = func(known excuses) []rule {
 	return []rule{
 		// What makes a run show nothing.
-		firings, baseline, payloads,
+		notLooked, firings, baseline, payloads,
 		// What must hold when the client is done, and nothing is going on any more.
 		removal, answers, known.leaks, vanished, forgotten, ends, grace, known.events, known.execs,
 		pauses, states, ooms, exits, unreported,
@@ -90,6 +90,15 @@ var ours = []harness.ProblemKind{
 // looked reports whether the oracle saw what is left.
 func looked(h *harness.History) bool {
 	return h.After != nil && h.After.Inventory != nil && h.Before != nil
+}
+
+// notLooked: a run shows nothing without a look at the things that it left. The problem
+// that kept the harness from looking says so by itself.
+func notLooked(h *harness.History) ([]finding.Finding, []harness.Problem) {
+	if looked(h) || len(h.Problems) > 0 {
+		return nil, nil
+	}
+	return nil, problem(harness.ByLook, "the history has no look at what was left, and no reason for that")
 }
 
 // settled reports whether what was still to come was awaited, too: only then is something

@@ -402,3 +402,27 @@ func TestOutOfTime(t *testing.T) {
 func uncollected(code string) func(*harness.History) {
 	return func(h *harness.History) { h.After.Inventory.Uncollected = failed(code, "late") }
 }
+
+// A history without a look at what was left proves nothing, whatever else it has.
+func TestNobodyLooked(t *testing.T) {
+	inv := &inventory.Inventory{Daemon: &inventory.Daemon{}}
+	for name, h := range map[string]harness.History{
+		"nothing":                {},
+		"it says that all was":   {Reached: harness.Completed},
+		"no look before":         {Reached: harness.Completed, After: &harness.Look{Inventory: inv}},
+		"no look after":          {Reached: harness.Completed, Before: inv},
+		"a look that saw naught": {Reached: harness.Completed, Before: inv, After: &harness.Look{}},
+	} {
+		if v := Judge(h, nil); v.Outcome != harness.Invalid || !v.HasProblem(harness.ByLook) {
+			t.Errorf("%s: %s", name, v)
+		}
+	}
+	whole := harness.History{Reached: harness.Completed, Before: inv, After: &harness.Look{Inventory: inv}}
+	if v := Judge(whole, nil); v.Outcome != harness.Held {
+		t.Errorf("with both: %s", v)
+	}
+	died := harness.History{Problems: []harness.Problem{{Kind: harness.ByBoot, Text: "x"}}}
+	if v := Judge(died, nil); len(v.Problems) != 1 {
+		t.Errorf("a run that says why it was ended: %s", v)
+	}
+}
