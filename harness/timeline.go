@@ -1,11 +1,12 @@
 package harness
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/shimquake/shimquake/quote"
 )
 
 // Entry is one thing that happened, in words.
@@ -83,14 +84,17 @@ func (h *History) Timeline() []Entry {
 
 // TimelineText is the timeline, a line an entry, with the time since its first.
 func (h *History) TimelineText() string {
-	var b strings.Builder
+	var b quote.Text
 	all := h.Timeline()
 	for _, e := range all {
-		fmt.Fprintf(&b, "%9.3fs %-10s %s", e.At.Sub(all[0].At).Seconds(), e.Who, e.What)
+		took, failed := "", ""
 		if e.Took > 0 {
-			fmt.Fprintf(&b, " (%s)", e.Took.Round(time.Microsecond))
+			took = fmt.Sprintf(" (%s)", e.Took.Round(time.Microsecond))
 		}
-		fmt.Fprintln(&b, cmp.Or(strings.TrimSuffix(" -> "+e.Err, " -> "), ""))
+		if e.Err != "" {
+			failed = " -> " + e.Err
+		}
+		b.Line("%9.3fs %-10s %s%s%s", e.At.Sub(all[0].At).Seconds(), e.Who, e.What, took, failed)
 	}
 	return b.String()
 }

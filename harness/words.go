@@ -10,34 +10,35 @@ import (
 
 	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/oracle/wording"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // String tells the verdict to a person, in a few lines.
 func (v Verdict) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-8s %s on containerd %s in %s\n", v.Outcome, v.Name, v.Version, v.Took.Round(time.Millisecond))
+	var b quote.Text
+	b.Line("%-8s %s on containerd %s in %s", v.Outcome, v.Name, v.Version, v.Took.Round(time.Millisecond))
 	if why := v.Why(); why != "" {
-		fmt.Fprintf(&b, "  why:   %s\n", strings.ReplaceAll(why, "\n", "\n         "))
+		b.Block("  why:   ", why)
 	}
 	if v.HasProblem(ByEnd) && v.History != nil {
-		fmt.Fprintf(&b, "  came:  %s\n", stageWords[v.History.Reached])
+		b.Line("  came:  %s", stageWords[v.History.Reached])
 	}
 	for _, f := range v.Firings {
-		fmt.Fprintf(&b, "  fault: %s: %s\n", f.Text, f.Proof)
+		b.Line("  fault: %s: %s", f.Text, f.Proof)
 	}
 	for _, f := range v.Findings {
-		fmt.Fprintf(&b, "  found: %s\n", wording.Of(f))
+		b.Line("  found: %s", wording.Of(f))
 	}
 	for _, t := range v.Truths {
-		fmt.Fprintf(&b, "  exit:  %s ended with %d (%s); reported: %s\n", t.Of(), t.Status, t.Source,
+		b.Line("  exit:  %s ended with %d (%s); reported: %s", t.Of(), t.Status, t.Source,
 			cmp.Or(v.ReportedOf(t), "by nobody"))
 	}
 	for _, id := range v.NeverBegan {
-		fmt.Fprintf(&b, "  exit:  the payload of %s never began\n", id)
+		b.Line("  exit:  the payload of %s never began", id)
 	}
 	text := ShortIDs(b.String())
 	if v.Evidence != "" {
-		text += fmt.Sprintf("  kept:  %s\n", v.Evidence)
+		text += "  kept:  " + quote.Line(v.Evidence) + "\n"
 	}
 	return text
 }

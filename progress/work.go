@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/shimquake/shimquake/quote"
 )
 
 // Work is something that takes long. A nil one is reported nowhere: there is no Teller.
@@ -62,7 +64,7 @@ func (w *Work) change(how func(*state)) {
 	how(&w.state)
 }
 
-// text is what is reported of it.
+// text is what is reported of it, in a line.
 func (s state) text(now time.Time) string {
 	took := now.Sub(s.began)
 	var text string
@@ -83,7 +85,7 @@ func (s state) text(now time.Time) string {
 	if s.says != "" {
 		text += ": " + s.says
 	}
-	return text
+	return quote.Line(text)
 }
 
 // left is how long it still takes: by its rate, but not past its end.

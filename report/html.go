@@ -17,6 +17,7 @@ import (
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/wording"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // The page and what it runs. How the library came here: web/vendor/README.md.
@@ -68,6 +69,7 @@ type caseText struct {
 	Replay   string        `json:"replay"`
 	About    string        `json:"about,omitempty"`
 	Evidence string        `json:"evidence,omitempty"`
+	Link     string        `json:"link,omitempty"` // to Evidence
 	Version  string        `json:"version"`
 	Machine  string        `json:"machine,omitempty"`
 	Problems []string      `json:"problems,omitempty"`
@@ -131,6 +133,9 @@ func Reason(v harness.Verdict) string {
 func (h *page) textOf(c Case, with Timeline) caseText {
 	v := c.Verdict
 	t := caseText{Replay: c.Replay, Whose: c.Whose, About: v.Case.About, Version: v.Version, Evidence: v.Evidence}
+	if v.Evidence != "" {
+		t.Link = quote.Path(v.Evidence)
+	}
 	for _, p := range v.Problems {
 		t.Problems = append(t.Problems, p.Text)
 	}

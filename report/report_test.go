@@ -198,7 +198,7 @@ func TestSummary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wants := []string{"**2 violated**, 1 held", "| new | a shim is left |", `an event lies \| often`, "&lt;b>"}
+	wants := []string{"**2 violated**, 1 held", "| new | a shim is left |", `an event lies \| often`, "&lt;b&gt;"}
 	for _, want := range wants {
 		if !bytes.Contains(text, []byte(want)) {
 			t.Errorf("%q is not in\n%s", want, text)

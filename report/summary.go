@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // SummaryFile is the name of the summary in Markdown: cat it to $GITHUB_STEP_SUMMARY.
@@ -33,20 +34,20 @@ func (s *summary) add(c Case) {
 
 func (s *summary) write(w io.Writer, d Data, n map[harness.Outcome]int) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n**%d violated**, %d held, %d invalid\n\n", cell(d.Title), n[harness.Violated],
+	fmt.Fprintf(&b, "## %s\n\n**%d violated**, %d held, %d invalid\n\n", quote.Markdown(d.Title), n[harness.Violated],
 		n[harness.Held], n[harness.Invalid])
 	if d.Lacks != "" {
-		fmt.Fprintf(&b, "**CUT OFF: %s**\n\n", cell(d.Lacks))
+		fmt.Fprintf(&b, "**CUT OFF: %s**\n\n", quote.Markdown(d.Lacks))
 	}
 	for _, a := range d.Answers {
-		fmt.Fprintf(&b, "**%s**\n\n", cell(a.Head))
+		fmt.Fprintf(&b, "**%s**\n\n", quote.Markdown(a.Head))
 		for _, r := range a.Rows {
-			fmt.Fprintf(&b, "- %s\n", cell(strings.TrimSpace(r.Name+" "+r.Text)))
+			fmt.Fprintf(&b, "- %s\n", quote.Markdown(strings.TrimSpace(r.Name+" "+r.Text)))
 		}
 		b.WriteString("\n")
 	}
 	for _, line := range d.Says {
-		fmt.Fprintf(&b, "%s\n\n", cell(line))
+		fmt.Fprintf(&b, "%s\n\n", quote.Markdown(line))
 	}
 	if len(d.Clusters) > 0 {
 		s.clusters(&b, d)
@@ -92,14 +93,9 @@ func table(b *strings.Builder, head []string, rows [][]string) {
 	for _, r := range rows {
 		cells := make([]string, len(r))
 		for i, text := range r {
-			cells[i] = cell(text)
+			cells[i] = quote.Markdown(text)
 		}
 		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 	}
 	b.WriteByte('\n')
-}
-
-// cell is a text that neither ends a table's cell nor is taken for HTML or Markdown.
-func cell(text string) string {
-	return strings.NewReplacer("\n", " ", "|", "\\|", "<", "&lt;", "`", "'", "*", "\\*", "_", "\\_").Replace(text)
 }

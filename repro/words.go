@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 )
@@ -74,37 +75,37 @@ var seen = map[read.What]string{
 
 // ReadText says what was understood.
 func (a Answer) ReadText() string {
-	var b strings.Builder
+	var b quote.Text
 	r := a.Report
-	fmt.Fprintf(&b, "read: %s of %s understood", count(r.Understood, "line"), fmt.Sprint(r.Lines))
+	client := ""
 	if r.Client != "" {
-		fmt.Fprintf(&b, "; %s runs the containers", r.Client)
+		client = fmt.Sprintf("; %s runs the containers", r.Client)
 	}
-	b.WriteString("\n")
+	b.Line("read: %s of %d understood%s", count(r.Understood, "line"), r.Lines, client)
 	if r.Cut > 0 {
-		fmt.Fprintf(&b, "  not read: %d bytes beyond the first %d MiB, or of very long lines\n", r.Cut, read.MostBytes>>20)
+		b.Line("  not read: %d bytes beyond the first %d MiB, or of very long lines", r.Cut, read.MostBytes>>20)
 	}
 	for _, v := range r.Versions {
 		how := "is mentioned"
 		if v.Said {
 			how = "is what runs"
 		}
-		fmt.Fprintf(&b, "  %-14s containerd %s %s\n", fmt.Sprintf("line %d", v.Line), v.Release, how)
+		b.Line("  %-14s containerd %s %s", fmt.Sprintf("line %d", v.Line), v.Release, how)
 	}
 	if len(r.Versions) > 1 {
-		fmt.Fprintf(&b, "  %-14s taken: %s; --containerd chooses another\n", "", r.Version())
+		b.Line("  %-14s taken: %s; --containerd chooses another", "", r.Version())
 	}
 	for _, g := range group(r.Seen) {
-		b.WriteString(g)
+		b.Line("%s", g)
 	}
 	if r.Others > 0 {
-		fmt.Fprintf(&b, "  not understood: %s", count(r.Others, "line"))
+		first := ""
 		if len(r.Other) < r.Others {
-			fmt.Fprintf(&b, ", the first %d of them", len(r.Other))
+			first = fmt.Sprintf(", the first %d of them", len(r.Other))
 		}
-		b.WriteString("\n")
+		b.Line("  not understood: %s%s", count(r.Others, "line"), first)
 		for _, l := range r.Other {
-			fmt.Fprintf(&b, "    %5d  %s\n", l.N, clip(l.Text, 90))
+			b.Line("    %5d  %s", l.N, clip(l.Text, 90))
 		}
 	}
 	return b.String()
@@ -147,7 +148,7 @@ func group(all []read.Observation) (out []string) {
 				text += " ..."
 			}
 		}
-		out = append(out, fmt.Sprintf("  %-14s %s\n", linesText(lines), text))
+		out = append(out, fmt.Sprintf("  %-14s %s", linesText(lines), text))
 	}
 	return out
 }

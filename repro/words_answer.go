@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 )
@@ -26,17 +27,19 @@ type Row struct{ Name, Text string }
 func (p *Part) row(name, text string) { p.Rows = append(p.Rows, Row{name, text}) }
 
 func (p Part) String() string {
-	var b strings.Builder
-	b.WriteString(p.Head + "\n")
+	var b quote.Text
+	b.Line("%s", p.Head)
 	for _, r := range p.Rows {
 		if r.Name == "" {
-			fmt.Fprintf(&b, "  %s\n", r.Text)
+			b.Line("  %s", r.Text)
 			continue
 		}
-		fmt.Fprintf(&b, "  %-11s %s\n", r.Name, r.Text)
+		b.Block(fmt.Sprintf("  %-11s ", r.Name), r.Text)
 	}
 	if p.Text != "" {
-		fmt.Fprintf(&b, "\n%s\n\n", strings.TrimSpace(p.Text))
+		b.Line("")
+		b.Block("", strings.TrimSpace(p.Text))
+		b.Line("")
 	}
 	return b.String()
 }

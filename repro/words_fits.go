@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/search"
 )
@@ -37,7 +38,7 @@ const shownFits = 3
 
 // FitsText says which bugs fit, and why.
 func (a Answer) FitsText() string {
-	var b strings.Builder
+	var b quote.Text
 	n := 0
 	for _, f := range a.Fits {
 		if !f.Clears {
@@ -46,16 +47,16 @@ func (a Answer) FitsText() string {
 		if n++; n > shownFits {
 			continue
 		}
-		fmt.Fprintf(&b, "%2d. %s (score %d): %s\n", n, f.ID, f.Score, f.Bug.Title)
+		b.Line("%2d. %s (score %d): %s", n, f.ID, f.Score, f.Bug.Title)
 		for _, r := range f.Reasons {
-			fmt.Fprintf(&b, "      %s\n", reasonText(r))
+			b.Line("      %s", reasonText(r))
 		}
 	}
 	switch {
 	case n == 0:
 		return "none of the known bugs fits\n" + a.nearest()
 	case n > shownFits:
-		fmt.Fprintf(&b, "    and %d more that fit less (--json has all)\n", n-shownFits)
+		b.Line("    and %d more that fit less (--json has all)", n-shownFits)
 	}
 	return fmt.Sprintf("known bugs that fit%s, the best first:\n", on(a.Release)) + b.String()
 }
@@ -73,10 +74,10 @@ func (a Answer) nearest() string {
 		return ""
 	}
 	f := a.Fits[0]
-	var b strings.Builder
-	fmt.Fprintf(&b, "the nearest is %s (score %d): %s\n", f.ID, f.Score, f.Bug.Title)
+	var b quote.Text
+	b.Line("the nearest is %s (score %d): %s", f.ID, f.Score, f.Bug.Title)
 	for _, r := range f.Reasons {
-		fmt.Fprintf(&b, "      %s\n", reasonText(r))
+		b.Line("      %s", reasonText(r))
 	}
 	return b.String()
 }

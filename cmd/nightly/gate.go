@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/quote"
 )
 
 func gateCommand() *cobra.Command {
@@ -38,7 +40,7 @@ func gate(needs string, out io.Writer) error {
 	var bad []string
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {
 		result := jobs[name].Result
-		fmt.Fprintf(out, "| %s | %s |\n", name, result)
+		fmt.Fprintf(out, "| %s | %s |\n", quote.Markdown(name), quote.Markdown(result))
 		if result != "success" {
 			bad = append(bad, fmt.Sprintf("%s: %q", name, result))
 		}

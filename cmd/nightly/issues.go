@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/report"
 )
 
@@ -132,17 +133,20 @@ func findingsOf(dirs []string) (all []finding, err error) {
 }
 
 // key is what an issue is found by. That a known finding is gone is another matter than
-// that there is more of it.
-func (x finding) key() string { return string(x.State) + " " + x.Key }
+// that there is more of it. It cannot end the mark that has it.
+func (x finding) key() string {
+	return strings.ReplaceAll(quote.Line(string(x.State)+" "+x.Key), "-->", "--\\u003e")
+}
 
 // longest is how much GitHub takes of a title, and what is left of a body for what stands
 // beneath it: it takes 65,536 characters.
 const (
 	longestTitle = 250
 	longestBody  = 40000
+	longestPart  = longestBody / 3
 )
 
-func (x finding) title() string { return cut(string(x.State)+": "+x.Title, longestTitle) }
+func (x finding) title() string { return cut(quote.Line(string(x.State)+": "+x.Title), longestTitle) }
 
 // begin and end mark the part of an issue's text that is made here.
 const (
@@ -153,32 +157,24 @@ const (
 // body is the text of the finding's issue, between its marks.
 func (x finding) body(run string) string {
 	var b strings.Builder
-	says := cut(strings.Join(append([]string{x.Title}, x.Says...), "\n"), longestBody/2)
-	fmt.Fprintf(&b, "%s%s -->\n%s\n", begin, x.key(), fenced("text", says))
+	says := cut(strings.Join(append([]string{x.Title}, x.Says...), "\n"), longestPart)
+	fmt.Fprintf(&b, "%s%s -->\n%s\n", begin, x.key(), quote.Fence("text", says))
 	if x.Version != "" {
-		fmt.Fprintf(&b, "Seen on containerd %s, in %d of the report's cases. ", x.Version, x.Cases)
+		fmt.Fprintf(&b, "Seen on containerd %s, in %d of the report's cases. ", quote.Markdown(x.Version), x.Cases)
 	}
 	if run != "" {
 		fmt.Fprintf(&b, "Last seen in %s, whose artifacts have report.html and the evidence", run)
 		if x.Evidence != "" {
-			fmt.Fprintf(&b, " (`%s`)", filepath.Join(x.from, x.Evidence))
+			fmt.Fprintf(&b, " (%s)", quote.Code(filepath.Join(x.from, x.Evidence)))
 		}
 		b.WriteString(".")
 	}
 	if x.Replay != "" {
 		fmt.Fprintf(&b, "\n\nReplay it, as root, in a checkout after `make build` (`PATH=$PWD/bin:$PATH`):\n\n%s",
-			fenced("sh", x.Replay))
+			quote.Fence("sh", cut(x.Replay, longestPart)))
 	}
-	return cut(b.String(), longestBody) + "\n" + end + "\n"
-}
-
-// fenced is a block of code, whose fence no line of the text can end.
-func fenced(language, text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + language + "\n" + strings.TrimSpace(text) + "\n" + fence + "\n"
+	text := strings.ReplaceAll(b.String(), end, strings.Replace(end, "<", `\u003c`, 1))
+	return cut(text, longestBody) + "\n" + end + "\n"
 }
 
 // cut is as much of a text as there is room for.

@@ -5,10 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/report"
 )
 
@@ -198,6 +203,45 @@ func TestTextsAreData(t *testing.T) {
 	f.must(t, dir)
 	if len(f.issues) != 1 {
 		t.Error("it is not found again")
+	}
+}
+
+// Text of a report mentions no person, and makes no link and no mark. The issue of the
+// next night is the same.
+func TestIssuesQuoteForeignText(t *testing.T) {
+	for _, text := range []string{
+		"x --> @everyone", "x\n" + end + "\n@everyone", "[x](http://evil) ` @everyone", "x\x1b[2J\r@everyone",
+		"```\n@everyone",
+	} {
+		c := leaks(report.New, 1)[0]
+		c.Key, c.Title, c.Says, c.Replay = text, text, []string{text}, text
+		c.Cases = []string{"case-1"}
+		dir := filepath.Join(t.TempDir(), "merged")
+		v := harness.Verdict{Name: "x", Outcome: harness.Violated, Version: text, Evidence: filepath.Join(dir, text)}
+		d := report.Data{Title: "x", Made: time.Unix(0, 0), Clusters: []report.Cluster{c},
+			Cases: report.All([]report.Case{{ID: "case-1", Verdict: v}})}
+		if err := os.MkdirAll(v.Evidence, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := report.Write(dir, d); err != nil {
+			t.Fatal(err)
+		}
+		f := newFake(t)
+		f.must(t, dir)
+		body := f.issues[0].Body
+		var page bytes.Buffer
+		if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert([]byte(body), &page); err != nil {
+			t.Fatal(err)
+		}
+		shown := regexp.MustCompile(`(?s)<code.*?</code>`).ReplaceAllString(page.String(), "")
+		shown = strings.ReplaceAll(shown, `<a href="https://run/1">`, "")
+		if strings.Contains(shown, "@everyone") || strings.Contains(shown, "<a ") || strings.Contains(body, "\x1b") {
+			t.Errorf("%q is shown as it is:\n%s\nof\n%s", text, shown, body)
+		}
+		f.must(t, dir)
+		if len(f.issues) != 1 || f.issues[0].Body != body {
+			t.Errorf("%q: %d issues, then\n%s\nwas\n%s", text, len(f.issues), f.issues[0].Body, body)
+		}
 	}
 }
 

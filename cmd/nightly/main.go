@@ -10,14 +10,18 @@ import (
 	"os/signal"
 
 	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/quote"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := root().ExecuteContext(ctx)
+	c := root()
+	c.SetOut(quote.NewTerminal(os.Stdout))
+	err := c.ExecuteContext(ctx)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "nightly:", err)
+		fmt.Fprintln(quote.NewTerminal(os.Stderr), "nightly:", err)
 		os.Exit(1)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/google/go-github/v89/github"
+
+	"github.com/shimquake/shimquake/quote"
 )
 
 // tracker is the issues of a repository that have the label.
@@ -102,7 +104,7 @@ func (g *tracker) see(ctx context.Context, x finding, old *github.Issue, run str
 	if did == "updated" {
 		return fmt.Sprintf("%s #%d", did, n), nil
 	}
-	again := "It is seen again on containerd " + x.Version + ": " + run
+	again := "It is seen again on containerd " + quote.Markdown(x.Version) + ": " + run
 	_, _, err := g.client.Issues.CreateComment(ctx, g.owner, g.repo, n, &github.IssueComment{Body: &again})
 	return fmt.Sprintf("%s #%d", did, n), err
 }

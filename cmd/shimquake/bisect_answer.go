@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/bisect"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // bisectAnswer is what a search has found, for people and as JSON.
@@ -79,14 +80,14 @@ func (a bisectAnswer) print(out io.Writer, asJSON bool) error {
 
 // String is the answer for a person.
 func (a bisectAnswer) String() string {
-	var w strings.Builder
+	var w quote.Text
 	if len(a.Between) == 0 {
-		fmt.Fprintf(&w, "%s: %s (after %s)\n", a.Is, a.First, a.Last)
+		w.Line("%s: %s (after %s)", a.Is, a.First, a.Last)
 	} else {
-		fmt.Fprintf(&w, "%s: %s, or one that could not be tried: %s (after %s)\n", a.Is, a.First,
+		w.Line("%s: %s, or one that could not be tried: %s (after %s)", a.Is, a.First,
 			strings.Join(a.Between, ", "), a.Last)
 	}
-	fmt.Fprintf(&w, "looked for: %s\n", strings.Join(a.By, "; "))
+	w.Line("looked for: %s", strings.Join(a.By, "; "))
 	tried := 0
 	for _, t := range a.Trials {
 		says := t.Runs.String()
@@ -95,20 +96,14 @@ func (a bisectAnswer) String() string {
 		} else {
 			tried++
 		}
-		fmt.Fprintf(&w, "  %-4s  %s: %s\n", t.Mark, t.Revision, says)
+		w.Line("  %-4s  %s: %s", t.Mark, t.Revision, says)
 	}
-	fmt.Fprintf(&w, "ran %d of %d revisions, %d runs, in %s\n", tried, a.Revisions, a.Runs, a.Took.Round(time.Second))
-	fmt.Fprintf(
-		&w,
-		"at the bad end it showed in %d of %d runs, so it does in %.0f %% or more; good is what held %d times\n",
-		a.Odds.Shown,
-		a.Odds.Runs,
-		100*a.AtLeast,
-		a.Need,
-	)
-	fmt.Fprintf(&w, "sure at %s, if its odds are the same wherever it is in the range\n", percent(a.Confidence))
+	w.Line("ran %d of %d revisions, %d runs, in %s", tried, a.Revisions, a.Runs, a.Took.Round(time.Second))
+	w.Line("at the bad end it showed in %d of %d runs, so it does in %.0f %% or more; good is what held %d times",
+		a.Odds.Shown, a.Odds.Runs, 100*a.AtLeast, a.Need)
+	w.Line("sure at %s, if its odds are the same wherever it is in the range", percent(a.Confidence))
 	if a.Note != "" {
-		fmt.Fprintln(&w, a.Note)
+		w.Line("%s", a.Note)
 	}
 	return w.String()
 }

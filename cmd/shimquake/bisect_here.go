@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/shimquake/shimquake/bisect"
 	"github.com/shimquake/shimquake/catalogue"
@@ -23,7 +22,7 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 		return err
 	}
 	const spec = "src:."
-	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: f.evidence(), Log: os.Stderr}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: f.evidence(), Log: stderr}
 	if err := r.Prepare(ctx, spec); err != nil {
 		if err = passedBy(ctx, err); errors.As(err, new(*bisect.SkipError)) {
 			return statusError{gitSkip, err}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"golang.org/x/mod/semver"
@@ -59,7 +58,7 @@ func commitRow(ctx context.Context, source, good, bad string) (revisions, error)
 	if err != nil {
 		return revisions{}, err
 	}
-	waits := func() { fmt.Fprintf(os.Stderr, "shimquake: another bisect of %s is at work: waiting for it\n", source) }
+	waits := func() { fmt.Fprintf(stderr, "shimquake: another bisect of %s is at work: waiting for it\n", source) }
 	clone, err := commits.Open(ctx, source, filepath.Join(cache, "bisect"), waits)
 	if err != nil {
 		return revisions{}, err

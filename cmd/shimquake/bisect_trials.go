@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"os"
 	"slices"
 	"strings"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/spelling"
 )
 
@@ -90,7 +90,7 @@ func (t *trials) prepare(ctx context.Context, rev int) error {
 	if err != nil {
 		return err
 	}
-	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: t.flags.evidence(), Log: os.Stderr}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: t.flags.evidence(), Log: stderr}
 	if err := r.Prepare(ctx, spec); err != nil {
 		return passedBy(ctx, err)
 	}
@@ -195,6 +195,6 @@ func (t *trials) tell(ctx context.Context, trial bisect.Trial, open int) {
 	if trial.Why != nil {
 		says, _, _ = strings.Cut(trial.Why.Error(), "\n")
 	}
-	fmt.Fprintf(progress.Above(ctx, os.Stderr), "shimquake: %s: %s (%s); %d open\n", t.row.names[trial.Rev],
-		trial.Mark, says, open)
+	fmt.Fprintf(progress.Above(ctx, stderr), "shimquake: %s: %s (%s); %d open\n", t.row.names[trial.Rev],
+		trial.Mark, quote.Line(says), open)
 }

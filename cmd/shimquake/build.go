@@ -21,13 +21,13 @@ func buildCommand() *cobra.Command {
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, specs []string) error {
 			for _, spec := range specs {
-				s, err := containerd.Resolve(cmd.Context(), spec, containerd.Options{Stock: stock, Log: os.Stderr})
+				s, err := containerd.Resolve(cmd.Context(), spec, containerd.Options{Stock: stock, Log: stderr})
 				if err != nil {
 					return prepareError(err)
 				}
 				if !stock && !binaries &&
 					os.Geteuid() == 0 { // the rest of what cases need, so that a copy of the cache is enough for another machine
-					r := runner.Runner{Log: os.Stderr}
+					r := runner.Runner{Log: stderr}
 					if err := r.Prepare(cmd.Context(), spec); err != nil {
 						return prepareError(err)
 					}

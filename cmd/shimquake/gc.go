@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/quote"
 )
 
 func gcCommand() *cobra.Command {
@@ -20,7 +21,7 @@ func gcCommand() *cobra.Command {
 			all, err := world.GC()
 			for _, c := range all {
 				for _, u := range c.Undone {
-					fmt.Fprintf(cmd.OutOrStdout(), "world %s: removed %s\n", c.World, u)
+					fmt.Fprintf(cmd.OutOrStdout(), "world %s: removed %s\n", quote.Line(c.World), quote.Line(u))
 				}
 			}
 			if err == nil && len(all) == 0 {

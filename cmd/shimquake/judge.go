@@ -76,7 +76,7 @@ func (j *judging) kept(k harness.Kept) error {
 	if j.json {
 		return json.NewEncoder(j.out).Encode(v)
 	}
-	_, err := fmt.Fprint(j.out, coloured(j.out, v.Outcome, v.String()))
+	err := printVerdict(j.out, v)
 	if err == nil && !same {
 		_, err = fmt.Fprintf(
 			j.out,

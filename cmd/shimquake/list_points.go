@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 
@@ -66,7 +65,7 @@ func (q *pointsQuery) list(cmd *cobra.Command, w io.Writer) error {
 		}
 		return nil
 	}
-	subject, err := containerd.Resolve(cmd.Context(), q.containerd, containerd.Options{Log: os.Stderr})
+	subject, err := containerd.Resolve(cmd.Context(), q.containerd, containerd.Options{Log: stderr})
 	if err != nil {
 		return prepareError(err)
 	}

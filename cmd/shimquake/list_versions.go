@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // listVersions writes a release a line: its version, and whether it is built and tested.
@@ -32,10 +32,10 @@ func listVersions(cmd *cobra.Command, w io.Writer) error {
 		fmt.Fprintf(w, "%s\t%s\n", r.Version, strings.Join(is, ", "))
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "shimquake: only those that are known here:", err)
+		fmt.Fprintln(stderr, "shimquake: only those that are known here:", quote.Line(err.Error()))
 		return nil
 	}
-	fmt.Fprintf(os.Stderr, "shimquake: these the module proxy lists, or they are known here; it may have more: "+
+	fmt.Fprintf(stderr, "shimquake: these the module proxy lists, or they are known here; it may have more: "+
 		"every release from %s on can be named\n", containerd.OldestRelease)
 	return nil
 }

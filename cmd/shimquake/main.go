@@ -14,6 +14,7 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/gobuild"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/spelling"
 )
 
@@ -41,10 +42,13 @@ func (e statusError) Error() string {
 func (e statusError) Unwrap() error { return e.err }
 
 func main() {
-	unix.Umask(0o022) // worlds and evidence must not depend on the umask of the user
-	ctx := progress.With(context.Background(), progress.New(os.Stderr))
-	ctx = untilSignal(ctx, progress.Above(ctx, os.Stderr))
-	err := interrupted(ctx, root().ExecuteContext(ctx))
+	unix.Umask(0o022)                                                   // worlds and evidence must not depend on the umask of the user
+	ctx := progress.With(context.Background(), progress.New(os.Stderr)) //nolint:forbidigo // it draws a bar
+	ctx = untilSignal(ctx, progress.Above(ctx, stderr))
+	c := root()
+	c.SetOut(quote.NewTerminal(os.Stdout)) //nolint:forbidigo // the one place
+	c.SetErr(stderr)
+	err := interrupted(ctx, c.ExecuteContext(ctx))
 	if err == nil {
 		return
 	}
@@ -54,7 +58,9 @@ func main() {
 		status = se.status
 	}
 	if err.Error() != "" {
-		fmt.Fprintln(os.Stderr, "shimquake:", err)
+		var b quote.Text
+		b.Block("shimquake: ", err.Error())
+		fmt.Fprint(stderr, b.String())
 	}
 	os.Exit(status)
 }

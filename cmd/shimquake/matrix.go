@@ -19,6 +19,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/sweep"
 	"github.com/shimquake/shimquake/sweep/matrix"
@@ -81,7 +82,7 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 		slices.SortFunc(f.releases, semver.Compare)
 		f.releases = slices.Compact(f.releases)
 	}
-	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: stderr}
 	for _, release := range f.releases { // one after the other, and before the clock runs
 		if err := r.Prepare(ctx, release); err != nil {
 			return prepareError(err)
@@ -183,7 +184,7 @@ func tellCell(ctx context.Context, c matrix.Cell) {
 	if c.Differs() || c.Seen == matrix.Invalid {
 		// What stderr refuses the table has, too.
 		_ = progress.Aside(ctx, func() error {
-			_, err := fmt.Fprintln(os.Stderr, c)
+			_, err := fmt.Fprintln(stderr, quote.Line(c.String()))
 			return err
 		})
 	}

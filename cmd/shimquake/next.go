@@ -9,6 +9,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/report"
 	"github.com/shimquake/shimquake/repro"
 	"github.com/shimquake/shimquake/sweep/matrix"
@@ -51,13 +52,13 @@ func tellNext(out io.Writer, steps ...step) error {
 		width = max(width, len(s.typed))
 	}
 	head := "next:"
+	var b quote.Text
 	for _, s := range steps {
-		if _, err := fmt.Fprintf(out, "%-5s %-*s  # %s\n", head, width, s.typed, s.because); err != nil {
-			return err
-		}
+		b.Line("%-5s %-*s  # %s", head, width, s.typed, s.because)
 		head = ""
 	}
-	return nil
+	_, err := io.WriteString(out, b.String())
+	return err
 }
 
 // afterRun is what comes after a run whose worst verdict this is.

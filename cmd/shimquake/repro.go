@@ -85,9 +85,9 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 	o := repro.Options{
 		Trier: repro.Trier{
 			Runner: &runner.Runner{
-				Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), KeepAll: true, Log: os.Stderr,
+				Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), KeepAll: true, Log: stderr,
 			},
-			Runs: f.runs, Parallel: f.parallel, Log: progress.Above(ctx, os.Stderr),
+			Runs: f.runs, Parallel: f.parallel, Log: progress.Above(ctx, stderr),
 		},
 		Containerd: f.containerd, Bugs: catalogue.BySeverity(), Without: f.without, FixedRuns: f.fixedRuns,
 		For: f.limit, Out: f.out,

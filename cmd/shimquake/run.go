@@ -86,7 +86,7 @@ func runCommand() *cobra.Command {
 // run runs the cases, prints their verdicts as they come and returns the exit status as
 // an error.
 func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string, out io.Writer) error {
-	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: f.out + "/evidence", KeepAll: f.keep, Log: os.Stderr}
+	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: f.out + "/evidence", KeepAll: f.keep, Log: stderr}
 	for _, c := range cases { // one after the other, and before the clock runs
 		if err := r.Prepare(ctx, c.Containerd); err != nil {
 			return prepareError(err)
@@ -182,8 +182,7 @@ func (f *runFlags) print(out io.Writer, v harness.Verdict) error {
 	if f.json {
 		return json.NewEncoder(out).Encode(v)
 	}
-	_, err := fmt.Fprint(out, coloured(out, v.Outcome, v.String()))
-	return err
+	return printVerdict(out, v)
 }
 
 // countOf says what came of many cases.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -235,7 +234,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 // runner runs the cases of a sweep, and its replays by the same rules.
 func (f *sweepFlags) runner() *runner.Runner {
 	return &runner.Runner{
-		Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true,
+		Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: stderr, Brief: true,
 	}
 }
 

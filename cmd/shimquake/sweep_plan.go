@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/sweep/pairs"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -29,7 +29,7 @@ func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, err
 func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Options) error {
 	unable, err := plan.HoldPlain(ctx, r, o, f.parallel)
 	for _, v := range unable {
-		fmt.Fprintf(os.Stderr, "not run without a fault: %s: %s\n", v.Case.Name, v.Why())
+		fmt.Fprintf(stderr, "not run without a fault: %s: %s\n", v.Case.Name, quote.Line(v.Why()))
 	}
 	var failed *plan.TraceError
 	if errors.As(err, &failed) {

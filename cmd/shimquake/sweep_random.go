@@ -67,7 +67,7 @@ func randomPlans(o plan.Options) plan.Options {
 // random draws, runs and reports.
 func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 	r := &runner.Runner{
-		Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: os.Stderr, Brief: true,
+		Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: stderr, Brief: true,
 	}
 	slots := sweep.NewSlots(f.parallel)
 	r.Yield = slots.Yield
@@ -93,7 +93,7 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, histories.Close()) }()
 	d.Keep = histories.Keep
-	fmt.Fprintf(os.Stderr, "random plans from seed %d and the points of %s\n", d.Seed, base)
+	fmt.Fprintf(stderr, "random plans from seed %d and the points of %s\n", d.Seed, base)
 	toFile, toOut := json.NewEncoder(draws), json.NewEncoder(out)
 	d.OnDraw = func(d random.Draw) error {
 		if f.json {

@@ -8,19 +8,37 @@ import (
 	"golang.org/x/term"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/quote"
 )
 
-// coloured is text with its first word in the colour of a verdict, where out is a
+// stderr is for all that people read there. Nothing writes to os.Stderr past it, because
+// messages quote what others wrote.
+var stderr = quote.NewTerminal(os.Stderr) //nolint:forbidigo // the one place
+
+// printVerdict prints a verdict. Its first word has the colour of the outcome if out is a
 // terminal and NO_COLOR is not set (no-color.org).
-func coloured(out io.Writer, o harness.Outcome, text string) string {
-	f, isFile := out.(*os.File)
-	if !isFile || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(f.Fd())) {
-		return text
+func printVerdict(out io.Writer, v harness.Verdict) error {
+	text := v.String()
+	colour := map[harness.Outcome]string{harness.Held: "32", harness.Violated: "1;31", harness.Invalid: "33"}[v.Outcome]
+	rest, ok := strings.CutPrefix(text, string(v.Outcome))
+	if t := terminal(out); t != nil && ok && colour != "" {
+		if err := t.Paint(colour, string(v.Outcome)); err != nil {
+			return err
+		}
+		text = rest
 	}
-	code := map[harness.Outcome]string{harness.Held: "32", harness.Violated: "1;31", harness.Invalid: "33"}[o]
-	rest, ok := strings.CutPrefix(text, string(o))
-	if !ok || code == "" {
-		return text
+	_, err := io.WriteString(out, text)
+	return err
+}
+
+// terminal returns out if colours may be used on it, or nil.
+func terminal(out io.Writer) *quote.Terminal {
+	t, ok := out.(*quote.Terminal)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return nil
 	}
-	return "\x1b[" + code + "m" + string(o) + "\x1b[0m" + rest
+	if f, ok := t.Unwrap().(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	return t
 }

@@ -6,11 +6,15 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/quote"
 )
 
 func TestNoColourButOnATerminal(t *testing.T) {
 	var b bytes.Buffer
-	if got := coloured(&b, harness.Violated, "violated x"); strings.Contains(got, "\x1b") {
-		t.Errorf("%q", got)
+	if err := printVerdict(quote.NewTerminal(&b), harness.Verdict{Outcome: harness.Violated}); err != nil {
+		t.Error(err)
+	}
+	if !strings.HasPrefix(b.String(), "violated ") || strings.Contains(b.String(), "\x1b") {
+		t.Errorf("%q", b.String())
 	}
 }

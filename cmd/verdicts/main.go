@@ -25,6 +25,7 @@ import (
 
 	"github.com/shimquake/shimquake/oracle/rate"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // params is what the command line may say.
@@ -68,7 +69,7 @@ func main() {
 		os.Exit(1)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "verdicts:", err)
+		fmt.Fprintln(quote.NewTerminal(os.Stderr), "verdicts:", err)
 		os.Exit(3)
 	}
 }
@@ -80,7 +81,7 @@ var errFailed = errors.New("something failed")
 // followOrRun tells how far suites are, until it is ended, or runs.
 func followOrRun(p params) error {
 	if p.follow == "" {
-		return run(p, os.Stdin, os.Stdout)
+		return run(p, os.Stdin, quote.NewTerminal(os.Stdout))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM)
 	defer stop()

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/shimquake/shimquake/quote"
 )
 
 // skip is a reason for which tests were skipped.
@@ -50,7 +52,7 @@ func printSkips(out io.Writer, rows []row, markdown bool) {
 	for _, s := range skips(rows) {
 		text := s.reason + " (" + strings.Join(s.suites, ", ") + ")"
 		if markdown {
-			put(out, "- skipped %d: %s\n", s.count, text)
+			put(out, "- skipped %d: %s\n", s.count, quote.Markdown(text))
 			continue
 		}
 		put(out, "%s", hang(fmt.Sprintf("skipped %3d  ", s.count), text))

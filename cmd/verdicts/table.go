@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/onsi/ginkgo/v2/formatter"
+
+	"github.com/shimquake/shimquake/quote"
 )
 
 // width is that of the text forms, in columns: what a terminal, a mail and a CI log show
@@ -15,7 +17,7 @@ import (
 const width = 100
 
 // list is several words as a reader wants them: held, violated.
-func list(words []string) string { return strings.Join(words, ", ") }
+func list(words []string) string { return quote.Line(strings.Join(words, ", ")) }
 
 // printTable prints the specs of each suite that ran, and beneath those that failed why.
 // What was skipped is reported by printSkips.
@@ -31,7 +33,7 @@ func printTable(out io.Writer, rows []row) {
 	line("SPEC", "VERDICT", "SECONDS", "")
 	for i, r := range rows {
 		if i == 0 || rows[i-1].suite != r.suite {
-			put(out, "%s: %s\n", r.suite, count(rows, r.suite))
+			put(out, "%s: %s\n", quote.Line(r.suite), count(rows, r.suite))
 		}
 		if r.verdict == skipped {
 			continue
@@ -66,7 +68,7 @@ var plain = formatter.New(formatter.ColorModeNone)
 // first one.
 func hang(head, text string) string {
 	indent := utf8.RuneCountInString(head)
-	lines := strings.Split(plain.Fiw(0, uint(width-indent), "%s", text), "\n")
+	lines := strings.Split(plain.Fiw(0, uint(width-indent), "%s", quote.Line(text)), "\n")
 	var b strings.Builder
 	for i, l := range lines {
 		if i > 0 {
@@ -80,17 +82,17 @@ func hang(head, text string) string {
 // printMarkdown prints the same as a table for a GitHub step summary.
 func printMarkdown(out io.Writer, rows []row) {
 	put(out, "| spec | verdict | seconds | suite | |\n|---|---|---:|---|---|\n")
-	cell := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;")
 	for _, r := range rows {
-		name := cell.Replace(r.name)
+		name := quote.Markdown(r.name)
 		if r.verdict == failed && r.reason != "" {
-			name += "<br>" + cell.Replace(r.reason)
+			name += "<br>" + quote.Markdown(r.reason)
 		}
 		cases := list(r.outcomes)
 		if len(r.known) > 0 {
 			cases += " (known: " + list(r.known) + ")"
 		}
-		put(out, "| %s | %s | %.2f | %s | %s |\n", r.verdict, cell.Replace(cases), r.seconds, cell.Replace(r.suite), name)
+		put(out, "| %s | %s | %.2f | %s | %s |\n", r.verdict, quote.Markdown(cases), r.seconds,
+			quote.Markdown(r.suite), name)
 	}
 	put(out, "\n")
 }

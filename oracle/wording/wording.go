@@ -11,6 +11,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // Of is one line for a person.
@@ -19,7 +20,7 @@ func Of(f finding.Finding) string {
 	if f.Known != "" {
 		s += " (known: " + f.Known + ")"
 	}
-	return s
+	return quote.Line(s)
 }
 
 // What names the finding's subject for a person: "shim process 41

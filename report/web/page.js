@@ -187,7 +187,7 @@
     line('exit', (c.exits || []).map(([id, text]) => `${id} really ended with ${text}`));
     line('known', c.known);
     line('on', [`containerd ${c.version}` + (c.machine ? ', ' + c.machine : '')]);
-    line('evidence', c.evidence ? [el('a', { href: c.evidence }, c.evidence)] : []);
+    line('evidence', c.evidence ? [el('a', { href: c.link }, c.evidence)] : []);
     return dl;
   }
 

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // Table is what came of a matrix.
@@ -81,52 +82,52 @@ const width = 100
 // String is the table for a terminal: releases that do not fit stand in a table of their
 // own beneath.
 func (t Table) String() string {
-	var b strings.Builder
+	var b quote.Text
 	name := 3
 	for _, x := range t.Bugs {
 		name = max(name, len(x.ID))
 	}
 	if t.Of != nil {
 		t.writeOwn(&b, name)
-		b.WriteString(t.summary())
+		t.summary(&b)
 		return b.String()
 	}
 	for part := range slices.Chunk(t.Releases, max((width-name)/(column+1), 1)) {
-		fmt.Fprintf(&b, "%-*s", name, "bug")
+		row := fmt.Sprintf("%-*s", name, "bug")
 		for _, r := range part {
-			fmt.Fprintf(&b, " %-*s", column, r)
+			row += fmt.Sprintf(" %-*s", column, r)
 		}
-		b.WriteByte('\n')
+		b.Line("%s", row)
 		for _, x := range t.Bugs {
-			fmt.Fprintf(&b, "%-*s", name, x.ID)
+			row := fmt.Sprintf("%-*s", name, x.ID)
 			for _, r := range part {
-				fmt.Fprintf(&b, " %-*s", column, fit(t.word(x, r), column))
+				row += fmt.Sprintf(" %-*s", column, fit(t.word(x, r), column))
 			}
-			b.WriteByte('\n')
+			b.Line("%s", row)
 		}
-		b.WriteByte('\n')
+		b.Line("")
 	}
-	b.WriteString(t.summary())
+	t.summary(&b)
 	return b.String()
 }
 
 const column = 12 // "bad, INVALID"
 
 // writeOwn writes a line a bug, with the releases beside what was seen of them.
-func (t Table) writeOwn(b *strings.Builder, name int) {
+func (t Table) writeOwn(b *quote.Text, name int) {
 	const release = 8 // "v1.7.35 "
 	for _, x := range t.Bugs {
 		head := x.ID
 		for part := range slices.Chunk(t.Of[x.ID], max((width-name)/(column+release+1), 1)) {
-			fmt.Fprintf(b, "%-*s", name, head)
+			row := fmt.Sprintf("%-*s", name, head)
 			for _, r := range part {
-				fmt.Fprintf(b, " %-*s%-*s", release, r, column, fit(t.word(x, r), column))
+				row += fmt.Sprintf(" %-*s%-*s", release, r, column, fit(t.word(x, r), column))
 			}
-			b.WriteByte('\n')
+			b.Line("%s", row)
 			head = ""
 		}
 	}
-	b.WriteByte('\n')
+	b.Line("")
 }
 
 func fit(text string, n int) string {
@@ -148,8 +149,7 @@ func (t Table) word(b catalogue.Bug, release string) string {
 }
 
 // summary counts, and says what differs and why.
-func (t Table) summary() string {
-	var b strings.Builder
+func (t Table) summary(b *quote.Text) {
 	n := map[string]int{}
 	var took time.Duration
 	t.Each(func(c Cell) {
@@ -157,40 +157,43 @@ func (t Table) summary() string {
 		switch {
 		case c.Differs():
 			n["differ"]++
-			fmt.Fprintf(&b, "DIFFERS: %s\n%s", c, indent(c.Why, c.Evidence))
+			b.Line("DIFFERS: %s", c)
+			indent(b, c.Why, c.Evidence)
 		case c.Seen == Invalid:
 			n["invalid"]++
-			fmt.Fprintf(&b, "INVALID: %s\n%s", c, indent(c.Why, c.Evidence))
+			b.Line("INVALID: %s", c)
+			indent(b, c.Why, c.Evidence)
 		case c.News():
 			n["news"]++
-			fmt.Fprintf(&b, "NOT KNOWN: %s\n%s", c, indent(c.Why))
+			b.Line("NOT KNOWN: %s", c)
+			indent(b, c.Why)
 		case c.Seen == NoPoint:
 			n["none"]++
 		default:
 			n["as"]++
 		}
 	})
-	fmt.Fprintf(&b, "%d cells are as the catalogue says, %d differ, %d are invalid, %d have no such place", n["as"],
+	counts := fmt.Sprintf("%d cells are as the catalogue says, %d differ, %d are invalid, %d have no such place", n["as"],
 		n["differ"], n["invalid"], n["none"])
 	if n["news"] > 0 {
-		fmt.Fprintf(&b, ",\n%d tell what it does not know: enter them (docs/add-a-bug.md)", n["news"])
+		b.Line("%s,", counts)
+		counts = fmt.Sprintf("%d tell what it does not know: enter them (docs/add-a-bug.md)", n["news"])
 	}
 	if t.Kept > 0 {
-		fmt.Fprintf(&b, "; %d of them are of an earlier run", t.Kept)
+		counts += fmt.Sprintf("; %d of them are of an earlier run", t.Kept)
 	}
-	fmt.Fprintf(&b, "\n%s of cases\n", took.Round(time.Second))
-	return b.String()
+	b.Line("%s", counts)
+	b.Line("%s of cases", took.Round(time.Second))
 }
 
-func indent(texts ...string) (out string) {
+func indent(b *quote.Text, texts ...string) {
 	for _, text := range texts {
 		for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 			if line != "" {
-				out += "  " + line + "\n"
+				b.Line("  %s", line)
 			}
 		}
 	}
-	return out
 }
 
 // Each visits the cells bug by bug.
@@ -211,7 +214,11 @@ func (t Table) Markdown(day time.Time) string {
 		"expects and what was seen: *bad* has the bug,\n*ok* has it not, of *?* it is not known; \"-\" is a release that "+
 		"lacks the place of the fault, of which nothing can be said.\nWhat differs is in capitals.\n\n",
 		day.Format(time.DateOnly))
-	fmt.Fprintf(&b, "| bug | %s |\n|---|%s\n", strings.Join(t.Releases, " | "), strings.Repeat("---|", len(t.Releases)))
+	heads := make([]string, len(t.Releases))
+	for i, r := range t.Releases {
+		heads[i] = quote.Markdown(r)
+	}
+	fmt.Fprintf(&b, "| bug | %s |\n|---|%s\n", strings.Join(heads, " | "), strings.Repeat("---|", len(t.Releases)))
 	for _, x := range t.Bugs {
 		fmt.Fprintf(&b, "| [%s](%s.md) |", x.ID, x.ID)
 		for _, r := range t.Releases {

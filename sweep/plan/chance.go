@@ -8,6 +8,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // again is how often what may have come by chance is run once more.
@@ -36,7 +37,9 @@ func orLostByChance(ctx context.Context, v harness.Verdict, workload []string,
 			return v, false
 		}
 	}
-	fmt.Fprintf(progress.Above(ctx, os.Stderr), "shimquake: %s: %s, known of %s, which a busy machine shows by itself; "+
-		"run again without a fault, it held %d of %d times\n", v.Case.Name, id, v.Version, again, again)
+	var b quote.Text
+	b.Line("shimquake: %s: %s, known of %s, which a busy machine shows by itself; "+
+		"run again without a fault, it held %d of %d times", v.Case.Name, id, v.Version, again, again)
+	fmt.Fprint(progress.Above(ctx, os.Stderr), b.String())
 	return v, true
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/compare"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/sweep/journal"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
@@ -167,40 +168,42 @@ func said(r journal.Result) Said {
 
 // String is the comparison for people.
 func (c Comparison) String() string {
-	var b strings.Builder
+	var b quote.Text
 	for _, d := range c.Raced {
-		fmt.Fprintf(&b, "by luck: %s (%s)\n", d.Spec, strings.Join(append(d.A.By, d.B.By...), ", "))
+		b.Line("by luck: %s (%s)", d.Spec, strings.Join(append(d.A.By, d.B.By...), ", "))
 	}
 	for _, part := range []struct {
 		word string
 		all  []Difference
 	}{{"one side shows nothing", c.OneSided}, {"differs", c.Differ}} {
 		for _, d := range part.all {
-			fmt.Fprintf(&b, "%s: %s\n%s%s", part.word, d.Spec, d.A.lines("A"), d.B.lines("B"))
+			b.Line("%s: %s", part.word, d.Spec)
+			d.A.write(&b, "A")
+			d.B.write(&b, "B")
 		}
 	}
 	agreed := 0
 	for _, n := range c.Agreed {
 		agreed += n
 	}
-	fmt.Fprintf(&b, "%d cases in both: %d agree (%d held, %d violated, %d invalid), "+
-		"%d differ by what is known and luck, %d are invalid in one, %d differ", c.Cases, agreed,
-		c.Agreed[harness.Held], c.Agreed[harness.Violated], c.Agreed[harness.Invalid],
-		len(c.Raced), len(c.OneSided), len(c.Differ))
+	only := ""
 	if c.OnlyA+c.OnlyB > 0 {
-		fmt.Fprintf(&b, "; %d are only in A, %d only in B", c.OnlyA, c.OnlyB)
+		only = fmt.Sprintf("; %d are only in A, %d only in B", c.OnlyA, c.OnlyB)
 	}
-	return b.String() + "\n"
+	b.Line("%d cases in both: %d agree (%d held, %d violated, %d invalid), "+
+		"%d differ by what is known and luck, %d are invalid in one, %d differ%s", c.Cases, agreed,
+		c.Agreed[harness.Held], c.Agreed[harness.Violated], c.Agreed[harness.Invalid],
+		len(c.Raced), len(c.OneSided), len(c.Differ), only)
+	return b.String()
 }
 
-func (s Said) lines(who string) string {
-	text := fmt.Sprintf("  %s: %s", who, s.Outcome)
+func (s Said) write(b *quote.Text, who string) {
+	head, why := fmt.Sprintf("  %s: %s", who, s.Outcome), ""
 	if s.Why != "" {
-		text += ": " + s.Why
+		why = ": " + s.Why
 	}
-	text += "\n"
+	b.Block(head, why)
 	for _, t := range s.Only {
-		text += "       " + t.String() + "\n"
+		b.Line("       %s", t)
 	}
-	return text
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/shimquake/shimquake/quote"
 )
 
 // How much of a report a person gets to see; the journal and the JSON form have all.
@@ -17,19 +19,20 @@ const (
 
 // String is the report for people.
 func (r Report) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "sweep of containerd %s, plan %s", r.Version, r.Digest)
+	var b quote.Text
+	shard, again := "", ""
 	if !r.Shard.Whole() {
-		fmt.Fprintf(&b, ", shard %s", r.Shard)
+		shard = fmt.Sprintf(", shard %s", r.Shard)
 	}
-	fmt.Fprintf(&b, "\n%d planned, %d executed, %d fired: %d held, %d violated, %d invalid",
-		r.Planned, r.Executed, r.Fired, r.Held, r.Violated, r.Executed-r.Fired)
+	b.Line("sweep of containerd %s, plan %s%s", r.Version, r.Digest, shard)
 	if r.Again > 0 {
-		fmt.Fprintf(&b, " (%d fired only when tried again)", r.Again)
+		again = fmt.Sprintf(" (%d fired only when tried again)", r.Again)
 	}
-	b.WriteByte('\n')
+	b.Line("%d planned, %d executed, %d fired: %d held, %d violated, %d invalid%s",
+		r.Planned, r.Executed, r.Fired, r.Held, r.Violated, r.Executed-r.Fired, again)
 	if lacks := r.Lacks(); lacks != "" {
-		fmt.Fprintf(&b, "\nCUT OFF: %s\n", lacks)
+		b.Line("")
+		b.Line("CUT OFF: %s", lacks)
 	}
 	for _, m := range r.Missed {
 		m.write(&b)
@@ -37,35 +40,40 @@ func (r Report) String() string {
 	for _, k := range r.Known {
 		switch {
 		case k.Gone:
-			fmt.Fprintf(&b, "\nGONE: %s: known of this release, and its case was run: %s%s\n", k.ID, k.Title, k.Again())
+			b.Line("")
+			b.Line("GONE: %s: known of this release, and its case was run: %s%s", k.ID, k.Title, k.Again())
 		case k.Exceeds():
-			fmt.Fprintf(&b, "\nNEW: more of %s: it is known, but of %d cases of %s at most: %s\n",
-				k.ID, k.Most, r.Version, k.counts())
+			b.Line("")
+			b.Line("NEW: more of %s: it is known, but of %d cases of %s at most: %s", k.ID, k.Most, r.Version, k.counts())
 			k.where(&b)
 		case k.Cases > 0 || k.Shown != nil:
-			fmt.Fprintf(&b, "\nknown: %s: %s%s%s\n", k.ID, k.counts(), k.byChance(), k.Again())
+			b.Line("")
+			b.Line("known: %s: %s%s%s", k.ID, k.counts(), k.byChance(), k.Again())
 		}
 	}
 	for _, c := range r.TooOften() {
-		fmt.Fprintf(&b, "\nNEW: residue %s\n", c)
+		b.Line("")
+		b.Line("NEW: residue %s", c)
 	}
 	for _, c := range r.New {
 		word := "NEW"
 		if !c.Reproduced() {
 			word = "NEW, NOT REPRODUCED"
 		}
-		fmt.Fprintf(&b, "\n%s: %s: when %s: %s\n", word, c.Name, c.When, c.counts())
+		b.Line("")
+		b.Line("%s: %s: when %s: %s", word, c.Name, c.When, c.counts())
 		c.details(&b)
 	}
-	fmt.Fprintf(&b, "\n%d new, %d known, %d gone", r.Fresh(), r.Seen(), len(r.Gone()))
+	unreproduced := ""
 	if n := len(r.New) - len(r.Reproduced()); n > 0 {
-		fmt.Fprintf(&b, ", %d new and not reproduced", n)
+		unreproduced = fmt.Sprintf(", %d new and not reproduced", n)
 	}
-	b.WriteByte('\n')
+	b.Line("")
+	b.Line("%d new, %d known, %d gone%s", r.Fresh(), r.Seen(), len(r.Gone()), unreproduced)
 	return b.String()
 }
 
-func (m Missed) write(b *strings.Builder) {
+func (m Missed) write(b *quote.Text) {
 	excuse := ""
 	switch {
 	case m.Unsteady:
@@ -75,15 +83,16 @@ func (m Missed) write(b *strings.Builder) {
 	case m.Unheeded:
 		excuse = ", which nothing can come of"
 	}
-	fmt.Fprintf(b, "\ninvalid: %d cases%s: %s\n", len(m.Cases), excuse, short(m.Why))
+	b.Line("")
+	b.Line("invalid: %d cases%s: %s", len(m.Cases), excuse, short(m.Why))
 	for i, c := range m.Cases[:min(len(m.Cases), mostMissed)] {
 		if m.whys[i] != m.Why {
 			c += ": " + short(m.whys[i])
 		}
-		fmt.Fprintf(b, "    %s\n", c)
+		b.Line("    %s", c)
 	}
 	if n := len(m.Cases) - mostMissed; n > 0 {
-		fmt.Fprintf(b, "    and %d more, see the journal\n", n)
+		b.Line("    and %d more, see the journal", n)
 	}
 }
 
@@ -119,26 +128,26 @@ func (k Known) byChance() string {
 	return fmt.Sprintf("; %d of them by chance, elsewhere: no replay shows it there", k.ByChance)
 }
 
-func (c Cluster) details(b *strings.Builder) {
+func (c Cluster) details(b *quote.Text) {
 	for _, t := range c.Left {
-		fmt.Fprintf(b, "    left:  %s\n", t)
+		b.Line("    left:  %s", t)
 	}
 	also := byCount(c.Also)
 	for _, t := range also[:min(len(also), mostWindows)] {
-		fmt.Fprintf(b, "    also:  %s (%d of %d)\n", t, c.Also[t], c.Cases)
+		b.Line("    also:  %s (%d of %d)", t, c.Also[t], c.Cases)
 	}
 	c.where(b)
 	if c.Shown != nil {
-		fmt.Fprintf(b, "    case:  %s\n", c.Shown)
+		b.Line("    case:  %s", c.Shown)
 	}
 }
 
-func (c Cluster) where(b *strings.Builder) {
+func (c Cluster) where(b *quote.Text) {
 	for _, w := range c.Windows[:min(len(c.Windows), mostWindows)] {
-		fmt.Fprintf(b, "    where: %s\n", w)
+		b.Line("    where: %s", w)
 	}
 	if n := len(c.Windows) - mostWindows; n > 0 {
-		fmt.Fprintf(b, "    where: and %d functions more\n", n)
+		b.Line("    where: and %d functions more", n)
 	}
 }
 

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/audit"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// Text that others wrote reaches a terminal escaped, and forges no line of the program.
+func TestForeignTextIsQuoted(t *testing.T) {
+	const foreign = "v2.4.2\x1b[2J\nheld     forged on containerd v2.4.2 in 1s\r\u202e\u009b2J"
+	kept := filepath.Join(t.TempDir(), "history.json")
+	k := harness.Kept{History: harness.History{Case: harness.Case{Name: "x"}, Version: foreign,
+		Problems: []harness.Problem{{Kind: harness.ByEnd, Text: foreign}}}}
+	text, err := k.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(kept, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	swept := t.TempDir()
+	violated, err := evidenceHere(swept, "violated")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sweptHere(swept, "1/1", []harness.Kept{violated}); err != nil {
+		t.Fatal(err)
+	}
+	rewrite(t, filepath.Join(swept, "journal.jsonl"), func(text string) string {
+		return strings.Replace(text, `"build":"`, `"build":"x\u001b[2J\nheld     forged `, 1)
+	})
+	if err := os.Remove(filepath.Join(swept, harness.HistoriesFile)); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"a history":          {"judge", kept},
+		"a history, as JSON": {"judge", "--json", kept},
+		"a pasted report": {"repro", "--dry-run",
+			file(t, "containerd://1.7.2\nstuck: x\x1b[2J\rheld     forged\u202e\n")},
+		"a bundle of an audit": {"repro", "--dry-run", auditBundle(t, audit.Report{Suspects: []audit.Suspect{
+			{Kind: audit.Shim, ID: foreign, Namespace: foreign, Path: foreign, Version: foreign},
+			{Kind: audit.Kind(foreign), ID: foreign, Path: foreign}}})},
+		"a journal's build":      {"report", "--out", t.TempDir(), swept},
+		"a case that is missing": {"run", "x\x1b[2J\nheld     forged"},
+		"a file's name":          {"judge", "/none/x\x1b[2J\nheld     forged"},
+		"a key of YAML":          {"run", file(t, "name: x\n\"wo\\eklo\\nheld     forged\": 1\n")},
+		"a sweep's plan": {"sweep", "--out", t.TempDir(), "--plan",
+			file(t, `{"format":2,"version":"x\u001b[2J\nheld     forged"}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := shimquake(t, nil, args...)
+			all := a.out + a.err
+			if strings.ContainsFunc(all, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }) {
+				t.Errorf("a terminal is written to:\n%q", all)
+			}
+			for line := range strings.Lines(all) {
+				if strings.HasPrefix(line, "held     forged") {
+					t.Errorf("a line is forged:\n%s", all)
+				}
+			}
+			if all == "" {
+				t.Error("nothing is said")
+			}
+		})
+	}
+}
+
+// rewrite changes a file.
+func rewrite(t *testing.T, name string, change func(string) string) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, []byte(change(string(text))), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// auditBundle is a file with the report of an audit.
+func auditBundle(t *testing.T, r audit.Report) string {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	files := tar.NewWriter(z)
+	err = files.WriteHeader(&tar.Header{Name: "audit/report.json", Mode: 0o644, Size: int64(len(text))})
+	if err == nil {
+		_, err = files.Write(text)
+	}
+	if err := errors.Join(err, files.Close(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return file(t, b.String())
+}

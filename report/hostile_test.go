@@ -1,0 +1,120 @@
+package report_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/report"
+)
+
+// hostile is text that did harm in Markdown.
+var hostile = []string{
+	"x\n| new | forged | f | 1 |", "x\n\n# forged", "[x](http://evil)", "![x](http://evil/p.png)",
+	"<img src=x onerror=y>",
+	"`a | b`", "http://evil", "@everyone fixes #1", "x\r| forged |", "x\x1b[2J", "- item", "</details>",
+}
+
+// Text of others makes nothing but text of a summary, wherever it stands.
+func TestSummaryQuotesForeignText(t *testing.T) {
+	want := tags(summaryOf(t, "plain"))
+	for _, text := range hostile {
+		page := summaryOf(t, text)
+		if got := tags(page); got != want {
+			t.Errorf("%q makes\n%s\nwant\n%s\nin\n%s", text, got, want, page)
+		}
+		if strings.Contains(page, "@everyone") || strings.Contains(page, "#1") || strings.Contains(page, "\x1b") {
+			t.Errorf("%q is shown as it is:\n%s", text, page)
+		}
+	}
+}
+
+// tags are the elements of a page, in their order.
+func tags(page string) string {
+	return strings.Join(regexp.MustCompile(`<[^>]*>`).FindAllString(page, -1), "")
+}
+
+// summaryOf returns the HTML of a summary in which a text stands at each place.
+func summaryOf(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	v := harness.Verdict{Name: text, Outcome: harness.Invalid, Problems: []harness.Problem{{Text: text}}}
+	d := report.Data{Title: text, Made: time.Unix(0, 0), Lacks: text, Says: []string{text},
+		Answers: []report.Answer{{Head: text, Rows: []report.Row{{Name: text, Text: text}}}},
+		Cases:   report.All([]report.Case{{ID: "case-1", Verdict: v}})}
+	var all []byte
+	for _, clusters := range [][]report.Cluster{nil, {{ID: text, Title: text, State: report.New}, {ID: text, Title: text,
+		State: report.Known}}} {
+		d.Clusters = clusters
+		if err := report.Write(dir, d); err != nil {
+			t.Fatal(err)
+		}
+		page, err := os.ReadFile(filepath.Join(dir, report.SummaryFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, page...)
+	}
+	var b bytes.Buffer
+	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert(all, &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A folder of evidence is a file's address in the page, whatever it is called.
+func TestPageLinksToFilesOnly(t *testing.T) {
+	for dir, want := range map[string]string{
+		"javascript:alert(1)": `"./javascript:alert%281%29"`, "data:text/html,x": `"./data:text/html,x"`,
+		"evidence/a b": `"evidence/a%20b"`, "https://evil/x": `"./https:/evil/x"`,
+		"x\" onclick=\"y": `"x%22%20onclick=%22y"`,
+	} {
+		out := t.TempDir()
+		v := leaked("x")
+		v.Evidence = filepath.Join(out, dir)
+		d := report.Data{Title: "x", Made: time.Unix(0, 0), Cases: report.All([]report.Case{{ID: "case-1", Verdict: v}})}
+		if err := os.MkdirAll(v.Evidence, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := report.Write(out, d); err != nil {
+			t.Fatal(err)
+		}
+		if all := unpacked(t, out); !strings.Contains(all, fmt.Sprintf(`"link":%s`, want)) {
+			t.Errorf("%q: want a link to %s in %s", dir, want, all)
+		}
+	}
+}
+
+// unpacked returns the cases of a page.
+func unpacked(t *testing.T, dir string) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(dir, report.HTMLFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), `id="packs">`)
+	packs, _, _ := strings.Cut(rest, "</script>")
+	var all strings.Builder
+	for line := range strings.Lines(packs) {
+		z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(strings.TrimSpace(line))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(&all, z); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all.String()
+}
