@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	containersapi "github.com/containerd/containerd/api/services/containers/v1"
@@ -19,10 +16,8 @@ import (
 	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
 	versionapi "github.com/containerd/containerd/api/services/version/v1"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -31,24 +26,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// mayAsk are the only methods that an audit calls: none of them changes anything. The
-// connection refuses all others.
-var mayAsk = []string{
-	"/containerd.services.version.v1.Version/Version",
-	"/containerd.services.namespaces.v1.Namespaces/List",
-	"/containerd.services.containers.v1.Containers/ListStream",
-	"/containerd.services.tasks.v1.Tasks/List",
-	"/containerd.services.tasks.v1.Tasks/Get",
-	"/containerd.services.sandbox.v1.Store/List",
-	"/runtime.v1.RuntimeService/ListPodSandbox",
-	"/runtime.v1.RuntimeService/ListContainers",
-}
-
-var errMayNotAsk = errors.New("an audit does not call this method")
-
 // asker asks the containerds of a view.
 type asker struct {
 	tree      *scan.Tree
+	uid       int // the owner of the socket
 	timeout   time.Duration
 	listening []scan.UnixSocket
 	table     *processTable
@@ -60,21 +41,49 @@ func newKnown() Known {
 	return Known{Containers: map[Key]Container{}, Tasks: map[Key]Task{}, Sandboxes: map[Key]bool{}}
 }
 
-// all asks every containerd, one after the other: their answers are one.
+// all asks the containerds of the view at the same time, because a slow containerd must
+// not keep the others from being asked. It merges their answers.
 func (a *asker) all(ctx context.Context, v *View) {
+	ctx, cancel := context.WithTimeout(ctx, timeoutsOfDaemon*a.timeout)
+	defer cancel()
 	a.conns = make([]*grpc.ClientConn, len(v.Daemons))
+	answers := make([]Known, len(v.Daemons))
+	var group errgroup.Group
+	group.SetLimit(asks)
 	for i := range v.Daemons {
-		d := &v.Daemons[i]
-		if err := a.one(ctx, i, d, &v.Known); err != nil {
-			d.Error = err.Error()
-			continue
-		}
-		d.Answered = true
+		group.Go(func() error {
+			answers[i] = newKnown()
+			d := &v.Daemons[i]
+			if err := a.one(ctx, i, d, &answers[i]); err != nil {
+				d.Error = cut(err.Error())
+			} else {
+				d.Answered = true
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // no member fails
+	for _, k := range answers {
+		v.Known.add(k)
 	}
 	slices.Sort(v.Known.Namespaces)
 	v.Known.Namespaces = slices.Compact(v.Known.Namespaces)
 }
 
+func (k *Known) add(more Known) {
+	k.Namespaces = append(k.Namespaces, more.Namespaces...)
+	maps.Copy(k.Containers, more.Containers)
+	maps.Copy(k.Tasks, more.Tasks)
+	maps.Copy(k.Sandboxes, more.Sandboxes)
+	if more.Pods != nil && k.Pods == nil {
+		k.Pods, k.CRIContainers = map[string]string{}, map[string]string{}
+	}
+	maps.Copy(k.Pods, more.Pods)
+	maps.Copy(k.CRIContainers, more.CRIContainers)
+}
+
+// one asks a containerd. The lengths of its lists are limited: a broken containerd may
+// list anything.
 func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 	conn, err := a.connect(d)
 	if err != nil {
@@ -100,7 +109,13 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 	if err != nil {
 		return fmt.Errorf("it does not list its namespaces: %w", err)
 	}
+	if n := len(all.Namespaces); n > mostNamespaces {
+		return fmt.Errorf("it lists %d namespaces: more than %d are not asked for", n, mostNamespaces)
+	}
 	for _, ns := range all.Namespaces {
+		if !isName(ns.Name) {
+			return fmt.Errorf("it lists namespace %q: that is no name", cut(ns.Name))
+		}
 		known.Namespaces = append(known.Namespaces, ns.Name)
 		if err := a.namespace(ctx, conn, ns.Name, known); err != nil {
 			return fmt.Errorf("namespace %s: %w", ns.Name, err)
@@ -109,44 +124,22 @@ func (a *asker) one(ctx context.Context, i int, d *Daemon, known *Known) error {
 	return a.cri(ctx, conn, d, known)
 }
 
-// connect opens containerd's socket, and only that: its process must be the one that
-// listens. The path is resolved inside the view's root, where a link could lead
-// elsewhere.
-func (a *asker) connect(d *Daemon) (*grpc.ClientConn, error) {
-	address := strings.TrimPrefix(d.Address, "unix://")
-	own := a.table.sockets(d.PID)
-	if !slices.ContainsFunc(a.listening, func(s scan.UnixSocket) bool {
-		return path.Base(s.Path) == path.Base(address) && slices.Contains(own, s.Inode)
-	}) {
-		return nil, fmt.Errorf("process %d does not listen on %s: it is starting, or its configuration was changed"+
-			" since it was started", d.PID, d.Address)
+// The lengths of the lists of one containerd. Nodes have a few namespaces and some
+// hundred containers.
+const (
+	mostNamespaces = 1000
+	mostKnown      = 100_000
+)
+
+// check reports an id that is none, or that a containerd lists too much.
+func (k *Known) check(id string) error {
+	if !isName(id) {
+		return fmt.Errorf("it lists %q: that is no id", cut(id))
 	}
-	dial := func(ctx context.Context, _ string) (net.Conn, error) {
-		f, err := a.tree.Open(address, unix.O_PATH)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close() //nolint:errcheck // a name, and no file
-		return (&net.Dialer{}).DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+	if len(k.Containers)+len(k.Tasks)+len(k.Sandboxes)+len(k.Pods)+len(k.CRIContainers) >= mostKnown {
+		return fmt.Errorf("it lists more than %d containers, tasks and pods", mostKnown)
 	}
-	return grpc.NewClient("passthrough:///containerd",
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(dial),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)),
-		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
-			call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			if !slices.Contains(mayAsk, method) {
-				return fmt.Errorf("%w: %s", errMayNotAsk, method)
-			}
-			return call(ctx, method, req, reply, cc, opts...)
-		}),
-		grpc.WithStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
-			call grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			if !slices.Contains(mayAsk, method) {
-				return nil, fmt.Errorf("%w: %s", errMayNotAsk, method)
-			}
-			return call(ctx, desc, cc, method, opts...)
-		}))
+	return nil
 }
 
 // within asks one question.
@@ -169,19 +162,25 @@ func (a *asker) namespace(ctx context.Context, conn *grpc.ClientConn, ns string,
 	err := a.within(ctx, func(ctx context.Context) error {
 		all, err := tasksapi.NewTasksClient(conn).List(ctx, &tasksapi.ListTasksRequest{})
 		for _, t := range all.GetTasks() {
+			if err := known.check(t.ID); err != nil {
+				return err
+			}
 			// ContainerID is empty in List's answers: a task has its container's id.
 			known.Tasks[Key{ns, t.ID}] = Task{int(t.Pid), t.Status.String()}
 		}
 		return err
 	})
-	// containerd asks each shim, for up to 2 s: where several do not answer, its list takes
-	// longer than anybody waits. Then each task is asked for by itself (confirm).
+	// containerd asks each shim, for up to 2 s: where several do not answer, its list
+	// takes longer than anybody waits. Then each task is asked for by itself (confirm).
 	if err != nil && status.Code(err) != codes.DeadlineExceeded {
 		return fmt.Errorf("list tasks: %w", err)
 	}
 	err = a.within(ctx, func(ctx context.Context) error {
 		all, err := sandboxapi.NewStoreClient(conn).List(ctx, &sandboxapi.StoreListRequest{})
 		for _, box := range all.GetList() {
+			if err := known.check(box.SandboxID); err != nil {
+				return err
+			}
 			known.Sandboxes[Key{ns, box.SandboxID}] = true
 		}
 		return err
@@ -209,8 +208,15 @@ func containers(ctx context.Context, conn *grpc.ClientConn, ns string, known *Kn
 			return err
 		}
 		c := m.Container
+		if err := known.check(c.ID); err != nil {
+			return err
+		}
+		kind := c.Labels[criKind]
+		if kind != "" && !isName(kind) {
+			return fmt.Errorf("it says that %s is a %q", c.ID, cut(kind))
+		}
 		known.Containers[Key{ns, c.ID}] = Container{
-			Kind: c.Labels[criKind], NetNS: netnsPath(c.Spec.GetValue()),
+			Kind: kind, NetNS: netnsPath(c.Spec.GetValue()),
 			Age: time.Since(c.CreatedAt.AsTime()).Round(time.Second),
 		}
 	}
@@ -238,25 +244,31 @@ func netnsPath(spec []byte) string {
 // cri asks for CRI's view, where there is CRI.
 func (a *asker) cri(ctx context.Context, conn *grpc.ClientConn, d *Daemon, known *Known) error {
 	client := cri.NewRuntimeServiceClient(conn)
-	pods := map[string]string{}
+	known.Pods, known.CRIContainers = map[string]string{}, map[string]string{}
 	err := a.within(ctx, func(ctx context.Context) error {
 		all, err := client.ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
 		for _, p := range all.GetItems() {
-			pods[p.Id] = p.State.String()
+			if err := known.check(p.Id); err != nil {
+				return err
+			}
+			known.Pods[p.Id] = p.State.String()
 		}
 		return err
 	})
 	if status.Code(err) == codes.Unimplemented {
+		known.Pods, known.CRIContainers = nil, nil
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("list CRI's pods: %w", err)
 	}
-	inPods := map[string]string{}
 	err = a.within(ctx, func(ctx context.Context) error {
 		all, err := client.ListContainers(ctx, &cri.ListContainersRequest{})
 		for _, c := range all.GetContainers() {
-			inPods[c.Id] = c.State.String()
+			if err := known.check(c.Id); err != nil {
+				return err
+			}
+			known.CRIContainers[c.Id] = c.State.String()
 		}
 		return err
 	})
@@ -264,11 +276,6 @@ func (a *asker) cri(ctx context.Context, conn *grpc.ClientConn, d *Daemon, known
 		return fmt.Errorf("list CRI's containers: %w", err)
 	}
 	d.CRI = true
-	if known.Pods == nil {
-		known.Pods, known.CRIContainers = map[string]string{}, map[string]string{}
-	}
-	maps.Copy(known.Pods, pods)
-	maps.Copy(known.CRIContainers, inPods)
 	return nil
 }
 
@@ -296,7 +303,9 @@ func (a *asker) confirm(ctx context.Context, v *View) {
 	for _, s := range v.RuncStates {
 		add(Key{s.Namespace, s.ID})
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	ctx, cancel := context.WithTimeout(ctx, timeoutsOfConfirm*a.timeout)
+	defer cancel()
+	var group errgroup.Group
 	group.SetLimit(asks)
 	found := make(chan struct {
 		Key
@@ -320,7 +329,7 @@ func (a *asker) confirm(ctx context.Context, v *View) {
 		switch {
 		case f.err != nil:
 			v.Complete = false
-			v.Notes = append(v.Notes, fmt.Sprintf("ask for task %s/%s: %v", f.Namespace, f.ID, f.err))
+			v.Notes = append(v.Notes, fmt.Sprintf("ask for task %s/%s: %s", f.Namespace, f.ID, cut(f.err.Error())))
 		case f.Status != "":
 			v.Known.Tasks[f.Key] = f.Task
 		}
@@ -352,12 +361,4 @@ func (a *asker) get(ctx context.Context, v *View, k Key) (Task, error) {
 		}
 	}
 	return Task{}, nil
-}
-
-func (a *asker) close() {
-	for _, c := range a.conns {
-		if c != nil {
-			_ = c.Close() // nothing was sent that could be lost
-		}
-	}
 }

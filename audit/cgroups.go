@@ -1,11 +1,15 @@
 package audit
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/moby/sys/mountinfo"
 
 	"github.com/shimquake/shimquake/oracle/scan"
 )
@@ -13,29 +17,86 @@ import (
 // cgroupDepth is how deep groups are looked for. Kubernetes has 5 levels.
 const cgroupDepth = 12
 
-// cgroups lists the groups of a hierarchy that are a container's by their name. What is
-// below one is its own: a container that is a node has containers of its own.
-func (l *look) cgroups(t *scan.Tree, v *View, hierarchy string) {
-	namespaces := namespacesOf(v)
+// mostCgroups is how many groups of a hierarchy are looked at.
+const mostCgroups = 50_000
+
+// hierarchy is a mount of a cgroup hierarchy.
+type hierarchy struct {
+	point string
+	dev   string // the same for all mounts of one hierarchy
+	top   string // the group that is mounted, as the auditor sees it
+}
+
+func hierarchyOf(m *mountinfo.Info) hierarchy {
+	return hierarchy{m.Mountpoint, fmt.Sprint(m.Major, ":", m.Minor), m.Root}
+}
+
+// territory notes which groups may belong to containerds of other views. A group belongs
+// to the containerd with the nearest top above the group. A containerd with the top of
+// this view is a peer: any group of the view may be its own.
+func (w *viewing) territory(own []hierarchy) {
+	for _, c := range w.table.candidates {
+		if c.p.notRoots != "" || slices.ContainsFunc(w.Daemons, func(d Daemon) bool { return d.PID == c.p.PID }) {
+			continue
+		}
+		infos, err := mountsOf(filepath.Join(w.Proc, itoa(c.p.PID)))
+		if err != nil {
+			continue // it has ended
+		}
+		peer := false
+		for _, m := range infos {
+			for _, h := range own {
+				theirs := hierarchyOf(m)
+				switch {
+				case theirs.dev != h.dev || m.FSType != "cgroup" && m.FSType != "cgroup2":
+				case theirs.top == h.top:
+					peer = true
+				case strings.HasPrefix(theirs.top, strings.TrimSuffix(h.top, "/")+"/"):
+					w.others = append(w.others, path.Join(h.point, strings.TrimPrefix(theirs.top, h.top)))
+				}
+			}
+		}
+		if peer {
+			w.Peers = append(w.Peers, c.p.PID)
+		}
+	}
+}
+
+// cgroups lists the groups of a hierarchy that have the name of a container. It skips the
+// groups below them, because a container that is a node has containers of its own. It
+// also skips the groups that root has delegated to a user.
+func (w *viewing) cgroups(h hierarchy) {
+	namespaces := namespacesOf(w.View)
+	left := mostCgroups
 	var walk func(rel string, depth int)
 	walk = func(rel string, depth int) {
-		entries, err := t.List(path.Join(hierarchy, rel))
+		entries, err := w.tree.List(path.Join(h.point, rel))
 		if err != nil || depth > cgroupDepth {
 			return // removed meanwhile
 		}
 		for _, e := range entries {
-			if !e.IsDir() {
+			name := path.Join(rel, e.Name())
+			at := path.Join(h.point, name)
+			if !e.IsDir() || slices.Contains(w.others, at) {
 				continue
 			}
-			name := path.Join(rel, e.Name())
+			if left--; left < 0 {
+				return
+			}
 			if k, ok := cgroupKey(name, namespaces); ok {
-				v.Cgroups = append(v.Cgroups, Cgroup{Path: path.Join(hierarchy, name), Key: k})
+				if isName(k.ID) && w.owned(at) == nil {
+					w.Cgroups = append(w.Cgroups, Cgroup{Path: at, Key: k})
+				}
 				continue
 			}
 			walk(name, depth+1)
 		}
 	}
 	walk("", 0)
+	if left < 0 {
+		w.Notes = append(w.Notes, fmt.Sprintf("%s has more than %d groups: the others were not looked at", h.point,
+			mostCgroups))
+	}
 }
 
 // cgroupKey names the container of a group: NAMESPACE/ID at the top, as ctr has it;
@@ -75,22 +136,26 @@ func namespacesOf(v *View) []string {
 	return slices.Compact(out)
 }
 
-// procsIn are the processes in a group and in those below it, as the reader of the file
-// sees them.
-func procsIn(t *scan.Tree, dir string) []int {
+// mostProcs is how large a list of the processes of a group may be.
+const mostProcs = 1 << 20
+
+// procsIn are the processes in a group and in the groups below it, as the reader of the
+// file sees them.
+func procsIn(t *scan.Tree, dir string, depth int) []int {
 	var out []int
-	for line := range strings.Lines(t.ReadAll(path.Join(dir, "cgroup.procs"))) {
+	text, _ := t.ReadFile(path.Join(dir, "cgroup.procs"), mostProcs) // removed meanwhile, or the begin
+	for line := range strings.Lines(string(text)) {
 		if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && pid > 0 {
 			out = append(out, pid)
 		}
 	}
 	entries, err := t.List(dir)
-	if err != nil {
+	if err != nil || depth == 0 {
 		return out
 	}
 	for _, e := range entries {
 		if e.Type()&fs.ModeDir != 0 {
-			out = append(out, procsIn(t, path.Join(dir, e.Name()))...)
+			out = append(out, procsIn(t, path.Join(dir, e.Name()), depth-1)...)
 		}
 	}
 	return out

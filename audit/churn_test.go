@@ -59,8 +59,8 @@ func TestChurn(t *testing.T) {
 			}
 		}
 	})
-	// A busy machine's containerd may not answer in time, which the audit says; one that is
-	// whole there must be.
+	// A busy machine's containerd may not answer in time, which the audit says; one that
+	// is whole there must be.
 	audits := 0
 	for began := time.Now(); time.Since(began) < *churnFor || audits == 0; {
 		r, err := audit.Run(n.ctx, audit.Options{PID: n.world.InitPID(), Settle: time.Second})

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -18,8 +19,14 @@ const (
 // Compare judges a Node by itself: what is there without what it belongs to. It does no
 // I/O and knows no clock. Its cost grows as the node does.
 func Compare(n *Node) []Suspect {
-	known := map[string]bool{}
+	known, answered := map[string]bool{}, map[int]bool{}
 	for _, v := range n.Views {
+		if v.Untrusted != 0 {
+			continue
+		}
+		for _, d := range v.Daemons {
+			answered[d.PID] = v.Complete
+		}
 		for k := range v.Known.Tasks {
 			known[k.ID] = true
 		}
@@ -27,18 +34,18 @@ func Compare(n *Node) []Suspect {
 			known[k.ID] = true
 		}
 	}
-	everywhere := true
-	for _, v := range n.Views {
-		everywhere = everywhere && v.Complete
-	}
 	var out []Suspect
 	for _, v := range n.Views {
 		c := index(v)
-		c.anywhere, c.everywhere, c.taken = known, everywhere, n.Taken
+		c.anywhere, c.taken = known, n.Taken
+		c.peersAnswered = !slices.ContainsFunc(v.Peers, func(pid int) bool { return !answered[pid] })
 		for _, k := range kinds {
 			for _, s := range k.find(c) {
 				if !s.Changed.IsZero() {
 					s.Age = max(n.Taken.Sub(s.Changed), 0).Round(time.Second)
+				}
+				if v.Untrusted != 0 {
+					s.Sure = Likely
 				}
 				s.Do = k.do(s)
 				out = append(out, s)
@@ -53,17 +60,16 @@ type comparison struct {
 	*View
 	taken    time.Time
 	anywhere map[string]bool // what any containerd of the node has a task or a sandbox of
-	// everywhere says that all of them have answered: a container that is a node has its
-	// cgroups in this view, too.
-	everywhere bool
-	ids        map[string]bool // of tasks, sandboxes, containers and pods of this view
-	byPID      map[int]*Process
-	byInner    map[int]*Process
-	shimOf     map[Key]*Process
-	byAddress  map[string]*Process // shims by the socket on which they listen
-	bundleOf   map[Key]*Bundle
-	addressOf  map[string]Key // bundles in the state directory by their shim's address
-	files      map[string]bool
+	// peersAnswered says that all have answered that may have made a cgroup of this view.
+	peersAnswered bool
+	ids           map[string]bool // of tasks, sandboxes, containers and pods of this view
+	byPID         map[int]*Process
+	byInner       map[int]*Process
+	shimOf        map[Key]*Process
+	byAddress     map[string]*Process // shims by the socket on which they listen
+	bundleOf      map[Key]*Bundle
+	addressOf     map[string]Key // bundles in the state directory by their shim's address
+	files         map[string]bool
 	// busy are the shims with a task of another id: a shim can serve a whole pod.
 	busy map[int]bool
 	// helped are those whose shim is being started or cleaned up after.

@@ -257,7 +257,9 @@ func TestACgroupOfANodeInANode(t *testing.T) {
 	n := healthy()
 	inner := healthy().Views[0]
 	inner.Known.Tasks[Key{"k8s.io", "inner"}] = Task{podInit, "RUNNING"}
+	inner.Daemons[0].PID = 77
 	n.Views = append(n.Views, inner)
+	n.Views[0].Peers = []int{77}
 	n.Views[0].Cgroups = append(n.Views[0].Cgroups, Cgroup{Path: "/x/inner", Key: Key{"", "inner"}})
 	if found := Compare(n); len(found) != 0 {
 		t.Errorf("%v", found)

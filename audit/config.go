@@ -1,6 +1,9 @@
 package audit
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 
@@ -19,22 +22,35 @@ type settings struct {
 
 // configFiles is where configurations are: a scan.Tree.
 type configFiles interface {
-	ReadAll(name string) string
-	Glob(pattern string) []string
+	ReadLinked(name string, most int64) ([]byte, error)
+	Glob(pattern string) ([]string, error)
 }
 
 // mostConfigs is how many files of one configuration are read: imports may go round.
 const mostConfigs = 100
 
+// mostConfig is how large a file of a configuration may be. containerd's defaults take
+// 20 KiB, and the decoder's stack grows with the depth of what it reads.
+const mostConfig = 256 << 10
+
 // configured reads a config.toml and what it imports, of which the last says it, as
 // containerd's LoadConfig (cmd/containerd/server/config) does. A file that is not there,
-// or is no TOML, says nothing.
-func configured(files configFiles, name string) places {
+// or is no TOML, says nothing. The error names what else could not be read.
+func configured(files configFiles, name string) (places, error) {
 	var p places
+	var errs []error
 	all := []string{name}
-	for i := 0; i < len(all) && i < mostConfigs; i++ {
+	for i := 0; i < len(all); i++ {
+		if i == mostConfigs {
+			errs = append(errs, fmt.Errorf("%s imports more than %d files", name, mostConfigs))
+			break
+		}
+		text, err := files.ReadLinked(all[i], mostConfig)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
 		var s settings
-		if toml.Unmarshal([]byte(files.ReadAll(all[i])), &s) != nil {
+		if err != nil || toml.Unmarshal(text, &s) != nil {
 			continue
 		}
 		p = places{address: s.GRPC.Address, state: s.State, root: s.Root}.or(p)
@@ -42,12 +58,16 @@ func configured(files configFiles, name string) places {
 			if !path.IsAbs(pattern) {
 				pattern = path.Join(path.Dir(all[i]), pattern)
 			}
-			for _, imported := range files.Glob(pattern) {
+			matches, err := files.Glob(pattern)
+			if err != nil {
+				errs = append(errs, err)
+			}
+			for _, imported := range matches {
 				if !slices.Contains(all, imported) {
 					all = append(all, imported)
 				}
 			}
 		}
 	}
-	return p
+	return p, errors.Join(errs...)
 }

@@ -70,8 +70,8 @@ disabled_plugins = ["x"]
 				t.Fatal(err)
 			}
 			t.Cleanup(tree.Close)
-			if got := configured(tree, "/etc/containerd/config.toml"); got != tt.want {
-				t.Errorf("%+v, want %+v", got, tt.want)
+			if got, err := configured(tree, "/etc/containerd/config.toml"); err != nil || got != tt.want {
+				t.Errorf("%+v, %v, want %+v", got, err, tt.want)
 			}
 		})
 	}
@@ -80,13 +80,13 @@ disabled_plugins = ["x"]
 // oneFile is a node where every file has one text.
 type oneFile string
 
-func (f oneFile) ReadAll(string) string        { return string(f) }
-func (f oneFile) Glob(pattern string) []string { return []string{pattern} }
+func (f oneFile) ReadLinked(string, int64) ([]byte, error) { return []byte(f), nil }
+func (f oneFile) Glob(pattern string) ([]string, error)    { return []string{pattern}, nil }
 
 func FuzzConfigured(f *testing.F) {
 	f.Add("[grpc]\naddress = \"/a\"\nroot='x'")
 	f.Add("imports = ['a', 'a/b', '../*']\nroot = '/r'")
 	f.Fuzz(func(_ *testing.T, text string) {
-		_ = configured(oneFile(text), "/etc/containerd/config.toml")
+		_, _ = configured(oneFile(text), "/etc/containerd/config.toml")
 	})
 }

@@ -1,15 +1,24 @@
 package audit
 
 import (
+	"io/fs"
 	"slices"
-
-	"github.com/shimquake/shimquake/oracle/scan"
+	"time"
 )
+
+// changed is when a file was changed last; the zero time of one that is gone.
+func changed(info fs.FileInfo) time.Time {
+	if info == nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
 
 // details reads what is only wanted of things that no task accounts for: their age, what
 // runs in a cgroup, the init of a container. On a healthy node there are few of them. A
 // mount is not looked at: its file system may hang.
-func (l *look) details(t *scan.Tree, v *View) {
+func (w *viewing) details() {
+	t, v := w.tree, w.View
 	ids := map[string]bool{}
 	for k := range v.Known.Tasks {
 		ids[k.ID] = true
@@ -34,7 +43,7 @@ func (l *look) details(t *scan.Tree, v *View) {
 		if ids[c.Key.ID] {
 			continue
 		}
-		procs := procsIn(t, c.Path)
+		procs := procsIn(t, c.Path, cgroupDepth)
 		slices.Sort(procs)
 		v.Cgroups[i].Procs = slices.Compact(procs)
 	}

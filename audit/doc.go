@@ -9,4 +9,8 @@
 // asks containerd only what lists or gets, each with a deadline, and never connects to a
 // shim. TestAnAuditOnlyReads watches its system calls, and TestImports what it is linked
 // with: nothing of the harness, no failpoints.
+//
+// It believes root only. A user of the node can name a process, a socket, a mount and a
+// cgroup as it likes: none of them hides a leak, is accused as one, or keeps the report
+// from appearing (hostile_test.go).
 package audit

@@ -3,6 +3,7 @@ package audit
 import (
 	"archive/tar"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,21 +14,28 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/oracle/scan"
+	"github.com/shimquake/shimquake/quote"
 )
 
-// ofProcess is what is kept of each process that a suspect is or has. Its environment is
-// not, and its command line only where it is a shim's (which has no secrets) or asked
-// for.
+// ofProcess are the files that are kept of each process of a suspect. The environment is
+// none of them. The command line is kept of a shim, which has no secrets, or on request.
 var ofProcess = []string{"status", "stat", "wchan", "stack", "syscall", "cgroup", "limits", "mountinfo"}
 
-// Evidence writes a tar.gz of what the audit has seen: the report, the last look, what
-// the kernel tells of the suspects' processes, and the kernel's list of unix sockets.
-// With workloads, the command lines, the environment and config.json of containers are
-// in it, too: they may hold secrets.
+// The limits of the evidence.
+const (
+	mostFile      = 4 << 20
+	mostProcesses = 200
+	mostBundles   = 200
+)
+
+// Evidence writes a tar.gz with the report and the last look. It has the kernel's files
+// of the suspects' processes, and the kernel's list of unix sockets. With workloads, it
+// has the command lines, the environment and config.json of containers: they may hold
+// secrets. Text of the node is quoted, line by line.
 func (r *Report) Evidence(w io.Writer, o Options, workloads bool) error {
 	o = o.withDefaults()
 	zip := gzip.NewWriter(w)
-	e := &evidence{tar: tar.NewWriter(zip), at: r.Taken, workloads: workloads}
+	e := &evidence{tar: tar.NewWriter(zip), at: r.Taken, workloads: workloads, limit: o.hangs}
 	for name, what := range map[string]any{"report.json": r, "node.json": r.last} {
 		text, err := json.MarshalIndent(what, "", "  ")
 		if err != nil {
@@ -36,8 +44,9 @@ func (r *Report) Evidence(w io.Writer, o Options, workloads bool) error {
 		e.put(name, text)
 	}
 	e.put("report.txt", []byte(r.String()))
+	left := mostProcesses
 	for _, s := range r.Suspects {
-		if s.PID != 0 {
+		if left--; s.PID != 0 && left >= 0 {
 			e.process(o.Proc, s.PID, s.Kind == Shim || s.Kind == LostTask)
 		}
 	}
@@ -46,7 +55,9 @@ func (r *Report) Evidence(w io.Writer, o Options, workloads bool) error {
 		for _, name := range []string{"net/unix", "mountinfo"} {
 			e.file(dir+"/"+filepath.Base(name), filepath.Join(filepath.Dir(v.Root), name))
 		}
-		e.bundles(dir, v, r.Suspects)
+		if v.Untrusted == 0 { // a user's files are not root's to give away
+			e.bundles(dir, v, r.Suspects)
+		}
 	}
 	return errors.Join(e.err, e.tar.Close(), zip.Close())
 }
@@ -55,7 +66,9 @@ type evidence struct {
 	tar       *tar.Writer
 	at        time.Time
 	workloads bool
-	err       error // the first
+	limit     time.Duration // how long one file may take
+	hangs     int           // how many took longer
+	err       error         // the first
 }
 
 func (e *evidence) put(name string, text []byte) {
@@ -68,13 +81,46 @@ func (e *evidence) put(name string, text []byte) {
 	}
 }
 
-// file keeps a file as it is. One that is gone is kept as its error: that tells, too.
+// mostHangs is how many files of processes may hang before no more are read.
+const mostHangs = 3
+
+// file keeps a file of /proc, or the error of reading it. A user can make some of these
+// files hang.
 func (e *evidence) file(name, from string) {
-	text, err := os.ReadFile(from)
-	if err != nil {
-		text = []byte(err.Error() + "\n")
+	if e.hangs >= mostHangs {
+		e.put(name, []byte("not read: others hang\n"))
+		return
 	}
-	e.put(name, text)
+	text, err := attempt(context.Background(), from, e.limit, func(func(string)) string { return readAtMost(from) })
+	if err != nil {
+		e.hangs++
+		text = err.Error()
+	}
+	e.put(name, []byte(quoted(text)))
+}
+
+// readAtMost returns the text of a file of /proc, or the error.
+func readAtMost(name string) string {
+	f, err := os.Open(name)
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close() //nolint:errcheck // read-only
+	text, err := io.ReadAll(io.LimitReader(f, mostFile))
+	if err != nil {
+		return string(text) + err.Error()
+	}
+	return string(text)
+}
+
+// quoted are the lines of a text. The words of a command line end with a NUL.
+func quoted(text string) string {
+	var t quote.Text
+	text = strings.TrimRight(text, "\n\x00")
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\x00", "\n"), "\n") {
+		t.Line("%s", line)
+	}
+	return t.String()
 }
 
 func (e *evidence) process(proc string, pid int, ours bool) {
@@ -88,25 +134,29 @@ func (e *evidence) process(proc string, pid int, ours bool) {
 	if e.workloads {
 		e.file(dir+"/environ", filepath.Join(from, "environ"))
 	}
-	entries, err := os.ReadDir(filepath.Join(from, "fd"))
+	f, err := os.Open(filepath.Join(from, "fd"))
 	if err != nil {
 		return
 	}
-	var b strings.Builder
-	for _, f := range entries {
-		to, _ := os.Readlink(filepath.Join(from, "fd", f.Name())) // closed meanwhile
-		fmt.Fprintf(&b, "%s -> %s\n", f.Name(), to)
+	defer f.Close()                             //nolint:errcheck // read-only
+	names, _ := f.Readdirnames(mostDescriptors) // it has ended
+	var t quote.Text
+	for _, name := range names {
+		to, _ := os.Readlink(filepath.Join(from, "fd", name)) // closed meanwhile
+		t.Line("%s -> %s", name, to)
 	}
-	e.put(dir+"/fd", []byte(b.String()))
+	e.put(dir+"/fd", []byte(t.String()))
 }
 
-// bundles keeps the small files of suspects' bundles that say how to reach the shim.
+// bundles keeps the small files of suspects' bundles that say how to reach the shim. They
+// are root's, and no link leads away from them.
 func (e *evidence) bundles(dir string, v *View, suspects []Suspect) {
-	t, err := scan.OpenTree(v.Root)
+	tree, err := scan.OpenTree(v.Root)
 	if err != nil {
 		return // its last process has ended since
 	}
-	defer t.Close()
+	defer tree.Close()
+	t := tree.Of(scan.Owner{})
 	ids := map[string]bool{}
 	for _, s := range suspects {
 		ids[s.ID] = true
@@ -115,19 +165,23 @@ func (e *evidence) bundles(dir string, v *View, suspects []Suspect) {
 	if e.workloads {
 		names = append(names, "config.json")
 	}
+	left := mostBundles
 	for _, b := range v.Bundles {
 		if !ids[b.ID] {
 			continue
 		}
+		if left--; left < 0 {
+			return
+		}
 		entries, _ := t.List(b.Path) // gone meanwhile
-		var list strings.Builder
+		var list quote.Text
 		for _, f := range entries {
-			fmt.Fprintf(&list, "%s %s\n", f.Type(), f.Name())
+			list.Line("%s %s", f.Type(), f.Name())
 		}
 		e.put(dir+b.Path+"/ls", []byte(list.String()))
 		for _, name := range names {
-			if text := t.ReadAll(filepath.Join(b.Path, name)); text != "" {
-				e.put(dir+b.Path+"/"+name, []byte(text))
+			if text, err := t.ReadFile(filepath.Join(b.Path, name), mostFile); err == nil && len(text) > 0 {
+				e.put(dir+b.Path+"/"+name, []byte(quoted(string(text))))
 			}
 		}
 	}

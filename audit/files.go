@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -13,12 +15,13 @@ import (
 	"strings"
 
 	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// otherPlaces are state and root of the containerds of k3s, rke2 and docker: looked at
-// also where that containerd is down.
+// otherPlaces are state and root of the containerds of k3s, rke2 and docker. They are
+// read also if that containerd is down.
 var otherPlaces = []places{
 	{state: defaults.state, root: defaults.root},
 	{state: "/run/k3s/containerd", root: "/var/lib/rancher/k3s/agent/containerd"},
@@ -26,63 +29,90 @@ var otherPlaces = []places{
 }
 
 // files reads all that lies on the view's disk and in its cgroups.
-func (l *look) files(t *scan.Tree, v *View, listening []scan.UnixSocket) error {
+func (w *viewing) files(listening []scan.UnixSocket) error {
 	for _, k := range kinds {
 		if k.read == nil {
 			continue
 		}
-		if err := k.read(l, t, v); err != nil {
+		if err := w.orNote(k.read(w)); err != nil {
 			return err
 		}
 	}
-	if err := l.sockets(t, v, listening); err != nil {
+	if err := w.orNote(w.sockets(listening)); err != nil {
 		return err
 	}
-	hierarchies, err := l.mounts(v)
+	hierarchies, err := w.mounts()
 	if err != nil {
 		return err
 	}
+	w.territory(hierarchies)
 	for _, h := range hierarchies {
-		l.reading(h)
-		l.cgroups(t, v, h)
+		w.at(h.point)
+		w.cgroups(h)
 	}
 	return nil
 }
 
-// statesOf are the state and root directories of a view that are there, each once:
-// /var/run is usually /run.
-func statesOf(t *scan.Tree, v *View) []places {
+// orNote makes a note of files that are not the owner's. Nothing of them is read.
+func (w *viewing) orNote(err error) error {
+	if notOwned := new(scan.NotOwnedError); errors.As(err, &notOwned) {
+		w.Notes = append(w.Notes, fmt.Sprintf("not looked at: %v", err))
+		return nil
+	}
+	return err
+}
+
+// statesOf are the existing state and root directories of a view. Each is listed once, by
+// its path without symbolic links: /var/run is usually /run.
+func (w *viewing) statesOf() []places {
 	var out []places
 	var seen []fs.FileInfo
 	add := func(p places) {
-		info := t.Stat(path.Clean(p.state) + "/.")
+		state, info := w.real(p.state)
 		if info == nil || slices.ContainsFunc(seen, func(s fs.FileInfo) bool { return os.SameFile(s, info) }) {
 			return
 		}
+		root, _ := w.real(p.root)
 		seen = append(seen, info)
-		out = append(out, places{state: path.Clean(p.state), root: path.Clean(p.root)})
+		out = append(out, places{state: state, root: root})
 	}
-	for _, d := range v.Daemons {
+	for _, d := range w.Daemons {
 		add(places{state: d.State, root: d.Root})
 	}
-	for _, p := range otherPlaces {
-		add(p)
+	if w.View.Untrusted == 0 {
+		for _, p := range otherPlaces {
+			add(p)
+		}
 	}
 	return out
 }
 
+// real is a path without symbolic links, and what is there; nil for nothing.
+func (w *viewing) real(name string) (string, fs.FileInfo) {
+	f, err := w.tree.Open(name, unix.O_PATH)
+	if err != nil {
+		return path.Clean(name), nil
+	}
+	defer f.Close() //nolint:errcheck // of O_PATH
+	info, err := f.Stat()
+	if err != nil {
+		return path.Clean(name), nil
+	}
+	return f.Name(), info
+}
+
 // sockets lists the files of shims' sockets, and the abstract ones of containerd before
 // 1.4.
-func (l *look) sockets(t *scan.Tree, v *View, listening []scan.UnixSocket) error {
-	byPath := map[string]uint64{}
+func (w *viewing) sockets(listening []scan.UnixSocket) error {
+	byPath := map[string][]uint64{}
 	for _, s := range listening {
-		byPath[s.Path] = s.Inode
-		if strings.HasPrefix(s.Path, "@/containerd-shim/") {
-			v.Sockets = append(v.Sockets, Socket{Path: s.Path, Listening: true, Inode: s.Inode})
+		byPath[s.Path] = append(byPath[s.Path], s.Inode)
+		if strings.HasPrefix(s.Path, abstractSockets) && w.View.Untrusted == 0 && w.held(s.Inode) {
+			w.Sockets = append(w.Sockets, Socket{Path: s.Path, Listening: true, Inode: s.Inode})
 		}
 	}
-	for _, dir := range socketDirs(v) {
-		entries, err := t.List(dir)
+	for _, dir := range w.socketDirs() {
+		entries, err := w.tree.List(dir)
 		if err != nil {
 			return fmt.Errorf("list sockets: %w", err)
 		}
@@ -91,40 +121,96 @@ func (l *look) sockets(t *scan.Tree, v *View, listening []scan.UnixSocket) error
 				continue
 			}
 			name := path.Join(dir, e.Name())
-			inode, ok := byPath[name]
-			v.Sockets = append(v.Sockets, Socket{Path: name, Listening: ok, Inode: inode})
+			s := Socket{Path: name}
+			if at := slices.IndexFunc(byPath[name], w.held); at >= 0 {
+				s.Listening, s.Inode = true, byPath[name][at]
+			}
+			w.Sockets = append(w.Sockets, s)
 		}
 	}
 	return nil
 }
 
-// mounts keeps the mounts of containers and of network namespaces, and returns the mount
-// points of the cgroup hierarchies.
-func (l *look) mounts(v *View) ([]string, error) {
-	f, err := os.Open(filepath.Join(filepath.Dir(v.Root), "mountinfo"))
-	if err != nil {
-		return nil, fmt.Errorf("read mounts: %w", err)
+// held reports whether a process of root's has a socket. A line of the kernel's list
+// alone may be forged (listening).
+func (w *viewing) held(inode uint64) bool {
+	if w.View.Untrusted != 0 || len(w.table.denied) > 0 || w.Blind {
+		return true
 	}
-	defer f.Close() //nolint:errcheck // read-only
-	infos, err := mountinfo.GetMountsFromReader(f, nil)
-	if err != nil {
-		return nil, fmt.Errorf("read mounts: %w", err)
+	if w.holds == nil {
+		w.holds = map[uint64]bool{}
+		for _, p := range w.table.byPID {
+			w.hold(p.sockets)
+		}
 	}
-	var hierarchies []string
+	if !w.holds[inode] && !w.heldByAll { // a shim may have rewritten its command line
+		w.heldByAll = true
+		for _, p := range w.table.byPID {
+			if p.notRoots == "" && p.Shim == nil {
+				w.hold(sockets(filepath.Join(w.Proc, itoa(p.PID))))
+			}
+		}
+	}
+	return w.holds[inode]
+}
+
+func (w *viewing) hold(inodes []uint64) {
+	for _, inode := range inodes {
+		w.holds[inode] = true
+	}
+}
+
+// mounts keeps the mounts of containers and of network namespaces, and returns the cgroup
+// hierarchies. A container's mount lies in containerd's directories: a user can mount a
+// file system of its own elsewhere (fusermount).
+func (w *viewing) mounts() ([]hierarchy, error) {
+	infos, err := mountsOf(filepath.Dir(w.Root))
+	if err != nil {
+		return nil, err
+	}
+	var hierarchies []hierarchy
 	for _, m := range infos {
 		switch {
 		case m.FSType == "cgroup" || m.FSType == "cgroup2":
-			hierarchies = append(hierarchies, m.Mountpoint)
+			hierarchies = append(hierarchies, hierarchyOf(m))
 		case m.FSType == "nsfs" && strings.HasPrefix(m.Root, "net:"):
-			v.Mounts = append(v.Mounts, Mount{Point: m.Mountpoint, Type: m.FSType, NetNS: m.Root})
-		default:
-			if _, id := scan.MountOwner(m.Mountpoint); id != "" {
-				v.Mounts = append(v.Mounts, Mount{Point: m.Mountpoint, Type: m.FSType})
+			w.Mounts = append(w.Mounts, Mount{Point: m.Mountpoint, Type: m.FSType, NetNS: m.Root})
+		case w.inDirs(m.Mountpoint):
+			if ns, id := scan.MountOwner(m.Mountpoint); isName(ns) && isName(id) {
+				w.Mounts = append(w.Mounts, Mount{Point: m.Mountpoint, Type: m.FSType})
 			}
 		}
 	}
 	return hierarchies, nil
 }
+
+// inDirs reports whether a path is in a state or root directory of containerd.
+func (w *viewing) inDirs(name string) bool {
+	return slices.ContainsFunc(w.dirs, func(p places) bool {
+		return strings.HasPrefix(name, p.state+"/") || strings.HasPrefix(name, p.root+"/")
+	})
+}
+
+// mostMountinfo is how much of a list of mounts is read. A mount takes some 200 bytes.
+const mostMountinfo = 16 << 20
+
+// mountsOf reads the mounts of a process; own is its directory in /proc.
+func mountsOf(own string) ([]*mountinfo.Info, error) {
+	f, err := os.Open(filepath.Join(own, "mountinfo"))
+	if err != nil {
+		return nil, fmt.Errorf("read mounts: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // read-only
+	infos, err := mountinfo.GetMountsFromReader(io.LimitReader(f, mostMountinfo), nil)
+	if err != nil {
+		return nil, fmt.Errorf("read mounts: %w", err)
+	}
+	return infos, nil
+}
+
+// mostState is how large a state.json of runc may be: it has the container's whole
+// configuration.
+const mostState = 4 << 20
 
 // runcInit reads the pid and the start of a container's init from runc's state.json.
 func runcInit(t *scan.Tree, dir string) (pid int, start uint64) {
@@ -132,14 +218,15 @@ func runcInit(t *scan.Tree, dir string) (pid int, start uint64) {
 		PID   int    `json:"init_process_pid"`
 		Start uint64 `json:"init_process_start"`
 	}
-	if json.Unmarshal([]byte(t.ReadAll(path.Join(dir, "state.json"))), &state) != nil {
+	text, err := t.ReadFile(path.Join(dir, "state.json"), mostState)
+	if err != nil || json.Unmarshal(text, &state) != nil {
 		return 0, 0
 	}
 	return state.PID, state.Start
 }
 
-// name reports whose the names of socket files are: a shim's socket is called after a
-// hash of containerd's address, the namespace and the id (pkg/shim in containerd).
+// name finds the containers of the socket files. The name of a shim's socket is a hash of
+// containerd's address, the namespace and the id (pkg/shim in containerd).
 func name(v *View) {
 	of := map[string]Key{}
 	add := func(k Key) {

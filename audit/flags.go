@@ -2,6 +2,7 @@ package audit
 
 import (
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -55,7 +56,18 @@ func isContainerd(exe string, argv []string) (places, bool) {
 	return daemonFlags(argv)
 }
 
-// deleted is what the kernel adds to the link of a file that was removed or replaced.
+// isName reports whether a namespace or a container may have this name. containerd's own
+// rule (pkg/identifiers) is narrower, and this is runc's (validateID of libcontainer). A
+// name that forges a row, a path or a command does not fit.
+func isName(name string) bool {
+	return len(name) <= mostName && name != "." && name != ".." && named.MatchString(name)
+}
+
+var named = regexp.MustCompile(`^[A-Za-z0-9_+.-]+$`)
+
+const mostName = 255 // NAME_MAX: it is a directory
+
+// deleted is the kernel's suffix of a link to a file that was removed or replaced.
 const deleted = " (deleted)"
 
 // or fills in what p does not say.

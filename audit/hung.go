@@ -1,41 +1,121 @@
 package audit
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
 )
 
-// looks are those that hang in the kernel, by the procfs that they look at. Nobody can
-// end them: a watch that began another each minute would have a thread more each time.
-type looks struct {
-	mu  sync.Mutex
-	all map[string]*look
+// mostHung is how many attempts may hang. Each holds a thread, which nothing can end.
+const mostHung = 100
+
+// attempts are the reads that hang in the kernel, by what they read. A watch would begin
+// another each minute, and have a thread more each time.
+type attempts struct {
+	mu   sync.Mutex
+	hung map[string]<-chan struct{} // closed when it has come back
 }
 
-var hung = looks{all: map[string]*look{}}
+var hung = attempts{hung: map[string]<-chan struct{}{}}
 
-func (h *looks) keep(l *look) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.all[l.Proc] = l
+// hangError reports a read that does not come back.
+type hangError struct {
+	what  string
+	since time.Duration
 }
 
-// check reports that an earlier look has not come back yet.
-func (h *looks) check(proc string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	l := h.all[proc]
-	if l == nil {
-		return nil
+func (e *hangError) Error() string {
+	return fmt.Sprintf("reading %s hangs in the kernel: look at that process (wchan, stack)", e.what)
+}
+
+// begin reports why an attempt must not begin.
+func (a *attempts) begin(name string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if ended := a.hung[name]; ended != nil {
+		select {
+		case <-ended:
+			delete(a.hung, name)
+		default:
+			return &hangError{what: name}
+		}
 	}
-	select {
-	case <-l.ended:
-		delete(h.all, proc)
-		return nil
-	default:
+	for name, ended := range a.hung {
+		select {
+		case <-ended:
+			delete(a.hung, name)
+		default:
+		}
 	}
-	what, since := l.stuck()
-	return fmt.Errorf("reading %s still hangs in the kernel, for %s now: look at that process (wchan, stack); the"+
-		" audit goes on when it comes back", what, since.Round(time.Second))
+	if len(a.hung) >= mostHung {
+		return fmt.Errorf("reading %s was not tried: %d other reads hang in the kernel", name, len(a.hung))
+	}
+	return nil
+}
+
+func (a *attempts) abandon(name string, ended <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.hung[name] = ended
+}
+
+// attempt runs f. It abandons f after a limit without a step, or when the context ends. f
+// then keeps running, and must write nothing that it shares. A name is attempted once at
+// a time.
+func attempt[T any](ctx context.Context, name string, limit time.Duration, f func(at func(string)) T) (T, error) {
+	var none T
+	if err := hung.begin(name); err != nil {
+		return none, err
+	}
+	p := &progress{what: name, since: time.Now()}
+	done := make(chan T, 1)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		done <- f(p.at)
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		select {
+		case got := <-done:
+			return got, nil
+		case <-ctx.Done():
+			select {
+			case got := <-done:
+				return got, nil
+			default:
+			}
+			hung.abandon(name, ended)
+			what, _ := p.last()
+			return none, fmt.Errorf("reading %s: %w", what, ctx.Err())
+		case <-timer.C:
+			what, idle := p.last()
+			if idle >= limit {
+				hung.abandon(name, ended)
+				return none, &hangError{what, idle}
+			}
+			timer.Reset(limit - idle)
+		}
+	}
+}
+
+// progress is the step of an attempt, and its begin.
+type progress struct {
+	mu    sync.Mutex
+	what  string
+	since time.Time
+}
+
+func (p *progress) at(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.what, p.since = what, time.Now()
+}
+
+func (p *progress) last() (what string, idle time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.what, time.Since(p.since)
 }

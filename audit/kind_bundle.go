@@ -12,15 +12,17 @@ const Directory Kind = "bundle"
 
 var directoryKind = kind{
 	name: Directory,
-	read: func(l *look, t *scan.Tree, v *View) error {
-		for _, at := range statesOf(t, v) {
-			l.reading(path.Join(v.Root, at.state))
-			found, err := scan.Bundles(t, at.state, at.root)
+	read: func(w *viewing) error {
+		for _, dir := range w.dirs {
+			w.at(path.Join(w.Root, dir.state))
+			found, err := scan.Bundles(w.tree, dir.state, dir.root)
 			if err != nil {
 				return err
 			}
 			for _, b := range found {
-				v.Bundles = append(v.Bundles, Bundle{Bundle: b})
+				if isName(b.Namespace) && isName(b.ID) {
+					w.Bundles = append(w.Bundles, Bundle{Bundle: b})
+				}
 			}
 		}
 		return nil
@@ -51,6 +53,8 @@ func (c *comparison) bundles() []Suspect {
 		s.Path, s.Changed = b.Path, b.Changed
 		at := "there"
 		switch {
+		case c.Blind && !b.Hidden:
+			continue // the shim may be among what was not read
 		case b.Hidden:
 			at, s.Sure = "hidden", Certain // its name begins with a dot: containerd passes it over
 			s.Missing = []string{"end of its removal"}

@@ -11,10 +11,10 @@ var groupKind = kind{
 	},
 }
 
-// nobodys reports whether no containerd has the container of a cgroup. Where the path
-// does not tell the namespace, it may be of any containerd.
-func (c *comparison) nobodys(g Cgroup) bool {
-	return c.Complete && !c.anywhere[g.Key.ID] && (c.everywhere || g.Key.Namespace != "")
+// isUnowned reports whether no containerd has the container of a cgroup. Two containerds
+// may have the same namespaces, so that the path does not tell the owner.
+func (c *comparison) isUnowned(g Cgroup) bool {
+	return c.Complete && c.peersAnswered && c.Untrusted == 0 && !c.anywhere[g.Key.ID]
 }
 
 // cgroups are those without a process whose container has no task. One container has a
@@ -23,7 +23,7 @@ func (c *comparison) cgroups() []Suspect {
 	var out []Suspect
 	reported := map[Key]bool{}
 	for _, g := range c.Cgroups {
-		if !c.nobodys(g) || reported[g.Key] || len(g.Procs) > 0 {
+		if !c.isUnowned(g) || reported[g.Key] || len(g.Procs) > 0 {
 			continue
 		}
 		reported[g.Key] = true

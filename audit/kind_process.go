@@ -54,7 +54,7 @@ func (c *comparison) forgotten() []Suspect {
 		}
 	}
 	for _, g := range c.Cgroups {
-		if !c.nobodys(g) {
+		if !c.isUnowned(g) {
 			continue
 		}
 		for _, pid := range g.Procs {

@@ -12,14 +12,16 @@ const RuncState Kind = "runc-state"
 
 var runcStateKind = kind{
 	name: RuncState,
-	read: func(_ *look, t *scan.Tree, v *View) error {
+	read: func(w *viewing) error {
 		for _, root := range runcRoots {
-			states, err := scan.RuncStates(t, root)
+			states, err := scan.RuncStates(w.tree, root)
 			if err != nil {
 				return err
 			}
 			for _, s := range states {
-				v.RuncStates = append(v.RuncStates, State{RuncState: s})
+				if isName(s.Namespace) && isName(s.ID) {
+					w.RuncStates = append(w.RuncStates, State{RuncState: s})
+				}
 			}
 		}
 		return nil

@@ -45,6 +45,9 @@ func sorted[T any](m map[Key]T) []Key {
 // have no shim, or a shim that does not answer.
 func (c *comparison) tasks() []Suspect {
 	var out []Suspect
+	if c.Blind {
+		return nil // its process or its shim may be among what was not read
+	}
 	for _, k := range sorted(c.Known.Tasks) {
 		t := c.Known.Tasks[k]
 		s := c.suspect(LostTask, k)

@@ -7,15 +7,23 @@ import (
 	"github.com/shimquake/shimquake/oracle/scan"
 )
 
-// Node is what there is on a node at one time.
+// Node is the state of a node at one time.
 type Node struct {
 	Taken time.Time `json:"taken"`
 	Views []*View   `json:"views"`
-	// Notes are what could not be looked at, and why.
+	// Untrusted are the containerds that the audit does not believe.
+	Untrusted []Untrusted `json:"untrusted,omitempty"`
+	// Notes say what could not be read, and why.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// View is one root with one PID namespace, and all containerds and shims that share them:
+// Untrusted is a process that looks like a containerd of root, and is none.
+type Untrusted struct {
+	PID int    `json:"pid"`
+	Why string `json:"why"` // "uid 1000"
+}
+
+// View is one root with one PID namespace, and the containerds and shims in them. It is
 // the node itself, or a container that is a node (kind, docker in docker).
 type View struct {
 	// Root is how the auditor sees it: /proc/1234/root.
@@ -29,16 +37,25 @@ type View struct {
 	RuncStates []State   `json:"runcStates,omitempty"`
 	Mounts     []Mount   `json:"mounts,omitempty"`
 	Cgroups    []Cgroup  `json:"cgroups,omitempty"`
-	// Known is what its containerds have answered together.
+	// Known merges the answers of its containerds.
 	Known Known `json:"known"`
-	// Complete says that every containerd of the view has answered, and that there is one
-	// for every shim: what Known does not have is then nobody's.
+	// Complete says that every containerd of the view has answered, and that every shim
+	// has one. A thing that Known does not have is then a leak.
 	Complete bool `json:"complete"`
-	// Notes are what could not be looked at here.
+	// Blind says that a process of root's could not be read. A thing without a process is
+	// then not accused.
+	Blind bool `json:"blind,omitempty"`
+	// Peers are containerds of other views that may have made any cgroup of this one.
+	Peers []int `json:"peers,omitempty"`
+	// Untrusted is the user's containerd that has said all this; 0: root's containerds.
+	Untrusted int `json:"untrusted,omitempty"`
+	// Notes say what could not be read here.
 	Notes []string `json:"notes,omitempty"`
 
 	// Name is the auditor's of the view in what it prints; "" for the node itself.
 	Name string `json:"name,omitempty"`
+
+	refused []Untrusted // candidates of the view that are not believed
 }
 
 // Daemon is one containerd.
@@ -63,6 +80,7 @@ type Daemon struct {
 type Process struct {
 	PID     int            `json:"pid"`             // as the auditor sees it
 	Inner   int            `json:"inner,omitempty"` // as its containerd sees it
+	UID     int            `json:"uid"`             // the real one; of a zombie 0
 	Parent  int            `json:"parent"`
 	Start   uint64         `json:"start"` // clock ticks since boot
 	State   string         `json:"state"` // the letter of proc_pid_stat(5)
@@ -77,9 +95,11 @@ type Process struct {
 	Cwd      string `json:"cwd,omitempty"`
 	Children []int  `json:"children,omitempty"`
 
-	pidns   string
-	argv    []string
-	sockets []uint64 // of a shim: inodes
+	notRoots string // why it is not of this node's root; "" for one that is
+	pids     []int  // from the auditor's PID namespace to its own
+	pidns    string
+	argv     []string
+	sockets  []uint64 // of a shim or a containerd: inodes
 }
 
 // Serves reports whether it is a shim that serves: no short-lived helper, and not ended.
@@ -112,7 +132,7 @@ type Socket struct {
 	Listening bool      `json:"listening"`
 	Inode     uint64    `json:"inode,omitempty"`
 	Changed   time.Time `json:"changed,omitzero"`
-	// Of is whose name the file has, where something known has that name.
+	// Of is the container of which the file has the name, if one is known.
 	Of Key `json:"of,omitzero"`
 }
 
@@ -126,8 +146,8 @@ type Bundle struct {
 type State struct {
 	scan.RuncState
 	Changed time.Time `json:"changed,omitzero"`
-	// PID and Start are the container's init, from runc's state.json; 0 where it cannot be
-	// read.
+	// PID and Start are the container's init, from runc's state.json; 0 where it cannot
+	// be read.
 	PID   int    `json:"pid,omitempty"`
 	Start uint64 `json:"start,omitempty"`
 }
@@ -147,13 +167,13 @@ type Cgroup struct {
 	Procs []int  `json:"procs,omitempty"`
 }
 
-// Known is what containerd has answered.
+// Known holds the answers of containerd.
 type Known struct {
 	Namespaces []string          `json:"namespaces,omitempty"`
 	Containers map[Key]Container `json:"containers,omitempty"`
 	Tasks      map[Key]Task      `json:"tasks,omitempty"`
 	Sandboxes  map[Key]bool      `json:"sandboxes,omitempty"`
-	// Pods and CRIContainers are what CRI lists; nil without CRI.
+	// Pods and CRIContainers are CRI's lists; nil without CRI.
 	Pods          map[string]string `json:"pods,omitempty"`
 	CRIContainers map[string]string `json:"criContainers,omitempty"`
 }
@@ -166,7 +186,7 @@ type Container struct {
 	Age   time.Duration `json:"ageNs,omitempty"`
 }
 
-// Task is a task as containerd tells of it.
+// Task is a task as containerd reports it.
 type Task struct {
 	PID int `json:"pid"` // as containerd sees it
 	// Status is UNKNOWN, CREATED, RUNNING, STOPPED, PAUSED or PAUSING, and NoAnswer where

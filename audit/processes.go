@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,7 +20,9 @@ import (
 // userHz is USER_HZ, the unit of start times in /proc: 100 on every Linux that Go has.
 const userHz = 100
 
-// processTable reads /proc. What ends meanwhile is left out, and so are kernel threads.
+// processTable reads /proc, without kernel threads and processes that end meanwhile. Of a
+// user's process it reads only stat and status. The user can make the other files hang (a
+// command line in memory that a FUSE server backs), and can write anything into them.
 type processTable struct {
 	proc   string // "/proc"
 	uptime float64
@@ -28,9 +31,11 @@ type processTable struct {
 	candidates []candidate
 	// denied are processes that may not be looked at.
 	denied []int
+	// unread are the reasons why processes of root's were left out.
+	unread []string
+	userNS string // the auditor's user namespace
+	all    bool   // users' processes are read as root's are
 	buffer []byte
-	// at says what is being read: a read of /proc can hang (mmap_sem, a dead NFS server).
-	at func(what string)
 }
 
 type candidate struct {
@@ -39,19 +44,30 @@ type candidate struct {
 	where places
 }
 
-func readProcesses(proc string, at func(string)) (*processTable, error) {
-	entries, err := os.ReadDir(proc)
+// entry holds what a reader has read of one process.
+type entry struct {
+	p         *Process
+	candidate *candidate
+	denied    bool
+}
+
+func readProcesses(ctx context.Context, o Options) (*processTable, error) {
+	entries, err := os.ReadDir(o.Proc)
 	if err != nil {
-		return nil, fmt.Errorf("list processes: is %s a procfs? %w", proc, err)
+		return nil, fmt.Errorf("list processes: is %s a procfs? %w", o.Proc, err)
 	}
-	up, err := os.ReadFile(filepath.Join(proc, "uptime"))
+	up, err := os.ReadFile(filepath.Join(o.Proc, "uptime"))
 	if err != nil {
 		return nil, fmt.Errorf("read the uptime: %w", err)
 	}
-	t := &processTable{proc: proc, uptime: parseUptime(string(up)), byPID: make(map[int]*Process, len(entries)), at: at}
+	t := &processTable{proc: o.Proc, uptime: parseUptime(string(up)), byPID: make(map[int]*Process, len(entries)),
+		all: o.Untrusted}
+	if t.userNS, err = os.Readlink("/proc/self/ns/user"); err != nil {
+		return nil, fmt.Errorf("read the audit's user namespace: %w", err)
+	}
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			t.read(pid)
+			t.add(ctx, pid, o.hangs)
 		}
 	}
 	for pid, p := range t.byPID {
@@ -64,6 +80,31 @@ func readProcesses(proc string, at func(string)) (*processTable, error) {
 	}
 	t.dropForks()
 	return t, nil
+}
+
+// add reads one process, and goes on without it where that hangs.
+func (t *processTable) add(ctx context.Context, pid int, limit time.Duration) {
+	r := reader{table: t, pid: pid, dir: filepath.Join(t.proc, strconv.Itoa(pid)), buffer: t.buffer}
+	if r.buffer == nil {
+		r.buffer = make([]byte, 16<<10) // a longer command line is cut: a shim's is not
+	}
+	t.buffer = nil // of an attempt that hangs it is no longer ours
+	e, err := attempt(ctx, r.dir, limit, func(func(string)) entry { return r.read() })
+	if err != nil {
+		t.unread = append(t.unread, err.Error())
+		return
+	}
+	t.buffer = r.buffer
+	if e.denied {
+		t.denied = append(t.denied, pid)
+	}
+	if e.p == nil {
+		return
+	}
+	t.byPID[pid] = e.p
+	if e.candidate != nil {
+		t.candidates = append(t.candidates, *e.candidate)
+	}
 }
 
 // dropForks takes those for nothing that have been forked and have not executed their
@@ -81,61 +122,112 @@ func (t *processTable) dropForks() {
 	}
 }
 
-// read reads one process. Any error means that it has ended, or may not be read: then it
-// is nobody that the audit knows.
-func (t *processTable) read(pid int) {
-	dir := filepath.Join(t.proc, strconv.Itoa(pid))
-	t.at(dir)
-	text, err := t.file(dir + "/stat")
+// reader reads one process.
+type reader struct {
+	table  *processTable // of which it writes nothing
+	pid    int
+	dir    string
+	buffer []byte
+	denied bool
+}
+
+// read returns the zero entry of a process that has ended meanwhile.
+func (r *reader) read() entry {
+	text, err := r.file("stat")
 	if err != nil {
-		return
+		return entry{}
 	}
 	s, err := parseStat(string(text))
 	if err != nil || s.kernel {
-		return
+		return entry{}
 	}
-	p := &Process{PID: pid, Inner: pid, Parent: s.parent, Start: s.start, State: s.state, Comm: s.comm}
-	p.Age = time.Duration((t.uptime - float64(s.start)/userHz) * float64(time.Second)).Round(time.Second)
-	t.byPID[pid] = p
+	p := &Process{PID: r.pid, Inner: r.pid, Parent: s.parent, Start: s.start, State: s.state, Comm: s.comm}
+	p.Age = time.Duration((r.table.uptime - float64(s.start)/userHz) * float64(time.Second)).Round(time.Second)
 	if p.Zombie() {
-		return
+		return entry{p: p}
 	}
-	line, err := t.file(dir + "/cmdline")
+	text, err = r.file("status")
 	if err != nil {
-		return
+		return entry{p: p}
+	}
+	st := parseStatus(string(text))
+	p.UID, p.pids, p.notRoots = st.uid, st.pids, r.notRoots(st)
+	c := r.program(p)
+	return entry{p: p, candidate: c, denied: r.denied}
+}
+
+// notRoots says why a process does not belong to the root of this node, or "". containerd
+// and shims can mount. The root of a pod without privileges, or of a user namespace of
+// its own, is a user.
+func (r *reader) notRoots(s identity) string {
+	switch {
+	case s.uid != 0:
+		return fmt.Sprintf("uid %d", s.uid)
+	case s.capabilities&(1<<unix.CAP_SYS_ADMIN) == 0:
+		return "root without CAP_SYS_ADMIN"
+	}
+	switch ns, err := os.Readlink(r.dir + "/ns/user"); {
+	case errors.Is(err, fs.ErrPermission):
+		return unreadable
+	case ns != r.table.userNS:
+		return "root of another user namespace"
+	}
+	return ""
+}
+
+// unreadable is why a process is not root's that the auditor may not look at.
+const unreadable = "it may not be looked at"
+
+// program reads the command line. It notes in p that the process is a shim, and returns a
+// candidate for a containerd.
+func (r *reader) program(p *Process) *candidate {
+	if p.notRoots != "" && p.notRoots != unreadable && !r.table.all {
+		if p.Comm == "containerd" {
+			return &candidate{p: p}
+		}
+		return nil
+	}
+	line, err := r.file("cmdline")
+	if err != nil {
+		return nil
 	}
 	p.argv = parseCmdline(line)
-	if args, ok := scan.ParseShimArgs(p.argv); ok {
+	if p.notRoots == unreadable {
+		_, isShim := scan.ParseShimArgs(p.argv)
+		_, isDaemon := isContainerd("containerd", p.argv)
+		r.denied = isShim || isDaemon && p.Comm == "containerd"
+		return nil
+	}
+	if args, ok := scan.ParseShimArgs(p.argv); ok && isName(args.ID) && isName(args.Namespace) {
 		p.Shim = &args
 		p.Address, p.Program = shimFlag(p.argv, "address"), path.Base(p.argv[0])
-		p.pidns = t.link(pid, "ns/pid")
-		p.sockets, p.Cwd = t.sockets(pid), t.link(pid, "cwd")
-		return
+		p.pidns, p.Cwd = r.link("ns/pid"), r.link("cwd")
+		p.sockets = sockets(r.dir)
+		return nil
 	}
-	exe := ""
-	if p.Comm == "containerd" || len(p.argv) > 0 && path.Base(p.argv[0]) == "containerd" {
-		exe = t.link(pid, "exe") // only of those: a readlink for each process is dear
+	if p.Comm != "containerd" && (len(p.argv) == 0 || path.Base(p.argv[0]) != "containerd") {
+		return nil // a readlink for each process is dear
 	}
-	if where, ok := isContainerd(exe, p.argv); ok && exe != "" {
-		p.pidns = t.link(pid, "ns/pid")
-		t.candidates = append(t.candidates, candidate{p, exe, where})
+	exe := r.link("exe")
+	where, ok := isContainerd(exe, p.argv)
+	if !ok || exe == "" {
+		return nil
 	}
+	p.pidns, p.sockets = r.link("ns/pid"), sockets(r.dir)
+	return &candidate{p, exe, where}
 }
 
 // file reads a small file of /proc, in half of the system calls of os.ReadFile: there are
-// two for each process of the node. What it returns holds until the next call.
-func (t *processTable) file(name string) ([]byte, error) {
-	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+// three for each process of the node. The text is valid until the next call.
+func (r *reader) file(name string) ([]byte, error) {
+	fd, err := unix.Open(r.dir+"/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd) //nolint:errcheck // read-only
-	if t.buffer == nil {
-		t.buffer = make([]byte, 16<<10) // a longer command line is cut: a shim's is not
-	}
 	n := 0
-	for n < len(t.buffer) {
-		got, err := unix.Read(fd, t.buffer[n:])
+	for n < len(r.buffer) {
+		got, err := unix.Read(fd, r.buffer[n:])
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -147,27 +239,34 @@ func (t *processTable) file(name string) ([]byte, error) {
 		}
 		n += got
 	}
-	return t.buffer[:n], nil
+	return r.buffer[:n], nil
 }
 
-func (t *processTable) link(pid int, name string) string {
-	to, err := os.Readlink(filepath.Join(t.proc, strconv.Itoa(pid), name))
-	if errors.Is(err, fs.ErrPermission) && !slices.Contains(t.denied, pid) {
-		t.denied = append(t.denied, pid)
-	}
+func (r *reader) link(name string) string {
+	to, err := os.Readlink(r.dir + "/" + name)
+	r.denied = r.denied || errors.Is(err, fs.ErrPermission)
 	return to
 }
 
-// sockets are the inodes of the sockets that a process holds.
-func (t *processTable) sockets(pid int) []uint64 {
-	dir := filepath.Join(t.proc, strconv.Itoa(pid), "fd")
-	entries, err := os.ReadDir(dir)
+func (t *processTable) link(pid int, name string) string {
+	to, _ := os.Readlink(filepath.Join(t.proc, strconv.Itoa(pid), name)) // it has ended, or was denied before
+	return to
+}
+
+// mostDescriptors is how many descriptors of a process are read.
+const mostDescriptors = 100_000
+
+// sockets are the inodes of the sockets that a process holds; dir is its own in /proc.
+func sockets(dir string) []uint64 {
+	f, err := os.Open(dir + "/fd")
 	if err != nil {
 		return nil
 	}
+	defer f.Close() //nolint:errcheck // read-only
+	names, _ := f.Readdirnames(mostDescriptors)
 	var out []uint64
-	for _, e := range entries {
-		to, err := os.Readlink(filepath.Join(dir, e.Name()))
+	for _, name := range names {
+		to, err := os.Readlink(dir + "/fd/" + name)
 		if err != nil {
 			continue
 		}
@@ -184,24 +283,18 @@ func (t *processTable) inner(pid, depth int) int {
 	if depth == 0 {
 		return pid
 	}
-	text, err := t.file(filepath.Join(t.proc, strconv.Itoa(pid), "status"))
-	if err != nil {
-		return 0
+	if p := t.byPID[pid]; p != nil && depth < len(p.pids) {
+		return p.pids[depth]
 	}
-	pids := parseNSpid(string(text))
-	if depth >= len(pids) {
-		return 0
-	}
-	return pids[depth]
+	return 0
 }
 
 // depth is how many PID namespaces a process is below the auditor's.
 func (t *processTable) depth(pid int) int {
-	text, err := os.ReadFile(filepath.Join(t.proc, strconv.Itoa(pid), "status"))
-	if err != nil {
-		return 0
+	if p := t.byPID[pid]; p != nil {
+		return max(len(p.pids)-1, 0)
 	}
-	return max(len(parseNSpid(string(text)))-1, 0)
+	return 0
 }
 
 // family is a process and all that descend from it.

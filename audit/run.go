@@ -15,6 +15,8 @@ type Report struct {
 	Took     Millis    `json:"tookMs"`
 	Looks    int       `json:"looks"` // 1 where the first saw no suspect
 	Suspects []Suspect `json:"suspects"`
+	// Untrusted are the processes that look like a containerd of root, and are none.
+	Untrusted []Untrusted `json:"untrusted,omitempty"`
 	// Shims is how many there are, with and without a task.
 	Shims   int      `json:"shims"`
 	Daemons []Daemon `json:"containerds"`
@@ -63,11 +65,18 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			return nil, ctx.Err()
 		}
 		second, err := Look(ctx, o)
-		if err != nil {
-			return nil, err
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			for i := range found {
+				found[i].Sure = Likely
+			}
+			r.Partial = append(r.Partial, "what is reported was seen once, because the second look failed: "+err.Error())
+		default:
+			found = both(found, Compare(second))
+			r.Looks, r.last = 2, second
 		}
-		found = both(found, Compare(second))
-		r.Looks, r.last = 2, second
 	}
 	r.Suspects, r.Took = found, Millis(time.Since(begun))
 	if r.Node, err = os.Hostname(); err != nil {
@@ -98,9 +107,16 @@ func both(before, after []Suspect) []Suspect {
 	return out
 }
 
+// The limits of a report.
+const (
+	mostSuspects  = 10_000
+	mostUntrusted = 1000
+	mostNotes     = 100
+)
+
 // tell adds what is there besides suspects.
 func (r *Report) tell(n *Node) {
-	r.Taken, r.Partial = n.Taken, append(r.Partial, n.Notes...)
+	r.Taken, r.Partial, r.Untrusted = n.Taken, append(r.Partial, n.Notes...), n.Untrusted
 	for _, v := range n.Views {
 		r.Daemons = append(r.Daemons, v.Daemons...)
 		for _, p := range v.Processes {
@@ -122,6 +138,16 @@ func (r *Report) tell(n *Node) {
 	}
 	if len(r.Daemons) == 0 {
 		r.Partial = append(r.Partial, "no containerd is running: the kernel's view is compared alone")
+	}
+	if n := len(r.Suspects); n > mostSuspects {
+		r.Suspects = r.Suspects[:mostSuspects]
+		r.Partial = append(r.Partial, fmt.Sprintf("%d suspects more are left out", n-mostSuspects))
+	}
+	if n := len(r.Untrusted); n > mostUntrusted {
+		r.Untrusted = r.Untrusted[:mostUntrusted]
+	}
+	if n := len(r.Partial); n > mostNotes {
+		r.Partial = append(r.Partial[:mostNotes], fmt.Sprintf("%d notes more are left out", n-mostNotes))
 	}
 }
 

@@ -58,25 +58,46 @@ func parseCmdline(text []byte) []string {
 	return strings.Split(string(text), "\x00")
 }
 
-// parseNSpid reads the pids of a process from /proc/PID/status, from the reader's
-// namespace to the process's own.
-func parseNSpid(text string) []int {
+// identity is what is wanted of /proc/PID/status (proc_pid_status(5)).
+type identity struct {
+	uid          int    // the real one, in the reader's user namespace; -1 where nothing tells
+	capabilities uint64 // the effective ones
+	pids         []int  // from the reader's PID namespace to the process's own
+}
+
+// parseStatus reads it. The kernel escapes line breaks in the name.
+func parseStatus(text string) identity {
+	s := identity{uid: -1}
 	for line := range strings.Lines(text) {
-		rest, ok := strings.CutPrefix(line, "NSpid:")
-		if !ok {
+		name, rest, _ := strings.Cut(line, ":")
+		words := strings.Fields(rest)
+		if len(words) == 0 {
 			continue
 		}
-		var out []int
-		for _, word := range strings.Fields(rest) {
-			pid, err := strconv.Atoi(word)
-			if err != nil {
-				return nil
+		switch name {
+		case "Uid":
+			if uid, err := strconv.Atoi(words[0]); err == nil {
+				s.uid = uid
 			}
-			out = append(out, pid)
+		case "CapEff":
+			s.capabilities, _ = strconv.ParseUint(words[0], 16, 64) // 0 where it is no number
+		case "NSpid":
+			s.pids = numbers(words)
 		}
-		return out
 	}
-	return nil
+	return s
+}
+
+func numbers(words []string) []int {
+	var out []int
+	for _, word := range words {
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			return nil
+		}
+		out = append(out, n)
+	}
+	return out
 }
 
 // parseUptime reads the seconds since boot from /proc/uptime.

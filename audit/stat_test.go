@@ -39,13 +39,15 @@ func FuzzParseStat(f *testing.F) {
 	})
 }
 
-func TestParseNSpid(t *testing.T) {
-	if got := parseNSpid("Name:\tx\nPid:\t9\nNSpid:\t4711\t230\t1\n"); !slices.Equal(got, []int{4711, 230, 1}) {
-		t.Errorf("%v", got)
+func TestParseStatus(t *testing.T) {
+	const text = "Name:\tx\\nUid:\t0\nUid:\t1000\t0\t0\t0\nPid:\t9\nNSpid:\t4711\t230\t1\nCapEff:\t0000000000200001\n"
+	got := parseStatus(text)
+	if got.uid != 1000 || got.capabilities != 1<<21|1 || !slices.Equal(got.pids, []int{4711, 230, 1}) {
+		t.Errorf("%+v", got)
 	}
-	for _, bad := range []string{"", "NSpid:\tx\n", "Pid:\t9\n"} {
-		if got := parseNSpid(bad); got != nil {
-			t.Errorf("%q is %v", bad, got)
+	for _, bad := range []string{"", "NSpid:\tx\nUid:\n", "Pid:\t9\nUid:\tx\nCapEff:\tx\n"} {
+		if got := parseStatus(bad); got.uid != -1 || got.capabilities != 0 || got.pids != nil {
+			t.Errorf("%q is %+v", bad, got)
 		}
 	}
 }
@@ -123,7 +125,8 @@ func TestCgroupKey(t *testing.T) {
 }
 
 func TestSocketName(t *testing.T) {
-	// printf ADDRESS/NAMESPACE/ID | sha256sum: as pkg/shim.SocketAddress of containerd does.
+	// printf ADDRESS/NAMESPACE/ID | sha256sum: as pkg/shim.SocketAddress of containerd
+	// does.
 	const want = "5643fcb627683f8a577878c63175cb86c8aa17302107b0e97cf970aa17ff3018"
 	if got := socketName("/run/containerd/containerd.sock", Key{"k8s.io", "p1"}); got != want {
 		t.Errorf("%s, want %s", got, want)

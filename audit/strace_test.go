@@ -24,7 +24,7 @@ var harmless = strings.Fields(`read pread64 readv lseek close fstat newfstatat s
 	getdents64 access faccessat faccessat2 getcwd uname sysinfo mmap munmap mprotect madvise mincore brk futex
 	epoll_create1 epoll_ctl epoll_pwait epoll_wait eventfd2 pipe2 poll ppoll nanosleep clock_nanosleep clock_gettime
 	sched_yield sched_getaffinity rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack gettid getpid getppid getuid
-	geteuid getgid getegid capget arch_prctl prctl set_robust_list set_tid_address rseq getrandom fcntl getrlimit
+	geteuid getgid getegid capget arch_prctl prctl set_robust_list set_tid_address rseq getrandom fcntl getrlimit getxattr
 	getsockname getpeername getsockopt setsockopt shutdown exit exit_group restart_syscall recvmsg recvfrom umask`)
 
 // straced judges the lines of strace -f -y: what an audit must not have done. address is
@@ -41,7 +41,7 @@ type straced struct {
 var (
 	straceLine = regexp.MustCompile(`^(\d+) +(.*)$`)
 	straceCall = regexp.MustCompile(`^(\w+)\((.*)$`)
-	opened     = regexp.MustCompile(`^\d+<[^>]*>, "([^"]*)", .*= (\d+)<`)
+	opened     = regexp.MustCompile(`= (\d+)<([^>]*)>$`)
 	connected  = regexp.MustCompile(`sun_path="([^"]*)"`)
 )
 
@@ -77,7 +77,7 @@ func (s *straced) call(name, args string) string {
 			return "opened for writing"
 		}
 		if m := opened.FindStringSubmatch(args); m != nil {
-			s.paths[m[2]] = m[1]
+			s.paths[m[1]] = m[2]
 		}
 	case "write", "writev", "sendmsg", "sendto":
 		if !regexp.MustCompile(`^([12]|\d+)<(pipe:|anon_inode:\[eventfd\]|UNIX|socket:|/dev/null)`).MatchString(args) {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/shimquake/shimquake/oracle/scan"
 )
 
 // Kind is the kind of thing that a suspect is: a class of the catalogue's.
@@ -16,8 +14,9 @@ type Kind string
 // kind is how suspects of a kind are found: one file each.
 type kind struct {
 	name Kind
-	// read takes what lies on the disk into the view; nil: another kind's does, or look.go.
-	read func(*look, *scan.Tree, *View) error
+	// read takes what lies on the disk into the view; nil: another kind's does, or
+	// look.go.
+	read func(*viewing) error
 	find func(*comparison) []Suspect
 	// do is one line of what a careful operator can do. Nothing of it is done here.
 	do func(Suspect) string

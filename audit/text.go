@@ -5,28 +5,71 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/shimquake/shimquake/quote"
 )
 
-// String is the report for people, in 100 columns.
+// String is the report for people, in 100 columns. Names and paths are of the node, where
+// others may have chosen them: quote.Text keeps each in its line.
 func (r *Report) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s: %s, %s", count(len(r.Suspects), "suspect"), r.Node, count(r.Shims, "shim"),
+	var t quote.Text
+	head := fmt.Sprintf("%s on %s: %s, %s", count(len(r.Suspects), "suspect"), r.Node, count(r.Shims, "shim"),
 		count(len(r.Daemons), "containerd"))
 	if len(r.Suspects) > 0 {
-		fmt.Fprintf(&b, "; seen twice")
+		head += "; seen twice"
 	}
-	fmt.Fprintf(&b, " (%s)\n", time.Duration(r.Took).Round(time.Millisecond))
+	t.Line("%s (%s)", head, time.Duration(r.Took).Round(time.Millisecond))
 	for _, d := range r.Daemons {
-		fmt.Fprintf(&b, "  containerd %s, process %d, %s%s\n", cmp.Or(d.Version, "of an unknown version"), d.PID, d.Address,
-			d.state())
+		t.Line("  containerd %s, process %d, %s%s", cmp.Or(d.Version, "of an unknown version"), d.PID, d.Address, d.state())
+	}
+	if len(r.Untrusted) > 0 {
+		t.Line("  not believed, and not examined without --untrusted: %s", notBelieved(r.Untrusted))
 	}
 	for _, p := range r.Partial {
-		fmt.Fprintf(&b, "  note: %s\n", p)
+		t.Line("  note: %s", p)
 	}
-	for _, s := range r.Suspects {
+	return t.String() + suspectsText(r.Suspects)
+}
+
+func suspectsText(all []Suspect) string {
+	var b strings.Builder
+	for _, s := range all {
 		b.WriteString(s.String())
 	}
 	return b.String()
+}
+
+// notBelieved names the first of many fake containerds.
+func notBelieved(all []Untrusted) string {
+	var names []string
+	for _, u := range all[:min(len(all), mostNamed)] {
+		names = append(names, fmt.Sprintf("process %d (%s)", u.PID, u.Why))
+	}
+	return strings.Join(names, ", ") + more(len(all))
+}
+
+// mostNamed is how many of many are named in a line.
+const mostNamed = 5
+
+func more(n int) string {
+	if n <= mostNamed {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n-mostNamed)
+}
+
+// firstPIDs are the first of many processes.
+func firstPIDs(pids []int) string {
+	return fmt.Sprint(pids[:min(len(pids), mostNamed)]) + more(len(pids))
+}
+
+// cut is the begin of a long text that another program chose.
+func cut(text string) string {
+	const most = 300
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 func (d Daemon) state() string {
@@ -38,29 +81,31 @@ func (d Daemon) state() string {
 
 // String is a suspect in four lines at most.
 func (s Suspect) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-8s %s", s.Sure, s.Kind)
+	var t quote.Text
+	head := fmt.Sprintf("%-8s %s", s.Sure, s.Kind)
 	if s.PID != 0 {
-		fmt.Fprintf(&b, " %d", s.PID)
+		head += fmt.Sprintf(" %d", s.PID)
 	}
 	if s.ID != "" {
-		fmt.Fprintf(&b, " %s/%s", cmp.Or(s.Namespace, "?"), short(s.ID))
+		head += fmt.Sprintf(" %s/%s", cmp.Or(s.Namespace, "?"), short(s.ID))
 	}
 	if s.Path != "" {
-		fmt.Fprintf(&b, " %s", s.Path)
+		head += " " + s.Path
 	}
 	if s.Age > 0 {
-		fmt.Fprintf(&b, ", %s old", Age(s.Age))
+		head += fmt.Sprintf(", %s old", Age(s.Age))
 	}
-	fmt.Fprintf(&b, ": no %s", strings.Join(s.Missing, ", no "))
+	head += ": no " + strings.Join(s.Missing, ", no ")
 	if s.View != "" {
-		fmt.Fprintf(&b, " (in %s)", s.View)
+		head += fmt.Sprintf(" (%s)", s.View)
 	}
+	t.Line("%s", head)
 	if len(s.With) > 0 {
-		fmt.Fprintf(&b, "\n         left with it: %s", strings.Join(s.With, ", "))
+		t.Line("         left with it: %s", strings.Join(s.With, ", "))
 	}
-	fmt.Fprintf(&b, "\n         bug: %s\n         do:  %s\n", bugs(s), s.Do)
-	return b.String()
+	t.Line("         bug: %s", bugs(s))
+	t.Line("         do:  %s", s.Do)
+	return t.String()
 }
 
 // bugs are those that this version has; where there is none, those that it may have.

@@ -9,14 +9,22 @@ import (
 // versionFlag is how containerd's Makefile tells its binary its version.
 var versionFlag = regexp.MustCompile(`containerd(?:/v2)?/version\.Version=([^\s'"]+)`)
 
-// versionOf reads a binary's version from its build information: the linker's flag, the
-// main module's version, or in k3s and rke2 that of the containerd that they replace the
-// module with. It is "" where nothing tells.
-func versionOf(exe string) string {
+// build reads a binary's build information: whether containerd is in it, and its version
+// from the linker's flag, the main module's version, or in k3s and rke2 that of the
+// containerd that they replace the module with. The version is "" where nothing tells.
+func build(exe string) (version string, isContainerd bool) {
 	info, err := buildinfo.ReadFile(exe)
 	if err != nil {
-		return ""
+		return "", false
 	}
+	is := isModule(info.Main.Path)
+	for _, d := range info.Deps {
+		is = is || isModule(d.Path)
+	}
+	return versionIn(info), is
+}
+
+func versionIn(info *buildinfo.BuildInfo) string {
 	for _, s := range info.Settings {
 		if m := versionFlag.FindStringSubmatch(s.Value); m != nil {
 			return release(m[1])
@@ -41,10 +49,14 @@ func isModule(path string) bool {
 	return path == "github.com/containerd/containerd" || path == "github.com/containerd/containerd/v2"
 }
 
-// release is a version as releases are named, with its v.
+// versionLike is what a containerd may say that its version is: 1.7.2, v2.3.7-5-gabc.m,
+// 1.6.20~ds1.
+var versionLike = regexp.MustCompile(`^v?[0-9][A-Za-z0-9.~:+_-]{0,100}$`)
+
+// release is a version as releases are named, with its v; "" for what is no version.
 func release(version string) string {
 	version = strings.TrimSpace(version)
-	if version == "" || version == "(devel)" {
+	if !versionLike.MatchString(version) {
 		return ""
 	}
 	return "v" + strings.TrimPrefix(version, "v")

@@ -78,6 +78,8 @@ Exit status: 0 nothing is suspect, 1 something is, 2 it could not look, or not a
 	f.DurationVar(&a.options.Timeout, "timeout", 5*time.Second, "containerd may take so long for one answer")
 	f.IntVar(&a.options.PID, "pid", 0,
 		"only what shares root and PID namespace with this process: a containerd, or a container that is a node")
+	f.BoolVar(&a.options.Untrusted, "untrusted", false,
+		"examine also containerds that are not root's, or whose files others may write: they may say anything")
 	f.StringVar(&a.options.Proc, "proc", "/proc", "the procfs of the node's PID namespace")
 	f.BoolVar(&a.watch, "watch", false, "look again and again, and say what is new")
 	f.DurationVar(&a.every, "every", time.Minute, "with --watch: so often")

@@ -11,12 +11,17 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/foreign"
 )
 
 // Tree reads the files of a mount namespace. Paths are resolved as inside its root
 // (openat2 RESOLVE_IN_ROOT, Linux 5.6), so an absolute symlink there ("/var/run") leads
 // to a directory there and never to the host's.
-type Tree struct{ fd int }
+type Tree struct {
+	fd    int
+	owner *Owner // nil: of any user
+}
 
 // OpenTree opens the root of a mount namespace, such as /proc/1234/root.
 func OpenTree(root string) (*Tree, error) {
@@ -32,6 +37,9 @@ func (t *Tree) Close() { _ = unix.Close(t.fd) }
 
 // Open opens name for reading; fs.ErrNotExist when it is not there.
 func (t *Tree) Open(name string, flags uint64) (*os.File, error) {
+	if t.owner != nil {
+		return t.openOwned(name, flags)
+	}
 	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
 	for {
 		fd, err := unix.Openat2(t.fd, name, &how)
@@ -45,8 +53,12 @@ func (t *Tree) Open(name string, flags uint64) (*os.File, error) {
 	}
 }
 
+// mostEntries is how many entries of a directory are read. A node has a few hundred
+// containers.
+const mostEntries = 100_000
+
 // List reads a directory. A directory that is not there, or is gone meanwhile, is an
-// empty one.
+// empty one. One of more than mostEntries is an error.
 func (t *Tree) List(name string) ([]os.DirEntry, error) {
 	f, err := t.Open(name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
@@ -56,10 +68,14 @@ func (t *Tree) List(name string) ([]os.DirEntry, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // read-only
-	entries, err := f.ReadDir(-1)
-	if errors.Is(err, fs.ErrNotExist) {
+	entries, err := f.ReadDir(mostEntries + 1)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF):
 		return nil, nil
+	case len(entries) > mostEntries:
+		return nil, fmt.Errorf("%s has more than %d entries", name, mostEntries)
 	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, err
 }
 
@@ -78,26 +94,43 @@ func (t *Tree) Size(name string) int64 {
 }
 
 // Read returns the text of a small file, "" when it is not there or cannot be read.
-func (t *Tree) Read(name string) string { return t.readAtMost(name, 4096, unix.O_NOFOLLOW) }
-
-// ReadAll is Read for a file that may be larger, and a symlink: of more than a MiB it
-// returns the begin.
-func (t *Tree) ReadAll(name string) string { return t.readAtMost(name, 1<<20, 0) }
-
-func (t *Tree) readAtMost(name string, most int64, flags uint64) string {
-	f, err := t.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|flags)
-	if err != nil {
-		return ""
-	}
-	defer f.Close() //nolint:errcheck // read-only
-	text, _ := io.ReadAll(io.LimitReader(f, most))
+func (t *Tree) Read(name string) string {
+	text, _ := t.read(name, 4096, unix.O_NOFOLLOW)
 	return string(text)
 }
 
-// Glob returns the files that an absolute pattern of path.Match names, in the order of
-// their names; the pattern itself where it has no wildcard, be it there or not. What
-// cannot be read is left out.
-func (t *Tree) Glob(pattern string) []string {
+// ReadFile returns what a regular file holds. A file of more than most bytes is an error,
+// and so is a symlink.
+func (t *Tree) ReadFile(name string, most int64) ([]byte, error) {
+	return t.read(name, most, unix.O_NOFOLLOW)
+}
+
+// ReadLinked is ReadFile for a file that may be a symlink.
+func (t *Tree) ReadLinked(name string, most int64) ([]byte, error) { return t.read(name, most, 0) }
+
+// read returns also what it has read before an error.
+func (t *Tree) read(name string, most int64, flags uint64) ([]byte, error) {
+	h, err := t.Open(name, unix.O_PATH|flags)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close() //nolint:errcheck // of O_PATH
+	f, err := foreign.Reopen(h, most)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // read-only
+	return io.ReadAll(f)
+}
+
+// mostGlobbed is how many directories a pattern may lead through, and how many files it
+// may name.
+const mostGlobbed = 1000
+
+// Glob returns the files that match an absolute pattern of path.Match, in the order of
+// their names. A pattern without a wildcard is returned as it is. Glob skips folders that
+// it cannot read. A pattern that matches more than mostGlobbed files is an error.
+func (t *Tree) Glob(pattern string) ([]string, error) {
 	matches := []string{"/"}
 	for part := range strings.SplitSeq(strings.Trim(path.Clean(pattern), "/"), "/") {
 		var next []string
@@ -112,11 +145,14 @@ func (t *Tree) Glob(pattern string) []string {
 					next = append(next, path.Join(dir, e.Name()))
 				}
 			}
+			if len(next) > mostGlobbed {
+				return nil, fmt.Errorf("%s names more than %d files", pattern, mostGlobbed)
+			}
 		}
 		slices.Sort(next)
 		matches = next
 	}
-	return matches
+	return matches, nil
 }
 
 // Stat is lstat(2); nil when the file is not there.

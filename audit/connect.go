@@ -1,0 +1,113 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// mayAsk are the only methods that an audit calls: none of them changes anything. The
+// connection refuses all others.
+var mayAsk = []string{
+	"/containerd.services.version.v1.Version/Version",
+	"/containerd.services.namespaces.v1.Namespaces/List",
+	"/containerd.services.containers.v1.Containers/ListStream",
+	"/containerd.services.tasks.v1.Tasks/List",
+	"/containerd.services.tasks.v1.Tasks/Get",
+	"/containerd.services.sandbox.v1.Store/List",
+	"/runtime.v1.RuntimeService/ListPodSandbox",
+	"/runtime.v1.RuntimeService/ListContainers",
+}
+
+var errMayNotAsk = errors.New("an audit does not call this method")
+
+// connect opens containerd's socket, and only that: its process must be the one that
+// listens. The path is resolved inside the view's root, where a link could lead
+// elsewhere.
+func (a *asker) connect(d *Daemon) (*grpc.ClientConn, error) {
+	address := strings.TrimPrefix(d.Address, "unix://")
+	own := sockets(filepath.Join(a.table.proc, itoa(d.PID))) // it may listen only now
+	if !slices.ContainsFunc(a.listening, func(s scan.UnixSocket) bool {
+		return path.Base(s.Path) == path.Base(address) && slices.Contains(own, s.Inode)
+	}) {
+		return nil, fmt.Errorf("process %d does not listen on %s: it is starting, or its configuration was changed"+
+			" since it was started", d.PID, d.Address)
+	}
+	dial := func(ctx context.Context, _ string) (net.Conn, error) {
+		f, err := a.tree.Open(address, unix.O_PATH)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close() //nolint:errcheck // a name, and no file
+		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+		if err != nil {
+			return nil, err
+		}
+		if err := a.peer(conn); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		return conn, nil
+	}
+	return grpc.NewClient("passthrough:///containerd",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(dial),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostAnswer)),
+		grpc.WithMaxHeaderListSize(64<<10),
+		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
+			call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			if !slices.Contains(mayAsk, method) {
+				return fmt.Errorf("%w: %s", errMayNotAsk, method)
+			}
+			return call(ctx, method, req, reply, cc, opts...)
+		}),
+		grpc.WithStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
+			call grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			if !slices.Contains(mayAsk, method) {
+				return nil, fmt.Errorf("%w: %s", errMayNotAsk, method)
+			}
+			return call(ctx, desc, cc, method, opts...)
+		}))
+}
+
+// mostAnswer is how many bytes one answer may have: containerd's own limit.
+const mostAnswer = 16 << 20
+
+// peer reports a socket on which another user listens than the one that is to be asked.
+func (a *asker) peer(conn net.Conn) error {
+	unixConn, ok := conn.(*net.UnixConn)
+	if !ok {
+		return errors.New("the connection is none of a UNIX socket")
+	}
+	raw, err := unixConn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var peer *unix.Ucred
+	cerr := raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if err := errors.Join(cerr, err); err != nil {
+		return err
+	}
+	if int(peer.Uid) != a.uid {
+		return fmt.Errorf("uid %d listens on it, not %d", peer.Uid, a.uid)
+	}
+	return nil
+}
+
+func (a *asker) close() {
+	for _, c := range a.conns {
+		if c != nil {
+			_ = c.Close() // nothing was sent that could be lost
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// daemon adds a containerd to the view. It refuses a containerd if another user may write
+// its binary, configuration, state, root or socket.
+func (w *viewing) daemon(c candidate) {
+	d := Daemon{PID: c.p.PID, Exe: c.exe, Age: c.p.Age}
+	own := filepath.Join(w.Proc, itoa(c.p.PID))
+	exe, wasReplaced := strings.CutSuffix(c.exe, deleted)
+	d.Replaced = wasReplaced
+	if w.View.Untrusted == 0 {
+		if err := w.checkBinary(own, exe); err != nil {
+			w.refuse(c, err)
+			return
+		}
+		version, is := build(filepath.Join(own, "exe"))
+		if !is && path.Base(exe) != "containerd" {
+			return // another program under that name: every user can start sudo by it
+		}
+		d.Version = version
+	}
+	where := c.where.or(places{config: defaults.config})
+	if !path.IsAbs(where.config) {
+		where.config = path.Join(w.table.link(c.p.PID, "cwd"), where.config)
+	}
+	said, err := configured(w.tree, where.config)
+	where = where.or(said).or(defaults)
+	d.Address, d.State, d.Root = where.address, where.state, where.root
+	for _, name := range []string{strings.TrimPrefix(d.Address, "unix://"), d.State, d.Root} {
+		err = errors.Join(err, w.owned(name))
+	}
+	if notOwned := new(scan.NotOwnedError); errors.As(err, &notOwned) {
+		w.refuse(c, notOwned)
+		return
+	}
+	if err != nil {
+		w.Notes = append(w.Notes, fmt.Sprintf("the configuration of containerd (process %d): %v", d.PID, err))
+	}
+	w.Daemons = append(w.Daemons, d)
+}
+
+func (w *viewing) refuse(c candidate, why error) {
+	w.refused = append(w.refused, Untrusted{c.p.PID, why.Error()})
+	if w.View.Untrusted != 0 {
+		return
+	}
+	w.Notes = append(w.Notes, fmt.Sprintf("containerd (process %d) is not believed, because %v", c.p.PID, why))
+}
+
+// owned reports a file of another user. A missing file is no error.
+func (w *viewing) owned(name string) error {
+	f, err := w.tree.Open(name, unix.O_PATH)
+	if err == nil {
+		return f.Close()
+	}
+	if notOwned := new(scan.NotOwnedError); errors.As(err, &notOwned) {
+		return notOwned
+	}
+	return nil
+}
+
+// checkBinary reports a program that other users may write or replace. own is the
+// process's directory in /proc. After an upgrade the path leads to the new program.
+func (w *viewing) checkBinary(own, exe string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(filepath.Join(own, "exe"), &st); err != nil {
+		return fmt.Errorf("its binary cannot be looked at: %w", err)
+	}
+	if st.Uid != 0 || st.Mode&unix.S_IWOTH != 0 || st.Mode&unix.S_IWGRP != 0 && st.Gid != 0 {
+		return fmt.Errorf("its binary is not root's alone (uid %d, gid %d, mode %o)", st.Uid, st.Gid, st.Mode&0o7777)
+	}
+	return w.owned(exe)
+}

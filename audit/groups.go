@@ -1,0 +1,145 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// group are the processes of one view: containerds, and shims. Their containerd may be
+// down.
+type group struct {
+	place
+	anchor  int      // a process that has the view's root
+	user    *Process // a containerd that is not root's, with a view of its own; else nil
+	daemons []candidate
+	shims   []*Process
+	// sharing are containerds that have the same root in another PID namespace: their
+	// shims are not here, and their files are.
+	sharing []int
+}
+
+// place is a root in a PID namespace. Two roots are the same if they have the same /run,
+// where containerd has its state and shims have their sockets.
+type place struct{ pidns, root string }
+
+// mostUsers is how many containerds of users are examined.
+const mostUsers = 20
+
+// groups sorts the containerds and shims of root by their place. Users' processes are in
+// none of these groups.
+func (l *look) groups(ctx context.Context) ([]*group, error) {
+	if err := l.checkPID(); err != nil {
+		return nil, err
+	}
+	places := map[int]place{}
+	placeOf := func(pid int) place {
+		if _, ok := places[pid]; !ok {
+			places[pid] = place{l.table.link(pid, "ns/pid"), l.rootOf(ctx, pid)}
+		}
+		return places[pid]
+	}
+	byPlace := map[place]*group{}
+	put := func(p *Process) *group {
+		at := placeOf(p.PID)
+		if byPlace[at] == nil {
+			byPlace[at] = &group{place: at, anchor: p.PID}
+		}
+		return byPlace[at]
+	}
+	for _, c := range l.table.candidates {
+		if c.p.notRoots == "" {
+			g := put(c.p)
+			g.daemons = append(g.daemons, c)
+		}
+	}
+	for _, p := range l.table.byPID {
+		if p.Shim != nil && p.notRoots == "" && !p.Zombie() && p.pidns != "" { // else it has just ended
+			g := put(p)
+			g.shims = append(g.shims, p)
+		}
+	}
+	for at, g := range byPlace {
+		for other, h := range byPlace {
+			if other.root == at.root && other.pidns != at.pidns {
+				for _, c := range h.daemons {
+					g.sharing = append(g.sharing, c.p.PID)
+				}
+			}
+		}
+	}
+	var out []*group
+	for at, g := range byPlace {
+		if l.PID == 0 || at == placeOf(l.PID) {
+			out = append(out, g)
+		}
+	}
+	if anchor := cmp.Or(l.PID, 1); len(out) == 0 && l.isRoots(anchor) {
+		// containerd is down and has left no shim: its files are still there
+		out = append(out, &group{place: placeOf(anchor), anchor: anchor})
+	}
+	slices.SortFunc(out, func(a, b *group) int { return cmp.Compare(a.anchor, b.anchor) })
+	return append(out, l.users(placeOf)...), nil
+}
+
+// checkPID reports why there is nothing to be seen from Options.PID.
+func (l *look) checkPID() error {
+	if l.PID == 0 {
+		return nil
+	}
+	p := l.table.byPID[l.PID]
+	switch {
+	case p == nil:
+		return fmt.Errorf("there is no process %d: --pid is one that runs, such as containerd's", l.PID)
+	case p.notRoots == unreadable:
+		return fmt.Errorf("process %d may not be looked at: %s", l.PID, privileges)
+	case p.notRoots != "" && !l.Untrusted:
+		return fmt.Errorf("process %d is not root's (%s): with --untrusted it is examined all the same", l.PID, p.notRoots)
+	}
+	return nil
+}
+
+// isRoots reports whether a process's root may be looked into.
+func (l *look) isRoots(pid int) bool {
+	p := l.table.byPID[pid]
+	return p == nil || p.notRoots == ""
+}
+
+// users are the containerds of users, each by itself, with the shims of the same user.
+func (l *look) users(placeOf func(pid int) place) []*group {
+	if !l.Untrusted {
+		return nil
+	}
+	var out []*group
+	for _, c := range l.table.candidates {
+		if c.p.notRoots == "" || c.p.pidns == "" || len(out) == mostUsers || l.PID != 0 && l.PID != c.p.PID {
+			continue
+		}
+		g := &group{place: placeOf(c.p.PID), anchor: c.p.PID, user: c.p, daemons: []candidate{c}}
+		for _, p := range l.table.byPID {
+			if p.Shim != nil && p.notRoots != "" && p.UID == c.p.UID && !p.Zombie() && placeOf(p.PID) == g.place {
+				g.shims = append(g.shims, p)
+			}
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// rootOf names a process's root by its /run; "" where it cannot be read.
+func (l *look) rootOf(ctx context.Context, pid int) string {
+	name := filepath.Join(l.Proc, strconv.Itoa(pid), "root/run")
+	at, _ := attempt(ctx, name, l.hangs, func(func(string)) string { // the view reports the error
+		var st unix.Stat_t
+		if err := unix.Stat(name, &st); err != nil {
+			return ""
+		}
+		return fmt.Sprint(st.Dev, " ", st.Ino)
+	})
+	return at
+}

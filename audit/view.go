@@ -1,0 +1,203 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// viewing takes one view.
+type viewing struct {
+	*look
+	*View
+	group *group
+	at    func(what string) // tells what is read next
+	tree  *scan.Tree        // as far as it is the owner's
+	owner scan.Owner
+	dirs  []places // the existing state and root directories
+
+	holds     map[uint64]bool // sockets of root's processes, once it is needed
+	heldByAll bool            // holds has the sockets of all of root's processes
+	others    []string        // the tops of the cgroups of other containerds
+}
+
+func (w *viewing) take(ctx context.Context, anchor int) error {
+	w.at(w.Root)
+	tree, err := scan.OpenTree(w.Root)
+	if err != nil {
+		return fmt.Errorf("look into the root of process %d: %w: %s", anchor, err, privileges)
+	}
+	defer tree.Close()
+	depth := w.table.depth(anchor)
+	if depth > 0 {
+		w.Name = fmt.Sprintf("in the container of process %d", w.table.top(anchor))
+	}
+	if u := w.group.user; u != nil {
+		w.owner = scan.Owner{UID: u.UID, Shared: true}
+		w.View.Untrusted = u.PID
+		w.Name = fmt.Sprintf("as process %d of uid %d has it", u.PID, u.UID)
+	}
+	w.tree = tree.Of(w.owner)
+	sockets, err := w.listening(anchor)
+	if err != nil {
+		return err
+	}
+	for _, c := range w.group.daemons {
+		w.daemon(c)
+	}
+	if w.View.Untrusted != 0 && len(w.Daemons) == 0 {
+		return fmt.Errorf("process %d: %s", w.View.Untrusted, w.refused[0].Why)
+	}
+	w.dirs = w.statesOf()
+	w.processes(anchor, depth, sockets)
+	// containerd is asked before the disk is read: a container that ends in between is
+	// then known and gone, and not left and unknown.
+	w.Known = newKnown()
+	asker := asker{tree: w.tree, uid: w.owner.UID, timeout: w.Timeout, listening: sockets, table: w.table, at: w.at}
+	defer asker.close()
+	asker.all(ctx, w.View)
+	w.Complete = w.complete()
+	if err := w.files(sockets); err != nil {
+		return err
+	}
+	asker.confirm(ctx, w.View)
+	w.details()
+	name(w.View)
+	return nil
+}
+
+// complete reports whether every containerd has answered, and every shim's is among them.
+func (w *viewing) complete() bool {
+	addresses := map[string]bool{}
+	for _, d := range w.Daemons {
+		if !d.Answered {
+			return false
+		}
+		addresses[d.Address] = true
+	}
+	for _, p := range w.Processes {
+		if p.Serves() && p.Address != "" && !addresses[p.Address] {
+			return false
+		}
+	}
+	for _, pid := range w.group.sharing {
+		w.Notes = append(w.Notes, fmt.Sprintf("process %d is a containerd of another PID namespace with the same files:"+
+			" the kernel's view is compared alone", pid))
+	}
+	return len(w.Daemons) > 0 && len(w.group.sharing) == 0 && len(w.refused) == 0
+}
+
+// listening are the listening sockets of the view's network namespace. The kernel does
+// not escape a line break in a socket's name, so that a user can forge a line of its
+// list. The inode of a socket then appears twice.
+func (w *viewing) listening(anchor int) ([]scan.UnixSocket, error) {
+	sockets, err := scan.Listeners(w.Proc, anchor)
+	if err != nil {
+		return nil, err
+	}
+	seen := make(map[uint64]bool, len(sockets))
+	for _, s := range sockets {
+		if seen[s.Inode] {
+			w.Notes = append(w.Notes, fmt.Sprintf("%s has socket %d twice, so one line of it is forged",
+				filepath.Join(w.Proc, itoa(anchor), "net/unix"), s.Inode))
+		}
+		seen[s.Inode] = true
+	}
+	return sockets, nil
+}
+
+// processes adds the processes of the view, without the shims of other groups.
+func (w *viewing) processes(anchor, depth int, listening []scan.UnixSocket) {
+	names := make(map[uint64]string, len(listening))
+	for _, s := range listening {
+		names[s.Inode] = s.Path
+	}
+	family := []*Process{}
+	if depth > 0 {
+		family = w.table.family(w.table.top(anchor))
+	} else {
+		for _, p := range w.table.byPID {
+			family = append(family, p)
+		}
+	}
+	for _, known := range family {
+		p := *known
+		if p.Shim != nil && !slices.Contains(w.group.shims, known) {
+			continue // of another containerd
+		}
+		p.Inner = w.table.inner(p.PID, depth)
+		for _, inode := range p.sockets {
+			if name := names[inode]; name != "" && p.Shim != nil {
+				p.Listens = append(p.Listens, name)
+			}
+		}
+		if p.Shim != nil && !w.isShim(p) {
+			p.Shim = nil
+		}
+		w.Processes = append(w.Processes, p)
+	}
+	slices.SortFunc(w.Processes, func(a, b Process) int { return cmp.Compare(a.PID, b.PID) })
+}
+
+// isShim reports whether a process with a shim's command line is a shim: it runs in its
+// bundle, has a shim's socket, or is a child of containerd.
+func (w *viewing) isShim(p Process) bool {
+	cwd, _ := strings.CutSuffix(p.Cwd, deleted)
+	for _, at := range w.dirs {
+		for _, parent := range scan.BundleParents {
+			if cwd == path.Join(at.state, parent, p.Shim.Namespace, p.Shim.ID) {
+				return true
+			}
+		}
+	}
+	for _, name := range p.Listens {
+		if w.isSocketOfShim(name) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(w.Daemons, func(d Daemon) bool { return d.PID == p.Parent })
+}
+
+// abstractSockets is how the names of shims' sockets begin in containerd before 1.4.
+const abstractSockets = "@/containerd-shim/"
+
+// isSocketOfShim reports whether a socket has the path or the name of a shim's.
+func (w *viewing) isSocketOfShim(name string) bool {
+	if strings.HasPrefix(name, abstractSockets) {
+		return true
+	}
+	for _, dir := range w.socketDirs() {
+		if path.Dir(name) == dir {
+			return true
+		}
+	}
+	for _, at := range w.dirs {
+		for _, parent := range scan.BundleParents {
+			if strings.HasPrefix(name, path.Join(at.state, parent)+"/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// socketDirs are the directories of shims' sockets: one for every state directory of
+// containerd, and in some releases the state directory itself.
+func (w *viewing) socketDirs() []string {
+	if w.View.Untrusted != 0 {
+		return []string{path.Join(w.Daemons[0].State, "s")}
+	}
+	out := []string{"/run/containerd/s"}
+	for _, d := range w.Daemons {
+		if own := path.Join(d.State, "s"); !slices.Contains(out, own) {
+			out = append(out, own)
+		}
+	}
+	return out
+}

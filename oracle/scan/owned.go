@@ -1,0 +1,209 @@
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Owner is the user whose files a Tree opens.
+type Owner struct {
+	UID int
+	// Shared allows folders and files that other users may write.
+	Shared bool
+}
+
+// NotOwnedError reports a file that another user owns or may replace.
+type NotOwnedError struct {
+	Path string // the file, or the folder or the symbolic link on the way to it
+	Why  string // "is owned by uid 1000"
+}
+
+func (e *NotOwnedError) Error() string { return e.Path + " " + e.Why }
+
+// Of returns the part of the tree that belongs to a user. Each folder and each symbolic
+// link on the way to a file must be root's or the user's, and the file must be the
+// user's. Closing t closes it, too.
+func (t *Tree) Of(o Owner) *Tree { return &Tree{fd: t.fd, owner: &o} }
+
+// openOwned opens a file of the tree's owner: a directory or a regular file, unless the
+// flags have O_PATH.
+func (t *Tree) openOwned(name string, flags uint64) (*os.File, error) {
+	f, err := t.handle(name, flags&unix.O_NOFOLLOW == 0)
+	if err != nil || flags&unix.O_PATH != 0 {
+		return f, err
+	}
+	defer f.Close() //nolint:errcheck // of O_PATH
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() && !info.Mode().IsRegular() {
+		return nil, &NotOwnedError{name, "is no regular file"}
+	}
+	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), int(flags)&^unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// mostLinks is how many symbolic links a path may have (path_resolution(7)).
+const mostLinks = 40
+
+// handle returns an O_PATH descriptor of a file, each step to which was checked. Its name
+// is the path without symbolic links. The
+// kernel cannot do that by itself: a symbolic link in a folder of another user's would
+// lead it to a file that root owns.
+func (t *Tree) handle(name string, follow bool) (*os.File, error) {
+	w := walk{tree: t, todo: parts(name), follow: follow}
+	defer w.close()
+	root, err := unix.FcntlInt(uintptr(t.fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	w.fds = []int{root}
+	if _, err := w.check(root); err != nil {
+		return nil, err
+	}
+	for len(w.todo) > 0 {
+		if err := w.step(); err != nil {
+			return nil, err
+		}
+	}
+	last := len(w.fds) - 1
+	if fd := w.fds[last]; last > 0 {
+		w.fds = w.fds[:last]
+		return os.NewFile(uintptr(fd), w.path()), nil
+	}
+	w.fds = nil
+	return os.NewFile(uintptr(root), "/"), nil
+}
+
+// walk is the way to a file.
+type walk struct {
+	tree   *Tree
+	follow bool     // also a link at the end
+	todo   []string // parts of the path, which may be ".."
+	names  []string // the parts that were taken: no link is among them
+	fds    []int    // of the root and of each name
+	links  int
+}
+
+func parts(name string) []string {
+	return slices.DeleteFunc(strings.Split(name, "/"), func(part string) bool { return part == "" || part == "." })
+}
+
+func (w *walk) close() {
+	for _, fd := range w.fds {
+		_ = unix.Close(fd) // of O_PATH
+	}
+}
+
+func (w *walk) pop(n int) {
+	for range min(n, len(w.names)) {
+		last := len(w.fds) - 1
+		_ = unix.Close(w.fds[last]) // of O_PATH
+		w.fds, w.names = w.fds[:last], w.names[:last-1]
+	}
+}
+
+// step takes the next part of the path.
+func (w *walk) step() error {
+	part := w.todo[0]
+	w.todo = w.todo[1:]
+	if part == ".." {
+		w.pop(1)
+		return nil
+	}
+	fd, err := openPart(w.fds[len(w.fds)-1], part)
+	w.names = append(w.names, part)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: w.path(), Err: err}
+	}
+	w.fds = append(w.fds, fd)
+	isLink, err := w.check(fd)
+	if err != nil || !isLink || len(w.todo) == 0 && !w.follow {
+		return err
+	}
+	if w.links++; w.links > mostLinks {
+		return &fs.PathError{Op: "open", Path: w.path(), Err: unix.ELOOP}
+	}
+	target := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(fd, "", target)
+	if err != nil {
+		return &fs.PathError{Op: "readlink", Path: w.path(), Err: err}
+	}
+	up := 1
+	if n > 0 && target[0] == '/' {
+		up = len(w.names)
+	}
+	w.pop(up)
+	w.todo = append(parts(string(target[:n])), w.todo...)
+	return nil
+}
+
+func openPart(dir int, part string) (int, error) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
+	for {
+		fd, err := unix.Openat2(dir, part, &how)
+		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EAGAIN) { // EAGAIN: a rename raced with the lookup
+			return fd, err
+		}
+	}
+}
+
+// path is the file that the walk has reached.
+func (w *walk) path() string { return "/" + strings.Join(w.names, "/") }
+
+// check reports a file of another user, and whether the file is a symbolic link.
+func (w *walk) check(fd int) (isLink bool, err error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return false, &fs.PathError{Op: "stat", Path: w.path(), Err: err}
+	}
+	isLink = st.Mode&unix.S_IFMT == unix.S_IFLNK
+	if why := w.tree.owner.objects(fd, &st, len(w.todo) == 0); why != "" {
+		return isLink, &NotOwnedError{w.path(), why}
+	}
+	return isLink, nil
+}
+
+// objects says why a file is not the user's; last: no folder or link on the way to it.
+func (o *Owner) objects(fd int, st *unix.Stat_t, last bool) string {
+	kind := st.Mode & unix.S_IFMT
+	if int(st.Uid) != o.UID && (st.Uid != 0 || last && kind != unix.S_IFLNK) {
+		return fmt.Sprintf("is owned by uid %d", st.Uid)
+	}
+	if o.Shared {
+		if kind == unix.S_IFREG && st.Nlink > 1 { // in a folder of another user's, any file may have a name
+			return "has another name"
+		}
+		return ""
+	}
+	if kind != unix.S_IFDIR && kind != unix.S_IFREG { // to write to a socket is to connect to it
+		return ""
+	}
+	if kind == unix.S_IFDIR && st.Mode&unix.S_ISVTX != 0 && !last {
+		return "" // others cannot replace what root has there
+	}
+	switch {
+	case st.Mode&unix.S_IWOTH != 0:
+		return "may be written by every user"
+	case st.Mode&unix.S_IWGRP != 0 && st.Gid != 0:
+		return fmt.Sprintf("may be written by group %d", st.Gid)
+	case st.Mode&unix.S_IWGRP != 0 && hasACL(fd): // the bits of the group are then the mask of all of them
+		return "may be written by those whom its ACL names"
+	}
+	return ""
+}
+
+func hasACL(fd int) bool {
+	n, err := unix.Getxattr(fmt.Sprintf("/proc/self/fd/%d", fd), "system.posix_acl_access", nil)
+	return err == nil && n > 0
+}

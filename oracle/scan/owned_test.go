@@ -1,0 +1,168 @@
+package scan
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownTree is a tree of the test's user. Other users may write or replace a part of it.
+func ownTree(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	in := func(name string) string { return filepath.Join(root, name) }
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, mode := range map[string]fs.FileMode{
+		"own": 0o755, "own/dir": 0o700, "open": 0o777, "tmp": 0o777 | fs.ModeSticky, "tmp/own": 0o755, "group": 0o775,
+		"group/own": 0o755,
+	} {
+		must(os.MkdirAll(in(name), 0o755))
+		must(os.Chmod(in(name), mode))
+	}
+	must(os.Chown(in("group"), -1, os.Getegid())) // in a folder with the setgid bit it would be another
+	for name, mode := range map[string]fs.FileMode{
+		"own/file": 0o644, "own/dir/file": 0o600, "own/open": 0o666, "open/file": 0o644, "tmp/own/file": 0o644,
+		"group/own/file": 0o644, "own/acl": 0o660,
+	} {
+		must(os.WriteFile(in(name), []byte("text"), 0o600))
+		must(os.Chmod(in(name), mode))
+	}
+	must(os.Link(in("own/file"), in("own/twice")))
+	for name, to := range map[string]string{
+		"own/link": "dir/file", "own/up": "../own/../own/dir/file", "own/absolute": "/own/dir/file", "run": "/own",
+		"own/through": "../open/file", "own/round": "round", "own/out": "../../../../../../own/dir/file",
+		"own/gone": "nothing",
+	} {
+		must(os.Symlink(to, in(name)))
+	}
+	must(unix.Mkfifo(in("own/fifo"), 0o600))
+	return root
+}
+
+func TestOwned(t *testing.T) {
+	root := ownTree(t)
+	tree, err := OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	own := tree.Of(Owner{UID: os.Geteuid()})
+	for name, want := range map[string]string{ // "": it is read
+		"/own/file": "", "own/dir/file": "", "/own/dir/../file": "", "own/link": "", "own/up": "", "own/absolute": "",
+		"run/file": "", "run/link": "", "own/out": "", "tmp/own/file": "",
+		"own/through": "/open may be written by every user", "open/file": "/open may be written by every user",
+		"own/open": "/own/open may be written by every user", "own/fifo": "not a regular file",
+		"own/round": "too many levels of symbolic links", "own/gone": "no such file", "own": "not a regular file",
+	} {
+		text, err := own.ReadLinked(name, 100)
+		if want == "" && (err != nil || string(text) != "text") || want != "" && (err == nil ||
+			!strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %q, %v; want %q", name, text, err, want)
+		}
+	}
+	if _, err := own.ReadFile("own/link", 100); err == nil {
+		t.Error("a link at the end was followed")
+	}
+	f, err := own.Open("run/link", unix.O_PATH)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // of O_PATH
+	if f.Name() != "/own/dir/file" {
+		t.Errorf("its path without links is %s", f.Name())
+	}
+}
+
+// A file of another user is not opened, and a folder is not listed.
+func TestOwnedByAnother(t *testing.T) {
+	tree, err := OpenTree(ownTree(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	notOwned := new(NotOwnedError)
+	other := tree.Of(Owner{UID: os.Geteuid() + 1})
+	for _, name := range []string{"own/file", "own/link", "own/dir"} {
+		if _, err := other.Open(name, unix.O_PATH); !errors.As(err, &notOwned) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if list, err := other.List("own"); !errors.As(err, &notOwned) {
+		t.Errorf("%v, %v", list, err)
+	}
+	shared := tree.Of(Owner{UID: os.Geteuid(), Shared: true})
+	if _, err := shared.ReadFile("open/file", 100); err != nil {
+		t.Error(err)
+	}
+	// In a folder of its own, a user can give any file another name.
+	if _, err := shared.ReadFile("own/twice", 100); !errors.As(err, &notOwned) {
+		t.Errorf("a hard link: %v", err)
+	}
+}
+
+// Where a file has an ACL, the bits of its group say what anybody in it may do.
+func TestOwnedByGroup(t *testing.T) {
+	o := Owner{UID: 7}
+	st := unix.Stat_t{Mode: unix.S_IFREG | 0o660, Uid: 7}
+	if why := o.objects(-1, &st, true); why != "" {
+		t.Errorf("root's group: %s", why)
+	}
+	st.Gid = 5
+	if why := o.objects(-1, &st, true); why != "may be written by group 5" {
+		t.Errorf("a group: %q", why)
+	}
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, nil, 0o660); err != nil {
+		t.Fatal(err)
+	}
+	const user, owner, group, mask, others, noID = 2, 1, 4, 16, 32, 0xffffffff
+	acl := binary.LittleEndian.AppendUint32(nil, 2) // the version of the attribute
+	for _, e := range [][3]uint32{{owner, 6, noID}, {user, 6, 1}, {group, 6, noID}, {mask, 6, noID}, {others, 0, noID}} {
+		acl = binary.LittleEndian.AppendUint16(acl, uint16(e[0]))
+		acl = binary.LittleEndian.AppendUint16(acl, uint16(e[1]))
+		acl = binary.LittleEndian.AppendUint32(acl, e[2])
+	}
+	if err := unix.Setxattr(name, "system.posix_acl_access", acl, 0); err != nil {
+		t.Logf("this file system has no ACLs, and nobody can write by one: %v", err)
+		return
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // read-only
+	st.Gid = 0
+	if why := o.objects(int(f.Fd()), &st, true); !strings.Contains(why, "ACL") {
+		t.Errorf("an ACL: %q", why)
+	}
+}
+
+func TestGlobIsLimited(t *testing.T) {
+	root := t.TempDir()
+	for i := range mostGlobbed + 1 {
+		name := filepath.Join(root, fmt.Sprintf("f%d", i))
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, err := OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	if all, err := tree.Glob("/*"); err == nil {
+		t.Errorf("%d files", len(all))
+	}
+}
