@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,9 @@ func gcCommand() *cobra.Command {
 			}
 			if err == nil && len(all) == 0 {
 				fmt.Fprintln(cmd.OutOrStdout(), "nothing was left")
+			}
+			if errors.As(err, new(*world.StuckError)) {
+				return statusError{statusInvalid, err}
 			}
 			return err
 		},
