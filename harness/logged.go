@@ -26,9 +26,14 @@ const oftenLogged = 200
 // is of one container only comes later.
 const sameMessage = 20
 
+// mostMessages is how many different messages of a log are counted.
+const mostMessages = 1 << 16
+
 // LoggedIn lists the messages of a log that are fatal, and those that are logged often,
-// in the order of the alphabet.
-func LoggedIn(log []byte) (out []Logged) {
+// in the order of the alphabet. The list is complete unless the log has more than
+// mostMessages different ones.
+func LoggedIn(log []byte) (out []Logged, complete bool) {
+	complete = true
 	all := map[string]*Logged{}
 	for line := range bytes.Lines(log) {
 		head, message, ok := bytes.Cut(line, []byte(" msg="))
@@ -41,6 +46,10 @@ func LoggedIn(log []byte) (out []Logged) {
 			l.Level = ""
 		}
 		key := string(message[:min(sameMessage, len(message))]) + l.Level
+		if all[key] == nil && len(all) == mostMessages {
+			complete = false
+			continue
+		}
 		if all[key] == nil {
 			all[key], l.Message = l, messageOf(message)
 		}
@@ -51,7 +60,7 @@ func LoggedIn(log []byte) (out []Logged) {
 			out = append(out, *l)
 		}
 	}
-	return out
+	return out, complete
 }
 
 // messageOf is the text of a logged message, up to its end or that of a line.

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,15 +18,27 @@ func TestLoggedIn(t *testing.T) {
 		{Level: "fatal", Message: "failed to get shim of 43", Times: 1},
 		{Level: "panic", Message: "a", Times: 1},
 	}
-	if got := LoggedIn([]byte(log)); !slices.Equal(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
+	if got, complete := LoggedIn([]byte(log)); !slices.Equal(got, want) || !complete {
+		t.Errorf("%+v, %v, want %+v", got, complete, want)
+	}
+}
+
+// A log of messages that all differ is counted in bounded memory, and that is said.
+func TestLoggedInIsBounded(t *testing.T) {
+	var log []byte
+	for n := range 2 * mostMessages {
+		log = fmt.Appendf(log, "level=fatal msg=%d\n", n)
+	}
+	if got, complete := LoggedIn(log); len(got) != mostMessages || complete {
+		t.Errorf("%d messages, complete: %v; want %d", len(got), complete, mostMessages)
 	}
 }
 
 func FuzzLoggedIn(f *testing.F) {
 	f.Add([]byte("level=fatal msg=\"a\nlevel=panic msg=\n msg="))
 	f.Fuzz(func(t *testing.T, log []byte) {
-		for _, l := range LoggedIn(log) {
+		all, _ := LoggedIn(log)
+		for _, l := range all {
 			if l.Times < 1 || !l.Fatal() && l.Times < oftenLogged {
 				t.Errorf("%q: %+v", log, l)
 			}

@@ -12,6 +12,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 )
@@ -26,7 +27,7 @@ func (x *run) keepLogs(v harness.Verdict) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	err = copyLogs(x.world.Files(), dir)
+	err = copyLogs(x.world, dir)
 	for name, text := range x.dumps {
 		err = errors.Join(err, dir.Write(name, text, 0o644))
 	}
@@ -134,23 +135,28 @@ func keepHistory(v harness.Verdict) error {
 	)
 }
 
+// mostKept is how much of the end of a log is kept, in bytes.
+const mostKept = 8 << 20
+
 // mostFiles is how many entries of a world's folder are looked at.
 const mostFiles = 4096
 
-// copyLogs copies the plain files of the world's folder: containerd's log and
+// copyLogs copies plain files of the world: containerd's log and
 // configuration, what helpers have written. Of a large file it copies the end. In place
 // of an entry that is no regular file it writes what that is.
-func copyLogs(files, dir *foreign.Dir) error {
+func copyLogs(w *world.World, dir *foreign.Dir) error {
 	var errs []error
-	for _, pattern := range []string{"*.log", "*.toml", "truth/*.truth"} {
-		in, base := filepath.Split(pattern)
-		entries, err := files.List(filepath.Join(in, "."), mostFiles)
+	for _, of := range []struct {
+		files   *foreign.Dir
+		pattern string
+	}{{w.Logs(), "*.log"}, {w.Files(), "*.log"}, {w.Files(), "*.toml"}, {w.Truth(), "*.truth"}} {
+		entries, err := of.files.List(".", mostFiles)
 		errs = append(errs, err)
 		for _, e := range entries {
-			if ok, _ := filepath.Match(base, e.Name()); !ok { // the pattern is well formed
+			if ok, _ := filepath.Match(of.pattern, e.Name()); !ok { // the pattern is well formed
 				continue
 			}
-			text, cut, err := files.Tail(in+e.Name(), mostLog)
+			text, cut, err := of.files.Tail(e.Name(), mostKept)
 			var kind *foreign.KindError
 			switch {
 			case errors.As(err, &kind):

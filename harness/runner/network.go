@@ -27,7 +27,7 @@ const networkFile = "cni"
 
 // networks are the calls of the plugin so far.
 func (x *run) networks() ([]inventory.NetworkCall, error) {
-	text, err := x.world.Truth().Read(networkFile, mostLog)
+	text, err := x.world.Truth().Read(networkFile, mostKept)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // it was never called
 	}

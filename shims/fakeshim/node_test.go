@@ -59,7 +59,7 @@ func newNode(ctx context.Context, t *testing.T, release string) *node {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			text, _ := os.ReadFile(d.Log())
+			text, _ := os.ReadFile(w.Inside(d.Log()))
 			t.Logf("log of containerd:\n%s", text)
 		}
 		d.Close()

@@ -181,7 +181,7 @@ func node(
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			text, _ := os.ReadFile(d.Log())
+			text, _ := os.ReadFile(w.Inside(d.Log()))
 			t.Logf("%s\nhits: %s", text, points(controller.Hits()))
 		}
 		d.Close()
