@@ -54,20 +54,21 @@ const (
 // Workload is what the client does: create, start, wait, delete. The zero value is one
 // container that exits with 0, by the task API.
 type Workload struct {
-	API        API         `yaml:"api,omitempty"`
+	API API `yaml:"api,omitempty"`
+	// Containers are up to 100. Default: a single one with exit status 0.
 	Containers []Container `yaml:"containers,omitempty"`
 	// Grouped puts the containers of a task workload behind one shim, as those of a pod are.
 	Grouped bool `yaml:"grouped,omitempty"`
 	// CallTimeout is how long the client gives each of its calls, until it gives up and
-	// comes back. Default: 10s for the task API (dockerd), 2m for CRI (kubelet's
+	// comes back, up to 1h. Default: 10s for the task API (dockerd), 2m for CRI (kubelet's
 	// runtime-request-timeout).
 	CallTimeout time.Duration `yaml:"callTimeout,omitempty"`
 	// Deadline is how long the lifecycle may take, and how long the client then tries to get
-	// everything removed. Default: 60s each.
+	// everything removed, up to 1h each. Default: 60s each.
 	Deadline time.Duration `yaml:"deadline,omitempty"`
 	// Settle is how long the oracle waits for what is still there after the client's last
-	// call, before it calls it leaked. Default: 6s, one more than containerd gives its own
-	// clean-up of a dead shim (shim.cleanup of [timeouts]).
+	// call, before it calls it leaked, up to 1h. Default: 6s, one more than containerd gives
+	// its own clean-up of a dead shim (shim.cleanup of [timeouts]).
 	Settle time.Duration `yaml:"settle,omitempty"`
 	// Thorough looks at liveness at the price of another lifecycle: the first id is used
 	// again with runc's shim and not with the fake one, and containerd is restarted before,
@@ -92,10 +93,10 @@ type Workload struct {
 	// part in it.
 	Loops int `yaml:"loops,omitempty"`
 	// Deleters is how many clients delete each container of a task workload, at once.
-	// Default: 1.
+	// Up to 20. Default: 1.
 	Deleters int `yaml:"deleters,omitempty"`
 	// Creators is how many clients create each task of a task workload, at once: all but one
-	// must be refused. Without lines, stdin, tty and fakeshim. Default: 1.
+	// must be refused. Up to 20, without lines, stdin, tty and fakeshim. Default: 1.
 	Creators int `yaml:"creators,omitempty"`
 	// Waiters is how many clients wait for the end of each container of a task workload,
 	// the others from before it; and one more asks when it has ended. Up to 20. Not with
@@ -209,9 +210,12 @@ func (c Case) problems() (all []fieldError) {
 		if d.is < 0 {
 			add("workload."+d.key, fmt.Errorf("%s %s: expected a duration such as 2s", d.key, d.is))
 		}
+		if d.is > mostTime {
+			add("workload."+d.key, fmt.Errorf("%s %s: up to %s", d.key, d.is, mostTime))
+		}
 	}
-	if w.Deleters < 0 || w.Deleters > 1 && w.API == CRI {
-		add("workload.deleters", fmt.Errorf("deleters: %d: a number of clients of the task API is needed", w.Deleters))
+	if w.Deleters < 0 || w.Deleters > mostWaiters || w.Deleters > 1 && w.API == CRI {
+		add("workload.deleters", fmt.Errorf("deleters: %d: 1 to %d clients of the task API", w.Deleters, mostWaiters))
 	}
 	if w.Creators < 0 || w.Creators > mostWaiters || w.Creators > 1 && (w.API == CRI || w.Fakeshim != "" ||
 		slices.ContainsFunc(w.Containers, Container.createdOnce)) {

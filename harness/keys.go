@@ -44,18 +44,22 @@ func keysOf(t reflect.Type, path string, into map[string]mapping) map[string]map
 
 // keys reports the unknown keys below node, each with the nearest right one, and
 // durations that are none. The YAML library's own strict mode stops at the first, and
-// knows no names to suggest.
+// knows no names to suggest. It stops after mostWrong.
 func (p caseParser) keys(node ast.Node, path string) (errs []error) {
 	switch n := node.(type) {
 	case *ast.MappingNode:
 		for _, v := range n.Values {
-			errs = append(errs, p.key(v, path)...)
+			if errs = append(errs, p.key(v, path)...); len(errs) >= mostWrong {
+				break
+			}
 		}
 	case *ast.MappingValueNode:
 		return p.key(n, path)
 	case *ast.SequenceNode:
 		for _, v := range n.Values {
-			errs = append(errs, p.keys(v, path)...)
+			if errs = append(errs, p.keys(v, path)...); len(errs) >= mostWrong {
+				break
+			}
 		}
 	}
 	return errs

@@ -11,7 +11,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -82,9 +81,9 @@ func (e *InputError) Unwrap() error { return e.Err }
 // right one.
 func ParseCase(file string, text []byte) (Case, error) {
 	p := caseParser{file: file, root: "$"}
-	tree, err := parser.ParseBytes(text, 0)
+	tree, err := p.parseYAML(text)
 	if err != nil {
-		return Case{}, p.wrap(err)
+		return Case{}, err
 	}
 	if len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
 		return Case{}, p.at("", fmt.Errorf("a file holds one case, found %d", len(tree.Docs)))
@@ -109,12 +108,18 @@ func ParseCaseAt(file string, tree *ast.File, path string) (Case, error) {
 
 func (p caseParser) parse(node ast.Node) (Case, error) {
 	errs := p.keys(node, "")
+	if len(errs) >= mostWrong {
+		errs = append(errs[:mostWrong], p.here(node, fmt.Errorf("only the first %d are reported", mostWrong)))
+	}
 	if slices.ContainsFunc(errs, unknownKey) {
 		return Case{}, errors.Join(errs...)
 	}
 	var ct caseText
 	if err := yaml.NodeToValue(node, &ct, yaml.Strict(), anyDuration); err != nil {
 		return Case{}, errors.Join(append(errs, p.wrap(err))...)
+	}
+	if long := p.checkLists(ct); len(long) > 0 {
+		return Case{}, errors.Join(append(errs, long...)...)
 	}
 	return p.build(ct, errs)
 }

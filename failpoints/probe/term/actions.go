@@ -130,7 +130,7 @@ func millis(s string) (string, string) {
 
 func rates(s string) (string, string) {
 	if _, _, err := ParsePressure(s); err != nil {
-		return "", "RATE,SIZE such as 4MiB/s,60MiB"
+		return "", "RATE,SIZE such as 4MiB/s,60MiB, and up to 1GiB"
 	}
 	return s, ""
 }

@@ -165,8 +165,13 @@ func parseMillis(s string) (time.Duration, error) {
 	return d.Truncate(time.Millisecond), nil
 }
 
+// mostDirty is how many bytes a pressure clause may dirty: the disk that they are written
+// to is a file of the host.
+const mostDirty = 1 << 30
+
 // ParsePressure reads the argument of a pressure clause, `RATE/s,SIZE`: bytes per second,
-// and bytes to dirty. Sizes are whole numbers with an optional KiB, MiB or GiB.
+// and bytes to dirty, up to 1 GiB. Sizes are whole numbers with an optional KiB, MiB or
+// GiB.
 func ParsePressure(s string) (bps, dirty int64, err error) {
 	rate, size, ok := strings.Cut(s, ",")
 	if !ok || !strings.HasSuffix(rate, "/s") {
@@ -177,6 +182,9 @@ func ParsePressure(s string) (bps, dirty int64, err error) {
 	}
 	if dirty, err = parseBytes(size); err != nil {
 		return 0, 0, err
+	}
+	if dirty > mostDirty {
+		return 0, 0, fmt.Errorf("size %q: up to %d MiB", size, mostDirty>>20)
 	}
 	if bps < 2 { // io.max refuses 0, and on some kernels 1
 		return 0, 0, fmt.Errorf("rate %q: at least 2 bytes per second", rate)

@@ -173,8 +173,8 @@ func (b *Behaviour) set(word string) error {
 	if name == Late {
 		digits, closed := strings.CutSuffix(argument, ")")
 		d, err := time.ParseDuration(digits)
-		if !closed || err != nil || d < 0 {
-			return errors.New("late needs a duration, such as late(500ms)")
+		if !closed || err != nil || d < 0 || d > time.Hour {
+			return errors.New("late needs a duration up to 1h, such as late(500ms)")
 		}
 		act.For = d
 	}

@@ -1,0 +1,99 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/shimquake/shimquake/foreign"
+)
+
+// The most that the text form of a case may have. No case of the catalogue has more than
+// a tenth of it, but for 36 containers.
+const (
+	mostText       = 256 << 10 // bytes
+	mostTokens     = 10_000
+	mostLevels     = 64
+	mostContainers = 100
+	mostFaults     = 100 // of a plan, steps of a pause, and entries of bad
+	mostWrong      = 20  // wrong keys that are reported
+)
+
+// mostTime is how long each duration of a workload may be.
+const mostTime = time.Hour
+
+// parseYAML parses the text form of a case, after it has checked the limits. The time and
+// the memory of the library grow with the square of levels and keys.
+func (p caseParser) parseYAML(text []byte) (*ast.File, error) {
+	if len(text) > mostText {
+		return nil, p.at("", &foreign.LimitError{Name: "the case", Most: mostText, Unit: foreign.Bytes})
+	}
+	tokens := lexer.Tokenize(string(text))
+	if err := p.checkTokens(tokens); err != nil {
+		return nil, err
+	}
+	tree, err := parser.Parse(tokens, 0)
+	if err != nil {
+		return nil, p.wrap(err)
+	}
+	return tree, nil
+}
+
+// checkTokens reports aliases, and lists and mappings that are too deep.
+func (p caseParser) checkTokens(tokens token.Tokens) error {
+	if len(tokens) > mostTokens {
+		return p.token(tokens[mostTokens], fmt.Errorf("it has more than %d words and signs, the most that is read", mostTokens))
+	}
+	var columns []int // of the blocks around the token
+	flow := 0
+	for _, t := range tokens {
+		switch t.Type {
+		case token.AnchorType, token.AliasType, token.MergeKeyType:
+			return p.token(t, errors.New("anchors and aliases are not read: write the value twice"))
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow = max(flow-1, 0)
+		}
+		if flow == 0 {
+			for len(columns) > 0 && columns[len(columns)-1] >= t.Position.Column {
+				columns = columns[:len(columns)-1]
+			}
+			columns = append(columns, t.Position.Column)
+		}
+		if flow+len(columns) > mostLevels {
+			return p.token(t, fmt.Errorf("it is nested deeper than %d levels, the most that is read", mostLevels))
+		}
+	}
+	return nil
+}
+
+// token places an error at a token.
+func (p caseParser) token(t *token.Token, err error) error {
+	return &InputError{File: p.file, Line: t.Position.Line, Column: t.Position.Column, Err: err}
+}
+
+// checkLists reports lists that are too long to be looked at one by one.
+func (p caseParser) checkLists(ct caseText) (errs []error) {
+	check := func(path, what string, n, most int) {
+		if n > most {
+			errs = append(errs, p.at(path, fmt.Errorf("%d %s: up to %d", n, what, most)))
+		}
+	}
+	check("workload.containers", "containers", len(ct.Workload.Containers), mostContainers)
+	check("plan", "faults", len(ct.Plan), mostFaults)
+	check("bad", "entries", len(ct.Bad), mostFaults)
+	for i, f := range ct.Plan[:min(len(ct.Plan), mostFaults)] {
+		check(fmt.Sprintf("plan[%d].while", i), "steps", len(f.While), mostFaults)
+	}
+	for i, b := range ct.Bad[:min(len(ct.Bad), mostFaults)] {
+		check(fmt.Sprintf("bad[%d].by", i), "matches", len(b.By), mostFaults)
+		check(fmt.Sprintf("bad[%d].may", i), "matches", len(b.May), mostFaults)
+	}
+	return errs
+}
