@@ -3,11 +3,11 @@
 package catalogue
 
 import (
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
 	"github.com/shimquake/shimquake/spelling"
@@ -76,12 +76,15 @@ func Names() []string {
 	return names
 }
 
+// mostCase is how long the file of a case may be, in bytes.
+const mostCase = 1 << 20
+
 // Find is the case that a word on the command line means: a case's name, a bug (then its
 // first case), or a YAML file, whose path has a dot or a slash, as no name has. Errors
 // are of type *spelling.UnknownError or *harness.InputError.
 func Find(word string) (harness.Case, error) {
 	if strings.ContainsAny(word, "/.") {
-		text, err := os.ReadFile(word)
+		text, err := foreign.ReadTyped(word, mostCase)
 		if err != nil {
 			return harness.Case{}, &harness.InputError{File: word, Err: err}
 		}

@@ -76,7 +76,7 @@ func (d *Dir) List(name string, most int) ([]fs.DirEntry, error) {
 	}
 	defer h.close()
 	if !h.IsDir() {
-		return nil, h.isNot("a folder")
+		return nil, h.isNot("a directory")
 	}
 	f, err := h.open(unix.O_RDONLY | unix.O_DIRECTORY)
 	if err != nil {

@@ -76,7 +76,7 @@ func sparse(name string, size int64) error {
 var noFiles = map[string]string{
 	"link": "a symbolic link", "link out": "a symbolic link", "absolute link": "a symbolic link",
 	"dangling link": "a symbolic link", "link to a device": "a symbolic link", "socket link": "a symbolic link",
-	"inner": "a folder", "socket": "a socket", "fifo": "a FIFO", "device": "a device",
+	"inner": "a directory", "socket": "a socket", "fifo": "a FIFO", "device": "a device",
 }
 
 // outOf are names that lead out of the folder by a parent.

@@ -20,7 +20,7 @@ func kind(mode fs.FileMode) string {
 	case mode.IsRegular():
 		return "a regular file"
 	case mode.IsDir():
-		return "a folder"
+		return "a directory"
 	case mode&fs.ModeSymlink != 0:
 		return "a symbolic link"
 	case mode&fs.ModeNamedPipe != 0:

@@ -41,7 +41,7 @@ func (h *handle) close() { _ = h.Close() }
 // dir opens the folder that the handle stands for.
 func (h *handle) dir() (*Dir, error) {
 	if !h.IsDir() {
-		return nil, h.isNot("a folder")
+		return nil, h.isNot("a directory")
 	}
 	d := &Dir{path: h.path}
 	err := h.by("open", func(path string) (err error) {

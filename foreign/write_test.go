@@ -240,7 +240,7 @@ func TestEntriesAreRenamedAndRemovedByTheirNames(t *testing.T) {
 func TestASocketIsDialledByItsName(t *testing.T) {
 	d, _ := folder(t)
 	for name, want := range map[string]string{
-		"socket link": "a symbolic link", "plain": "a regular file", "fifo": "a FIFO", "inner": "a folder",
+		"socket link": "a symbolic link", "plain": "a regular file", "fifo": "a FIFO", "inner": "a directory",
 	} {
 		var kind *foreign.KindError
 		if _, err := d.Dial(t.Context(), name); !errors.As(err, &kind) || kind.Is != want {

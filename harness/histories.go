@@ -8,7 +8,13 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"github.com/shimquake/shimquake/foreign"
 )
+
+// MostHistories is how long a file of histories may be, in bytes. Each history is read by
+// itself; that of a case has some 10 KiB there.
+const MostHistories = 64 << 30
 
 // HistoriesFile is the name of a file of histories: JSON lines, each a Kept and
 // compressed by itself. gzip and zcat take it for one file.
@@ -37,7 +43,7 @@ type Histories struct {
 // Who goes on with a file cuts it first.
 func OpenHistories(name string) (h *Histories, err error) {
 	h = &Histories{}
-	h.file, err = os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o644)
+	h.file, err = foreign.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o644)
 	if err == nil {
 		h.end, err = h.file.Seek(0, io.SeekEnd)
 	}
@@ -112,9 +118,9 @@ func (k Kept) Pack() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// mostUnpacked is how long a history may be, in bytes: a file that says it is longer is
-// no history.
-const mostUnpacked = 64 << 20
+// MostHistory is how long a history may be, in bytes: a file that says it is longer is no
+// history.
+const MostHistory = 64 << 20
 
 // Unpack reads one history of a file of histories; name is its name in errors.
 func Unpack(f io.ReaderAt, name string, at Part) (k Kept, err error) {
@@ -125,7 +131,7 @@ func Unpack(f io.ReaderAt, name string, at Part) (k Kept, err error) {
 	if err != nil {
 		return k, fmt.Errorf("%s: %w: %w", name, ErrNoHistory, err)
 	}
-	text, err := io.ReadAll(io.LimitReader(r, mostUnpacked))
+	text, err := io.ReadAll(io.LimitReader(r, MostHistory))
 	if err != nil {
 		return k, fmt.Errorf("%s: the history is cut off: %w", name, err)
 	}

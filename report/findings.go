@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/shimquake/shimquake/foreign"
 )
 
 // Finding is a cluster of a results.jsonl that somebody must look at: new, known in more
@@ -30,9 +31,12 @@ type Finding struct {
 // killed, and what it lacks is not known.
 var ErrCutOff = errors.New("it was cut off: whatever wrote it has not come to its end")
 
+// mostResults is how long a results.jsonl may be, in bytes. A case has some KiB.
+const mostResults = 4 << 30
+
 // Findings reads the findings of a results.jsonl.
 func Findings(file string) ([]Finding, error) {
-	f, err := os.Open(file)
+	f, err := foreign.Open(file, mostResults)
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}

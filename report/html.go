@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"text/template"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/wording"
 	"github.com/shimquake/shimquake/quote"
@@ -98,12 +98,15 @@ func newPage(d Data) *page {
 	return &page{data: d, without: map[string]Timeline{}, counts: map[harness.Outcome]int{}}
 }
 
+// mostLog is how long a log of the evidence may be, in bytes: more than a run keeps.
+const mostLog = 65 << 20
+
 // logOf is containerd's log of a verdict whose evidence was kept, or none.
 func logOf(v harness.Verdict) []byte {
 	if v.Evidence == "" {
 		return nil
 	}
-	text, _ := os.ReadFile(filepath.Join(v.Evidence, "containerd.log")) // a timeline without it is one, too
+	text, _ := foreign.ReadFile(filepath.Join(v.Evidence, "containerd.log"), mostLog) // a timeline without it is one, too
 	return text
 }
 

@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 )
 
 // keptCases are the cases of a file of histories, of which make makes a case each, by its
-// number. One that was run and not kept is left out.
+// number. A run that was not kept is left out.
 func keptCases(name string, parts []harness.Part, make func(int, harness.Verdict) Case) iter.Seq2[Case, error] {
 	return func(yield func(Case, error) bool) {
-		f, err := os.Open(name)
+		f, err := foreign.Open(name, harness.MostHistories)
 		if err != nil {
 			if len(parts) > 0 {
 				yield(Case{}, fmt.Errorf("report: %w", err))
@@ -38,16 +39,17 @@ func keptCases(name string, parts []harness.Part, make func(int, harness.Verdict
 }
 
 // EvidenceIn is the folder of a case's evidence, of what was run into dir, which may have
-// been moved or copied since.
+// been moved or copied since. It returns "" where the evidence is not in dir: another
+// folder is not looked at because a history names it.
 func EvidenceIn(dir, evidence string) string {
 	if evidence == "" {
 		return ""
 	}
 	moved := filepath.Join(dir, "evidence", filepath.Base(evidence))
-	if _, err := os.Stat(moved); err == nil {
+	if info, err := os.Lstat(moved); err == nil && info.IsDir() {
 		return moved
 	}
-	return evidence
+	return ""
 }
 
 func firstLine(text string) string {

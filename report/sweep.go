@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -84,11 +84,14 @@ func replay(c harness.Case) string {
 	return "shimquake run /dev/stdin <<'CASE'\n" + strings.TrimSpace(c.String()) + "\nCASE"
 }
 
+// mostCase is how long the file of a case may be, in bytes.
+const mostCase = 1 << 20
+
 // replayMinimised is the command for a minimised case, and its file's name in a sweep's
 // folder: the report may be read on another machine. Of a file that is not there it names
 // the file.
 func replayMinimised(file, version string) string {
-	text, err := os.ReadFile(file)
+	text, err := foreign.ReadFile(file, mostCase)
 	if err == nil {
 		var c harness.Case
 		if c, err = harness.ParseCase(file, text); err == nil {

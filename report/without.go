@@ -5,11 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 )
@@ -39,43 +40,71 @@ func WithoutName(c harness.Case) string {
 	return "without-" + hex.EncodeToString(sum[:6])
 }
 
-// KeepWithout keeps a run without a fault in a file.
-func KeepWithout(file string, v harness.Verdict) error {
+// KeepWithout keeps a run without a fault in a file of a folder.
+func KeepWithout(dir, file string, v harness.Verdict) error {
 	if v.History == nil {
 		return fmt.Errorf("keep %s: the run without a fault has no history", file)
 	}
 	text, err := harness.Kept{Verdict: v, History: *v.History}.Encode()
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(file), 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(file, text, 0o644)
-	}
 	if err != nil {
+		return fmt.Errorf("keep the run without a fault: %w", err)
+	}
+	d, err := foreign.MakeDir(dir, 0o755)
+	if err != nil {
+		return fmt.Errorf("keep the run without a fault: %w", err)
+	}
+	if err = d.MkdirAll(filepath.Dir(file), 0o755); err == nil {
+		err = d.Write(file, text, 0o644)
+	}
+	if err = errors.Join(err, d.Close()); err != nil {
 		return fmt.Errorf("keep the run without a fault: %w", err)
 	}
 	return nil
 }
 
-// ReadWithout reads what KeepWithout has kept. A file that is not there is
-// os.ErrNotExist.
-func ReadWithout(file string) (harness.Verdict, error) {
-	text, err := os.ReadFile(file)
+// ReadWithout reads a file of a folder that KeepWithout has kept. A missing file is
+// fs.ErrNotExist.
+func ReadWithout(dir, file string) (harness.Verdict, error) {
+	d, err := foreign.OpenDir(dir)
 	if err != nil {
 		return harness.Verdict{}, fmt.Errorf("read the run without a fault: %w", err)
 	}
-	k, err := harness.DecodeKept(file, text)
+	v, err := readWithout(d, file)
+	return v, errors.Join(err, d.Close())
+}
+
+func readWithout(d *foreign.Dir, file string) (harness.Verdict, error) {
+	text, err := d.Read(file, harness.MostHistory)
+	if err != nil {
+		return harness.Verdict{}, fmt.Errorf("read the run without a fault: %w", err)
+	}
+	k, err := harness.DecodeKept(d.Path(file), text)
 	return judge.Judge(k.History, catalogue.Residues()), err
 }
 
+// mostWithout is how many runs without a fault a folder may have: one for each workload.
+const mostWithout = 1 << 16
+
 // SweptWithout reads the runs without a fault that a sweep has kept, by workload.
 func SweptWithout(dir string) (map[string]harness.Verdict, error) {
-	files, err := filepath.Glob(filepath.Join(dir, WithoutDir, "*.json"))
 	out := map[string]harness.Verdict{}
-	for _, f := range files {
-		v, rerr := ReadWithout(f)
-		err = errors.Join(err, rerr)
-		out[strings.TrimSuffix(filepath.Base(f), ".json")] = v
+	d, err := foreign.OpenDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil
 	}
-	return out, err
+	if err != nil {
+		return nil, fmt.Errorf("read the runs without a fault: %w", err)
+	}
+	files, err := d.List(WithoutDir, mostWithout)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	for _, f := range files {
+		if name, ok := strings.CutSuffix(f.Name(), ".json"); ok && !strings.HasPrefix(name, ".") {
+			v, rerr := readWithout(d, filepath.Join(WithoutDir, f.Name()))
+			err = errors.Join(err, rerr)
+			out[name] = v
+		}
+	}
+	return out, errors.Join(err, d.Close())
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 )
 
@@ -41,6 +41,7 @@ func Write(dir string, d Data) error {
 // Writer writes a report of cases that come one after the other.
 type Writer struct {
 	dir     string
+	files   *foreign.Dir // in dir
 	data    Data
 	html    *page
 	results results
@@ -53,25 +54,48 @@ type Writer struct {
 // Begin begins a report. Cases and Without of its data are not looked at.
 func Begin(dir string, d Data) (*Writer, error) {
 	dir, err := filepath.Abs(dir)
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("write a report: %w", err)
 	}
-	w := &Writer{dir: dir, data: d, html: newPage(d), in: map[string][]Cluster{}}
+	files, err := foreign.MakeDir(dir, 0o755)
+	if err != nil {
+		return nil, fmt.Errorf("write a report: %w", err)
+	}
+	w := &Writer{dir: dir, files: files, data: d, html: newPage(d), in: map[string][]Cluster{}}
 	for _, c := range d.Clusters {
 		for _, id := range c.Cases {
 			w.in[id] = append(w.in[id], c)
 		}
 	}
-	if w.file, err = os.Create(filepath.Join(dir, ResultsFile)); err != nil {
-		return nil, fmt.Errorf("write a report: %w", err)
+	if w.file, err = onlyWriter(files); err != nil {
+		return nil, errors.Join(fmt.Errorf("write a report: %w", err), files.Close())
 	}
 	if w.results, err = newResults(w.file, d); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	return w, nil
+}
+
+// errInUse says what to do where another process writes a report to the folder.
+var errInUse = errors.New("another shimquake writes its report there: wait for its end, or take another folder (--out)")
+
+// onlyWriter opens an empty file of results, and keeps others from writing it.
+func onlyWriter(files *foreign.Dir) (*os.File, error) {
+	f, err := files.OpenFile(ResultsFile, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	err = foreign.Lock(f)
+	if errors.Is(err, foreign.ErrInUse) {
+		err = fmt.Errorf("%s: %w", files.Name(), errInUse)
+	}
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // Without adds a run without a fault, under the name that cases give it.
@@ -123,10 +147,11 @@ func (w *Writer) within(dir string) (string, bool) {
 }
 
 func (w *Writer) trace(c Case, t Timeline) error {
-	if _, ours := w.within(c.Verdict.Evidence); !ours || len(t.Items) == 0 {
+	evidence, ours := w.within(c.Verdict.Evidence)
+	if !ours || len(t.Items) == 0 {
 		return nil
 	}
-	return create(filepath.Join(c.Verdict.Evidence, TraceFile), func(to io.Writer) error {
+	return w.create(filepath.Join(evidence, TraceFile), func(to io.Writer) error {
 		return WriteTrace(to, c.Verdict.Name, t)
 	})
 }
@@ -134,7 +159,7 @@ func (w *Writer) trace(c Case, t Timeline) error {
 // End writes the rest.
 func (w *Writer) End() error {
 	n := w.html.counts
-	err := errors.Join(w.results.end(w.data, n), w.close())
+	err := w.results.end(w.data, n)
 	for _, f := range []struct {
 		name  string
 		write func(io.Writer) error
@@ -143,21 +168,19 @@ func (w *Writer) End() error {
 		{JUnitFile, func(to io.Writer) error { return w.junit.write(to, w.data) }},
 		{SummaryFile, func(to io.Writer) error { return w.summary.write(to, w.data, n) }},
 	} {
-		err = errors.Join(err, create(filepath.Join(w.dir, f.name), f.write))
+		err = errors.Join(err, w.create(f.name, f.write))
 	}
-	return err
+	return errors.Join(err, w.close())
 }
 
-func (w *Writer) close() error { return w.file.Close() }
+func (w *Writer) close() error { return errors.Join(w.file.Close(), w.files.Close()) }
 
-// create writes a file.
-func create(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
+// create writes a file in the report's folder.
+func (w *Writer) create(name string, write func(io.Writer) error) error {
+	if err := w.files.Replace(name, 0o644, write); err != nil {
 		return fmt.Errorf("write a report: %w", err)
 	}
-	b := bufio.NewWriter(f)
-	return errors.Join(write(b), b.Flush(), f.Close())
+	return nil
 }
 
 // stamp is a time for other programs, and for the page.

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -142,13 +144,9 @@ func (m Minimiser) showCase(ctx context.Context, p plan.Plan, c *triage.Cluster,
 // the evidence of one run that did.
 func (m Minimiser) replay(ctx context.Context, k harness.Case, shown *triage.Shown,
 	shows func(harness.Verdict) bool) error {
-	dir := filepath.Join(m.Out, "findings")
+	dir := filepath.Join(m.Out, findings)
 	shown.File = filepath.Join(dir, k.Name+".yaml")
-	err := os.MkdirAll(dir, 0o755)
-	if err == nil {
-		err = os.WriteFile(shown.File, []byte(k.String()), 0o644)
-	}
-	if err != nil {
+	if err := m.write(k); err != nil {
 		return fmt.Errorf("write the replayed case: %w", err)
 	}
 	verdicts := m.runs(ctx, k, m.Replays, k.Name+": replay", shows)
@@ -161,6 +159,7 @@ func (m Minimiser) replay(ctx context.Context, k harness.Case, shown *triage.Sho
 		if v.Evidence == "" {
 			continue
 		}
+		var err error
 		if same && shown.Evidence == "" {
 			shown.Evidence = filepath.Join(dir, k.Name)
 			if err = os.RemoveAll(shown.Evidence); err == nil {
@@ -174,6 +173,22 @@ func (m Minimiser) replay(ctx context.Context, k harness.Case, shown *triage.Sho
 		}
 	}
 	return ctx.Err()
+}
+
+// findings is the name of the folder of minimised cases, in that of a sweep.
+const findings = "findings"
+
+// write writes a case to the folder of minimised cases.
+func (m Minimiser) write(k harness.Case) error {
+	out, err := foreign.MakeDir(m.Out, 0o755)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		out.MkdirAll(findings, 0o755),
+		out.Write(filepath.Join(findings, k.Name+".yaml"), []byte(k.String()), 0o644),
+		out.Close(),
+	)
 }
 
 // shows reports whether a case shows the cluster. Its evidence is thrown away.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/sweep/journal"
 )
@@ -36,13 +37,29 @@ func eachKept(word string, stdin io.Reader, visit func(from string, k harness.Ke
 	if all := filepath.Join(word, harness.HistoriesFile); exists(all) {
 		return zippedFile(all, visit)
 	}
+	return keptFolder(word, visit)
+}
+
+// mostEntries is how many entries a folder of evidence may have.
+const mostEntries = 1 << 20
+
+// keptFolder visits the histories of a folder, and of the folders in it.
+func keptFolder(word string, visit func(from string, k harness.Kept) error) error {
+	dir, err := foreign.OpenDir(word)
+	if err != nil {
+		return &harness.InputError{File: word, Err: err}
+	}
 	found := 0
-	err = filepath.WalkDir(word, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != harness.HistoryFile {
-			return err
+	err = dir.Walk(mostEntries, func(name string, e fs.DirEntry) error {
+		if e.Name() != harness.HistoryFile {
+			return nil
 		}
 		found++
-		return keptFile(path, visit)
+		f, err := dir.Open(name, harness.MostHistory)
+		if err != nil {
+			return &harness.InputError{File: dir.Path(name), Err: err}
+		}
+		return keptIn(f, dir.Path(name), visit)
 	})
 	if err == nil && found == 0 {
 		err = &harness.InputError{
@@ -53,7 +70,7 @@ func eachKept(word string, stdin io.Reader, visit func(from string, k harness.Ke
 			),
 		}
 	}
-	return err
+	return errors.Join(err, dir.Close())
 }
 
 func exists(name string) bool {
@@ -63,7 +80,7 @@ func exists(name string) bool {
 
 // zippedFile visits what a matrix, a repro or random plans have kept.
 func zippedFile(name string, visit func(from string, k harness.Kept) error) error {
-	f, err := os.Open(name)
+	f, err := foreign.Open(name, harness.MostHistories)
 	if err != nil {
 		return &harness.InputError{File: name, Err: err}
 	}
@@ -74,11 +91,16 @@ func zippedFile(name string, visit func(from string, k harness.Kept) error) erro
 	return errors.Join(err, f.Close())
 }
 
-// keptFile visits all histories of a file.
+// keptFile visits all histories of a file that the operator named.
 func keptFile(name string, visit func(from string, k harness.Kept) error) error {
-	f, err := os.Open(name)
+	f, err := foreign.OpenTyped(name, harness.MostHistories)
 	if err != nil {
 		return &harness.InputError{File: name, Err: err}
 	}
+	return keptIn(f, name, visit)
+}
+
+// keptIn visits all histories of an open file, and closes it.
+func keptIn(f io.ReadCloser, name string, visit func(from string, k harness.Kept) error) error {
 	return errors.Join(harness.EachKept(name, f, func(k harness.Kept) error { return visit(name, k) }), f.Close())
 }

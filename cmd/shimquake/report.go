@@ -145,7 +145,7 @@ func keptCase(n int, v harness.Verdict, without map[string]harness.Verdict) (rep
 		return c, nil
 	}
 	file := filepath.Join(v.Evidence, report.WithoutFile)
-	plain, err := report.ReadWithout(file)
+	plain, err := report.ReadWithout(v.Evidence, report.WithoutFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}

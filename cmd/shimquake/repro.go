@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/progress"
@@ -154,10 +155,13 @@ func bugNamed(word string) (b catalogue.Bug, ok bool, err error) {
 	return b, err == nil, err
 }
 
+// mostReport is how long a report may be, in bytes.
+const mostReport = 1 << 30
+
 // readReport reads a text, an audit's bundle, or stdin.
 func readReport(word string, in io.Reader) (read.Report, error) {
 	if word != "-" {
-		file, err := os.Open(word)
+		file, err := foreign.OpenTyped(word, mostReport)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.New("it is not there: name a text, a bundle of an audit, a bug (shimquake list bugs), or -")
 			return read.Report{}, &harness.InputError{File: word, Err: err}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/harness/runner"
@@ -86,7 +87,7 @@ func (r *reproReport) write(ctx context.Context, run *runner.Runner, word string
 
 // read are the runs as cases.
 func (r *reproReport) read() ([]report.Case, error) {
-	f, err := os.Open(r.file.Name())
+	f, err := foreign.Open(r.file.Name(), harness.MostHistories)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/shimquake/shimquake/harness"
@@ -49,6 +48,6 @@ func (r *runReport) add(v, plain harness.Verdict) error {
 	}
 	c.Without = report.WithoutName(v.Case)
 	r.Without(c.Without, plain)
-	err := report.KeepWithout(filepath.Join(v.Evidence, report.WithoutFile), plain)
+	err := report.KeepWithout(v.Evidence, report.WithoutFile, plain)
 	return errors.Join(err, os.RemoveAll(plain.Evidence), r.Add(c))
 }

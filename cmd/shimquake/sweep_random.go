@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/progress"
@@ -82,7 +83,7 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 	if d.Base, err = f.randomBase(ctx, r, base); err != nil {
 		return sweepError(err)
 	}
-	draws, err := os.OpenFile(filepath.Join(f.out, "draws.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	draws, err := foreign.OpenFile(filepath.Join(f.out, "draws.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("random plans: %w", err)
 	}

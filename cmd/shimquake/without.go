@@ -23,9 +23,9 @@ import (
 // them, the report is written without them.
 func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.Case,
 	dir string) (map[string]harness.Verdict, error) {
-	fileOf := func(name string) string { return filepath.Join(dir, report.WithoutDir, name+".json") }
+	fileOf := func(name string) string { return filepath.Join(report.WithoutDir, name+".json") }
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(todo)), func(name string) bool {
-		_, err := os.Stat(fileOf(name))
+		_, err := os.Lstat(filepath.Join(dir, fileOf(name)))
 		return err == nil
 	})
 	w := progress.Begin(ctx, "the same without the faults, for the report", len(names), "cases")
@@ -40,7 +40,7 @@ func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.C
 			_ = os.RemoveAll(v.Evidence) // of a run that shows nothing
 			break
 		}
-		if err := errors.Join(report.KeepWithout(fileOf(name), v), os.RemoveAll(v.Evidence)); err != nil {
+		if err := errors.Join(report.KeepWithout(dir, fileOf(name), v), os.RemoveAll(v.Evidence)); err != nil {
 			return nil, err
 		}
 		w.Step("")

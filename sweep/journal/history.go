@@ -1,13 +1,12 @@
 package journal
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 )
@@ -44,12 +43,7 @@ func (j *Journal) keep(r *Result) error {
 // EachHistory calls visit with the history of each result of a sweep in dir, in the order
 // of the journal.
 func EachHistory(dir string, visit func(Result, harness.Kept) error) error {
-	name := filepath.Join(dir, fileName)
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return fmt.Errorf("no sweep in this folder: %w", err)
-	}
-	_, all, _, err := read(bytes.NewReader(text), name)
+	_, all, err := readFile(dir)
 	if err != nil {
 		return err
 	}
@@ -58,7 +52,7 @@ func EachHistory(dir string, visit func(Result, harness.Kept) error) error {
 
 func eachHistory(dir string, all []Result, visit func(Result, harness.Kept) error) error {
 	name := filepath.Join(dir, harness.HistoriesFile)
-	f, err := os.Open(name)
+	f, err := foreign.Open(name, harness.MostHistories)
 	if err != nil {
 		return fmt.Errorf("%s: %w (%w)", dir, errNoHistories, err)
 	}

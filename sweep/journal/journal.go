@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/sweep/lines"
 	"github.com/shimquake/shimquake/sweep/plan"
@@ -174,17 +175,26 @@ func (j *Journal) Close() error {
 }
 
 // Read reads the journal of a sweep in dir, without its last line if that is torn. Where
-// another build has judged, the results are those of its histories by today's rules.
+// another build has judged, its histories are judged again by today's rules.
 func Read(dir string) (Head, []Result, error) {
+	h, all, err := readFile(dir)
+	if err == nil {
+		all, err = judgedHere(dir, h, all)
+	}
+	return h, all, err
+}
+
+// mostJournal is how long a journal may be, in bytes. A result has some 500.
+const mostJournal = 1 << 30
+
+// readFile reads the journal in dir as it was written.
+func readFile(dir string) (Head, []Result, error) {
 	name := filepath.Join(dir, fileName)
-	f, err := os.Open(name)
+	f, err := foreign.Open(name, mostJournal)
 	if err != nil {
 		return Head{}, nil, fmt.Errorf("no sweep in this folder: %w", err)
 	}
 	h, all, _, err := read(f, name)
-	if err == nil {
-		all, err = judgedHere(dir, h, all)
-	}
 	return h, all, errors.Join(err, f.Close())
 }
 

@@ -12,11 +12,12 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
-	"github.com/shimquake/shimquake/sweep/lines"
+	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
@@ -108,7 +109,7 @@ func TestATornLineIsCutOff(t *testing.T) {
 
 func TestAJournalHasOneWriter(t *testing.T) {
 	dir, _, _ := begun(t, 1, whole)
-	if _, _, _, err := Resume(dir); err == nil || !errors.Is(err, lines.ErrInUse) {
+	if _, _, _, err := Resume(dir); err == nil || !errors.Is(err, foreign.ErrInUse) {
 		t.Errorf("a second writer was let in: %v", err)
 	}
 }
@@ -165,7 +166,9 @@ func rebuild(t *testing.T, dir string) {
 // its problem.
 func kept(t *testing.T, j *Journal, i int, p ...harness.Problem) {
 	t.Helper()
-	v := judge.Judge(harness.History{Case: harness.Case{Name: "x"}, Problems: p}, catalogue.Residues())
+	nothing := &inventory.Inventory{Daemon: &inventory.Daemon{}}
+	v := judge.Judge(harness.History{Case: harness.Case{Name: "x"}, Problems: p, Reached: harness.Completed,
+		Before: nothing, After: &harness.Look{Inventory: nothing}}, catalogue.Residues())
 	r, err := ResultOf(i, v)
 	if err == nil {
 		r.Outcome = harness.Violated // what the shimquake of yesterday said

@@ -10,11 +10,11 @@ import (
 	"io"
 	"os"
 
-	"golang.org/x/sys/unix"
+	"github.com/shimquake/shimquake/foreign"
 )
 
-// ErrInUse says that another process writes the file.
-var ErrInUse = errors.New("it is being written by another shimquake: take another folder (--out)")
+// errInUse says what to do where another process writes the file.
+var errInUse = errors.New("it is being written by another shimquake: take another folder (--out)")
 
 // File is such a file while it is written.
 type File struct {
@@ -22,15 +22,20 @@ type File struct {
 	whole int64 // how many bytes of it are whole records
 }
 
-// Open opens a file for reading and adding, and is the only one to write it as long as
-// this process lives. flag is of os.OpenFile: os.O_CREATE, os.O_EXCL or 0. Cut follows.
+// Open opens a file for reading and adding. No other process writes it as long as this
+// one lives: the error is foreign.ErrInUse. flag is os.O_CREATE, os.O_EXCL or 0, of
+// os.OpenFile. Cut follows.
 func Open(name string, flag int) (*File, error) {
-	f, err := os.OpenFile(name, flag|os.O_RDWR|os.O_APPEND, 0o644)
+	f, err := foreign.OpenFile(name, flag|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w: %w", name, ErrInUse, err), f.Close())
+	err = foreign.Lock(f)
+	if errors.Is(err, foreign.ErrInUse) {
+		err = fmt.Errorf("%s: %w: %w", name, errInUse, err)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return &File{file: f}, nil
 }

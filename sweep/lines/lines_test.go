@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/foreign"
 )
 
 // opened is a file of these bytes, and its lines.
@@ -74,7 +76,7 @@ func TestAFullDiskLeavesNoHalfRecord(t *testing.T) {
 
 func TestOneWriter(t *testing.T) {
 	f, _ := opened(t, "")
-	if _, err := Open(f.Name(), 0); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "--out") {
+	if _, err := Open(f.Name(), 0); !errors.Is(err, foreign.ErrInUse) || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("%v", err)
 	}
 }

@@ -10,9 +10,13 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/sweep/lines"
 )
+
+// mostJournal is how long a journal may be, in bytes. A cell has some 500.
+const mostJournal = 1 << 30
 
 // Has reports whether a matrix has run in a folder.
 func Has(dir string) bool {
@@ -26,7 +30,7 @@ func Has(dir string) bool {
 // *harness.InputError.
 func Read(dir string) (Table, error) {
 	name := filepath.Join(dir, fileName)
-	f, err := os.Open(name)
+	f, err := foreign.Open(name, mostJournal)
 	if err != nil {
 		return Table{}, &harness.InputError{File: name, Err: err}
 	}

@@ -7,10 +7,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/foreign"
 )
 
 // Format is the version of a plan's JSON form, and of a journal's. Another one is
@@ -135,9 +135,12 @@ func (p Plan) digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// mostPlan is how long a plan may be, in bytes. A case has some 200.
+const mostPlan = 1 << 30
+
 // Read reads a plan that `--plan-only` has written.
 func Read(file string) (Plan, error) {
-	text, err := os.ReadFile(file)
+	text, err := foreign.ReadTyped(file, mostPlan)
 	if err != nil {
 		return Plan{}, fmt.Errorf("read the plan: %w", err)
 	}
@@ -191,7 +194,7 @@ func (p Plan) check(file string) error {
 func (p Plan) Write(file string) error {
 	text, err := json.MarshalIndent(p, "", " ")
 	if err == nil {
-		err = os.WriteFile(file, append(text, '\n'), 0o644)
+		err = foreign.WriteFile(file, append(text, '\n'), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("write the plan: %w", err)

@@ -1,0 +1,76 @@
+package journal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// A sweep's folder of another user has links and FIFOs in place of its files.
+// Root goes on with it.
+func TestAHostileFolderIsNotGoneOnWith(t *testing.T) {
+	for name, plant := range map[string]func(file, victim string) error{
+		"a link":      func(file, victim string) error { return os.Symlink(victim, file) },
+		"a hard link": func(file, victim string) error { return os.Link(victim, file) },
+		"a FIFO":      func(file, _ string) error { return unix.Mkfifo(file, 0o600) },
+		"a device":    func(file, _ string) error { return os.Symlink("/dev/zero", file) },
+	} {
+		for _, file := range []string{harness.HistoriesFile, fileName} {
+			dir, j, _ := begun(t, 3, whole)
+			add(t, j, 0)
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(filepath.Join(dir, fileName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			victim := filepath.Join(t.TempDir(), "victim")
+			text = append(text, "torn"...) // of which the end is cut off when it is gone on with
+			if err := errors.Join(os.WriteFile(victim, text, 0o600), os.Remove(filepath.Join(dir, file)),
+				plant(filepath.Join(dir, file), victim)); err != nil {
+				t.Fatal(err)
+			}
+			if j, _, _, err := Resume(dir); err == nil {
+				t.Errorf("%s in place of %s: it is gone on with", name, file)
+				_ = j.Close()
+			}
+			if got, err := os.ReadFile(victim); err != nil || string(got) != string(text) {
+				t.Errorf("%s in place of %s: the victim has %d bytes of %d, %v", name, file, len(got), len(text), err)
+			}
+		}
+	}
+}
+
+// A journal of another build is written anew beside the old one.
+func TestATakenOverJournalFollowsNoLink(t *testing.T) {
+	dir, j, _ := begun(t, 3, whole)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	spoilt(t, dir, func(s string) string {
+		self, err := BuildID()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Replace(s, self, "shimquake of another day", 1)
+	})
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := errors.Join(os.WriteFile(victim, []byte("victim"), 0o600),
+		os.Symlink(victim, filepath.Join(dir, fileName+".new"))); err != nil {
+		t.Fatal(err)
+	}
+	if j, _, _, err := Resume(dir); err == nil {
+		t.Error("it is gone on with")
+		_ = j.Close()
+	}
+	if got, err := os.ReadFile(victim); err != nil || string(got) != "victim" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
