@@ -44,7 +44,7 @@ func newKnown() Known {
 // all asks the containerds of the view at the same time, because a slow containerd must
 // not keep the others from being asked. It merges their answers.
 func (a *asker) all(ctx context.Context, v *View) {
-	ctx, cancel := context.WithTimeout(ctx, timeoutsOfDaemon*a.timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeoutsOfLists*a.timeout)
 	defer cancel()
 	a.conns = make([]*grpc.ClientConn, len(v.Daemons))
 	answers := make([]Known, len(v.Daemons))
@@ -303,7 +303,7 @@ func (a *asker) confirm(ctx context.Context, v *View) {
 	for _, s := range v.RuncStates {
 		add(Key{s.Namespace, s.ID})
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeoutsOfConfirm*a.timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeoutsOfTasks*a.timeout)
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(asks)

@@ -36,7 +36,7 @@ func hierarchyOf(m *mountinfo.Info) hierarchy {
 // this view is a peer: any group of the view may be its own.
 func (w *viewing) territory(own []hierarchy) {
 	for _, c := range w.table.candidates {
-		if c.p.notRoots != "" || slices.ContainsFunc(w.Daemons, func(d Daemon) bool { return d.PID == c.p.PID }) {
+		if c.p.notRoots != "" || slices.ContainsFunc(w.group.daemons, func(own candidate) bool { return own.p == c.p }) {
 			continue
 		}
 		infos, err := mountsOf(filepath.Join(w.Proc, itoa(c.p.PID)))

@@ -50,8 +50,14 @@ func (w *viewing) daemon(c candidate) {
 	w.Daemons = append(w.Daemons, d)
 }
 
+// refusal is a candidate that is not believed, and the reason.
+type refusal struct {
+	candidate
+	why string
+}
+
 func (w *viewing) refuse(c candidate, why error) {
-	w.refused = append(w.refused, Untrusted{c.p.PID, why.Error()})
+	w.refused = append(w.refused, refusal{c, why.Error()})
 	if w.View.Untrusted != 0 {
 		return
 	}

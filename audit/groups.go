@@ -16,7 +16,7 @@ import (
 type group struct {
 	place
 	anchor  int      // a process that has the view's root
-	user    *Process // a containerd that is not root's, with a view of its own; else nil
+	user    *Process // a containerd that is not believed, with a view of its own; else nil
 	daemons []candidate
 	shims   []*Process
 	// sharing are containerds that have the same root in another PID namespace: their
@@ -73,14 +73,17 @@ func (l *look) groups(ctx context.Context) ([]*group, error) {
 			}
 		}
 	}
+	anchor := cmp.Or(l.PID, 1)
+	if p := l.table.byPID[anchor]; p != nil && p.notRoots != "" && l.PID != 0 {
+		return l.users(placeOf), nil
+	}
 	var out []*group
 	for at, g := range byPlace {
 		if l.PID == 0 || at == placeOf(l.PID) {
 			out = append(out, g)
 		}
 	}
-	if anchor := cmp.Or(l.PID, 1); len(out) == 0 && l.isRoots(anchor) {
-		// containerd is down and has left no shim: its files are still there
+	if len(out) == 0 { // containerd is down and has left no shim: its files are still there
 		out = append(out, &group{place: placeOf(anchor), anchor: anchor})
 	}
 	slices.SortFunc(out, func(a, b *group) int { return cmp.Compare(a.anchor, b.anchor) })
@@ -102,12 +105,6 @@ func (l *look) checkPID() error {
 		return fmt.Errorf("process %d is not root's (%s): with --untrusted it is examined all the same", l.PID, p.notRoots)
 	}
 	return nil
-}
-
-// isRoots reports whether a process's root may be looked into.
-func (l *look) isRoots(pid int) bool {
-	p := l.table.byPID[pid]
-	return p == nil || p.notRoots == ""
 }
 
 // users are the containerds of users, each by itself, with the shims of the same user.

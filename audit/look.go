@@ -45,13 +45,13 @@ func (o Options) withDefaults() Options {
 // the kernel and cannot be ended from here: the audit goes on without it.
 const hangs = 5 * time.Second
 
-// These are multiples of Options.Timeout. A look takes at most timeoutsOfLook, of which a
-// containerd's lists take timeoutsOfDaemon and the questions for single tasks
-// timeoutsOfConfirm.
+// A look asks each containerd for its lists for at most timeoutsOfLists times
+// Options.Timeout, and then for single tasks for timeoutsOfTasks times. All else may take
+// ownTime.
 const (
-	timeoutsOfLook    = 6
-	timeoutsOfDaemon  = 3
-	timeoutsOfConfirm = 2
+	timeoutsOfLists = 3
+	timeoutsOfTasks = 2
+	ownTime         = 30 * time.Second
 )
 
 // privileges tells an operator how to let the audit read everything.
@@ -62,7 +62,7 @@ const privileges = "run the audit as root, in a container with hostPID and the c
 func Look(ctx context.Context, o Options) (*Node, error) {
 	o = o.withDefaults()
 	l := &look{Options: o, now: time.Now()}
-	limited, cancel := context.WithTimeout(ctx, timeoutsOfLook*o.Timeout)
+	limited, cancel := context.WithTimeout(ctx, ownTime+(timeoutsOfLists+timeoutsOfTasks)*o.Timeout)
 	defer cancel()
 	node, err := l.take(limited)
 	if ctx.Err() != nil {
@@ -94,12 +94,12 @@ func (l *look) take(ctx context.Context) (*Node, error) {
 			n.Untrusted = append(n.Untrusted, Untrusted{c.p.PID, c.p.notRoots})
 		}
 	}
-	l.views(ctx, groups, n)
+	late := l.views(ctx, groups, n)
 	n.Notes = append(n.Notes, table.unread...)
 	if d := table.denied; len(d) > 0 {
 		n.Notes = append(n.Notes, fmt.Sprintf("processes %s may not be looked at: %s", firstPIDs(d), privileges))
 	}
-	if len(n.Views) == 0 && len(n.Notes) > 0 {
+	if len(n.Views) == 0 && len(n.Notes) > 0 && !late {
 		if len(table.candidates) == 0 { // so it was the root of process 1, or of --pid
 			return n, fmt.Errorf("no containerd runs here, and what one has left could not be looked for: %s,"+
 				" or name a process that you may look at: --pid %d", n.Notes[0], os.Getppid())
@@ -113,7 +113,19 @@ func (l *look) take(ctx context.Context) (*Node, error) {
 // keep the other views from being taken.
 const viewsAtOnce = 8
 
-func (l *look) views(ctx context.Context, groups []*group, n *Node) {
+// views takes the views of groups. With Options.Untrusted it then takes one for each
+// containerd of root's that was refused. It reports whether a view took too long.
+func (l *look) views(ctx context.Context, groups []*group, n *Node) (late bool) {
+	refused, late := l.viewsOf(ctx, groups, n)
+	if l.Untrusted {
+		_, _ = l.viewsOf(ctx, refused, n)
+	}
+	n.Notes = append(n.Notes, l.notAskedPeers(n.Views)...)
+	slices.SortStableFunc(n.Untrusted, func(a, b Untrusted) int { return cmp.Compare(a.PID, b.PID) })
+	return late
+}
+
+func (l *look) viewsOf(ctx context.Context, groups []*group, n *Node) (refused []*group, late bool) {
 	views, errs := make([]*View, len(groups)), make([]error, len(groups))
 	var all errgroup.Group
 	all.SetLimit(viewsAtOnce)
@@ -127,14 +139,19 @@ func (l *look) views(ctx context.Context, groups []*group, n *Node) {
 	for i, v := range views {
 		if errs[i] != nil {
 			n.Notes = append(n.Notes, errs[i].Error())
+			hangs := new(hangError)
+			late = late || errors.As(errs[i], &hangs) || errors.Is(errs[i], context.DeadlineExceeded)
 			continue
 		}
-		v.Blind = v.Blind || len(l.table.unread) > 0
 		n.Views = append(n.Views, v)
-		n.Untrusted = append(n.Untrusted, v.refused...)
+		for _, r := range v.refused {
+			n.Untrusted = append(n.Untrusted, Untrusted{r.p.PID, r.why})
+			refused = append(refused, &group{
+				place: groups[i].place, anchor: r.p.PID, user: r.p, daemons: []candidate{r.candidate}, shims: groups[i].shims,
+			})
+		}
 	}
-	n.Notes = append(n.Notes, l.notAskedPeers(n.Views)...)
-	slices.SortStableFunc(n.Untrusted, func(a, b Untrusted) int { return cmp.Compare(a.PID, b.PID) })
+	return refused, late
 }
 
 // anyView looks from the first process of a group that still lives. Where all have ended
@@ -175,6 +192,9 @@ func (l *look) notAskedPeers(views []*View) []string {
 		}
 	}
 	for _, v := range views {
+		if v.Untrusted != 0 {
+			continue
+		}
 		left := slices.DeleteFunc(slices.Clone(v.Peers), func(pid int) bool { return asked[pid] })
 		if l.PID != 0 && len(left) > 0 {
 			notes = append(notes, fmt.Sprintf("cgroups are not compared, because other containerds have the same hierarchy,"+

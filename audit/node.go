@@ -55,7 +55,7 @@ type View struct {
 	// Name is the auditor's of the view in what it prints; "" for the node itself.
 	Name string `json:"name,omitempty"`
 
-	refused []Untrusted // candidates of the view that are not believed
+	refused []refusal
 }
 
 // Daemon is one containerd.

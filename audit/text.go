@@ -23,7 +23,7 @@ func (r *Report) String() string {
 		t.Line("  containerd %s, process %d, %s%s", cmp.Or(d.Version, "of an unknown version"), d.PID, d.Address, d.state())
 	}
 	if len(r.Untrusted) > 0 {
-		t.Line("  not believed, and not examined without --untrusted: %s", notBelieved(r.Untrusted))
+		t.Line("  not believed (--untrusted examines them): %s", notBelieved(r.Untrusted))
 	}
 	for _, p := range r.Partial {
 		t.Line("  note: %s", p)

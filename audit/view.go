@@ -29,6 +29,7 @@ type viewing struct {
 
 func (w *viewing) take(ctx context.Context, anchor int) error {
 	w.at(w.Root)
+	w.Blind = len(w.table.unread) > 0
 	tree, err := scan.OpenTree(w.Root)
 	if err != nil {
 		return fmt.Errorf("look into the root of process %d: %w: %s", anchor, err, privileges)
@@ -51,8 +52,10 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 	for _, c := range w.group.daemons {
 		w.daemon(c)
 	}
-	if w.View.Untrusted != 0 && len(w.Daemons) == 0 {
-		return fmt.Errorf("process %d: %s", w.View.Untrusted, w.refused[0].Why)
+	if w.View.Untrusted != 0 && len(w.Daemons) == 0 { // there is nothing to compare with
+		w.Notes = append(w.Notes, fmt.Sprintf("process %d was not examined: %s", w.View.Untrusted, w.refused[0].why))
+		w.refused = nil
+		return nil
 	}
 	w.dirs = w.statesOf()
 	w.processes(anchor, depth, sockets)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/audit"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // Exit statuses of an audit.
@@ -179,7 +180,7 @@ func (a *auditing) news(r *audit.Report) {
 		len(r.Suspects)-a.was, r.Shims)
 	a.was = len(r.Suspects)
 	for _, p := range r.Partial {
-		fmt.Fprintln(a.out, "  note:", p)
+		fmt.Fprintln(a.out, "  note:", quote.Line(p))
 	}
 	now := map[string]bool{}
 	for _, s := range r.Suspects {

@@ -14,7 +14,8 @@ import (
 // Owner is the user whose files a Tree opens.
 type Owner struct {
 	UID int
-	// Shared allows folders and files that other users may write.
+	// Shared allows folders and files that other users may write, and for root also folders
+	// of other users.
 	Shared bool
 }
 
@@ -177,7 +178,8 @@ func (w *walk) check(fd int) (isLink bool, err error) {
 // objects says why a file is not the user's; last: no folder or link on the way to it.
 func (o *Owner) objects(fd int, st *unix.Stat_t, last bool) string {
 	kind := st.Mode & unix.S_IFMT
-	if int(st.Uid) != o.UID && (st.Uid != 0 || last && kind != unix.S_IFLNK) {
+	isFolderOfAny := o.Shared && o.UID == 0 && kind == unix.S_IFDIR
+	if int(st.Uid) != o.UID && !isFolderOfAny && (st.Uid != 0 || last && kind != unix.S_IFLNK) {
 		return fmt.Sprintf("is owned by uid %d", st.Uid)
 	}
 	if o.Shared {
