@@ -248,7 +248,7 @@ func (c *Controller) accept() {
 }
 
 func (c *Controller) serve(conn net.Conn) {
-	s := &session{conn: conn, enc: json.NewEncoder(conn)}
+	s := &session{conn: conn}
 	defer func() {
 		_ = conn.Close() // the process is gone, or the case is over
 		c.mu.Lock()
@@ -257,14 +257,19 @@ func (c *Controller) serve(conn net.Conn) {
 		c.mu.Unlock()
 	}()
 	r := bufio.NewReader(conn)
+	var line []byte
 	for {
-		line, err := r.ReadBytes('\n')
+		var err error
+		line, err = readLine(r, line[:0])
+		if line == nil {
+			c.fail(err)
+		}
 		if err != nil {
 			return
 		}
 		var m probe.FromProcess
 		if err := json.Unmarshal(line, &m); err != nil {
-			c.fail(fmt.Errorf("a probe sent %q: %w", line, err))
+			c.fail(fmt.Errorf("a probe sent %.200q: %w", line, err))
 			return
 		}
 		switch {
@@ -286,7 +291,14 @@ func (c *Controller) serve(conn net.Conn) {
 func (c *Controller) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.errs = append(c.errs, err)
+	c.note(err)
+}
+
+// note keeps an error, unless there are too many already. c.mu is held.
+func (c *Controller) note(err error) {
+	if len(c.errs) < mostErrs {
+		c.errs = append(c.errs, err)
+	}
 }
 
 // notify wakes those who wait for hits or acks. c.mu is held.
@@ -315,7 +327,7 @@ func (c *Controller) hello(s *session, h probe.Hello) {
 			}
 		}
 		if err != nil {
-			c.errs = append(c.errs, fmt.Errorf("process %d (%v): %w", h.PID, h.Args, err))
+			c.note(fmt.Errorf("process %d (%v): %w", h.PID, h.Args, err))
 		}
 	}
 	if added {
@@ -349,6 +361,11 @@ func (c *Controller) hit(s *session, ph probe.Hit) {
 		}
 	}
 	at := len(c.hits)
+	if at == mostHits {
+		c.note(fmt.Errorf("processes have passed points more than %d times", mostHits))
+		_ = s.conn.Close() // its reader ends the session
+		return
+	}
 	c.hits = append(c.hits, h)
 	c.notify()
 	if !ph.Ask {
@@ -376,23 +393,4 @@ func (c *Controller) hit(s *session, ph probe.Hit) {
 		c.pauses--
 		c.notify()
 	})
-}
-
-// session is one connected process.
-type session struct {
-	conn  net.Conn
-	enc   *json.Encoder
-	hello probe.Hello
-	acked int64
-}
-
-// The writes of a session are made with the controller's lock held. A process that is
-// gone cannot be answered; its reader ends the session.
-
-func (s *session) arm(generation int64, points []string, trace bool) {
-	_ = s.enc.Encode(probe.FromController{Armed: points, Generation: generation, Trace: trace})
-}
-
-func (s *session) answer(seq int64, clause term.Clause) {
-	_ = s.enc.Encode(probe.FromController{Answer: &probe.Answer{Seq: seq, Do: string(clause.Action), Arg: clause.Arg}})
 }

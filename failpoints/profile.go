@@ -58,5 +58,5 @@ func (c *Controller) profiled(p probe.Profile) {
 }
 
 func (s *session) askProfile(seq int64) {
-	_ = s.enc.Encode(probe.FromController{Profile: seq})
+	s.send(probe.FromController{Profile: seq})
 }

@@ -1,0 +1,95 @@
+package failpoints
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/failpoints/probe"
+)
+
+// flood connects to a controller, and writes until it is cut off, or all is written.
+func flood(t *testing.T, path, message string, times int) {
+	t.Helper()
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(5 * time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Repeat(message, max(1, (64<<10)/len(message)))
+	for range max(1, times*len(message)/len(lines)) {
+		if _, err := io.WriteString(conn, lines); err != nil {
+			return // cut off
+		}
+	}
+	if _, err := conn.Read(make([]byte, 1)); err == nil {
+		t.Error("the controller answers")
+	}
+}
+
+// A broken program of a world cannot make the harness grow by its probes. It is cut off,
+// and the case says why.
+func TestTheProbesAreBounded(t *testing.T) {
+	hit, err := json.Marshal(probe.FromProcess{Hit: &probe.Hit{Point: entry, ID: "c1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		message string
+		times   int
+	}{
+		"a message without end": {strings.Repeat("x", 1<<16), 2 * longestMessage >> 16},
+		"hits without end":      {string(hit) + "\n", 2 * mostHits},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c2, path := listen(t, nil)
+			flood(t, path, c.message, c.times)
+			if n := len(c2.Hits()); n > mostHits {
+				t.Errorf("%d hits are kept", n)
+			}
+			if c2.Err() == nil {
+				t.Error("it is not said that something was lost")
+			}
+		})
+	}
+}
+
+// A process that asks and does not read what it is told is cut off; another is answered.
+func TestAProcessThatDoesNotReadBlocksNobody(t *testing.T) {
+	_, path := listen(t, nil, Error(entry, 0, strings.Repeat("no", 100)))
+	deaf, _ := connect(t, path, 5, nil)
+	message, err := json.Marshal(probe.FromProcess{Hit: &probe.Hit{Point: entry, Ask: true, ID: "c1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := deaf.conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	for { // until it is cut off
+		if _, err := deaf.conn.Write(append(message, '\n')); err != nil {
+			break
+		}
+	}
+	other, _ := connect(t, path, 6, nil)
+	if a := other.ask(entry); a.Do != "error" {
+		t.Errorf("another process is told %+v", a)
+	}
+}
+
+// Errors of processes that come again and again are counted up to a limit.
+func TestErrorsOfProcessesAreBounded(t *testing.T) {
+	c, path := listen(t, nil)
+	for range 2 * mostErrs {
+		flood(t, path, strings.Repeat("x", 1<<10)+"\n", 1)
+	}
+	if err := c.Err(); err == nil || len(err.Error()) > mostErrs*300 {
+		t.Errorf("%d bytes of errors", len(err.Error()))
+	}
+}
