@@ -17,7 +17,7 @@ import (
 
 // Answer is what is known of a report in the end.
 type Answer struct {
-	// Report is what was understood; nil where a bug was named.
+	// Report has the observations; nil where a bug was named.
 	Report *read.Report `json:"report,omitempty"`
 	// Release is the containerd that was tried, Guessed set where nobody said which it is.
 	Release string `json:"containerd"`
@@ -33,7 +33,9 @@ type Answer struct {
 	Unable []string `json:"unable,omitempty"`
 	// Fixed is the best trial's case on the first release without the bug.
 	Fixed *Trial `json:"fixed,omitempty"`
-	// Search is what was searched where no known bug was it.
+	// Plain are runs without a fault, unless a message or an issue named the bug.
+	Plain []Plain `json:"plain,omitempty"`
+	// Search is what was searched where those left something else.
 	Search *search.Result `json:"search,omitempty"`
 	Took   time.Duration  `json:"tookNs"`
 
@@ -84,7 +86,18 @@ func ForReport(ctx context.Context, r read.Report, o Options) (Answer, error) {
 	if o.OnRead != nil {
 		o.OnRead(a)
 	}
-	err := a.tryBest(ctx, r, o)
+	var err error
+	known := len(a.Fits) > 0 && a.Fits[0].Clears && a.Fits[0].Sure()
+	if !known && !a.Guessed && a.Release != "" && o.For > 0 {
+		err = a.tryPlain(ctx, r, o)
+	}
+	if a.plainLike() != nil { // no bug that takes a fault is needed
+		a.Took = time.Since(began)
+		return a, err
+	}
+	if err == nil {
+		err = a.tryBest(ctx, r, o)
+	}
 	if len(a.Unable) > 0 && !a.sure() {
 		a.Best = -1 // what was shown logs nothing of what the report quotes, and that bug does
 	}
@@ -271,7 +284,7 @@ func without(bugs []catalogue.Bug, ids []string) []catalogue.Bug {
 func (a Answer) Status() int {
 	held := len(a.Trials) > 0 && !slices.ContainsFunc(a.Trials, func(t Trial) bool { return t.Held < t.Runs })
 	switch {
-	case a.Best >= 0 || a.found():
+	case a.Best >= 0 || a.found() || a.plainLike() != nil:
 		return 1
 	case held && a.Search == nil:
 		return 0

@@ -29,6 +29,7 @@ var seen = map[read.What]string{
 	read.RuncLeft:        "runc's state of a container that is gone",
 	read.SandboxLeft:     "a sandbox that is left",
 	read.ContainerLeft:   "a container without a task",
+	read.PodWithoutIP:    "CRI knows no IP address of a pod",
 	read.Status255:       "CRI says 255",
 	read.Status137:       "137 is reported in place of another status",
 	read.StatusChanged:   "an exit is reported twice, with two statuses",

@@ -55,16 +55,22 @@ func (a Answer) Parts() (all []Part) {
 			all = append(all, a.unable(b))
 		}
 	}
+	if a.plainLike() != nil {
+		all = append(all, a.plainPart())
+	}
 	if a.Search != nil {
 		all = append(all, searchParts(a)...)
 	}
-	if a.Best < 0 && len(a.Trials) > 0 && !a.found() && len(a.Unable) == 0 {
+	if len(a.Plain) > 0 && a.plainLike() == nil {
+		all = append(all, a.plainPart())
+	}
+	if a.Best < 0 && len(a.Trials) > 0 && !a.found() && len(a.Unable) == 0 && a.plainLike() == nil {
 		all = append(all, Part{Head: fmt.Sprintf("NOT REPRODUCED on %s: no bug that fits", a.Release)})
 	}
 	if p := a.tried(); len(p.Rows) > 0 {
 		all = append(all, p)
 	}
-	if a.Best < 0 && !a.found() {
+	if a.Best < 0 && !a.found() && a.plainLike() == nil {
 		if p := a.help(); len(p.Rows) > 0 {
 			all = append(all, p)
 		}

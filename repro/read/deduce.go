@@ -215,8 +215,10 @@ func (r *reader) leftovers() {
 			}
 		}
 	}
+	noShim := len(r.shims) == 0 && slices.ContainsFunc(r.counts, func(c counted) bool { return c.n == 0 })
 	for _, s := range r.sockets {
-		if strings.Contains(s.status, "refused") || strings.Contains(s.status, "no listener") {
+		listed := s.status == "" // no program says more of it than its name
+		if strings.Contains(s.status, "refused") || strings.Contains(s.status, "no listener") || listed && noShim {
 			r.see(Observation{What: SocketLeft, Facts: facts("socket=silent")}, s.line)
 		}
 	}

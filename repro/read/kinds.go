@@ -45,6 +45,7 @@ const (
 	RuncLeft        What = "runc-state-left"
 	SandboxLeft     What = "sandbox-left"
 	ContainerLeft   What = "container-left"
+	PodWithoutIP    What = "pod-without-ip"
 	Status255       What = "status-255"
 	Status137       What = "status-137"
 	StatusChanged   What = "status-changed"
@@ -116,6 +117,7 @@ var kinds = map[What]kind{
 	RuncLeft:       {Symptom, finding.ClassRuncState, fact.Facts{}},
 	SandboxLeft:    {Symptom, finding.ClassSandbox, fact.Facts{}},
 	ContainerLeft:  {Symptom, finding.ClassContainer, fact.Facts{fact.Task: fact.None}},
+	PodWithoutIP:   {Symptom, finding.ClassCRIStatus, fact.Facts{fact.Object: fact.ASandbox, fact.Field: fact.FieldIP}},
 	Status255: {Symptom, finding.ClassExitCode,
 		fact.Facts{fact.By: string(exit.ByCRIStatus), fact.Status: fact.MadeUp255}},
 	Status137: {Symptom, finding.ClassExitCode, fact.Facts{fact.Status: fact.MadeUp137}},

@@ -84,6 +84,13 @@ func TestText(t *testing.T) {
 			"STAT TIME COMMAND\n 77 ? S 0:00 sleep\n", nil, []What{TaskNoProcess}},
 		"a kill of nobody": {"TASK PID STATUS\nx 77 STOPPED\nbash: kill: (77) - No such process\n",
 			[]What{TaskNoProcess}, nil},
+		"a socket, and no shim": {"$ ls /run/containerd/s\n" + shimA + "\n$ pgrep -c containerd-shim\n0\n",
+			[]What{SocketLeft}, nil},
+		"a socket, and a shim": {"$ ls /run/containerd/s\n" + shimA + "\n$ pgrep -c containerd-shim\n1\n",
+			nil, []What{SocketLeft}},
+		"a pod without an address": {"$ crictl inspectp x\n{\n  \"network\": {\n    \"ip\": \"\"\n",
+			[]What{PodWithoutIP}, nil},
+		"a pod with one": {"$ crictl inspectp x\n{\n    \"ip\": \"10.0.0.3\"\n", nil, []What{PodWithoutIP}},
 		"StartError": {"{\n \"id\": \"x\",\n \"state\": \"CONTAINER_EXITED\",\n " +
 			"\"exitCode\": 128,\n \"reason\": \"StartError\"\n}\n", []What{StartError}, nil},
 		"a removal that is refused": {"desc = failed to delete containerd container: cannot delete running task x",

@@ -140,6 +140,10 @@ func (r *reader) field(l line, name, value string) {
 		if n, err := strconv.Atoi(value); err == nil && len(r.docker) > 0 {
 			r.docker[len(r.docker)-1].pid = n
 		}
+	case "ip":
+		if value == "" && strings.Contains(r.command, "inspectp") {
+			r.see(Observation{What: PodWithoutIP, ID: firstID(r.command)}, l)
+		}
 	case "reason", "Reason":
 		r.inspect.reason = value
 	case "exitCode", "ExitCode", "Exit Code":

@@ -92,7 +92,11 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 	until := time.Now().Add(s.For)
 	p, err := s.trace(ctx, options(s.Release, s.Report, res.Targets))
 	var empty *plan.EmptyError
+	var failed *plan.TraceError
 	switch {
+	case errors.As(err, &failed):
+		res.Why = fmt.Sprintf("no workload holds on %s without a fault: %v", s.Release, failed.Verdict)
+		return res, nil
 	case errors.As(err, &empty):
 		res.Why = err.Error()
 		return res, nil
@@ -119,16 +123,23 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 // without any fault.
 const traceTries = 3
 
-// trace makes the plan.
+// trace makes the plan. It leaves out workloads that do not hold on the release without a
+// fault: their findings say nothing of a fault.
 func (s Search) trace(ctx context.Context, o plan.Options) (p plan.Plan, err error) {
-	for range traceTries {
-		p, err = plan.Make(ctx, s.Engine, o, s.Parallel)
+	o = o.WithDefaults()
+	for {
 		var failed *plan.TraceError
-		if !errors.As(err, &failed) {
-			break
+		for range traceTries {
+			if p, err = plan.Make(ctx, s.Engine, o, s.Parallel); !errors.As(err, &failed) {
+				return p, err
+			}
 		}
+		others := slices.DeleteFunc(slices.Clone(o.Workloads), func(name string) bool { return name == failed.Workload })
+		if len(others) == 0 || len(others) == len(o.Workloads) {
+			return p, err
+		}
+		o.Workloads = others
 	}
-	return p, err
 }
 
 // candidate is a case that leaves all that is looked for.

@@ -1,0 +1,142 @@
+package repro
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/plain"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/repro/rank"
+	"github.com/shimquake/shimquake/repro/read"
+)
+
+// plainCases break nothing: a task, execs, a pod, and a pod with a network of its own,
+// with and without a restart of containerd. They take half a minute.
+var plainCases = []string{
+	"plain-exit", "plain-exec", "plain-restart", "plain-pod", "plain-pod-exec", "plain-pod-restart", "plain-net-restart",
+}
+
+// Plain is a case without a fault, run once on the reported release.
+type Plain struct {
+	Case    string          `json:"case"`
+	Outcome harness.Outcome `json:"verdict"`
+	// Left are its findings, Known the bugs of the catalogue that leave one of them on this
+	// release.
+	Left  []string `json:"left,omitempty"`
+	Known []string `json:"known,omitempty"`
+	// Like is set where it left more than half of the report's symptoms.
+	Like bool `json:"like,omitempty"`
+	// Logged are the lines of the report whose messages were logged, too.
+	Logged   []int  `json:"logged,omitempty"`
+	Why      string `json:"why,omitempty"`
+	Evidence string `json:"evidence,omitempty"`
+}
+
+// tryPlain runs the reported release without a fault: it may leave the same without one.
+func (a *Answer) tryPlain(ctx context.Context, r read.Report, o Options) error {
+	if err := o.Runner.Prepare(ctx, a.Release); err != nil {
+		return err
+	}
+	cases := slices.DeleteFunc(plain.Cases(), func(c harness.Case) bool { return !slices.Contains(plainCases, c.Name) })
+	fmt.Fprintf(o.Log, "running containerd %s without a fault ...\n", a.Release)
+	w := progress.Begin(ctx, "without a fault on "+a.Release, len(cases), "cases")
+	defer w.End()
+	a.Plain = make([]Plain, len(cases))
+	var g errgroup.Group
+	g.SetLimit(max(o.Parallel, 1))
+	for i, c := range cases {
+		g.Go(func() error {
+			c.Containerd = a.Release
+			a.Plain[i] = a.plainOf(o.Runner.Run(ctx, c), r)
+			w.Step("")
+			return ctx.Err()
+		})
+	}
+	return g.Wait()
+}
+
+// plainOf compares the findings of a run without a fault with the report.
+func (a *Answer) plainOf(v harness.Verdict, r read.Report) Plain {
+	p := Plain{Case: v.Case.Name, Outcome: v.Outcome, Evidence: v.Evidence}
+	switch v.Outcome {
+	case harness.Held:
+		return p
+	case harness.Invalid:
+		p.Why = v.Why()
+		return p
+	}
+	found := v.Violations()
+	slices.SortStableFunc(found, func(a, b finding.Finding) int { // what is reported comes first
+		return told(r, b) - told(r, a)
+	})
+	p.Left = texts(found)
+	for id, b := range a.bugs {
+		if b.Releases.MayApply(a.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {
+			return finding.AnyLike(b.Left, f)
+		}) {
+			p.Known = append(p.Known, id)
+		}
+	}
+	slices.Sort(p.Known)
+	var t Trial
+	t.compare([]harness.Verdict{v}, Quoted(r))
+	p.Logged = t.Logged
+	tells := slices.ContainsFunc(r.Of(read.Symptom), func(o read.Observation) bool { return o.Class() != "" })
+	p.Like = tells && rank.Explained(r, found) || !tells && len(t.Logged) > 0
+	return p
+}
+
+// told is 1 where a finding alone explains more than half of a report, else 0.
+func told(r read.Report, f finding.Finding) int {
+	if rank.Explained(r, []finding.Finding{f}) {
+		return 1
+	}
+	return 0
+}
+
+// plainLike is the first run without a fault that left the report's symptoms, or nil.
+func (a Answer) plainLike() *Plain {
+	for i := range a.Plain {
+		if a.Plain[i].Like {
+			return &a.Plain[i]
+		}
+	}
+	return nil
+}
+
+// plainPart reports the findings of the runs without a fault.
+func (a Answer) plainPart() Part {
+	like := a.plainLike()
+	if like == nil {
+		p := Part{Head: fmt.Sprintf("without a fault, %s leaves nothing of what the report tells of:", a.Release)}
+		for _, x := range a.Plain {
+			text := x.Case
+			switch {
+			case len(x.Left) > 0:
+				text += ", and left something else: " + clip(strings.Join(firstOf(x.Left), "; "), 200)
+			case x.Why != "":
+				text += "; " + clip(x.Why, 200)
+			}
+			p.row(string(x.Outcome), text)
+		}
+		return p
+	}
+	p := Part{Head: fmt.Sprintf("SHOWN WITHOUT A FAULT on %s: %s leaves what the report tells of", a.Release, like.Case)}
+	for _, l := range firstOf(like.Left) {
+		p.row("it left:", l)
+	}
+	if len(like.Known) > 0 {
+		p.row("known:", strings.Join(like.Known, ", ")+" leave that, too (shimquake show "+like.Known[0]+")")
+	}
+	if quoted := Quoted(*a.Report); len(quoted) > 0 {
+		p.row("log:", fmt.Sprintf("%d of the %s", len(like.Logged), count(len(quoted), "quoted message")))
+	}
+	p.row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", a.Release, like.Case))
+	return p
+}

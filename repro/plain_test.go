@@ -1,0 +1,61 @@
+package repro
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/plain"
+	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/repro/read"
+)
+
+// TestPlain: what a run without a fault leaves is compared with the report, as what a bug
+// leaves is.
+func TestPlain(t *testing.T) {
+	const orphan = "root 7 1 0 1:00 ? 0:00 /usr/bin/containerd-shim-runc-v2 -namespace a -id x -address y\n" +
+		"# ctr -n a t ls\nTASK PID STATUS\n"
+	left := func(matches ...string) harness.Verdict {
+		v := harness.Verdict{Outcome: harness.Violated, Case: harness.Case{Name: "plain-exit"}}
+		for _, m := range finding.MustMatches(matches...) {
+			v.Findings = append(v.Findings, finding.Finding{Invariant: finding.Leak, Class: m.Class, Facts: m.Facts})
+		}
+		return v
+	}
+	invalid := harness.Verdict{Outcome: harness.Invalid,
+		Problems: []harness.Problem{{Kind: harness.ByMachine, Text: "no disk"}}}
+	for name, tt := range map[string]struct {
+		report string
+		v      harness.Verdict
+		like   bool
+		head   string
+	}{
+		"it leaves the reported symptom": {orphan, left("shim task=none bundle=gone"), true,
+			"SHOWN WITHOUT A FAULT on v2.3.7: plain-exit"},
+		"it leaves something else":       {orphan, left("lease"), false, "leaves nothing"},
+		"it holds":                       {orphan, harness.Verdict{Outcome: harness.Held}, false, "leaves nothing"},
+		"it shows nothing":               {orphan, invalid, false, "leaves nothing"},
+		"no symptom, and it leaves some": {"hello\n", left("lease"), false, "leaves nothing"},
+	} {
+		r := read.Text(tt.report)
+		a := Match(r, Options{Bugs: catalogue.BySeverity(), Containerd: "v2.3.7"})
+		p := a.plainOf(tt.v, r)
+		a.Plain = []Plain{p}
+		if p.Like != tt.like || (a.Status() == 1) != tt.like || !strings.Contains(a.String(), tt.head) {
+			t.Errorf("%s: like %v, status %d\n%s", name, p.Like, a.Status(), a)
+		}
+		if tt.like && !slices.Contains(p.Known, "containerd-8981") {
+			t.Errorf("%s: a bug of that release leaves the same, and is not named: %v", name, p.Known)
+		}
+	}
+}
+
+func TestPlainCasesAreThere(t *testing.T) {
+	for _, name := range plainCases {
+		if !slices.ContainsFunc(plain.Cases(), func(c harness.Case) bool { return c.Name == name }) {
+			t.Errorf("there is no case %s", name)
+		}
+	}
+}
