@@ -22,7 +22,7 @@ func sections(x catalogue.Bug) (all []section) {
 	add("is", fmt.Sprintf("a %s of %s severity (%s)", x.Kind, x.Severity, x.Severity.Means()))
 	add("releases", Releases(x.Releases))
 	add("trigger", x.Trigger)
-	add("you see", symptoms(x.Symptoms))
+	add("you see", symptoms(x))
 	add("left", left(x))
 	add("until then", x.Until)
 	add("why", x.Why)
@@ -102,10 +102,15 @@ func without(b affected.Branch) string {
 	return strings.Join(parts, ", ")
 }
 
-func symptoms(s catalogue.Symptoms) string {
+func symptoms(x catalogue.Bug) string {
 	var lines []string
+	s := x.Symptoms
 	for _, re := range s.Log {
 		lines = append(lines, "log: `"+re.String()+"`")
+	}
+	for _, key := range x.Telling(shownKeys) {
+		_, format, _ := strings.Cut(key, " ")
+		lines = append(lines, "log: `"+format+"`")
 	}
 	for _, tool := range []struct {
 		name  string
@@ -117,6 +122,9 @@ func symptoms(s catalogue.Symptoms) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// shownKeys is how many statements that a bug logs its page has.
+const shownKeys = 4
 
 // left are the facts, as a sweep and a verdict have them.
 func left(x catalogue.Bug) string {

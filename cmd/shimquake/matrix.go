@@ -31,6 +31,7 @@ type matrixFlags struct {
 	out            string
 	markdown, json bool
 	ends           bool
+	signatures     string
 }
 
 func matrixCommand() *cobra.Command {
@@ -55,6 +56,8 @@ Exit status: 0 all is as the catalogue says, 1 a cell differs, 2 wrong usage, 3 
 	c.Flags().IntVar(&f.runs, "runs", 0, "how often each cell runs (default: as often as its odds ask for)")
 	c.Flags().StringVar(&f.out, "out", "out/matrix", "folder for the journal and the evidence")
 	c.Flags().BoolVar(&f.markdown, "markdown", false, "print the page docs/bugs/matrix.md")
+	c.Flags().StringVar(&f.signatures, "signatures", "",
+		"also write the log statements of each shown bug into this file (catalogue/signatures.jsonl)")
 	c.Flags().BoolVar(&f.json, "json", false, "print a JSON object a cell")
 	c.MarkFlagsMutuallyExclusive("ends", "releases")
 	c.MarkFlagsMutuallyExclusive("ends", "markdown") // the page has a column a release
@@ -88,6 +91,7 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 			return prepareError(err)
 		}
 	}
+	r.KeepAll = f.signatures != ""
 	slots := sweep.NewSlots(f.parallel)
 	r.Yield = slots.Yield
 	m := matrix.Matrix{
@@ -109,7 +113,10 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 		err = nil
 	}
 	if err = errors.Join(err, histories.Close()); err == nil && !ended {
-		err = f.write(ctx, r, t)
+		if f.signatures != "" {
+			err = f.record(ctx, t, func(ctx context.Context, c harness.Case) harness.Verdict { return slots.Run(ctx, r, c) })
+		}
+		err = errors.Join(err, f.write(ctx, r, t))
 	}
 	if err != nil {
 		return statusError{statusInvalid, err}

@@ -23,9 +23,8 @@ import (
 // them, the report is written without them.
 func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.Case,
 	dir string) (map[string]harness.Verdict, error) {
-	fileOf := func(name string) string { return filepath.Join(report.WithoutDir, name+".json") }
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(todo)), func(name string) bool {
-		_, err := os.Lstat(filepath.Join(dir, fileOf(name)))
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(todo)), func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, withoutFile(name)))
 		return err == nil
 	})
 	w := progress.Begin(ctx, "the same without the faults, for the report", len(names), "cases")
@@ -40,13 +39,17 @@ func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.C
 			_ = os.RemoveAll(v.Evidence) // of a run that shows nothing
 			break
 		}
-		if err := errors.Join(report.KeepWithout(dir, fileOf(name), v), os.RemoveAll(v.Evidence)); err != nil {
+		if err := errors.Join(report.KeepWithout(dir, withoutFile(name), v), os.RemoveAll(v.Evidence)); err != nil {
 			return nil, err
 		}
 		w.Step("")
 	}
 	return report.SweptWithout(dir)
 }
+
+// withoutFile is the file of a run without a fault, within the folder of a sweep or a
+// matrix.
+func withoutFile(name string) string { return filepath.Join(report.WithoutDir, name+".json") }
 
 // violatedWorkloads are cases of a plan whose workloads a violated case has, a case each.
 func violatedWorkloads(p plan.Plan, results []journal.Result) (map[string]harness.Case, error) {
@@ -72,11 +75,8 @@ func violatedCells(t matrix.Table) map[string]harness.Case {
 	for _, b := range t.Bugs {
 		for _, release := range t.Releases {
 			cell := t.Cells[matrix.Key{Bug: b.ID, Release: release}]
-			for _, c := range b.Cases {
-				if c.Name == cell.Case && (cell.Seen == matrix.Shown || cell.Seen == matrix.Other) {
-					c.Containerd = release
-					todo[report.WithoutName(c)] = c
-				}
+			if c, ok := caseOfCell(b, cell); ok && (cell.Seen == matrix.Shown || cell.Seen == matrix.Other) {
+				todo[report.WithoutName(c)] = c
 			}
 		}
 	}

@@ -14,11 +14,11 @@ import (
 // besides, which alone is something else.
 type left struct {
 	surely, may []finding.Match
-	bug         catalogue.Bug // knows what is logged of symptoms that have no facts
+	logs        logs // of symptoms that have no facts
 }
 
-func leftBy(b catalogue.Bug) left {
-	l := left{surely: slices.Clone(b.Left), bug: b}
+func leftBy(b catalogue.Bug, said logs) left {
+	l := left{surely: slices.Clone(b.Left), logs: said}
 	if b.Residue != nil {
 		l.surely = append(l.surely, finding.Match{Class: b.Residue.Class, Facts: b.Residue.Match})
 	}
@@ -107,8 +107,8 @@ func weight(o read.Observation) int {
 // why says what all that is left has to do with a symptom.
 func (l left) why(o read.Observation) (Why, string) {
 	if o.Class() == "" {
-		if p := matchesLog(l.bug, o.Raw); p != "" {
-			return Explains, p
+		if key, _ := l.logs.rarest(o); key != "" {
+			return Explains, key
 		}
 		return Unexplained, ""
 	}

@@ -44,7 +44,7 @@ const (
 	Explains    Why = "explains"         // a symptom is what it leaves
 	Brings      Why = "brings"           // a symptom is what comes with what it leaves
 	MayLeave    Why = "may-leave"        // a symptom is what it leaves at times, besides
-	Logs        Why = "logs"             // a message is one that it logs
+	Logs        Why = "logs"             // a message is one that it logs: the rarer, the more it counts
 	Needs       Why = "needs"            // what it takes has happened
 	Nearly      Why = "nearly-needs"     // what is much like what it takes has happened
 	AtPlace     Why = "place"            // a function is in its window
@@ -65,12 +65,15 @@ const (
 // Whys are all reasons.
 func Whys() []Why { return slices.Sorted(maps.Keys(points)) }
 
+// half of a message must be the bug's, to be explained by it.
+const half = 0.5
+
 // bar is the least that a bug scores that fits: a symptom, less what it takes and nobody
 // tells of.
 const bar = 3
 
 var points = map[Why]int{
-	Named: 8, Explains: 4, Brings: 1, MayLeave: 1, Logs: 5, Needs: 3, Nearly: 1, AtPlace: 3,
+	Named: 8, Explains: 4, Brings: 1, MayLeave: 1, Logs: 0, Needs: 3, Nearly: 1, AtPlace: 3,
 	Unexplained: -3, Unneeded: -2, Perhaps: -1, Unreported: -1, Otherwise: -2, Denied: -6, Conflicts: -5,
 	OtherOne: -100, OtherClient: -3,
 	NotLooked: -2, Doubtful: -2, Harmless: -3,
@@ -108,8 +111,9 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 	default:
 		f.add(OtherOne, "", nil, b.Releases.String())
 	}
-	reported, total := f.symptoms(r, b)
-	f.messages(r, b)
+	logs := logsOf(b, release)
+	reported, total := f.symptoms(r, b, logs)
+	said := f.messages(r, b, logs)
 	f.conditions(r, b)
 	f.names(r, b)
 	c, ok := b.Case()
@@ -123,6 +127,12 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 		f.add(Harmless, "", nil, "")
 	}
 	out := slices.ContainsFunc(f.Reasons, func(x Reason) bool { return slices.Contains(excluding, x.Why) })
+	if quotes(r) { // a message counts as much as a thing that is left
+		total++
+		if said > half {
+			reported++
+		}
+	}
 	f.Clears = !out && 2*reported > total && f.Score >= bar && !elsewhere(r)
 	return f
 }
@@ -146,8 +156,8 @@ func (f *Fit) add(why Why, what read.What, lines []int, is string) {
 }
 
 // symptoms compares what is left with what the bug leaves.
-func (f *Fit) symptoms(r read.Report, b catalogue.Bug) (explained, total int) {
-	all, explained, total := leftBy(b).explain(r)
+func (f *Fit) symptoms(r read.Report, b catalogue.Bug, l logs) (explained, total int) {
+	all, explained, total := leftBy(b, l).explain(r)
 	for _, x := range all {
 		f.add(x.Why, x.What, x.Lines, x.Is)
 		if x.Why != Brings {
@@ -171,26 +181,6 @@ func exact(b catalogue.Bug, o read.Observation) (best int) {
 		}
 	}
 	return best
-}
-
-// messages looks for what the bug is known to log.
-func (f *Fit) messages(r read.Report, b catalogue.Bug) {
-	done := map[string]bool{}
-	for _, o := range r.Of(read.Message) {
-		if p := matchesLog(b, o.Raw); p != "" && !done[p] {
-			done[p] = true
-			f.add(Logs, o.What, o.Lines, p)
-		}
-	}
-}
-
-func matchesLog(b catalogue.Bug, text string) string {
-	for _, p := range b.Symptoms.Log {
-		if text != "" && p.MatchString(text) {
-			return p.String()
-		}
-	}
-	return ""
 }
 
 // names looks for the bug's threads and the functions of its window.

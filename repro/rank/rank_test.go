@@ -51,8 +51,16 @@ func TestReasons(t *testing.T) {
 		"a bundle without a shim": {"# ls /run/containerd/io.containerd.runtime.v2.task/a\n.job-00001\n",
 			"containerd-8981", "v2.3.7", Unexplained, false},
 		"a pod's bug and dockerd": {orphan("moby") + "iowait is at 90 %", "containerd-7496", "v1.7.2", OtherClient, true},
-		"a message that it logs": {orphan("k8s.io") + `level=error msg="failed to handle container TaskExit ` +
-			`event container_id:x" error="context deadline exceeded"`, "containerd-7496", "v1.7.2", Logs, true},
+		"a message that it logs": {orphan("k8s.io") + `level=error msg="failed to handle sandbox TaskExit event &{}" ` +
+			`error="failed to stop sandbox: failed to delete task: context deadline exceeded"`, "containerd-7496", "v1.7.2",
+			Logs, true},
+		"a message that its window makes": {`level=error msg="failed to load shim /run/x" error="failed to ` +
+			`resolve runtime path: invalid custom binary path: stat /x: no such file or directory"` +
+			"\nlevel=info msg=\"starting containerd\"",
+			"bundle-not-read-at-load", "v2.2.9",
+			AtPlace, true},
+		"a message that another function makes": {`level=error msg="failed to load shim /run/x" error="open ` +
+			`bootstrap.json: permission denied"`, "bundle-not-read-at-load", "v2.2.9", Unreported, false},
 		"a function of its window": {orphan("k8s.io") + "at v2.cleanupAfterDeadShim(0x1)", "containerd-7496",
 			"v1.7.2", AtPlace, true},
 		"no release, so none is out": {orphan("a"), "containerd-8981", "", Explains, true},

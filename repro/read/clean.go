@@ -237,6 +237,10 @@ func unwrap(text string) (r record, ok bool) {
 		r.level, r.message, r.fields = ttyLevels[m[1]], m[2], logfmt("msg="+m[2])
 		return r, true
 	}
+	if strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ") {
+		r.level, r.message = "fatal", text
+		return r, true
+	}
 	if m := klog.FindStringSubmatch(text); m != nil {
 		if r.program == "" {
 			r.program = "kubelet"

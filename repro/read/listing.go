@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/shimquake/shimquake/repro/statement"
 )
 
 // listing is a row of what ctr, crictl or docker list.
@@ -16,7 +18,7 @@ type listing struct {
 // typed takes a command: what it answers depends on it.
 func (r *reader) typed(l line) {
 	r.understand(l)
-	r.tell(l, l.text, "", "", "")
+	r.tell(l, l.text, "", "", "", statement.Match{})
 	if m := ctrNamespace.FindStringSubmatch(l.prompt); m != nil {
 		r.ofNamespace(m[1])
 	}
@@ -156,6 +158,9 @@ var (
 		`/\S*)/io\.containerd\.runtime\.v2\.task/([\w.-]+)(?:/(\.?[\w-]+))?(/rootfs)?`)
 	hiddenName = regexp.MustCompile(`^(?:[d-][rwxsStT-]{9}\S*\s.*\s)?(\.[0-9a-zA-Z][\w-]{5,})/?$`)
 	plainName  = regexp.MustCompile(`^(?:[d][rwxsStT-]{9}\S*\s.*\s)?([0-9a-f]{64})/?$`)
+	// The name of a socket in a listing of the folder of sockets.
+	socketName = regexp.MustCompile(`(?:^|\s)([0-9a-f]{64})$`)
+	inSockets  = regexp.MustCompile(`\bls\b.*\s/run/containerd/s/?$`)
 	socketPath = regexp.MustCompile(`(?:unix://)?/run/containerd/s/([0-9a-f]{12,64})`)
 	lsRow      = regexp.MustCompile(`^([dlspcb-][rwxsStT-]{9}\S*\s|total \d+$)`)
 	cgroupPath = regexp.MustCompile(`cri-containerd[-:]([0-9a-f]{64})`)
@@ -192,6 +197,10 @@ func (r *reader) file(l line) bool {
 	}
 	if m := socketPath.FindStringSubmatch(l.text); m != nil {
 		r.sockets = append(r.sockets, listing{line: l, id: m[1], status: l.text})
+		return true
+	}
+	if m := socketName.FindStringSubmatch(l.text); m != nil && inSockets.MatchString(r.command) {
+		r.sockets = append(r.sockets, listing{line: l, id: m[1]})
 		return true
 	}
 	return lsRow.MatchString(l.text) || cgroupPath.MatchString(l.text)

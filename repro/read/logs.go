@@ -37,6 +37,7 @@ var tellings = []telling{
 	tells(ExitNotHandled, `handle (container|sandbox) .*exit.*context deadline exceeded`),
 	tells(NameReserved, `failed to reserve (sandbox|container) name`),
 	tells(BootFails, `(failed to recover|cri plugin|recover state|failed to load plugin).*failed to reserve`),
+	tells(PodWithoutIP, `Sandbox for pod has no IP address`),
 	tells(RunningTask, `cannot delete (a )?(running|non stopped|created) (task|process|container)`),
 	tells(RunningTask, `(cannot|failed to|unable to) (delete|remove) container .*(running|with an existing task|`+
 		`has a? ?task)`),
@@ -115,6 +116,20 @@ var tellings = []telling{
 	tells(OtherTrouble, `CrashLoopBackOff|NodeNotReady|certificate has expired|x509:|no such host|DNS|evicted`),
 }
 
+// Logged matches the lines of a log of containerd with its statements, in their order.
+func Logged(log string) (all []statement.Match) {
+	for line := range strings.Lines(log) {
+		if rec, ok := unwrap(strings.TrimSpace(line)); ok && rec.message != "" {
+			all = append(all, rec.made())
+		}
+	}
+	return all
+}
+
+func (r record) made() statement.Match {
+	return statement.KnownTable().Line(r.message, cmp.Or(r.fields["error"], r.fields["err"]))
+}
+
 // logged takes a line of a log.
 func (r *reader) logged(l line, rec record) {
 	whole := rec.message
@@ -127,7 +142,8 @@ func (r *reader) logged(l line, rec record) {
 	if v := rec.fields["version"]; v != "" && strings.Contains(whole, "starting containerd") {
 		r.version(v, l, true)
 	}
-	r.tell(l, whole, id, rec.fields["namespace"], cmp.Or(rec.level, "notice"))
+	made := rec.made()
+	r.tell(l, whole, id, rec.fields["namespace"], cmp.Or(rec.level, "notice"), made)
 	if strings.Contains(whole, "ot found") && id == "" {
 		id = firstID(r.command)
 	}
@@ -139,7 +155,7 @@ func (r *reader) logged(l line, rec record) {
 	if rec.fields != nil || rec.level != "" || isKnownProgram(rec.program) {
 		r.see(Observation{What: LoggedMessage, ID: id, Text: callerr.Comparable(whole), Raw: bounded(whole),
 			Level: rec.level,
-			Made:  statement.KnownTable().Line(rec.message, cmp.Or(rec.fields["error"], rec.fields["err"]))}, l)
+			Made:  made}, l)
 		r.understand(l)
 	} else {
 		r.rest(l)
@@ -168,7 +184,7 @@ func isKnownProgram(p string) bool {
 }
 
 // tell takes what a text tells.
-func (r *reader) tell(l line, text, id, namespace, level string) (reported bool) {
+func (r *reader) tell(l line, text, id, namespace, level string, made statement.Match) (reported bool) {
 	harmless := level == "info" || level == "debug"
 	small := strings.ToLower(text)
 	for _, t := range tellings {
@@ -177,9 +193,9 @@ func (r *reader) tell(l line, text, id, namespace, level string) (reported bool)
 		}
 		reported = true
 		r.understand(l)
-		r.see(Observation{What: t.what, ID: id, Namespace: namespace, InWords: level == ""}, l)
+		r.see(Observation{What: t.what, ID: id, Namespace: namespace, InWords: level == "", Made: made}, l)
 		if t.also != "" {
-			r.see(Observation{What: t.also, ID: id, Namespace: namespace, InWords: level == ""}, l)
+			r.see(Observation{What: t.also, ID: id, Namespace: namespace, InWords: level == "", Made: made}, l)
 		}
 	}
 	return reported

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/repro/statement"
 )
 
 // Bounds on what is kept of a report.
@@ -83,7 +84,7 @@ func (r *reader) line(l line) {
 			return
 		}
 	}
-	if r.tell(l, l.text, firstID(l.text), "", "") {
+	if r.tell(l, l.text, firstID(l.text), "", "", statement.Match{}) {
 		r.see(Observation{What: Sentence, Text: callerr.Comparable(l.text), Raw: bounded(l.text)}, l)
 		return
 	}

@@ -24,14 +24,18 @@ type Match struct {
 
 // Holds reports whether the outermost text of m was made in other, too.
 func (m Match) Holds(other Match) bool {
-	return len(m.Chain) > 0 && slices.Contains(other.Chain, m.Chain[0])
+	return len(m.Chain) > 0 && other.has(m.Chain[0])
+}
+
+func (m Match) has(x *Text) bool {
+	return slices.ContainsFunc(m.Chain, func(o *Text) bool { return o.Kind == x.Kind && o.Format == x.Format })
 }
 
 // Alike is how many hundredths of m's texts and codes were made in other, too.
 func (m Match) Alike(other Match) int {
 	n := 0
 	for _, x := range m.Chain {
-		if slices.Contains(other.Chain, x) {
+		if other.has(x) {
 			n++
 		}
 	}
@@ -59,6 +63,10 @@ func (m Match) Functions(release string) (out []string) {
 // Line matches a line of a log, of containerd or of a client of it: the better of Log and
 // Error.
 func (t *Table) Line(message, err string) Match {
+	if strings.HasPrefix(message, "panic: ") || strings.HasPrefix(message, "fatal error: ") {
+		first, _, _ := strings.Cut(message, "\n")
+		return Match{Chain: []*Text{{Kind: Panic, Format: first}}, weight: letters(first)}
+	}
 	logged, printed := t.Log(message, err), t.Error(message)
 	if err != "" {
 		printed = t.Error(message + ": " + err)

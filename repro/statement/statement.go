@@ -19,6 +19,7 @@ type Kind string
 const (
 	Log   Kind = "log"   // logs it
 	Error Kind = "error" // makes an error of it
+	Panic Kind = "panic" // no statement: the Go runtime ends a program with it
 )
 
 // Statement is a place in containerd's source that makes a text.

@@ -11,7 +11,7 @@ import (
 type Text struct {
 	Kind   Kind
 	Format string
-	// Places are the statements: at least one.
+	// Places are the statements: at least one, but of a Panic.
 	Places []Statement
 
 	literals []string
@@ -19,16 +19,6 @@ type Text struct {
 	weight   int    // letters and digits of the literals
 	verbs    []byte
 	compile  func() *regexp.Regexp
-}
-
-// Code is the code of the error, where all places agree; else "".
-func (t *Text) Code() string {
-	for _, p := range t.Places[1:] {
-		if p.Code != t.Places[0].Code {
-			return ""
-		}
-	}
-	return t.Places[0].Code
 }
 
 // least is how many letters the literals of a text must have, to be told from others.

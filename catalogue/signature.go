@@ -1,0 +1,135 @@
+package catalogue
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/mod/semver"
+)
+
+// recorded are signatures as `shimquake matrix --signatures` writes them: a Signature a
+// line.
+//
+//go:embed signatures.jsonl
+var recorded []byte
+
+// Signature has what a bug's case made containerd log on a release, and the same case
+// without its fault did not.
+type Signature struct {
+	Bug     string `json:"bug"`
+	Release string `json:"release"`
+	// Keys are statements of containerd and codes of errors (repro/signature.Keys), sorted.
+	Keys []string `json:"keys"`
+}
+
+var signatures = sync.OnceValue(func() map[string][]Signature {
+	all, err := ReadSignatures(bytes.NewReader(recorded))
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	of := map[string][]Signature{}
+	for _, s := range all {
+		of[s.Bug] = append(of[s.Bug], s)
+	}
+	return of
+})
+
+// Signatures are the bug's own, the oldest release first.
+func (b Bug) Signatures() []Signature { return signatures()[b.ID] }
+
+// Logs are the keys of the bug's signature on a release, or on another of the same minor
+// version. A release that has none, and "", stand for all of them.
+func (b Bug) Logs(release string) (keys []string) {
+	all := b.Signatures()
+	same := func(s Signature) bool { return semver.MajorMinor(s.Release) == semver.MajorMinor(release) }
+	if release != "" && slices.ContainsFunc(all, same) {
+		all = slices.DeleteFunc(slices.Clone(all), func(s Signature) bool { return !same(s) })
+	}
+	for _, s := range all {
+		keys = append(keys, s.Keys...)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// Rarity is how little of the catalogue logs a key: 1 where one bug does, 0 where all do
+// that have a signature.
+func Rarity(key string) float64 {
+	of, all := keyCounts()[key], len(signatures())
+	if of == 0 || all < 2 {
+		return 1
+	}
+	return math.Log(float64(all)/float64(of)) / math.Log(float64(all))
+}
+
+// keyCounts says how many bugs log a key, on any release.
+var keyCounts = sync.OnceValue(func() map[string]int {
+	of := map[string]int{}
+	for id := range signatures() {
+		for _, key := range (Bug{ID: id}).Logs("") {
+			of[key]++
+		}
+	}
+	return of
+})
+
+// Telling are the rarest statements that the bug logs on the newest release that has a
+// signature, at most so many.
+func (b Bug) Telling(most int) (keys []string) {
+	all := b.Signatures()
+	if len(all) == 0 {
+		return nil
+	}
+	for _, key := range all[len(all)-1].Keys {
+		if !strings.HasPrefix(key, "code ") && Rarity(key) > 0.3 {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(Rarity(b), Rarity(a)) })
+	return keys[:min(most, len(keys))]
+}
+
+// ReadSignatures reads what WriteSignatures has written.
+func ReadSignatures(r io.Reader) (all []Signature, err error) {
+	for lines := json.NewDecoder(r); lines.More(); {
+		var s Signature
+		if err := lines.Decode(&s); err != nil {
+			return nil, fmt.Errorf("read the signatures of bugs: %w", err)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// WriteSignatures writes signatures, a line each, by bug and release. Of two with the
+// same bug and release the later one is written.
+func WriteSignatures(w io.Writer, all []Signature) error {
+	last := map[[2]string]Signature{}
+	for _, s := range all {
+		last[[2]string{s.Bug, s.Release}] = s
+	}
+	all = all[:0:0]
+	for _, s := range last {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b Signature) int {
+		return cmp.Or(cmp.Compare(a.Bug, b.Bug), semver.Compare(a.Release, b.Release))
+	})
+	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	for _, s := range all {
+		s.Keys = append([]string{}, s.Keys...) // not null
+		if err := lines.Encode(s); err != nil {
+			return fmt.Errorf("write the signatures of bugs: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package catalogue
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+)
+
+func TestSignaturesAreWrittenInOrder(t *testing.T) {
+	of := func(bug, release string, keys ...string) Signature { return Signature{bug, release, keys} }
+	var text bytes.Buffer
+	err := WriteSignatures(&text, []Signature{
+		of("b", "v1.7.10", "old"), of("b", "v1.7.9"), of("a", "v2.0.0"), of("b", "v1.7.10", "log x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadSignatures(&text)
+	want := []Signature{of("a", "v2.0.0"), of("b", "v1.7.9"), of("b", "v1.7.10", "log x")}
+	if err != nil || !slices.EqualFunc(got, want, func(a, b Signature) bool {
+		return a.Bug == b.Bug && a.Release == b.Release && slices.Equal(a.Keys, b.Keys)
+	}) {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	if _, err := ReadSignatures(bytes.NewReader([]byte(`{"bug":`))); err == nil {
+		t.Error("half a line is read")
+	}
+}
+
+// Each signature in the catalogue is of a bug that it has, on a release that is not known
+// to be free of it.
+func TestSignaturesAreOfBugs(t *testing.T) {
+	for id, all := range signatures() {
+		b, err := FindBug(id)
+		if err != nil {
+			t.Errorf("a signature is of %s: %v", id, err)
+			continue
+		}
+		for _, s := range all {
+			if !b.Releases.MayApply(s.Release) {
+				t.Errorf("%s is not on %s, where it has a signature", id, s.Release)
+			}
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/progress"
+	"github.com/shimquake/shimquake/report"
+	"github.com/shimquake/shimquake/repro/signature"
+	"github.com/shimquake/shimquake/sweep/matrix"
+)
+
+// record writes a signature into f.signatures for each cell that has shown its bug. Other
+// signatures in that file stay. The runs without a fault are kept for the report, too.
+func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) error {
+	var all []catalogue.Signature
+	if text, err := os.ReadFile(f.signatures); err == nil {
+		if all, err = catalogue.ReadSignatures(bytes.NewReader(text)); err != nil {
+			return fmt.Errorf("%s: %w", f.signatures, err)
+		}
+	}
+	cells := map[string][]matrix.Cell{} // by their run without a fault
+	cases := map[string]harness.Case{}
+	for _, b := range t.Bugs {
+		for _, release := range t.Releases {
+			cell := t.Cells[matrix.Key{Bug: b.ID, Release: release}]
+			c, ok := caseOfCell(b, cell)
+			if ok && cell.Seen == matrix.Shown {
+				name := report.WithoutName(c)
+				cells[name], cases[name] = append(cells[name], cell), c
+			}
+		}
+	}
+	w := progress.Begin(ctx, "the same without the faults, for the signatures", len(cells), "cases")
+	defer w.End()
+	var mu sync.Mutex
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(f.parallel, 1))
+	for name, of := range cells {
+		g.Go(func() error {
+			v := run(ctx, report.WithoutFault(cases[name]))
+			without, err := signature.SaidIn(v.Evidence)
+			err = errors.Join(err, report.KeepWithout(f.out, withoutFile(name), v), os.RemoveAll(v.Evidence))
+			if err != nil {
+				return fmt.Errorf("%s without its fault on %s: %w", cases[name].Name, v.Version, err)
+			}
+			for _, cell := range of {
+				shown, err := signature.SaidIn(cell.Evidence)
+				if err != nil {
+					return err
+				}
+				mu.Lock()
+				all = append(all, catalogue.Signature{Bug: cell.Bug, Release: cell.Release, Keys: signature.Of(shown, without)})
+				mu.Unlock()
+			}
+			w.Step("")
+			return ctx.Err()
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := catalogue.WriteSignatures(&text, all); err != nil {
+		return err
+	}
+	return os.WriteFile(f.signatures, text.Bytes(), 0o644)
+}
+
+// runs runs a case.
+type runs func(context.Context, harness.Case) harness.Verdict
+
+// caseOfCell is the bug's case that a cell has run, on the cell's release.
+func caseOfCell(b catalogue.Bug, cell matrix.Cell) (harness.Case, bool) {
+	for _, c := range b.Cases {
+		if c.Name == cell.Case {
+			c.Containerd = cell.Release
+			return c, true
+		}
+	}
+	return harness.Case{}, false
+}

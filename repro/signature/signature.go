@@ -1,0 +1,83 @@
+// Package signature finds the statements by which a bug is known. A run of the bug's case
+// has logged them, and the same run without a fault has not.
+package signature
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/repro/statement"
+)
+
+// Said has the log of containerd in a run, and its errors as responses to the client.
+type Said struct {
+	Log    string
+	Errors []string
+}
+
+// SaidIn reads what containerd has said in a run, from the folder of its evidence.
+func SaidIn(evidence string) (s Said, err error) {
+	if evidence == "" {
+		return s, errors.New("the run has kept no evidence")
+	}
+	log, err := os.ReadFile(filepath.Join(evidence, "containerd.log"))
+	if err != nil {
+		return s, err
+	}
+	s.Log = string(log)
+	name := filepath.Join(evidence, harness.HistoryFile)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return s, err
+	}
+	k, err := harness.DecodeKept(name, text)
+	for _, c := range k.History.Calls {
+		if c.Err != nil {
+			s.Errors = append(s.Errors, fmt.Sprintf("rpc error: code = %s desc = %s", c.Err.Code, c.Err.Said))
+		}
+	}
+	return s, err
+}
+
+// Of returns the keys, sorted, of a run that the same run without a fault does not have.
+func Of(run, without Said) (keys []string) {
+	before := map[string]bool{}
+	for _, k := range without.keys() {
+		before[k] = true
+	}
+	for _, k := range run.keys() {
+		if !before[k] {
+			before[k] = true
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (s Said) keys() (keys []string) {
+	for _, m := range read.Logged(s.Log) {
+		keys = append(keys, Keys(m)...)
+	}
+	for _, text := range s.Errors {
+		keys = append(keys, Keys(statement.KnownTable().Error(text))...)
+	}
+	return keys
+}
+
+// Keys name the statements and codes of a line: "log failed to load shim %s", "error stat
+// %s: %w", "code ENOENT".
+func Keys(m statement.Match) (keys []string) {
+	for _, x := range m.Chain {
+		keys = append(keys, string(x.Kind)+" "+x.Format)
+	}
+	for _, code := range m.Codes {
+		keys = append(keys, "code "+code)
+	}
+	return keys
+}
