@@ -224,6 +224,7 @@ func TestCircumstancesOfASandboxsEvent(t *testing.T) {
 	} {
 		h := clean()
 		h.Hits = append(h.Hits, hit("rpc:shim:Task.Start:exit", 20, func(h *failpoints.Hit) { h.ID, h.PID = "s0", 43 }))
+		h.Flushed.Hits = len(h.Hits)
 		h.Kills = append(h.Kills, harness.Kill{Who: "shim", PID: tc.killed, At: at(tc.ms)})
 		found := circumstances(&h, []finding.Finding{{Invariant: finding.Event, Class: finding.ClassEvent,
 			Subject: finding.Subject{ID: "s0"},

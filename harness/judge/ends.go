@@ -114,11 +114,16 @@ func faultKilled(h *harness.History, i harness.Instance) bool {
 	return len(shimKillsOf(h, i.ID)) > 0
 }
 
-// shimKillsOf are the deaths of shims that have served a container; where shims have no
-// probes, those of all.
+// shimKillsOf are the deaths of shims that have served a container. Where shims have no
+// probes it returns the deaths of all shims; the shim of an id's second use has probes.
 func shimKillsOf(h *harness.History, id string) []harness.Kill {
+	first := *h
+	_, first.Hits, _ = h.FirstUse()
+	if len(shimsOf(&first, id)) == 0 {
+		return shimKills(h)
+	}
 	served := shimsOf(h, id)
-	return slices.DeleteFunc(shimKills(h), func(k harness.Kill) bool { return len(served) > 0 && !served[k.PID] })
+	return slices.DeleteFunc(shimKills(h), func(k harness.Kill) bool { return !served[k.PID] })
 }
 
 // shimsOf are the pids of the shims that were asked about a container; none where shims

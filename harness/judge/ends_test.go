@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
@@ -102,6 +103,22 @@ func TestEndsOfWhatWasStartedInVain(t *testing.T) {
 				t.Errorf("killed by nobody: %t, want %t\n%s", killed, tc.killed, v)
 			}
 		})
+	}
+}
+
+// A stock shim has no probes, and the shim of the id's second use has: its hits do not
+// say that no other shim has served the container.
+func TestEndsBehindAShimWithoutProbes(t *testing.T) {
+	h := clean()
+	killedByNobody(&h)
+	h.Hits, h.Flushed.Hits = nil, 0
+	h.Hits = append(h.Hits, hit(createEntry, 60, func(h *failpoints.Hit) { h.PID = 99 }))
+	if found, _ := ends(&h); len(found) != 1 {
+		t.Errorf("nothing has killed it: %v", found)
+	}
+	kill(&h, "shim", 42)
+	if found, _ := ends(&h); len(found) != 0 {
+		t.Errorf("its shim was killed: %v", found)
 	}
 }
 
