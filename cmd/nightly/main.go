@@ -16,6 +16,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second signal ends it at once
 	c := root()
 	c.SetOut(quote.NewTerminal(os.Stdout))
 	err := c.ExecuteContext(ctx)

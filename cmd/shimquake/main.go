@@ -42,7 +42,8 @@ func (e statusError) Error() string {
 func (e statusError) Unwrap() error { return e.err }
 
 func main() {
-	unix.Umask(0o022)                                                   // worlds and evidence must not depend on the umask of the user
+	// Worlds and evidence must not depend on the umask of the user.
+	unix.Umask(0o022)
 	ctx := progress.With(context.Background(), progress.New(os.Stderr)) //nolint:forbidigo // it draws a bar
 	ctx = untilSignal(ctx, progress.Above(ctx, stderr))
 	c := root()
