@@ -34,7 +34,7 @@ func sections(x catalogue.Bug) (all []section) {
 	return all
 }
 
-// Releases are the branches, those of one kind together: "have it: 1.6 (to v1.6.23),
+// Releases are the branches, those of one kind together: "affected: 1.6 (to v1.6.23),
 // ...". Of what nobody has looked at it is said that it may.
 func Releases(r affected.Releases) string {
 	var has, not, unknown []string
@@ -57,12 +57,12 @@ func Releases(r affected.Releases) string {
 			not = append(not, fmt.Sprintf("%s (%s)", name, free))
 		}
 	}
-	text := "have it: " + strings.Join(has, ", ")
+	text := "affected: " + strings.Join(has, ", ")
 	if len(not) > 0 {
-		text += "\nhave it not: " + strings.Join(not, ", ")
+		text += "\nnot affected: " + strings.Join(not, ", ")
 	}
 	if len(unknown) > 0 {
-		text += "\nmay have it: " + strings.Join(unknown, ", ")
+		text += "\nmay be affected: " + strings.Join(unknown, ", ")
 	}
 	if r.Open() {
 		text += "\nnot fixed"
