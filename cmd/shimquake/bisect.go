@@ -54,8 +54,8 @@ the bug would have shown, with the confidence asked for, if its odds are the sam
 violated by other findings alone, or invalid, or that cannot be built, is passed by: where it lies beside the
 change, the answer names it. Releases are in the order of their versions, not of their dates.
 
-Exit status: 0 found, 2 wrong usage, 3 not found: an end is not as it was said to be, this machine cannot run it, or it was
-interrupted.
+Exit status: 0 found, 2 wrong usage, 3 not found: an end is not as it was said to be, this machine cannot run
+it, or it was interrupted.
 
 With --here it tries the checkout in the working directory, as the command of git bisect run:
 0 good, 1 bad, 125 to be passed by, 129 to be ended.`,
