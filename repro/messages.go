@@ -1,11 +1,11 @@
 package repro
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness/client/cri"
 	"github.com/shimquake/shimquake/repro/read"
 )
@@ -27,7 +27,8 @@ func loggedIn(evidence string) []read.Observation {
 	if evidence == "" {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(evidence, "containerd.log"))
+	const mostLog = 65 << 20 // more than a run keeps
+	text, err := foreign.ReadFile(filepath.Join(evidence, "containerd.log"), mostLog)
 	if err != nil {
 		return nil // it did not come so far
 	}

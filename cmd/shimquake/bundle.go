@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/shimquake/shimquake/foreign"
 )
 
 func bundleCommand() *cobra.Command {
@@ -50,7 +52,7 @@ func bundle(dir, out string) (err error) {
 	if !info.IsDir() {
 		return fmt.Errorf("%s is no folder: name one of evidence, or of a report", dir)
 	}
-	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := foreign.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
@@ -70,21 +72,19 @@ func pack(t *tar.Writer, dir string, own *os.File) error {
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(dir)
+	files, err := foreign.OpenDir(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = root.Close() }() // it is only read
-	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
+	err = files.Walk(mostEntries, func(name string, e fs.DirEntry) error {
+		if !e.Type().IsRegular() {
+			return nil
 		}
-		info, err := d.Info()
+		info, err := e.Info()
 		if err != nil || os.SameFile(info, self) {
 			return err
 		}
-		name := strings.TrimPrefix(strings.TrimPrefix(path, dir), "/")
-		f, err := root.Open(name)
+		f, err := files.Open(name, info.Size())
 		if err != nil {
 			return err
 		}
@@ -95,4 +95,5 @@ func pack(t *tar.Writer, dir string, own *os.File) error {
 		}
 		return errors.Join(err, f.Close())
 	})
+	return errors.Join(err, files.Close())
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/judge"
 	"github.com/shimquake/shimquake/report"
@@ -53,12 +53,12 @@ type suitesReport struct {
 	cases    []report.Case
 	clusters map[string]*report.Cluster
 	order    []string
-	files    map[string]*os.File
+	files    map[string]*foreign.File
 }
 
 // writeReport writes the report of the suites into the folder that has the histories.
 func writeReport(p params, found specReport) error {
-	r := suitesReport{dir: p.report, clusters: map[string]*report.Cluster{}, files: map[string]*os.File{},
+	r := suitesReport{dir: p.report, clusters: map[string]*report.Cluster{}, files: map[string]*foreign.File{},
 		data: report.Data{Title: "The suites", Command: p.command, Made: time.Now(),
 			Without: map[string]harness.Verdict{}}}
 	var err error
@@ -145,7 +145,7 @@ func (r *suitesReport) verdict(name string, at harness.Part) (harness.Verdict, e
 	f := r.files[name]
 	if f == nil {
 		var err error
-		if f, err = os.Open(filepath.Join(r.dir, historiesDir, filepath.Base(name))); err != nil {
+		if f, err = foreign.Open(filepath.Join(r.dir, historiesDir, filepath.Base(name)), harness.MostHistories); err != nil {
 			return harness.Verdict{}, err
 		}
 		r.files[name] = f

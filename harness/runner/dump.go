@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/shimquake/shimquake/failpoints/signal"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
@@ -51,6 +52,9 @@ func (x *run) dumped(name string, text []byte, err error) {
 	x.dumps[name] = text
 }
 
+// mostThreads is how many threads, or descriptors, of a shim are looked at.
+const mostThreads = 1 << 16
+
 // dumpShim is what the kernel knows of a shim, and what it says of itself at SIGUSR1. It
 // reads the host's /proc: a program of the world may have mounted something on its own.
 func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
@@ -59,9 +63,13 @@ func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	proc := filepath.Join("/proc", strconv.Itoa(pid))
+	proc, err := foreign.OpenDir(filepath.Join("/proc", strconv.Itoa(pid)))
+	if err != nil {
+		return nil, err
+	}
+	defer proc.Close() //nolint:errcheck // it is only read
 	names := []string{"status"}
-	threads, err := os.ReadDir(filepath.Join(proc, "task"))
+	threads, err := proc.List("task", mostThreads)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +77,7 @@ func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 		names = append(names, filepath.Join("task", t.Name(), "wchan"), filepath.Join("task", t.Name(), "stack"))
 	}
 	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(proc, name))
+		text, err := proc.Read(name, mostKept)
 		if err != nil {
 			return out.Bytes(), err
 		}
@@ -92,13 +100,13 @@ func (x *run) dumpShim(ctx context.Context, s finding.Subject) ([]byte, error) {
 
 // openLog opens the FIFO that a shim logs to, by its descriptor: the bundle that it was
 // in may be gone, and then no containerd reads it.
-func openLog(proc string) (*os.File, error) {
-	fds, err := os.ReadDir(filepath.Join(proc, "fd"))
+func openLog(proc *foreign.Dir) (*os.File, error) {
+	fds, err := proc.List("fd", mostThreads)
 	if err != nil {
 		return nil, err
 	}
 	for _, fd := range fds {
-		name := filepath.Join(proc, "fd", fd.Name())
+		name := proc.Path(filepath.Join("fd", fd.Name()))
 		to, err := os.Readlink(name)
 		if err != nil || filepath.Base(strings.TrimSuffix(to, " (deleted)")) != "log" {
 			continue
@@ -107,7 +115,7 @@ func openLog(proc string) (*os.File, error) {
 		if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 			continue
 		}
-		return os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+		return os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) //nolint:forbidigo // a FIFO, as was seen
 	}
 	return nil, errors.New("the shim has no log open")
 }

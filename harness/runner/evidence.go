@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -61,7 +60,7 @@ func (x *run) keepFacts(dir *foreign.Dir) error {
 	facts := fmt.Sprintf("containerd: %s (%s)\nshimquake: %s, built with %s\nkernel: %s\ncgroups: %s\ncpus: %d\n",
 		subject, x.subject.Version, build(), runtime.Version(), m.Kernel, m.Cgroups, m.CPUs)
 	for _, name := range []string{"/proc/version", "/proc/cgroups", "/sys/fs/cgroup/cgroup.controllers"} {
-		text, err := os.ReadFile(name)
+		text, err := foreign.ReadFile(name, mostKept)
 		if err != nil {
 			text = []byte(err.Error() + "\n") // on cgroup v1, or v2, one of them is not there
 		}
@@ -143,13 +142,14 @@ const mostFiles = 4096
 
 // copyLogs copies plain files of the world: containerd's log and
 // configuration, what helpers have written. Of a large file it copies the end. In place
-// of an entry that is no regular file it writes what that is.
+// of an entry that is no regular file it writes what that is. The folder of logs comes
+// last, so that a file of the same name elsewhere does not replace containerd's log.
 func copyLogs(w *world.World, dir *foreign.Dir) error {
 	var errs []error
 	for _, of := range []struct {
 		files   *foreign.Dir
 		pattern string
-	}{{w.Logs(), "*.log"}, {w.Files(), "*.log"}, {w.Files(), "*.toml"}, {w.Truth(), "*.truth"}} {
+	}{{w.Files(), "*.log"}, {w.Files(), "*.toml"}, {w.Truth(), "*.truth"}, {w.Logs(), "*.log"}} {
 		entries, err := of.files.List(".", mostFiles)
 		errs = append(errs, err)
 		for _, e := range entries {

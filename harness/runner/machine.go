@@ -1,10 +1,10 @@
 package runner
 
 import (
-	"os"
 	"runtime"
 	"strings"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"golang.org/x/sys/unix"
 )
@@ -19,7 +19,7 @@ func ThisMachine() harness.Machine {
 	var fs unix.Statfs_t
 	if err := unix.Statfs("/sys/fs/cgroup", &fs); err == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC {
 		m.Cgroups = "v2"
-	} else if mounts, err := os.ReadFile("/proc/self/mounts"); err == nil &&
+	} else if mounts, err := foreign.ReadFile("/proc/self/mounts", mostKept); err == nil &&
 		strings.Contains(string(mounts), " cgroup2 ") {
 		m.Cgroups = "hybrid"
 	}

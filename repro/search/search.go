@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/progress"
@@ -287,7 +288,8 @@ func (s Search) show(ctx context.Context, p plan.Plan, c *candidate, res *Result
 	}
 	res.Found.Shown = report.New[0].Shown
 	if res.Found.Shown != nil && res.Found.Shown.File != "" {
-		text, err := os.ReadFile(res.Found.Shown.File)
+		const mostCase = 1 << 20
+		text, err := foreign.ReadFile(res.Found.Shown.File, mostCase)
 		if err != nil {
 			return fmt.Errorf("read the case: %w", err)
 		}

@@ -5,8 +5,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 	"sync"
+
+	"github.com/shimquake/shimquake/foreign"
 )
 
 // BuildID names the running program by a digest of its executable, "shimquake
@@ -15,7 +16,7 @@ import (
 func BuildID() (string, error) { return buildID() }
 
 var buildID = sync.OnceValues(func() (string, error) {
-	f, err := os.Open("/proc/self/exe")
+	f, err := foreign.OpenTyped("/proc/self/exe", 1<<30)
 	if err != nil {
 		return "", fmt.Errorf("identify this shimquake: %w", err)
 	}

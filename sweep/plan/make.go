@@ -6,12 +6,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/progress"
 )
 
@@ -100,7 +100,7 @@ func Identify(ctx context.Context, spec string) (version, digest string, err err
 	}
 	h := sha256.New()
 	for _, name := range []string{s.Containerd, s.Shim} {
-		f, err := os.Open(name)
+		f, err := foreign.OpenTyped(name, 1<<30)
 		if err != nil {
 			return "", "", fmt.Errorf("identify the subject: %w", err)
 		}
