@@ -131,7 +131,10 @@ func Unpack(f io.ReaderAt, name string, at Part) (k Kept, err error) {
 	if err != nil {
 		return k, fmt.Errorf("%s: %w: %w", name, ErrNoHistory, err)
 	}
-	text, err := io.ReadAll(io.LimitReader(r, MostHistory))
+	text, err := io.ReadAll(foreign.NewReader("the history", r, MostHistory))
+	if long := (*foreign.LimitError)(nil); errors.As(err, &long) {
+		return k, &InputError{File: name, Err: err}
+	}
 	if err != nil {
 		return k, fmt.Errorf("%s: the history is cut off: %w", name, err)
 	}

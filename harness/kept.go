@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/oracle/finding"
 	"github.com/shimquake/shimquake/spelling"
 )
@@ -45,6 +46,10 @@ type keptText struct {
 	History   json.RawMessage `json:"history"`
 }
 
+// mostValues is how many values a history may have. A case whose client asks all the time
+// has 100,000.
+const mostValues = 1_000_000
+
 // marker says that a JSON object is a Kept.
 const marker = "history"
 
@@ -70,6 +75,9 @@ func (k Kept) Encode() ([]byte, error) {
 func DecodeKept(name string, text []byte) (Kept, error) {
 	fail := func(format string, args ...any) (Kept, error) {
 		return Kept{}, &InputError{File: name, Err: fmt.Errorf(format, args...)}
+	}
+	if err := foreign.CheckJSON("the history", text, mostValues); err != nil {
+		return Kept{}, &InputError{File: name, Err: err}
 	}
 	var t keptText
 	if err := json.Unmarshal(text, &t); err != nil {
@@ -149,8 +157,10 @@ func unmarshalOldVerdict(text []byte, into *Verdict) error {
 
 // EachKept reads histories, one JSON object after the other, and calls visit for each.
 func EachKept(name string, from io.Reader, visit func(Kept) error) error {
-	d := json.NewDecoder(from)
+	bounded := foreign.NewReader("the history", from, MostHistory)
+	d := json.NewDecoder(bounded)
 	for n := 1; ; n++ {
+		bounded.Again()
 		var text json.RawMessage
 		err := d.Decode(&text)
 		if errors.Is(err, io.EOF) && n > 1 {
@@ -175,6 +185,9 @@ func EachKept(name string, from io.Reader, visit func(Kept) error) error {
 
 // notWhole says in a line what is wrong with a text that is no JSON.
 func notWhole(err error) error {
+	if long := (*foreign.LimitError)(nil); errors.As(err, &long) {
+		return err
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("it ends before its history does: was it cut off?")
 	}

@@ -47,7 +47,8 @@ func (p caseParser) parseYAML(text []byte) (*ast.File, error) {
 // checkTokens reports aliases, and lists and mappings that are too deep.
 func (p caseParser) checkTokens(tokens token.Tokens) error {
 	if len(tokens) > mostTokens {
-		return p.token(tokens[mostTokens], fmt.Errorf("it has more than %d words and signs, the most that is read", mostTokens))
+		return p.token(tokens[mostTokens],
+			fmt.Errorf("it has more than %d words and signs, the most that is read", mostTokens))
 	}
 	var columns []int // of the blocks around the token
 	flow := 0

@@ -47,17 +47,26 @@ func Findings(file string) ([]Finding, error) {
 	return all, errors.Join(err, f.Close())
 }
 
+// The most that a line of results may have: one of a cluster names all its cases.
+const (
+	mostLine   = 64 << 20 // bytes
+	mostValues = 1_000_000
+)
+
 func findings(from io.Reader) ([]Finding, error) {
 	r := bufio.NewReader(from)
 	cases := map[string]resultsCase{}
 	var all []Finding
 	for n := 1; ; n++ {
-		line, err := r.ReadBytes('\n')
+		line, err := foreign.ReadLine(r, mostLine)
 		if errors.Is(err, io.EOF) {
 			return nil, ErrCutOff
 		}
 		if err != nil {
 			return nil, err
+		}
+		if err := foreign.CheckJSON("the line", line, mostValues); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		kind, err := kindOf(line, n)
 		if err != nil {

@@ -68,6 +68,8 @@ func TestResultsThatCannotBeTrusted(t *testing.T) {
 		"another format":  strings.Replace(whole, `"format":1`, `"format":2`, 1),
 		"other text":      "hello\n",
 		"two files":       whole + whole,
+		"too many values": strings.Replace(whole, `"case"`, `"case","x":[`+strings.Repeat("1,", 1_000_000)+"1]", 1),
+		"a long line":     headLine + strings.Repeat(" ", 64<<20) + caseLine + endLine,
 	} {
 		all, err := read(t, text)
 		if err == nil || len(all) > 0 && name != "two files" {

@@ -12,6 +12,7 @@ import (
 	"path"
 
 	"github.com/shimquake/shimquake/audit"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/oracle/fact"
 )
 
@@ -30,13 +31,19 @@ func From(in io.Reader) (Report, error) {
 		return Report{}, fmt.Errorf("read the report: %w", err)
 	}
 	r := Text(string(text))
-	rest, err := io.Copy(io.Discard, b)
+	rest, err := io.Copy(io.Discard, io.LimitReader(b, mostCut))
 	r.Cut += int(rest)
 	return r, err
 }
 
-// mostOfBundle bounds what is unpacked.
-const mostOfBundle = 64 << 20
+// The most that is read, in bytes, and in values of the report. Of a text that has no end
+// no more than mostCut is counted.
+const (
+	mostCut      = 1 << 30
+	mostOfBundle = 64 << 20
+	mostOfReport = 16 << 20
+	mostValues   = 200_000
+)
 
 // fromBundle reads the report.json of a bundle: its suspects have the oracle's facts.
 func fromBundle(in io.Reader) (Report, error) {
@@ -44,7 +51,7 @@ func fromBundle(in io.Reader) (Report, error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("read the bundle: %w", err)
 	}
-	files := tar.NewReader(io.LimitReader(zip, mostOfBundle))
+	files := tar.NewReader(foreign.NewReader("the bundle", zip, mostOfBundle))
 	for {
 		head, err := files.Next()
 		if err != nil {
@@ -53,8 +60,15 @@ func fromBundle(in io.Reader) (Report, error) {
 		if path.Base(head.Name) != "report.json" {
 			continue
 		}
+		text, err := io.ReadAll(foreign.NewReader("report.json", files, mostOfReport))
+		if err == nil {
+			err = foreign.CheckJSON("report.json", text, mostValues)
+		}
 		var a audit.Report
-		if err := json.NewDecoder(files).Decode(&a); err != nil {
+		if err == nil {
+			err = json.Unmarshal(text, &a)
+		}
+		if err != nil {
 			return Report{}, fmt.Errorf("read the bundle's report.json: %w", err)
 		}
 		return fromAudit(a), nil

@@ -53,14 +53,23 @@ func (f *File) Read(visit func(n int, line []byte) error) error {
 	return nil
 }
 
+// The most that a record may have. The plan of a sweep with all options has some 30 MB.
+const (
+	mostLine   = 128 << 20 // bytes
+	mostValues = 4_000_000
+)
+
 // Each calls visit with each whole line, from 1, and returns how many bytes these are. A
 // last line without its end is torn: it is no record.
 func Each(from io.Reader, visit func(n int, line []byte) error) (whole int64, err error) {
 	r := bufio.NewReader(from)
 	for n := 1; ; n++ {
-		line, err := r.ReadBytes('\n')
+		line, err := foreign.ReadLine(r, mostLine)
 		if errors.Is(err, io.EOF) {
 			return whole, nil
+		}
+		if err == nil {
+			err = foreign.CheckJSON("the line", line, mostValues)
 		}
 		if err == nil {
 			err = visit(n, line)

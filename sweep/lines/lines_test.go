@@ -2,6 +2,7 @@ package lines
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -78,5 +79,26 @@ func TestOneWriter(t *testing.T) {
 	f, _ := opened(t, "")
 	if _, err := Open(f.Name(), 0); !errors.Is(err, foreign.ErrInUse) || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("%v", err)
+	}
+}
+
+// zeros is a file without an end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// A line without an end is refused, and so is one with more values than a journal has.
+func TestLinesAreBounded(t *testing.T) {
+	for says, from := range map[string]io.Reader{
+		"128 MiB": zeros{}, "4000000 values": strings.NewReader("[" + strings.Repeat("1,", 4_000_000) + "1]\n"),
+	} {
+		whole, err := Each(from, func(int, []byte) error { t.Error("visited"); return nil })
+		var long *foreign.LimitError
+		if whole != 0 || !errors.As(err, &long) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v; want %q", err, says)
+		}
 	}
 }

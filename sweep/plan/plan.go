@@ -138,11 +138,17 @@ func (p Plan) digest() string {
 // mostPlan is how long a plan may be, in bytes. A case has some 200.
 const mostPlan = 1 << 30
 
+// mostValues is how many values a plan may have. One of all options has a tenth.
+const mostValues = 4_000_000
+
 // Read reads a plan that `--plan-only` has written.
 func Read(file string) (Plan, error) {
 	text, err := foreign.ReadTyped(file, mostPlan)
 	if err != nil {
 		return Plan{}, fmt.Errorf("read the plan: %w", err)
+	}
+	if err := foreign.CheckJSON("the plan", text, mostValues); err != nil {
+		return Plan{}, fmt.Errorf("%s: %w", file, err)
 	}
 	if err := CheckFormat(file, text); err != nil {
 		return Plan{}, err

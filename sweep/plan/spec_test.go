@@ -101,6 +101,7 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 	for says, text := range map[string]string{
 		"another shimquake's": `{"digest":"d","cases":[{"at":"` + method + `","hit":1,"do":"crash"}]}`,
 		"is not a plan":       "hello",
+		"4000000 values":      `{"format":2,"cases":[{}` + strings.Repeat(",{}", 4_000_000) + "]}",
 		"format 2":            strings.Replace(string(text), `"format":2`, `"format":3`, 1),
 		"was changed":         strings.Replace(string(text), `"hit":1`, `"hit":2`, 1),
 		"is unknown":          strings.Replace(string(text), "Shutdown", "Shutdwon", 1),

@@ -1,0 +1,75 @@
+package foreign_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/shimquake/shimquake/foreign"
+)
+
+func TestReaderHasALimit(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		most int64
+		long bool
+	}{{"", 0, false}, {"x", 0, true}, {"12345", 5, false}, {"123456", 5, true}, {strings.Repeat("x", 1<<20), 5, true}} {
+		for name, from := range map[string]io.Reader{
+			"at once": strings.NewReader(tt.text), "by bytes": iotest.OneByteReader(strings.NewReader(tt.text)),
+			"with the end": iotest.DataErrReader(strings.NewReader(tt.text)),
+		} {
+			got, err := io.ReadAll(foreign.NewReader("the text", from, tt.most))
+			var long *foreign.LimitError
+			if errors.As(err, &long) != tt.long || int64(len(got)) > tt.most || !tt.long && string(got) != tt.text {
+				t.Errorf("%.10q of %d %s: %.10q, %v", tt.text, tt.most, name, got, err)
+			}
+		}
+	}
+	r := foreign.NewReader("the text", strings.NewReader("12345678"), 4)
+	for range 2 {
+		r.Again()
+		if n, err := io.ReadFull(r, make([]byte, 4)); n != 4 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+}
+
+func TestReadLine(t *testing.T) {
+	text := strings.Repeat("a", 10_000) + "\nb\n\nend"
+	r := bufio.NewReader(strings.NewReader(text))
+	var got []string
+	for {
+		line, err := foreign.ReadLine(r, 10_001)
+		got = append(got, string(line))
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				t.Error(err)
+			}
+			break
+		}
+	}
+	if strings.Join(got, "") != text || len(got) != 4 {
+		t.Errorf("%d lines", len(got))
+	}
+	var long *foreign.LimitError
+	if _, err := foreign.ReadLine(bufio.NewReader(strings.NewReader(text)), 10_000); !errors.As(err, &long) {
+		t.Error(err)
+	}
+	endless := bufio.NewReader(iotest.OneByteReader(strings.NewReader(strings.Repeat("x", 1<<20))))
+	if _, err := foreign.ReadLine(endless, 1<<10); !errors.As(err, &long) {
+		t.Error(err)
+	}
+}
+
+func TestCheckJSON(t *testing.T) {
+	for text, long := range map[string]bool{
+		`[1,2]`: false, `[1,2,3]`: false, `[1,2,3,4]`: true, `{"a":[1,2],"b":[3,4]}`: true,
+	} {
+		if err := foreign.CheckJSON("it", []byte(text), 3); (err != nil) != long {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

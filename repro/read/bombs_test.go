@@ -1,0 +1,64 @@
+package read
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// zeros has no end.
+type zeros struct{ read int64 }
+
+func (z *zeros) Read(p []byte) (int, error) {
+	clear(p)
+	z.read += int64(len(p))
+	return len(p), nil
+}
+
+// A report that has no end, or that would take the machine's memory, is read in part or
+// refused.
+func TestReportsAreBounded(t *testing.T) {
+	zipped := func(size int64) io.Reader {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := io.Copy(z, io.LimitReader(&zeros{}, size)); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return &b
+	}
+	n := strings.Repeat
+	for name, tt := range map[string]struct {
+		from io.Reader
+		says string // "": it is read
+	}{
+		"without an end":  {&zeros{}, ""},
+		"a long line":     {strings.NewReader(n("x", 100<<20)), ""},
+		"many lines":      {strings.NewReader(n("\n", 6<<20)), ""},
+		"a bundle's size": {bytes.NewReader(bundle(t, n(" ", 17<<20)+"{}")), "report.json is larger than 16 MiB"},
+		"suspects":        {bytes.NewReader(bundle(t, `{"suspects":[{}`+n(",{}", 300_000)+"]}")), "200000 values"},
+		"levels":          {bytes.NewReader(bundle(t, `{"suspects":`+n("[", 20_000)+n("]", 20_000)+"}")), "max depth"},
+		"zeros in a zip":  {zipped(80 << 20), "no report.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			r, err := From(tt.from)
+			runtime.ReadMemStats(&after)
+			if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("%.300v; want %q", err, tt.says)
+			}
+			if err == nil && r.Cut == 0 {
+				t.Error("it does not say that it is not read")
+			}
+			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 1024 {
+				t.Errorf("it took %d MiB", took)
+			}
+		})
+	}
+}
