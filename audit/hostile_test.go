@@ -203,7 +203,8 @@ func TestAnExaminedContainerdOfAUser(t *testing.T) {
 				args = nil
 			}
 			socket := path.Join(userDir, "sock-"+role)
-			p := n.asUser(t, role, append([]string{program, "--state", state, "--root", state, "--address", socket}, args...)...)
+			p := n.asUser(t, role,
+				append([]string{program, "--state", state, "--root", state, "--address", socket}, args...)...)
 			if role != "sleep" {
 				n.waitFor(t, socket)
 			}
@@ -288,11 +289,13 @@ func TestAContainerdOfRootsThatOthersMayWrite(t *testing.T) {
 		argv []string
 		want string
 	}{
-		"its binary":        {[]string{"/tmp/user/containerd"}, "uid 65534"},
-		"a link to it":      {[]string{"/opt/link/containerd"}, "uid 65534"},
-		"its state":         {[]string{"/opt/fake/containerd", "--state", userDir}, "/tmp/user is owned by uid 65534"},
-		"its socket's home": {[]string{"/opt/fake/containerd", "--address", userDir + "/c.sock"}, "/tmp/user is owned by uid 65534"},
-		"its configuration": {[]string{"/opt/fake/containerd", "--config", "/opt/fake/config.toml"}, "may be written by every user"},
+		"its binary":   {[]string{"/tmp/user/containerd"}, "uid 65534"},
+		"a link to it": {[]string{"/opt/link/containerd"}, "uid 65534"},
+		"its state":    {[]string{"/opt/fake/containerd", "--state", userDir}, "/tmp/user is owned by uid 65534"},
+		"its socket's home": {[]string{"/opt/fake/containerd", "--address", userDir + "/c.sock"},
+			"/tmp/user is owned by uid 65534"},
+		"its configuration": {[]string{"/opt/fake/containerd", "--config", "/opt/fake/config.toml"},
+			"may be written by every user"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n.startUntilEnd(t, "sleep", test.argv...)

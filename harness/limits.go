@@ -16,12 +16,11 @@ import (
 // The most that the text form of a case may have. No case of the catalogue has more than
 // a tenth of it, but for 36 containers.
 const (
-	mostText       = 256 << 10 // bytes
-	mostTokens     = 10_000
-	mostLevels     = 64
-	mostContainers = 100
-	mostFaults     = 100 // of a plan, steps of a pause, and entries of bad
-	mostWrong      = 20  // wrong keys that are reported
+	mostText   = 256 << 10 // bytes
+	mostTokens = 10_000
+	mostLevels = 64
+	mostListed = 100 // containers, faults of a plan, steps of a pause, and entries of bad
+	mostWrong  = 20  // wrong keys that are reported
 )
 
 // mostTime is how long each duration of a workload may be.
@@ -81,20 +80,20 @@ func (p caseParser) token(t *token.Token, err error) error {
 
 // checkLists reports lists that are too long to be looked at one by one.
 func (p caseParser) checkLists(ct caseText) (errs []error) {
-	check := func(path, what string, n, most int) {
-		if n > most {
-			errs = append(errs, p.at(path, fmt.Errorf("%d %s: up to %d", n, what, most)))
+	check := func(path, what string, n int) {
+		if n > mostListed {
+			errs = append(errs, p.at(path, fmt.Errorf("%d %s: up to %d", n, what, mostListed)))
 		}
 	}
-	check("workload.containers", "containers", len(ct.Workload.Containers), mostContainers)
-	check("plan", "faults", len(ct.Plan), mostFaults)
-	check("bad", "entries", len(ct.Bad), mostFaults)
-	for i, f := range ct.Plan[:min(len(ct.Plan), mostFaults)] {
-		check(fmt.Sprintf("plan[%d].while", i), "steps", len(f.While), mostFaults)
+	check("workload.containers", "containers", len(ct.Workload.Containers))
+	check("plan", "faults", len(ct.Plan))
+	check("bad", "entries", len(ct.Bad))
+	for i, f := range ct.Plan[:min(len(ct.Plan), mostListed)] {
+		check(fmt.Sprintf("plan[%d].while", i), "steps", len(f.While))
 	}
-	for i, b := range ct.Bad[:min(len(ct.Bad), mostFaults)] {
-		check(fmt.Sprintf("bad[%d].by", i), "matches", len(b.By), mostFaults)
-		check(fmt.Sprintf("bad[%d].may", i), "matches", len(b.May), mostFaults)
+	for i, b := range ct.Bad[:min(len(ct.Bad), mostListed)] {
+		check(fmt.Sprintf("bad[%d].by", i), "matches", len(b.By))
+		check(fmt.Sprintf("bad[%d].may", i), "matches", len(b.May))
 	}
 	return errs
 }

@@ -27,7 +27,8 @@ func TestAReportFollowsNoLink(t *testing.T) {
 		}
 		v := leaked("x")
 		v.Evidence = filepath.Join(dir, "evidence/x")
-		err := report.Write(dir, report.Data{Title: "x", Made: began, Cases: report.All([]report.Case{{ID: "a", Verdict: v}})})
+		err := report.Write(dir, report.Data{Title: "x", Made: began,
+			Cases: report.All([]report.Case{{ID: "a", Verdict: v}})})
 		if refused := file == report.ResultsFile; refused != (err != nil) {
 			t.Errorf("%s: %v", file, err)
 		}

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -45,11 +44,21 @@ func EvidenceIn(dir, evidence string) string {
 	if evidence == "" {
 		return ""
 	}
-	moved := filepath.Join(dir, "evidence", filepath.Base(evidence))
-	if info, err := os.Lstat(moved); err == nil && info.IsDir() {
-		return moved
+	name := filepath.Base(evidence)
+	d, err := foreign.OpenDir(dir)
+	if err != nil {
+		return ""
 	}
-	return ""
+	defer d.Close()               //nolint:errcheck // it is only read
+	all, err := d.Sub("evidence") // no symbolic link, which would lead out of dir
+	if err != nil {
+		return ""
+	}
+	defer all.Close() //nolint:errcheck // it is only read
+	if info, err := all.Describe(name); err != nil || !info.IsDir() {
+		return ""
+	}
+	return filepath.Join(dir, "evidence", name)
 }
 
 func firstLine(text string) string {

@@ -146,6 +146,20 @@ func TestEvidenceOfAFolderThatWasMoved(t *testing.T) {
 	}
 }
 
+// A link in the place of the folder of evidence leads to files of somebody else.
+func TestEvidenceOfALinkIsNotLookedAt(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	if err := os.Mkdir(filepath.Join(other, "x-w1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, filepath.Join(dir, "evidence")); err != nil {
+		t.Fatal(err)
+	}
+	if got := report.EvidenceIn(dir, "/elsewhere/evidence/x-w1"); got != "" {
+		t.Errorf("%q is looked at", got)
+	}
+}
+
 // What is known stands by how bad it is, and then by how many cases show it.
 func TestTheSeverestOfWhatIsKnownComesFirst(t *testing.T) {
 	all := []report.Cluster{{ID: "often", State: report.Known, Severity: catalogue.Low, Cases: []string{"1", "2", "3"}},

@@ -77,7 +77,8 @@ func Begin(dir string, d Data) (*Writer, error) {
 }
 
 // errInUse says what to do where another process writes a report to the folder.
-var errInUse = errors.New("another shimquake writes its report there: wait for its end, or take another folder (--out)")
+var errInUse = errors.New(
+	"another shimquake writes its report there: wait for its end, or take another folder (--out)")
 
 // onlyWriter opens an empty file of results, and keeps others from writing it.
 func onlyWriter(files *foreign.Dir) (*os.File, error) {

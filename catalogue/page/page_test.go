@@ -193,7 +193,8 @@ func TestReleasesSayWhatIsNotKnown(t *testing.T) {
 	})
 	want := "affected: 1.7 (seen on v1.7.35), 2.2 (v2.2.3 to v2.2.9), 2.3 (seen on v2.3.1 to v2.3.7)\n" +
 		"not affected: 2.1 (v2.1.9), 2.2 (to v2.2.2), 2.3 (from v2.3.8)\n" +
-		"may be affected: before 1.7 (not looked at), 1.7 before v1.7.35 (not looked at), 2.0 (its case does not come there), " +
+		"may be affected: before 1.7 (not looked at), 1.7 before v1.7.35 (not looked at), " +
+		"2.0 (its case does not come there), " +
 		"2.3 before v2.3.1 (not looked at)"
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)

@@ -85,7 +85,7 @@ func TestBisectProofOfCommits(t *testing.T) {
 	git := func(args ...string) string {
 		t.Helper()
 		cmd := exec.Command("git", append([]string{"-c", "user.name=n", "-c", "user.email=e@x"}, args...)...)
-		cmd.Dir, cmd.Stderr = dir, os.Stderr
+		cmd.Dir, cmd.Stderr = dir, t.Output()
 		// The command of git bisect run is this test's binary.
 		cmd.Env = append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1")
 		out, err := cmd.Output()

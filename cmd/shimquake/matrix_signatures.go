@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
@@ -18,14 +20,19 @@ import (
 	"github.com/shimquake/shimquake/sweep/matrix"
 )
 
+// mostSignatures is how large a file of signatures may be; the catalogue's has 120 KB.
+const mostSignatures = 16 << 20
+
 // record writes a signature into f.signatures for each cell that has shown its bug. Other
 // signatures in that file stay. The runs without a fault are kept for the report, too.
 func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) error {
 	var all []catalogue.Signature
-	if text, err := os.ReadFile(f.signatures); err == nil {
-		if all, err = catalogue.ReadSignatures(bytes.NewReader(text)); err != nil {
-			return fmt.Errorf("%s: %w", f.signatures, err)
-		}
+	text, err := foreign.ReadFile(f.signatures, mostSignatures)
+	if err == nil {
+		all, err = catalogue.ReadSignatures(bytes.NewReader(text))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", f.signatures, err)
 	}
 	cells := map[string][]matrix.Cell{} // by their run without a fault
 	cases := map[string]harness.Case{}
@@ -68,11 +75,11 @@ func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) erro
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	var text bytes.Buffer
-	if err := catalogue.WriteSignatures(&text, all); err != nil {
+	var written bytes.Buffer
+	if err := catalogue.WriteSignatures(&written, all); err != nil {
 		return err
 	}
-	return os.WriteFile(f.signatures, text.Bytes(), 0o644)
+	return foreign.WriteFile(f.signatures, written.Bytes(), 0o644)
 }
 
 // runs runs a case.

@@ -23,7 +23,7 @@ import (
 // them, the report is written without them.
 func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.Case,
 	dir string) (map[string]harness.Verdict, error) {
-		names := slices.DeleteFunc(slices.Sorted(maps.Keys(todo)), func(name string) bool {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(todo)), func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, withoutFile(name)))
 		return err == nil
 	})

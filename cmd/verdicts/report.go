@@ -145,7 +145,8 @@ func (r *suitesReport) verdict(name string, at harness.Part) (harness.Verdict, e
 	f := r.files[name]
 	if f == nil {
 		var err error
-		if f, err = foreign.Open(filepath.Join(r.dir, historiesDir, filepath.Base(name)), harness.MostHistories); err != nil {
+		path := filepath.Join(r.dir, historiesDir, filepath.Base(name))
+		if f, err = foreign.Open(path, harness.MostHistories); err != nil {
 			return harness.Verdict{}, err
 		}
 		r.files[name] = f

@@ -33,17 +33,28 @@ func (x *run) keepLogs(v harness.Verdict) (string, error) {
 	return dir.Name(), errors.Join(err, x.keepFacts(dir), dir.Close())
 }
 
-// evidenceDir is the folder of the run's evidence. It is made when it is asked for.
-func (x *run) evidenceDir() (*foreign.Dir, error) {
-	base := cmp.Or(x.runner.Evidence, filepath.Join("out", "evidence"))
+// evidenceDir is the folder of the run's evidence. It is made when it is asked for. The
+// folder for all evidence stands in --out, which another user may have filled: a symbolic
+// link in its place is refused.
+func (x *run) evidenceDir() (dir *foreign.Dir, err error) {
 	name := fmt.Sprintf("%s-%s-%s", x.Name, x.begun.Format("20060102-150405"), x.world.Name())
-	path, err := filepath.Abs(filepath.Join(base, name))
+	path, err := filepath.Abs(cmp.Or(x.runner.Evidence, filepath.Join("out", "evidence")))
 	if err != nil {
 		return nil, fmt.Errorf("keep the evidence: %w", err)
 	}
-	dir, err := foreign.MakeDir(path, 0o755)
-	if err != nil {
+	if dir, err = foreign.MakeDir(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("keep the evidence: %w", err)
+	}
+	for _, folder := range []string{filepath.Base(path), name} {
+		err = dir.MkdirAll(folder, 0o755)
+		var sub *foreign.Dir
+		if err == nil {
+			sub, err = dir.Sub(folder)
+		}
+		if err = errors.Join(err, dir.Close()); err != nil {
+			return nil, fmt.Errorf("keep the evidence: %w", err)
+		}
+		dir = sub
 	}
 	return dir, nil
 }

@@ -110,3 +110,18 @@ func TestReplayScript(t *testing.T) {
 		t.Error("no shell can be given that name")
 	}
 }
+
+// Another user may have filled --out: evidence is not written to where a link leads.
+func TestEvidenceIsNotWrittenThroughALink(t *testing.T) {
+	out, victim := t.TempDir(), t.TempDir()
+	if err := os.Symlink(victim, filepath.Join(out, "evidence")); err != nil {
+		t.Fatal(err)
+	}
+	x := newBareWorld(t, &Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(out, "evidence")}).x
+	if dir, err := x.evidenceDir(); err == nil {
+		t.Errorf("it is kept in %s", dir.Name())
+	}
+	if all, err := os.ReadDir(victim); err != nil || len(all) > 0 {
+		t.Errorf("the folder behind the link has %v, %v", all, err)
+	}
+}
