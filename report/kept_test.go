@@ -146,7 +146,7 @@ func TestEvidenceOfAFolderThatWasMoved(t *testing.T) {
 	}
 }
 
-// A link in the place of the folder of evidence leads to files of somebody else.
+// A link in the place of the folder of evidence leads to another user's files.
 func TestEvidenceOfALinkIsNotLookedAt(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	if err := os.Mkdir(filepath.Join(other, "x-w1"), 0o755); err != nil {
