@@ -14,14 +14,17 @@ import (
 // errInterrupted is the cause of a context that a signal has ended.
 var errInterrupted = errors.New("interrupted")
 
-// untilSignal returns a context that the first SIGINT or SIGTERM ends, so that a command
-// can clean up and say how far it came. The second one ends this program at once, with
-// the status that a shell gives it. Then the kernel ends the worlds, and the next run
-// undoes the rest.
+// untilSignal returns a context that the first SIGINT, SIGTERM or SIGHUP ends. Then a
+// command cleans up and says how far it came. The second one ends this program at once,
+// with the status that a shell gives it. Then the kernel ends the worlds, and the next
+// run undoes the rest.
 func untilSignal(parent context.Context, w io.Writer) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, unix.SIGINT, unix.SIGTERM)
+	if !signal.Ignored(unix.SIGHUP) { // a program in the background
+		signal.Notify(signals, unix.SIGHUP) // the end of a session by ssh
+	}
 	go func() {
 		first := <-signals
 		cancel(fmt.Errorf("%w by %v", errInterrupted, first))

@@ -49,7 +49,7 @@ func deaf(t *testing.T) (*exec.Cmd, *bufio.Reader) {
 }
 
 func TestASecondSignalEndsIt(t *testing.T) {
-	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM} {
+	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
 		cmd, complaint := deaf(t)
 		if err := cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
