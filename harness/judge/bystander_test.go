@@ -162,9 +162,13 @@ func TestBystanders(t *testing.T) {
 		"none after its death": {both(func(_ *harness.History, b *harness.Bystander) {
 			b.Payload.Wrote, b.Payload.ExitedAt = 60, at(600)
 		}, dies(60)), output},
-		"lines of when its log was on a full disk": {both(hole(30, 50), full(25, 60)), ""},
-		"lines of long before":                     {both(hole(30, 50), full(3000, 3060)), output},
-		"lines of before":                          {both(hole(30, 50), full(250, 260)), output},
+		"lines of when its log was on a full disk":   {both(hole(30, 50), full(25, 60)), ""},
+		"lines of a payload that stood still before": {both(hole(30, 330), full(250, 310)), ""},
+		"more of them than it can have lost": {both(func(_ *harness.History, b *harness.Bystander) {
+			b.Output.Holes = []harness.Hole{{From: 3, To: 20, After: at(30), Before: at(330)}}
+		}, full(250, 310)), output},
+		"lines of long before": {both(hole(30, 50), full(3000, 3060)), output},
+		"lines of before":      {both(hole(30, 50), full(250, 260)), output},
 		"lines of when it was on another": {both(func(_ *harness.History, b *harness.Bystander) {
 			b.Output.Holes = []harness.Hole{{From: 3, To: 133, After: at(30), Before: at(1340)}}
 		}, full(25, 60)), output},
