@@ -66,6 +66,9 @@ func bundle(dir, out string) (err error) {
 	return errors.Join(pack(t, dir, f), t.Close(), z.Close(), f.Close())
 }
 
+// mostBundled is how much is packed, in bytes: a default sweep leaves some 100 MB.
+const mostBundled = 2 << 30
+
 // pack adds the plain files of a folder, but for the file that is being written.
 func pack(t *tar.Writer, dir string, own *os.File) error {
 	self, err := own.Stat()
@@ -76,6 +79,7 @@ func pack(t *tar.Writer, dir string, own *os.File) error {
 	if err != nil {
 		return err
 	}
+	packed := int64(0)
 	err = files.Walk(mostEntries, func(name string, e fs.DirEntry) error {
 		if !e.Type().IsRegular() {
 			return nil
@@ -83,6 +87,10 @@ func pack(t *tar.Writer, dir string, own *os.File) error {
 		info, err := e.Info()
 		if err != nil || os.SameFile(info, self) {
 			return err
+		}
+		if packed += info.Size(); packed > mostBundled {
+			return fmt.Errorf("%s has more than %d MiB up to %s: remove files that need not be sent", dir,
+				mostBundled>>20, name)
 		}
 		f, err := files.Open(name, info.Size())
 		if err != nil {

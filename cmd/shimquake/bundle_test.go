@@ -72,3 +72,19 @@ func TestBundleRefuses(t *testing.T) {
 		t.Errorf("of nothing: %v", err)
 	}
 }
+
+// A file may be longer than all disks: the folder may come from another machine.
+func TestBundleIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "sparse"), nil, 0o644),
+		os.Truncate(filepath.Join(dir, "sparse"), mostBundled+1)); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "b.tar.gz")
+	if err := bundle(dir, out); err == nil || !strings.Contains(err.Error(), "more than 2048 MiB up to sparse") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("half a bundle is left")
+	}
+}
