@@ -5,10 +5,10 @@ package signature
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/repro/statement"
@@ -20,18 +20,21 @@ type Said struct {
 	Errors []string
 }
 
+// mostLog is how long a kept log may be, in bytes: evidence has the last 8 MiB of it.
+const mostLog = 16 << 20
+
 // SaidIn reads what containerd has said in a run, from the folder of its evidence.
 func SaidIn(evidence string) (s Said, err error) {
 	if evidence == "" {
 		return s, errors.New("the run has kept no evidence")
 	}
-	log, err := os.ReadFile(filepath.Join(evidence, "containerd.log"))
+	log, err := foreign.ReadFile(filepath.Join(evidence, "containerd.log"), mostLog)
 	if err != nil {
 		return s, err
 	}
 	s.Log = string(log)
 	name := filepath.Join(evidence, harness.HistoryFile)
-	text, err := os.ReadFile(name)
+	text, err := foreign.ReadFile(name, harness.MostHistory)
 	if err != nil {
 		return s, err
 	}
