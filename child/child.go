@@ -6,9 +6,17 @@
 package child
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"os"
 	"os/exec"
+	"runtime"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Drain is how long the output of a command is read after its end, or after that of its
@@ -21,4 +29,47 @@ func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...) //nolint:forbidigo // here it gets its bound
 	cmd.WaitDelay = Drain
 	return cmd
+}
+
+// ErrOutput reports a program that prints more than its caller reads.
+var ErrOutput = errors.New("it prints more than is read of it")
+
+// Output runs a program of others and returns its standard output, of at most so many
+// bytes. It ends a program that prints more. As root it leaves no process behind: the
+// program is the init of a PID namespace, and the kernel kills the rest with it. The
+// program ends with this one, too.
+func Output(ctx context.Context, most int, name string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	cmd := Command(ctx, name, args...)
+	out := bounded{most: most, end: func() { cancel(ErrOutput) }}
+	cmd.Stdout = &out
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID, Pdeathsig: unix.SIGKILL}
+		runtime.LockOSThread() // the kernel sends it when the thread ends that has forked
+		defer runtime.UnlockOSThread()
+	}
+	err := cmd.Run()
+	switch {
+	case errors.Is(context.Cause(ctx), ErrOutput):
+		return nil, fmt.Errorf("%w: %d bytes", ErrOutput, most)
+	case errors.Is(err, unix.EPERM):
+		return nil, fmt.Errorf("%w: a PID namespace needs CAP_SYS_ADMIN: run the container with --privileged", err)
+	}
+	return out.text.Bytes(), err
+}
+
+// bounded keeps up to most bytes, and calls end when there are more.
+type bounded struct {
+	text bytes.Buffer
+	most int
+	end  func()
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if len(p) > b.most-b.text.Len() {
+		b.end()
+		return 0, ErrOutput
+	}
+	return b.text.Write(p)
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A command ends and leaves a process behind that holds its output; and one does not end
@@ -42,5 +45,49 @@ func TestWaitIsBounded(t *testing.T) {
 				t.Error("it is still waited for")
 			}
 		})
+	}
+}
+
+// A program leaves processes behind that hold a FIFO. When it has ended none has it open.
+func TestOutputLeavesNothing(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, for a PID namespace")
+	}
+	for name, leave := range map[string]string{
+		"one that holds its output": `sleep 1000 &`,
+		"a daemon":                  `setsid sh -c 'setsid sleep 1000 >/dev/null &' >/dev/null`,
+		"one that is deaf":          `(trap '' TERM HUP INT; sleep 1000) &`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fifo := filepath.Join(t.TempDir(), "held")
+			if err := unix.Mkfifo(fifo, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			fd, err := unix.Open(fifo, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = unix.Close(fd) }()
+			out, err := Output(t.Context(), 100, "sh", "-c", "exec 3>\"$0\"\n"+leave+"\necho text", fifo)
+			if err != nil || string(out) != "text\n" {
+				t.Errorf("%q, %v; want its output", out, err)
+			}
+			if n, err := unix.Read(fd, make([]byte, 1)); n != 0 || err != nil {
+				t.Errorf("the FIFO is still open: %d, %v", n, err)
+			}
+		})
+	}
+}
+
+// Two processes write without end.
+func TestOutputIsBounded(t *testing.T) {
+	if out, err := Output(t.Context(), 4, "echo", "abc"); string(out) != "abc\n" || err != nil {
+		t.Errorf("%q, %v; want all four bytes", out, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if out, err := Output(ctx, 1<<20, "sh", "-c", "yes & exec yes"); !errors.Is(err, ErrOutput) {
+		t.Errorf("%d bytes, %v; want ErrOutput", len(out), err)
 	}
 }

@@ -67,20 +67,17 @@ func TestASecondSignalEndsIt(t *testing.T) {
 	}
 }
 
-// A folder of binaries whose containerd leaves a process behind that holds its output:
-// the command ends all the same, and at the first signal.
-func TestABuildThatIsInterruptedIsInvalid(t *testing.T) {
+// interruptBuild sends a signal to a build while it asks a containerd for its version,
+// which waits for a process that holds its output. It returns the status of the build
+// when all processes have ended that the containerd has left.
+func interruptBuild(t *testing.T, sig unix.Signal) int {
+	t.Helper()
 	dir := t.TempDir()
-	started, held := filepath.Join(dir, "started"), filepath.Join(dir, "held")
-	if err := errors.Join(unix.Mkfifo(started, 0o600), unix.Mkfifo(held, 0o600)); err != nil {
+	running := filepath.Join(dir, "running") // held by the processes of the containerd
+	if err := unix.Mkfifo(running, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	release, err := os.OpenFile(held, os.O_RDWR, 0) // the process that is left waits for it
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = release.Close() }()
-	script := fmt.Sprintf("#!/bin/sh\ncat %s &\necho >%s\nwait\n", held, started)
+	script := fmt.Sprintf("#!/bin/sh\nexec 3>%s\nsetsid sleep 1000 &\necho >&3\nwait\n", running)
 	for _, name := range []string{"containerd", "containerd-shim-runc-v2", "runc"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
 			t.Fatal(err)
@@ -97,16 +94,42 @@ func TestABuildThatIsInterruptedIsInvalid(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.ReadFile(started); err != nil { // the process is there
+	held, err := os.Open(running)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Process.Signal(unix.SIGTERM); err != nil {
+	defer func() { _ = held.Close() }()
+	if _, err := held.Read(make([]byte, 1)); err != nil { // they run
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(sig); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // its status is looked at
-	if got := cmd.ProcessState.ExitCode(); got != statusInvalid {
+	if os.Geteuid() != 0 {
+		return cmd.ProcessState.ExitCode() // it had no PID namespace
+	}
+	if err := held.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("after %v: a process is left: %v", sig, err)
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+func TestABuildThatIsInterruptedIsInvalid(t *testing.T) {
+	if got := interruptBuild(t, unix.SIGTERM); got != statusInvalid {
 		t.Errorf("status %d, want %d", got, statusInvalid)
 	}
+}
+
+// The kernel ends what a killed build has started.
+func TestABuildThatIsKilledLeavesNoProcess(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, for a PID namespace")
+	}
+	interruptBuild(t, unix.SIGKILL)
 }
 
 // Bisect ends with 2 when its flags are wrong, and with 3 when it is interrupted.
