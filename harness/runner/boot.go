@@ -43,6 +43,7 @@ func (x *run) boot() (err error) {
 	}); err != nil {
 		return err
 	}
+	x.watched.Store(x.world)
 	if err := x.world.Room(); err != nil {
 		return err
 	}

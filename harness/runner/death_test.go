@@ -54,14 +54,22 @@ func harmed(t *testing.T, harm func(context.Context, Scene) error) harness.Verdi
 }
 
 func signalContainerd(ctx context.Context, s Scene, sig unix.Signal) error {
-	all, err := inventory.Processes(s.Scene)
+	id, err := identifyContainerd(s)
 	if err != nil {
 		return err
 	}
+	return s.World.Signal(ctx, id, sig)
+}
+
+func identifyContainerd(s Scene) (signal.Identity, error) {
+	all, err := inventory.Processes(s.Scene)
+	if err != nil {
+		return signal.Identity{}, err
+	}
 	for _, p := range all {
 		if p.Own && p.PID != 1 {
-			return s.World.Signal(ctx, signal.Identity{PID: p.PID, Start: p.Start}, sig)
+			return signal.Identity{PID: p.PID, Start: p.Start}, nil
 		}
 	}
-	return errors.New("no containerd in the world")
+	return signal.Identity{}, errors.New("no containerd in the world")
 }

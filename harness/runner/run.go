@@ -44,8 +44,10 @@ type run struct {
 	// criSecond are the same, as another is told them beside, see hearCRI.
 	criSecond criview.Log
 	removed   chan struct{} // closed when the client is done
-	// unwatch ends the watch over this program and its machine.
+	// unwatch ends the watch over this program and its machine, and over watched, which is
+	// the world as soon as it stands.
 	unwatch func()
+	watched atomic.Pointer[world.World]
 
 	bystanders atomic.Pointer[bystander.Group] // nil where the case has none; faults ask for it, too
 	// found is the verdict on what the look has seen, before the first id is used again. It
@@ -60,7 +62,12 @@ func (r *Runner) begin(ctx context.Context, c harness.Case, trace bool) *run {
 	x := &run{ctx: ctx, runner: r, Case: c, trace: trace, begun: time.Now(), removed: make(chan struct{})}
 	x.Workload = c.Workload.WithDefaults()
 	x.record.Set(func(h *harness.History) { h.Case, h.Began, h.Machine = c, x.begun, ThisMachine() })
-	x.unwatch = watchMachine(func(err error) { x.record.Problem(harness.ByHarness, err) })
+	x.unwatch = watchMachine(func(err error) { x.record.Problem(harness.ByHarness, err) }, func() error {
+		if w := x.watched.Load(); w != nil {
+			return w.Frozen()
+		}
+		return nil
+	})
 	return x
 }
 

@@ -57,13 +57,15 @@ func canOpen() error {
 
 // watchMachine calls problem for each reason why the run shows nothing that lies in this
 // program or its machine, until the returned function is called, which looks a last time.
-// That function may be called more than once.
-func watchMachine(problem func(error)) (stop func()) {
+// That function may be called more than once. What frozen returns is a reason, too, and
+// each is told once: most things stay frozen for many looks.
+func watchMachine(problem func(error), frozen func() error) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		ticks := time.NewTicker(clockTick)
 		defer ticks.Stop()
+		told := map[string]bool{}
 		for last, more := readClocks(), true; more; {
 			select {
 			case <-ticks.C:
@@ -72,6 +74,10 @@ func watchMachine(problem func(error)) (stop func()) {
 			}
 			now := readClocks()
 			if err := errors.Join(now.since(last), canOpen()); err != nil {
+				problem(err)
+			}
+			if err := frozen(); err != nil && !told[err.Error()] {
+				told[err.Error()] = true
 				problem(err)
 			}
 			last = now

@@ -1,9 +1,15 @@
 package runner
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/shimquake/shimquake/harness"
 )
 
 func TestClocks(t *testing.T) {
@@ -31,7 +37,53 @@ func TestClocks(t *testing.T) {
 }
 
 func TestWatchMachineIsQuiet(t *testing.T) {
-	stop := watchMachine(func(err error) { t.Error(err) })
+	stop := watchMachine(func(err error) { t.Error(err) }, func() error { return nil })
 	stop()
 	stop()
+}
+
+// What stays frozen is one problem, however often it is looked at.
+func TestWatchMachineTellsOnce(t *testing.T) {
+	looks, enough := 0, make(chan struct{})
+	var problems []error
+	stop := watchMachine(func(err error) { problems = append(problems, err) }, func() error {
+		if looks++; looks == 3 {
+			close(enough)
+		}
+		return errors.New("init was stopped")
+	})
+	<-enough
+	stop()
+	if len(problems) != 1 {
+		t.Errorf("%d problems, want one: %v", len(problems), problems)
+	}
+}
+
+// An operator, a debugger or another program stops a part of the world.
+func TestWhatAnotherProgramStopsIsInvalid(t *testing.T) {
+	for name, says := range map[string]string{
+		"containerd": "containerd (pid ",
+		"init":       "init of the world (pid ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := harmed(t, func(_ context.Context, s Scene) error {
+				if name == "init" {
+					return unix.Kill(s.World.InitPID(), unix.SIGSTOP)
+				}
+				id, err := identifyContainerd(s)
+				if err != nil {
+					return err
+				}
+				pid, err := s.World.HostPID(id)
+				if err != nil {
+					return err
+				}
+				return unix.Kill(pid, unix.SIGSTOP)
+			})
+			if v.Outcome != harness.Invalid || !strings.Contains(v.String(), says) {
+				t.Errorf("%v; want invalid, with %q", v, says)
+			}
+		})
+	}
 }
