@@ -37,7 +37,9 @@ type Answer struct {
 	Plain []Plain `json:"plain,omitempty"`
 	// Search is what was searched where those left something else.
 	Search *search.Result `json:"search,omitempty"`
-	Took   time.Duration  `json:"tookNs"`
+	// Failed is why it was not finished, as for a release that cannot be built.
+	Failed string        `json:"failed,omitempty"`
+	Took   time.Duration `json:"tookNs"`
 
 	bugs map[string]catalogue.Bug
 }
@@ -79,36 +81,46 @@ func Match(r read.Report, o Options) Answer {
 	return a
 }
 
-// ForReport answers a report.
+// ForReport answers a report. Failed says why it could not be finished. The error is that
+// of ctx alone.
 func ForReport(ctx context.Context, r read.Report, o Options) (Answer, error) {
 	began := time.Now()
 	a := Match(r, o)
 	if o.OnRead != nil {
 		o.OnRead(a)
 	}
-	var err error
+	err := a.find(ctx, r, o)
+	if err == nil && a.Best >= 0 {
+		a.tryFixed(ctx, o)
+	}
+	if err != nil {
+		a.Failed = err.Error()
+	}
+	a.Took = time.Since(began)
+	return a, ctx.Err()
+}
+
+// find runs the cases that may show the reported symptoms, the cheapest first.
+func (a *Answer) find(ctx context.Context, r read.Report, o Options) error {
 	known := len(a.Fits) > 0 && a.Fits[0].Clears && a.Fits[0].Sure()
 	if !known && !a.Guessed && a.Release != "" && o.For > 0 {
-		err = a.tryPlain(ctx, r, o)
+		if err := a.tryPlain(ctx, r, o); err != nil {
+			return err
+		}
 	}
-	if a.plainLike() != nil { // no bug that takes a fault is needed
-		a.Took = time.Since(began)
-		return a, err
+	if a.plainLike() != nil { // no fault is needed
+		return nil
 	}
-	if err == nil {
-		err = a.tryBest(ctx, r, o)
+	if err := a.tryBest(ctx, r, o); err != nil {
+		return err
 	}
 	if len(a.Unable) > 0 && !a.sure() {
 		a.Best = -1 // what was shown logs nothing of what the report quotes, and that bug does
 	}
-	if err == nil && !a.sure() && len(a.Unable) == 0 && o.For > 0 {
-		err = a.search(ctx, r, o)
+	if a.sure() || len(a.Unable) > 0 || o.For == 0 {
+		return nil
 	}
-	if err == nil && a.Best >= 0 {
-		a.tryFixed(ctx, o)
-	}
-	a.Took = time.Since(began)
-	return a, err
+	return a.search(ctx, r, o)
 }
 
 // ForBug answers for a bug that is named.

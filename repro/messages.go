@@ -1,13 +1,13 @@
 package repro
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness/client/cri"
 	"github.com/shimquake/shimquake/repro/read"
+	"github.com/shimquake/shimquake/repro/signature"
+	"github.com/shimquake/shimquake/repro/statement"
 )
 
 // Quoted are the messages of a report that say that something is wrong, and that
@@ -21,18 +21,24 @@ func Quoted(r read.Report) (out []read.Observation) {
 	return out
 }
 
-// loggedIn are the messages of the log of a run that was kept, without those of what the
-// client tries in vain to see whether a name is free.
-func loggedIn(evidence string) []read.Observation {
-	if evidence == "" {
+// saidIn are the logged messages of a run, by its evidence folder, and the errors of its
+// calls. Calls that only look whether a name is free are left out. A run without evidence
+// has none.
+func saidIn(evidence string) (all []statement.Match) {
+	said, err := signature.SaidIn(evidence)
+	if err != nil {
 		return nil
 	}
-	const mostLog = 65 << 20 // more than a run keeps
-	text, err := foreign.ReadFile(filepath.Join(evidence, "containerd.log"), mostLog)
-	if err != nil {
-		return nil // it did not come so far
+	absent := func(text string) bool { return strings.Contains(text, cri.Absent) }
+	for line := range strings.Lines(said.Log) {
+		if !absent(line) {
+			all = append(all, read.Logged(line)...)
+		}
 	}
-	return slices.DeleteFunc(Quoted(read.Text(string(text))), func(o read.Observation) bool {
-		return strings.Contains(o.Raw, cri.Absent)
-	})
+	for _, text := range said.Errors {
+		if !absent(text) {
+			all = append(all, statement.KnownTable().Error(text))
+		}
+	}
+	return all
 }

@@ -26,8 +26,8 @@ var plainCases = []string{
 type Plain struct {
 	Case    string          `json:"case"`
 	Outcome harness.Outcome `json:"verdict"`
-	// Left are its findings, Known the bugs of the catalogue that leave one of them on this
-	// release.
+	// Left are its findings, Known the bugs of the catalogue that leave one of them, too,
+	// without a fault.
 	Left  []string `json:"left,omitempty"`
 	Known []string `json:"known,omitempty"`
 	// Like is set where it left more than half of the report's symptoms.
@@ -77,7 +77,8 @@ func (a *Answer) plainOf(v harness.Verdict, r read.Report) Plain {
 	})
 	p.Left = texts(found)
 	for id, b := range a.bugs {
-		if b.Releases.MayApply(a.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {
+		faultless := len(b.Cases) > 0 && b.Cases[0].Faultless()
+		if faultless && b.Releases.MayApply(a.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {
 			return finding.AnyLike(b.Left, f)
 		}) {
 			p.Known = append(p.Known, id)
@@ -132,7 +133,7 @@ func (a Answer) plainPart() Part {
 		p.row("it left:", l)
 	}
 	if len(like.Known) > 0 {
-		p.row("known:", strings.Join(like.Known, ", ")+" leave that, too (shimquake show "+like.Known[0]+")")
+		p.row("known:", strings.Join(like.Known, ", ")+" (shimquake show "+like.Known[0]+")")
 	}
 	if quoted := Quoted(*a.Report); len(quoted) > 0 {
 		p.row("log:", fmt.Sprintf("%d of the %s", len(like.Logged), count(len(quoted), "quoted message")))

@@ -198,7 +198,7 @@ func TestReleaseExcludes(t *testing.T) {
 }
 
 func TestNothingSearchedSaysWhatWouldHelp(t *testing.T) {
-	a := Match(readFile(t, "../fixtures/reports/image-pull.txt"), Options{Bugs: catalogue.BySeverity()})
+	a := Match(read.Text("pods are stuck"), Options{Bugs: catalogue.BySeverity()})
 	a.Search = emptySearch()
 	a.Search.Why = "there is nothing to look for"
 	for _, want := range []string{"NOT SEARCHED", "shimquake audit --bundle", "journalctl"} {

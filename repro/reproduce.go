@@ -52,6 +52,12 @@ type Trial struct {
 // Reproduced reports whether a run has shown the bug, and left what the report tells of.
 func (t Trial) Reproduced() bool { return t.Like > 0 }
 
+// Missing are the lines of the report whose messages no run has logged. The leak may have
+// come about in another way then.
+func (t Trial) Missing() []int {
+	return slices.DeleteFunc(slices.Clone(t.Quoted), func(line int) bool { return slices.Contains(t.Logged, line) })
+}
+
 // Trier runs bugs.
 type Trier struct {
 	Runner *runner.Runner
@@ -177,9 +183,7 @@ func texts(all []finding.Finding) []string {
 func (t *Trial) compare(verdicts []harness.Verdict, quoted []read.Observation) {
 	var all []statement.Match
 	for _, v := range verdicts {
-		for _, o := range loggedIn(v.Evidence) {
-			all = append(all, o.Made)
-		}
+		all = append(all, saidIn(v.Evidence)...)
 	}
 	for _, q := range quoted {
 		best, logged := 0, false

@@ -89,6 +89,7 @@ func (a Answer) String() string {
 	for _, p := range parts {
 		b.WriteString(p.String())
 	}
+	fmt.Fprintf(&b, "conclusion: %s\n", quote.Line(a.Conclusion()))
 	if a.Took > 0 {
 		fmt.Fprintf(&b, "took %s\n", a.Took.Round(time.Second))
 	}
@@ -152,15 +153,22 @@ func inRuns(n, of int) string {
 
 func (a Answer) reproduced(t Trial) Part {
 	bug := a.bugs[t.Bug]
-	p := Part{Head: fmt.Sprintf("REPRODUCED: %s on containerd %s, %s", t.Bug, t.Release, inRuns(t.Like, t.Runs))}
+	what := "REPRODUCED"
+	if len(t.Missing()) > 0 {
+		what = "THE SAME LEAK, BY ANOTHER WAY"
+	}
+	p := Part{Head: fmt.Sprintf("%s: %s on containerd %s, %s", what, t.Bug, t.Release, inRuns(t.Like, t.Runs))}
 	p.row("it is:", bug.Title)
 	p.row("set off:", strings.TrimSpace(bug.Trigger))
 	for _, left := range firstOf(t.Left) {
 		p.row("it left:", left)
 	}
 	if len(t.Quoted) > 0 {
-		p.row("log:", fmt.Sprintf("%d of the %d warnings and errors that the report quotes were logged, too (%s)",
-			len(t.Logged), len(t.Quoted), cmp.Or(linesText(t.Logged), "none")))
+		p.row("log:", fmt.Sprintf("%d of the %d warnings and errors that the report quotes were logged, too",
+			len(t.Logged), len(t.Quoted)))
+	}
+	if missing := t.Missing(); len(missing) > 0 {
+		p.row("not logged:", linesText(missing)+" of the report")
 	}
 	if same := a.alike(); len(same) > 0 {
 		p.row("or else:", strings.Join(same, ", ")+": they leave the same, and nothing in the report tells which")
@@ -275,7 +283,7 @@ func (a Answer) help() (p Part) {
 	if a.Release == "" {
 		ask = append(ask, "containerd --version")
 	}
-	if !slices.ContainsFunc(r.Of(read.Symptom), func(o read.Observation) bool { return !o.InWords }) {
+	if !slices.ContainsFunc(r.Of(read.Symptom), func(o read.Observation) bool { return !o.Logged }) {
 		ask = append(ask, "sudo shimquake audit --bundle FILE on the node, and that FILE here",
 			"ps -eo pid,ppid,lstart,args --forest | grep -A2 containerd-shim",
 			"ctr -n NAMESPACE tasks ls; ctr -n NAMESPACE containers ls (NAMESPACE: k8s.io or moby)")

@@ -131,6 +131,9 @@ func (f *reproFlags) answer(ctx context.Context, word string, o repro.Options, o
 	o.Keep = rep.keep
 	a, err := ask(o)
 	if err != nil {
+		if a.Failed != "" && !f.json { // the parts that were finished
+			_, _ = fmt.Fprint(out, a)
+		}
 		return reproError(err)
 	}
 	var next []step

@@ -14,12 +14,12 @@ import (
 // strong are the conditions that nobody tells of unless they matter.
 var strong = []read.What{
 	read.ContainerdDied, read.ContainerdStarted, read.ShimDied, read.PauseDied, read.SlowDisk, read.FullDisk,
-	read.NoDescriptors, read.NRIRefused, read.NetworkFailed, read.HeldStdout, read.HostShutdown, read.ManyExecs,
-	read.ShutdownFailed,
+	read.NoDescriptors, read.NRIRefused, read.NetworkFailed, read.HostShutdown, read.ManyExecs,
+	read.RuntimeV1,
 }
 
 // conditions compares what happened with what the bug's case does.
-func (f *Fit) conditions(r read.Report, b catalogue.Bug) {
+func (f *Fit) conditions(r read.Report, b catalogue.Bug, l logs) {
 	var needed []read.What
 	if c, ok := b.Case(); ok {
 		needed = NeededBy(c)
@@ -36,21 +36,21 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug) {
 		}
 		switch {
 		case done[w]:
+		case w == read.ClientGaveUp && len(o.Made.Chain) > 0 && !l.explain(o):
+			continue // another call
 		case slices.Contains(needed, w):
 			f.add(Needs, w, o.Lines, "")
 		case restarts && (w == read.ContainerdStarted || w == read.ContainerdDied):
 			f.add(Nearly, w, o.Lines, "")
-		case slices.Contains(strong, w) && o.InWords && !deaths(w):
-			f.add(Perhaps, w, o.Lines, "")
 		case slices.Contains(strong, w):
 			f.add(Unneeded, w, o.Lines, "")
 		}
 		done[w] = true
 	}
-	quiet := len(r.Of(read.Message)) == 0
-	for _, w := range needed {
+	logged := len(r.Of(read.Message))+len(r.Of(read.Condition)) > 0
+	for _, w := range needed { // a report without a log cannot tell of it
 		restarted := restarts && (done[read.ContainerdStarted] || done[read.ContainerdDied])
-		if hidden := quiet && onlyLogged(w); !done[w] && !restarted && !hidden {
+		if logged && !done[w] && !restarted {
 			f.add(Unreported, w, nil, "")
 		}
 	}
@@ -58,15 +58,7 @@ func (f *Fit) conditions(r read.Report, b catalogue.Bug) {
 	if unneeded >= 0 && slices.ContainsFunc(f.Reasons, func(x Reason) bool { return x.Why == Unreported }) {
 		f.add(Otherwise, f.Reasons[unneeded].What, f.Reasons[unneeded].Lines, "")
 	}
-	for _, o := range r.Of(read.Excluded) {
-		if o.What == read.ContainerdStayed && restarts {
-			f.add(Denied, o.What, o.Lines, "")
-		}
-	}
 }
-
-// onlyLogged reports whether nobody can tell of it who has no log.
-func onlyLogged(w read.What) bool { return w == read.ShutdownFailed || w == read.ClientGaveUp }
 
 // deaths reports whether something has died: who says so knows.
 func deaths(w read.What) bool {
@@ -82,11 +74,6 @@ func NeededBy(c harness.Case) (out []read.What) {
 	}
 	if c.Workload.Restart {
 		add(read.ContainerdStarted)
-	}
-	for _, k := range c.Workload.Containers {
-		if k.HoldStdout {
-			add(read.HeldStdout)
-		}
 	}
 	for _, f := range c.Plan {
 		for _, cl := range f.Do.Clauses() {
@@ -135,8 +122,6 @@ func neededByAction(at failpoints.Point, c term.Clause) read.What {
 			return read.NoDescriptors
 		case at.Kind == failpoints.Stmt && strings.Contains(at.Where, ".nri."):
 			return read.NRIRefused
-		case at.Kind == failpoints.RPC && at.What == "Task.Shutdown":
-			return read.ShutdownFailed
 		}
 	}
 	return ""

@@ -2,6 +2,7 @@ package rank
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/oracle/compare"
@@ -57,17 +58,16 @@ type explanation struct {
 // explain goes through the symptoms, each kind of thing once. It returns the weight of
 // those that are explained, and of all.
 func (l left) explain(r read.Report) (all []explanation, explained, total int) {
-	done := map[read.What]bool{}
 	var brought []explanation
 	heads := 0
+	done := map[read.What]bool{}
 	symptoms := r.Of(read.Symptom)
-	slices.SortStableFunc(symptoms, func(a, b read.Observation) int { return boolean(a.InWords) - boolean(b.InWords) })
-	for _, o := range symptoms { // what a program has printed before what somebody says
+	for _, o := range symptoms {
 		if done[o.What] {
 			continue
 		}
 		done[o.What] = true
-		why, is := l.why(o)
+		o, why, is := l.best(symptoms, o.What)
 		total += weight(o)
 		x := explanation{Reason{Why: why, What: o.What, Lines: o.Lines, Is: is}, o}
 		switch why {
@@ -94,25 +94,39 @@ func (l left) explain(r read.Report) (all []explanation, explained, total int) {
 // weight is how much a symptom says: that there are many shims says less than that one
 // has no task.
 func weight(o read.Observation) int {
-	if o.InWords {
-		return 1
-	}
 	switch o.What {
-	case read.GrowingShims, read.ChildlessShim, read.ShimWithoutPod:
+	case read.GrowingShims, read.ChildlessShim, read.ShimWithoutPod, read.StoppedTask, read.Zombie:
 		return 1
 	}
 	return 2
 }
 
+// best is the observation of a kind that the bug explains best. The same kind may be told
+// with two codes: by containerd, and by a client that did not wait so long.
+func (l left) best(all []read.Observation, w read.What) (best read.Observation, why Why, is string) {
+	for _, o := range all {
+		if o.What != w {
+			continue
+		}
+		if y, i := l.why(o); why == "" || points[y] > points[why] {
+			best, why, is = o, y, i
+		}
+	}
+	return best, why, is
+}
+
 // why says what all that is left has to do with a symptom.
 func (l left) why(o read.Observation) (Why, string) {
 	if o.Class() == "" {
-		if key, _ := l.logs.rarest(o); key != "" {
+		if key, _ := l.logs.weigh(o); key != "" {
 			return Explains, key
 		}
 		return Unexplained, ""
 	}
 	seen := Comparable(o.Facts)
+	if o.Logged && len(o.Made.Chain) > 0 && !l.logs.explain(o) {
+		return Unexplained, "" // a call failed by another error
+	}
 	if m, ok := likeOne(l.surely, o.Class(), seen); ok {
 		return Explains, m.String()
 	}
@@ -125,7 +139,7 @@ func (l left) why(o read.Observation) (Why, string) {
 		return Conflicts, "" // a shim without a task is no shim with one
 	}
 	for _, m := range all {
-		if ComesWith(o.Class(), m.Class) {
+		if seen[fact.State] == "" && ComesWith(o.Class(), m.Class) {
 			return Brings, m.String()
 		}
 	}
@@ -136,7 +150,7 @@ func (l left) why(o read.Observation) (Why, string) {
 // nothing that is otherwise.
 func likeOne(all []finding.Match, class finding.Class, seen fact.Facts) (finding.Match, bool) {
 	i := slices.IndexFunc(all, func(m finding.Match) bool {
-		return m.Class == class && names(m.Facts, seen) && Agree(m.Facts, seen)
+		return sameThing(m, class, seen) && names(m.Facts, seen) && Agree(m.Facts, seen)
 	})
 	if i < 0 {
 		return finding.Match{}, false
@@ -144,9 +158,16 @@ func likeOne(all []finding.Match, class finding.Class, seen fact.Facts) (finding
 	return all[i], true
 }
 
+// sameThing reports whether a match is of a class, or of the shim of a task that ctr
+// lists.
+func sameThing(m finding.Match, class finding.Class, seen fact.Facts) bool {
+	return m.Class == class || class == finding.ClassTask && m.Class == finding.ClassShim &&
+		m.Facts[fact.Task] == seen[fact.Task]
+}
+
 // telling are facts without which a thing is not what was seen: a match that does not
 // have them is of something else.
-var telling = []fact.Key{fact.Event, fact.Status, fact.What, fact.Repeat}
+var telling = []fact.Key{fact.Event, fact.Status, fact.What, fact.Repeat, fact.State, fact.Reported}
 
 // names reports whether a match says what is telling of what was seen.
 func names(m, seen fact.Facts) bool {
@@ -172,7 +193,10 @@ func Comparable(fs fact.Facts) fact.Facts {
 	for _, f := range fs.Details() {
 		fs[f.Key] = ""
 	}
-	fs[fact.Reported], fs[fact.True] = "", ""
+	if !strings.HasPrefix(fs[fact.Reported], "CONTAINER_") { // a status is of one case, a state is not
+		fs[fact.Reported] = ""
+	}
+	fs[fact.True] = ""
 	return fs
 }
 

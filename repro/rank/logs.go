@@ -13,12 +13,13 @@ import (
 // logs has what a bug makes containerd log on a release: what runs have recorded, and
 // patterns where no case shows the bug.
 type logs struct {
+	bug      catalogue.Bug
 	keys     map[string]bool
 	patterns []catalogue.Regexp
 }
 
 func logsOf(b catalogue.Bug, release string) logs {
-	l := logs{keys: map[string]bool{}, patterns: b.Symptoms.Log}
+	l := logs{bug: b, keys: map[string]bool{}, patterns: b.Symptoms.Log}
 	for _, k := range b.Logs(release) {
 		l.keys[k] = true
 	}
@@ -28,50 +29,63 @@ func logsOf(b catalogue.Bug, release string) logs {
 // mostOfALine is how much a line counts that no other bug logs.
 const mostOfALine = 5
 
-// rarest is the rarest key of a message that the bug logs, and how much it counts; ""
-// where it logs none of them.
-func (l logs) rarest(o read.Observation) (key string, weight int) {
+// weigh is the rarest key of a message that the bug logs, and how much it counts: the
+// less, the less of the message the bug explains. "" where it logs nothing of it.
+func (l logs) weigh(o read.Observation) (key string, weight int) {
 	best := 0.0
 	for _, k := range signature.Keys(o.Made) {
-		if w := mostOfALine * catalogue.Rarity(k); l.keys[k] && (key == "" || w > best) {
+		if w := catalogue.Rarity(k); l.keys[k] && (key == "" || w > best) {
 			key, best = k, w
 		}
 	}
-	for _, p := range l.patterns {
-		if o.Raw != "" && p.MatchString(o.Raw) && best < mostOfALine {
-			key, best = p.String(), mostOfALine
-		}
+	if p := l.pattern(o); p != "" {
+		return p, points[AtPlace] // written by hand: it counts as a place does
 	}
-	return key, int(math.Round(best))
+	return key, int(math.Round(mostOfALine * best * l.share(o)))
 }
 
-// messages compares the report's messages with the bug's. A statement counts once. Said
-// is the greatest share of one message that the bug explains: 0 to 1.
-func (f *Fit) messages(r read.Report, b catalogue.Bug, l logs) (said float64) {
+// pattern is the pattern of a bug without a case that a message has, or "".
+func (l logs) pattern(o read.Observation) string {
+	for _, p := range l.patterns {
+		if o.Raw != "" && p.MatchString(o.Raw) {
+			return p.String()
+		}
+	}
+	return ""
+}
+
+// messages compares the report's messages with the bug's. A statement counts once, and a
+// line as what says most of the bug. Said is whether one of the messages is the bug's.
+func (f *Fit) messages(r read.Report, l logs) (said bool) {
 	done := map[string]bool{}
 	for _, o := range r.Of(read.Message) {
-		key, weight := l.rarest(o)
-		said = max(said, l.share(o))
-		if at := madeIn(b, o); at != "" {
-			said = 1
-			if !done[at] {
-				done[at] = true
-				f.add(AtPlace, o.What, o.Lines, at)
-			}
+		said = said || l.explain(o)
+		key, weight := l.weigh(o)
+		at := l.madeIn(o)
+		reason := Reason{Why: Logs, Is: key, Points: weight}
+		if at != "" && points[AtPlace] >= weight {
+			reason = Reason{Why: AtPlace, Is: at, Points: points[AtPlace]}
 		}
-		if weight == 0 || done[key] {
-			continue
+		if reason.Points > 0 && !done[reason.Is] {
+			done[reason.Is] = true
+			reason.What, reason.Lines = o.What, o.Lines
+			f.reason(reason)
 		}
-		done[key] = true
-		f.add(Logs, o.What, o.Lines, key)
-		f.Score += weight
 	}
 	return said
 }
 
+// explain reports whether a message is one of the bug's: it logs more than half of it, or
+// its window makes the error. A bug whose messages are not known may have logged it.
+func (l logs) explain(o read.Observation) bool {
+	unknown := len(l.keys) == 0 && len(l.patterns) == 0
+	return unknown || l.share(o) > half || l.madeIn(o) != ""
+}
+
 // madeIn is the function that made one of the two innermost errors of a message. All of
 // it must be in the bug's window; else "". The innermost error may be of a library.
-func madeIn(b catalogue.Bug, o read.Observation) string {
+func (l logs) madeIn(o read.Observation) string {
+	b := l.bug
 	if b.Sweep == nil {
 		return ""
 	}
@@ -95,20 +109,26 @@ func isWindow(all []catalogue.Window, function string) bool {
 	})
 }
 
-// share is how much of a message the bug logs, by the rarity of its statements.
+// share is how much of a message the bug logs, by the rarity of its statements. Codes
+// that no bug is known to log are another trigger's: a disk's, a permission's.
 func (l logs) share(o read.Observation) float64 {
+	if l.pattern(o) != "" {
+		return 1
+	}
 	of, all := 0.0, 0.0
 	for _, k := range signature.Keys(o.Made) {
 		w := catalogue.Rarity(k)
-		all += w
 		if l.keys[k] {
 			of += w
+		} else if strings.HasPrefix(k, "code ") && w == 1 {
+			continue
 		}
+		all += w
 	}
-	if key, _ := l.rarest(o); key != "" && len(l.patterns) > 0 {
-		return 1
+	if all == 0 {
+		return 0
 	}
-	return of / max(all, 1) // a statement that many bugs log says little, also alone
+	return of / all
 }
 
 // quotes reports whether a report has a message of containerd that says that something is

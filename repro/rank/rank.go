@@ -33,6 +33,8 @@ type Reason struct {
 	Lines []int     `json:"lines,omitempty"`
 	// Is says by what: a match, a pattern, a function, a release.
 	Is string `json:"is,omitempty"`
+	// Points are what it adds to the score.
+	Points int `json:"points"`
 }
 
 // Why is a kind of reason.
@@ -50,10 +52,8 @@ const (
 	AtPlace     Why = "place"            // a function is in its window
 	Unexplained Why = "does-not-explain" // a symptom that it does not leave
 	Unneeded    Why = "does-not-need"    // something happened that it does not take
-	Perhaps     Why = "may-not-need"     // somebody says that something happened that it does not take
 	Unreported  Why = "not-reported"     // it takes something that nobody tells of
 	Otherwise   Why = "set-off-by-other" // something died that it does not take, and it takes what nobody tells of
-	Denied      Why = "denied"           // the report says that what it takes has not happened
 	Conflicts   Why = "conflicts"        // it leaves the same kind of thing in another state
 	OtherOne    Why = "not-this-release" // the reported release does not have it
 	NotLooked   Why = "not-looked-at"    // nobody knows whether the reported release has it
@@ -63,7 +63,7 @@ const (
 )
 
 // Whys are all reasons.
-func Whys() []Why { return slices.Sorted(maps.Keys(points)) }
+func Whys() []Why { return append(slices.Sorted(maps.Keys(points)), Logs) }
 
 // half of a message must be the bug's, to be explained by it.
 const half = 0.5
@@ -73,14 +73,14 @@ const half = 0.5
 const bar = 3
 
 var points = map[Why]int{
-	Named: 8, Explains: 4, Brings: 1, MayLeave: 1, Logs: 0, Needs: 3, Nearly: 1, AtPlace: 3,
-	Unexplained: -3, Unneeded: -2, Perhaps: -1, Unreported: -1, Otherwise: -2, Denied: -6, Conflicts: -5,
+	Named: 8, Explains: 4, Brings: 1, MayLeave: 1, Needs: 3, Nearly: 1, AtPlace: 3,
+	Unexplained: -3, Unneeded: -2, Unreported: -1, Otherwise: -2, Conflicts: -5,
 	OtherOne: -100, OtherClient: -3,
 	NotLooked: -2, Doubtful: -2, Harmless: -3,
 }
 
 // excluding are the reasons for which a bug cannot be it.
-var excluding = []Why{Denied, Conflicts, OtherOne}
+var excluding = []Why{Conflicts, OtherOne}
 
 // Rank compares a report with bugs, the best first; of those that fit alike, as they
 // were. Of a release that nobody tells, no bug is out.
@@ -90,9 +90,18 @@ func Rank(r read.Report, release string, bugs []catalogue.Bug) []Fit {
 		fits[i] = fit(r, release, b)
 	}
 	slices.SortStableFunc(fits, func(a, b Fit) int {
-		return cmp.Or(boolean(b.Clears)-boolean(a.Clears), cmp.Compare(b.Score, a.Score))
+		return cmp.Or(boolean(b.Clears)-boolean(a.Clears), cmp.Compare(b.Score, a.Score),
+			cmp.Compare(reports(b.Bug), reports(a.Bug)))
 	})
 	return fits
+}
+
+// reports is how many public threads are about a bug: what many have met is likelier.
+func reports(b catalogue.Bug) (n int) {
+	for _, t := range b.Threads {
+		n += boolean(t.Word == "issue")
+	}
+	return n
 }
 
 func boolean(b bool) int {
@@ -113,35 +122,42 @@ func fit(r read.Report, release string, b catalogue.Bug) Fit {
 	}
 	logs := logsOf(b, release)
 	reported, total := f.symptoms(r, b, logs)
-	said := f.messages(r, b, logs)
-	f.conditions(r, b)
+	said := f.messages(r, logs)
+	f.conditions(r, b, logs)
 	f.names(r, b)
 	c, ok := b.Case()
-	if ok && r.Client == read.Dockerd && c.Workload.API == "cri" {
-		f.add(OtherClient, "", nil, string(read.Dockerd))
+	if ok && (r.Client == read.Dockerd || r.Client == read.Ctr) && c.Workload.API == "cri" {
+		f.add(OtherClient, "", nil, string(r.Client))
 	}
+	namespace := ok && r.Client == read.Ctr && c.Workload.API == "cri" // which CRI never looks at
 	switch b.Kind {
 	case catalogue.Lead:
 		f.add(Doubtful, "", nil, "")
 	case catalogue.Residue:
 		f.add(Harmless, "", nil, "")
 	}
-	out := slices.ContainsFunc(f.Reasons, func(x Reason) bool { return slices.Contains(excluding, x.Why) })
+	out := namespace || slices.ContainsFunc(f.Reasons, func(x Reason) bool { return slices.Contains(excluding, x.Why) })
 	if quotes(r) { // a message counts as much as a thing that is left
 		total++
-		if said > half {
+		if said {
 			reported++
 		}
+	}
+	if b.Kind == catalogue.Lead && !slices.ContainsFunc(f.Reasons, func(x Reason) bool { return x.Why == Named }) {
+		out = true
 	}
 	f.Clears = !out && 2*reported > total && f.Score >= bar && !elsewhere(r)
 	return f
 }
 
-// elsewhere reports whether a report that is about something else has a leak in its words
-// only.
+// elsewhere reports whether a report is about something else, and no listing shows that
+// anything is left. What the kernel does not let end stays, and cannot be removed.
 func elsewhere(r read.Report) bool {
+	kernel := r.Tells(read.KernelWait)
 	return len(r.Of(read.Elsewhere)) > 0 &&
-		!slices.ContainsFunc(r.Of(read.Symptom), func(o read.Observation) bool { return !o.InWords })
+		!slices.ContainsFunc(r.Of(read.Symptom), func(o read.Observation) bool {
+			return !o.Logged && (!kernel || o.What != read.Zombie)
+		})
 }
 
 // Sure reports whether the report says more of a bug than what many leave: its message,
@@ -151,18 +167,23 @@ func (f Fit) Sure() bool {
 }
 
 func (f *Fit) add(why Why, what read.What, lines []int, is string) {
-	f.Score += points[why]
-	f.Reasons = append(f.Reasons, Reason{Why: why, What: what, Lines: lines, Is: is})
+	f.reason(Reason{Why: why, What: what, Lines: lines, Is: is, Points: points[why]})
+}
+
+func (f *Fit) reason(r Reason) {
+	f.Score += r.Points
+	f.Reasons = append(f.Reasons, r)
 }
 
 // symptoms compares what is left with what the bug leaves.
 func (f *Fit) symptoms(r read.Report, b catalogue.Bug, l logs) (explained, total int) {
 	all, explained, total := leftBy(b, l).explain(r)
 	for _, x := range all {
-		f.add(x.Why, x.What, x.Lines, x.Is)
+		x.Points = points[x.Why]
 		if x.Why != Brings {
-			f.Score += exact(b, x.of)
+			x.Points += exact(b, x.of)
 		}
+		f.reason(x.Reason)
 	}
 	return explained, total
 }

@@ -26,6 +26,16 @@ func TestReasons(t *testing.T) {
 	orphan := func(ns string) string { return fmt.Sprintf(shim, ns) }
 	twice := `2025-08-21 15:00:31 +0000 UTC a /tasks/exit {"id":"x","pid":7,"exit_status":7}` + "\n" +
 		`2025-08-21 15:00:32 +0000 UTC a /tasks/exit {"id":"x","pid":7,"exit_status":137}` + "\n"
+	const (
+		slow   = "kernel: INFO: task umount:40391 blocked for more than 120 seconds."
+		killed = "containerd.service: Main process exited, code=killed, status=9/KILL"
+		start  = `level=info msg="starting containerd"`
+	)
+	removal := func(code string) string {
+		return `level=error msg="StopContainer for \"x\" failed" error="rpc error: code = ` + code +
+			` desc = an error occurs during waiting for container \"x\" to be killed: wait container \"x\": context ` +
+			`deadline exceeded"`
+	}
 	for name, c := range map[string]struct {
 		text, bug, release string
 		why                Why
@@ -37,20 +47,17 @@ func TestReasons(t *testing.T) {
 		"another release":             {orphan("a"), "containerd-8981", "v2.4.2", OtherOne, false},
 		"a release that nobody knows": {orphan("a"), "containerd-8981", "v1.5.18", NotLooked, true},
 		"its issue":                   {orphan("a") + "as in containerd#8981", "containerd-8981", "v2.3.7", Named, true},
-		"what sets it off":            {orphan("k8s.io") + "iowait is at 90 %", "containerd-7496", "v1.7.2", Needs, true},
-		"what it does not take":       {orphan("a") + "containerd was killed", "containerd-8981", "v2.3.7", Unneeded, false},
-		"another trigger": {twice + "the shim was OOM-killed", "exit-of-a-shut-down-shim", "v2.3.7",
+		"what sets it off":            {orphan("k8s.io") + slow, "containerd-7496", "v1.7.2", Needs, true},
+		"what it does not take":       {orphan("a") + killed, "containerd-8981", "v2.3.7", Unneeded, true},
+		"another trigger": {twice + "Killed process 7 (containerd-shim)", "exit-of-a-shut-down-shim", "v2.3.7",
 			Otherwise, false},
 		"and none that is told": {twice, "exit-of-a-shut-down-shim", "v2.3.7", MayLeave, true},
-		"what nobody tells of":  {orphan("k8s.io"), "containerd-7496", "v1.7.2", Unreported, true},
-		"what has not happened": {orphan("a") + "containerd was not restarted", "containerd-6860", "v1.6.36",
-			Denied, false},
-		"a restart for a crash": {orphan("a") + "after a restart of containerd", "containerd-6860", "v1.6.36",
-			Nearly, true},
-		"another state": {"TASK PID STATUS\nx 0 UNKNOWN\n", "containerd-8981", "v2.3.7", Unexplained, false},
+		"what no log tells of":  {orphan("k8s.io") + start, "containerd-7496", "v1.7.2", Unreported, false},
+		"a restart for a crash": {orphan("a") + start, "containerd-6860", "v1.6.36", Nearly, true},
+		"another state":         {"TASK PID STATUS\nx 0 UNKNOWN\n", "containerd-8981", "v2.3.7", Unexplained, false},
 		"a bundle without a shim": {"# ls /run/containerd/io.containerd.runtime.v2.task/a\n.job-00001\n",
 			"containerd-8981", "v2.3.7", Unexplained, false},
-		"a pod's bug and dockerd": {orphan("moby") + "iowait is at 90 %", "containerd-7496", "v1.7.2", OtherClient, true},
+		"a pod's bug and dockerd": {orphan("moby") + slow, "containerd-7496", "v1.7.2", OtherClient, true},
 		"a message that it logs": {orphan("k8s.io") + `level=error msg="failed to handle sandbox TaskExit event &{}" ` +
 			`error="failed to stop sandbox: failed to delete task: context deadline exceeded"`, "containerd-7496", "v1.7.2",
 			Logs, true},
@@ -64,7 +71,10 @@ func TestReasons(t *testing.T) {
 		"a function of its window": {orphan("k8s.io") + "at v2.cleanupAfterDeadShim(0x1)", "containerd-7496",
 			"v1.7.2", AtPlace, true},
 		"no release, so none is out": {orphan("a"), "containerd-8981", "", Explains, true},
-		"words, and another trouble": {"leaked shims\nErrImagePull", "containerd-8981", "v2.3.7", Explains, false},
+		"a call that fails, and another trouble": {"Error: ErrImagePull\n" + removal("DeadlineExceeded"),
+			"containerd-10390", "v1.7.32", Explains, false},
+		"a code":       {removal("DeadlineExceeded"), "containerd-10390", "v1.7.32", Explains, true},
+		"another code": {removal("Unavailable"), "containerd-10390", "v1.7.32", Unexplained, false},
 	} {
 		f := Rank(read.Text(c.text), c.release, []catalogue.Bug{named(t, c.bug)})[0]
 		i := slices.IndexFunc(f.Reasons, func(r Reason) bool { return r.Why == c.why })
@@ -79,7 +89,7 @@ func TestTheBestComesFirst(t *testing.T) {
 		"# ctr -n k8s.io t ls\nTASK PID STATUS\n"
 	bugs := []catalogue.Bug{named(t, "containerd-8981"), named(t, "containerd-7496")}
 	for more, want := range map[string]string{
-		"iowait is at 90 %": "containerd-7496",
+		"[1.2] INFO: task umount:40391 blocked for more than 120 seconds.":            "containerd-7496",
 		`level=error msg="failed to shutdown shim task and the shim might be leaked"`: "containerd-8981",
 	} {
 		if f := Rank(read.Text(text+more), "v1.7.2", bugs)[0]; f.ID != want {

@@ -101,7 +101,7 @@ func fromAudit(a audit.Report) Report {
 		r.understand(l)
 		r.see(Observation{What: what, Facts: fs, Namespace: s.Namespace, ID: s.ID, PID: s.PID}, l)
 		if s.Version != "" {
-			r.version(s.Version, l, true)
+			r.version(s.Version, l, byOutput)
 		}
 		r.ofNamespace(s.Namespace)
 	}

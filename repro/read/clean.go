@@ -40,6 +40,8 @@ var (
 			`runc|pgrep|pstree|nerdctl|findmnt)\s+(?:-|\w|/).*|containerd\s+-.*)$`)
 	syslog = regexp.MustCompile(`^(?:<\d+>)?(?:[A-Z][a-z]{2}\s+\d{1,2}\s+\d\d:\d\d:\d\d(?:\.\d+)?|` +
 		`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*)\s+\S+\s+([\w@.()/-]+?)(?:\[(\d+)\])?:\s?(.*)$`)
+	// The same without time and host.
+	unitOnly = regexp.MustCompile(`^([\w@.-]+)\[\d+\]: (\{.*|time=.*|level=.*|[IWEF]\d{4} .*)$`)
 )
 
 // lines are those of a text, and how many bytes were not read.
@@ -218,6 +220,11 @@ func unwrap(text string) (r record, ok bool) {
 		if m := syslog.FindStringSubmatch(text); m != nil {
 			r.program, r.message, ok = m[1], m[3], true
 			text = m[3]
+			continue
+		}
+		if m := unitOnly.FindStringSubmatch(text); m != nil {
+			r.program, r.message, ok = m[1], m[2], true
+			text = m[2]
 			continue
 		}
 		inner, found := fromJSON(text, &r)

@@ -16,6 +16,7 @@ func (r *reader) deduce() {
 		r.owner(s)
 	}
 	r.children()
+	r.waiting()
 	r.growth()
 	r.tasks()
 	r.ends()
@@ -101,6 +102,23 @@ func (r *reader) children() {
 	}
 }
 
+// waiting looks for zombies, and for processes that the kernel does not let end.
+func (r *reader) waiting() {
+	shims := map[int]bool{}
+	for _, s := range r.shims {
+		shims[s.pid] = true
+	}
+	for _, pid := range slices.Sorted(maps.Keys(r.processes)) {
+		p := r.processes[pid]
+		switch {
+		case strings.HasPrefix(p.state, "D") && !strings.HasPrefix(p.args, "["):
+			r.see(Observation{What: KernelWait, PID: pid}, p.line)
+		case strings.HasPrefix(p.state, "Z") && (p.ppid < 0 || shims[p.ppid]):
+			r.see(Observation{What: Zombie, PID: pid}, p.line)
+		}
+	}
+}
+
 // treeBelow reports whether the row after a shim's is drawn as its child.
 func (r *reader) treeBelow(s process) bool {
 	i := slices.IndexFunc(r.all, func(l line) bool { return l.n == s.n })
@@ -130,7 +148,7 @@ func (r *reader) tasks() {
 		case t.status == "UNKNOWN":
 			o.What = UnknownTask
 			r.see(o, t.line)
-		case t.status == "STOPPED" && r.dockerTakesForRunning(id): // containerd knows, and dockerd does not
+		case t.status == fact.TaskStopped && r.dockerTakesForRunning(id): // containerd knows, and dockerd does not
 			r.see(Observation{What: EventMissing, ID: id, Facts: fact.Facts{fact.Topic: event.TopicExit}}, t.line)
 		case t.pid > 0 && r.emptyPIDs[t.pid] > 0:
 			o.What = TaskNoProcess
@@ -139,6 +157,30 @@ func (r *reader) tasks() {
 			}
 			r.see(o, t.line)
 			r.see(o, line{n: r.emptyPIDs[t.pid]})
+		case t.status == "CREATED":
+			o.What = CreatedTask
+			r.see(o, t.line)
+		case t.status == fact.TaskStopped:
+			o.What = StoppedTask
+			r.see(o, t.line)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.listed["crictl"])) {
+		switch c := r.listed["crictl"][id]; c.status {
+		case "Unknown":
+			r.see(Observation{What: CRIUnknown, ID: id}, c.line)
+		case "Created":
+			r.see(Observation{What: CRICreated, ID: id}, c.line)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.listed["docker"])) {
+		if c := r.listed["docker"][id]; c.status == fact.TaskUnknown {
+			r.see(Observation{What: UnknownTask, ID: id}, c.line)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.listed["pods"])) {
+		if p := r.listed["pods"][id]; p.status == "NotReady" {
+			r.see(Observation{What: PodNotReady, ID: id}, p.line)
 		}
 	}
 	for _, d := range r.docker {

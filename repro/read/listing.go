@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/shimquake/shimquake/repro/statement"
 )
 
 // listing is a row of what ctr, crictl or docker list.
@@ -18,9 +16,14 @@ type listing struct {
 // typed takes a command: what it answers depends on it.
 func (r *reader) typed(l line) {
 	r.understand(l)
-	r.tell(l, l.text, "", "", "", statement.Match{})
+	r.say(l, ofCommands, l.prompt, Observation{})
+	if lsOne.MatchString(l.prompt) && !r.answeredNothing() && !noSuchFile.MatchString(r.all[r.at+1].text) {
+		r.file(line{n: l.n, text: l.prompt}) // it is there
+	}
 	if m := ctrNamespace.FindStringSubmatch(l.prompt); m != nil {
 		r.ofNamespace(m[1])
+	} else if strings.Contains(l.prompt, "ctr run") {
+		r.ofNamespace("default")
 	}
 	if strings.Contains(l.prompt, "ctr") && listCommand.MatchString(l.prompt) && !filtered(l.prompt) {
 		kind := "containers"
@@ -32,12 +35,24 @@ func (r *reader) typed(l line) {
 		}
 	}
 	if r.answeredNothing() {
+		if m := grepOne.FindStringSubmatch(l.prompt); m != nil && listsAll.MatchString(l.prompt) {
+			r.unknown[m[1]] = l.n
+		}
 		if m := psOne.FindStringSubmatch(l.prompt); m != nil {
 			pid, _ := strconv.Atoi(m[1])
 			r.emptyPIDs[pid] = l.n
 		}
 	}
 }
+
+var (
+	// A look at one folder, and what says that it is not there.
+	lsOne      = regexp.MustCompile(`^(?:sudo\s+)?(ls|cat|find)\b.*[0-9a-f]{64}`)
+	noSuchFile = regexp.MustCompile(`No such file|cannot access|ot a directory`)
+	// A list of which only the rows of one id are shown.
+	grepOne  = regexp.MustCompile(`\|\s*grep\s+(?:-\w+\s+)*["']?([0-9a-f]{8,64})["']?\s*$`)
+	listsAll = regexp.MustCompile(`\bctr\b.*\b(t|tasks?|c|containers?)\s+(ls|list)\b`)
+)
 
 var ctrNamespace = regexp.MustCompile(`\bctr\b.*\s(?:-n|--namespace)[ =](\S+)`)
 
@@ -60,38 +75,67 @@ func (r *reader) answeredNothing() bool {
 	return r.at+1 >= len(r.all) || r.all[r.at+1].prompt != "" && r.all[r.at+1].n == r.all[r.at].n+1
 }
 
+// Rows that say by themselves of what list they are: behind a grep there is no header.
+var (
+	taskRow = regexp.MustCompile(`^(\S+)\s+(\d+)\s+(CREATED|RUNNING|STOPPED|PAUSED|PAUSING|UNKNOWN)$`)
+	criRow  = regexp.MustCompile(`^([0-9a-f]{12,13})\s+\S+\s.*\s(Created|Running|Exited|Unknown)\s+\S+\s+\d+` +
+		`\s+[0-9a-f]{12,13}\b`)
+	// nerdctl's and docker's; nerdctl has the state of the task.
+	dockerRow = regexp.MustCompile(`^([0-9a-f]{12})\s+\S+\s+"[^"]*"\s+.*\bago\s+(Created|Up|Unknown|Exited|Paused|Dead|` +
+		`Removal)\b`)
+	podRow = regexp.MustCompile(`^([0-9a-f]{12,13})\s.*\s(Ready|NotReady)\s+\S+\s+\S+\s+\d+\b`)
+)
+
+// ownForm is the list of which a row is by its form, and the row.
+func ownForm(l line) (kind string, entry listing) {
+	entry.line = l
+	if m := taskRow.FindStringSubmatch(l.text); m != nil {
+		entry.id, entry.status = m[1], m[3]
+		entry.pid, _ = strconv.Atoi(m[2])
+		return "tasks", entry
+	}
+	if m := criRow.FindStringSubmatch(l.text); m != nil {
+		entry.id, entry.status = m[1], m[2]
+		return "crictl", entry
+	}
+	if m := podRow.FindStringSubmatch(l.text); m != nil {
+		entry.id, entry.status = m[1], m[2]
+		return "pods", entry
+	}
+	if m := dockerRow.FindStringSubmatch(l.text); m != nil {
+		entry.id, entry.status = m[1], strings.ToUpper(m[2])
+		return "docker", entry
+	}
+	return "", entry
+}
+
 // row takes a row of a listing.
 func (r *reader) row(l line) bool {
-	t := r.table
-	if t == nil || t.kind == "ps" {
-		return false
-	}
-	words := strings.Fields(l.text)
-	if len(words) == 0 || len(words) > 40 || len(words) < min(2, len(t.columns)) || isSentence(l.text) {
-		r.table = nil
-		return false
-	}
-	entry := listing{line: l, id: words[0]}
-	if t.kind == "tasks" && len(words) >= 3 {
-		pid, err := strconv.Atoi(words[1])
-		if err != nil {
+	kind, entry := ownForm(l)
+	if kind == "" {
+		if r.table == nil || r.table.kind == "ps" {
+			return false
+		}
+		words := strings.Fields(l.text)
+		few := len(words) < min(2, len(r.table.columns))
+		if few || len(words) > 40 || isSentence(l.text) || r.table.kind == "tasks" {
 			r.table = nil
 			return false
 		}
-		entry.pid, entry.status = pid, words[2]
+		kind, entry.id = r.table.kind, words[0]
 	}
-	if t.kind == "kubectl" {
+	switch kind {
+	case "kubectl":
+		r.say(l, ofClients, l.text, Observation{})
 		return true
-	}
-	if t.kind == "crictl" || t.kind == "pods" {
+	case "crictl", "pods":
 		r.votes(Kubelet, 2)
 	}
-	t.rows++
-	if r.listed[t.kind] == nil {
-		r.listed[t.kind] = map[string]listing{}
+	if r.listed[kind] == nil {
+		r.listed[kind] = map[string]listing{}
 	}
-	if len(r.listed[t.kind]) < mostProcesses {
-		r.listed[t.kind][entry.id] = entry
+	if len(r.listed[kind]) < mostProcesses {
+		r.listed[kind][entry.id] = entry
 	}
 	return true
 }
@@ -163,6 +207,7 @@ var (
 	inSockets  = regexp.MustCompile(`\bls\b.*\s/run/containerd/s/?$`)
 	socketPath = regexp.MustCompile(`(?:unix://)?/run/containerd/s/([0-9a-f]{12,64})`)
 	lsRow      = regexp.MustCompile(`^([dlspcb-][rwxsStT-]{9}\S*\s|total \d+$)`)
+	runcPath   = regexp.MustCompile(`/run/containerd/runc/[\w.-]+/([\w.-]+)`)
 	cgroupPath = regexp.MustCompile(`cri-containerd[-:]([0-9a-f]{64})`)
 )
 
@@ -193,6 +238,10 @@ func (r *reader) file(l line) bool {
 		case id != "":
 			r.noBundle[id] = l.n
 		}
+		return true
+	}
+	if m := runcPath.FindStringSubmatch(l.text); m != nil && !strings.Contains(l.text, "No such file") {
+		r.see(Observation{What: RuncLeft, ID: m[1]}, l)
 		return true
 	}
 	if m := socketPath.FindStringSubmatch(l.text); m != nil {

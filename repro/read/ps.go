@@ -23,7 +23,6 @@ type table struct {
 	columns []string
 	line    line
 	command string
-	rows    int
 }
 
 var psColumns = []string{"PID", "PPID", "CMD", "COMMAND", "ARGS", "STAT", "S", "TTY", "TIME", "USER", "UID",
@@ -127,21 +126,18 @@ var (
 func (r *reader) process(l line) bool {
 	inTable := r.table != nil && r.table.kind == "ps"
 	isShim := shimProgram.MatchString(l.text)
-	if psCommand.MatchString(r.command) && psEF.MatchString(l.text) && !isShim {
+	if isShim && strings.Contains(l.text, "grep ") {
 		return true
 	}
-	if !inTable && !isShim || strings.Contains(l.text, "grep ") && isShim {
-		return isShim && strings.Contains(l.text, "grep ")
+	if !inTable && !isShim && !psCommand.MatchString(r.command) {
+		return false
 	}
 	p, ok := r.parsePS(l)
-	if !ok {
+	if !ok || !inTable && !isShim && p.ppid < 0 && p.state == "" {
 		if inTable {
 			r.table = nil
 		}
 		return false
-	}
-	if inTable {
-		r.table.rows++
 	}
 	if _, twice := r.processes[p.pid]; !twice && len(r.processes) < mostProcesses {
 		r.processes[p.pid] = p

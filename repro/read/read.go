@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/fact"
-	"github.com/shimquake/shimquake/repro/statement"
 )
 
 // Bounds on what is kept of a report.
@@ -77,16 +75,13 @@ func (r *reader) line(l line) {
 		return
 	}
 	for _, take := range []func(line) bool{
-		r.versionLine, r.event, r.header, r.row, r.process, r.answer, r.inspected, r.file, r.count,
+		r.versionLine, r.event, r.header, r.row, r.process, r.answer, r.printed, r.inspected, r.file, r.count,
+		r.unmarked,
 	} {
 		if take(l) {
 			r.understand(l)
 			return
 		}
-	}
-	if r.tell(l, l.text, firstID(l.text), "", "", statement.Match{}) {
-		r.see(Observation{What: Sentence, Text: callerr.Comparable(l.text), Raw: bounded(l.text)}, l)
-		return
 	}
 	r.rest(l)
 }
@@ -115,15 +110,7 @@ func (r *reader) close() {
 	}
 	r.Others = r.Lines - r.Understood
 	slices.SortStableFunc(r.Seen, func(a, b Observation) int { return a.Lines[0] - b.Lines[0] })
-	slices.SortStableFunc(r.Versions, func(a, b Version) int {
-		switch {
-		case a.Said == b.Said:
-			return 0
-		case a.Said:
-			return -1
-		}
-		return 1
-	})
+	r.chooseVersion()
 }
 
 // see notes an observation. The same of the same thing is noted once, with its lines.
@@ -134,7 +121,7 @@ func (r *reader) see(o Observation, l line) {
 		old := &r.Seen[i]
 		old.Count++
 		old.Facts = old.Facts.With(o.Facts)
-		old.InWords = old.InWords && o.InWords
+		old.Logged = old.Logged && o.Logged
 		if len(old.Lines) < mostLinesOf && !slices.Contains(old.Lines, l.n) {
 			old.Lines = append(old.Lines, l.n)
 		}
@@ -169,7 +156,7 @@ var (
 	klogHead  = regexp.MustCompile(`\b[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ \S+:\d+\]`)        // kubelet's own file
 	goFile    = regexp.MustCompile(`\b([\w/]+\.go):(\d+)\b`)
 	criWords  = regexp.MustCompile(`(?i)\bkubelet\b|\bcrictl\b|k8s\.io\b|\bkubectl\b|PodSandbox|\bpods?\b`)
-	mobyWords = regexp.MustCompile(`(?i)\bdockerd?\b|\bmoby\b`)
+	mobyWords = regexp.MustCompile(`(?i)\bdockerd?\b(?:[^.]|$)|\bmoby\b`)
 )
 
 // mentions takes what may stand anywhere: versions, issues, functions, clients.

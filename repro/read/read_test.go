@@ -1,6 +1,7 @@
 package read
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/repro/statement"
 )
 
 const (
@@ -30,8 +32,8 @@ func TestText(t *testing.T) {
 	}{
 		"a shim that ctr does not list": {psA + noTasks, []What{OrphanShim}, nil},
 		"both within a sentence": {"it is this: `" + strings.TrimSpace(psA) + "`, and `ctr: container \"" + shimA +
-			"\" in namespace \"k8s.io\": not found`; the disk was at 100 % util",
-			[]What{OrphanShim, SlowDisk}, []What{FullDisk}},
+			"\" in namespace \"k8s.io\": not found`; the disk was full",
+			[]What{OrphanShim}, []What{SlowDisk, FullDisk}},
 		"a shim that ctr lists":        {psA + noTasks + shimA + " 21901 RUNNING\n", nil, []What{OrphanShim}},
 		"a shim, and nobody was asked": {psA, nil, []What{OrphanShim}},
 		"a list that grep has cut": {psA + "# ctr -n k8s.io t ls | grep x\nTASK PID STATUS\n", nil,
@@ -60,21 +62,20 @@ func TestText(t *testing.T) {
 			[]What{TaskNoProcess}},
 		"kubelet's file is no place of containerd's": {`E1119 02:41:07.338211    1203 kuberuntime_manager.go:1170] ` +
 			`"CreatePodSandbox for pod failed" err="failed to reserve sandbox name \"a\": name \"a\" is reserved for \"b\""`,
-			[]What{NameReserved}, []What{NamedFunction}},
-		"a ticket of their own": {"PROD ticket #88213, the disk on db-7 was slow", []What{SlowDisk}, []What{NamedIssue}},
-		"a line of logrus":      {leaked, []What{ShutdownFailed, LoggedMessage, ClientGaveUp}, nil},
-		"the journal's": {"Jan 08 11:02:41 n1 containerd[81]: " + leaked, []What{ShutdownFailed,
-			LoggedMessage}, nil},
-		"the journal's JSON": {`{"MESSAGE":"failed to shutdown shim task and the shim might be ` +
-			`leaked","_COMM":"containerd"}`, []What{ShutdownFailed}, nil},
-		"containerd's JSON": {`{"level":"error","msg":"failed to shutdown shim ` +
-			`task","id":"x","time":"t"}`, []What{ShutdownFailed}, nil},
+			[]What{SandboxNameTaken}, []What{NamedFunction}},
+		"a ticket of their own": {"PROD ticket #88213, see containerd#7496", []What{NamedIssue}, nil},
+		"a line of logrus":      {leaked, []What{LoggedMessage, ClientGaveUp}, nil},
+		"the journal's": {"Jan 08 11:02:41 n1 containerd[81]: " + leaked,
+			[]What{LoggedMessage, ClientGaveUp}, nil},
+		"the journal's of another language": {"8月 02 21:17:43 n1 containerd[81]: " + leaked, []What{ClientGaveUp}, nil},
+		"the journal's JSON": {`{"MESSAGE":"failed to reserve sandbox name \"a\": name \"a\" is reserved for ` +
+			`\"b\"","_COMM":"containerd"}`, []What{SandboxNameTaken}, nil},
+		"containerd's JSON": {`{"level":"error","msg":"StopPodSandbox for \"x\" failed","error":"context canceled",` +
+			`"time":"t"}`, []What{RemovalFails}, nil},
 		"docker's JSON around it": {`{"log":"` + strings.ReplaceAll(leaked, `"`,
-			`\"`) + `\n","stream":"stderr"}`, []What{ShutdownFailed}, nil},
+			`\"`) + `\n","stream":"stderr"}`, []What{ClientGaveUp}, nil},
 		"a message broken in its midst": {strings.Replace(leaked, "shim task", "shim\n task", 1),
-			[]What{ShutdownFailed}, nil},
-		"an exit that is not handled": {`level=error msg="failed to handle container TaskExit event" ` +
-			`error="context deadline exceeded: unknown"`, []What{ExitNotHandled}, nil},
+			[]What{ClientGaveUp}, nil},
 		"what info says of a removal": {`time="t" level=info msg="StopContainer for x with timeout 30 (s) ` +
 			`failed over"`, nil, []What{RemovalFails}},
 		"UNKNOWN": {"TASK PID STATUS\nx 0 UNKNOWN\n", []What{UnknownTask}, nil},
@@ -93,10 +94,12 @@ func TestText(t *testing.T) {
 		"a pod with one": {"$ crictl inspectp x\n{\n    \"ip\": \"10.0.0.3\"\n", nil, []What{PodWithoutIP}},
 		"StartError": {"{\n \"id\": \"x\",\n \"state\": \"CONTAINER_EXITED\",\n " +
 			"\"exitCode\": 128,\n \"reason\": \"StartError\"\n}\n", []What{StartError}, nil},
-		"a removal that is refused": {"desc = failed to delete containerd container: cannot delete running task x",
-			[]What{RunningTask}, nil},
+		"a removal that is refused": {
+			"rpc error: code = Unknown desc = failed to delete containerd container: cannot delete running " +
+				"task x: failed precondition",
+			[]What{RemovalFails}, nil},
 		"a reserved name": {`failed to reserve sandbox name "web_default_1_0": name ` +
-			`"web_default_1_0" is reserved for "abc"`, []What{NameReserved}, nil},
+			`"web_default_1_0" is reserved for "abc"`, []What{SandboxNameTaken}, []What{ContainerNameTaken}},
 		"two statuses, by docker": {"2025 container die " + shimA + " (exitCode=7, name=b)\n2025 " +
 			"container die " + shimA + " (exitCode=137, name=b)\n", []What{StatusChanged, Status137}, nil},
 		"one status twice, by two events": {"x ci /tasks/exit {\"container_id\":\"a\",\"pid\":7,\"exit_status\":" +
@@ -124,14 +127,56 @@ func TestText(t *testing.T) {
 		"a function": {"github.com/containerd/containerd/runtime/v2.(*binary).Start(0xc000)",
 			[]What{NamedFunction}, nil},
 		"an image": {"Error: ErrImagePull", []What{ImagePull}, nil},
-		"a denial": {"containerd was not restarted meanwhile", []What{ContainerdStayed},
-			[]What{ContainerdStarted}},
+		"an event of Kubernetes": {
+			`  Warning  Failed  5m (x9 over 6m58s)  kubelet  Error: failed to reserve container name ` +
+				`"a_0": name "a_0" is reserved for "b"`, []What{ContainerNameTaken}, []What{SandboxNameTaken}},
+		"an event of kubectl get events": {`2m  Warning  FailedKillPod  pod/a  error killing pod`,
+			[]What{RemovalFails}, nil},
+		"sentences": {"containerd was restarted, a shim was left behind, the disk is full and slow, no space left, 255 " +
+			"instead of 0, no TaskExit event", nil, Whats()},
+		"a sentence with a code": {"it says context deadline exceeded", nil, []What{ClientGaveUp}},
+		"a typed restart":        {"# systemctl restart k3s", []What{ContainerdStarted}, []What{ContainerdDied}},
+		"a typed kill":           {"$ sudo kill -9 $(pidof containerd)", []What{ContainerdDied}, []What{ShimDied}},
+		"a typed kill of a shim": {"$ sudo pkill -9 -f containerd-shim", []What{ShimDied}, []What{ContainerdDied}},
+		"a task behind a grep":   {"$ ctr t ls | grep x\nx  77  CREATED\n", []What{CreatedTask}, nil},
+		"UNKNOWN, by CRI": {"98fdeabb7879c  5c0a2f8d9b1e4  3 days ago  Unknown  batch  0  67e5ab1c0aa91  batch-1",
+			[]What{CRIUnknown}, []What{UnknownTask}},
+		"a pod that is NotReady": {"b35ab3a3202e6  3 days ago  NotReady  billing-5f8d9  prod  0  (default)",
+			[]What{PodNotReady}, nil},
+		"a zombie": {"root 12 0.0 0.0 1 1 ? Sl Jan22 8:21 /usr/bin/containerd-shim-runc-v2 -namespace a -id x\n" +
+			"$ ps aux\nnobody 13 0.7 0.0 0 0 ? Zsl Jan22 141:02 [x] <defunct>", []What{Zombie}, []What{KernelWait}},
+		"a process in state D": {"$ ps aux\n1001 13 0.0 0.2 812000 90100 ? Dl Jan22 0:10 node x", []What{KernelWait}, nil},
+		"a fatal error": {`time="t" level=fatal msg="Failed to run CRI service" error="failed to recover state: failed ` +
+			`to reserve container name \"p\": name \"p\" is reserved for \"q\""`,
+			[]What{ContainerdEnds}, []What{ContainerNameTaken, BootFails}},
+		"a bundle that is in the way": {"Error response from daemon: failed to create task for container: failed to start " +
+			"shim: mkdir /run/containerd/io.containerd.runtime.v2.task/moby/x: file exists", []What{IDInUse}, nil},
+		"a start that takes too long": {"Jun 07 10:12:00 n systemd[1]: containerd.service: Failed with result 'timeout'.",
+			[]What{BootFails}, []What{ContainerdDied}},
+		"a shutdown that waits": {"[ 198.2] systemd-shutdown[1]: Waiting for process: containerd-shim",
+			[]What{HoldsShutdown, HostShutdown}, nil},
+		"an id behind a grep that finds nothing": {psA + "$ ctr -n k8s.io t ls | grep " + shimA[:13] + "\n$ date\n",
+			[]What{OrphanShim}, nil},
+		"the unit's name and JSON": {`start.sh[77]: {"error":"context canceled","level":"error","msg":"x"}`,
+			[]What{LoggedMessage, ClientGaveUp}, nil},
+		"an error within a status": {
+			"{\n \"message\": \"failed to create containerd task: failed to get task pid: context " +
+				"canceled: unknown\",", []What{LoggedMessage}, nil},
+		"runc's state": {"$ ls /run/containerd/runc/k8s.io/" + shimA + "\nstate.json\n", []What{RuncLeft}, nil},
+		"nerdctl":      {shimA[:12] + `  r/pause:3.9  "/pause"  2 days ago  Unknown  k8s://a/b`, []What{UnknownTask}, nil},
+		"Created, by CRI": {"98fdeabb7879c  5c0a2f8d9b1e4  3 days ago  Created  batch  0  67e5ab1c0aa91  batch-1",
+			[]What{CRICreated}, []What{CRIUnknown}},
+		"runtime v1": {`runtime_type = "io.containerd.runtime.v1.linux"`, []What{RuntimeV1}, nil},
+		"two codes of one call": {`ctr: rpc error: code = FailedPrecondition desc = cannot delete running task x: failed ` +
+			`precondition`, []What{RemovalFails}, nil},
+		"dmesg": {"[812991.3] Out of memory: Killed process 90133 (containerd-shim) total-vm:1kB",
+			[]What{ShimDied}, nil},
+		"Kubernetes' words on a line": {"Last State: Terminated  Reason: Unknown  Exit Code: 255 for pods",
+			[]What{Status255}, nil},
 		"systemd": {"x 1 systemd[1]: containerd.service: Main process exited, " +
 			"code=killed, status=9/KILL", []What{ContainerdDied, ContainerdStarted}, nil},
 		"the kernel": {"Out of memory: Killed process 7 (containerd-shim)", []What{ShimDied},
 			[]What{ContainerdDied}},
-		"kill -9 of containerd, and not more": {"kill -9 of containerd in our test. Sometimes a shim is there",
-			[]What{ContainerdDied}, []What{ShimDied}},
 	} {
 		r := Text(c.text)
 		for _, w := range c.want {
@@ -167,11 +212,21 @@ func TestVersions(t *testing.T) {
 		"$ k3s ctr version\nClient:\n  Version:  v2.0.5-k3s2\n":                                 "v2.0.5",
 		"containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+b1":                "v1.6.20",
 		"runc version 1.1.12": "",
+		"Upgrade: containerd.io:amd64 (1.7.18-1, 1.7.19-1)\ncontainerd 1.7.18":             "v1.7.19",
+		"We upgraded from containerd 1.7.18 to containerd 1.7.27, and":                     "v1.7.27",
+		"containerd 1.6.8 to 1.6.12 have it":                                               "v1.6.12",
+		start("1.7.1") + start("1.7.2") + leaked + "\n" + start("1.7.3"):                   "v1.7.2",
+		"containerd github.com/containerd/containerd v1.7.9 x\n" + start("1.7.2") + leaked: "v1.7.2",
 	} {
 		if got := Text(text).Version(); got != want {
 			t.Errorf("%q: version %q, want %q", text, got, want)
 		}
 	}
+}
+
+// start is containerd's first line of a log.
+func start(version string) string {
+	return `time="t" level=info msg="starting containerd" revision=88c version=v` + version + "\n"
 }
 
 func TestClientIsWhoseNamespaceItIs(t *testing.T) {
@@ -223,11 +278,26 @@ func TestWhatIsTooLongIsCounted(t *testing.T) {
 }
 
 func TestEveryWhatHasASort(t *testing.T) {
-	for _, tl := range tellings {
-		for _, w := range []What{tl.what, tl.also} {
-			if _, ok := kinds[w]; w != "" && !ok {
-				t.Errorf("%s is not among the kinds", w)
-			}
+	all := slices.Concat(slices.Collect(maps.Values(made)), slices.Collect(maps.Values(ofCodes)))
+	for _, s := range slices.Concat(ofTheSystem, ofClients, ofCommands) {
+		all = append(all, s.what)
+	}
+	for _, w := range all {
+		if _, ok := kinds[w]; !ok {
+			t.Errorf("%s is not among the kinds", w)
+		}
+	}
+}
+
+// TestMadeIsOfStatements: containerd has a statement of each format.
+func TestMadeIsOfStatements(t *testing.T) {
+	formats := map[string]bool{}
+	for _, s := range statement.Known() {
+		formats[s.Format] = true
+	}
+	for f := range made {
+		if !formats[f] {
+			t.Errorf("no release has %q", f)
 		}
 	}
 }

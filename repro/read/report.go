@@ -38,10 +38,22 @@ type Line struct {
 type Version struct {
 	Release string `json:"release"` // v1.7.2
 	Line    int    `json:"line"`
-	// Said is set where the line is the answer of a program (containerd --version), not a
-	// mention.
-	Said bool `json:"said,omitempty"`
+	// By says how.
+	By Source `json:"by"`
 }
+
+// Source is how a line names a release, from the one that is least to be believed.
+type Source int
+
+// The sources.
+const (
+	inWords  Source = iota // a sentence does
+	byOutput               // a program was asked: containerd --version
+	byLog                  // containerd says so as it starts, or a package manager that has changed it
+)
+
+// Said reports whether a program has said it.
+func (s Source) Said() bool { return s > inWords }
 
 // Client is whose containers they are.
 type Client string
@@ -70,8 +82,8 @@ type Observation struct {
 	Level string `json:"level,omitempty"`
 	// Made are the statements of containerd that make a logged message.
 	Made statement.Match `json:"-"`
-	// InWords is set where nothing but a sentence tells it: no output of a program.
-	InWords bool `json:"inWords,omitempty"`
+	// Logged is set where a message tells it, and no listing.
+	Logged bool `json:"logged,omitempty"`
 	// Lines are the first that gave it, Count how often it was reported.
 	Lines []int `json:"lines"`
 	Count int   `json:"count"`

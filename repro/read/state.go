@@ -83,12 +83,21 @@ func (r *reader) ctrExit(l line, topic, object string) {
 var (
 	jsonField = regexp.MustCompile(`^"(\w+)":\s*("(?:[^"\\]|\\.)*"|-?\d+|true|false|null|\{|\[|\{\}|\[\])?,?$`)
 	jsonBrace = regexp.MustCompile(`^[\[\]{}]+,?$`)
-	yamlField = regexp.MustCompile(`^(State|Reason|Exit Code|Started|Finished|Last State|Message):\s+(\S.*)$`)
+	// Four lines of kubectl describe, of which a chat has made one.
+	describedOnALine = regexp.MustCompile(`\bReason:\s+(\w+)\s+Exit Code:\s+(\d+)\b`)
+	yamlField        = regexp.MustCompile(`^(State|Reason|Exit Code|Started|Finished|Last State|Message):\s+(\S.*)$`)
 )
 
 // inspected takes a line of the JSON that crictl inspect and docker inspect print.
 func (r *reader) inspected(l line) bool {
 	if r.inspectedOnALine(l) {
+		return true
+	}
+	if m := describedOnALine.FindStringSubmatch(l.text); m != nil {
+		r.votes(Kubelet, 2)
+		r.inspect = inspection{}
+		r.field(l, "Reason", m[1])
+		r.field(l, "Exit Code", m[2])
 		return true
 	}
 	if jsonBrace.MatchString(l.text) {
@@ -144,6 +153,8 @@ func (r *reader) field(l line, name, value string) {
 		if value == "" && strings.Contains(r.command, "inspectp") {
 			r.see(Observation{What: PodWithoutIP, ID: firstID(r.command)}, l)
 		}
+	case "message", "Message":
+		r.unmarked(line{n: l.n, raw: l.raw, text: value})
 	case "reason", "Reason":
 		r.inspect.reason = value
 	case "exitCode", "ExitCode", "Exit Code":

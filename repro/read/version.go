@@ -43,7 +43,7 @@ func (r *reader) versionLine(l line) bool {
 				return strings.Contains(r.command, "version")
 			}
 		}
-		r.version(m[1], l, true)
+		r.version(m[1], l, byOutput)
 		return true
 	}
 	return strings.Contains(r.command, "version") && keyAndValue.MatchString(l.text)
@@ -67,28 +67,74 @@ func (r *reader) inContainerdsBlock() bool {
 	return false
 }
 
+// upgrades are the forms of a change of releases. The last group is the new release.
+var upgrades = []*regexp.Regexp{
+	// apt's history, dnf's
+	regexp.MustCompile(`(?i)\bcontainerd(?:\.io)?(?::\w+)? \([^,()]+, (?:\d+:)?` + number + `\)`),
+	regexp.MustCompile(`(?i)\bupgraded?:? .*containerd(?:\.io)?-(?:\d+:)?` + number),
+	// a sentence
+	regexp.MustCompile(`(?i)\bcontainerd\b.*\b` + number + ` (?:to|->|=>) (?:containerd )?` + number),
+}
+
+// upgraded takes what a change of releases has come to.
+func (r *reader) upgraded(l line) bool {
+	for i, p := range upgrades {
+		if m := p.FindStringSubmatch(l.text); m != nil {
+			by := byLog
+			if i == len(upgrades)-1 {
+				by = inWords
+			}
+			r.version(m[len(m)-1], l, by)
+			r.understand(l)
+			return true
+		}
+	}
+	return false
+}
+
 // mentionedVersion takes versions that sentences name.
 func (r *reader) mentionedVersion(l line) {
+	if r.upgraded(l) {
+		return
+	}
 	for _, m := range versionMention.FindAllStringSubmatch(l.text, 3) {
-		r.version(m[1], l, false)
+		r.version(m[1], l, inWords)
 		r.understand(l)
 	}
 }
 
 const mostVersions = 8
 
-func (r *reader) version(text string, l line, said bool) {
+func (r *reader) version(text string, l line, by Source) {
 	release := "v" + strings.TrimPrefix(strings.TrimSpace(text), "v")
-	if !releaseForm.MatchString(release) {
+	if m := releaseForm.FindString(release); m == "" {
 		return
 	}
 	i := slices.IndexFunc(r.Versions, func(v Version) bool { return v.Release == release })
 	switch {
 	case i >= 0:
-		r.Versions[i].Said = r.Versions[i].Said || said
+		r.Versions[i].By = max(r.Versions[i].By, by)
 	case len(r.Versions) < mostVersions:
-		r.Versions = append(r.Versions, Version{Release: release, Line: l.n, Said: said})
+		r.Versions = append(r.Versions, Version{Release: release, Line: l.n, By: by})
 	}
+}
+
+// chooseVersion puts the release first that ran when it happened. A release that a log
+// names counts more than a mention. Of two that logs name, the last one before the first
+// warning counts.
+func (r *reader) chooseVersion() {
+	first := len(r.all) + 1
+	for _, o := range r.Seen {
+		if o.What == LoggedMessage && len(o.Made.Chain) > 0 && o.Level != "info" && o.Level != "debug" {
+			first = min(first, o.Lines[0])
+		}
+	}
+	slices.SortStableFunc(r.Versions, func(a, b Version) int {
+		if a.By == byLog && b.By == byLog && a.Line < first && b.Line < first {
+			return b.Line - a.Line
+		}
+		return int(b.By - a.By)
+	})
 }
 
 var releaseForm = regexp.MustCompile(`^v\d{1,3}\.\d{1,4}\.\d{1,4}(-[\w.]+)?`)

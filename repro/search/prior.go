@@ -95,8 +95,6 @@ func (c clues) happened(s plan.Spec, f plan.Fault) (n int) {
 		n += pick(crash && of == "containerd", fitting, unlikely)
 	case reported(read.ContainerdStarted):
 		n += pick(f.Path == "load" || s.Workload == "restart", fitting, 0) + pick(crash && of == "containerd", near, 0)
-	case reported(read.ContainerdStayed):
-		n += pick(crash && of == "containerd" || f.Path == "load" || s.Workload == "restart", impliesNo, 0)
 	default:
 		n += pick(crash && of == "containerd" || s.Workload == "restart", unlikely, 0)
 	}
@@ -110,8 +108,6 @@ func (c clues) happened(s plan.Spec, f plan.Fault) (n int) {
 		fitting, 0)
 	n += pick(reported(read.FullDisk) && f.Action == "error(ENOSPC)", fitting+near, 0)
 	n += pick(reported(read.NoDescriptors) && f.Action == "error(EMFILE)", fitting+near, 0)
-	n += pick(reported(read.ShutdownFailed) && strings.Contains(f.Point.What, "Shutdown"), logs, 0)
-	n += pick(reported(read.NotLoaded) && f.Path == "load", fitting, 0)
 	return n
 }
 

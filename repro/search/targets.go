@@ -15,12 +15,12 @@ import (
 // a class. What several symptoms say of one class is one match, where they agree.
 func Targets(r read.Report) (out []finding.Match) {
 	all := r.Of(read.Symptom)
-	proven := slices.ContainsFunc(all, func(o read.Observation) bool { return !o.InWords })
-	if !proven && len(r.Of(read.Elsewhere)) > 0 {
+	listed := slices.ContainsFunc(all, func(o read.Observation) bool { return !o.Logged })
+	if !listed && len(r.Of(read.Elsewhere)) > 0 {
 		return nil // it is about something else
 	}
 	for _, o := range all {
-		if o.Class() == "" || proven && o.InWords {
+		if o.Class() == "" {
 			continue
 		}
 		m := finding.Match{Class: o.Class(), Facts: rank.Comparable(o.Facts)}

@@ -22,10 +22,25 @@ type Match struct {
 	weight int // letters that are explained
 }
 
-// Holds reports whether the outermost text of m was made in other, too.
+// Holds reports whether the outermost text of m was made in other, too, with the same
+// codes. An error without a code, as a fault injects it, stands for any code.
 func (m Match) Holds(other Match) bool {
-	return len(m.Chain) > 0 && other.has(m.Chain[0])
+	if len(m.Chain) == 0 || !other.has(m.Chain[0]) {
+		return false
+	}
+	of, in := m.callCodes(), other.callCodes()
+	return len(in) == 0 || !slices.ContainsFunc(of, func(code string) bool { return !slices.Contains(in, code) })
 }
+
+// callCodes are the codes of gRPC that tell errors apart: Unknown does not.
+func (m Match) callCodes() []string {
+	return slices.DeleteFunc(slices.Clone(m.Codes), func(code string) bool {
+		return code == "Unknown" || code == strings.ToUpper(code)
+	})
+}
+
+// Weight is how many letters and digits of the text the statements explain.
+func (m Match) Weight() int { return m.weight }
 
 func (m Match) has(x *Text) bool {
 	return slices.ContainsFunc(m.Chain, func(o *Text) bool { return o.Kind == x.Kind && o.Format == x.Format })
@@ -165,14 +180,15 @@ func (s *search) best(text string) Match {
 		return m
 	}
 	best := s.text(s.table.errors, text)
-	if best.weight > 0 && best.Unknown == "" {
-		return best
-	}
 	if i := strings.Index(text, ": "); i >= 0 {
 		if m := s.error(text[i+2:]); m.weight > best.weight {
-			if m.Unknown == "" {
+			switch code := codes[text[:i]]; {
+			case code != "": // "context canceled: unknown"
+				m.Codes = append([]string{code}, m.Codes...)
+				m.weight += letters(text[:i])
+			case m.Unknown == "":
 				m.Unknown = text[:i]
-			} else {
+			default:
 				m.Unknown = text[:i+2] + m.Unknown
 			}
 			return m
