@@ -72,6 +72,7 @@ var seen = map[read.What]string{
 	read.LoggedMessage:     "a logged message",
 	read.NamedFunction:     "a function of containerd's",
 	read.NamedIssue:        "an issue is named",
+	read.ForeignShim:       "a shim that is not containerd's own",
 	read.ImagePull:         "an image cannot be pulled",
 	read.OtherTrouble:      "other trouble",
 }

@@ -288,6 +288,10 @@ func (a Answer) help() (p Part) {
 			"ps -eo pid,ppid,lstart,args --forest | grep -A2 containerd-shim",
 			"ctr -n NAMESPACE tasks ls; ctr -n NAMESPACE containers ls (NAMESPACE: k8s.io or moby)")
 	}
+	if r.Tells(read.SandboxNameTaken) || r.Tells(read.ContainerNameTaken) {
+		ask = append(ask, "kill -USR1 $(pidof containerd), and its log then: a create that still runs holds its name, rightly, "+
+			"and its goroutine says what it waits for")
+	}
 	if r.Tells(read.ShimNotAsked) {
 		ask = append(ask, "ctr -n NAMESPACE tasks ls, whole, and the command above it: which of these shims are known?")
 	}

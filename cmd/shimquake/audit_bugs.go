@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/shimquake/shimquake/audit"
@@ -9,6 +8,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/affected"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/repro/rank"
+	"github.com/shimquake/shimquake/repro/read"
 )
 
 // notSeen are facts that only a history tells: of a live node nobody knows them, and a
@@ -19,86 +20,48 @@ var notSeen = []fact.Key{
 }
 
 // nameBugs adds to each suspect the bugs of the catalogue that leave what it has: those
-// that are known of its version, and those of which nobody knows whether it has them.
+// that its version is known to have, and those that nobody has looked for in it.
+// shimquake repro on the same node gives the same order.
 func nameBugs(r *audit.Report) {
-	bugs := catalogue.BySeverity()
+	ofVersion := map[string][]rank.Fit{}
 	for i := range r.Suspects {
 		s := &r.Suspects[i]
-		s.Bugs, s.MayBe = bugsOf(*s, bugs, affected.Bad), bugsOf(*s, bugs, affected.Unknown)
+		fits, done := ofVersion[s.Version]
+		if !done && s.Version != "" {
+			same := audit.Report{Suspects: slices.DeleteFunc(slices.Clone(r.Suspects), func(o audit.Suspect) bool {
+				return o.Version != s.Version
+			})}
+			fits = rank.Rank(read.OfAudit(same), s.Version, catalogue.BySeverity())
+			ofVersion[s.Version] = fits
+		}
+		s.Bugs, s.MayBe = bugsOf(*s, fits, affected.Bad), bugsOf(*s, fits, affected.Unknown)
 	}
 }
 
-// bugsOf are those of which that is known of its version and whose facts the suspect has.
-// What users have met comes before what sweeps have found, what a newer release has fixed
-// first, and that before what can only be if a function could fail that does not; then
-// what always leaves it before what may, those that say most, and then the order of bugs.
-func bugsOf(s audit.Suspect, bugs []catalogue.Bug, state affected.State) []string {
+// bugsOf are the ids of the bugs of which that is known of the suspect's version and
+// whose facts the suspect has, in the order of fits.
+func bugsOf(s audit.Suspect, fits []rank.Fit, state affected.State) []string {
+	ids := []string{}
 	facts, err := fact.ParseAll(s.Facts)
-	if err != nil || s.Version == "" {
-		return []string{}
+	if err != nil {
+		return ids
 	}
 	found := finding.Finding{Class: finding.Class(s.Kind), Facts: facts}
-	said := map[string]int{} // how many of the suspect's facts a bug names
-	may := map[string]int{}  // 1: that is among what may come besides
-	fits := slices.DeleteFunc(slices.Clone(bugs), func(b catalogue.Bug) bool {
-		n, fit := named(b.Matches(), found)
-		said[b.ID] = n
-		if _, left := named(b.Left, found); !left {
-			may[b.ID] = 1
+	for _, f := range fits {
+		leaves := slices.ContainsFunc(f.Bug.Matches(), func(m finding.Match) bool { return fitting(m, found) })
+		if leaves && f.Bug.Releases.Of(s.Version) == state {
+			ids = append(ids, f.ID)
 		}
-		return !fit || b.Releases.Of(s.Version) != state
-	})
-	slices.SortStableFunc(fits, func(a, b catalogue.Bug) int {
-		return cmp.Or(cmp.Compare(met(a), met(b)), cmp.Compare(may[a.ID], may[b.ID]), cmp.Compare(said[b.ID], said[a.ID]))
-	})
-	ids := make([]string, len(fits))
-	for i, b := range fits {
-		ids[i] = b.ID
 	}
 	return ids
 }
 
-// named is how many facts of what was found the matches of a bug name.
-func named(matches []finding.Match, found finding.Finding) (n int, fits bool) {
-	for _, m := range matches {
-		if m, ok := fitting(m, found); ok {
-			n, fits = max(n, count(m.Facts)), true
-		}
-	}
-	return n, fits
-}
-
-// met is 0 for what users have met and a release has fixed, 1 for what they have met, 2
-// for what a fault does, and 3 for what only an unlikely one does.
-func met(b catalogue.Bug) int {
-	switch {
-	case b.Kind == catalogue.Lead:
-		return 3
-	case !slices.Contains(b.Verified.By, catalogue.Reported):
-		return 2
-	case b.Releases.Open():
-		return 1
-	}
-	return 0
-}
-
-// fitting reports whether a finding is like a match, as far as a live node can tell, and
-// returns what of the match that is.
-func fitting(m finding.Match, f finding.Finding) (finding.Match, bool) {
+// fitting reports whether a finding is like a match, as far as a live node can tell.
+func fitting(m finding.Match, f finding.Finding) bool {
 	for _, k := range notSeen {
 		if f.Facts[k] == "" {
 			m.Facts[k] = ""
 		}
 	}
-	return m, m.Like(f)
-}
-
-func count(facts fact.Facts) int {
-	n := 0
-	for _, value := range facts {
-		if value != "" {
-			n++
-		}
-	}
-	return n
+	return m.Like(f)
 }

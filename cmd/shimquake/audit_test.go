@@ -11,7 +11,8 @@ import (
 
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/catalogue"
-	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/repro"
+	"github.com/shimquake/shimquake/repro/read"
 )
 
 func TestBugsOfASuspect(t *testing.T) {
@@ -33,10 +34,41 @@ func TestBugsOfASuspect(t *testing.T) {
 		{"an unknown version", "", audit.Shim, leaked, "", "containerd-8981"},
 		{"what nothing in the catalogue leaves", "v2.4.2", audit.LostTask, []string{"task=RUNNING", "process=none"}, "", ""},
 	} {
-		s := audit.Suspect{Kind: test.kind, Facts: test.facts, Version: test.version}
-		got := bugsOf(s, catalogue.BySeverity(), affected.Bad)
+		r := audit.Report{Suspects: []audit.Suspect{{Kind: test.kind, Facts: test.facts, Version: test.version}}}
+		nameBugs(&r)
+		got := r.Suspects[0].Bugs
 		if test.first != "" && (len(got) == 0 || got[0] != test.first) || slices.Contains(got, test.never) || got == nil {
 			t.Errorf("%s: %q, want %q first and never %q", test.name, got, test.first, test.never)
+		}
+	}
+}
+
+// TestOneAnswerForANode: an audit, its bundle and a paste from the same node name the
+// same bug.
+func TestOneAnswerForANode(t *testing.T) {
+	const shim = "root 41 1 0 1:00 ? 0:00 /usr/bin/containerd-shim-runc-v2 -namespace ci -id job-1 -address x\n" +
+		"# ctr -n ci t ls\nTASK PID STATUS\n"
+	for name, test := range map[string]struct {
+		kind    audit.Kind
+		facts   []string
+		version string
+		paste   string
+	}{
+		"a shim without a task": {audit.Shim, []string{"task=none", "bundle=gone", "socket=listening", "children=none"},
+			"v2.3.7", shim},
+		"a bundle in removal": {audit.Directory, []string{"task=none", "bundle=hidden", "shim=none"}, "v2.4.2",
+			"# ls -A /run/containerd/io.containerd.runtime.v2.task/ci\n.job-00001\n"},
+		"a socket": {audit.Listener, []string{"socket=silent"}, "v2.4.2",
+			"# ls /run/containerd/s\n" + strings.Repeat("a", 64) + "\n# pgrep -c containerd-shim\n0\n"},
+	} {
+		r := audit.Report{Suspects: []audit.Suspect{
+			{Kind: test.kind, Namespace: "ci", ID: "job-1", Facts: test.facts, Version: test.version},
+		}}
+		nameBugs(&r)
+		o := repro.Options{Containerd: test.version, Bugs: catalogue.BySeverity()}
+		bundle, paste := repro.Match(read.OfAudit(r), o).Fits[0], repro.Match(read.Text(test.paste), o).Fits[0]
+		if of := r.Suspects[0].Bugs; len(of) == 0 || of[0] != bundle.ID || bundle.ID != paste.ID || !paste.Clears {
+			t.Errorf("%s: the audit names %v, its bundle %s, the paste %s", name, of, bundle.ID, paste.ID)
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (l left) explain(r read.Report) (all []explanation, explained, total int) {
 // has no task.
 func weight(o read.Observation) int {
 	switch o.What {
-	case read.GrowingShims, read.ChildlessShim, read.ShimWithoutPod, read.StoppedTask, read.Zombie:
+	case read.GrowingShims, read.ChildlessShim, read.ShimWithoutPod, read.Zombie:
 		return 1
 	}
 	return 2

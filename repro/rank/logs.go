@@ -59,6 +59,9 @@ func (l logs) pattern(o read.Observation) string {
 func (f *Fit) messages(r read.Report, l logs) (said bool) {
 	done := map[string]bool{}
 	for _, o := range r.Of(read.Message) {
+		if o.Usual {
+			continue
+		}
 		said = said || l.explain(o)
 		key, weight := l.weigh(o)
 		at := l.madeIn(o)
@@ -109,18 +112,22 @@ func isWindow(all []catalogue.Window, function string) bool {
 	})
 }
 
-// share is how much of a message the bug logs, by the rarity of its statements. Codes
-// that no bug is known to log are another trigger's: a disk's, a permission's.
+// share is how much of a message the bug logs, by the rarity of its statements. The
+// innermost statement is the cause and counts twice. Codes that no bug is known to log
+// are those of another trigger: a disk, a permission.
 func (l logs) share(o read.Observation) float64 {
 	if l.pattern(o) != "" {
 		return 1
 	}
 	of, all := 0.0, 0.0
-	for _, k := range signature.Keys(o.Made) {
+	for i, k := range signature.Keys(o.Made) {
 		w := catalogue.Rarity(k)
+		if i == len(o.Made.Chain)-1 {
+			w *= 2
+		}
 		if l.keys[k] {
 			of += w
-		} else if strings.HasPrefix(k, "code ") && w == 1 {
+		} else if strings.HasPrefix(k, "code ") && catalogue.Rarity(k) == 1 {
 			continue
 		}
 		all += w
@@ -135,6 +142,6 @@ func (l logs) share(o read.Observation) float64 {
 // wrong.
 func quotes(r read.Report) bool {
 	return slices.ContainsFunc(r.Of(read.Message), func(o read.Observation) bool {
-		return len(o.Made.Chain) > 0 && slices.Contains([]string{"warning", "warn", "error", "fatal"}, o.Level)
+		return len(o.Made.Chain) > 0 && !o.Usual && slices.Contains([]string{"warning", "warn", "error", "fatal"}, o.Level)
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/repro/read"
 )
 
@@ -91,9 +92,23 @@ func Rank(r read.Report, release string, bugs []catalogue.Bug) []Fit {
 	}
 	slices.SortStableFunc(fits, func(a, b Fit) int {
 		return cmp.Or(boolean(b.Clears)-boolean(a.Clears), cmp.Compare(b.Score, a.Score),
-			cmp.Compare(reports(b.Bug), reports(a.Bug)))
+			cmp.Compare(met(a.Bug), met(b.Bug)), cmp.Compare(reports(b.Bug), reports(a.Bug)))
 	})
 	return fits
+}
+
+// met is 0 for a bug that users have met and a release has fixed, 1 for one that they have
+// met, 2 for one that a fault has shown, and 3 for one that only an unlikely fault shows.
+func met(b catalogue.Bug) int {
+	switch {
+	case b.Kind == catalogue.Lead:
+		return 3
+	case !slices.Contains(b.Verified.By, catalogue.Reported):
+		return 2
+	case b.Releases.Open():
+		return 1
+	}
+	return 0
 }
 
 // reports is how many public threads are about a bug: what many have met is likelier.
@@ -188,17 +203,17 @@ func (f *Fit) symptoms(r read.Report, b catalogue.Bug, l logs) (explained, total
 	return explained, total
 }
 
-// exact is how many facts both know.
+// exact is 1 where the bug names a fact that was seen, and 2 where it names the code. How
+// many facts a page names says nothing.
 func exact(b catalogue.Bug, o read.Observation) (best int) {
 	for _, m := range b.Left {
-		n := 0
+		if m.Class != o.Class() || !Agree(m.Facts, o.Facts) {
+			continue
+		}
 		for k := range m.Facts {
 			if m.Facts[k] != "" && m.Facts[k] == o.Facts[k] {
-				n++
+				best = max(best, 1+boolean(k == int(fact.Code)))
 			}
-		}
-		if m.Class == o.Class() && Agree(m.Facts, o.Facts) {
-			best = max(best, n)
 		}
 	}
 	return best

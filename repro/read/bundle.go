@@ -71,7 +71,7 @@ func fromBundle(in io.Reader) (Report, error) {
 		if err != nil {
 			return Report{}, fmt.Errorf("read the bundle's report.json: %w", err)
 		}
-		return fromAudit(a), nil
+		return OfAudit(a), nil
 	}
 }
 
@@ -82,8 +82,8 @@ var ofSuspects = map[audit.Kind]What{
 	audit.Listener: SocketLeft,
 }
 
-// fromAudit takes an audit's suspects: a line each.
-func fromAudit(a audit.Report) Report {
+// OfAudit takes an audit's suspects, a line each.
+func OfAudit(a audit.Report) Report {
 	r := &reader{index: map[string]int{}, voted: map[Client]int{}}
 	r.done = make([]bool, len(a.Suspects)+1)
 	for i, s := range a.Suspects {

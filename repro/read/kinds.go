@@ -89,6 +89,7 @@ const (
 	ShimNotAsked  What = "shim-not-asked"
 	PodNotReady   What = "pod-not-ready"
 	KernelWait    What = "kernel-wait"
+	ForeignShim   What = "foreign-shim"
 	ImagePull     What = "image-pull"
 	OtherTrouble  What = "other-trouble"
 )
@@ -108,7 +109,6 @@ var kinds = map[What]kind{
 	GrowingShims:   {Symptom, finding.ClassShim, fact.Facts{}},
 	UnknownTask:    {Symptom, finding.ClassTask, fact.Facts{fact.Task: fact.TaskUnknown}},
 	CreatedTask:    {Symptom, finding.ClassTask, fact.Facts{fact.Task: "CREATED"}},
-	StoppedTask:    {Symptom, finding.ClassTask, fact.Facts{fact.Task: fact.TaskStopped}},
 	CRIUnknown: {Symptom, finding.ClassCRIStatus, fact.Facts{fact.Object: fact.AContainer, fact.Field: fact.FieldState,
 		fact.Reported: "CONTAINER_UNKNOWN"}},
 	CRICreated: {Symptom, finding.ClassCRIStatus, fact.Facts{fact.Object: fact.AContainer, fact.Field: fact.FieldState,
@@ -136,12 +136,8 @@ var kinds = map[What]kind{
 	EventWithoutPID: {Symptom, finding.ClassEvent, fact.Facts{fact.Event: fact.NoPID}},
 	EventMissing:    {Symptom, finding.ClassEvent, fact.Facts{fact.Event: fact.Missing}},
 	// The oracle has no fact about dockerd.
-	StillRunning: {sort: Condition},
-	RemovalFails: {Symptom, finding.ClassContainer, fact.Facts{fact.What: fact.Removal}},
-	SandboxNameTaken: {Symptom, finding.ClassContainer,
-		fact.Facts{fact.What: fact.IDReuse, fact.Object: fact.APod}},
-	ContainerNameTaken: {Symptom, finding.ClassContainer,
-		fact.Facts{fact.What: fact.IDReuse, fact.Object: fact.AContainer}},
+	StillRunning:   {sort: Condition},
+	RemovalFails:   {Symptom, finding.ClassContainer, fact.Facts{fact.What: fact.Removal}},
 	BootFails:      {Symptom, finding.ClassProcess, fact.Facts{fact.What: fact.Boot}},
 	ContainerdEnds: {Symptom, finding.ClassDaemon, fact.Facts{fact.What: fact.Death}},
 	IDInUse:        {Symptom, finding.ClassDaemon, fact.Facts{fact.What: fact.IDReuse}},
@@ -158,7 +154,9 @@ var kinds = map[What]kind{
 
 	LoggedMessage: {sort: Message}, NamedFunction: {sort: Place}, NamedIssue: {sort: Thread},
 	ShimNotAsked: {sort: Context}, StartError: {sort: Context}, PodNotReady: {sort: Context},
-	ImagePull: {sort: Elsewhere}, OtherTrouble: {sort: Elsewhere}, KernelWait: {sort: Elsewhere},
+	// Rightly so, as long as a client has not asked for more, or a create runs.
+	StoppedTask: {sort: Context}, SandboxNameTaken: {sort: Context}, ContainerNameTaken: {sort: Context},
+	ForeignShim: {sort: Elsewhere}, ImagePull: {sort: Elsewhere}, OtherTrouble: {sort: Elsewhere}, KernelWait: {sort: Elsewhere},
 }
 
 // Whats are all kinds of things.

@@ -63,9 +63,11 @@ func (r *reader) tell(l line, rec record, whole, id string) {
 	made := rec.made()
 	o := Observation{ID: id, Namespace: rec.fields["namespace"], Made: made, Facts: codeOf(whole), Logged: true}
 	told := r.say(l, ofTheSystem, whole, o) || r.say(l, ofClients, whole, o)
+	usual := false
 	for _, w := range meanings(made, cmp.Or(rec.level, "error")) {
 		o.What = w
 		r.see(o, l)
+		usual = usual || kinds[w].sort == Context
 	}
 	known := rec.fields != nil || rec.level != "" || isKnownProgram(rec.program)
 	if !known && !told && len(made.Chain) == 0 {
@@ -73,7 +75,7 @@ func (r *reader) tell(l line, rec record, whole, id string) {
 		return
 	}
 	r.see(Observation{What: LoggedMessage, ID: id, Text: callerr.Comparable(whole), Raw: bounded(whole),
-		Level: rec.level, Made: made}, l)
+		Level: rec.level, Made: made, Usual: usual}, l)
 	r.understand(l)
 }
 

@@ -49,7 +49,7 @@ func meanings(m statement.Match, level string) (all []What) {
 		if x.Kind == statement.Panic {
 			all = append(all, ShimPanics)
 		}
-		if inNRI(x) && level != "info" && level != "debug" {
+		if strings.Contains(x.Format, "NRI ") && level != "info" && level != "debug" {
 			all = append(all, NRIRefused)
 		}
 	}
@@ -62,14 +62,6 @@ func meanings(m statement.Match, level string) (all []What) {
 		all = slices.DeleteFunc(all, func(w What) bool { return kinds[w].sort == Symptom })
 	}
 	return all
-}
-
-// inNRI reports whether every statement that makes a text is of the code that asks
-// plugins.
-func inNRI(x *statement.Text) bool {
-	return len(x.Places) > 0 && !slices.ContainsFunc(x.Places, func(s statement.Statement) bool {
-		return !strings.Contains(strings.ToLower(s.Name()), "nri")
-	})
 }
 
 // codeOf is the gRPC code that a client was answered with, if the error has one.

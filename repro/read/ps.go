@@ -111,6 +111,7 @@ func (r *reader) psAnswer(l line) {
 
 var (
 	shimProgram = regexp.MustCompile(`(?:^|[\s/\\_|-])(containerd-shim(?:-[\w-]+)?|docker-containerd-shim)\b`)
+	ownShim     = regexp.MustCompile(`containerd-shim(-runc-v[12])?(\s|$)`)
 	shimID      = regexp.MustCompile(`\s-id[ =](\S+)`)
 	shimNS      = regexp.MustCompile(`\s-namespace[ =](\S+)`)
 	// With user, pid and parent, as ps -ef has it.
@@ -152,6 +153,9 @@ func (r *reader) process(l line) bool {
 		p.namespace = m[1]
 	}
 	r.ofNamespace(p.namespace)
+	if !ownShim.MatchString(p.args) {
+		r.see(Observation{What: ForeignShim, ID: p.id, PID: p.pid, Text: shimProgram.FindStringSubmatch(" " + p.args)[1]}, l)
+	}
 	if len(r.shims) < mostProcesses && !slices.ContainsFunc(r.shims, func(o process) bool { return o.pid == p.pid }) {
 		r.shims = append(r.shims, p)
 	}

@@ -215,6 +215,7 @@ func TestVersions(t *testing.T) {
 		"Upgrade: containerd.io:amd64 (1.7.18-1, 1.7.19-1)\ncontainerd 1.7.18":             "v1.7.19",
 		"We upgraded from containerd 1.7.18 to containerd 1.7.27, and":                     "v1.7.27",
 		"containerd 1.6.8 to 1.6.12 have it":                                               "v1.6.12",
+		start("2.2.3-k3s1"):                                                                "v2.2.3",
 		start("1.7.1") + start("1.7.2") + leaked + "\n" + start("1.7.3"):                   "v1.7.2",
 		"containerd github.com/containerd/containerd v1.7.9 x\n" + start("1.7.2") + leaked: "v1.7.2",
 	} {

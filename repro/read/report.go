@@ -82,6 +82,8 @@ type Observation struct {
 	Level string `json:"level,omitempty"`
 	// Made are the statements of containerd that make a logged message.
 	Made statement.Match `json:"-"`
+	// Usual is set for a message that containerd logs where nothing is wrong, too.
+	Usual bool `json:"usual,omitempty"`
 	// Logged is set where a message tells it, and no listing.
 	Logged bool `json:"logged,omitempty"`
 	// Lines are the first that gave it, Count how often it was reported.

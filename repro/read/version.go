@@ -106,8 +106,8 @@ func (r *reader) mentionedVersion(l line) {
 const mostVersions = 8
 
 func (r *reader) version(text string, l line, by Source) {
-	release := "v" + strings.TrimPrefix(strings.TrimSpace(text), "v")
-	if m := releaseForm.FindString(release); m == "" {
+	release := releaseForm.FindString("v" + strings.TrimPrefix(strings.TrimSpace(text), "v"))
+	if release == "" {
 		return
 	}
 	i := slices.IndexFunc(r.Versions, func(v Version) bool { return v.Release == release })
@@ -137,4 +137,4 @@ func (r *reader) chooseVersion() {
 	})
 }
 
-var releaseForm = regexp.MustCompile(`^v\d{1,3}\.\d{1,4}\.\d{1,4}(-[\w.]+)?`)
+var releaseForm = regexp.MustCompile(`^v\d{1,3}\.\d{1,4}\.\d{1,4}(-(rc|beta|alpha)\.\d+)?`)

@@ -242,8 +242,9 @@ func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Resul
 	f := fitOf(res.Targets, r.Found)
 	q.learn(i, f, res.Targets)
 	var c *candidate
-	if f.all(res.Targets) {
-		c = &candidate{result: r, fit: f, known: s.knownAs(p.Specs[i], r.Found)}
+	known, lead := s.knownAs(p.Specs[i], r.Found)
+	if f.all(res.Targets) && !lead {
+		c = &candidate{result: r, fit: f, known: known}
 		c.logged, c.alike = s.Logged(v)
 	}
 	if f.has > 0 {
@@ -255,16 +256,17 @@ func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Resul
 	return c, nil
 }
 
-// knownAs is the known bug that explains what a case leaves at its place, or "".
-func (s Search) knownAs(spec plan.Spec, found []finding.Finding) string {
+// knownAs is the known bug that explains what a case leaves at its place, or "". A lead is
+// no answer: its fault is one that no function is known to have.
+func (s Search) knownAs(spec plan.Spec, found []finding.Finding) (id string, lead bool) {
 	for _, b := range s.Known {
 		if b.Sweep != nil && b.Releases.MayApply(s.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {
 			return finding.AnyLike(b.Sweep.Match, f)
 		}) && triage.AppliesTo(*b.Sweep, spec) {
-			return b.ID
+			return b.ID, b.Kind == catalogue.Lead
 		}
 	}
-	return ""
+	return "", false
 }
 
 // show minimises the case, replays it and writes it down.
