@@ -289,8 +289,8 @@ func (a Answer) help() (p Part) {
 			"ctr -n NAMESPACE tasks ls; ctr -n NAMESPACE containers ls (NAMESPACE: k8s.io or moby)")
 	}
 	if r.Tells(read.SandboxNameTaken) || r.Tells(read.ContainerNameTaken) {
-		ask = append(ask, "kill -USR1 $(pidof containerd), and its log then: a create that still runs holds its name, rightly, "+
-			"and its goroutine says what it waits for")
+		ask = append(ask, "kill -USR1 $(pidof containerd), and its log then: a create that still runs holds its name, "+
+			"rightly, and its goroutine says what it waits for")
 	}
 	if r.Tells(read.ShimNotAsked) {
 		ask = append(ask, "ctr -n NAMESPACE tasks ls, whole, and the command above it: which of these shims are known?")

@@ -113,8 +113,8 @@ func isWindow(all []catalogue.Window, function string) bool {
 }
 
 // share is how much of a message the bug logs, by the rarity of its statements. The
-// innermost statement is the cause and counts twice. Codes that no bug is known to log
-// are those of another trigger: a disk, a permission.
+// innermost statement is the cause and counts twice. Another
+// trigger, as a full disk, has other codes. So codes that no bug logs are left out.
 func (l logs) share(o read.Observation) float64 {
 	if l.pattern(o) != "" {
 		return 1

@@ -97,8 +97,8 @@ func Rank(r read.Report, release string, bugs []catalogue.Bug) []Fit {
 	return fits
 }
 
-// met is 0 for a bug that users have met and a release has fixed, 1 for one that they have
-// met, 2 for one that a fault has shown, and 3 for one that only an unlikely fault shows.
+// met is 0 for a bug that users have met and a release has fixed, and 1 for one without a
+// fix. It is 2 for a bug that a fault has shown, and 3 for a lead.
 func met(b catalogue.Bug) int {
 	switch {
 	case b.Kind == catalogue.Lead:

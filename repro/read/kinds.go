@@ -156,7 +156,8 @@ var kinds = map[What]kind{
 	ShimNotAsked: {sort: Context}, StartError: {sort: Context}, PodNotReady: {sort: Context},
 	// Rightly so, as long as a client has not asked for more, or a create runs.
 	StoppedTask: {sort: Context}, SandboxNameTaken: {sort: Context}, ContainerNameTaken: {sort: Context},
-	ForeignShim: {sort: Elsewhere}, ImagePull: {sort: Elsewhere}, OtherTrouble: {sort: Elsewhere}, KernelWait: {sort: Elsewhere},
+	ForeignShim: {sort: Elsewhere}, ImagePull: {sort: Elsewhere}, OtherTrouble: {sort: Elsewhere},
+	KernelWait: {sort: Elsewhere},
 }
 
 // Whats are all kinds of things.

@@ -256,8 +256,8 @@ func (s Search) take(p plan.Plan, q *queue, i int, v harness.Verdict, res *Resul
 	return c, nil
 }
 
-// knownAs is the known bug that explains what a case leaves at its place, or "". A lead is
-// no answer: its fault is one that no function is known to have.
+// knownAs is the known bug that explains what a case leaves at its place, or "". A lead
+// does not count: no function is known to have its fault.
 func (s Search) knownAs(spec plan.Spec, found []finding.Finding) (id string, lead bool) {
 	for _, b := range s.Known {
 		if b.Sweep != nil && b.Releases.MayApply(s.Release) && slices.ContainsFunc(found, func(f finding.Finding) bool {
