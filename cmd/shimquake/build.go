@@ -9,6 +9,7 @@ import (
 
 	"github.com/shimquake/shimquake/fixtures/containerd"
 	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
+	"github.com/shimquake/shimquake/fixtures/world"
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/spelling"
 )
@@ -50,7 +51,7 @@ func prepareError(err error) error {
 	if errors.As(err, &unknown) {
 		return err
 	}
-	if runner.IsUnsupported(err) || errors.Is(err, containerd.ErrFetch) {
+	if runner.IsUnsupported(err) || errors.Is(err, containerd.ErrFetch) || errors.Is(err, world.ErrInitGone) {
 		return statusError{statusInvalid, err}
 	}
 	var build *containerd.BuildError

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/itchyny/gojq/cli"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/shimquake/shimquake/fixtures/containerd"
 )
 
 // TestMain makes the test's binary the program itself when asked to: what is tested is
@@ -157,6 +160,38 @@ func TestNotRoot(t *testing.T) {
 	}
 	if a := shimquake(t, nobody, "run", "shutdown-eror-once"); a.status != statusUsage {
 		t.Errorf("a wrong name: status %d, %q", a.status, a.err)
+	}
+}
+
+// A containerd ends the init of its world while it boots, and while it takes the images
+// of payloads. The user has made no mistake.
+func TestAnInitThatEndsIsInvalid(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, for worlds")
+	}
+	subject, err := containerd.Resolve(t.Context(), "", containerd.Options{Log: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, script := range map[string]string{
+		"boots":        `kill -QUIT 1`, // the Go runtime hears of it, and exits
+		"takes images": `(while ! test -S $(dirname $2)/containerd.sock; do :; done; kill -QUIT 1) &`,
+	} {
+		dir := t.TempDir()
+		for _, program := range []string{subject.Shim, subject.Runc} {
+			if err := os.Symlink(program, filepath.Join(dir, filepath.Base(program))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text := fmt.Sprintf("#!/bin/sh\n[ $1 = --version ] || { %s\n}\nexec %s \"$@\"\n", script, subject.Containerd)
+		if err := os.WriteFile(filepath.Join(dir, "containerd"), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		a := shimquake(t, nil, "build", "bin:"+dir)
+		if a.status != statusInvalid || !strings.HasPrefix(a.err, "shimquake: the world's init has ended") {
+			t.Errorf("while it %s: status %d, %q", name, a.status, a.err)
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ func (x *run) boot() (err error) {
 		return err
 	}
 	x.watched.Store(x.world)
+	x.ctx = x.world.Context(x.ctx)
 	if err := x.world.Room(); err != nil {
 		return err
 	}

@@ -38,6 +38,8 @@ func kindOf(err error, otherwise harness.ProblemKind) harness.ProblemKind {
 		return harness.ByBoot
 	case errors.As(err, &in):
 		return harness.ByInput
+	case errors.Is(err, world.ErrInitGone):
+		return harness.ByHarness
 	case errors.Is(err, errEnded):
 		return harness.ByEnd
 	}
@@ -54,4 +56,11 @@ func input(err error) error { return &inputError{err} }
 // errEnded says that the run was ended before it was through.
 var errEnded = errors.New("the run was ended")
 
-func ended(ctx context.Context) error { return fmt.Errorf("%w: %w", errEnded, context.Cause(ctx)) }
+// ended returns why the context of a run is over: the run was ended, or the world's init.
+func ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, world.ErrInitGone) {
+		return fmt.Errorf("%w during the case, by no fault", cause)
+	}
+	return fmt.Errorf("%w: %w", errEnded, cause)
+}

@@ -44,8 +44,8 @@ type run struct {
 	// criSecond are the same, as another is told them beside, see hearCRI.
 	criSecond criview.Log
 	removed   chan struct{} // closed when the client is done
-	// unwatch ends the watch over this program and its machine, and over watched, which is
-	// the world as soon as it stands.
+	// unwatch ends the watch over this program, its machine and the world, which is watched
+	// as soon as it stands.
 	unwatch func()
 	watched atomic.Pointer[world.World]
 
@@ -98,13 +98,14 @@ func (x *run) observe() {
 // noteEnd has a run show nothing whose context was over before it was through: from then
 // on every call failed for that alone, and none of them is a stage's own error.
 func (x *run) noteEnd() {
-	h := x.record.History()
-	if x.ctx.Err() == nil || slices.ContainsFunc(h.Problems, func(p harness.Problem) bool {
-		return p.Kind == harness.ByEnd
-	}) {
+	if x.ctx.Err() == nil {
 		return
 	}
-	x.record.Problem(harness.ByEnd, ended(x.ctx))
+	err := ended(x.ctx)
+	isTold := func(p harness.Problem) bool { return p.Kind == harness.ByEnd || p.Text == err.Error() }
+	if !slices.ContainsFunc(x.record.History().Problems, isTold) {
+		x.record.Problem(kindOf(err, harness.ByEnd), err)
+	}
 }
 
 // prepare builds the subject, and asks whether it and this machine can run the case.

@@ -56,9 +56,9 @@ func canOpen() error {
 }
 
 // watchMachine calls problem for each reason why the run shows nothing that lies in this
-// program or its machine, until the returned function is called, which looks a last time.
-// That function may be called more than once. What frozen returns is a reason, too, and
-// each is told once: most things stay frozen for many looks.
+// program or its machine. The returned function looks a last time and ends the watch. It
+// may be called more than once. An error of frozen is a reason, too, and is told once:
+// most processes stay frozen for many looks.
 func watchMachine(problem func(error), frozen func() error) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -42,7 +42,7 @@ func TestWatchMachineIsQuiet(t *testing.T) {
 	stop()
 }
 
-// What stays frozen is one problem, however often it is looked at.
+// A process that stays frozen is one problem, however often it is looked at.
 func TestWatchMachineTellsOnce(t *testing.T) {
 	looks, enough := 0, make(chan struct{})
 	var problems []error
@@ -59,17 +59,21 @@ func TestWatchMachineTellsOnce(t *testing.T) {
 	}
 }
 
-// An operator, a debugger or another program stops a part of the world.
+// Another program stops a part of a world, or kills its init.
 func TestWhatAnotherProgramStopsIsInvalid(t *testing.T) {
 	for name, says := range map[string]string{
 		"containerd": "containerd (pid ",
 		"init":       "init of the world (pid ",
+		"killed":     "the world's init has ended during the case",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := harmed(t, func(_ context.Context, s Scene) error {
-				if name == "init" {
+				switch name {
+				case "init":
 					return unix.Kill(s.World.InitPID(), unix.SIGSTOP)
+				case "killed":
+					return unix.Kill(s.World.InitPID(), unix.SIGKILL)
 				}
 				id, err := identifyContainerd(s)
 				if err != nil {
