@@ -132,6 +132,43 @@ func TestABuildThatIsKilledLeavesNoProcess(t *testing.T) {
 	interruptBuild(t, unix.SIGKILL)
 }
 
+// The reader of the verdicts goes, as head -1 does, while another case still runs. The
+// command undoes that.
+func TestABrokenPipeCleansUp(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, for worlds")
+	}
+	dir, err := os.MkdirTemp("", "sq") //nolint:usetesting // t.TempDir's path is too long for a socket below it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // a first build takes minutes
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, "run", "--out", filepath.Join(dir, "out"), "plain-exec", "plain-exit")
+	cmd.Env = append(os.Environ(), "SHIMQUAKE_TEST_MAIN=1", "SHIMQUAKE_DIR="+dir)
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = writer
+	if err := errors.Join(reader.Close(), cmd.Start(), writer.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its status is looked at
+	if got, want := cmd.ProcessState.ExitCode(), 128+int(unix.SIGPIPE); got != want {
+		t.Errorf("status %d, want %d", got, want)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "worlds", "w*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("worlds are left: %v, %v", left, err)
+	}
+}
+
 // Bisect ends with 2 when its flags are wrong, and with 3 when it is interrupted.
 func TestStatusOfAnInterruptedCommand(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())

@@ -45,11 +45,15 @@ func main() {
 	// Worlds and evidence must not depend on the umask of the user.
 	unix.Umask(0o022)
 	ctx := progress.With(context.Background(), progress.New(os.Stderr)) //nolint:forbidigo // it draws a bar
-	ctx = untilSignal(ctx, progress.Above(ctx, stderr))
+	ctx, interrupt := untilSignal(ctx, progress.Above(ctx, stderr))
+	out := newOutput(os.Stdout, interrupt) //nolint:forbidigo // the one place
 	c := root()
-	c.SetOut(quote.NewTerminal(os.Stdout)) //nolint:forbidigo // the one place
+	c.SetOut(quote.NewTerminal(out))
 	c.SetErr(stderr)
 	err := interrupted(ctx, c.ExecuteContext(ctx))
+	if out.isBroken.Load() {
+		os.Exit(128 + int(unix.SIGPIPE)) // without a word, as other programs end
+	}
 	if err == nil {
 		return
 	}

@@ -37,7 +37,7 @@ func terminal(out io.Writer) *quote.Terminal {
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	if f, ok := t.Unwrap().(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+	if f, ok := t.Unwrap().(interface{ Fd() uintptr }); !ok || !term.IsTerminal(int(f.Fd())) {
 		return nil
 	}
 	return t
