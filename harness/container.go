@@ -181,7 +181,7 @@ var Signals = map[string]unix.Signal{
 var execSignals = []string{"SIGTERM", payload.StopSignal}
 
 // maxChildren is few enough for a world's limit on processes.
-const maxChildren = 20
+const maxChildren = 100
 
 // problems are what is wrong with the i-th container of a workload.
 func (c Container) problems(i int, w Workload) []error {

@@ -37,7 +37,7 @@ func TestCasesAreBounded(t *testing.T) {
 		"loops":               {"name: x\nworkload: {api: cri, loops: 1000000000}", "loops: 1000000000: from 1 to 100"},
 		"lines":               {"name: x\nworkload: {containers: [{lines: 1000000000}]}", "lines: 1000000000: 1 to 20000"},
 		"stdin":               {"name: x\nworkload: {containers: [{stdin: 1000000000}]}", "stdin: 1000000000: 1 to 20000"},
-		"children":            {"name: x\nworkload: {containers: [{children: 1000000000}]}", "1000000000: 1 to 20"},
+		"children":            {"name: x\nworkload: {containers: [{children: 1000000000}]}", "1000000000: 1 to 100"},
 		"memory":              {"name: x\nworkload: {containers: [{memory: 1000000000}]}", "16 to 256 MiB"},
 		"an hour":             {"name: x\nworkload: {deadline: 1000000h}", "deadline 1000000h0m0s: up to 1h"},
 		"a call":              {"name: x\nworkload: {callTimeout: 2h}", "callTimeout 2h0m0s: up to 1h"},

@@ -104,7 +104,7 @@ func TestParseCaseErrors(t *testing.T) {
 		{"an exec whose child outlasts the client", "exit: 7", "backgroundExec: true", 9, 7, "callTimeout: 20s"},
 		{"an output that nobody reads", "exit: 7", "{lines: 7000, unread: true}", 9, 8, "callTimeout: 20s"},
 		{"an exec that is started again and is not there", "exit: 7", "execStartAgain: true", 9, 7, "needs an exec"},
-		{"too many children", "exit: 7", "children: 21", 9, 7, "1 to 20"},
+		{"too many children", "exit: 7", "children: 101", 9, 7, "1 to 100"},
 		{"children beside one that holds the output", "- exit: 7", "- {children: 1, holdStdout: true}", 9, 8, "holdStdout"},
 		{"a name", "name: shutdown-error-once", "name: Shutdown Error", 1, 7, "lower-case"},
 		{"no name", "name: shutdown-error-once\n", "", 0, 0, "name"},
