@@ -18,9 +18,10 @@ import (
 // keep times in whole seconds (metav1.Time).
 const clockTolerance = time.Second
 
-// learnBound is how long CRI may go on saying of a container that it runs when it has
-// ended: it gives each try to handle an exit 10 s (handleEventTimeout) and tries again a
-// second later (internal/cri/server/events).
+// learnBound is how long CRI may go on saying of a container that it runs, or that it is
+// UNKNOWN, when it has ended: it gives each try to handle an exit 10 s
+// (handleEventTimeout) and tries again a second later (internal/cri/server/events). After
+// a restart of containerd it has that time again.
 const learnBound = 25 * time.Second
 
 // criStatuses: what CRI says of a container is so: its state, when it was created, was
@@ -160,7 +161,7 @@ func lastState(h *harness.History, i harness.Instance, last criview.Status) []fi
 	if stopped, ok := stoppedAt(h, i); ok && ended.IsZero() {
 		ended, how = stopped, stopVerb(i)+" succeeded"
 	}
-	if !ended.IsZero() && last.Asked.Sub(ended) > learnBound && !downBetween(h, ended, last.Asked) {
+	if !ended.IsZero() && last.Asked.Sub(upSince(h, ended, last.Asked)) > learnBound {
 		return wrong(fact.TooLate, how, ended)
 	}
 	return nil

@@ -212,9 +212,12 @@ func TestCRIRules(t *testing.T) {
 		"it is said to run on": {exited(func(s *criview.Status) {
 			s.State, s.Finished, s.Asked, s.Seen = criview.Running, time.Time{}, at(26_000), at(26_001)
 		}), "status cri-status field=state is=too-late"},
-		"it was restarted meanwhile": {also(exited(func(s *criview.Status) {
+		"containerd came back a moment ago": {also(exited(func(s *criview.Status) {
 			s.State, s.Finished, s.Asked, s.Seen = criview.Running, time.Time{}, at(26_000), at(26_001)
-		}), downFor(100, 200)), ""},
+		}), downFor(100, 2_000)), ""},
+		"it is UNKNOWN for long after a restart": {also(exited(func(s *criview.Status) {
+			s.State, s.Finished, s.Asked, s.Seen = criview.Unknown, time.Time{}, at(28_000), at(28_001)
+		}), downFor(100, 200)), "status cri-status field=state is=too-late"},
 		"it is said to run after StopContainer": {also(killedIn(), exited(func(s *criview.Status) {
 			s.State, s.Finished, s.Asked, s.Seen = criview.Running, time.Time{}, at(26_000), at(26_001)
 		})), "status cri-status field=state is=too-late"},

@@ -49,3 +49,14 @@ func diedAt(h *harness.History, d daemon.Death) time.Time {
 func downBetween(h *harness.History, from, to time.Time) bool {
 	return slices.ContainsFunc(downs(h), func(g event.Gap) bool { return g.Overlaps(from, to) })
 }
+
+// upSince returns when the last containerd came up between two times, or the first of the
+// two if none did.
+func upSince(h *harness.History, from, to time.Time) time.Time {
+	for _, g := range downs(h) {
+		if g.To.After(from) && !g.To.After(to) {
+			from = g.To
+		}
+	}
+	return from
+}
