@@ -63,8 +63,9 @@ func (b Branch) Has() bool { return b.Last() != "" }
 // Open reports whether the branch has it to its end, as far as is known.
 func (b Branch) Open() bool { return b.Has() && b.Fixed == "" }
 
-// Of is what is known of a release. A pre-release or a commit counts as its release; of
-// what is no version nothing is known.
+// Of is what is known of a release. A pre-release or a commit counts as its release,
+// except beside a bound that is a pre-release itself. Of what is no version nothing is
+// known.
 func (r Releases) Of(release string) State {
 	v, err := version(release)
 	if err != nil {
@@ -72,7 +73,7 @@ func (r Releases) Of(release string) State {
 	}
 	name := branchOf(v)
 	if b, ok := r[name]; ok {
-		return b.of(semver.New(v.Major(), v.Minor(), v.Patch(), "", ""))
+		return b.of(v)
 	}
 	before, ok := r.before(name)
 	switch {
@@ -85,7 +86,17 @@ func (r Releases) Of(release string) State {
 }
 
 func (b Branch) of(v *semver.Version) State {
-	before := func(release string) bool { return release != "" && v.LessThan(semver.MustParse(release)) }
+	counts := semver.New(v.Major(), v.Minor(), v.Patch(), "", "")
+	before := func(release string) bool {
+		if release == "" {
+			return false
+		}
+		bound := semver.MustParse(release)
+		if bound.Prerelease() != "" {
+			return v.LessThan(bound)
+		}
+		return counts.LessThan(bound)
+	}
 	switch {
 	case b.Unknown != "", before(b.Seen):
 		return Unknown

@@ -39,6 +39,11 @@ const halfLooked = `
 "2.4": {seen: v2.4.1, bad: v2.4.2, fixed: v2.4.4}
 `
 
+// candidates was in the first two release candidates alone.
+const candidates = `
+"2.0": {since: v2.0.0-rc.0, absent: the code came with it, bad: v2.0.0-rc.1, fixed: v2.0.0-rc.2}
+`
+
 func TestEnds(t *testing.T) {
 	for text, want := range map[string]string{
 		slowUmount:             "v1.6.23 v1.6.24 v1.7.3 v1.7.4",
@@ -88,6 +93,13 @@ func TestOf(t *testing.T) {
 		{halfLooked, "v2.4.0", Unknown},
 		{halfLooked, "v2.4.2", Bad},
 		{halfLooked, "v2.4.4", Free},
+		{candidates, "v2.0.0-beta.2", Free},
+		{candidates, "v2.0.0-rc.0", Bad},
+		{candidates, "v2.0.0-rc.1", Bad},
+		{candidates, "v2.0.0-rc.2", Free},
+		{candidates, "v2.0.0", Free},
+		{candidates, "v2.0.14", Free},
+		{candidates, "v2.1.0-rc.0", Free},
 		{`"2.3": {bad: v2.3.7}`, "v9.0.0", Bad},
 		{`"2.3": {absent: the code is not there}`, "v2.3.7", Free},
 		{`"2.3": {absent: the code is not there}`, "v2.4.0", Unknown},
