@@ -192,8 +192,8 @@ func (a *Answer) runnable() (fit []rank.Fit) {
 	return fit
 }
 
-// tournament runs each bug once, and as often as is asked for the one that logs most of
-// what the report quotes, and those that fit better: what a run logs is often a race.
+// tournament runs each bug once. The one that logs most of the quoted messages, and those
+// that fit better, run as often as is asked for: many bugs are races.
 func (a *Answer) tournament(ctx context.Context, o Options, fit []rank.Fit, r read.Report) error {
 	a.Trials = make([]Trial, len(fit))
 	each := func(runs int, which func(int) bool) error {
@@ -216,11 +216,8 @@ func (a *Answer) tournament(ctx context.Context, o Options, fit []rank.Fit, r re
 		return err
 	}
 	leader := a.mostAlike()
-	if o.Runs > 1 { // and those that fit better, but log less: so far
-		mayBe := func(i int) bool {
-			return i <= leader && a.Trials[i].Reproduced() || leader < 0 && a.Trials[i].Shown > 0
-		}
-		if err := each(o.Runs-1, mayBe); err != nil {
+	if o.Runs > 1 { // and the bugs that fit better: one run may not show them
+		if err := each(o.Runs-1, func(i int) bool { return leader < 0 || i <= leader }); err != nil {
 			return err
 		}
 	}
