@@ -39,7 +39,11 @@ func (a Answer) Conclusion() string {
 func (a Answer) ofTrial(t Trial) string {
 	missing := t.Missing()
 	if len(missing) == 0 {
-		return fmt.Sprintf("found: %s, reproduced on containerd %s", t.Bug, t.Release)
+		text := fmt.Sprintf("found: %s, reproduced on containerd %s", t.Bug, t.Release)
+		if same := a.alike(); len(same) > 0 {
+			text += "; " + strings.Join(same, ", ") + " leave the same"
+		}
+		return text
 	}
 	return fmt.Sprintf("the same leak: %s leaves that on containerd %s, and logs %s of the %s; it may have come about "+
 		"in another way", t.Bug, t.Release, cmp.Or(times(len(t.Logged)), "none"), count(len(t.Quoted), "quoted message"))

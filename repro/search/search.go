@@ -96,7 +96,7 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 	var failed *plan.TraceError
 	switch {
 	case errors.As(err, &failed):
-		res.Why = fmt.Sprintf("no workload holds on %s without a fault: %v", s.Release, failed.Verdict)
+		res.Why = fmt.Sprintf("%s shows nothing of %s on this machine: %s", failed.Workload, s.Release, failed.Verdict.Why())
 		return res, nil
 	case errors.As(err, &empty):
 		res.Why = err.Error()
@@ -124,23 +124,17 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 // without any fault.
 const traceTries = 3
 
-// trace makes the plan. It leaves out workloads that do not hold on the release without a
-// fault: their findings say nothing of a fault.
+// trace makes the plan, also of workloads that leave something without a fault: a release
+// may have a known bug there.
 func (s Search) trace(ctx context.Context, o plan.Options) (p plan.Plan, err error) {
-	o = o.WithDefaults()
-	for {
-		var failed *plan.TraceError
-		for range traceTries {
-			if p, err = plan.Make(ctx, s.Engine, o, s.Parallel); !errors.As(err, &failed) {
-				return p, err
-			}
-		}
-		others := slices.DeleteFunc(slices.Clone(o.Workloads), func(name string) bool { return name == failed.Workload })
-		if len(others) == 0 || len(others) == len(o.Workloads) {
+	o.AsItIs = true
+	var failed *plan.TraceError
+	for range traceTries {
+		if p, err = plan.Make(ctx, s.Engine, o, s.Parallel); !errors.As(err, &failed) {
 			return p, err
 		}
-		o.Workloads = others
 	}
+	return p, err
 }
 
 // candidate is a case that leaves all that is looked for.

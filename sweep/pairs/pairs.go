@@ -106,7 +106,7 @@ func (w *pairing) faultless(workload string) (passes []plan.Pass, steady func(pl
 	g.SetLimit(w.parallel)
 	for i := range all {
 		g.Go(func() (err error) {
-			all[i], err = plan.Trace(w.ctx, w.engine, w.containerd, workload)
+			all[i], err = plan.Trace(w.ctx, w.engine, plan.Options{Containerd: w.containerd}, workload)
 			w.reported.Step("without a fault")
 			return err
 		})

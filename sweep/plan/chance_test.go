@@ -48,7 +48,7 @@ func TestWhatIsLostByChance(t *testing.T) {
 	}
 	other := &inTurn{verdicts: turns{violated("v2.4.2", late), violated("v2.4.2", "shim task=none")}}
 	var says *TraceError
-	_, err := Trace(t.Context(), other, "v2.4.2", "cri")
+	_, err := Trace(t.Context(), other, Options{Containerd: "v2.4.2"}, "cri")
 	if !errors.As(err, &says) || !says.Verdict.Has(finding.ClassShim) {
 		t.Errorf("what else came is not told: %v", err)
 	}
@@ -70,7 +70,7 @@ func TestWhatIsLostByChance(t *testing.T) {
 	} {
 		for how, run := range map[string]func(Engine) error{
 			"hold":  func(e Engine) error { return Hold(t.Context(), e, "v2.4.2", "cri") },
-			"trace": func(e Engine) error { _, err := Trace(t.Context(), e, "v2.4.2", "cri"); return err },
+			"trace": func(e Engine) error { _, err := Trace(t.Context(), e, Options{Containerd: "v2.4.2"}, "cri"); return err },
 		} {
 			t.Run(label+"/"+how, func(t *testing.T) {
 				e := &inTurn{verdicts: tt.verdicts}

@@ -34,11 +34,14 @@ func Make(ctx context.Context, e Engine, o Options, parallel int) (Plan, error) 
 		traces[i] = Traces{Workload: name, Runs: make([][]Pass, traceRuns)}
 		g.Go(func() error {
 			defer w.Step("")
+			if o.AsItIs {
+				return nil
+			}
 			return Hold(ctx, e, o.Containerd, name)
 		})
 		for n := range traceRuns {
 			g.Go(func() (err error) {
-				traces[i].Runs[n], err = Trace(ctx, e, o.Containerd, name)
+				traces[i].Runs[n], err = Trace(ctx, e, o, name)
 				w.Step("")
 				return err
 			})

@@ -36,6 +36,8 @@ type Options struct {
 	// EveryWorkload sweeps a point in each workload that reaches it so. Default: in the
 	// cheapest.
 	EveryWorkload bool
+	// AsItIs makes a plan of workloads that are violated without a fault, too.
+	AsItIs bool
 }
 
 // Paths are the names of what a client does.

@@ -73,7 +73,7 @@ func Hold(ctx context.Context, e Engine, containerd, name string) error {
 }
 
 // Trace runs a workload without a fault, and returns what it passes.
-func Trace(ctx context.Context, e Engine, containerd, name string) ([]Pass, error) {
+func Trace(ctx context.Context, e Engine, o Options, name string) ([]Pass, error) {
 	w, err := workloadNamed(name)
 	if err != nil {
 		return nil, err
@@ -81,13 +81,16 @@ func Trace(ctx context.Context, e Engine, containerd, name string) ([]Pass, erro
 	if err := ctx.Err(); err != nil { // of those that wait for their turn
 		return nil, err
 	}
-	c := harness.Case{Name: "trace-" + name, Containerd: containerd, Workload: w.Workload}
+	c := harness.Case{Name: "trace-" + name, Containerd: o.Containerd, Workload: w.Workload}
 	t, err := e.Trace(ctx, c)
 	if ended := ctx.Err(); ended != nil {
 		return nil, ended // the workload was taken away, and has not failed
 	}
 	if err != nil {
 		return nil, &TraceError{name, t.Verdict}
+	}
+	if o.AsItIs && t.Verdict.Outcome == harness.Violated {
+		return Passes(t), nil
 	}
 	rerun := func() harness.Verdict {
 		next, _ := e.Trace(ctx, c) // its verdict says why it failed

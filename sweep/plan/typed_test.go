@@ -131,7 +131,7 @@ func TestEachCalleeIsMet(t *testing.T) {
 		missing[f.who] = true
 	}
 	for _, name := range DefaultWorkloads() {
-		passes, err := Trace(t.Context(), &r, "", name)
+		passes, err := Trace(t.Context(), &r, Options{}, name)
 		if err != nil {
 			t.Fatal(err)
 		}
