@@ -69,8 +69,11 @@ func TestWhatIsLostByChance(t *testing.T) {
 		"nothing was proven":                     {turns{unproven, held}, 1, true},
 	} {
 		for how, run := range map[string]func(Engine) error{
-			"hold":  func(e Engine) error { return Hold(t.Context(), e, "v2.4.2", "cri") },
-			"trace": func(e Engine) error { _, err := Trace(t.Context(), e, Options{Containerd: "v2.4.2"}, "cri"); return err },
+			"hold": func(e Engine) error { return Hold(t.Context(), e, "v2.4.2", "cri") },
+			"trace": func(e Engine) error {
+				_, err := Trace(t.Context(), e, Options{Containerd: "v2.4.2"}, "cri")
+				return err
+			},
 		} {
 			t.Run(label+"/"+how, func(t *testing.T) {
 				e := &inTurn{verdicts: tt.verdicts}
