@@ -90,7 +90,6 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 		res.Why = NoTargets
 		return res, nil
 	}
-	until := time.Now().Add(s.For)
 	p, err := s.trace(ctx, options(s.Release, s.Report, res.Targets))
 	var empty *plan.EmptyError
 	var failed *plan.TraceError
@@ -109,7 +108,7 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 	}
 	q := newQueue(p, newClues(s.Report, res.Targets, res.Logging))
 	res.Planned = len(p.Specs)
-	best, err := s.sweep(ctx, p, q, until, &res)
+	best, err := s.sweep(ctx, p, q, time.Now().Add(s.For), &res)
 	res.Functions = q.looked()
 	if err != nil {
 		return res, err
