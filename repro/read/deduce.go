@@ -249,7 +249,7 @@ func (r *reader) leftovers() {
 	for _, list := range []struct {
 		what What
 		rows []listing
-	}{{BundleLeft, r.bundles}, {MountLeft, r.mounts}} {
+	}{{BundleLeft, r.bundles}, {MountLeft, r.mounts}, {CgroupLeft, r.cgroups}} {
 		for _, b := range list.rows {
 			if at := r.strange(b.id); at > 0 {
 				r.see(Observation{What: list.what, ID: b.id}, b.line)

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -208,7 +209,10 @@ var (
 	socketPath = regexp.MustCompile(`(?:unix://)?/run/containerd/s/([0-9a-f]{12,64})`)
 	lsRow      = regexp.MustCompile(`^([dlspcb-][rwxsStT-]{9}\S*\s|total \d+$)`)
 	runcPath   = regexp.MustCompile(`/run/containerd/runc/[\w.-]+/([\w.-]+)`)
-	cgroupPath = regexp.MustCompile(`cri-containerd[-:]([0-9a-f]{64})`)
+	// A directory, and a row of systemd-cgls. A container of a task client has its namespace
+	// above.
+	cgroupPath = regexp.MustCompile(`cri-containerd[-:]([0-9a-f]{64})|/(?:docker|kubepods\S*)/([0-9a-f]{64})$`)
+	netnsRow   = regexp.MustCompile(`^cni-[0-9a-f-]{36}(\s+\(id: \d+\))?$`)
 )
 
 // file takes paths and the rows of ls.
@@ -252,7 +256,12 @@ func (r *reader) file(l line) bool {
 		r.sockets = append(r.sockets, listing{line: l, id: m[1]})
 		return true
 	}
-	return lsRow.MatchString(l.text) || cgroupPath.MatchString(l.text)
+	if m := cgroupPath.FindStringSubmatch(l.text); m != nil {
+		r.cgroups = append(r.cgroups, listing{line: l, id: cmp.Or(m[1], m[2])})
+		return true
+	}
+	return lsRow.MatchString(l.text) || netnsRow.MatchString(l.text)
 }
 
-var mountRow = regexp.MustCompile(`^(overlay|shm|tmpfs)\b|\btype (overlay|tmpfs)|^\d+ \d+ \d+:\d+ |^\S+ on \S+`)
+var mountRow = regexp.MustCompile(`^(overlay|shm|tmpfs)\b|/rootfs\s+\S+\s+(overlay|btrfs|fuse\S*)\s|` +
+	`\btype (overlay|tmpfs)|^\d+ \d+ \d+:\d+ |^\S+ on \S+`)

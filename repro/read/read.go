@@ -40,8 +40,8 @@ type reader struct {
 	inspect   inspection
 	voted     map[Client]int
 
-	bundles, mounts, sockets []listing
-	noBundle                 map[string]int
+	bundles, mounts, sockets, cgroups []listing
+	noBundle                          map[string]int
 }
 
 // Text reads what was pasted. It takes everything, and never fails.

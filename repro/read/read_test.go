@@ -122,6 +122,12 @@ func TestText(t *testing.T) {
 			"01\n", []What{HiddenBundle}, nil},
 		"a bundle that nobody knows": {"# ls /run/containerd/io.containerd.runtime.v2.task/ci\njob-1\n# " +
 			"ctr -n ci t ls\nTASK PID STATUS\n", []What{BundleLeft}, nil},
+		"a cgroup that nobody knows": {"$ ls -d /sys/fs/cgroup/systemd/system.slice/*\n/x/cri-containerd-" + shimA +
+			".scope\n" + noTasks, []What{CgroupLeft}, nil},
+		"a row of systemd-cgls": {"  │ ├─cri-containerd-" + shimA + ".scope\n" + noTasks + shimA + " 7 RUNNING\n", nil,
+			[]What{CgroupLeft}},
+		"a mount of findmnt": {"├─/run/containerd/io.containerd.runtime.v2.task/k8s.io/" + shimA + "/rootfs overlay " +
+			"overlay rw\n" + noTasks, []What{MountLeft}, []What{BundleLeft}},
 		"an issue": {"like https://github.com/containerd/containerd/issues/7496",
 			[]What{NamedIssue}, nil},
 		"a function": {"github.com/containerd/containerd/runtime/v2.(*binary).Start(0xc000)",
