@@ -300,64 +300,6 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// row is a change of the clean history, and what the judge says of that: of a finding
-// INVARIANT CLASS FACTS, of a problem its kind, and "" where it holds.
-type row struct {
-	change func(*harness.History)
-	want   string
-}
-
-func judged(t *testing.T, rows map[string]row) {
-	t.Helper()
-	for name, tc := range rows {
-		t.Run(name, func(t *testing.T) {
-			h := clean()
-			tc.change(&h)
-			v := Judge(h, catalogued)
-			if got := says(v, tc.want); got != "" {
-				t.Errorf("%s; want %q\n%s", got, tc.want, v)
-			}
-		})
-	}
-}
-
-// says compares a verdict with what a row wants.
-func says(v harness.Verdict, want string) string {
-	id, known := strings.CutPrefix(want, "known ")
-	words := strings.Fields(want)
-	switch {
-	case want == "" || known || strings.HasPrefix(want, "residue"):
-		if v.Outcome != harness.Held {
-			return "it did not hold"
-		}
-	case len(words) == 1:
-		if v.Outcome != harness.Invalid || !v.HasProblem(harness.ProblemKind(want)) {
-			return "it has no such problem"
-		}
-		return ""
-	case v.Outcome != harness.Violated:
-		return "it is not violated"
-	}
-	for _, f := range v.Findings {
-		if known && f.Known == id {
-			return ""
-		}
-		if len(words) > 1 && !known {
-			fs, err := fact.ParseAll(words[2:])
-			if err != nil {
-				return err.Error()
-			}
-			if string(f.Invariant) == words[0] && string(f.Class) == words[1] && f.Facts.Has(fs) {
-				return ""
-			}
-		}
-	}
-	if want == "" {
-		return ""
-	}
-	return "it has no such finding"
-}
-
 func TestHitInsteadEndsWithTheClient(t *testing.T) {
 	h := clean()
 	h.Firings[0].Count, h.Done = 0, at(45)
