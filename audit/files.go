@@ -196,7 +196,7 @@ const mostMountinfo = 16 << 20
 
 // mountsOf reads the mounts of a process; own is its directory in /proc.
 func mountsOf(own string) ([]*mountinfo.Info, error) {
-	f, err := os.Open(filepath.Join(own, "mountinfo"))
+	f, err := os.Open(filepath.Join(own, "mountinfo")) //nolint:forbidigo // of /proc
 	if err != nil {
 		return nil, fmt.Errorf("read mounts: %w", err)
 	}

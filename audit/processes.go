@@ -52,11 +52,11 @@ type entry struct {
 }
 
 func readProcesses(ctx context.Context, o Options) (*processTable, error) {
-	entries, err := os.ReadDir(o.Proc)
+	entries, err := os.ReadDir(o.Proc) //nolint:forbidigo // /proc
 	if err != nil {
 		return nil, fmt.Errorf("list processes: is %s a procfs? %w", o.Proc, err)
 	}
-	up, err := os.ReadFile(filepath.Join(o.Proc, "uptime"))
+	up, err := os.ReadFile(filepath.Join(o.Proc, "uptime")) //nolint:forbidigo // of /proc
 	if err != nil {
 		return nil, fmt.Errorf("read the uptime: %w", err)
 	}
@@ -284,7 +284,7 @@ const mostDescriptors = 100_000
 
 // sockets are the inodes of the sockets that a process holds; dir is its own in /proc.
 func sockets(dir string) []uint64 {
-	f, err := os.Open(dir + "/fd")
+	f, err := os.Open(dir + "/fd") //nolint:forbidigo // of /proc
 	if err != nil {
 		return nil
 	}
