@@ -78,7 +78,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			r.Looks, r.last = 2, second
 		}
 	}
-	r.Suspects, r.Took = found, Millis(time.Since(begun))
+	r.Suspects, r.Took = append([]Suspect{}, found...), Millis(time.Since(begun))
 	if r.Node, err = os.Hostname(); err != nil {
 		r.Node = "this node"
 	}

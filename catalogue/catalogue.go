@@ -42,6 +42,7 @@ func FindBug(word string) (Bug, error) {
 			return slices.ContainsFunc(b.Cases, func(c harness.Case) bool { return c.Name == word })
 		},
 		func(b Bug) bool { return slices.Contains(b.Issues(), number(word)) },
+		func(b Bug) bool { return slices.Contains(b.Fixes(), number(word)) },
 	} {
 		if i := slices.IndexFunc(bugs, is); i >= 0 {
 			return bugs[i], nil

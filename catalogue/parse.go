@@ -215,10 +215,16 @@ func (b Bug) Name() string {
 }
 
 // Issues are the numbers of containerd's own threads that are about just this.
-func (b Bug) Issues() (numbers []int) {
+func (b Bug) Issues() []int { return b.numbers("issue") }
+
+// Fixes are the numbers of containerd's pull requests that fix it.
+func (b Bug) Fixes() []int { return b.numbers("fix") }
+
+// numbers lists the threads of containerd that have a word.
+func (b Bug) numbers(word string) (numbers []int) {
 	for _, t := range b.Threads {
 		var n int
-		if _, err := fmt.Sscanf(t.Name, "containerd#%d", &n); err == nil && t.Word == "issue" {
+		if _, err := fmt.Sscanf(t.Name, "containerd#%d", &n); err == nil && t.Word == word {
 			numbers = append(numbers, n)
 		}
 	}

@@ -216,12 +216,19 @@ func (p caseParser) build(ct caseText, errs []error) (Case, error) {
 	return c, errors.Join(errs...)
 }
 
+// errNoAction is the error for a fault without do.
+var errNoAction = errors.New("the fault says where (at:), and not what happens there: add do:, such as do: " +
+	"1*error(injected)")
+
 func (p caseParser) fault(ft faultText, path string) (f failpoints.Fault, errs []error) {
 	var err error
 	if f.At, err = failpoints.ParsePoint(ft.At); err != nil {
 		errs = append(errs, p.at(path+".at", err))
 	}
-	if f.Do, err = term.Parse(string(ft.Do)); err != nil {
+	switch f.Do, err = term.Parse(string(ft.Do)); {
+	case ft.Do == "":
+		errs = append(errs, p.at(path, errNoAction))
+	case err != nil:
 		errs = append(errs, p.at(path+".do", err))
 	}
 	for i, s := range ft.While {

@@ -52,10 +52,13 @@ deadline. What is suspect is looked at again (--settle), so that a container on 
 
 Exit status: 0 nothing is suspect, 1 something is, 2 it could not look, or not at everything.`,
 		Example: `  sudo shimquake audit
-  sudo shimquake audit --bundle node-7.tar.gz          # evidence for a report: no environment, no command lines
+  sudo shimquake audit --bundle node-7.tar.gz   # evidence for a report: no environment, shims' command lines alone
   sudo shimquake audit --watch --every 1m --prometheus /var/lib/node_exporter/shimquake.prom`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("every") && !a.watch {
+				return statusError{statusNotAudited, errors.New("--every says how often --watch looks: add --watch")}
+			}
 			if err := a.check(); err != nil {
 				return statusError{statusNotAudited, err}
 			}
@@ -100,6 +103,9 @@ func (a *auditing) check() error {
 		if f.is <= 0 {
 			return fmt.Errorf("--%s %s: it must be more than 0, such as 1s", f.name, f.is)
 		}
+	}
+	if a.workloads && a.bundle == "" {
+		return errors.New("--with-workloads says what a bundle has: add --bundle FILE")
 	}
 	if a.options.PID < 0 {
 		return fmt.Errorf("--pid %d: name a process, or leave it out for all", a.options.PID)

@@ -30,11 +30,11 @@ func listCommand() *cobra.Command {
 			case "cases":
 				for _, b := range catalogue.Bugs() {
 					for _, c := range b.Cases {
-						fmt.Fprintf(w, "%s\t%s\n", c.Name, b.ID)
+						fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, b.ID, b.Title)
 					}
 				}
 				for _, c := range plain.Cases() {
-					fmt.Fprintf(w, "%s\twithout a fault\n", c.Name)
+					fmt.Fprintf(w, "%s\twithout a fault\t%s\n", c.Name, c.About)
 				}
 			case "bugs":
 				return listBugs(cmd.OutOrStdout(), points.containerd)

@@ -57,6 +57,11 @@ func runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run CASE...",
 		Short: "Run cases: names from the catalogue, or YAML files",
+		Long: `Run runs each case in a world of its own, and says whether containerd held. shimquake list cases has
+the names; docs/write-a-case.md says how to write a case as a YAML file.
+
+Exit status: 0 held, 1 violated, 2 wrong usage or bad input, 3 invalid (a fault did not fire, or this
+machine cannot run it). The worst of all cases counts.`,
 		Example: `  shimquake run shutdown-error-once
   shimquake run --containerd v2.3.7 --count 20 shutdown-error-once
   shimquake run my-case.yaml`,

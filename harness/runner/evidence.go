@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -63,7 +64,11 @@ func (x *run) evidenceDir() (dir *foreign.Dir, err error) {
 // and the machine.
 func (x *run) keepFacts(dir *foreign.Dir) error {
 	subject := cmp.Or(x.Containerd, x.subject.Version)
-	replay, err := replayScript(subject)
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("write replay.sh: the path of this program: %w", err)
+	}
+	replay, err := replayScript(program, subject)
 	if err != nil {
 		return err
 	}
@@ -83,14 +88,19 @@ func (x *run) keepFacts(dir *foreign.Dir) error {
 	)
 }
 
-// replayScript is a shell script that runs the case beside it on a containerd.
-func replayScript(containerd string) (string, error) {
+// replayScript is a shell script that runs the case beside it on a containerd. Where the
+// program is gone it takes the one on PATH.
+func replayScript(program, containerd string) (string, error) {
 	quoted, err := syntax.Quote(containerd, syntax.LangPOSIX)
+	if err == nil {
+		program, err = syntax.Quote(program, syntax.LangPOSIX)
+	}
 	if err != nil {
-		return "", fmt.Errorf("write replay.sh for containerd %q: %w", containerd, err)
+		return "", fmt.Errorf("write replay.sh for containerd %q by %q: %w", containerd, program, err)
 	}
 	return "#!/bin/sh\n# Runs this case again; root is needed.\n" +
-		"exec shimquake run --containerd " + quoted + " \"$@\" \"$(dirname \"$0\")/case.yaml\"\n", nil
+		"program=" + program + "\n[ -x \"$program\" ] || program=shimquake\n" +
+		"exec \"$program\" run --containerd " + quoted + " \"$@\" \"$(dirname \"$0\")/case.yaml\"\n", nil
 }
 
 // build names this program's version, as Go has noted it.

@@ -95,18 +95,25 @@ func TestReplayScript(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "shimquake"), []byte(program), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	odd := filepath.Join(dir, "it's a $program")
+	if err := os.Symlink("shimquake", odd); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"v2.4.2", "src:/a b", "src:/$HOME/`id`", `bin:/it's "here"`, `src:/a\n$(id)`} {
-		script, err := replayScript(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := exec.CommandContext(t.Context(), "sh", "-c", script)
-		c.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "HOME=/root"}
-		if out, err := c.CombinedOutput(); err != nil || string(out) != name {
-			t.Errorf("%s: %q, %v", name, out, err)
+		system := os.Getenv("PATH")
+		for program, path := range map[string]string{odd: system, "/gone/shimquake": dir + ":" + system} {
+			script, err := replayScript(program, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := exec.CommandContext(t.Context(), "sh", "-c", script)
+			c.Env = []string{"PATH=" + path, "HOME=/root"}
+			if out, err := c.CombinedOutput(); err != nil || string(out) != name {
+				t.Errorf("%s by %s: %q, %v", name, program, out, err)
+			}
 		}
 	}
-	if _, err := replayScript("src:/a\x00b"); err == nil {
+	if _, err := replayScript("/x", "src:/a\x00b"); err == nil {
 		t.Error("no shell can be given that name")
 	}
 }
