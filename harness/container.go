@@ -127,8 +127,9 @@ type Container struct {
 	ExecSignal string `yaml:"execSignal,omitempty"`
 	// BackgroundExec has one run there that exits and leaves a child behind, which holds its
 	// output (as sh -c 'sleep 60 &' does): it is deleted when its shim has lost patience
-	// with that, after IODrain. Task API and runc's shim only, with a callTimeout of twice
-	// that.
+	// with that, after IODrain. By the task API it needs a callTimeout of twice that. By CRI
+	// it is an ExecSync, whose client goes away when the exec has ended. Runc's shim only,
+	// and not beside another.
 	BackgroundExec bool `yaml:"backgroundExec,omitempty"`
 	// NoSuchExec has an exec of AbsentCommand started there, which runc refuses, while a
 	// client waits for its end. By CRI it is an ExecSync, and not beside another.

@@ -30,7 +30,7 @@ func (w Workload) Drains(c Call) time.Duration {
 // hasOtherExec reports whether the client deletes an exec of it that leaves nobody
 // behind.
 func (c Container) hasOtherExec() bool {
-	return c.Exec != 0 || c.HeldExec || c.ExecSignal != "" || c.NoSuchExec
+	return c.Exec != 0 || c.HeldExec || c.ExecSignal != "" || c.NoSuchExec || c.TimedExec || c.GoneExec
 }
 
 // besides reports whether something is done to a container while it runs.
@@ -51,10 +51,10 @@ func (c Container) checkBesides(w Workload) error {
 		return errors.New("pause, execSignal, log: by the task API only: leave out api: cri")
 	case (c.ExecStartAgain || c.LateKill) && (w.API == CRI || w.Fakeshim != ""):
 		return errors.New("execStartAgain, lateKill: by the task API and runc's shim only: leave out api: cri and fakeshim")
-	case c.BackgroundExec && (w.API == CRI || w.Fakeshim != "" || c.TTY || c.Log != "" || w.CallTimeout < 2*IODrain ||
+	case c.BackgroundExec && (w.Fakeshim != "" || c.TTY || c.Log != "" || w.API != CRI && w.CallTimeout < 2*IODrain ||
 		slices.ContainsFunc(w.Containers, Container.hasOtherExec)):
-		return fmt.Errorf("backgroundExec: by the task API and runc's shim only, and its Delete takes %s: "+
-			"leave out api: cri, fakeshim, tty, log and other execs, add callTimeout: %s", IODrain, 2*IODrain)
+		return fmt.Errorf("backgroundExec: by runc's shim only, and its Delete takes %s: leave out fakeshim, tty, log "+
+			"and other execs, and, without api: cri, add callTimeout: %s", IODrain, 2*IODrain)
 	case c.ExecStartAgain && c.Exec == 0 && !c.HeldExec && !c.NoSuchExec && c.ExecSignal == "":
 		return errors.New("execStartAgain: it needs an exec: add exec, heldExec, execSignal or noSuchExec")
 	case c.HeldExec && w.API == CRI && (c.Exec != 0 || c.TimedExec):

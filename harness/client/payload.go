@@ -138,6 +138,9 @@ func (s *Session) Command(i *harness.Instance) []string {
 	return args
 }
 
+// BackgroundExit is the exit status of an exec that leaves a child behind.
+const BackgroundExit = 9
+
 // ExecCommand is what an exec of a container is asked to do. The heart of one whose time
 // is limited, or whose client goes, beats as long as it lives.
 func ExecCommand(i *harness.Instance, e harness.Exec) []string {

@@ -35,6 +35,8 @@ func execsOf(spec harness.Container) []harness.Exec {
 		e.Sync.Timeout = harness.ExecTimeout
 	case spec.GoneExec:
 		e.Sync.Breaks = true
+	case spec.BackgroundExec:
+		e.Want, e.Background, e.Sync.Breaks = client.BackgroundExit, true, true
 	default:
 		return nil
 	}
@@ -84,7 +86,11 @@ func (c *Client) leftSince(ctx context.Context, had inventory.Belongings, i *har
 	}
 	_, err = look()
 	if err == nil && len(left) > 0 {
-		ctx, cancel := context.WithTimeout(ctx, donePatience)
+		patience := donePatience
+		if e.Background {
+			patience += harness.IODrain
+		}
+		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		_ = poll.Until(ctx, statusPause, look) // that it stays is the judge's business
 	}
@@ -176,8 +182,8 @@ func (c *Client) noteFailed(ctx context.Context, e *harness.Exec, err error) {
 // deletion may come before it can be killed, and what runs is not deleted.
 const leaveAfter = 10
 
-// leave has the client of an exec go away when that runs. What it returns ends that, and
-// reports whether the client has.
+// leave has the client of an exec go away when that runs, or when it has ended and its
+// child holds the output. What it returns ends that, and reports whether the client has.
 func (c *Client) leave(ctx context.Context, i *harness.Instance, e *harness.Exec) (context.Context, func() bool) {
 	if !e.Sync.Breaks {
 		return ctx, func() bool { return false }
@@ -186,9 +192,13 @@ func (c *Client) leave(ctx context.Context, i *harness.Instance, e *harness.Exec
 	record, done := i.Record(*e), make(chan struct{})
 	go func() {
 		defer close(done)
-		client.AwaitExec(ctx, c.Events, i.ID, event.TopicExecStart)
+		topic, beats := event.TopicExecStart, leaveAfter
+		if e.Background {
+			topic, beats = event.TopicExit, 0
+		}
+		client.AwaitExec(ctx, c.Events, i.ID, topic)
 		begun := c.Beats(record)
-		runs := func() (bool, error) { return c.Beats(record) >= begun+leaveAfter, nil }
+		runs := func() (bool, error) { return c.Beats(record) >= begun+beats, nil }
 		if poll.Until(ctx, payload.WriteEvery, runs) == nil {
 			e.Sync.Broke = time.Now()
 			cancel()

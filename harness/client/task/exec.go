@@ -20,9 +20,6 @@ import (
 	"github.com/shimquake/shimquake/poll"
 )
 
-// backgroundExit is what an exec exits with that leaves a child behind.
-const backgroundExit = 9
-
 // execsOf are the execs of a container: one that comes and goes while it runs, one that
 // runs until its end, one that a signal ends before, one that leaves a child behind, and
 // two that never begin.
@@ -38,7 +35,7 @@ func execsOf(spec harness.Container) (all []harness.Exec) {
 			Signal: int(harness.Signals[spec.ExecSignal])})
 	}
 	if spec.BackgroundExec {
-		all = append(all, harness.Exec{ID: "e5", Want: backgroundExit, Background: true})
+		all = append(all, harness.Exec{ID: "e5", Want: client.BackgroundExit, Background: true})
 	}
 	if spec.NoSuchExec {
 		all = append(all, harness.Exec{ID: "e3", Absent: true})
