@@ -34,10 +34,11 @@ var (
 	gone = finding.MustMatches("containerd what=gone-fails")
 
 	// ofPods: StopContainer and StopPodSandbox fail for what is gone; and, before v1.6.23 at
-	// the latest, what a slow reader of a log has not read at the end is lost.
+	// the latest, what a slow reader of a log has not read at the end is lost. From v1.6.9
+	// to v1.6.14 a pod has no address after a restart (containerd#7843).
 	ofPods = []harness.Bad{
 		{Releases: "< 1.6.23", Issue: "containerd#10520, containerd#10521", By: gone,
-			May: append(finding.MustMatches("container what=output"), late...)},
+			May: append(finding.MustMatches("container what=output", "cri-status object=sandbox field=ip"), late...)},
 		{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.21", Issue: "containerd#10520, containerd#10521", By: gone, May: late},
 	}
 	// ofExecs: the exit of an init comes before those of execs that end with it.
