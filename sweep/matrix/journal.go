@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/shimquake/shimquake/sweep/lines"
 )
@@ -58,6 +59,10 @@ func open(dir string) (j cells, done map[Key]Cell, end int64, err error) {
 func cellOf(n int, line []byte) (c Cell, err error) {
 	if err := json.Unmarshal(line, &c); err != nil {
 		return c, fmt.Errorf("line %d: %w", n, err)
+	}
+	if !slices.Contains([]Seen{Shown, Held, Other, Invalid, NoPoint}, c.Seen) ||
+		!slices.Contains([]Expected{Bad, Good, Unknown}, c.Expect) {
+		return c, fmt.Errorf("line %d: %q, %q: no matrix sees or expects that", n, c.Seen, c.Expect)
 	}
 	return c, nil
 }
