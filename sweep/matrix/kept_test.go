@@ -87,7 +87,7 @@ func TestReadOfNothing(t *testing.T) {
 	}
 	for name, text := range map[string]string{"empty": "", "torn": `{"bug`, "no journal": "nonsense\n",
 		"what is no word of ours": `{"bug":"x","expected":"ok","seen":"<b>held"}` + "\n",
-		"nor that": `{"bug":"x","expected":"](x)","seen":"held"}` + "\n"} {
+		"nor that":                `{"bug":"x","expected":"](x)","seen":"held"}` + "\n"} {
 		if err := os.WriteFile(filepath.Join(dir, fileName), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

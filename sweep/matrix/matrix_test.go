@@ -283,7 +283,7 @@ func TestTwoOfOneFolder(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, fileName), []byte("{}\nnonsense\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, fileName), []byte(`{"expected":"ok","seen":"held"}`+"\nnonsense\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, _, err := open(dir); err == nil || !strings.Contains(err.Error(), "line 2") {
