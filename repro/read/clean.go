@@ -33,7 +33,7 @@ var (
 	fence = regexp.MustCompile("^\\s*(```|~~~)")
 	// A prompt, and what is typed at it.
 	prompt = regexp.MustCompile(
-		`^(?:\[?[\w.-]+@[\w.-]+[: ][^$#\]]*\]?\s?|[\w.-]+[: ][~/][^$# ]* ?|sh-[\d.]+|bash-[\d.]+|/ )?[$#]\s+` +
+		`^(?:\[?[\w.-]+@[\w.-]+[: ][^$#\]]*\]?\s?|[\w.-]+[: ][~/][^$# ]* ?|-?(?:ba)?sh-[\d.]+|/ )?[$#]\s+` +
 			`((?:sudo\s+(?:-\w+\s+)*)?(?:watch\s.*|while\s.*|for\s.*|[a-z][\w./-]*(?:[\s;|&].*)?))$`)
 	bare = regexp.MustCompile(
 		`^((?:sudo\s+)?(?:ctr|crictl|docker|ps|ls|systemctl|journalctl|kubectl|kill|lsof|ss|mount|dpkg|rpm|` +
@@ -248,6 +248,13 @@ func unwrap(text string) (r record, ok bool) {
 		r.level, r.message = "fatal", text
 		return r, true
 	}
+	if m := named.FindStringSubmatch(text); m != nil {
+		if said := structured.FindStringSubmatch(m[2]); said != nil {
+			r.program, r.level, r.fields = m[1], "error", logfmt("msg="+said[1]+said[2])
+			r.message = r.fields["msg"]
+			return r, true
+		}
+	}
 	if m := klog.FindStringSubmatch(text); m != nil {
 		if r.program == "" {
 			r.program = "kubelet"
@@ -266,6 +273,8 @@ var (
 	klog = regexp.MustCompile(`^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ \S+:\d+\] (.*)$`)
 	// The newer form of klog's lines: a quoted message, and fields behind it.
 	structured = regexp.MustCompile(`^("(?:[^"\\]|\\.)*")((?: \w+=.*)?)$`)
+	// A program's name before that, and nothing of a journal.
+	named = regexp.MustCompile(`^(kubelet|containerd|dockerd)(?:\[\d+\])?: (".*)$`)
 	// What logrus prints where it has a terminal.
 	onTerminal = regexp.MustCompile(`^(FATA|ERRO|WARN|INFO|DEBU)\[[^\]]*\]\s*(.*)$`)
 	ttyLevels  = map[string]string{"FATA": "fatal", "ERRO": "error", "WARN": "warning", "INFO": "info", "DEBU": "debug"}

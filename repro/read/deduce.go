@@ -183,6 +183,13 @@ func (r *reader) tasks() {
 			r.see(Observation{What: PodNotReady, ID: id}, p.line)
 		}
 	}
+	for _, pid := range slices.Sorted(maps.Keys(r.inspectedPIDs)) { // CRI has the pid of what it takes for running
+		if at, c := r.emptyPIDs[pid], r.inspectedPIDs[pid]; at > 0 {
+			o := Observation{What: TaskNoProcess, ID: c.id, PID: pid}
+			r.see(o, c.line)
+			r.see(o, line{n: at})
+		}
+	}
 	for _, d := range r.docker {
 		if d.status == "running" && (d.pid > 0 && r.emptyPIDs[d.pid] > 0) {
 			r.see(Observation{What: StillRunning, ID: d.id, PID: d.pid}, d.line)

@@ -51,8 +51,8 @@ var (
 	lsOne      = regexp.MustCompile(`^(?:sudo\s+)?(ls|cat|find)\b.*[0-9a-f]{64}`)
 	noSuchFile = regexp.MustCompile(`No such file|cannot access|ot a directory`)
 	// A list of which only the rows of one id are shown.
-	grepOne  = regexp.MustCompile(`\|\s*grep\s+(?:-\w+\s+)*["']?([0-9a-f]{8,64})["']?\s*$`)
-	listsAll = regexp.MustCompile(`\bctr\b.*\b(t|tasks?|c|containers?)\s+(ls|list)\b`)
+	grepOne  = regexp.MustCompile(`\|\s*grep\s+(?:-\w+\s+)*["']?([0-9a-f]{6,64})["']?\s*$`)
+	listsAll = regexp.MustCompile(`\bctr\b.*\b(t|tasks?|c|containers?)\s+(ls|list)\b|\bcrictl\b.*\b(pods|ps)\b`)
 )
 
 var ctrNamespace = regexp.MustCompile(`\bctr\b.*\s(?:-n|--namespace)[ =](\S+)`)

@@ -38,7 +38,9 @@ type reader struct {
 	exits     []exitEvent
 	docker    []dockerState
 	inspect   inspection
-	voted     map[Client]int
+	// inspectedPIDs are the pids that crictl inspect prints, with their containers.
+	inspectedPIDs map[int]listing
+	voted         map[Client]int
 
 	bundles, mounts, sockets, cgroups []listing
 	noBundle                          map[string]int
@@ -49,7 +51,8 @@ func Text(text string) Report {
 	r := &reader{
 		index: map[string]int{}, processes: map[int]process{}, listed: map[string]map[string]listing{},
 		listings: map[string]int{}, unknown: map[string]int{}, emptyPIDs: map[int]int{}, noBundle: map[string]int{},
-		voted: map[Client]int{},
+		inspectedPIDs: map[int]listing{},
+		voted:         map[Client]int{},
 	}
 	r.all, r.Cut = lines(text)
 	r.done = make([]bool, len(r.all))

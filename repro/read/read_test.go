@@ -128,6 +128,12 @@ func TestText(t *testing.T) {
 			[]What{CgroupLeft}},
 		"a mount of findmnt": {"├─/run/containerd/io.containerd.runtime.v2.task/k8s.io/" + shimA + "/rootfs overlay " +
 			"overlay rw\n" + noTasks, []What{MountLeft}, []What{BundleLeft}},
+		"a prompt of a login shell": {psA + "-bash-4.2# crictl pods |grep " + shimA[:6] + "\n-bash-4.2# date\n",
+			[]What{OrphanShim}, nil},
+		"kubelet's message without a header": {`kubelet: "Kill container failed" err="rpc error: code = DeadlineExceeded ` +
+			`desc = context deadline exceeded" pod="a/b"`, []What{RemovalFails, ClientGaveUp}, nil},
+		"CRI's pid of no process": {"$ crictl inspect " + shimA[:13] + " | jq .info.pid\n551902\n$ ps -p 551902\n    " +
+			"PID TTY TIME CMD\n", []What{TaskNoProcess}, nil},
 		"an issue": {"like https://github.com/containerd/containerd/issues/7496",
 			[]What{NamedIssue}, nil},
 		"a function": {"github.com/containerd/containerd/runtime/v2.(*binary).Start(0xc000)",
@@ -217,7 +223,8 @@ func TestVersions(t *testing.T) {
 		"Kubernetes 1.29.3 on Ubuntu":                                                           "",
 		"$ k3s ctr version\nClient:\n  Version:  v2.0.5-k3s2\n":                                 "v2.0.5",
 		"containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+b1":                "v1.6.20",
-		"runc version 1.1.12": "",
+		"runc version 1.1.12":                                                              "",
+		"containerd \nrevision=0197261a \nversion=1.6.7\n":                                 "v1.6.7",
 		"Upgrade: containerd.io:amd64 (1.7.18-1, 1.7.19-1)\ncontainerd 1.7.18":             "v1.7.19",
 		"We upgraded from containerd 1.7.18 to containerd 1.7.27, and":                     "v1.7.27",
 		"containerd 1.6.8 to 1.6.12 have it":                                               "v1.6.12",

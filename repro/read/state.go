@@ -100,6 +100,10 @@ func (r *reader) inspected(l line) bool {
 		r.field(l, "Exit Code", m[2])
 		return true
 	}
+	if pid, err := strconv.Atoi(l.text); err == nil && strings.Contains(r.command, "crictl inspect ") {
+		r.inspectedPIDs[pid] = listing{line: l, id: firstID(r.command)}
+		return true
+	}
 	if jsonBrace.MatchString(l.text) {
 		return true
 	}

@@ -20,16 +20,16 @@ var versionAnswers = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\bRuntimeVersion:\s*` + number),                           // crictl version
 	regexp.MustCompile(`(?i)^"?containerd"? ?(?:version)?:\s*"?` + number),            // a template's field
 	regexp.MustCompile(`(?i)github\.com/containerd/containerd(?:/v2)? ` + number),
-	regexp.MustCompile(`(?i)^\s*Version:\s+` + number + `$`), // ctr version, docker version: within its block only
+	regexp.MustCompile(`(?i)^\s*Version[:=]\s*` + number + `$`), // ctr version, docker version: within its block only
 }
 
 // versionMention is one in a sentence.
 var versionMention = regexp.MustCompile(
 	`(?i)\b(?:containerd(?:\.io)?\b[^.\n]{0,24}?|ctr version:? )\b` + number + `\b`)
 
-// block is whose versions follow, in what `docker version`, `docker info` and `ctr
-// version` print.
-var block = regexp.MustCompile(`^(?i)(client|server|containerd|runc|docker-init|engine):$`)
+// block is a line of `docker version`, `docker info` and `ctr version`: the program of the
+// versions below it.
+var block = regexp.MustCompile(`^(?i)(client|server|containerd|runc|docker-init|engine):?$`)
 
 // versionLine takes the answer of a program that says its version.
 func (r *reader) versionLine(l line) bool {
