@@ -27,8 +27,8 @@ var versionAnswers = []*regexp.Regexp{
 var versionMention = regexp.MustCompile(
 	`(?i)\b(?:containerd(?:\.io)?\b[^.\n]{0,24}?|ctr version:? )\b` + number + `\b`)
 
-// block is a line of `docker version`, `docker info` and `ctr version`: the program of the
-// versions below it.
+// block is a line of docker version, docker info or ctr version: the program whose
+// versions follow.
 var block = regexp.MustCompile(`^(?i)(client|server|containerd|runc|docker-init|engine):?$`)
 
 // versionLine takes the answer of a program that says its version.
