@@ -18,17 +18,16 @@ var made = map[string]What{
 	"failed to reserve container name %q; check if another CreateContainer request is in progress: " +
 		"%w": ContainerNameTaken,
 
-	"StopPodSandbox for %q failed":                      RemovalFails,
-	"RemovePodSandbox for %q failed":                    RemovalFails,
-	"StopContainer for %q failed":                       RemovalFails,
-	"RemoveContainer for %q failed":                     RemovalFails,
-	"failed to set removing state for container %q: %w": RemovalFails,
-	"cannot delete running task %v: %w":                 RemovalFails,
-	"failed to setup network for sandbox %q: %w":        NetworkFailed,
-	"starting containerd":                               ContainerdStarted,
-	"containerd successfully booted in %fs":             ContainerdStarted,
-	"Start recovering state":                            ContainerdStarted,
-	"ExecSync for %q failed":                            ManyExecs,
+	"StopPodSandbox for %q failed":               RemovalFails,
+	"RemovePodSandbox for %q failed":             RemovalFails,
+	"StopContainer for %q failed":                RemovalFails,
+	"RemoveContainer for %q failed":              RemovalFails,
+	"cannot delete running task %v: %w":          RemovalFails,
+	"failed to setup network for sandbox %q: %w": NetworkFailed,
+	"starting containerd":                        ContainerdStarted,
+	"containerd successfully booted in %fs":      ContainerdStarted,
+	"Start recovering state":                     ContainerdStarted,
+	"ExecSync for %q failed":                     ManyExecs,
 }
 
 // ofCodes has the meanings of an error's codes.
