@@ -107,7 +107,8 @@ func afterSweep(rep triage.Report, asked, dir string) []step {
 	steps := []step{openReport(dir, "every case, the worst first")}
 	for _, c := range rep.New {
 		if c.Shown != nil {
-			return append(steps, step{asRoot() + " run --containerd " + shellWord(asked) + " " + shellWord(c.Shown.File), "NEW: " + c.Name})
+			again := asRoot() + " run --containerd " + shellWord(asked) + " " + shellWord(c.Shown.File)
+			return append(steps, step{again, "NEW: " + c.Name})
 		}
 	}
 	for _, k := range rep.Known {
@@ -133,5 +134,6 @@ func afterBisect(a bisectAnswer, word, source string) []step {
 	if source != "" {
 		return []step{{"git -C " + shellWord(source) + " show " + shellWord(a.First), a.Is}}
 	}
-	return []step{{fmt.Sprintf("%s run --containerd %s %s", asRoot(), shellWord(a.First), shellWord(word)), a.Is + ": see it"}}
+	again := fmt.Sprintf("%s run --containerd %s %s", asRoot(), shellWord(a.First), shellWord(word))
+	return []step{{again, a.Is + ": see it"}}
 }

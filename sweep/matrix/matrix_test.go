@@ -283,7 +283,8 @@ func TestTwoOfOneFolder(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, fileName), []byte(`{"expected":"ok","seen":"held"}`+"\nnonsense\n"), 0o644); err != nil {
+	const text = `{"expected":"ok","seen":"held"}` + "\nnonsense\n"
+	if err := os.WriteFile(filepath.Join(dir, fileName), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, _, err := open(dir); err == nil || !strings.Contains(err.Error(), "line 2") {
