@@ -22,10 +22,14 @@ type Match struct {
 	weight int // letters that are explained
 }
 
-// Holds reports whether the outermost text of m was made in other, too, with the same
-// codes. An error without a code, as a fault injects it, stands for any code.
+// Holds reports whether the innermost text of m, its cause, was made in other, too, with
+// the same codes. An error that no statement makes, as a fault injects it, stands for any
+// cause and code of the same outermost text.
 func (m Match) Holds(other Match) bool {
-	if len(m.Chain) == 0 || !other.has(m.Chain[0]) {
+	if len(m.Chain) == 0 {
+		return false
+	}
+	if injected := other.Unknown != "" && other.has(m.Chain[0]); !injected && !other.has(m.Chain[len(m.Chain)-1]) {
 		return false
 	}
 	of, in := m.callCodes(), other.callCodes()
