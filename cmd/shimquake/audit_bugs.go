@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/shimquake/shimquake/audit"
 	"github.com/shimquake/shimquake/catalogue"
@@ -24,8 +25,16 @@ var notSeen = []fact.Key{
 // shimquake repro on the same node gives the same order.
 func nameBugs(r *audit.Report) {
 	ofVersion := map[string][]rank.Fit{}
+	type likeness struct{ kind, facts, version string }
+	type names struct{ bugs, mayBe []string }
+	ofLike := map[likeness]names{} // thousands of suspects have the same few facts
 	for i := range r.Suspects {
 		s := &r.Suspects[i]
+		like := likeness{string(s.Kind), strings.Join(s.Facts, " "), s.Version}
+		if n, done := ofLike[like]; done {
+			s.Bugs, s.MayBe = n.bugs, n.mayBe
+			continue
+		}
 		fits, done := ofVersion[s.Version]
 		if !done && s.Version != "" {
 			same := audit.Report{Suspects: slices.DeleteFunc(slices.Clone(r.Suspects), func(o audit.Suspect) bool {
@@ -35,6 +44,7 @@ func nameBugs(r *audit.Report) {
 			ofVersion[s.Version] = fits
 		}
 		s.Bugs, s.MayBe = bugsOf(*s, fits, affected.Bad), bugsOf(*s, fits, affected.Unknown)
+		ofLike[like] = names{s.Bugs, s.MayBe}
 	}
 }
 
