@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,6 +26,9 @@ type Injection struct {
 	attached chan struct{} // closed when strace says so
 	stderr   strings.Builder
 	stderrMu sync.Mutex
+
+	ending atomic.Bool // this package has ended strace
+	lost   error       // why strace ended by itself; read it when done is closed
 }
 
 // Attach delays a system call of a process from now on. It returns when every thread
@@ -88,15 +92,24 @@ func (in *Injection) own(started chan<- error, traceR, stderrR *os.File) {
 	var readers sync.WaitGroup
 	readers.Go(func() { in.readStderr(stderrR) })
 	readers.Go(func() { in.trace.read(traceR, in.letGo) })
-	_ = in.cmd.Wait() // its status says how it was ended, which the caller knows
+	ended := in.cmd.Wait()
 	readers.Wait()
+	if ended != nil && !in.ending.Load() {
+		in.lost = fmt.Errorf("%w: %w", ErrLost, ended)
+		if in.cmd.ProcessState.Exited() {
+			in.lost = fmt.Errorf("%w: %s", in.lost, in.said())
+		}
+	}
 	close(in.done)
 }
 
 // letGo ends strace at once. strace keeps a thread that was SIGKILLed within a delay
 // in its exit stop until the delay is over, and so the whole process (seen with 6.1);
 // without its tracer the thread dies immediately.
-func (in *Injection) letGo() { _ = in.cmd.Process.Kill() }
+func (in *Injection) letGo() {
+	in.ending.Store(true)
+	_ = in.cmd.Process.Kill()
+}
 
 // awaitAttached waits for strace's own word, then checks it against the kernel's.
 func (in *Injection) awaitAttached(ctx context.Context) error {
@@ -136,6 +149,7 @@ func (in *Injection) Detach(ctx context.Context) error {
 		return in.trace.close()
 	default:
 	}
+	in.ending.Store(true)
 	_ = in.cmd.Process.Signal(unix.SIGTERM) // fails only when it has ended
 	select {
 	case <-in.done:
@@ -156,6 +170,27 @@ func (in *Injection) Done() <-chan struct{} { return in.done }
 
 // Began is closed when the first call has entered its delay: the fault is on.
 func (in *Injection) Began() <-chan struct{} { return in.trace.began }
+
+// Err returns ErrLost when strace has ended by itself. It returns an error when a delayed
+// call took less than the delay.
+func (in *Injection) Err() error {
+	select {
+	case <-in.done:
+		if in.lost != nil {
+			return in.lost
+		}
+	default:
+	}
+	for _, c := range in.Calls() {
+		if c.Returned() && c.Delayed && c.Took < in.params.Delay-clockSlack {
+			return fmt.Errorf("strace delayed a call by less than %v: %v", in.params.Delay, c)
+		}
+	}
+	return nil
+}
+
+// clockSlack is how much shorter than its delay strace may measure a call.
+const clockSlack = time.Millisecond
 
 // Calls are all calls of the delayed system call up to now, those within their delay too.
 func (in *Injection) Calls() []Call { return in.trace.calls() }

@@ -186,6 +186,41 @@ func TestDetachInTheDelayLetsTheCallGoOn(t *testing.T) {
 	if d := v.took(t); d > time.Minute {
 		t.Errorf("the call took %v", d)
 	}
+	if err := in.Err(); err != nil {
+		t.Errorf("after Detach: %v", err)
+	}
+}
+
+func TestAStraceThatIsKilledIsLost(t *testing.T) {
+	v := startVictim(t)
+	started := make(chan *os.Process, 1)
+	in, err := slowsys.Attach(within(t, 10*time.Second), slowsys.Params{
+		PID: v.cmd.Process.Pid, Syscall: "umount2", Delay: time.Hour,
+		Start: func(c *exec.Cmd) error {
+			err := c.Start()
+			started <- c.Process
+			return err
+		},
+	})
+	if errors.Is(err, slowsys.ErrNoStrace) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.call(t)
+	<-in.Began()
+	if err := in.Err(); err != nil {
+		t.Errorf("in the delay: %v", err)
+	}
+	if err := (<-started).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-in.Done()
+	v.took(t) // the call goes on
+	if err := in.Err(); !errors.Is(err, slowsys.ErrLost) || !strings.Contains(err.Error(), "signal: killed") {
+		t.Errorf("after the SIGKILL of strace: %v, want %v, by which signal", err, slowsys.ErrLost)
+	}
 }
 
 func TestAProcessKilledInTheDelayDiesAtOnce(t *testing.T) {
@@ -203,6 +238,9 @@ func TestAProcessKilledInTheDelayDiesAtOnce(t *testing.T) {
 		t.Errorf("the killed process ended after %v", d)
 	}
 	<-in.Done()
+	if err := in.Err(); err != nil {
+		t.Errorf("after the end of the process: %v", err)
+	}
 	calls := in.Calls()
 	// strace may repeat the call for another dying thread; see Fired.
 	killed := 0
@@ -231,6 +269,9 @@ func TestTheEndOfTheProcessEndsTheInjection(t *testing.T) {
 	case <-in.Done():
 	case <-time.After(10 * time.Second):
 		t.Fatal("strace outlived the process that it traced by 10 s")
+	}
+	if err := in.Err(); err != nil {
+		t.Errorf("after the end of the process: %v", err)
 	}
 }
 

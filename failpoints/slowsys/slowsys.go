@@ -30,6 +30,10 @@ var ErrNoStrace = errors.New("strace is missing: install it (apt-get install str
 // (CAP_SYS_PTRACE), or another tracer holds it. The text tells which.
 var ErrNotAttached = errors.New("strace did not attach")
 
+// ErrLost says that strace ended, by a signal or with an error, before it was told to.
+// Later calls were not delayed, and neither was the rest of one within its delay.
+var ErrLost = errors.New("strace ended too early")
+
 // Params says which call of which process to delay, and by how much.
 type Params struct {
 	// Strace is the program's path; empty means that of $PATH.

@@ -51,15 +51,21 @@ func (s *slowCall) Begin(ctx context.Context) error {
 	return nil
 }
 
-// Proof is a call that strace has delayed.
+// Proof is a call that strace has delayed. It returns an error when strace has not
+// delayed all calls until now.
 func (s *slowCall) Proof(context.Context) (harness.Firing, error) {
+	var errs []error
 	for pid, a := range s.attached {
+		if err := a.Err(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: the shim with pid %d in its world: %w", s.in.plan[s.i], pid, err))
+			continue
+		}
 		if n, longest := a.Fired(); n > 0 {
 			s.in.fired(s.i, "%d calls of %s were delayed in the shim with pid %d in its world, the longest took %s (strace)",
 				n, s.in.plan[s.i].At.What, pid, longest.Round(time.Millisecond))
 		}
 	}
-	return s.in.seen(s.i), nil
+	return s.in.seen(s.i), errors.Join(errs...)
 }
 
 // detachPatience is how long strace may take to let a process go.
