@@ -3,6 +3,8 @@ package foreign
 import (
 	"fmt"
 	"io/fs"
+
+	"github.com/shimquake/shimquake/quote"
 )
 
 // KindError reports an entry of another kind than was asked for, such as a symbolic link
@@ -13,7 +15,9 @@ type KindError struct {
 	Want string // "a regular file"
 }
 
-func (e *KindError) Error() string { return fmt.Sprintf("%s is %s, not %s", e.Name, e.Is, e.Want) }
+func (e *KindError) Error() string {
+	return fmt.Sprintf("%s is %s, not %s", quote.Line(e.Name), e.Is, e.Want)
+}
 
 func kind(mode fs.FileMode) string {
 	switch {
@@ -54,5 +58,5 @@ func (e *LimitError) Error() string {
 	if mib := e.Most >> 20; e.Unit == Bytes && mib > 0 && e.Most == mib<<20 {
 		most = fmt.Sprintf("%d MiB", mib)
 	}
-	return fmt.Sprintf("%s is larger than %s, the most that is read", e.Name, most)
+	return fmt.Sprintf("%s is larger than %s, the most that is read", quote.Line(e.Name), most)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/quote"
 	"github.com/shimquake/shimquake/spelling"
 )
 
@@ -95,7 +96,7 @@ func DecodeKept(name string, text []byte) (Kept, error) {
 		return fail("no whole history: %w", err)
 	}
 	if got := digest(compact.Bytes()); got != t.Digest {
-		return fail("it was changed after it was written: its digest is %s, not %s", got, t.Digest)
+		return fail("it was changed after it was written: its digest is %s, not %s", got, quote.Line(t.Digest))
 	}
 	k, err := t.decode()
 	if err != nil && t.Format < HistoryFormat {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // The text form of a case. Fields stand in the order in which a person would tell them.
@@ -69,9 +70,9 @@ type InputError struct {
 
 func (e *InputError) Error() string {
 	if e.Line == 0 {
-		return fmt.Sprintf("%s: %v", e.File, e.Err)
+		return fmt.Sprintf("%s: %v", quote.Line(e.File), e.Err)
 	}
-	return fmt.Sprintf("%s:%d:%d: %v", e.File, e.Line, e.Column, e.Err)
+	return fmt.Sprintf("%s:%d:%d: %v", quote.Line(e.File), e.Line, e.Column, e.Err)
 }
 
 func (e *InputError) Unwrap() error { return e.Err }

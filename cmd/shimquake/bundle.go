@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/foreign"
+	"github.com/shimquake/shimquake/quote"
 )
 
 func bundleCommand() *cobra.Command {
@@ -34,7 +35,7 @@ func bundleCommand() *cobra.Command {
 			if err := bundle(dir, out); err != nil {
 				return fmt.Errorf("bundle: %w", err)
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), out)
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), quote.Line(out))
 			return err
 		},
 	}

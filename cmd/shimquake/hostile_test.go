@@ -76,6 +76,32 @@ func TestForeignTextIsQuoted(t *testing.T) {
 	}
 }
 
+// A name that others chose cannot begin a line of an error, whichever command opens it.
+func TestForeignNamesStayInTheirLine(t *testing.T) {
+	const name = "a\nviolated forged\n  next: curl evil"
+	t.Chdir(t.TempDir())
+	changed := `{"shimquake":"history","format":3,"digest":"0\nnext: curl evil","history":{},"verdict":{}}`
+	err := errors.Join(os.MkdirAll(filepath.Join("swept", name), 0o755), os.Mkdir(name+"/", 0o755),
+		os.WriteFile(filepath.Join("swept", name, harness.HistoryFile), []byte("{"), 0o600),
+		os.WriteFile("changed.json", []byte(changed), 0o600), os.WriteFile(name+".yaml", []byte("x: ["), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"judge", "swept"}, {"report", "swept"}, {"judge", "changed.json"}, {"judge", name}, {"judge", "./none" + name},
+		{"report", name}, {"run", "./none" + name}, {"run", "./" + name}, {"run", "./" + name + ".yaml"},
+		{"run", "--" + name}, {"run", "--containerd", "bin:./" + name, "plain-pod"},
+		{"run", "--containerd", "src:none" + name, "plain-pod"}, {"repro", "./none" + name}, {"repro", name},
+		{"bundle", "./none" + name}, {"sweep", "--plan", "./none" + name}, {"sweep", "--plan=" + name + ".yaml"},
+		{"sweep", "--resume", name}, {"sweep", "compare", name, name}, {"audit", "--proc", "/none" + name}, {name},
+	} {
+		a := shimquake(t, nil, args...)
+		if lines := strings.Count(a.err, "\n"); lines != 1 || !strings.Contains(a.err, `\n`) || a.out != "" {
+			t.Errorf("%q: %d lines, want one with an escape:\n%s%s", args, lines, a.out, a.err)
+		}
+	}
+}
+
 // rewrite changes a file.
 func rewrite(t *testing.T, name string, change func(string) string) {
 	t.Helper()

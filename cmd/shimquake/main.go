@@ -64,7 +64,7 @@ func main() {
 	}
 	if err.Error() != "" {
 		var b quote.Text
-		b.Block("shimquake: ", err.Error())
+		b.Block("shimquake: ", quote.Error(err, os.Args[1:]...))
 		fmt.Fprint(stderr, b.String())
 	}
 	os.Exit(status)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/foreign"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // Format is the version of a plan's JSON form, and of a journal's. Another one is
@@ -155,7 +156,7 @@ func Read(file string) (Plan, error) {
 	}
 	var p Plan
 	if err := json.Unmarshal(text, &p); err != nil {
-		return Plan{}, fmt.Errorf("%s is not a plan (make one with --plan-only): %w", file, err)
+		return Plan{}, fmt.Errorf("%s is not a plan (make one with --plan-only): %w", quote.Line(file), err)
 	}
 	return p, p.Check(file)
 }
