@@ -4,6 +4,7 @@
 //
 //   - [Line], [Block] and [Text] make lines of it, and [Terminal] is the writer for
 //     people, which escapes the rest.
+//   - [Error] is the text of an error, and [JSON] is for a page that decodes it.
 //   - [Markdown], [Code] and [Fence] are for GitHub, [Path] is for an attribute of HTML.
 package quote
 

@@ -141,3 +141,19 @@ func FuzzTerminalJSON(f *testing.F) {
 		}
 	})
 }
+
+// The program that decodes the JSON shows an escape.
+func TestJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		"größer\n\t\"\\": "größer\n\t\"\\", "a\u202e\u009b": `a\u202e\u009b`, "\U000e0041🙂": `\udb40\udc41🙂`,
+	} {
+		in, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		if err := json.Unmarshal(quote.JSON(in), &got); err != nil || got != want {
+			t.Errorf("%q is shown as %q, want %q: %v", text, got, want, err)
+		}
+	}
+}

@@ -41,6 +41,45 @@ func TestSummaryQuotesForeignText(t *testing.T) {
 	}
 }
 
+// Control characters and marks of direction are shown as escapes in every file.
+func TestReportsShowEscapes(t *testing.T) {
+	const foreign = "v2\x1b[2J\u009b2J\u202e\U000e0041<"
+	dir := t.TempDir()
+	v := leaked("x")
+	v.Name, v.Version = foreign, foreign
+	d := report.Data{Title: foreign, Command: foreign, Made: time.Unix(0, 0), Lacks: foreign,
+		Clusters: []report.Cluster{{ID: foreign, Title: foreign, State: report.New}},
+		Cases:    report.All([]report.Case{{ID: "case-1", Workload: foreign, Verdict: v, Replay: foreign}})}
+	if err := report.Write(dir, d); err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{"cases of the page": unpacked(t, dir)}
+	for _, file := range []string{report.HTMLFile, report.JUnitFile, report.SummaryFile, report.ResultsFile} {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[file], _, _ = strings.Cut(string(text), "<script") // the library has such characters of its own
+		if file == report.HTMLFile {
+			_, head, _ := strings.Cut(string(text), `id="head"`)
+			head, _, _ = strings.Cut(head, "</script>")
+			texts["head of the page"] = head
+		}
+	}
+	for name, text := range texts {
+		if strings.ContainsAny(text, "\x1b\u009b\u202e\U000e0041\ufffd") {
+			t.Errorf("%s has them as they are", name)
+		}
+		if !strings.Contains(text, `\u202e`) {
+			t.Errorf("%s has no escape", name)
+		}
+		// A page shows the text that it decodes.
+		if strings.HasSuffix(name, "of the page") && !strings.Contains(text, `\\u202e\\udb40\\udc41`) {
+			t.Errorf("%s shows no escape", name)
+		}
+	}
+}
+
 // tags are the elements of a page, in their order.
 func tags(page string) string {
 	return strings.Join(regexp.MustCompile(`<[^>]*>`).FindAllString(page, -1), "")

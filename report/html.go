@@ -217,8 +217,12 @@ func compress(v any) (string, error) {
 	var b bytes.Buffer
 	to := base64.NewEncoder(base64.StdEncoding, &b)
 	z, err := gzip.NewWriterLevel(to, gzip.BestCompression)
+	var text []byte
 	if err == nil {
-		err = json.NewEncoder(z).Encode(v)
+		text, err = json.Marshal(v)
+	}
+	if err == nil {
+		_, err = z.Write(quote.JSON(text))
 	}
 	if err == nil {
 		err = z.Close()
@@ -262,7 +266,8 @@ func (h *page) write(w io.Writer) error {
 		return fmt.Errorf("write %s: %w", HTMLFile, err)
 	}
 	err = pageTemplate.Execute(w, map[string]string{
-		"Title": html.EscapeString(d.Title), "Style": libraryStyle + pageStyle, "Head": string(b), "Index": index,
+		"Title": html.EscapeString(quote.Line(d.Title)), "Style": libraryStyle + pageStyle,
+		"Head": string(quote.JSON(b)), "Index": index,
 		"Packs": strings.Join(h.packs, "\n"), "Library": libraryScript, "Script": pageScript,
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/onsi/ginkgo/v2/reporters"
 
 	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // JUnitFile is the name of the report for CI systems.
@@ -20,33 +21,25 @@ type junit struct{ suite reporters.JUnitTestSuite }
 
 func (j *junit) add(c Case, known []string) {
 	v := c.Verdict
-	t := reporters.JUnitTestCase{Name: v.Name, Classname: strings.TrimSpace(c.ID + " " + c.Workload),
-		Status: string(v.Outcome), Time: v.Took.Seconds()}
-	says := clean(v.String())
+	t := reporters.JUnitTestCase{Name: quote.Line(v.Name),
+		Classname: quote.Line(strings.TrimSpace(c.ID + " " + c.Workload)),
+		Status:    string(v.Outcome), Time: v.Took.Seconds()}
+	says := quote.Block(v.String(), "")
 	switch {
 	case v.Outcome != harness.Held && len(known) > 0:
-		t.Skipped = &reporters.JUnitSkipped{Message: "known: " + strings.Join(known, ", ")}
+		t.Skipped = &reporters.JUnitSkipped{Message: quote.Line("known: " + strings.Join(known, ", "))}
 		j.suite.Skipped++
 	case v.Outcome == harness.Violated:
-		t.Failure = &reporters.JUnitFailure{Message: clean(Reason(v)), Type: "violated", Description: says + clean(c.Replay)}
+		t.Failure = &reporters.JUnitFailure{Message: quote.Line(Reason(v)), Type: "violated",
+			Description: says + "\n" + quote.Block(c.Replay, "")}
 		j.suite.Failures++
 	case v.Outcome == harness.Invalid:
-		t.Error = &reporters.JUnitError{Message: clean(Reason(v)), Type: "invalid", Description: says}
+		t.Error = &reporters.JUnitError{Message: quote.Line(Reason(v)), Type: "invalid", Description: says}
 		j.suite.Errors++
 	}
 	j.suite.Tests++
 	j.suite.Time += t.Time
 	j.suite.TestCases = append(j.suite.TestCases, t)
-}
-
-// clean leaves out what XML cannot have, such as a log's escape sequences.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || r >= 0x20 && r != 0xFFFE && r != 0xFFFF {
-			return r
-		}
-		return -1
-	}, strings.ToValidUTF8(text, "?"))
 }
 
 func (j *junit) write(w io.Writer, d Data) error {
@@ -55,10 +48,10 @@ func (j *junit) write(w io.Writer, d Data) error {
 		j.suite.Errors++
 		j.suite.TestCases = append(j.suite.TestCases, reporters.JUnitTestCase{Name: "every planned case runs",
 			Classname: "shimquake", Status: string(harness.Invalid),
-			Error: &reporters.JUnitError{Message: clean(d.Lacks), Type: "cut off"}})
+			Error: &reporters.JUnitError{Message: quote.Line(d.Lacks), Type: "cut off"}})
 	}
 	s := j.suite
-	s.Name, s.Timestamp = d.Title, d.Made.Format("2006-01-02T15:04:05")
+	s.Name, s.Timestamp = quote.Line(d.Title), d.Made.Format("2006-01-02T15:04:05")
 	all := reporters.JUnitTestSuites{Tests: s.Tests, Errors: s.Errors, Failures: s.Failures, Disabled: s.Skipped,
 		Time: s.Time, TestSuites: []reporters.JUnitTestSuite{s}}
 	e := xml.NewEncoder(w)

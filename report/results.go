@@ -8,6 +8,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/exit"
 	"github.com/shimquake/shimquake/oracle/finding"
+	"github.com/shimquake/shimquake/quote"
 )
 
 // ResultsFile is the name of the file of results: JSON lines, as docs/results.md has
@@ -73,7 +74,7 @@ type resultsEnd struct {
 type results struct{ to *json.Encoder }
 
 func newResults(w io.Writer, d Data) (results, error) {
-	r := results{json.NewEncoder(w)}
+	r := results{json.NewEncoder(quote.NewTerminal(w))} // the same objects, with more escapes
 	return r, r.to.Encode(resultsHead{"head", "results", ResultsFormat, d.Title, d.Command, stamp(d.Made)})
 }
 
