@@ -25,7 +25,7 @@ func TestBugsCommands(t *testing.T) {
 		"show what there is not":   {[]string{"show", "containerd-8982"}, 2, []string{"containerd-8981"}},
 		"show nothing":             {[]string{"show"}, 2, []string{"usage"}},
 		"matrix of no bug":         {[]string{"matrix", "containerd-8982"}, 2, []string{"containerd-8981"}},
-		"matrix without a case":    {[]string{"matrix", "containerd-9719"}, 2, []string{"no case", "shimquake show"}},
+		"matrix without a case":    {[]string{"matrix", "containerd-9309"}, 2, []string{"no case", "shimquake show"}},
 		"matrix of no release":     {[]string{"matrix", "8981", "--releases", ""}, 2, []string{"--releases"}},
 		"matrix in two forms":      {[]string{"matrix", "8981", "--json", "--markdown"}, 2, []string{"not both"}},
 		"matrix without parallels": {[]string{"matrix", "8981", "--parallel", "0"}, 2, []string{"--parallel"}},

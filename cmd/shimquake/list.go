@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/plain"
 	"github.com/shimquake/shimquake/spelling"
 )
@@ -30,11 +31,11 @@ func listCommand() *cobra.Command {
 			case "cases":
 				for _, b := range catalogue.Bugs() {
 					for _, c := range b.Cases {
-						fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, b.ID, b.Title)
+						fmt.Fprintf(w, "%s\t%s\n", c.Name, aboutCase(c, b))
 					}
 				}
 				for _, c := range plain.Cases() {
-					fmt.Fprintf(w, "%s\twithout a fault\t%s\n", c.Name, c.About)
+					fmt.Fprintf(w, "%s\twithout a fault\n", c.Name)
 				}
 			case "bugs":
 				return listBugs(cmd.OutOrStdout(), points.containerd)
@@ -59,4 +60,19 @@ func listCommand() *cobra.Command {
 	}
 	points.flags(c)
 	return c
+}
+
+// mostAbout is how many columns of a terminal are left beside the name of a case.
+const mostAbout = 62
+
+// aboutCase is the title of a case's bug, and its id where the case has another name.
+func aboutCase(c harness.Case, b catalogue.Bug) string {
+	text := b.Title
+	if b.ID != c.Name {
+		text = b.ID + ": " + text
+	}
+	if all := []rune(text); len(all) > mostAbout {
+		text = string(all[:mostAbout-3]) + "..."
+	}
+	return text
 }
