@@ -37,15 +37,17 @@ var ErrOutput = errors.New("it prints more than is read of it")
 // Output runs a program of others and returns its standard output, of at most so many
 // bytes. It ends a program that prints more. As root it leaves no process behind: the
 // program is the init of a PID namespace, and the kernel kills the rest with it. The
-// program ends with this one, too.
+// program ends with this one, too. It has a session of its own: a signal that it sends
+// to its process group does not reach this process.
 func Output(ctx context.Context, most int, name string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	cmd := Command(ctx, name, args...)
 	out := bounded{most: most, end: func() { cancel(ErrOutput) }}
 	cmd.Stdout = &out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID, Pdeathsig: unix.SIGKILL}
+		cmd.SysProcAttr.Cloneflags, cmd.SysProcAttr.Pdeathsig = unix.CLONE_NEWPID, unix.SIGKILL
 		runtime.LockOSThread() // the kernel sends it when the thread ends that has forked
 		defer runtime.UnlockOSThread()
 	}

@@ -3,9 +3,11 @@ package child
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,6 +79,32 @@ func TestOutputLeavesNothing(t *testing.T) {
 				t.Errorf("the FIFO is still open: %d, %v", n, err)
 			}
 		})
+	}
+}
+
+// killsItsGroup makes the test's binary a harness that runs such a program.
+const killsItsGroup = "SHIMQUAKE_TEST_KILLS_ITS_GROUP"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(killsItsGroup) == "" {
+		os.Exit(m.Run())
+	}
+	_, _ = Output(context.Background(), 100, "sh", "-c", "kill -9 0") // an init ignores its own signals
+	fmt.Print("still there")
+}
+
+// A program kills its process group, and the harness is not in it.
+func TestOutputIsInASessionOfItsOwn(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := Command(t.Context(), self)
+	cmd.Env = append(os.Environ(), killsItsGroup+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // or it would be this test's
+	out, err := cmd.Output()
+	if err != nil || string(out) != "still there" {
+		t.Errorf("%q, %v; want the harness to keep running", out, err)
 	}
 }
 
