@@ -57,6 +57,9 @@ type Workload struct {
 	API API `yaml:"api,omitempty"`
 	// Containers are up to 100. Default: a single one with exit status 0.
 	Containers []Container `yaml:"containers,omitempty"`
+	// Script has the steps of the client (see package script). Task API only.
+	// Default: each container is created, started, ended, waited for and deleted.
+	Script []string `yaml:"script,omitempty"`
 	// Grouped puts the containers of a task workload behind one shim, as those of a pod are.
 	Grouped bool `yaml:"grouped,omitempty"`
 	// CallTimeout is how long the client gives each of its calls, until it gives up and
@@ -127,7 +130,8 @@ var Controllers = []Controller{
 	// A pod's containers have CPU shares, which runc refuses to drop.
 	{"cpu", "run pods", func(c Case) bool { return c.Workload.API == CRI }},
 	{"freezer", "pause containers", func(c Case) bool {
-		return slices.ContainsFunc(c.Workload.Containers, func(k Container) bool { return k.Pause })
+		steps, _ := c.Workload.Steps() // an error is a problem of the case
+		return steps.Uses("pause") || slices.ContainsFunc(c.Workload.Containers, func(k Container) bool { return k.Pause })
 	}},
 	{"memory", "limit the memory of containers", func(c Case) bool {
 		return slices.ContainsFunc(c.Workload.Containers, func(k Container) bool { return k.Memory > 0 })
@@ -236,6 +240,7 @@ func (c Case) problems() (all []fieldError) {
 	add("workload.loops", w.checkLoops())
 	add("workload.rest", w.checkRest())
 	add("workload.network", w.checkNetwork())
+	all = append(all, w.scriptProblems()...)
 	for i, f := range c.Plan {
 		add(fmt.Sprintf("plan[%d].do", i), f.Check())
 		if f.At.Who == "sandbox" && w.API != CRI {
@@ -314,8 +319,15 @@ func (c Case) RootDisk() int {
 }
 
 // Holds reports whether the payload of a container must stay until a fault of the running
-// state, a restart or a rest has been, or until it is let go.
-func (c Case) Holds(k Container) bool {
+// state, a restart or a rest has been, or until it is let go. A script lets it go by an
+// `end` step.
+func (c Case) Holds(i *Instance) bool {
+	k := i.Spec
+	if c.Workload.Scripted() {
+		steps, _ := c.Workload.Steps() // an error is a problem of the case
+		of, _ := ObjectNamed(i.ID)
+		return k.Stays || steps.Has("end", of)
+	}
 	return k.Held || k.Stays || k.besides() || k.OOM != "" || c.Workload.Restart ||
 		c.Workload.Rest > 0 || c.Workload.Waiters > 1 || k.TTY && c.Workload.API != CRI ||
 		slices.ContainsFunc(c.Plan, func(f failpoints.Fault) bool { return f.At.State() == "running" })

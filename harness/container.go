@@ -3,6 +3,7 @@ package harness
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -65,9 +66,9 @@ type Container struct {
 	// Held keeps the payload, which may exit else before its Start is answered, until the
 	// client lets it come to its end.
 	Held bool `yaml:"held,omitempty"`
-	// Stays has the container of a pod run from before the first round of a crash loop until
-	// after the last, while the others are removed and made again. With Loops only, and not
-	// the first.
+	// Stays has the container run until something ends it. In a script any can. With Loops
+	// it runs from before the first round of a crash loop until after the last; then not the
+	// first.
 	Stays bool `yaml:"stays,omitempty"`
 	// Late has the container of a pod made before containerd is restarted, and started after
 	// it. With Restart only, without Loops, and not the first.
@@ -149,6 +150,8 @@ type Container struct {
 	// Memory is how many MiB of memory the container may have, from 16 to 256, without any
 	// swap. Default: no limit of its own. Not with fakeshim.
 	Memory int `yaml:"memory,omitempty"`
+	// Execs are the execs that the steps of a script run, up to 4: c0/e0, c0/e1, ...
+	Execs []ExecSpec `yaml:"execs,omitempty"`
 	// OOM is init or child: that process takes more than Memory, at the end of the container
 	// or before it, and the kernel kills it.
 	OOM OOM `yaml:"oom,omitempty"`
@@ -187,7 +190,8 @@ const maxChildren = 100
 // problems are what is wrong with the i-th container of a workload.
 func (c Container) problems(i int, w Workload) []error {
 	all := []error{c.check(i), c.checkBesides(w)}
-	if c.NoSuchCommand && (c != Container{NoSuchCommand: true} || w.Restart && i == 0 || w.Fakeshim != "") {
+	alone := reflect.DeepEqual(c, Container{NoSuchCommand: true})
+	if c.NoSuchCommand && (!alone || w.Restart && i == 0 || w.Fakeshim != "") {
 		all = append(all, errors.New("noSuchCommand: it never runs: leave out all else, fakeshim, and restart of the first"))
 	}
 	if c.Floods && w.API != CRI {
@@ -196,7 +200,7 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.Memory > 0 && w.Fakeshim != "" {
 		all = append(all, errors.New("memory: by runc's shim only: leave out fakeshim"))
 	}
-	if c.Stays && (w.Loops == 0 || i == 0) {
+	if c.Stays && !w.Scripted() && (w.Loops == 0 || i == 0) {
 		all = append(all, errors.New("stays: beside a first that is made again: add loops, and put it behind that"))
 	}
 	if c.WithPod && (w.API != CRI || c.Signal != "SIGKILL" || w.Loops > 0 || w.Restart || i == 0) {

@@ -92,6 +92,9 @@ type History struct {
 	// Again are the calls of the task API's clients for what was done already.
 	Again []Again `json:"again,omitempty"`
 
+	// Observed are the states and lists that the client of a script has asked for.
+	Observed []Observed `json:"observed,omitempty"`
+
 	// AskedWhile are the states that steps of the plan asked for.
 	AskedWhile []AskedWhile `json:"askedWhile,omitempty"`
 
@@ -176,8 +179,12 @@ const AnotherClient = "another client"
 type Call struct {
 	// Who is client, or one that works beside it (AnotherClient, a bystander's).
 	Who string `json:"who"`
+	// Step is the number of the script's step, from 1, and Response the kind of the
+	// response. In a workload without a script Step is 0.
+	Step     int      `json:"step,omitempty"`
+	Response Response `json:"response,omitempty"`
 	// Verb is what was called: create, kill, StopPodSandbox; Of is the instance's name, if
-	// it was of one.
+	// it was of one, or a script's object.
 	Verb string          `json:"verb"`
 	Of   string          `json:"of,omitempty"`
 	At   time.Time       `json:"at"`

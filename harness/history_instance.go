@@ -109,6 +109,10 @@ type Exec struct {
 	// end of its container kills.
 	Want uint32 `json:"want"`
 	Held bool   `json:"held,omitempty"`
+	// Stays is one that a script runs until something ends it.
+	Stays bool `json:"stays,omitempty"`
+	// Triggered is one that exits by itself when an `end` step of the script lets it.
+	Triggered bool `json:"triggered,omitempty"`
 	// Background is one that leaves a child behind, which holds its output.
 	Background bool `json:"background,omitempty"`
 	// Absent is one whose command does not exist: its start is to be refused. Early is the

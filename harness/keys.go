@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/spelling"
 )
 
@@ -88,7 +89,11 @@ func (p caseParser) key(v *ast.MappingValueNode, path string) []error {
 // here places an error at a node.
 func (p caseParser) here(node ast.Node, err error) *InputError {
 	at := begin(node)
-	return &InputError{File: p.file, Line: at.Line, Column: at.Column, Err: err}
+	column := at.Column
+	if step := (*script.Error)(nil); errors.As(err, &step) {
+		column += step.Column
+	}
+	return &InputError{File: p.file, Line: at.Line, Column: column, Err: err}
 }
 
 // anyDuration takes a duration for what it is; keys has reported one that is none.

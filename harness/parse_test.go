@@ -222,6 +222,7 @@ var enums = map[string][]string{
 	"segfault":   {"", string(SegfaultCore), string(SegfaultBare)},
 	"network":    {"", string(NodeNetwork), string(PodNetwork)},
 	"fakeshim":   {"", "plain", "exit=137,events=twice"},
+	"script":     {"create c0", "start all", "at running", "kill c0 SIGKILL", "wait all &", "join", "restart containerd"},
 }
 
 // fill draws the fields of a struct, in any order. What a field must not be beside those
@@ -248,6 +249,9 @@ func draw(t *rapid.T, key string, at reflect.Value, check func() error) {
 	case reflect.String:
 		at.SetString(rapid.SampledFrom(enums[key]).Draw(t, key)) // it panics where enums has no such key
 	case reflect.Slice:
+		if key == "script" && rapid.IntRange(0, 7).Draw(t, "scripted") > 0 {
+			break // most keys are none of a script's
+		}
 		if n := rapid.IntRange(0, 3).Draw(t, key); n > 0 { // a file without the key gives nil
 			at.Set(reflect.MakeSlice(at.Type(), n, n))
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shimquake/shimquake/failpoints"
@@ -129,6 +130,7 @@ func (ps phases) at(t time.Time) string {
 var paths = map[string]string{
 	"create": "create", "RunPodSandbox": "create", "CreateContainer": "create",
 	"start": "start", "StartContainer": "start",
+	"end": "exit", "add": "exit", "restart": load,
 	"kill": "exit", "pause": "exit", "resume": "exit", "close-io": "exit", "exec-kill": "exit",
 	"exec": "exit", "exec-start": "exit", "exec-wait": "exit", "exec-delete": "exit", "ExecSync": "exit",
 	"Exec": "exit", "Attach": "exit",
@@ -162,7 +164,11 @@ func (h *History) phases() phases {
 	calls := slices.Clone(h.Calls)
 	slices.SortStableFunc(calls, func(a, b Call) int { return a.At.Compare(b.At) })
 	for _, c := range calls {
-		if path := PathOf(c.Verb); path != "" {
+		path := PathOf(c.Verb)
+		if strings.Contains(c.Of, "/") { // a script's exec
+			path = PathOf("exec")
+		}
+		if path != "" {
 			ps = append(ps, phase{c.At, path})
 		}
 	}

@@ -7,12 +7,14 @@ package client
 import (
 	"context"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/errdefs"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
@@ -146,6 +148,12 @@ func (s *Session) InFlight() (cancel func(), done <-chan struct{}) {
 	return s.current.cancel, s.current.done
 }
 
+// stepKey is the key of a context's step.
+type stepKey struct{}
+
+// OfStep is a context for the calls of a script's step, by its number from 1.
+func OfStep(ctx context.Context, n int) context.Context { return context.WithValue(ctx, stepKey{}, n) }
+
 // Call runs f as one call of the client. Its error is an *callerr.Error.
 func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.CallTimeout)
@@ -156,6 +164,13 @@ func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Cont
 	err := f(ctx)
 	c.Took, c.Err = time.Since(c.At), callerr.Of(err)
 	c.Unprovoked = err != nil && !s.Fired() && !s.Overtaken(err)
+	if c.Step, _ = ctx.Value(stepKey{}).(int); c.Step > 0 {
+		c.Response = harness.ResponseOf(c.Err)
+		// The model judges every response, and a restart by the script breaks connections.
+		steps, _ := s.Case.Workload.Steps() // an error is a problem of the case
+		restarted := Disconnected(err) && steps.Uses("restart")
+		c.Unprovoked = c.Unprovoked && c.Response == harness.Lost && !restarted
+	}
 	s.Record.Call(c)
 	close(fl.done)
 	s.fly(fl, nil)
@@ -163,6 +178,12 @@ func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Cont
 		return &callerr.Error{Call: verb, Err: err}
 	}
 	return nil
+}
+
+// Disconnected reports whether a call has failed because the connection broke: containerd
+// has ended, or the client's own connection to it was closed.
+func Disconnected(err error) bool {
+	return err != nil && slices.Contains([]codes.Code{codes.Unavailable, codes.Canceled}, callerr.Code(err))
 }
 
 // fly makes another call the one in flight; where was is given it must be that.

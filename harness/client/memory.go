@@ -30,7 +30,7 @@ func (s *Session) KillChild(ctx context.Context, i *harness.Instance) {
 	if i.Spec.OOM != harness.OOMChild {
 		return
 	}
-	s.tell(ctx, i, hogFile, "run out of memory")
+	s.tell(ctx, i.Name, hogFile, "run out of memory")
 	noted, cancel := context.WithTimeout(ctx, oomPatience)
 	defer cancel()
 	err := poll.Until(noted, lookEvery, func() (bool, error) {

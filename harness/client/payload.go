@@ -78,14 +78,24 @@ func (s *Session) Expect(name string) error { return s.Truth.Touch(name+truthFil
 // whether one that was killed is back by then must not be a matter of luck. What ends
 // while containerd is down is ended by a fault, proc:task:running after
 // proc:containerd:running.
-func (s *Session) Release(ctx context.Context, i *harness.Instance) { s.tell(ctx, i, ".end", "end") }
+func (s *Session) Release(ctx context.Context, i *harness.Instance) {
+	s.tell(ctx, i.Name, endFile, "end")
+}
+
+// ReleaseExec lets the payload of an exec come to its end.
+func (s *Session) ReleaseExec(ctx context.Context, i *harness.Instance, e harness.Exec) {
+	s.tell(ctx, i.Record(e), endFile, "end")
+}
+
+// endFile is the suffix of the file that lets a payload come to its end.
+const endFile = ".end"
 
 // tell makes the file that a payload waits for before it does something.
-func (s *Session) tell(ctx context.Context, i *harness.Instance, suffix, what string) {
+func (s *Session) tell(ctx context.Context, name, suffix, what string) {
 	if _, _, err := s.Up(ctx); err != nil {
-		s.Record.Failed("client", "containerd is not up when "+i.Name+" is to "+what, err)
+		s.Record.Failed("client", "containerd is not up when "+name+" is to "+what, err)
 	}
-	s.Record.Problem(harness.ByHarness, s.Truth.Touch(i.Name+suffix, 0o644))
+	s.Record.Problem(harness.ByHarness, s.Truth.Touch(name+suffix, 0o644))
 }
 
 // linger is how long the payload of a pod takes to end after SIGTERM, so that it can be
@@ -132,8 +142,8 @@ func (s *Session) Command(i *harness.Instance) []string {
 		args = append(args, "-hog", fmt.Sprint(hogs*i.Spec.Memory), "-cue", filepath.Join(MountedTruth, i.Name+hogFile))
 	}
 	endsByInput := i.Spec.Stdin > 0 && i.Spec.Stream != harness.StreamBroken
-	if i.Spec.Signal == "" && !endsByInput && s.Case.Holds(i.Spec) {
-		args = append(args, "-trigger", filepath.Join(MountedTruth, i.Name+".end"))
+	if i.Spec.Signal == "" && !endsByInput && s.Case.Holds(i) {
+		args = append(args, "-trigger", filepath.Join(MountedTruth, i.Name+endFile))
 	}
 	return args
 }
@@ -147,8 +157,11 @@ func ExecCommand(i *harness.Instance, e harness.Exec) []string {
 	switch {
 	case e.Absent:
 		return []string{harness.AbsentCommand}
-	case e.Held:
+	case e.Held, e.Stays:
 		return []string{payload.Program, "wait"}
+	case e.Triggered:
+		return []string{payload.Program, "exit", fmt.Sprint(e.Want),
+			"-trigger", filepath.Join(MountedTruth, i.Record(e)+endFile)}
 	case e.Background:
 		return []string{payload.Program, "hold-stdout", fmt.Sprint(e.Want)}
 	case e.Signal != 0:

@@ -61,10 +61,11 @@ func overtaken(h *harness.History, f finding.Finding) bool {
 // MissesEvents reports whether an event of a task has not come that was due. The runner
 // asks, while one may still be on its way.
 func MissesEvents(h harness.History, known []residue.Known) bool {
-	found, _ := excuses(known).events(&h)
-	ofExecs, _ := excuses(known).execs(&h)
-	ofPauses, _ := pauses(&h)
-	ofOOMs, _ := ooms(&h)
+	uses := usesApart(&h)
+	found, _ := excuses(known).events(uses)
+	ofExecs, _ := excuses(known).execs(uses)
+	ofPauses, _ := pauses(uses)
+	ofOOMs, _ := ooms(uses)
 	found = slices.Concat(found, ofExecs, ofPauses, ofOOMs)
 	return slices.ContainsFunc(finding.Violations(found), func(f finding.Finding) bool {
 		return slices.Contains([]string{fact.Missing, fact.NotSentAgain}, f.Facts[fact.Event])

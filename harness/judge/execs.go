@@ -103,7 +103,7 @@ func (x *execOf) mayBeKilled() bool {
 		slices.ContainsFunc(shimKillsOf(x.h, x.i.ID), func(k harness.Kill) bool { return before(k.At) }) ||
 		slices.ContainsFunc(x.h.Kills, func(k harness.Kill) bool { return of(k) && before(k.At) }) ||
 		slices.ContainsFunc(x.h.Calls, func(c harness.Call) bool {
-			return isCall(c, *x.i, ending) && before(c.At)
+			return (isCall(c, *x.i, ending) || c.Verb == "kill" && c.Of == x.i.ID+"/"+x.e.ID) && before(c.At)
 		})
 }
 
@@ -252,7 +252,7 @@ func execOver(h *harness.History, i harness.Instance, e harness.Exec) time.Time 
 	switch {
 	case e.Payload.Exited:
 		return e.Payload.ExitedAt
-	case e.Timed():
+	case e.Timed(), e.Stays:
 		return e.Waited
 	case e.Payload.Runs == 0 || !e.Held:
 		return time.Time{}

@@ -28,7 +28,7 @@ var rules = func(known excuses) []rule {
 		// What makes a run show nothing.
 		notLooked, firings, baseline, payloads,
 		// What must hold when the client is done, and nothing is going on any more.
-		removal, answers, known.leaks, vanished, forgotten, ends, grace, known.events, known.execs,
+		responses, removal, answers, known.leaks, vanished, forgotten, ends, grace, known.events, known.execs,
 		pauses, states, ooms, exits, unreported,
 		waiters, refusals, again, askedWhile, lateKills, times, stamped, outputs, inputs, attached,
 		// What CRI says, lists and sends, and what is left in a pod that lives on.
@@ -51,15 +51,16 @@ func Judge(h harness.History, known []residue.Known) harness.Verdict {
 		Case: h.Case, Name: h.Case.Name, Version: h.Version, LeftOut: h.LeftOut, Firings: h.Firings, Evidence: h.Evidence,
 		Took: h.Took, CPU: h.CPU, Problems: slices.Clone(h.Problems), History: &h,
 	}
+	uses := usesApart(&h)
 	for _, r := range rules(known) {
-		found, problems := r(&h)
+		found, problems := r(uses)
 		v.Findings = append(v.Findings, found...)
 		v.Problems = append(v.Problems, problems...)
 	}
-	whose(&h, v.Findings)
-	v.Residues = excuses(known).races(&h, v.Findings)
+	whose(uses, v.Findings)
+	v.Residues = excuses(known).races(uses, v.Findings)
 	v.Findings = once(v.Findings)
-	v.Truths, v.Reported, v.NeverBegan = ledger(&h)
+	v.Truths, v.Reported, v.NeverBegan = ledger(uses)
 	v.Outcome = outcome(&h, &v)
 	return v
 }

@@ -82,6 +82,17 @@ var cases = []harness.Case{
 		Containers: []harness.Container{{NoSuchCommand: true}, {Exit: 5, Stays: true}}}},
 	{Name: "plain-killed-paused", Workload: harness.Workload{Deadline: 20 * time.Second, Debug: true,
 		Containers: []harness.Container{{Signal: "SIGKILL", Pause: true}, {Exit: 7}}}},
+	{Name: "plain-script", Workload: harness.Workload{
+		Containers: []harness.Container{
+			{Exit: 7, Execs: []harness.ExecSpec{{Stays: true}, {Exit: 3}, {NoSuchCommand: true}, {Signal: "SIGTERM"}}},
+			{Signal: "SIGKILL", Execs: []harness.ExecSpec{{Exit: 4}}}},
+		Script: []string{
+			"create all", "at created", "start all", "start c0", "wait c0 &", "exec c0/e0 c0/e1 c0/e3", "add c0/e2",
+			"wait c0/e2 &", "start c0/e2", "delete c0/e2", "wait c0/e1", "delete c0/e1", "add c0/e1", "delete c0/e1",
+			"at running", "pause c1", "add c1/e0", "resume c1", "exec c1/e0", "wait c1/e0", "delete c1/e0",
+			"pause c1", "end c1", "wait c1", "end c0/e3", "wait c0/e3", "delete c0/e3",
+			"restart containerd", "create c1", "start c1", "kill c1 SIGKILL &", "wait c1", "end c0", "join",
+			"wait c0/e0", "delete c0/e0", "at exited", "delete all"}}},
 	{Name: "plain-pod-shared", Workload: harness.Workload{
 		API: harness.CRI, Rest: 11 * time.Second, Deadline: 30 * time.Second, Debug: true,
 		Containers: []harness.Container{{Exit: 7, HeldExec: true, SharedPID: true}}}},

@@ -237,7 +237,9 @@ func (c *containerEvents) complete(e *event.Task) []finding.Finding {
 	if e.Topic != event.TopicExit && e.Topic != event.TopicDelete {
 		return out
 	}
-	if e.Exited.IsZero() || e.Exited.Unix() == 0 {
+	// A client may delete a task that has never been started: it has not exited.
+	unstarted := e.Topic == event.TopicDelete && c.life != nil && c.life.Started.IsZero() && !c.life.Deleted.IsZero()
+	if (e.Exited.IsZero() || e.Exited.Unix() == 0) && !unstarted {
 		out = append(out, c.finding(e, fact.Facts{fact.Event: fact.NoTime}))
 	}
 	return out

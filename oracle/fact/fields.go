@@ -3,6 +3,7 @@ package fact
 // The fields of what CRI says: values of Field.
 const (
 	FieldState    = "state"
+	FieldList     = "list" // of tasks
 	FieldReason   = "reason"
 	FieldExitCode = "exit-code"
 	FieldCreated  = "created-at"

@@ -194,7 +194,7 @@ var keys = [factCount]struct {
 	Last:   {"last", inMatch, []string{Yes}},
 
 	Field: {"field", inCause,
-		[]string{FieldState, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
+		[]string{FieldState, FieldList, FieldReason, FieldExitCode, FieldCreated, FieldStarted, FieldFinished,
 			FieldSandbox, FieldSibling, FieldIP}},
 	Is:     {"is", inCause, []string{TooEarly, TooLate, NotSet, Other, Changed, Repeated, Fatal}},
 	Listed: {"listed", inCause, []string{OnlyByCRI, NotByCRI}},

@@ -9,7 +9,7 @@ var whats = []string{
 	InputOpen, InputEnded, StateAs,
 	StatePID, PausedRuns, ResumedStands,
 	ASlowCall, WaitUnanswered, DoneTwice, AskedUnanswered, LateKillAs, KillHitsAnother,
-	AbsentBegun, Baseline,
+	AbsentBegun, Baseline, WrongResponse, WrongState,
 }
 
 // Values of What, of a bystander.
@@ -61,6 +61,10 @@ const (
 	// comes with that, or none.
 	StateAs  = "state-as"
 	StatePID = "state-pid"
+	// Of a step of a script: a response, or a state or list behind it, that no possible
+	// state of the object allows.
+	WrongResponse = "response"
+	WrongState    = "state"
 	// ShimEnded is a shim that nobody has killed, and that has not ended well.
 	ShimEnded = "shim-ended"
 	// A payload that goes on when its task was paused, or does not when it was resumed.

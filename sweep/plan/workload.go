@@ -160,7 +160,8 @@ func clientsPart(w harness.Workload) harness.Workload {
 		if c.Exec != 0 {
 			c.Exec = 1
 		}
-		if !slices.Contains(kinds, c) {
+		same := func(k harness.Container) bool { return reflect.DeepEqual(k, c) }
+		if !slices.ContainsFunc(kinds, same) {
 			kinds = append(kinds, c)
 		}
 	}

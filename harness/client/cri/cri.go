@@ -201,7 +201,7 @@ func split(all []*harness.Instance, is func(*harness.Instance) bool) (those, oth
 }
 
 // runsOn reports whether a container runs until it is ended.
-func (c *Client) runsOn(i *harness.Instance) bool { return i.Spec.Signal != "" || c.Case.Holds(i.Spec) }
+func (c *Client) runsOn(i *harness.Instance) bool { return i.Spec.Signal != "" || c.Case.Holds(i) }
 
 // ids are those of the sandbox, where there is one, and of containers.
 func (c *Client) ids(of []*harness.Instance) (ids []string) {

@@ -93,7 +93,7 @@ func (c *Client) seeStates(ctx context.Context, verb string, all []*harness.Inst
 	for _, i := range all {
 		s := harness.TaskState{Call: verb, Told: i.PID}
 		if verb == "start" {
-			if i.Spec.Signal == "" && i.Spec.Stdin == 0 && !c.Case.Holds(i.Spec) || i.Spec.OOM == harness.OOMInit ||
+			if i.Spec.Signal == "" && i.Spec.Stdin == 0 && !c.Case.Holds(i) || i.Spec.OOM == harness.OOMInit ||
 				i.Spec.Segfault != "" {
 				continue
 			}

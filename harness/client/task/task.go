@@ -36,7 +36,9 @@ func New(s *client.Session) *Client {
 	for n, spec := range s.Case.Workload.Containers {
 		id := fmt.Sprintf("c%d", n)
 		i := &harness.Instance{Name: id, ID: id, Spec: spec}
-		i.MustTell, i.Execs = c.observers(n), execsOf(spec)
+		if !s.Case.Workload.Scripted() {
+			i.MustTell, i.Execs = c.observers(n), execsOf(spec)
+		}
 		c.instances = append(c.instances, i)
 	}
 	return c
@@ -77,12 +79,19 @@ func namespaced(ctx context.Context) context.Context {
 func (c *Client) Run(ctx context.Context) error {
 	life, cancel := context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
 	defer cancel()
-	c.lifecycle(life)
+	if steps, _ := c.Case.Workload.Steps(); steps != nil { // an error is a problem of the case
+		c.play(life, steps)
+	} else {
+		c.lifecycle(life)
+	}
 	ctx, cancel = context.WithTimeout(namespaced(ctx), c.Case.Workload.Deadline)
 	defer cancel()
 	c.SeeGone(ctx, c.instances)
 	var errs []error
 	for _, i := range slices.Backward(c.instances) {
+		if c.isUsedAgain(i) {
+			continue // the last use of the id has its container
+		}
 		errs = append(errs, c.remove(ctx, i))
 		i.Outputs = c.outputs[i].close()
 		c.learnInput(i.Input, i.Name)
@@ -137,6 +146,17 @@ func (c *Client) ending(ctx context.Context, all []*harness.Instance) {
 		c.endWaiting(ctx, i)
 		c.endHeld(ctx, i)
 	}
+}
+
+// isUsedAgain reports whether the id of a container has a later use.
+func (c *Client) isUsedAgain(i *harness.Instance) bool {
+	last := i
+	for _, other := range c.instances {
+		if other.ID == i.ID {
+			last = other
+		}
+	}
+	return last != i
 }
 
 // Reuse uses the first id for a whole lifecycle without faults. The shim is another one

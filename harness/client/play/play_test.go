@@ -1,0 +1,102 @@
+package play
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/harness/record"
+	"github.com/shimquake/shimquake/harness/script"
+)
+
+// played are the calls of a script whose calls fail that are named.
+func played(t *testing.T, text string, failing ...string) (calls, notes []string) {
+	t.Helper()
+	steps, err := script.Parse(strings.Split(text, "\n"), []int{1, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	verbs := map[string]Verb{}
+	for _, v := range script.Verbs {
+		verbs[v.Name] = func(_ context.Context, of script.Object, arg string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			name := strings.TrimSpace(fmt.Sprintf("%s %s %s", v.Name, of, arg))
+			calls = append(calls, name)
+			if slices.Contains(failing, name) {
+				return errors.New("it fails")
+			}
+			return nil
+		}
+	}
+	var r record.Recorder
+	session := client.NewSession(client.Params{Record: &r, State: func(_ context.Context, state string) {
+		calls = append(calls, "at "+state)
+	}})
+	p := Player{Session: session, Script: steps, Verbs: verbs}
+	p.Play(t.Context())
+	for _, n := range r.History().Notes {
+		notes = append(notes, n.Text)
+	}
+	return calls, notes
+}
+
+func TestPlay(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text, failing, want string
+	}{
+		"in order": {"create all\nat created\nstart c0\nkill c0 SIGKILL\ndelete all", "",
+			"create c0, create c1, at created, start c0, kill c0 SIGKILL, delete c1, delete c0"},
+		"what was not created": {"create all\nstart all\nwait all\ndelete all", "create c0",
+			"create c0, create c1, start c1, wait c1, delete c1"},
+		"what was not started": {"create c0\nstart c0\nend c0\nwait c0\ndelete c0", "start c0",
+			"create c0, start c0, delete c0"},
+		"a second start is refused": {"add c0/e0\nstart c0/e0\nwait c0/e0", "",
+			"add c0/e0, start c0/e0, wait c0/e0"},
+		"what was created in the end": {"create c0\ncreate c0\nwait c0", "", "create c0, create c0, wait c0"},
+		"what ends before a join":     {"wait c0 &\njoin\nat exited", "", "wait c0, at exited"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls, _ := played(t, tt.text, tt.failing)
+			if got := strings.Join(calls, ", "); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestASkippedStepIsNoted(t *testing.T) {
+	_, notes := played(t, "create c1\npause c1", "create c1")
+	if len(notes) != 1 || notes[0] != "step 2, pause c1: skipped, because its create has failed" {
+		t.Errorf("the notes are %q", notes)
+	}
+}
+
+// A start that is refused after one that has succeeded ends nothing.
+func TestARefusedStartOfWhatRuns(t *testing.T) {
+	steps, err := script.Parse([]string{"start c0", "start c0", "wait c0"}, []int{0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts, waits := 0, 0
+	p := Player{Session: client.NewSession(client.Params{Record: &record.Recorder{}}), Script: steps,
+		Verbs: map[string]Verb{
+			"start": func(context.Context, script.Object, string) error {
+				if starts++; starts > 1 {
+					return errors.New("cannot start a running process")
+				}
+				return nil
+			},
+			"wait": func(context.Context, script.Object, string) error { waits++; return nil },
+		}}
+	p.Play(t.Context())
+	if starts != 2 || waits != 1 {
+		t.Errorf("%d starts and %d waits", starts, waits)
+	}
+}

@@ -1,0 +1,59 @@
+package harness
+
+import (
+	"time"
+
+	"github.com/shimquake/shimquake/oracle/callerr"
+)
+
+// Response is the kind of the response to a step of a script. A client acts on the kind,
+// and it is the same in all releases; the code of a refusal is not.
+type Response string
+
+// The kinds of responses.
+const (
+	Done     Response = "done"
+	Refused  Response = "refused"
+	NotFound Response = "not-found"
+	Exists   Response = "exists"
+	Lost     Response = "lost" // there was none
+)
+
+// ResponseOf is the kind of the response that a call of containerd's API has got.
+func ResponseOf(f *callerr.Failed) Response {
+	switch {
+	case f == nil:
+		return Done
+	case f.Code == "NotFound":
+		return NotFound
+	case f.Code == "AlreadyExists":
+		return Exists
+	case f.Code == "Unavailable" || f.Code == "DeadlineExceeded" || f.Code == "Canceled":
+		return Lost
+	}
+	return Refused
+}
+
+// Observed is a value that containerd has reported of an object. The client asks for it
+// behind each step of a script.
+type Observed struct {
+	// Step is the number of the step, from 1.
+	Step int       `json:"step"`
+	At   time.Time `json:"at"`
+	// Took is how long it took until the response arrived.
+	Took time.Duration `json:"tookNs"`
+	// Of is the object: c0, c0/e0.
+	Of string `json:"of"`
+	// Field is state, or list.
+	Field string `json:"field"`
+	// Value is the state, as the API names it; "": containerd has no such object.
+	Value string `json:"value,omitempty"`
+	// Err is why containerd did not say.
+	Err *callerr.Failed `json:"err,omitempty"`
+}
+
+// The fields of Observed.
+const (
+	FieldState = "state"
+	FieldList  = "list"
+)

@@ -1,0 +1,122 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/model"
+	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/oracle/fact"
+	"github.com/shimquake/shimquake/oracle/finding"
+)
+
+// responses: a possible state of the container allows each response to a step of a
+// script. It also allows each state and list that containerd reports behind a step. Cases
+// with a fault are not judged: the model knows no faults.
+func responses(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
+	if !h.Case.Workload.Scripted() || !h.Case.Faultless() {
+		return nil, nil
+	}
+	steps, err := h.Case.Workload.Steps()
+	if err != nil {
+		return nil, problem(harness.ByInput, err.Error())
+	}
+	for n := range h.Case.Workload.WithDefaults().Containers {
+		f := follow{h: h, steps: steps, container: n}
+		f.calls()
+		f.observed()
+		impossible, ok := model.Follow(f.ops)
+		if !ok {
+			problems = append(problems, problem(harness.ByHarness,
+				fmt.Sprintf("c%d has more possible states than can be followed: make the script shorter", n))...)
+			continue
+		}
+		for _, i := range impossible {
+			found = append(found, f.finding(i))
+		}
+	}
+	return found, problems
+}
+
+// follow collects what was done about one container, and was seen of it.
+type follow struct {
+	h         *harness.History
+	steps     script.Script
+	container int
+	ops       []model.Op
+	facts     []fact.Facts // of each of ops, if it is impossible
+	objects   []script.Object
+}
+
+func (f *follow) add(of script.Object, from time.Time, took time.Duration, lost bool, fs fact.Facts,
+	next, anyway func(model.Config) []model.Config) {
+	o := model.Op{From: from, To: from.Add(took), Next: next, Anyway: anyway}
+	if lost {
+		o.To = time.Time{}
+	}
+	f.ops, f.facts, f.objects = append(f.ops, o), append(f.facts, fs), append(f.objects, of)
+}
+
+func (f *follow) calls() {
+	for _, c := range f.h.Calls {
+		if c.Step == 0 || c.Step > len(f.steps) {
+			continue
+		}
+		of, named := harness.ObjectNamed(c.Of)
+		if c.Verb == "restart" {
+			of, named = script.Container(f.container), true
+		}
+		if !named || of.Container != f.container {
+			continue
+		}
+		call := model.CallOf(f.h.Case.Workload, f.steps, c.Step-1, c.Verb, of)
+		fs := fact.Facts{fact.What: fact.WrongResponse, fact.Call: c.Verb, fact.Reported: string(c.Response)}
+		if c.Err != nil {
+			fs[fact.Error] = c.Err.Text
+		}
+		f.add(of, c.At, c.Took, c.Response == harness.Lost, fs,
+			func(m model.Config) []model.Config { return m.Next(call, c.Response) },
+			func(m model.Config) []model.Config { return m.Anyway(call, c.Response) })
+	}
+}
+
+func (f *follow) observed() {
+	for _, o := range f.h.Observed {
+		of, named := harness.ObjectNamed(o.Of)
+		if !named || of.Container != f.container || o.Step > len(f.steps) {
+			continue
+		}
+		says := o.Value
+		if o.Err != nil {
+			says = "error"
+		}
+		fs := fact.Facts{fact.What: fact.WrongState, fact.Call: f.steps[o.Step-1].Verb, fact.Field: o.Field,
+			fact.Reported: says}
+		if says == "" {
+			fs[fact.Reported] = fact.None
+		}
+		f.add(of, o.At, o.Took, false, fs,
+			func(m model.Config) []model.Config { return m.Sees(of, says) },
+			func(m model.Config) []model.Config { return m.Believe(of, says) })
+	}
+}
+
+// finding is about a response, or a state, that no possible state allows.
+func (f *follow) finding(i model.Impossible) finding.Finding {
+	of, fs := f.objects[i.Op], f.facts[i.Op]
+	var states []string
+	for _, c := range i.Before {
+		states = append(states, c.Words(of))
+	}
+	slices.Sort(states)
+	fs[fact.True] = strings.Join(slices.Compact(states), ", or ")
+	s := finding.Subject{ID: script.Container(of.Container).String()}
+	if of.IsExec() {
+		s.Exec = fmt.Sprintf("e%d", of.Exec)
+	}
+	return finding.Finding{Invariant: finding.Liveness, Class: finding.ClassContainer, Subject: s,
+		Facts: ofExec(s.Exec, fs)}
+}

@@ -1,0 +1,120 @@
+package judge
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+)
+
+// scripted makes the clean history that of a script without a fault. It has a call of
+// each step, and a state and a list behind each call.
+func scripted(h *harness.History) {
+	plain(h)
+	h.Case.Workload = harness.Workload{
+		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Stays: true}}}},
+		Script: []string{"create c0", "start c0", "start c0", "add c0/e0", "delete c0/e0", "end c0", "wait c0",
+			"delete c0"},
+	}
+	h.Instances[0].MustTell = nil
+	for n, c := range []struct {
+		verb, of string
+		at       int
+		got      harness.Response
+		state    string
+	}{
+		{"create", "c0", 8, harness.Done, "CREATED"}, {"start", "c0", 18, harness.Done, "RUNNING"},
+		{"start", "c0", 21, harness.Refused, "RUNNING"}, {"add", "c0/e0", 23, harness.Done, "RUNNING"},
+		{"delete", "c0/e0", 25, harness.Done, "RUNNING"}, {"end", "c0", 28, harness.Done, "RUNNING"},
+		{"wait", "c0", 30, harness.Done, "STOPPED"}, {"delete", "c0", 39, harness.Done, ""},
+	} {
+		call := harness.Call{Who: "client", Step: n + 1, Verb: c.verb, Of: c.of, At: at(c.at), Took: time.Millisecond,
+			Response: c.got}
+		if c.got == harness.Refused {
+			call.Err = failed("Unknown", "cannot start a running process")
+		}
+		h.Calls = append(h.Calls, call)
+		for _, field := range []string{harness.FieldState, harness.FieldList} {
+			h.Observed = append(h.Observed, harness.Observed{Step: n + 1, At: at(c.at + 1), Of: "c0", Field: field,
+				Value: c.state})
+		}
+	}
+}
+
+func TestRulesOfResponses(t *testing.T) {
+	with := func(change func(*harness.History)) func(*harness.History) { return also(scripted, change) }
+	const response, state = "liveness container what=response call=", "liveness container what=state call="
+	judged(t, map[string]row{
+		"as the model has it": {scripted, ""},
+		"a second start succeeds": {with(func(h *harness.History) { h.Calls[2].Response = harness.Done }),
+			response + "start reported=done true=running"},
+		"an exec's id is taken": {with(func(h *harness.History) { h.Calls[3].Response = harness.Exists }),
+			response + "add reported=exists of=exec"},
+		"it is not called running": {with(func(h *harness.History) { h.Observed[2].Value = "CREATED" }),
+			state + "start field=state reported=CREATED true=running"},
+		"it is not listed": {with(func(h *harness.History) { h.Observed[3].Value = "" }),
+			state + "start field=list reported=none"},
+		"it is listed for ever": {with(func(h *harness.History) { h.Observed[15].Value = "STOPPED" }),
+			state + "delete field=list reported=STOPPED true=none"},
+		"its state is not told": {with(func(h *harness.History) { h.Observed[2].Err = failed("Unknown", "x") }),
+			state + "start field=state reported=error"},
+		"a lost response": {with(func(h *harness.History) { h.Calls[4].Response = harness.Lost }), ""},
+		"after a fault": {with(func(h *harness.History) {
+			h.Case.Plan, h.Firings = clean().Case.Plan, clean().Firings
+			h.Calls[2].Response = harness.Done
+		}), ""},
+		"more than can be followed": {with(func(h *harness.History) {
+			h.Calls = slices.Repeat([]harness.Call{{Step: 1, Verb: "create", Of: "c0", Response: harness.Lost, At: at(1)}}, 40)
+		}), "harness"},
+	})
+}
+
+// An id that a script uses twice is judged as two: the second ends as the first did, with
+// another pid.
+func TestUsesOfAnID(t *testing.T) {
+	twice := func(change func(*harness.History)) func(*harness.History) {
+		return func(h *harness.History) {
+			scripted(h)
+			first := *h
+			second := h.Instances[0]
+			second.Name, second.PID = "c0-2", 51
+			later := func(at time.Time) time.Time { return at.Add(41 * time.Millisecond) }
+			for _, at := range []*time.Time{&second.Begun, &second.Created, &second.Started, &second.Waited, &second.Deleted,
+				&second.Payload.StartedAt, &second.Payload.ExitedAt} {
+				*at = later(*at)
+			}
+			h.Instances = append(slices.Clone(h.Instances), second)
+			for _, e := range first.Events {
+				e.PID, e.Seen, e.Sent = 51, later(e.Seen), later(e.Sent)
+				if !e.Exited.IsZero() {
+					e.Exited = later(e.Exited)
+				}
+				h.Events = append(h.Events, e)
+			}
+			for _, o := range first.Reported {
+				o.PID, o.At = 51, later(o.At)
+				h.Reported = append(h.Reported, o)
+			}
+			h.Exits = append(h.Exits, harness.Exit{PID: 51, Code: 7, At: at(71)})
+			h.Case.Workload.Script = slices.Repeat(h.Case.Workload.Script, 2)
+			for _, c := range first.Calls {
+				c.Step, c.At = c.Step+8, later(c.At)
+				h.Calls = append(h.Calls, c)
+			}
+			h.After.At = at(100)
+			change(h)
+			h.Flushed.Events, h.Flushed.Reported = len(h.Events), len(h.Reported)
+		}
+	}
+	judged(t, map[string]row{
+		"both end": {twice(func(*harness.History) {}), ""},
+		"the first exit comes twice": {
+			twice(func(h *harness.History) { h.Events = slices.Insert(h.Events, 3, h.Events[2]) }),
+			"event event event=repeated topic=/tasks/exit"},
+		"the second exit is lost": {twice(func(h *harness.History) { h.Events = slices.Delete(h.Events, 6, 7) }),
+			"event event event=missing topic=/tasks/exit"},
+		"the second start succeeds at once": {twice(func(h *harness.History) { h.Calls[10].Response = harness.Done }),
+			"liveness container what=response call=start true=running"},
+	})
+}

@@ -1,0 +1,132 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
+)
+
+var (
+	c0 = script.Container(0)
+	e0 = script.ExecOf(0, 0)
+	t0 = time.Unix(1_700_000_000, 0)
+)
+
+// at is a time of a test, in seconds.
+func at(s int) time.Time {
+	if s < 0 {
+		return time.Time{}
+	}
+	return t0.Add(time.Duration(s) * time.Second)
+}
+
+func call(from, to int, verb string, of script.Object, got harness.Response) Op {
+	c := Call{Verb: verb, Of: of, Signal: "SIGKILL"}
+	return Op{From: at(from), To: at(to),
+		Next:   func(m Config) []Config { return m.Next(c, got) },
+		Anyway: func(m Config) []Config { return m.Anyway(c, got) }}
+}
+
+func sees(when int, of script.Object, value string) Op {
+	return Op{From: at(when), To: at(when),
+		Next:   func(m Config) []Config { return m.Sees(of, value) },
+		Anyway: func(m Config) []Config { return m.Believe(of, value) }}
+}
+
+const (
+	done, no, absent, lost = harness.Done, harness.Refused, harness.NotFound, harness.Lost
+)
+
+// Each response that no order of events allows is found, and only that.
+func TestFollow(t *testing.T) {
+	begun := []Op{call(0, 1, "create", c0, done), call(2, 3, "start", c0, done)}
+	for name, tt := range map[string]struct {
+		ops  []Op
+		want string // the indices of the impossible
+	}{
+		"started twice":           {[]Op{call(4, 5, "start", c0, no)}, ""},
+		"a second start succeeds": {[]Op{call(4, 5, "start", c0, done)}, "2"},
+		"deleted while it runs":   {[]Op{call(4, 5, "delete", c0, done)}, "2"},
+		"it runs":                 {[]Op{sees(4, c0, "RUNNING")}, ""},
+		"it is called created":    {[]Op{sees(4, c0, "CREATED"), sees(5, c0, "RUNNING")}, "2 3"},
+		"killed, and seen to run": {[]Op{call(4, 5, "kill", c0, done), sees(6, c0, "RUNNING"),
+			sees(7, c0, "STOPPED")}, ""},
+		"it stops without a reason": {[]Op{sees(6, c0, "STOPPED")}, "2"},
+		"it runs again": {[]Op{call(4, 5, "kill", c0, done), sees(6, c0, "STOPPED"), sees(7, c0, "RUNNING")},
+			"4"},
+		"waited for": {[]Op{call(4, 5, "kill", c0, done), call(6, 7, "wait", c0, done),
+			call(8, 9, "delete", c0, done), sees(10, c0, "")}, ""},
+		"a wait returns too early": {[]Op{call(4, 5, "wait", c0, done)}, "2"},
+		"paused": {[]Op{call(4, 5, "pause", c0, done), sees(6, c0, "PAUSED"), call(7, 8, "pause", c0, no),
+			call(9, 10, "resume", c0, done), sees(11, c0, "RUNNING")}, ""},
+		"a lost pause may have happened": {[]Op{call(4, -1, "pause", c0, lost), sees(6, c0, "RUNNING"),
+			sees(7, c0, "PAUSED"), call(8, 9, "resume", c0, done)}, ""},
+		"a lost pause happens once": {[]Op{call(4, -1, "pause", c0, lost), sees(6, c0, "PAUSED"),
+			call(8, 9, "resume", c0, done), sees(10, c0, "PAUSED")}, "5"},
+		"two at once, in either order": {[]Op{call(4, 8, "pause", c0, done), call(5, 7, "pause", c0, no)}, ""},
+		"two at once, and both":        {[]Op{call(4, 8, "pause", c0, done), call(5, 7, "pause", c0, done)}, "2"},
+		"one after the other":          {[]Op{call(4, 5, "pause", c0, no), call(6, 7, "pause", c0, done)}, "2"},
+		"an exec": {[]Op{call(4, 5, "add", e0, done), sees(6, e0, "CREATED"), call(6, 7, "kill", e0, no),
+			call(8, 9, "start", e0, done), call(10, 11, "delete", e0, no), call(12, 13, "kill", e0, done),
+			call(14, 15, "wait", e0, done), call(16, 17, "delete", e0, done), call(18, 19, "delete", e0, absent)}, ""},
+		"an exec of a paused task": {[]Op{call(4, 5, "add", e0, done), call(6, 7, "pause", c0, done),
+			sees(8, e0, "PAUSED"), call(9, 10, "start", e0, no), call(11, 12, "add", e0, harness.Exists)}, ""},
+		"an exec dies with its task": {[]Op{call(4, 5, "add", e0, done), call(6, 7, "start", e0, done),
+			call(8, 9, "kill", c0, done), call(10, 11, "wait", e0, done), call(12, 13, "delete", c0, done),
+			sees(14, e0, "")}, ""},
+		"a restart deletes what has ended": {[]Op{call(4, 5, "kill", c0, done), call(6, 7, "wait", c0, done),
+			call(8, 9, "restart", c0, done), call(10, 11, "delete", c0, absent)}, ""},
+		"a restart keeps what runs": {[]Op{call(4, 5, "restart", c0, done), sees(6, c0, "")}, "3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, ok := Follow(slices.Concat(begun, tt.ops))
+			var got []string
+			for _, i := range found {
+				got = append(got, fmt.Sprint(i.Op))
+			}
+			if !ok || strings.Join(got, " ") != tt.want {
+				t.Errorf("impossible are %q, want %q (followed: %v)", got, tt.want, ok)
+			}
+		})
+	}
+}
+
+// More in flight than can be followed is said to be.
+func TestFollowHasALimit(t *testing.T) {
+	var ops []Op
+	for range mostInFlight + 1 {
+		ops = append(ops, call(0, -1, "create", c0, lost))
+	}
+	if _, ok := Follow(ops); ok {
+		t.Error("all were followed")
+	}
+}
+
+func TestExpect(t *testing.T) {
+	w := harness.Workload{
+		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{NoSuchCommand: true}}}},
+		Script: []string{"create c0", "wait c0", "start c0", "start c0", "exec c0/e0", "wait c0/e0", "end c0", "wait c0",
+			"restart containerd", "delete c0"},
+	}
+	want := []string{"done created", " created", "done running", "refused running", "refused created", "done created",
+		"done running|stopped", "done stopped", "done none", "not-found none"}
+	steps, err := Expect(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, all := range steps {
+		var responses []string
+		for _, r := range all[0].Responses {
+			responses = append(responses, string(r))
+		}
+		got := strings.Join(responses, "|") + " " + strings.Join(all[0].States, "|")
+		if got != want[n] {
+			t.Errorf("step %d, %s: %q, want %q", n+1, w.Script[n], got, want[n])
+		}
+	}
+}

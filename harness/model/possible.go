@@ -1,0 +1,148 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Op is something that a client did about a container, or saw of it.
+type Op struct {
+	// From is the time of the request, and To that of the response. If To is zero, there was
+	// no response, and the call may take effect at any time after From.
+	From, To time.Time
+	// Next are the configurations after it, in which it can have had its response; none: it
+	// cannot in this one.
+	Next func(Config) []Config
+	// Anyway are the configurations to go on with where it can have had its response in no
+	// possible one.
+	Anyway func(Config) []Config
+}
+
+// Impossible is an operation whose response no possible configuration allows.
+type Impossible struct {
+	Op     int      // its index
+	Before []Config // the configurations that were possible
+}
+
+// The most operations in flight, and possible configurations, that are followed.
+const (
+	mostInFlight = 16
+	mostPossible = 512
+)
+
+// possible is a configuration, with the operations in flight that have happened already.
+type possible struct {
+	Config
+	done uint16
+}
+
+// follower follows the operations on one container.
+type follower struct {
+	ops   []Op
+	slots [mostInFlight]int // the operation in flight, or -1
+	now   map[possible]bool
+}
+
+// Follow goes through the operations on a container, in the order of their requests and
+// responses. The container does not exist before. Follow returns the impossible
+// operations; ok is false if there were too many possibilities to follow.
+func Follow(ops []Op) (found []Impossible, ok bool) {
+	type moment struct {
+		at    time.Time
+		op    int
+		reply bool
+	}
+	var all []moment
+	for n, o := range ops {
+		all = append(all, moment{o.From, n, false})
+		if !o.To.IsZero() {
+			all = append(all, moment{o.To, n, true})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b moment) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.op, b.op))
+	})
+	f := follower{ops: ops, now: map[possible]bool{{}: true}}
+	for n := range f.slots {
+		f.slots[n] = -1
+	}
+	for _, m := range all {
+		if !m.reply {
+			free := slices.Index(f.slots[:], -1)
+			if free < 0 {
+				return found, false
+			}
+			f.slots[free] = m.op
+			continue
+		}
+		before, can := f.reply(m.op)
+		if !can {
+			found = append(found, Impossible{m.op, before})
+		}
+		if len(f.now) > mostPossible {
+			return found, false
+		}
+	}
+	return found, true
+}
+
+// reply keeps the configurations in which an operation has had its response by now. Where
+// there is none it returns what was possible, and goes on with what the operation says.
+func (f *follower) reply(op int) (before []Config, ok bool) {
+	slot := slices.Index(f.slots[:], op)
+	bit := uint16(1) << slot
+	f.slots[slot] = -1
+	all := f.closure(slot, op)
+	f.now = map[possible]bool{}
+	for p := range all {
+		if p.done&bit != 0 {
+			f.now[possible{p.Config, p.done &^ bit}] = true
+		}
+	}
+	if len(f.now) > 0 {
+		return nil, true
+	}
+	for p := range all {
+		if !slices.Contains(before, p.Config) {
+			before = append(before, p.Config)
+		}
+		for _, next := range f.ops[op].Anyway(p.Config) {
+			f.now[possible{next, p.done}] = true
+		}
+	}
+	return before, false
+}
+
+// closure is all that may have come about by now: processes have ended by themselves, and
+// operations in flight have happened, in any order.
+func (f *follower) closure(slot, op int) map[possible]bool {
+	all, todo := map[possible]bool{}, make([]possible, 0, len(f.now))
+	add := func(p possible) {
+		if !all[p] && len(all) <= mostPossible {
+			all[p] = true
+			todo = append(todo, p)
+		}
+	}
+	for p := range f.now {
+		add(p)
+	}
+	for len(todo) > 0 {
+		p := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, next := range p.ends(true) {
+			add(possible{next, p.done})
+		}
+		for n, o := range f.slots {
+			if n == slot {
+				o = op
+			}
+			if bit := uint16(1) << n; o >= 0 && p.done&bit == 0 {
+				for _, next := range f.ops[o].Next(p.Config) {
+					add(possible{next, p.done | bit})
+				}
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,141 @@
+package model
+
+import (
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
+)
+
+// Cell is the result of a verb in a state.
+type Cell struct {
+	Response harness.Response
+	To       State // of the object, where the response is done
+}
+
+var (
+	notFound = Cell{Response: harness.NotFound}
+	refused  = Cell{Response: harness.Refused}
+	exists   = Cell{Response: harness.Exists}
+)
+
+func to(s State) Cell { return Cell{harness.Done, s} }
+
+// row has a cell for each state: none, created, running, paused, stopped.
+type row [5]Cell
+
+// tasks is the table of the task API's verbs. It restates the shim's own table:
+// cmd/containerd-shim-runc-v2/process/init_state.go of v2.4.2 has a type for each state
+// with a method for each verb. A task that there is not containerd itself does not find
+// (getTask of plugins/services/tasks/local.go), and it creates none twice (Create there).
+var tasks = map[string]row{
+	"create": {to(Created), exists, exists, exists, exists},
+	"start":  {notFound, to(Running), refused, refused, refused},
+	"kill":   {notFound, to(Created), to(Running), to(Paused), notFound},
+	"pause":  {notFound, refused, to(Paused), refused, refused},
+	"resume": {notFound, refused, refused, to(Running), refused},
+	"delete": {notFound, to(None), refused, refused, to(None)},
+	"wait":   {notFound, {}, {}, {}, to(Stopped)},
+}
+
+// execs is the table of the verbs on an exec, by its own state: exec_state.go there. An
+// exec that was not started has no pid: a signal for it fails with FailedPrecondition
+// (execProcess.kill of exec.go).
+var execs = map[string]row{
+	"add":    {to(Created), exists, exists, exists, exists},
+	"start":  {notFound, to(Running), refused, refused, refused},
+	"kill":   {notFound, refused, to(Running), {}, notFound},
+	"delete": {notFound, to(None), refused, {}, to(None)},
+	"wait":   {notFound, {}, {}, {}, to(Stopped)},
+}
+
+// ofTask is the response to a verb on an exec that its task's state decides. An id in use
+// is refused first, whatever the task does (service.Exec of task/service.go reserves it).
+// runc runs no exec in a paused container, and a shim none after the end of the init
+// (service.Start there).
+var ofTask = map[string]row{
+	"add":   {notFound, to(None), to(None), refused, refused},
+	"start": {notFound, to(None), to(None), refused, refused},
+}
+
+// Call is one call of a client about an object.
+type Call struct {
+	Verb string // create, start, end, ...
+	Of   script.Object
+	// Signal is that of a kill: SIGKILL.
+	Signal string
+	// Absent reports that the object's command does not exist, and AtOnce that its process
+	// comes to its end without an `end` step.
+	Absent, AtOnce bool
+}
+
+// Do is the response to a call in a configuration, and the configuration after it. A call
+// that waits has no response.
+func (c Config) Do(call Call) (harness.Response, Config) {
+	if call.Verb == "end" {
+		return harness.Done, c.released(call.Of)
+	}
+	if call.Verb == "restart" {
+		return harness.Done, c.restarted()
+	}
+	cell := c.cell(call)
+	if cell.Response != harness.Done {
+		if call.Verb == "start" && cell.Response == harness.Refused && c.State(call.Of) == Created {
+			c.of(call.Of).Burnt = c.of(call.Of).Burnt || c.Task.State != Stopped
+		}
+		return cell.Response, c
+	}
+	p := c.of(call.Of)
+	p.State = cell.To
+	switch call.Verb {
+	case "create", "add":
+		*p = Process{State: Created, Released: call.AtOnce}
+	case "kill":
+		p.Killed = p.Killed || call.Signal == "SIGKILL"
+		p.Released = p.Released || call.Signal != "SIGKILL"
+	case "delete":
+		*p = Process{}
+		if !call.Of.IsExec() {
+			c = Config{}
+		}
+	}
+	return harness.Done, c
+}
+
+func (c Config) cell(call Call) Cell {
+	own := c.State(call.Of)
+	if !call.Of.IsExec() {
+		if call.Absent && call.Verb == "create" && own == None {
+			return refused
+		}
+		return tasks[call.Verb][own]
+	}
+	cell := execs[call.Verb][own]
+	if by, ok := ofTask[call.Verb]; ok && cell.Response == harness.Done {
+		if decides := by[c.Task.State]; decides.Response != harness.Done {
+			return decides
+		}
+	}
+	switch {
+	case call.Absent && call.Verb == "start" && cell.Response == harness.Done:
+		return refused
+	case call.Verb == "wait" && c.of(call.Of).Burnt:
+		return to(own)
+	}
+	return cell
+}
+
+// released lets a process come to its own end.
+func (c Config) released(of script.Object) Config {
+	if p := c.of(of); p.State != None && p.State != Stopped {
+		p.Released = true
+	}
+	return c
+}
+
+// restarted is the configuration when containerd has started: it deletes a task without
+// processes (loadShims of core/runtime/v2/shim_load.go).
+func (c Config) restarted() Config {
+	if c.Task.State == Stopped {
+		return Config{}
+	}
+	return c
+}

@@ -1,0 +1,115 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
+)
+
+// CallOf returns a call of the n-th step of a workload's script on an object. The verb is
+// that of the call: an exec step makes two, an add and a start.
+func CallOf(w harness.Workload, steps script.Script, n int, verb string, of script.Object) Call {
+	spec := w.WithDefaults().Containers[of.Container]
+	signal, absent, stays := spec.Signal, spec.NoSuchCommand, spec.Stays
+	if of.IsExec() {
+		e := spec.Execs[of.Exec]
+		signal, absent, stays = e.Signal, e.NoSuchCommand, e.Stays
+	}
+	atOnce := !stays && signal == "" && !steps.Has("end", of)
+	switch {
+	case steps[n].Verb != "end":
+		signal = steps[n].Arg
+	case signal != "":
+		verb = "kill"
+	}
+	return Call{Verb: verb, Of: of, Absent: absent, Signal: signal, AtOnce: atOnce}
+}
+
+// Expected has the possible results of a step on one of its objects.
+type Expected struct {
+	Of script.Object
+	// Responses are the possible ones; none: the step waits for ever.
+	Responses []harness.Response
+	// States are the possible ones of the object behind the step, for people.
+	States []string
+}
+
+// Expect returns the possible results of each step of a workload's script, without a
+// fault.
+func Expect(w harness.Workload) ([][]Expected, error) {
+	steps, err := w.Steps()
+	now := make([][]Config, len(w.WithDefaults().Containers))
+	for n := range now {
+		now[n] = []Config{{}}
+	}
+	out := make([][]Expected, len(steps))
+	for n, step := range steps {
+		of := step.Of
+		if step.Verb == "restart" {
+			for c := range now {
+				of = append(of, script.Container(c))
+			}
+		}
+		for _, of := range of {
+			calls := []Call{CallOf(w, steps, n, step.Verb, of)}
+			if step.Verb == script.Exec {
+				calls = []Call{CallOf(w, steps, n, "add", of), CallOf(w, steps, n, "start", of)}
+			}
+			e := Expected{Of: of}
+			e.Responses, now[of.Container] = expected(now[of.Container], calls, step.Concurrent)
+			for _, c := range now[of.Container] {
+				e.States = append(e.States, c.State(of).String())
+			}
+			slices.Sort(e.States)
+			e.States = slices.Compact(e.States)
+			out[n] = append(out[n], e)
+		}
+	}
+	return out, err
+}
+
+// expected returns the responses to the calls of one step, and the configurations after
+// them. The first call that is not done ends the step. Concurrent calls may not have
+// happened yet.
+func expected(now []Config, calls []Call, concurrent bool) (responses []harness.Response, after []Config) {
+	for _, c := range withEnds(now) {
+		response, next := c.Do(calls[0])
+		for _, call := range calls[1:] {
+			if response == harness.Done {
+				response, next = next.Do(call)
+			}
+		}
+		if response == "" {
+			continue // it waits here, and goes on in another
+		}
+		if !slices.Contains(responses, response) {
+			responses = append(responses, response)
+		}
+		if !slices.Contains(after, next) {
+			after = append(after, next)
+		}
+	}
+	if concurrent || len(after) == 0 {
+		for _, c := range now {
+			if !slices.Contains(after, c) {
+				after = append(after, c)
+			}
+		}
+	}
+	return responses, withEnds(after)
+}
+
+// withEnds are configurations, and those after the ends of processes that may end by
+// themselves.
+func withEnds(now []Config) []Config {
+	all := slices.Clone(now)
+	for n := 0; n < len(all); n++ {
+		for _, c := range all[n].ends(true) {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,206 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/shimquake/shimquake/spelling"
+)
+
+// The most that a script may have. The longest of the catalogue has some 30 steps.
+const (
+	mostSteps = 200
+	mostLine  = 1000 // bytes of a step
+)
+
+// Error is a step that cannot be done, with its place.
+type Error struct {
+	Line   int // the step, from 0
+	Column int // in the step's text, from 0
+	Err    error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Parse reads the text form of a script for a workload whose n-th container has execs[n]
+// execs. Errors, all that there are, are of type *Error, joined.
+func Parse(lines []string, execs []int) (Script, error) {
+	if len(lines) > mostSteps {
+		return nil, &Error{Line: mostSteps, Err: fmt.Errorf("%d steps: up to %d", len(lines), mostSteps)}
+	}
+	p := parser{execs: execs}
+	var out Script
+	for i, text := range lines {
+		p.line = i
+		out = append(out, p.step(text))
+	}
+	if len(p.errs) > 0 {
+		return nil, errors.Join(p.errs...)
+	}
+	return out, nil
+}
+
+// parser reads the steps of one script.
+type parser struct {
+	execs []int
+	line  int
+	errs  []error
+}
+
+func (p *parser) fail(column int, err error) {
+	p.errs = append(p.errs, &Error{Line: p.line, Column: column, Err: err})
+}
+
+// word is a word of a step and its column.
+type word struct {
+	text   string
+	column int
+}
+
+var words = regexp.MustCompile(`\S+`)
+
+// step reads one line.
+func (p *parser) step(text string) Step {
+	if len(text) > mostLine || !utf8.ValidString(text) {
+		p.fail(0, fmt.Errorf("a step has up to %d bytes of UTF-8", mostLine))
+		return Step{}
+	}
+	var all []word
+	for _, at := range words.FindAllStringIndex(text, -1) {
+		all = append(all, word{text[at[0]:at[1]], at[0]})
+	}
+	if len(all) == 0 {
+		p.fail(0, errors.New("an empty step: a verb is needed"))
+		return Step{}
+	}
+	verb, known := Named(all[0].text)
+	if !known {
+		p.fail(all[0].column, spelling.Unknown("verb", all[0].text, names()))
+		return Step{}
+	}
+	s, rest := Step{Verb: verb.Name}, all[1:]
+	if n := len(rest); n > 0 && rest[n-1].text == "&" {
+		if verb.On == OnNothing {
+			p.fail(rest[n-1].column, fmt.Errorf("%s cannot be done beside the next step", verb.Name))
+		}
+		s.Concurrent, rest = true, rest[:n-1]
+	}
+	s.Arg, rest = p.arg(verb, all[0], rest)
+	s.Of = p.objects(verb, all[0], rest)
+	return s
+}
+
+// arg takes the argument of a verb from the end of its words.
+func (p *parser) arg(v Verb, verb word, rest []word) (string, []word) {
+	var what string
+	var known []string
+	switch v.Arg {
+	case NoArg:
+		return "", rest
+	case MarkArg:
+		what, known = "moment", Marks
+	case SignalArg:
+		what, known = "signal", Signals
+	case DaemonArg:
+		what, known = "process", daemons
+	}
+	if len(rest) == 0 {
+		p.fail(verb.column, fmt.Errorf("%s needs a %s: %s", v.Name, what, strings.Join(known, ", ")))
+		return "", rest
+	}
+	last := rest[len(rest)-1]
+	if !slices.Contains(known, last.text) {
+		p.fail(last.column, spelling.Unknown(what, last.text, known))
+	}
+	return last.text, rest[:len(rest)-1]
+}
+
+// objects reads the objects of a step.
+func (p *parser) objects(v Verb, verb word, all []word) (out []Object) {
+	switch {
+	case v.On == OnNothing && len(all) > 0:
+		p.fail(all[0].column, fmt.Errorf("%s takes no %q", v.Name, all[0].text))
+		return nil
+	case v.On == OnNothing:
+		return nil
+	case len(all) == 0:
+		p.fail(verb.column, fmt.Errorf("%s needs an object: %s", v.Name, strings.Join(p.known(v.On), ", ")))
+		return nil
+	case all[0].text == "all":
+		return p.allBut(v, all)
+	}
+	for _, w := range all {
+		if o, ok := p.object(v.On, w); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// allBut reads `all` and `all but c0 c1`.
+func (p *parser) allBut(v Verb, all []word) (out []Object) {
+	if v.On == OnExecs {
+		p.fail(all[0].column, fmt.Errorf("%s takes execs one by one: %s", v.Name, strings.Join(p.known(v.On), ", ")))
+		return nil
+	}
+	if len(all) == 2 || len(all) > 2 && all[1].text != "but" {
+		p.fail(all[1].column, errors.New("behind all nothing follows, or but and the objects that are left out"))
+		return nil
+	}
+	var left []Object
+	for _, w := range all[min(2, len(all)):] {
+		if o, ok := p.object(OnContainers, w); ok {
+			left = append(left, o)
+		}
+	}
+	for n := range p.execs {
+		if o := Container(n); !slices.Contains(left, o) {
+			out = append(out, o)
+		}
+	}
+	if v.Reverse {
+		slices.Reverse(out)
+	}
+	return out
+}
+
+// object reads the name of an object.
+func (p *parser) object(on On, w word) (Object, bool) {
+	known := p.known(on)
+	if i := slices.Index(known, w.text); i < 0 {
+		p.fail(w.column, spelling.Unknown("object", w.text, known))
+		return Object{}, false
+	}
+	for _, o := range p.all() {
+		if o.String() == w.text {
+			return o, true
+		}
+	}
+	return Object{}, false
+}
+
+// known are the names of the objects of a kind.
+func (p *parser) known(on On) (out []string) {
+	for _, o := range p.all() {
+		if on == OnBoth || o.IsExec() == (on == OnExecs) {
+			out = append(out, o.String())
+		}
+	}
+	return out
+}
+
+func (p *parser) all() (out []Object) {
+	for n, execs := range p.execs {
+		out = append(out, Container(n))
+		for m := range execs {
+			out = append(out, ExecOf(n, m))
+		}
+	}
+	return out
+}

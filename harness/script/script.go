@@ -1,0 +1,91 @@
+// Package script is the language of workloads: a list of steps, each a line with a verb
+// and its objects, as `ctr` and `crictl` name them. It has no conditions, variables,
+// expectations and faults. Package model knows the expected responses.
+package script
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Script is the list of a client's steps.
+type Script []Step
+
+// Step is one line of a script.
+type Step struct {
+	Verb string
+	// Of are the objects, in the order in which the client takes them.
+	Of []Object
+	// Arg is the signal, the name of the moment, or the process that is restarted.
+	Arg string
+	// Concurrent has the next step begin when the request of this one is sent.
+	Concurrent bool
+}
+
+// Object is a container of the workload, or an exec in it.
+type Object struct {
+	Container int // from 0: c0
+	Exec      int // from 0: c0/e0; -1: the container itself
+}
+
+// Container is the object of the n-th container.
+func Container(n int) Object { return Object{Container: n, Exec: -1} }
+
+// ExecOf is the object of the m-th exec of the n-th container.
+func ExecOf(n, m int) Object { return Object{Container: n, Exec: m} }
+
+// IsExec reports whether the object is an exec.
+func (o Object) IsExec() bool { return o.Exec >= 0 }
+
+func (o Object) String() string {
+	if o.IsExec() {
+		return fmt.Sprintf("c%d/e%d", o.Container, o.Exec)
+	}
+	return fmt.Sprintf("c%d", o.Container)
+}
+
+// String is the text form of the step, with all of its objects.
+func (s Step) String() string {
+	words := []string{s.Verb}
+	for _, o := range s.Of {
+		words = append(words, o.String())
+	}
+	if s.Arg != "" {
+		words = append(words, s.Arg)
+	}
+	if s.Concurrent {
+		words = append(words, "&")
+	}
+	return strings.Join(words, " ")
+}
+
+// Lines is the text form of the script, which Parse reads.
+func (s Script) Lines() []string {
+	lines := make([]string, len(s))
+	for i, step := range s {
+		lines[i] = step.String()
+	}
+	return lines
+}
+
+// Has reports whether a step of that verb is about an object.
+func (s Script) Has(verb string, of Object) bool {
+	for _, step := range s {
+		for _, o := range step.Of {
+			if step.Verb == verb && o == of {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Uses reports whether there is a step of that verb.
+func (s Script) Uses(verb string) bool {
+	for _, step := range s {
+		if step.Verb == verb {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,77 @@
+package script
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	text := []string{"create all", "at created", "start c0 c1", "kill c0/e0 SIGKILL &", "join",
+		"add c0/e0", "wait all but c1", "restart containerd", "delete all"}
+	want := []string{"create c0 c1", "at created", "start c0 c1", "kill c0/e0 SIGKILL &", "join",
+		"add c0/e0", "wait c0", "restart containerd", "delete c1 c0"}
+	s, err := Parse(text, []int{1, 0})
+	if err != nil || !slices.Equal(s.Lines(), want) {
+		t.Fatalf("%v\n%q\nwant\n%q", err, s.Lines(), want)
+	}
+	again, err := Parse(s.Lines(), []int{1, 0})
+	if err != nil || !slices.Equal(again.Lines(), want) {
+		t.Errorf("%v: its text form gives %q", err, again.Lines())
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for text, want := range map[string]struct {
+		column int
+		says   string
+	}{
+		"craete c0":                {0, `"create"`},
+		"create c2":                {7, `"c0"`},
+		"create c0/e0":             {7, `"c0"`},
+		"add c0":                   {4, `known: c0/e0`},
+		"kill c0 SIGKIL":           {8, `"SIGKILL"`},
+		"kill c0":                  {5, `signal "c0" is unknown`},
+		"at runnig":                {3, `"running"`},
+		"restart shim":             {8, "containerd"},
+		"start":                    {0, "needs an object"},
+		"join c0":                  {5, "takes no"},
+		"join &":                   {5, "beside"},
+		"wait all c0":              {9, "nothing follows"},
+		"":                         {0, "empty"},
+		"wait \xff":                {0, "UTF-8"},
+		strings.Repeat("x", 2_000): {0, "bytes"},
+	} {
+		t.Run(text[:min(len(text), 20)], func(t *testing.T) {
+			_, err := Parse([]string{"create c0", text}, []int{1, 0})
+			var e *Error
+			if !errors.As(err, &e) || e.Line != 1 || e.Column != want.column || !strings.Contains(err.Error(), want.says) {
+				t.Errorf("got %+v, want column %d and %q", err, want.column, want.says)
+			}
+		})
+	}
+}
+
+func TestALongScriptIsRefused(t *testing.T) {
+	text := slices.Repeat([]string{"wait c0"}, mostSteps+1)
+	if _, err := Parse(text, []int{0}); err == nil || !strings.Contains(err.Error(), "201 steps: up to 200") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// No text of a script makes the parser panic, and what it reads it reads again.
+func FuzzParse(f *testing.F) {
+	f.Add("create all\nstart c0\nwait c0 &\njoin")
+	f.Add("kill c0/e0 SIGKILL\nat running\nrestart containerd\ndelete all but c0")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Parse(strings.Split(text, "\n"), []int{2, 0, 1})
+		if err != nil {
+			return
+		}
+		again, err := Parse(s.Lines(), []int{2, 0, 1})
+		if len(s) > mostSteps || err != nil || !slices.Equal(again.Lines(), s.Lines()) {
+			t.Errorf("%q gives %q, %v", s.Lines(), again.Lines(), err)
+		}
+	})
+}

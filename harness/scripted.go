@@ -1,0 +1,131 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/spelling"
+)
+
+// ExecSpec is an exec of a container that the steps of a script run.
+type ExecSpec struct {
+	// Exit is the status that it exits with by itself, when its `end` step lets it, or at
+	// once where the script has none.
+	Exit int `yaml:"exit,omitempty" json:"exit,omitempty"`
+	// Signal, SIGTERM or SIGUSR1, in place of Exit, is sent by its `end` step.
+	Signal string `yaml:"signal,omitempty" json:"signal,omitempty"`
+	// Stays has it run until something ends it, at the latest its container.
+	Stays bool `yaml:"stays,omitempty" json:"stays,omitempty"`
+	// NoSuchCommand gives it AbsentCommand to run, which runc refuses.
+	NoSuchCommand bool `yaml:"noSuchCommand,omitempty" json:"noSuchCommand,omitempty"`
+}
+
+// Steps is the script of the workload; nil: it runs the lifecycle of its client.
+func (w Workload) Steps() (script.Script, error) {
+	if len(w.Script) == 0 {
+		return nil, nil
+	}
+	var execs []int
+	for _, c := range w.WithDefaults().Containers {
+		execs = append(execs, len(c.Execs))
+	}
+	return script.Parse(w.Script, execs)
+}
+
+// Scripted reports whether the workload is a script.
+func (w Workload) Scripted() bool { return len(w.Script) > 0 }
+
+// MostExecs is the most execs of a container that the model keeps apart.
+const MostExecs = 4
+
+// scriptProblems are what is wrong with a script, and with what stands beside it.
+func (w Workload) scriptProblems() (all []fieldError) {
+	add := func(path string, err error) { all = append(all, fieldError{path, err}) }
+	for n, c := range w.Containers {
+		at := fmt.Sprintf("workload.containers[%d]", n)
+		if len(c.Execs) > 0 && !w.Scripted() {
+			add(at+".execs", errors.New("execs: only the steps of a script run them: add script"))
+		}
+		if len(c.Execs) > MostExecs {
+			add(at+".execs", fmt.Errorf("%d execs: up to %d", len(c.Execs), MostExecs))
+		}
+		for m, e := range c.Execs {
+			if err := e.check(); err != nil {
+				add(fmt.Sprintf("%s.execs[%d]", at, m), err)
+			}
+		}
+		if w.Scripted() && (c.besides() || c.Held || c.LateKill) {
+			add(at, errors.New("exec, pause, held and their like: in a script they are steps"))
+		}
+	}
+	if !w.Scripted() {
+		return all
+	}
+	if w.API == CRI || w.Fakeshim != "" || w.Restart || w.Rest > 0 || w.Loops > 0 || w.KillAgain || w.LibraryDelete ||
+		max(w.Deleters, w.Creators, w.Waiters) > 1 {
+		add("workload.script", errors.New("a script is of the task API and runc's shim, and says itself when what is done: "+
+			"leave out api: cri, fakeshim, restart, rest, loops, killAgain, libraryDelete, deleters, creators, waiters"))
+	}
+	_, err := w.Steps()
+	for _, e := range unjoined(err) {
+		var at *script.Error
+		if errors.As(e, &at) {
+			add(fmt.Sprintf("workload.script[%d]", at.Line), at)
+		}
+	}
+	return all
+}
+
+func unjoined(err error) []error {
+	if err == nil {
+		return nil
+	}
+	var all interface{ Unwrap() []error }
+	if errors.As(err, &all) {
+		return all.Unwrap()
+	}
+	return []error{err}
+}
+
+func (e ExecSpec) check() error {
+	switch {
+	case e.Exit < 0 || e.Exit > 255:
+		return fmt.Errorf("exit %d is not between 0 and 255", e.Exit)
+	case e.Signal != "" && !slices.Contains(execSignals, e.Signal):
+		return spelling.Unknown("signal", e.Signal, execSignals)
+	case e.NoSuchCommand && e != ExecSpec{NoSuchCommand: true}:
+		return errors.New("noSuchCommand: it never runs: leave out all else")
+	case e.Signal != "" && (e.Exit != 0 || e.Stays) || e.Stays && e.Exit != 0:
+		return errors.New("an exec ends by exit, by signal, or stays until something ends it")
+	}
+	return nil
+}
+
+// Want is the exit status that the exec has unless something else ends it.
+func (e ExecSpec) Want() uint32 {
+	if e.Stays {
+		return Container{Signal: "SIGKILL"}.Want()
+	}
+	return Container{Exit: e.Exit, Signal: e.Signal}.Want()
+}
+
+// objectName is the name of an object, or of a later use of its id: c0, c0-2, c0-2/e0.
+var objectName = regexp.MustCompile(`^c(\d{1,3})(?:-\d+)?(?:/e(\d{1,3})(?:-\d+)?)?$`)
+
+// ObjectNamed is the object of a script's step that a call or an observation is of.
+func ObjectNamed(name string) (script.Object, bool) {
+	found := objectName.FindStringSubmatch(name)
+	if found == nil {
+		return script.Object{}, false
+	}
+	n, _ := strconv.Atoi(found[1]) // of digits, and of few
+	if found[2] == "" {
+		return script.Container(n), true
+	}
+	m, _ := strconv.Atoi(found[2])
+	return script.ExecOf(n, m), true
+}
