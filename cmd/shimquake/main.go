@@ -97,7 +97,8 @@ What is built is kept in /var/cache/shimquake (SHIMQUAKE_CACHE names another fol
 	}
 	c.Version = newAbout().Version // for those who type --version; shimquake version says more
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
-	c.AddCommand(checkCommand(), runCommand(), judgeCommand(), buildCommand(), listCommand(), showCommand(),
+	c.AddCommand(checkCommand(), runCommand(), scriptCommand(), judgeCommand(), buildCommand(), listCommand(),
+		showCommand(),
 		matrixCommand(), bisectCommand(), reproCommand(), gcCommand(), sweepCommand(), auditCommand(),
 		reportCommand(), bundleCommand(), versionCommand(), manCommand())
 	tellUsage(c)

@@ -19,6 +19,7 @@ import (
 	"github.com/shimquake/shimquake/harness/runner"
 	"github.com/shimquake/shimquake/progress"
 	"github.com/shimquake/shimquake/report"
+	"github.com/shimquake/shimquake/sweep/scripts"
 )
 
 // runFlags are the flags of commands that run cases.
@@ -29,6 +30,7 @@ type runFlags struct {
 	out        string
 	json       bool
 	keep       bool
+	scripts    int // the length of the enumerated scripts; 0: none
 }
 
 func (f *runFlags) register(c *cobra.Command) {
@@ -49,42 +51,57 @@ func (f *runFlags) check() error {
 	if f.count < 1 || f.parallel < 1 {
 		return fmt.Errorf("--count %d --parallel %d: both must be at least 1", f.count, f.parallel)
 	}
+	if f.scripts < 0 || f.scripts > scripts.Longest {
+		return fmt.Errorf("--scripts %d: 1 to %d steps", f.scripts, scripts.Longest)
+	}
 	return nil
 }
 
 func runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use:   "run CASE...",
-		Short: "Run cases: names from the catalogue, or YAML files",
+		Use:   "run [CASE...]",
+		Short: "Run cases: names from the catalogue, or YAML files, or enumerated scripts",
 		Long: `Run runs each case in a world of its own, and says whether containerd held. shimquake list cases has
-the names; docs/write-a-case.md says how to write a case as a YAML file.
+the names; docs/write-a-case.md says how to write a case as a YAML file. With --scripts it makes the cases itself:
+all scripts of so many steps, in which nothing is broken.
 
 Exit status: 0 held, 1 violated, 2 wrong usage or bad input, 3 invalid (a fault did not fire, or this
 machine cannot run it). The worst of all cases counts.`,
 		Example: `  shimquake run shutdown-error-once
   shimquake run --containerd v2.3.7 --count 20 shutdown-error-once
-  shimquake run my-case.yaml`,
-		Args: cobra.MinimumNArgs(1),
+  shimquake run my-case.yaml
+  shimquake run --scripts 3 --parallel 6`,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if err := f.check(); err != nil {
 				return err
 			}
-			cases := make([]harness.Case, len(words))
-			for i, w := range words {
+			var cases []harness.Case
+			for _, w := range words {
 				k, err := catalogue.Find(w)
 				if err != nil {
 					return err
 				}
+				cases = append(cases, k)
+			}
+			if f.scripts > 0 {
+				cases = append(cases, scripts.Enumerate(f.scripts)...)
+			}
+			if len(cases) == 0 {
+				return errors.New("no case to run: name one, or give --scripts")
+			}
+			for i := range cases {
 				if f.containerd != "" {
-					k.Containerd = f.containerd
+					cases[i].Containerd = f.containerd
 				}
-				cases[i] = k
 			}
 			return f.run(cmd.Context(), cases, words, cmd.OutOrStdout())
 		},
 	}
 	f.register(c)
+	c.Flags().IntVar(&f.scripts, "scripts", 0, fmt.Sprintf(
+		"also run all scripts of so many steps, 1 to %d, that bring one container and one exec through their states",
+		scripts.Longest))
 	return c
 }
 
@@ -121,7 +138,7 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 				defer mu.Unlock()
 				tally[v.Outcome]++
 				if worse(v.Outcome, worst) {
-					worst, next = v.Outcome, afterRun(v, words[i], f.out)
+					worst, next = v.Outcome, afterRun(v, wordFor(words, i, c), f.out)
 				}
 				defer p.Step(countOf(tally))
 				if err := rep.add(v, plain); err != nil {
@@ -153,6 +170,14 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 		return statusError{status: statusInvalid}
 	}
 	return nil
+}
+
+// wordFor returns the word that a case was asked for by; the name of an enumerated one.
+func wordFor(words []string, i int, c harness.Case) string {
+	if i < len(words) {
+		return words[i]
+	}
+	return c.Name
 }
 
 // nameOf names cases in a few words.

@@ -25,14 +25,14 @@ import (
 
 // The scripts run the commands of the pages. Those of root run cases.
 const (
-	scripts     = "testdata/script"
+	scriptsDir  = "testdata/script"
 	rootScripts = "testdata/script/root"
 )
 
 // TestScripts runs what needs neither root nor a containerd.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{Dir: scripts, Setup: kept, RequireExplicitExec: true})
+	testscript.Run(t, testscript.Params{Dir: scriptsDir, Setup: kept, RequireExplicitExec: true})
 }
 
 // TestScriptsAsRoot runs cases, as the pages have them.
@@ -61,7 +61,7 @@ func maybe(ts *testscript.TestScript, _ bool, words []string) {
 func scripted(t *testing.T) map[string]bool {
 	t.Helper()
 	ran := map[string]bool{}
-	for _, dir := range []string{scripts, rootScripts} {
+	for _, dir := range []string{scriptsDir, rootScripts} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no script is in %s: %v", dir, err)
