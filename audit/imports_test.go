@@ -21,7 +21,7 @@ func TestImports(t *testing.T) {
 			have = append(have, rest)
 		}
 	}
-	if want := []string{"foreign", "oracle/scan", "quote", "audit"}; !slices.Equal(have, want) {
+	if want := []string{"quote", "foreign", "oracle/scan", "audit"}; !slices.Equal(have, want) {
 		t.Errorf("linked with %q, want %q", have, want)
 	}
 }

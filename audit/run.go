@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -114,9 +115,11 @@ const (
 	mostNotes     = 100
 )
 
-// tell adds what is there besides suspects.
+// tell adds the facts of the node that are no suspects. Notes about containerds come
+// first, because a user can cause a flood of others.
 func (r *Report) tell(n *Node) {
-	r.Taken, r.Partial, r.Untrusted = n.Taken, append(r.Partial, n.Notes...), n.Untrusted
+	r.Taken, r.Untrusted = n.Taken, n.Untrusted
+	notes := slices.Clone(n.Notes)
 	for _, v := range n.Views {
 		r.Daemons = append(r.Daemons, v.Daemons...)
 		for _, p := range v.Processes {
@@ -134,7 +137,7 @@ func (r *Report) tell(n *Node) {
 			r.Partial = append(r.Partial, fmt.Sprintf("there are shims of a containerd at %s, which is not running:"+
 				" the kernel's view is compared alone", address))
 		}
-		r.Partial = append(r.Partial, v.Notes...)
+		notes = append(notes, v.Notes...)
 	}
 	if len(r.Daemons) == 0 {
 		r.Partial = append(r.Partial, "no containerd is running: the kernel's view is compared alone")
@@ -143,6 +146,7 @@ func (r *Report) tell(n *Node) {
 		r.Suspects = r.Suspects[:mostSuspects]
 		r.Partial = append(r.Partial, fmt.Sprintf("%d suspects more are left out", n-mostSuspects))
 	}
+	r.Partial = append(r.Partial, notes...)
 	if n := len(r.Untrusted); n > mostUntrusted {
 		r.Untrusted = r.Untrusted[:mostUntrusted]
 	}

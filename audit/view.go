@@ -104,15 +104,20 @@ func (w *viewing) listening(anchor int) ([]scan.UnixSocket, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := make(map[uint64]bool, len(sockets))
-	for _, s := range sockets {
-		if seen[s.Inode] {
-			w.Notes = append(w.Notes, fmt.Sprintf("%s has socket %d twice, so one line of it is forged",
-				filepath.Join(w.Proc, itoa(anchor), "net/unix"), s.Inode))
-		}
-		seen[s.Inode] = true
+	if n := repeated(sockets); n > 0 {
+		w.Notes = append(w.Notes, fmt.Sprintf("%s lists %s again, so it has forged lines",
+			filepath.Join(w.Proc, itoa(anchor), "net/unix"), count(n, "socket")))
 	}
 	return sockets, nil
+}
+
+// repeated returns how many entries have the inode of an earlier one.
+func repeated(sockets []scan.UnixSocket) int {
+	seen := make(map[uint64]bool, len(sockets))
+	for _, s := range sockets {
+		seen[s.Inode] = true
+	}
+	return len(sockets) - len(seen)
 }
 
 // processes adds the processes of the view, without the shims of other groups.

@@ -1,0 +1,42 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shimquake/shimquake/oracle/scan"
+)
+
+// A user can cause a flood of notes. The notes about containerds stay.
+func TestAFloodOfNotes(t *testing.T) {
+	flood := make([]string, 2*mostNotes)
+	for i := range flood {
+		flood[i] = fmt.Sprint("forged ", i)
+	}
+	r := &Report{}
+	r.tell(&Node{Notes: flood, Views: []*View{
+		{Notes: flood, Daemons: []Daemon{{PID: 7, Error: "deaf"}}},
+		{Untrusted: 9, Notes: flood, Daemons: []Daemon{{PID: 9, Error: "fake"}}},
+	}})
+	if len(r.Partial) != mostNotes+1 || !strings.Contains(r.Partial[0], "process 7") {
+		t.Errorf("%d notes, want %d, and first that process 7 was not asked: %q", len(r.Partial), mostNotes+1, r.Partial[0])
+	}
+	if !slices.Contains(r.Partial, flood[0]) {
+		t.Error("the other notes are gone")
+	}
+}
+
+func TestRepeated(t *testing.T) {
+	sockets := []scan.UnixSocket{{Inode: 1}, {Inode: 2}}
+	if n := repeated(sockets); n != 0 {
+		t.Errorf("%d of two inodes are repeated", n)
+	}
+	for range 300 {
+		sockets = append(sockets, scan.UnixSocket{Inode: 1})
+	}
+	if n := repeated(sockets); n != 300 {
+		t.Errorf("%d are repeated, want 300", n)
+	}
+}
