@@ -18,7 +18,7 @@ import (
 func IsUnsupported(err error) bool {
 	for _, e := range []error{
 		world.ErrNotRoot, world.ErrNoCgroup, world.ErrLacksController, iopressure.ErrNoController, iopressure.ErrNoLoop,
-		iopressure.ErrNoMkfs, slowsys.ErrNoStrace, gobuild.ErrNoGo,
+		iopressure.ErrNoMkfs, slowsys.ErrNoStrace, gobuild.ErrNoGo, world.ErrRlimit,
 	} {
 		if errors.Is(err, e) {
 			return true

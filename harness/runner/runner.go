@@ -4,6 +4,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -119,7 +120,7 @@ func (r *Runner) prepare(ctx context.Context, spec string) (*subject, error) {
 	if s := r.prepared[spec]; s != nil {
 		return s, nil
 	}
-	if err := world.Check(); err != nil {
+	if err := errors.Join(world.Check(), world.CheckRlimits()); err != nil {
 		return nil, err
 	}
 	if r.Cache == "" {
