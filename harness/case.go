@@ -193,6 +193,9 @@ func (c Case) problems() (all []fieldError) {
 	if c.Name == "" || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" {
 		add("name", fmt.Errorf("name %q: lower-case letters, digits, dots and dashes are needed", c.Name))
 	}
+	if n := len(c.Name); n > mostName {
+		add("name", fmt.Errorf("the name has %d letters: up to %d", n, mostName))
+	}
 	if apis := []string{string(TaskAPI), string(CRI)}; w.API != "" && !slices.Contains(apis, string(w.API)) {
 		add("workload.api", spelling.Unknown("api", string(w.API), apis))
 	}

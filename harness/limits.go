@@ -21,6 +21,7 @@ const (
 	mostLevels = 64
 	mostListed = 100 // containers, faults of a plan, steps of a pause, and entries of bad
 	mostWrong  = 20  // wrong keys that are reported
+	mostName   = 200 // bytes
 )
 
 // mostTime is how long each duration of a workload may be.

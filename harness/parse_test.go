@@ -107,6 +107,7 @@ func TestParseCaseErrors(t *testing.T) {
 		{"too many children", "exit: 7", "children: 101", 9, 7, "1 to 100"},
 		{"children beside one that holds the output", "- exit: 7", "- {children: 1, holdStdout: true}", 9, 8, "holdStdout"},
 		{"a name", "name: shutdown-error-once", "name: Shutdown Error", 1, 7, "lower-case"},
+		{"a long name", "name: shutdown-error-once", "name: " + strings.Repeat("x", 201), 1, 7, "201 letters: up to 200"},
 		{"no name", "name: shutdown-error-once\n", "", 0, 0, "name"},
 		{"a class", "by: [shim]", "by: [shin]", 16, 5, `"shin"`},
 		{"a range", `"< 2.4.0"`, `"< old"`, 16, 5, `releases "< old"`},
