@@ -18,7 +18,7 @@ var lostTaskKind = kind{
 		switch {
 		case s.has("state=stopped"):
 			return fmt.Sprintf("find who has stopped the shim, then kill -CONT %d", s.PID)
-		case s.has("task=UNKNOWN"):
+		case s.has("task=UNKNOWN") && s.PID != 0:
 			return fmt.Sprintf("read /proc/%d/stack and the shim's log in containerd's journal; do not restart containerd now:"+
 				" a shim that does not answer is then taken for dead", s.PID)
 		}

@@ -40,3 +40,14 @@ func TestRepeated(t *testing.T) {
 		t.Errorf("%d are repeated, want 300", n)
 	}
 }
+
+// A task without a shim has no process whose stack could be read.
+func TestAdviceWithoutAProcess(t *testing.T) {
+	s := Suspect{Kind: LostTask, ID: "x", Facts: []string{"task=UNKNOWN", "shim=none"}}
+	if do := lostTaskKind.do(s); strings.Contains(do, "/proc/0") {
+		t.Error(do)
+	}
+	if s.PID = 7; !strings.Contains(lostTaskKind.do(s), "/proc/7/stack") {
+		t.Error(lostTaskKind.do(s))
+	}
+}
