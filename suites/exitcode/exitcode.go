@@ -222,7 +222,8 @@ var _ = Describe("the exit code of a container", Label("exit-code"), func() {
 					status = 137
 				}
 				labels := []any{Label(string(api))}
-				if api == harness.TaskAPI && (e.name == exit7.name || f.kills) || f.name == "delete-refused-twice" && e.name == exit7.name {
+				twice := f.name == "delete-refused-twice" && e.name == exit7.name
+				if api == harness.TaskAPI && (e.name == exit7.name || f.kills) || twice {
 					labels = append(labels, spec.Quick)
 				}
 				It(
