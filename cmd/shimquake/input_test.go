@@ -106,7 +106,7 @@ func TestBadInput(t *testing.T) {
 	}{
 		{"a case", []string{"run", "shutdown-eror-once"}, `did you mean "shutdown-error-once"?`},
 		{"a case beside a good one", []string{"run", "shutdown-error-once", "xyzzy"}, `"xyzzy" is unknown`},
-		{"no case", []string{"run"}, "usage: shimquake run CASE..."},
+		{"no case", []string{"run"}, "usage: shimquake run [CASE...]"},
 		{"no point", []string{"list", "points", "--match", "binary.Start"}, "--containerd v2.4.2"},
 		{"a file", []string{"run", "./none.yaml"}, "./none.yaml: open"},
 		{"a folder", []string{"run", "/tmp/"}, "directory"},

@@ -72,6 +72,12 @@ machine cannot run it). The worst of all cases counts.`,
   shimquake run --containerd v2.3.7 --count 20 shutdown-error-once
   shimquake run my-case.yaml
   shimquake run --scripts 3 --parallel 6`,
+		Args: func(_ *cobra.Command, words []string) error {
+			if len(words) == 0 && f.scripts == 0 {
+				return errors.New("no case to run: name one, or give --scripts")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if err := f.check(); err != nil {
 				return err
@@ -86,9 +92,6 @@ machine cannot run it). The worst of all cases counts.`,
 			}
 			if f.scripts > 0 {
 				cases = append(cases, scripts.Enumerate(f.scripts)...)
-			}
-			if len(cases) == 0 {
-				return errors.New("no case to run: name one, or give --scripts")
 			}
 			for i := range cases {
 				if f.containerd != "" {
