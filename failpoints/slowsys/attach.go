@@ -181,9 +181,15 @@ func (in *Injection) Err() error {
 		}
 	default:
 	}
-	for _, c := range in.Calls() {
-		if c.Returned() && c.Delayed && c.Took < in.params.Delay-clockSlack {
-			return fmt.Errorf("strace delayed a call by less than %v: %v", in.params.Delay, c)
+	return tooShort(in.Calls(), in.params.Delay)
+}
+
+// tooShort is the error for the first delayed call that returned before its delay was
+// over, or nil.
+func tooShort(calls []Call, delay time.Duration) error {
+	for _, c := range calls {
+		if c.Returned() && c.Delayed && c.Took < delay-clockSlack {
+			return fmt.Errorf("strace delayed a call by less than %v: %v", delay, c)
 		}
 	}
 	return nil

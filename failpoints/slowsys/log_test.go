@@ -95,3 +95,24 @@ func FuzzParseLog(f *testing.F) {
 		}
 	})
 }
+
+// A delayed call that came back too early was let go by something else: its delay is no
+// proof.
+func TestTooShort(t *testing.T) {
+	const delay = 12 * time.Second
+	for name, c := range map[string]struct {
+		call Call
+		bad  bool
+	}{
+		"as long":               {Call{Result: "0", Delayed: true, Took: delay}, false},
+		"by strace's own clock": {Call{Result: "0", Delayed: true, Took: delay - clockSlack/2}, false},
+		"let go":                {Call{Result: "0", Delayed: true, Took: time.Second}, true},
+		"not delayed":           {Call{Result: "0", Took: time.Millisecond}, false},
+		"its thread was killed": {Call{Killed: true, Delayed: true}, false},
+		"in its delay":          {Call{Delayed: true}, false},
+	} {
+		if err := tooShort([]Call{c.call}, delay); (err != nil) != c.bad {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -71,6 +71,8 @@ func TestMatchesAreCompared(t *testing.T) {
 	}{
 		"the same of another shim": {"failed to load shim /run/y",
 			"failed to resolve runtime path: invalid custom binary path: not found", true, 100},
+		"another code": {"failed to load shim /run/x",
+			"failed to resolve runtime path: invalid custom binary path: permission denied", false, 75},
 		"another cause":   {"failed to load shim /run/y", "injected", true, 25},
 		"within another":  {"failed to resolve runtime path: not found", "", false, 50},
 		"something else":  {"cleaning up after shim disconnected", "", false, 0},
