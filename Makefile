@@ -132,10 +132,11 @@ install: build ## (root) the command, its manual pages and completions (PREFIX=/
 uninstall: ## (root) remove what make install has put there
 	@scripts/install --remove
 
-docs: ## docs/bugs/ and README's table of bugs, from catalogue/bugs/; docs/history.schema.json, from the types; what releases log, from their source
+docs: ## generate docs/bugs/, the table of bugs in README, docs/history.schema.json, docs/reference.md and the log statements of releases
 	@$(GO) go run ./catalogue/page/write
 	@mkdir -p out
 	@$(GO) go run ./cmd/historyschema >out/history.schema.json && mv out/history.schema.json docs/history.schema.json
+	@$(GO) go run ./cmd/reference >out/reference.md && mv out/reference.md docs/reference.md
 	@$(GO) go run ./repro/statement/write repro/statement/statements.jsonl.gz
 
 setup: ## (root) install the system packages that are missing

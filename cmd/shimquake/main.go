@@ -18,12 +18,12 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Exit statuses, as docs/README.md has them.
+// Exit statuses. docs/reference.md has them.
 const (
-	statusHeld     = 0
-	statusViolated = 1
-	statusUsage    = 2
-	statusInvalid  = 3
+	statusHeld     = 0 // every case held
+	statusViolated = 1 // a case is violated
+	statusUsage    = 2 // the command line or an input file is wrong
+	statusInvalid  = 3 // a case is invalid, or this machine cannot run it
 )
 
 // statusError carries an exit status. Its text, if any, is printed.

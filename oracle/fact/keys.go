@@ -13,95 +13,95 @@ func (k Key) Values() []string { return slices.Clone(keys[k].values) }
 
 // The keys of facts. A key that is added gets a line in keys, too.
 const (
-	// Of what belongs together: the task, bundle, shim, ... of the subject's id.
-	Task      Key = iota // containerd's task: its status, none, or not-asked
-	Container            // containerd's record of the container
-	Bundle
-	Socket
-	Shim    // of an exit: whether it had died by then
-	Process // of a task: whether its pid is a process
-	Holder  // who listens on a socket
-	Create  // of a cgroup, or of an event without a pid: how the creation of its container ended
-	Lease   // what keeps a snapshot from being collected
-	Served  // of a group: whose shim served it last, or that two did at once
+	// What the subject's id has.
+	Task      Key = iota // the status of the task in containerd
+	Container            // the record of the container in containerd
+	Bundle               // the bundle directory
+	Socket               // the socket of the shim
+	Shim                 // the shim; of an exit: at the time of the exit
+	Process              // the process of the task's pid
+	Holder               // the process that listens on a socket
+	Create               // the end of the container's creation, of a cgroup or an event without a pid
+	Lease                // the lease that keeps a snapshot from being collected
+	Served               // the shim that last served a group, or two at once
 
-	// Of whom it is.
-	Whose // the container's name in the workload, or the sandbox
+	// The container.
+	Whose // the name of the container in the workload, or the sandbox
 
-	// Of a process.
-	Owner    // whether a container is known that it is of
+	// A process.
+	Owner    // the container that the process belongs to
 	Program  // the name of its program
-	Parent   // who its parent is
-	Children // whether it has some
-	State    // what keeps it from ending
-	Helper   // which of a shim's short-lived helpers it is
+	Parent   // its parent process
+	Children // its child processes
+	State    // the state that keeps it from ending
+	Helper   // the kind of a shim's short-lived helper process
 
-	// Of files, mounts and cgroups.
-	Kind      // of a file, a handle or a record of the metadata: what it is
-	Path      // of a file, without what is of one case only
-	Handle    // what a handle leads to, or where a goroutine is
-	MountType // of a filesystem: overlay
-	Size      // of a file that was there before: that it has grown
-	Procs     // whether a cgroup holds processes
-	Groups    // whether a cgroup holds others
-	Network   // its name in CNI's configuration
-	Netns     // whether the network namespace of a pod is still mounted
-	Expires   // whether a lease, or what it keeps, ends by itself
+	// Files, mounts and cgroups.
+	Kind      // the kind of a file, a handle or a record of the metadata
+	Path      // the path of a file, without the parts of one case
+	Handle    // the target of a descriptor, or the function of a goroutine
+	MountType // the type of a filesystem, such as overlay
+	Size      // the change in size of a file that was there before
+	Procs     // the processes in a cgroup
+	Groups    // the cgroups in a cgroup
+	Network   // the name of a network in the configuration of CNI
+	Netns     // the mount of a pod's network namespace
+	Expires   // a lease, or an object that it keeps, has a time of expiry
 
-	// Of an exit status that was reported.
-	By         // the Observer
-	Status     // what kind of wrong status it is
-	Reported   // the status itself
-	True       // the real one
-	Want       // the one that the workload has the container end with
-	Source     // how that is known
-	SentBy     // who sent the signal that the status stands for
-	Containerd // where it was when the container ended
+	// A reported exit status.
+	By         // the reporter
+	Status     // the kind of error in the report
+	Reported   // the reported status
+	True       // the real status
+	Want       // the status that the workload asks for
+	Source     // the source of the real status
+	SentBy     // the sender of the signal that the status stands for
+	Containerd // the state of containerd when the container ended
 
-	// Of an event.
-	Event  // what is wrong with it
-	Topic  // its topic
-	Of     // exec, where it is not of a container's init process
-	After  // what it came after
-	Repeat // what differs from the first of its kind
-	Use    // of which use of its id
-	Last   // it was the last thing that the shim had to send
+	// An event.
+	Event  // the kind of error
+	Topic  // the topic of the event
+	Of     // the process of the event, unless it is a container's init
+	After  // the event or call that came before
+	Repeat // the difference from the first event of its kind
+	Use    // the use of the container's id
+	Last   // the shim had nothing more to send
 
-	// Of what CRI says.
-	Field  // which field of a status, or of an event
-	Is     // what is wrong with it
-	Listed // who alone lists what there is
-	In     // where something was left: in a pod that lives on; whose was taken: of the living
+	// A response of CRI.
+	Field  // the field of a status or of an event
+	Is     // the kind of error in the field
+	Listed // the only API that lists the object
+	In     // the place of a leak, or the owner of a loss
 
-	// Of containerd and of clients' calls.
-	What    // what did not succeed
-	Object  // what could not be removed: a pod, a container
-	Call    // the client's call that failed last
-	Code    // its gRPC code
-	Message // its message, without ids, numbers and times
-	Exit    // the status that containerd ended with
-	Asked   // whether it was asked to end, by SIGTERM
-	Output  // what is wrong with what was read of a container's output
-	Stream  // of which of its two
+	// containerd, and calls of clients.
+	What    // the operation that did not succeed
+	Object  // the object that could not be removed
+	Call    // the last failed call of the client
+	Code    // the gRPC code of the error
+	Message // the message of the error, without ids, numbers and times
+	Exit    // the exit status of containerd
+	Asked   // containerd got SIGTERM
+	Output  // the kind of error in the output
+	Stream  // the output stream
 
-	// What only people want to know: of one case alone.
+	// Details of one case, for people.
 	Error
 	TaskPID
 	ShimPID
 	ParentPID
 	ChildPIDs
-	Count // of processes in a cgroup, of equal findings, of handles that are too many, of bytes
-	Most  // how many there may be
+	Count // of processes in a cgroup, of equal findings, of surplus handles, of bytes
+	Most  // the upper limit of Count
 	Stack // of a goroutine
 	Hierarchies
 	LeaseID
 	At
 	First // the status of the first event of two
 	Apart
-	NotBefore // an end
+	NotBefore // the earliest possible end
 	NotAfter
 	Bound
-	Residue // of a note: the known residue that did not appear
+	Residue // the known residue that did not appear
 
 	factCount
 )

@@ -1,0 +1,112 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/oracle/fact"
+)
+
+//go:embed page.md
+var frame string
+
+// page returns the page. The comments are those of the checkout in dir.
+func page(dir string) (string, error) {
+	tables := map[string]func(dir string) (string, error){
+		"statuses":  statuses,
+		"workload":  func(dir string) (string, error) { return keys(dir, "Workload") },
+		"container": func(dir string) (string, error) { return keys(dir, "Container") },
+		"exec":      func(dir string) (string, error) { return keys(dir, "ExecSpec") },
+		"verbs":     verbs,
+		"rules":     rules,
+		"facts":     facts,
+	}
+	text := frame
+	for name, table := range tables {
+		rows, err := table(dir)
+		if err != nil {
+			return "", fmt.Errorf("the table of %s: %w", name, err)
+		}
+		mark := "{{" + name + "}}\n"
+		if !strings.Contains(text, mark) {
+			return "", fmt.Errorf("page.md has no line {{%s}}", name)
+		}
+		text = strings.Replace(text, mark, rows, 1)
+	}
+	return text, nil
+}
+
+// table returns a Markdown table. A bar inside a cell is escaped.
+func table(head []string, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) {
+		for _, c := range cells {
+			b.WriteString("| " + strings.ReplaceAll(c, "|", `\|`) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	line(head)
+	b.WriteString(strings.Repeat("|---", len(head)) + "|\n")
+	for _, r := range rows {
+		line(r)
+	}
+	return b.String()
+}
+
+// verbs returns the table of the verbs of a script.
+func verbs(string) (string, error) {
+	objects := map[script.On]string{
+		script.OnContainers: " c0", script.OnExecs: " c0/e0", script.OnBoth: " c0", script.OnNothing: "",
+	}
+	arguments := map[script.Arg]string{
+		script.NoArg: "", script.MarkArg: " running", script.SignalArg: " SIGKILL", script.DaemonArg: " containerd",
+	}
+	var rows [][]string
+	for _, v := range script.Verbs {
+		rows = append(rows, []string{"`" + v.Name + objects[v.On] + arguments[v.Arg] + "`", v.Does})
+	}
+	return table([]string{"step", "what the client does"}, rows), nil
+}
+
+// facts returns the table of the facts that a case or a bug can match.
+func facts(dir string) (string, error) {
+	said, err := constants(dir, "oracle/fact/keys.go", "Key")
+	if err != nil {
+		return "", err
+	}
+	var rows [][]string
+	for i, c := range said {
+		k := fact.Key(i)
+		if c.name == "factCount" || isDetail(k) {
+			continue
+		}
+		values := strings.Join(k.Values(), ", ")
+		if k == fact.Topic || k == fact.After {
+			values = "a topic"
+		}
+		rows = append(rows, []string{"`" + k.String() + "`", c.comment, values})
+	}
+	return table([]string{"fact", "meaning", "values"}, rows), nil
+}
+
+// isDetail reports whether a fact belongs to one case, so that nothing may match it.
+func isDetail(k fact.Key) bool {
+	var one fact.Facts
+	one[k] = "x"
+	return len(one.Details()) > 0
+}
+
+// statuses returns the table of the exit statuses that most commands share.
+func statuses(dir string) (string, error) {
+	said, err := constants(dir, "cmd/shimquake/main.go", "")
+	if err != nil {
+		return "", err
+	}
+	var rows [][]string
+	for _, c := range said {
+		rows = append(rows, []string{c.value, c.comment})
+	}
+	return table([]string{"status", "meaning"}, rows), nil
+}

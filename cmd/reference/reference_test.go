@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const checkout = "../.."
+
+// TestReferenceIsFresh compares docs/reference.md with the code.
+func TestReferenceIsFresh(t *testing.T) {
+	want, err := page(checkout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := os.ReadFile(checkout + "/docs/reference.md")
+	if d := cmp.Diff(want, string(have)); err != nil || d != "" {
+		t.Errorf("run make docs (-code +page): %v\n%s", err, d)
+	}
+}
+
+// TestEveryRowHasAMeaning: a key, rule or fact without a comment is an empty cell.
+func TestEveryRowHasAMeaning(t *testing.T) {
+	text, err := page(checkout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "| `") {
+			continue
+		}
+		rows++
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		meaning := cells[2]
+		if len(cells) == 7 { // a key: its value comes first
+			meaning = cells[3]
+		}
+		if strings.TrimSpace(meaning) == "" {
+			t.Errorf("no comment says what this is: %s", line)
+		}
+	}
+	if rows < 150 {
+		t.Errorf("only %d rows", rows)
+	}
+}
+
+func TestSentences(t *testing.T) {
+	for comment, want := range map[string][]string{
+		"":                             nil,
+		"One.":                         {"One"},
+		"One\nline. Two lines.":        {"One line", "Two lines"},
+		"A pid of v2.4.2. Default: 1.": {"A pid of v2.4.2", "Default: 1"},
+		"It ends, e.g. by itself":      {"It ends, e.g. by itself"},
+	} {
+		if d := cmp.Diff(want, sentences(comment)); d != "" {
+			t.Errorf("%q (-want +got):\n%s", comment, d)
+		}
+	}
+}
