@@ -1,8 +1,8 @@
-// Package child makes commands that this program cannot wait for without end.
+// Package child starts commands so that waiting for them always ends.
 //
 // Wait of os/exec also waits for the end of a command's output. A process that the
-// command has left behind may hold that open, and no context ends such a wait: WaitDelay
-// does. A lint rule keeps exec.Command out of the other packages.
+// command has left behind may hold that output open, and no context ends such a wait:
+// WaitDelay does. A lint rule keeps exec.Command out of the other packages.
 package child
 
 import (
@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Drain is how long the output of a command is read after its end, or after that of its
-// context.
+// Drain is how long the output of a command is read after the command has ended or its
+// context is done.
 const Drain = 5 * time.Second
 
 // Command is exec.CommandContext, with a bound for Wait. Wait returns exec.ErrWaitDelay
@@ -34,11 +34,11 @@ func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 // ErrOutput reports a program that prints more than its caller reads.
 var ErrOutput = errors.New("it prints more than is read of it")
 
-// Output runs a program of others and returns its standard output, of at most so many
-// bytes. It ends a program that prints more. As root it leaves no process behind: the
-// program is the init of a PID namespace, and the kernel kills the rest with it. The
-// program ends with this one, too. It has a session of its own: a signal that it sends
-// to its process group does not reach this process.
+// Output runs a program that is not ours and returns its standard output, of at most so
+// many bytes. It ends a program that prints more. As root it leaves no process behind:
+// the program is the init of a PID namespace, and the kernel kills the rest with it. The
+// program ends with this one, too. It has a session of its own: a signal that it sends to
+// its process group does not reach this process.
 func Output(ctx context.Context, most int, name string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -48,7 +48,7 @@ func Output(ctx context.Context, most int, name string, args ...string) ([]byte,
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr.Cloneflags, cmd.SysProcAttr.Pdeathsig = unix.CLONE_NEWPID, unix.SIGKILL
-		runtime.LockOSThread() // the kernel sends it when the thread ends that has forked
+		runtime.LockOSThread() // the kernel sends the signal when the forking thread ends
 		defer runtime.UnlockOSThread()
 	}
 	err := cmd.Run()

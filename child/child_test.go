@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A command ends and leaves a process behind that holds its output; and one does not end
-// when its context does.
+// One command ends and leaves a process behind that holds its output. Another does not
+// end when its context does.
 func TestWaitIsBounded(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -50,7 +50,8 @@ func TestWaitIsBounded(t *testing.T) {
 	}
 }
 
-// A program leaves processes behind that hold a FIFO. When it has ended none has it open.
+// A program leaves processes behind that hold a FIFO. No process has the FIFO open when
+// the program has ended.
 func TestOutputLeavesNothing(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for a PID namespace")

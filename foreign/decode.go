@@ -7,24 +7,25 @@ import (
 	"io"
 )
 
-// Values is the unit of a text of JSON. Each may take a hundred times its bytes when it
-// is decoded.
+// Values is the unit of a JSON text. Each value may take a hundred times its bytes when
+// it is decoded.
 const Values Unit = "values"
 
-// Reader reads no more than a limit of a stream that has no size: standard input, or what
-// a compressed file holds. More than that is a [LimitError].
+// Reader reads at most so many bytes of a stream that has no size: standard input, or the
+// content of a compressed file. More bytes are a [LimitError].
 type Reader struct {
 	from       io.Reader
 	name       string
 	most, left int64
 }
 
-// NewReader returns a Reader of at most so many bytes. Errors call the stream by a name.
+// NewReader returns a Reader of at most so many bytes. Its errors call the stream by the
+// name.
 func NewReader(name string, from io.Reader, most int64) *Reader {
 	return &Reader{from: from, name: name, most: most, left: most}
 }
 
-// Again grants the limit anew, for the next of several texts.
+// Again grants the limit anew, for the next of several texts in the stream.
 func (r *Reader) Again() { r.left = r.most }
 
 // Read reads the next bytes.
@@ -40,7 +41,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadLine reads a line with its end, or up to io.EOF. A longer line is a
+// ReadLine reads a line with its line end, or up to io.EOF. A longer line is a
 // [LimitError].
 func ReadLine(r *bufio.Reader, most int) ([]byte, error) {
 	var line []byte
@@ -56,8 +57,9 @@ func ReadLine(r *bufio.Reader, most int) ([]byte, error) {
 	}
 }
 
-// CheckJSON reports a text of JSON with more values in its lists and objects than most.
-// It is called before the text is decoded, and counts commas, also those in strings.
+// CheckJSON returns a [LimitError] if a JSON text has more than most values in its lists
+// and objects. It is called before the text is decoded, and counts commas, also those in
+// strings.
 func CheckJSON(name string, text []byte, most int) error {
 	if bytes.Count(text, []byte(",")) >= most {
 		return &LimitError{Name: name, Most: int64(most), Unit: Values}

@@ -1,10 +1,10 @@
 // Package foreign opens files that another program may have written or replaced: kept
 // evidence, a journal, the files of a world, the files of a node.
 //
-// A [Dir] is a folder. Its methods follow no symbolic link at the end of a name, and none
-// on the way that leaves the folder. They open regular files only, they never wait for a
-// FIFO or a device, and they read no more than the caller allows. A path that the
-// operator typed is opened by [OpenTyped].
+// A [Dir] is a folder. Its methods follow no symbolic link at the end of a name, and no
+// link on the way that leaves the folder. They open regular files only, never wait for a
+// FIFO or a device, and read no more than the caller allows. A path that the operator
+// typed is opened by [OpenTyped].
 package foreign
 
 import (
@@ -25,8 +25,8 @@ type Dir struct {
 	path string
 }
 
-// OpenDir opens a folder. Links in its own path are followed: the path is trusted, and
-// only what the folder holds is not.
+// OpenDir opens a folder. Links in its own path are followed: the path is trusted, the
+// entries of the folder are not.
 func OpenDir(path string) (*Dir, error) {
 	f, err := os.OpenFile(path, unix.O_PATH|unix.O_DIRECTORY, 0) // os.OpenRoot would wait for a FIFO
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 const secret = "of somebody else"
 
 // folder returns a folder that an attacker has filled, and a file outside of it. Each
-// entry is named by what it is.
+// entry is named after its kind.
 func folder(t *testing.T) (d *foreign.Dir, outside string) {
 	t.Helper()
 	base := t.TempDir()
@@ -72,7 +72,7 @@ func sparse(name string, size int64) error {
 	return errors.Join(f.Truncate(size), f.Close())
 }
 
-// noFiles are the entries that are no regular file, and what an error says that they are.
+// noFiles are the entries that are no regular file, and the kind that an error names.
 var noFiles = map[string]string{
 	"link": "a symbolic link", "link out": "a symbolic link", "absolute link": "a symbolic link",
 	"dangling link": "a symbolic link", "link to a device": "a symbolic link", "socket link": "a symbolic link",

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handle stands for an entry, whatever that is. It neither reads nor waits (O_PATH):
+// handle stands for an entry of any kind. It neither reads nor waits (O_PATH), because
 // opening a device can already do something.
 type handle struct {
 	*os.File
@@ -78,8 +78,8 @@ func (h *handle) open(flag int) (f *os.File, err error) {
 	return f, err
 }
 
-// by calls use with a path that leads to what the handle stands for, and to nothing else.
-// Errors name the path that the handle was made for.
+// by calls use with a path that leads to the handle's entry, and to nothing else. Errors
+// name the path that the handle was made for.
 func (h *handle) by(op string, use func(path string) error) error {
 	conn, err := h.SyscallConn()
 	if err != nil {
@@ -101,7 +101,7 @@ func named(op, path string, err error) error {
 	var p *fs.PathError
 	var errno unix.Errno
 	switch {
-	case errors.As(err, &p): // also of what os.Root refuses, which is no errno
+	case errors.As(err, &p): // os.Root's refusals have no errno
 		return &fs.PathError{Op: op, Path: path, Err: p.Err}
 	case errors.As(err, &errno):
 		return &fs.PathError{Op: op, Path: path, Err: errno}

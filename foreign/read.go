@@ -28,8 +28,8 @@ func (d *Dir) Open(name string, most int64) (*File, error) {
 	return h.read(most)
 }
 
-// Reopen opens for reading what a file that was opened with O_PATH stands for. It is for
-// a caller that resolves paths by rules of its own. The caller closes f, too.
+// Reopen opens a file for reading that was opened with O_PATH. It is for a caller that
+// resolves paths by rules of its own. The caller closes f, too.
 func Reopen(f *os.File, most int64) (*File, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -32,8 +32,8 @@ func OpenTyped(path string, most int64) (io.ReadCloser, error) {
 	return h.read(most)
 }
 
-// ReadTyped returns what a file holds that the operator named. More than most bytes are a
-// [LimitError].
+// ReadTyped returns the content of a file that the operator named. More than most bytes
+// are a [LimitError].
 func ReadTyped(path string, most int64) ([]byte, error) {
 	f, err := OpenTyped(path, most)
 	if err != nil {

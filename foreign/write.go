@@ -69,14 +69,13 @@ func (d *Dir) replace(name string, perm fs.FileMode, write func(io.Writer) error
 	return nil
 }
 
-// OpenFile opens a regular file for writing, with the flags of os.OpenFile: to append to
-// it, or to go on with it. A symbolic link is a [KindError], and so is a file that has
-// another name elsewhere (a hard link).
+// OpenFile opens a regular file for writing, with the flags of package os. A symbolic
+// link is a [KindError], and so is a file that has another name elsewhere (a hard link).
 func (d *Dir) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	for {
 		f, err := d.openFile(name, flag, perm)
 		if flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE && errors.Is(err, fs.ErrExist) {
-			continue // it was made between the look and the creation
+			continue // it was made after the check
 		}
 		return f, err
 	}
@@ -101,13 +100,13 @@ func (d *Dir) openFile(name string, flag int, perm fs.FileMode) (*os.File, error
 	return h.file(flag &^ (os.O_CREATE | os.O_EXCL))
 }
 
-// create makes a file that is not there yet, and follows no link (os.O_EXCL).
+// create makes a file that does not exist yet, and follows no link (os.O_EXCL).
 func (d *Dir) create(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	f, err := d.root.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, named("open", d.Path(name), err)
 	}
-	h, err := handleOf(f, d.Path(name)) // for its name: errors tell it
+	h, err := handleOf(f, d.Path(name)) // errors name the path
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +114,7 @@ func (d *Dir) create(name string, flag int, perm fs.FileMode) (*os.File, error) 
 	return h.file(flag &^ (os.O_CREATE | os.O_EXCL))
 }
 
-// Touch makes an empty file, or empties the one that is there: see [Dir.OpenFile].
+// Touch makes an empty file, or empties the existing one: see [Dir.OpenFile].
 func (d *Dir) Touch(name string, perm fs.FileMode) error {
 	f, err := d.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
 	if err != nil {
@@ -125,7 +124,8 @@ func (d *Dir) Touch(name string, perm fs.FileMode) error {
 }
 
 // OpenFIFO opens a FIFO with the flags of os.OpenFile, and does not wait for its other
-// end: ENXIO where a writer has no reader. Another kind of entry is a [KindError].
+// end. A writer of a FIFO without a reader gets ENXIO. Another kind of entry is a
+// [KindError].
 func (d *Dir) OpenFIFO(name string, flag int) (*os.File, error) {
 	h, err := d.handle(name)
 	if err != nil {
@@ -138,11 +138,11 @@ func (d *Dir) OpenFIFO(name string, flag int) (*os.File, error) {
 	return h.open(flag | unix.O_NONBLOCK)
 }
 
-// ErrInUse says that another process holds the lock of a file.
+// ErrInUse is the error if another process holds the lock of a file.
 var ErrInUse = errors.New("another process is writing to it")
 
-// Lock locks a file for as long as it is open, and does not wait: [ErrInUse]. The kernel
-// releases the lock when the process ends, however it ends.
+// Lock locks a file until it is closed. It does not wait, but returns [ErrInUse]. The
+// kernel releases the lock when the process ends, however it ends.
 func Lock(f *os.File) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

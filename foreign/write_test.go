@@ -59,7 +59,7 @@ func TestAStateIsReplaced(t *testing.T) {
 	noneTemporary(t, d)
 }
 
-// noneTemporary checks that no half of a file is left.
+// noneTemporary checks that no temporary file is left.
 func noneTemporary(t *testing.T, d *foreign.Dir) {
 	t.Helper()
 	if err := d.Walk(100, func(name string, _ fs.DirEntry) error {

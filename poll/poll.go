@@ -1,5 +1,5 @@
-// Package poll asks again and again for what nobody tells. What can be waited for by an
-// event is not polled.
+// Package poll repeats a check until it succeeds, for states that no event announces. The
+// rest of the code waits for the event.
 package poll
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Until asks at once and then every so often, until the answer is true or an error, or
-// ctx ends; then the error is that of ctx.
+// Until calls ask at once, then once every interval, until it returns true or an error.
+// It returns the error of ctx when ctx is done first.
 func Until(ctx context.Context, every time.Duration, ask func() (bool, error)) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -9,13 +9,14 @@ import (
 	"golang.org/x/term"
 )
 
-// barWidth is that of the bar, and beside what stands around it: percentage and frame.
+// The columns of the bar itself, and of the percentage and the frame around it.
 const (
 	barWidth = 16
 	beside   = 12
 )
 
-// bar is the line on a terminal. What a terminal refuses is no failure of the work.
+// bar is the line on a terminal. Errors of the terminal are ignored: they are no failure
+// of the work.
 type bar struct {
 	to      io.Writer
 	columns func() int
@@ -23,7 +24,7 @@ type bar struct {
 	line    *progressbar.ProgressBar
 }
 
-// columnsOf is how wide a terminal is.
+// columnsOf returns the width of a terminal, or 80.
 func columnsOf(f *os.File) int {
 	columns, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
@@ -42,14 +43,14 @@ func (b *bar) show(w *Work, now time.Time) {
 		if b.line.GetMax() != w.total {
 			b.line.ChangeMax(w.total)
 		}
-		_ = b.line.Set(min(w.done, w.total-1)) // one that is full would be over
+		_ = b.line.Set(min(w.done, w.total-1)) // a full bar would end itself
 	}
 	b.line.Describe(text)
 }
 
 func (b *bar) draw(total int, text string) *progressbar.ProgressBar {
 	if total == 0 {
-		total = -1 // a wheel
+		total = -1 // a spinner
 	}
 	return progressbar.NewOptions(total, progressbar.OptionSetWriter(b.to), progressbar.OptionSetWidth(barWidth),
 		progressbar.OptionSetDescription(text), progressbar.OptionShowDescriptionAtLineEnd(),
@@ -57,7 +58,7 @@ func (b *bar) draw(total int, text string) *progressbar.ProgressBar {
 		progressbar.OptionSetElapsedTime(false), progressbar.OptionSetSpinnerChangeInterval(0))
 }
 
-// clear takes the line away.
+// clear removes the line from the terminal.
 func (b *bar) clear() {
 	if b == nil || b.line == nil {
 		return
@@ -66,11 +67,11 @@ func (b *bar) clear() {
 	b.of, b.line = nil, nil
 }
 
-// room is how many columns there are for the text: a line that is broken in two cannot be
+// room returns how many columns are left for the text: a line that wraps cannot be
 // rewritten.
 func (b *bar) room() int { return b.columns() - barWidth - beside }
 
-// clip is a text of so many characters at most.
+// clip shortens a text to at most so many characters.
 func clip(text string, room int) string {
 	all := []rune(text)
 	if len(all) <= room {

@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// On a terminal it is one line, which fits, is rewritten each second, and is gone
-// afterwards.
+// A terminal shows one line that fits, is rewritten each second, and is gone afterwards.
 func TestLineOnATerminal(t *testing.T) {
 	for name, tt := range map[string]struct {
 		columns, total int
@@ -24,8 +23,8 @@ func TestLineOnATerminal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var to bytes.Buffer
-				teller := &Teller{to: &to, bar: &bar{to: &to, columns: func() int { return tt.columns }}}
-				w := Begin(With(t.Context(), teller), "run", tt.total, "cases")
+				reporter := &Reporter{to: &to, bar: &bar{to: &to, columns: func() int { return tt.columns }}}
+				w := Begin(With(t.Context(), reporter), "run", tt.total, "cases")
 				for i := range 6 {
 					if tt.want == "" && i == 4 {
 						break

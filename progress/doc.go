@@ -1,4 +1,4 @@
-// Package progress tells a person how far a program is with what takes long: what it
-// does, how much of that is done, at which rate, and how long it still takes. There is
-// one Teller for a program; what works finds it in its context, and Begins.
+// Package progress shows the user how far long work is: its name, the units that are
+// done, their rate, and the time that is left. A program has one Reporter. Code that
+// works long finds it in its context, and calls [Begin].
 package progress

@@ -8,50 +8,50 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// Work is something that takes long. A nil one is reported nowhere: there is no Teller.
+// Work is work that takes long. A nil Work reports nothing: its context has no Reporter.
 type Work struct {
-	teller *Teller
+	reporter *Reporter
 	state
 }
 
-// state is how far work is.
+// state is how far the work is.
 type state struct {
 	what        string
-	unit        string // what is counted; "": nothing is
-	done, total int    // total 0: nobody knows
-	says        string // of what has come of it so far, or where it is
+	unit        string // of the things that are counted; "": nothing is counted
+	done, total int    // total 0: unknown
+	says        string // the result so far, or the current step
 	began       time.Time
-	until       time.Time // it ends then at the latest; zero: nobody knows
+	until       time.Time // latest end; zero: unknown
 }
 
-// Begin tells that work begins: what is done, and of how many units; 0 where nobody
-// knows, and no unit where nothing is counted.
+// Begin reports that work begins. A total of 0 is unknown, and without a unit nothing is
+// counted.
 func Begin(ctx context.Context, what string, total int, unit string) *Work {
 	t := from(ctx)
 	if t == nil {
 		return nil
 	}
-	w := &Work{teller: t, state: state{what: what, total: total, unit: unit, began: time.Now()}}
+	w := &Work{reporter: t, state: state{what: what, total: total, unit: unit, began: time.Now()}}
 	t.add(w)
 	return w
 }
 
-// Until says when the work ends at the latest.
+// Until sets the latest end of the work.
 func (w *Work) Until(end time.Time) { w.change(func(s *state) { s.until = end }) }
 
-// Step counts a unit that is done; says is what came of all so far.
+// Step counts a unit that is done; says is the result of all units so far.
 func (w *Work) Step(says string) { w.change(func(s *state) { s.done, s.says = s.done+1, says }) }
 
-// Say tells where the work is.
+// Say sets the current step of the work.
 func (w *Work) Say(says string) { w.change(func(s *state) { s.says = says }) }
 
-// Left says how many units are still to be done, where that is known only on the way.
+// Left sets how many units are still to be done, if that is known only during the work.
 func (w *Work) Left(units int) { w.change(func(s *state) { s.total = s.done + units }) }
 
-// End tells that the work is over.
+// End reports that the work is over.
 func (w *Work) End() {
 	if w != nil {
-		w.teller.remove(w)
+		w.reporter.remove(w)
 	}
 }
 
@@ -59,12 +59,12 @@ func (w *Work) change(how func(*state)) {
 	if w == nil {
 		return
 	}
-	w.teller.mu.Lock()
-	defer w.teller.mu.Unlock()
+	w.reporter.mu.Lock()
+	defer w.reporter.mu.Unlock()
 	how(&w.state)
 }
 
-// text is what is reported of it, in a line.
+// text returns the line that is reported.
 func (s state) text(now time.Time) string {
 	took := now.Sub(s.began)
 	var text string
@@ -88,7 +88,7 @@ func (s state) text(now time.Time) string {
 	return quote.Line(text)
 }
 
-// left is how long it still takes: by its rate, but not past its end.
+// left returns how long the work still takes: by its rate, but not past its latest end.
 func (s state) left(now time.Time) (left time.Duration, known bool) {
 	if s.total > 0 && s.done > 0 {
 		each := now.Sub(s.began) / time.Duration(s.done)
@@ -104,7 +104,7 @@ func (s state) left(now time.Time) (left time.Duration, known bool) {
 	return min(left, end), true
 }
 
-// rate is one for people: in the unit of time in which it is one or more.
+// rate formats a rate in the unit of time in which it is at least one.
 func rate(perSecond float64) string {
 	for _, unit := range []struct {
 		name    string
@@ -117,5 +117,5 @@ func rate(perSecond float64) string {
 	return fmt.Sprintf("%.1f an hour", perSecond*3600)
 }
 
-// short is a duration in whole seconds.
+// short formats a duration in whole seconds.
 func short(d time.Duration) string { return d.Round(time.Second).String() }

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// Error returns the text of an error. Its own lines stay lines, and each path that it
-// wraps is part of one line, whatever the path contains. So is each word, for example of
-// a command line.
+// Error returns the text of an error. Line ends of the program stay. Each path that the
+// error wraps, and each of the words (for example of a command line), is part of one
+// line, whatever it contains.
 func Error(err error, words ...string) string {
 	foreign := append(paths(err), words...)
-	// A word may contain another one.
+	// A word may contain another word.
 	slices.SortFunc(foreign, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	text := err.Error()
 	for _, f := range foreign {

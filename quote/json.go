@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// JSON changes JSON for a program that shows its strings to people. A character that
-// cannot be printed becomes the text of its escape, so that the program shows \u202e. The
-// escapes of the JSON itself stay, such as \n for a new line.
+// JSON escapes JSON for a program that shows its strings to people. An unprintable
+// character becomes the text of its escape: the program shows \u202e. The escapes of the
+// JSON itself stay, such as \n for a new line.
 func JSON(text []byte) []byte {
 	shown := make([]byte, 0, len(text))
 	for _, r := range string(text) {

@@ -8,7 +8,7 @@ import (
 
 // Markdown returns the text as one line that Markdown shows as it is, also in a table's
 // cell. GitHub makes no link, mention or reference of it: a zero-width space stands
-// behind each @, # and GH-, as in the texts of Renovate.
+// behind each @, # and GH-, as in Renovate.
 func Markdown(text string) string {
 	text = markdown.Replace(strings.TrimLeft(Line(text), " "))
 	if at := listMark.FindStringIndex(text); at != nil {

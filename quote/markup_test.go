@@ -21,7 +21,7 @@ var inMarkdown = []string{
 	"[a]: http://x", "<https://evil>", "\\\\|x", "&#8203;",
 }
 
-// rendered is the HTML of Markdown as GitHub writes it.
+// rendered returns the HTML of a Markdown text, as GitHub renders it.
 func rendered(t *testing.T, text string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -31,7 +31,7 @@ func rendered(t *testing.T, text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// shown is the text of one element, and whether there is nothing else.
+// shown returns the text of one element, and whether the document has no other element.
 func shown(text, open, closed string) (string, bool) {
 	text, begins := strings.CutPrefix(text, open)
 	text, ends := strings.CutSuffix(text, closed)

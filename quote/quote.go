@@ -1,5 +1,5 @@
-// Package quote shows text that others wrote: ids, names, logs, errors and files of a
-// node, of a world and of a history. It cannot move the cursor, end its line, forge a row
+// Package quote shows text from outside: ids, names, logs, errors and files of a node, of
+// a world and of a history. Quoted text cannot move the cursor, end its line, forge a row
 // or a link, or mention a person:
 //
 //   - [Line], [Block] and [Text] make lines of it, and [Terminal] is the writer for
@@ -19,9 +19,9 @@ import (
 // longest is how many bytes of a text one line shows.
 const longest = 8 << 10
 
-// Line returns the text as one line without its end. It escapes control characters, marks
-// that change the direction of text, spaces other than ASCII's, and bytes that are not
-// UTF-8. A longer text is cut, and the line says so.
+// Line returns the text as one line without its line end. It escapes control characters,
+// marks that change the direction of text, spaces other than ASCII's, and bytes that are
+// not UTF-8. A longer text is cut, and the line says so.
 func Line(text string) string {
 	cut := ""
 	if len(text) > longest {
@@ -58,7 +58,7 @@ func (t *Text) Line(format string, args ...any) {
 }
 
 // Block adds a text of several lines behind a head. The lines after the first are
-// indented by as much as the head is long.
+// indented by the length of the head.
 func (t *Text) Block(head, text string) {
 	t.b.WriteString(Line(head))
 	t.b.WriteString(Block(text, strings.Repeat(" ", utf8.RuneCountInString(head))))

@@ -12,7 +12,7 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// hostile is text of each kind that did harm.
+// hostile has one text of each kind that has done harm.
 var hostile = []string{
 	"x\x1b[2K\x1b[1;31mviolated", "a\nviolated forged on containerd v2.4.2", "a\r0 suspects", "a\tb", "\x00", "\x7f",
 	"\u009b2J", "\u202egnp.exe", "\u2066x\u2069", "no\u00a0break", "zero\u200bwidth", "\u2028next", "\xff\xfe",
@@ -61,7 +61,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// Lines that an argument forges must look like no line of the program.
+// Lines that an argument forges must not look like lines of the program.
 func TestText(t *testing.T) {
 	var b quote.Text
 	b.Line("%-8s %s", "held", "a\nviolated b\x1b[2J")

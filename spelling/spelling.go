@@ -1,4 +1,4 @@
-// Package spelling finds the name that was meant by a name that does not exist.
+// Package spelling finds the known name that a misspelt name meant.
 package spelling
 
 import (
@@ -12,14 +12,14 @@ import (
 // UnknownError reports a name that does not exist, and suggests the nearest name that
 // does.
 type UnknownError struct {
-	What    string   // what was looked for: "point ...: kind"
-	Name    string   // what was given
-	Nearest string   // the nearest right name
-	Known   []string // all right names
-	Lists   string   // the command that lists the right names, for when they are many; "": none
+	What    string   // the kind of thing: "point ...: kind"
+	Name    string   // the unknown name
+	Nearest string   // the nearest known name
+	Known   []string // all known names
+	Lists   string   // the command that lists the known names; "": none
 }
 
-// mostKnown is how many right names an error lists if a command lists all of them.
+// mostKnown is how many known names an error lists although a command lists them, too.
 const mostKnown = 12
 
 func (e *UnknownError) Error() string {

@@ -195,6 +195,6 @@ func (t *trials) tell(ctx context.Context, trial bisect.Trial, open int) {
 	if trial.Why != nil {
 		says, _, _ = strings.Cut(trial.Why.Error(), "\n")
 	}
-	fmt.Fprintf(progress.Above(ctx, stderr), "shimquake: %s: %s (%s); %d open\n", t.row.names[trial.Rev],
+	fmt.Fprintf(progress.Writer(ctx, stderr), "shimquake: %s: %s (%s); %d open\n", t.row.names[trial.Rev],
 		trial.Mark, quote.Line(says), open)
 }

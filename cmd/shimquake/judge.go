@@ -39,7 +39,7 @@ read, 3 one shows nothing, or there is none.`,
 			for _, w := range words {
 				if err := eachKept(w, cmd.InOrStdin(), func(_ string, k harness.Kept) error {
 					reported.Step("")
-					return progress.Aside(cmd.Context(), func() error { return j.kept(k) })
+					return progress.Interrupt(cmd.Context(), func() error { return j.kept(k) })
 				}); err != nil {
 					return err
 				}

@@ -190,7 +190,7 @@ func (f *matrixFlags) print(t matrix.Table, took time.Duration, out io.Writer) e
 func tellCell(ctx context.Context, c matrix.Cell) {
 	if c.Differs() || c.Seen == matrix.Invalid {
 		// What stderr refuses the table has, too.
-		_ = progress.Aside(ctx, func() error {
+		_ = progress.Interrupt(ctx, func() error {
 			_, err := fmt.Fprintln(stderr, quote.Line(c.String()))
 			return err
 		})

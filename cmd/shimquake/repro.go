@@ -88,7 +88,7 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 			Runner: &runner.Runner{
 				Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), KeepAll: true, Log: stderr,
 			},
-			Runs: f.runs, Parallel: f.parallel, Log: progress.Above(ctx, stderr),
+			Runs: f.runs, Parallel: f.parallel, Log: progress.Writer(ctx, stderr),
 		},
 		Containerd: f.containerd, Bugs: catalogue.BySeverity(), Without: f.without, FixedRuns: f.fixedRuns,
 		For: f.limit, Out: f.out,

@@ -147,7 +147,7 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 				if err := rep.add(v, plain); err != nil {
 					return err
 				}
-				return progress.Aside(ctx, func() error { return f.print(out, v) })
+				return progress.Interrupt(ctx, func() error { return f.print(out, v) })
 			})
 		}
 	}

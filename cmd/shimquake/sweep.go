@@ -207,7 +207,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 		spec := s.Head.Plan.Specs[res.I]
 		if f.json {
 			// What stdout refuses, the report's own line will be refused, too.
-			_ = progress.Aside(ctx, func() error {
+			_ = progress.Interrupt(ctx, func() error {
 				return enc.Encode(struct {
 					Spec plan.Spec `json:"spec"`
 					journal.Result

@@ -98,7 +98,7 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 	toFile, toOut := json.NewEncoder(draws), json.NewEncoder(out)
 	d.OnDraw = func(d random.Draw) error {
 		if f.json {
-			if err := progress.Aside(ctx, func() error { return toOut.Encode(d) }); err != nil {
+			if err := progress.Interrupt(ctx, func() error { return toOut.Encode(d) }); err != nil {
 				return err
 			}
 		}

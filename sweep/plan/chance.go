@@ -40,6 +40,6 @@ func orLostByChance(ctx context.Context, v harness.Verdict, workload []string,
 	var b quote.Text
 	b.Line("shimquake: %s: %s, known of %s, which a busy machine shows by itself; "+
 		"run again without a fault, it held %d of %d times", v.Case.Name, id, v.Version, again, again)
-	fmt.Fprint(progress.Above(ctx, os.Stderr), b.String())
+	fmt.Fprint(progress.Writer(ctx, os.Stderr), b.String())
 	return v, true
 }

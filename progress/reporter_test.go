@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// reported is what is reported where there is no terminal, of what work does.
+// reported returns the output without a terminal while work runs.
 func reported(t *testing.T, work func(context.Context)) (out string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var to bytes.Buffer
-		teller := &Teller{to: &to}
-		work(With(t.Context(), teller))
-		synctest.Wait() // it has stopped, or the test fails here
+		reporter := &Reporter{to: &to}
+		work(With(t.Context(), reporter))
+		synctest.Wait() // the test fails here if run has not returned
 		out = to.String()
 	})
 	return out
@@ -84,8 +84,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Without a Teller nobody hears, and nothing fails.
-func TestNobody(t *testing.T) {
+// Without a Reporter nothing is reported, and nothing fails.
+func TestWithoutAReporter(t *testing.T) {
 	w := Begin(t.Context(), "work", 1, "cases")
 	w.Until(time.Now())
 	w.Say("x")
@@ -93,23 +93,23 @@ func TestNobody(t *testing.T) {
 	w.Step("y")
 	w.End()
 	var to bytes.Buffer
-	if Above(t.Context(), &to) != any(&to) {
-		t.Error("nothing can be above")
+	if Writer(t.Context(), &to) != any(&to) {
+		t.Error("the writer must be unchanged")
 	}
-	err := Aside(t.Context(), func() error { return context.Canceled })
+	err := Interrupt(t.Context(), func() error { return context.Canceled })
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
 
-// What is above twice does not wait for itself.
-func TestAboveTwice(t *testing.T) {
+// A writer that is wrapped twice does not wait for itself.
+func TestWriterTwice(t *testing.T) {
 	var to bytes.Buffer
-	ctx := With(t.Context(), &Teller{to: &to})
-	if n, err := fmt.Fprint(Above(ctx, Above(ctx, &to)), "text"); n != 4 || err != nil || to.String() != "text" {
+	ctx := With(t.Context(), &Reporter{to: &to})
+	if n, err := fmt.Fprint(Writer(ctx, Writer(ctx, &to)), "text"); n != 4 || err != nil || to.String() != "text" {
 		t.Errorf("%d, %v, %q", n, err, to.String())
 	}
 }
 
-// pass lets time pass on the clock of synctest, where nobody waits.
-func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // not a real clock's
+// pass moves the clock of synctest forward.
+func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // no real time passes
