@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// Bypass lets processes pass every point as if nothing were armed: nothing is done
-// there, counted or remembered, until the returned function is called, which keeps
-// counts and hits as they were. It waits until what was passed before has arrived, so
-// that nothing of it is lost; a process that stands still is waited for until patience
-// has passed.
-func (c *Controller) Bypass(patience time.Duration) (end func()) {
-	c.Flush(patience)
+// Bypass disables all faults, counts and records of hits until the returned function is
+// called. That function keeps the counts and hits as they were. Bypass first waits until
+// the earlier hits have arrived. A frozen process never acknowledges, so the wait ends
+// after the timeout.
+func (c *Controller) Bypass(timeout time.Duration) (end func()) {
+	c.Flush(timeout)
 	c.setBypass(true)
 	return func() {
-		c.Flush(patience) // or what was passed meanwhile would count
+		c.Flush(timeout) // the hits during the bypass must not count
 		c.setBypass(false)
 		c.awaitAcks()
 	}
@@ -27,21 +26,21 @@ func (c *Controller) setBypass(is bool) {
 	c.announce()
 }
 
-// SetApart takes containers and shims out of the case, by their ids: what they pass, and
-// the calls about them, meets no fault, and is neither counted nor remembered. A
-// statement has no id: what containerd passes at statements for their sake counts.
-func (c *Controller) SetApart(ids ...string) {
+// IgnoreIDs excludes containers and their shims from the case. Hits of these shims, and
+// calls with these ids, meet no fault and are neither counted nor recorded. A statement
+// has no id: the statements that containerd runs for these containers still count.
+func (c *Controller) IgnoreIDs(ids ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.apart = map[string]bool{}
+	c.ignoredIDs = map[string]bool{}
 	for _, id := range ids {
-		c.apart[id] = true
+		c.ignoredIDs[id] = true
 	}
-	delete(c.apart, "") // the id of what has none
+	delete(c.ignoredIDs, "") // many hits have no id
 	c.announce()
 }
 
-// id is the container, or the sandbox, that a shim was started for; "" of another
+// id returns the container or the sandbox that a shim was started for, or "" of another
 // process. All releases start shims and their helpers with -id.
 func (s *session) id() string {
 	if i := slices.Index(s.hello.Args, "-id"); i >= 0 && i+1 < len(s.hello.Args) {

@@ -7,8 +7,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe"
 )
 
-// What is passed while all is bypassed changes neither what a fault meets afterwards nor
-// what was counted before.
+// Hits during a bypass change neither the later faults nor the earlier counts.
 func TestBypassKeepsTheCounts(t *testing.T) {
 	c, path := listen(t, nil, Crash(entry, 2))
 	p, _ := connect(t, path, 5, nil)
@@ -16,14 +15,14 @@ func TestBypassKeepsTheCounts(t *testing.T) {
 		t.Fatal(a)
 	}
 	var end func()
-	answering(t, p, 1, func() { end = c.Bypass(time.Minute) })
+	acknowledging(t, p, 1, func() { end = c.Bypass(time.Minute) })
 	if armed := p.takeOver(); len(armed) > 0 {
 		t.Error("still armed: ", armed)
 	}
-	if a := p.ask(entry); a.Do != "off" { // it was on its way
+	if a := p.ask(entry); a.Do != "off" { // the process did not know of the bypass yet
 		t.Error("a fault happened meanwhile: ", a)
 	}
-	if armed := answering(t, p, 2, end); len(armed) != 1 {
+	if armed := acknowledging(t, p, 2, end); len(armed) != 1 {
 		t.Error("not armed again: ", armed)
 	}
 	if a := p.ask(entry); a.Do != "crash" {
@@ -34,8 +33,8 @@ func TestBypassKeepsTheCounts(t *testing.T) {
 	}
 }
 
-// answering has a process take over what is armed, that often, while f waits for it.
-func answering(t *testing.T, p *process, times int, f func()) (armed []string) {
+// acknowledging takes over the armed points so many times while f waits for it.
+func acknowledging(t *testing.T, p *process, times int, f func()) (armed []string) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() { defer close(done); f() }()
@@ -46,16 +45,16 @@ func answering(t *testing.T, p *process, times int, f func()) (armed []string) {
 	return armed
 }
 
-// Calls about a container that stands apart, and all that its shim passes, are nobody's.
-func TestApart(t *testing.T) {
+// Calls about an ignored container, and all hits of its shim, are ignored.
+func TestIgnoreIDs(t *testing.T) {
 	c, path := listen(t, nil, Error(entry, 0, "no"))
-	c.SetApart("b")
+	c.IgnoreIDs("b")
 	p, armed := connectAs(t, path, 5, nil, "containerd-shim-runc-v2", "-namespace", "n", "-id", "b")
 	if len(armed) > 0 {
 		t.Error("its shim is armed: ", armed)
 	}
 	p.hit(entry, true)
-	if a := p.receive().Answer; a == nil || a.Do != "off" {
+	if a := p.receive().Decision; a == nil || a.Do != "off" {
 		t.Errorf("its shim meets a fault: %v", a)
 	}
 	p, armed = connect(t, path, 6, nil)
@@ -65,7 +64,7 @@ func TestApart(t *testing.T) {
 	for id, want := range map[string]string{"b": "off", "c": "error", "": "error"} {
 		p.seq++
 		p.send(probe.FromProcess{Hit: &probe.Hit{Seq: p.seq, Point: entry, Ask: true, ID: id}})
-		if a := p.receive().Answer; a == nil || a.Do != want {
+		if a := p.receive().Decision; a == nil || a.Do != want {
 			t.Errorf("a call about %q: %v, want %s", id, a, want)
 		}
 	}

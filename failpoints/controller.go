@@ -15,20 +15,19 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Hit is one passing of a point, and what was done there.
+// Hit is one process that reaches a point, and the action that was taken.
 type Hit struct {
 	probe.Hit
-	Who  string        `json:"who"`              // containerd or shim
-	PID  int           `json:"pid"`              // of the process, in its world
-	Time time.Time     `json:"time"`             // when it passed
-	Did  term.Action   `json:"did"`              // off where nothing was done
-	Held time.Duration `json:"heldNs,omitempty"` // how long a pause held it
+	Who  string        `json:"who"`              // containerd or shim.
+	PID  int           `json:"pid"`              // in the PID namespace of the world
+	Time time.Time     `json:"time"`             // when the process reached the point
+	Did  term.Action   `json:"did"`              // off: no action.
+	Held time.Duration `json:"heldNs,omitempty"` // how long a pause held the process
 	// Fault is the index in the plan of the fault that acted, or -1.
 	Fault int `json:"fault"`
 }
 
-// Passed is the point, by its parts; the zero Point where this build has none of that
-// name.
+// Passed returns the point, or the zero Point if this build cannot parse its name.
 func (h Hit) Passed() Point {
 	p, err := ParsePoint(h.Point)
 	if err != nil {
@@ -45,7 +44,7 @@ type Pause struct {
 	Release func()
 }
 
-// Controller decides every hit of one case, and remembers all of them.
+// Controller decides and records every hit of one case.
 type Controller struct {
 	onPause  func(Pause)
 	listener net.Listener
@@ -55,21 +54,21 @@ type Controller struct {
 	plan       Plan
 	trace      bool
 	bypass     bool            // nothing is armed, counted or remembered
-	apart      map[string]bool // ids of containers and shims whose hits are nobody's
+	ignoredIDs map[string]bool // of containers and their shims
 	counts     []int           // hits of each fault's point so far
 	hits       []Hit
 	sessions   map[*session]struct{}
 	generation int64
-	profiles   map[int64]*probe.Profile // questions that somebody waits for, nil until answered
-	asked      int64                    // questions so far
+	profiles   map[int64]*probe.Profile // by request; nil until the process has responded
+	asked      int64                    // requests for a profile so far.
 	pauses     int                      // calls of onPause that have not returned
 	changed    chan struct{}            // closed and replaced at every hit and ack
 	errs       []error
 }
 
-// Listen makes a controller for a plan on a unix socket, which processes find by
-// SHIMQUAKE_SOCKET. onPause is called, in a goroutine of its own, when a process waits at
-// a point; nil lets it go on at once.
+// Listen starts a controller for a plan on a unix socket. Processes find the socket by
+// SHIMQUAKE_SOCKET. onPause is called in its own goroutine when a process waits at a
+// point. If it is nil, the process continues at once.
 func Listen(path string, plan Plan, onPause func(Pause)) (*Controller, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("listen for probes: %w", err)
@@ -85,7 +84,7 @@ func Listen(path string, plan Plan, onPause func(Pause)) (*Controller, error) {
 	return c, nil
 }
 
-// Close ends all connections; paused processes go on.
+// Close closes all connections; paused processes continue.
 func (c *Controller) Close() error {
 	err := c.listener.Close()
 	c.mu.Lock()
@@ -97,7 +96,7 @@ func (c *Controller) Close() error {
 	return err
 }
 
-// Trace has the processes tell of every statement that they pass, too.
+// Trace makes the processes report every statement that they reach, too.
 func (c *Controller) Trace() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,11 +104,11 @@ func (c *Controller) Trace() {
 	c.announce()
 }
 
-// Flush returns when every hit has arrived that a process passed before the call; a
-// process that has ended must have been read to its end. One that stands still (SIGSTOP)
-// never answers: it is waited for until patience has passed.
-func (c *Controller) Flush(patience time.Duration) {
-	late := time.NewTimer(patience)
+// Flush returns when all hits of the time before the call have arrived. Of an ended
+// process, the connection must have been read to its end. A frozen process (SIGSTOP)
+// never acknowledges, so Flush returns after the timeout.
+func (c *Controller) Flush(timeout time.Duration) {
+	late := time.NewTimer(timeout)
 	defer late.Stop()
 	c.mu.Lock()
 	c.announce()
@@ -133,10 +132,9 @@ func (c *Controller) Flush(patience time.Duration) {
 	}
 }
 
-// Arm replaces the plan, with all counts at zero, in every process that is connected:
-// when it returns they all know. To disarm waits for nobody: nothing is done at a point
-// that a process still takes for armed, and one that stands still (SIGSTOP) would never
-// say that it knows.
+// Arm replaces the plan in every connected process, with all counts at zero. It returns
+// when all processes have acknowledged. It does not wait for an empty plan: no fault acts
+// at a point that is no longer armed. A frozen process (SIGSTOP) would never acknowledge.
 func (c *Controller) Arm(plan Plan) {
 	c.setPlan(plan)
 	if len(plan) > 0 {
@@ -144,7 +142,7 @@ func (c *Controller) Arm(plan Plan) {
 	}
 }
 
-// awaitAcks returns when every process that is connected knows what is armed.
+// awaitAcks returns when every connected process has acknowledged the armed points.
 func (c *Controller) awaitAcks() {
 	for {
 		c.mu.Lock()
@@ -168,7 +166,7 @@ func (c *Controller) setPlan(plan Plan) {
 	c.announce()
 }
 
-// announce tells all processes which points are armed. c.mu is held.
+// announce sends the armed points to all processes. c.mu is held.
 func (c *Controller) announce() {
 	c.generation++
 	for s := range c.sessions {
@@ -176,9 +174,9 @@ func (c *Controller) announce() {
 	}
 }
 
-// arm tells a process which points are armed. c.mu is held.
+// arm sends the armed points to a process. c.mu is held.
 func (c *Controller) arm(s *session) {
-	if c.bypass || c.apart[s.id()] {
+	if c.bypass || c.ignoredIDs[s.id()] {
 		s.arm(c.generation, []string{}, false)
 		return
 	}
@@ -208,15 +206,16 @@ func (c *Controller) AwaitPauses() {
 	}
 }
 
-// Hits are all hits so far, in the order in which they arrived.
+// Hits returns all hits so far, in the order of their arrival.
 func (c *Controller) Hits() []Hit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Hit(nil), c.hits...)
 }
 
-// Fired is how often the i-th fault of a plan acted since Listen: Arm(nil) does not make
-// it forgotten. Faults of kinds that are not Probed are not decided here: always 0.
+// Fired returns how often the i-th fault of a plan has acted since Listen; Arm(nil) keeps
+// this count. It is 0 for faults of kinds that are not Probed, which are not decided
+// here.
 func (c *Controller) Fired(i int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -229,8 +228,8 @@ func (c *Controller) Fired(i int) int {
 	return n
 }
 
-// Err is what went wrong in talking to processes, for example annotations that do not
-// parse.
+// Err returns the errors of the connections to processes, for example of annotations that
+// do not parse.
 func (c *Controller) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -250,7 +249,7 @@ func (c *Controller) accept() {
 func (c *Controller) serve(conn net.Conn) {
 	s := &session{conn: conn}
 	defer func() {
-		_ = conn.Close() // the process is gone, or the case is over
+		_ = conn.Close() // the process has ended, or the case is over
 		c.mu.Lock()
 		delete(c.sessions, s)
 		c.notify()
@@ -291,24 +290,23 @@ func (c *Controller) serve(conn net.Conn) {
 func (c *Controller) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.note(err)
+	c.keepError(err)
 }
 
-// note keeps an error, unless there are too many already. c.mu is held.
-func (c *Controller) note(err error) {
+// keepError keeps an error, unless there are too many already. c.mu is held.
+func (c *Controller) keepError(err error) {
 	if len(c.errs) < mostErrs {
 		c.errs = append(c.errs, err)
 	}
 }
 
-// notify wakes those who wait for hits or acks. c.mu is held.
+// notify wakes the callers that wait for hits or acks. c.mu is held.
 func (c *Controller) notify() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-// hello takes a process in, with the faults that its environment or its bundle's
-// annotations carry.
+// hello adds a process, and the faults in its environment or its bundle's annotations.
 func (c *Controller) hello(s *session, h probe.Hello) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -327,7 +325,7 @@ func (c *Controller) hello(s *session, h probe.Hello) {
 			}
 		}
 		if err != nil {
-			c.note(fmt.Errorf("process %d (%v): %w", h.PID, h.Args, err))
+			c.keepError(fmt.Errorf("process %d (%v): %w", h.PID, h.Args, err))
 		}
 	}
 	if added {
@@ -337,14 +335,14 @@ func (c *Controller) hello(s *session, h probe.Hello) {
 	c.arm(s)
 }
 
-// hit records a hit and, where the process waits, decides it.
+// hit records a hit and, if the process waits, decides it.
 func (c *Controller) hit(s *session, ph probe.Hit) {
 	h := Hit{Hit: ph, Who: s.hello.Who, PID: s.hello.PID, Time: time.Unix(0, ph.At), Did: term.Off, Fault: -1}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clause := term.Clause{Action: term.Off}
-	if c.bypass || c.apart[ph.ID] || c.apart[s.id()] {
-		if ph.Ask { // it was armed when the process passed it
+	if c.bypass || c.ignoredIDs[ph.ID] || c.ignoredIDs[s.id()] {
+		if ph.Ask { // the point was armed when the process reached it
 			s.answer(ph.Seq, clause)
 		}
 		return
@@ -362,7 +360,7 @@ func (c *Controller) hit(s *session, ph probe.Hit) {
 	}
 	at := len(c.hits)
 	if at == mostHits {
-		c.note(fmt.Errorf("processes have passed points more than %d times", mostHits))
+		c.keepError(fmt.Errorf("processes have passed points more than %d times", mostHits))
 		_ = s.conn.Close() // its reader ends the session
 		return
 	}

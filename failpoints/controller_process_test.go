@@ -27,7 +27,7 @@ func listen(t *testing.T, onPause func(Pause), plan ...Fault) (*Controller, stri
 	return c, path
 }
 
-// process speaks the wire format as an instrumented process does.
+// process speaks the wire format like an instrumented process.
 type process struct {
 	t    *testing.T
 	conn net.Conn
@@ -36,7 +36,7 @@ type process struct {
 	seq  int64
 }
 
-// connect introduces a process and takes the first list of armed points over.
+// connect introduces a process and acknowledges the first list of armed points.
 func connect(t *testing.T, path string, pid int, terms map[string]string) (*process, []string) {
 	t.Helper()
 	return connectAs(t, path, pid, terms, "shim")
@@ -86,25 +86,25 @@ func (p *process) takeOver() []string {
 	return m.Armed
 }
 
-// hit passes a point and does not wait for the answer, if it asks for one.
+// hit reports a hit and does not wait for the decision.
 func (p *process) hit(point string, ask bool) {
 	p.t.Helper()
 	p.seq++
 	p.send(probe.FromProcess{Hit: &probe.Hit{Seq: p.seq, Point: point, Ask: ask, At: time.Now().UnixNano(), ID: "c1"}})
 }
 
-// ask passes an armed point and returns what is to be done.
-func (p *process) ask(point string) probe.Answer {
+// ask reports a hit of an armed point and returns the decision.
+func (p *process) ask(point string) probe.Decision {
 	p.t.Helper()
 	p.hit(point, true)
 	m := p.receive()
-	if m.Answer == nil || m.Answer.Seq != p.seq {
+	if m.Decision == nil || m.Decision.Seq != p.seq {
 		p.t.Fatalf("answer %+v to hit %d", m, p.seq)
 	}
-	return *m.Answer
+	return *m.Decision
 }
 
-// within fails the test when f has not returned in time.
+// within fails the test if f does not return in time.
 func within(t *testing.T, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -116,7 +116,7 @@ func within(t *testing.T, f func()) {
 	}
 }
 
-// hits waits until the controller has that many.
+// await waits until the controller is in that state.
 func (c *Controller) await(t *testing.T, is func() bool) {
 	t.Helper()
 	late := time.After(10 * time.Second)
@@ -135,8 +135,8 @@ func (c *Controller) await(t *testing.T, is func() bool) {
 	}
 }
 
-// A process is asked for its goroutines by its pid; one that is not there, or stands
-// still, or goes, is not waited for longer than the caller has time.
+// A process is asked for its goroutines by its pid. The wait for an unknown, a frozen or
+// an ending process ends with the caller's context.
 func TestProfile(t *testing.T) {
 	c, path := listen(t, nil)
 	shim, _ := connect(t, path, 7, nil)

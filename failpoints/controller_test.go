@@ -53,7 +53,7 @@ func TestTwoFaultsAtOnePoint(t *testing.T) {
 	for range 3 {
 		args = append(args, p.ask(entry).Arg)
 	}
-	// Both count every hit; the first that has something to do does it.
+	// Both count every hit; the first fault with an action at this hit acts.
 	if want := []string{"one", "two", ""}; !slices.Equal(args, want) || c.Fired(0) != 1 || c.Fired(1) != 1 {
 		t.Errorf("%v, fired %d and %d", args, c.Fired(0), c.Fired(1))
 	}
@@ -68,14 +68,14 @@ func TestPauseAndRelease(t *testing.T) {
 	if held.Hit.PID != 7 || held.Fault.At.String() != entry {
 		t.Errorf("paused %+v", held)
 	}
-	// Another request of the process goes on meanwhile, and is answered first.
+	// Another request of the process continues meanwhile, and is decided first.
 	if a := p.ask(entry); a.Do != "off" {
 		t.Errorf("the second hit is answered %q", a.Do)
 	}
 	held.Release()
 	held.Release()
 	m := p.receive()
-	if m.Answer == nil || m.Answer.Seq != 1 || m.Answer.Do != "pause" {
+	if m.Decision == nil || m.Decision.Seq != 1 || m.Decision.Do != "pause" {
 		t.Errorf("released with %+v", m)
 	}
 	if a := p.ask(entry); a.Do != "off" { // so the second Release has sent nothing
@@ -86,8 +86,8 @@ func TestPauseAndRelease(t *testing.T) {
 	}
 }
 
-// A process that is killed while it waits is no reason to wait for it.
-func TestAClientThatDies(t *testing.T) {
+// A process that is killed while it waits is not waited for.
+func TestAProcessKilledAtAPoint(t *testing.T) {
 	paused := make(chan Pause)
 	c, path := listen(t, func(p Pause) { paused <- p }, PauseAt(entry, Steps("release")...))
 	p, _ := connect(t, path, 1, nil)
@@ -107,7 +107,7 @@ func TestAClientThatDies(t *testing.T) {
 			t.Errorf("armed %v", got)
 		}
 	})
-	if c.Fired(0) != 1 || c.Err() != nil { // a verdict is made after the plan is disarmed, and must know that it fired
+	if c.Fired(0) != 1 || c.Err() != nil { // the judge asks after the plan is disarmed
 		t.Errorf("fired %d, %v; want 1 and no error", c.Fired(0), c.Err())
 	}
 }
@@ -149,7 +149,7 @@ func TestGarbage(t *testing.T) {
 		if err := c.Err(); err == nil || !strings.Contains(err.Error(), "a probe sent") {
 			t.Errorf("%q: %v", text, err)
 		}
-		q, _ := connect(t, path, 2, nil) // it still serves others
+		q, _ := connect(t, path, 2, nil) // other processes are still served
 		if q.ask(entry).Do != "lose" {
 			t.Error("the next process is not served")
 		}
@@ -178,7 +178,7 @@ func TestTermsOfAProcess(t *testing.T) {
 	}
 }
 
-func TestListenWhereNobodyCan(t *testing.T) {
+func TestListenFails(t *testing.T) {
 	if _, err := Listen(filepath.Join(t.TempDir(), "none", "s"), nil, nil); err == nil {
 		t.Error("listens in a folder that is not there")
 	}
@@ -222,7 +222,7 @@ func TestFlushWaitsForWhatWasSent(t *testing.T) {
 	for i := range hits {
 		p.send(probe.FromProcess{Hit: &probe.Hit{Seq: int64(i), Point: other}})
 	}
-	if err := p.conn.Close(); err != nil { // as one that has ended: it acknowledges nothing any more
+	if err := p.conn.Close(); err != nil { // an ended process acknowledges nothing
 		t.Fatal(err)
 	}
 	c.Flush(time.Minute)
@@ -231,7 +231,7 @@ func TestFlushWaitsForWhatWasSent(t *testing.T) {
 	}
 }
 
-func TestFlushGivesUpOnOneThatStandsStill(t *testing.T) {
+func TestFlushGivesUpOnAFrozenProcess(t *testing.T) {
 	c, path := listen(t, nil)
 	_, _ = connect(t, path, 7, nil)
 	c.Flush(time.Millisecond)
@@ -260,7 +260,7 @@ func TestStatementFaultsAreDecidedWhereTheyApply(t *testing.T) {
 	} {
 		step.hit.Seq, step.hit.Point, step.hit.Ask = int64(i), at, true
 		p.send(probe.FromProcess{Hit: &step.hit})
-		if a := p.receive().Answer; a == nil || a.Do != string(step.want) {
+		if a := p.receive().Decision; a == nil || a.Do != string(step.want) {
 			t.Errorf("hit %d: answer %+v, want %s", i, a, step.want)
 		}
 	}
@@ -278,9 +278,9 @@ func mustTerm(t *testing.T, s string) term.Term {
 	return parsed
 }
 
-// What a process brings with it is no part of the case's own plan, also where that has
-// room for more.
-func TestHelloLeavesTheCaseAlone(t *testing.T) {
+// The faults that a process brings with it do not change the plan of the case, even if
+// the plan's slice has spare capacity.
+func TestHelloDoesNotChangeThePlan(t *testing.T) {
 	own := append(make(Plan, 0, 4), Crash(entry, 1))
 	c, path := listen(t, nil)
 	c.setPlan(own)

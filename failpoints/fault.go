@@ -9,15 +9,15 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Fault is one thing that breaks: what happens at a point. A fault with a pause carries
-// the steps that the harness takes while the process waits.
+// Fault is an action at a point. A fault with a pause has the steps that the harness
+// takes while the process waits.
 type Fault struct {
 	At    Point
 	Do    term.Term
 	While []Step
 }
 
-// Plan is all faults of a case.
+// Plan has all faults of a case.
 type Plan []Fault
 
 func (f Fault) String() string {
@@ -40,7 +40,7 @@ func (p Plan) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// OfNode reports whether something is done to the whole node, which spares nobody.
+// OfNode reports whether a fault acts on the whole node, and so on every process.
 func (p Plan) OfNode() bool {
 	return slices.ContainsFunc(p, func(f Fault) bool { return f.At.Who == "node" })
 }
@@ -88,8 +88,7 @@ func (f Fault) Check() error {
 	return nil
 }
 
-// MustPoint is ParsePoint for names that stand in code; it panics where ParsePoint
-// returns an error.
+// MustPoint parses a name in source code. It panics if ParsePoint returns an error.
 func MustPoint(s string) Point {
 	p, err := ParsePoint(s)
 	if err != nil {
@@ -133,7 +132,7 @@ func PauseNth(at string, n int, steps ...Step) Fault {
 	return f
 }
 
-// Kill sends SIGKILL to a process (proc point) when the workload is in that state.
+// Kill sends SIGKILL to a process (proc point) when the workload reaches that state.
 func Kill(at string) Fault { return once(at, term.Clause{Action: term.Kill}) }
 
 // SlowSyscall delays every call of a sys point by d.

@@ -7,10 +7,10 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// A process and its controller must agree on when an action is decided: hits are counted
-// by it.
-func TestTheProbeDecidesAtTheMomentOfAnAction(t *testing.T) {
-	moments := map[term.Moment][]probe.Hit{ // hits at which something of that moment can be decided
+// A process and its controller must agree on the hits at which an action is decided,
+// because these are counted.
+func TestProbeAndControllerCountTheSameHits(t *testing.T) {
+	moments := map[term.Moment][]probe.Hit{ // hits at which such an action can be decided
 		term.AtStatement: {{}, {Ctx: probe.ByTimeout}, {Ctx: probe.ByCaller}},
 		term.AtCall:      {{Call: true}, {Call: true, Ctx: probe.ByCaller}},
 		term.AtCancel:    {{Ctx: probe.ByCaller}},

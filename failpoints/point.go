@@ -1,9 +1,8 @@
-// Package failpoints is what can break: points, the terms that say what happens there,
-// faults and plans, and the Controller that decides every hit of a case and keeps the
-// proof that it happened.
+// Package failpoints defines faults: points, the terms that say what happens there, and
+// plans. Its Controller decides every hit of a case and records it as the evidence.
 //
-// Injectors that work on the kernel's side have folders of their own: signal (processes),
-// slowsys (system calls) and iopressure (the block device).
+// The injectors that work through the kernel have folders of their own: signal
+// (processes), slowsys (system calls) and iopressure (the block device).
 package failpoints
 
 import (
@@ -16,14 +15,14 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// Kind is how a point is reached.
+// Kind is the mechanism by which a point is reached.
 type Kind string
 
 // The kinds of points.
 const (
 	RPC  Kind = "rpc"  // a ttrpc method, by a probe
 	Proc Kind = "proc" // a state of the workload, when a process is signalled
-	Sys  Kind = "sys"  // a system call of a process
+	Sys  Kind = "sys"  // a system call of a process.
 	IO   Kind = "io"   // writes to a filesystem
 	Stmt Kind = "stmt" // a statement of containerd or of its shim, by a probe
 )
@@ -35,7 +34,7 @@ type Point struct {
 	Kind Kind
 	Who  string // containerd, shim, sandbox, task, node; root for io
 	What string // a method, a state, a system call, a function of a woven package
-	// Where is entry or exit of a method, the state from which on a system call is slow, or
+	// Where is entry or exit of a method, the state from which a system call is slow, or
 	// a statement's text; otherwise empty.
 	Where string
 }
@@ -48,23 +47,23 @@ func (p Point) String() string {
 	return s
 }
 
-// MarshalText is the point's name, for JSON.
+// MarshalText returns the point's name, for JSON.
 func (p Point) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText reads a point's name, as ParsePoint does.
+// UnmarshalText parses a point's name, as ParsePoint does.
 func (p *Point) UnmarshalText(text []byte) (err error) {
 	*p, err = ParsePoint(string(text))
 	return err
 }
 
 // States are the states of a workload at which a process can be signalled or pressure can
-// begin, in their order. deleted is after the client's last call and before the oracle
-// looks.
+// begin, in their order. At deleted the client has made its last call, and the oracle has
+// not looked yet.
 var States = []string{"created", "running", "exited", "deleted"}
 
-// Methods are the ttrpc methods between containerd and its shims, over all releases,
-// without package and version. Sandbox is served by shims since containerd 2.0;
-// Events.Forward goes from the shim to containerd.
+// Methods are the ttrpc methods between containerd and its shims in all releases, without
+// package and version. Shims serve Sandbox since containerd 2.0. A shim calls
+// Events.Forward of containerd.
 var Methods = []string{
 	"Task.State", "Task.Create", "Task.Start", "Task.Delete", "Task.Pids", "Task.Pause", "Task.Resume", "Task.Checkpoint",
 	"Task.Kill", "Task.Exec", "Task.ResizePty", "Task.CloseIO", "Task.Update", "Task.Wait", "Task.Stats", "Task.Connect",
@@ -78,11 +77,12 @@ var Methods = []string{
 // Syscalls are the system calls that slowsys delays.
 var Syscalls = []string{"umount2", "mount", "unlinkat", "rmdir", "fsync"}
 
-// rule is what a kind of point is made of. Package term has the actions that it takes.
+// rule lists the parts of a kind's points. Package term has the actions.
 type rule struct {
 	kind             Kind
-	who, what, where []string // what is nil where only a build knows it
-	// begins is the state of the workload at which a fault begins; nil: a probe decides.
+	who, what, where []string // nil: only a build knows the values
+	// begins returns the state of the workload at which a fault begins; nil: a probe
+	// decides.
 	begins func(Point) string
 }
 
@@ -96,7 +96,7 @@ var rules = []rule{
 
 func (p Point) what() string { return p.What }
 
-// Service is that of a method: Task, Sandbox or Events; "" of what is no method.
+// Service returns the service of a method: Task, Sandbox or Events; "" for other points.
 func (p Point) Service() string {
 	if p.Kind != RPC {
 		return ""
@@ -105,7 +105,7 @@ func (p Point) Service() string {
 	return service
 }
 
-// ruleOf is the rule of a kind; one that is unknown has none of the parts.
+// ruleOf returns the rule of a kind, or an empty rule for an unknown kind.
 func ruleOf(k Kind) rule {
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.kind == k })
 	if i < 0 {
@@ -114,15 +114,14 @@ func ruleOf(k Kind) rule {
 	return rules[i]
 }
 
-// Actions are those that points of the kind take.
+// Actions returns the actions that points of the kind take.
 func (k Kind) Actions() []term.Action { return term.Actions(string(k)) }
 
-// Probed reports whether hits of the kind's points are reported and decided by probes in
-// the processes.
+// Probed reports whether probes in the processes report and decide the hits of the kind.
 func (k Kind) Probed() bool { return ruleOf(k).who != nil && ruleOf(k).begins == nil }
 
-// ParsePoint reads a point's name. Its error says which part is unknown, and the nearest
-// right name.
+// ParsePoint parses a point's name. Its error names the unknown part and the nearest
+// known name.
 func ParsePoint(s string) (Point, error) {
 	parts := strings.Split(s, ":")
 	r := ruleOf(Kind(parts[0]))
@@ -168,8 +167,8 @@ func (r rule) example() Point {
 	return p
 }
 
-// State is the state of the workload at which a fault at the point begins, or "" where a
-// probe decides.
+// State returns the state of the workload at which a fault at the point begins, or "" if
+// a probe decides.
 func (p Point) State() string {
 	if begins := ruleOf(p.Kind).begins; begins != nil {
 		return begins(p)
@@ -177,9 +176,8 @@ func (p Point) State() string {
 	return ""
 }
 
-// Points are all points that are the same in every release: every method's entry and exit
-// on both sides, every state, every call. Which statements there are is known of a woven
-// build only.
+// Points returns all points that every release has: every method's entry and exit on both
+// sides, every state, every system call. Statements are known for a woven build only.
 func Points() []Point {
 	var all []Point
 	for _, r := range rules {

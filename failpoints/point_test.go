@@ -58,7 +58,7 @@ func TestParsePoint(t *testing.T) {
 	}
 }
 
-// Every listed point is one that can be written, and that some action fits.
+// Every listed point can be parsed, and takes some action.
 func TestPoints(t *testing.T) {
 	all := Points()
 	want := 0
@@ -184,8 +184,7 @@ func TestFaultCheck(t *testing.T) {
 	}
 }
 
-// The constructors that code uses make what their names say, and nothing that Check
-// refuses.
+// The constructors make the faults that their names promise, and Check accepts them.
 func TestConstructors(t *testing.T) {
 	const at = "rpc:shim:Task.Delete:entry"
 	for _, test := range []struct {

@@ -6,10 +6,10 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe"
 )
 
-// Profile has a process collect its garbage, and is the profile of its goroutines then,
-// in its text form (runtime/pprof, debug=1). ok is false where no such process is there,
-// by its pid in its world, where it could not collect, or has not answered until ctx
-// ends.
+// Profile makes a process collect its garbage, and returns the profile of its goroutines
+// in its text form (runtime/pprof, debug=1). pid is the number in the world. ok is false
+// if there is no such process, if it could not collect, or if it has not responded before
+// ctx ends.
 func (c *Controller) Profile(ctx context.Context, pid int) (text string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -25,7 +25,7 @@ func (c *Controller) Profile(ctx context.Context, pid int) (text string, ok bool
 	c.asked++
 	seq := c.asked
 	c.profiles[seq] = nil
-	defer delete(c.profiles, seq) // an answer that comes later is nobody's
+	defer delete(c.profiles, seq) // a later response is ignored
 	of.askProfile(seq)
 	for {
 		if p := c.profiles[seq]; p != nil {
@@ -47,7 +47,7 @@ func (c *Controller) Profile(ctx context.Context, pid int) (text string, ok bool
 	}
 }
 
-// profiled takes a process's answer, where somebody waits for it.
+// profiled stores a process's response if a request still waits for it.
 func (c *Controller) profiled(p probe.Profile) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

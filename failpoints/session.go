@@ -13,8 +13,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// The bounds of what processes may say. The longest message is a profile, of some KiB. A
-// trace of a case has 10,000 hits, and an endless loop of a broken containerd more.
+// The bounds of the messages of processes. The longest message is a profile, of some KiB.
+// A trace of a case has 10,000 hits, and an endless loop of a broken containerd has more.
 const (
 	longestMessage = 8 << 20
 	mostHits       = 1 << 18
@@ -29,12 +29,12 @@ type session struct {
 	acked int64
 }
 
-// The writes of a session are made with the controller's lock held. A process that is
-// gone cannot be answered, and its last hits are still to be read: its reader ends the
-// session. A process that does not read is cut off: it must not block the others.
+// The writes of a session are made with the controller's lock held. A failed write means
+// that the process has gone. Its last hits are still read, and its reader ends the
+// session. A process that does not read is disconnected: it must not block the others.
 
 func (s *session) send(m probe.FromController) {
-	_ = s.conn.SetWriteDeadline(time.Now().Add(sendTimeout)) // of a closed one the write fails, too
+	_ = s.conn.SetWriteDeadline(time.Now().Add(sendTimeout)) // on a closed connection the write fails, too
 	if errors.Is(json.NewEncoder(s.conn).Encode(m), os.ErrDeadlineExceeded) {
 		_ = s.conn.Close()
 	}
@@ -45,10 +45,10 @@ func (s *session) arm(generation int64, points []string, trace bool) {
 }
 
 func (s *session) answer(seq int64, clause term.Clause) {
-	s.send(probe.FromController{Answer: &probe.Answer{Seq: seq, Do: string(clause.Action), Arg: clause.Arg}})
+	s.send(probe.FromController{Decision: &probe.Decision{Seq: seq, Do: string(clause.Action), Arg: clause.Arg}})
 }
 
-// readLine appends the next line to a buffer that is used again and again.
+// readLine appends the next line to a buffer, which it reuses.
 func readLine(r *bufio.Reader, buf []byte) ([]byte, error) {
 	for {
 		part, err := r.ReadSlice('\n')

@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe"
 )
 
-// flood connects to a controller, and writes until it is cut off, or all is written.
+// flood connects to a controller, and writes until it is disconnected, or all is written.
 func flood(t *testing.T, path, message string, times int) {
 	t.Helper()
 	conn, err := net.Dial("unix", path)
@@ -25,7 +25,7 @@ func flood(t *testing.T, path, message string, times int) {
 	lines := strings.Repeat(message, max(1, (64<<10)/len(message)))
 	for range max(1, times*len(message)/len(lines)) {
 		if _, err := io.WriteString(conn, lines); err != nil {
-			return // cut off
+			return // disconnected
 		}
 	}
 	if _, err := conn.Read(make([]byte, 1)); err == nil {
@@ -33,8 +33,8 @@ func flood(t *testing.T, path, message string, times int) {
 	}
 }
 
-// A broken program of a world cannot make the harness grow by its probes. It is cut off,
-// and the case says why.
+// A broken program of a world cannot make the harness grow by its probes. It is
+// disconnected, and the case says why.
 func TestTheProbesAreBounded(t *testing.T) {
 	hit, err := json.Marshal(probe.FromProcess{Hit: &probe.Hit{Point: entry, ID: "c1"}})
 	if err != nil {
@@ -61,8 +61,9 @@ func TestTheProbesAreBounded(t *testing.T) {
 	}
 }
 
-// A process that asks and does not read what it is told is cut off; another is answered.
-func TestAProcessThatDoesNotReadBlocksNobody(t *testing.T) {
+// A process that asks and does not read the decision is disconnected; another process is
+// not affected.
+func TestAProcessThatDoesNotReadIsDisconnected(t *testing.T) {
 	_, path := listen(t, nil, Error(entry, 0, strings.Repeat("no", 100)))
 	deaf, _ := connect(t, path, 5, nil)
 	message, err := json.Marshal(probe.FromProcess{Hit: &probe.Hit{Point: entry, Ask: true, ID: "c1"}})
@@ -72,7 +73,7 @@ func TestAProcessThatDoesNotReadBlocksNobody(t *testing.T) {
 	if err := deaf.conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	for { // until it is cut off
+	for { // until it is disconnected
 		if _, err := deaf.conn.Write(append(message, '\n')); err != nil {
 			break
 		}
@@ -83,7 +84,7 @@ func TestAProcessThatDoesNotReadBlocksNobody(t *testing.T) {
 	}
 }
 
-// Errors of processes that come again and again are counted up to a limit.
+// Repeated errors of processes are kept up to a limit.
 func TestErrorsOfProcessesAreBounded(t *testing.T) {
 	c, path := listen(t, nil)
 	for range 2 * mostErrs {

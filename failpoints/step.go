@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Step is one thing that the harness does while a process is paused at a point.
+// Step is an action of the harness while a process is paused at a point.
 type Step struct {
 	Verb string // cancel, await, ask, kill, stop, cont, start, wait, release
 	Who  string // client, removal, exit, shim, containerd, task, sandbox
@@ -26,28 +26,29 @@ func (s Step) String() string {
 	return s.Verb
 }
 
-// objects is whom each verb can be applied to.
+// objects are the objects of each verb.
 var objects = map[string][]string{
-	// End the context of the client's call in flight.
+	// Cancels the context of the client's call in flight.
 	"cancel": {"client"},
-	// Until the client's call in flight has ended; until it is done with everything; until
-	// the first container's payload has noted its exit.
+	// Waits until the client's call in flight has ended, until the client has removed
+	// everything, or until the first container's payload has recorded its exit.
 	"await": {"client", "removal", "exit"},
-	// Ask for the state of the first container, which must be answered: not at a point that
-	// holds what the answer needs.
+	// Asks for the state of the first container, and needs a response. It would fail at a
+	// point that holds the response.
 	"ask": {"task"},
 	// SIGKILL, SIGSTOP and SIGCONT.
 	"kill": {"shim", "containerd", "task", "sandbox"},
 	"stop": {"shim", "containerd"},
 	"cont": {"shim", "containerd"},
-	// After kill containerd, which is otherwise started when the steps end.
+	// After kill containerd. Without it, containerd is started when the steps end.
 	"start": {"containerd"},
 	"wait":  nil,
-	// Let the paused process go on; otherwise it does when the steps end.
+	// Releases the paused process. Without it, the process is released when the steps
+	// end.
 	"release": nil,
 }
 
-// ParseStep reads a step such as "kill shim", "wait 2s" or "release".
+// ParseStep parses a step such as "kill shim", "wait 2s" or "release".
 func ParseStep(s string) (Step, error) {
 	words := strings.Fields(s)
 	if len(words) == 0 {
@@ -80,7 +81,7 @@ func ParseStep(s string) (Step, error) {
 	return st, nil
 }
 
-// Steps parses steps that stand in code; it panics where ParseStep returns an error.
+// Steps parses steps in source code; it panics if ParseStep returns an error.
 func Steps(texts ...string) []Step {
 	steps := make([]Step, len(texts))
 	for i, s := range texts {

@@ -9,15 +9,14 @@ import (
 	"github.com/shimquake/shimquake/spelling"
 )
 
-// A statement's names: the short name of its package and its function, with the
-// receiver's type; and a slug of its text, numbered from the second of the same text on.
+// A statement is named by the short name of its package, its function with the receiver's
+// type, and a slug of its text. The second statement with the same text gets a number.
 var (
 	stmtFunction = regexp.MustCompile(`^[a-z][a-z0-9-]*(\.[A-Za-z0-9_]+){1,2}$`)
 	stmtText     = regexp.MustCompile(`^[A-Za-z0-9_.-]+(#[1-9][0-9]*)?$`)
 )
 
-// parseStmt reads a statement point. Whether there is such a statement is known of a
-// build only.
+// parseStmt parses a statement point. Only a build knows whether the statement exists.
 func parseStmt(s string, parts []string) (Point, error) {
 	const example = "stmt:shim:runc-task.service.Delete:if-err-nil"
 	who := ruleOf(Stmt).who
@@ -44,9 +43,9 @@ func parseStmt(s string, parts []string) (Point, error) {
 	return Point{Kind: Stmt, Who: parts[1], What: parts[2], Where: parts[3]}, nil
 }
 
-// decidedTogether refuses a term at a statement whose clauses are decided at different
-// hits: the statement's, its call's, and those where a context can be ended. Their counts
-// would not be of the same thing.
+// decidedTogether rejects a term whose clauses are decided at different hits of a
+// statement. These are the hits of the statement, of its call, and of contexts that can
+// be ended. One count for different kinds of hits would mean nothing.
 func decidedTogether(f Fault) error {
 	var first term.Action
 	for _, c := range f.Do.Clauses() {

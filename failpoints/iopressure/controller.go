@@ -1,6 +1,6 @@
-// Package iopressure injects the fault "the host is under IO pressure", for real: the
-// filesystem under containerd's root is slow to write to, a neighbour has dirtied it,
-// and so umount2 of an overlay on it takes seconds (containerd#7496).
+// Package iopressure injects the fault "the host is under IO pressure" with real writes.
+// The filesystem under containerd's root is slow to write to, and another process has
+// dirtied it. An umount2 of an overlay on it then takes seconds (containerd#7496).
 //
 //	disk, _ := NewDisk(ctx, dir, 256)         // a loop device with an ext4
 //	...the world mounts disk.Path...          // then disk.Close()
@@ -25,26 +25,26 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// Mode says which generation of cgroups throttles block IO on this host. On a hybrid
-// host it is V1 when the block-IO controller is there.
+// Mode is the generation of cgroups that throttles block IO on this host. On a hybrid
+// host it is V1 if the block-IO controller is there.
 type Mode string
 
-// The two modes. They differ in who is throttled: on V1 everyone who writes to the
-// device, on V2 the group of the process that dirtied the pages.
+// V1 throttles every process that writes to the device. V2 throttles the group of the
+// process that dirtied the pages.
 const (
 	V1 Mode = "v1"
 	V2 Mode = "v2"
 )
 
-// ErrNoController says that nothing here can throttle block IO. The text says what is
-// missing where and what to do.
+// ErrNoController reports that block IO cannot be throttled here. The text names the
+// missing part and what to do.
 var ErrNoController = errors.New("no block-IO controller")
 
 // v1File limits the bytes per second written to one device
 // (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
 const v1File = "blkio.throttle.write_bps_device"
 
-// Detect says how block IO can be throttled here, or ErrNoController.
+// Detect returns how block IO can be throttled here, or ErrNoController.
 func Detect() (Mode, error) {
 	h, err := detect()
 	return h.mode, err
@@ -57,7 +57,7 @@ type hierarchy struct {
 }
 
 func detect() (hierarchy, error) {
-	// Those of a chroot or a container, elsewhere, are not the host's own.
+	// The cgroup mounts of a chroot or a container, elsewhere, are not the host's own.
 	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter("/sys/fs/cgroup"))
 	if err != nil {
 		return hierarchy{}, fmt.Errorf("look for the block-IO controller: %w", err)
@@ -68,8 +68,8 @@ func detect() (hierarchy, error) {
 	})
 }
 
-// choose picks the hierarchy to use from the cgroup mounts; controllers reads
-// cgroup.controllers or cgroup.subtree_control of a v2 mount.
+// choose returns the hierarchy to use. controllers reads cgroup.controllers or
+// cgroup.subtree_control of a v2 mount.
 func choose(mounts []*mountinfo.Info, controllers func(file string) ([]string, error)) (hierarchy, error) {
 	var why []string
 	v1 := slices.ContainsFunc(mounts, func(m *mountinfo.Info) bool { return m.FSType == "cgroup" })
@@ -82,7 +82,7 @@ func choose(mounts []*mountinfo.Info, controllers func(file string) ([]string, e
 			why = append(why, fmt.Sprintf("%s shows the group %s and not the root group, which alone is charged with"+
 				" writeback on v1: run on the host, not in a container", m.Mountpoint, m.Root))
 		case filepath.Base(m.Mountpoint) != "blkio":
-			// The name that the cgroups library takes for granted, as does runc.
+			// The cgroups library and runc expect this name.
 			why = append(why, fmt.Sprintf("%s is the v1 controller under an unusual name: mount it as %s",
 				m.Mountpoint, filepath.Join(filepath.Dir(m.Mountpoint), "blkio")))
 		default:
@@ -113,8 +113,8 @@ func choose(mounts []*mountinfo.Info, controllers func(file string) ([]string, e
 	return hierarchy{}, fmt.Errorf("%w: %s", ErrNoController, strings.Join(why, "; "))
 }
 
-// lack says what keeps the groups below a v2 mount from being limited, and what to do; ""
-// when nothing does.
+// lack returns why the groups below a v2 mount cannot be limited, and what to do; "" if
+// they can be.
 func lack(dir string, controllers func(file string) ([]string, error)) (string, error) {
 	for _, way := range []struct{ file, what, todo string }{
 		{"cgroup.controllers", "lacks", "boot with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable"},
@@ -127,7 +127,7 @@ func lack(dir string, controllers func(file string) ([]string, error)) (string, 
 			return "", err
 		}
 		var missing []string
-		for _, c := range []string{"io", "memory"} { // memory says whose a dirty page is
+		for _, c := range []string{"io", "memory"} { // the memory controller attributes dirty pages
 			if !slices.Contains(have, c) {
 				missing = append(missing, c)
 			}
@@ -139,7 +139,7 @@ func lack(dir string, controllers func(file string) ([]string, error)) (string, 
 	return "", nil
 }
 
-// missingFile explains a limit file that does not exist.
+// missingFile explains why a limit file does not exist.
 func missingFile(path string) error {
 	if filepath.Base(path) == v1File {
 		return fmt.Errorf("%w: %s does not exist: the kernel needs CONFIG_BLK_DEV_THROTTLING", ErrNoController, path)

@@ -9,15 +9,14 @@ import (
 	"strconv"
 )
 
-// Dirty writes a new file of mib MiB at path and does not sync it: the neighbour's dirty
-// pages. A file that is there is replaced, not overwritten: on cgroup v2 an inode stays
-// with the group that first wrote to it, and one that an unlimited process wrote, or that
-// is older than the limit, is flushed at full speed (seen on 6.1). Under a limit the
-// kernel may hold the writer back once very much is dirty; ctx is looked at after each
-// MiB.
+// Dirty writes a new file of mib MiB at path and does not sync it: these are the dirty
+// pages of a neighbour. An existing file is replaced, not overwritten: on cgroup v2 an
+// inode stays with the group that first wrote to it. An inode of an unlimited process, or
+// from before the limit, is flushed at full speed (seen on 6.1). The kernel may throttle
+// the writer itself when very much is dirty. ctx is checked after each MiB.
 //
-// On cgroup v2 the pages are charged to the group of the process that calls this, so
-// there it must run in the limited group: run DirtyArgs in the world instead.
+// On cgroup v2 the pages are charged to the group of the calling process, so Dirty must
+// run in the limited group. Run DirtyArgs in the world instead.
 func Dirty(ctx context.Context, path string, mib int) (err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("dirty pages: %w", err)
@@ -39,7 +38,7 @@ func Dirty(ctx context.Context, path string, mib int) (err error) {
 	return nil
 }
 
-// DirtyArgs is a command that does what Dirty does, for a process of the world.
+// DirtyArgs returns a command that does the same as Dirty, for a process of the world.
 func DirtyArgs(path string, mib int) []string {
 	script := `rm -f "$1" && exec dd if=/dev/zero of="$1" bs=1M count="$2" status=none`
 	return []string{"/bin/sh", "-c", script, "dirty", path, strconv.Itoa(mib)}

@@ -13,14 +13,14 @@ import (
 	"github.com/shimquake/shimquake/child"
 )
 
-// MinDiskMiB is the least that NewDisk takes: the journal alone is 4 MiB.
+// MinDiskMiB is the smallest size that NewDisk accepts: the journal alone is 4 MiB.
 const MinDiskMiB = 16
 
 const diskPrefix = "shimquake-disk-"
 
-// Disk is a loop device that carries an ext4 and belongs to this process until it is
-// mounted. Nothing of it has a name on the host: the backing file is unlinked, and the
-// device detaches itself when the last mount and the last fd are gone.
+// Disk is a loop device with an ext4 that belongs to this process until it is mounted. It
+// has no name on the host: the backing file is unlinked, and the device detaches itself
+// after the last mount and the last fd.
 type Disk struct {
 	Path string // /dev/loopN, to be mounted as FSType
 	Dev  string // MAJOR:MINOR, for Target
@@ -30,9 +30,9 @@ type Disk struct {
 // FSType is the filesystem on a Disk.
 const FSType = "ext4"
 
-// NewDisk makes a sparse file of sizeMiB in dir, an ext4 on it and a loop device for
-// it, in some 20 ms. dir must have room for what will be written. It returns ErrNoLoop
-// when no loop device can be had. The caller mounts Path, then calls Close.
+// NewDisk makes a sparse file of sizeMiB in dir, with an ext4 and a loop device, in some
+// 20 ms. The folder dir must have room for the data. NewDisk returns ErrNoLoop if no loop
+// device is available. The caller mounts Path, then calls Close.
 func NewDisk(ctx context.Context, dir string, sizeMiB int) (_ *Disk, err error) {
 	if sizeMiB < MinDiskMiB {
 		return nil, fmt.Errorf("make a disk of %d MiB: want at least %d", sizeMiB, MinDiskMiB)
@@ -41,7 +41,7 @@ func NewDisk(ctx context.Context, dir string, sizeMiB int) (_ *Disk, err error) 
 	if err != nil {
 		return nil, fmt.Errorf("make a disk: %w", err)
 	}
-	// Gone by name on every way out; the loop device holds the file itself.
+	// The name is removed on every return; the loop device holds the file itself.
 	defer func() { err = errors.Join(err, os.Remove(f.Name()), f.Close()) }()
 	if err := f.Truncate(int64(sizeMiB) << 20); err != nil {
 		return nil, fmt.Errorf("make a disk: %w", err)
@@ -55,7 +55,7 @@ func NewDisk(ctx context.Context, dir string, sizeMiB int) (_ *Disk, err error) 
 	}
 	d := &Disk{Path: dev.Name(), file: dev}
 	if d.Dev, err = devOf(d.Path); err == nil {
-		err = freshen(d.Dev)
+		err = liftOldLimit(d.Dev)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make a disk: %w", err), d.Close())
@@ -63,8 +63,8 @@ func NewDisk(ctx context.Context, dir string, sizeMiB int) (_ *Disk, err error) 
 	return d, nil
 }
 
-// Close lets go of the device: it lives on if it is mounted, and is detached if not.
-// A second Close does nothing.
+// Close closes the device, which stays if it is mounted and is detached otherwise. A
+// second Close does nothing.
 func (d *Disk) Close() error {
 	err := d.file.Close()
 	if errors.Is(err, os.ErrClosed) {
@@ -73,10 +73,10 @@ func (d *Disk) Close() error {
 	return err
 }
 
-// freshen frees a loop device from a limit that an earlier, SIGKILLed owner left on it.
-// V1 keeps limits by device number; V2 keeps them with a group, which is each world's
+// liftOldLimit lifts a limit that an earlier, SIGKILLed owner left on a loop device. V1
+// keeps limits by device number. V2 keeps them with the group, and each world has its
 // own.
-func freshen(dev string) error {
+func liftOldLimit(dev string) error {
 	h, err := detect()
 	if err != nil || h.mode != V1 {
 		return nil // no controller: no limits
@@ -95,18 +95,18 @@ func freshen(dev string) error {
 	return r.write(d, 0)
 }
 
-// isDisk reports whether a backing file is that of a Disk.
+// isDisk reports whether a file is the backing file of a Disk.
 func isDisk(backing string) bool {
 	return strings.HasPrefix(filepath.Base(backing), diskPrefix)
 }
 
-// ErrNoMkfs says that no filesystem can be made on a disk.
+// ErrNoMkfs reports that mkfs.ext4 is missing.
 var ErrNoMkfs = errors.New("mkfs.ext4 is missing: install it (apt-get install e2fsprogs)")
 
 func findMkfs() (string, error) {
 	path, err := exec.LookPath("mkfs.ext4")
 	if err != nil {
-		// Debian's root has it where a user's PATH does not look.
+		// Debian installs it outside a user's PATH.
 		if path, err = exec.LookPath("/usr/sbin/mkfs.ext4"); err != nil {
 			return "", fmt.Errorf("%w (%w)", ErrNoMkfs, err)
 		}
@@ -114,8 +114,8 @@ func findMkfs() (string, error) {
 	return path, nil
 }
 
-// Available reports whether a disk can be put under pressure here: ErrNoController,
-// ErrNoLoop or ErrNoMkfs if not. The errors say what to do.
+// Available returns ErrNoController, ErrNoLoop or ErrNoMkfs if a disk cannot be put under
+// pressure here. The errors say what to do.
 func Available() error {
 	if _, err := Detect(); err != nil {
 		return err
@@ -126,17 +126,17 @@ func Available() error {
 	return freeLoop()
 }
 
-// mkfs is quick because nothing is written but metadata, and complete: the inode tables
-// are initialised now (in a sparse file that costs nothing), or the kernel's lazy
-// initialisation would use up the throttled bandwidth later. The journal stays, as on a
-// customer's disk; what umount flushes is data either way.
+// mkfs is quick because only metadata is written. The inode tables are initialised now,
+// which costs nothing in a sparse file: the kernel's lazy initialisation would use up the
+// throttled bandwidth later. The journal stays, as on a customer's disk; umount flushes
+// data either way.
 func mkfs(ctx context.Context, file string) error {
 	path, err := findMkfs()
 	if err != nil {
 		return err
 	}
-	// Left to itself, mkfs waits up to 4 s for the kernel's random numbers, once and
-	// again, in a VM that has just booted and has no virtio-rng.
+	// mkfs would wait up to 4 s for the kernel's random numbers, several times, in a VM
+	// that has just booted without virtio-rng.
 	cmd := child.Command(ctx, path, "-q", "-F", "-b", "4096", "-m", "0", "-J", "size=4", "-O", "^resize_inode",
 		"-U", uuid(), "-E", "lazy_itable_init=0,lazy_journal_init=1,nodiscard,hash_seed="+uuid(), file)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -145,8 +145,8 @@ func mkfs(ctx context.Context, file string) error {
 	return nil
 }
 
-// uuid is a random UUID (version 4, RFC 9562) that guards nothing: it keeps the disks of
-// one host apart in /dev/disk/by-uuid.
+// uuid returns a random UUID (version 4, RFC 9562). It only keeps the disks of one host
+// apart in /dev/disk/by-uuid.
 func uuid() string {
 	a, b := rand.Uint64(), rand.Uint64()
 	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x",

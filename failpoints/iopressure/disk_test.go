@@ -37,12 +37,12 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
-func TestNothingIsLeftOfAnOwnerThatWasKilled(t *testing.T) {
-	newDisk(t, MinDiskMiB) // skips where there are none
+func TestAKilledOwnerLeavesNothing(t *testing.T) {
+	newDisk(t, MinDiskMiB) // skips the test if no disk can be made
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), asOwner+"="+dir)
-	cmd.SysProcAttr = &unix.SysProcAttr{Unshareflags: unix.CLONE_NEWNS} // Go makes it private, too
+	cmd.SysProcAttr = &unix.SysProcAttr{Unshareflags: unix.CLONE_NEWNS} // Go makes the mounts private, too
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestNothingIsLeftOfAnOwnerThatWasKilled(t *testing.T) {
 		t.Fatalf("the owner said %q, %v", line, err)
 	}
 	backing := backingOf(dev)
-	if !strings.HasSuffix(filepath.Dir(backing), dir) { // in a chroot the kernel tells the host's name of it
+	if !strings.HasSuffix(filepath.Dir(backing), dir) { // in a chroot the kernel shows the host's path
 		t.Fatalf("%s is backed by %q, want a file of %s", dev, backing, dir)
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -75,7 +75,7 @@ func TestNothingIsLeftOfAnOwnerThatWasKilled(t *testing.T) {
 
 func TestDisksAreMadeQuicklyAndSideBySide(t *testing.T) {
 	newDisk(t, MinDiskMiB)
-	const n = 6 // fewer than the eight devices that a kernel starts with, so that no more are made
+	const n = 6 // a kernel starts with eight devices
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex

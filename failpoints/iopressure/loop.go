@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoLoop says that no loop device can be had. The text says what to do.
+// ErrNoLoop reports that no loop device is available. The text says what to do.
 var ErrNoLoop = errors.New("no loop device")
 
-// tries bounds the race for a free device: between the kernel naming one and our
-// taking it, another process may have it. Each lost try means that somebody else won.
+// tries bounds the race for a free device: another process may take the device that the
+// kernel has named.
 const tries = 64
 
-// attach puts file behind a free loop device, which the kernel detaches by itself at
-// the last close or umount (LO_FLAGS_AUTOCLEAR, loop(4)), and returns it open.
-// LOOP_CONFIGURE came with Linux 5.8; it does both in one step, so there is no moment
-// at which a SIGKILL would leave a device that is not cleared.
+// attach puts file behind a free loop device and returns the open device. The kernel
+// detaches it at the last close or umount (LO_FLAGS_AUTOCLEAR, loop(4)). LOOP_CONFIGURE
+// (Linux 5.8) does both in one step, so a SIGKILL never leaves a device that is not
+// cleared.
 func attach(file *os.File) (*os.File, error) {
 	ctl, err := openControl()
 	if err != nil {
@@ -77,8 +77,8 @@ func nextFree(ctl *os.File) (int, error) {
 	return n, nil
 }
 
-// freeLoop reports whether the kernel has a loop device to give, and whether it can be
-// opened; nothing is attached to it.
+// freeLoop returns an error if the kernel has no free loop device, or if it cannot be
+// opened. It attaches nothing.
 func freeLoop() error {
 	ctl, err := openControl()
 	if err != nil {
@@ -96,8 +96,8 @@ func freeLoop() error {
 	return dev.Close()
 }
 
-// openLoop opens /dev/loopN, and makes the node where /dev is not kept by the kernel
-// (a container's).
+// openLoop opens /dev/loopN, and creates the node if the kernel does not maintain /dev
+// (in a container).
 func openLoop(n int) (*os.File, error) {
 	path := fmt.Sprintf("/dev/loop%d", n)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -119,8 +119,8 @@ func openLoop(n int) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR, 0)
 }
 
-// devOf is the MAJOR:MINOR of /dev/loopN. The minor is not always N: the loop module's
-// max_part leaves room for partitions.
+// devOf returns the MAJOR:MINOR of /dev/loopN. The minor is not always N: the loop
+// module's max_part reserves numbers for partitions.
 func devOf(path string) (string, error) {
 	b, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(path), "dev"))
 	if err != nil {
@@ -129,7 +129,8 @@ func devOf(path string) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// backingOf is the file behind a loop device; empty when dev is none, or is free.
+// backingOf returns the file behind a loop device, or "" if dev is free or no loop
+// device.
 func backingOf(dev string) string {
 	b, err := os.ReadFile(filepath.Join("/sys/dev/block", dev, "loop/backing_file"))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// needs skips a test where the machine cannot run it, with the reason.
+// needs skips a test that the machine cannot run, with the reason.
 func needs(t *testing.T) Mode {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -43,7 +43,7 @@ func newDisk(t *testing.T, sizeMiB int) *Disk {
 	return d
 }
 
-// group is a cgroup of the test's own on V2; empty on V1.
+// group returns a cgroup of the test's own on V2, and "" on V1.
 func group(t *testing.T) string {
 	t.Helper()
 	h, err := detect()
@@ -65,25 +65,25 @@ func group(t *testing.T) string {
 	return dir
 }
 
-// privately runs f on a thread with a mount namespace of its own. The thread ends with
-// f, and all that f mounted ends with the thread.
-func privately(t *testing.T, f func()) {
+// inMountNamespace runs f on a thread with its own mount namespace. The thread ends with
+// f, and all mounts of f end with the thread.
+func inMountNamespace(t *testing.T, f func()) {
 	t.Helper()
 	done := make(chan error)
-	go func() { defer close(done); alone(done, f) }()
+	go func() { defer close(done); runUnshared(done, f) }()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
 }
 
-// alone does the work of privately on the calling goroutine.
-func alone(done chan<- error, f func()) {
-	runtime.LockOSThread() // and never unlocked, so that the thread ends with its goroutine
+// runUnshared leaves the host's mount namespace, and calls f.
+func runUnshared(done chan<- error, f func()) {
+	runtime.LockOSThread() // never unlocked: the thread ends with its goroutine
 	if unix.Gettid() == os.Getpid() {
-		// The first thread of a Go process does not end. Keep it, and take another.
+		// The first thread of a Go process does not end. Keep it, and use another thread.
 		defer runtime.UnlockOSThread()
 		inner := make(chan struct{})
-		go func() { defer close(inner); alone(done, f) }()
+		go func() { defer close(inner); runUnshared(done, f) }()
 		<-inner
 		return
 	}
@@ -127,7 +127,7 @@ func (r *rig) mountOverlay() error {
 	return nil
 }
 
-// dirty has the neighbour write: in the limited group, where there is one.
+// dirty writes the neighbour's pages, on V2 in the limited group.
 func (r *rig) dirty(ctx context.Context, mib int) error {
 	path := filepath.Join(r.base, "neighbour")
 	if r.group == "" {
@@ -144,8 +144,8 @@ func (r *rig) dirty(ctx context.Context, mib int) error {
 	return cmd.Run()
 }
 
-// unmount mounts the overlay, dirties the disk, and says how long umount2 then took by
-// our own clock and as Watch saw it.
+// unmount mounts the overlay, dirties the disk and unmounts the overlay. It returns how
+// long umount2 took by our clock and according to Watch.
 func (r *rig) unmount(ctx context.Context, mib int) (time.Duration, Stall, error) {
 	if err := errors.Join(r.mountOverlay(), r.dirty(ctx, mib)); err != nil {
 		return 0, Stall{}, err
@@ -171,7 +171,7 @@ func TestUmountWaitsForTheNeighboursPagesUntilTheLimitIsLifted(t *testing.T) {
 	if !isDisk(backing) {
 		t.Fatalf("%s is backed by %q", dev, backing)
 	}
-	privately(t, func() {
+	inMountNamespace(t, func() {
 		if err := r.mountDisk(); err != nil {
 			t.Error(err)
 			return
@@ -216,13 +216,13 @@ func TestUmountWaitsForTheNeighboursPagesUntilTheLimitIsLifted(t *testing.T) {
 			t.Errorf("umount2 took %v after the limit was lifted, %v", after, err)
 		}
 	})
-	// Nothing was unmounted but the overlay: the namespace's end must do it.
+	// Only the overlay was unmounted: the end of the namespace must unmount the disk.
 	if !eventually(t, func() bool { return backingOf(dev) != backing }) {
 		t.Errorf("%s is still attached to %s", dev, backing)
 	}
 }
 
-func TestALimitIsLiftedByItsRecordAndNoOtherIs(t *testing.T) {
+func TestUndoLiftsOnlyItsOwnLimit(t *testing.T) {
 	mode := needs(t)
 	d := newDisk(t, MinDiskMiB)
 	target := Target{Dev: d.Dev, BPS: 1 << 20, CgroupDir: group(t)}
@@ -254,7 +254,7 @@ func TestALimitIsLiftedByItsRecordAndNoOtherIs(t *testing.T) {
 	old := rec
 	old.Backing = "/gone/" + diskPrefix + "1" // the device belongs to another disk now
 	other := rec
-	other.BPS = 7 << 20 // somebody has set another limit since
+	other.BPS = 7 << 20 // another process has set another limit since
 	for _, r := range []Record{old, other} {
 		if err := Undo(r); err != nil {
 			t.Error(err)
@@ -271,7 +271,7 @@ func TestALimitIsLiftedByItsRecordAndNoOtherIs(t *testing.T) {
 		if throttle, err = Limit(t.Context(), target); err != nil {
 			t.Fatal(err)
 		}
-		if err := freshen(d.Dev); err != nil { // as NewDisk does on a used device
+		if err := liftOldLimit(d.Dev); err != nil { // as NewDisk does on a used device
 			t.Error(err)
 		}
 		inForce(0)
@@ -298,8 +298,8 @@ func TestLimitRefuses(t *testing.T) {
 	}
 }
 
-// eventually looks every 5 ms, for at most 10 s: the kernel detaches a loop device a
-// moment after its last user, and tells nobody.
+// eventually checks every 5 ms, for at most 10 s. The kernel detaches a loop device
+// shortly after its last user, without a notification.
 func eventually(t *testing.T, f func() bool) bool {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -12,23 +12,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Record is all that is needed to lift a limit after its process was SIGKILLed: the
-// kernel keeps it, on V1 even when the loop device is detached and used again.
+// Record has all that Undo needs to lift a limit whose process was SIGKILLed. The kernel
+// keeps the limit, on V1 even for the next user of the loop device.
 type Record struct {
 	Mode Mode   `json:"mode"`
 	Dev  string `json:"dev"` // MAJOR:MINOR
 	// Group is the folder of the group that holds the limit (the root group on V1).
 	Group string `json:"group"`
 	BPS   int64  `json:"bps"` // bytes per second
-	// Was is the limit that was in force before, 0 for none. Undo restores it.
+	// Was is the earlier limit, 0 for none. Undo restores it.
 	Was int64 `json:"was,omitempty"`
 	// Backing is the file behind Dev when that is a loop device.
 	Backing string `json:"backing,omitempty"`
 }
 
-// Undo lifts the limit that r describes. It does nothing when that is lifted already,
-// when device or group are gone, when somebody has set another limit since, or when the
-// loop device now carries another world's disk, which NewDisk freed from old limits.
+// Undo lifts the limit of a Record. It does nothing if the limit is lifted already, or if
+// the device or the group no longer exists. It also does nothing if the limit has changed
+// since, or if the loop device now has another world's disk.
 func Undo(r Record) error {
 	dev, err := parseDev(r.Dev)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r Record) file() string {
 	return filepath.Join(r.Group, "io.max")
 }
 
-// inForce reads the limit on writes to the device now; 0 means none.
+// inForce returns the current write limit of the device; 0 means none.
 func (r Record) inForce() (int64, error) {
 	text, err := os.ReadFile(r.file())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
@@ -81,7 +81,7 @@ func (r Record) inForce() (int64, error) {
 
 // limitOf finds the write limit of dev in the text of blkio.throttle.write_bps_device
 // ("7:0 4194304" per line) or io.max ("7:0 rbps=max wbps=4194304 riops=max wiops=max").
-// It returns 0 when there is none.
+// It returns 0 if there is none.
 func limitOf(dev, text string) (int64, error) {
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sample is what one thread was doing at one moment.
+// sample is the state of one thread at one time.
 type sample struct {
 	state sampleState
 	call  string // identifies the very call as far as /proc can: its line there
@@ -26,15 +26,15 @@ const (
 	unknown                      // on a CPU, which /proc does not look into
 )
 
-// sampler tells what the thread tid does; task is /proc/PID/task.
+// sampler returns the state of the thread tid; task is /proc/PID/task.
 type sampler func(task *os.Root, tid string) (sample, error)
 
-// pickSampler finds the best that the kernel offers for this process.
+// pickSampler returns the best sampler that the kernel offers for this process.
 //
-//   - /proc/TID/syscall has the number of the system call that a waiting thread is in,
-//     and the arguments. It shows umount2 also while the thread waits on the way back to
-//     user mode (task work: cleanup_mnt, ovl_sync_fs), since the saved registers still
-//     hold the number. Measured on 6.18; it needs CONFIG_HAVE_ARCH_TRACEHOOK.
+//   - /proc/TID/syscall has the number and the arguments of the system call in which a
+//     thread waits. It shows umount2 also on the way back to user mode (task work:
+//     cleanup_mnt, ovl_sync_fs): the saved registers still hold the number. Measured on
+//     6.18; it needs CONFIG_HAVE_ARCH_TRACEHOOK.
 //   - /proc/TID/stack has the kernel functions; root only, CONFIG_STACKTRACE.
 func pickSampler(task *os.Root, tid string) (sampler, error) {
 	_, err := bySyscall(task, tid)
@@ -92,11 +92,11 @@ func parseSyscall(text string) (sample, error) {
 	return sample{state: inside, call: line, arg: arg}, nil
 }
 
-// umountFrames are kernel functions that umount2 waits in: the call itself (its name
-// before and since 5.9), and the work after it that ends the superblock.
+// umountFrames are the kernel functions in which umount2 waits. The first two are the
+// call itself, before and since 5.9. The third ends the superblock afterwards.
 var umountFrames = []string{"ksys_umount", "path_umount", "cleanup_mnt"}
 
-// parseStack reads /proc/TID/stack; a running thread's is empty.
+// parseStack parses /proc/TID/stack, which is empty for a running thread.
 func parseStack(text string) sample {
 	frames := functions(text)
 	if len(frames) == 0 {
@@ -112,8 +112,8 @@ func parseStack(text string) sample {
 	return sample{}
 }
 
-// functions are the names in /proc/TID/stack, innermost first:
-// "[<0>] ovl_sync_fs+0x4f/0x70" is ovl_sync_fs.
+// functions returns the names in /proc/TID/stack, innermost first: "[<0>]
+// ovl_sync_fs+0x4f/0x70" is ovl_sync_fs.
 func functions(stack string) []string {
 	var names []string
 	for line := range strings.Lines(stack) {
@@ -127,8 +127,8 @@ func functions(stack string) []string {
 	return names
 }
 
-// pathAt reads the path that a thread handed to umount2 from its memory; empty when it
-// cannot be read, since it only adorns the evidence.
+// pathAt reads the path argument of umount2 from the thread's memory. It returns "" if
+// the memory cannot be read: the path only illustrates the evidence.
 func pathAt(task *os.Root, tid string, addr uint64) string {
 	if addr == 0 || addr > 1<<62 {
 		return ""
@@ -147,7 +147,7 @@ func pathAt(task *os.Root, tid string, addr uint64) string {
 	return path
 }
 
-// ended reports whether an error of /proc means that the thread or process is gone.
+// ended reports whether an error of /proc means that the thread or process has ended.
 func ended(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }

@@ -11,29 +11,28 @@ import (
 	"time"
 )
 
-// interval is the time between two looks at a process. A stall's length is known to
-// twice that; ones shorter than it may go unseen.
+// interval is the time between two samples of a process. The length of a stall is known
+// to twice this time, and a shorter stall may be missed.
 const interval = 20 * time.Millisecond
 
 // Stall is one wait of a thread in umount2.
 type Stall struct {
 	PID   int       `json:"pid"` // as the procfs that was watched numbers them
 	TID   int       `json:"tid"`
-	Path  string    `json:"path,omitempty"` // what was unmounted, if it could be read
-	Start time.Time `json:"start"`          // when it was first seen
-	// Lasted is from the first to the last time that it was seen, so it is at most
-	// the true length, and less by up to 40 ms. Calls that follow one another
-	// within 20 ms with the same arguments count as one.
+	Path  string    `json:"path,omitempty"` // the mount point, if it could be read
+	Start time.Time `json:"start"`          // the first sample in umount2
+	// Lasted is the time from the first to the last sample: the true length, or up to 40
+	// ms less. Calls with the same arguments within 20 ms of one another count as one.
 	Lasted time.Duration `json:"lasted"`
-	Over   bool          `json:"over"` // it ended while being watched
-	// Stack is the kernel's, innermost first, when the kernel shows it. ovl_sync_fs
-	// in it is the proof that the wait is the flush.
+	Over   bool          `json:"over"` // the stall ended during the watch
+	// Stack is the kernel's stack, innermost first, if the kernel shows it. ovl_sync_fs
+	// in it proves that the call waits for the flush.
 	Stack []string `json:"stack,omitempty"`
 
 	call string
 }
 
-// String is "umount2(/run/x/rootfs) took 11.8s in thread 41 of pid 40".
+// String returns "umount2(/run/x/rootfs) took 11.8s in thread 41 of pid 40".
 func (s Stall) String() string {
 	verb := "took"
 	if !s.Over {
@@ -42,7 +41,7 @@ func (s Stall) String() string {
 	return fmt.Sprintf("umount2(%s) %s %v in thread %d of pid %d", s.Path, verb, s.Lasted.Round(interval), s.TID, s.PID)
 }
 
-// Stalls watches one process. Its methods may be called while it watches, and after.
+// Stalls watches one process. Its methods may be called during the watch and after it.
 type Stalls struct {
 	pid    int
 	task   *os.Root
@@ -53,18 +52,18 @@ type Stalls struct {
 	mu   sync.Mutex
 	list []Stall
 	open map[string]int // thread -> index in list
-	// unsure counts the open stalls whose thread was on a CPU at the last look.
+	// unsure counts the open stalls whose thread was on a CPU in the last sample.
 	unsure int
 	err    error
 }
 
 // Watch records how long each thread of pid waits in umount2, from now until Stop, the
-// end of ctx or the end of the process. procRoot is a mounted procfs, "/proc" or that of
-// a world (/proc/INIT/root/proc), and pid is counted in its PID namespace.
-// It returns an error when the process is gone or may not be looked into.
+// end of ctx or the end of the process. procRoot is a mounted procfs: "/proc", or a
+// world's (/proc/INIT/root/proc). pid is a number in its PID namespace. Watch returns an
+// error if the process has ended or may not be inspected.
 func Watch(ctx context.Context, procRoot string, pid int) (*Stalls, error) {
-	// Held open, the folder is this process's for good: once it has ended, reading
-	// fails, though its pid may be in use again.
+	// The open folder is bound to this process: reads fail once it has ended, even if its
+	// pid is in use again.
 	task, err := os.OpenRoot(filepath.Join(procRoot, strconv.Itoa(pid), "task"))
 	if err != nil {
 		return nil, fmt.Errorf("watch pid %d: %w", pid, err)
@@ -79,8 +78,7 @@ func Watch(ctx context.Context, procRoot string, pid int) (*Stalls, error) {
 	return s, nil
 }
 
-// Stop ends the watch and returns what went wrong in it, if anything. The end of the
-// process is no error.
+// Stop ends the watch and returns its errors. The end of the process is no error.
 func (s *Stalls) Stop() error {
 	s.cancel()
 	<-s.done
@@ -89,14 +87,14 @@ func (s *Stalls) Stop() error {
 	return s.err
 }
 
-// All are the stalls seen so far, in the order of their starts.
+// All returns the stalls so far, in the order of their starts.
 func (s *Stalls) All() []Stall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Stall(nil), s.list...)
 }
 
-// Longest is the longest stall seen so far; false when there was none.
+// Longest returns the longest stall so far; false if there was none.
 func (s *Stalls) Longest() (Stall, bool) {
 	var longest Stall
 	all := s.All()
@@ -133,8 +131,8 @@ func (s *Stalls) run(ctx context.Context) {
 	}
 }
 
-// finish takes a last look, so that a wait that is over is called so, and a few more
-// where a thread was running, which does not tell.
+// finish takes a last sample, so that stalls that have ended are marked so. It takes a
+// few more while a thread is on a CPU, because /proc does not show where.
 func (s *Stalls) finish() {
 	tick := time.NewTicker(interval / 10)
 	defer tick.Stop()
@@ -146,7 +144,7 @@ func (s *Stalls) finish() {
 	}
 }
 
-// round looks once at every thread.
+// round takes a sample of every thread.
 func (s *Stalls) round() error {
 	dir, err := s.task.Open(".")
 	if err != nil {
@@ -182,7 +180,7 @@ func (s *Stalls) round() error {
 	return nil
 }
 
-// gone ends all stalls when the process has ended.
+// gone ends all stalls after the end of the process.
 func (s *Stalls) gone(err error) error {
 	if ended(err) {
 		s.mu.Lock()
@@ -194,7 +192,7 @@ func (s *Stalls) gone(err error) error {
 	return err
 }
 
-// note takes one sample of one thread into the list.
+// note adds one sample of one thread to the list.
 func (s *Stalls) note(tid string, now sample, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,7 +202,7 @@ func (s *Stalls) note(tid string, now sample, at time.Time) {
 		if open {
 			s.unsure++
 		}
-		return // between two waits of one call, or after it: the next look tells
+		return // within the call or after it: the next sample decides
 	case open && now.state == inside && s.list[i].call == now.call:
 		st := &s.list[i]
 		st.Lasted = at.Sub(st.Start)
@@ -233,7 +231,8 @@ func (s *Stalls) end(tid string) {
 	delete(s.open, tid)
 }
 
-// stack is the thread's kernel stack; empty, not nil, when it is not shown.
+// stack returns the thread's kernel stack; empty, not nil, if the kernel does not show
+// it.
 func (s *Stalls) stack(tid string) []string {
 	b, err := s.task.ReadFile(tid + "/stack")
 	if err != nil {

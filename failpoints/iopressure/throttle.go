@@ -14,32 +14,32 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// minBPS is the least that io.max takes on every kernel: 0 is refused, on some 1 too.
+// minBPS is the smallest limit that io.max accepts on every kernel: all refuse 0, some 1.
 const minBPS = 2
 
-// Target says what to slow down, and to what.
+// Target names the device to slow down, and the limit.
 type Target struct {
-	// Dev is the device as MAJOR:MINOR, Disk.Dev for one.
+	// Dev is the device as MAJOR:MINOR, for example Disk.Dev.
 	Dev string
 	// BPS is the limit on writes, in bytes per second; at least 2.
 	BPS int64
-	// CgroupDir is the folder of a group, /sys/fs/cgroup/shimquake/w1. V2 limits
-	// what the processes in it and beneath it have dirtied. V1 ignores it: there
-	// the root group is charged with all buffered writes, so the limit is for all
-	// who write to the device.
+	// CgroupDir is the folder of a group, /sys/fs/cgroup/shimquake/w1. V2 limits the
+	// writeback of pages that the processes in it and beneath it have dirtied. V1 ignores
+	// it: there the root group is charged with all buffered writes, so the limit holds
+	// for every writer to the device.
 	CgroupDir string
-	// Keep stores the record before the limit is set, so that there is no moment at
-	// which a SIGKILL leaves a limit that nobody knows of. It may be nil.
+	// Keep stores the record before the limit is set, so that a SIGKILL never leaves an
+	// unrecorded limit. It may be nil.
 	Keep func(Record) error
 }
 
 // Throttle is a limit in force.
 type Throttle struct{ rec Record }
 
-// Limit slows writes to a device down. It returns ErrNoController when the host cannot
-// do it; on V2 every group above the target must enable the io and memory controllers.
-// The limit outlives this process:
-// store its Record (Target.Keep), so that Undo can lift it then.
+// Limit limits the writes to a device. It returns ErrNoController if the host cannot do
+// so; on V2 every group above the target must enable the io and memory controllers. The
+// limit outlives this process: store its Record (Target.Keep), so that Undo can lift it
+// then.
 func Limit(ctx context.Context, t Target) (*Throttle, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("throttle %s: %w", t.Dev, context.Cause(ctx))
@@ -74,8 +74,8 @@ func Limit(ctx context.Context, t Target) (*Throttle, error) {
 	if err := rec.write(dev, t.BPS); err != nil {
 		return nil, fmt.Errorf("throttle %s to %d bytes/s: %w", t.Dev, t.BPS, err)
 	}
-	// Read back: a limit that the kernel did not take would make a verdict "held"
-	// that nothing was tried for.
+	// Read the limit back: if the kernel had not taken it, the verdict "held" would prove
+	// nothing.
 	if now, err := rec.inForce(); err != nil || now != t.BPS {
 		return nil, errors.Join(fmt.Errorf("throttle %s: asked for %d bytes/s, and %s says %d (0: none)",
 			t.Dev, t.BPS, rec.file(), now), err)
@@ -86,20 +86,19 @@ func Limit(ctx context.Context, t Target) (*Throttle, error) {
 // Record describes the limit, for Undo in another process.
 func (t *Throttle) Record() Record { return t.rec }
 
-// Lift ends the limit; what waited in it goes on at full speed. A second Lift does
+// Lift ends the limit; the waiting writes continue at full speed. A second Lift does
 // nothing.
 func (t *Throttle) Lift() error { return Undo(t.rec) }
 
-// limitable reports whether the group dir can be limited, and returns its clean path. It
-// changes nothing: what a group above does not enable for its children is the host's
-// decision (on cgroup v2 a service manager's).
+// limitable checks that the group dir can be limited, and returns its clean path. It
+// changes nothing: a service manager decides which controllers the groups above enable.
 func limitable(root, dir string) (string, error) {
 	rel, err := filepath.Rel(root, dir)
 	if err != nil || dir == "" || rel == "." || rel == ".." || strings.HasPrefix(rel, "../") {
 		return "", fmt.Errorf("group %q: on cgroup v2 want the folder of a group beneath %s", dir, root)
 	}
 	dir = filepath.Join(root, rel)
-	for _, file := range []string{"io.max", "memory.current"} { // memory says whose a dirty page is
+	for _, file := range []string{"io.max", "memory.current"} { // the memory controller attributes dirty pages
 		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
 			return "", missingFile(filepath.Join(dir, file))
 		}
@@ -107,9 +106,9 @@ func limitable(root, dir string) (string, error) {
 	return dir, nil
 }
 
-// write sets the limit; bps 0 means none. The cgroups library does it on both
-// generations: on V1 by the blkio controller alone, because a whole cgroup1.Cgroup
-// would write to the root groups of all other controllers too.
+// write sets the limit; bps 0 means none. On V1 it uses the blkio controller of the
+// cgroups library alone. A whole cgroup1.Cgroup would write to the root groups of all
+// other controllers, too.
 func (r Record) write(dev device, bps int64) error {
 	if r.Mode == V1 {
 		td := specs.LinuxThrottleDevice{Rate: uint64(bps)} // 0 lifts
@@ -121,9 +120,9 @@ func (r Record) write(dev device, bps int64) error {
 	}
 	rate := uint64(bps)
 	if bps == 0 {
-		rate = math.MaxUint64 // which the kernel takes for "max" (tg_set_limit)
+		rate = math.MaxUint64 // "max" to the kernel (tg_set_limit)
 	}
-	// Load joins the two; a Record need not know where the hierarchy is mounted.
+	// Load joins the two paths; a Record need not know the mount point of the hierarchy.
 	m, err := cgroup2.Load("/"+filepath.Base(r.Group), cgroup2.WithMountpoint(filepath.Dir(r.Group)))
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Fn is the function that a statement calls, where the call's last result is the
-// statement's error: weave makes Fn(n, f)(args) of f(args). It returns f itself unless
+// Fn wraps the function f that a statement calls, if the last result of the call is the
+// statement's error. weave turns f(args) into Fn(n, f)(args). Fn returns f itself unless
 // the statement is armed.
 func Fn[F any](n int, f F) F {
 	t := statements.Load()
@@ -29,8 +29,8 @@ func Fn[F any](n int, f F) F {
 
 var errorType = reflect.TypeFor[error]()
 
-// wrap makes a function like f that tells of its call and fails when it is asked to: at
-// error f is not called, at lose it is, and its results are lost.
+// wrap returns a function like f that reports its call, and fails on demand. With error,
+// f is not called. With lose, f is called and its results are lost.
 func (t *statementTable) wrap(n int, f reflect.Value) any {
 	if f.Kind() != reflect.Func || f.IsNil() || f.Type().NumOut() == 0 || f.Type().Out(f.Type().NumOut()-1) != errorType {
 		return nil
@@ -58,8 +58,8 @@ func (t *statementTable) wrap(n int, f reflect.Value) any {
 	}).Interface()
 }
 
-// callee is a function's name with its package's path; that of a method without what the
-// compiler adds to a method's value.
+// callee returns a function's name with its package's path. It removes the suffix that
+// the compiler adds to the value of a method.
 func callee(f reflect.Value) string {
 	fn := runtime.FuncForPC(f.Pointer())
 	if fn == nil {
@@ -71,14 +71,15 @@ func callee(f reflect.Value) string {
 // message is a protobuf message of any generator: gogo's, and both of Go's own.
 var message = reflect.TypeFor[interface{ ProtoMessage() }]()
 
-// returnsMessage is whether a function returns a message besides its error. Such are
-// methods of ttrpc's and gRPC's clients, and handlers: their errors are statuses.
+// returnsMessage reports whether a function returns a message besides its error. Such
+// functions are methods of ttrpc's and gRPC's clients, and handlers: their errors are
+// statuses.
 func returnsMessage(f reflect.Type) bool {
 	return f.NumOut() == 2 && f.Out(0).Implements(message)
 }
 
-// asOS makes of an errno what package os returns, when the function is of package os.
-// containerd asks for that type, too: ensureRemoveAll in cri/server/helpers_linux.go.
+// asOS wraps an errno as package os would, if the function is of package os. containerd
+// checks for that type, too: ensureRemoveAll in cri/server/helpers_linux.go.
 func asOS(f reflect.Value, args []reflect.Value, err error) error {
 	errno, ok := err.(syscall.Errno) //nolint:errorlint // injected returns it bare
 	if !ok || len(args) == 0 || args[0].Kind() != reflect.String {
@@ -95,7 +96,7 @@ func asOS(f reflect.Value, args []reflect.Value, err error) error {
 	}
 }
 
-// failure are results of a function that are all zero but for the error.
+// failure returns results of a function that are all zero except for the error.
 func failure(f reflect.Type, err error) []reflect.Value {
 	out := make([]reflect.Value, f.NumOut())
 	for i := range out {

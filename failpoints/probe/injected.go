@@ -9,20 +9,21 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Status makes the error that grpc/status makes of a code's number and a text. The woven
-// ttrpc sets it in an init (failpoints/weave/ttrpc_probe.go.txt): this package may not
-// import grpc.
+// Status makes the error of grpc/status from a code's number and a text. The woven ttrpc
+// sets it in an init (failpoints/weave/ttrpc_probe.go.txt): this package may not import
+// grpc.
 var Status func(code uint32, text string) error
 
-// injected is the error that an error clause asks for, as callers would get the real one:
+// injected returns the error of an error clause, in the form in which callers would get
+// the real one:
 //
 //   - DeadlineExceeded and Canceled: the errors of package context. ttrpc's client
 //     returns them so, its server makes statuses of them (convertCode in services.go,
 //     v1.1.0 to v1.2.10), containerd compares with ==
 //     (cri/server/podsandbox/sandbox_stop.go).
-//   - Any other code: a status where callers expect one (asStatus), which errdefs'
-//     FromGRPC and errgrpc's ToNative look for; it crosses ttrpc with its code (unaryCall
-//     in services.go). Elsewhere an error like those of errdefs.
+//   - Any other code: a status if callers expect one (asStatus), for errdefs' FromGRPC
+//     and errgrpc's ToNative. It crosses ttrpc with its code (unaryCall in services.go).
+//     Elsewhere it is an error like the errors of errdefs.
 //   - An errno: itself, as containerd compares with == (unix.EBUSY in mount.unmount).
 //     asOS wraps it where package os would.
 //   - Anything else: an error with that text.
@@ -47,23 +48,23 @@ func injected(c term.Clause, asStatus bool) error {
 }
 
 // classError is an error of a class of containerd's errdefs, which this package may not
-// import. How errdefs tells a class:
+// import. How errdefs recognizes a class:
 //
 //   - containerd's own package (1.5.18, 1.7.4), and the module errdefs v0.1.0 (1.6.36):
 //     errors.Is(err, ErrNotFound), a variable that errors.New made.
 //   - errdefs v0.3.0 (1.7.35) to v1.0.0 (2.x): the same with a value of an own type, or
 //     by a method NotFound(). Resolve, for ToGRPC, asks methods, then Unwrap, then Is.
 //
-// So Is serves all of them, and an Unwrap would hide it from Resolve. containerd nowhere
-// compares these with ==.
+// So Is serves all of them, and an Unwrap would hide it from Resolve. containerd never
+// compares these errors with ==.
 type classError struct{ text string }
 
 // Error ends with the class's text, as real errors do: FromGRPC and ToNative cut it off,
 // and put it back.
 func (e *classError) Error() string { return term.Clause{}.Text() + ": " + e.text }
 
-// Is tells errdefs' errors by their texts. Errors of the standard library with the same
-// texts (permission denied, invalid argument) are others.
+// Is recognizes errdefs' errors by their texts. Errors of the standard library with the
+// same texts (permission denied, invalid argument) are different.
 func (e *classError) Is(target error) bool {
 	_, errno := target.(syscall.Errno)
 	return !errno && target != fs.ErrInvalid && target != fs.ErrPermission && target.Error() == e.text

@@ -19,8 +19,8 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// classes are errdefs' questions, each with an error as the variable that errdefs before
-// v0.3.0 compares with, where it has one.
+// classes are errdefs' predicates. Each has the variable that errdefs before v0.3.0
+// compares with, if there is one.
 var classes = map[string]struct {
 	is     func(error) bool
 	before error
@@ -43,7 +43,7 @@ var classes = map[string]struct {
 	"Unauthenticated":    {errdefs.IsUnauthorized, nil},
 }
 
-// is are the names of the classes that errdefs sees in an error.
+// is returns the names of the classes that errdefs recognizes in an error.
 func is(err error) []string {
 	var names []string
 	for name, c := range classes {
@@ -54,7 +54,7 @@ func is(err error) []string {
 	return names
 }
 
-// number is a code's number in grpc itself.
+// number returns a code's number in grpc itself.
 func number(t *testing.T, name string) codes.Code {
 	t.Helper()
 	for c := codes.Code(1); c <= 16; c++ {
@@ -73,8 +73,8 @@ func withStatus(t *testing.T) {
 	t.Cleanup(func() { Status = nil })
 }
 
-// crossed is what ttrpc's client returns of a handler's error: the server makes a status
-// of it, which it sends (unaryCall and convertCode in ttrpc's services.go).
+// crossed returns what ttrpc's client makes of a handler's error. The server turns the
+// error into a status and sends it (unaryCall and convertCode in ttrpc's services.go).
 func crossed(err error) error {
 	st, ok := status.FromError(err)
 	switch {
@@ -99,7 +99,7 @@ func TestCodes(t *testing.T) {
 	for _, name := range term.CodeNames() {
 		t.Run(name, func(t *testing.T) {
 			want := []string{name}
-			decide(t, &script{answers: map[string]Answer{atEntry: {Do: "error", Arg: name}}})
+			decide(t, &script{answers: map[string]Decision{atEntry: {Do: "error", Arg: name}}})
 			handler, caller := serve(t.Context()).err, call1(t.Context()).err
 			if c := status.Code(crossed(handler)); c != number(t, name) {
 				t.Errorf("the handler's error crosses ttrpc as %s", c)
@@ -139,7 +139,7 @@ func TestErrnos(t *testing.T) {
 		if kernel := unix.ErrnoName(want); kernel != name {
 			t.Errorf("%s is the kernel's %s", name, kernel)
 		}
-		s := &script{answers: map[string]Answer{atEntry: {Do: "error", Arg: name}, names[0]: {Do: "error", Arg: name}}}
+		s := &script{answers: map[string]Decision{atEntry: {Do: "error", Arg: name}, names[0]: {Do: "error", Arg: name}}}
 		weave(t, s, false)
 		kernel := func() error { return nil }
 		for where, err := range map[string]error{
@@ -165,16 +165,16 @@ func TestErrnos(t *testing.T) {
 	}
 }
 
-// message1 is a protobuf message, as far as it is asked.
+// message1 is a protobuf message, as far as this package checks.
 type message1 struct{}
 
 func (*message1) ProtoMessage() {}
 
-// A call of a client, or of a handler, fails by a status; all others by an error of their
-// own.
+// A call of a client, or of a handler, fails with a status; all other calls fail with
+// their own kind of error.
 func TestCallsThatReturnMessages(t *testing.T) {
 	withStatus(t)
-	weave(t, &script{answers: map[string]Answer{names[0]: {Do: "error", Arg: "NotFound"}}}, false)
+	weave(t, &script{answers: map[string]Decision{names[0]: {Do: "error", Arg: "NotFound"}}}, false)
 	_, err := Fn(0, func(context.Context) (*message1, error) { return &message1{}, nil })(t.Context())
 	if status.Code(err) != codes.NotFound || errdefs.IsNotFound(err) {
 		t.Errorf("of a client: %v", err)

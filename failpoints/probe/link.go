@@ -17,21 +17,21 @@ type link struct {
 	mu      sync.Mutex
 	enc     *json.Encoder
 	seq     int64
-	waiting map[int64]chan Answer
+	waiting map[int64]chan Decision
 	gone    bool
-	ready   bool // it is the process's decider
+	ready   bool // the link is the process's decider
 	wanted  map[string]bool
 	trace   bool
 }
 
-// dial introduces the process and waits until it knows which points are armed, so that
-// not even the first statement of main passes an armed point unnoticed.
+// dial introduces the process and waits for the list of armed points, so that not even
+// the first statement of main misses its fault.
 func dial(path, role string, terms map[string]string) (*link, error) {
 	conn, err := net.DialTimeout("unix", path, 5*time.Second)
 	if err != nil {
 		return nil, err
 	}
-	l := &link{enc: json.NewEncoder(conn), waiting: map[int64]chan Answer{}}
+	l := &link{enc: json.NewEncoder(conn), waiting: map[int64]chan Decision{}}
 	l.points.Store(&map[string]bool{})
 	if err := l.send(FromProcess{Hello: &Hello{Who: role, PID: os.Getpid(), Args: os.Args, Terms: terms}}); err != nil {
 		return nil, err
@@ -57,13 +57,13 @@ func (l *link) receive(r *bufio.Reader) error {
 	if err := json.Unmarshal(line, &m); err != nil {
 		return err
 	}
-	if m.Answer != nil {
+	if m.Decision != nil {
 		l.mu.Lock()
-		c := l.waiting[m.Answer.Seq]
-		delete(l.waiting, m.Answer.Seq)
+		c := l.waiting[m.Decision.Seq]
+		delete(l.waiting, m.Decision.Seq)
 		l.mu.Unlock()
 		if c != nil {
-			c <- *m.Answer
+			c <- *m.Decision
 		}
 		return nil
 	}
@@ -80,8 +80,8 @@ func (l *link) receive(r *bufio.Reader) error {
 	return l.send(FromProcess{Ack: m.Generation})
 }
 
-// arm passes on what is armed among statements. The first list comes before the process
-// has the link.
+// arm forwards the armed points to the statements. The first list arrives before the
+// process has the link.
 func (l *link) arm(points map[string]bool, trace bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +91,7 @@ func (l *link) arm(points map[string]bool, trace bool) {
 	}
 }
 
-// begin is called when the process's hits come here.
+// begin is called when the process's hits go to this link.
 func (l *link) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +99,7 @@ func (l *link) begin() {
 	armStatements(l.wanted, l.trace)
 }
 
-// end lets everybody go on who still waits for an answer: the controller is gone.
+// end releases every call that still waits for a decision: the controller has gone.
 func (l *link) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +107,7 @@ func (l *link) end() {
 	l.points.Store(&map[string]bool{})
 	for seq, c := range l.waiting {
 		delete(l.waiting, seq)
-		c <- Answer{}
+		c <- Decision{}
 	}
 }
 
@@ -125,18 +125,18 @@ func (l *link) seen(h Hit) {
 	l.seq++
 	h.Seq = l.seq
 	if !l.gone {
-		_ = l.enc.Encode(FromProcess{Hit: &h}) // a controller that is gone wants no report
+		_ = l.enc.Encode(FromProcess{Hit: &h}) // the controller may have gone
 	}
 }
 
-func (l *link) ask(h Hit) Answer {
-	c := make(chan Answer, 1)
+func (l *link) ask(h Hit) Decision {
+	c := make(chan Decision, 1)
 	l.mu.Lock()
 	l.seq++
 	h.Seq, h.Ask = l.seq, true
 	if l.gone || l.enc.Encode(FromProcess{Hit: &h}) != nil {
 		l.mu.Unlock()
-		return Answer{}
+		return Decision{}
 	}
 	l.waiting[h.Seq] = c
 	l.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// local decides without a controller: each process counts for itself.
+// local decides without a controller: each process counts its own hits.
 type local struct {
 	mu    sync.Mutex
 	terms map[string]term.Term
@@ -25,8 +25,8 @@ func newLocal(texts map[string]string) *local {
 			err = fmt.Errorf("pause needs a controller that can release it (%s)", SocketEnv)
 		}
 		if err != nil {
-			// A process that ran without the fault it was asked for would make a test pass for
-			// nothing.
+			// A test would pass without proof if the process ran without the requested
+			// fault.
 			fmt.Fprintf(os.Stderr, "shimquake: %s: %v\n", point, err)
 			os.Exit(2)
 		}
@@ -59,16 +59,16 @@ func (l *local) armed(point string) bool {
 	return ok
 }
 
-func (l *local) ask(h Hit) Answer {
+func (l *local) ask(h Hit) Decision {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.terms[h.Point]
 	if strings.HasPrefix(h.Point, "stmt:") && !DecidedAt(t, h) {
-		return Answer{}
+		return Decision{}
 	}
 	l.hits[h.Point]++
 	c := t.At(l.hits[h.Point])
-	return Answer{Do: string(c.Action), Arg: c.Arg}
+	return Decision{Do: string(c.Action), Arg: c.Arg}
 }
 
 // fromEnvironment reads SHIMQUAKE_FAILPOINTS.
@@ -83,7 +83,8 @@ func fromEnvironment() map[string]string {
 }
 
 // fromBundle reads the annotations of an OCI specification; a shim is started in its
-// bundle. No file, no faults: the short-lived helpers of a shim are started elsewhere.
+// bundle. A missing file means no faults: the short-lived helpers of a shim are started
+// elsewhere.
 func fromBundle(path string) map[string]string {
 	data, err := os.ReadFile(path)
 	if err != nil {

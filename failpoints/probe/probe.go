@@ -1,10 +1,10 @@
-// Package probe is what shimquake links into a process under test: it tells a controller
-// of every point that the process passes, and does what the controller answers.
+// Package probe is linked into each process under test. It reports every point that the
+// process reaches to a controller, and takes the action that the controller decides.
 //
-// It is used in three ways. weave puts calls of Serve and Call into the ttrpc module that
-// a release of containerd links, and so reaches each ttrpc method of its daemon and of
-// its shim; it puts At, AtCtx, Fn and Request into the code of the lifecycle itself;
-// shims/fakeshim calls Serve.
+// It is used in three ways. The package weave puts calls of Serve and Call into the ttrpc
+// module of a release. So they reach each ttrpc method of its daemon and its shim. It
+// also puts At, AtCtx, Fn and Request into the code of the lifecycle itself. The third
+// user is shims/fakeshim, with calls of Serve.
 //
 // The environment decides what a process does:
 //
@@ -34,14 +34,14 @@ const (
 	AnnotationPrefix = "shimquake.failpoint/"
 )
 
-// decider answers hits: a controller behind a socket, or the terms in the environment.
+// decider decides hits: a controller behind a socket, or the terms in the environment.
 type decider interface {
-	// seen tells of a hit that nobody armed. It does not wait.
+	// seen reports a hit that is not armed. It does not wait.
 	seen(Hit)
-	// ask returns what to do at an armed hit. It waits for as long as the answer takes.
-	ask(Hit) Answer
+	// ask returns the decision for an armed hit. It waits for the decision.
+	ask(Hit) Decision
 	armed(point string) bool
-	// begin is called once the process's hits come here.
+	// begin is called once the process's hits go to this decider.
 	begin()
 }
 
@@ -59,7 +59,7 @@ func init() {
 	}
 }
 
-// self is whose points this process passes: "containerd" or "shim".
+// self is "containerd" or "shim": the process that this process's points belong to.
 var self string
 
 func connect(role string) decider {
@@ -73,8 +73,8 @@ func connect(role string) decider {
 		if l, err := dial(path, role, terms); err == nil {
 			return l
 		}
-		// The controller is gone: the run is over, and this process is about to end with its
-		// world.
+		// The controller has gone: the run is over, and this process is about to end with
+		// its world.
 		return nil
 	}
 	if len(terms) == 0 {

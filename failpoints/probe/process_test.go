@@ -18,13 +18,13 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// roleEnv makes the test's binary an instrumented process: it serves as many requests as
-// it says, and prints what each came to.
+// roleEnv turns the test's binary into an instrumented process: it serves the given
+// number of requests, and prints the result of each.
 const roleEnv = "SHIMQUAKE_TEST_REQUESTS"
 
 func TestMain(m *testing.M) {
 	if n := os.Getenv(roleEnv); n != "" {
-		_ = exec.Command("/bin/true").Start() // nobody waits for it, and its pidfd is garbage
+		_ = exec.Command("/bin/true").Start() // never waited for: its pidfd is garbage
 		for range len(n) {
 			_, err := probe.Serve(
 				context.Background(),
@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serve runs an instrumented shim that serves n requests in a folder, and returns what
-// each came to.
+// serve runs an instrumented shim that serves n requests in a folder, and returns the
+// result of each.
 func serve(t *testing.T, n int, dir string, env ...string) ([]string, error) {
 	t.Helper()
 	self, err := os.Executable()
@@ -80,8 +80,8 @@ func listen(t *testing.T, onPause func(failpoints.Pause), plan ...failpoints.Fau
 	return c, probe.SocketEnv + "=" + path
 }
 
-// The count of a fault holds over real processes: the third request of the case is the
-// first of the second process.
+// The count of a fault holds across processes: the third request of the case is the first
+// of the second process.
 func TestAControllerOverTwoProcesses(t *testing.T) {
 	c, env := listen(t, nil, failpoints.Fault{At: failpoints.MustPoint(deleteEntry), Do: term.Of(
 		term.Clause{Count: 2, Action: term.Off}, term.Clause{Count: 1, Action: term.Error, Arg: "third"})})
@@ -93,14 +93,14 @@ func TestAControllerOverTwoProcesses(t *testing.T) {
 	if err != nil || !slices.Equal(second, []string{"third", "<nil>"}) {
 		t.Errorf("the second process: %q, %v", second, err)
 	}
-	c.Flush(time.Minute) // what the second has sent last may not have been read yet
+	c.Flush(time.Minute) // the last messages of the second may be unread
 	if hits := c.Hits(); len(hits) != 8 || c.Fired(0) != 1 || hits[4].Did != term.Error || hits[4].ID != "c1" ||
 		hits[4].Who != "shim" {
 		t.Errorf("fired %d, hits %+v", c.Fired(0), hits)
 	}
 }
 
-// The hit of a process that kills itself is known, and the next process passes.
+// The hit of a process that kills itself is recorded, and the next process is not killed.
 func TestACrash(t *testing.T) {
 	c, env := listen(t, nil, failpoints.Crash(deleteEntry, 1))
 	_, err := serve(t, 1, t.TempDir(), env)
@@ -132,7 +132,7 @@ func TestAPause(t *testing.T) {
 	}
 }
 
-// A process that is asked for its goroutines has closed what was garbage when it answers.
+// A process that is asked for its goroutines closes its garbage first.
 func TestAProfile(t *testing.T) {
 	type seen struct {
 		text   string
@@ -168,7 +168,7 @@ func TestAProfile(t *testing.T) {
 	}
 }
 
-// A controller that ends lets everybody go on.
+// A controller that ends releases all waiting processes.
 func TestAControllerThatEnds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	paused := make(chan struct{})
@@ -183,7 +183,7 @@ func TestAControllerThatEnds(t *testing.T) {
 	if err != nil || !slices.Equal(out, []string{"<nil>", "<nil>"}) || <-closed != nil {
 		t.Errorf("%q, %v", out, err)
 	}
-	// One that is gone before the process begins.
+	// The controller ended before the process begins.
 	if out, err := serve(t, 1, t.TempDir(), probe.SocketEnv+"="+path); err != nil || out[0] != "<nil>" {
 		t.Errorf("%q, %v", out, err)
 	}
@@ -226,7 +226,7 @@ func TestStandalone(t *testing.T) {
 	}
 }
 
-// A process that cannot do what it is asked for must not run without it.
+// A process that cannot inject the requested fault must not run without it.
 func TestStandaloneRefuses(t *testing.T) {
 	for env, says := range map[string]string{
 		deleteEntry + "=crahs":   "crahs",
@@ -241,7 +241,7 @@ func TestStandaloneRefuses(t *testing.T) {
 	}
 }
 
-// With a controller, what the bundle asks for is decided there.
+// A controller also decides the faults of the bundle.
 func TestAnnotationsWithAController(t *testing.T) {
 	c, env := listen(t, nil)
 	dir := bundle(t, `{"annotations":{"shimquake.failpoint/`+deleteEntry+`":"1*error(x)"}}`)

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// collecting is how long one collection, and what is called after it, may take.
+// collecting bounds one garbage collection, with its finalizers and cleanups.
 const collecting = 100 * time.Millisecond
 
-// collections: what a finalizer or a cleanup lets go of is garbage of the next one.
+// The second collection frees the garbage that finalizers and cleanups have made.
 const collections = 2
 
-// profile has what is garbage be collected and closed, pidfds of processes that were
-// never waited for among it, and is the profile of the goroutines then. collected is
-// false where that took too long.
+// profile collects the garbage, and then returns the profile of the goroutines. The
+// collection closes, among others, the pidfds of processes that were never waited for.
+// collected is false if this took too long.
 func profile() (text string, collected bool) {
 	for i := 0; i < collections; i++ { //nolint:intrange // old releases of containerd have an older language
 		if !collect() {
@@ -23,12 +23,12 @@ func profile() (text string, collected bool) {
 		}
 	}
 	var b bytes.Buffer
-	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // to a buffer
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // never fails: it writes to a buffer
 	return b.String(), true
 }
 
 // collect reports whether the garbage was collected, and finalizers and cleanups have
-// run: each kind has its queue, so one of each is waited for.
+// run. Each of the two has its queue, so it waits for one of each.
 func collect() bool {
 	finalized, cleaned := make(chan struct{}), make(chan struct{})
 	runtime.SetFinalizer(&[16]byte{}, func(*[16]byte) { close(finalized) })

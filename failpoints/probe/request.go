@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// What a context's end can mean at a statement (Hit.Ctx).
+// The ways in which a fault can end a context at a statement (Hit.Ctx).
 const (
 	// ByCaller is the context of a request: its caller can cancel it, and its deadline can
 	// pass.
@@ -16,28 +16,28 @@ const (
 	ByTimeout = "timeout"
 )
 
-// Request is the context of a woven function. Its outermost call in a goroutine's life
-// makes the context one that a fault can end for everybody who derives from it, as a
-// client does that goes away. What was derived with context.WithoutCancel is not ended:
-// that is what it is for.
+// Request returns the context of a woven function. The outermost call in a goroutine
+// wraps the context, so that a fault can end it for all derived contexts. It ends as if
+// the client had gone away. A context from context.WithoutCancel does not end: that is
+// its purpose.
 func Request(ctx context.Context) context.Context {
 	if statements.Load() == nil || ctx == nil || ctx.Done() == nil || ctx.Err() != nil {
-		return ctx // of a request that has ended nothing is left to end
+		return ctx // cannot end, or has ended
 	}
 	if rootOf(ctx).open() != "" {
 		return ctx
 	}
-	e := newEndable(ctx)
+	e := newRootContext(ctx)
 	if e.kind = rootKind(2); e.kind == ByTimeout {
 		if _, has := ctx.Deadline(); !has {
-			return ctx // nobody would ever end it
+			return ctx // it would never end
 		}
 	}
 	return e
 }
 
-// rootKind tells by its name whether the calling function serves requests: an exported
-// method of the tasks or the CRI service.
+// rootKind returns ByCaller if the calling function serves requests: if it is an exported
+// method of the tasks or the CRI service. Otherwise it returns ByTimeout.
 func rootKind(skip int) string {
 	pc, _, _, ok := runtime.Caller(skip)
 	if !ok {
@@ -59,11 +59,11 @@ func rootKind(skip int) string {
 
 type rootKey struct{}
 
-// rootOf is the outermost context that a fault can end, or nil.
-func rootOf(ctx context.Context) *endable {
+// rootOf returns the outermost context that a fault can end, or nil.
+func rootOf(ctx context.Context) *rootContext {
 	if ctx == nil {
 		return nil
 	}
-	e, _ := ctx.Value(rootKey{}).(*endable)
+	e, _ := ctx.Value(rootKey{}).(*rootContext)
 	return e
 }

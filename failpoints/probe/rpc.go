@@ -11,23 +11,23 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Method is the name of a ttrpc method in points: the service without its proto package
-// and version. "/containerd.task.v3.Task/Create" is "Task.Create".
+// Method returns the name of a ttrpc method in points: the service without its proto
+// package and version. "/containerd.task.v3.Task/Create" is "Task.Create".
 func Method(full string) string {
 	service, method, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
 	return service[strings.LastIndexByte(service, '.')+1:] + "." + method
 }
 
-// Serve passes a handler's entry and exit point. next runs the handler; it calls decoded
-// with the request before the handler sees it, which is where the entry point is.
-// closeConns closes the server's connections.
+// Serve surrounds a handler with its entry and exit point. next runs the handler. It
+// calls decoded with the request before the handler sees it, and there is the entry
+// point. closeConns closes the server's connections.
 func Serve(ctx context.Context, fullMethod string, closeConns func(),
 	next func(ctx context.Context, decoded func(any) error) (any, error)) (any, error) {
 	d := current.Load()
 	if d == nil {
 		return next(ctx, func(any) error { return nil })
 	}
-	c := call{decider: *d, name: "rpc:" + self + ":" + Method(fullMethod), ctx: newEndable(ctx), close: closeConns}
+	c := call{decider: *d, name: "rpc:" + self + ":" + Method(fullMethod), ctx: newRootContext(ctx), close: closeConns}
 	resp, err := next(c.ctx, func(req any) error {
 		c.describe(req)
 		return c.pass("entry", nil, nil)
@@ -38,7 +38,7 @@ func Serve(ctx context.Context, fullMethod string, closeConns func(),
 	return resp, err
 }
 
-// Call passes a caller's entry and exit point around next, which sends the request and
+// Call surrounds next with a caller's entry and exit point. next sends the request and
 // waits for the reply. closeConn closes the client's connection.
 func Call(
 	ctx context.Context,
@@ -51,7 +51,7 @@ func Call(
 	if d == nil {
 		return next(ctx)
 	}
-	c := call{decider: *d, name: "rpc:" + self + ":" + Method(service+"/"+method), ctx: newEndable(ctx), close: closeConn}
+	c := call{decider: *d, name: "rpc:" + self + ":" + Method(service+"/"+method), ctx: newRootContext(ctx), close: closeConn}
 	c.describe(req)
 	if err := c.pass("entry", nil, nil); err != nil {
 		return err
@@ -66,7 +66,7 @@ func Call(
 type call struct {
 	decider decider
 	name    string
-	ctx     *endable
+	ctx     *rootContext
 	close   func()
 	hit     Hit
 	lose    bool
@@ -77,7 +77,7 @@ func (c *call) describe(req any) {
 	c.hit.ExecID = stringField(req, "ExecID")
 }
 
-// pass reports the hit and does what is asked. An error replaces the call's outcome.
+// pass reports the hit and takes the action. An error replaces the call's outcome.
 func (c *call) pass(where string, resp any, err error) error {
 	h := c.hit
 	h.Point, h.At = c.name+":"+where, time.Now().UnixNano()
@@ -100,7 +100,7 @@ func (c *call) pass(where string, resp any, err error) error {
 	return nil
 }
 
-func (c *call) do(a Answer, where string) error {
+func (c *call) do(a Decision, where string) error {
 	clause := term.Clause{Action: term.Action(a.Do), Arg: a.Arg}
 	switch clause.Action {
 	case term.Error:
@@ -127,8 +127,8 @@ func (c *call) do(a Answer, where string) error {
 	case term.Close:
 		c.close()
 	case term.Pause:
-		// It was held, and is released by now. A request whose caller has gone away meanwhile
-		// is dropped, as a server does that waits for a lock with its request's context.
+		// The pause is over. A request whose caller has gone away meanwhile is dropped,
+		// as by a server that waits for a lock with its request's context.
 		return c.ctx.Err()
 	}
 	return nil
@@ -147,7 +147,7 @@ func Crash() {
 }
 
 // Messages are read by reflection: releases generate them with gogo or with protobuf-go,
-// whose fields have the same names.
+// and both give the fields the same names.
 func field(message any, name string) reflect.Value {
 	v := reflect.Indirect(reflect.ValueOf(message))
 	if v.Kind() != reflect.Struct {

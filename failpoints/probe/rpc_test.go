@@ -9,13 +9,12 @@ import (
 	"time"
 )
 
-// script is a decider that answers armed points as it is asked to, and remembers all
-// hits.
+// script is a decider with prepared decisions for armed points. It records all hits.
 type script struct {
 	mu      sync.Mutex
-	answers map[string]Answer
+	answers map[string]Decision
 	hits    []Hit
-	// meanwhile is called while a hit waits for its answer.
+	// meanwhile is called while a hit waits for its decision.
 	meanwhile func()
 }
 
@@ -25,7 +24,7 @@ func (s *script) seen(h Hit) {
 	s.hits = append(s.hits, h)
 }
 
-func (s *script) ask(h Hit) Answer {
+func (s *script) ask(h Hit) Decision {
 	h.Ask = true
 	s.seen(h)
 	if s.meanwhile != nil {
@@ -49,7 +48,7 @@ func (s *script) points() []string {
 	return all
 }
 
-// decide makes a script decide all hits of this process until the test ends.
+// decide makes a script the decider of this process until the test ends.
 func decide(t *testing.T, s *script) {
 	t.Helper()
 	var d decider = s
@@ -70,7 +69,7 @@ const (
 	atExit  = "rpc:containerd:Task.Delete:exit"
 )
 
-// outcome is what a request came to.
+// outcome is the result of a request.
 type outcome struct {
 	resp   any
 	err    error
@@ -80,7 +79,7 @@ type outcome struct {
 	panics any
 }
 
-// serve passes a request through Serve.
+// serve runs a request through Serve.
 func serve(ctx context.Context) (o outcome) {
 	defer func() { o.panics = recover() }()
 	o.resp, o.err = Serve(
@@ -98,7 +97,7 @@ func serve(ctx context.Context) (o outcome) {
 	return o
 }
 
-// call passes a request through Call.
+// call1 runs a request through Call.
 func call1(ctx context.Context) (o outcome) {
 	defer func() { o.panics = recover() }()
 	o.err = Call(
@@ -123,34 +122,34 @@ func TestActions(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name, at string
-		do       Answer
+		do       Decision
 		ran      bool   // the handler, or the call, must have run
 		err      string // "" for none
 		inside   error
 		closed   bool
 		panics   any
 	}{
-		{"off", atEntry, Answer{Do: "off"}, true, "", nil, false, nil},
-		{"an answer that does not come", atEntry, Answer{}, true, "", nil, false, nil},
-		{"error at entry", atEntry, Answer{Do: "error", Arg: "boo"}, false, "boo", nil, false, nil},
-		{"error without text", atExit, Answer{Do: "error"}, true, "injected by shimquake", nil, false, nil},
-		{"panic at entry", atEntry, Answer{Do: "panic", Arg: "boo"}, false, "", nil, false, "boo"},
-		{"panic at exit", atExit, Answer{Do: "panic", Arg: "boo"}, true, "", nil, false, "boo"},
-		{"cancel at entry", atEntry, Answer{Do: "cancel"}, true, "", context.Canceled, false, nil},
-		{"cancel at exit", atExit, Answer{Do: "cancel"}, true, "context canceled", nil, false, nil},
-		{"deadline at entry", atEntry, Answer{Do: "deadline"}, true, "", context.DeadlineExceeded, false, nil},
-		{"deadline at exit", atExit, Answer{Do: "deadline"}, true, "context deadline exceeded", nil, false, nil},
-		{"hang at entry", atEntry, Answer{Do: "hang"}, false, "context deadline exceeded", nil, false, nil},
-		{"hang at exit", atExit, Answer{Do: "hang"}, true, "context deadline exceeded", nil, false, nil},
-		{"lose at entry", atEntry, Answer{Do: "lose"}, true, "context deadline exceeded", nil, false, nil},
-		{"lose at exit", atExit, Answer{Do: "lose"}, true, "context deadline exceeded", nil, false, nil},
-		{"close at entry", atEntry, Answer{Do: "close"}, true, "", nil, true, nil},
-		{"close at exit", atExit, Answer{Do: "close"}, true, "", nil, true, nil},
-		{"a pause that was released", atEntry, Answer{Do: "pause"}, true, "", nil, false, nil},
+		{"off", atEntry, Decision{Do: "off"}, true, "", nil, false, nil},
+		{"an answer that does not come", atEntry, Decision{}, true, "", nil, false, nil},
+		{"error at entry", atEntry, Decision{Do: "error", Arg: "boo"}, false, "boo", nil, false, nil},
+		{"error without text", atExit, Decision{Do: "error"}, true, "injected by shimquake", nil, false, nil},
+		{"panic at entry", atEntry, Decision{Do: "panic", Arg: "boo"}, false, "", nil, false, "boo"},
+		{"panic at exit", atExit, Decision{Do: "panic", Arg: "boo"}, true, "", nil, false, "boo"},
+		{"cancel at entry", atEntry, Decision{Do: "cancel"}, true, "", context.Canceled, false, nil},
+		{"cancel at exit", atExit, Decision{Do: "cancel"}, true, "context canceled", nil, false, nil},
+		{"deadline at entry", atEntry, Decision{Do: "deadline"}, true, "", context.DeadlineExceeded, false, nil},
+		{"deadline at exit", atExit, Decision{Do: "deadline"}, true, "context deadline exceeded", nil, false, nil},
+		{"hang at entry", atEntry, Decision{Do: "hang"}, false, "context deadline exceeded", nil, false, nil},
+		{"hang at exit", atExit, Decision{Do: "hang"}, true, "context deadline exceeded", nil, false, nil},
+		{"lose at entry", atEntry, Decision{Do: "lose"}, true, "context deadline exceeded", nil, false, nil},
+		{"lose at exit", atExit, Decision{Do: "lose"}, true, "context deadline exceeded", nil, false, nil},
+		{"close at entry", atEntry, Decision{Do: "close"}, true, "", nil, true, nil},
+		{"close at exit", atExit, Decision{Do: "close"}, true, "", nil, true, nil},
+		{"a pause that was released", atEntry, Decision{Do: "pause"}, true, "", nil, false, nil},
 	} {
 		for side, pass := range map[string]func(context.Context) outcome{"handler": serve, "caller": call1} {
 			t.Run(test.name+", "+side, func(t *testing.T) {
-				s := &script{answers: map[string]Answer{test.at: test.do}}
+				s := &script{answers: map[string]Decision{test.at: test.do}}
 				decide(t, s)
 				o := pass(short(t))
 				text := ""
@@ -170,19 +169,19 @@ func TestActions(t *testing.T) {
 }
 
 func TestDelayHoldsTheCall(t *testing.T) {
-	decide(t, &script{answers: map[string]Answer{atEntry: {Do: "delay", Arg: "60"}}})
+	decide(t, &script{answers: map[string]Decision{atEntry: {Do: "delay", Arg: "60"}}})
 	begun := time.Now()
 	if o := serve(t.Context()); !o.ran || o.err != nil || time.Since(begun) < 60*time.Millisecond {
 		t.Errorf("%+v after %s", o, time.Since(begun))
 	}
 }
 
-// A request that was held until its caller had gone away is dropped.
+// A request is dropped if its caller goes away during the pause.
 func TestPausedUntilTheCallerIsGone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	s := &script{answers: map[string]Answer{atEntry: {Do: "pause"}}}
-	c := call{decider: s, name: "rpc:containerd:Task.Delete", ctx: newEndable(ctx)}
+	s := &script{answers: map[string]Decision{atEntry: {Do: "pause"}}}
+	c := call{decider: s, name: "rpc:containerd:Task.Delete", ctx: newRootContext(ctx)}
 	if err := c.pass("entry", nil, nil); err != nil {
 		t.Errorf("released while its caller waits: %v", err)
 	}
@@ -192,8 +191,8 @@ func TestPausedUntilTheCallerIsGone(t *testing.T) {
 	}
 }
 
-func TestWhatHitsTell(t *testing.T) {
-	s := &script{answers: map[string]Answer{}}
+func TestFieldsOfHits(t *testing.T) {
+	s := &script{answers: map[string]Decision{}}
 	decide(t, s)
 	if o := serve(t.Context()); o.err != nil || o.resp.(*reply).ExitStatus != 7 {
 		t.Fatalf("%+v", o)
@@ -215,8 +214,8 @@ func TestWhatHitsTell(t *testing.T) {
 	}
 }
 
-// A request that does not decode never passes the entry point, and one that nobody
-// listens to costs nothing.
+// A request that does not decode never reaches the entry point. A request costs nothing
+// without a decider.
 func TestWithoutADecider(t *testing.T) {
 	old := current.Swap(nil)
 	t.Cleanup(func() { current.Store(old) })
@@ -240,7 +239,7 @@ func TestMethod(t *testing.T) {
 	}
 }
 
-func TestMessagesWithoutThoseFields(t *testing.T) {
+func TestMessagesWithoutTheFields(t *testing.T) {
 	var none *request
 	for _, m := range []any{nil, 7, none, struct{ ID int }{7}, &struct{ Pid string }{"x"}} {
 		if stringField(m, "ID") != "" || uint32Field(m, "Pid") != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// Statement points. weave numbers the statements of a build, puts At or AtCtx before each
-// and Fn around calls that can fail, and has every woven package register its names. As
-// long as nothing is armed, each of them is one atomic load.
+// Statement points. The package weave numbers the statements of a build. It puts At or
+// AtCtx before each and Fn around calls that can fail, and makes every woven package
+// register its names. While nothing is armed, each of them is one atomic load.
 
-// statements is what is armed among the statements of this process; nil: nothing is.
+// statements has the actions for this process's statements; nil: nothing is armed.
 var statements atomic.Pointer[statementTable]
 
-// statementTable says what to do at each statement, by its number.
+// statementTable has the mode of each statement, by its number.
 type statementTable struct {
 	decider decider
 	modes   []mode
@@ -28,18 +28,18 @@ type mode uint8
 
 const (
 	silent   mode = iota
-	reported      // the controller hears of it, because another statement of the function is armed, or because it traces
-	decided       // the controller is asked
+	reported      // another statement of the function is armed, or the controller traces
+	decided       // the controller decides
 )
 
-// At is a statement that is about to run.
+// At is called before each statement.
 func At(n int) {
 	if t := statements.Load(); t != nil {
 		t.pass(n, nil)
 	}
 }
 
-// AtCtx is a statement that is about to run and has a context in scope.
+// AtCtx is called before each statement that has a context in scope.
 func AtCtx(n int, ctx context.Context) { //nolint:revive // the number is first in all calls that weave makes
 	if t := statements.Load(); t != nil {
 		t.pass(n, ctx)
@@ -81,39 +81,38 @@ func (t *statementTable) pass(n int, ctx context.Context) { //nolint:revive // a
 }
 
 // end ends a request, and reports whether the context at hand has ended with it.
-func (t *statementTable) end(ctx context.Context, h Hit, root *endable, err error) {
+func (t *statementTable) end(ctx context.Context, h Hit, root *rootContext, err error) {
 	root.end(err)
 	settle(ctx)
 	h.At, h.Ctx, h.Ended = time.Now().UnixNano(), "", ctx.Err() != nil
 	t.decider.seen(h)
 }
 
-// settle waits until the end of a request has come to the context at hand: one that was
-// derived by way of context.WithValue learns of it by a goroutine. One that is kept from
-// it by context.WithoutCancel never does.
+// settle waits until the context at hand has ended, too. A goroutine passes the end on to
+// contexts of context.WithValue. A context of context.WithoutCancel never ends.
 func settle(ctx context.Context) {
 	if ctx.Done() == nil {
 		return
 	}
-	patience := time.NewTimer(20 * time.Millisecond)
-	defer patience.Stop()
+	timeout := time.NewTimer(20 * time.Millisecond)
+	defer timeout.Stop()
 	select {
 	case <-ctx.Done():
-	case <-patience.C:
+	case <-timeout.C:
 	}
 }
 
-// registry holds the names of the woven packages that this process links.
+// registry has the names of the woven packages that this process links.
 var registry struct {
 	sync.Mutex
-	names     []string // by number; "" where another process has the number
+	names     []string // by number; "" for numbers of another process
 	wanted    map[string]bool
-	functions map[string]bool // those of the wanted points that are this process's
+	functions map[string]bool // of the wanted points of this process
 	trace     bool
 }
 
-// Register takes the names of a woven package's statements, which are numbered from base.
-// It returns how many they are.
+// Register adds the names of a woven package's statements, which are numbered from base.
+// It returns their number.
 func Register(base int, names []string) int {
 	registry.Lock()
 	defer registry.Unlock()
@@ -125,7 +124,7 @@ func Register(base int, names []string) int {
 	return len(names)
 }
 
-// armStatements says which points are armed; trace has every statement reported.
+// armStatements sets the armed points; trace reports every statement.
 func armStatements(points map[string]bool, trace bool) {
 	registry.Lock()
 	defer registry.Unlock()
@@ -138,13 +137,13 @@ func armStatements(points map[string]bool, trace bool) {
 	rebuild(0, len(registry.names))
 }
 
-// own begins the names of this process's statements.
+// own returns the prefix of the names of this process's statements.
 func own() string { return "stmt:" + self + ":" }
 
-// rebuild makes the table of what is armed, of which the numbers in [from, to) have
-// changed: packages register one by one while the process starts, and it starts in every
-// case. registry is locked. A package that is linked into daemon and shim is reported
-// where its points belong.
+// rebuild makes the table of modes anew, after a change of the numbers in [from, to).
+// registry is locked. Packages register one by one at the start of each process, so it
+// copies the rest. If daemon and shim both link a package, only the process to which a
+// point belongs reports it.
 func rebuild(from, to int) {
 	d := current.Load()
 	if d == nil || len(registry.functions) == 0 && !registry.trace {
@@ -171,12 +170,12 @@ func rebuild(from, to int) {
 	statements.Store(t)
 }
 
-// function is a statement point's name without the statement.
+// function returns a statement point's name without the statement.
 func function(point string) string { return point[:strings.LastIndexByte(point, ':')] }
 
-// DecidedAt reports whether a term is decided at this hit of a statement: what replaces a
-// call's error at the call, what ends a context where there is one that can be ended so,
-// and all else at the statement.
+// DecidedAt reports whether a term is decided at this hit of a statement. An error is
+// decided at the call that it replaces. The end of a context is decided at a statement
+// with such a context. All other actions are decided at each statement.
 func DecidedAt(t term.Term, h Hit) bool {
 	switch t.Moment() {
 	case term.AtCall:

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// The names of a package woven for the test; the last belongs to a process that this one
-// is not.
+// The names of a package woven for the test; the last one belongs to another process.
 var names = []string{
 	"stmt:containerd:runtime.F:a", "stmt:containerd:runtime.F:b", "stmt:containerd:runtime.G:a", "stmt:shim:shim.F:a",
 }
@@ -37,7 +36,7 @@ func weave(t *testing.T, s *script, trace bool) {
 }
 
 func TestStatements(t *testing.T) {
-	s := &script{answers: map[string]Answer{names[1]: {Do: "panic", Arg: "as asked"}, names[3]: {Do: "panic"}}}
+	s := &script{answers: map[string]Decision{names[1]: {Do: "panic", Arg: "as asked"}, names[3]: {Do: "panic"}}}
 	weave(t, s, false)
 	At(0)
 	At(2)
@@ -56,7 +55,7 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-func TestTraceTellsOfAll(t *testing.T) {
+func TestTraceReportsAllStatements(t *testing.T) {
 	s := &script{}
 	weave(t, s, true)
 	for n := range names {
@@ -84,7 +83,7 @@ func TestFn(t *testing.T) {
 		{"lose", 1, 0, "the call's result was lost (shimquake)"},
 	} {
 		t.Run(test.do, func(t *testing.T) {
-			s := &script{answers: map[string]Answer{names[0]: {Do: test.do, Arg: "no space"}}}
+			s := &script{answers: map[string]Decision{names[0]: {Do: test.do, Arg: "no space"}}}
 			weave(t, s, false)
 			called = 0
 			n, err := Fn(0, sum)([]int{1, 2}...)
@@ -94,7 +93,7 @@ func TestFn(t *testing.T) {
 			if len(s.hits) != 1 || !s.hits[0].Call {
 				t.Errorf("hits %+v, want one of the call", s.hits)
 			}
-			if f := Fn(0, func() int { return 7 }); f() != 7 { // its last result is no error
+			if f := Fn(0, func() int { return 7 }); f() != 7 { // the last result is no error
 				t.Error("a function without an error was wrapped")
 			}
 		})
@@ -108,8 +107,8 @@ func (closer) Close() error { return nil }
 
 func generic[T any](T) error { return nil }
 
-// What a callee can return is decided by its name: a method's is that of its type, which
-// may be an interface.
+// The errors of a callee depend on its name. A method has the name of its type, which may
+// be an interface.
 func TestCalleesAreNamed(t *testing.T) {
 	var c io.Closer = closer{}
 	const here = "github.com/shimquake/shimquake/failpoints/probe."
@@ -128,10 +127,10 @@ func TestCalleesAreNamed(t *testing.T) {
 	}
 }
 
-// What serves a request is known by the function's name, and functions of this test's
-// package serve none.
+// The function's name shows whether it serves a request. No function of this test's
+// package does.
 func TestRequestTimesOut(t *testing.T) {
-	s := &script{answers: map[string]Answer{names[0]: {Do: "deadline"}}}
+	s := &script{answers: map[string]Decision{names[0]: {Do: "deadline"}}}
 	weave(t, s, false)
 	if ctx := Request(t.Context()); rootOf(ctx) != nil {
 		t.Error("a context that nobody ends by a timeout was made one")
@@ -144,7 +143,7 @@ func TestRequestTimesOut(t *testing.T) {
 	defer cancel2()
 	kept := context.WithoutCancel(derived)
 	AtCtx(0, kept)
-	<-derived.Done() // by way of a value it comes a moment later
+	<-derived.Done() // the end passes context.WithValue a moment later
 	if !errors.Is(derived.Err(), context.DeadlineExceeded) || kept.Err() != nil {
 		t.Errorf("derived: %v, kept: %v", derived.Err(), kept.Err())
 	}

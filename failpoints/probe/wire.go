@@ -1,7 +1,7 @@
 package probe
 
-// The messages are one JSON object a line. A process begins with Hello; the controller
-// answers with the points that are armed, and sends them again whenever they change.
+// The messages are one JSON object a line. A process begins with Hello. The controller
+// responds with the armed points, and sends them again whenever they change.
 
 // Hello introduces a process.
 type Hello struct {
@@ -13,38 +13,39 @@ type Hello struct {
 	Terms map[string]string `json:"terms,omitempty"`
 }
 
-// Hit is one passing of a point.
+// Hit is one process that reaches a point.
 type Hit struct {
 	Seq   int64  `json:"seq"`
 	Point string `json:"point"`
-	// Ask is whether the process waits for an answer.
+	// Ask reports that the process waits for a decision.
 	Ask bool `json:"ask,omitempty"`
 	// At is the process's clock, in nanoseconds since 1970.
 	At int64 `json:"at"`
 	// ID and ExecID are the container's and the exec's id in the request, if it has them.
 	ID     string `json:"id,omitempty"`
 	ExecID string `json:"exec,omitempty"`
-	// Status is the exit status in the reply, and ReplyPID its pid, of methods that return
+	// Status is the exit status in the reply, and ReplyPID its pid, if the method returns
 	// them.
 	Status   *uint32 `json:"status,omitempty"`
 	ReplyPID uint32  `json:"reply_pid,omitempty"`
 	// Err is the error that the call ended with.
 	Err string `json:"err,omitempty"`
-	// Call is whether the hit is not a statement's but that of the call in it (see Fn).
+	// Call marks a hit of the call in a statement, instead of the statement itself (see
+	// Fn).
 	Call bool `json:"call,omitempty"`
-	// Callee is the function that a call is of, as package runtime names it: os.Mkdir,
+	// Callee is the called function, as package runtime names it: os.Mkdir,
 	// github.com/containerd/containerd/v2/core/runtime/v2.(*Bundle).Delete.
 	Callee string `json:"callee,omitempty"`
-	// Ctx is who can end the context at a statement: ByCaller or ByTimeout; "" where nobody
-	// can.
+	// Ctx is ByCaller or ByTimeout: the way in which the context at a statement can end;
+	// "" if it cannot.
 	Ctx string `json:"ctx,omitempty"`
-	// Ended is sent once more for a statement where a request was ended: that the context at
-	// hand has ended with it.
+	// Ended is set in a second hit of a statement at which a request was ended: the
+	// context at hand has ended with it.
 	Ended bool `json:"ended,omitempty"`
 }
 
-// Answer is what to do at a hit: an action of package term with its argument.
-type Answer struct {
+// Decision is the action at a hit: an action of package term with its argument.
+type Decision struct {
 	Seq int64  `json:"seq"`
 	Do  string `json:"do"`
 	Arg string `json:"arg,omitempty"`
@@ -54,29 +55,30 @@ type Answer struct {
 type FromProcess struct {
 	Hello *Hello `json:"hello,omitempty"`
 	Hit   *Hit   `json:"hit,omitempty"`
-	// Ack is the generation of armed points that the process has taken over.
+	// Ack is the generation of armed points that the process has acknowledged.
 	Ack int64 `json:"ack,omitempty"`
-	// Profile is the answer to a question for it.
+	// Profile is the response to a request for a profile.
 	Profile *Profile `json:"profile,omitempty"`
 }
 
-// Profile is what a process holds once it has collected its garbage.
+// Profile has the goroutines of a process after a garbage collection.
 type Profile struct {
-	Seq int64 `json:"seq"` // of the question
+	Seq int64 `json:"seq"` // of the request
 	// Goroutines is the profile in its text form (runtime/pprof, debug=1).
 	Goroutines string `json:"goroutines"`
-	// Collected is false where the garbage was not collected in time; there is no profile.
+	// Collected is false if the garbage was not collected in time; there is no profile
+	// then.
 	Collected bool `json:"collected"`
 }
 
-// FromController is a line from the controller: Answer, Profile, or Armed with its
-// generation (from 1).
+// FromController is a line from the controller: a decision, a request for a profile, or
+// the armed points with their generation (from 1).
 type FromController struct {
-	Armed      []string `json:"armed,omitempty"`
-	Trace      bool     `json:"trace,omitempty"` // every statement is to be reported, too
-	Generation int64    `json:"generation,omitempty"`
-	Answer     *Answer  `json:"answer,omitempty"`
-	// Profile, from 1, is the number of a question: the process collects its garbage, and
-	// tells of its goroutines.
+	Armed      []string  `json:"armed,omitempty"`
+	Trace      bool      `json:"trace,omitempty"` // report every statement, too
+	Generation int64     `json:"generation,omitempty"`
+	Decision   *Decision `json:"decision,omitempty"`
+	// Profile, from 1, is the number of a request: the process collects its garbage, and
+	// sends its goroutines.
 	Profile int64 `json:"profile,omitempty"`
 }

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// look is how often a thread's state is read: /proc reports no change of it, and
-// only a parent or tracer hears of a stop.
-const look = 2 * time.Millisecond
+// pollInterval is the time between two reads of the threads' states. /proc announces no
+// change, and only a parent or tracer is notified of a stop.
+const pollInterval = 2 * time.Millisecond
 
-// Stop sends SIGSTOP and waits until every thread of the process stands still. A
-// thread in an uninterruptible wait stops only after it, so ctx bounds the wait.
-// It returns ErrGone when the process ends meanwhile.
+// Stop sends SIGSTOP and waits until every thread of the process is stopped. A thread in
+// an uninterruptible wait stops only afterwards, so ctx bounds the wait. Stop returns
+// ErrGone if the process ends meanwhile.
 func (h *Handle) Stop(ctx context.Context) error {
 	if err := h.Signal(unix.SIGSTOP); err != nil {
 		return err
@@ -25,8 +25,8 @@ func (h *Handle) Stop(ctx context.Context) error {
 	return h.await(ctx, "stop", threads.still)
 }
 
-// Cont sends SIGCONT and waits until no thread of the process is stopped any more.
-// It returns ErrGone when the process ends meanwhile.
+// Cont sends SIGCONT and waits until no thread of the process is stopped any more. It
+// returns ErrGone if the process ends meanwhile.
 func (h *Handle) Cont(ctx context.Context) error {
 	if err := h.Signal(unix.SIGCONT); err != nil {
 		return err
@@ -34,14 +34,14 @@ func (h *Handle) Cont(ctx context.Context) error {
 	return h.await(ctx, "continue", threads.running)
 }
 
-// Stopped reports whether every thread of the process stands still, now.
+// Stopped reports whether every thread of the process is stopped now.
 func (h *Handle) Stopped() (bool, error) {
 	n, err := h.count()
 	return err == nil && n.still(), err
 }
 
 func (h *Handle) await(ctx context.Context, what string, reached func(threads) bool) error {
-	tick := time.NewTicker(look)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		n, err := h.count()
@@ -64,13 +64,13 @@ func (h *Handle) await(ctx context.Context, what string, reached func(threads) b
 type threads struct {
 	all     int
 	stopped int // state T: stopped by a signal
-	traced  int // state t: held by a tracer (strace), which is how its stop shows then
+	traced  int // state t: stopped by a tracer (strace), or by a signal while traced
 }
 
 func (n threads) still() bool   { return n.stopped+n.traced == n.all }
 func (n threads) running() bool { return n.stopped == 0 }
 
-// count reads the state of every thread. It returns ErrGone when the process has ended.
+// count reads the state of every thread. It returns ErrGone if the process has ended.
 func (h *Handle) count() (threads, error) {
 	var n threads
 	procs, err := procfs.AllThreads(h.id.PID)
@@ -93,7 +93,8 @@ func (h *Handle) count() (threads, error) {
 		}
 		n.all++
 	}
-	// Asked last: as the process lives on, /proc/PID was its own and no successor's.
+	// Checked last: the process is still there, so /proc/PID was its own and no
+	// successor's.
 	over, endErr := h.Ended()
 	if over {
 		return threads{}, ErrGone

@@ -1,11 +1,10 @@
 // Package signal injects the fault "this process was killed, stopped or continued",
 // and proves that it happened.
 //
-// A process is held by a pidfd (pidfd_open(2), Linux 5.3), so that a signal reaches
-// the process that was meant or nobody: a pid that was handed out again between
-// looking and shooting is told apart by its start time. The kernel makes a pidfd
-// readable when the whole process has ended, before its parent reaps it: that is
-// the proof, and the moment.
+// A process is held by a pidfd (pidfd_open(2), Linux 5.3). A signal therefore never
+// reaches another process: the start time shows whether the pid was reused before the
+// pidfd was opened. The kernel makes a pidfd readable when the whole process has ended,
+// before its parent reaps it: that is the proof, and the time.
 package signal
 
 import (
@@ -26,8 +25,8 @@ type Handle struct {
 	fd int        // -1 when closed
 }
 
-// Open holds the process that has pid now. It returns ErrGone when there is none.
-// A caller that learned the pid some time ago wants OpenSame.
+// Open holds the process that has pid now. It returns ErrGone if there is none. A caller
+// that learned the pid some time ago uses OpenSame.
 func Open(pid int) (*Handle, error) {
 	id, err := Identify(pid)
 	if err != nil {
@@ -36,13 +35,13 @@ func Open(pid int) (*Handle, error) {
 	return OpenSame(id)
 }
 
-// OpenSame holds the process that the caller identified earlier. It returns ErrGone
-// when that process has been reaped, even if its pid is in use again.
+// OpenSame holds the process that the caller identified earlier. It returns ErrGone if
+// that process has been reaped, even if its pid is in use again.
 func OpenSame(id Identity) (*Handle, error) {
 	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
 	if errors.Is(err, unix.EINVAL) {
-		// PIDFD_NONBLOCK came with Linux 5.10. The fd needs it only to be
-		// waited for without a thread, so set the flag by hand.
+		// PIDFD_NONBLOCK came with Linux 5.10. The flag only serves waits without a
+		// thread, so it is set by hand on an older kernel.
 		fd, err = openOldPidfd(id.PID)
 	}
 	if errors.Is(err, unix.ESRCH) {
@@ -53,8 +52,8 @@ func OpenSame(id Identity) (*Handle, error) {
 	}
 	h := &Handle{id: id, fd: fd}
 
-	// The order matters: once the pidfd is held, what /proc says about the pid is
-	// about the process held, or about a later one, whose start time differs.
+	// The order matters: with an open pidfd, /proc describes the held process, or a later
+	// one with another start time.
 	now, err := Identify(id.PID)
 	if err == nil && now != id {
 		err = fmt.Errorf("open %v: pid is now of a process started at tick %d: %w", id, now.Start, ErrGone)
@@ -76,11 +75,11 @@ func openOldPidfd(pid int) (int, error) {
 	return fd, nil
 }
 
-// Identity says which process is held.
+// Identity returns the identity of the held process.
 func (h *Handle) Identity() Identity { return h.id }
 
-// Signal sends sig to the process. It returns ErrGone when the process has been
-// reaped; a signal to a zombie succeeds and does nothing.
+// Signal sends sig to the process. It returns ErrGone if the process has been reaped; a
+// signal to a zombie succeeds and has no effect.
 func (h *Handle) Signal(sig unix.Signal) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -97,13 +96,13 @@ func (h *Handle) Signal(sig unix.Signal) error {
 	return nil
 }
 
-// Term asks the process to end (SIGTERM); use Wait to see whether it does.
+// Term sends SIGTERM; use Wait to see whether the process ends.
 func (h *Handle) Term() error { return h.Signal(unix.SIGTERM) }
 
-// Kill sends SIGKILL, waits until the process has ended and returns that moment.
-// A thread in an uninterruptible wait (a slow umount2) ends only after it, so ctx
-// bounds the wait. When nothing was killed, because the process was a zombie or gone
-// already, Kill returns ErrGone: the fault did not fire.
+// Kill sends SIGKILL, waits until the process has ended and returns that time. A thread
+// in an uninterruptible wait (a slow umount2) ends only afterwards, so ctx bounds the
+// wait. Kill returns ErrGone if the process was a zombie or had gone already: the fault
+// did not fire.
 func (h *Handle) Kill(ctx context.Context) (time.Time, error) {
 	over, err := h.Ended()
 	if err != nil {
@@ -118,7 +117,7 @@ func (h *Handle) Kill(ctx context.Context) (time.Time, error) {
 	return h.Wait(ctx)
 }
 
-// Close lets go of the process; it goes on living. A second Close does nothing.
+// Close closes the pidfd and leaves the process alone. A second Close does nothing.
 func (h *Handle) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

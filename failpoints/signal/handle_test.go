@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// child starts a real process that says when it runs, and is gone after the test.
+// child starts a real process that prints a line when it runs, and is gone after the
+// test.
 func child(t *testing.T, script string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
@@ -56,7 +57,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-const forever = "echo up; while :; do read line </dev/zero; done" // busy: never stops by itself
+const forever = "echo up; while :; do read line </dev/zero; done" // busy: it never ends by itself
 
 func TestKillReturnsWhenTheProcessHasEnded(t *testing.T) {
 	cmd := child(t, "echo up; exec sleep 600")
@@ -69,7 +70,8 @@ func TestKillReturnsWhenTheProcessHasEnded(t *testing.T) {
 	if at.Before(before) || at.After(time.Now()) {
 		t.Errorf("ended at %v, outside the call", at)
 	}
-	// Not reaped yet: it is a zombie, and a second kill must not count as a fault.
+	// The process is not reaped yet, but a zombie: a second kill must not count as a
+	// fault.
 	if _, err := h.Kill(within(t, time.Second)); !errors.Is(err, signal.ErrGone) {
 		t.Errorf("second Kill: %v, want ErrGone", err)
 	}
@@ -131,7 +133,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	if _, err := h.Wait(ctx); !errors.Is(err, why) {
 		t.Errorf("Wait: %v, want the cause of its context", err)
 	}
-	// One waiter's end must not be another's.
+	// The end of one wait must not end another.
 	done := make(chan error, 1)
 	go func() {
 		_, err := h.Wait(within(t, 10*time.Second))
@@ -175,7 +177,7 @@ func TestAnotherStartTimeIsAnotherProcess(t *testing.T) {
 	}
 }
 
-func TestIdentifyTellsOfAMissingProcess(t *testing.T) {
+func TestIdentifyAMissingProcess(t *testing.T) {
 	cmd := child(t, "echo up")
 	_ = cmd.Wait()
 	if _, err := signal.Identify(cmd.Process.Pid); !errors.Is(err, signal.ErrGone) {

@@ -9,27 +9,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Identity names one process for good. A pid alone does not: the kernel hands it
-// out again. The pair of pid and start time is never used twice.
+// Identity identifies one process for good. The kernel reuses a pid alone, but never the
+// pair of pid and start time.
 type Identity struct {
-	// PID as this process sees it (a pid of an outer namespace, when the process
-	// lives in an inner one).
+	// PID is the pid in the namespace of this process, also if the process is in an inner
+	// namespace.
 	PID int `json:"pid"`
 	// Start is field 22 of /proc/PID/stat: clock ticks since boot (proc_pid_stat(5)).
 	Start uint64 `json:"start"`
 }
 
-// String is "pid 41 (started at tick 1234)".
+// String returns "pid 41 (started at tick 1234)".
 func (id Identity) String() string {
 	return fmt.Sprintf("pid %d (started at tick %d)", id.PID, id.Start)
 }
 
-// ErrGone says that the process has ended and was reaped, or that its pid now
-// belongs to another process. Nothing was signalled.
+// ErrGone reports that the process has ended and was reaped, or that its pid now belongs
+// to another process. Nothing was signalled.
 var ErrGone = errors.New("the process is gone")
 
-// Identify reads the start time of pid from /proc. It returns ErrGone when no such
-// process exists. A zombie is still a process and can be identified.
+// Identify reads the start time of pid from /proc. It returns ErrGone if there is no such
+// process. A zombie is still a process and can be identified.
 func Identify(pid int) (Identity, error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -42,8 +42,8 @@ func Identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: st.Starttime}, nil
 }
 
-// identifyError turns the two ways in which /proc tells of a missing process (no
-// directory; ESRCH from a file opened just before the end) into ErrGone.
+// identifyError returns ErrGone if an error of /proc means a missing process. The errors
+// are a missing directory, and ESRCH from a file that was opened just before the end.
 func identifyError(pid int, err error) error {
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("identify pid %d: %w", pid, ErrGone)

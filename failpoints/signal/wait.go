@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Wait returns when every thread of the process has ended, with the moment at which
-// it was seen (milliseconds after it happened), or with the cause of ctx. It reaps
-// nothing: the zombie stays for its parent.
+// Wait returns when every thread of the process has ended, or with the cause of ctx. The
+// returned time is some milliseconds after the end. Wait reaps nothing: the zombie stays
+// for its parent.
 func (h *Handle) Wait(ctx context.Context) (time.Time, error) {
 	f, err := h.dup()
 	if err != nil {
@@ -20,9 +20,9 @@ func (h *Handle) Wait(ctx context.Context) (time.Time, error) {
 	}
 	defer func() { _ = f.Close() }() // a duplicate, and nothing was written to it
 
-	// A read deadline in the past is how the runtime's poller is interrupted, so
-	// waiting costs no thread and no timer. The duplicate keeps one waiter's
-	// deadline from ending another's wait.
+	// A read deadline in the past interrupts the runtime's poller, so waiting costs no
+	// thread and no timer. The duplicate fd keeps the deadline of one wait from ending
+	// another.
 	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 
@@ -61,7 +61,7 @@ func (h *Handle) Ended() (bool, error) {
 	return over, nil
 }
 
-// dup makes a second fd of the same pidfd, known to the runtime's poller.
+// dup returns a second fd of the same pidfd that the runtime's poller knows.
 func (h *Handle) dup() (*os.File, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,25 +15,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Injection is strace attached to a process. It ends by Detach, with the process, or
+// Injection is strace attached to a process. It ends with Detach, with the process, or
 // when the process is killed within a delayed call.
 type Injection struct {
 	params Params
 	cmd    *exec.Cmd
 	trace  *trace
-	done   chan struct{} // closed when strace has ended and all it said was read
+	done   chan struct{} // closed when strace has ended and its output was read
 
-	attached chan struct{} // closed when strace says so
+	attached chan struct{} // closed when strace reports it
 	stderr   strings.Builder
 	stderrMu sync.Mutex
 
 	ending atomic.Bool // this package has ended strace
-	lost   error       // why strace ended by itself; read it when done is closed
+	lost   error       // why strace ended by itself; read after done is closed
 }
 
-// Attach delays a system call of a process from now on. It returns when every thread
-// is traced. Its errors are ErrNoStrace, ErrNotAttached with what strace said, or the
-// cause of ctx; then strace is gone again. ctx bounds the attaching only.
+// Attach delays a system call of a process from now on. It returns when every thread is
+// traced. Its errors are ErrNoStrace, ErrNotAttached with strace's message, or the cause
+// of ctx; strace has ended then. ctx bounds the attaching only.
 func Attach(ctx context.Context, p Params) (_ *Injection, err error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("attach strace: %w", err)
@@ -51,7 +51,7 @@ func Attach(ctx context.Context, p Params) (_ *Injection, err error) {
 	return in, nil
 }
 
-// start starts strace and the goroutine that owns it until it has ended.
+// start starts strace, and the goroutine that owns it until it has ended.
 func (in *Injection) start() error {
 	traceR, traceW, err := os.Pipe()
 	if err != nil {
@@ -72,9 +72,9 @@ func (in *Injection) start() error {
 	return <-started
 }
 
-// own starts strace, reads what it says, and reaps it. The parent-death signal is
-// tied to the thread that started it, so that thread stays: should the harness be
-// SIGKILLed, strace goes with it and the tracee runs on undelayed.
+// own starts strace, reads its output, and reaps it. The parent-death signal is tied to
+// the thread that started strace, so that thread stays. If the harness is SIGKILLed,
+// strace ends with it, and the traced process continues without delays.
 func (in *Injection) own(started chan<- error, traceR, stderrR *os.File) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -103,15 +103,15 @@ func (in *Injection) own(started chan<- error, traceR, stderrR *os.File) {
 	close(in.done)
 }
 
-// letGo ends strace at once. strace keeps a thread that was SIGKILLed within a delay
-// in its exit stop until the delay is over, and so the whole process (seen with 6.1);
-// without its tracer the thread dies immediately.
+// letGo ends strace at once. strace keeps a thread that was SIGKILLed within a delay in
+// its exit stop until the delay is over. The whole process waits for that thread (seen
+// with 6.1). It dies immediately without its tracer.
 func (in *Injection) letGo() {
 	in.ending.Store(true)
 	_ = in.cmd.Process.Kill()
 }
 
-// awaitAttached waits for strace's own word, then checks it against the kernel's.
+// awaitAttached waits for strace's message, then checks with the kernel.
 func (in *Injection) awaitAttached(ctx context.Context) error {
 	select {
 	case <-in.attached:
@@ -120,11 +120,12 @@ func (in *Injection) awaitAttached(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("attach strace to pid %d: %w", in.params.PID, context.Cause(ctx))
 	}
-	// A thread made while strace walked the list may lag by a moment.
+	// A thread that was created while strace walked the list may be attached a little
+	// later.
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		free, err := untraced(in.params.PID, in.cmd.Process.Pid)
+		free, err := notTraced(in.params.PID, in.cmd.Process.Pid)
 		if err == nil && len(free) == 0 {
 			return nil
 		}
@@ -139,10 +140,10 @@ func (in *Injection) awaitAttached(ctx context.Context) error {
 	}
 }
 
-// Detach ends the injection and waits until strace is gone; the process lives on, and
-// a call that is being delayed goes on at once. When ctx ends first, strace is killed
-// instead, which lets go too. It does nothing when the injection has ended. The error
-// is about the log file: the calls are known without it.
+// Detach ends the injection and waits until strace has ended. The process continues, and
+// so does a delayed call. If ctx ends first, strace is killed, which detaches it, too.
+// Detach does nothing if the injection has ended. Its error is about the log file: the
+// calls are known without it.
 func (in *Injection) Detach(ctx context.Context) error {
 	select {
 	case <-in.done:
@@ -150,7 +151,7 @@ func (in *Injection) Detach(ctx context.Context) error {
 	default:
 	}
 	in.ending.Store(true)
-	_ = in.cmd.Process.Signal(unix.SIGTERM) // fails only when it has ended
+	_ = in.cmd.Process.Signal(unix.SIGTERM) // fails only if it has ended
 	select {
 	case <-in.done:
 		return in.trace.close()
@@ -165,14 +166,14 @@ func (in *Injection) kill() error {
 	return in.trace.close()
 }
 
-// Done is closed when strace is gone, for whatever reason.
+// Done is closed when strace has ended, for whatever reason.
 func (in *Injection) Done() <-chan struct{} { return in.done }
 
-// Began is closed when the first call has entered its delay: the fault is on.
+// Began is closed when the first call has entered its delay: the fault is active.
 func (in *Injection) Began() <-chan struct{} { return in.trace.began }
 
-// Err returns ErrLost when strace has ended by itself. It returns an error when a delayed
-// call took less than the delay.
+// Err returns ErrLost if strace has ended by itself. It returns another error if a
+// delayed call took less than the delay.
 func (in *Injection) Err() error {
 	select {
 	case <-in.done:
@@ -184,8 +185,8 @@ func (in *Injection) Err() error {
 	return tooShort(in.Calls(), in.params.Delay)
 }
 
-// tooShort is the error for the first delayed call that returned before its delay was
-// over, or nil.
+// tooShort returns the error for the first delayed call that returned before its delay
+// was over, or nil.
 func tooShort(calls []Call, delay time.Duration) error {
 	for _, c := range calls {
 		if c.Returned() && c.Delayed && c.Took < delay-clockSlack {
@@ -198,18 +199,19 @@ func tooShort(calls []Call, delay time.Duration) error {
 // clockSlack is how much shorter than its delay strace may measure a call.
 const clockSlack = time.Millisecond
 
-// Calls are all calls of the delayed system call up to now, those within their delay too.
+// Calls returns all calls of the delayed system call so far, with the calls in their
+// delay.
 func (in *Injection) Calls() []Call { return in.trace.calls() }
 
-// Fired proves the fault: how many calls were delayed to the end, and the longest
-// time such a call took, delay included. Calls that are in their delay, or whose
-// thread was killed in it, are counted with no time. When the process is SIGKILLed
-// within a call, n may be too high by one: for another thread that dies in that moment,
-// strace can print the same call once more (seen with 6.1 on one CPU).
+// Fired returns how many calls were delayed to the end, and the longest time of such a
+// call, with the delay. A call in its delay, or whose thread was killed in it, counts
+// without a time. If the process is SIGKILLed within a call, n may be too high by one.
+// For another thread that dies then, strace can print the same call once more (seen with
+// 6.1 on one CPU).
 func (in *Injection) Fired() (n int, longest time.Duration) {
 	for _, c := range in.Calls() {
 		if c.Returned() && !c.Delayed {
-			continue // strace did not delay it: it let go in that moment
+			continue // strace detached at that time, without a delay
 		}
 		n++
 		longest = max(longest, c.Took)

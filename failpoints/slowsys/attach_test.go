@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asVictim makes the test binary the process under test: it calls umount2 on a path
-// that does not exist for each line that it reads, each time on a thread of its own,
-// and says how long it took.
+// asVictim turns the test binary into the process under test. For each line that it
+// reads, it calls umount2 on a path that does not exist, each time on a new thread. It
+// prints how long the call took.
 const asVictim = "SLOWSYS_TEST_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	fmt.Println("up")
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		go func() {
-			runtime.LockOSThread() // and never unlocked: the next call gets a new thread
+			runtime.LockOSThread() // never unlocked: the next call gets a new thread
 			start := time.Now()
 			err := unix.Unmount("/nonexistent/"+in.Text(), unix.MNT_DETACH)
 			fmt.Println(time.Since(start).Milliseconds(), err)
@@ -74,7 +74,7 @@ func (v *victim) call(t *testing.T) {
 	}
 }
 
-// took is the time of the next call that returns, by the victim's own clock.
+// took returns the duration of the next call, by the victim's own clock.
 func (v *victim) took(t *testing.T) time.Duration {
 	t.Helper()
 	var ms int
@@ -95,7 +95,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// create makes a log of a name; of none it is nil.
+// create returns a function that creates the log with that name, or nil for no name.
 func create(name string) func() (io.WriteCloser, error) {
 	if name == "" {
 		return nil
@@ -217,13 +217,13 @@ func TestAStraceThatIsKilledIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-in.Done()
-	v.took(t) // the call goes on
+	v.took(t) // the call continues
 	if err := in.Err(); !errors.Is(err, slowsys.ErrLost) || !strings.Contains(err.Error(), "signal: killed") {
 		t.Errorf("after the SIGKILL of strace: %v, want %v, by which signal", err, slowsys.ErrLost)
 	}
 }
 
-func TestAProcessKilledInTheDelayDiesAtOnce(t *testing.T) {
+func TestAProcessKilledInTheDelayEndsAtOnce(t *testing.T) {
 	v := startVictim(t)
 	log := filepath.Join(t.TempDir(), "strace.log")
 	in := attach(t, v, time.Hour, log)

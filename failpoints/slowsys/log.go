@@ -12,16 +12,16 @@ import (
 // Call is one call of the delayed system call, as strace saw it.
 type Call struct {
 	TID    int       // thread, as strace's PID namespace sees it
-	Start  time.Time // entry, before the delay
+	Start  time.Time // entry, before the delay.
 	Args   string    // as strace prints them: `"/run/x/rootfs", MNT_DETACH`
 	Result string    // "0", "-1 EBUSY (Device or resource busy)"; empty while it runs
-	// Took is entry to return, delay and any wait in the kernel included, the wait
-	// on the return to user mode too. Zero when the call did not return.
+	// Took is the time from entry to return: the delay and every wait in the kernel, also
+	// on the return to user mode. It is zero if the call did not return.
 	Took time.Duration
-	// Delayed: strace says that it delayed the call.
+	// Delayed is set if strace has marked the call as delayed.
 	Delayed bool
-	// Killed: the thread ended within the call ("= ?"), so that it had begun and
-	// never returned.
+	// Killed is set if the thread ended within the call ("= ?"): it began and never
+	// returned.
 	Killed bool
 }
 
@@ -39,9 +39,9 @@ func (c Call) String() string {
 	}
 }
 
-// ParseLog reads a log of strace -f -ttt -T for the calls of one system call. Lines
-// about anything else (exits, signals, other calls) are passed over. A last line
-// without its end is a call that is running. The only errors are those of r.
+// ParseLog parses a log of strace -f -ttt -T for the calls of one system call. Other
+// lines (exits, signals, other calls) are ignored. A last line without its end is a call
+// in progress. The only errors are the errors of r.
 func ParseLog(r io.Reader, syscall string) ([]Call, error) {
 	p := newParser(syscall)
 	br := bufio.NewReader(r)
@@ -57,19 +57,20 @@ func ParseLog(r io.Reader, syscall string) ([]Call, error) {
 	}
 }
 
-// parser joins the two halves of a call that other threads interrupted in the log.
+// parser joins the two halves of a call that another thread's line interrupted in the
+// log.
 type parser struct {
 	syscall string
 	calls   []Call
-	open    map[int]int // thread -> index in calls of what it is in
+	open    map[int]int // thread -> index in calls of its current call
 }
 
 func newParser(syscall string) *parser {
 	return &parser{syscall: syscall, open: map[int]int{}}
 }
 
-// line takes one whole line, or the last one as far as it was written. It returns
-// the call that the line is about.
+// line parses one whole line, or the written part of the last one. It returns the call of
+// the line.
 func (p *parser) line(line string) (Call, bool) {
 	tid, start, rest, ok := prefix(line)
 	if !ok {
@@ -78,7 +79,7 @@ func (p *parser) line(line string) (Call, bool) {
 	if tail, ok := strings.CutPrefix(rest, "<... "+p.syscall+" resumed>"); ok {
 		i, known := p.open[tid]
 		if !known {
-			// Its beginning is missing: strace attached within the call.
+			// The beginning of the call is missing: strace attached within it.
 			return Call{}, false
 		}
 		delete(p.open, tid)
@@ -100,10 +101,10 @@ func (p *parser) line(line string) (Call, bool) {
 	return c, true
 }
 
-// finish takes what follows the "(" of a call up to the end of its line:
-// `"/x", 0) = 0 (DELAYED) <0.5>`, or less when the call has not returned.
+// finish parses the rest of a call's line after the "(": `"/x", 0) = 0 (DELAYED) <0.5>`,
+// or less if the call has not returned.
 func (c *Call) finish(s string) {
-	// The last " = ": a path may hold one too, a result never does.
+	// The last " = ": a path may contain one, too, and a result never does.
 	i := strings.LastIndex(s, " = ")
 	if i < 0 {
 		c.Args += s
@@ -136,8 +137,8 @@ func prefix(line string) (tid int, at time.Time, rest string, ok bool) {
 	return tid, time.Unix(0, 0).Add(d), rest, true
 }
 
-// seconds reads strace's "12.345678". It refuses signs, exponents, and what a
-// time.Duration cannot hold (292 years).
+// seconds parses strace's "12.345678". It rejects signs, exponents, and more than a
+// time.Duration can hold (292 years).
 func seconds(s string) (time.Duration, bool) {
 	if s == "" || strings.Trim(s, "0123456789.") != "" {
 		return 0, false

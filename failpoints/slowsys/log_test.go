@@ -96,7 +96,7 @@ func FuzzParseLog(f *testing.F) {
 	})
 }
 
-// A delayed call that came back too early was let go by something else: its delay is no
+// The delay of a call that returned too early was ended by something else: it is no
 // proof.
 func TestTooShort(t *testing.T) {
 	const delay = 12 * time.Second

@@ -1,12 +1,12 @@
-// Package slowsys injects the fault "this system call of this process is slow", by
-// strace's delay_enter: the exact and quick twin of real IO pressure
-// (failpoints/iopressure), for when the length of the delay matters.
+// Package slowsys injects the fault "this system call of this process is slow" by
+// strace's delay_enter. It is the exact and quick counterpart of real IO pressure
+// (failpoints/iopressure), for cases in which the length of the delay matters.
 //
-// The delay is before the call, in every thread of the process and of its later
-// children, every time. There is no "only the k-th call": strace's when= counts per
-// thread, and a Go process makes its calls on any thread.
+// Every such call is delayed at its entry, in every thread of the process and of its
+// later children. It cannot delay the k-th call only: strace's when= counts per thread,
+// and a Go process makes its calls on any thread.
 //
-// Being traced slows every system call of the process down, not only the delayed one.
+// Tracing slows down every system call of the process, not only the delayed one.
 package slowsys
 
 import (
@@ -23,38 +23,38 @@ import (
 	"github.com/shimquake/shimquake/child"
 )
 
-// ErrNoStrace says that strace cannot be found.
+// ErrNoStrace reports that strace cannot be found.
 var ErrNoStrace = errors.New("strace is missing: install it (apt-get install strace)")
 
-// ErrNotAttached says that strace could not attach: no such process, no permission
-// (CAP_SYS_PTRACE), or another tracer holds it. The text tells which.
+// ErrNotAttached reports that strace could not attach: no such process, no permission
+// (CAP_SYS_PTRACE), or another tracer holds it. The text gives the reason.
 var ErrNotAttached = errors.New("strace did not attach")
 
-// ErrLost says that strace ended, by a signal or with an error, before it was told to.
-// Later calls were not delayed, and neither was the rest of one within its delay.
+// ErrLost reports that strace ended by a signal or with an error before Detach. Later
+// calls were not delayed, and neither was the rest of a call within its delay.
 var ErrLost = errors.New("strace ended too early")
 
-// Params says which call of which process to delay, and by how much.
+// Params names the process, the system call to delay, and the delay.
 type Params struct {
-	// Strace is the program's path; empty means that of $PATH.
+	// Strace is the path of strace; empty: strace is found in $PATH.
 	Strace string
-	// PID as this process sees it. strace may stand outside of the process's PID
-	// and mount namespaces: a tracer needs the tracee's pid, nothing of its world.
+	// PID is the pid in the namespace of this process. strace may run outside the PID and
+	// mount namespaces of the process: a tracer needs only the pid.
 	PID int
-	// Syscall is the call's name as strace knows it on this architecture: umount2.
+	// Syscall is strace's name of the call on this architecture: umount2.
 	Syscall string
-	// Delay before the call, at least a microsecond.
+	// Delay is the time before the call, at least a microsecond.
 	Delay time.Duration
-	// Log opens a file for strace's own output, kept as evidence; nil means none.
+	// Log opens a file for strace's output, which is kept as evidence; nil: it is not
+	// kept.
 	Log func() (io.WriteCloser, error)
-	// Start starts the prepared command; nil means (*exec.Cmd).Start. It may add
-	// to the command (SysProcAttr, a cgroup) but must start strace itself as the
-	// direct child, since Detach signals that child.
+	// Start starts the prepared command; nil means (*exec.Cmd).Start. It may change the
+	// command (SysProcAttr, a cgroup), but must start strace itself as the direct child,
+	// since Detach signals that child.
 	Start func(*exec.Cmd) error
 }
 
-// Available reports whether this machine has what Attach needs; if not, it returns
-// ErrNoStrace.
+// Available returns ErrNoStrace if this machine has no strace.
 func Available() error {
 	_, err := find("strace")
 	return err
@@ -70,8 +70,8 @@ func find(name string) (string, error) {
 
 var syscallName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-// check refuses what strace would misread. A syscall such as "umount2:error=EIO"
-// would be another fault than the one that was planned.
+// check rejects values that strace would misread. A syscall such as "umount2:error=EIO"
+// would be another fault than the planned one.
 func (p *Params) check() error {
 	switch {
 	case p.PID <= 0:
@@ -84,9 +84,9 @@ func (p *Params) check() error {
 	return nil
 }
 
-// command prepares strace. Its trace goes to fd 3, a pipe, so that what happens is
-// known when it happens; -a 1 switches off the padding before "=", and signals are
-// left out because Go preempts by them all the time.
+// command prepares strace. Its trace goes to fd 3, a pipe, so that each call is known
+// when it happens. -a 1 switches off the padding before "=". Signals are left out because
+// Go uses them all the time for preemption.
 func (p *Params) command(trace, stderr *os.File) (*exec.Cmd, error) {
 	name := p.Strace
 	if name == "" {
@@ -96,14 +96,14 @@ func (p *Params) command(trace, stderr *os.File) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := child.Command(context.Background(), path, // Attach and Detach end it
+	cmd := child.Command(context.Background(), path, // ended by Attach or Detach
 		"-f", "-y", "-T", "-ttt", "-a", "1",
 		"-e", "signal=none",
 		"-e", "trace="+p.Syscall,
 		"-e", "inject="+p.Syscall+":delay_enter="+strconv.FormatInt(p.Delay.Microseconds(), 10),
 		"-o", "/proc/self/fd/3",
 		"-p", strconv.Itoa(p.PID))
-	cmd.Env = append(os.Environ(), "LC_ALL=C") // "attached" is read below
+	cmd.Env = append(os.Environ(), "LC_ALL=C") // readStderr looks for "attached"
 	cmd.ExtraFiles = []*os.File{trace}
 	cmd.Stderr = stderr
 	return cmd, nil

@@ -13,11 +13,11 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// trace is what strace has written so far, understood while it is written.
+// trace is the output of strace so far, parsed while it is written.
 type trace struct {
 	mu     sync.Mutex
 	parser *parser
-	tail   string // the line that strace has not finished
+	tail   string // the unfinished line
 	began  chan struct{}
 	log    io.WriteCloser
 	logErr error
@@ -36,8 +36,8 @@ func newTrace(p Params) (*trace, error) {
 	return t, nil
 }
 
-// read takes strace's output until its end, and calls killed each time a thread ended
-// within the delayed call.
+// read reads strace's output to its end, and calls killed each time a thread ended within
+// the delayed call.
 func (t *trace) read(f *os.File, killed func()) {
 	defer func() { _ = f.Close() }()
 	buf := make([]byte, 4096)
@@ -47,7 +47,7 @@ func (t *trace) read(f *os.File, killed func()) {
 			killed()
 		}
 		if err != nil {
-			return // strace is gone: its end of the pipe is closed
+			return // strace has ended and closed the pipe
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (t *trace) close() error {
 	return nil
 }
 
-// readStderr keeps what strace says and notes when it says that it is attached:
+// readStderr keeps strace's messages and notes when it reports that it is attached:
 // "strace: Process 41 attached with 5 threads".
 func (in *Injection) readStderr(f *os.File) {
 	defer func() { _ = f.Close() }()
@@ -130,9 +130,9 @@ func (in *Injection) said() string {
 	return strings.TrimSpace(in.stderr.String())
 }
 
-// untraced lists the threads of pid that tracer does not hold (TracerPid in
+// notTraced lists the threads of pid that tracer does not hold (TracerPid in
 // /proc/PID/task/TID/status).
-func untraced(pid, tracer int) ([]int, error) {
+func notTraced(pid, tracer int) ([]int, error) {
 	threads, err := procfs.AllThreads(pid)
 	if err != nil {
 		return nil, fmt.Errorf("list the threads of pid %d: %w", pid, err)
@@ -142,7 +142,7 @@ func untraced(pid, tracer int) ([]int, error) {
 	for _, th := range threads {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", pid, th.PID))
 		if errors.Is(err, os.ErrNotExist) {
-			continue // ended since it was listed
+			continue // it has ended since
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the tracer of thread %d: %w", th.PID, err)

@@ -5,11 +5,11 @@ import (
 	"regexp"
 )
 
-// Which calls of a statement can be made to fail is decided by the source's text: types
-// would need every dependency of a release to be checked first. What is wrapped by
-// mistake does not compile, so a mistake is loud.
+// The source text decides which calls of a statement can be made to fail. Types would
+// need a check of every dependency of a release first. A call that is wrapped by mistake
+// does not compile, so a mistake is noticed.
 
-// builtins are not values. recover is the one whose result may be called err.
+// builtins are not values. Of these, only recover has a result that may be called err.
 var builtins = map[string]bool{
 	"append":  true,
 	"cap":     true,
@@ -31,16 +31,17 @@ var builtins = map[string]bool{
 	"byte":    true,
 }
 
-// makers are packages whose functions make an error of an error or a text: nothing
+// makers are packages whose functions make an error of an error or a text. Nothing in
+// them can fail.
 // happens in them that could fail.
 var makers = map[string]bool{"errors": true, "errdefs": true, "errgrpc": true, "errhttp": true, "status": true}
 
-// notValues are functions and types of other packages that cannot be used as a value:
-// generic functions, and conversions.
+// notValues are generic functions and conversions of other packages, which cannot be used
+// as a value.
 var notValues = map[string]bool{"shim.ReadRuntimeOptions": true, "unix.Errno": true, "syscall.Errno": true}
 
-// local is what a package declares that cannot be used as a function value: its types and
-// its generic functions.
+// local returns the names of a package's types and generic functions, which cannot be
+// used as a function value.
 func local(files []*File) map[string]bool {
 	names := map[string]bool{}
 	for _, f := range files {
@@ -62,12 +63,13 @@ func local(files []*File) map[string]bool {
 	return names
 }
 
-// errorName is what containerd calls an error: err, retErr, err2, werr. A call whose last
-// result is none after all is let alone when it is made.
+// errorName matches containerd's names of errors: err, retErr, err2, and an err with one
+// letter before it. If the last result is no error after all, Fn returns the function
+// unchanged.
 var errorName = regexp.MustCompile(`^([a-z]?err|.*Err)[0-9]*$`)
 
-// failing is the call whose last result is the statement's error, or nil. returnsError
-// says that the last result of the function around it is an error.
+// failing returns the call whose last result is the statement's error, or nil.
+// returnsError means that the last result of the enclosing function is an error.
 func (p *walker) failing(s ast.Stmt, returnsError bool) *ast.CallExpr {
 	var e ast.Expr
 	switch s := s.(type) {
@@ -90,8 +92,8 @@ func (p *walker) failing(s ast.Stmt, returnsError bool) *ast.CallExpr {
 	return nil
 }
 
-// wrappable reports whether a called expression is a function value that does more than
-// make an error.
+// wrappable reports whether a called expression is a function value, and not only makes
+// an error.
 func (p *walker) wrappable(fun ast.Expr) bool {
 	switch f := fun.(type) {
 	case *ast.Ident:
@@ -104,7 +106,7 @@ func (p *walker) wrappable(fun ast.Expr) bool {
 		return !makers[x.Name] && !notValues[x.Name+"."+f.Sel.Name] && f.Sel.Name != "Err" && (x.Name != "fmt" ||
 			f.Sel.Name != "Errorf")
 	}
-	return false // a literal that is called at once, an instantiation, a conversion
+	return false // a function literal, an instantiation, a conversion
 }
 
 // returnsError reports whether a function's last result is written as error.

@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// Unread are the folders in the root of a checkout that no build reads. Among them is
-// vendor: builds here use the module cache.
+// Unread are the folders in the root of a checkout that no build reads. vendor is one of
+// them: builds here use the module cache.
 var Unread = map[string]bool{".git": true, "vendor": true, "bin": true}
 
 // copyTree copies a module's folder. Files of the module cache are read-only; the copies
-// can be edited.
+// are not.
 func copyTree(source, dest string) error {
 	return copyFiles(source, dest, func(string) bool { return true })
 }
 
-// copySource copies the files of a package, and of those beneath it, that a build reads.
+// copySource copies the files of a package, and of the packages beneath it, that a build
+// reads.
 func copySource(source, dest string) error {
 	return copyFiles(source, dest, IsSource)
 }

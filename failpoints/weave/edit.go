@@ -28,7 +28,7 @@ type File struct {
 	edits []Edit
 }
 
-// ParseFile reads a file of a module's folder.
+// ParseFile parses a file of a module's folder.
 func ParseFile(dir, name string) (*File, error) {
 	src, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -45,7 +45,7 @@ func ParseFile(dir, name string) (*File, error) {
 // Insert puts text before pos.
 func (f *File) Insert(pos token.Pos, text string) { f.Replace(pos, pos, text) }
 
-// Replace puts text in the place of what stands from pos to end.
+// Replace replaces the text from pos to end.
 func (f *File) Replace(pos, end token.Pos, text string) {
 	f.edits = append(f.edits, Edit{f.Fset.Position(pos).Offset, f.Fset.Position(end).Offset, text})
 }

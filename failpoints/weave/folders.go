@@ -4,13 +4,13 @@ package weave
 // every generation, so that a point keeps its name.
 type Package struct {
 	Alias string // begins FUNC in names: runtime.binary.Start
-	// Who is containerd or shim: whose statement it is. Some packages are linked into both;
-	// the probe of the other process passes them by.
+	// The statements belong to this process: containerd or shim. Some packages are linked
+	// into both; the probe of the other process ignores them.
 	Who    string
 	Folder string // within the module
 
-	// Files are patterns (path.Match) of the files that are woven. Each must match. None:
-	// all files.
+	// Files are patterns (path.Match) of the files that are woven. Each must match.
+	// Without patterns all files are woven.
 	Files []string
 	// Leave are functions of these files that are not woven.
 	Leave []string
@@ -21,15 +21,15 @@ type Package struct {
 // Generation is a line of releases with the folders of its lifecycle code.
 type Generation struct {
 	Module   string
-	Versions string // what its versions begin with
+	Versions string // the prefix of its versions
 	Packages []Package
 }
 
-// Of CRI only the lifecycle of pods and containers is woven, and of that not what merely
-// computes a container's spec: it touches nothing outside the process, so a fault there
-// is the same as one just before it. The rest of the package is lists, statistics, exec,
-// attach and port forwarding. Patterns, not file names, because releases add files beside
-// these (sandbox_run_linux.go, container_stop_signal.go).
+// Of CRI only the lifecycle of pods and containers is woven. The code that computes a
+// container's spec is left out: it only touches memory, so a fault just before it does
+// the same. The rest of the package is lists, statistics, exec, attach and port
+// forwarding. Patterns, not file names, because releases add files beside these
+// (sandbox_run_linux.go, container_stop_signal.go).
 var (
 	criFiles = []string{"container_create*.go", "container_start*.go", "container_stop*.go", "container_remove*.go",
 		"sandbox_run*.go", "sandbox_stop*.go", "sandbox_remove*.go", "restart*.go", "events*.go"}
@@ -68,8 +68,8 @@ var (
 		"untrustedWorkload",
 		"hostAccessingSandbox",
 	}
-	// The event loop and recovery are started by Run; the other two are how stop and remove
-	// take files and mounts away.
+	// Run starts the event loop and recovery; the other two remove the files and mounts
+	// for stop and remove.
 	criAlso         = []string{"criService.Run", "unmountRecursive", "ensureRemoveAll"}
 	podsandboxFiles = []string{
 		"controller.go",
@@ -98,7 +98,7 @@ func oneX(more ...Package) []Package {
 }
 
 // Generations are the lines of releases that can be woven. A release in which a package
-// has moved needs a line of its own here.
+// has moved needs another line here.
 var Generations = []Generation{
 	{"github.com/containerd/containerd", "1.6.", oneX(
 		Package{Alias: "cri", Who: "containerd", Folder: "pkg/cri/server", Files: criFiles, Leave: criLeave, Also: criAlso},
@@ -112,7 +112,7 @@ var Generations = []Generation{
 			Leave:  criLeave,
 			Also:   withEventsAndOne,
 		},
-		// With ENABLE_CRI_SANDBOXES set these three do CRI's work.
+		// With ENABLE_CRI_SANDBOXES these three do the work of CRI.
 		Package{
 			Alias:  "sbserver",
 			Who:    "containerd",
@@ -139,8 +139,8 @@ var Generations = []Generation{
 		{Alias: "cri-events", Who: "containerd", Folder: "internal/cri/server/events"},
 		{Alias: "podsandbox", Who: "containerd", Folder: "internal/cri/server/podsandbox",
 			Files: append([]string{"events.go"}, podsandboxFiles...), Leave: criLeave, Also: podsandboxAlso},
-		// core/sandbox holds interfaces, clients of them and the store's types: no lifecycle of
-		// its own.
+		// core/sandbox has interfaces, their clients and the types of the store: no
+		// lifecycle of its own.
 		{Alias: "sandbox", Who: "containerd", Folder: "plugins/sandbox"},
 		{Alias: "shim", Who: "shim", Folder: "pkg/shim"},
 		{Alias: "runc-manager", Who: "shim", Folder: "cmd/containerd-shim-runc-v2/manager"},

@@ -9,8 +9,8 @@ import (
 // slugLength is how much of a statement's first line its name keeps, in bytes.
 const slugLength = 40
 
-// Slug is a statement's first line as its name has it: letters, digits, `_` and `.` are
-// kept, everything else becomes one `-`. It is never empty.
+// Slug returns a statement's first line for its name: letters, digits, `_` and `.` stay,
+// every other text becomes one `-`. It is never empty.
 func Slug(line string) string {
 	var b strings.Builder
 	gap := false
@@ -35,7 +35,7 @@ func Slug(line string) string {
 	return strings.TrimSuffix(b.String()[:min(b.Len(), slugLength)], "-")
 }
 
-// functionName is FUNC of a point's name: Func or Recv.Func, without star and type
+// functionName returns FUNC of a point's name: Func or Recv.Func, without star and type
 // parameters.
 func functionName(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) == 0 {
@@ -60,8 +60,8 @@ func functionName(fn *ast.FuncDecl) string {
 	}
 }
 
-// namer gives each statement of a package a name of its own: the second one of a function
-// with the same text gets #2.
+// namer names the statements of a package: the second statement of a function with the
+// same text gets #2.
 type namer struct {
 	pkg  Package
 	seen map[string]int

@@ -8,9 +8,9 @@ import (
 //go:embed *.go ttrpc_probe.go.txt
 var own embed.FS
 
-// Source is the source of this package as it runs in this program, by file, tests left
-// out. It says what a woven build was made by: the checkout that a program finds itself
-// in may be newer than the program.
+// Source returns the source of this package as it runs in this program, by file, without
+// tests. It identifies the weaver of a build: the checkout around a program may be newer
+// than the program.
 func Source() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := fs.WalkDir(own, ".", func(name string, d fs.DirEntry, err error) error {

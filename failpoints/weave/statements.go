@@ -19,10 +19,10 @@ import (
 
 // Statement is a woven statement: a point that a fault can be placed at.
 type Statement struct {
-	Name     string `json:"name"`     // of the point: stmt:WHO:PKG.FUNC:TEXT
-	Number   int    `json:"number"`   // of the probe, from 1; of one build only
+	Name     string `json:"name"`     // the point: stmt:PROCESS:PACKAGE.FUNCTION:TEXT
+	Number   int    `json:"number"`   // of the probe, from 1; of one build only.
 	Who      string `json:"who"`      // containerd or shim
-	Package  string `json:"package"`  // its folder in the module
+	Package  string `json:"package"`  // its folder in the module.
 	Function string `json:"function"` // with its package's alias: runtime.binary.Start
 	File     string `json:"file"`     // relative to the module's folder
 	Line     int    `json:"line"`
@@ -31,24 +31,24 @@ type Statement struct {
 	Ctx      bool   `json:"ctx"`  // takes cancel and deadline
 }
 
-// Place is where the statement stands, as editors write it: FILE:LINE in the module.
+// Place returns the place of the statement as editors write it: FILE:LINE in the module.
 func (s Statement) Place() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
 
 // Table holds the statements of a build, once it is woven.
 type Table struct{ Statements []Statement }
 
-// registerFile is the file that each woven package is given.
+// registerFile is the file that is added to each woven package.
 const registerFile = "shimquake_statements.go"
 
-// BuildTags are the tags under which one or the other binary of a release is built. A
+// BuildTags are the tags under which one of the two binaries of a release is built. A
 // file that one of them reads is woven.
 var BuildTags = []string{"urfave_cli_no_docs", "no_grpc"}
 
 // Statements puts a probe before every statement of containerd's and the shim's lifecycle
 // code and fills the table. module is containerd's path.
 //
-// It returns ErrSite when the source is not as folders.go has it: a package or a function
-// that has moved would otherwise silently be missing.
+// It returns ErrSite if the source differs from folders.go. Otherwise a package or a
+// function that has moved would be missing without a notice.
 func Statements(module string, table *Table) Step {
 	return Step{Module: module, Edit: func(dir string) error {
 		g, err := generation(module, dir)
@@ -65,8 +65,8 @@ func Statements(module string, table *Table) Step {
 	}}
 }
 
-// allowGenerics raises the language of a module to that of Fn. v1.6.8 says 1.17, whose
-// only difference is that it has none.
+// allowGenerics raises the language version of a module to the version that Fn needs.
+// v1.6.8 has 1.17, the last one without generics.
 func allowGenerics(goMod string) error {
 	const generics = "1.18"
 	return editModFile(goMod, func(f *modfile.File) error {
@@ -79,8 +79,8 @@ func allowGenerics(goMod string) error {
 
 var versionLine = regexp.MustCompile(`(?m)^\s*(?:var\s+)?Version\s*=\s*"v?([0-9]+\.[0-9][^"]*)"`)
 
-// generation finds the line of releases that a source belongs to by its
-// version/version.go, which a checkout has too.
+// generation returns the line of releases of a source by its version/version.go, which a
+// checkout has, too.
 func generation(module, dir string) (Generation, error) {
 	const name = "version/version.go"
 	src, err := os.ReadFile(filepath.Join(dir, name))
@@ -97,7 +97,7 @@ func generation(module, dir string) (Generation, error) {
 		}
 	}
 	return Generation{}, fmt.Errorf(
-		"%w: nobody said where containerd %s (module %s) has its lifecycle code: add its folders to "+
+		"%w: the folders of the lifecycle code of containerd %s (module %s) are unknown: add its folders to "+
 			"failpoints/weave/folders.go, or build it stock",
 		ErrSite,
 		m[1],
@@ -161,7 +161,7 @@ func weavePackage(dir string, pkg Package, table *Table) error {
 	)
 }
 
-// register is the file that tells the probe the names of a package's statements.
+// register returns the file that gives the probe the names of a package's statements.
 func register(pkg string, base int, statements []Statement) []byte {
 	var b strings.Builder
 	fmt.Fprintf(
@@ -178,7 +178,7 @@ func register(pkg string, base int, statements []Statement) []byte {
 	return []byte(b.String())
 }
 
-// parsePackage parses the files of a folder that a linux build reads, in the order of
+// parsePackage parses the files of a folder that a Linux build reads, in the order of
 // their names.
 func parsePackage(dir, folder string) ([]*File, error) {
 	entries, err := os.ReadDir(filepath.Join(dir, folder))
@@ -219,7 +219,7 @@ func isBuilt(dir, name string) (bool, error) {
 }
 
 // choose returns the functions to weave, by their files. Every pattern and every name of
-// the package must be met.
+// the package must match.
 func (p Package) choose(files []*File) (map[*File][]*ast.FuncDecl, error) {
 	met := map[string]bool{}
 	funcs := map[*File][]*ast.FuncDecl{}

@@ -30,8 +30,8 @@ func writeTree(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// generationTree is a containerd in miniature: every package of its generation, with what
-// the table asks for.
+// generationTree returns a minimal containerd: every package of its generation, with the
+// files and functions that the table names.
 func generationTree(g Generation, version string) map[string]string {
 	tree := map[string]string{
 		"go.mod":             "module " + g.Module + "\n\ngo 1.17\n",
@@ -110,8 +110,8 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestCompiles weaves a program with every form of statement and call, and runs it:
-// nobody arms it, so it must do what it did.
+// TestCompiles weaves a program with every form of statement and call, and runs it.
+// Nothing is armed, so its output must not change.
 func TestCompiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a program")
@@ -156,24 +156,24 @@ func TestCompiles(t *testing.T) {
 	}
 }
 
-// atLeast are the statements of the releases when they were first woven. Fewer mean that
-// code has gone out of sight.
+// atLeast has the number of statements of each release when it was first woven. Fewer
+// mean that code is no longer found.
 var atLeast = map[string]int{
 	"v1.6.8": 4031, "v1.6.23": 4125, "v1.6.24": 4139, "v1.6.36": 4176,
 	"v1.7.2": 6063, "v1.7.3": 6100, "v1.7.4": 6138, "v1.7.35": 6214,
 	"v2.0.14": 5231, "v2.1.9": 5329, "v2.2.9": 5471, "v2.3.7": 5715, "v2.4.2": 5796,
 }
 
-// byHand is how many probes a weave by hand had put into the runtime and the tasks
-// service of v2.4.2.
+// byHand is the number of probes that a weave by hand had put into the runtime and the
+// tasks service of v2.4.2.
 const byHand = 1494
 
-// pointName is what failpoints.ParsePoint takes.
+// pointName matches the points that failpoints.ParsePoint accepts.
 var pointName = regexp.MustCompile(
 	`^stmt:(containerd|shim):[a-z][a-z0-9-]*(\.[A-Za-z0-9_]+){1,2}:[A-Za-z0-9_.-]+(#[1-9][0-9]*)?$`,
 )
 
-// TestStatementsOfEveryRelease weaves each release and looks at the result without
+// TestStatementsOfEveryRelease weaves each release and checks the result without
 // compiling it.
 func TestStatementsOfEveryRelease(t *testing.T) {
 	if testing.Short() {
@@ -217,7 +217,7 @@ func TestStatementsOfEveryRelease(t *testing.T) {
 	}
 }
 
-// checkTable proves that names and numbers are unique and that each place holds the text.
+// checkTable checks that names and numbers are unique and that each place has the text.
 // It counts the statements of each package.
 func checkTable(t *testing.T, source string, statements []Statement) map[string]int {
 	t.Helper()
@@ -248,7 +248,7 @@ func checkTable(t *testing.T, source string, statements []Statement) map[string]
 	return count
 }
 
-// checkWoven proves that woven files parse and have the lines that they had.
+// checkWoven checks that woven files parse and have their original lines.
 func checkWoven(t *testing.T, source, dir string, statements []Statement) {
 	t.Helper()
 	seen := map[string]bool{}

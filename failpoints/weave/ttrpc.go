@@ -10,19 +10,19 @@ import (
 	"path/filepath"
 )
 
-// TtrpcModule is the module through which containerd and its shims speak, in every
+// TtrpcModule is the module by which containerd and its shims communicate, in every
 // release.
 const TtrpcModule = "github.com/containerd/ttrpc"
 
 //go:embed ttrpc_probe.go.txt
 var ttrpcProbe []byte
 
-// Ttrpc puts probes around every unary method, on the side of the server and on the side
-// of the caller. It holds for ttrpc v1.1.0 to v1.2.10.
+// Ttrpc puts probes around every unary method, in the server and in the caller. It fits
+// ttrpc v1.1.0 to v1.2.10.
 func Ttrpc() Step { return Step{Module: TtrpcModule, Edit: weaveTtrpc} }
 
 // site is a place of ttrpc's source. weave makes the edits of one declaration and returns
-// how many places it found there.
+// the number of places that it has found.
 type site struct {
 	file, what string
 	weave      func(f *File, fn *ast.FuncDecl) int
@@ -87,7 +87,7 @@ func trackConnection(f *File, fn *ast.FuncDecl) int {
 	return 1
 }
 
-// eachCall edits the calls of a method with one of the names and so many arguments.
+// eachCall edits the calls of methods with one of the names and that number of arguments.
 func eachCall(fn *ast.FuncDecl, args int, names []string, edit func(*ast.CallExpr)) int {
 	found := 0
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
@@ -108,7 +108,7 @@ func eachCall(fn *ast.FuncDecl, args int, names []string, edit func(*ast.CallExp
 	return found
 }
 
-// receiver is the type of a method's receiver as it is written, "" for a function.
+// receiver returns the source text of a method's receiver type, or "" for a function.
 func receiver(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) != 1 {
 		return ""
@@ -116,8 +116,8 @@ func receiver(fn *ast.FuncDecl) string {
 	return types.ExprString(fn.Recv.List[0].Type)
 }
 
-// paramType is the type of a parameter as it is written, "" when there is none of that
-// name.
+// paramType returns the source text of a parameter's type, or "" if there is no such
+// parameter.
 func paramType(fn *ast.FuncDecl, name string) string {
 	for _, field := range fn.Type.Params.List {
 		for _, n := range field.Names {

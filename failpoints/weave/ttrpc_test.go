@@ -78,8 +78,8 @@ func TestEveryRelease(t *testing.T) {
 	}
 }
 
-// checkLines proves that the three files have the same lines but for one each, and that
-// no other file changed.
+// checkLines checks that the three files have the same lines except for one each, and
+// that no other file changed.
 func checkLines(t *testing.T, original, woven string) {
 	t.Helper()
 	changed := map[string]int{}
@@ -113,7 +113,7 @@ func checkLines(t *testing.T, original, woven string) {
 	}
 }
 
-// A ttrpc in miniature, with each site once.
+// A minimal ttrpc with each site once.
 var miniature = map[string]string{
 	"services.go": "package ttrpc\nfunc (s *serviceSet) call() {\n\ts.unaryInterceptor(ctx, unmarshal, info, " +
 		"method)\n}\n",
@@ -124,7 +124,7 @@ var miniature = map[string]string{
 
 func TestTtrpcSites(t *testing.T) {
 	for name, tt := range map[string]struct {
-		file, old, new string // what a future release changed
+		file, old, new string // a change of a future release
 		want           string // in the error; "" for none
 	}{
 		"as known": {},

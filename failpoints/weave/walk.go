@@ -12,14 +12,14 @@ import (
 // walker weaves the functions of one file.
 type walker struct {
 	*File
-	local    map[string]bool // of the package, see local
-	context  string          // how the file writes context.Context; "" when it does not import it
+	local    map[string]bool // names of the package, see local
+	context  string          // the file's name for context.Context; "" without the import
 	add      func(function string, pos token.Position, text string, call, ctx bool) int
-	function string // that is being woven
-	woven    bool   // something was
+	function string // the current one
+	woven    bool   // the file has changed
 }
 
-// scope is what holds at a statement.
+// scope is the state at a statement.
 type scope struct {
 	ctx          bool // ctx is certainly a context.Context here
 	returnsError bool // the function's last result is an error
@@ -34,7 +34,7 @@ func (p *walker) weave(fn *ast.FuncDecl) {
 	s := scope{returnsError: returnsError(fn.Type)}
 	s.ctx, _ = p.takesContext(fn.Type)
 	if fn.Recv == nil && fn.Name.Name == "init" {
-		p.literals(fn.Body) // init runs before the process is what it will be; the closures in it are plugins, and run later
+		p.literals(fn.Body) // init runs before main; its closures are plugins, which run later
 		return
 	}
 	if s.ctx {
@@ -57,7 +57,7 @@ func (p *walker) statements(list []ast.Stmt, s scope) {
 	}
 }
 
-// wanted leaves out what does nothing at run time.
+// wanted leaves out statements without an effect at run time.
 func wanted(stmt ast.Stmt) bool {
 	switch d := stmt.(type) {
 	case *ast.EmptyStmt, *ast.CaseClause, *ast.CommClause: // the last two are the body of a switch or a select
@@ -132,7 +132,7 @@ func (p *walker) inside(root ast.Node, s scope) {
 	})
 }
 
-// elseIf makes a statement of its own of `else if`: `else { if ... }` is the same.
+// elseIf turns `else if` into a statement of its own: `else { if ... }` is the same.
 func (p *walker) elseIf(stmt *ast.IfStmt, s scope) {
 	p.Insert(stmt.Pos(), "{ ")
 	p.statement(stmt, s)
@@ -151,8 +151,8 @@ func (p *walker) literals(body *ast.BlockStmt) {
 	})
 }
 
-// literal weaves a function literal. A ctx from around it is only used where the literal
-// uses it itself: to capture it can change how long it lives.
+// literal weaves a function literal. It uses an outer ctx only if the literal itself uses
+// it: a new capture can change the lifetime of ctx.
 func (p *walker) literal(lit *ast.FuncLit, s scope) {
 	inner := scope{returnsError: returnsError(lit.Type)}
 	ctx, hasCtx := p.takesContext(lit.Type)
@@ -186,8 +186,8 @@ func (s scope) after(stmt ast.Stmt) scope {
 }
 
 // definesCtx reports whether a statement declares a ctx for the statements after it, and
-// whether that is certainly a context: in containerd every `ctx := f(...)` is one, and
-// where it is not, the build says so.
+// whether it is certainly a context. Every `ctx := f(...)` in containerd is a context;
+// otherwise the build fails.
 func definesCtx(stmt ast.Stmt) (ctx, defined bool) {
 	switch s := stmt.(type) {
 	case *ast.AssignStmt:
@@ -204,7 +204,7 @@ func definesCtx(stmt ast.Stmt) (ctx, defined bool) {
 			for _, spec := range decl.Specs {
 				for _, name := range spec.(*ast.ValueSpec).Names {
 					if isCtx(name) {
-						return false, true // it may be nil, or another type's
+						return false, true // it may be nil or of another type
 					}
 				}
 			}
@@ -221,7 +221,7 @@ func isCtx(e ast.Expr) bool {
 func mentionsCtx(n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
-		if sel, ok := n.(*ast.SelectorExpr); ok { // x.ctx is another one
+		if sel, ok := n.(*ast.SelectorExpr); ok { // x.ctx is another variable
 			found = found || mentionsCtx(sel.X)
 			return false
 		}
@@ -233,7 +233,7 @@ func mentionsCtx(n ast.Node) bool {
 	return found
 }
 
-// firstLine is the text of a statement up to the end of its line, without a comment.
+// firstLine returns the text of a statement up to the end of its line, without a comment.
 func (p *walker) firstLine(stmt ast.Stmt) string {
 	start, end := p.Fset.Position(stmt.Pos()).Offset, p.Fset.Position(stmt.End()).Offset
 	if i := bytes.IndexByte(p.src[start:end], '\n'); i >= 0 {
@@ -247,7 +247,8 @@ func (p *walker) firstLine(stmt ast.Stmt) string {
 	return strings.TrimSpace(string(p.src[start:end]))
 }
 
-// contextType is how a file writes context.Context, "" when it does not import it.
+// contextType returns a file's name for context.Context, "" if the file does not import
+// it.
 func contextType(f *ast.File) string {
 	for _, spec := range f.Imports {
 		if path := strings.Trim(spec.Path.Value, `"`); path == "context" || path == "golang.org/x/net/context" {

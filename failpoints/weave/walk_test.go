@@ -80,7 +80,7 @@ func TestWeave(t *testing.T) {
 	}
 }
 
-// FuzzWeave: whatever Go source there is, woven it is Go with the same lines.
+// FuzzWeave: any Go source is Go with the same lines after weaving.
 func FuzzWeave(f *testing.F) {
 	tests, err := filepath.Glob("testdata/weave/*.go.txt")
 	if err != nil || len(tests) == 0 {

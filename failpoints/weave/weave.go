@@ -1,14 +1,14 @@
 // Package weave puts probes into the source of a program before it is built.
 //
-// A build stands in a workspace: a folder with a go.mod and a go.sum. Weaving copies the
-// modules that are to be edited out of the module cache into the workspace (go build's
-// -overlay refuses files beneath the cache), edits the copies and replaces the modules by
-// them. Edits keep every line where it was, so stack traces and logs still match the
-// release.
+// A build has a workspace: a folder with a go.mod and a go.sum. Weaving copies the
+// modules to edit out of the module cache into the workspace. The flag -overlay refuses
+// files of the cache. The copies are edited, and replace the modules. Edits keep every
+// line where it was, so stack traces and logs still match the release.
 //
-// Ttrpc weaves the methods between containerd and its shims, Statements the code of their
-// lifecycle. folders.go says where that code is in each line of releases: a release that
-// has moved some of it needs a line there, and until then it does not build woven.
+// Ttrpc weaves the methods between containerd and its shims. Statements weaves the code
+// of their lifecycle. folders.go lists the folders of that code for each line of
+// releases. A release that has moved some of it needs a line there, or it cannot be built
+// woven.
 package weave
 
 import (
@@ -35,11 +35,11 @@ const probeVersion = "v0.0.0-woven"
 // other.
 type Step struct {
 	Module string                 // path of the module, as a go.mod names it
-	Edit   func(dir string) error // edits the copy of the module that stands in dir
+	Edit   func(dir string) error // edits the copy of the module in dir
 }
 
-// ErrSite is what an edit returns when the source is not as the step knows it: a release
-// changed it, and the probe would silently be missing.
+// ErrSite is the error of an edit whose source is not as expected: a release has changed
+// it. Without this error the probe would be missing without a notice.
 var ErrSite = errors.New("the source to weave is not as expected")
 
 // Apply weaves a workspace: it applies the steps in their order and links the probe
@@ -67,8 +67,8 @@ func Apply(ctx context.Context, workspace, probe string, steps ...Step) error {
 	return nil
 }
 
-// linkProbe copies the probe's source into a module of its own: it depends on nothing, so
-// that it cannot change what versions a release is built with.
+// linkProbe copies the probe's source into a module of its own. It has no dependencies,
+// so that it cannot change the versions that a release is built with.
 func linkProbe(goMod, dest, source string) error {
 	own, err := readModFile(filepath.Join(source, "..", "..", "go.mod"))
 	if err != nil {
@@ -91,7 +91,8 @@ func linkProbe(goMod, dest, source string) error {
 	})
 }
 
-// copyModule copies the module that the workspace selects, and replaces it by the copy.
+// copyModule copies the module that the workspace selects, and replaces the module by the
+// copy.
 func copyModule(ctx context.Context, workspace, module, dest string) error {
 	source, err := ModuleDir(ctx, workspace, module)
 	if err != nil {
@@ -101,7 +102,7 @@ func copyModule(ctx context.Context, workspace, module, dest string) error {
 		return err
 	}
 	return editModFile(filepath.Join(workspace, "go.mod"), func(f *modfile.File) error {
-		for _, r := range f.Replace { // a replace of one version would hide ours
+		for _, r := range f.Replace { // a replace of one version has precedence over ours
 			if r.Old.Path == module {
 				if err := f.DropReplace(r.Old.Path, r.Old.Version); err != nil {
 					return err
@@ -112,8 +113,8 @@ func copyModule(ctx context.Context, workspace, module, dest string) error {
 	})
 }
 
-// ModuleDir is the folder of the module that the workspace selects; it is downloaded when
-// it is not in the module cache.
+// ModuleDir returns the folder of the module that the workspace selects. It downloads the
+// module if it is not in the module cache.
 func ModuleDir(ctx context.Context, workspace, module string) (string, error) {
 	list := []string{"list", "-mod=readonly", "-m", "-f", "{{.Dir}}", module}
 	dir, err := goCommand(ctx, workspace, list...)

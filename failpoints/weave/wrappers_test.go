@@ -12,7 +12,7 @@ func init() {
 	weave.Wrappers = func(t *testing.T) map[string]string {
 		t.Helper()
 		dirs := map[string]string{}
-		// The oldest, because another generation of ttrpc is in it.
+		// The oldest release, because it has another generation of ttrpc.
 		for _, release := range append(containerd.ReleasesToTest(), containerd.Releases()[0]) {
 			dir := filepath.Join(t.TempDir(), release)
 			if err := containerd.WriteModule(t.Context(), release, dir); err != nil {

@@ -55,7 +55,7 @@ func (x *run) countsStatements() bool {
 // setApart has what bystanders pass not counted.
 func (x *run) setApart() {
 	if g := x.bystanders.Load(); g != nil {
-		x.inject.Controller.SetApart(g.IDs()...)
+		x.inject.Controller.IgnoreIDs(g.IDs()...)
 	}
 }
 

@@ -6,55 +6,56 @@ import (
 	"strings"
 )
 
-// Action is what happens at a hit.
+// Action is the effect of a fault at a hit.
 type Action string
 
 // The actions.
 const (
-	Off      Action = "off"      // nothing
-	Crash    Action = "crash"    // the process sends SIGKILL to itself
-	Error    Action = "error"    // the call fails: with a code (NotFound), an errno (ENOSPC) or a text
-	Lose     Action = "lose"     // the handler runs, its reply is dropped
-	Cancel   Action = "cancel"   // the call goes on with a cancelled context
-	Deadline Action = "deadline" // the call goes on with a context whose deadline has passed
-	Panic    Action = "panic"    // the goroutine panics with the argument as its text
-	Close    Action = "close"    // the connection is closed
-	Hang     Action = "hang"     // the call blocks until its context ends
-	Delay    Action = "delay"    // the call is held for the argument's milliseconds, whatever its context says
-	Pause    Action = "pause"    // held until the harness releases it; dropped if its context has ended
-	Kill     Action = "kill"     // SIGKILL from outside
-	Stop     Action = "stop"     // SIGSTOP from outside
-	Cont     Action = "cont"     // SIGCONT from outside
-	Reboot   Action = "reboot"   // a node starts anew: no process, mount, cgroup or file of /run outlives it
+	Off      Action = "off"      // no effect.
+	Crash    Action = "crash"    // the process sends SIGKILL to itself.
+	Error    Action = "error"    // the call fails: with a code (NotFound), an errno (ENOSPC) or a text.
+	Lose     Action = "lose"     // the handler runs, its reply is dropped.
+	Cancel   Action = "cancel"   // the call continues with a cancelled context.
+	Deadline Action = "deadline" // the call continues with a context whose deadline has passed.
+	Panic    Action = "panic"    // the goroutine panics with the argument as its text.
+	Close    Action = "close"    // the connection is closed.
+	Hang     Action = "hang"     // the call blocks until its context ends.
+	Delay    Action = "delay"    // the call is held for the argument's milliseconds, whatever its context says.
+	Pause    Action = "pause"    // held until the harness releases it; dropped if its context has ended.
+	Kill     Action = "kill"     // SIGKILL from outside.
+	Stop     Action = "stop"     // SIGSTOP from outside.
+	Cont     Action = "cont"     // SIGCONT from outside.
+	Reboot   Action = "reboot"   // a node restarts: processes, mounts, cgroups and files of /run are gone.
 	Pressure Action = "pressure" // writes are limited to B/s and a neighbour dirties pages: pressure(4MiB/s,60MiB)
 )
 
-// Moment is when an action at a statement is decided. Hits are counted by it.
+// Moment is the kind of hits at which an action at a statement is decided and counted.
 type Moment string
 
 // The moments of a statement.
 const (
-	AtStatement Moment = "statement" // before it
-	AtCall      Moment = "call"      // where the error of its call is replaced
-	AtCancel    Moment = "cancel"    // where a client can end its request
-	AtDeadline  Moment = "deadline"  // where a request's time can be up
+	AtStatement Moment = "statement" // before the statement
+	AtCall      Moment = "call"      // at the call whose error is replaced
+	AtCancel    Moment = "cancel"    // at statements whose request a client can end
+	AtDeadline  Moment = "deadline"  // at statements whose request can time out
 )
 
-// syntax is where an action can happen, and what it takes in parentheses.
+// syntax has the kinds of points that take an action, and the argument of the action.
 type syntax struct {
 	action Action
-	at     string // the kinds of points that take it
+	at     string // the kinds of points that take the action
 	moment Moment // at a statement; empty: AtStatement
-	// arg makes an argument canonical, or says what is right; nil: there is none.
+	// arg makes an argument canonical, or returns the expected form; nil: there is no
+	// argument.
 	arg func(string) (text, want string)
-	// needs is what is expected where the argument is missing; empty: it may be.
+	// needs names the missing argument in the error; empty: the argument is optional.
 	needs string
 	// samples are arguments of every form, for tests.
 	samples []string
 }
 
-// actions has all that is known of each action. A reader knows the first ones best: a
-// sweep shows a cluster by the first of those that lead to it.
+// actions lists all actions. The best-known actions come first: a sweep shows a cluster
+// by the first of its actions.
 var actions = []syntax{
 	{action: Off, at: "rpc stmt proc io"},
 	{action: Crash, at: "rpc stmt"},
@@ -85,7 +86,7 @@ func (a Action) syntax() (syntax, bool) {
 	return actions[i], true
 }
 
-// Moment is when the action is decided at a statement.
+// Moment returns the kind of hits at which the action is decided at a statement.
 func (a Action) Moment() Moment {
 	if t, _ := a.syntax(); t.moment != "" {
 		return t.moment
@@ -93,7 +94,7 @@ func (a Action) Moment() Moment {
 	return AtStatement
 }
 
-// Samples are clauses with the action, one for each form of its argument.
+// Samples returns clauses with the action, one for each form of its argument.
 func (a Action) Samples() (all []Clause) {
 	t, _ := a.syntax()
 	if t.needs == "" {
@@ -105,7 +106,7 @@ func (a Action) Samples() (all []Clause) {
 	return all
 }
 
-// Actions are those that a point of one of the kinds takes; with no kind, all.
+// Actions returns the actions that points of one of the kinds take; all without a kind.
 func Actions(kinds ...string) (all []Action) {
 	for _, t := range actions {
 		at := strings.Fields(t.at)

@@ -6,7 +6,7 @@ import (
 	"github.com/shimquake/shimquake/failpoints/probe/term"
 )
 
-// A term says what happens at which hit of a point: here a crash at the third.
+// A term names the action at each hit of a point: here a crash at the third.
 func ExampleParse() {
 	t, err := term.Parse("2*off->1*crash")
 	fmt.Println(t, err)

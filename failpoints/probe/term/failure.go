@@ -11,12 +11,12 @@ import (
 // Code is a class of errors that gRPC and containerd's errdefs both know.
 type Code struct {
 	Name   string // in google.golang.org/grpc/codes
-	Number uint32 // there
+	Number uint32 // in google.golang.org/grpc/codes
 	Text   string // of errdefs' error, or of package context's
 }
 
-// codes are all of gRPC's but OK. The texts are those of github.com/containerd/errdefs,
-// v0.1.0 to v1.0.0, and of containerd's own package errdefs before it (1.5 to 1.7).
+// codes are all of gRPC's codes but OK. The texts are from github.com/containerd/errdefs,
+// v0.1.0 to v1.0.0, and from containerd's own package errdefs before it (1.5 to 1.7).
 var codes = []Code{
 	{"Canceled", 1, "context canceled"},
 	{"Unknown", 2, "unknown"},
@@ -46,7 +46,7 @@ var errnos = map[string]syscall.Errno{
 	"ESRCH": syscall.ESRCH, "ETIMEDOUT": syscall.ETIMEDOUT,
 }
 
-// CodeNames are the codes that an error clause takes, in the order of their numbers.
+// CodeNames returns the codes that an error clause takes, in the order of their numbers.
 func CodeNames() []string {
 	var names []string
 	for _, c := range codes {
@@ -55,10 +55,10 @@ func CodeNames() []string {
 	return names
 }
 
-// ErrnoNames are the errnos that an error clause takes, sorted.
+// ErrnoNames returns the errnos that an error clause takes, sorted.
 func ErrnoNames() []string { return slices.Sorted(maps.Keys(errnos)) }
 
-// Code is the code that an error clause names.
+// Code returns the code that an error clause names.
 func (c Clause) Code() (Code, bool) {
 	for _, code := range codes {
 		if code.Name == c.Arg {
@@ -68,27 +68,27 @@ func (c Clause) Code() (Code, bool) {
 	return Code{}, false
 }
 
-// Errno is the errno that an error clause names.
+// Errno returns the errno that an error clause names.
 func (c Clause) Errno() (syscall.Errno, bool) {
 	errno, ok := errnos[c.Arg]
 	return errno, ok
 }
 
-// What looks like an errno, and what looks like any name. EOF is no errno.
+// A word in the form of an errno, and a word in the form of any name. EOF is no errno.
 var (
 	errnoLike = regexp.MustCompile(`^E[A-Z0-9]{3,}$`)
 	nameLike  = regexp.MustCompile(`^[A-Za-z0-9]*[A-Z][A-Za-z0-9]*$`)
 )
 
-// misspelt says what would be right for an error's argument that looks like a name and is
-// none; "" for all else. A word with a capital is a bare text unless a few letters make
-// it a name; a word like an errno never is.
+// misspelt returns the expected form of an error's argument that looks like a name and is
+// none, or "". A word with a capital is a bare text unless a few letters make it a name;
+// a word like an errno never is.
 func misspelt(arg string) string {
 	known := append(CodeNames(), ErrnoNames()...)
 	if slices.Contains(known, arg) || !nameLike.MatchString(arg) {
 		return ""
 	}
-	const orText = ", or a text that is no such word"
+	const orText = ", or a text that is not one word"
 	nearest := Nearest(arg, known)
 	few := nearest != "" && distance(strings.ToLower(arg), strings.ToLower(nearest)) <= len(arg)/3
 	switch like := errnoLike.MatchString(arg); {

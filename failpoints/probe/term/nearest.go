@@ -2,8 +2,8 @@ package term
 
 import "strings"
 
-// Nearest is the name in known with the smallest edit distance to name, or "" when none
-// is near: more than half of its letters would have to change.
+// Nearest returns the name in known with the smallest edit distance to name. It returns
+// "" if every known name differs in more than half of the letters of name.
 func Nearest(name string, known []string) string {
 	best, nearest := len(name)/2+2, ""
 	for _, k := range known {
@@ -14,7 +14,7 @@ func Nearest(name string, known []string) string {
 	return nearest
 }
 
-// distance is the Levenshtein distance of two strings, in bytes.
+// distance returns the Levenshtein distance of two strings, in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

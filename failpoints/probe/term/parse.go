@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// ParseError says where a term is wrong and what was expected there.
+// ParseError names the position of an error in a term, and the expected text.
 type ParseError struct {
 	Text string // the whole term
 	Pos  int    // offset in bytes, from 0
-	Want string // what was expected there
+	Want string // the expected text at Pos
 }
 
 func (e *ParseError) Error() string {
@@ -23,7 +23,7 @@ func (e *ParseError) Error() string {
 	return fmt.Sprintf("term %q, position %d: expected %s, found %s", e.Text, e.Pos+1, e.Want, got)
 }
 
-// Parse reads a term. Errors are of type *ParseError.
+// Parse parses a term. Its errors are of type *ParseError.
 func Parse(s string) (Term, error) {
 	clauses, err := parse(s)
 	if err != nil {
@@ -106,7 +106,7 @@ func (p *parser) clause() (Clause, error) {
 	return c, p.argument(&c, t)
 }
 
-// names are those of all actions, sorted.
+// names returns the names of all actions, sorted.
 func names() string {
 	var all []string
 	for _, a := range Actions() {
@@ -165,13 +165,13 @@ func parseMillis(s string) (time.Duration, error) {
 	return d.Truncate(time.Millisecond), nil
 }
 
-// mostDirty is how many bytes a pressure clause may dirty: the disk that they are written
-// to is a file of the host.
+// mostDirty is the largest size of a pressure clause: the disk for the dirty pages is a
+// file of the host.
 const mostDirty = 1 << 30
 
-// ParsePressure reads the argument of a pressure clause, `RATE/s,SIZE`: bytes per second,
-// and bytes to dirty, up to 1 GiB. Sizes are whole numbers with an optional KiB, MiB or
-// GiB.
+// ParsePressure parses the argument of a pressure clause, `RATE/s,SIZE`: bytes per
+// second, and bytes to dirty, up to 1 GiB. Sizes are whole numbers with an optional KiB,
+// MiB or GiB.
 func ParsePressure(s string) (bps, dirty int64, err error) {
 	rate, size, ok := strings.Cut(s, ",")
 	if !ok || !strings.HasSuffix(rate, "/s") {

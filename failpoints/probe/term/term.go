@@ -1,9 +1,9 @@
-// Package term is the grammar of a fault: what happens at the n-th hit of a point.
+// Package term is the grammar of a fault: it names the action at the n-th hit of a point.
 //
 // A term is one or more clauses joined by "->", each `[count*]action[(argument)]`, in the
 // grammar that containerd's failpoints and gofail share with FreeBSD's fail(9).
-// `2*off->1*crash` lets two hits pass and crashes at the third; a clause without a count
-// holds permanently; after the last clause nothing happens any more.
+// `2*off->1*crash` does nothing at two hits and crashes at the third. A clause without a
+// count holds permanently. Nothing happens after the last clause.
 //
 // The package uses the standard library only: it is linked into instrumented binaries
 // too.
@@ -17,14 +17,14 @@ import (
 
 // Clause is one part of a term.
 type Clause struct {
-	// Count is how many hits the clause holds for; 0 means all that follow.
+	// Count is the number of hits that the clause holds for; 0 means all that follow.
 	Count  int
 	Action Action
 	// Arg is the argument's text, without the parentheses.
 	Arg string
 }
 
-// Delay is the duration of a delay clause.
+// Delay returns the duration of a delay clause.
 func (c Clause) Delay() time.Duration {
 	d, err := parseMillis(c.Arg)
 	if err != nil {
@@ -33,7 +33,7 @@ func (c Clause) Delay() time.Duration {
 	return d
 }
 
-// Text is the argument of an error or panic, with a default that names its author.
+// Text returns the argument of an error or panic. The default names shimquake.
 func (c Clause) Text() string {
 	if c.Arg == "" {
 		return "injected by shimquake"
@@ -57,7 +57,7 @@ func (c Clause) String() string {
 // Term is a parsed term. It is comparable; the zero Term is "off".
 type Term struct{ text string }
 
-// String is the term's canonical text, which Parse accepts.
+// String returns the term's canonical text, which Parse accepts.
 func (t Term) String() string {
 	if t.text == "" {
 		return string(Off)
@@ -65,7 +65,7 @@ func (t Term) String() string {
 	return t.text
 }
 
-// Clauses are the term's parts in order.
+// Clauses returns the term's parts in order.
 func (t Term) Clauses() []Clause {
 	if t.text == "" {
 		return nil
@@ -77,7 +77,8 @@ func (t Term) Clauses() []Clause {
 	return cs
 }
 
-// At is the clause that holds at the n-th hit (from 1). Past the last clause it is off.
+// At returns the clause that holds at the n-th hit (from 1). Past the last clause it is
+// off.
 func (t Term) At(n int) Clause {
 	for _, c := range t.Clauses() {
 		if c.Count == 0 || n <= c.Count {
@@ -88,7 +89,8 @@ func (t Term) At(n int) Clause {
 	return Clause{Action: Off}
 }
 
-// Moment is when the term is decided at a statement: all its clauses are at the same.
+// Moment returns the kind of hits at which the term is decided at a statement. It is the
+// same for all clauses.
 func (t Term) Moment() Moment {
 	for _, c := range t.Clauses() {
 		if c.Action != Off {
@@ -98,8 +100,7 @@ func (t Term) Moment() Moment {
 	return AtStatement
 }
 
-// Of makes a term of clauses that are known to be well-formed; it panics where Parse
-// would return an error.
+// Of makes a term of well-formed clauses; it panics if Parse would return an error.
 func Of(clauses ...Clause) Term {
 	parts := make([]string, len(clauses))
 	for i, c := range clauses {

@@ -35,7 +35,7 @@ func TestParseCanonical(t *testing.T) {
 	}
 }
 
-// Each action can be written with and without a count, and is read as it was meant.
+// Each action can be written with and without a count, and is parsed to the same clause.
 func TestEveryActionHasASample(t *testing.T) {
 	for _, a := range Actions() {
 		if !slices.Contains(Actions("rpc", "stmt", "proc", "sys", "io"), a) || len(a.Samples()) == 0 {
@@ -123,7 +123,7 @@ func TestMisspelt(t *testing.T) {
 		}
 	}
 	_, err := Parse("1*error(NotFuond)")
-	want := `term "1*error(NotFuond)", position 9: expected NotFound, or a text that is no such word, found "NotFuond)"`
+	want := `term "1*error(NotFuond)", position 9: expected NotFound, or a text that is not one word, found "NotFuond)"`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// endable is a context that a fault can end early, as a cancelled or an expired one.
-type endable struct {
+// rootContext is a context that a fault can end early, like a cancelled or an expired
+// one.
+type rootContext struct {
 	context.Context
 	kind string // ByCaller or ByTimeout
 	done chan struct{}
@@ -16,9 +17,9 @@ type endable struct {
 	after map[*func()]bool
 }
 
-func newEndable(parent context.Context) *endable {
-	e := &endable{Context: parent, kind: ByCaller, done: make(chan struct{}), after: map[*func()]bool{}}
-	if err := parent.Err(); err != nil { // at once: AfterFunc would tell a moment later
+func newRootContext(parent context.Context) *rootContext {
+	e := &rootContext{Context: parent, kind: ByCaller, done: make(chan struct{}), after: map[*func()]bool{}}
+	if err := parent.Err(); err != nil { // AfterFunc would end it a moment later
 		e.end(err)
 		return e
 	}
@@ -26,7 +27,7 @@ func newEndable(parent context.Context) *endable {
 	return e
 }
 
-func (e *endable) end(err error) {
+func (e *rootContext) end(err error) {
 	if e == nil {
 		return
 	}
@@ -45,23 +46,23 @@ func (e *endable) end(err error) {
 	}
 }
 
-// open is the context's kind while it has not ended; of nil it is "".
-func (e *endable) open() string {
+// open returns the context's kind until the context has ended. It returns "" for nil.
+func (e *rootContext) open() string {
 	if e == nil || e.Err() != nil {
 		return ""
 	}
 	return e.kind
 }
 
-func (e *endable) Done() <-chan struct{} { return e.done }
+func (e *rootContext) Done() <-chan struct{} { return e.done }
 
-func (e *endable) Err() error {
+func (e *rootContext) Err() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.err
 }
 
-func (e *endable) Value(key any) any {
+func (e *rootContext) Value(key any) any {
 	if key == (rootKey{}) {
 		if outer := rootOf(e.Context); outer.open() != "" {
 			return outer
@@ -71,9 +72,9 @@ func (e *endable) Value(key any) any {
 	return e.Context.Value(key)
 }
 
-// AfterFunc is what package context looks for in contexts that are not its own: derived
-// ones end before end returns, and not some time later.
-func (e *endable) AfterFunc(f func()) (stop func() bool) {
+// AfterFunc is the method that package context looks for in foreign contexts. With it,
+// derived contexts end before end returns, and not some time later.
+func (e *rootContext) AfterFunc(f func()) (stop func() bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.err != nil {
