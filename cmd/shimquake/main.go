@@ -20,8 +20,8 @@ import (
 
 // Exit statuses. docs/reference.md has them.
 const (
-	statusHeld     = 0 // every case held
-	statusViolated = 1 // a case is violated
+	statusHeld     = 0 // every case held.
+	statusViolated = 1 // a case is violated.
 	statusUsage    = 2 // the command line or an input file is wrong
 	statusInvalid  = 3 // a case is invalid, or this machine cannot run it
 )
