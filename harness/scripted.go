@@ -24,16 +24,28 @@ type ExecSpec struct {
 	NoSuchCommand bool `yaml:"noSuchCommand,omitempty" json:"noSuchCommand,omitempty"`
 }
 
-// Steps is the script of the workload; nil: it runs the lifecycle of its client.
+// Steps is the script of the workload, or without one the lifecycle; nil: it has keys
+// that no script says.
 func (w Workload) Steps() (script.Script, error) {
-	if len(w.Script) == 0 {
+	lines := w.Script
+	switch {
+	case len(lines) > 0:
+	case w.API == CRI || w.keyed():
 		return nil, nil
+	default:
+		lines = script.Tasks
 	}
 	var execs []int
 	for _, c := range w.WithDefaults().Containers {
 		execs = append(execs, len(c.Execs))
 	}
-	return script.Parse(w.Script, execs)
+	return script.Parse(lines, execs)
+}
+
+// keyed reports whether a key says when the client of the task API does something.
+func (w Workload) keyed() bool {
+	return w.Restart || w.Rest > 0 || max(w.Deleters, w.Creators, w.Waiters) > 1 ||
+		slices.ContainsFunc(w.Containers, func(c Container) bool { return c.besides() || c.Held || c.LateKill })
 }
 
 // Scripted reports whether the workload is a script.

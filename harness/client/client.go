@@ -19,6 +19,7 @@ import (
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/record"
+	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/event"
@@ -118,6 +119,8 @@ type Session struct {
 	// CallTimeout is how long a call may take.
 	CallTimeout time.Duration
 
+	// steps are the steps of the workload's script, or of its lifecycle.
+	steps script.Script
 	// rested is set once those that live have been let run on for a while.
 	rested bool
 
@@ -128,7 +131,8 @@ type Session struct {
 
 // NewSession begins the work of a client.
 func NewSession(p Params) *Session {
-	return &Session{Params: p, CallTimeout: p.Case.Workload.CallTimeout}
+	steps, _ := p.Case.Workload.Steps() // an error is a problem of the case
+	return &Session{Params: p, CallTimeout: p.Case.Workload.CallTimeout, steps: steps}
 }
 
 // flight is a call in flight.
@@ -162,16 +166,7 @@ func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Cont
 	s.fly(nil, fl)
 	c := harness.Call{Who: "client", Verb: verb, Of: of, At: time.Now()}
 	err := f(ctx)
-	c.Took, c.Err = time.Since(c.At), callerr.Of(err)
-	c.Unprovoked = err != nil && !s.Fired() && !s.Overtaken(err)
-	if c.Step, _ = ctx.Value(stepKey{}).(int); c.Step > 0 {
-		c.Response = harness.ResponseOf(c.Err)
-		// The model judges every response, and a restart by the script breaks connections.
-		steps, _ := s.Case.Workload.Steps() // an error is a problem of the case
-		restarted := Disconnected(err) && steps.Uses("restart")
-		c.Unprovoked = c.Unprovoked && c.Response == harness.Lost && !restarted
-	}
-	s.Record.Call(c)
+	s.Note(ctx, &c, err)
 	close(fl.done)
 	s.fly(fl, nil)
 	if err != nil {
@@ -180,10 +175,33 @@ func (s *Session) Call(ctx context.Context, verb, of string, f func(context.Cont
 	return nil
 }
 
+// Note writes down a call that has ended, by the client's own time.
+func (s *Session) Note(ctx context.Context, c *harness.Call, err error) {
+	c.Took, c.Err = time.Since(c.At), callerr.Of(err)
+	c.Unprovoked = err != nil && !s.Fired() && !s.Overtaken(err)
+	if c.Step, _ = ctx.Value(stepKey{}).(int); c.Step > 0 {
+		c.Response = harness.ResponseOf(c.Err)
+	}
+	if c.Step > 0 && s.Case.Workload.Scripted() {
+		// The model judges every response, and a restart by the script breaks connections.
+		restarted := Disconnected(err) && s.steps.Uses("restart")
+		c.Unprovoked = c.Unprovoked && c.Response == harness.Lost && !restarted
+	}
+	s.Record.Call(*c)
+}
+
 // Disconnected reports whether a call has failed because the connection broke: containerd
 // has ended, or the client's own connection to it was closed.
 func Disconnected(err error) bool {
 	return err != nil && slices.Contains([]codes.Code{codes.Unavailable, codes.Canceled}, callerr.Code(err))
+}
+
+// ComesBack reports whether the client makes a call again that has failed. It has lost
+// its connection; or a fault has happened, and the error says nothing about the state of
+// the object.
+func (s *Session) ComesBack(err error) bool {
+	says := errdefs.IsNotFound(err) || errdefs.IsFailedPrecondition(err) || errdefs.IsAlreadyExists(err)
+	return Disconnected(err) || err != nil && !says && s.Fired()
 }
 
 // fly makes another call the one in flight; where was is given it must be that.
@@ -199,5 +217,5 @@ func (s *Session) fly(was, is *flight) {
 // delete: another client, or a containerd that was started.
 func (s *Session) Overtaken(err error) bool {
 	w := s.Case.Workload
-	return errdefs.IsNotFound(err) && (w.Deleters > 1 || w.Restart)
+	return errdefs.IsNotFound(err) && (w.Deleters > 1 || w.Restart || s.steps.Uses("restart"))
 }

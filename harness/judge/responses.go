@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shimquake/shimquake/failpoints"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/model"
 	"github.com/shimquake/shimquake/harness/script"
@@ -14,10 +15,10 @@ import (
 )
 
 // responses: a possible state of the container allows each response to a step of a
-// script. It also allows each state and list that containerd reports behind a step. Cases
-// with a fault are not judged: the model knows no faults.
+// script. It also allows each state and list that containerd reports behind a step. After
+// the first fault nothing is judged: the model knows no faults.
 func responses(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
-	if !h.Case.Workload.Scripted() || !h.Case.Faultless() {
+	if h.Case.Workload.API == harness.CRI || h.Case.Workload.Fakeshim != "" {
 		return nil, nil
 	}
 	steps, err := h.Case.Workload.Steps()
@@ -35,7 +36,9 @@ func responses(h *harness.History) (found []finding.Finding, problems []harness.
 			continue
 		}
 		for _, i := range impossible {
-			found = append(found, f.finding(i))
+			if f.facts[i.Op] != (fact.Facts{}) {
+				found = append(found, f.finding(i))
+			}
 		}
 	}
 	return found, problems
@@ -47,13 +50,16 @@ type follow struct {
 	steps     script.Script
 	container int
 	ops       []model.Op
-	facts     []fact.Facts // of each of ops, if it is impossible
+	facts     []fact.Facts // of each of ops, if it is impossible; none: another rule reports it
 	objects   []script.Object
 }
 
 func (f *follow) add(of script.Object, from time.Time, took time.Duration, lost bool, fs fact.Facts,
 	next, anyway func(model.Config) []model.Config) {
 	o := model.Op{From: from, To: from.Add(took), Next: next, Anyway: anyway}
+	if f.h.MayHaveBegun(o.To, func(failpoints.Fault) bool { return true }) {
+		return
+	}
 	if lost {
 		o.To = time.Time{}
 	}
@@ -74,7 +80,10 @@ func (f *follow) calls() {
 		}
 		call := model.CallOf(f.h.Case.Workload, f.steps, c.Step-1, c.Verb, of)
 		fs := fact.Facts{fact.What: fact.WrongResponse, fact.Call: c.Verb, fact.Reported: string(c.Response)}
-		if c.Err != nil {
+		switch {
+		case c.Unprovoked:
+			fs = fact.Facts{}
+		case c.Err != nil:
 			fs[fact.Error] = c.Err.Text
 		}
 		f.add(of, c.At, c.Took, c.Response == harness.Lost, fs,

@@ -17,8 +17,8 @@ import (
 // dead shim is cleaned up after within 5 s (shim.cleanup of [timeouts]).
 const answerIn = 6 * time.Second
 
-// waiters: who waits for an end, beside the client, is answered, be it with an error,
-// unless containerd was down or a fault has held or cancelled a call.
+// waiters: a Wait for the end of a container is answered, also with an error, unless
+// containerd was down or a fault has held or cancelled a call.
 func waiters(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	given := []string{codes.DeadlineExceeded.String(), codes.Canceled.String()}
 	if stopsSomething(h) || len(h.Case.Misbehaviours()) > 0 || h.Case.RootDisk() > 0 ||
@@ -27,7 +27,7 @@ func waiters(h *harness.History) (found []finding.Finding, _ []harness.Problem) 
 	}
 	for _, c := range h.Calls {
 		until := c.At.Add(c.Took)
-		if c.Who != harness.AnotherClient || c.Verb != "wait" || c.Err == nil || !slices.Contains(given, c.Err.Code) ||
+		if c.Who != harness.AnotherClient && c.Step == 0 || c.Verb != "wait" || c.Err == nil || !slices.Contains(given, c.Err.Code) ||
 			c.Unprovoked || downBetween(h, c.At, until) {
 			continue
 		}

@@ -188,7 +188,7 @@ func (p *parser) object(on On, w word) (Object, bool) {
 // known are the names of the objects of a kind.
 func (p *parser) known(on On) (out []string) {
 	for _, o := range p.all() {
-		if on == OnBoth || o.IsExec() == (on == OnExecs) {
+		if o.Is(on) {
 			out = append(out, o.String())
 		}
 	}

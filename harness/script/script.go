@@ -37,6 +37,11 @@ func ExecOf(n, m int) Object { return Object{Container: n, Exec: m} }
 // IsExec reports whether the object is an exec.
 func (o Object) IsExec() bool { return o.Exec >= 0 }
 
+// Is reports whether the object is of a kind.
+func (o Object) Is(on On) bool {
+	return on == OnBoth || on != OnNothing && o.IsExec() == (on == OnExecs)
+}
+
 func (o Object) String() string {
 	if o.IsExec() {
 		return fmt.Sprintf("c%d/e%d", o.Container, o.Exec)

@@ -9,8 +9,9 @@ type Verb struct {
 	Arg Arg
 	// Reverse has `all` mean the last container first.
 	Reverse bool
-	// Retried has a client that has lost its connection come back with the call.
-	Retried bool
+	// Retried are the kinds of objects with which a client comes back after it has lost its
+	// connection.
+	Retried On
 	// Does says in a few words what the client does.
 	Does string
 }
@@ -48,12 +49,12 @@ const (
 var Verbs = []Verb{
 	{Name: "create", On: OnContainers, Does: "create the container, if there is none, and its task"},
 	{Name: "start", On: OnBoth, Does: "start the task or the exec"},
-	{Name: "end", On: OnBoth, Does: "let the process come to its configured end"},
-	{Name: "kill", On: OnBoth, Arg: SignalArg, Retried: true, Does: "send a signal"},
-	{Name: "wait", On: OnBoth, Retried: true, Does: "wait for the end, and learn the exit status"},
-	{Name: "delete", On: OnBoth, Reverse: true, Retried: true, Does: "delete the task or the exec"},
+	{Name: "end", On: OnBoth, Retried: OnBoth, Does: "let the process come to its configured end"},
+	{Name: "kill", On: OnBoth, Arg: SignalArg, Retried: OnBoth, Does: "send a signal"},
+	{Name: "wait", On: OnBoth, Retried: OnBoth, Does: "wait for the end, and learn the exit status"},
+	{Name: "delete", On: OnBoth, Reverse: true, Retried: OnExecs, Does: "delete the task or the exec"},
 	{Name: "pause", On: OnContainers, Does: "pause the task"},
-	{Name: "resume", On: OnContainers, Does: "resume the task"},
+	{Name: "resume", On: OnContainers, Retried: OnBoth, Does: "resume the task"},
 	{Name: "add", On: OnExecs, Does: "add the exec, without a start"},
 	{Name: Exec, On: OnExecs, Does: "add the exec and start it"},
 	{Name: "restart", Arg: DaemonArg, Does: "restart containerd, and wait until it answers"},

@@ -73,16 +73,25 @@ func (p *Player) step(ctx context.Context, n int, step script.Step, sent chan<- 
 				n+1, step.Verb, of, p.failed[of])
 			continue
 		}
-		p.note(step.Verb, of, p.try(ctx, step, func(ctx context.Context) error { return do(ctx, of, step.Arg) }))
+		p.note(step.Verb, of, p.try(ctx, step.Verb, of, func(ctx context.Context) error { return do(ctx, of, step.Arg) }))
 	}
 }
 
-// try makes the calls of a step. A client that loses its connection comes back, as
-// dockerd does, with the verbs that can be repeated.
-func (p *Player) try(ctx context.Context, step script.Step, do func(context.Context) error) (err error) {
-	verb, _ := script.Named(step.Verb)
+// try makes the calls of a step. With the verbs that can be repeated the client comes
+// back, as dockerd does. For an exec it gives up when one call would have timed out: a
+// container whose exec cannot be deleted is deleted all the same.
+func (p *Player) try(ctx context.Context, name string, of script.Object, do func(context.Context) error) (err error) {
+	verb, _ := script.Named(name)
+	if !of.Is(verb.Retried) {
+		return do(ctx)
+	}
+	if of.IsExec() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, p.Session.CallTimeout)
+		defer cancel()
+	}
 	_ = client.Until(ctx, func(ctx context.Context) error {
-		if err = do(ctx); verb.Retried && client.Disconnected(err) {
+		if err = do(ctx); p.Session.ComesBack(err) {
 			return err
 		}
 		return nil
@@ -98,7 +107,8 @@ var (
 )
 
 // skips reports whether a step on an object is of no use. The object could not be made,
-// or the step would wait for an object that could not be started.
+// or the step would wait for an object that could not be started. A container that could
+// not be started is left to be removed.
 func (p *Player) skips(verb string, of script.Object) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +116,7 @@ func (p *Player) skips(verb string, of script.Object) bool {
 	case makes[why]:
 		return !makes[verb] && verb != script.Exec
 	case starts[why]:
-		return awaits[verb]
+		return awaits[verb] || verb == "delete" && !of.IsExec()
 	}
 	return false
 }

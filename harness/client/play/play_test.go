@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/record"
@@ -38,7 +39,8 @@ func played(t *testing.T, text string, failing ...string) (calls, notes []string
 	var r record.Recorder
 	session := client.NewSession(client.Params{Record: &r, State: func(_ context.Context, state string) {
 		calls = append(calls, "at "+state)
-	}})
+	}, Fired: func() bool { return false }})
+	session.CallTimeout = time.Minute
 	p := Player{Session: session, Script: steps, Verbs: verbs}
 	p.Play(t.Context())
 	for _, n := range r.History().Notes {
@@ -56,7 +58,9 @@ func TestPlay(t *testing.T) {
 		"what was not created": {"create all\nstart all\nwait all\ndelete all", "create c0",
 			"create c0, create c1, start c1, wait c1, delete c1"},
 		"what was not started": {"create c0\nstart c0\nend c0\nwait c0\ndelete c0", "start c0",
-			"create c0, start c0, delete c0"},
+			"create c0, start c0"},
+		"an exec that was not started": {"add c0/e0\nstart c0/e0\nwait c0/e0\ndelete c0/e0", "start c0/e0",
+			"add c0/e0, start c0/e0, delete c0/e0"},
 		"a second start is refused": {"add c0/e0\nstart c0/e0\nwait c0/e0", "",
 			"add c0/e0, start c0/e0, wait c0/e0"},
 		"what was created in the end": {"create c0\ncreate c0\nwait c0", "", "create c0, create c0, wait c0"},

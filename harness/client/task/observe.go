@@ -19,67 +19,75 @@ import (
 // tasks.
 func (s *scripted) query(ctx context.Context, step int) {
 	seen := map[script.Object]bool{}
+	var tasks []script.Object
 	for _, one := range s.steps[:step] {
 		for _, of := range one.Of {
-			if !seen[of] {
-				seen[of] = true
-				s.observe(ctx, step, of.String(), harness.FieldState, s.askedState(of))
+			if seen[of] {
+				continue
 			}
+			if seen[of] = true; !of.IsExec() {
+				tasks = append(tasks, of)
+			}
+			s.observe(ctx, step, harness.FieldState, []script.Object{of}, s.askedState(of))
 		}
 	}
-	for n := range s.of {
-		if of := script.Container(n); seen[of] {
-			s.observe(ctx, step, of.String(), harness.FieldList, s.askedList(of))
-		}
+	if len(tasks) > 0 {
+		s.observe(ctx, step, harness.FieldList, tasks, s.askedList)
 	}
 }
 
-// observe asks for a value, and keeps it.
-func (s *scripted) observe(ctx context.Context, step int, of, field string,
-	ask func(context.Context, *containerd.Client) (string, error)) {
-	o := harness.Observed{Step: step, At: time.Now(), Of: of, Field: field}
+// observe asks once for a value of each of some objects, and keeps them.
+func (s *scripted) observe(ctx context.Context, step int, field string, all []script.Object,
+	ask func(context.Context, *containerd.Client) (map[script.Object]string, error)) {
+	o := harness.Observed{Step: step, At: time.Now(), Field: field}
 	ctx, cancel := context.WithTimeout(ctx, s.CallTimeout)
 	defer cancel()
 	cl, _, err := s.Up(ctx)
+	var values map[script.Object]string
 	if err == nil {
-		o.Value, err = ask(ctx, cl)
+		values, err = ask(ctx, cl)
 	}
 	o.Took = time.Since(o.At)
 	if err = native(err); !errdefs.IsNotFound(err) {
 		o.Err = callerr.Of(err)
 	}
-	s.Record.Set(func(h *harness.History) { h.Observed = append(h.Observed, o) })
+	s.Record.Set(func(h *harness.History) {
+		for _, of := range all {
+			o.Of, o.Value = of.String(), values[of]
+			h.Observed = append(h.Observed, o)
+		}
+	})
 }
 
 // askedState asks for the state of a task or an exec.
-func (s *scripted) askedState(of script.Object) func(context.Context, *containerd.Client) (string, error) {
+func (s *scripted) askedState(
+	of script.Object,
+) func(context.Context, *containerd.Client) (map[script.Object]string, error) {
 	i, e := s.instance(of), s.execOf(of)
-	return func(ctx context.Context, cl *containerd.Client) (string, error) {
+	return func(ctx context.Context, cl *containerd.Client) (map[script.Object]string, error) {
 		r, err := cl.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: i.ID, ExecID: execID(of)})
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		s.learn(i, e, of, exit.ByTaskStatus, r.Process)
-		return r.GetProcess().GetStatus().String(), nil
+		return map[script.Object]string{of: r.GetProcess().GetStatus().String()}, nil
 	}
 }
 
-// askedList asks for the list of all tasks, and what it has of one.
-func (s *scripted) askedList(of script.Object) func(context.Context, *containerd.Client) (string, error) {
-	i := s.instance(of)
-	return func(ctx context.Context, cl *containerd.Client) (string, error) {
-		r, err := cl.TaskService().List(ctx, &tasks.ListTasksRequest{})
-		if err != nil {
-			return "", err
-		}
-		for _, p := range r.Tasks {
-			if p.ID == i.ID {
-				s.learn(i, nil, of, exit.ByTaskList, p)
-				return p.GetStatus().String(), nil
-			}
-		}
-		return "", nil
+// askedList asks for the list of all tasks.
+func (s *scripted) askedList(ctx context.Context, cl *containerd.Client) (map[script.Object]string, error) {
+	r, err := cl.TaskService().List(ctx, &tasks.ListTasksRequest{})
+	if err != nil {
+		return nil, err
 	}
+	values := map[script.Object]string{}
+	for _, p := range r.Tasks {
+		if of, ok := harness.ObjectNamed(p.ID); ok && of.Container < len(s.of) {
+			s.learn(s.instance(of), nil, of, exit.ByTaskList, p)
+			values[of] = p.GetStatus().String()
+		}
+	}
+	return values, nil
 }
 
 // learn notes the exit status that a state has with it.

@@ -16,9 +16,8 @@ import (
 	"github.com/shimquake/shimquake/harness/client"
 	"github.com/shimquake/shimquake/harness/client/play"
 	"github.com/shimquake/shimquake/harness/script"
-	"github.com/shimquake/shimquake/oracle/event"
+	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/exit"
-	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
 // scripted is the state of a client that plays a script.
@@ -35,11 +34,15 @@ type scripted struct {
 func (c *Client) play(ctx context.Context, steps script.Script) {
 	s := &scripted{Client: c, steps: steps, of: append([]*harness.Instance(nil), c.instances...)}
 	p := play.Player{Session: c.Session, Script: steps, Verbs: s.verbs()}
-	if !c.Quiet {
+	if s.queries() {
 		p.Query = s.query
 	}
 	p.Play(ctx)
 }
+
+// queries reports whether the client asks for states and lists behind each step. With a
+// fault it does not: the model does not judge what it reports.
+func (c *Client) queries() bool { return !c.Quiet && c.Case.Faultless() }
 
 // verbs are the calls of the client, by the verbs of package script.
 func (s *scripted) verbs() map[string]play.Verb {
@@ -84,7 +87,8 @@ func execID(of script.Object) string {
 // id is another use of the id. It has a record and a trigger of its own.
 func (s *scripted) create(ctx context.Context, of script.Object, _ string) error {
 	i := s.instance(of)
-	if !i.Begun.IsZero() {
+	again := !i.Begun.IsZero()
+	if again {
 		i = s.next(i)
 	}
 	if err := s.Expect(i.Name); err != nil {
@@ -95,7 +99,11 @@ func (s *scripted) create(ctx context.Context, of script.Object, _ string) error
 		s.Learn("task", i.ID, 0)
 	}
 	err := s.on(ctx, "create", of, func(ctx context.Context, cl *containerd.Client) error {
-		made, err := cl.LoadContainer(ctx, i.ID)
+		var made containerd.Container
+		var err error = errdefs.ErrNotFound
+		if again {
+			made, err = cl.LoadContainer(ctx, i.ID)
+		}
 		if errdefs.IsNotFound(err) {
 			made, err = s.container(ctx, cl, i, s.Runtime)
 		} else if err == nil {
@@ -152,6 +160,9 @@ func (s *scripted) withSpec(i *harness.Instance) containerd.UpdateContainerOpts 
 func (s *scripted) start(ctx context.Context, of script.Object, _ string) error {
 	i, e := s.instance(of), s.execOf(of)
 	err := s.on(ctx, "start", of, func(ctx context.Context, cl *containerd.Client) error {
+		if err := s.load(ctx, cl, of); err != nil {
+			return err
+		}
 		r, err := cl.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: i.ID, ExecID: execID(of)})
 		switch {
 		case err != nil:
@@ -172,14 +183,34 @@ func (s *scripted) start(ctx context.Context, of script.Object, _ string) error 
 	return err
 }
 
-// end lets a payload come to its configured end: by its signal, or by itself.
+// load asks for a task before a call about it, as the Go library does. The call itself is
+// that of the tasks service: the library sends none that it expects to be refused.
+func (s *scripted) load(ctx context.Context, cl *containerd.Client, of script.Object) error {
+	if of.IsExec() {
+		return nil
+	}
+	_, err := load(ctx, cl, s.instance(of).ID)
+	return err
+}
+
+// end lets a payload come to its configured end: by its signal, by the end of its input,
+// or by itself.
 func (s *scripted) end(ctx context.Context, of script.Object, _ string) error {
-	i, e, signal := s.instance(of), s.execOf(of), s.instance(of).Spec.Signal
+	i, e := s.instance(of), s.execOf(of)
+	signal := i.Spec.Signal
 	if of.IsExec() {
 		signal = i.Spec.Execs[of.Exec].Signal
+	} else {
+		s.KillChild(ctx, i)
 	}
-	if signal != "" {
-		return s.kill(ctx, of, signal)
+	switch {
+	case i.Spec.Stdin > 0 && (e != nil || !of.IsExec()):
+		s.feed(ctx, i, e)
+		return nil
+	case signal != "":
+		return s.endBySignal(ctx, of, signal)
+	case !of.IsExec() && !s.Case.Holds(i):
+		return nil
 	}
 	return s.Call(ctx, "end", of.String(), func(ctx context.Context) error {
 		switch {
@@ -192,9 +223,28 @@ func (s *scripted) end(ctx context.Context, of script.Object, _ string) error {
 	})
 }
 
+// endBySignal sends the signal that ends a payload, and SIGKILL to one that ignores it.
+func (s *scripted) endBySignal(ctx context.Context, of script.Object, signal string) error {
+	err := s.kill(ctx, of, signal)
+	if err != nil || of.IsExec() || !s.instance(of).Spec.IgnoresTerm {
+		return err
+	}
+	grace := time.NewTimer(harness.StopGrace)
+	defer grace.Stop()
+	select {
+	case <-grace.C:
+		return s.kill(ctx, of, "SIGKILL")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func (s *scripted) kill(ctx context.Context, of script.Object, signal string) error {
 	i, e, number := s.instance(of), s.execOf(of), harness.Signals[signal]
 	err := s.on(ctx, "kill", of, func(ctx context.Context, cl *containerd.Client) error {
+		if err := s.load(ctx, cl, of); err != nil {
+			return err
+		}
 		_, err := cl.TaskService().Kill(ctx, &tasks.KillRequest{
 			ContainerID: i.ID, ExecID: execID(of), Signal: uint32(number)})
 		return err
@@ -210,30 +260,59 @@ func (s *scripted) kill(ctx context.Context, of script.Object, signal string) er
 }
 
 // wait learns the exit status, and waits for the exit event: what a client does next may
-// else be seen before it.
+// else be seen before it. For a container it waits until the end of the lifecycle, and is
+// one call, however often the client has come back with it.
 func (s *scripted) wait(ctx context.Context, of script.Object, _ string) error {
-	i, e := s.instance(of), s.execOf(of)
-	return s.on(ctx, "wait", of, func(ctx context.Context, cl *containerd.Client) error {
-		r, err := cl.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: i.ID, ExecID: execID(of)})
-		switch {
-		case err != nil:
-			return err
-		case e == nil:
-			i.Waited = time.Now()
-			s.reported(i, exit.ByWait, r.ExitStatus, r.ExitedAt.AsTime(), i.PID) // Wait tells no pid
-			client.AwaitEvent(ctx, s.Events, inventory.Ref{ID: i.ID}, event.TopicExit)
-		case !e.Started.IsZero():
-			e.Waited = time.Now()
-			s.execReported(i, e, exit.ByWait, r.ExitStatus, r.ExitedAt.AsTime(), e.PID)
+	if of.IsExec() {
+		return s.on(ctx, "wait", of, func(ctx context.Context, cl *containerd.Client) error {
+			return s.waitOnce(ctx, cl, of)
+		})
+	}
+	call := harness.Call{Who: "client", Verb: "wait", Of: of.String(), At: time.Now()}
+	var err error
+	_ = client.Until(ctx, func(ctx context.Context) error {
+		cl, _, up := s.Up(ctx)
+		if err = up; err == nil {
+			if err = s.load(ctx, cl, of); err == nil {
+				err = s.waitOnce(ctx, cl, of)
+			}
 		}
-		return nil
+		if err = native(err); errdefs.IsNotFound(err) {
+			return nil
+		}
+		return err
 	})
+	s.Note(ctx, &call, err)
+	if err != nil {
+		return &callerr.Error{Call: "wait", Err: err}
+	}
+	return nil
 }
 
-// delete sends the Delete of the tasks service: the Go library sends none for a task that
-// it takes for running.
+func (s *scripted) waitOnce(ctx context.Context, cl *containerd.Client, of script.Object) error {
+	i, e := s.instance(of), s.execOf(of)
+	r, err := cl.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: i.ID, ExecID: execID(of)})
+	switch {
+	case err != nil:
+		return err
+	case !of.IsExec():
+		s.waited(i, *containerd.NewExitStatus(r.ExitStatus, r.ExitedAt.AsTime(), nil))
+		s.AwaitExit(ctx, i.ID)
+		s.AwaitOOM(ctx, i)
+	case e != nil && !e.Started.IsZero():
+		e.Waited = time.Now()
+		s.execReported(i, e, exit.ByWait, r.ExitStatus, r.ExitedAt.AsTime(), e.PID)
+	}
+	return nil
+}
+
+// delete deletes a task or an exec. Before a task is deleted, it is asked for its state,
+// as the Go library does.
 func (s *scripted) delete(ctx context.Context, of script.Object, _ string) error {
 	i, e := s.instance(of), s.execOf(of)
+	if !of.IsExec() && !s.queries() {
+		s.lookAtTask(ctx, i)
+	}
 	return s.on(ctx, "delete", of, func(ctx context.Context, cl *containerd.Client) error {
 		if of.IsExec() {
 			r, err := cl.TaskService().DeleteProcess(ctx, &tasks.DeleteProcessRequest{
@@ -245,14 +324,21 @@ func (s *scripted) delete(ctx context.Context, of script.Object, _ string) error
 			}
 			return err
 		}
-		r, err := cl.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: i.ID})
+		task, err := load(ctx, cl, i.ID)
+		if err == nil {
+			_, err = task.Status(ctx)
+		}
+		var r *tasks.DeleteResponse
+		if err == nil {
+			r, err = cl.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: i.ID})
+		}
 		if err == nil {
 			i.Deleted = time.Now()
 			s.reported(i, exit.ByDelete, r.ExitStatus, r.ExitedAt.AsTime(), r.Pid)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.failedDelete(i, err != nil && !errdefs.IsNotFound(native(err)))
+		s.failedDelete(i, err != nil && !s.Overtaken(native(err)))
 		return err
 	})
 }

@@ -36,7 +36,7 @@ func New(s *client.Session) *Client {
 	for n, spec := range s.Case.Workload.Containers {
 		id := fmt.Sprintf("c%d", n)
 		i := &harness.Instance{Name: id, ID: id, Spec: spec}
-		if !s.Case.Workload.Scripted() {
+		if steps, _ := s.Case.Workload.Steps(); steps == nil {
 			i.MustTell, i.Execs = c.observers(n), execsOf(spec)
 		}
 		c.instances = append(c.instances, i)

@@ -1,0 +1,13 @@
+package script
+
+// Tasks is the lifecycle of a workload of the task API that has no script.
+var Tasks = []string{
+	"create all",
+	"at created",
+	"start all",
+	"at running",
+	"end all",
+	"wait all",
+	"at exited",
+	"delete all",
+}
