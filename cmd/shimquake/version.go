@@ -28,7 +28,7 @@ type about struct {
 
 func newAbout() about {
 	a := about{Version: version, Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Containerd: containerd.DefaultRelease, Programs: source.Brought(), Source: source.Hash()}
+		Containerd: containerd.DefaultRelease, Programs: source.EmbeddedPrograms(), Source: source.Hash()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return a

@@ -85,8 +85,8 @@ func Needs() (all []Need) {
 type Daemon interface {
 	PID() int
 	Kill(ctx context.Context) error
-	Stop(ctx context.Context) error
-	Cont(ctx context.Context) error
+	Freeze(ctx context.Context) error
+	Thaw(ctx context.Context) error
 	// Release lets one that was killed start again; Up waits until it answers.
 	Release()
 	Up(ctx context.Context) (*containerd.Client, *grpc.ClientConn, error)

@@ -17,11 +17,11 @@ import (
 // fake is a containerd that stays down after Kill until Release.
 type fake struct{ down bool }
 
-func (f *fake) PID() int                   { return 2 }
-func (f *fake) Kill(context.Context) error { f.down = true; return nil }
-func (f *fake) Stop(context.Context) error { return nil }
-func (f *fake) Cont(context.Context) error { return nil }
-func (f *fake) Release()                   { f.down = false }
+func (f *fake) PID() int                     { return 2 }
+func (f *fake) Kill(context.Context) error   { f.down = true; return nil }
+func (f *fake) Freeze(context.Context) error { return nil }
+func (f *fake) Thaw(context.Context) error   { return nil }
+func (f *fake) Release()                     { f.down = false }
 
 func (f *fake) Up(context.Context) (*containerd.Client, *grpc.ClientConn, error) {
 	return nil, nil, nil

@@ -75,7 +75,7 @@ func (in *Injector) act(ctx context.Context, verb, who, container string) (strin
 			in.record.Stopped(true) // before it does, so that no call fails earlier
 		}
 		do, ok := map[string]func(context.Context) error{
-			"kill": in.Daemon.Kill, "stop": in.Daemon.Stop, "cont": in.Daemon.Cont,
+			"kill": in.Daemon.Kill, "stop": in.Daemon.Freeze, "cont": in.Daemon.Thaw,
 		}[verb]
 		if !ok {
 			return "", unknownVerb(verb)

@@ -22,5 +22,5 @@ const (
 // yet. Its base name is Binary. A call that finds it takes about a millisecond. Several
 // processes may share cacheDir.
 func Build(ctx context.Context, cacheDir string) (string, error) {
-	return gobuild.Own(ctx, cacheDir, Binary)
+	return gobuild.WorldProgram(ctx, cacheDir, Binary)
 }
