@@ -70,17 +70,13 @@ func Index(bugs []catalogue.Bug) string {
 	return b.String()
 }
 
-// Table is the table of README and of the index's first screen. The links of its bugs
-// begin with prefix.
+// Table returns the table of README and of the index's first screen. The links of its
+// bugs begin with prefix.
 func Table(bugs []catalogue.Bug, prefix string) string {
 	var b strings.Builder
-	b.WriteString("| bug | what you see | trigger | releases | command |\n|---|---|---|---|---|\n")
+	b.WriteString("| bug | trigger | releases |\n|---|---|---|\n")
 	for _, x := range bugs {
-		command := ""
-		if len(x.Cases) > 0 {
-			command = "`run " + x.Cases[0].Name + "`"
-		}
-		fmt.Fprintf(&b, "| [%s](%s%s.md) | %s | %s | %s | %s |\n", x.ID, prefix, x.ID, x.Title, x.Trigger, short(x), command)
+		fmt.Fprintf(&b, "| [%s](%s%s.md) | %s | %s |\n", x.Title, prefix, x.ID, x.Trigger, short(x))
 	}
 	return b.String()
 }

@@ -175,7 +175,7 @@ func constants(dir, file, typeName string) (all []constant, err error) {
 					c.value = lit.Value
 				}
 			}
-			c.comment = strings.Join(strings.Fields(c.comment), " ")
+			c.comment = strings.TrimSuffix(strings.Join(strings.Fields(c.comment), " "), ".")
 			all = append(all, c)
 		}
 		return all, nil

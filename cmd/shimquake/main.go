@@ -20,10 +20,10 @@ import (
 
 // Exit statuses. docs/reference.md has them.
 const (
-	statusHeld     = 0 // every case held.
-	statusViolated = 1 // a case is violated.
-	statusUsage    = 2 // the command line or an input file is wrong
-	statusInvalid  = 3 // a case is invalid, or this machine cannot run it
+	statusHeld     = 0 // Every case held.
+	statusViolated = 1 // A case is violated.
+	statusUsage    = 2 // The command line or an input file is wrong.
+	statusInvalid  = 3 // A case is invalid, or this machine cannot run it.
 )
 
 // statusError carries an exit status. Its text, if any, is printed.
@@ -45,7 +45,7 @@ func main() {
 	// Worlds and evidence must not depend on the umask of the user.
 	unix.Umask(0o022)
 	ctx := progress.With(context.Background(), progress.New(os.Stderr)) //nolint:forbidigo // it draws a bar
-	ctx, interrupt := untilSignal(ctx, progress.Writer(ctx, stderr))
+	ctx, interrupt := untilSignal(ctx, progress.Above(ctx, stderr))
 	out := newOutput(os.Stdout, interrupt) //nolint:forbidigo // the one place
 	c := root()
 	c.SetOut(quote.NewTerminal(out))
