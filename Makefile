@@ -99,11 +99,12 @@ nightly-gate: ## red unless every job of NEEDS was green
 nightly-summary: ## print the summaries of NIGHT in Markdown
 	@scripts/nightly summary
 
-lint: ## golangci-lint, Vale, and the checks of go.mod, comments, scripts, workflows and Vagrantfile
+lint: ## golangci-lint, Vale, and checks of go.mod, comments, commit subjects, scripts, workflows and Vagrantfile
 	@$(GO) scripts/tool golangci-lint run ./...
 	@$(GO) cd tools/sbom && go tool -modfile=../golangci/go.mod golangci-lint run ./...
 	@scripts/check tidy
 	@scripts/check comments
+	@scripts/check subjects
 	@scripts/prose
 	@$(MAKE) scripts-check workflows-check vagrant-check
 

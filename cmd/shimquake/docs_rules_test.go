@@ -126,14 +126,38 @@ func checkBlock(b snippet) (commands []command, err error) {
 		}
 	case "yaml":
 		err = checkCase(b)
+	case "diff":
+		err = checkDiff(b.text)
 	case "text":
 		if typed.MatchString(b.text) {
 			err = errors.New("commands belong in a sh or a console block")
 		}
 	default:
-		err = fmt.Errorf("no rule covers a block of %q: sh, console, yaml and text have one", b.lang)
+		err = fmt.Errorf("no rule covers a block of %q: sh, console, yaml, diff and text have one", b.lang)
 	}
 	return commands, err
+}
+
+// checkDiff reports lines of a change that its file does not have, in this order.
+// "+++ FILE" begins the lines of a file, which begin with + or a space.
+func checkDiff(text string) error {
+	var name, rest string
+	for line := range strings.Lines(text) {
+		if file, ok := strings.CutPrefix(strings.TrimSpace(line), "+++ "); ok {
+			code, err := os.ReadFile(filepath.Join(checkout, file))
+			if err != nil {
+				return err
+			}
+			name, rest = file, string(code)
+			continue
+		}
+		_, after, found := strings.Cut(rest, line[1:])
+		if name == "" || !found {
+			return fmt.Errorf("%s does not have the line, or not in this order: %s", name, line)
+		}
+		rest = after
+	}
+	return nil
 }
 
 // typed are lines that a reader would type.

@@ -83,6 +83,8 @@ func TestBadPagesAreSeen(t *testing.T) {
 		{lang: "", text: "x"}, {lang: "python", text: "x"}, {lang: "console", text: "x"},
 		{lang: "text", text: "sudo shimquake run"}, {lang: "sh", text: "echo 'x"},
 		{lang: "yaml", text: "name: x\nplan: [{at: nowhere}]"},
+		{lang: "diff", text: "+package main\n"}, {lang: "diff", text: "+++ none.go\n+package main\n"},
+		{lang: "diff", text: "+++ sources.go\n+package main\n"},
 	} {
 		if _, err := checkBlock(b); err == nil {
 			t.Errorf("a block was taken: %+v", b)
