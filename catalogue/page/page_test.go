@@ -97,7 +97,7 @@ func TestTheWorstComeFirst(t *testing.T) {
 	index := Index(catalogue.BySeverity())
 	top, _, _ := strings.Cut(index, "\n## Critical")
 	for _, id := range []string{"cri-forgets-an-exit", "created-task-not-cleaned", "shim-not-loaded"} {
-		if !strings.Contains(top, "["+id+"]") {
+		if !strings.Contains(top, "("+id+".md)") {
 			t.Errorf("%s is not on the first screen:\n%s", id, top)
 		}
 	}
