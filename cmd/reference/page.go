@@ -12,7 +12,7 @@ import (
 //go:embed page.md
 var frame string
 
-// page returns the page, with the comments of the checkout in dir.
+// page returns the page. The comments are from the checkout in dir.
 func page(dir string) (string, error) {
 	tables := map[string]func(dir string) (string, error){
 		"statuses":  statuses,

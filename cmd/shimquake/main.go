@@ -45,7 +45,7 @@ func main() {
 	// Worlds and evidence must not depend on the umask of the user.
 	unix.Umask(0o022)
 	ctx := progress.With(context.Background(), progress.New(os.Stderr)) //nolint:forbidigo // it draws a bar
-	ctx, interrupt := untilSignal(ctx, progress.Above(ctx, stderr))
+	ctx, interrupt := untilSignal(ctx, progress.Writer(ctx, stderr))
 	out := newOutput(os.Stdout, interrupt) //nolint:forbidigo // the one place
 	c := root()
 	c.SetOut(quote.NewTerminal(out))
