@@ -206,8 +206,8 @@ func TestALeakedShim(t *testing.T) {
 func TestAHungContainerd(t *testing.T) {
 	n := newNode(t)
 	n.run("c1", "wait", "")
-	n.must(n.Stop(n.ctx))
-	defer func() { n.must(n.Cont(n.ctx)) }()
+	n.must(n.Freeze(n.ctx))
+	defer func() { n.must(n.Thaw(n.ctx)) }()
 	begun := time.Now()
 	r := n.auditWith(audit.Options{Timeout: 300 * time.Millisecond})
 	if len(r.Suspects) != 0 || len(r.Partial) != 1 || r.Daemons[0].Answered {
