@@ -1,7 +1,6 @@
 package repro
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 )
@@ -45,13 +44,6 @@ func (a Answer) ofTrial(t Trial) string {
 		}
 		return text
 	}
-	return fmt.Sprintf("the same leak: %s leaves that on containerd %s, and logs %s of the %s; it may have come about "+
-		"in another way", t.Bug, t.Release, cmp.Or(times(len(t.Logged)), "none"), count(len(t.Quoted), "quoted message"))
-}
-
-func times(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprint(n)
+	return fmt.Sprintf("the same leak: %s leaves that on containerd %s, and logs %d of the %s; it may have come about "+
+		"in another way", t.Bug, t.Release, len(t.Logged), count(len(t.Quoted), "quoted message"))
 }

@@ -1,22 +1,22 @@
 package repro
 
 import (
-	"fmt"
+	"strings"
 
-	"github.com/Masterminds/semver/v3"
+	"golang.org/x/mod/semver"
 
 	"github.com/shimquake/shimquake/oracle/affected"
 )
 
-// firstFixed is the first release without a bug for who runs another: of its own branch,
-// or else of the next that has one; "" where none is known.
+// firstFixed is the first release without a bug: of the branch of a release, or else of
+// the next branch that has one. "" if none is known.
 func firstFixed(rs affected.Releases, release string) string {
-	own, err := semver.NewVersion(branch(release))
-	if err != nil {
+	own := semver.MajorMinor(release)
+	if own == "" {
 		return ""
 	}
 	for _, name := range rs.Branches() {
-		if v, err := semver.NewVersion(name); err != nil || v.LessThan(own) {
+		if semver.Compare("v"+name, own) < 0 {
 			continue
 		}
 		b := rs[name]
@@ -31,10 +31,4 @@ func firstFixed(rs affected.Releases, release string) string {
 }
 
 // branch is that of a release: "1.7"; "" where it is none.
-func branch(release string) string {
-	v, err := semver.NewVersion(release)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprintf("%d.%d", v.Major(), v.Minor())
-}
+func branch(release string) string { return strings.TrimPrefix(semver.MajorMinor(release), "v") }

@@ -151,7 +151,7 @@ func TestMostAlike(t *testing.T) {
 
 func TestEveryThingAndReasonHasWords(t *testing.T) {
 	for _, w := range read.Whats() {
-		if seen[w] == "" {
+		if w.Words() == "" {
 			t.Errorf("no words for %s", w)
 		}
 	}

@@ -11,72 +11,6 @@ import (
 	"github.com/shimquake/shimquake/repro/read"
 )
 
-// seen are the words for what a report tells.
-var seen = map[read.What]string{
-	read.OrphanShim:         "a shim of a container that containerd does not know",
-	read.ShimWithoutPod:     "a shim of a pod that CRI does not list",
-	read.ShimNotAsked:       "a shim, and nothing says whether containerd knows its container",
-	read.ChildlessShim:      "a shim without children",
-	read.GrowingShims:       "the number of shims grows",
-	read.UnknownTask:        "a task whose state is UNKNOWN",
-	read.TaskNoProcess:      "a task whose process is gone",
-	read.LiveProcess:        "a container's process runs on without its shim",
-	read.BundleLeft:         "a bundle of a container that containerd does not know",
-	read.HiddenBundle:       "a hidden bundle, half removed",
-	read.SocketLeft:         "a shim's socket without a listener",
-	read.MountLeft:          "a mount of a container that containerd does not know",
-	read.CgroupLeft:         "a cgroup that is left",
-	read.RuncLeft:           "runc's state of a container that is gone",
-	read.SandboxLeft:        "a sandbox that is left",
-	read.ContainerLeft:      "a container without a task",
-	read.PodWithoutIP:       "CRI knows no IP address of a pod",
-	read.Status255:          "CRI says 255",
-	read.Status137:          "137 is reported in place of another status",
-	read.StatusChanged:      "an exit is reported twice, with two statuses",
-	read.ExitTwice:          "an exit is reported twice",
-	read.EventWithoutPID:    "an event without a pid",
-	read.EventMissing:       "an event that never came",
-	read.StillRunning:       "docker takes the container for running",
-	read.StartError:         "StartError, 128",
-	read.RemovalFails:       "a removal fails",
-	read.SandboxNameTaken:   "the name of a pod is refused: it is reserved",
-	read.ContainerNameTaken: "the name of a container is refused: it is reserved",
-	read.CreatedTask:        "a task that is CREATED",
-	read.StoppedTask:        "a task that is STOPPED, and not deleted",
-	read.CRIUnknown:         "CRI calls a container Unknown",
-	read.Zombie:             "a zombie below a shim",
-	read.PodNotReady:        "a pod that is NotReady",
-	read.KernelWait:         "a process that the kernel does not let end (state D)",
-	read.ContainerdEnds:     "containerd ends by itself, with a fatal error",
-	read.CRICreated:         "CRI calls a container Created",
-	read.HoldsShutdown:      "the host's shutdown waits for a shim",
-	read.RuntimeV1:          "runtime v1 is configured",
-	read.BootFails:          "containerd does not come up",
-	read.IDInUse:            "an id is refused: it is in use",
-	read.Descriptors:        "file descriptors pile up",
-	read.ShimPanics:         "a shim panics",
-	read.Deadlock:           "containerd does not answer",
-
-	read.ContainerdDied:    "containerd died",
-	read.ContainerdStarted: "containerd was restarted",
-	read.ShimDied:          "a shim died",
-	read.PauseDied:         "a pause container died",
-	read.SlowDisk:          "the disk was slow",
-	read.FullDisk:          "the disk was full",
-	read.NoDescriptors:     "too many files were open",
-	read.ClientGaveUp:      "a client gave up, or was cancelled",
-	read.NRIRefused:        "an NRI plugin refused",
-	read.NetworkFailed:     "the pod's network failed",
-	read.ManyExecs:         "many execs",
-	read.HostShutdown:      "the host was shut down",
-	read.LoggedMessage:     "a logged message",
-	read.NamedFunction:     "a function of containerd's",
-	read.NamedIssue:        "an issue is named",
-	read.ForeignShim:       "a shim that is not containerd's own",
-	read.ImagePull:         "an image cannot be pulled",
-	read.OtherTrouble:      "other trouble",
-}
-
 // ReadText says what was understood.
 func (a Answer) ReadText() string {
 	var b quote.Text
@@ -142,7 +76,7 @@ func group(all []read.Observation) (out []string) {
 		}
 		slices.Sort(lines)
 		lines = slices.Compact(lines)
-		text := seen[o.What]
+		text := o.What.Words()
 		if n > 1 {
 			text = fmt.Sprintf("%d x %s", n, text)
 		}

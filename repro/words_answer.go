@@ -26,6 +26,18 @@ type Row struct{ Name, Text string }
 
 func (p *Part) row(name, text string) { p.Rows = append(p.Rows, Row{name, text}) }
 
+func (p *Part) bug(b catalogue.Bug) {
+	p.row("it is:", b.Title)
+	p.row("set off:", strings.TrimSpace(b.Trigger))
+}
+
+// releases says which have a bug, and what helps until a fixed one runs.
+func (a Answer) releases(p *Part, b catalogue.Bug) {
+	p.row("fixed in:", a.fixText(b))
+	p.row("bad up to:", b.Releases.String())
+	p.row("until then:", cmp.Or(strings.TrimSpace(b.Until), "nothing is known that helps"))
+}
+
 func (p Part) String() string {
 	var b quote.Text
 	b.Line("%s", p.Head)
@@ -158,8 +170,7 @@ func (a Answer) reproduced(t Trial) Part {
 		what = "THE SAME LEAK, BY ANOTHER WAY"
 	}
 	p := Part{Head: fmt.Sprintf("%s: %s on containerd %s, %s", what, t.Bug, t.Release, inRuns(t.Like, t.Runs))}
-	p.row("it is:", bug.Title)
-	p.row("set off:", strings.TrimSpace(bug.Trigger))
+	p.bug(bug)
 	for _, left := range firstOf(t.Left) {
 		p.row("it left:", left)
 	}
@@ -176,9 +187,7 @@ func (a Answer) reproduced(t Trial) Part {
 	if as := a.untried(); len(as) > 0 {
 		p.row("or else:", strings.Join(as, ", ")+": what they are known to leave fits as well; not run")
 	}
-	p.row("fixed in:", a.fixText(bug))
-	p.row("bad up to:", bug.Releases.String())
-	p.row("until then:", cmp.Or(strings.TrimSpace(bug.Until), "nothing is known that helps"))
+	a.releases(&p, bug)
 	p.row("see it:", fmt.Sprintf("sudo shimquake run --containerd %s %s", t.Release, t.Case))
 	p.row("read:", "shimquake show "+bug.ID+threads(bug))
 	if t.Evidence != "" {
@@ -197,12 +206,9 @@ func firstOf(all []string) []string {
 func (a Answer) unable(id string) Part {
 	bug := a.bugs[id]
 	p := Part{Head: fmt.Sprintf("NOT RUN: %s fits, and there is no case that shows it", id)}
-	p.row("it is:", bug.Title)
-	p.row("set off:", strings.TrimSpace(bug.Trigger))
+	p.bug(bug)
 	p.row("no case:", strings.TrimSpace(bug.Tried))
-	p.row("fixed in:", a.fixText(bug))
-	p.row("bad up to:", bug.Releases.String())
-	p.row("until then:", cmp.Or(strings.TrimSpace(bug.Until), "nothing is known that helps"))
+	a.releases(&p, bug)
 	p.row("read:", "shimquake show "+bug.ID+threads(bug))
 	return p
 }

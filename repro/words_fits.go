@@ -81,7 +81,7 @@ func (a Answer) nearest() string {
 }
 
 func reasonText(r rank.Reason) string {
-	what := seen[r.What]
+	what := r.What.Words()
 	if r.Is != "" {
 		what = strings.TrimPrefix(what+" ["+clip(r.Is, 70)+"]", " ")
 	}

@@ -174,7 +174,7 @@ func (r *reader) tasks() {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.listed["docker"])) {
-		if c := r.listed["docker"][id]; c.status == fact.TaskUnknown {
+		if c := r.listed["docker"][id]; strings.EqualFold(c.status, fact.TaskUnknown) {
 			r.see(Observation{What: UnknownTask, ID: id}, c.line)
 		}
 	}

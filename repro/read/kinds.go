@@ -3,10 +3,8 @@ package read
 import (
 	"maps"
 	"slices"
+	"strings"
 
-	"github.com/shimquake/shimquake/oracle/event"
-	"github.com/shimquake/shimquake/oracle/exit"
-	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
@@ -47,7 +45,6 @@ const (
 	MountLeft          What = "mount-left"
 	CgroupLeft         What = "cgroup-left"
 	RuncLeft           What = "runc-state-left"
-	SandboxLeft        What = "sandbox-left"
 	ContainerLeft      What = "container-left"
 	PodWithoutIP       What = "pod-without-ip"
 	Status255          What = "status-255"
@@ -64,10 +61,8 @@ const (
 	BootFails          What = "boot-fails"
 	ContainerdEnds     What = "containerd-ends"
 	IDInUse            What = "id-in-use"
-	Descriptors        What = "descriptors"
 	HoldsShutdown      What = "holds-shutdown"
 	ShimPanics         What = "shim-panics"
-	Deadlock           What = "no-answer"
 
 	ContainerdDied    What = "containerd-died"
 	ContainerdStarted What = "containerd-started"
@@ -94,71 +89,99 @@ const (
 	OtherTrouble  What = "other-trouble"
 )
 
-// kind is what the code must know of a What: its sort, and the oracle's class and facts
-// that it stands for.
+// kind describes a What.
 type kind struct {
-	sort  Sort
-	class finding.Class
-	facts fact.Facts
+	sort Sort
+	// left has the oracle's class and facts of it: "shim task=none", or "".
+	left string
+	// words describe it to people.
+	words string
 }
 
 var kinds = map[What]kind{
-	OrphanShim:     {Symptom, finding.ClassShim, fact.Facts{fact.Task: fact.None}},
-	ShimWithoutPod: {Symptom, finding.ClassShim, fact.Facts{}},
-	ChildlessShim:  {Symptom, finding.ClassShim, fact.Facts{fact.Children: fact.None}},
-	GrowingShims:   {Symptom, finding.ClassShim, fact.Facts{}},
-	UnknownTask:    {Symptom, finding.ClassTask, fact.Facts{fact.Task: fact.TaskUnknown}},
-	CreatedTask:    {Symptom, finding.ClassTask, fact.Facts{fact.Task: "CREATED"}},
-	CRIUnknown: {Symptom, finding.ClassCRIStatus, fact.Facts{fact.Object: fact.AContainer, fact.Field: fact.FieldState,
-		fact.Reported: "CONTAINER_UNKNOWN"}},
-	CRICreated: {Symptom, finding.ClassCRIStatus, fact.Facts{fact.Object: fact.AContainer, fact.Field: fact.FieldState,
-		fact.Reported: "CONTAINER_CREATED"}},
-	Zombie:        {Symptom, finding.ClassProcess, fact.Facts{fact.State: fact.AZombie}},
-	TaskNoProcess: {Symptom, finding.ClassTask, fact.Facts{fact.Process: fact.None}},
-	LiveProcess:   {Symptom, finding.ClassProcess, fact.Facts{}},
-	BundleLeft:    {Symptom, finding.ClassBundle, fact.Facts{}},
-	HiddenBundle:  {Symptom, finding.ClassBundle, fact.Facts{fact.Bundle: fact.Hidden}},
-	SocketLeft:    {Symptom, finding.ClassSocket, fact.Facts{}},
-	MountLeft:     {Symptom, finding.ClassMount, fact.Facts{}},
-	CgroupLeft:    {Symptom, finding.ClassCgroup, fact.Facts{}},
-	RuncLeft:      {Symptom, finding.ClassRuncState, fact.Facts{}},
-	SandboxLeft:   {Symptom, finding.ClassSandbox, fact.Facts{}},
-	ContainerLeft: {Symptom, finding.ClassContainer, fact.Facts{fact.Task: fact.None}},
-	PodWithoutIP:  {Symptom, finding.ClassCRIStatus, fact.Facts{fact.Object: fact.ASandbox, fact.Field: fact.FieldIP}},
-	Status255: {Symptom, finding.ClassExitCode,
-		fact.Facts{fact.By: string(exit.ByCRIStatus), fact.Status: fact.MadeUp255}},
-	Status137: {Symptom, finding.ClassExitCode, fact.Facts{fact.Status: fact.MadeUp137}},
-	StatusChanged: {Symptom, finding.ClassEvent,
-		fact.Facts{fact.Event: fact.Repeated, fact.Topic: event.TopicExit,
-			fact.Repeat: fact.OtherStatus}},
-	ExitTwice: {Symptom, finding.ClassEvent,
-		fact.Facts{fact.Event: fact.Repeated, fact.Topic: event.TopicExit}},
-	EventWithoutPID: {Symptom, finding.ClassEvent, fact.Facts{fact.Event: fact.NoPID}},
-	EventMissing:    {Symptom, finding.ClassEvent, fact.Facts{fact.Event: fact.Missing}},
+	OrphanShim:     {Symptom, "shim task=none", "a shim of a container that containerd does not know"},
+	ShimWithoutPod: {Symptom, "shim", "a shim of a pod that CRI does not list"},
+	ChildlessShim:  {Symptom, "shim children=none", "a shim without children"},
+	GrowingShims:   {Symptom, "shim", "the number of shims grows"},
+	UnknownTask:    {Symptom, "task task=UNKNOWN", "a task whose state is UNKNOWN"},
+	CreatedTask:    {Symptom, "task task=CREATED", "a task that is CREATED"},
+	CRIUnknown: {Symptom, "cri-status reported=CONTAINER_UNKNOWN field=state object=container",
+		"CRI calls a container Unknown"},
+	CRICreated: {Symptom, "cri-status reported=CONTAINER_CREATED field=state object=container",
+		"CRI calls a container Created"},
+	Zombie:        {Symptom, "process state=zombie", "a zombie below a shim"},
+	TaskNoProcess: {Symptom, "task process=none", "a task whose process is gone"},
+	LiveProcess:   {Symptom, "process", "a container's process runs on without its shim"},
+	BundleLeft:    {Symptom, "bundle", "a bundle of a container that containerd does not know"},
+	HiddenBundle:  {Symptom, "bundle bundle=hidden", "a hidden bundle, half removed"},
+	SocketLeft:    {Symptom, "socket", "a shim's socket without a listener"},
+	MountLeft:     {Symptom, "mount", "a mount of a container that containerd does not know"},
+	CgroupLeft:    {Symptom, "cgroup", "a cgroup that is left"},
+	RuncLeft:      {Symptom, "runc-state", "runc's state of a container that is gone"},
+	ContainerLeft: {Symptom, "container task=none", "a container without a task"},
+	PodWithoutIP:  {Symptom, "cri-status field=ip object=sandbox", "CRI knows no IP address of a pod"},
+	Status255:     {Symptom, "exit-code by=cri-status status=made-up-255", "CRI says 255"},
+	Status137:     {Symptom, "exit-code status=made-up-137", "137 is reported in place of another status"},
+	StatusChanged: {Symptom, "event event=repeated topic=/tasks/exit repeat=other-status",
+		"an exit is reported twice, with two statuses"},
+	ExitTwice:       {Symptom, "event event=repeated topic=/tasks/exit", "an exit is reported twice"},
+	EventWithoutPID: {Symptom, "event event=no-pid", "an event without a pid"},
+	EventMissing:    {Symptom, "event event=missing", "an event that never came"},
+	RemovalFails:    {Symptom, "container what=removal", "a removal fails"},
+	BootFails:       {Symptom, "process what=boot", "containerd does not come up"},
+	ContainerdEnds:  {Symptom, "containerd what=death", "containerd ends by itself, with a fatal error"},
+	IDInUse:         {Symptom, "containerd what=id-reuse", "an id is refused: it is in use"},
+	HoldsShutdown:   {Symptom, "shim what=shutdown", "the host's shutdown waits for a shim"},
+	ShimPanics:      {Symptom, "", "a shim panics"},
+
 	// The oracle has no fact about dockerd.
-	StillRunning:   {sort: Condition},
-	RemovalFails:   {Symptom, finding.ClassContainer, fact.Facts{fact.What: fact.Removal}},
-	BootFails:      {Symptom, finding.ClassProcess, fact.Facts{fact.What: fact.Boot}},
-	ContainerdEnds: {Symptom, finding.ClassDaemon, fact.Facts{fact.What: fact.Death}},
-	IDInUse:        {Symptom, finding.ClassDaemon, fact.Facts{fact.What: fact.IDReuse}},
-	Descriptors:    {Symptom, finding.ClassHandle, fact.Facts{fact.Kind: fact.ADescriptor}},
-	HoldsShutdown:  {Symptom, finding.ClassShim, fact.Facts{fact.What: fact.Shutdown}},
-	ShimPanics:     {sort: Symptom},
-	Deadlock:       {Symptom, finding.ClassDaemon, fact.Facts{fact.What: fact.Answer}},
+	StillRunning:      {Condition, "", "docker takes the container for running"},
+	ContainerdDied:    {Condition, "", "containerd died"},
+	ContainerdStarted: {Condition, "", "containerd was restarted"},
+	ShimDied:          {Condition, "", "a shim died"},
+	PauseDied:         {Condition, "", "a pause container died"},
+	SlowDisk:          {Condition, "", "the disk was slow"},
+	FullDisk:          {Condition, "", "the disk was full"},
+	NoDescriptors:     {Condition, "", "too many files were open"},
+	ClientGaveUp:      {Condition, "", "a client gave up, or was cancelled"},
+	NRIRefused:        {Condition, "", "an NRI plugin refused"},
+	NetworkFailed:     {Condition, "", "the pod's network failed"},
+	ManyExecs:         {Condition, "", "many execs"},
+	RuntimeV1:         {Condition, "", "runtime v1 is configured"},
+	HostShutdown:      {Condition, "", "the host was shut down"},
 
-	ContainerdDied: {sort: Condition}, ContainerdStarted: {sort: Condition}, ShimDied: {sort: Condition},
-	PauseDied: {sort: Condition}, SlowDisk: {sort: Condition}, FullDisk: {sort: Condition},
-	NoDescriptors: {sort: Condition}, ClientGaveUp: {sort: Condition}, NRIRefused: {sort: Condition},
-	NetworkFailed: {sort: Condition}, ManyExecs: {sort: Condition}, HostShutdown: {sort: Condition},
-	RuntimeV1: {sort: Condition},
+	LoggedMessage: {Message, "", "a logged message"},
 
-	LoggedMessage: {sort: Message}, NamedFunction: {sort: Place}, NamedIssue: {sort: Thread},
-	ShimNotAsked: {sort: Context}, StartError: {sort: Context}, PodNotReady: {sort: Context},
+	NamedFunction: {Place, "", "a function of containerd's"},
+
+	NamedIssue: {Thread, "", "an issue is named"},
+
 	// Rightly so, as long as a client has not asked for more, or a create runs.
-	StoppedTask: {sort: Context}, SandboxNameTaken: {sort: Context}, ContainerNameTaken: {sort: Context},
-	ForeignShim: {sort: Elsewhere}, ImagePull: {sort: Elsewhere}, OtherTrouble: {sort: Elsewhere},
-	KernelWait: {sort: Elsewhere},
+	StoppedTask:        {Context, "", "a task that is STOPPED, and not deleted"},
+	StartError:         {Context, "", "StartError, 128"},
+	SandboxNameTaken:   {Context, "", "the name of a pod is refused: it is reserved"},
+	ContainerNameTaken: {Context, "", "the name of a container is refused: it is reserved"},
+	ShimNotAsked:       {Context, "", "a shim, and nothing says whether containerd knows its container"},
+	PodNotReady:        {Context, "", "a pod that is NotReady"},
+
+	KernelWait:   {Elsewhere, "", "a process that the kernel does not let end (state D)"},
+	ForeignShim:  {Elsewhere, "", "a shim that is not containerd's own"},
+	ImagePull:    {Elsewhere, "", "an image cannot be pulled"},
+	OtherTrouble: {Elsewhere, "", "other trouble"},
 }
+
+// lefts are the kinds' lefts, parsed.
+var lefts = func() map[What]finding.Match {
+	all := map[What]finding.Match{}
+	for w, k := range kinds {
+		class, rest, _ := strings.Cut(k.left, " ")
+		all[w] = finding.Match{Class: finding.Class(class), Facts: facts(strings.Fields(rest)...)}
+	}
+	return all
+}()
+
+// Words are the kind in words.
+func (w What) Words() string { return kinds[w].words }
 
 // Whats are all kinds of things.
 func Whats() []What { return slices.Sorted(maps.Keys(kinds)) }

@@ -76,38 +76,33 @@ func (r *reader) answeredNothing() bool {
 	return r.at+1 >= len(r.all) || r.all[r.at+1].prompt != "" && r.all[r.at+1].n == r.all[r.at].n+1
 }
 
-// Rows that say by themselves of what list they are: behind a grep there is no header.
-var (
-	taskRow = regexp.MustCompile(`^(\S+)\s+(\d+)\s+(CREATED|RUNNING|STOPPED|PAUSED|PAUSING|UNKNOWN)$`)
-	criRow  = regexp.MustCompile(`^([0-9a-f]{12,13})\s+\S+\s.*\s(Created|Running|Exited|Unknown)\s+\S+\s+\d+` +
-		`\s+[0-9a-f]{12,13}\b`)
-	// nerdctl's and docker's; nerdctl has the state of the task.
-	dockerRow = regexp.MustCompile(`^([0-9a-f]{12})\s+\S+\s+"[^"]*"\s+.*\bago\s+(Created|Up|Unknown|Exited|Paused|Dead|` +
-		`Removal)\b`)
-	podRow = regexp.MustCompile(`^([0-9a-f]{12,13})\s.*\s(Ready|NotReady)\s+\S+\s+\S+\s+\d+\b`)
-)
+// rowForms are rows that say by themselves of what list they are: behind a grep there is
+// no header. nerdctl's have the state of the task.
+var rowForms = []struct {
+	kind string
+	form *regexp.Regexp
+}{
+	{"tasks", regexp.MustCompile(`^(?P<id>\S+)\s+(?P<pid>\d+)\s+` +
+		`(?P<status>CREATED|RUNNING|STOPPED|PAUSED|PAUSING|UNKNOWN)$`)},
+	{"crictl", regexp.MustCompile(`^(?P<id>[0-9a-f]{12,13})\s+\S+\s.*\s(?P<status>Created|Running|Exited|Unknown)\s+` +
+		`\S+\s+\d+\s+[0-9a-f]{12,13}\b`)},
+	{"pods", regexp.MustCompile(`^(?P<id>[0-9a-f]{12,13})\s.*\s(?P<status>Ready|NotReady)\s+\S+\s+\S+\s+\d+\b`)},
+	{"docker", regexp.MustCompile(`^(?P<id>[0-9a-f]{12})\s+\S+\s+"[^"]*"\s+.*\bago\s+` +
+		`(?P<status>Created|Up|Unknown|Exited|Paused|Dead|Removal)\b`)},
+}
 
 // ownForm is the list of which a row is by its form, and the row.
 func ownForm(l line) (kind string, entry listing) {
+	for _, f := range rowForms {
+		if m := groups(f.form, l.text); m != nil {
+			entry.id, entry.status = m["id"], m["status"]
+			entry.pid, _ = strconv.Atoi(m["pid"])
+			kind = f.kind
+			break
+		}
+	}
 	entry.line = l
-	if m := taskRow.FindStringSubmatch(l.text); m != nil {
-		entry.id, entry.status = m[1], m[3]
-		entry.pid, _ = strconv.Atoi(m[2])
-		return "tasks", entry
-	}
-	if m := criRow.FindStringSubmatch(l.text); m != nil {
-		entry.id, entry.status = m[1], m[2]
-		return "crictl", entry
-	}
-	if m := podRow.FindStringSubmatch(l.text); m != nil {
-		entry.id, entry.status = m[1], m[2]
-		return "pods", entry
-	}
-	if m := dockerRow.FindStringSubmatch(l.text); m != nil {
-		entry.id, entry.status = m[1], strings.ToUpper(m[2])
-		return "docker", entry
-	}
-	return "", entry
+	return kind, entry
 }
 
 // row takes a row of a listing.

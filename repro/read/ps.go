@@ -114,13 +114,14 @@ var (
 	ownShim     = regexp.MustCompile(`containerd-shim(-runc-v[12])?(\s|$)`)
 	shimID      = regexp.MustCompile(`\s-id[ =](\S+)`)
 	shimNS      = regexp.MustCompile(`\s-namespace[ =](\S+)`)
-	// With user, pid and parent, as ps -ef has it.
-	psEF = regexp.MustCompile(`^([\w.+-]+)\s+(\d+)\s+(\d+)\s+\d+\s+\S+\s+\S+\s+[\d:-]+\s+(.*)$`)
-	// With pid and parent first: ps axo pid,ppid,...,args.
-	psAXO = regexp.MustCompile(`^(\d+)\s+(\d+)\s+(.*)$`)
-	// With user and pid: ps aux.
-	psAUX = regexp.MustCompile(`^([\w.+-]+)\s+(\d+)\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+\S+\s+(\S+)\s+\S+\s+[\d:]+\s+(.*)$`)
-	psPID = regexp.MustCompile(`^(\d+)\s+(\S.*)$`)
+	// Rows of ps -ef, ps aux, ps axo pid,ppid,...,args and pgrep -a.
+	psForms = []*regexp.Regexp{
+		regexp.MustCompile(`^[\w.+-]+\s+(?P<pid>\d+)\s+(?P<ppid>\d+)\s+\d+\s+\S+\s+\S+\s+[\d:-]+\s+(?P<args>.*)$`),
+		regexp.MustCompile(`^[\w.+-]+\s+(?P<pid>\d+)\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+\S+\s+(?P<state>\S+)\s+\S+\s+` +
+			`[\d:]+\s+(?P<args>.*)$`),
+		regexp.MustCompile(`^(?P<pid>\d+)\s+(?P<ppid>\d+)\s+(?P<args>.*)$`),
+		regexp.MustCompile(`^(?P<pid>\d+)\s+(?P<args>\S.*)$`),
+	}
 )
 
 // process takes a row of ps, also one without a header.
@@ -189,27 +190,32 @@ func (r *reader) parsePS(l line) (p process, ok bool) {
 		p.args = strings.Join(words[len(t.columns)-1:], " ")
 		return p, p.pid > 0
 	}
-	number := func(s string) int {
-		n, _ := strconv.Atoi(s)
-		return n
-	}
-	if m := psEF.FindStringSubmatch(l.text); m != nil {
-		p.pid, p.ppid, p.args = number(m[2]), number(m[3]), m[4]
-		return p, true
-	}
-	if m := psAUX.FindStringSubmatch(l.text); m != nil {
-		p.pid, p.state, p.args = number(m[2]), m[3], m[4]
-		return p, true
-	}
-	if m := psAXO.FindStringSubmatch(l.text); m != nil {
-		p.pid, p.ppid, p.args = number(m[1]), number(m[2]), m[3]
-		return p, true
-	}
-	if m := psPID.FindStringSubmatch(l.text); m != nil { // pgrep -a
-		p.pid, p.args = number(m[1]), m[2]
+	for _, form := range psForms {
+		m := groups(form, l.text)
+		if m == nil {
+			continue
+		}
+		p.pid, _ = strconv.Atoi(m["pid"])
+		p.state, p.args = m["state"], m["args"]
+		if n, err := strconv.Atoi(m["ppid"]); err == nil {
+			p.ppid = n
+		}
 		return p, true
 	}
 	return p, false
+}
+
+// groups are the named groups of a pattern in a text. nil if it does not match.
+func groups(pattern *regexp.Regexp, text string) map[string]string {
+	m := pattern.FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	named := map[string]string{}
+	for i, name := range pattern.SubexpNames() {
+		named[name] = m[i]
+	}
+	return named
 }
 
 // counted is a number of shims.

@@ -118,7 +118,7 @@ func (r *reader) close() {
 
 // see notes an observation. The same of the same thing is noted once, with its lines.
 func (r *reader) see(o Observation, l line) {
-	o.Facts = kinds[o.What].facts.With(o.Facts)
+	o.Facts = lefts[o.What].Facts.With(o.Facts)
 	key := string(o.What) + "\n" + o.ID + "\n" + o.Text
 	if i, ok := r.index[key]; ok {
 		old := &r.Seen[i]

@@ -12,7 +12,7 @@ import (
 // Report is what was understood of a text.
 type Report struct {
 	// Lines is how many lines were read that are not blank; Understood of these gave
-	// something something. Cut is how many bytes were left unread: the text is longer than
+	// something. Cut is how many bytes were left unread: the text is longer than
 	// MostBytes.
 	Lines      int `json:"lines"`
 	Understood int `json:"understood"`
@@ -92,7 +92,7 @@ type Observation struct {
 }
 
 // Class is the oracle's class of the thing, or "".
-func (o Observation) Class() finding.Class { return kinds[o.What].class }
+func (o Observation) Class() finding.Class { return lefts[o.What].Class }
 
 // Sort says what the observation can tell.
 func (o Observation) Sort() Sort { return kinds[o.What].sort }

@@ -16,13 +16,14 @@ import (
 // clues are what a report says of where and when it happened.
 type clues struct {
 	report    read.Report
+	release   string
 	targets   []finding.Match
 	functions map[string]bool // the last part of the names of functions
 	logging   map[string]bool // functions that log what the report quotes
 }
 
-func newClues(r read.Report, targets []finding.Match, logging []string) clues {
-	c := clues{report: r, targets: targets, functions: map[string]bool{}, logging: map[string]bool{}}
+func newClues(r read.Report, release string, targets []finding.Match, logging []string) clues {
+	c := clues{report: r, release: release, targets: targets, functions: map[string]bool{}, logging: map[string]bool{}}
 	for _, o := range r.Of(read.Place) {
 		if !strings.HasSuffix(o.Text, ".go") {
 			c.functions[rank.LastPart(o.Text)] = true
@@ -56,7 +57,7 @@ func (c clues) prior(s plan.Spec) int {
 	if c.logging[function] {
 		n += logs
 	}
-	n += c.happened(s, f) + c.client(s)
+	n += c.happened(s) + c.client(s)
 	for _, t := range c.targets {
 		if slices.ContainsFunc(words[t.Class], func(w string) bool { return strings.Contains(f.Point.String(), w) }) {
 			n += near
@@ -86,28 +87,23 @@ var words = map[finding.Class][]string{
 	finding.ClassDaemon:    {"PodSandbox", "Reserve", "recover", "load"},
 }
 
-// happened compares a fault with what the report says has happened.
-func (c clues) happened(s plan.Spec, f plan.Fault) (n int) {
-	crash, of := f.Kills(), f.Point.Who
-	reported := c.report.Tells
-	switch {
-	case reported(read.ContainerdDied):
-		n += pick(crash && of == "containerd", fitting, unlikely)
-	case reported(read.ContainerdStarted):
-		n += pick(f.Path == "load" || s.Workload == "restart", fitting, 0) + pick(crash && of == "containerd", near, 0)
-	default:
-		n += pick(crash && of == "containerd" || s.Workload == "restart", unlikely, 0)
+// happened compares what a case does with what the report says has happened.
+func (c clues) happened(s plan.Spec) (n int) {
+	does, err := s.Case(c.release)
+	if err != nil {
+		return 0
 	}
-	switch {
-	case reported(read.ShimDied):
-		n += pick(crash && of == "shim", fitting, 0)
-	default:
-		n += pick(crash && of == "shim", unlikely, 0)
+	for _, w := range rank.NeededBy(does) {
+		switch {
+		case w == read.ContainerdStarted && c.report.Tells(read.ContainerdDied): // both are reported
+		case c.report.Tells(w):
+			n += fitting
+		case w == read.ContainerdDied && c.report.Tells(read.ContainerdStarted):
+			n += near
+		case w != read.ClientGaveUp: // a report often leaves that out
+			n += unlikely
+		}
 	}
-	n += pick(reported(read.ClientGaveUp) && slices.Contains([]string{"cancel", "deadline", "pause", "hang"}, f.Word()),
-		fitting, 0)
-	n += pick(reported(read.FullDisk) && f.Action == "error(ENOSPC)", fitting+near, 0)
-	n += pick(reported(read.NoDescriptors) && f.Action == "error(EMFILE)", fitting+near, 0)
 	return n
 }
 

@@ -106,7 +106,7 @@ func (s Search) Run(ctx context.Context) (Result, error) {
 	for _, o := range s.Quoted {
 		res.Logging = append(res.Logging, o.Made.Functions(s.Release)...)
 	}
-	q := newQueue(p, newClues(s.Report, res.Targets, res.Logging))
+	q := newQueue(p, newClues(s.Report, s.Release, res.Targets, res.Logging))
 	res.Planned = len(p.Specs)
 	best, err := s.sweep(ctx, p, q, time.Now().Add(s.For), &res)
 	res.Functions = q.looked()

@@ -82,7 +82,7 @@ func TestLikeliestFirst(t *testing.T) {
 		spec(t, "stmt:shim:process.Init.Create:y", "error(x)", "create"),
 	}}
 	r := read.Text("# pkill -9 containerd\nat github.com/containerd/containerd/runtime/v2.(*binary).Start(0x1)")
-	q := newQueue(p, newClues(r, nil, nil))
+	q := newQueue(p, newClues(r, "v2.4.2", nil, nil))
 	var order []int
 	for range 2 {
 		i, _ := q.next()
@@ -92,7 +92,7 @@ func TestLikeliestFirst(t *testing.T) {
 		t.Errorf("%v come first", order)
 	}
 	targets := finding.MustMatches("shim task=none")
-	q = newQueue(plan.Plan{Specs: p.Specs[1:]}, newClues(read.Text(""), nil, nil))
+	q = newQueue(plan.Plan{Specs: p.Specs[1:]}, newClues(read.Text(""), "v2.4.2", nil, nil))
 	q.learn(0, fit{has: 1}, targets)
 	if i, _ := q.next(); i != 0 {
 		t.Errorf("%d comes first, not the one whose neighbour has left it", i)

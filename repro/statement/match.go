@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Match names the statements that made a text.
@@ -215,20 +217,9 @@ var codes = func() map[string]string {
 		"ttrpc: closed": "ttrpc-closed", "EOF": "EOF", "unexpected EOF": "EOF",
 	}
 	for n := syscall.Errno(1); n < 134; n++ {
-		if name := errnoNames[n]; name != "" && all[n.Error()] == "" {
+		if name := unix.ErrnoName(n); name != "" && all[n.Error()] == "" {
 			all[n.Error()] = name
 		}
 	}
 	return all
 }()
-
-// errnoNames are the kernel's errors that a node's programs report.
-var errnoNames = map[syscall.Errno]string{
-	syscall.EPERM: "EPERM", syscall.ENOENT: "ENOENT", syscall.ESRCH: "ESRCH", syscall.EINTR: "EINTR", syscall.EIO: "EIO",
-	syscall.EBADF: "EBADF", syscall.ECHILD: "ECHILD", syscall.EAGAIN: "EAGAIN", syscall.ENOMEM: "ENOMEM",
-	syscall.EACCES: "EACCES", syscall.EBUSY: "EBUSY", syscall.EEXIST: "EEXIST", syscall.ENOTDIR: "ENOTDIR",
-	syscall.EISDIR: "EISDIR", syscall.EINVAL: "EINVAL", syscall.EMFILE: "EMFILE", syscall.ENFILE: "ENFILE",
-	syscall.ENOSPC: "ENOSPC", syscall.EROFS: "EROFS", syscall.EPIPE: "EPIPE", syscall.ENOTEMPTY: "ENOTEMPTY",
-	syscall.EDQUOT: "EDQUOT", syscall.ECONNREFUSED: "ECONNREFUSED", syscall.ECONNRESET: "ECONNRESET",
-	syscall.ETIMEDOUT: "ETIMEDOUT", syscall.ENOTCONN: "ENOTCONN", syscall.EADDRINUSE: "EADDRINUSE",
-}
