@@ -1,10 +1,12 @@
 package repro
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -13,15 +15,19 @@ import (
 	"github.com/shimquake/shimquake/repro/rank"
 	"github.com/shimquake/shimquake/repro/read"
 	"github.com/shimquake/shimquake/repro/search"
+	"github.com/shimquake/shimquake/repro/statement"
 )
 
 // Answer is what is known of a report in the end.
 type Answer struct {
 	// Report has the observations; nil where a bug was named.
 	Report *read.Report `json:"report,omitempty"`
-	// Release is the containerd that was tried, Guessed set where nobody said which it is.
-	Release string `json:"containerd"`
-	Guessed bool   `json:"guessed,omitempty"`
+	// Release is the containerd that was tried. Guessed is set if neither the report
+	// nor the user names it. Bound are the tested releases that can log most of the
+	// quoted lines then.
+	Release string   `json:"containerd"`
+	Guessed bool     `json:"guessed,omitempty"`
+	Bound   []string `json:"bound,omitempty"`
 	// Fits are the bugs by how well they fit, those that do not fit at all left out.
 	Fits []rank.Fit `json:"fits,omitempty"`
 	// Without are bugs that were left out because they were asked to be.
@@ -47,8 +53,8 @@ type Answer struct {
 // Options are what to answer with.
 type Options struct {
 	Trier
-	// Containerd is the release to try. Default: what the report says, or else the last that
-	// has the best bug.
+	// Containerd is the release to try. Default: what the report says, or else the last
+	// that has the best bug.
 	Containerd string
 	// Bugs are those that are known.
 	Bugs []catalogue.Bug
@@ -76,7 +82,8 @@ func Match(r read.Report, o Options) Answer {
 	}
 	a.Fits = rank.Rank(r, a.Release, bugs)
 	if a.Release == "" {
-		a.Guessed, a.Release = true, a.guess()
+		a.Guessed, a.Bound = true, statement.Releases(made(r))
+		a.Release = a.guess()
 	}
 	return a
 }
@@ -103,7 +110,8 @@ func ForReport(ctx context.Context, r read.Report, o Options) (Answer, error) {
 // find runs the cases that may show the reported symptoms, the cheapest first.
 func (a *Answer) find(ctx context.Context, r read.Report, o Options) error {
 	known := len(a.Fits) > 0 && a.Fits[0].Clears && a.Fits[0].Sure()
-	if !known && !a.Guessed && a.Release != "" && o.For > 0 {
+	bug := a.Guessed && len(a.runnable()) > 0 // its release was taken: nothing is known of that without a fault
+	if !known && !bug && a.Release != "" && o.For > 0 {
 		if err := a.tryPlain(ctx, r, o); err != nil {
 			return err
 		}
@@ -128,7 +136,7 @@ func ForBug(ctx context.Context, b catalogue.Bug, o Options) (Answer, error) {
 	began := time.Now()
 	a := Answer{Best: -1, Release: o.Containerd, bugs: map[string]catalogue.Bug{b.ID: b}}
 	if a.Release == "" {
-		a.Release = lastBad(b)
+		a.Release = lastBad(b, nil)
 	}
 	if len(b.Cases) == 0 {
 		a.Unable = []string{b.ID}
@@ -265,19 +273,37 @@ func (a *Answer) tryFixed(ctx context.Context, o Options) {
 	a.Fixed = &done
 }
 
-// guess is the release to try where nobody tells which it is.
+// guess is the release to try if the report names none: the newest that has the best bug,
+// or else the newest that can log the quoted lines. "" if nothing bounds it.
 func (a *Answer) guess() string {
 	if fit := a.runnable(); len(fit) > 0 {
-		return lastBad(fit[0].Bug)
+		bug := fit[0].Bug
+		return cmp.Or(lastBad(bug, a.Bound), lastBad(bug, nil))
+	}
+	if len(a.Bound) > 0 {
+		return a.Bound[len(a.Bound)-1]
 	}
 	return ""
 }
 
-// lastBad is the newest release that is known to have a bug.
-func lastBad(b catalogue.Bug) string {
-	branches := b.Releases.Branches()
-	for _, name := range slices.Backward(branches) {
-		if last := b.Releases.LastBad(name); last != "" {
+// guessText says how the release was chosen. "" where the report or the user names it.
+func (a Answer) guessText() string {
+	switch {
+	case !a.Guessed || a.Release == "":
+		return ""
+	case len(a.Bound) == 0:
+		return "no line says which containerd runs; " + a.Release + " has the bug that fits best"
+	}
+	return fmt.Sprintf("no line says which containerd runs; of the tested releases %s can log what the report quotes",
+		strings.Join(a.Bound, ", "))
+}
+
+// lastBad is the newest release that is known to have a bug; if some releases are named,
+// of their branches.
+func lastBad(b catalogue.Bug, of []string) string {
+	for _, name := range slices.Backward(b.Releases.Branches()) {
+		in := of == nil || slices.ContainsFunc(of, func(r string) bool { return branch(r) == name })
+		if last := b.Releases.LastBad(name); in && last != "" {
 			return last
 		}
 	}

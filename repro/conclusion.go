@@ -7,6 +7,14 @@ import (
 
 // Conclusion is the result in a line. It is never empty.
 func (a Answer) Conclusion() string {
+	text := a.conclusion()
+	if guess := a.guessText(); guess != "" && strings.Contains(text, a.Release) {
+		text += " (" + guess + ")"
+	}
+	return text
+}
+
+func (a Answer) conclusion() string {
 	switch like := a.plainLike(); {
 	case a.Best >= 0:
 		return a.ofTrial(a.Trials[a.Best])

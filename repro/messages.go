@@ -21,6 +21,14 @@ func Quoted(r read.Report) (out []read.Observation) {
 	return out
 }
 
+// made are the statements of all messages of a report.
+func made(r read.Report) (all []statement.Match) {
+	for _, o := range r.Of(read.Message) {
+		all = append(all, o.Made)
+	}
+	return all
+}
+
 // saidIn are the logged messages of a run, by its evidence folder, and the errors of its
 // calls. Calls that only look whether a name is free are left out. A run without evidence
 // has none.

@@ -197,6 +197,30 @@ func TestReleaseExcludes(t *testing.T) {
 	}
 }
 
+// TestReleaseIsGuessed: of a report that names no release, what containerd logged bounds
+// it. A bug that fits is tried on the newest such release.
+func TestReleaseIsGuessed(t *testing.T) {
+	line := func(msg string) string { return "time=\"t\" level=warning msg=\"" + msg + "\"\n" }
+	for name, tt := range map[string]struct{ report, release, says string }{
+		"what 1.x logs": {line("cleaning up after dead shim"), "v1.7.35", "v1.6.8, "},
+		"what 2.x logs": {line("Image verifier blocked pull"), "v2.4.2", "v2.0.14, "},
+		"it is named": {"containerd github.com/containerd/containerd v2.0.5 0\n" + line("Image verifier blocked pull"),
+			"v2.0.5", ""},
+		"no log": {"hello", "", ""},
+	} {
+		a := Match(read.Text(tt.report), Options{Bugs: catalogue.BySeverity()})
+		if a.Release != tt.release || !strings.Contains(a.guessText(), tt.says) || (tt.says == "") != (a.guessText() == "") {
+			t.Errorf("%s: %q, %q", name, a.Release, a.guessText())
+		}
+	}
+	two := affected.Releases{"1.7": {Bad: "v1.7.35"}, "2.4": {Bad: "v2.4.2"}}
+	a := Answer{Bound: []string{"v1.6.36", "v1.7.4"}, Fits: []rank.Fit{{Clears: true, Bug: catalogue.Bug{
+		Releases: two, Cases: []harness.Case{{}}}}}}
+	if got := a.guess(); got != "v1.7.35" {
+		t.Errorf("a bug of 1.7 and 2.4 that logs what 1.x does is tried on %s", got)
+	}
+}
+
 func TestNothingSearchedSaysWhatWouldHelp(t *testing.T) {
 	a := Match(read.Text("pods are stuck"), Options{Bugs: catalogue.BySeverity()})
 	a.Search = emptySearch()

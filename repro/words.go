@@ -33,6 +33,9 @@ func (a Answer) ReadText() string {
 	if len(r.Versions) > 1 {
 		b.Line("  %-14s taken: %s; --containerd chooses another", "", r.Version())
 	}
+	if text := a.guessText(); text != "" {
+		b.Line("  %-14s containerd %s: %s", "taken:", a.Release, text)
+	}
 	for _, g := range group(r.Seen) {
 		b.Line("%s", g)
 	}

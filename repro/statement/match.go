@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/mod/semver"
 	"golang.org/x/sys/unix"
 )
 
@@ -79,6 +80,36 @@ func (m Match) Functions(release string) (out []string) {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// Releases are the tested releases that can make most of the texts of some matches, the
+// oldest first. None if no match names a text.
+func Releases(all []Match) (best []string) {
+	can := map[string]int{} // how many texts a release makes
+	for _, m := range all {
+		for _, x := range m.Chain {
+			of := map[string]bool{}
+			for _, p := range x.Places {
+				for _, r := range p.Releases {
+					of[r] = true
+				}
+			}
+			for r := range of {
+				can[r]++
+			}
+		}
+	}
+	most := 0
+	for r, n := range can {
+		switch {
+		case n > most:
+			most, best = n, []string{r}
+		case n == most:
+			best = append(best, r)
+		}
+	}
+	slices.SortFunc(best, semver.Compare)
+	return best
 }
 
 // Line matches a line of a log, of containerd or of a client of it: the better of Log and

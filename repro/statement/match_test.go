@@ -53,6 +53,36 @@ func TestLine(t *testing.T) {
 	}
 }
 
+// TestReleases has lines that only some releases log. One line that another release logs
+// does not outvote two.
+func TestReleases(t *testing.T) {
+	all := func(messages ...string) (ms []Match) {
+		for _, m := range messages {
+			ms = append(ms, KnownTable().Line(m, ""))
+		}
+		return ms
+	}
+	const old, recent, usual = "cleaning up after dead shim", "Image verifier blocked pull", "starting containerd"
+	for name, tt := range map[string]struct {
+		messages    []string
+		first, last string
+	}{
+		"old":                {[]string{old, usual}, "v1.6.8", "v1.7.35"},
+		"recent":             {[]string{recent, usual}, "v2.0.14", "v2.4.2"},
+		"two to one":         {[]string{old, old, recent}, "v1.6.8", "v1.7.35"},
+		"no statement of it": {[]string{"hello"}, "", ""},
+	} {
+		got := Releases(all(tt.messages...))
+		first, last := "", ""
+		if len(got) > 0 {
+			first, last = got[0], got[len(got)-1]
+		}
+		if first != tt.first || last != tt.last {
+			t.Errorf("%s: %v, want %s to %s", name, got, tt.first, tt.last)
+		}
+	}
+}
+
 func formats(m Match) string {
 	var all []string
 	for _, x := range m.Chain {
