@@ -20,7 +20,7 @@ export CONTAINERD SHORT STRICT FOCUS SUITES PROCS TIMEOUT RACE FUZZTIME NIGHT
 # Finds a Go that is new enough, also where sudo dropped it from PATH.
 GO := . scripts/env &&
 
-.PHONY: help docs setup suites test kill-test vm-v2 vm-sweep mutation faultless repro-reports audit-long bisect-proof nightly-plan nightly-sweep nightly-merge nightly-judge nightly-pairs \
+.PHONY: help docs filings setup suites test kill-test vm-v2 vm-sweep mutation faultless repro-reports audit-long bisect-proof nightly-plan nightly-sweep nightly-merge nightly-judge nightly-pairs \
 	nightly-random nightly-matrix nightly-issues nightly-gate nightly-summary lint bench performance fuzz build dist install uninstall gc clean vagrant-check vagrant-test workflows-check scripts-check
 
 help: ## show this list
@@ -139,6 +139,9 @@ docs: ## generate docs/bugs/, the table of bugs in README, docs/history.schema.j
 	@$(GO) go run ./cmd/historyschema >out/history.schema.json && mv out/history.schema.json docs/history.schema.json
 	@$(GO) go run ./cmd/reference >out/reference.md && mv out/reference.md docs/reference.md
 	@$(GO) go run ./repro/statement/write repro/statement/statements.jsonl.gz
+
+filings: ## (root) record the runs of the issues in catalogue/filing/issues/ that changed (BUGS, their ids: these)
+	@$(GO) run ./cmd/filings catalogue/filing/issues/recorded.jsonl $(BUGS)
 
 setup: ## (root) install the system packages that are missing
 	@scripts/setup

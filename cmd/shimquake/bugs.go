@@ -9,6 +9,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/catalogue/filing"
 	"github.com/shimquake/shimquake/catalogue/page"
 	"github.com/shimquake/shimquake/oracle/affected"
 )
@@ -37,11 +38,13 @@ func listBugs(out io.Writer, release string) error {
 }
 
 func showCommand() *cobra.Command {
-	return &cobra.Command{
+	var issue bool
+	c := &cobra.Command{
 		Use:   "show BUG...",
 		Short: "Tell all that is known of a bug: its id, an issue's number, or one of its cases",
 		Example: `  shimquake show containerd-8981
-  shimquake show 7496`,
+  shimquake show 7496
+  shimquake show --issue created-task-not-cleaned   # the text of an upstream issue, in Markdown`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			for i, w := range words {
@@ -52,9 +55,19 @@ func showCommand() *cobra.Command {
 				if i > 0 {
 					fmt.Fprintln(cmd.OutOrStdout())
 				}
-				fmt.Fprint(cmd.OutOrStdout(), page.Text(b))
+				text := page.Text(b)
+				if issue {
+					f, r, err := filing.Of(b)
+					if err != nil {
+						return err
+					}
+					text = filing.Text(f, r)
+				}
+				fmt.Fprint(cmd.OutOrStdout(), text)
 			}
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&issue, "issue", false, "print the text of an upstream issue, by containerd's template")
+	return c
 }

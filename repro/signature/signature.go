@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/shimquake/shimquake/foreign"
 	"github.com/shimquake/shimquake/harness"
@@ -18,6 +20,7 @@ import (
 type Said struct {
 	Log    string
 	Errors []string
+	Calls  []string // the calls that failed, an error each
 }
 
 // mostLog is how long a kept log may be, in bytes: evidence has the last 8 MiB of it.
@@ -42,6 +45,7 @@ func SaidIn(evidence string) (s Said, err error) {
 	for _, c := range k.History.Calls {
 		if c.Err != nil {
 			s.Errors = append(s.Errors, fmt.Sprintf("rpc error: code = %s desc = %s", c.Err.Code, c.Err.Said))
+			s.Calls = append(s.Calls, strings.TrimSpace(c.Verb+" "+c.Of))
 		}
 	}
 	return s, err
@@ -62,6 +66,34 @@ func Of(run, without Said) (keys []string) {
 	slices.Sort(keys)
 	return keys
 }
+
+// Lines returns the warnings and errors in the log of a run that are not in the log of
+// the same run without a fault. Of several that the same statement made it returns the
+// first.
+func Lines(run, without Said) (lines []string) {
+	before := map[string]bool{}
+	for _, k := range without.keys() {
+		before[k] = true
+	}
+	for line := range strings.Lines(run.Log) {
+		if !wrong.MatchString(line) {
+			continue
+		}
+		for _, m := range read.Logged(line) {
+			fresh := false
+			for _, k := range Keys(m) {
+				fresh = fresh || !before[k]
+				before[k] = true
+			}
+			if fresh {
+				lines = append(lines, strings.TrimSpace(line))
+			}
+		}
+	}
+	return lines
+}
+
+var wrong = regexp.MustCompile(`\blevel=(warning|error|fatal|panic)\b`)
 
 func (s Said) keys() (keys []string) {
 	for _, m := range read.Logged(s.Log) {

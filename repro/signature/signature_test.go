@@ -32,9 +32,24 @@ func TestOf(t *testing.T) {
 			[]string{"code NotFound", "error container not created: %w"}},
 		"empty": {"", started, nil, nil},
 	} {
-		if got := Of(Said{tt.log, tt.errors}, Said{tt.without, nil}); !slices.Equal(got, tt.want) {
+		if got := Of(Said{Log: tt.log, Errors: tt.errors}, Said{Log: tt.without}); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
+	}
+}
+
+// TestLines: an issue quotes the first warning of each statement that the fault adds.
+func TestLines(t *testing.T) {
+	const started = "time=\"t\" level=info msg=\"starting containerd\"\n"
+	line := func(id string) string {
+		return `time="t" level=error msg="failed to delete task" error="context canceled" id=` + id + "\n"
+	}
+	run := Said{Log: started + line("a") + "panic: x\n" + line("b")}
+	if got := Lines(run, Said{}); !slices.Equal(got, []string{strings.TrimSpace(line("a"))}) {
+		t.Errorf("got %q", got)
+	}
+	if got := Lines(run, Said{Log: line("c")}); got != nil {
+		t.Errorf("%q is logged without the fault, too", got)
 	}
 }
 

@@ -1,0 +1,207 @@
+// Package filing makes the text of an upstream issue for a bug of the catalogue. People
+// write issues/ID.yaml. `make filings` records a run, and the lines of the release's
+// source.
+package filing
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/harness"
+)
+
+// files has an ID.yaml for each bug that can be filed, and recorded.jsonl. It has an
+// ID.patch if the bug needs a change of containerd to come each time.
+//
+//go:embed issues
+var files embed.FS
+
+// Filing has the words of an issue, written by people.
+type Filing struct {
+	Bug catalogue.Bug `yaml:"-"`
+	// Description says in a paragraph what happens, and on which node.
+	Description string `yaml:"description"`
+	// Steps are Markdown: what a user does with ctr, crictl or some lines of Go.
+	Steps string `yaml:"steps"`
+	// Expected and Actual are the results.
+	Expected string `yaml:"expected"`
+	Actual   string `yaml:"actual"`
+	// Cause is the root cause, in some three sentences. Code has its lines.
+	Cause string `yaml:"cause"`
+	Code  []Code `yaml:"code"`
+	// Direction is how it could be fixed.
+	Direction string `yaml:"direction"`
+	// Stuck names a process and a function: "shim FUNCTION". A goroutine of the
+	// recorded run must stand in it.
+	Stuck string `yaml:"stuck,omitempty"`
+	// Run is the case that was recorded, with the patch if there is one. Default: the
+	// bug's first case. Patch is a change of containerd's source, as git prints it.
+	Run   harness.Case `yaml:"-"`
+	Patch string       `yaml:"-"`
+
+	digest string
+}
+
+// Code is a claim about a line of the release's source.
+type Code struct {
+	// In is the file and the function with its type: "core/runtime/v2/shim.go
+	// shimTask.delete".
+	In string `yaml:"in"`
+	// Line is a part of one line of that function.
+	Line string `yaml:"line"`
+	// Says tells what the line does here.
+	Says string `yaml:"says"`
+}
+
+// Recorded has the facts of an issue, of a run and of the source of a release.
+type Recorded struct {
+	Bug     string `json:"bug"`
+	Release string `json:"release"`
+	// Digest is that of the files that were recorded: others need another record.
+	Digest string `json:"digest"`
+	// Lines are the numbers of the lines of Code, in its order, and Texts the lines.
+	Lines []int    `json:"lines"`
+	Texts []string `json:"texts"`
+	// Errors are the failed calls of the client, Log lines that containerd does not log
+	// without the fault, Left the findings.
+	Errors []string `json:"errors,omitempty"`
+	Log    []string `json:"log,omitempty"`
+	Left   []string `json:"left"`
+	// Stack is the goroutine of Stuck.
+	Stack string `json:"stack,omitempty"`
+	// Config is containerd's configuration, if CRI was used, and Machine the kernel, the
+	// version of cgroups, and runc's.
+	Config  string   `json:"config,omitempty"`
+	Machine []string `json:"machine"`
+}
+
+// All are the filings, by the ids of their bugs.
+func All() (map[string]Filing, error) {
+	names, err := fs.Glob(files, "issues/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]Filing{}
+	for _, name := range names {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		id := strings.TrimSuffix(path.Base(name), ".yaml")
+		patch, err := files.ReadFile("issues/" + id + ".patch")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		f, err := parse(id, text, string(patch))
+		if err != nil {
+			return nil, fmt.Errorf("catalogue/filing/%s: %w", name, err)
+		}
+		all[id] = f
+	}
+	return all, nil
+}
+
+func parse(id string, text []byte, patch string) (Filing, error) {
+	b, err := catalogue.FindBug(id)
+	if err != nil {
+		return Filing{}, err
+	}
+	tree, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return Filing{}, err
+	}
+	var f struct {
+		Filing `yaml:",inline"`
+		Run    ast.Node `yaml:"run,omitempty"`
+	}
+	if err := yaml.NodeToValue(tree.Docs[0].Body, &f, yaml.Strict()); err != nil {
+		return Filing{}, err
+	}
+	f.Bug, f.Patch = b, patch
+	if f.Run != nil {
+		f.Filing.Run, err = harness.ParseCaseAt(id+".yaml", tree, "$.run")
+	} else if c, ok := b.Case(); ok {
+		f.Filing.Run = c
+	} else {
+		err = fmt.Errorf("%s has no case: say which to run", id)
+	}
+	f.digest = digest(text, []byte(patch), []byte(f.Filing.Run.String()))
+	return f.Filing, err
+}
+
+func digest(parts ...[]byte) string {
+	sum := sha256.Sum256(bytes.Join(parts, []byte{0}))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Digest is that of what a record depends on.
+func (f Filing) Digest() string { return f.digest }
+
+// Release is the newest release that is known to have the bug.
+func (f Filing) Release() string {
+	branches := f.Bug.Releases.Branches()
+	if len(branches) == 0 {
+		return ""
+	}
+	return f.Bug.Releases.LastBad(branches[len(branches)-1])
+}
+
+// Read reads records: a JSON object a line.
+func Read(text []byte) (map[string]Recorded, error) {
+	all := map[string]Recorded{}
+	for lines := json.NewDecoder(bytes.NewReader(text)); lines.More(); {
+		var r Recorded
+		if err := lines.Decode(&r); err != nil {
+			return nil, fmt.Errorf("read the records of make filings: %w", err)
+		}
+		all[r.Bug] = r
+	}
+	return all, nil
+}
+
+// Of is the filing of a bug with its record. Its error says why a bug cannot be filed.
+func Of(b catalogue.Bug) (Filing, Recorded, error) {
+	if b.Kind == catalogue.Residue || b.Kind == catalogue.Lead {
+		return Filing{}, Recorded{}, fmt.Errorf("%s is a %s, which is not filed: %s", b.ID, b.Kind, kindMeans[b.Kind])
+	}
+	all, err := All()
+	if err != nil {
+		return Filing{}, Recorded{}, err
+	}
+	f, ok := all[b.ID]
+	if !ok {
+		return f, Recorded{}, fmt.Errorf("nobody has written an issue of %s: add catalogue/filing/issues/%s.yaml, then "+
+			"make filings", b.ID, b.ID)
+	}
+	text, err := files.ReadFile("issues/recorded.jsonl")
+	if err != nil {
+		return f, Recorded{}, err
+	}
+	records, err := Read(text)
+	if err != nil {
+		return f, Recorded{}, err
+	}
+	r, ok := records[b.ID]
+	if !ok || r.Digest != f.digest {
+		return f, r, fmt.Errorf("the issue of %s was changed since its run was recorded: make filings", b.ID)
+	}
+	return f, r, nil
+}
+
+var kindMeans = map[catalogue.Kind]string{
+	catalogue.Residue: "releases are known to leave it, and it harms nobody",
+	catalogue.Lead:    "no function of containerd's is known to fail so",
+}

@@ -1,0 +1,133 @@
+package filing_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/shimquake/shimquake/catalogue"
+	"github.com/shimquake/shimquake/catalogue/filing"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/oracle/affected"
+	"github.com/shimquake/shimquake/repro/read"
+)
+
+// TestFilings: each filing has its record, and each line of code that it quotes stands in
+// the release's source.
+func TestFilings(t *testing.T) {
+	all, err := filing.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, f := range all {
+		t.Run(id, func(t *testing.T) {
+			if f.Bug.Releases.Of(containerd.DefaultRelease) != affected.Bad || f.Release() != containerd.DefaultRelease {
+				t.Errorf("%s does not have it", containerd.DefaultRelease)
+			}
+			_, r, err := filing.Of(f.Bug)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir, err := containerd.SourceDir(t.Context(), r.Release)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines, texts, err := filing.Lines(os.DirFS(dir), f.Code)
+			if err != nil || !slices.Equal(lines, r.Lines) || !slices.Equal(texts, r.Texts) {
+				t.Errorf("lines %v, %v; recorded: %v", lines, err, r.Lines)
+			}
+			for _, line := range r.Log {
+				for _, m := range read.Logged(line) {
+					if len(m.Chain) == 0 {
+						t.Errorf("no statement of containerd makes %s", line)
+					}
+				}
+			}
+			if len(f.Code) == 0 || len(r.Left) == 0 || (f.Stuck == "") != (r.Stack == "") {
+				t.Errorf("%d lines of code, %d findings, a stack of %q", len(f.Code), len(r.Left), f.Stuck)
+			}
+			for _, text := range append(slices.Concat(r.Log, r.Errors, r.Left), r.Stack, r.Config) {
+				if strings.Contains(text, "shimquake/") {
+					t.Errorf("a path of this harness: %s", text)
+				}
+			}
+		})
+	}
+}
+
+// TestTextHasTheTemplatesSections: containerd's .github/ISSUE_TEMPLATE/bug_report.yaml.
+func TestTextHasTheTemplatesSections(t *testing.T) {
+	all, err := filing.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, f := range all {
+		_, r, err := filing.Of(f.Bug)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, at := filing.Text(f, r), 0
+		for _, want := range []string{"### Description\n", "**Root cause.** ", "**Direction for a fix.** ",
+			"**Existing threads**", "### Steps to reproduce the issue\n", "### Describe the results you received and expected\n", "**Expected**: ",
+			"**Received**: ", "### What version of containerd are you using?\n", "### Any other relevant information\n"} {
+			i := strings.Index(text[at:], want)
+			if i < 0 {
+				t.Errorf("%s: no %q, or not in its place, in\n%s", id, want, text)
+				break
+			}
+			at += i
+		}
+		if strings.Contains(text, "**: \n") || strings.Contains(text, ".** \n") || strings.Contains(text, "<no value>") {
+			t.Errorf("%s: a part is empty:\n%s", id, text)
+		}
+		if strings.Count(text, "```")%2 != 0 {
+			t.Errorf("%s: a block has no end", id)
+		}
+	}
+}
+
+func TestResiduesAndLeadsAreNotFiled(t *testing.T) {
+	for _, b := range catalogue.Bugs() {
+		if _, _, err := filing.Of(b); err == nil && b.Kind != catalogue.Defect && b.Kind != catalogue.Race {
+			t.Errorf("%s is a %s, and can be filed", b.ID, b.Kind)
+		}
+	}
+	for id, want := range map[string]string{
+		"containerd-8557": "nobody has written an issue", "exit-repeated": "not filed",
+	} {
+		b, err := catalogue.FindBug(id)
+		if err != nil {
+			continue
+		}
+		if _, _, err := filing.Of(b); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", id, err, want)
+		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	const source = "package p\n\nfunc (s *T) A() {\n\tx := 1\n\t_ = x\n}\n\nfunc B() {\n\tx := 1\n\tx = 1\n}\n"
+	files := fstest.MapFS{"a/b.go": {Data: []byte(source)}}
+	for name, tt := range map[string]struct {
+		claim filing.Code
+		line  int
+		err   string
+	}{
+		"a method's":          {filing.Code{In: "a/b.go T.A", Line: "x := 1"}, 4, ""},
+		"a function's":        {filing.Code{In: "a/b.go B", Line: "x = 1"}, 10, ""},
+		"on two lines":        {filing.Code{In: "a/b.go B", Line: "1"}, 0, "stands on 2 lines"},
+		"in another function": {filing.Code{In: "a/b.go B", Line: "_ = x"}, 0, "stands on 0 lines"},
+		"no such function":    {filing.Code{In: "a/b.go T.B", Line: "x"}, 0, "has no function T.B"},
+		"no such file":        {filing.Code{In: "b.go B", Line: "x"}, 0, "does not exist"},
+	} {
+		lines, _, err := filing.Lines(files, []filing.Code{tt.claim})
+		switch {
+		case tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)):
+			t.Errorf("%s: %v, want %q", name, err, tt.err)
+		case tt.err == "" && (err != nil || !slices.Equal(lines, []int{tt.line})):
+			t.Errorf("%s: %v, %v, want %d", name, lines, err, tt.line)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package filing
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"strings"
+)
+
+// Lines finds the lines of some claims in the source of a release: their numbers, and
+// their texts. A claim of a function that is not there is an error. So is a text that
+// stands on no line of the function, or on several.
+func Lines(source fs.FS, claims []Code) (numbers []int, texts []string, err error) {
+	for _, c := range claims {
+		file, function, _ := strings.Cut(c.In, " ")
+		text, err := fs.ReadFile(source, file)
+		if err != nil {
+			return nil, nil, err
+		}
+		first, last, err := span(file, text, function)
+		if err != nil {
+			return nil, nil, err
+		}
+		found := 0
+		for i, line := range strings.Split(string(text), "\n") {
+			if i+1 >= first && i+1 <= last && strings.Contains(line, c.Line) {
+				found++
+				numbers, texts = append(numbers, i+1), append(texts, strings.TrimSpace(line))
+			}
+		}
+		if found != 1 {
+			return nil, nil, fmt.Errorf("%q stands on %d lines of %s, not on one", c.Line, found, c.In)
+		}
+	}
+	return numbers, texts, nil
+}
+
+// span is the first and the last line of a function: "Func", or "Type.Method".
+func span(file string, text []byte, function string) (first, last int, err error) {
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, file, text, parser.SkipObjectResolution)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, d := range tree.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && name(f) == function {
+			return set.Position(f.Pos()).Line, set.Position(f.End()).Line, nil
+		}
+	}
+	return 0, 0, fmt.Errorf("%s has no function %s", file, function)
+}
+
+func name(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	of := f.Recv.List[0].Type
+	if star, ok := of.(*ast.StarExpr); ok {
+		of = star.X
+	}
+	if id, ok := of.(*ast.Ident); ok {
+		return id.Name + "." + f.Name.Name
+	}
+	return f.Name.Name
+}
