@@ -9,6 +9,7 @@ package foreign
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
@@ -136,6 +137,20 @@ func (d *Dir) Rename(from, to string) error {
 		return &os.LinkError{Op: "rename", Old: d.Path(from), New: d.Path(to), Err: errors.Unwrap(err)}
 	}
 	return nil
+}
+
+// Link makes a symbolic link in the folder, in place of the entry that has its name. Its
+// target is not looked at.
+func (d *Dir) Link(name, target string) error {
+	temp := "." + name + "." + rand.Text()
+	if err := d.root.Symlink(target, temp); err != nil {
+		return &os.LinkError{Op: "symlink", Old: target, New: d.Path(name), Err: errors.Unwrap(err)}
+	}
+	err := d.Rename(temp, name)
+	if err != nil {
+		err = errors.Join(err, d.Remove(temp))
+	}
+	return err
 }
 
 // Remove removes an entry; a symbolic link itself, and not its target.

@@ -289,3 +289,25 @@ func TestASocketMayHaveALongPath(t *testing.T) {
 		t.Errorf("nobody listens: %v", err)
 	}
 }
+
+// A link takes the place of what has its name, and what that led to is not touched.
+func TestLink(t *testing.T) {
+	d, outside := folder(t)
+	for _, name := range []string{"new", "plain", "absolute link"} {
+		if err := d.Link(name, "anywhere"); err != nil {
+			t.Error(err)
+		}
+		if to, err := os.Readlink(d.Path(name)); err != nil || to != "anywhere" {
+			t.Errorf("%s leads to %q, %v", name, to, err)
+		}
+	}
+	if err := d.Link("inner", "anywhere"); err == nil {
+		t.Error("a folder was replaced")
+	}
+	if text, err := os.ReadFile(outside); err != nil || string(text) != secret {
+		t.Errorf("%q, %v", text, err)
+	}
+	if left, _ := filepath.Glob(d.Path(".*")); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}

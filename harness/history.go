@@ -375,3 +375,15 @@ func (h *History) MayHaveBegun(by time.Time, sort func(failpoints.Fault) bool) b
 	}
 	return false
 }
+
+// Versions returns the releases that ran, in their order: the release under test, and the
+// releases that the workload installed and started.
+func (h *History) Versions() []string {
+	all := []string{h.Version}
+	for _, d := range h.Deaths {
+		if d.Next != "" {
+			all = append(all, d.Next)
+		}
+	}
+	return all
+}

@@ -27,6 +27,8 @@ type Verdict struct {
 	Outcome Outcome `json:"verdict"`
 	// Version is the release that the containerd under test reported.
 	Version string `json:"containerd"`
+	// ReplacedBy are the releases that the workload started in its place, in their order.
+	ReplacedBy []string `json:"replacedBy,omitempty"`
 	// Problems are why the verdict is invalid, or what a violated case does not show
 	// besides.
 	Problems []Problem `json:"problems,omitempty"`

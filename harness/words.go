@@ -16,7 +16,8 @@ import (
 // String tells the verdict to a person, in a few lines.
 func (v Verdict) String() string {
 	var b quote.Text
-	b.Line("%-8s %s on containerd %s in %s", v.Outcome, v.Name, v.Version, v.Took.Round(time.Millisecond))
+	releases := strings.Join(append([]string{v.Version}, v.ReplacedBy...), ", then ")
+	b.Line("%-8s %s on containerd %s in %s", v.Outcome, v.Name, releases, v.Took.Round(time.Millisecond))
 	if why := v.Why(); why != "" {
 		b.Block("  why:   ", why)
 	}

@@ -20,6 +20,7 @@ import (
 	_ "github.com/shimquake/shimquake/suites/shutdown"
 	"github.com/shimquake/shimquake/suites/spec"
 	_ "github.com/shimquake/shimquake/suites/umount"
+	_ "github.com/shimquake/shimquake/suites/upgrade"
 )
 
 func TestSuites(t *testing.T) { spec.Run(t, "suites") }

@@ -50,6 +50,8 @@ type Params struct {
 	// judge's business. Died reports whether it has ended, by that or otherwise.
 	Restart func(context.Context) error
 	Died    func() bool
+	// Install replaces the programs of containerd, for its next start.
+	Install func(script.Installation) error
 	// State is called when the workload has come to a state: faults happen there. Fired
 	// reports whether any has.
 	State func(ctx context.Context, state string)

@@ -14,7 +14,7 @@ func Conditions(h harness.History) residue.Circumstances { return conditions(&h,
 
 // conditions are those at a time; the zero time stands for the end.
 func conditions(h *harness.History, at time.Time) residue.Circumstances {
-	c := residue.Circumstances{Release: h.Version}
+	c := residue.Circumstances{Releases: h.Versions()}
 	for _, i := range h.Instances {
 		if !i.Deleted.IsZero() && harness.Within(i.Deleted, at) {
 			c.Happened = append(c.Happened, residue.TaskDeleted)

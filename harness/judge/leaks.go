@@ -23,7 +23,7 @@ func (known excuses) leaks(h *harness.History) ([]finding.Finding, []harness.Pro
 	}
 	now := conditions(h, h.After.At)
 	left := residue.Mark(known, compare.Leaks(*h.Before, *h.After.Inventory), now)
-	if brokenBoot(h) {
+	if brokenBoot(h) || replaced(h) {
 		left = slices.DeleteFunc(left, func(f finding.Finding) bool { return ofPlugin(f) || ofNextBoot(h, f) })
 	}
 	if lost(h) {
@@ -38,6 +38,13 @@ func brokenBoot(h *harness.History) bool {
 	return len(h.Calls) > 0 && slices.ContainsFunc(h.Hits, func(hit failpoints.Hit) bool {
 		return hit.Who == "containerd" && hit.Fault >= 0 && hit.Time.Before(h.Calls[0].At)
 	})
+}
+
+// replaced reports whether the containerd of the look is of another release than that of
+// the look before. It has other plugins.
+func replaced(h *harness.History) bool {
+	all := h.Versions()
+	return all[0] != all[len(all)-1]
 }
 
 // ofPlugin reports whether it is the directory of a plugin (io.containerd.TYPE.ID), which

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/fixtures/containerd/daemon"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/oracle/fact"
 	"github.com/shimquake/shimquake/oracle/inventory"
@@ -48,20 +49,29 @@ func TestDirectoriesOfPlugins(t *testing.T) {
 // been loaded.
 func TestHandlesOfTheNextBoot(t *testing.T) {
 	for name, tc := range map[string]struct {
-		fault int // in ms after the first call
-		pid   int // of the containerd that is looked at afterwards
+		fault int    // in ms after the first call
+		pid   int    // of the containerd that is looked at afterwards
+		next  string // the release that was started
 		want  string
 	}{
-		"a fault in the first boot":       {-5, 32, ""},
-		"the same containerd":             {-5, 11, "leak handle"},
-		"a fault after the first boot":    {5, 32, "leak handle"},
-		"a fault after it, and no others": {5, 11, "leak handle"},
+		"a fault in the first boot":       {-5, 32, "", ""},
+		"the same containerd":             {-5, 11, "", "leak handle"},
+		"a fault after the first boot":    {5, 32, "", "leak handle"},
+		"a fault after it, and no others": {5, 11, "", "leak handle"},
+		"another release":                 {5, 32, "v2.3.7", ""},
+		"another release and back":        {5, 32, "v2.4.2", "leak handle"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := clean()
 			h.Calls = []harness.Call{{Who: "client", Verb: "create", Of: "c0", At: at(10)}}
 			h.Hits = append(h.Hits, failpoints.Hit{Who: "containerd", Time: at(10 + tc.fault)})
 			h.Firings = []harness.Firing{{Count: 1}}
+			if tc.next != "" {
+				h.Deaths = append(h.Deaths, daemon.Death{At: at(20), Asked: true, BackIn: 1, Next: "v2.3.7"})
+			}
+			if tc.next == h.Version {
+				h.Deaths = append(h.Deaths, daemon.Death{At: at(30), Asked: true, BackIn: 1, Next: h.Version})
+			}
 			holds := inventory.Held{Kind: fact.AWatch, Of: "inotify", Count: 1}
 			h.Before.Handles = []inventory.Handles{{PID: 11, Start: 1}}
 			h.After.Inventory.Handles = []inventory.Handles{{PID: tc.pid, Start: 1, Held: []inventory.Held{holds}}}

@@ -19,6 +19,7 @@ import (
 	"github.com/shimquake/shimquake/harness/client/cri"
 	"github.com/shimquake/shimquake/harness/client/task"
 	"github.com/shimquake/shimquake/harness/inject"
+	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/oracle/criview"
 	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/shims/fakeshim"
@@ -39,7 +40,7 @@ var collectLess = "GOGC=" + cmp.Or(os.Getenv("GOGC"), "400")
 // boot makes the world and starts containerd in it, with the plan armed.
 func (x *run) boot() (err error) {
 	if x.world, err = world.New(x.ctx, world.Config{
-		Cache: x.runner.Cache, Show: x.subject.Folders(), RootDisk: x.RootDisk(),
+		Cache: x.runner.Cache, Show: x.folders(), RootDisk: x.RootDisk(),
 	}); err != nil {
 		return err
 	}
@@ -70,6 +71,7 @@ func (x *run) boot() (err error) {
 		Subject: x.subject.Subject, World: x.world, CRI: x.Workload.API == harness.CRI, CNI: network, LogLevel: level,
 		// Without misbehaviour the fake shim is what the id is used again with.
 		Env: append(env, inject.Env(x.Case, x.world)...), ExtraPath: filepath.Dir(x.subject.fakeshim),
+		Replaced: len(x.installed) > 0,
 		OnStart: func(ctx context.Context, _ *daemon.Daemon, c *containerd.Client) error {
 			_, err := x.events.Record(ctx, c)
 			return errors.Join(err, x.hearCRI(ctx, c))
@@ -102,8 +104,9 @@ func (x *run) clientParams() client.Params {
 			x.record.Failed("client", "containerd restarted", err)
 			return err
 		},
-		State: x.at,
-		Fired: func() bool { return x.inject.AnyFired() },
+		Install: x.install,
+		State:   x.at,
+		Fired:   func() bool { return x.inject.AnyFired() },
 		KillShim: func(ctx context.Context, init int) bool {
 			err := x.inject.KillShim(ctx, init)
 			x.record.Problem(harness.ByHarness, err)
@@ -126,6 +129,23 @@ func (x *run) clientParams() client.Params {
 		p.OtherRuntime = runcshim.Runtime
 	}
 	return p
+}
+
+// folders returns the folders that the programs of all containerds of the case need.
+func (x *run) folders() []string {
+	all := x.subject.Folders()
+	for _, s := range x.installed {
+		all = append(all, s.Folders()...)
+	}
+	return all
+}
+
+// install replaces the programs of containerd.
+func (x *run) install(i script.Installation) error {
+	s := x.installed[i.Containerd]
+	err := x.daemon.Install(s.Subject, i.Elsewhere)
+	x.record.Failed("client", "containerd "+s.Version+" installed", err)
+	return err
 }
 
 // standIn has another process have a pid, until it is ended.

@@ -33,12 +33,14 @@ type run struct {
 	isReference, usesAgain bool
 	record                 record.Recorder
 	subject                *subject
-	world                  *world.World
-	daemon                 *daemon.Daemon
-	session                *client.Session
-	client                 client.Client
-	inject                 *inject.Injector
-	events                 event.Log
+	// installed are the containerds that the workload installs, by their names.
+	installed map[string]*subject
+	world     *world.World
+	daemon    *daemon.Daemon
+	session   *client.Session
+	client    client.Client
+	inject    *inject.Injector
+	events    event.Log
 	// criEvents are CRI's container events, of a case whose client uses CRI.
 	criEvents criview.Log
 	// criSecond are the same, as another is told them beside, see hearCRI.
@@ -117,12 +119,31 @@ func (x *run) prepare() (err error) {
 		return err
 	}
 	x.record.Set(func(h *harness.History) { h.Version = x.subject.Version })
+	steps, _ := x.Workload.Steps() // an error is a problem of the case
+	x.installed = map[string]*subject{}
+	for _, name := range steps.Installed() {
+		if x.installed[name], err = x.runner.prepare(x.ctx, name); err != nil {
+			return err
+		}
+	}
 	for _, f := range x.Plan {
-		if err := x.subject.Has(f.At); err != nil {
+		if err := x.has(f.At); err != nil {
 			return input(err)
 		}
 	}
 	return checkRequirements(x.Case)
+}
+
+// has says why no containerd of the case has a point, or nil.
+func (x *run) has(p failpoints.Point) error {
+	err := x.subject.Has(p)
+	for _, s := range x.installed {
+		if err == nil {
+			break
+		}
+		err = s.Has(p)
+	}
+	return err
 }
 
 // runWorkload lets the client meet the plan, and takes the proof of each fault.

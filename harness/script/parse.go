@@ -107,6 +107,8 @@ func (p *parser) arg(v Verb, verb word, rest []word) (string, []word) {
 		what, known = "moment", Marks
 	case SignalArg:
 		what, known = "signal", Signals
+	case ReleaseArg:
+		return p.release(verb, rest), nil
 	case DaemonArg:
 		what, known = "process", daemons
 	}
@@ -119,6 +121,27 @@ func (p *parser) arg(v Verb, verb word, rest []word) (string, []word) {
 		p.fail(last.column, spelling.Unknown(what, last.text, known))
 	}
 	return last.text, rest[:len(rest)-1]
+}
+
+// release reads what is installed.
+func (p *parser) release(verb word, all []word) string {
+	if len(all) == 0 {
+		p.fail(verb.column, fmt.Errorf("%s needs a release (v2.3.7), bin:DIR or src:DIR", verb.text))
+		return ""
+	}
+	texts := make([]string, len(all))
+	for i, w := range all {
+		texts[i] = w.text
+		switch {
+		case i == 0 && !containerds.MatchString(w.text):
+			p.fail(w.column, fmt.Errorf("%q is no containerd: write a release (v2.3.7), bin:DIR or src:DIR", w.text))
+		case i == 1 && w.text != elsewhere:
+			p.fail(w.column, spelling.Unknown("place", w.text, []string{elsewhere}))
+		case i > 1:
+			p.fail(w.column, fmt.Errorf("%s takes no %q", verb.text, w.text))
+		}
+	}
+	return strings.Join(texts, " ")
 }
 
 // objects reads the objects of a step.

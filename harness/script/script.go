@@ -16,7 +16,8 @@ type Step struct {
 	Verb string
 	// Of are the objects, in the order in which the client takes them.
 	Of []Object
-	// Arg is the signal, the name of the moment, or the process that is restarted.
+	// Arg is the signal, the name of the moment, the process that is restarted, or what is
+	// installed (see Installation).
 	Arg string
 	// Concurrent has the next step begin when the request of this one is sent.
 	Concurrent bool

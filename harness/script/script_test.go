@@ -9,9 +9,9 @@ import (
 
 func TestParse(t *testing.T) {
 	text := []string{"create all", "at created", "start c0 c1", "kill c0/e0 SIGKILL &", "join",
-		"add c0/e0", "wait all but c1", "restart containerd", "delete all"}
+		"add c0/e0", "wait all but c1", "install v2.3.7 elsewhere", "restart containerd", "delete all"}
 	want := []string{"create c0 c1", "at created", "start c0 c1", "kill c0/e0 SIGKILL &", "join",
-		"add c0/e0", "wait c0", "restart containerd", "delete c1 c0"}
+		"add c0/e0", "wait c0", "install v2.3.7 elsewhere", "restart containerd", "delete c1 c0"}
 	s, err := Parse(text, []int{1, 0})
 	if err != nil || !slices.Equal(s.Lines(), want) {
 		t.Fatalf("%v\n%q\nwant\n%q", err, s.Lines(), want)
@@ -27,21 +27,25 @@ func TestParseErrors(t *testing.T) {
 		column int
 		says   string
 	}{
-		"craete c0":                {0, `"create"`},
-		"create c2":                {7, `"c0"`},
-		"create c0/e0":             {7, `"c0"`},
-		"add c0":                   {4, `known: c0/e0`},
-		"kill c0 SIGKIL":           {8, `"SIGKILL"`},
-		"kill c0":                  {5, `signal "c0" is unknown`},
-		"at runnig":                {3, `"running"`},
-		"restart shim":             {8, "containerd"},
-		"start":                    {0, "needs an object"},
-		"join c0":                  {5, "takes no"},
-		"join &":                   {5, "beside"},
-		"wait all c0":              {9, "nothing follows"},
-		"":                         {0, "empty"},
-		"wait \xff":                {0, "UTF-8"},
-		strings.Repeat("x", 2_000): {0, "bytes"},
+		"craete c0":                  {0, `"create"`},
+		"create c2":                  {7, `"c0"`},
+		"create c0/e0":               {7, `"c0"`},
+		"add c0":                     {4, `known: c0/e0`},
+		"kill c0 SIGKIL":             {8, `"SIGKILL"`},
+		"kill c0":                    {5, `signal "c0" is unknown`},
+		"at runnig":                  {3, `"running"`},
+		"restart shim":               {8, "containerd"},
+		"install":                    {0, "needs a release"},
+		"install 2.3":                {8, "v2.3.7"},
+		"install v2.3.7 here":        {15, "elsewhere"},
+		"install v2.3.7 elsewhere &": {25, "beside"},
+		"start":                      {0, "needs an object"},
+		"join c0":                    {5, "takes no"},
+		"join &":                     {5, "beside"},
+		"wait all c0":                {9, "nothing follows"},
+		"":                           {0, "empty"},
+		"wait \xff":                  {0, "UTF-8"},
+		strings.Repeat("x", 2_000):   {0, "bytes"},
 	} {
 		t.Run(text[:min(len(text), 20)], func(t *testing.T) {
 			_, err := Parse([]string{"create c0", text}, []int{1, 0})

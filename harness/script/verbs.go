@@ -32,17 +32,20 @@ type Arg uint8
 
 // The kinds.
 const (
-	NoArg     Arg = iota
-	MarkArg       // the name of a moment
-	SignalArg     // SIGKILL
-	DaemonArg     // containerd
+	NoArg      Arg = iota
+	MarkArg        // the name of a moment
+	SignalArg      // SIGKILL
+	DaemonArg      // containerd
+	ReleaseArg     // v2.3.7, and where its programs are
 )
 
-// The names of verbs that the player itself knows.
+// The names of verbs that others than a client's table know.
 const (
 	At   = "at"
 	Join = "join"
 	Exec = "exec"
+	// Install is known by what a case needs to be built for it.
+	Install = "install"
 )
 
 // Verbs are all verbs of the client of the task API, in the order of a lifecycle.
@@ -58,6 +61,7 @@ var Verbs = []Verb{
 	{Name: "add", On: OnExecs, Does: "add the exec, without a start"},
 	{Name: Exec, On: OnExecs, Does: "add the exec and start it"},
 	{Name: "restart", Arg: DaemonArg, Does: "restart containerd, and wait until it answers"},
+	{Name: Install, Arg: ReleaseArg, Does: "replace containerd's programs: a start of it runs those of this release"},
 	{Name: At, Arg: MarkArg, Does: "name this moment: faults of the plan can happen here"},
 	{Name: Join, Does: "wait until all concurrent steps have ended"},
 }

@@ -106,7 +106,7 @@ func TestLeasesThatExpire(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := residue.Mark(residues, Leaks(inventory.Inventory{Daemon: &inventory.Daemon{}}, after),
-		residue.Circumstances{Release: "v2.4.2", Happened: []string{residue.ContainerdDied}})
+		residue.Circumstances{Releases: []string{"v2.4.2"}, Happened: []string{residue.ContainerdDied}})
 	known := map[string]string{}
 	for _, f := range found {
 		known[f.Subject.ID] = f.Known

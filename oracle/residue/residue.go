@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -40,8 +41,9 @@ var happenings = []string{ShimKilled, ShimKilledServing, TaskDeleted, Containerd
 
 // Circumstances are what decides whether a known residue may, or must, appear.
 type Circumstances struct {
-	// Release of containerd, "v2.4.2". Empty or no version: no residue is known of it.
-	Release string
+	// Releases are the releases of containerd that ran, "v2.4.2". Each has its residues. A
+	// text that is no version has none.
+	Releases []string
 	// Happened lists ShimKilled and its like, each as often as it happened.
 	Happened []string
 }
@@ -210,7 +212,7 @@ func Mark(known []Known, all []finding.Finding, c Circumstances) []finding.Findi
 			if f.Class == finding.ClassEvent {
 				at.id = f.Subject.ID
 			}
-			if r.matches(f) && r.Applies(c.Release) && anyOf(r.When, c.Happened) && marked[at] < count(c.Happened, r.Each) {
+			if r.matches(f) && c.ran(r.Applies) && anyOf(r.When, c.Happened) && marked[at] < count(c.Happened, r.Each) {
 				marked[at]++
 				out[i].Known, out[i].Because = r.ID, r.Says
 				break
@@ -227,14 +229,19 @@ func Absent(known []Known, marked []finding.Finding, c Circumstances) []finding.
 	var out []finding.Finding
 	for _, r := range known {
 		seen := slices.ContainsFunc(marked, func(f finding.Finding) bool { return f.Known == r.ID })
-		if seen || !r.Applies(c.Release) || !anyOf(r.Expect, c.Happened) {
+		if seen || !c.ran(r.Applies) || !anyOf(r.Expect, c.Happened) {
 			continue
 		}
 		out = append(out, finding.Finding{Invariant: finding.Residue, Class: r.Class,
-			Subject: finding.Subject{Name: c.Release}, Because: r.Says,
+			Subject: finding.Subject{Name: strings.Join(c.Releases, ", then ")}, Because: r.Says,
 			Facts: fact.Facts{fact.Residue: r.ID, fact.Source: r.Issue}})
 	}
 	return out
+}
+
+// ran reports whether a release ran that is such.
+func (c Circumstances) ran(is func(release string) bool) bool {
+	return slices.ContainsFunc(c.Releases, is)
 }
 
 func count(happened, what []string) int {

@@ -17,7 +17,7 @@ func TestAKilledShimExcusesOneSocket(t *testing.T) {
 	}
 	two := []finding.Finding{socket("/run/containerd/s/a"), socket("/run/containerd/s/b")}
 	for killed, want := range map[int]int{0: 2, 1: 1, 2: 0} {
-		c := Circumstances{Release: "v2.4.2"}
+		c := Circumstances{Releases: []string{"v2.4.2"}}
 		for range killed {
 			c.Happened = append(c.Happened, ShimKilled, ShimKilledServing)
 		}
@@ -36,7 +36,7 @@ func TestAFaultExcusesOneRepeatOfEachContainer(t *testing.T) {
 	}
 	all := []finding.Finding{again("c0"), again("c1"), again("c0"), again("c0")}
 	for faults, want := range map[int]int{0: 4, 1: 2, 2: 1, 3: 0} {
-		c := Circumstances{Release: "v2.4.2"}
+		c := Circumstances{Releases: []string{"v2.4.2"}}
 		for range faults {
 			c.Happened = append(c.Happened, FaultInjected)
 		}

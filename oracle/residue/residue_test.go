@@ -87,7 +87,7 @@ func TestNeverKnown(t *testing.T) {
 		}
 		r.Class, r.Match = class, fact.Facts{}
 		f := finding.Finding{Invariant: finding.Leak, Class: class}
-		c := Circumstances{Release: "v2.4.2", Happened: []string{ShimKilled}}
+		c := Circumstances{Releases: []string{"v2.4.2"}, Happened: []string{ShimKilled}}
 		if got := Mark([]Known{r}, []finding.Finding{f}, c); got[0].Known != "" || !got[0].Violates() {
 			t.Errorf("a leak of class %s is known: %v", class, got)
 		}
@@ -110,12 +110,12 @@ func TestMark(t *testing.T) {
 		c     Circumstances
 		known bool
 	}{
-		{"a dead socket after a kill", dead, Circumstances{"v2.4.2", killed}, true},
-		{"a commit of that release", dead, Circumstances{"v2.4.2-3-gabcdef.m", killed}, true},
-		{"somebody listens", alive, Circumstances{"v2.4.2", killed}, false},
-		{"nobody was killed", dead, Circumstances{"v2.4.2", nil}, false},
-		{"a release that is good", dead, Circumstances{"v2.5.0", killed}, false},
-		{"no release", dead, Circumstances{"", killed}, false},
+		{"a dead socket after a kill", dead, Circumstances{[]string{"v2.4.2"}, killed}, true},
+		{"a commit of that release", dead, Circumstances{[]string{"v2.4.2-3-gabcdef.m"}, killed}, true},
+		{"somebody listens", alive, Circumstances{[]string{"v2.4.2"}, killed}, false},
+		{"nobody was killed", dead, Circumstances{[]string{"v2.4.2"}, nil}, false},
+		{"a release that is good", dead, Circumstances{[]string{"v2.5.0"}, killed}, false},
+		{"no release", dead, Circumstances{[]string{""}, killed}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := Mark([]Known{r}, []finding.Finding{test.f}, test.c)[0]
@@ -132,7 +132,7 @@ func TestGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := []Known{r}
-	serving := Circumstances{"v2.4.2", []string{ShimKilled, ShimKilledServing}}
+	serving := Circumstances{[]string{"v2.4.2"}, []string{ShimKilled, ShimKilledServing}}
 	for _, test := range []struct {
 		name   string
 		marked []finding.Finding
@@ -141,8 +141,8 @@ func TestGone(t *testing.T) {
 	}{
 		{"it appeared", []finding.Finding{{Class: finding.ClassSocket, Known: "test"}}, serving, 0},
 		{"it did not", nil, serving, 1},
-		{"it need not", nil, Circumstances{"v2.4.2", []string{ShimKilled}}, 0},
-		{"another release", nil, Circumstances{"v2.5.0", serving.Happened}, 0},
+		{"it need not", nil, Circumstances{[]string{"v2.4.2"}, []string{ShimKilled}}, 0},
+		{"another release", nil, Circumstances{[]string{"v2.5.0"}, serving.Happened}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			notes := Absent(known, test.marked, test.c)

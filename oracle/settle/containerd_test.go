@@ -224,12 +224,12 @@ func TestACleanLifeIsCleanAtOnce(t *testing.T) {
 		exit.Observation{Container: "c1", Observer: exit.ByDelete, Status: told2.ExitCode(), At: told2.ExitTime()})
 	life.Deleted = time.Now()
 	w.drop(ctx, "c1")
-	found, took := w.settle(ctx, before, residue.Circumstances{Release: "v2.4.2"})
+	found, took := w.settle(ctx, before, residue.Circumstances{Releases: []string{"v2.4.2"}})
 	if len(found) != 0 || took > 2*time.Second {
 		t.Errorf("settled after %s with %v", took, found)
 	}
 	w.must(log.Flush(ctx, w.scene.Client)) // no shim lives: what has not arrived by now never will
-	deleted := residue.Circumstances{Release: "v2.4.2", Happened: []string{residue.TaskDeleted}}
+	deleted := residue.Circumstances{Releases: []string{"v2.4.2"}, Happened: []string{residue.TaskDeleted}}
 	events := check.Events(log.Events(), log.Gaps(), []check.Life{life})
 	for i := range events { // the shim was asked to exit, so its TaskDelete may be lost: residues/taskdelete-lost.yaml
 		events[i].Facts[fact.Last] = fact.Yes
@@ -311,7 +311,7 @@ func TestAKilledShimLeavesItsSocketOnly(t *testing.T) {
 		t.Logf("delete: %v", err)
 	}
 	w.drop(ctx, "c1")
-	killed := residue.Circumstances{Release: "v2.4.2", Happened: []string{residue.ShimKilled, residue.ShimKilledServing}}
+	killed := residue.Circumstances{Releases: []string{"v2.4.2"}, Happened: []string{residue.ShimKilled, residue.ShimKilledServing}}
 	found, took := w.settle(ctx, before, killed)
 	if len(found) != 1 || found[0].Known != "containerd-11292" || took > 2*time.Second {
 		t.Errorf("settled after %s with %v", took, found)
@@ -323,7 +323,7 @@ func TestAKilledShimLeavesItsSocketOnly(t *testing.T) {
 	// waited.
 	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
-	if _, found, err := Wait(short, w.scene, before, marker(t, residue.Circumstances{Release: "v2.4.2"})); err != nil ||
+	if _, found, err := Wait(short, w.scene, before, marker(t, residue.Circumstances{Releases: []string{"v2.4.2"}})); err != nil ||
 		len(finding.Violations(found)) != 1 {
 		t.Errorf("a plain case: %v, %v", found, err)
 	}

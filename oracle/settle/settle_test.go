@@ -42,7 +42,7 @@ func loaded(t *testing.T) []residue.Known {
 }
 
 func TestSettle(t *testing.T) {
-	killed := residue.Circumstances{Release: "v2.4.2", Happened: []string{residue.ShimKilled}}
+	killed := residue.Circumstances{Releases: []string{"v2.4.2"}, Happened: []string{residue.ShimKilled}}
 	const never = time.Minute
 	for _, test := range []struct {
 		name     string
@@ -61,7 +61,7 @@ func TestSettle(t *testing.T) {
 		{"a known residue", func(w *miniWorld) { w.mkdir("/run/containerd/s"); deadSocket(w, "/run/containerd/s/ab") },
 			killed, never, 5 * time.Second, 1, 1},
 		{"the same, not known", func(w *miniWorld) { w.mkdir("/run/containerd/s"); deadSocket(w, "/run/containerd/s/ab") },
-			residue.Circumstances{Release: "v2.4.2"}, 100 * time.Millisecond, 5 * time.Second, 1, 0},
+			residue.Circumstances{Releases: []string{"v2.4.2"}}, 100 * time.Millisecond, 5 * time.Second, 1, 0},
 		{"a known residue and a process that stays", func(w *miniWorld) {
 			w.mkdir("/run/containerd/s")
 			deadSocket(w, "/run/containerd/s/ab")
@@ -151,7 +151,7 @@ func TestSettleLooksAtResidues(t *testing.T) {
 				}
 				return test.last, nil
 			}}
-			killed := residue.Circumstances{Release: "v2.4.2", Happened: []string{residue.ShimKilled}}
+			killed := residue.Circumstances{Releases: []string{"v2.4.2"}, Happened: []string{residue.ShimKilled}}
 			_, left, _ := look.settle(ctx, inventory.Inventory{}, marker(t, killed))
 			known := len(left) - len(finding.Violations(left))
 			if full < test.full || some < test.some || len(left) != test.left || known != test.known {

@@ -78,12 +78,12 @@ func Named(name string) harness.Case {
 	return c
 }
 
-// Run1 runs a case on the subject under test, with bystanders where any can be spared,
-// and reports its verdict. It skips the spec, with the reason, where this machine
-// cannot run the case.
+// Run1 runs a case and reports its verdict. It runs on the subject under test if the case
+// names no containerd, with bystanders where any can be spared. It skips the spec, with
+// the reason, where this machine cannot run the case.
 func Run1(ctx context.Context, c harness.Case) harness.Verdict {
 	ginkgo.GinkgoHelper()
-	if s := os.Getenv(SubjectEnv); s != "" {
+	if s := os.Getenv(SubjectEnv); s != "" && c.Containerd == "" {
 		c.Containerd = s
 	}
 	c.Workload.Bystander = !c.Plan.OfNode()

@@ -49,6 +49,7 @@ func (s *scripted) verbs() map[string]play.Verb {
 	return map[string]play.Verb{
 		"create": s.create, "start": s.start, "end": s.end, "kill": s.kill, "wait": s.wait, "delete": s.delete,
 		"pause": s.pause, "resume": s.resume, "add": s.add, script.Exec: s.exec, "restart": s.restart,
+		script.Install: s.install,
 	}
 }
 
@@ -411,4 +412,10 @@ func (s *scripted) execOf(of script.Object) *harness.Exec {
 
 func (s *scripted) restart(ctx context.Context, _ script.Object, _ string) error {
 	return s.Call(ctx, "restart", "", s.Restart)
+}
+
+func (s *scripted) install(ctx context.Context, _ script.Object, programs string) error {
+	return s.Call(ctx, script.Install, "", func(context.Context) error {
+		return s.Install(script.InstallationOf(programs))
+	})
 }

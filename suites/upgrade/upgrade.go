@@ -1,0 +1,46 @@
+// Package upgrade holds the specs about upgrades and downgrades of containerd while
+// containers run. Their shims go on, and the new release reports their exits.
+package upgrade
+
+import (
+	"cmp"
+	"context"
+	"os"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/shimquake/shimquake/failpoints"
+	"github.com/shimquake/shimquake/failpoints/probe/term"
+	"github.com/shimquake/shimquake/fixtures/containerd"
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/suites/spec"
+)
+
+// The newest releases of older branches.
+const older, oldest = "v2.3.7", "v1.7.35"
+
+// subject is the release under test, as a script names it.
+func subject() string { return cmp.Or(os.Getenv(spec.SubjectEnv), containerd.DefaultRelease) }
+
+// through are two containers that run while releases follow each other.
+func through(releases ...string) harness.Workload {
+	steps := []string{"create all", "at created", "start all", "at running"}
+	for _, r := range releases {
+		steps = append(steps, "install "+r, "restart containerd")
+	}
+	steps = append(steps, "create c2", "start c2", "end all", "wait all", "at exited", "delete all")
+	return harness.Workload{Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 3}}, Script: steps}
+}
+
+var _ = Describe("containerd that another release takes the place of, while containers run,", Label("crash"), func() {
+	DescribeTable("reports their exits and leaves nothing",
+		func(ctx context.Context, c harness.Case) { spec.Holds(ctx, c) },
+		Entry("there and back", spec.Quick,
+			harness.Case{Name: "upgrade-there-and-back", Workload: through(older, subject())}),
+		Entry("from two branches before", Label("slow"),
+			harness.Case{Name: "upgrade-twice", Containerd: oldest, Workload: through(older, subject())}),
+		Entry("when it crashes while it loads the shims of the old one", spec.Quick,
+			harness.Case{Name: "upgrade-crashed", Containerd: older, Workload: through(subject()), Plan: failpoints.Plan{
+				failpoints.Once("stmt:containerd:runtime.ShimManager.loadShims:bf-err-f.Readdirnames-1", term.Crash)}}),
+	)
+})
