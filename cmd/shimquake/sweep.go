@@ -54,7 +54,7 @@ func sweepCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sweep",
 		Short: "Run every point of a path x every action, and report what is left",
-		Long: `Sweep first runs cases without a fault, which must hold. Then it traces the workloads, plans a case for
+		Long: `Sweep first runs cases without a fault, which must hold: the plain cases, and all scripts of three steps. Then it traces the workloads, plans a case for
 each point that they pass and each action, runs them all, and puts what is left into clusters. It fails on a
 case that does not hold without a fault, on a cluster that the catalogue does not know, on a known finding
 that more cases show than are known, or that is gone, and on a residue that comes more often than by chance.

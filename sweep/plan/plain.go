@@ -20,16 +20,16 @@ func plainLike(w harness.Workload) []string {
 	return like
 }
 
-// HoldPlain runs the cases without a fault of the APIs that the options' workloads use,
-// so many at once, and expects that they hold, or show what is known of the release: a
-// sweep asks less of containerd in each case than they do. The verdicts are those of
-// cases that this machine cannot run. The error is a *TraceError where one does not hold.
-func HoldPlain(ctx context.Context, e Engine, o Options, parallel int) ([]harness.Verdict, error) {
+// HoldPlain runs cases without a fault: the plain cases and some more, of the APIs that
+// the options' workloads use. It runs that many at once. They must hold, or show the
+// known bugs of the release. It returns the verdicts of the cases that this machine
+// cannot run. The error is a *TraceError if a case does not hold.
+func HoldPlain(ctx context.Context, e Engine, o Options, more []harness.Case, parallel int) ([]harness.Verdict, error) {
 	o = o.WithDefaults()
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	cases := slices.DeleteFunc(plain.Cases(), func(c harness.Case) bool {
+	cases := slices.DeleteFunc(append(plain.Cases(), more...), func(c harness.Case) bool {
 		api := c.Workload.WithDefaults().API
 		return !slices.ContainsFunc(o.Workloads, func(name string) bool { return API(name) == api })
 	})

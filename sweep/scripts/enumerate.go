@@ -10,6 +10,7 @@ import (
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/model"
 	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/oracle/finding"
 )
 
 // Longest is the most steps of a script that is enumerated. Of length 4 there are some
@@ -42,8 +43,7 @@ const mostRefused = 1
 // without it the next step would race with the end.
 func Enumerate(length int) []harness.Case {
 	e := enumerator{length: length}
-	start := model.Config{Task: model.Process{State: model.Running}}
-	e.walk(start, nil, nil, 0)
+	e.walk(prefix{config: model.Config{Task: model.Process{State: model.Running}}})
 	return e.cases
 }
 
@@ -52,44 +52,69 @@ type enumerator struct {
 	cases  []harness.Case
 }
 
-// walk goes on with each step that can come next. counted are the steps that count, and
-// all are the others, too.
-func (e *enumerator) walk(c model.Config, counted, all script.Script, refused int) {
-	if len(counted) == e.length {
-		e.cases = append(e.cases, makeCase(counted, all))
+// prefix is the beginning of a script.
+type prefix struct {
+	config  model.Config  // after it
+	counted script.Script // the steps that count
+	all     script.Script // with those that do not
+	refused int           // steps that containerd refuses
+	twice   bool          // an exec that runs is started
+}
+
+// walk goes on with each step that can come next.
+func (e *enumerator) walk(p prefix) {
+	if len(p.counted) == e.length {
+		e.cases = append(e.cases, p.makeCase())
 		return
 	}
 	for _, step := range alphabet {
-		of := task
-		if len(step.Of) > 0 {
-			of = step.Of[0]
+		if next, ok := p.then(step); ok && next.refused <= mostRefused {
+			e.walk(next)
 		}
-		if step.Verb == "end" && c.State(of) != model.Running {
-			continue // the client alone does it: nothing can be refused
-		}
-		response, next := c.Do(model.Call{Verb: step.Verb, Of: of, Signal: step.Arg})
-		no := refused
-		switch {
-		case response != harness.Done:
-			no++
-		case next == c && step.Verb != "restart":
-			continue
-		}
-		if response == "" || no > mostRefused {
-			continue
-		}
-		next, ended := next.Settled(0)
-		more := append(slices.Clone(all), step)
-		for _, o := range ended {
-			more = append(more, script.Step{Verb: "wait", Of: []script.Object{o}})
-		}
-		e.walk(next, append(slices.Clone(counted), step), more, no)
 	}
 }
 
-func makeCase(counted, all script.Script) harness.Case {
+// then returns the beginning with one more step that counts. It reports false for a step
+// that changes nothing, and for one whose response the model does not know.
+func (p prefix) then(step script.Step) (prefix, bool) {
+	of := task
+	if len(step.Of) > 0 {
+		of = step.Of[0]
+	}
+	if step.Verb == "end" && p.config.State(of) != model.Running {
+		return p, false // the client alone does it: nothing can be refused
+	}
+	response, next := p.config.Do(model.Call{Verb: step.Verb, Of: of, Signal: step.Arg})
+	switch {
+	case response == "":
+		return p, false
+	case response != harness.Done:
+		p.refused++
+		p.twice = p.twice || step.Verb == "start" && of == exec && p.config.State(exec) == model.Running
+	case next == p.config && step.Verb != "restart":
+		return p, false
+	}
+	var ended []script.Object
+	p.config, ended = next.Settled(0)
+	p.counted = append(slices.Clone(p.counted), step)
+	p.all = append(slices.Clone(p.all), step)
+	for _, o := range ended {
+		p.all = append(p.all, script.Step{Verb: "wait", Of: []script.Object{o}})
+	}
+	return p, true
+}
+
+// countedTwice is the bug exec-counted-twice, which a second start of an exec meets. The
+// exit of the exec may come before the shim ends, and then nobody is harmed.
+var countedTwice = harness.Bad{
+	Releases: ">= 1.7.0", Issue: "no issue known: exec-counted-twice",
+	By:  finding.MustMatches("shim what=shim-ended exit=2"),
+	May: finding.MustMatches("socket socket=silent", "event event=repeated topic=/tasks/exit of=exec"),
+}
+
+func (p prefix) makeCase() harness.Case {
 	var words []string
-	for _, s := range counted {
+	for _, s := range p.counted {
 		word := s.Verb
 		if len(s.Of) > 0 && s.Of[0].IsExec() {
 			word += ".e0"
@@ -97,17 +122,21 @@ func makeCase(counted, all script.Script) harness.Case {
 		words = append(words, word)
 	}
 	container := harness.Container{Execs: []harness.ExecSpec{{Stays: true}}}
-	if all.Has("end", task) {
+	if p.all.Has("end", task) {
 		container.Exit = 7
 	} else {
 		container.Stays = true
 	}
-	return harness.Case{
+	c := harness.Case{
 		Name:  "script-" + strings.Join(words, "-"),
-		About: fmt.Sprintf("An enumerated script of %d steps.", len(counted)),
+		About: fmt.Sprintf("An enumerated script of %d steps.", len(p.counted)),
 		Workload: harness.Workload{
 			Containers: []harness.Container{container},
-			Script:     append([]string{"create c0", "start c0"}, all.Lines()...),
+			Script:     append([]string{"create c0", "start c0"}, p.all.Lines()...),
 		},
 	}
+	if p.twice {
+		c.Bad = []harness.Bad{countedTwice}
+	}
+	return c
 }
