@@ -57,7 +57,7 @@ type Workload struct {
 	API API `yaml:"api,omitempty"`
 	// Containers are up to 100. Default: a single one with exit status 0.
 	Containers []Container `yaml:"containers,omitempty"`
-	// Script has the steps of the client (see package script). Task API only.
+	// Script has the steps of the client (see package script).
 	// Default: each container is created, started, ended, waited for and deleted.
 	Script []string `yaml:"script,omitempty"`
 	// Grouped puts the containers of a task workload behind one shim, as those of a pod are.
@@ -84,17 +84,12 @@ type Workload struct {
 	// broken: what containerd remembers of the first may be taken for it. Task API only.
 	KillAgain bool `yaml:"killAgain,omitempty"`
 	// Restart restarts containerd (SIGTERM) when all containers have run, while the first
-	// still does and the others have exited and are not deleted yet.
+	// still does and the others have exited and are not deleted yet. Task API only.
 	Restart bool `yaml:"restart,omitempty"`
 	// Rest is how long what lives on runs before it is ended, with Restart after that: what
 	// a containerd that starts has put off befalls it meanwhile, and what may take long is
-	// given the time. Up to 30s. Default: it is ended at once.
+	// given the time. Up to 30s. Task API only. Default: it is ended at once.
 	Rest time.Duration `yaml:"rest,omitempty"`
-	// Loops is how often each container of a pod is created, run and removed while the pod
-	// lives on, as in a crash loop; what each round has left is looked at. CRI only, up to
-	// 100. Default: 0, the containers are removed with their pod. One that Stays takes no
-	// part in it.
-	Loops int `yaml:"loops,omitempty"`
 	// Deleters is how many clients delete each container of a task workload, at once.
 	// Up to 20. Default: 1.
 	Deleters int `yaml:"deleters,omitempty"`
@@ -240,7 +235,6 @@ func (c Case) problems() (all []fieldError) {
 	if w.LibraryDelete && w.API == CRI {
 		add("workload.libraryDelete", errors.New("libraryDelete: a pod's tasks are deleted by CRI: leave out api: cri"))
 	}
-	add("workload.loops", w.checkLoops())
 	add("workload.rest", w.checkRest())
 	add("workload.network", w.checkNetwork())
 	all = append(all, w.scriptProblems()...)
@@ -264,19 +258,6 @@ func (c Container) createdOnce() bool { return c.Lines+c.Stdin > 0 || c.TTY || c
 
 // mostWaiters is enough to tell one from several.
 const mostWaiters = 20
-
-// mostLoops bounds a crash loop: a round takes some 100 ms.
-const mostLoops = 100
-
-func (w Workload) checkLoops() error {
-	switch {
-	case w.Loops < 0 || w.Loops > mostLoops:
-		return fmt.Errorf("loops: %d: from 1 to %d rounds can be run", w.Loops, mostLoops)
-	case w.Loops > 0 && w.API != CRI:
-		return errors.New("loops: only the containers of a pod are removed while it lives on: add api: cri")
-	}
-	return nil
-}
 
 // mostRest is half of the time that a lifecycle has by default.
 const mostRest = 30 * time.Second
@@ -328,7 +309,7 @@ func (c Case) Holds(i *Instance) bool {
 	k := i.Spec
 	if c.Workload.Scripted() {
 		steps, _ := c.Workload.Steps() // an error is a problem of the case
-		of, _ := ObjectNamed(i.ID)
+		of, _ := ObjectNamed(i.Name)
 		return k.Stays || steps.Has("end", of)
 	}
 	return k.Held || k.Stays || k.besides() || k.OOM != "" || c.Workload.Restart ||

@@ -64,18 +64,10 @@ type Container struct {
 	// be killed.
 	SharedPID bool `yaml:"sharedPID,omitempty"`
 	// Held keeps the payload, which may exit else before its Start is answered, until the
-	// client lets it come to its end.
+	// client lets it come to its end. Task API only.
 	Held bool `yaml:"held,omitempty"`
-	// Stays has the container run until something ends it. In a script any can. With Loops
-	// it runs from before the first round of a crash loop until after the last; then not the
-	// first.
+	// Stays has the container of a script run until something ends it.
 	Stays bool `yaml:"stays,omitempty"`
-	// Late has the container of a pod made before containerd is restarted, and started after
-	// it. With Restart only, without Loops, and not the first.
-	Late bool `yaml:"late,omitempty"`
-	// WithPod leaves the container to run until its pod is stopped, which ends it. CRI only,
-	// with signal: SIGKILL, without Loops and Restart, and not the first.
-	WithPod bool `yaml:"withPod,omitempty"`
 	// TTY gives the container a terminal, whose other end its shim holds. By the task API
 	// its exec and that of ExecSignal have one, too, what is written to them is read, and
 	// the windows of the container and of that of ExecSignal are given another size. With
@@ -111,29 +103,22 @@ type Container struct {
 	// and Lines.
 	Stream Stream `yaml:"stream,omitempty"`
 	// Exec, from 1, has a second process run in the container, which exits with that status,
-	// is waited for and deleted before the container ends. By CRI it is one ExecSync; with
-	// Stream it is one Exec.
+	// is waited for and deleted before the container ends. By CRI it is one Exec, with
+	// Stream.
 	Exec int `yaml:"exec,omitempty"`
-	// TimedExec has one run there by ExecSync that does not end by itself, with a timeout of
-	// ExecTimeout, with which it is to be killed. CRI only, and not beside Exec.
-	TimedExec bool `yaml:"timedExec,omitempty"`
-	// GoneExec has one run there by ExecSync that does not end by itself, without a timeout,
-	// whose client goes away: it is to be killed then. CRI only, and not beside another.
-	GoneExec bool `yaml:"goneExec,omitempty"`
-	// HeldExec has one run there until the container's end, with which it is killed. By CRI
-	// it is an ExecSync that is answered then, and not beside Exec or TimedExec.
+	// HeldExec has one run there until the container's end, with which it is killed. Task
+	// API only.
 	HeldExec bool `yaml:"heldExec,omitempty"`
 	// ExecSignal, SIGTERM or SIGUSR1, has one run there until the client sends it that
 	// signal: it exits with 143 or 138 then. Task API only.
 	ExecSignal string `yaml:"execSignal,omitempty"`
 	// BackgroundExec has one run there that exits and leaves a child behind, which holds its
 	// output (as sh -c 'sleep 60 &' does): it is deleted when its shim has lost patience
-	// with that, after IODrain. By the task API it needs a callTimeout of twice that. By CRI
-	// it is an ExecSync, whose client goes away when the exec has ended. Runc's shim only,
-	// and not beside another.
+	// with that, after IODrain. It needs a callTimeout of twice that. Task API and
+	// runc's shim only, and not beside another.
 	BackgroundExec bool `yaml:"backgroundExec,omitempty"`
 	// NoSuchExec has an exec of AbsentCommand started there, which runc refuses, while a
-	// client waits for its end. By CRI it is an ExecSync, and not beside another.
+	// client waits for its end. Task API only.
 	NoSuchExec bool `yaml:"noSuchExec,omitempty"`
 	// ExecStartAgain has the client send the Start of each exec once more, as a client that
 	// retries after a lost response. It also repeats a Start that was refused. The second
@@ -200,15 +185,8 @@ func (c Container) problems(i int, w Workload) []error {
 	if c.Memory > 0 && w.Fakeshim != "" {
 		all = append(all, errors.New("memory: by runc's shim only: leave out fakeshim"))
 	}
-	if c.Stays && !w.Scripted() && (w.Loops == 0 || i == 0) {
-		all = append(all, errors.New("stays: beside a first that is made again: add loops, and put it behind that"))
-	}
-	if c.WithPod && (w.API != CRI || c.Signal != "SIGKILL" || w.Loops > 0 || w.Restart || i == 0) {
-		all = append(all, errors.New(
-			"withPod: of a pod, behind a first: add api: cri and signal: SIGKILL, no loops, no restart"))
-	}
-	if c.Late && (!w.Restart || w.API != CRI || w.Loops > 0 || i == 0) {
-		all = append(all, errors.New("late: of a pod, behind a first that lives on: add api: cri and restart, no loops"))
+	if c.Stays && !w.Scripted() {
+		all = append(all, errors.New("stays: in a script: add script"))
 	}
 	if c.Signal == payload.StopSignal && w.API != CRI {
 		all = append(all, errors.New("signal: SIGUSR1: only CRI asks an image for its signal: add api: cri"))

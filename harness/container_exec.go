@@ -13,9 +13,6 @@ import (
 // deletes it all the same (execProcess.delete and Init.delete of v2.4.2).
 const IODrain = 10 * time.Second
 
-// ExecTimeout is what TimedExec gives its exec: the shortest that CRI knows.
-const ExecTimeout = time.Second
-
 // Drains is how long a call of the workload may wait for who holds the output of an
 // exec, or does not read that of a container.
 func (w Workload) Drains(c Call) time.Duration {
@@ -30,12 +27,12 @@ func (w Workload) Drains(c Call) time.Duration {
 // hasOtherExec reports whether the client deletes an exec of it that leaves nobody
 // behind.
 func (c Container) hasOtherExec() bool {
-	return c.Exec != 0 || c.HeldExec || c.ExecSignal != "" || c.NoSuchExec || c.TimedExec || c.GoneExec
+	return c.Exec != 0 || c.HeldExec || c.ExecSignal != "" || c.NoSuchExec
 }
 
 // besides reports whether something is done to a container while it runs.
 func (c Container) besides() bool {
-	return c.Exec != 0 || c.HeldExec || c.TimedExec || c.GoneExec || c.NoSuchExec || c.BackgroundExec ||
+	return c.Exec != 0 || c.HeldExec || c.NoSuchExec || c.BackgroundExec ||
 		c.ExecSignal != "" || c.Stream != "" || c.Pause
 }
 
@@ -43,28 +40,25 @@ func (c Container) besides() bool {
 func (c Container) checkBesides(w Workload) error {
 	switch {
 	case (c.besides() || c.Lines > 0 || c.Stdin > 0) && w.Fakeshim != "":
-		return errors.New("exec, heldExec, timedExec, noSuchExec, execSignal, pause, lines, stdin: " +
+		return errors.New("exec, heldExec, noSuchExec, execSignal, pause, lines, stdin: " +
 			"by runc's shim only: leave out fakeshim")
 	case c.ExecSignal != "" && !slices.Contains(execSignals, c.ExecSignal):
 		return spelling.Unknown("execSignal", c.ExecSignal, execSignals)
 	case (c.Pause || c.ExecSignal != "" || c.Log != "") && w.API == CRI:
 		return errors.New("pause, execSignal, log: by the task API only: leave out api: cri")
+	case w.API == CRI && (c.Exec != 0 && c.Stream == "" || c.HeldExec || c.NoSuchExec || c.BackgroundExec):
+		return errors.New("exec, heldExec, noSuchExec, backgroundExec: of the task API: by CRI write execs, and a step " +
+			"that runs one, such as execsync c0/e0")
 	case (c.ExecStartAgain || c.LateKill) && (w.API == CRI || w.Fakeshim != ""):
 		return errors.New("execStartAgain, lateKill: by the task API and runc's shim only: leave out api: cri and fakeshim")
-	case c.BackgroundExec && (w.Fakeshim != "" || c.TTY || c.Log != "" || w.API != CRI && w.CallTimeout < 2*IODrain ||
+	case c.BackgroundExec && (w.Fakeshim != "" || c.TTY || c.Log != "" || w.CallTimeout < 2*IODrain ||
 		slices.ContainsFunc(w.Containers, Container.hasOtherExec)):
 		return fmt.Errorf("backgroundExec: by runc's shim only, and its Delete takes %s: leave out fakeshim, tty, log "+
-			"and other execs, and, without api: cri, add callTimeout: %s", IODrain, 2*IODrain)
+			"and other execs, and add callTimeout: %s", IODrain, 2*IODrain)
 	case c.ExecStartAgain && c.Exec == 0 && !c.HeldExec && !c.NoSuchExec && c.ExecSignal == "":
 		return errors.New("execStartAgain: it needs an exec: add exec, heldExec, execSignal or noSuchExec")
-	case c.HeldExec && w.API == CRI && (c.Exec != 0 || c.TimedExec):
-		return errors.New("heldExec: one exec at a time by CRI: leave out exec and timedExec")
-	case c.NoSuchExec && w.API == CRI && (c.Exec != 0 || c.TimedExec || c.HeldExec):
-		return errors.New("noSuchExec: one exec at a time by CRI: leave out exec, timedExec and heldExec")
 	case c.NoSuchExec && (c.Lines > 0 || c.Stdin > 0 || c.TTY):
 		return errors.New("noSuchExec: it writes and reads nothing: leave out lines, stdin and tty")
-	case c.TimedExec && (w.API != CRI || c.Exec != 0):
-		return errors.New("timedExec: only CRI's ExecSync has a timeout: add api: cri, and leave out exec")
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ type Instance struct {
 	PID  uint32    `json:"pid,omitempty"` // of its init; 0 while the client knows none
 	// Called is its name in CRI, where that is not Name.
 	Called string `json:"called,omitempty"`
+	// WithPod reports that nothing in the script ends it: it runs until its pod is stopped.
+	WithPod bool `json:"withPod,omitempty"`
 	// Begun is when the client first asked for it. The others are when it heard of
 	// success; the zero time: it was not.
 	Begun   time.Time `json:"begun,omitzero"`

@@ -72,6 +72,9 @@ func (p caseParser) key(v *ast.MappingValueNode, path string) []error {
 		return nil // the decoder says what is wrong with its type
 	}
 	name := v.Key.GetToken().Value
+	if steps, was := inScript[name]; was && !slices.Contains(m.keys, name) {
+		return []error{p.here(v.Key, &removedKeyError{name, steps})}
+	}
 	if !slices.Contains(m.keys, name) {
 		return []error{p.here(v.Key, &spelling.UnknownError{
 			What: "key", Name: name, Nearest: spelling.Nearest(name, m.keys), Known: m.keys,
@@ -102,8 +105,28 @@ var anyDuration = yaml.CustomUnmarshaler(func(d *time.Duration, text []byte) err
 	return nil
 })
 
+// inScript are the steps of a script that replace a key.
+var inScript = map[string]string{
+	"restart":   "restart containerd",
+	"rest":      "soak 6s",
+	"held":      "a payload waits for its end step",
+	"loops":     "repeat 2 create c0; start c0; end c0; wait c0; remove c0; look",
+	"late":      "start c1, behind restart containerd",
+	"withPod":   "a container that nothing ends runs until its pod is stopped",
+	"timedExec": "execsync c0/e0 1s, with execs: [{stays: true}]",
+	"goneExec":  "execsync c0/e0 & and cancel c0/e0, with execs: [{stays: true}]",
+}
+
+// removedKeyError is a key that steps of a script have replaced.
+type removedKeyError struct{ key, steps string }
+
+func (e *removedKeyError) Error() string {
+	return fmt.Sprintf("%s is no key any more: write script: %s", e.key, e.steps)
+}
+
 // unknownKey reports whether an error is about a key, so that nothing can be decoded.
 func unknownKey(err error) bool {
 	var u *spelling.UnknownError
-	return errors.As(err, &u)
+	var r *removedKeyError
+	return errors.As(err, &u) || errors.As(err, &r)
 }

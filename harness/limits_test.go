@@ -34,7 +34,7 @@ func TestCasesAreBounded(t *testing.T) {
 		"deleters":            {"name: x\nworkload: {deleters: 1000000000}", "deleters: 1000000000: 1 to 20"},
 		"creators":            {"name: x\nworkload: {creators: 1000000000}", "creators: 1000000000: 1 to 20"},
 		"waiters":             {"name: x\nworkload: {waiters: 1000000000}", "waiters: 1000000000: 1 to 20"},
-		"loops":               {"name: x\nworkload: {api: cri, loops: 1000000000}", "loops: 1000000000: from 1 to 100"},
+		"rounds":              {"name: x\nworkload: {api: cri, script: [repeat 1000 create c0]}", "a number from 1 to 100"},
 		"lines":               {"name: x\nworkload: {containers: [{lines: 1000000000}]}", "lines: 1000000000: 1 to 20000"},
 		"stdin":               {"name: x\nworkload: {containers: [{stdin: 1000000000}]}", "stdin: 1000000000: 1 to 20000"},
 		"children":            {"name: x\nworkload: {containers: [{children: 1000000000}]}", "1000000000: 1 to 100"},

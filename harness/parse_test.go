@@ -86,8 +86,8 @@ func TestParseCaseErrors(t *testing.T) {
 		{"a signal of an image", "exit: 7", "signal: SIGUSR1", 9, 7, "api: cri"},
 		{"a signal that nobody sends", "exit: 7", "ignoresTerm: true", 9, 7, "signal: SIGTERM"},
 		{"a held payload that a signal ends", "exit: 7", "{signal: SIGTERM, held: true}", 9, 8, "held"},
-		{"one that stays, and no rounds", "exit: 7", "stays: true", 9, 7, "add loops"},
-		{"one that is late, and no restart", "exit: 7", "late: true", 9, 7, "add api: cri and restart"},
+		{"one that stays, and no script", "exit: 7", "stays: true", 9, 7, "add script"},
+		{"a key that a step has replaced", "exit: 7", "late: true", 9, 7, "start c1, behind restart containerd"},
 		{"a rest of a minute", "callTimeout: 500ms", "rest: 1m", 7, 9, "up to 30s"},
 		{"too little memory", "exit: 7", "memory: 8", 9, 7, "16 to 256 MiB"},
 		{"nothing to run out of", "exit: 7", "oom: child", 9, 7, "such as memory: 32"},
@@ -151,10 +151,9 @@ func TestParseCaseReportsAllErrors(t *testing.T) {
 		"values": {"name: x\nworkload: {deadline: soon}\nplan:\n- at: rpc:shim:Task.Crate:entry\n  do: 1*errror(x)\n",
 			[]int{2, 4, 5}},
 		"fields": {"name: X\nworkload:\n  api: crii\n  deleters: -1\n", []int{1, 3, 4}},
-		"loops":  {"name: x\nworkload:\n  loops: 2\n", []int{3}},
+		"steps":  {"name: x\nworkload:\n  api: cri\n  restart: true\n  rest: 2s\n", []int{4, 5}},
 		"waits":  {"name: x\nworkload:\n  waiters: 21\n", []int{3}},
 		"asked":  {"name: x\nworkload:\n  restart: true\n  waiters: 2\n", []int{4}},
-		"rounds": {"name: x\nworkload:\n  api: cri\n  loops: 101\n", []int{4}},
 	} {
 		_, err := ParseCase("x.yaml", []byte(tc.text))
 		var lines []int

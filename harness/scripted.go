@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/spelling"
@@ -20,6 +21,9 @@ type ExecSpec struct {
 	Signal string `yaml:"signal,omitempty" json:"signal,omitempty"`
 	// Stays has it run until something ends it, at the latest its container.
 	Stays bool `yaml:"stays,omitempty" json:"stays,omitempty"`
+	// Background has it leave a child behind, which holds its output, as sh -c 'sleep 60 &'
+	// does.
+	Background bool `yaml:"background,omitempty" json:"background,omitempty"`
 	// NoSuchCommand gives it AbsentCommand to run, which runc refuses.
 	NoSuchCommand bool `yaml:"noSuchCommand,omitempty" json:"noSuchCommand,omitempty"`
 }
@@ -27,19 +31,25 @@ type ExecSpec struct {
 // Steps is the script of the workload, or without one the lifecycle; nil: it has keys
 // that no script says.
 func (w Workload) Steps() (script.Script, error) {
-	lines := w.Script
+	w = w.WithDefaults()
+	by, lines := script.Task, w.Script
+	if w.API == CRI {
+		by = script.CRI
+	}
 	switch {
 	case len(lines) > 0:
-	case w.API == CRI || w.keyed():
+	case w.API == CRI:
+		lines = script.Pod
+	case w.keyed():
 		return nil, nil
 	default:
 		lines = script.Tasks
 	}
 	var execs []int
-	for _, c := range w.WithDefaults().Containers {
+	for _, c := range w.Containers {
 		execs = append(execs, len(c.Execs))
 	}
-	return script.Parse(lines, execs)
+	return script.Parse(by, lines, execs)
 }
 
 // keyed reports whether a key says when the client of the task API does something.
@@ -51,8 +61,30 @@ func (w Workload) keyed() bool {
 // Scripted reports whether the workload is a script.
 func (w Workload) Scripted() bool { return len(w.Script) > 0 }
 
+// Modelled reports whether package model knows the responses to the script.
+func (w Workload) Modelled() bool { return w.Scripted() && w.API != CRI }
+
 // MostExecs is the most execs of a container that the model keeps apart.
 const MostExecs = 4
+
+// Restarts reports whether the client restarts containerd.
+func (w Workload) Restarts() bool {
+	steps, _ := w.Steps() // an error is a problem of the case
+	return w.Restart || steps.Uses("restart")
+}
+
+// Soaks is how long the client lets containers run on, all in all.
+func (w Workload) Soaks() time.Duration {
+	all := w.Rest
+	steps, _ := w.Steps() // an error is a problem of the case
+	for _, s := range steps {
+		if s.Verb == "soak" {
+			d, _ := time.ParseDuration(s.Arg) // it was parsed with the script
+			all += d
+		}
+	}
+	return all
+}
 
 // scriptProblems are what is wrong with a script, and with what stands beside it.
 func (w Workload) scriptProblems() (all []fieldError) {
@@ -65,22 +97,41 @@ func (w Workload) scriptProblems() (all []fieldError) {
 		if len(c.Execs) > MostExecs {
 			add(at+".execs", fmt.Errorf("%d execs: up to %d", len(c.Execs), MostExecs))
 		}
+		if len(c.Execs) > 1 && w.API == CRI {
+			add(at+".execs", errors.New("execs: one of a container by CRI, whose events do not tell several apart"))
+		}
 		for m, e := range c.Execs {
 			if err := e.check(); err != nil {
 				add(fmt.Sprintf("%s.execs[%d]", at, m), err)
 			}
 		}
-		if w.Scripted() && (c.besides() || c.Held || c.LateKill) {
+		if w.Scripted() && (c.besides() && w.API != CRI || c.Held && w.API != CRI || c.LateKill) {
 			add(at, errors.New("exec, pause, held and their like: in a script they are steps"))
+		}
+	}
+	if w.API == CRI {
+		for _, k := range []struct {
+			key string
+			is  bool
+		}{{"restart", w.Restart}, {"rest", w.Rest > 0}} {
+			if k.is {
+				add("workload."+k.key, fmt.Errorf("%s: of the task API: by CRI write steps: %s", k.key, inScript[k.key]))
+			}
+		}
+		for n, c := range w.Containers {
+			if c.Held {
+				add(fmt.Sprintf("workload.containers[%d].held", n),
+					fmt.Errorf("held: of the task API: by CRI %s", inScript["held"]))
+			}
 		}
 	}
 	if !w.Scripted() {
 		return all
 	}
-	if w.API == CRI || w.Fakeshim != "" || w.Restart || w.Rest > 0 || w.Loops > 0 || w.KillAgain || w.LibraryDelete ||
+	if w.Fakeshim != "" || w.Restart || w.Rest > 0 || w.KillAgain || w.LibraryDelete ||
 		max(w.Deleters, w.Creators, w.Waiters) > 1 {
-		add("workload.script", errors.New("a script is of the task API and runc's shim, and says itself when what is done: "+
-			"leave out api: cri, fakeshim, restart, rest, loops, killAgain, libraryDelete, deleters, creators, waiters"))
+		add("workload.script", errors.New("a script is of runc's shim, and says itself when what is done: "+
+			"leave out fakeshim, restart, rest, killAgain, libraryDelete, deleters, creators, waiters"))
 	}
 	_, err := w.Steps()
 	for _, e := range unjoined(err) {

@@ -57,17 +57,25 @@ func table(head []string, rows [][]string) string {
 
 // verbs returns the table of the verbs of a script.
 func verbs(string) (string, error) {
-	objects := map[script.On]string{
-		script.OnContainers: " c0", script.OnExecs: " c0/e0", script.OnBoth: " c0", script.OnNothing: "",
-	}
 	arguments := map[script.Arg]string{
-		script.NoArg: "", script.MarkArg: " running", script.SignalArg: " SIGKILL", script.DaemonArg: " containerd",
+		script.MarkArg: " running", script.SignalArg: " SIGKILL", script.DaemonArg: " containerd",
+		script.DurationArg: " 6s", script.MaybeDurationArg: " 1s",
 	}
+	clients := map[script.Client]string{script.Task: "task", script.CRI: "cri"}
 	var rows [][]string
 	for _, v := range script.Verbs {
-		rows = append(rows, []string{"`" + v.Name + objects[v.On] + arguments[v.Arg] + "`", v.Does})
+		object := ""
+		switch {
+		case v.On&script.OnContainers != 0:
+			object = " c0"
+		case v.On&script.OnExecs != 0:
+			object = " c0/e0"
+		case v.On&script.OnPod != 0:
+			object = " pod"
+		}
+		rows = append(rows, []string{"`" + v.Name + object + arguments[v.Arg] + "`", v.Does, clients[v.By]})
 	}
-	return table([]string{"step", "what the client does"}, rows), nil
+	return table([]string{"step", "what the client does", "only by"}, rows), nil
 }
 
 // facts returns the table of the facts that a case or a bug can match.

@@ -11,6 +11,7 @@ import (
 	"github.com/shimquake/shimquake/catalogue"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/model"
+	"github.com/shimquake/shimquake/harness/script"
 )
 
 func scriptCommand() *cobra.Command {
@@ -18,7 +19,8 @@ func scriptCommand() *cobra.Command {
 		Use:   "script CASE",
 		Short: "Print each step of a case's script, with the response and the state that must come of it",
 		Long: `Script runs nothing. It goes through the steps of a case as if nothing was broken: which response each may
-get, and the state of its object behind it. Faults of the plan are listed below the steps.`,
+get, and the state of its object behind it. Of a pod's steps it prints what the client does. Faults of the plan are
+listed below the steps.`,
 		Example: `  shimquake script my-case.yaml`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -36,14 +38,14 @@ func printScript(out io.Writer, c harness.Case) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	if !c.Workload.Scripted() {
-		return errors.New("the case has no script: each container is created, started, ended, waited for and deleted")
-	}
 	steps, err := c.Workload.Steps()
 	if err != nil {
 		return err
 	}
-	expected, err := model.Expect(c.Workload)
+	if steps == nil {
+		return errors.New("the case has no script: it has keys that say when its client does something")
+	}
+	words, err := stepWords(c.Workload, steps)
 	if err != nil {
 		return err
 	}
@@ -52,20 +54,40 @@ func printScript(out io.Writer, c harness.Case) error {
 		width = max(width, len(s.String()))
 	}
 	for n, s := range steps {
-		var responses, states []string
-		for _, e := range expected[n] {
-			responses = append(responses, responseWords(e.Responses, s.Concurrent))
-			states = append(states, fmt.Sprintf("%s: %s", e.Of, strings.Join(e.States, " or ")))
-		}
-		line := fmt.Sprintf("%2d  %-*s  %-20s  %s", n+1, width, s, strings.Join(responses, ", "), strings.Join(states, ", "))
-		fmt.Fprintln(out, strings.TrimRight(line, " "))
+		fmt.Fprintln(out, strings.TrimRight(fmt.Sprintf("%2d  %-*s  %s", n+1, width, s, words[n]), " "))
 	}
 	for _, f := range c.Plan {
 		fmt.Fprintf(out, "    fault: %s: %s\n", f.At, f.Do)
 	}
-	fmt.Fprintln(out, "    then: the client removes each container, the inventory is taken, "+
-		"and c0 is used again after a fault")
+	of, again := "each container", "c0"
+	if c.Workload.API == harness.CRI {
+		of, again = "the pod and its containers", "the pod's name"
+	}
+	fmt.Fprintf(out, "    then: the client removes %s, the inventory is taken, and %s is used again after a fault\n",
+		of, again)
 	return nil
+}
+
+// stepWords are the responses and states that each step may come to, or, of a pod, what
+// the client does.
+func stepWords(w harness.Workload, steps script.Script) (all []string, err error) {
+	if w.API == harness.CRI {
+		for _, s := range steps {
+			verb, _ := script.Named(s.Verb)
+			all = append(all, verb.Does)
+		}
+		return all, nil
+	}
+	expected, err := model.Expect(w)
+	for n, of := range expected {
+		var responses, states []string
+		for _, e := range of {
+			responses = append(responses, responseWords(e.Responses, steps[n].Concurrent))
+			states = append(states, fmt.Sprintf("%s: %s", e.Of, strings.Join(e.States, " or ")))
+		}
+		all = append(all, fmt.Sprintf("%-20s  %s", strings.Join(responses, ", "), strings.Join(states, ", ")))
+	}
+	return all, err
 }
 
 // responseWords are the responses that a step may get.

@@ -113,6 +113,19 @@ func (s *Session) RestNow(ctx context.Context, living ...string) {
 	s.rest(ctx, living...)
 }
 
+// Soak lets containers run for some time, and records their files and mounts before and
+// after it.
+func (s *Session) Soak(ctx context.Context, d time.Duration, living ...string) {
+	s.LookAtLiving(living...)
+	soak := time.NewTimer(d)
+	defer soak.Stop()
+	select {
+	case <-soak.C:
+		s.LookAtLiving(living...)
+	case <-ctx.Done():
+	}
+}
+
 // rest lets the living run on, and looks at what they have when they have.
 func (s *Session) rest(ctx context.Context, living ...string) {
 	if s.Case.Workload.Rest == 0 {

@@ -185,9 +185,11 @@ func (s *Session) Note(ctx context.Context, c *harness.Call, err error) {
 		c.Response = harness.ResponseOf(c.Err)
 	}
 	if c.Step > 0 && s.Case.Workload.Scripted() {
-		// The model judges every response, and a restart by the script breaks connections.
+		// The model judges every response of the task API, and a restart by the script breaks
+		// connections.
 		restarted := Disconnected(err) && s.steps.Uses("restart")
-		c.Unprovoked = c.Unprovoked && c.Response == harness.Lost && !restarted
+		judged := s.Case.Workload.Modelled() && c.Response != harness.Lost
+		c.Unprovoked = c.Unprovoked && !judged && !restarted
 	}
 	s.Record.Call(*c)
 }

@@ -22,7 +22,7 @@ import (
 func pod() harness.History {
 	h := clean()
 	h.Case.Plan, h.Firings, h.Hits, h.Flushed.Hits = nil, nil, nil, 0
-	h.Case.Workload = harness.Workload{API: harness.CRI, Loops: 1}
+	h.Case.Workload = harness.Workload{API: harness.CRI}
 	h.Instances[0].MustTell = []exit.Observer{exit.ByTaskExit}
 	for n := range h.Events {
 		h.Events[n].Namespace = daemon.CRINamespace

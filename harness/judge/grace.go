@@ -19,7 +19,8 @@ func grace(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	}
 	for _, i := range h.Instances {
 		stop, once := stopOf(h, i)
-		if !once || i.Spec.Signal != "SIGTERM" || faultKilled(h, i) || clientKilled(h, i) {
+		if !once && !i.Spec.IgnoresTerm || stop.IsZero() || i.WithPod || i.Spec.Signal != "SIGTERM" ||
+			faultKilled(h, i) || clientKilled(h, i) {
 			continue
 		}
 		given, killed := termGrace, secondKill(h, i, stop)
@@ -55,12 +56,14 @@ const termGrace = time.Second
 // clockGrace is how far times that two processes took may be apart.
 const clockGrace = 50 * time.Millisecond
 
-// stopOf is when the client asked for a container's stop, or its pod's, if it did so
-// once.
+// stopOf is when the client first asked for a container's stop, or its pod's, and whether
+// it did so once.
 func stopOf(h *harness.History, i harness.Instance) (at time.Time, once bool) {
 	for _, c := range h.Calls {
-		if c.Verb == stopVerb(i) && (c.Of == i.Name || i.Spec.WithPod) {
-			at, once = c.At, at.IsZero()
+		if c.Verb == stopVerb(i) && (c.Of == i.Name || i.WithPod) {
+			if once = at.IsZero(); once {
+				at = c.At
+			}
 		}
 	}
 	return at, once

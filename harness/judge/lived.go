@@ -108,7 +108,7 @@ func stoppedAt(h *harness.History, i harness.Instance) (time.Time, bool) {
 
 // stopVerb is the call that stops a container.
 func stopVerb(i harness.Instance) string {
-	if i.Spec.WithPod {
+	if i.WithPod {
 		return "StopPodSandbox"
 	}
 	return "StopContainer"

@@ -78,7 +78,8 @@ func begunEvents(h *harness.History, i harness.Instance, exec string) (found []f
 // command that does not exist, which its error names.
 func refusal(h *harness.History, c harness.Call) bool {
 	return c.Err != nil && namesAbsent(c.Err.Text) && slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
-		return (c.Of == i.Name || c.Of == i.ID) && (i.Spec.NoSuchCommand || i.Spec.NoSuchExec)
+		return (c.Of == i.Name || c.Of == i.ID) && (i.Spec.NoSuchCommand || i.Spec.NoSuchExec ||
+			slices.ContainsFunc(i.Spec.Execs, func(e harness.ExecSpec) bool { return e.NoSuchCommand }))
 	})
 }
 

@@ -49,12 +49,17 @@ func (known excuses) rounds(h *harness.History) (found []finding.Finding, _ []ha
 	return found, nil
 }
 
+// stays reports whether a container was made before the first round.
+func stays(h *harness.History, i harness.Instance) bool {
+	return !i.Begun.IsZero() && i.Begun.Before(h.CRI.Pod.Taken)
+}
+
 // livesOn reports whether a sandbox or a container lives through the rounds: its task is
 // to be there, and missing only in a list that a fault has cut short.
 func livesOn(h *harness.History, s finding.Subject) bool {
 	_, ofPod := h.CRI.When("RunPodSandbox", s.ID)
-	stays := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == s.ID && i.Spec.Stays })
-	return (ofPod || stays) && s.Namespace == daemon.CRINamespace
+	through := slices.ContainsFunc(h.Instances, func(i harness.Instance) bool { return i.ID == s.ID && stays(h, i) })
+	return (ofPod || through) && s.Namespace == daemon.CRINamespace
 }
 
 // hasEnded reports whether what has grown is the status that CRI keeps of a container
@@ -62,7 +67,7 @@ func livesOn(h *harness.History, s finding.Subject) bool {
 func hasEnded(h *harness.History, f finding.Finding) bool {
 	return f.Class == finding.ClassFile && f.Facts[fact.Size] == fact.Grown &&
 		slices.ContainsFunc(h.Instances, func(i harness.Instance) bool {
-			return i.Spec.Stays && i.ID != "" && strings.HasSuffix(f.Subject.Path, "/containers/"+i.ID+"/status")
+			return stays(h, i) && i.ID != "" && strings.HasSuffix(f.Subject.Path, "/containers/"+i.ID+"/status")
 		})
 }
 

@@ -133,8 +133,8 @@ func TestTheStatusOfWhatHasEndedGrows(t *testing.T) {
 		return f
 	}
 	nothing := func(*finding.Finding) {}
-	h := &harness.History{Instances: []harness.Instance{
-		{ID: "c0"}, {ID: "c1", Spec: harness.Container{Stays: true}}, {Spec: harness.Container{Stays: true}}}}
+	h := &harness.History{CRI: &harness.CRISeen{Pod: &inventory.Inventory{Taken: at(10)}}, Instances: []harness.Instance{
+		{ID: "c0", Begun: at(11)}, {ID: "c1", Begun: at(9)}, {Begun: at(9)}}}
 	for name, tt := range map[string]struct {
 		f    finding.Finding
 		want bool

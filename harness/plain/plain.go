@@ -4,6 +4,7 @@
 package plain
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -45,6 +46,18 @@ var (
 	ofExecs = []harness.Bad{{Releases: "< 1.6.36 || >= 1.7.0, < 1.7.15", Issue: "containerd#9719", By: late}}
 )
 
+// crashLoop is a step that runs all containers several times in one pod, with a look
+// after each round.
+func crashLoop(rounds int, steps string) string {
+	return fmt.Sprintf("repeat %d create all; at created; start all; at running; %s; at exited; remove all; look",
+		rounds, steps)
+}
+
+// podRestart restarts containerd while the first of two containers runs, and the other
+// has ended.
+var podRestart = []string{"run pod", "create all", "at created", "start all", "at running", "end c1", "wait c1",
+	"restart containerd", "end c0", "wait c0", "at exited"}
+
 var cases = []harness.Case{
 	{Name: "plain-exit", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-kill", Workload: harness.Workload{Containers: []harness.Container{{Signal: "SIGKILL"}}}},
@@ -57,10 +70,15 @@ var cases = []harness.Case{
 		Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}}},
 	{Name: "plain-group", Workload: harness.Workload{
 		Grouped: true, Containers: []harness.Container{{Exit: 3, Held: true}, {Signal: "SIGTERM"}}}},
+	// A stop is given up, as by a kubelet that is restarted, and asked for again. The others
+	// are stopped meanwhile.
 	{Name: "plain-pod", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{
 			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"},
-			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}}}},
+			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}},
+		Script: []string{"run pod", "create all", "at created", "start all", "at running",
+			"stop c1 &", "soak 500ms", "cancel c1", "end c1 &", "soak 50ms", "end c0 c2 c3 c4", "join",
+			"wait all", "at exited"}}},
 	// Eleven seconds are more than any time is that containerd gives its own calls.
 	{Name: "plain-exec", Workload: harness.Workload{Rest: 11 * time.Second, Containers: []harness.Container{
 		{Exit: 7, Exec: 3, HeldExec: true, ExecSignal: payload.StopSignal, Pause: true, LateKill: true},
@@ -76,10 +94,15 @@ var cases = []harness.Case{
 		{NoSuchCommand: true}, {Exit: 7, NoSuchExec: true}}}},
 	{Name: "plain-group-no-command", Workload: harness.Workload{Grouped: true, Containers: []harness.Container{
 		{Exit: 7, Held: true}, {NoSuchCommand: true}, {Signal: "SIGTERM"}}}},
-	{Name: "plain-pod-no-command", Workload: harness.Workload{API: harness.CRI, Restart: true,
-		Containers: []harness.Container{{Exit: 7, NoSuchExec: true}, {NoSuchCommand: true}, {Signal: "SIGTERM"}}}},
-	{Name: "plain-loop-no-command", Workload: harness.Workload{API: harness.CRI, Loops: 3,
-		Containers: []harness.Container{{NoSuchCommand: true}, {Exit: 5, Stays: true}}}},
+	{Name: "plain-pod-no-command", Workload: harness.Workload{API: harness.CRI,
+		Containers: []harness.Container{
+			{Exit: 7, Execs: []harness.ExecSpec{{NoSuchCommand: true}}}, {NoSuchCommand: true}, {Signal: "SIGTERM"}},
+		Script: []string{"run pod", "create all", "at created", "start all", "at running",
+			"end c1 c2", "wait c1 c2", "restart containerd", "execsync c0/e0", "end c0", "wait c0", "at exited"}}},
+	{Name: "plain-loop-no-command", Workload: harness.Workload{API: harness.CRI,
+		Containers: []harness.Container{{NoSuchCommand: true}, {Exit: 5}},
+		Script: []string{"run pod", "create c1", "start c1", "look",
+			"repeat 3 create c0; at created; start c0; at running; at exited; remove c0; look", "end c1", "wait c1"}}},
 	{Name: "plain-killed-paused", Workload: harness.Workload{Deadline: 20 * time.Second, Debug: true,
 		Containers: []harness.Container{{Signal: "SIGKILL", Pause: true}, {Exit: 7}}}},
 	{Name: "plain-script", Workload: harness.Workload{
@@ -94,15 +117,20 @@ var cases = []harness.Case{
 			"restart containerd", "create c1", "start c1", "kill c1 SIGKILL &", "wait c1", "end c0", "join",
 			"wait c0/e0", "delete c0/e0", "at exited", "delete all"}}},
 	{Name: "plain-pod-shared", Workload: harness.Workload{
-		API: harness.CRI, Rest: 11 * time.Second, Deadline: 30 * time.Second, Debug: true,
-		Containers: []harness.Container{{Exit: 7, HeldExec: true, SharedPID: true}}}},
+		API: harness.CRI, Deadline: 30 * time.Second, Debug: true,
+		Containers: []harness.Container{{Exit: 7, SharedPID: true, Execs: []harness.ExecSpec{{Stays: true}}}},
+		Script: []string{"run pod", "create c0", "at created", "start c0", "at running",
+			"execsync c0/e0 &", "soak 11s", "end c0", "wait c0", "join", "at exited"}}},
 	{Name: "plain-oom", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{Name: "plain-pod-oom", Workload: harness.Workload{
-		API: harness.CRI, Loops: 2, Containers: []harness.Container{
-			{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}, {Exit: 3, Memory: 32}}}},
-	{Name: "plain-pod-oom-restart", Workload: harness.Workload{API: harness.CRI, Restart: true,
-		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Exit: 3}}}},
+		API: harness.CRI, Containers: []harness.Container{
+			{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}, {Exit: 3, Memory: 32}},
+		Script: []string{"run pod", "look", crashLoop(2, "end all; wait all")}}},
+	{Name: "plain-pod-oom-restart", Workload: harness.Workload{API: harness.CRI,
+		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Exit: 3}},
+		Script: []string{"run pod", "create all", "at created", "start all", "at running", "end c1", "wait c1",
+			"oom c0", "restart containerd", "end c0", "wait c0", "at exited"}}},
 	{Name: "plain-output", Workload: harness.Workload{Containers: []harness.Container{
 		{Exit: 7, Exec: 3, Lines: 7000}}}},
 	{Name: "plain-terminal", Workload: harness.Workload{Containers: []harness.Container{
@@ -113,47 +141,65 @@ var cases = []harness.Case{
 		{Exit: 5, Exec: 4, Lines: 7000, Log: harness.LogBinary}}}},
 	{Name: "plain-stdin", Workload: harness.Workload{Containers: []harness.Container{{Exit: 7, Exec: 3, Stdin: 7000}}}},
 	{Name: "plain-pod-exec", Workload: harness.Workload{API: harness.CRI, Containers: []harness.Container{
-		{Exit: 7, Exec: 3, Lines: 7000}, {Signal: "SIGTERM", TimedExec: true},
-		{Exit: 5, HeldExec: true}}}},
+		{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}},
+		{Signal: "SIGTERM", Execs: []harness.ExecSpec{{Stays: true}}},
+		{Exit: 5, Execs: []harness.ExecSpec{{Stays: true}}},
+		{Exit: 6, Execs: []harness.ExecSpec{{Stays: true}}}},
+		Script: []string{"run pod", "create all", "at created", "start all", "at running",
+			"execsync c0/e0", "execsync c1/e0 1s", "execsync c2/e0 &", "execsync c3/e0 &", "cancel c3/e0",
+			"end all", "wait all", "join", "at exited"}}},
 	{Name: "plain-pod-stream", Workload: harness.Workload{
 		API: harness.CRI, Deadline: 30 * time.Second, Containers: []harness.Container{
 			{Exit: 7, Exec: 3, Lines: 7000, Stream: harness.StreamWhole},
 			{Exit: 5, Exec: 4, Stdin: 7000, Stream: harness.StreamWhole},
-			{Exit: 6, Exec: 9, Stdin: harness.BrokenLines, Stream: harness.StreamBroken},
-			{Signal: "SIGTERM", GoneExec: true}}}},
-	{Name: "plain-pod-stream-restart", Workload: harness.Workload{
-		API: harness.CRI, Restart: true, Deadline: 30 * time.Second, Containers: []harness.Container{
 			{Exit: 6, Exec: 9, Stdin: harness.BrokenLines, Stream: harness.StreamBroken}}}},
+	{Name: "plain-pod-stream-restart", Workload: harness.Workload{
+		API: harness.CRI, Deadline: 30 * time.Second, Containers: []harness.Container{
+			{Exit: 6, Exec: 9, Stdin: harness.BrokenLines, Stream: harness.StreamBroken}},
+		Script: []string{"run pod", "create c0", "at created", "start c0", "at running", "restart containerd",
+			"end c0", "wait c0", "at exited"}}},
 	{Name: "plain-pod-output", Workload: harness.Workload{ // alone: its log is read when it has just ended
-		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}}},
+		Script: []string{"run pod", "create c0", "at created", "start c0", "at running", "execsync c0/e0", "end c0",
+			"wait c0", "at exited"}}},
 	{Name: "plain-restart", Workload: harness.Workload{
 		Restart: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
 	{Name: "plain-pod-restart", Workload: harness.Workload{
-		API: harness.CRI, Restart: true, Bystander: true, Containers: []harness.Container{
-			{Exit: 3, TTY: true, Lines: 700}, {Exit: 7}}}},
+		API: harness.CRI, Bystander: true, Containers: []harness.Container{
+			{Exit: 3, TTY: true, Lines: 700}, {Exit: 7}}, Script: podRestart}},
 	{Name: "plain-net-restart", Workload: harness.Workload{
-		API: harness.CRI, Network: harness.PodNetwork, Restart: true, Containers: []harness.Container{{Exit: 7}}}},
+		API: harness.CRI, Network: harness.PodNetwork, Containers: []harness.Container{{Exit: 7}},
+		Script: []string{"run pod", "create c0", "at created", "start c0", "at running", "restart containerd",
+			"end c0", "wait c0", "at exited"}}},
 	{Name: "plain-churn", Workload: harness.Workload{
-		API: harness.CRI, Loops: 10, Restart: true, Deadline: 2 * time.Minute,
-		Containers: []harness.Container{{Exit: 7, Exec: 3}, {Exit: 5}, {Exit: 3}}}},
-	{Name: "plain-with-pod", Workload: harness.Workload{
-		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL", WithPod: true}}}},
+		API: harness.CRI, Deadline: 2 * time.Minute,
+		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}}}, {Exit: 5}, {Exit: 3}},
+		Script: []string{"run pod", "look", "create all", "at created", "start all", "at running", "end c1 c2",
+			"wait c1 c2", "restart containerd", "execsync c0/e0", "end c0", "wait c0", "at exited", "remove all", "look",
+			crashLoop(9, "execsync c0/e0; end all; wait all")}}},
+	{Name: "plain-with-pod", Workload: harness.Workload{ // c1 runs until its pod is stopped
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}},
+		Script: []string{"run pod", "create all", "at created", "start all", "at running", "end c0", "wait c0",
+			"at exited"}}},
 	{Name: "plain-reuse", Workload: harness.Workload{
 		Thorough: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-many", Workload: harness.Workload{
 		Grouped: true, Restart: true, Deadline: 2 * time.Minute,
 		Containers: slices.Repeat([]harness.Container{{Exit: 7}}, 36)}},
 	{Name: "plain-loop", Workload: harness.Workload{
-		API: harness.CRI, Loops: 2, Containers: []harness.Container{
-			{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5, Stays: true}}}},
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5}},
+		Script: []string{"run pod", "create c2", "start c2", "look",
+			"repeat 2 listen; create c0 c1; at created; start c0 c1; at running; end c1; wait c0 c1; at exited; " +
+				"remove c0 c1; look", "end c2", "wait c2"}}},
 	{Name: "plain-beside", Workload: harness.Workload{Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-again", Workload: harness.Workload{
 		KillAgain: true, NoRestart: true, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-rest", Workload: harness.Workload{
 		Restart: true, Rest: 6 * time.Second, Containers: []harness.Container{{Exit: 7}}}},
 	{Name: "plain-pod-rest", Workload: harness.Workload{
-		API: harness.CRI, Restart: true, Rest: 6 * time.Second,
-		Containers: []harness.Container{{Exit: 7}, {Exit: 3, Late: true, TTY: true, Lines: 50}}}},
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Exit: 3, TTY: true, Lines: 50}},
+		Script: []string{"run pod", "create all", "at created", "start c0", "at running", "restart containerd",
+			"soak 6s", "start c1", "end all", "wait all", "at exited"}}},
 	{Name: "plain-pod-beside", Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
 }

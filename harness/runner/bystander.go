@@ -63,7 +63,7 @@ func (x *run) setApart() {
 // restarted, or counts what it passes, a newcomer would be one more thing to break.
 func (x *run) holds() bool {
 	hangs := func(c term.Clause) bool { return c.Action == term.Hang }
-	return len(x.Plan) > 0 && !x.Workload.Restart && !x.countsStatements() && len(x.Misbehaviours()) == 0 &&
+	return len(x.Plan) > 0 && !x.Workload.Restarts() && !x.countsStatements() && len(x.Misbehaviours()) == 0 &&
 		!slices.ContainsFunc(x.Plan, func(f failpoints.Fault) bool { return !slices.ContainsFunc(f.Do.Clauses(), hangs) })
 }
 

@@ -79,7 +79,7 @@ func inTime(r *harness.Reference, calls []harness.Call, w harness.Workload) *har
 			continue
 		}
 		if c.Verb == "ExecSync" { // that of one that is held is answered when the rest is over
-			c.Took = max(0, c.Took-w.Rest)
+			c.Took = max(0, c.Took-w.Soaks())
 		}
 		c.Took = max(0, c.Took-w.Drains(c))
 		if c.Took > slowest.Took {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/shimquake/shimquake/spelling"
@@ -13,8 +15,10 @@ import (
 
 // The most that a script may have. The longest of the catalogue has some 30 steps.
 const (
-	mostSteps = 200
-	mostLine  = 1000 // bytes of a step
+	mostSteps  = 200
+	mostLine   = 1000 // bytes of a step
+	mostPlayed = 2000 // steps, with all repeats
+	mostRounds = 100
 )
 
 // Error is a step that cannot be done, with its place.
@@ -28,17 +32,20 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Parse reads the text form of a script for a workload whose n-th container has execs[n]
-// execs. Errors, all that there are, are of type *Error, joined.
-func Parse(lines []string, execs []int) (Script, error) {
+// Parse reads the text form of a client's script, for a workload whose n-th container has
+// execs[n] execs. Errors, all that there are, are of type *Error, joined.
+func Parse(by Client, lines []string, execs []int) (Script, error) {
 	if len(lines) > mostSteps {
 		return nil, &Error{Line: mostSteps, Err: fmt.Errorf("%d steps: up to %d", len(lines), mostSteps)}
 	}
-	p := parser{execs: execs}
+	p := parser{by: by, execs: execs}
 	var out Script
 	for i, text := range lines {
 		p.line = i
-		out = append(out, p.step(text))
+		out = append(out, p.steps(text)...)
+	}
+	if len(out) > mostPlayed {
+		p.fail(0, fmt.Errorf("%d steps with all repeats: up to %d", len(out), mostPlayed))
 	}
 	if len(p.errs) > 0 {
 		return nil, errors.Join(p.errs...)
@@ -48,13 +55,41 @@ func Parse(lines []string, execs []int) (Script, error) {
 
 // parser reads the steps of one script.
 type parser struct {
-	execs []int
-	line  int
-	errs  []error
+	by     Client
+	execs  []int
+	line   int
+	column int // of the step in its line, behind a repeat
+	errs   []error
 }
 
 func (p *parser) fail(column int, err error) {
-	p.errs = append(p.errs, &Error{Line: p.line, Column: column, Err: err})
+	p.errs = append(p.errs, &Error{Line: p.line, Column: p.column + column, Err: err})
+}
+
+// repeated is the beginning of `repeat 3 create c0; start c0`.
+var repeated = regexp.MustCompile(`^\s*repeat(?:\s+(\d{1,4})\b)?`)
+
+// steps reads one line: a step, or steps that are repeated.
+func (p *parser) steps(text string) (all []Step) {
+	at := repeated.FindStringSubmatchIndex(text)
+	if at == nil || len(text) > mostLine || !utf8.ValidString(text) {
+		return []Step{p.step(text)}
+	}
+	rounds := 0
+	if at[2] >= 0 {
+		rounds, _ = strconv.Atoi(text[at[2]:at[3]]) // of digits, and of few
+	}
+	if rounds < 1 || rounds > mostRounds {
+		p.fail(0, fmt.Errorf("repeat needs a number from 1 to %d, and steps: repeat 3 create c0; start c0", mostRounds))
+		return nil
+	}
+	p.column = at[1]
+	for step := range strings.SplitSeq(text[at[1]:], ";") {
+		all = append(all, p.step(step))
+		p.column += len(step) + 1
+	}
+	p.column = 0
+	return slices.Repeat(all, rounds)
 }
 
 // word is a word of a step and its column.
@@ -80,9 +115,17 @@ func (p *parser) step(text string) Step {
 		return Step{}
 	}
 	verb, known := Named(all[0].text)
-	if !known {
-		p.fail(all[0].column, spelling.Unknown("verb", all[0].text, names()))
+	switch {
+	case !known:
+		p.fail(all[0].column, spelling.Unknown("verb", all[0].text, names(p.by)))
 		return Step{}
+	case verb.By&p.by == 0:
+		p.fail(all[0].column, fmt.Errorf("%s is no verb of this client: it has %s", verb.Name,
+			strings.Join(names(p.by), ", ")))
+		return Step{}
+	}
+	if p.by == CRI && verb.By != CRI {
+		verb.On &^= OnExecs // one call of CRI runs an exec to its end
 	}
 	s, rest := Step{Verb: verb.Name}, all[1:]
 	if n := len(rest); n > 0 && rest[n-1].text == "&" {
@@ -111,6 +154,8 @@ func (p *parser) arg(v Verb, verb word, rest []word) (string, []word) {
 		return p.release(verb, rest), nil
 	case DaemonArg:
 		what, known = "process", daemons
+	case DurationArg, MaybeDurationArg:
+		return p.duration(v, verb, rest)
 	}
 	if len(rest) == 0 {
 		p.fail(verb.column, fmt.Errorf("%s needs a %s: %s", v.Name, what, strings.Join(known, ", ")))
@@ -144,6 +189,28 @@ func (p *parser) release(verb word, all []word) string {
 	return strings.Join(texts, " ")
 }
 
+// mostSoak is half of the time that a lifecycle has by default.
+const mostSoak = 30 * time.Second
+
+// duration takes a duration from the end of the words of a verb.
+func (p *parser) duration(v Verb, verb word, rest []word) (string, []word) {
+	if v.Arg == MaybeDurationArg && len(rest) < 2 {
+		return "", rest
+	}
+	if len(rest) == 0 {
+		p.fail(verb.column, fmt.Errorf("%s needs a duration such as 2s", v.Name))
+		return "", rest
+	}
+	last := rest[len(rest)-1]
+	if v.Arg == MaybeDurationArg && strings.Contains(last.text, "/") {
+		return "", rest // another object
+	}
+	if d, err := time.ParseDuration(last.text); err != nil || d <= 0 || d > mostSoak {
+		p.fail(last.column, fmt.Errorf("%q: expected a duration such as 2s, up to %s", last.text, mostSoak))
+	}
+	return last.text, rest[:len(rest)-1]
+}
+
 // objects reads the objects of a step.
 func (p *parser) objects(v Verb, verb word, all []word) (out []Object) {
 	switch {
@@ -168,8 +235,8 @@ func (p *parser) objects(v Verb, verb word, all []word) (out []Object) {
 
 // allBut reads `all` and `all but c0 c1`.
 func (p *parser) allBut(v Verb, all []word) (out []Object) {
-	if v.On == OnExecs {
-		p.fail(all[0].column, fmt.Errorf("%s takes execs one by one: %s", v.Name, strings.Join(p.known(v.On), ", ")))
+	if v.On&OnContainers == 0 {
+		p.fail(all[0].column, fmt.Errorf("%s takes its objects one by one: %s", v.Name, strings.Join(p.known(v.On), ", ")))
 		return nil
 	}
 	if len(all) == 2 || len(all) > 2 && all[1].text != "but" {
@@ -219,6 +286,9 @@ func (p *parser) known(on On) (out []string) {
 }
 
 func (p *parser) all() (out []Object) {
+	if p.by == CRI {
+		out = append(out, ThePod)
+	}
 	for n, execs := range p.execs {
 		out = append(out, Container(n))
 		for m := range execs {

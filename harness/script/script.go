@@ -16,18 +16,21 @@ type Step struct {
 	Verb string
 	// Of are the objects, in the order in which the client takes them.
 	Of []Object
-	// Arg is the signal, the name of the moment, the process that is restarted, or what is
-	// installed (see Installation).
+	// Arg is the signal, the name of the moment, the process that is restarted, what is
+	// installed (see Installation), or a duration.
 	Arg string
 	// Concurrent has the next step begin when the request of this one is sent.
 	Concurrent bool
 }
 
-// Object is a container of the workload, or an exec in it.
+// Object is a container of the workload, an exec in it, or the pod.
 type Object struct {
-	Container int // from 0: c0
+	Container int // from 0: c0; -1: the pod
 	Exec      int // from 0: c0/e0; -1: the container itself
 }
+
+// ThePod is the object of the workload's pod.
+var ThePod = Object{Container: -1, Exec: -1}
 
 // Container is the object of the n-th container.
 func Container(n int) Object { return Object{Container: n, Exec: -1} }
@@ -38,13 +41,25 @@ func ExecOf(n, m int) Object { return Object{Container: n, Exec: m} }
 // IsExec reports whether the object is an exec.
 func (o Object) IsExec() bool { return o.Exec >= 0 }
 
-// Is reports whether the object is of a kind.
-func (o Object) Is(on On) bool {
-	return on == OnBoth || on != OnNothing && o.IsExec() == (on == OnExecs)
+// Is reports whether the object is of one of some kinds.
+func (o Object) Is(on On) bool { return on&o.kind() != 0 }
+
+// kind is the kind of the object.
+func (o Object) kind() On {
+	switch {
+	case o == ThePod:
+		return OnPod
+	case o.IsExec():
+		return OnExecs
+	}
+	return OnContainers
 }
 
 func (o Object) String() string {
-	if o.IsExec() {
+	switch o.kind() {
+	case OnPod:
+		return "pod"
+	case OnExecs:
 		return fmt.Sprintf("c%d/e%d", o.Container, o.Exec)
 	}
 	return fmt.Sprintf("c%d", o.Container)

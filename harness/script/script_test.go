@@ -12,13 +12,53 @@ func TestParse(t *testing.T) {
 		"add c0/e0", "wait all but c1", "install v2.3.7 elsewhere", "restart containerd", "delete all"}
 	want := []string{"create c0 c1", "at created", "start c0 c1", "kill c0/e0 SIGKILL &", "join",
 		"add c0/e0", "wait c0", "install v2.3.7 elsewhere", "restart containerd", "delete c1 c0"}
-	s, err := Parse(text, []int{1, 0})
+	s, err := Parse(Task, text, []int{1, 0})
 	if err != nil || !slices.Equal(s.Lines(), want) {
 		t.Fatalf("%v\n%q\nwant\n%q", err, s.Lines(), want)
 	}
-	again, err := Parse(s.Lines(), []int{1, 0})
+	again, err := Parse(Task, s.Lines(), []int{1, 0})
 	if err != nil || !slices.Equal(again.Lines(), want) {
 		t.Errorf("%v: its text form gives %q", err, again.Lines())
+	}
+}
+
+func TestParseOfAPod(t *testing.T) {
+	text := []string{"run pod", "create all", "look", "repeat 2 start c0; end c0 &;  join", "soak 6s", "remove c0 pod"}
+	want := []string{"run pod", "create c0 c1", "look", "start c0", "end c0 &", "join", "start c0", "end c0 &", "join",
+		"soak 6s", "remove c0 pod"}
+	s, err := Parse(CRI, text, []int{1, 0})
+	if err != nil || !slices.Equal(s.Lines(), want) {
+		t.Fatalf("%v\n%q\nwant\n%q", err, s.Lines(), want)
+	}
+	if _, err := Parse(CRI, Pod, []int{0}); err != nil {
+		t.Errorf("the lifecycle of a pod: %v", err)
+	}
+}
+
+func TestParseErrorsOfAPod(t *testing.T) {
+	for text, want := range map[string]struct {
+		column int
+		says   string
+	}{
+		"kill c0 SIGKILL":             {0, "no verb of this client"},
+		"start c0/e0":                 {6, `"c0/e0"`},
+		"run c0":                      {4, `known: pod`},
+		"soak":                        {0, "duration"},
+		"soak 2":                      {5, "duration"},
+		"soak 1h":                     {5, "up to"},
+		"repeat create c0":            {0, "needs a number"},
+		"repeat 101 create c0":        {0, "1 to 100"},
+		"repeat 2 create c0; strt c0": {20, `"start"`},
+		"repeat 2 repeat 2 create c0": {9, `"repeat"`},
+		"repeat 2":                    {8, "empty"},
+	} {
+		t.Run(text, func(t *testing.T) {
+			_, err := Parse(CRI, []string{"run pod", text}, []int{1, 0})
+			var e *Error
+			if !errors.As(err, &e) || e.Line != 1 || e.Column != want.column || !strings.Contains(err.Error(), want.says) {
+				t.Errorf("got %+v, want column %d and %q", err, want.column, want.says)
+			}
+		})
 	}
 }
 
@@ -48,7 +88,7 @@ func TestParseErrors(t *testing.T) {
 		strings.Repeat("x", 2_000):   {0, "bytes"},
 	} {
 		t.Run(text[:min(len(text), 20)], func(t *testing.T) {
-			_, err := Parse([]string{"create c0", text}, []int{1, 0})
+			_, err := Parse(Task, []string{"create c0", text}, []int{1, 0})
 			var e *Error
 			if !errors.As(err, &e) || e.Line != 1 || e.Column != want.column || !strings.Contains(err.Error(), want.says) {
 				t.Errorf("got %+v, want column %d and %q", err, want.column, want.says)
@@ -59,7 +99,7 @@ func TestParseErrors(t *testing.T) {
 
 func TestALongScriptIsRefused(t *testing.T) {
 	text := slices.Repeat([]string{"wait c0"}, mostSteps+1)
-	if _, err := Parse(text, []int{0}); err == nil || !strings.Contains(err.Error(), "201 steps: up to 200") {
+	if _, err := Parse(Task, text, []int{0}); err == nil || !strings.Contains(err.Error(), "201 steps: up to 200") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -69,12 +109,15 @@ func FuzzParse(f *testing.F) {
 	f.Add("create all\nstart c0\nwait c0 &\njoin")
 	f.Add("kill c0/e0 SIGKILL\nat running\nrestart containerd\ndelete all but c0")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := Parse(strings.Split(text, "\n"), []int{2, 0, 1})
+		s, err := Parse(Task, strings.Split(text, "\n"), []int{2, 0, 1})
 		if err != nil {
 			return
 		}
-		again, err := Parse(s.Lines(), []int{2, 0, 1})
-		if len(s) > mostSteps || err != nil || !slices.Equal(again.Lines(), s.Lines()) {
+		if len(s) > mostSteps {
+			return // with all repeats
+		}
+		again, err := Parse(Task, s.Lines(), []int{2, 0, 1})
+		if err != nil || !slices.Equal(again.Lines(), s.Lines()) {
 			t.Errorf("%q gives %q, %v", s.Lines(), again.Lines(), err)
 		}
 	})

@@ -3,7 +3,9 @@ package script
 // Verb is one row of the table of verbs.
 type Verb struct {
 	Name string
-	// On is the kind of its objects.
+	// By are the clients that have it.
+	By Client
+	// On are the kinds of its objects.
 	On On
 	// Arg is the argument behind the objects.
 	Arg Arg
@@ -16,15 +18,27 @@ type Verb struct {
 	Does string
 }
 
-// On is a kind of object of verbs.
+// Client is a set of clients.
+type Client uint8
+
+// The clients.
+const (
+	Task Client = 1 << iota // of the task API
+	CRI
+)
+
+const both = Task | CRI
+
+// On is a set of kinds of objects.
 type On uint8
 
 // The kinds.
 const (
-	OnNothing    On = iota
+	OnPod        On = 1 << iota
 	OnContainers    // c0
 	OnExecs         // c0/e0
-	OnBoth
+	OnNothing    On = 0
+	OnBoth          = OnContainers | OnExecs
 )
 
 // Arg is a kind of argument of verbs.
@@ -32,11 +46,13 @@ type Arg uint8
 
 // The kinds.
 const (
-	NoArg      Arg = iota
-	MarkArg        // the name of a moment
-	SignalArg      // SIGKILL
-	DaemonArg      // containerd
-	ReleaseArg     // v2.3.7, and where its programs are
+	NoArg            Arg = iota
+	MarkArg              // the name of a moment
+	SignalArg            // SIGKILL
+	DaemonArg            // containerd
+	ReleaseArg           // v2.3.7, and where its programs are
+	DurationArg          // 6s
+	MaybeDurationArg     // 1s, or nothing
 )
 
 // The names of verbs that others than a client's table know.
@@ -48,22 +64,32 @@ const (
 	Install = "install"
 )
 
-// Verbs are all verbs of the client of the task API, in the order of a lifecycle.
+// Verbs are all verbs, in the order of a lifecycle.
 var Verbs = []Verb{
-	{Name: "create", On: OnContainers, Does: "create the container, if there is none, and its task"},
-	{Name: "start", On: OnBoth, Does: "start the task or the exec"},
-	{Name: "end", On: OnBoth, Retried: OnBoth, Does: "let the process come to its configured end"},
-	{Name: "kill", On: OnBoth, Arg: SignalArg, Retried: OnBoth, Does: "send a signal"},
-	{Name: "wait", On: OnBoth, Retried: OnBoth, Does: "wait for the end, and learn the exit status"},
-	{Name: "delete", On: OnBoth, Reverse: true, Retried: OnExecs, Does: "delete the task or the exec"},
-	{Name: "pause", On: OnContainers, Does: "pause the task"},
-	{Name: "resume", On: OnContainers, Retried: OnBoth, Does: "resume the task"},
-	{Name: "add", On: OnExecs, Does: "add the exec, without a start"},
-	{Name: Exec, On: OnExecs, Does: "add the exec and start it"},
-	{Name: "restart", Arg: DaemonArg, Does: "restart containerd, and wait until it answers"},
-	{Name: Install, Arg: ReleaseArg, Does: "replace containerd's programs: a start of it runs those of this release"},
-	{Name: At, Arg: MarkArg, Does: "name this moment: faults of the plan can happen here"},
-	{Name: Join, Does: "wait until all concurrent steps have ended"},
+	{Name: "run", By: CRI, On: OnPod, Does: "run the pod"},
+	{Name: "create", By: both, On: OnContainers, Does: "create the container, if there is none, and its task"},
+	{Name: "start", By: both, On: OnBoth, Does: "start the task or the exec"},
+	{Name: "end", By: both, On: OnBoth, Retried: OnBoth, Does: "let the process come to its configured end"},
+	{Name: "kill", By: Task, On: OnBoth, Arg: SignalArg, Retried: OnBoth, Does: "send a signal"},
+	{Name: "stop", By: CRI, On: OnPod | OnContainers, Does: "stop the container or the pod"},
+	{Name: "wait", By: both, On: OnBoth, Retried: OnBoth, Does: "wait for the end, and learn the exit status"},
+	{Name: "delete", By: Task, On: OnBoth, Reverse: true, Retried: OnExecs, Does: "delete the task or the exec"},
+	{Name: "remove", By: CRI, On: OnPod | OnContainers, Does: "remove the container or the pod"},
+	{Name: "pause", By: Task, On: OnContainers, Does: "pause the task"},
+	{Name: "resume", By: Task, On: OnContainers, Retried: OnBoth, Does: "resume the task"},
+	{Name: "add", By: Task, On: OnExecs, Does: "add the exec, without a start"},
+	{Name: Exec, By: Task, On: OnExecs, Does: "add the exec and start it"},
+	{Name: "oom", By: CRI, On: OnContainers, Does: "let a child exceed the memory limit; the container runs on"},
+	{Name: "execsync", By: CRI, On: OnExecs, Arg: MaybeDurationArg, Does: "run the exec to its end, or for that time"},
+	{Name: "cancel", By: CRI, On: OnContainers | OnExecs, Does: "cancel the call of a concurrent step"},
+	{Name: "listen", By: CRI, Does: "start another client of the events, which disconnects at the first event"},
+	{Name: "soak", By: CRI, Arg: DurationArg, Does: "let the containers run for that time"},
+	{Name: "look", By: CRI, Does: "take an inventory, and compare it with the previous one"},
+	{Name: "restart", By: both, Arg: DaemonArg, Does: "restart containerd, and wait until it answers"},
+	{Name: Install, By: both, Arg: ReleaseArg,
+		Does: "replace containerd's programs: a start of it runs those of this release"},
+	{Name: At, By: both, Arg: MarkArg, Does: "name this moment: faults of the plan can happen here"},
+	{Name: Join, By: both, Does: "wait until all concurrent steps have ended"},
 }
 
 // Marks are the moments that points of the plan know.
@@ -85,10 +111,12 @@ func Named(name string) (Verb, bool) {
 	return Verb{}, false
 }
 
-func names() []string {
-	all := make([]string, len(Verbs))
-	for i, v := range Verbs {
-		all[i] = v.Name
+// names are the names of a client's verbs.
+func names(by Client) (all []string) {
+	for _, v := range Verbs {
+		if v.By&by != 0 {
+			all = append(all, v.Name)
+		}
 	}
 	return all
 }

@@ -72,7 +72,7 @@ func NeededBy(c harness.Case) (out []read.What) {
 			out = append(out, w)
 		}
 	}
-	if c.Workload.Restart {
+	if c.Workload.Restarts() {
 		add(read.ContainerdStarted)
 	}
 	for _, f := range c.Plan {

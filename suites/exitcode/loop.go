@@ -2,6 +2,7 @@ package exitcode
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -19,13 +20,15 @@ var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
 	It("keeps nothing of containers that crash and are made again, and runs another on", spec.Quick,
 		func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{Name: "exit-crash-loop", Workload: harness.Workload{
-				API: harness.CRI, Loops: 3,
-				Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5, Stays: true}},
+				API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}, {Exit: 5}},
+				Script: []string{"run pod", "create c2", "start c2", "look",
+					"repeat 3 create c0 c1; at created; start c0 c1; at running; end c1; wait c0 c1; at exited; " +
+						"remove c0 c1; look", "end c2", "wait c2"},
 			}})
 			expectRounds(v, 3, 1)
 			Expect(v.Truths).To(HaveEach(HaveField("Status", BeElementOf(uint32(7), uint32(137), uint32(5)))))
 			stays := v.History.Instances[slices.IndexFunc(v.History.Instances,
-				func(i harness.Instance) bool { return i.Spec.Stays })]
+				func(i harness.Instance) bool { return i.Name == "c2" })]
 			for _, r := range v.History.CRI.Rounds {
 				Expect(r.Listed.Containers).To(ContainElement(stays.ID))
 			}
@@ -39,8 +42,8 @@ var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
 	It("is told of a container that ends while containerd is down for 4 s", spec.Slow, spec.Quick,
 		func(ctx context.Context) {
 			v := spec.Holds(ctx, harness.Case{Name: "exit-while-down-for-4",
-				Workload: harness.Workload{API: harness.CRI, Loops: 4, Debug: true,
-					Containers: []harness.Container{{Signal: "SIGKILL"}}},
+				Workload: harness.Workload{API: harness.CRI, Debug: true,
+					Containers: []harness.Container{{Signal: "SIGKILL"}}, Script: crashLoop(4)},
 				Plan: plan(failpoints.PauseAt("rpc:containerd:Task.Kill:entry", failpoints.Steps(
 					"kill containerd", "kill task", "wait 4s", "start containerd")...)),
 				Bad: []harness.Bad{{Releases: ">= 1.7.0", Issue: "cri-forgets-an-exit", By: spec.CRISaysUnknown,
@@ -51,10 +54,16 @@ var _ = Describe("a pod that lives on", Label("exit-code", "cri"), func() {
 
 	It("keeps nothing of them either where the shim refuses the first Delete", func(ctx context.Context) {
 		expectRounds(spec.Holds(ctx, harness.Case{Name: "exit-crash-loop-delete-refused", Workload: harness.Workload{
-			API: harness.CRI, Loops: 3, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}},
+			API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Signal: "SIGKILL"}}, Script: crashLoop(3),
 		}, Plan: plan(failpoints.Error("rpc:shim:Task.Delete:entry", 1, "injected"))}), 3, 0)
 	})
 })
+
+// crashLoop are the steps of so many rounds.
+func crashLoop(rounds int) []string {
+	return []string{"run pod", "look", fmt.Sprintf(
+		"repeat %d create all; at created; start all; at running; end all; wait all; at exited; remove all; look", rounds)}
+}
 
 // expectRounds expects that each round was looked at: a crash loop that ends early would
 // show nothing. Listed are the pod, the containers that stay in it, and the bystander's

@@ -93,7 +93,23 @@ const lines = 7000
 
 // writes is a container that writes as much, and exits, and so does an exec in it.
 func writes(api harness.API) harness.Workload {
+	if api == harness.CRI {
+		return execSync("execsync c0/e0", harness.Container{Exit: 7, Lines: lines, Execs: []harness.ExecSpec{{Exit: 3}}})
+	}
 	return one(api, harness.Container{Exit: 7, Exec: 3, Lines: lines})
+}
+
+// execSync is a pod with a container that runs while the step of an exec is done.
+func execSync(step string, k harness.Container) harness.Workload {
+	w := one(harness.CRI, k)
+	w.Script = []string{"run pod", "create c0", "at created", "start c0", "at running", step, "end c0", "wait c0",
+		"at exited"}
+	return w
+}
+
+// timedExec is a pod with an exec that is to be killed when its time is over.
+func timedExec() harness.Workload {
+	return execSync("execsync c0/e0 1s", harness.Container{Exit: 7, Execs: []harness.ExecSpec{{Stays: true}}})
 }
 
 // whole are outputs with every line.
@@ -139,25 +155,24 @@ func thirdStart() failpoints.Fault {
 // A containerd that dies before it, and a Delete that fails, are met by the output above.
 var _ = Describe("ExecSync", Label("others", "exec", "cri"), func() {
 	DescribeTable("leaves no exec, and tells the true exit, after",
-		func(ctx context.Context, name string, k harness.Container, f failpoints.Fault) {
-			spec.Holds(ctx, harness.Case{
-				Name: "others-execsync-" + name, Workload: one(harness.CRI, k), Plan: failpoints.Plan{f}})
+		func(ctx context.Context, name string, w harness.Workload, f failpoints.Fault) {
+			spec.Holds(ctx, harness.Case{Name: "others-execsync-" + name, Workload: w, Plan: failpoints.Plan{f}})
 		},
 		Entry("containerd was SIGKILLed when the exec was added", spec.Quick, "added-killed",
-			harness.Container{Exit: 7, Exec: 3, Lines: lines}, failpoints.PauseAt("rpc:shim:Task.Exec:exit",
+			writes(harness.CRI), failpoints.PauseAt("rpc:shim:Task.Exec:exit",
 				failpoints.Steps("kill containerd", "start containerd", "release")...)),
-		Entry("it could not be added", "add-fails", harness.Container{Exit: 7, Exec: 3, Lines: lines},
+		Entry("it could not be added", "add-fails", writes(harness.CRI),
 			failpoints.Error("rpc:shim:Task.Exec:entry", 1, "injected")),
-		Entry("a shim that is slow to add it", "add-slow", harness.Container{Exit: 7, Exec: 3, Lines: lines},
+		Entry("a shim that is slow to add it", "add-slow", writes(harness.CRI),
 			slow("rpc:shim:Task.Exec:entry")),
 		Entry("containerd was SIGKILLed while it ran", spec.Quick, "started-killed",
-			harness.Container{Exit: 7, Exec: 3, Lines: lines}, thirdStart()),
+			writes(harness.CRI), thirdStart()),
 		Entry("its client has gone away while it was deleted", "delete-cancelled",
-			harness.Container{Exit: 7, Exec: 3, Lines: lines}, failpoints.PauseAt("rpc:containerd:Task.Delete:entry",
+			writes(harness.CRI), failpoints.PauseAt("rpc:containerd:Task.Delete:entry",
 				failpoints.Steps("cancel client", "release")...)),
-		Entry("a shim that is slow to kill it", "kill-slow", harness.Container{Exit: 7, TimedExec: true},
+		Entry("a shim that is slow to kill it", "kill-slow", timedExec(),
 			slow("rpc:shim:Task.Kill:entry")),
-		Entry("its Kill has failed", "kill-fails", harness.Container{Exit: 7, TimedExec: true},
+		Entry("its Kill has failed", "kill-fails", timedExec(),
 			failpoints.Error("rpc:shim:Task.Kill:entry", 1, "injected")),
 	)
 })

@@ -45,8 +45,10 @@ var shows = map[string]func(harness.Verdict){
 		Expect(i.Execs).To(ConsistOf(HaveField("Input", wholeInput(i.Spec.Stdin))))
 	},
 	"plain-pod-exec": func(v harness.Verdict) {
-		i := one(v, func(k harness.Container) bool { return k.TimedExec })
-		e := i.Execs[0]
+		i := one(v, func(k harness.Container) bool { return k.Exit == 6 })
+		Expect(i.Execs).To(ConsistOf(HaveField("Sync.Broke", Not(BeZero()))))
+		Expect(v.Truths).To(ContainElement(And(HaveField("Exec", i.Execs[0].ID), HaveField("Status", uint32(137)))))
+		e := one(v, func(k harness.Container) bool { return k.Signal != "" }).Execs[0]
 		Expect(e.Sync.Err).To(HaveField("Code", "DeadlineExceeded"))
 		Expect(v.Truths).To(ContainElement(And(HaveField("Exec", e.ID), HaveField("Status", uint32(137)))))
 		Expect(v.Reported).To(ContainElement(And(HaveField("Exec", e.ID), HaveField("Status", uint32(137)))))
@@ -129,14 +131,11 @@ func streamed(v harness.Verdict) {
 	Expect(i.Outputs.Stdout.Last).To(Equal(i.Spec.Stdin))
 	Expect(i.Execs).To(ConsistOf(HaveField("Sync.Broke", Not(BeZero()))))
 
-	i = one(v, func(k harness.Container) bool { return k.GoneExec })
-	Expect(i.Execs).To(ConsistOf(HaveField("Sync.Broke", Not(BeZero()))))
-	Expect(v.Truths).To(ContainElement(And(HaveField("Exec", i.Execs[0].ID), HaveField("Status", uint32(137)))))
 }
 
 // rested: a container has run on for as long as the case says.
 func rested(v harness.Verdict) {
 	Expect(v.History.Deaths).To(HaveLen(1))
 	Expect(v.History.Instances[0].Payload.ExitedAt).To(
-		BeTemporally(">", v.History.Deaths[0].At.Add(v.Case.Workload.Rest)))
+		BeTemporally(">", v.History.Deaths[0].At.Add(v.Case.Workload.Soaks())))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -32,7 +33,7 @@ func RunFaultless(ctx context.Context, r *runner.Runner, containerd string, coun
 	all := plain.Cases()
 	for i := range count {
 		c := all[i%len(all)]
-		if c.Containerd = containerd; c.Workload.Rest > 0 {
+		if c.Containerd = containerd; c.Workload.Soaks() > time.Second {
 			resting = append(resting, c)
 		} else {
 			busy = append(busy, c)

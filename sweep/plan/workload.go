@@ -26,6 +26,11 @@ type workload struct {
 // [timeouts]).
 const rest = 6 * time.Second
 
+// podRestart restarts containerd while the first of two containers runs, and the other
+// has ended.
+var podRestart = []string{"run pod", "create all", "at created", "start all", "at running", "end c1", "wait c1",
+	"restart containerd", "end c0", "wait c0", "at exited"}
+
 // workloads are all of them, the cheapest first: a point is swept in the first that
 // reaches it.
 var workloads = []workload{
@@ -77,32 +82,46 @@ var workloads = []workload{
 	{name: "stop", like: "cri", Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Signal: "SIGTERM"}}}},
 	{name: "execsync", like: "cri", asked: true, Workload: harness.Workload{
-		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Exec: 3, Lines: 7000}}}},
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000, Execs: []harness.ExecSpec{{Exit: 3}}}},
+		Script: []string{"run pod", "create c0", "at created", "start c0", "at running", "execsync c0/e0", "end c0",
+			"wait c0", "at exited"}}},
 	{name: "loop", like: "cri", asked: true, Workload: harness.Workload{
-		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}}}},
+		API: harness.CRI, Containers: []harness.Container{{Signal: "SIGKILL"}},
+		Script: []string{"run pod", "look",
+			"repeat 2 create c0; at created; start c0; at running; end c0; wait c0; at exited; remove c0; look"}}},
 	{name: "stays", like: "cri loop", asked: true, Workload: harness.Workload{
-		API: harness.CRI, Loops: 2, Containers: []harness.Container{{Signal: "SIGKILL"}, {Exit: 7, Stays: true}}}},
+		API: harness.CRI, Containers: []harness.Container{{Signal: "SIGKILL"}, {Exit: 7}},
+		Script: []string{"run pod", "create c1", "start c1", "look",
+			"repeat 2 create c0; at created; start c0; at running; end c0; wait c0; at exited; remove c0; look",
+			"end c1", "wait c1"}}},
 	{name: "stops", like: "cri stop", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{
 			{Exit: 7}, {Signal: "SIGTERM", IgnoresTerm: true}, {Signal: "SIGKILL"}, {Signal: "SIGKILL"},
-			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}, {Signal: "SIGKILL", WithPod: true}}}},
+			{Signal: payload.StopSignal}, {Signal: "SIGTERM"}, {Signal: "SIGKILL"}},
+		Script: []string{"run pod", "create all", "at created", "start all", "at running",
+			"stop c1 &", "soak 500ms", "cancel c1", "end c1 &", "soak 50ms", "end c0 c2 c3 c4 c5", "join",
+			"wait all but c6", "at exited"}}},
 	{name: "logs", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Containers: []harness.Container{{Exit: 7, Lines: 7000}}}},
 	{name: "churn", like: "cri loop execsync restart-pod", asked: true, Workload: harness.Workload{
-		API: harness.CRI, Loops: 12, Restart: true, Deadline: 2 * time.Minute,
-		Containers: []harness.Container{{Exit: 7, Exec: 3}}}},
+		API: harness.CRI, Deadline: 2 * time.Minute,
+		Containers: []harness.Container{{Exit: 7, Execs: []harness.ExecSpec{{Exit: 3}}}},
+		Script: []string{"run pod", "look", "create c0", "at created", "start c0", "at running", "restart containerd",
+			"execsync c0/e0", "end c0", "wait c0", "at exited", "remove c0", "look",
+			"repeat 11 create c0; start c0; at running; execsync c0/e0; end c0; wait c0; at exited; remove c0; look"}}},
 	{name: "oom-pod", like: "cri", asked: true, Workload: harness.Workload{API: harness.CRI,
 		Containers: []harness.Container{{Exit: 7, Memory: 32, OOM: harness.OOMChild}, {Memory: 32, OOM: harness.OOMInit}}}},
 	{name: "net", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Network: harness.PodNetwork, Containers: []harness.Container{{Exit: 7}}}},
 	{name: "restart-pod", like: "cri stop", asked: true, Workload: harness.Workload{
-		API: harness.CRI, Restart: true,
-		Containers: []harness.Container{{Signal: "SIGTERM", IgnoresTerm: true}, {Exit: 7}}}},
+		API: harness.CRI, Containers: []harness.Container{{Signal: "SIGTERM", IgnoresTerm: true}, {Exit: 7}},
+		Script: podRestart}},
 	{name: "rest-pod", like: "cri restart-pod", asked: true, Workload: harness.Workload{
-		API: harness.CRI, Restart: true, Rest: rest,
-		Containers: []harness.Container{{Exit: 7}, {Exit: 3, Late: true}}}},
+		API: harness.CRI, Containers: []harness.Container{{Exit: 7}, {Exit: 3}},
+		Script: []string{"run pod", "create all", "at created", "start c0", "at running", "restart containerd",
+			"soak " + rest.String(), "start c1", "end all", "wait all", "at exited"}}},
 	{name: "beside-restart", like: "cri restart-pod", asked: true, Workload: harness.Workload{
-		API: harness.CRI, Restart: true, Bystander: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}}},
+		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 3}, {Exit: 7}}, Script: podRestart}},
 	{name: "beside-pod", like: "cri", asked: true, Workload: harness.Workload{
 		API: harness.CRI, Bystander: true, Containers: []harness.Container{{Exit: 7}}}},
 }
@@ -144,8 +163,9 @@ func workloadNamed(name string) (workload, error) {
 }
 
 // Same reports whether a case's client does what that of the spec's workload does, with
-// containers that do the same. How many they are and with what they end, how long it
-// waits and how closely the oracle looks do not count; every other key does.
+// containers that do the same. The number of containers, their ends, the times and how
+// closely the oracle looks do not count. The verbs of the script and every other key
+// count.
 func (s Spec) Same(c harness.Workload) bool {
 	w, err := workloadNamed(s.Workload)
 	return err == nil && reflect.DeepEqual(clientsPart(w.Workload), clientsPart(c))
@@ -166,6 +186,14 @@ func clientsPart(w harness.Workload) harness.Workload {
 		}
 	}
 	w.Containers = kinds
+	steps, _ := w.Steps() // the scripts of the catalogue and of the plan have no errors
+	w.Script = nil
+	for _, s := range steps {
+		if s.Verb != "soak" && !slices.Contains(w.Script, s.Verb) {
+			w.Script = append(w.Script, s.Verb)
+		}
+	}
+	slices.Sort(w.Script)
 	return w
 }
 

@@ -23,9 +23,8 @@ func (c *Client) aside(f func()) {
 	c.Record.Call(call)
 }
 
-// lookAgain asks a containerd that has been started for what the one before has said
-// already: a kubelet lists all it has after each restart, and acts on what is new. And it
-// tries whether the names of what there is are still taken.
+// lookAgain asks a restarted containerd for all that it said before the restart: kubelet
+// lists everything after each restart. Then it tries whether the names are still taken.
 func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 	if c.again {
 		return
@@ -35,13 +34,14 @@ func (c *Client) lookAgain(ctx context.Context, all []*harness.Instance) {
 	c.aside(func() {
 		c.lookAtSandbox(ctx, c.sandbox, false)
 		c.LookAtLiving(c.ids(nil)...)
-		for _, i := range c.unstarted {
+		unstarted := c.unstarted()
+		for _, i := range unstarted {
 			c.lookAtNotStarted(ctx, i)
 		}
 		for _, i := range all {
 			_, _ = c.look(ctx, i) // that nobody answers is for others to say
 		}
-		for _, i := range slices.Concat(all, c.unstarted) {
+		for _, i := range slices.Concat(all, unstarted) {
 			if c.Quiet {
 				continue
 			}
@@ -62,15 +62,12 @@ const Absent = "shimquake-absent"
 
 // made creates a container. Where containerd answers that it has not, its name must be
 // free again, or the container will never be made: kubelet tries again with the same.
-func (c *Client) made(ctx context.Context, i *harness.Instance) bool {
+func (c *Client) made(ctx context.Context, i *harness.Instance) error {
 	err := c.create(ctx, i)
-	if err == nil {
-		return true
-	}
-	if f := callerr.Of(err); c.sandbox != "" && f.Answered && !givenUp(f) {
+	if f := callerr.Of(err); f != nil && f.Answered && !givenUp(f) {
 		c.aside(func() { c.tryName(ctx, harness.CRIName{Object: fact.AContainer}, c.createAbsent(i, 0)) })
 	}
-	return false
+	return err
 }
 
 // givenUp reports whether a call may go on in containerd although it has failed.
@@ -114,7 +111,7 @@ func (c *Client) TryNames(ctx context.Context) {
 // pod that runs, so it is asked only where a removal has failed and was done again, and
 // containerd has its names from before that.
 func (c *Client) tryContainers(ctx context.Context) {
-	p := &Client{Session: c.Session, instances: c.instances, late: c.late, again: true}
+	p := c.another(c.instances...)
 	if err := p.runSandbox(ctx); err != nil {
 		c.Record.Failed("oracle", "whether names of containers are free is not known: there is no pod to try them in", err)
 	} else {

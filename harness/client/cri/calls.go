@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	api "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -146,58 +147,46 @@ func (c *Client) start(ctx context.Context, i *harness.Instance) error {
 	return nil
 }
 
-// end lets the payload come to its end, or stops the container: immediately (SIGKILL), or
-// with time to handle SIGTERM, or what its image says. One that ends with its pod runs
-// on.
+// end lets the payload come to its end, or stops the container.
 func (c *Client) end(ctx context.Context, i *harness.Instance) {
-	switch {
-	case i.Spec.WithPod:
-		return
-	case i.Spec.Signal == "":
+	c.isOver(i)
+	if i.Spec.Signal == "" {
 		c.Release(ctx, i)
 		return
 	}
-	grace := int64(0)
+	_ = c.stop(ctx, i, func() bool { return false }) // that it was given up is noted
+}
+
+// stop stops a container: with time to handle its stop signal, or immediately (SIGKILL).
+// left reports whether the client has gone meanwhile.
+func (c *Client) stop(ctx context.Context, i *harness.Instance, left func() bool) error {
+	grace, signal := int64(0), unix.SIGKILL
 	switch {
 	case i.Spec.IgnoresTerm:
-		grace = int64(harness.StopGrace.Seconds())
-	case i.Spec.Signal != "SIGKILL":
-		grace = 30
-	}
-	if i.Spec.IgnoresTerm {
-		c.stopBriefly(ctx, i, grace)
+		grace, signal = int64(harness.StopGrace.Seconds()), unix.SIGTERM
+	case i.Spec.Signal != "SIGKILL" && i.Spec.Signal != "":
+		grace, signal = 30, harness.Signals[i.Spec.Signal]
 	}
 	err := client.Until(ctx, func(ctx context.Context) error {
 		return c.call(ctx, "StopContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
-			c.Record.Sent(i.ID, int(harness.Signals[i.Spec.Signal]))
+			c.Record.Sent(i.ID, int(signal))
 			_, err := rt.StopContainer(ctx, &api.StopContainerRequest{ContainerId: i.ID, Timeout: grace})
+			if left() {
+				return nil
+			}
 			return ignoreNotFound(err)
 		})
 	})
 	if err != nil {
 		c.Record.Failed("client", "gave up stopping "+i.Name, err)
-		return
+		return err
+	}
+	if left() {
+		return nil
 	}
 	c.done("StopContainer", i.ID)
 	_, _ = c.look(ctx, i) // at once: a moment later it has ended anyhow
-}
-
-// stopBriefly asks for a stop and gives up before its time is over, as a kubelet that is
-// restarted does: the next that asks for it is not left to wait for this one. Only cases
-// without a fault do.
-func (c *Client) stopBriefly(ctx context.Context, i *harness.Instance, grace int64) {
-	if c.Quiet || c.again || !c.Case.Faultless() || c.briefly[i] {
-		return
-	}
-	c.aside(func() {
-		ctx, cancel := context.WithTimeout(ctx, harness.StopGrace/2)
-		defer cancel()
-		if rt, err := c.rt(ctx); err == nil { // else it is for others to say
-			c.briefly[i] = true
-			c.Record.Sent(i.ID, int(harness.Signals[i.Spec.Signal]))
-			_, _ = rt.StopContainer(ctx, &api.StopContainerRequest{ContainerId: i.ID, Timeout: grace})
-		}
-	})
+	return nil
 }
 
 func ignoreNotFound(err error) error {
@@ -218,9 +207,6 @@ const stopAgain = 2 * time.Second
 // wait looks at the container's status until it has exited, or half of the client's time
 // is over: what is left then must still be removed.
 func (c *Client) wait(ctx context.Context, i *harness.Instance) {
-	if i.Spec.WithPod {
-		return
-	}
 	call := harness.Call{Who: "client", Verb: "await", Of: i.Name, At: time.Now()}
 	ctx, cancel := half(ctx)
 	defer cancel()
@@ -231,7 +217,7 @@ func (c *Client) wait(ctx context.Context, i *harness.Instance) {
 		if err != nil {
 			last = err
 		}
-		if !done && i.Spec.Signal != "" && time.Now().After(again) {
+		if !done && i.Spec.Signal != "" && c.wasOver(i) && time.Now().After(again) {
 			c.end(ctx, i)
 			again = time.Now().Add(stopAgain)
 		}
@@ -293,9 +279,9 @@ func (c *Client) ask(ctx context.Context, i *harness.Instance) (*api.ContainerSt
 	return r.Status, criview.StatusOf(r.Status, asked), nil
 }
 
-// killChild has a child of a container be OOM-killed before containerd is restarted, and
-// waits until CRI says so of the container, which runs on: how CRI has learned it is over
-// then, and it must not forget it.
+// killChild has a child of a container be OOM-killed, and waits until CRI says so of the
+// container, which runs on: how CRI has learned it is over then, and it must not forget
+// it.
 func (c *Client) killChild(ctx context.Context, i *harness.Instance) {
 	c.KillChild(ctx, i)
 	if c.Quiet || i.Spec.OOM != harness.OOMChild || !c.Hogged(i) {

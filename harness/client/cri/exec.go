@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -14,63 +15,75 @@ import (
 	"github.com/shimquake/shimquake/fixtures/payload"
 	"github.com/shimquake/shimquake/harness"
 	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/harness/client/play"
+	"github.com/shimquake/shimquake/harness/script"
 	"github.com/shimquake/shimquake/oracle/callerr"
 	"github.com/shimquake/shimquake/oracle/event"
 	"github.com/shimquake/shimquake/oracle/inventory"
 	"github.com/shimquake/shimquake/poll"
 )
 
-// execsOf are the execs of a container: one at most, so that the events of execs are its.
+// execsOf is the exec of a container that clients of CRI's streaming server run.
 func execsOf(spec harness.Container) []harness.Exec {
-	e := harness.Exec{Name: "e0", Want: (harness.Container{Signal: "SIGKILL"}).Want(), Sync: &harness.ExecSync{}}
-	switch {
-	case spec.Exec > 0:
-		e.Want, e.Sync.Streamed = uint32(spec.Exec), spec.Stream != ""
-		e.Sync.Breaks = spec.Stream == harness.StreamBroken
-	case spec.HeldExec:
-		e.Held = true
-	case spec.NoSuchExec:
-		e.Want, e.Absent = 0, true
-	case spec.TimedExec:
-		e.Sync.Timeout = harness.ExecTimeout
-	case spec.GoneExec:
-		e.Sync.Breaks = true
-	case spec.BackgroundExec:
-		e.Want, e.Background, e.Sync.Breaks = client.BackgroundExit, true, true
-	default:
+	if spec.Exec == 0 {
 		return nil
 	}
-	return []harness.Exec{e}
+	return []harness.Exec{{Name: "e0", Want: uint32(spec.Exec),
+		Sync: &harness.ExecSync{Streamed: true, Breaks: spec.Stream == harness.StreamBroken}}}
 }
 
-// exec runs the execs of a container, as kubelet runs its probes: what fails is not tried
-// again. Then it looks at what they have left while their container lives on.
+// exec runs the streamed exec of a container, and looks at what it has left.
 func (c *Client) exec(ctx context.Context, i *harness.Instance) {
 	for n := range i.Execs {
-		e := &i.Execs[n]
-		if e.Held {
-			continue
+		if e := &i.Execs[n]; e.Sync.Streamed {
+			c.runExec(ctx, i, e, func() { c.execStream(ctx, i, e) })
 		}
-		if err := c.Expect(i.Record(*e)); err != nil {
-			c.Record.Problem(harness.ByHarness, err)
-			return
-		}
-		var had inventory.Belongings
-		var err error
-		c.aside(func() { had, err = c.Belongings(i.ID) })
-		if e.Sync.Streamed {
-			c.execStream(ctx, i, e)
-		} else {
-			c.execSync(ctx, i, e)
-		}
-		c.aside(func() {
-			c.lookAfter(ctx, i, e)
-			if err == nil {
-				e.Sync.Left, err = c.leftSince(ctx, had, i, e)
-			}
-		})
-		c.Record.Failed("oracle", "what an exec has left is not known", err)
 	}
+}
+
+// execStep runs an exec by ExecSync, as kubelet runs its probes: what fails is not tried
+// again. One that stays, without a timeout and a cancel step, ends with its container.
+func (c *Client) execStep(ctx context.Context, of script.Object, timeout string) error {
+	i := c.current(of)
+	spec := i.Spec.Execs[of.Exec]
+	e := harness.Exec{Name: fmt.Sprintf("e%d", of.Exec), Want: spec.Want(), Absent: spec.NoSuchCommand,
+		Background: spec.Background, Sync: &harness.ExecSync{Breaks: c.steps.Has("cancel", of)}}
+	e.Sync.Timeout, _ = time.ParseDuration(timeout) // it was parsed with the script
+	e.Held = spec.Stays && !e.Timed() && !e.Orphaned()
+	done := make(chan struct{})
+	c.runExec(ctx, i, &e, func() { c.execSync(ctx, of, i, &e, done) })
+	close(done)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i.Execs = append(i.Execs, e)
+	return nil
+}
+
+// runExec runs an exec, and looks at what it has left while its container lives on.
+func (c *Client) runExec(ctx context.Context, i *harness.Instance, e *harness.Exec, run func()) {
+	if err := c.Expect(i.Record(*e)); err != nil {
+		c.Record.Problem(harness.ByHarness, err)
+		return
+	}
+	if e.Held {
+		run()
+		if !e.Waited.IsZero() {
+			client.AwaitExec(ctx, c.Events, i.ID, event.TopicExit)
+		}
+		client.LearnExec(e, i.ID, c.Events.Events())
+		return
+	}
+	var had inventory.Belongings
+	var err error
+	c.aside(func() { had, err = c.Belongings(i.ID) })
+	run()
+	c.aside(func() {
+		c.lookAfter(ctx, i, e)
+		if err == nil {
+			e.Sync.Left, err = c.leftSince(ctx, had, i, e)
+		}
+	})
+	c.Record.Failed("oracle", "what an exec has left is not known", err)
 }
 
 // leftSince is what lies in containerd's directories for a container that did not before.
@@ -101,48 +114,29 @@ func (c *Client) leftSince(ctx context.Context, had inventory.Belongings, i *har
 // gone. It takes some 10 ms.
 const donePatience = 3 * time.Second
 
-// beginHeld runs an exec until the end of its container, in a call that is answered then.
-// What it returns waits for the answer.
-func (c *Client) beginHeld(ctx context.Context, i *harness.Instance) (answered func()) {
-	if len(i.Execs) == 0 || !i.Execs[0].Held {
-		return func() {}
-	}
-	e := i.Execs[0] // others may look at the instance meanwhile
-	sync := *e.Sync
-	e.Sync = &sync
-	if err := c.Expect(i.Record(e)); err != nil {
-		c.Record.Problem(harness.ByHarness, err)
-		return func() {}
-	}
-	record, done := i.Record(e), make(chan struct{})
-	running, stop := context.WithCancel(ctx) // one whose call has failed never runs
-	defer stop()
-	go func() {
-		defer close(done)
-		defer stop()
-		c.execSync(ctx, i, &e)
-	}()
-	c.AwaitRecord(running, record, true)
-	return func() {
-		<-done
-		if !e.Waited.IsZero() {
-			client.AwaitExec(ctx, c.Events, i.ID, event.TopicExit)
-		}
-		client.LearnExec(&e, i.ID, c.Events.Events())
-		i.Execs[0] = e
-	}
-}
-
 // execSync makes the call. That its time is over is an answer, of an exec that has one.
-func (c *Client) execSync(ctx context.Context, i *harness.Instance, e *harness.Exec) {
+func (c *Client) execSync(ctx context.Context, of script.Object, i *harness.Instance, e *harness.Exec,
+	done <-chan struct{}) {
 	e.Begun = time.Now()
 	err := c.call(ctx, "ExecSync", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
-		ctx, left := c.leave(ctx, i, e)
-		r, err := rt.ExecSync(ctx, &api.ExecSyncRequest{
+		inner, leave := context.WithCancel(ctx)
+		defer leave()
+		c.setCancel(of, func(ctx context.Context) {
+			c.leave(inner, i, e, leave)
+			select {
+			case <-done:
+			case <-ctx.Done():
+			}
+		})
+		go func() {
+			c.AwaitRecord(inner, i.Record(*e), true)
+			play.Sent(ctx)
+		}()
+		r, err := rt.ExecSync(inner, &api.ExecSyncRequest{
 			ContainerId: i.ID, Cmd: c.execCommand(i, e), Timeout: int64(e.Sync.Timeout / time.Second),
 		})
 		e.Sync.Answered = time.Now()
-		if left() && callerr.Code(err) == codes.Canceled {
+		if inner.Err() != nil && ctx.Err() == nil && callerr.Code(err) == codes.Canceled {
 			e.Added, e.Started = e.Sync.Broke, e.Sync.Broke
 			return nil
 		}
@@ -183,31 +177,18 @@ func (c *Client) noteFailed(ctx context.Context, e *harness.Exec, err error) {
 const leaveAfter = 10
 
 // leave has the client of an exec go away when that runs, or when it has ended and its
-// child holds the output. What it returns ends that, and reports whether the client has.
-func (c *Client) leave(ctx context.Context, i *harness.Instance, e *harness.Exec) (context.Context, func() bool) {
-	if !e.Sync.Breaks {
-		return ctx, func() bool { return false }
+// child holds the output. ctx ends with the call.
+func (c *Client) leave(ctx context.Context, i *harness.Instance, e *harness.Exec, goAway func()) {
+	record, topic, beats := i.Record(*e), event.TopicExecStart, leaveAfter
+	if e.Background {
+		topic, beats = event.TopicExit, 0
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	record, done := i.Record(*e), make(chan struct{})
-	go func() {
-		defer close(done)
-		topic, beats := event.TopicExecStart, leaveAfter
-		if e.Background {
-			topic, beats = event.TopicExit, 0
-		}
-		client.AwaitExec(ctx, c.Events, i.ID, topic)
-		begun := c.Beats(record)
-		runs := func() (bool, error) { return c.Beats(record) >= begun+beats, nil }
-		if poll.Until(ctx, payload.WriteEvery, runs) == nil {
-			e.Sync.Broke = time.Now()
-			cancel()
-		}
-	}()
-	return ctx, func() bool {
-		cancel()
-		<-done
-		return !e.Sync.Broke.IsZero()
+	client.AwaitExec(ctx, c.Events, i.ID, topic)
+	begun := c.Beats(record)
+	runs := func() (bool, error) { return c.Beats(record) >= begun+beats, nil }
+	if poll.Until(ctx, payload.WriteEvery, runs) == nil {
+		e.Sync.Broke = time.Now()
+		goAway()
 	}
 }
 

@@ -41,10 +41,10 @@ func (c *Client) remove(ctx context.Context) error {
 	return c.removeContainers(ctx, c.Spare)
 }
 
-// removeSandbox removes a sandbox, and before it all containers but those that it spares.
-func (c *Client) removeSandbox(ctx context.Context, id string, spare func(id string) bool) error {
+// stopSandbox stops a sandbox, and with it its containers.
+func (c *Client) stopSandbox(ctx context.Context, id string) error {
 	for _, i := range c.instances {
-		if i.Spec.WithPod && i.ID != "" && i.Waited.IsZero() {
+		if i.WithPod && i.ID != "" && i.Waited.IsZero() {
 			c.Record.Sent(i.ID, int(unix.SIGKILL))
 		}
 	}
@@ -58,17 +58,25 @@ func (c *Client) removeSandbox(ctx context.Context, id string, spare func(id str
 	c.done("StopPodSandbox", id)
 	for _, i := range c.instances {
 		// Of one that has never run CRI says that it has exited, and it had no task.
-		if i.Spec.WithPod && id == c.sandbox && !i.Started.IsZero() {
+		if i.WithPod && id == c.sandbox && !i.Started.IsZero() {
 			c.done("StopPodSandbox", i.ID)
 			_, _ = c.look(ctx, i) // that nobody answers is for others to say
 		}
+	}
+	return nil
+}
+
+// removeSandbox removes a sandbox, and before it all containers but those that it spares.
+func (c *Client) removeSandbox(ctx context.Context, id string, spare func(id string) bool) error {
+	if err := c.stopSandbox(ctx, id); err != nil {
+		return err
 	}
 	if err := c.removeContainers(ctx, spare); err != nil {
 		return err
 	}
 	c.awaitStopped(ctx, id)
 	c.lookAtSandbox(ctx, id, true)
-	err = c.call(ctx, "RemovePodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+	err := c.call(ctx, "RemovePodSandbox", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		_, err := rt.RemovePodSandbox(ctx, &api.RemovePodSandboxRequest{PodSandboxId: id})
 		return ignoreNotFound(err)
 	})
@@ -105,33 +113,18 @@ func (c *Client) removeContainer(ctx context.Context, rt api.RuntimeServiceClien
 	return err
 }
 
-// removeOthers removes all containers but those that stay. Each call is about one alone:
-// none of them may end one that stays.
-func (c *Client) removeOthers(ctx context.Context) error {
-	var all []*api.Container
-	err := c.call(ctx, "ListContainers", "", func(ctx context.Context, rt api.RuntimeServiceClient) error {
+// removeNamed removes the containers of the name of one, known to the client or not. No
+// call may end another container.
+func (c *Client) removeNamed(ctx context.Context, i *harness.Instance) error {
+	return c.call(ctx, "RemoveContainer", i.Name, func(ctx context.Context, rt api.RuntimeServiceClient) error {
 		r, err := rt.ListContainers(ctx, &api.ListContainersRequest{})
-		all = r.GetContainers()
+		for _, k := range r.GetContainers() {
+			if k.GetMetadata().GetName() == i.CRIName() && !c.Spare(k.Id) {
+				err = errors.Join(err, c.removeContainer(ctx, rt, k.Id))
+			}
+		}
 		return err
 	})
-	for _, k := range all {
-		if c.Spare(k.Id) || slices.ContainsFunc(c.staying, func(i *harness.Instance) bool { return i.ID == k.Id }) {
-			continue
-		}
-		err = errors.Join(err, c.call(ctx, "RemoveContainer", c.nameOf(k.Id),
-			func(ctx context.Context, rt api.RuntimeServiceClient) error { return c.removeContainer(ctx, rt, k.Id) }))
-	}
-	return err
-}
-
-// nameOf is what a container is called in calls: by its name, where the client knows it.
-func (c *Client) nameOf(id string) string {
-	for _, i := range c.instances {
-		if i.ID == id {
-			return i.Name
-		}
-	}
-	return id
 }
 
 func (c *Client) removed(id string) {

@@ -88,13 +88,13 @@ const stopPatience = 2 * time.Second
 // (handleContainerExit of v2.4.2), so that a client that removes at once can hear of the
 // removal first. A containerd that was started meanwhile may have none to send.
 func (c *Client) awaitStopped(ctx context.Context, id string) {
-	if c.again || c.awaited[id] || c.Died() || !heard(c.CRIEvents.Heard(), criview.Started, id) {
+	c.mu.Lock()
+	awaited := c.awaited[id]
+	c.awaited[id] = true
+	c.mu.Unlock()
+	if c.again || awaited || c.Died() || !heard(c.CRIEvents.Heard(), criview.Started, id) {
 		return
 	}
-	if c.awaited == nil {
-		c.awaited = map[string]bool{}
-	}
-	c.awaited[id] = true
 	ctx, cancel := context.WithTimeout(ctx, stopPatience)
 	defer cancel()
 	c.CRIEvents.Await(ctx, func(h criview.Heard) bool { return heard(h, criview.Stopped, id) || c.Died() })

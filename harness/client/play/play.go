@@ -22,6 +22,11 @@ type Player struct {
 	Verbs map[string]Verb
 	// Query asks what containerd reports behind a step. Nil: nothing is asked.
 	Query func(ctx context.Context, step int)
+	// Late are the verbs that call Sent themselves.
+	Late map[string]bool
+	// Around is called at each moment, and calls faults in its turn: they happen when a
+	// moment is reached for the first time. Nil: only they do.
+	Around func(ctx context.Context, mark string, faults func())
 
 	mu     sync.Mutex
 	failed map[script.Object]string // the verb that was to make or start an object
@@ -34,12 +39,14 @@ type Player struct {
 func (p *Player) Play(ctx context.Context) {
 	p.failed, p.began = map[script.Object]string{}, map[beginning]bool{}
 	var running sync.WaitGroup
+	reached := map[string]bool{}
 	for n, step := range p.Script {
 		ctx := client.OfStep(ctx, n+1)
 		switch {
 		case ctx.Err() != nil:
 		case step.Verb == script.At:
-			p.Session.State(ctx, step.Arg)
+			p.at(ctx, step.Arg, reached[step.Arg])
+			reached[step.Arg] = true
 			continue
 		case step.Verb == script.Join:
 			running.Wait()
@@ -57,20 +64,48 @@ func (p *Player) Play(ctx context.Context) {
 	running.Wait()
 }
 
+// at comes to a moment.
+func (p *Player) at(ctx context.Context, mark string, again bool) {
+	faults := func() {
+		if !again {
+			p.Session.State(ctx, mark)
+		}
+	}
+	if p.Around == nil {
+		faults()
+		return
+	}
+	p.Around(ctx, mark, faults)
+}
+
+// sentKey is the key of what Sent calls.
+type sentKey struct{}
+
+// Sent says that the request of a concurrent step is under way: the next step begins.
+func Sent(ctx context.Context) {
+	if say, ok := ctx.Value(sentKey{}).(func()); ok {
+		say()
+	}
+}
+
 // step does a step on each of its objects. sent, if any, is closed when the first call is
-// about to be sent.
+// about to be sent, or when its verb says so.
 func (p *Player) step(ctx context.Context, n int, step script.Step, sent chan<- struct{}) {
 	if sent != nil {
-		close(sent)
+		say := sync.OnceFunc(func() { close(sent) })
+		defer say()
+		ctx = context.WithValue(ctx, sentKey{}, say)
+		if !p.Late[step.Verb] {
+			say()
+		}
 	}
 	do := p.Verbs[step.Verb]
 	if len(step.Of) == 0 {
 		_ = do(ctx, script.Object{}, step.Arg) // noted as a call
 	}
 	for _, of := range step.Of {
-		if p.skips(step.Verb, of) {
-			p.Session.Record.Note("client", "step %d, %s %s: skipped, because its %s has failed",
-				n+1, step.Verb, of, p.failed[of])
+		if why := p.skips(step.Verb, of); why != "" {
+			p.Session.Record.Note("client", "step %d, %s %s: skipped, because %s has failed", n+1, step.Verb, of, why)
 			continue
 		}
 		p.note(step.Verb, of, p.try(ctx, step.Verb, of, func(ctx context.Context) error { return do(ctx, of, step.Arg) }))
@@ -101,24 +136,30 @@ func (p *Player) try(ctx context.Context, name string, of script.Object, do func
 
 // The verbs that make an object, that start one, and that wait for one that runs.
 var (
-	makes  = map[string]bool{"create": true, "add": true}
+	makes  = map[string]bool{"run": true, "create": true, "add": true}
 	starts = map[string]bool{"start": true, script.Exec: true}
-	awaits = map[string]bool{"end": true, "wait": true}
+	awaits = map[string]bool{"end": true, "stop": true, "wait": true, "oom": true}
+	runs   = map[string]bool{"execsync": true, "cancel": true} // in a container that runs
 )
 
-// skips reports whether a step on an object is of no use. The object could not be made,
-// or the step would wait for an object that could not be started. A container that could
-// not be started is left to be removed.
-func (p *Player) skips(verb string, of script.Object) bool {
+// skips returns what has failed, so that a step on an object is of no use; "": nothing
+// has. The object could not be made or removed, or the step would wait for an object that
+// could not be started.
+func (p *Player) skips(verb string, of script.Object) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	in := script.Container(of.Container)
 	switch why := p.failed[of]; {
-	case makes[why]:
-		return !makes[verb] && verb != script.Exec
-	case starts[why]:
-		return awaits[verb] || verb == "delete" && !of.IsExec()
+	case of != script.ThePod && p.failed[script.ThePod] != "":
+		return "that of its pod"
+	case of.IsExec() && runs[verb] && p.failed[in] != "":
+		return "the " + p.failed[in] + " of its container"
+	case makes[why] && !makes[verb] && verb != script.Exec,
+		starts[why] && (awaits[verb] || verb == "delete" && !of.IsExec()),
+		why == "remove" && verb != why:
+		return "its " + why
 	}
-	return false
+	return ""
 }
 
 // note keeps whether an object was made and started. The refusal of a second start
@@ -127,6 +168,12 @@ func (p *Player) note(verb string, of script.Object, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
+	case verb == "remove" && err != nil:
+		p.failed[of] = verb
+	case verb == "remove":
+		for _, started := range []bool{false, true} {
+			delete(p.began, beginning{of, started})
+		}
 	case !makes[verb] && !starts[verb]:
 	case err == nil:
 		delete(p.failed, of)

@@ -18,7 +18,11 @@ import (
 // played are the calls of a script whose calls fail that are named.
 func played(t *testing.T, text string, failing ...string) (calls, notes []string) {
 	t.Helper()
-	steps, err := script.Parse(strings.Split(text, "\n"), []int{1, 0})
+	by := script.Task
+	if strings.HasPrefix(text, "run pod") {
+		by = script.CRI
+	}
+	steps, err := script.Parse(by, strings.Split(text, "\n"), []int{1, 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +68,16 @@ func TestPlay(t *testing.T) {
 		"a second start is refused": {"add c0/e0\nstart c0/e0\nwait c0/e0", "",
 			"add c0/e0, start c0/e0, wait c0/e0"},
 		"what was created in the end": {"create c0\ncreate c0\nwait c0", "", "create c0, create c0, wait c0"},
-		"what ends before a join":     {"wait c0 &\njoin\nat exited", "", "wait c0, at exited"},
+		"a moment that comes again":   {"at running\nstart c0\nat running", "", "at running, start c0"},
+		"what is in no pod":           {"run pod\ncreate c0\nat created\nwait c0", "run pod", "run pod, at created"},
+		"an exec in what does not run": {"run pod\ncreate c0\nstart c0\nexecsync c0/e0\nremove c0", "start c0",
+			"run pod, create c0, start c0, remove c0"},
+		"what was not removed": {"run pod\ncreate c0\nremove c0\ncreate c0\nwait c0", "remove c0",
+			"run pod, create c0, remove c0"},
+		"what was removed, and not created again": {
+			"run pod\ncreate c0\nremove c0\ncreate c0\nremove c0\ncreate c1", "",
+			"run pod, create c0, remove c0, create c0, remove c0, create c1"},
+		"what ends before a join": {"wait c0 &\njoin\nat exited", "", "wait c0, at exited"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls, _ := played(t, tt.text, tt.failing)
@@ -84,7 +97,7 @@ func TestASkippedStepIsNoted(t *testing.T) {
 
 // A start that is refused after one that has succeeded ends nothing.
 func TestARefusedStartOfWhatRuns(t *testing.T) {
-	steps, err := script.Parse([]string{"start c0", "start c0", "wait c0"}, []int{0})
+	steps, err := script.Parse(script.Task, []string{"start c0", "start c0", "wait c0"}, []int{0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,5 +115,37 @@ func TestARefusedStartOfWhatRuns(t *testing.T) {
 	p.Play(t.Context())
 	if starts != 2 || waits != 1 {
 		t.Errorf("%d starts and %d waits", starts, waits)
+	}
+}
+
+// A concurrent step of a verb that says itself when it is under way holds the next step
+// until then, and no longer.
+func TestSent(t *testing.T) {
+	steps, err := script.Parse(script.CRI, []string{"execsync c0/e0 &", "execsync c0/e0 &", "wait c0", "join"}, []int{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	waited := make(chan struct{})
+	p := Player{Session: client.NewSession(client.Params{Record: &record.Recorder{}}), Script: steps,
+		Late: map[string]bool{"execsync": true}, Verbs: map[string]Verb{
+			"execsync": func(ctx context.Context, _ script.Object, _ string) error {
+				order = append(order, "begun")
+				if len(order) == 1 {
+					return nil // it has ended before it said so
+				}
+				Sent(ctx)
+				<-waited
+				return nil
+			},
+			"wait": func(context.Context, script.Object, string) error {
+				order = append(order, "wait")
+				close(waited)
+				return nil
+			},
+		}}
+	p.Play(t.Context())
+	if got := strings.Join(order, " "); got != "begun begun wait" {
+		t.Errorf("the order is %s", got)
 	}
 }

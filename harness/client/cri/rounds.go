@@ -1,0 +1,51 @@
+package cri
+
+import (
+	"context"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/oracle/inventory"
+)
+
+// rounds are the looks of a script at what is there while the pod lives.
+type rounds struct {
+	began  bool
+	number int
+	before *inventory.Inventory // nil where it is not known
+	left   bool                 // set once a container could not be removed
+}
+
+// lookStep looks at what is there. From the second time on it is the end of a round of a
+// crash loop, which has left nothing.
+func (c *Client) lookStep(ctx context.Context, _ script.Object, _ string) error {
+	r := &c.rounds
+	switch {
+	case !r.began:
+		r.began, r.before = true, c.Look(nil).Inventory
+		if r.before == nil {
+			c.Record.Note("client", "what there was before the first round is not known: what rounds leave is not looked at")
+		}
+		c.note(func(s *harness.CRISeen) { s.Pod = r.before })
+	case r.before != nil && !r.left:
+		r.number++
+		r.before = c.lookAtRound(ctx, r.number, r.before)
+	}
+	return nil
+}
+
+// lookAtRound looks at what a round has left, and at what CRI lists of it. It returns
+// what there is, or nil where nobody could look.
+func (c *Client) lookAtRound(ctx context.Context, number int, before *inventory.Inventory) *inventory.Inventory {
+	r := harness.Round{Number: number}
+	c.aside(func() {
+		for _, i := range c.living() {
+			_, _ = c.look(ctx, i) // that nobody answers is for others to say
+		}
+		if r.Look = c.Look(before); r.Look.Inventory != nil {
+			r.Listed = c.List(ctx)
+		}
+	})
+	c.note(func(s *harness.CRISeen) { s.Rounds = append(s.Rounds, r) })
+	return r.Look.Inventory
+}

@@ -1,0 +1,291 @@
+package cri
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	api "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/shimquake/shimquake/harness"
+	"github.com/shimquake/shimquake/harness/client"
+	"github.com/shimquake/shimquake/harness/client/play"
+	"github.com/shimquake/shimquake/harness/script"
+	"github.com/shimquake/shimquake/oracle/callerr"
+)
+
+// play plays the script of the workload.
+func (c *Client) play(ctx context.Context) {
+	p := play.Player{Session: c.Session, Script: c.steps, Around: c.around, Late: map[string]bool{"execsync": true}}
+	p.Verbs = map[string]play.Verb{
+		"run":      func(ctx context.Context, _ script.Object, _ string) error { return c.runSandbox(ctx) },
+		"create":   c.createStep,
+		"start":    c.on(c.started),
+		"end":      c.on(c.ending),
+		"stop":     c.stopStep,
+		"wait":     c.on(c.ended),
+		"remove":   c.removeStep,
+		"oom":      c.on(func(ctx context.Context, i *harness.Instance) error { c.killChild(ctx, i); return nil }),
+		"execsync": c.execStep,
+		"cancel":   c.cancelStep,
+		"soak":     c.soakStep,
+		"look":     c.lookStep,
+		"listen":   c.listenStep,
+		"restart":  c.restartStep,
+		"install":  c.installStep,
+	}
+	p.Play(ctx)
+}
+
+// on is a verb about a container as it is now.
+func (c *Client) on(do func(context.Context, *harness.Instance) error) play.Verb {
+	return func(ctx context.Context, of script.Object, _ string) error { return do(ctx, c.current(of)) }
+}
+
+// current is the container of an object as it is now.
+func (c *Client) current(of script.Object) *harness.Instance {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.of[of.Container]
+}
+
+// createStep creates a container. A second one in the same place has a record of its
+// own. Its name in CRI is the same, with the same attempt, as kubelet does after it has
+// removed the older one: the removal must free the name. With a planned fault the name is
+// new: a cancelled call may continue in containerd, and keep its name reserved.
+func (c *Client) createStep(ctx context.Context, of script.Object, _ string) error {
+	i := c.current(of)
+	if !i.Begun.IsZero() {
+		i = c.next(of.Container)
+	}
+	err := c.made(ctx, i)
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.of[of.Container] = i
+	}
+	return err
+}
+
+// next is another container in a place of the workload.
+func (c *Client) next(n int) *harness.Instance {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := c.instances[n]
+	c.uses[n]++
+	i := c.instance(n, fmt.Sprintf("%s-%d", first.Name, c.uses[n]+1), first.Spec)
+	if c.Case.Faultless() {
+		i.Called = first.Name
+	}
+	c.instances = append(c.instances, i)
+	return i
+}
+
+// started starts a container, and waits until it runs.
+func (c *Client) started(ctx context.Context, i *harness.Instance) error {
+	err := c.start(ctx, i)
+	if err == nil {
+		c.AwaitStarted(ctx, []*harness.Instance{i})
+		return nil
+	}
+	if f := callerr.Of(err); f.Answered && !givenUp(f) {
+		c.mu.Lock()
+		c.refused[i] = true
+		c.mu.Unlock()
+		c.aside(func() { c.lookAtNotStarted(ctx, i) })
+	}
+	return err
+}
+
+// ending lets a container come to its end.
+func (c *Client) ending(ctx context.Context, i *harness.Instance) error {
+	c.exec(ctx, i)
+	detached := c.attach(ctx, i)
+	c.mu.Lock()
+	c.pending[i] = detached
+	c.mu.Unlock()
+	c.KillChild(ctx, i) // of one that has lived on its child is dead
+	c.end(ctx, i)
+	return nil
+}
+
+// ended waits for the end of a container, and for what ends with it.
+func (c *Client) ended(ctx context.Context, i *harness.Instance) error {
+	c.wait(ctx, i)
+	c.mu.Lock()
+	detached := c.pending[i]
+	delete(c.pending, i)
+	c.mu.Unlock()
+	if detached != nil {
+		detached()
+	}
+	return nil
+}
+
+// isOver notes that a container is let come to its end.
+func (c *Client) isOver(i *harness.Instance) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over[i] = true
+}
+
+// wasOver reports whether a container was let come to its end.
+func (c *Client) wasOver(i *harness.Instance) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.over[i]
+}
+
+// living are the containers that run until they are ended, and were not.
+func (c *Client) living() (all []*harness.Instance) {
+	for _, i := range c.startedNow() {
+		if c.runsOn(i) && !c.wasOver(i) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// startedNow are the containers whose start has succeeded, as they are now.
+func (c *Client) startedNow() []*harness.Instance {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(c.of), func(i *harness.Instance) bool { return i.Started.IsZero() })
+}
+
+// unstarted are the containers whose start containerd has refused.
+func (c *Client) unstarted() []*harness.Instance {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(c.of), func(i *harness.Instance) bool { return !c.refused[i] })
+}
+
+func (c *Client) stopStep(ctx context.Context, of script.Object, _ string) error {
+	if of == script.ThePod {
+		return client.Until(ctx, func(ctx context.Context) error { return c.stopSandbox(ctx, c.sandbox) })
+	}
+	i := c.current(of)
+	c.isOver(i)
+	inner, leave := context.WithCancel(ctx)
+	defer leave()
+	c.setCancel(of, func(context.Context) { leave() })
+	return c.stop(inner, i, func() bool { return inner.Err() != nil && ctx.Err() == nil })
+}
+
+// setCancel has a cancel step on an object give up a call that is under way.
+func (c *Client) setCancel(of script.Object, giveUp func(context.Context)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cancels[of] = giveUp
+}
+
+func (c *Client) cancelStep(ctx context.Context, of script.Object, _ string) error {
+	c.mu.Lock()
+	giveUp := c.cancels[of]
+	c.mu.Unlock()
+	if giveUp != nil {
+		giveUp(ctx)
+	}
+	return nil
+}
+
+func (c *Client) removeStep(ctx context.Context, of script.Object, _ string) error {
+	if of == script.ThePod {
+		return client.Until(ctx, func(ctx context.Context) error { return c.removeSandbox(ctx, c.sandbox, c.Spare) })
+	}
+	i := c.current(of)
+	if i.Reported {
+		c.awaitStopped(ctx, i.ID)
+	}
+	ctx, cancel := half(ctx)
+	defer cancel()
+	err := client.Until(ctx, func(ctx context.Context) error { return c.removeNamed(ctx, i) })
+	if err != nil {
+		c.rounds.left = true
+		c.Record.Failed("client", i.Name+" cannot be removed while its pod lives on", err)
+	}
+	return err
+}
+
+// half is a context that ends with half of the time that is left.
+func half(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, time.Until(end)/2)
+}
+
+func (c *Client) soakStep(ctx context.Context, _ script.Object, long string) error {
+	d, _ := time.ParseDuration(long) // it was parsed with the script
+	c.Soak(ctx, d, c.ids(c.living())...)
+	return nil
+}
+
+func (c *Client) restartStep(ctx context.Context, _ script.Object, _ string) error {
+	c.RestartNow(ctx, c.ids(c.living())...)
+	return nil
+}
+
+func (c *Client) installStep(ctx context.Context, _ script.Object, programs string) error {
+	return c.Call(ctx, script.Install, "", func(context.Context) error {
+		return c.Install(script.InstallationOf(programs))
+	})
+}
+
+// around asks what CRI says of the pod and its containers before the faults of running,
+// and behind those of exited.
+func (c *Client) around(ctx context.Context, mark string, faults func()) {
+	if mark == "running" {
+		c.lookAtSandbox(ctx, c.sandbox, false)
+		living := c.living()
+		for _, i := range living {
+			_, _ = c.look(ctx, i) // that nobody answers is for others to say
+		}
+		if c.Died() {
+			c.LookAtLiving(c.ids(living)...)
+		}
+	}
+	faults()
+	if mark != "exited" {
+		return
+	}
+	all := c.startedNow()
+	if c.Died() {
+		for _, i := range all { // what a shim could not send it sends again, while its pod is there
+			if i.Reported || c.wasOver(i) {
+				c.AwaitExit(ctx, i.ID)
+			}
+		}
+		c.lookAgain(ctx, all)
+	}
+	if !c.Quiet {
+		c.aside(func() { c.listStates(ctx, slices.Concat(all, c.unstarted())) })
+	}
+}
+
+// listenStep starts another client of the container events. It disconnects at the first
+// event, and must not delay the other clients. containerd keeps more than 100 events for
+// each client (internal/cri/server/container_events.go of v2.4.2). No such client starts
+// with a planned fault, or if a release sends each event to one client.
+func (c *Client) listenStep(ctx context.Context, _ script.Object, _ string) error {
+	if !c.Case.Faultless() || !c.TellsAll {
+		return nil
+	}
+	rt, err := c.rt(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, leave := context.WithTimeout(ctx, c.CallTimeout)
+	stream, err := rt.GetContainerEvents(ctx, &api.GetEventsRequest{})
+	if err != nil {
+		leave()
+		return nil // a release that has no such events
+	}
+	go func() {
+		defer leave()
+		_, _ = stream.Recv() // the first that it is told shows that it listens
+	}()
+	return nil
+}
