@@ -44,6 +44,10 @@ func (w *viewing) daemon(c candidate) {
 		w.refuse(c, notOwned)
 		return
 	}
+	if cut := new(scan.CutError); errors.As(err, &cut) {
+		w.refuse(c, cut)
+		return
+	}
 	if err != nil {
 		w.Notes = append(w.Notes, fmt.Sprintf("the configuration of containerd (process %d): %v", d.PID, err))
 	}
@@ -64,14 +68,15 @@ func (w *viewing) refuse(c candidate, why error) {
 	w.Notes = append(w.Notes, fmt.Sprintf("containerd (process %d) is not believed, because %v", c.p.PID, why))
 }
 
-// owned reports a file of another user. A missing file is no error.
+// owned reports a file of another user. A missing file is no error, and the end of a walk
+// is one.
 func (w *viewing) owned(name string) error {
 	f, err := w.tree.Open(name, unix.O_PATH)
 	if err == nil {
 		return f.Close()
 	}
-	if notOwned := new(scan.NotOwnedError); errors.As(err, &notOwned) {
-		return notOwned
+	if errors.As(err, new(*scan.NotOwnedError)) || errors.As(err, new(*scan.CutError)) {
+		return err
 	}
 	return nil
 }

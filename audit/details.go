@@ -17,7 +17,7 @@ func changed(info fs.FileInfo) time.Time {
 // details reads what is only wanted of things that no task accounts for: their age, what
 // runs in a cgroup, the init of a container. On a healthy node there are few of them. A
 // mount is not looked at: its file system may hang.
-func (w *viewing) details() {
+func (w *viewing) details() error {
 	t, v := w.tree, w.View
 	ids := map[string]bool{}
 	for k := range v.Known.Tasks {
@@ -47,4 +47,5 @@ func (w *viewing) details() {
 		slices.Sort(procs)
 		v.Cgroups[i].Procs = slices.Compact(procs)
 	}
+	return nil
 }

@@ -26,16 +26,20 @@ const (
 	mostFile      = 4 << 20
 	mostProcesses = 200
 	mostBundles   = 200
+	evidenceTime  = 10 * time.Second
 )
 
 // Evidence writes a tar.gz with the report and the last look. It has the kernel's files
 // of the suspects' processes, and the kernel's list of unix sockets. With workloads, it
 // has the command lines, the environment and config.json of containers: they may hold
 // secrets. Text of the node is quoted, line by line.
-func (r *Report) Evidence(w io.Writer, o Options, workloads bool) error {
+// It ends with the context, and its files with evidenceTime: those left out are named.
+func (r *Report) Evidence(ctx context.Context, w io.Writer, o Options, workloads bool) error {
 	o = o.withDefaults()
+	short, cancel := context.WithTimeout(ctx, evidenceTime)
+	defer cancel()
 	zip := gzip.NewWriter(w)
-	e := &evidence{tar: tar.NewWriter(zip), at: r.Taken, workloads: workloads, limit: o.hangs}
+	e := &evidence{ctx: short, tar: tar.NewWriter(zip), at: r.Taken, workloads: workloads, limit: o.hangs}
 	for name, what := range map[string]any{"report.json": r, "node.json": r.last} {
 		text, err := json.MarshalIndent(what, "", "  ")
 		if err != nil {
@@ -59,10 +63,14 @@ func (r *Report) Evidence(w io.Writer, o Options, workloads bool) error {
 			e.bundles(dir, v, r.Suspects)
 		}
 	}
-	return errors.Join(e.err, e.tar.Close(), zip.Close())
+	if short.Err() != nil {
+		e.put("cut.txt", fmt.Appendf(nil, "not all files were kept: they took more than %s\n", evidenceTime))
+	}
+	return errors.Join(ctx.Err(), e.err, e.tar.Close(), zip.Close())
 }
 
 type evidence struct {
+	ctx       context.Context // ends the reading of files
 	tar       *tar.Writer
 	at        time.Time
 	workloads bool
@@ -91,7 +99,10 @@ func (e *evidence) file(name, from string) {
 		e.put(name, []byte("not read: others hang\n"))
 		return
 	}
-	text, err := attempt(context.Background(), from, e.limit, func(func(string)) string { return readAtMost(from) })
+	if e.ctx.Err() != nil {
+		return
+	}
+	text, err := attempt(e.ctx, from, e.limit, func(func(string)) string { return readAtMost(from) })
 	if err != nil {
 		e.hangs++
 		text = err.Error()
@@ -142,6 +153,9 @@ func (e *evidence) process(proc string, pid int, ours bool) {
 	names, _ := f.Readdirnames(mostDescriptors) // it has ended
 	var t quote.Text
 	for _, name := range names {
+		if e.ctx.Err() != nil {
+			return
+		}
 		to, _ := os.Readlink(filepath.Join(from, "fd", name)) // closed meanwhile
 		t.Line("%s -> %s", name, to)
 	}
@@ -156,7 +170,8 @@ func (e *evidence) bundles(dir string, v *View, suspects []Suspect) {
 		return // its last process has ended since
 	}
 	defer tree.Close()
-	t := tree.Of(scan.Owner{})
+	until, _ := e.ctx.Deadline()
+	t := tree.Of(scan.Owner{}).Within(scan.NewBudget(until, 0, func(string) {}))
 	ids := map[string]bool{}
 	for _, s := range suspects {
 		ids[s.ID] = true
@@ -170,7 +185,7 @@ func (e *evidence) bundles(dir string, v *View, suspects []Suspect) {
 		if !ids[b.ID] {
 			continue
 		}
-		if left--; left < 0 {
+		if left--; left < 0 || e.ctx.Err() != nil {
 			return
 		}
 		entries, _ := t.List(b.Path) // gone meanwhile

@@ -53,8 +53,12 @@ func (w *viewing) files(listening []scan.UnixSocket) error {
 	return nil
 }
 
-// orNote makes a note of files that are not the owner's. Nothing of them is read.
+// orNote makes a note of files that are not the owner's. Nothing of them is read. The
+// end of a walk has its note elsewhere (walk).
 func (w *viewing) orNote(err error) error {
+	if errors.As(err, new(*scan.CutError)) {
+		return nil
+	}
 	if notOwned := new(scan.NotOwnedError); errors.As(err, &notOwned) {
 		w.Notes = append(w.Notes, fmt.Sprintf("not looked at: %v", err))
 		return nil

@@ -215,8 +215,16 @@ func TestAnExaminedContainerdOfAUser(t *testing.T) {
 				}
 			}
 			o.PID = r.Untrusted[0].PID
-			if r := n.reports(t, o); slices.ContainsFunc(r.Suspects, func(s audit.Suspect) bool { return s.ID == "lost" }) {
-				t.Errorf("--pid examines another:\n%v", r)
+			of := n.reports(t, o)
+			if slices.ContainsFunc(of.Suspects, func(s audit.Suspect) bool { return s.ID == "lost" }) {
+				t.Errorf("--pid examines another:\n%v", of)
+			}
+			head := "examined, but not believed: process "
+			if strings.Contains(of.String(), "was not examined") { // of no file that it may read
+				head = "not believed, and not examined: process "
+			}
+			if !strings.Contains(of.String(), head+strconv.Itoa(o.PID)) {
+				t.Errorf("want %s%d:\n%v", head, o.PID, of)
 			}
 			n.hasNoSecret(t, r)
 			n.must(p.Kill(n.ctx))
@@ -224,11 +232,35 @@ func TestAnExaminedContainerdOfAUser(t *testing.T) {
 	}
 }
 
+// A user's state folder with more bundles than any node has is read up to a bound. The
+// report says so, and has the leak of root's containerd.
+func TestAStateFolderWithoutEnd(t *testing.T) {
+	n := hostileNode(t)
+	const bundles = 20_001
+	state := path.Join(userDir, "st")
+	parent := n.world.Inside(path.Join(state, "io.containerd.runtime.v2.task/audited"))
+	n.must(os.MkdirAll(parent, 0o755))
+	for i := range bundles {
+		n.must(os.Mkdir(filepath.Join(parent, strconv.Itoa(i)), 0o755))
+	}
+	n.userFile("any", "") // and all is the user's
+	p := n.asUser(t, "sleep", path.Join(userDir, "containerd"), "--state", state, "--root", state)
+	pid, err := n.world.HostPID(p.Identity)
+	n.must(err)
+	r := n.reports(t, audit.Options{Untrusted: true, PID: pid})
+	text := r.String()
+	if len(r.Suspects) < 1000 || r.Suspects[0].Sure != audit.Likely || strings.Contains(text, "hangs") ||
+		!strings.Contains(text, "reading was cut at "+state) {
+		t.Errorf("want suspects, none of them certain, and a note that not all were looked at:\n%.2000s", text)
+	}
+	n.findsTheLeak(t)
+}
+
 // hasNoSecret asserts that the evidence has no text of the secret file.
 func (n *node) hasNoSecret(t *testing.T, r *audit.Report) {
 	t.Helper()
 	var b bytes.Buffer
-	n.must(r.Evidence(&b, audit.Options{}, true))
+	n.must(r.Evidence(n.ctx, &b, audit.Options{}, true))
 	for name, text := range untar(t, &b) {
 		if strings.Contains(text, secret) && !strings.HasSuffix(name, "/environ") {
 			t.Errorf("the secret is in %s", name)

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -29,6 +30,8 @@ func (e *hangError) Error() string {
 	return fmt.Sprintf("reading %s hangs in the kernel: look at that process (wchan, stack)", e.what)
 }
 
+var errStillReading = errors.New("an earlier look still reads it: it hangs in the kernel, or is slow")
+
 // begin reports why an attempt must not begin.
 func (a *attempts) begin(name string) error {
 	a.mu.Lock()
@@ -38,7 +41,7 @@ func (a *attempts) begin(name string) error {
 		case <-ended:
 			delete(a.hung, name)
 		default:
-			return &hangError{what: name}
+			return fmt.Errorf("reading %s: %w", name, errStillReading)
 		}
 	}
 	for name, ended := range a.hung {
@@ -89,7 +92,7 @@ func attempt[T any](ctx context.Context, name string, limit time.Duration, f fun
 			}
 			hung.abandon(name, ended)
 			what, _ := p.last()
-			return none, fmt.Errorf("reading %s: %w", what, ctx.Err())
+			return none, fmt.Errorf("reading was cut at %s: %w", what, ctx.Err())
 		case <-timer.C:
 			what, idle := p.last()
 			if idle >= limit {

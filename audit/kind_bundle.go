@@ -14,15 +14,14 @@ var directoryKind = kind{
 	name: Directory,
 	read: func(w *viewing) error {
 		for _, dir := range w.dirs {
-			w.at(path.Join(w.Root, dir.state))
 			found, err := scan.Bundles(w.tree, dir.state, dir.root)
-			if err != nil {
-				return err
-			}
 			for _, b := range found {
 				if isName(b.Namespace) && isName(b.ID) {
 					w.Bundles = append(w.Bundles, Bundle{Bundle: b})
 				}
+			}
+			if err != nil {
+				return err
 			}
 		}
 		return nil

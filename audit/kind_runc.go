@@ -15,13 +15,13 @@ var runcStateKind = kind{
 	read: func(w *viewing) error {
 		for _, root := range runcRoots {
 			states, err := scan.RuncStates(w.tree, root)
-			if err != nil {
-				return err
-			}
 			for _, s := range states {
 				if isName(s.Namespace) && isName(s.ID) {
 					w.RuncStates = append(w.RuncStates, State{RuncState: s})
 				}
+			}
+			if err != nil {
+				return err
 			}
 		}
 		return nil

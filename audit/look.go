@@ -47,11 +47,12 @@ const hangs = 5 * time.Second
 
 // A look asks each containerd for its lists for at most timeoutsOfLists times
 // Options.Timeout, and then for single tasks for timeoutsOfTasks times. All else may take
-// ownTime.
+// ownTime. The containerds of users together have userTime for all.
 const (
 	timeoutsOfLists = 3
 	timeoutsOfTasks = 2
 	ownTime         = 30 * time.Second
+	userTime        = 10 * time.Second
 )
 
 // privileges tells an operator how to let the audit read everything.
@@ -91,7 +92,7 @@ func (l *look) take(ctx context.Context) (*Node, error) {
 	}
 	for _, c := range table.candidates {
 		if c.p.notRoots != "" {
-			n.Untrusted = append(n.Untrusted, Untrusted{c.p.PID, c.p.notRoots})
+			n.Untrusted = append(n.Untrusted, Untrusted{PID: c.p.PID, Why: c.p.notRoots})
 		}
 	}
 	late := l.views(ctx, groups, n)
@@ -113,12 +114,24 @@ func (l *look) take(ctx context.Context) (*Node, error) {
 // keep the other views from being taken.
 const viewsAtOnce = 8
 
-// views takes the views of groups. With Options.Untrusted it then takes one for each
-// containerd of root's that was refused. It reports whether a view took too long.
+// views takes the views of root's containerds. With Options.Untrusted it then takes those
+// of users, and one for each containerd of root's that was refused. It reports whether a
+// view of root's took too long.
 func (l *look) views(ctx context.Context, groups []*group, n *Node) (late bool) {
-	refused, late := l.viewsOf(ctx, groups, n)
+	users := slices.IndexFunc(groups, func(g *group) bool { return g.user != nil })
+	if users < 0 {
+		users = len(groups)
+	}
+	refused, late := l.viewsOf(ctx, groups[:users], n)
 	if l.Untrusted {
-		_, _ = l.viewsOf(ctx, refused, n)
+		short, cancel := context.WithTimeout(ctx, userTime)
+		defer cancel()
+		_, _ = l.viewsOf(short, slices.Concat(groups[users:], refused), n)
+	}
+	for i, u := range n.Untrusted {
+		n.Untrusted[i].Examined = slices.ContainsFunc(n.Views, func(v *View) bool {
+			return v.Untrusted == u.PID && len(v.Daemons) > 0
+		})
 	}
 	n.Notes = append(n.Notes, l.notAskedPeers(n.Views)...)
 	slices.SortStableFunc(n.Untrusted, func(a, b Untrusted) int { return cmp.Compare(a.PID, b.PID) })
@@ -140,12 +153,13 @@ func (l *look) viewsOf(ctx context.Context, groups []*group, n *Node) (refused [
 		if errs[i] != nil {
 			n.Notes = append(n.Notes, errs[i].Error())
 			hangs := new(hangError)
-			late = late || errors.As(errs[i], &hangs) || errors.Is(errs[i], context.DeadlineExceeded)
+			late = late || errors.As(errs[i], &hangs) || errors.Is(errs[i], errStillReading) ||
+				errors.Is(errs[i], context.DeadlineExceeded)
 			continue
 		}
 		n.Views = append(n.Views, v)
 		for _, r := range v.refused {
-			n.Untrusted = append(n.Untrusted, Untrusted{r.p.PID, r.why})
+			n.Untrusted = append(n.Untrusted, Untrusted{PID: r.p.PID, Why: r.why})
 			refused = append(refused, &group{
 				place: groups[i].place, anchor: r.p.PID, user: r.p, daemons: []candidate{r.candidate}, shims: groups[i].shims,
 			})
@@ -167,7 +181,9 @@ func (l *look) anyView(ctx context.Context, g *group) (*View, error) {
 	}
 	for _, pid := range anchors {
 		root := filepath.Join(l.Proc, itoa(pid), "root")
-		got, err := attempt(ctx, root, l.hangs+l.Timeout, func(at func(string)) answer {
+		whole, cancel := afterwards(ctx)
+		defer cancel()
+		got, err := attempt(whole, root, l.hangs+l.Timeout, func(at func(string)) answer {
 			w := viewing{look: l, group: g, at: at, View: &View{Root: root, PIDNS: g.pidns}}
 			return answer{w.View, w.take(ctx, pid)}
 		})
@@ -180,6 +196,26 @@ func (l *look) anyView(ctx context.Context, g *group) (*View, error) {
 	}
 	return nil, fmt.Errorf("process %d and all that shared its root have ended while they were looked at",
 		anchors[0])
+}
+
+// graceTime is how much longer a view may take than its context says. A view that the
+// end of its context has cut off is reported, as far as it came.
+const graceTime = 2 * time.Second
+
+// afterwards returns a context that ends graceTime after the deadline of another one, or
+// when the other one is cancelled.
+func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	later, cancel := context.WithDeadline(context.WithoutCancel(ctx), end.Add(graceTime))
+	stop := context.AfterFunc(ctx, func() {
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			cancel()
+		}
+	})
+	return later, func() { stop(); cancel() }
 }
 
 // notAskedPeers notes the peers of views that Options.PID leaves out.

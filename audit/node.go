@@ -21,6 +21,8 @@ type Node struct {
 type Untrusted struct {
 	PID int    `json:"pid"`
 	Why string `json:"why"` // "uid 1000"
+	// Examined says that it has a view all the same (Options.Untrusted).
+	Examined bool `json:"examined,omitempty"`
 }
 
 // View is one root with one PID namespace, and the containerds and shims in them. It is

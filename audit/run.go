@@ -25,7 +25,8 @@ type Report struct {
 	// not answer, a file that cannot be read.
 	Partial []string `json:"partial,omitempty"`
 
-	last *Node
+	last      *Node
+	untrusted bool // Options.Untrusted
 }
 
 // Millis is a duration that is reported in milliseconds.
@@ -56,7 +57,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	found := Compare(first)
-	r := &Report{Looks: 1, last: first}
+	r := &Report{Looks: 1, last: first, untrusted: o.Untrusted}
 	if len(found) > 0 {
 		settled := time.NewTimer(o.Settle)
 		defer settled.Stop()

@@ -22,8 +22,15 @@ func (r *Report) String() string {
 	for _, d := range r.Daemons {
 		t.Line("  containerd %s, process %d, %s%s", cmp.Or(d.Version, "of an unknown version"), d.PID, d.Address, d.state())
 	}
-	if len(r.Untrusted) > 0 {
-		t.Line("  not believed (--untrusted examines them): %s", notBelieved(r.Untrusted))
+	head = "not believed (--untrusted examines them)"
+	if r.untrusted {
+		head = "not believed, and not examined"
+	}
+	if names := notBelieved(r.Untrusted, false); names != "" {
+		t.Line("  %s: %s", head, names)
+	}
+	if names := notBelieved(r.Untrusted, true); names != "" {
+		t.Line("  examined, but not believed: %s", names)
 	}
 	for _, p := range r.Partial {
 		t.Line("  note: %s", p)
@@ -39,13 +46,15 @@ func suspectsText(all []Suspect) string {
 	return b.String()
 }
 
-// notBelieved names the first of many fake containerds.
-func notBelieved(all []Untrusted) string {
+// notBelieved names the first of many fake containerds that were examined, or were not.
+func notBelieved(all []Untrusted, examined bool) string {
 	var names []string
-	for _, u := range all[:min(len(all), mostNamed)] {
-		names = append(names, fmt.Sprintf("process %d (%s)", u.PID, u.Why))
+	for _, u := range all {
+		if u.Examined == examined {
+			names = append(names, fmt.Sprintf("process %d (%s)", u.PID, u.Why))
+		}
 	}
-	return strings.Join(names, ", ") + more(len(all))
+	return strings.Join(names[:min(len(names), mostNamed)], ", ") + more(len(names))
 }
 
 // mostNamed is how many of many are named in a line.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shimquake/shimquake/oracle/scan"
 )
@@ -18,13 +19,17 @@ type viewing struct {
 	*View
 	group *group
 	at    func(what string) // tells what is read next
-	tree  *scan.Tree        // as far as it is the owner's
+	whole *scan.Tree        // the owner's files
+	tree  *scan.Tree        // the same, within the bounds of a walk
 	owner scan.Owner
 	dirs  []places // the existing state and root directories
 
 	holds     map[uint64]bool // sockets of root's processes, once it is needed
 	heldByAll bool            // holds has the sockets of all of root's processes
 	others    []string        // the tops of the cgroups of other containerds
+
+	// cut is set when a walk has ended at its bounds.
+	cut bool
 }
 
 func (w *viewing) take(ctx context.Context, anchor int) error {
@@ -44,35 +49,63 @@ func (w *viewing) take(ctx context.Context, anchor int) error {
 		w.View.Untrusted = u.PID
 		w.Name = fmt.Sprintf("as process %d of uid %d has it", u.PID, u.UID)
 	}
-	w.tree = tree.Of(w.owner)
+	w.whole = tree.Of(w.owner)
 	sockets, err := w.listening(anchor)
 	if err != nil {
 		return err
 	}
-	for _, c := range w.group.daemons {
-		w.daemon(c)
-	}
+	_ = w.walk(ctx, func() error {
+		for _, c := range w.group.daemons {
+			w.daemon(c)
+		}
+		w.dirs = w.statesOf()
+		return nil
+	})
 	if w.View.Untrusted != 0 && len(w.Daemons) == 0 { // there is nothing to compare with
 		w.Notes = append(w.Notes, fmt.Sprintf("process %d was not examined: %s", w.View.Untrusted, w.refused[0].why))
 		w.refused = nil
 		return nil
 	}
-	w.dirs = w.statesOf()
 	w.processes(anchor, depth, sockets)
 	// containerd is asked before the disk is read: a container that ends in between is
 	// then known and gone, and not left and unknown.
 	w.Known = newKnown()
-	asker := asker{tree: w.tree, uid: w.owner.UID, timeout: w.Timeout, listening: sockets, table: w.table, at: w.at}
+	asker := asker{tree: w.whole, uid: w.owner.UID, timeout: w.Timeout, listening: sockets, table: w.table, at: w.at}
 	defer asker.close()
 	asker.all(ctx, w.View)
 	w.Complete = w.complete()
-	if err := w.files(sockets); err != nil {
+	if err := w.walk(ctx, func() error { return w.files(sockets) }); err != nil {
 		return err
 	}
 	asker.confirm(ctx, w.View)
-	w.details()
+	_ = w.walk(ctx, w.details)
 	name(w.View)
 	return nil
+}
+
+// The bounds of a walk through the files of a view. It has three walks: configurations,
+// state folders with cgroups, and the things without a task. A node has some hundred
+// containers.
+const (
+	walkTime   = 10 * time.Second
+	mostWalked = 20_000
+)
+
+// walk reads files within bounds. Files that were not read are no error: a note
+// reports them, and nothing of the view is certain.
+func (w *viewing) walk(ctx context.Context, read func() error) error {
+	until := time.Now().Add(walkTime)
+	if end, ok := ctx.Deadline(); ok && end.Before(until) {
+		until = end
+	}
+	budget := scan.NewBudget(until, mostWalked, func(name string) { w.at(path.Join(w.Root, name)) })
+	w.tree = w.whole.Within(budget)
+	err := read()
+	if cut := budget.Cut(); cut != nil {
+		w.cut, w.Complete = true, false
+		w.Notes = append(w.Notes, fmt.Sprintf("not all files were looked at, also those of living containers: %v", cut))
+	}
+	return err
 }
 
 // complete reports whether every containerd has answered, and every shim's is among them.
@@ -93,7 +126,7 @@ func (w *viewing) complete() bool {
 		w.Notes = append(w.Notes, fmt.Sprintf("process %d is a containerd of another PID namespace with the same files:"+
 			" the kernel's view is compared alone", pid))
 	}
-	return len(w.Daemons) > 0 && len(w.group.sharing) == 0 && len(w.refused) == 0
+	return len(w.Daemons) > 0 && len(w.group.sharing) == 0 && len(w.refused) == 0 && !w.cut
 }
 
 // listening are the listening sockets of the view's network namespace. The kernel does

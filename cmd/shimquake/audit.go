@@ -131,13 +131,16 @@ func (a *auditing) once(ctx context.Context) (*audit.Report, error) {
 		return nil, err
 	}
 	nameBugs(r)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if a.prometheus != "" {
 		if err := replaceFile(a.prometheus, 0o644, r.Metrics); err != nil {
 			return nil, fmt.Errorf("write metrics: %w", err)
 		}
 	}
 	if a.bundle != "" {
-		evidence := func(w io.Writer) error { return r.Evidence(w, a.options, a.workloads) }
+		evidence := func(w io.Writer) error { return r.Evidence(ctx, w, a.options, a.workloads) }
 		if err := replaceFile(a.bundle, 0o600, evidence); err != nil {
 			return nil, fmt.Errorf("write the bundle: %w", err)
 		}

@@ -52,7 +52,8 @@ type RuncState struct {
 }
 
 // Bundles lists the bundles and their work directories. An empty directory of a
-// containerd namespace is none: containerd creates it once and keeps it.
+// containerd namespace is none: containerd creates it once and keeps it. An error comes
+// with the bundles that were read before it.
 func Bundles(t *Tree, state, root string) ([]Bundle, error) {
 	var out []Bundle
 	for _, top := range []struct {
@@ -69,7 +70,7 @@ func Bundles(t *Tree, state, root string) ([]Bundle, error) {
 				out = append(out, b)
 			})
 			if err != nil {
-				return nil, fmt.Errorf("list bundles: %w", err)
+				return out, fmt.Errorf("list bundles: %w", err)
 			}
 		}
 	}
@@ -92,14 +93,14 @@ func bundleAddress(t *Tree, dir string) string {
 }
 
 // RuncStates lists runc's state directories; the directory of a containerd namespace
-// stays and is none.
+// stays and is none. An error comes with the states that were read before it.
 func RuncStates(t *Tree, root string) ([]RuncState, error) {
 	var out []RuncState
 	err := pairs(t, root, func(dir, namespace, id string) {
 		out = append(out, RuncState{Path: dir, Namespace: namespace, ID: id})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list runc's state: %w", err)
+		return out, fmt.Errorf("list runc's state: %w", err)
 	}
 	return out, nil
 }
@@ -122,13 +123,15 @@ func CRIDirs(t *Tree, state, root string) ([]Dir, error) {
 	return out, nil
 }
 
-// pairs calls visit for every directory entry dir/NAMESPACE/ID.
+// pairs calls visit for every directory entry dir/NAMESPACE/ID, up to the bounds of the
+// tree's Budget.
 func pairs(t *Tree, dir string, visit func(path, namespace, id string)) error {
 	namespaces, err := t.List(dir)
 	if err != nil {
 		return err
 	}
-	for _, ns := range namespaces {
+	most, end := t.budget.list(dir, len(namespaces))
+	for _, ns := range namespaces[:most] {
 		if !ns.IsDir() {
 			continue
 		}
@@ -136,9 +139,16 @@ func pairs(t *Tree, dir string, visit func(path, namespace, id string)) error {
 		if err != nil {
 			return err
 		}
-		for _, id := range ids {
+		most, end := t.budget.list(path.Join(dir, ns.Name()), len(ids))
+		for _, id := range ids[:most] {
 			visit(path.Join(dir, ns.Name(), id.Name()), ns.Name(), id.Name())
+			if err := t.budget.Cut(); err != nil {
+				return err
+			}
+		}
+		if err := end(); err != nil {
+			return err
 		}
 	}
-	return nil
+	return end()
 }

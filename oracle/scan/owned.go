@@ -30,7 +30,7 @@ func (e *NotOwnedError) Error() string { return e.Path + " " + e.Why }
 // Of returns the part of the tree that belongs to a user. Each folder and each symbolic
 // link on the way to a file must be root's or the user's, and the file must be the
 // user's. Closing t closes it, too.
-func (t *Tree) Of(o Owner) *Tree { return &Tree{fd: t.fd, owner: &o} }
+func (t *Tree) Of(o Owner) *Tree { return &Tree{fd: t.fd, owner: &o, budget: t.budget} }
 
 // openOwned opens a file of the tree's owner: a directory or a regular file, unless the
 // flags have O_PATH.

@@ -19,8 +19,9 @@ import (
 // (openat2 RESOLVE_IN_ROOT, Linux 5.6), so an absolute symlink there ("/var/run") leads
 // to a directory there and never to the host's.
 type Tree struct {
-	fd    int
-	owner *Owner // nil: of any user
+	fd     int
+	owner  *Owner // nil: of any user
+	budget *Budget
 }
 
 // OpenTree opens the root of a mount namespace, such as /proc/1234/root.
@@ -32,11 +33,18 @@ func OpenTree(root string) (*Tree, error) {
 	return &Tree{fd: fd}, nil
 }
 
+// Within returns the tree with bounds. Closing t closes it, too.
+func (t *Tree) Within(b *Budget) *Tree { return &Tree{fd: t.fd, owner: t.owner, budget: b} }
+
 // Close closes it.
 func (t *Tree) Close() { _ = unix.Close(t.fd) }
 
-// Open opens name for reading; fs.ErrNotExist when it is not there.
+// Open opens name for reading; fs.ErrNotExist when it is not there, and a CutError when
+// the time of the tree's Budget is over.
 func (t *Tree) Open(name string, flags uint64) (*os.File, error) {
+	if err := t.budget.open(name); err != nil {
+		return nil, err
+	}
 	if t.owner != nil {
 		return t.openOwned(name, flags)
 	}

@@ -1,0 +1,69 @@
+package scan
+
+import (
+	"fmt"
+	"time"
+)
+
+// Budget bounds how long a Tree is read, and how many entries of its folders of
+// containers are read. A nil Budget has no bounds.
+type Budget struct {
+	begun   time.Time
+	until   time.Time
+	entries int // how many are left
+	most    int
+	at      func(name string)
+	cut     *CutError
+}
+
+// NewBudget returns a Budget that ends at a time, and after a number of entries of
+// NAMESPACE/ID. It tells at the name of each file before it is opened.
+func NewBudget(until time.Time, entries int, at func(name string)) *Budget {
+	return &Budget{begun: time.Now(), until: until, entries: entries, most: entries, at: at}
+}
+
+// CutError reports that a Budget ended before all was read.
+type CutError struct {
+	Path string // the first file that was not read
+	Why  string // "more than 20000 entries"
+}
+
+func (e *CutError) Error() string { return fmt.Sprintf("reading was cut at %s: %s", e.Path, e.Why) }
+
+// Cut returns the CutError of the first read that the Budget refused, or nil.
+func (b *Budget) Cut() error {
+	if b == nil || b.cut == nil {
+		return nil
+	}
+	return b.cut
+}
+
+// open refuses a file when the time is over.
+func (b *Budget) open(name string) error {
+	if b == nil {
+		return nil
+	}
+	if now := time.Now(); b.cut == nil && now.After(b.until) {
+		b.cut = &CutError{name, fmt.Sprintf("it took more than %s", max(b.until.Sub(b.begun), 0).Round(time.Second))}
+	}
+	if b.cut == nil {
+		b.at(name)
+	}
+	return b.Cut()
+}
+
+// list takes the entries of a folder from the Budget. It returns how many may be read,
+// and what ends the walk after them.
+func (b *Budget) list(dir string, entries int) (read int, end func() error) {
+	if b == nil {
+		return entries, b.Cut
+	}
+	read = min(entries, b.entries)
+	b.entries -= read
+	return read, func() error {
+		if read < entries && b.cut == nil {
+			b.cut = &CutError{dir, fmt.Sprintf("more than %d entries", b.most)}
+		}
+		return b.Cut()
+	}
+}
