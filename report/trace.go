@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/shimquake/shimquake/quote"
 )
 
 // TraceFile is the name of a case's trace in its folder of evidence.
@@ -53,7 +55,10 @@ func WriteTrace(w io.Writer, name string, t Timeline) error {
 		}
 		events = append(events, e)
 	}
-	err := json.NewEncoder(w).Encode(map[string]any{"displayTimeUnit": "ms", "traceEvents": events})
+	text, err := json.Marshal(map[string]any{"displayTimeUnit": "ms", "traceEvents": events})
+	if err == nil {
+		_, err = w.Write(quote.JSON(text))
+	}
 	if err != nil {
 		return fmt.Errorf("write a trace: %w", err)
 	}

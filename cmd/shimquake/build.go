@@ -54,9 +54,7 @@ func prepareError(err error) error {
 	if runner.IsUnsupported(err) || errors.Is(err, containerd.ErrFetch) || errors.Is(err, world.ErrInitGone) {
 		return statusError{statusInvalid, err}
 	}
-	var build *containerd.BuildError
-	var boot *daemon.BootError
-	if errors.As(err, &build) || errors.As(err, &boot) {
+	if errors.As(err, new(*containerd.BuildError)) || errors.As(err, new(*daemon.TemplateError)) {
 		return statusError{statusInvalid, err}
 	}
 	return statusError{statusUsage, err}

@@ -80,12 +80,18 @@ func deathWords(fs fact.Facts) []string {
 		return []string{"it was asked to stop, had not ended " + fs[fact.Apart] + " later, and was killed" + timesWords(fs)}
 	}
 	how := "it ended by itself with %s, and no fault asked it to"
+	if fs[fact.Exit] == killedExit {
+		how = "SIGKILL has ended it (%s), and no fault sent that: a process of its world did, or another one on this machine"
+	}
 	if fs[fact.Asked] == fact.Yes {
 		how = "it was asked to stop, and ended with %s " + fs[fact.Apart] + " later"
 	}
 	how = fmt.Sprintf(how, fs[fact.Exit])
 	return []string{how + timesWords(fs) + "; its last words are in containerd.log"}
 }
+
+// killedExit is the exit of a process that SIGKILL has ended.
+const killedExit = "137"
 
 // timesWords say how often the same was found.
 func timesWords(fs fact.Facts) string {
