@@ -1,10 +1,10 @@
-# Shimquake. `make` lists what can be made; CONTRIBUTING.md says how to work here.
+# Shimquake. `make` lists the targets; CONTRIBUTING.md explains how to work here.
 SHELL         := bash
 .SHELLFLAGS   := -euo pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS     += --no-print-directory
 
-# What a user may set: make suites CONTAINERD=v1.7.4 SHORT=1
+# Variables for users: make suites CONTAINERD=v1.7.4 SHORT=1
 CONTAINERD ?=
 SHORT      ?=
 STRICT     ?=
@@ -17,7 +17,7 @@ NIGHT      ?= out/nightly
 FUZZTIME   ?= 30s
 export CONTAINERD SHORT STRICT FOCUS SUITES PROCS TIMEOUT RACE FUZZTIME NIGHT
 
-# Finds a Go that is new enough, also where sudo dropped it from PATH.
+# Finds a Go that is new enough, also if sudo removed it from PATH.
 GO := . scripts/env &&
 
 .PHONY: help docs filings setup suites test kill-test vm-v2 vm-sweep mutation faultless repro-reports audit-long bisect-proof nightly-plan nightly-sweep nightly-merge nightly-judge nightly-pairs \
@@ -27,73 +27,73 @@ help: ## show this list
 	@printf 'usage: make TARGET [CONTAINERD=v2.4.2|bin:DIR|src:DIR] [SHORT=1] [STRICT=1] [FOCUS=REGEXP] [SUITES="umount shutdown"] [PROCS=N] [TIMEOUT=20m] [RACE=1] [FUZZTIME=30s]\n\n'
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-suites: ## (root) run every suite on CONTAINERD; ends with a table of verdicts
+suites: ## (root) run all suites on CONTAINERD, and print a table of verdicts
 	@scripts/setup
 	@scripts/suites
 
-test: ## (root) unit tests, fuzz seeds, controls and the quick form of the suites (SHIMQUAKE_RELEASES=all)
+test: ## (root) run unit tests, fuzz seeds, controls and the quick suites (SHIMQUAKE_RELEASES=all)
 	@scripts/setup
 	@scripts/test
 
-kill-test: ## (root) SIGKILL the harness ROUNDS=50 times, and prove that the next run leaves nothing of it
+kill-test: ## (root) SIGKILL the harness ROUNDS=50 times; the next run must remove everything
 	@scripts/setup
 	@scripts/kill-test
 
-vm-v2: ## (root) the quick and the pressure specs in throw-away machines with pure cgroup v2 (LABELS= MACHINES= KERNEL= CONTROLLERS=)
+vm-v2: ## (root) run the quick and the pressure specs in VMs with pure cgroup v2 (LABELS= MACHINES= KERNEL= CONTROLLERS=)
 	@scripts/vm-suites
 
-vm-sweep: ## (root) PART=1/10 of the default sweep here and on pure cgroup v2, compared case by case
+vm-sweep: ## (root) run PART=1/10 of the default sweep here and on pure cgroup v2, and compare case by case
 	@scripts/vm-sweep "$${PART:-1/10}"
 
-vagrant-test: ## (root) vagrant up, the suites, vagrant destroy, for v2 and v1, on a box made here (MACHINES=v2 UPLINK=1 LABELS=)
+vagrant-test: ## (root) run the suites in Vagrant machines v2 and v1, on a box made here (MACHINES=v2 UPLINK=1 LABELS=)
 	@$(GO) scripts/vagrant-test $(MACHINES)
 
-mutation: ## (root) break containerd's source in the ways of sweep/mutation/mutations, and see that the sweep finds each (FOCUS=ID PART=1/4)
+mutation: ## (root) break containerd's source (sweep/mutation/mutations); the sweep must find each change (FOCUS=ID PART=1/4)
 	@scripts/proof mutation ./sweep/mutation "Test(SweepFindsMutations|SweepKnowsTheUntouched)/$${FOCUS:-.}" -mutation -part "$${PART:-}"
 
-faultless: ## (root) COUNT=1000 cases without a fault, which must all hold
+faultless: ## (root) run COUNT=1000 cases without a fault, which must all hold
 	@scripts/proof faultless ./sweep/mutation TestFaultless -faultless "$${COUNT:-1000}"
 
-repro-reports: ## (root) every sample report of fixtures/reports ends with its bug, reproduced, or found by the search (FOCUS=REGEXP)
+repro-reports: ## (root) run repro on each sample report; each must end with its bug (FOCUS=REGEXP)
 	@scripts/proof repro-reports ./repro "TestSampleReports/$${FOCUS:-.}" -reports
 
-audit-long: ## (root) the audit accuses nobody in CHURN=30m of containers that come and go, and answers in 1 s with SHIMS=1000
+audit-long: ## (root) audit CHURN=30m of churn, which must give no suspects, and SHIMS=1000 shims in 1 s
 	@scripts/proof audit-long ./audit '^(TestChurn|TestManyShims)$$' -churn "$${CHURN:-30m}" -shims "$${SHIMS:-1000}"
 
-bisect-proof: ## (root) bisect finds the releases that fixed two bugs, and a commit, by trying at most log2 of the range (FOCUS=Releases|Commits)
+bisect-proof: ## (root) bisect to the releases that fixed two bugs, and to a commit, in at most log2 of the range (FOCUS=Releases|Commits)
 	@scripts/proof bisect-proof ./cmd/shimquake "^TestBisectProofOf($${FOCUS:-.*})" -bisect
 
 nightly-plan: ## (root) plan the night's sweep (SWEEP='--path delete ...' CONTAINERD= NIGHT=out/nightly)
 	@scripts/setup
 	@scripts/nightly plan
 
-nightly-sweep: ## (root) run a shard of it, or go on with one: SHARD=1/8
+nightly-sweep: ## (root) run or resume a shard of the plan: SHARD=1/8
 	@scripts/setup
 	@scripts/nightly sweep
 
-nightly-merge: ## (root) put the shards together; red when one is lost, or something is new
+nightly-merge: ## (root) merge the shards; red if a shard is lost or a finding is new
 	@scripts/setup
 	@scripts/nightly merge
 
-nightly-judge: ## judge the shards' histories again: red when a verdict changes
+nightly-judge: ## judge the shards' histories again; red if a verdict changes
 	@scripts/nightly judge
 
 nightly-pairs: ## (root) sweep pairs of faults
 	@scripts/setup
 	@scripts/nightly pairs
 
-nightly-random: ## (root) random plans, from a seed that is printed (SEED= FOR=30m)
+nightly-random: ## (root) run random plans; prints the seed (SEED= FOR=30m)
 	@scripts/setup
 	@scripts/nightly random
 
-nightly-matrix: ## (root) every known bug on every branch (RELEASES=v2.3.7,v2.4.2)
+nightly-matrix: ## (root) run every known bug on every branch (RELEASES=v2.3.7,v2.4.2)
 	@scripts/setup
 	@scripts/nightly matrix
 
-nightly-issues: ## a GitHub issue for each new finding (REPO=owner/name GITHUB_TOKEN=; DRY=1 prints them)
+nightly-issues: ## open a GitHub issue for each new finding (REPO=owner/name GITHUB_TOKEN=; DRY=1 prints them)
 	@scripts/nightly issues
 
-nightly-gate: ## red unless every job of NEEDS was green
+nightly-gate: ## red unless all jobs of NEEDS were green
 	@scripts/nightly gate
 
 nightly-summary: ## print the summaries of NIGHT in Markdown
@@ -108,12 +108,12 @@ lint: ## golangci-lint, Vale, and checks of go.mod, comments, commit subjects, s
 	@scripts/prose
 	@$(MAKE) scripts-check workflows-check vagrant-check
 
-bench: ## (root) benchmarks, into out/bench.txt; some ten minutes
+bench: ## (root) run benchmarks into out/bench.txt, for some ten minutes
 	@mkdir -p out
 	@$(GO) go run ./cmd/performance -machine | tee out/bench.txt
 	@$(GO) go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -vE '/suites(/|$$)') | tee -a out/bench.txt
 
-performance: ## docs/performance.md, from out/bench.txt
+performance: ## generate docs/performance.md from out/bench.txt
 	@grep -vE '^(ok|PASS|\?)' out/bench.txt >docs/performance.txt
 	@$(GO) go run ./cmd/performance <docs/performance.txt >out/performance.md
 	@mv out/performance.md docs/performance.md
@@ -121,16 +121,16 @@ performance: ## docs/performance.md, from out/bench.txt
 fuzz: ## fuzz every target for FUZZTIME
 	@$(GO) scripts/fuzz
 
-build: ## bin/shimquake, with the programs of its worlds inside
+build: ## build bin/shimquake with the embedded programs of worlds
 	@scripts/build bin/shimquake
 
-dist: ## static binaries, their SBOMs, Debian packages and checksums, into out/dist (VERSION=v1.2.3)
+dist: ## build static binaries, SBOMs, Debian packages and checksums into out/dist (VERSION=v1.2.3)
 	@scripts/dist
 
-install: build ## (root) the command, its manual pages and completions (PREFIX=/usr/local DESTDIR=)
+install: build ## (root) install the command, its manual pages and completions (PREFIX=/usr/local DESTDIR=)
 	@scripts/install bin/shimquake
 
-uninstall: ## (root) remove what make install has put there
+uninstall: ## (root) remove the files of make install
 	@scripts/install --remove
 
 docs: ## generate docs/bugs/, the table of bugs in README, docs/history.schema.json, docs/reference.md and the log statements of releases
@@ -146,16 +146,16 @@ filings: ## (root) record the runs of the issues in catalogue/filing/issues/ tha
 setup: ## (root) install the system packages that are missing
 	@scripts/setup
 
-scripts-check: ## shellcheck on the scripts (STRICT=1: it must be installed)
+scripts-check: ## run shellcheck on the scripts (STRICT=1: it must be installed)
 	@scripts/check shellcheck
 
-workflows-check: ## actionlint on .github/workflows
+workflows-check: ## run actionlint on .github/workflows
 	@$(GO) scripts/check workflows
 
-vagrant-check: ## vagrant validate (STRICT=1: it must be installed)
+vagrant-check: ## run vagrant validate (STRICT=1: it must be installed)
 	@scripts/check vagrant
 
-gc: ## (root) remove what a killed run may have left: worlds, loop devices, throttles
+gc: ## (root) remove the remains of killed runs: worlds, loop devices, throttles
 	@$(GO) go run ./cmd/shimquake gc
 
 clean: ## remove bin/ and out/; built releases stay in the cache (/var/cache/shimquake)

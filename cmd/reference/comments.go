@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // parse reads the Go files of a folder, without its tests.
@@ -187,13 +186,4 @@ func constants(dir, file, typeName string) (all []constant, err error) {
 func isOf(block *ast.GenDecl, typeName string) bool {
 	name, ok := block.Specs[0].(*ast.ValueSpec).Type.(*ast.Ident)
 	return ok && name.Name == typeName
-}
-
-// upper returns a text with a capital letter first.
-func upper(text string) string {
-	r := []rune(text)
-	if len(r) > 0 {
-		r[0] = unicode.ToUpper(r[0])
-	}
-	return string(r)
 }

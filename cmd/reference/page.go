@@ -59,7 +59,7 @@ func table(head []string, rows [][]string) string {
 func verbs(string) (string, error) {
 	arguments := map[script.Arg]string{
 		script.MarkArg: " running", script.SignalArg: " SIGKILL", script.DaemonArg: " containerd",
-		script.DurationArg: " 6s", script.MaybeDurationArg: " 1s",
+		script.DurationArg: " 6s", script.MaybeDurationArg: " 1s", script.ReleaseArg: " v2.3.7",
 	}
 	clients := map[script.Client]string{script.Task: "task", script.CRI: "cri"}
 	var rows [][]string

@@ -40,7 +40,7 @@ func rules(dir string) (string, error) {
 		if len(all) == 0 {
 			return "", fmt.Errorf("%s: the rule %s has no doc comment", set.Position(e.Pos()), f.name)
 		}
-		rows = append(rows, []string{"`" + f.name + "`", upper(all[0])})
+		rows = append(rows, []string{"`" + f.name + "`", all[0]})
 	}
 	flush()
 	return strings.TrimSuffix(b.String(), "\n"), nil

@@ -19,7 +19,7 @@ import (
 	"github.com/shimquake/shimquake/progress"
 )
 
-// bisectFlags say what is searched.
+// bisectFlags are the flags of `shimquake bisect`.
 type bisectFlags struct {
 	good, bad  string
 	source     string // a git checkout; "" searches releases
@@ -33,7 +33,7 @@ type bisectFlags struct {
 	json       bool
 }
 
-// Exit statuses of --here: what git bisect run makes of them.
+// Exit statuses of --here, for git bisect run.
 const (
 	gitSkip  = 125
 	gitAbort = 129
@@ -43,22 +43,22 @@ func bisectCommand() *cobra.Command {
 	var f bisectFlags
 	c := &cobra.Command{
 		Use:   "bisect CASE --good REVISION --bad REVISION",
-		Short: "Find the first release, or commit, that fixes what a case shows, or brings it",
-		Long: `Bisect finds the first release that fixes what a case shows, or the first that has it: which, the older of the
-two ends says. Only what is run is built. With --source it searches the commits of a git checkout, of merged
-branches the merges; it works in a clone of its own, and your checkout is only read.
+		Short: "Find the first release or commit that fixes, or introduces, the bug of a case",
+		Long: `Bisect finds the first release that fixes the bug of a case if the older end is bad. Otherwise it finds the
+first release that has the bug. It builds only the releases that it runs. With --source it searches the commits
+of a git checkout along first parents. It works in a clone of its own and only reads your checkout.
 
-What is looked for is what the case says is bad at the bad end (bad: by:), or --by, or else what most runs there show.
-The bad end runs until the odds of that are known; a revision is good when the case has held there so often that
-the bug would have shown, with the confidence asked for, if its odds are the same there. A revision that is
-violated by other findings alone, or invalid, or that cannot be built, is passed by: where it lies beside the
-change, the answer names it. Releases are in the order of their versions, not of their dates.
+The bug is given by --by, or by the case (bad: by:), or by the findings that most runs at the bad end share. The bad
+end runs until the odds of the bug are known. A revision is good if it held so often that the bug would have
+appeared, with the given confidence and the same odds. A revision that does not build, is invalid, or has only other
+findings is skipped. The result names a skipped revision beside the change. Releases are sorted by version, not
+by date.
 
-Exit status: 0 found, 2 wrong usage, 3 not found: an end is not as it was said to be, this machine cannot run
-it, or it was interrupted.
+Exit status: 0 found, 2 wrong usage, 3 not found (an end is not good or bad as given, this machine cannot run
+the case, or it was interrupted).
 
 With --here it tries the checkout in the working directory, as the command of git bisect run:
-0 good, 1 bad, 125 to be passed by, 129 to be ended.`,
+0 good, 1 bad, 125 skip, 129 abort.`,
 		Example: `  shimquake bisect umount-delayed --good v1.7.35 --bad v1.7.2
   shimquake bisect shutdown-error-once --good main --bad v2.3.7 --source ../containerd
   git bisect start BAD GOOD && git bisect run shimquake bisect --here /root/case.yaml`,
@@ -86,13 +86,13 @@ With --here it tries the checkout in the working directory, as the command of gi
 		&f.by,
 		"by",
 		nil,
-		"what is looked for, as 'shim task=none' (repeatable; default: what the case says)",
+		"a finding that is the bug, such as 'shim task=none' (repeatable; default: the case's own)",
 	)
-	fs.Float64Var(&f.confidence, "confidence", 0.99, "how sure the answer must be")
-	fs.IntVar(&f.runs, "runs", 8, "with --here: how often the case must hold")
-	fs.IntVar(&f.parallel, "parallel", 2, "how many worlds run at once")
+	fs.Float64Var(&f.confidence, "confidence", 0.99, "the required confidence")
+	fs.IntVar(&f.runs, "runs", 8, "with --here: the number of runs that must hold")
+	fs.IntVar(&f.parallel, "parallel", 2, "the number of worlds that run at once")
 	fs.StringVar(&f.out, "out", "out/bisect", "folder for evidence")
-	fs.BoolVar(&f.json, "json", false, "print the answer as one JSON object")
+	fs.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		if slices.Contains(os.Args, "--here") {
 			return forGit(err)
@@ -102,15 +102,15 @@ With --here it tries the checkout in the working directory, as the command of gi
 	return c
 }
 
-// check says what is wrong with the flags.
+// check reports wrong flags.
 func (f *bisectFlags) check() error {
 	switch {
 	case f.here && (f.good != "" || f.bad != "" || f.source != "" || f.pre || f.json):
-		return errors.New("--here tries one checkout: leave --good, --bad, --source, --pre and --json away")
+		return errors.New("--here tries one checkout: leave out --good, --bad, --source, --pre and --json")
 	case !f.here && (f.good == "" || f.bad == ""):
 		return errors.New("bisect needs --good and --bad: releases, or commits of --source DIR")
 	case f.source != "" && f.pre:
-		return errors.New("--pre is for releases: leave it away with --source")
+		return errors.New("--pre is for releases: leave it out with --source")
 	case !(f.confidence > 0.5 && f.confidence < 1): // NaN is neither
 		return fmt.Errorf("--confidence %v: it must be above 0.5 and below 1", f.confidence)
 	case f.runs < 1 || f.parallel < 1:
@@ -119,7 +119,7 @@ func (f *bisectFlags) check() error {
 	return nil
 }
 
-// read is the case and what is looked for; none where the case and the flags say nothing.
+// read returns the case, and the findings of --by, if any.
 func (f *bisectFlags) read(word string) (c harness.Case, by []finding.Match, err error) {
 	if err = f.check(); err != nil {
 		return c, nil, err
@@ -183,7 +183,7 @@ func (f *bisectFlags) run(ctx context.Context, word string, out io.Writer) (err 
 
 func (f *bisectFlags) evidence() string { return filepath.Join(f.out, "evidence") }
 
-// forGit makes of an error a status that git bisect run does not take for an answer.
+// forGit gives an error a status that ends git bisect run, unless the error is a result.
 func forGit(err error) error {
 	var se statusError
 	if err == nil || errors.As(err, &se) && (se.status == statusViolated || se.status == gitSkip) {

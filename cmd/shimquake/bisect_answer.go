@@ -11,38 +11,38 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// bisectAnswer is what a search has found, for people and as JSON.
+// bisectAnswer is the result of a search, for people and as JSON.
 type bisectAnswer struct {
 	Case string `json:"case"`
-	// Is says what First is: "first fixed" or "first bad".
+	// Is is "first fixed" or "first bad".
 	Is    string `json:"is"`
 	First string `json:"first"`
-	// Last is the last revision that is as the old end; Between are those after it of which
-	// nothing is known: each may be the first.
+	// Last is the last revision with the result of the old end. Between has the untested
+	// revisions after it. Each of them may be the first.
 	Last       string        `json:"last"`
 	Between    []string      `json:"between,omitempty"`
-	By         []string      `json:"by"`         // what was looked for
-	Odds       bisect.Odds   `json:"odds"`       // of it at the bad end
-	AtLeast    float64       `json:"atLeast"`    // what they are at least
-	Need       int           `json:"need"`       // so many runs must hold
-	Asked      float64       `json:"asked"`      // the confidence that was asked for
-	Confidence float64       `json:"confidence"` // and is had
-	Revisions  int           `json:"revisions"`  // in the range, with its ends
+	By         []string      `json:"by"`         // The findings that are the bug.
+	Odds       bisect.Odds   `json:"odds"`       // The odds of the bug at the bad end.
+	AtLeast    float64       `json:"atLeast"`    // The lower bound of the odds.
+	Need       int           `json:"need"`       // The number of runs that must hold.
+	Asked      float64       `json:"asked"`      // The required confidence.
+	Confidence float64       `json:"confidence"` // The confidence of the result.
+	Revisions  int           `json:"revisions"`  // In the range, with its ends.
 	Runs       int           `json:"runs"`
 	Trials     []bisectTrial `json:"trials"`
 	Note       string        `json:"note,omitempty"`
 	Took       time.Duration `json:"tookNs"`
 }
 
-// bisectTrial is a revision that was tried.
+// bisectTrial is one tried revision.
 type bisectTrial struct {
 	Revision string       `json:"revision"`
 	Mark     bisect.Mark  `json:"mark"`
 	Runs     bisect.Tally `json:"runs"`
-	Why      string       `json:"why,omitempty"` // of one that could not be tried
+	Why      string       `json:"why,omitempty"` // The error of a revision that could not be tried.
 }
 
-// answer is the answer in names.
+// answer returns the result with the names of revisions.
 func (t *trials) answer(a bisect.Answer, took time.Duration) bisectAnswer {
 	names := t.row.names
 	out := bisectAnswer{
@@ -78,16 +78,16 @@ func (a bisectAnswer) print(out io.Writer, asJSON bool) error {
 	return err
 }
 
-// String is the answer for a person.
+// String returns the result for people.
 func (a bisectAnswer) String() string {
 	var w quote.Text
 	if len(a.Between) == 0 {
 		w.Line("%s: %s (after %s)", a.Is, a.First, a.Last)
 	} else {
-		w.Line("%s: %s, or one that could not be tried: %s (after %s)", a.Is, a.First,
+		w.Line("%s: %s, or one of these untested revisions: %s (after %s)", a.Is, a.First,
 			strings.Join(a.Between, ", "), a.Last)
 	}
-	w.Line("looked for: %s", strings.Join(a.By, "; "))
+	w.Line("the bug: %s", strings.Join(a.By, "; "))
 	tried := 0
 	for _, t := range a.Trials {
 		says := t.Runs.String()
@@ -99,14 +99,14 @@ func (a bisectAnswer) String() string {
 		w.Line("  %-4s  %s: %s", t.Mark, t.Revision, says)
 	}
 	w.Line("ran %d of %d revisions, %d runs, in %s", tried, a.Revisions, a.Runs, a.Took.Round(time.Second))
-	w.Line("at the bad end it showed in %d of %d runs, so it does in %.0f %% or more; good is what held %d times",
+	w.Line("the bad end had the bug in %d of %d runs: its odds are at least %.0f %%; a good revision held %d times",
 		a.Odds.Shown, a.Odds.Runs, 100*a.AtLeast, a.Need)
-	w.Line("sure at %s, if its odds are the same wherever it is in the range", percent(a.Confidence))
+	w.Line("confidence: %s, if the odds are the same in the whole range", percent(a.Confidence))
 	if a.Note != "" {
 		w.Line("%s", a.Note)
 	}
 	return w.String()
 }
 
-// percent is a confidence, never rounded up.
+// percent formats a confidence. It never rounds up.
 func percent(p float64) string { return fmt.Sprintf("%.2f %%", float64(int(p*10000))/100) }

@@ -14,8 +14,8 @@ import (
 	"github.com/shimquake/shimquake/progress"
 )
 
-// tryHere tries the checkout in the working directory, and answers with a status for git
-// bisect run. Nobody has measured the odds: it says what it would have missed.
+// tryHere tries the checkout in the working directory and returns a status for git bisect
+// run. The odds of the bug are unknown, so it prints the odds that it can miss.
 func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) error {
 	c, by, err := f.read(word)
 	if err != nil {
@@ -54,13 +54,13 @@ func (f *bisectFlags) tryHere(ctx context.Context, word string, out io.Writer) e
 	case bisect.Skip:
 		return statusError{status: gitSkip}
 	}
-	fmt.Fprintf(out, "sure at %s of a bug that shows in %.0f %% of runs or more; --runs makes it more\n",
+	fmt.Fprintf(out, "confidence: %s for a bug with odds of at least %.0f %%; more --runs find rarer bugs\n",
 		percent(f.confidence), 100*bisect.Shows(tally[bisect.Held], f.confidence))
 	return nil
 }
 
-// lookedFor is what --by says, else the case of that release. Where neither does, each
-// violation counts.
+// lookedFor returns the findings of --by, else the findings that the case declares for
+// the release. Without both, each violation counts.
 func lookedFor(c harness.Case, v harness.Verdict, by []finding.Match) []finding.Match {
 	if by != nil {
 		return by

@@ -26,7 +26,7 @@ func needsBisectProof(t *testing.T) {
 	}
 }
 
-// bisected is the answer of a search, which must have one.
+// bisected returns the result of a search, which must find something.
 func bisected(t *testing.T, args ...string) (a bisectAnswer) {
 	t.Helper()
 	args = append([]string{"bisect", "--json", "--out", t.TempDir()}, args...)
@@ -42,9 +42,8 @@ func bisected(t *testing.T, args ...string) (a bisectAnswer) {
 	return a
 }
 
-// checkTried wants no more revisions to be tried, which is what is built, than the two
-// ends and as many as halving takes: log2 of the neighbours that the change may lie
-// between.
+// checkTried wants few tried revisions, because each is built: the two ends, and log2 of
+// the neighbours between them.
 func checkTried(t *testing.T, a bisectAnswer) {
 	t.Helper()
 	tried := 0

@@ -11,18 +11,18 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd"
 )
 
-// revisions are what is searched, in their order.
+// revisions are the sorted revisions of a search.
 type revisions struct {
-	names    []string // for people
-	doubtful []bool   // may not exist
+	names    []string // For people.
+	doubtful []bool   // It may not exist.
 	oldIsBad bool
-	note     string // what the order means
-	// ready makes a revision the subject of cases, and names it.
+	note     string // A caveat about the order.
+	// ready prepares a revision and returns its name as a subject of cases.
 	ready func(ctx context.Context, rev int) (spec string, err error)
 	close func() error
 }
 
-// releaseRow are the releases between two.
+// releaseRow returns the releases between two.
 func releaseRow(ctx context.Context, good, bad string, pre bool) (revisions, error) {
 	all, err := containerd.Between(ctx, good, bad, pre)
 	if err != nil {
@@ -37,8 +37,8 @@ func releaseRow(ctx context.Context, good, bad string, pre bool) (revisions, err
 	}
 	r.oldIsBad = all[0].Version == "v"+trimV(bad)
 	if len(lines) > 1 {
-		r.note = fmt.Sprintf("the range crosses %d lines of releases, in the order of their versions: "+
-			"a change that was taken to older lines, too, has a first release in each", len(lines))
+		r.note = fmt.Sprintf("the range crosses %d branches of releases, sorted by version: "+
+			"a change on several branches has a first release in each", len(lines))
 	}
 	r.ready = func(_ context.Context, rev int) (string, error) { return r.names[rev], nil }
 	r.close = func() error { return nil }
@@ -52,20 +52,20 @@ func trimV(version string) string {
 	return version
 }
 
-// commitRow are the commits between two of a git checkout.
+// commitRow returns the commits between two commits of a git checkout.
 func commitRow(ctx context.Context, source, good, bad string) (revisions, error) {
 	cache, err := containerd.CacheDir()
 	if err != nil {
 		return revisions{}, err
 	}
-	waits := func() { fmt.Fprintf(stderr, "shimquake: another bisect of %s is at work: waiting for it\n", source) }
+	waits := func() { fmt.Fprintf(stderr, "shimquake: waiting for another bisect of %s\n", source) }
 	clone, err := commits.Open(ctx, source, filepath.Join(cache, "bisect"), waits)
 	if err != nil {
 		return revisions{}, err
 	}
 	all, goodIsOld, err := clone.Between(ctx, good, bad)
 	if err != nil {
-		_ = clone.Close() // the first error says more
+		_ = clone.Close() // The first error is the cause.
 		return revisions{}, err
 	}
 	r := revisions{oldIsBad: !goodIsOld, close: clone.Close, doubtful: make([]bool, len(all))}

@@ -38,7 +38,7 @@ func TestBisectFlags(t *testing.T) {
 	}
 }
 
-// What git bisect run would take for "bad" must not come of an error.
+// An error must not have a status that git bisect run takes for "bad".
 func TestBadInputOfBisect(t *testing.T) {
 	t.Parallel()
 	repository := t.TempDir()
@@ -54,7 +54,7 @@ func TestBadInputOfBisect(t *testing.T) {
 		{"umount-delayed --good a --bad b --source " + repository, statusUsage, "not a git checkout"},
 		{"umount-delayed --good v1.7.35 --bad v1.7.2 --by shin", statusUsage, `did you mean "shim"?`},
 		{"--here umount-delayd", gitAbort, `did you mean "umount-delayed"?`},
-		{"--here umount-delayed --good v1.7.2", gitAbort, "leave --good"},
+		{"--here umount-delayed --good v1.7.2", gitAbort, "leave out --good"},
 		{"--here umount-delayed --run 3", gitAbort, "unknown flag: --run"},
 		{"--here", gitAbort, "usage: shimquake bisect"},
 	} {
@@ -92,8 +92,8 @@ func TestOutcomeOf(t *testing.T) {
 	}
 }
 
-// Where nobody says what is bad, it is what most runs at the bad end show; another race
-// that showed once is not looked for, and the odds are without it.
+// Without given findings, the bug is the finding that most runs at the bad end share. A
+// race that appeared once is no part of it, nor of its odds.
 func TestLearn(t *testing.T) {
 	runs := []harness.Verdict{violated("shim task=none"), violated("shim task=none", "mount"), violated("mount"),
 		violated("shim task=none"), {Outcome: harness.Held}, {Outcome: harness.Invalid}}
@@ -126,14 +126,14 @@ func TestBisectAnswer(t *testing.T) {
 			{Rev: 3, Mark: bisect.Good, Tally: bisect.Tally{bisect.Held: 8, bisect.Invalid: 1}},
 			{Rev: 1, Mark: bisect.Skip, Why: errors.New("no such release\nmore")}},
 	}, 90*time.Second)
-	want := `first fixed: v1.7.4, or one that could not be tried: v1.7.3 (after v1.7.2)
-looked for: shim
+	want := `first fixed: v1.7.4, or one of these untested revisions: v1.7.3 (after v1.7.2)
+the bug: shim
   bad   v1.7.2: violated 12
   good  v1.7.5: held 8, invalid 1
   skip  v1.7.3: no such release
 ran 2 of 4 revisions, 21 runs, in 1m30s
-at the bad end it showed in 12 of 12 runs, so it does in 64 % or more; good is what held 8 times
-sure at 99.45 %, if its odds are the same wherever it is in the range
+the bad end had the bug in 12 of 12 runs: its odds are at least 64 %; a good revision held 8 times
+confidence: 99.45 %, if the odds are the same in the whole range
 a note
 `
 	if got := a.String(); got != want {

@@ -25,23 +25,23 @@ import (
 // trials runs a case at revisions.
 type trials struct {
 	c        harness.Case
-	by       []finding.Match // what is looked for; nil until it is learned
+	by       []finding.Match // The findings that are the bug; nil until they are learned.
 	row      revisions
 	flags    *bisectFlags
-	rev      int // that is ready; -1: none
+	rev      int // The prepared revision; -1: none.
 	spec     string
 	runner   *runner.Runner
-	measured []harness.Verdict // of the bad end, until it is learned
+	measured []harness.Verdict // The verdicts of the bad end, until the bug is learned.
 	reported *progress.Work
-	runs     int // of the revision that is ready
-	decided  int // revisions
+	runs     int // The runs of the prepared revision.
+	decided  int // The number of decided revisions.
 }
 
 func newTrials(c harness.Case, by []finding.Match, row revisions, f *bisectFlags) *trials {
 	return &trials{c: c, by: by, row: row, flags: f, rev: -1}
 }
 
-// run runs the case at a revision so often, and looks for the bug.
+// run runs the case several times at a revision, and returns the outcomes.
 func (t *trials) run(ctx context.Context, rev, runs int) ([]bisect.Outcome, error) {
 	if rev != t.rev {
 		if err := t.prepare(ctx, rev); err != nil {
@@ -70,7 +70,7 @@ func (t *trials) run(ctx context.Context, rev, runs int) ([]bisect.Outcome, erro
 	return out, nil
 }
 
-// runCase runs a case so often, concurrently.
+// runCase runs a case several times concurrently.
 func runCase(ctx context.Context, r *runner.Runner, c harness.Case, spec string, runs int) []harness.Verdict {
 	c.Containerd = spec
 	verdicts := make([]harness.Verdict, runs)
@@ -78,12 +78,12 @@ func runCase(ctx context.Context, r *runner.Runner, c harness.Case, spec string,
 	for i := range runs {
 		g.Go(func() error { verdicts[i] = r.Run(ctx, c); return nil })
 	}
-	_ = g.Wait() // none returns an error
+	_ = g.Wait() // No run returns an error.
 	return verdicts
 }
 
-// prepare makes a revision the subject. A runner knows its subjects by their names, and
-// commits have one name, so each gets a runner of its own.
+// prepare makes a revision the subject. A runner knows its subjects by name, and all
+// commits share one name. So each revision gets a new runner.
 func (t *trials) prepare(ctx context.Context, rev int) error {
 	t.reported.Say(t.row.names[rev])
 	spec, err := t.row.ready(ctx, rev)
@@ -98,8 +98,8 @@ func (t *trials) prepare(ctx context.Context, rev int) error {
 	return nil
 }
 
-// passedBy makes of a revision that does not exist, or does not build, one that is passed
-// by. What the machine lacks it lacks for all.
+// passedBy returns a SkipError for a revision that does not exist or does not build. A
+// machine that lacks something lacks it for all revisions, so that error stays.
 func passedBy(ctx context.Context, err error) error {
 	var unknown *spelling.UnknownError
 	var build *containerd.BuildError
@@ -109,8 +109,8 @@ func passedBy(ctx context.Context, err error) error {
 	return err
 }
 
-// outcomeOf is what a verdict says of a bug. Without one that is looked for it is each
-// violation.
+// outcomeOf returns whether a verdict has the bug. Without given findings each violation
+// is the bug.
 func outcomeOf(v harness.Verdict, by []finding.Match) bisect.Outcome {
 	switch v.Outcome {
 	case harness.Held:
@@ -133,8 +133,8 @@ func shows(v harness.Verdict, by []finding.Match) bool {
 	return false
 }
 
-// learn chooses what is looked for where nobody has said, once the bad end is measured,
-// and returns the odds of it.
+// learn returns the odds of the bug at the bad end. Without given findings it first
+// chooses the findings that most runs there share.
 func (t *trials) learn(tally bisect.Tally) bisect.Odds {
 	if t.by != nil || tally[bisect.Bug] == 0 {
 		return tally.Odds()
@@ -147,7 +147,7 @@ func (t *trials) learn(tally bisect.Tally) bisect.Odds {
 	return again.Odds()
 }
 
-// declared is what the case says is bad at a release.
+// declared returns the findings that the case declares for a bad release.
 func declared(c harness.Case, version string) []finding.Match {
 	if bad := c.BadOn(version); bad != nil {
 		return bad.By
@@ -155,8 +155,8 @@ func declared(c harness.Case, version string) []finding.Match {
 	return nil
 }
 
-// common is what most of the violated runs show, without what is of one run alone and
-// what comes with something else.
+// common returns the findings that most violated runs share. It omits details of one run,
+// and findings that come with another finding.
 func common(verdicts []harness.Verdict) []finding.Match {
 	count, most := map[finding.Match]int{}, 0
 	for _, v := range verdicts {
@@ -182,11 +182,11 @@ func common(verdicts []harness.Verdict) []finding.Match {
 	return all
 }
 
-// steps is how many revisions are tried until one of those that are open is known to be
-// the change, and of the ends those that are not tried yet.
+// steps returns the number of revisions that are still to be tried. They are the untried
+// ends and the steps of a binary search in the open range.
 func (t *trials) steps(open int) int { return bits.Len(uint(open)) + max(2-t.decided, 0) }
 
-// tell says what came of a revision.
+// tell reports the result of a revision.
 func (t *trials) tell(ctx context.Context, trial bisect.Trial, open int) {
 	t.decided++
 	t.reported.Step("")

@@ -14,8 +14,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/affected"
 )
 
-// listBugs writes a line for each bug; where a release is named, of those that it has,
-// and then of those of which nobody knows whether it has them.
+// listBugs writes a line for each bug. With a release it writes the bugs of the release,
+// and then the bugs that the release may have.
 func listBugs(out io.Writer, release string) error {
 	bugs := catalogue.BySeverity()
 	if release == "" {
@@ -23,14 +23,14 @@ func listBugs(out io.Writer, release string) error {
 		return err
 	}
 	if !semver.IsValid(release) {
-		return fmt.Errorf("release %q: a version is needed, such as v2.4.2", release)
+		return fmt.Errorf("release %q is no version: write one such as v2.4.2", release)
 	}
 	in := func(s affected.State) []catalogue.Bug {
 		return slices.DeleteFunc(slices.Clone(bugs), func(b catalogue.Bug) bool { return b.Releases.Of(release) != s })
 	}
 	text := page.List(in(affected.Bad))
 	if may := in(affected.Unknown); len(may) > 0 {
-		text += fmt.Sprintf("\n%s may have these, too: it was not looked at, or their cases do not come there\n%s",
+		text += fmt.Sprintf("\n%s may also have these bugs. It is untested, or their cases do not run there:\n%s",
 			release, page.List(may))
 	}
 	_, err := fmt.Fprint(out, text)
@@ -41,7 +41,7 @@ func showCommand() *cobra.Command {
 	var issue bool
 	c := &cobra.Command{
 		Use:   "show BUG...",
-		Short: "Tell all that is known of a bug: its id, an issue's number, or one of its cases",
+		Short: "Print everything about a bug, named by its id, an issue number or one of its cases",
 		Example: `  shimquake show containerd-8981
   shimquake show 7496
   shimquake show --issue created-task-not-cleaned   # the text of an upstream issue, in Markdown`,

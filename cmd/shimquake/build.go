@@ -18,7 +18,7 @@ func buildCommand() *cobra.Command {
 	var stock, binaries bool
 	c := &cobra.Command{
 		Use:   "build VERSION...",
-		Short: "Build a containerd under test, and say where it is",
+		Short: "Build a containerd under test, and print its folder",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, specs []string) error {
 			for _, spec := range specs {
@@ -27,7 +27,7 @@ func buildCommand() *cobra.Command {
 					return prepareError(err)
 				}
 				if !stock && !binaries &&
-					os.Geteuid() == 0 { // the rest of what cases need, so that a copy of the cache is enough for another machine
+					os.Geteuid() == 0 { // A copy of the cache must have everything that cases need.
 					r := runner.Runner{Log: stderr}
 					if err := r.Prepare(cmd.Context(), spec); err != nil {
 						return prepareError(err)
@@ -40,12 +40,12 @@ func buildCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&stock, "stock", false, "build without probes")
 	c.Flags().BoolVar(&binaries, "binaries", false,
-		"leave out what the first case makes: where no world can be made, such as while an image is built")
+		"build the binaries only: for places without worlds, such as the build of an image")
 	return c
 }
 
-// prepareError gives an error on the way to a case its exit status: what the user got
-// wrong is usage, what the machine lacks, and a build that fails, is invalid.
+// prepareError gives an error before a case its exit status. A mistake of the user is
+// usage. A failed build, and something that the machine lacks, are invalid.
 func prepareError(err error) error {
 	var unknown *spelling.UnknownError
 	if errors.As(err, &unknown) {

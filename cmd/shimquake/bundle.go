@@ -43,15 +43,15 @@ func bundleCommand() *cobra.Command {
 	return c
 }
 
-// bundle packs a folder beneath its own name. A file that is there already is not
-// overwritten, and one that was not finished is removed.
+// bundle packs a folder below its own name. It overwrites no file, and removes an
+// unfinished archive.
 func bundle(dir, out string) (err error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is no folder: name one of evidence, or of a report", dir)
+		return fmt.Errorf("%s is not a folder: name a folder of evidence or of a report", dir)
 	}
 	f, err := foreign.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -67,10 +67,11 @@ func bundle(dir, out string) (err error) {
 	return errors.Join(pack(t, dir, f), t.Close(), z.Close(), f.Close())
 }
 
-// mostBundled is how much is packed, in bytes: a default sweep leaves some 100 MB.
+// mostBundled is the limit of an archive's content in bytes. A default sweep leaves some
+// 100 MB.
 const mostBundled = 2 << 30
 
-// pack adds the plain files of a folder, but for the file that is being written.
+// pack adds the regular files of a folder, except the archive itself.
 func pack(t *tar.Writer, dir string, own *os.File) error {
 	self, err := own.Stat()
 	if err != nil {
@@ -90,7 +91,7 @@ func pack(t *tar.Writer, dir string, own *os.File) error {
 			return err
 		}
 		if packed += info.Size(); packed > mostBundled {
-			return fmt.Errorf("%s has more than %d MiB up to %s: remove files that need not be sent", dir,
+			return fmt.Errorf("%s has more than %d MiB up to %s: remove files that you need not send", dir,
 				mostBundled>>20, name)
 		}
 		f, err := files.Open(name, info.Size())

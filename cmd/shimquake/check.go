@@ -13,24 +13,24 @@ func checkCommand() *cobra.Command {
 	var strict bool
 	c := &cobra.Command{
 		Use:   "check",
-		Short: "Say what this machine lacks for some cases, and what to do",
-		Long: `Check says which kinds of cases this machine cannot run, each with the reason and what to do about it; the
-verdicts of such cases are invalid, and specs that need one are skipped.
+		Short: "Print what this machine lacks for some cases, and how to fix it",
+		Long: `Check lists the kinds of cases that this machine cannot run, with reasons and advice. The verdicts of such
+cases are invalid, and their specs are skipped.
 
-Exit status: 0; with --strict 3 when something is lacking.`,
+Exit status: 0; with --strict 3 if the machine lacks something.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return tellLacks(cmd.OutOrStdout(), runner.Lacks(), strict)
 		},
 	}
-	c.Flags().BoolVar(&strict, "strict", false, "fail when something is lacking")
+	c.Flags().BoolVar(&strict, "strict", false, "fail if the machine lacks something")
 	return c
 }
 
-var errStrict = errors.New("strict: see what this machine lacks above; fix it, or run without STRICT (--strict)")
+var errStrict = errors.New("strict: this machine lacks the items above; fix them, or run without STRICT (--strict)")
 
-// tellLacks prints a line a lack. In a strict check one is enough to end what was to
-// come.
+// tellLacks prints one line for each item that the machine lacks. In a strict check one
+// item is an error.
 func tellLacks(out io.Writer, lacks []error, strict bool) error {
 	for _, err := range lacks {
 		fmt.Fprintln(out, "lacks:", err)

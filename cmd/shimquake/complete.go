@@ -11,17 +11,17 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// words are what a shell offers at one place, each perhaps with a tab and what it is.
+// words returns the completions at one place. A tab separates a word from its meaning.
 type words func() []string
 
-// argumentWords are the words of a command's arguments, by its path. What stands in files
-// is completed by the shell.
+// argumentWords are the completions of arguments, by the path of the command. The shell
+// itself completes names of files.
 var argumentWords = map[string]words{
 	"run": caseWords, "bisect": caseWords, "show": bugWords, "matrix": bugWords, "repro": bugWords,
 	"build": releaseWords,
 }
 
-// flagWords are the words of flags; a flag means the same in each command.
+// flagWords are the completions of flags. A flag means the same in each command.
 var flagWords = map[string]words{
 	"containerd": subjectWords, "releases": subjectWords, "good": releaseWords, "bad": releaseWords,
 	"without": bugWords,
@@ -55,7 +55,7 @@ func subjectWords() []string {
 	return append(releaseWords(), "bin:\ta folder of binaries", "src:\ta checkout of containerd")
 }
 
-// completeWords tells cobra what the shell can offer in c and beneath it.
+// completeWords gives cobra the completions of c and its commands.
 func completeWords(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		completeWords(sub)
@@ -66,7 +66,7 @@ func completeWords(c *cobra.Command) {
 	}
 	for name, w := range flagWords {
 		if c.Flags().Lookup(name) != nil {
-			_ = c.RegisterFlagCompletionFunc(name, offer(w, false)) // the flag is there, and has none
+			_ = c.RegisterFlagCompletionFunc(name, offer(w, false)) // The flag exists and has no other function.
 		}
 	}
 }
@@ -74,7 +74,7 @@ func completeWords(c *cobra.Command) {
 func offer(w words, files bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if scheme, _, is := strings.Cut(toComplete, ":"); is && (scheme == "bin" || scheme == "src") {
-			return nil, cobra.ShellCompDirectiveDefault // a folder: the shell knows them
+			return nil, cobra.ShellCompDirectiveDefault // The shell completes folders.
 		}
 		var all []string
 		for _, word := range w() {
@@ -85,7 +85,7 @@ func offer(w words, files bool) cobra.CompletionFunc {
 		switch {
 		case files:
 			return all, cobra.ShellCompDirectiveDefault
-		case len(all) == 1 && strings.Contains(all[0], ":\t"): // a folder follows
+		case len(all) == 1 && strings.Contains(all[0], ":\t"): // A folder follows.
 			return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		}
 		return all, cobra.ShellCompDirectiveNoFileComp

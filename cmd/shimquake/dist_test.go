@@ -23,7 +23,7 @@ import (
 
 var dist = flag.String("dist", "", "test what scripts/dist has made in this folder")
 
-// scripts/dist ends with this test: what it has made is what a release has.
+// scripts/dist ends with this test, which checks the files of a release.
 func TestDist(t *testing.T) {
 	if *dist == "" {
 		t.Skip("nothing is made: make dist runs it with -dist")
@@ -86,8 +86,8 @@ func isStatic(t *testing.T, path, arch string) {
 	}
 }
 
-// isBill says that a bill is of just this binary, and names what it is made of: a module
-// of its own, one of a program that it brings alone, Go, and the page's library.
+// isBill checks that an SBOM belongs to this binary and names its parts. They are a
+// module of its own, a module of an embedded program, Go, and the library of the page.
 func isBill(t *testing.T, binary string) {
 	t.Helper()
 	var bill struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// checkShimquake holds the words against the command line's own tree, and the names
-// against what there is.
+// checkShimquake compares the words with the tree of commands, and the names with the
+// catalogue and the releases.
 func checkShimquake(words []string) error {
 	all := root()
 	all.InitDefaultCompletionCmd(words...)
@@ -36,7 +36,7 @@ func checkShimquake(words []string) error {
 	return errors.Join(c.ValidateArgs(args), checkNames(c, args))
 }
 
-// checkNames looks for the cases, bugs and releases that a command names.
+// checkNames checks the cases, bugs and releases that a command names.
 func checkNames(c *cobra.Command, args []string) (err error) {
 	for _, a := range args {
 		if c.Name() == "build" {
@@ -69,7 +69,7 @@ func checkNames(c *cobra.Command, args []string) (err error) {
 	return errors.Join(err, checkSweep(c))
 }
 
-// checkSweep checks what a sweep is to plan.
+// checkSweep checks the options of a sweep.
 func checkSweep(c *cobra.Command) error {
 	if c.Flags().Lookup("workload") == nil {
 		return nil
@@ -89,8 +89,8 @@ func checkSweep(c *cobra.Command) error {
 	return o.Check()
 }
 
-// isName says that a word is the name of something that is there: no file, and no
-// placeholder, which is in capitals.
+// isName reports whether a word is the name of an existing thing: neither a file nor a
+// placeholder in capitals.
 func isName(word string) bool {
 	placeholder := strings.ContainsAny(word, "./|…") || word == "-" || strings.ToUpper(word) == word
 	return !placeholder || numbered.MatchString(word)
@@ -101,8 +101,8 @@ var (
 	release  = regexp.MustCompile(`^v[0-9]`)
 )
 
-// checkRelease says which release is unknown here. Others may be there, but a page names
-// those that its readers can have without a network.
+// checkRelease returns an error for a release that is unknown here. Pages name releases
+// that readers can have without a network.
 func checkRelease(name string) error {
 	if !release.MatchString(name) || slices.Contains(containerd.Releases(), name) {
 		return nil
@@ -117,14 +117,14 @@ func checkRelease(name string) error {
 	return fmt.Errorf("release %s is neither tested nor in the catalogue", name)
 }
 
-// mustRun reports whether scripts must run a command: what ends within seconds, and needs
-// neither a network nor a release that a first run would have to build.
+// mustRun reports whether a script must run a command. Such a command ends within
+// seconds. It needs no network, and no release that a first run would have to build.
 func mustRun(words []string) bool {
 	all := root()
 	all.InitDefaultCompletionCmd(words...)
 	c, rest, err := all.Find(words)
 	if err != nil || c.ParseFlags(rest) != nil {
-		return false // checkTyped says why
+		return false // checkTyped reports the reason
 	}
 	set := c.Flags().Changed
 	switch c.CommandPath() {

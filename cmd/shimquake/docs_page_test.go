@@ -26,13 +26,13 @@ type snippet struct {
 	text string
 }
 
-// docPage is what a page has.
+// docPage is the content of a page.
 type docPage struct {
 	name                 string
 	blocks, spans, links []snippet
 }
 
-// pages are all that people read.
+// pages returns all pages that people read.
 func pages(t *testing.T) (all []docPage) {
 	t.Helper()
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/bugs/*.md", "catalogue/bugs/*.md"} {
@@ -96,13 +96,13 @@ func readPage(t *testing.T, name string) docPage {
 // command is one command of a page.
 type command struct {
 	snippet
-	words []string // without sudo and what is set in its environment
+	words []string // without sudo and variables
 }
 
-// String is the command as scripts have it.
+// String returns the command as scripts write it.
 func (c command) String() string { return strings.Join(c.words, " ") }
 
-// commandsOf are the commands of a shell text, those of pipes and lists apart.
+// commandsOf returns the commands of a shell text. Pipes and lists are taken apart.
 func commandsOf(s snippet) (all []command, err error) {
 	file, err := syntax.NewParser().Parse(strings.NewReader(s.text), s.page)
 	if err != nil {
@@ -128,7 +128,7 @@ func commandsOf(s snippet) (all []command, err error) {
 
 var assigns = regexp.MustCompile(`^[A-Z_]+=`)
 
-// withoutSudo leaves out sudo, and what it sets.
+// withoutSudo removes sudo and the variables that it sets.
 func withoutSudo(words []string) []string {
 	for len(words) > 0 && (words[0] == "sudo" || assigns.MatchString(words[0])) {
 		words = words[1:]
@@ -136,7 +136,7 @@ func withoutSudo(words []string) []string {
 	return words
 }
 
-// console are the commands of a session, those after "$ ", each with what it prints.
+// console returns the commands of a session, each after "$ ", and their outputs.
 func console(s snippet) (commands []snippet, outputs []string) {
 	for n, line := range strings.Split(strings.TrimSuffix(s.text, "\n"), "\n") {
 		if typed, ok := strings.CutPrefix(line, "$ "); ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/shimquake/shimquake/harness"
 )
 
-// programs are those that pages have people type, each with what must be true of its
-// words. Of those without a check it is only the files that they name.
+// programs are the programs in the commands of pages, each with a check of its words. A
+// program without a check can only name existing files.
 var programs = map[string]func(words []string) error{
 	"shimquake": checkShimquake, "bin/shimquake": checkShimquake, "/path/to/bin/shimquake": checkShimquake,
 	"/tmp/sq": checkShimquake,
@@ -22,17 +22,17 @@ var programs = map[string]func(words []string) error{
 	"sha256sum": aRelease, "apt-get": aRelease, "dpkg": aRelease, "install": aRelease,
 }
 
-// aRelease: what installs and removes what make dist has made (TestDist).
+// aRelease checks a command that installs or removes a file of make dist (TestDist).
 func aRelease(words []string) error {
 	for _, w := range words {
 		if strings.Contains(w, "shimquake") || w == "SHA256SUMS" {
 			return nil
 		}
 	}
-	return errors.New("it names nothing of ours")
+	return errors.New("it names no file of make dist")
 }
 
-// checkTyped says what is wrong with a command of a page.
+// checkTyped returns the error in a command of a page.
 func checkTyped(c command) error {
 	name := c.words[0]
 	if strings.HasPrefix(name, "scripts/") {
@@ -43,7 +43,7 @@ func checkTyped(c command) error {
 		return fmt.Errorf("no rule covers the program %q: give it one in docs_rules_test.go", name)
 	}
 	err := checkFiles(c.words[1:])
-	if name == "apt-get" { // a package that was fetched, not a file of the checkout
+	if name == "apt-get" { // a downloaded package, not a file of the checkout
 		err = nil
 	}
 	if check != nil {
@@ -52,7 +52,7 @@ func checkTyped(c command) error {
 	return err
 }
 
-// checkMake looks for targets and variables in the Makefile.
+// checkMake checks targets and variables against the Makefile.
 func checkMake(words []string) error {
 	text, err := os.ReadFile(filepath.Join(checkout, "Makefile"))
 	if err != nil {
@@ -61,7 +61,7 @@ func checkMake(words []string) error {
 	for _, w := range words {
 		name, _, sets := strings.Cut(w, "=")
 		known := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + `:`)
-		if sets { // some are of the script that a target runs; its help has them
+		if sets { // the help of a target has the variables of its script
 			known = regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
 		}
 		if !known.Match(text) {
@@ -78,10 +78,10 @@ func checkVagrant(words []string) error {
 	return nil
 }
 
-// capitals are placeholders within a path: any name may stand there.
+// capitals are placeholders in a path, for any name.
 var capitals = regexp.MustCompile(`\b[A-Z][A-Z0-9]+\b|\*+|\{[^}]*\}`)
 
-// checkFiles looks for files of the checkout that words name.
+// checkFiles checks that the files that words name exist in the checkout.
 func checkFiles(words []string) (err error) {
 	for _, w := range words {
 		here := strings.HasPrefix(w, "./")
@@ -93,14 +93,13 @@ func checkFiles(words []string) (err error) {
 	return err
 }
 
-// ofCheckout reports whether a name is that of a folder of the checkout. out and bin are
-// made.
+// ofCheckout reports whether a name is a folder of the checkout, except out and bin.
 func ofCheckout(name string) bool {
 	info, err := os.Stat(filepath.Join(checkout, name))
 	return err == nil && info.IsDir() && name != "" && name != "out" && name != "bin" && name != ".."
 }
 
-// checkFile looks for a file of the checkout.
+// checkFile checks that a file of the checkout exists.
 func checkFile(name string) error {
 	pattern := capitals.ReplaceAllString(strings.TrimSuffix(name, "/"), "*")
 	found, err := filepath.Glob(filepath.Join(checkout, pattern))
@@ -110,7 +109,7 @@ func checkFile(name string) error {
 	return err
 }
 
-// checkBlock says what is wrong with a block, by its language.
+// checkBlock returns the commands of a block, and its error by the rules of its language.
 func checkBlock(b snippet) (commands []command, err error) {
 	switch b.lang {
 	case "sh":
@@ -148,10 +147,10 @@ func checkDiff(text string) error {
 			if err != nil {
 				return err
 			}
-			name, rest = file, string(code)
+			name, rest = file, oneSpace(string(code))
 			continue
 		}
-		_, after, found := strings.Cut(rest, line[1:])
+		_, after, found := strings.Cut(rest, oneSpace(line[1:]))
 		if name == "" || !found {
 			return fmt.Errorf("%s does not have the line, or not in this order: %s", name, line)
 		}
@@ -160,10 +159,13 @@ func checkDiff(text string) error {
 	return nil
 }
 
-// typed are lines that a reader would type.
+// oneSpace returns a text with one space between words: gofmt aligns columns anew.
+func oneSpace(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// typed matches lines that a reader would type.
 var typed = regexp.MustCompile(`(?m)^\s*(\$|sudo|make|go|git|bin/shimquake|shimquake) `)
 
-// checkCase reads a case, or a plan.
+// checkCase parses a case or a plan.
 func checkCase(b snippet) error {
 	code := b.text
 	if !strings.HasPrefix(code, "name:") {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCommandsOfThePages checks each command of each page: that the command line has it,
-// that what it names is there, and, of one that is quick, that a script runs it.
+// TestCommandsOfThePages checks that each command of each page exists, with the names in
+// it. A script must run each quick command.
 func TestCommandsOfThePages(t *testing.T) {
 	ran := scripted(t)
 	n := 0
@@ -37,7 +37,7 @@ func TestCommandsOfThePages(t *testing.T) {
 
 func isOurs(c command) bool { return path.Base(c.words[0]) == "shimquake" }
 
-// TestCodeInSentences checks commands and files that stand in a sentence.
+// TestCodeInSentences checks commands and files inside sentences.
 func TestCodeInSentences(t *testing.T) {
 	names := namesOfFiles(t)
 	n := 0
@@ -54,7 +54,7 @@ func TestCodeInSentences(t *testing.T) {
 	}
 }
 
-// TestLinks looks for what the pages link to.
+// TestLinks checks that the targets of links exist.
 func TestLinks(t *testing.T) {
 	n := 0
 	for _, p := range pages(t) {

@@ -20,8 +20,8 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd"
 )
 
-// TestMain makes the test's binary the program itself when asked to: what is tested is
-// the whole of it, exit status and output.
+// TestMain lets the binary of the test be the program itself. So tests see its exit
+// status and output.
 func TestMain(m *testing.M) {
 	if os.Getenv("SHIMQUAKE_TEST_MAIN") != "" {
 		main()
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"shimquake": main, "jq": func() { os.Exit(cli.Run()) }})
 }
 
-// answer is what the program says.
+// answer is the output and the status of the program.
 type answer struct {
 	status   int
 	out, err string
@@ -44,7 +44,7 @@ func shimquake(t *testing.T, as *syscall.Credential, args ...string) answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if as != nil { // who must be able to reach it
+	if as != nil { // that user must be able to execute it
 		self = reachable(t, self)
 	}
 	cmd := exec.CommandContext(ctx, self, args...)
@@ -94,9 +94,8 @@ func file(t *testing.T, text string) string {
 	return name
 }
 
-// What a user gets wrong is reported in one line that names the right word, and exit
-// status
-// 2. Nothing runs.
+// A mistake of the user gives one line with the right word, and exit status 2. Nothing
+// runs.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

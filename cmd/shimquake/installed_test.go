@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// What an installed command has beside it is made by the command itself.
+// An installed command makes its own manual pages and completions.
 func TestInstalled(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/installed", RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
@@ -26,7 +26,7 @@ func TestInstalled(t *testing.T) {
 		}})
 }
 
-// commands are all that a user may type beneath c.
+// commands returns all commands below c.
 func commands(c *cobra.Command) (all []*cobra.Command) {
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() || sub.Name() == "help" {
@@ -36,7 +36,7 @@ func commands(c *cobra.Command) (all []*cobra.Command) {
 	return all
 }
 
-// Each command has a page that tells of each of its flags, and the shell offers both.
+// Each command has a page with all of its flags, and the shell completes both.
 func TestEveryCommandHasAPageAndIsCompleted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

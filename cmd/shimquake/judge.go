@@ -20,13 +20,12 @@ func judgeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "judge EVIDENCE...",
 		Short: "Judge kept histories again: files, folders, sweeps, or - for stdin",
-		Long: `Judge makes the verdicts of histories that "run", "sweep" and the suites have kept (history.json),
-by today's rules. It needs no root and runs nothing.
-Where the verdict is another one than when the case ran, it says so. With --changed it tells of nothing
-else, and only that fails: the judge, or a history, is another one than then.
+		Long: `Judge applies today's rules to the histories that "run", "sweep" and the suites kept (history.json).
+It needs no root and runs nothing. If a verdict differs from the one of the run, it prints both.
+With --changed it prints only such verdicts, and fails only for them.
 
-Exit status: 0 all held, 1 one violated (--changed: one judged otherwise), 2 a history that cannot be
-read, 3 one shows nothing, or there is none.`,
+Exit status: 0 all held, 1 one is violated (--changed: one differs), 2 a history cannot be read,
+3 one is invalid, or there is none.`,
 		Example: `  shimquake judge out/evidence
   shimquake judge out/evidence/umount-delayed-20261121-161856-w1a9d9c7a
   shimquake judge out/sweep
@@ -48,8 +47,8 @@ read, 3 one shows nothing, or there is none.`,
 			return j.status()
 		},
 	}
-	c.Flags().BoolVar(&changed, "changed", false, "tell only of verdicts that are others than when their cases ran")
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a verdict")
+	c.Flags().BoolVar(&changed, "changed", false, "print only verdicts that differ from those of the runs")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per verdict")
 	return c
 }
 
@@ -59,10 +58,10 @@ type judging struct {
 	json    bool
 	changed bool
 	tally   map[harness.Outcome]int
-	other   int // judged otherwise than when they ran
+	other   int // The verdicts that differ from the run.
 }
 
-// kept judges one history, and reports where that is another verdict than when it ran.
+// kept judges one history. It also prints an old verdict that differs.
 func (j *judging) kept(k harness.Kept) error {
 	v := judge.Judge(k.History, catalogue.Residues())
 	j.tally[v.Outcome]++
@@ -87,16 +86,16 @@ func (j *judging) kept(k harness.Kept) error {
 	return err
 }
 
-// status is the exit status as an error.
+// status prints the counts and returns the exit status as an error.
 func (j *judging) status() error {
 	if !j.json {
-		fmt.Fprintf(j.out, "%d held, %d violated, %d invalid; %d judged otherwise than when they ran\n",
+		fmt.Fprintf(j.out, "%d held, %d violated, %d invalid; %d differ from the verdict of the run\n",
 			j.tally[harness.Held], j.tally[harness.Violated], j.tally[harness.Invalid], j.other)
 	}
 	all := j.tally[harness.Held] + j.tally[harness.Violated] + j.tally[harness.Invalid]
 	switch {
 	case all == 0:
-		return statusError{statusInvalid, errors.New("no history was judged: nothing is there that ran")}
+		return statusError{statusInvalid, errors.New("no history was judged: the input has none")}
 	case j.changed && j.other > 0:
 		return statusError{status: statusViolated}
 	case j.changed:

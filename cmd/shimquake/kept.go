@@ -14,16 +14,15 @@ import (
 	"github.com/shimquake/shimquake/sweep/journal"
 )
 
-// eachKept visits the histories that a word of the command line means: a file, a folder,
-// a sweep, or - for stdin. from is the
-// file of one that has a folder of evidence, and otherwise "".
+// eachKept visits the histories of an argument: a file, a folder, a sweep, or - for
+// stdin. from is the file of a history with a folder of evidence, or "".
 func eachKept(word string, stdin io.Reader, visit func(from string, k harness.Kept) error) error {
 	if word == "-" {
 		return harness.EachKept("stdin", stdin, func(k harness.Kept) error { return visit("", k) })
 	}
 	info, err := os.Stat(word)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("it is not there: name a history, a folder of evidence (out/evidence) or of a sweep, or -")
+		err = errors.New("no such file: name a history, a folder of evidence (out/evidence) or of a sweep, or -")
 	}
 	if err != nil {
 		return &harness.InputError{File: word, Err: err}
@@ -40,7 +39,7 @@ func eachKept(word string, stdin io.Reader, visit func(from string, k harness.Ke
 	return keptFolder(word, visit)
 }
 
-// mostEntries is how many entries a folder of evidence may have.
+// mostEntries is the limit of entries in a folder of evidence.
 const mostEntries = 1 << 20
 
 // keptFolder visits the histories of a folder, and of the folders in it.
@@ -65,7 +64,7 @@ func keptFolder(word string, visit func(from string, k harness.Kept) error) erro
 		err = &harness.InputError{
 			File: word,
 			Err: fmt.Errorf(
-				"no %s is in this folder or below: run with --keep to keep those of cases that held",
+				"there is no %s in this folder: run with --keep to keep the histories of cases that held",
 				harness.HistoryFile,
 			),
 		}
@@ -78,7 +77,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// zippedFile visits what a matrix, a repro or random plans have kept.
+// zippedFile visits the histories of a matrix, a repro or random plans.
 func zippedFile(name string, visit func(from string, k harness.Kept) error) error {
 	f, err := foreign.Open(name, harness.MostHistories)
 	if err != nil {

@@ -17,7 +17,7 @@ func listCommand() *cobra.Command {
 	var points pointsQuery
 	c := &cobra.Command{
 		Use:       "list bugs|cases|points|versions",
-		Short:     "List what there is",
+		Short:     "List bugs, cases, points or versions",
 		ValidArgs: what,
 		Args:      cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,10 +62,11 @@ func listCommand() *cobra.Command {
 	return c
 }
 
-// mostAbout is how many columns of a terminal are left beside the name of a case.
+// mostAbout is the width of a title in columns, beside the name of a case.
 const mostAbout = 62
 
-// aboutCase is the title of a case's bug, and its id where the case has another name.
+// aboutCase returns the title of a case's bug. It adds the id if the case has another
+// name.
 func aboutCase(c harness.Case, b catalogue.Bug) string {
 	text := b.Title
 	if b.ID != c.Name {

@@ -13,14 +13,16 @@ import (
 	"github.com/shimquake/shimquake/fixtures/containerd"
 )
 
-// pointsQuery chooses the points that are listed. Its zero value are those that every
-// release has.
+// pointsQuery chooses points. The zero value chooses the points of every release.
 type pointsQuery struct {
-	containerd string // whose points, statements among them; it is built when the cache does not have it
-	match      string // a regular expression that the name or the place of a point must match
+	// containerd adds the statements of this containerd, which is built if the cache lacks
+	// it.
+	containerd string
+	// match is a regular expression for the name or the place of a point.
+	match string
 }
 
-// refuse says no to the flags where something else than points is listed.
+// refuse returns an error for flags of points if another list is printed.
 func (q *pointsQuery) refuse(cmd *cobra.Command, what string) error {
 	if cmd.Flags().Changed("match") {
 		return errors.New("--match is for: shimquake list points")
@@ -36,13 +38,13 @@ func (q *pointsQuery) flags(c *cobra.Command) {
 		&q.containerd,
 		"containerd",
 		"",
-		"points of this containerd, its statements among them (a release, bin:DIR, src:DIR); bugs that this release has",
+		"print the points and statements of this containerd (a release, bin:DIR, src:DIR), or the bugs of this release",
 	)
-	c.Flags().StringVar(&q.match, "match", "", "only points whose name or place matches this regular expression")
+	c.Flags().StringVar(&q.match, "match", "", "print only points that match this regular expression, by name or place")
 }
 
-// list writes a point a line: its name, and of a statement its place and what it takes
-// beside crash, pause, delay and panic.
+// list writes one line for each point. A statement has its place, and its actions besides
+// crash, pause, delay and panic.
 func (q *pointsQuery) list(cmd *cobra.Command, w io.Writer) error {
 	match, err := regexp.Compile(q.match)
 	if err != nil {
@@ -60,7 +62,7 @@ func (q *pointsQuery) list(cmd *cobra.Command, w io.Writer) error {
 			line(p.String(), "")
 		}
 		if lines == 0 {
-			return fmt.Errorf("no point that every release has matches %q; --containerd %s looks among its statements, too",
+			return fmt.Errorf("no common point of all releases matches %q; --containerd %s also searches its statements",
 				q.match, containerd.DefaultRelease)
 		}
 		return nil

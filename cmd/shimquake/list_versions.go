@@ -11,8 +11,8 @@ import (
 	"github.com/shimquake/shimquake/quote"
 )
 
-// listVersions writes a release a line: its version, and whether it is built and tested.
-// Without a network those that are known are listed all the same.
+// listVersions writes one line for each release: its version, and whether it is built and
+// tested. Without a network it lists the known releases.
 func listVersions(cmd *cobra.Command, w io.Writer) error {
 	all, err := containerd.Available(cmd.Context(), containerd.Options{})
 	if len(all) == 0 {
@@ -32,10 +32,10 @@ func listVersions(cmd *cobra.Command, w io.Writer) error {
 		fmt.Fprintf(w, "%s\t%s\n", r.Version, strings.Join(is, ", "))
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, "shimquake: only those that are known here:", quote.Line(err.Error()))
+		fmt.Fprintln(stderr, "shimquake: the list has only the releases that are known here:", quote.Line(err.Error()))
 		return nil
 	}
-	fmt.Fprintf(stderr, "shimquake: these the module proxy lists, or they are known here; it may have more: "+
-		"every release from %s on can be named\n", containerd.OldestRelease)
+	fmt.Fprintf(stderr, "shimquake: the list has the releases that are known here or to the module proxy; "+
+		"every release since %s can be named\n", containerd.OldestRelease)
 	return nil
 }

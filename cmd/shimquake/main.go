@@ -1,5 +1,5 @@
 // Command shimquake runs fault-injection cases against a real containerd. See
-// docs/design.md.
+// docs/one-case.md.
 package main
 
 import (
@@ -57,7 +57,7 @@ func main() {
 	if err == nil {
 		return
 	}
-	status := statusUsage // what cobra itself complains about
+	status := statusUsage // The errors of cobra itself.
 	var se statusError
 	if errors.As(err, &se) {
 		status = se.status
@@ -73,15 +73,15 @@ func main() {
 func root() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "shimquake",
-		Short: "Break containerd's shims on purpose, and prove that none leaks and no exit code is made up",
-		Long: `Shimquake runs a real containerd with its own shims in a throw-away world, injects precisely placed
-faults, lets the client recover as kubelet and dockerd do, and judges what is left.
+		Short: "Break containerd's shims on purpose, and prove that no shim leaks and every exit status is real",
+		Long: `Shimquake runs a real containerd with its own shims in a throw-away world and injects faults at exact
+places. The client recovers as kubelet and dockerd do. Then Shimquake judges what is left.
 
 Exit status: 0 held, 1 violated, 2 wrong usage or bad input, 3 invalid (a fault did not fire, or this
 machine cannot run it).
 
-What is built is kept in /var/cache/shimquake (SHIMQUAKE_CACHE names another folder), worlds are in
-/var/lib/shimquake (SHIMQUAKE_DIR).`,
+Builds are kept in /var/cache/shimquake (or in SHIMQUAKE_CACHE), and worlds are in /var/lib/shimquake
+(or in SHIMQUAKE_DIR).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -90,12 +90,12 @@ What is built is kept in /var/cache/shimquake (SHIMQUAKE_CACHE names another fol
 			if err != nil || runsNothing(cmd) {
 				return
 			}
-			// Without Go what the cache has can be used all the same, and a build says that
-			// there is none.
+			// Without Go the builds in the cache still work, and a new build reports that Go is
+			// missing.
 			_ = gobuild.FindGo(cmd.Context(), cache)
 		},
 	}
-	c.Version = newAbout().Version // for those who type --version; shimquake version says more
+	c.Version = newAbout().Version // For --version; shimquake version prints more.
 	c.Args = func(_ *cobra.Command, words []string) error { return unknownCommand(c, words) }
 	c.AddCommand(checkCommand(), runCommand(), scriptCommand(), judgeCommand(), buildCommand(), listCommand(),
 		showCommand(),
@@ -106,8 +106,8 @@ What is built is kept in /var/cache/shimquake (SHIMQUAKE_CACHE names another fol
 	return c
 }
 
-// runsNothing reports whether a command runs no other program: an audit must not, and
-// what a shell asks for while a user types shall not wait for the search for a Go.
+// runsNothing reports whether a command runs no other program. An audit must not run one.
+// Completion must not wait for the search for Go.
 func runsNothing(cmd *cobra.Command) bool {
 	if cmd.HasParent() && cmd.Parent().Name() == "completion" {
 		return true
@@ -119,7 +119,7 @@ func runsNothing(cmd *cobra.Command) bool {
 	return false
 }
 
-// tellUsage makes the complaint about a number of arguments say what they are.
+// tellUsage adds the usage to errors about the number of arguments.
 func tellUsage(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		tellUsage(sub)
@@ -136,11 +136,11 @@ func tellUsage(c *cobra.Command) {
 	}
 }
 
-// tellDefault says in words a default that depends on the machine: a manual page is the
-// same wherever it is made.
+// tellDefault describes a default that depends on the machine. So manual pages are the
+// same on all machines.
 func tellDefault(c *cobra.Command, flag, text string) { c.Flags().Lookup(flag).DefValue = text }
 
-// unknownCommand is what cobra would say in four lines.
+// unknownCommand returns the error for an unknown command. cobra's own has four lines.
 func unknownCommand(c *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 func manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "man DIR",
-		Short:   "Write the manual pages, one a command",
+		Short:   "Write the manual pages, one for each command",
 		Example: `  shimquake man /usr/local/share/man/man1`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -30,7 +30,7 @@ func manCommand() *cobra.Command {
 				return err
 			}
 			top := cmd.Root()
-			top.DisableAutoGenTag = true // it is the time of today
+			top.DisableAutoGenTag = true // It is the current time.
 			return doc.GenManTree(top, header, args[0])
 		},
 	}

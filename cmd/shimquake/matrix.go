@@ -38,33 +38,32 @@ func matrixCommand() *cobra.Command {
 	var f matrixFlags
 	c := &cobra.Command{
 		Use:   "matrix [BUG...]",
-		Short: "Run the cases of bugs on several releases, and compare with what the catalogue says",
-		Long: `Run each bug's case on each release, as often as its odds ask for, and say where the catalogue is
-wrong. A run that was ended goes on with the journal in --out; cells that it has, of the same case, are
-not run again.
+		Short: "Run the cases of bugs on several releases, and compare with the catalogue",
+		Long: `Run each bug's case on each release as often as its odds require, and print where the catalogue is
+wrong. An interrupted run continues with the journal in --out. It does not repeat cells with the same case.
 
-Exit status: 0 all is as the catalogue says, 1 a cell differs, 2 wrong usage, 3 a cell shows nothing.`,
+Exit status: 0 all cells match the catalogue, 1 a cell differs, 2 wrong usage, 3 a cell shows nothing.`,
 		Example: `  shimquake matrix --releases v1.7.35,v2.3.7,v2.4.2
   shimquake matrix 8981 7496 --releases v1.7.3,v1.7.4,v2.3.7,v2.4.2
   shimquake matrix --ends 7496 8981`,
 		RunE: func(cmd *cobra.Command, words []string) error { return f.run(cmd.Context(), words, cmd.OutOrStdout()) },
 	}
 	c.Flags().StringSliceVar(&f.releases, "releases", newest(), "the releases, or bin:DIR and src:DIR")
-	c.Flags().BoolVar(&f.ends, "ends", false, "of each bug its own releases: the last that has it, and the first without")
-	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "how many cases work at once")
-	tellDefault(c, "parallel", "one a CPU")
-	c.Flags().IntVar(&f.runs, "runs", 0, "how often each cell runs (default: as often as its odds ask for)")
+	c.Flags().BoolVar(&f.ends, "ends", false, "use each bug's own releases: the last bad and the first fixed one")
+	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "the number of cases that run at once")
+	tellDefault(c, "parallel", "one per CPU")
+	c.Flags().IntVar(&f.runs, "runs", 0, "the number of runs of each cell (default: by the odds of the bug)")
 	c.Flags().StringVar(&f.out, "out", "out/matrix", "folder for the journal and the evidence")
 	c.Flags().BoolVar(&f.markdown, "markdown", false, "print the page docs/bugs/matrix.md")
 	c.Flags().StringVar(&f.signatures, "signatures", "",
 		"also write the log statements of each shown bug into this file (catalogue/signatures.jsonl)")
-	c.Flags().BoolVar(&f.json, "json", false, "print a JSON object a cell")
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per cell")
 	c.MarkFlagsMutuallyExclusive("ends", "releases")
-	c.MarkFlagsMutuallyExclusive("ends", "markdown") // the page has a column a release
+	c.MarkFlagsMutuallyExclusive("ends", "markdown") // The page has one column for each release.
 	return c
 }
 
-// newest are the newest release of each branch that people run.
+// newest returns the newest release of each branch that people run.
 func newest() []string {
 	return []string{"v1.7.35", "v2.0.14", "v2.1.9", "v2.2.9", "v2.3.7", containerd.DefaultRelease}
 }
@@ -86,7 +85,7 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 		f.releases = slices.Compact(f.releases)
 	}
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: stderr}
-	for _, release := range f.releases { // one after the other, and before the clock runs
+	for _, release := range f.releases { // One by one, before the clock starts.
 		if err := r.Prepare(ctx, release); err != nil {
 			return prepareError(err)
 		}
@@ -125,7 +124,7 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 		return err
 	}
 	if ended {
-		return statusError{statusInvalid, fmt.Errorf("%w after %d of %d cells; the same command goes on with %s",
+		return statusError{statusInvalid, fmt.Errorf("%w after %d of %d cells; the same command continues with %s",
 			matrix.ErrInterrupted, len(t.Cells), m.Cells(), f.out)}
 	}
 	if status := t.Status(); status != statusHeld {
@@ -136,10 +135,10 @@ func (f *matrixFlags) run(ctx context.Context, words []string, out io.Writer) er
 
 func (f *matrixFlags) bugs(words []string) (bugs []catalogue.Bug, err error) {
 	if f.parallel < 1 || f.runs < 0 || len(f.releases) == 0 {
-		return nil, errors.New("--parallel of at least 1, --runs of at least 0 and one of --releases are needed")
+		return nil, errors.New("needs --parallel of at least 1, --runs of at least 0 and at least one of --releases")
 	}
 	if f.markdown && f.json {
-		return nil, errors.New("--markdown or --json, not both")
+		return nil, errors.New("use --markdown or --json, not both")
 	}
 	if len(words) == 0 {
 		return slices.DeleteFunc(catalogue.BySeverity(), func(b catalogue.Bug) bool { return len(b.Cases) == 0 }), nil
@@ -150,7 +149,7 @@ func (f *matrixFlags) bugs(words []string) (bugs []catalogue.Bug, err error) {
 			return nil, err
 		}
 		if len(b.Cases) == 0 {
-			return nil, fmt.Errorf("%s has no case that shows it: shimquake show %s says what was tried", b.ID, b.ID)
+			return nil, fmt.Errorf("%s has no case: shimquake show %s lists the attempts", b.ID, b.ID)
 		}
 		bugs = append(bugs, b)
 	}
@@ -186,10 +185,10 @@ func (f *matrixFlags) print(t matrix.Table, took time.Duration, out io.Writer) e
 	return tellNext(out, afterMatrix(t, f.out)...)
 }
 
-// tellCell prints a cell that differs, or that shows nothing.
+// tellCell prints a cell that differs or is invalid.
 func tellCell(ctx context.Context, c matrix.Cell) {
 	if c.Differs() || c.Seen == matrix.Invalid {
-		// What stderr refuses the table has, too.
+		// The table repeats a line that stderr could not take.
 		_ = progress.Interrupt(ctx, func() error {
 			_, err := fmt.Fprintln(stderr, quote.Line(c.String()))
 			return err

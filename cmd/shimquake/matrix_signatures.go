@@ -20,11 +20,12 @@ import (
 	"github.com/shimquake/shimquake/sweep/matrix"
 )
 
-// mostSignatures is how large a file of signatures may be; the catalogue's has 120 KB.
+// mostSignatures is the limit of a file of signatures in bytes. The catalogue's has 120
+// KB.
 const mostSignatures = 16 << 20
 
-// record writes a signature into f.signatures for each cell that has shown its bug. Other
-// signatures in that file stay. The runs without a fault are kept for the report, too.
+// record writes a signature into f.signatures for each cell that has shown its bug. It
+// keeps the other signatures in the file, and the runs without a fault for the report.
 func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) error {
 	var all []catalogue.Signature
 	text, err := foreign.ReadFile(f.signatures, mostSignatures)
@@ -34,7 +35,7 @@ func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) erro
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", f.signatures, err)
 	}
-	cells := map[string][]matrix.Cell{} // by their run without a fault
+	cells := map[string][]matrix.Cell{} // By the name of their run without a fault.
 	cases := map[string]harness.Case{}
 	for _, b := range t.Bugs {
 		for _, release := range t.Releases {
@@ -46,7 +47,7 @@ func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) erro
 			}
 		}
 	}
-	w := progress.Begin(ctx, "the same without the faults, for the signatures", len(cells), "cases")
+	w := progress.Begin(ctx, "runs without the faults, for the signatures", len(cells), "cases")
 	defer w.End()
 	var mu sync.Mutex
 	g, ctx := errgroup.WithContext(ctx)
@@ -85,7 +86,7 @@ func (f *matrixFlags) record(ctx context.Context, t matrix.Table, run runs) erro
 // runs runs a case.
 type runs func(context.Context, harness.Case) harness.Verdict
 
-// caseOfCell is the bug's case that a cell has run, on the cell's release.
+// caseOfCell returns the bug's case that a cell has run, on the cell's release.
 func caseOfCell(b catalogue.Bug, cell matrix.Cell) (harness.Case, bool) {
 	for _, c := range b.Cases {
 		if c.Name == cell.Case {

@@ -18,10 +18,10 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// step is what somebody may type next, and what for.
+// step is a command that the user may type next, with the reason.
 type step struct{ typed, because string }
 
-// self is this program as it was typed, so that what is reported can be typed, too.
+// self returns this program's name as it was typed, so that printed commands work.
 func self() string {
 	if filepath.Base(os.Args[0]) == "shimquake" {
 		return os.Args[0]
@@ -29,7 +29,7 @@ func self() string {
 	return "shimquake"
 }
 
-// asRoot is what runs cases, as it was typed.
+// asRoot returns the typed name of this program, with sudo if that was typed.
 func asRoot() string {
 	if os.Getenv("SUDO_USER") != "" {
 		return "sudo " + self()
@@ -37,7 +37,7 @@ func asRoot() string {
 	return self()
 }
 
-// again runs a case until it is known how often it shows something.
+// again returns the command that measures how often a case shows something.
 func again(release, word string) string {
 	return fmt.Sprintf("%s run --containerd %s --count 20 %s", asRoot(), shellWord(release), shellWord(word))
 }
@@ -53,12 +53,12 @@ func shellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// openReport is a step to a folder's page.
+// openReport returns a step that opens the page of a folder.
 func openReport(dir, because string) step {
 	return step{"open " + filepath.Join(dir, report.HTMLFile), because}
 }
 
-// tellNext prints the steps, as a shell would take them.
+// tellNext prints the steps as shell commands.
 func tellNext(out io.Writer, steps ...step) error {
 	width := 0
 	for _, s := range steps {
@@ -74,34 +74,34 @@ func tellNext(out io.Writer, steps ...step) error {
 	return err
 }
 
-// afterRun is what comes after a run whose worst verdict this is.
+// afterRun returns the steps after a run with this worst verdict.
 func afterRun(v harness.Verdict, word, out string) []step {
 	switch {
 	case v.Unable():
-		return []step{{asRoot() + " check", "what this machine lacks, and what to do"}}
+		return []step{{asRoot() + " check", "what this machine lacks, and how to fix it"}}
 	case v.Outcome == harness.Invalid:
-		return []step{openReport(out, "what was passed in place of the fault")}
+		return []step{openReport(out, "the points that were hit in place of the fault")}
 	case v.Outcome != harness.Violated:
 		return nil
 	}
 	steps := []step{openReport(out, "where it parts from the run without the fault")}
 	if b, ok := shownBug(v); ok {
-		return append(steps, step{self() + " show " + b.ID, "it is known: " + b.Title})
+		return append(steps, step{self() + " show " + b.ID, "known bug: " + b.Title})
 	}
-	return append(steps, step{again(cmp.Or(v.Case.Containerd, v.Version), word), "does it come again?"})
+	return append(steps, step{again(cmp.Or(v.Case.Containerd, v.Version), word), "does it happen again?"})
 }
 
-// shownBug is the bug whose case this is, where the verdict shows it.
+// shownBug returns the bug of the case, if the verdict shows it.
 func shownBug(v harness.Verdict) (catalogue.Bug, bool) {
-	if v.Outcome != harness.Violated { // of most cases, and then there is nothing to look for
+	if v.Outcome != harness.Violated { // most cases held
 		return catalogue.Bug{}, false
 	}
 	b, err := catalogue.FindBug(v.Name)
 	return b, err == nil && b.Releases.MayApply(v.Version) && len(repro.Shows(b, v)) > 0
 }
 
-// afterSweep is what comes after a sweep, whose report lies in a folder: the first thing
-// that is new. The containerd is named as it was asked for; "" is the default release.
+// afterSweep returns the steps after a sweep: the report in dir, and the first new or
+// gone finding. asked is the containerd as it was typed; "" is the default release.
 func afterSweep(rep triage.Report, asked, dir string) []step {
 	asked = cmp.Or(asked, rep.Version)
 	steps := []step{openReport(dir, "every case, the worst first")}
@@ -113,13 +113,13 @@ func afterSweep(rep triage.Report, asked, dir string) []step {
 	}
 	for _, k := range rep.Known {
 		if k.Gone || k.Exceeds() {
-			return append(steps, step{again(asked, k.ID), "GONE, or more than known"})
+			return append(steps, step{again(asked, k.ID), "GONE, or in too many cases"})
 		}
 	}
 	return steps
 }
 
-// afterMatrix is what comes after a matrix: the first cell that differs.
+// afterMatrix returns the steps after a matrix: the first cell that differs.
 func afterMatrix(t matrix.Table, dir string) (steps []step) {
 	t.Each(func(c matrix.Cell) {
 		if len(steps) == 0 && (c.Differs() || c.Seen == matrix.Invalid) {
@@ -129,11 +129,11 @@ func afterMatrix(t matrix.Table, dir string) (steps []step) {
 	return append([]step{openReport(dir, "every cell and its runs")}, steps...)
 }
 
-// afterBisect is what comes after a bisection, whose answer is a release or a commit.
+// afterBisect returns the steps after a search for a release or a commit.
 func afterBisect(a bisectAnswer, word, source string) []step {
 	if source != "" {
 		return []step{{"git -C " + shellWord(source) + " show " + shellWord(a.First), a.Is}}
 	}
 	again := fmt.Sprintf("%s run --containerd %s %s", asRoot(), shellWord(a.First), shellWord(word))
-	return []step{{again, a.Is + ": see it"}}
+	return []step{{again, a.Is}}
 }

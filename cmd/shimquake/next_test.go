@@ -13,7 +13,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// What is reported can be typed, and is of the worst that was found.
+// The next steps can be typed, and belong to the worst finding.
 func TestNext(t *testing.T) {
 	leak := violated("shim task=none bundle=gone")
 	leak.Name, leak.Version = "shutdown-error-once", "v2.3.7"

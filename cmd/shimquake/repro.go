@@ -41,19 +41,19 @@ func reproCommand() *cobra.Command {
 	var f reproFlags
 	c := &cobra.Command{
 		Use:   "repro BUG|REPORT",
-		Short: "Say which bug a report tells of, and show it on that release",
-		Long: `Repro takes the id of a bug (shimquake list bugs), or a report: a text file, - for stdin, or a bundle of
-shimquake audit. A report is whatever people paste: ps, ctr, crictl, docker, the journal, and words between.
+		Short: "Find the known bug in a report, and reproduce it on that release",
+		Long: `Repro takes the id of a bug (shimquake list bugs) or a report: a text file, - for stdin, or a bundle of
+shimquake audit. A report can have the output of ps, ctr, crictl and docker, the journal, and sentences between.
 
-It says what it has understood and what not, which known bugs fit and why, runs the best of them on the
-reported release, and says what fixes it. Where none fits it searches for a case that leaves the same, for
-as long as --for says.
+It prints what it understood, and the known bugs that fit with their reasons. It runs the best of them on the
+reported release, and prints the fix. If none fits, it searches for a case with the same leak, as long as --for
+allows.
 
-Exit status: 0 what fits was run and held, 1 reproduced, or found by the search, 2 wrong usage or bad
-input, 3 nothing is known: no bug fits, or its runs show nothing, and the search found nothing.`,
+Exit status: 0 the bugs that fit were run and held, 1 reproduced, or found by the search, 2 wrong usage or bad
+input, 3 no bug fits, or its runs show nothing, and the search found nothing.`,
 		Example: `  sudo shimquake repro report.txt
   journalctl -u containerd --since yesterday | sudo shimquake repro -
-  shimquake repro --read-only report.txt       # what it understands, and what fits; runs nothing
+  shimquake repro --read-only report.txt       # prints what it understands and what fits
   sudo shimquake repro containerd-7496 --containerd v1.7.2`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -71,14 +71,14 @@ input, 3 nothing is known: no bug fits, or its runs show nothing, and the search
 	fl := c.Flags()
 	fl.StringVar(&f.containerd, "containerd", "",
 		"the containerd to run: a release, bin:DIR or src:DIR (default: the report's, or the last that has the bug)")
-	fl.IntVar(&f.runs, "runs", 5, "how often a bug's case runs")
-	fl.IntVar(&f.fixedRuns, "fixed-runs", 2, "how often it runs on the first fixed release; 0: not at all")
-	fl.IntVar(&f.parallel, "parallel", 3, "how many worlds run at once")
-	fl.DurationVar(&f.limit, "for", 10*time.Minute, "search so long where no known bug is it; 0: do not search")
-	fl.StringSliceVar(&f.without, "without", nil, "leave these bugs out, as if nobody knew them")
+	fl.IntVar(&f.runs, "runs", 5, "the number of runs of a bug's case")
+	fl.IntVar(&f.fixedRuns, "fixed-runs", 2, "the number of runs on the first fixed release; 0: none")
+	fl.IntVar(&f.parallel, "parallel", 3, "the number of worlds that run at once")
+	fl.DurationVar(&f.limit, "for", 10*time.Minute, "the time for a search if no known bug fits; 0: do not search")
+	fl.StringSliceVar(&f.without, "without", nil, "leave out these bugs, as if they were unknown")
 	fl.StringVar(&f.out, "out", "out/repro", "folder for evidence and for the cases that a search finds")
-	fl.BoolVar(&f.json, "json", false, "print the answer as one JSON object")
-	fl.BoolVar(&f.readOnly, "read-only", false, "only say what is understood and which bugs fit; needs no root")
+	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
+	fl.BoolVar(&f.readOnly, "read-only", false, "only print what is understood and which bugs fit; needs no root")
 	return c
 }
 
@@ -121,7 +121,7 @@ func (f *reproFlags) run(ctx context.Context, word string, in io.Reader, out io.
 	})
 }
 
-// answer runs what is needed for an answer, writes the report of it and prints it.
+// answer runs cases as needed, then writes and prints the result.
 func (f *reproFlags) answer(ctx context.Context, word string, o repro.Options, out io.Writer,
 	ask func(repro.Options) (repro.Answer, error)) error {
 	rep, err := newReproReport(f.out)
@@ -131,14 +131,14 @@ func (f *reproFlags) answer(ctx context.Context, word string, o repro.Options, o
 	o.Keep = rep.keep
 	a, err := ask(o)
 	if err != nil {
-		if a.Failed != "" && !f.json { // the parts that were finished
+		if a.Failed != "" && !f.json { // the finished parts
 			_, _ = fmt.Fprint(out, a)
 		}
 		return reproError(err)
 	}
 	var next []step
 	if len(rep.cases) > 0 {
-		next = append(next, openReport(f.out, "what was run, beside the same without the fault"))
+		next = append(next, openReport(f.out, "the runs, beside runs without the fault"))
 		if err := rep.write(ctx, o.Runner, word, a); err != nil {
 			return statusError{statusInvalid, err}
 		}
@@ -146,19 +146,19 @@ func (f *reproFlags) answer(ctx context.Context, word string, o repro.Options, o
 	return f.print(out, a, next...)
 }
 
-// bugNamed is the bug that a word means; ok is false for a file, and for stdin.
+// bugNamed returns the bug that a word names. ok is false for a file and for stdin.
 func bugNamed(word string) (b catalogue.Bug, ok bool, err error) {
 	if _, err := os.Stat(word); err == nil || word == "-" {
 		return b, false, nil
 	}
 	b, err = catalogue.FindBug(word)
-	if strings.ContainsAny(word, "./") { // a file that is not there
+	if strings.ContainsAny(word, "./") { // a missing file
 		return b, false, nil
 	}
 	return b, err == nil, err
 }
 
-// mostReport is how long a report may be, in bytes.
+// mostReport is the limit of a report in bytes.
 const mostReport = 1 << 30
 
 // readReport reads a text, an audit's bundle, or stdin.
@@ -166,7 +166,7 @@ func readReport(word string, in io.Reader) (read.Report, error) {
 	if word != "-" {
 		file, err := foreign.OpenTyped(word, mostReport)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = errors.New("it is not there: name a text, a bundle of an audit, a bug (shimquake list bugs), or -")
+			err = errors.New("no such file: name a text, a bundle of an audit, a bug (shimquake list bugs), or -")
 			return read.Report{}, &harness.InputError{File: word, Err: err}
 		}
 		if err != nil {
@@ -184,7 +184,7 @@ func readReport(word string, in io.Reader) (read.Report, error) {
 
 func reproError(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return statusError{statusInvalid, errors.New("it was ended before there was an answer")}
+		return statusError{statusInvalid, errors.New("interrupted before there was a result")}
 	}
 	var trace *plan.TraceError
 	if errors.As(err, &trace) {
@@ -193,7 +193,7 @@ func reproError(err error) error {
 	return prepareError(err)
 }
 
-// print prints the answer, and returns its exit status as an error.
+// print prints the result and returns its exit status as an error.
 func (f *reproFlags) print(out io.Writer, a repro.Answer, next ...step) (err error) {
 	if f.json {
 		err = json.NewEncoder(out).Encode(a)

@@ -18,7 +18,7 @@ import (
 	"github.com/shimquake/shimquake/repro"
 )
 
-// reproReport collects the runs of bugs, whose histories are kept meanwhile.
+// reproReport collects the runs of bugs and keeps their histories.
 type reproReport struct {
 	dir  string
 	file *harness.Histories
@@ -29,7 +29,7 @@ type reproReport struct {
 	err   error
 }
 
-// newReproReport begins in a folder, whose runs of before are forgotten.
+// newReproReport begins a report in a folder and removes its earlier runs.
 func newReproReport(dir string) (*reproReport, error) {
 	name := filepath.Join(dir, harness.HistoriesFile)
 	err := os.MkdirAll(dir, 0o755)
@@ -44,7 +44,7 @@ func newReproReport(dir string) (*reproReport, error) {
 	return r, err
 }
 
-// keep keeps a run.
+// keep keeps the history of a run.
 func (r *reproReport) keep(v harness.Verdict) {
 	p, err := r.file.Keep(v)
 	v.History = nil
@@ -53,7 +53,7 @@ func (r *reproReport) keep(v harness.Verdict) {
 	r.cases, r.parts, r.err = append(r.cases, v), append(r.parts, p), errors.Join(r.err, err)
 }
 
-// write writes the report of an answer.
+// write writes the report of a result.
 func (r *reproReport) write(ctx context.Context, run *runner.Runner, word string, a repro.Answer) error {
 	if err := errors.Join(r.err, r.file.Close()); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (r *reproReport) write(ctx context.Context, run *runner.Runner, word string
 	return writeReport(ctx, r.dir, d, len(cases))
 }
 
-// read are the runs as cases.
+// read returns the runs as cases of a report.
 func (r *reproReport) read() ([]report.Case, error) {
 	f, err := foreign.Open(r.file.Name(), harness.MostHistories)
 	if err != nil {
@@ -107,12 +107,12 @@ func (r *reproReport) read() ([]report.Case, error) {
 	return cases, nil
 }
 
-// reproClusters are the bugs that were tried and have shown themselves, and what a search
+// reproClusters returns the tried bugs that were reproduced, and the case that a search
 // has found.
 func reproClusters(a repro.Answer, cases []report.Case) (all []report.Cluster) {
 	if a.Search != nil && a.Search.Found != nil {
 		found := a.Search.Found
-		c := report.Cluster{ID: "found", State: report.New, Title: "The search has found a case that leaves the same",
+		c := report.Cluster{ID: "found", State: report.New, Title: "The search has found a case with the same leak",
 			Says: []string{found.Spec.String()}}
 		if found.Shown != nil {
 			c.Replay = "shimquake run --containerd " + a.Release + " " + found.Shown.File
@@ -131,7 +131,7 @@ func reproClusters(a repro.Answer, cases []report.Case) (all []report.Cluster) {
 				c.Cases = append(c.Cases, k.ID)
 			}
 		}
-		if i == a.Best { // the answer comes first
+		if i == a.Best { // the best bug comes first
 			all = append([]report.Cluster{c}, all...)
 		} else {
 			all = append(all, c)

@@ -11,7 +11,7 @@ import (
 
 const sampleReports = "../../fixtures/reports/"
 
-// What is wrong with a report's name, or the report, is said, and nothing runs.
+// A wrong name of a report, or a wrong report, is an error, and nothing runs.
 func TestReproRefuses(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "report.txt")

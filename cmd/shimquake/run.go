@@ -30,7 +30,7 @@ type runFlags struct {
 	out        string
 	json       bool
 	keep       bool
-	scripts    int // the length of the enumerated scripts; 0: none
+	scripts    int // The length of the enumerated scripts; 0: none.
 }
 
 func (f *runFlags) register(c *cobra.Command) {
@@ -38,13 +38,13 @@ func (f *runFlags) register(c *cobra.Command) {
 		&f.containerd,
 		"containerd",
 		"",
-		"the subject: a release (v1.7.2), bin:DIR or src:DIR (default: what the case says, else the newest release)",
+		"the subject: a release (v1.7.2), bin:DIR or src:DIR (default: the case's own, else the newest release)",
 	)
-	c.Flags().IntVar(&f.count, "count", 1, "how often each case runs")
-	c.Flags().IntVar(&f.parallel, "parallel", 2, "how many worlds run at once")
+	c.Flags().IntVar(&f.count, "count", 1, "the number of runs of each case")
+	c.Flags().IntVar(&f.parallel, "parallel", 2, "the number of worlds that run at once")
 	c.Flags().StringVar(&f.out, "out", "out", "folder for the report and the evidence")
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a verdict")
-	c.Flags().BoolVar(&f.keep, "keep", false, "keep the evidence of cases that held, too")
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per verdict")
+	c.Flags().BoolVar(&f.keep, "keep", false, "also keep the evidence of cases that held")
 }
 
 func (f *runFlags) check() error {
@@ -62,9 +62,9 @@ func runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [CASE...]",
 		Short: "Run cases: names from the catalogue, or YAML files, or enumerated scripts",
-		Long: `Run runs each case in a world of its own, and says whether containerd held. shimquake list cases has
-the names; docs/write-a-case.md says how to write a case as a YAML file. With --scripts it makes the cases itself:
-all scripts of so many steps, in which nothing is broken.
+		Long: `Run runs each case in a world of its own and prints the verdict. shimquake list cases prints the names of
+cases, and docs/write-a-case.md explains the YAML file of a case. With --scripts it makes the cases itself: all
+scripts of that many steps, without faults.
 
 Exit status: 0 held, 1 violated, 2 wrong usage or bad input, 3 invalid (a fault did not fire, or this
 machine cannot run it). The worst of all cases counts.`,
@@ -103,7 +103,7 @@ machine cannot run it). The worst of all cases counts.`,
 	}
 	f.register(c)
 	c.Flags().IntVar(&f.scripts, "scripts", 0, fmt.Sprintf(
-		"also run all scripts of so many steps, 1 to %d, that bring one container and one exec through their states",
+		"also run all scripts of this many steps, 1 to %d, with one container and one exec",
 		scripts.Longest))
 	return c
 }
@@ -112,7 +112,7 @@ machine cannot run it). The worst of all cases counts.`,
 // an error.
 func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string, out io.Writer) error {
 	r := &runner.Runner{Residues: catalogue.Residues(), Evidence: f.out + "/evidence", KeepAll: f.keep, Log: stderr}
-	for _, c := range cases { // one after the other, and before the clock runs
+	for _, c := range cases { // One by one, before the clock starts.
 		if err := r.Prepare(ctx, c.Containerd); err != nil {
 			return prepareError(err)
 		}
@@ -133,7 +133,7 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 		for i, c := range cases {
 			g.Go(func() error {
 				if ctx.Err() != nil {
-					return nil // those that were under way tell of the interrupt
+					return nil // The running cases report the interrupt.
 				}
 				v := r.Run(ctx, c)
 				plain := rep.without(v)
@@ -168,14 +168,14 @@ func (f *runFlags) run(ctx context.Context, cases []harness.Case, words []string
 	case tally[harness.Violated] > 0:
 		return statusError{status: statusViolated}
 	case ctx.Err() != nil:
-		return statusError{statusInvalid, errors.New("interrupted: not all that was asked for has run")}
+		return statusError{statusInvalid, errors.New("interrupted: some cases did not run")}
 	case tally[harness.Invalid] > 0:
 		return statusError{status: statusInvalid}
 	}
 	return nil
 }
 
-// wordFor returns the word that a case was asked for by; the name of an enumerated one.
+// wordFor returns the argument that named a case, or the name of an enumerated case.
 func wordFor(words []string, i int, c harness.Case) string {
 	if i < len(words) {
 		return words[i]
@@ -191,13 +191,13 @@ func nameOf(cases []harness.Case) string {
 	return fmt.Sprintf("%s and %d more", cases[0].Name, len(cases)-1)
 }
 
-// worse orders outcomes: what is proven says most.
+// worse reports whether outcome a outranks b.
 func worse(a, b harness.Outcome) bool {
 	order := map[harness.Outcome]int{harness.Held: 1, harness.Invalid: 2, harness.Violated: 3}
 	return order[a] > order[b]
 }
 
-// typedCommand is what was typed.
+// typedCommand returns the command line as it was typed.
 func typedCommand() string { return "shimquake " + strings.Join(os.Args[1:], " ") }
 
 // begin begins the report of a run.
@@ -218,7 +218,7 @@ func (f *runFlags) print(out io.Writer, v harness.Verdict) error {
 	return printVerdict(out, v)
 }
 
-// countOf says what came of many cases.
+// countOf returns the number of each outcome.
 func countOf(tally map[harness.Outcome]int) string {
 	return fmt.Sprintf("%d held, %d violated, %d invalid",
 		tally[harness.Held], tally[harness.Violated], tally[harness.Invalid])

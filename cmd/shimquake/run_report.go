@@ -11,7 +11,7 @@ import (
 	"github.com/shimquake/shimquake/report"
 )
 
-// runReport is the report of a run, while cases come.
+// runReport is the report of a run in progress.
 type runReport struct {
 	*report.Writer
 	ctx    context.Context
@@ -22,8 +22,8 @@ type runReport struct {
 	plain map[string]func() harness.Verdict // by the name of its run
 }
 
-// without runs what a violated case does once more, and breaks nothing, so that both can
-// be seen. Cases of one workload share the run.
+// without runs the workload of a violated case again without the fault, so that the
+// report can show both. Cases with one workload share the run.
 func (r *runReport) without(v harness.Verdict) harness.Verdict {
 	if v.Outcome != harness.Violated || v.Case.Faultless() || v.Evidence == "" {
 		return harness.Verdict{}
@@ -39,7 +39,7 @@ func (r *runReport) without(v harness.Verdict) harness.Verdict {
 	return run()
 }
 
-// add adds a case to the report, beside its run without a fault, if there is one.
+// add adds a case to the report, and its run without the fault, if there is one.
 func (r *runReport) add(v, plain harness.Verdict) error {
 	r.n++
 	c := caseOf(r.n, v)

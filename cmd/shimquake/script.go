@@ -17,10 +17,10 @@ import (
 func scriptCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "script CASE",
-		Short: "Print each step of a case's script, with the response and the state that must come of it",
-		Long: `Script runs nothing. It goes through the steps of a case as if nothing was broken: which response each may
-get, and the state of its object behind it. Of a pod's steps it prints what the client does. Faults of the plan are
-listed below the steps.`,
+		Short: "Print the possible responses and states of each step of a case's script",
+		Long: `Script runs nothing. For each step it prints the responses that are possible without a fault, and the state
+of the object after the step. For steps of a pod it prints the calls of the client. The faults of the plan are
+listed below.`,
 		Example: `  shimquake script my-case.yaml`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -33,7 +33,7 @@ listed below the steps.`,
 	}
 }
 
-// printScript prints the steps of a case, a line each.
+// printScript prints one line for each step of a case.
 func printScript(out io.Writer, c harness.Case) error {
 	if err := c.Check(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func stepWords(w harness.Workload, steps script.Script) (all []string, err error
 	return all, err
 }
 
-// responseWords are the responses that a step may get.
+// responseWords returns the possible responses of a step.
 func responseWords(all []harness.Response, concurrent bool) string {
 	switch {
 	case len(all) == 0 && concurrent:

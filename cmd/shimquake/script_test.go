@@ -23,7 +23,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// The scripts run the commands of the pages. Those of root run cases.
+// The scripts run the commands of the pages. The scripts in root run cases.
 const (
 	scriptsDir  = "testdata/script"
 	rootScripts = "testdata/script/root"

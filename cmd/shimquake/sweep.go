@@ -37,15 +37,14 @@ type sweepFlags struct {
 	plan     string
 	planOnly bool
 	json     bool
-	cuts     bool // of a sweep that was run before
+	cuts     bool // Print the cuts of an earlier sweep.
 	replay   int
-	shards   []string // that are merged
+	shards   []string // The folders to merge.
 	pairs    []string
 	randoms  randomFlags
 }
 
-// worldsPerCPU is how many cases work concurrently for each processor: they wait for each
-// other's processes, too.
+// worldsPerCPU is the number of concurrent cases for each processor. Cases often wait.
 const worldsPerCPU = 3
 
 func sweepCommand() *cobra.Command {
@@ -53,18 +52,23 @@ func sweepCommand() *cobra.Command {
 	planning := f.planning()
 	c := &cobra.Command{
 		Use:   "sweep",
-		Short: "Run every point of a path x every action, and report what is left",
-		Long: `Sweep first runs cases without a fault, which must hold: the plain cases, and all scripts of three steps. Then it traces the workloads, plans a case for
-each point that they pass and each action, runs them all, and puts what is left into clusters. It fails on a
-case that does not hold without a fault, on a cluster that the catalogue does not know, on a known finding
-that more cases show than are known, or that is gone, and on a residue that comes more often than by chance.
-A cluster that does not come again in 20 replays is reported, with its odds; a known finding is gone where 20
-replays of its own case do not show it either. With --every-workload --hits path it has the cases of each sweep
-of the default workloads by --who, --actions, --path and --workload, alone and in pairs, says what each of them
-would have said, and fails as the worst.
+		Short: "Run every point with every action, and report what is left",
+		Long: `Sweep first runs cases without a fault and all scripts of three steps, which must hold. Then it traces the
+workloads and runs a case for each point that they pass and each action. It groups what is left into clusters.
 
-Exit status: 0 nothing new that comes again, 1 something new, a known finding that is gone, or a case that is
-violated without a fault, 2 wrong usage or nothing to sweep, 3 a case that shows nothing.`,
+It fails for:
+  - a case that does not hold without a fault
+  - a cluster that the catalogue does not know
+  - a known finding that is gone, or that too many cases show
+  - a residue that appears more often than by chance
+
+A cluster that 20 replays do not show again is reported with its odds. A known finding is gone if 20 replays of
+its own case do not show it either. With --every-workload --hits path a sweep contains all sweeps of the default
+workloads by --who, --actions, --path and --workload, alone and in pairs. It prints the result of each, and fails
+like the worst.
+
+Exit status: 0 nothing new that is reproducible, 1 a new or gone finding, or a violated case without a fault,
+2 wrong usage or nothing to sweep, 3 an invalid case.`,
 		Example: `  shimquake sweep --who daemon --actions crash --workload task
   shimquake sweep --path delete --plan-only
   shimquake sweep --pairs all --out out/pairs
@@ -80,37 +84,37 @@ violated without a fault, 2 wrong usage or nothing to sweep, 3 a case that shows
 	}
 	fl := c.Flags()
 	fl.AddFlagSet(planning)
-	fl.StringVar(&f.shard, "shard", "", "i/n: only every n-th case of the plan, from the i-th")
+	fl.StringVar(&f.shard, "shard", "", "i/n: run every n-th case of the plan, from the i-th")
 	fl.StringVar(&f.plan, "plan", "", "run the plan of this file (see --plan-only)")
-	fl.BoolVar(&f.planOnly, "plan-only", false, "trace and plan; print the plan as JSON and run nothing")
-	fl.StringVar(&f.resume, "resume", "", "go on with the sweep of this folder")
+	fl.BoolVar(&f.planOnly, "plan-only", false, "trace and plan only, and print the plan as JSON")
+	fl.StringVar(&f.resume, "resume", "", "continue the sweep of this folder")
 	f.registerCommon(c)
 	f.randoms.register(c)
 	c.AddCommand(sweepMergeCommand(), sweepReportCommand(), sweepCompareCommand())
 	return c
 }
 
-// planning are the flags that choose what is planned, and what would be dropped in
-// silence beside a plan that stands already.
+// planning returns the flags that choose the plan. An existing plan would silently ignore
+// them.
 func (f *sweepFlags) planning() *pflag.FlagSet {
 	fl := pflag.NewFlagSet("planning", pflag.ContinueOnError)
 	fl.StringVar(&f.Containerd, "containerd", "",
 		"the subject: a release (v1.7.2), bin:DIR or src:DIR (default: the newest release)")
 	fl.AddFlagSet(f.cutting())
 	fl.StringVar(&f.Hits, "hits", "first",
-		"which hits of a point: first (of all), path (the first on each path), all, or how many of the first on each path")
+		"the hits of a point: first (of all), path (the first on each path), all, or a number for each path")
 	fl.StringVar(&f.points, "points", "", "a regular expression that a point's name must match")
 	fl.BoolVar(&f.EveryWorkload, "every-workload", false,
 		"sweep a point in each workload that reaches it, not only in the cheapest")
 	fl.StringSliceVar(&f.pairs, "pairs", nil,
-		"in place of single faults the pairs that they cannot reach: "+strings.Join(pairs.Kinds(), ", ")+", all")
+		"run pairs of faults in place of single faults: "+strings.Join(pairs.Kinds(), ", ")+", all")
 	return fl
 }
 
-// cutting are those of the planning flags by which a sweep's report can be cut, too.
+// cutting returns the flags that can also cut the report of a sweep.
 func (f *sweepFlags) cutting() *pflag.FlagSet {
 	fl := pflag.NewFlagSet("cutting", pflag.ContinueOnError)
-	fl.StringSliceVar(&f.Who, "who", nil, "whose points: daemon, shim, both (default both)")
+	fl.StringSliceVar(&f.Who, "who", nil, "the process of the points: daemon, shim, both (default both)")
 	fl.StringSliceVar(&f.Actions, "actions", nil,
 		"crash, error, code (NotFound, ...), errno (ENOSPC, ...), cancel, deadline, delay, pause, ... "+
 			"(default crash,error,code,errno,cancel)")
@@ -121,8 +125,8 @@ func (f *sweepFlags) cutting() *pflag.FlagSet {
 	return fl
 }
 
-// refuseIgnored refuses flags that would choose nothing: a sweep of another release than
-// one asks for would say that this one is clean.
+// refuseIgnored refuses flags that would be ignored. Otherwise a sweep of another release
+// would look like a clean result.
 func refuseIgnored(fl, planning *pflag.FlagSet) error {
 	var plans []string
 	planning.VisitAll(func(f *pflag.Flag) { plans = append(plans, f.Name) })
@@ -138,10 +142,10 @@ func refuseIgnored(fl, planning *pflag.FlagSet) error {
 		return nil
 	}
 	return errors.Join(
-		refuse("plan", "the plan says already what is swept: leave it out, or make another plan (--plan-only)", plans...),
-		refuse("resume", "the sweep goes on as it was begun, in its own folder: leave it out",
+		refuse("plan", "the plan has it already: leave it out, or make another plan (--plan-only)", plans...),
+		refuse("resume", "the sweep continues as it began, in its own folder: leave it out",
 			append([]string{"out"}, plans...)...),
-		refuse("random", "random plans take every hit that the traces have: leave it out", "hits", "every-workload"),
+		refuse("random", "random plans use every hit of the traces: leave it out", "hits", "every-workload"),
 	)
 }
 
@@ -149,31 +153,31 @@ func (f *sweepFlags) registerCommon(c *cobra.Command) {
 	c.Flags().StringVar(&f.out, "out", "out/sweep",
 		"folder for the journal, the cases of new clusters and their evidence")
 	c.Flags().IntVar(&f.parallel, "parallel", worldsPerCPU*runtime.NumCPU(),
-		"how many cases work concurrently; those that only wait for what may still go away come on top")
-	tellDefault(c, "parallel", fmt.Sprintf("%d a CPU", worldsPerCPU))
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a result, and one a cluster")
+		"the number of concurrent cases, without cases that only wait for clean-up")
+	tellDefault(c, "parallel", fmt.Sprintf("%d per CPU", worldsPerCPU))
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per result and per cluster")
 	c.Flags().IntVar(&f.replay, "replay", 20,
-		"how often the case of what is new, or gone, is replayed; 0: it is not minimised either")
+		"the number of replays of a new or gone finding; 0: it is not minimised either")
 }
 
-// check says what is wrong with the flags before anything runs.
+// check reports wrong flags before anything runs.
 func (f *sweepFlags) check() error {
 	var errs []error
 	if f.parallel < 1 || f.replay < 0 {
 		errs = append(errs, fmt.Errorf("--parallel %d --replay %d: at least 1, and not negative", f.parallel, f.replay))
 	}
 	if f.resume != "" && (f.plan != "" || f.planOnly || f.shard != "" || f.Containerd != "") {
-		errs = append(errs, errors.New("--resume goes on with a sweep as it was begun: "+
+		errs = append(errs, errors.New("--resume continues a sweep as it began: "+
 			"leave out --plan, --plan-only, --shard and --containerd"))
 	}
 	o := f.Options
 	lists := len(o.Who) + len(o.Actions) + len(o.Paths) + len(o.Workloads)
 	if len(f.pairs) > 0 && (lists > 0 || o.Hits != "first" || o.EveryWorkload) {
-		errs = append(errs, errors.New("--pairs has its own points, actions and workloads: only --points narrows it down"))
+		errs = append(errs, errors.New("--pairs has its own points, actions and workloads: use only --points with it"))
 	}
 	if f.randoms.on && (f.resume != "" || f.planOnly || f.shard != "" || len(f.pairs) > 0) {
-		errs = append(errs, errors.New("--random stands without --resume, --plan-only, --shard and --pairs: "+
-			"each machine takes its own --seed"))
+		errs = append(errs, errors.New("--random excludes --resume, --plan-only, --shard and --pairs: "+
+			"each machine needs its own --seed"))
 	}
 	errs = append(errs, f.randoms.check())
 	re, err := regexp.Compile(f.points)
@@ -206,7 +210,7 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	s.OnResult = func(res journal.Result) {
 		spec := s.Head.Plan.Specs[res.I]
 		if f.json {
-			// What stdout refuses, the report's own line will be refused, too.
+			// A failure of stdout also fails the line of the report.
 			_ = progress.Interrupt(ctx, func() error {
 				return enc.Encode(struct {
 					Spec plan.Spec `json:"spec"`
@@ -224,21 +228,21 @@ func (f *sweepFlags) run(ctx context.Context, out io.Writer) error {
 	switch {
 	case errors.Is(err, sweep.ErrInterrupted):
 		return statusError{statusInvalid,
-			fmt.Errorf("%w after %d cases; go on with: shimquake sweep --resume %s", err, len(results), f.out)}
+			fmt.Errorf("%w after %d cases; continue with: shimquake sweep --resume %s", err, len(results), f.out)}
 	case err != nil:
 		return statusError{statusInvalid, err}
 	}
 	return f.report(ctx, r, slots, s.Head, results, out)
 }
 
-// runner runs the cases of a sweep, and its replays by the same rules.
+// runner returns the runner of a sweep and its replays.
 func (f *sweepFlags) runner() *runner.Runner {
 	return &runner.Runner{
 		Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: stderr, Brief: true,
 	}
 }
 
-// open makes the plan, or reads it, and begins or resumes the journal.
+// open makes or reads the plan, and begins or resumes the journal.
 func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedule, out io.Writer) (err error) {
 	if f.resume != "" {
 		if s.Journal, s.Head, s.Done, err = journal.Resume(f.resume); err != nil {
@@ -277,13 +281,13 @@ func (f *sweepFlags) open(ctx context.Context, r *runner.Runner, s *sweep.Schedu
 	return err
 }
 
-// report prints what was found, with the case of each new cluster, and returns the exit
+// report prints the findings, with the case of each new cluster, and returns the exit
 // status as an error.
 func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.Slots, h journal.Head,
 	results []journal.Result, out io.Writer) error {
 	rep := triage.NewReport(h, results, catalogue.Excuses())
 	if len(f.shards) > 0 && f.replay > 0 && len(rep.New)+len(rep.Gone()) > 0 {
-		// On other binaries it might not come again, and would fail nothing.
+		// Other binaries might not show it again, and nothing would fail.
 		if err := prepare(ctx, r, h.Plan); err != nil {
 			return statusError{statusInvalid, err}
 		}
@@ -305,25 +309,25 @@ func (f *sweepFlags) report(ctx context.Context, r *runner.Runner, slots sweep.S
 		return statusError{statusInvalid, err}
 	}
 	dir := f.out
-	if r == nil { // the sweep may still run: its page is made of what there is
-		return f.print(says, out, step{self() + " report --out " + f.shards[0] + " " + f.shards[0], "the page, so far"})
+	if r == nil { // the sweep may still run
+		return f.print(says, out, step{self() + " report --out " + f.shards[0] + " " + f.shards[0], "the page so far"})
 	}
 	if !h.Shard.Whole() {
-		return f.print(rep, out, openReport(dir, "of this shard alone"),
-			step{asRoot() + " sweep merge --out merged SHARD...", "when the other shards are done"})
+		return f.print(rep, out, openReport(dir, "this shard only"),
+			step{asRoot() + " sweep merge --out merged SHARD...", "after the other shards"})
 	}
 	return f.print(says, out, afterSweep(rep, h.Plan.Containerd, dir)...)
 }
 
-// write writes the report's files, and what the cuts say, into the folder of the sweep
-// that has just run.
+// write writes the files of the report and the results of the cuts into the folder of the
+// finished sweep.
 func (f *sweepFlags) write(ctx context.Context, r *runner.Runner, h journal.Head, results []journal.Result,
 	rep triage.Report, cuts []string) error {
 	dirs := f.shards
 	if len(dirs) == 0 {
 		dirs = []string{f.out}
 	}
-	if r == nil { // what is only reported is written by "shimquake report"
+	if r == nil { // "shimquake report" writes the page
 		return nil
 	}
 	todo, err := violatedWorkloads(h.Plan, results)

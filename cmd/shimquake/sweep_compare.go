@@ -12,15 +12,14 @@ import (
 func sweepCompareCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "compare A B...",
-		Short: "Tell of which cases two sweeps of one plan say different things",
-		Long: `Compare puts the cases of sweep A beside the same cases of sweep B, whose shards may be in
-several folders: of each its verdict and what was found, without ids, pids and times.
-So a machine, a kernel or a change of Shimquake can be compared with another.
-What a known bug leaves by luck (a race, or a place in its window that is not its own case)
-is reported in a line, and makes no difference. Nor do cases that show nothing on one side, as
-long as they are a tenth or less.
+		Short: "Print the cases on which two sweeps of one plan differ",
+		Long: `Compare compares the verdict and the findings of each case in sweep A with the same case in sweep B,
+without ids, pids and times. The shards of B may be in several folders. It compares machines, kernels
+or versions of Shimquake.
+A known race, or another place in the window of a known bug, gets a line and is no difference. Invalid
+cases on one side are no difference either, up to a tenth of all cases.
 
-Exit status: 0 they agree, 1 some case differs, 2 there is nothing to compare.`,
+Exit status: 0 no differences, 1 a case differs, 2 there is nothing to compare.`,
 		Example: `  shimquake sweep --plan-only >plan.json
   shimquake sweep --plan plan.json --shard 1/10 --out v1     # here
   shimquake sweep --plan plan.json --shard 1/10 --out v2     # on another machine

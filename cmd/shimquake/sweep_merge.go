@@ -12,11 +12,11 @@ func sweepMergeCommand() *cobra.Command {
 	var f sweepFlags
 	c := &cobra.Command{
 		Use:   "merge DIR...",
-		Short: "Put the shards of one plan together, and report as one machine would have",
-		Long: `Merge puts the shards of one plan together. New clusters are minimised here. Where a shard is missing,
-or was ended before all its cases had run, it names them and reports nothing.
+		Short: "Merge the shards of one plan into one report",
+		Long: `Merge prints the report that one machine would have printed. It minimises new clusters. If a shard is
+missing or incomplete, it names the shard and reports nothing.
 
-Exit status: as that of the whole sweep; 2 folders that are no shards of one plan, 3 a shard that is lost.`,
+Exit status: that of the whole sweep; 2 folders that are not shards of one plan, 3 a lost shard.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			if err := f.check(); err != nil {
@@ -34,8 +34,8 @@ Exit status: as that of the whole sweep; 2 folders that are no shards of one pla
 	return c
 }
 
-// mergeError gives an error of a merge its exit status: a lost shard shows nothing, all
-// else is bad input.
+// mergeError gives an error of a merge its exit status. A lost shard is invalid, and all
+// other errors are bad input.
 func mergeError(err error) error {
 	var lost *journal.LostError
 	if errors.As(err, &lost) {

@@ -16,7 +16,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/scripts"
 )
 
-// make traces and plans: single faults, or pairs.
+// make traces the workloads and plans single faults or pairs.
 func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, error) {
 	if err := f.holdPlain(ctx, r, f.Options); err != nil {
 		return plan.Plan{}, err
@@ -31,8 +31,8 @@ func (f *sweepFlags) make(ctx context.Context, r *runner.Runner) (plan.Plan, err
 // minute of two CPUs.
 const sweptScripts = 3
 
-// holdPlain runs the cases that must hold before anything is broken, and reports the cases
-// that this machine cannot run.
+// holdPlain runs the cases without a fault, which must hold. It prints the cases that
+// this machine cannot run.
 func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Options) error {
 	unable, err := plan.HoldPlain(ctx, r, o, scripts.Enumerate(sweptScripts), f.parallel)
 	for _, v := range unable {
@@ -50,8 +50,8 @@ func (f *sweepFlags) holdPlain(ctx context.Context, r *runner.Runner, o plan.Opt
 	return err
 }
 
-// prepare builds the plan's subject and makes sure that it is the one that the plan was
-// made for.
+// prepare builds the subject of the plan. Another subject than the plan's own is an
+// error.
 func prepare(ctx context.Context, r *runner.Runner, p plan.Plan) error {
 	if err := r.Prepare(ctx, p.Containerd); err != nil {
 		return prepareError(err)
@@ -59,13 +59,13 @@ func prepare(ctx context.Context, r *runner.Runner, p plan.Plan) error {
 	return p.CheckSubject(ctx)
 }
 
-// sweepError gives an error before the sweep its exit status: what the user chose is
-// usage, a case that does not hold without a fault has its own.
+// sweepError gives an error before the sweep its exit status. A choice of the user is
+// usage. A case that does not hold without a fault has the status of its verdict.
 func sweepError(err error) error {
 	var trace *plan.TraceError
 	switch {
 	case errors.Is(err, context.Canceled):
-		return statusError{statusInvalid, errors.New("interrupted before there was a plan: begin again")}
+		return statusError{statusInvalid, errors.New("interrupted before the plan was made: start again")}
 	case errors.As(err, &trace) && trace.Verdict.Outcome == harness.Violated:
 		return statusError{statusViolated, err}
 	case errors.As(err, &trace):

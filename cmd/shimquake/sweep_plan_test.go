@@ -10,7 +10,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// What is proven without a fault is no less violated than with one.
+// A finding without a fault violates as much as a finding with one.
 func TestSweepErrorHasTheStatusOfTheVerdict(t *testing.T) {
 	failed := func(o harness.Outcome) error {
 		return fmt.Errorf("plan: %w", &plan.TraceError{Workload: "plain-exit", Verdict: harness.Verdict{Outcome: o}})

@@ -12,10 +12,10 @@ import (
 	"github.com/shimquake/shimquake/sweep/triage"
 )
 
-// sweepProgress is the progress of a sweep: what was found so far.
+// sweepProgress prints the progress of a sweep and its findings so far.
 type sweepProgress struct {
 	*progress.Work
-	kind map[string]bool // what was found, by kind
+	kind map[string]bool // The kinds of findings.
 	n    map[harness.Outcome]int
 }
 

@@ -26,7 +26,7 @@ import (
 	"github.com/shimquake/shimquake/sweep/random"
 )
 
-// randomFlags are those of `shimquake sweep --random`.
+// randomFlags are the flags of `shimquake sweep --random`.
 type randomFlags struct {
 	on     bool
 	length time.Duration
@@ -36,11 +36,11 @@ type randomFlags struct {
 
 func (f *randomFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.on, "random", false,
-		"in place of single faults random plans of up to four, until --for or --plans")
-	c.Flags().DurationVar(&f.length, "for", 0, "how long random plans are begun")
-	c.Flags().IntVar(&f.plans, "plans", 0, "how many random plans at most")
+		"run random plans of up to four faults, until --for or --plans")
+	c.Flags().DurationVar(&f.length, "for", 0, "the time during which random plans are started")
+	c.Flags().IntVar(&f.plans, "plans", 0, "the greatest number of random plans")
 	c.Flags().Uint64Var(&f.seed, "seed", 0,
-		"the seed of the first random plan; the n-th has the n-1 next (default: a new one, which is printed)")
+		"the seed of the first random plan; later plans count up from it (default: a new seed, which is printed)")
 }
 
 func (f *randomFlags) check() error {
@@ -53,7 +53,7 @@ func (f *randomFlags) check() error {
 	return nil
 }
 
-// randomPlans are the workloads and actions that random plans are drawn from.
+// randomPlans adds the default workloads and actions of random plans.
 func randomPlans(o plan.Options) plan.Options {
 	if len(o.Workloads) == 0 {
 		o.Workloads = []string{"task", "two", "grouped", "restart", "cri"}
@@ -65,7 +65,7 @@ func randomPlans(o plan.Options) plan.Options {
 	return o
 }
 
-// random draws, runs and reports.
+// random draws random plans, runs them and reports the results.
 func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 	r := &runner.Runner{
 		Residues: catalogue.Residues(), Evidence: filepath.Join(f.out, "evidence"), Log: stderr, Brief: true,
@@ -74,7 +74,7 @@ func (f *sweepFlags) random(ctx context.Context, out io.Writer) (err error) {
 	r.Yield = slots.Yield
 	base := filepath.Join(f.out, "plan.json")
 	d := &random.Random{
-		Engine: r, Seed: cmp.Or(f.randoms.seed, rand.Uint64()>>16|1), // short enough to type
+		Engine: r, Seed: cmp.Or(f.randoms.seed, rand.Uint64()>>16|1), // Short enough to type.
 		For: f.randoms.length, Plans: f.randoms.plans, Parallel: f.parallel, Slots: slots,
 	}
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
@@ -138,8 +138,8 @@ func (f *sweepFlags) writeRandom(ctx context.Context, r *runner.Runner, rep rand
 	return writeReport(ctx, f.out, d, len(drawn))
 }
 
-// randomBase is the plan of single faults that random plans are drawn from. It is kept,
-// because a seed means the same plan only with the same points.
+// randomBase returns the plan of single faults behind the random plans. The plan is kept,
+// because a seed gives the same random plans only with the same points.
 func (f *sweepFlags) randomBase(ctx context.Context, r *runner.Runner, file string) (plan.Plan, error) {
 	if f.plan != "" {
 		p, err := plan.Read(f.plan)

@@ -14,10 +14,10 @@ func sweepReportCommand() *cobra.Command {
 	cutting := f.cutting()
 	c := &cobra.Command{
 		Use:   "report DIR",
-		Short: "Report what a sweep has found so far, also while it runs",
-		Long: `Report says what a sweep's journal has, by today's catalogue, and runs nothing: what is gone was not
-replayed. Of a sweep with --every-workload --hits path it says with --who, --actions, --path and --workload what one
-with these flags would have said of the same traces, and with --cuts what each by one and by two of them would have.`,
+		Short: "Report the findings of a sweep so far, also while it runs",
+		Long: `Report prints the results in a sweep's journal, by today's catalogue. It runs nothing, so gone findings are
+not replayed. A sweep with --every-workload --hits path contains smaller sweeps. --who, --actions, --path and
+--workload choose one of them, and --cuts prints all of them by one or two of these flags.`,
 		Example: `  shimquake sweep report out/sweep
   shimquake sweep report --who daemon --actions cancel out/sweep
   shimquake sweep report --cuts out/sweep`,
@@ -35,7 +35,7 @@ with these flags would have said of the same traces, and with --cuts what each b
 				}
 			}
 			if f.cuts && !h.Plan.HasAllCuts() {
-				return fmt.Errorf("--cuts: a sweep of %s does not have all: only one of --every-workload --hits path has",
+				return fmt.Errorf("--cuts: a sweep of %s does not have all cuts: run --every-workload --hits path",
 					h.Plan.Options)
 			}
 			f.shards = dirs
@@ -43,9 +43,9 @@ with these flags would have said of the same traces, and with --cuts what each b
 		},
 	}
 	c.Flags().AddFlagSet(cutting)
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object a cluster")
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per cluster")
 	c.Flags().BoolVar(&f.cuts, "cuts", false,
-		"say what each cut by one of who, actions, path and workload, and by two, would have said, and fail as the worst")
+		"print the result of each cut by one or two of who, actions, path and workload, and fail like the worst")
 	cutting.VisitAll(func(fl *pflag.Flag) { c.MarkFlagsMutuallyExclusive("cuts", fl.Name) })
 	return c
 }

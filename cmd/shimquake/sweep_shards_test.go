@@ -78,7 +78,7 @@ func (s *small) merge(shards ...string) answer {
 	return shimquake(s.T, nil, args...)
 }
 
-// findings are those of a report in a folder, without what is of the folder.
+// findings returns the findings of a report in a folder, without the folder's name.
 func (s *small) findings(dir string) []report.Finding {
 	s.Helper()
 	all, err := report.Findings(filepath.Join(dir, report.ResultsFile))
@@ -134,8 +134,8 @@ func (s *small) killed(shard string) {
 	}
 }
 
-// What three machines find is what one finds, word for word; also when one of them was
-// killed, and went on.
+// Shards on several machines give the report of one machine, word for word, also when one
+// of them was killed and resumed.
 func TestShardsFindWhatOneMachineFinds(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t)
@@ -143,7 +143,7 @@ func TestShardsFindWhatOneMachineFinds(t *testing.T) {
 	s.killed("1/2")
 	s.sweep("2/2")
 
-	// A shard that was cut off, and one that is lost, are named, and nothing is reported.
+	// The error names a truncated or lost shard, and there is no report.
 	for says, shards := range map[string][]string{
 		"shard 1/2 was cut off after": {"1/2", "2/2"}, "shard 1/2 is missing": {"2/2"}} {
 		if a := s.merge(shards...); a.status != statusInvalid || a.out != "" || !strings.Contains(a.err, says) {

@@ -12,18 +12,18 @@ import (
 	"github.com/shimquake/shimquake/fixtures/source"
 )
 
-// Set by scripts/build. A command that go install has built knows its version from Go.
+// Set by scripts/build. After go install, Go itself knows the version.
 var version, commit string
 
-// about is what the command says of itself.
+// about describes the command.
 type about struct {
 	Version    string   `json:"version"`
 	Commit     string   `json:"commit,omitempty"`
 	Go         string   `json:"go"`
 	Platform   string   `json:"platform"`
-	Containerd string   `json:"containerd"` // what is tested where none is named
-	Programs   []string `json:"programs"`   // what it brings ready-made
-	Source     string   `json:"source"`     // digest of what it builds from
+	Containerd string   `json:"containerd"` // The default release.
+	Programs   []string `json:"programs"`   // The embedded programs.
+	Source     string   `json:"source"`     // The digest of the embedded source.
 }
 
 func newAbout() about {
@@ -49,18 +49,18 @@ func (a about) String() string {
 	if a.Commit != "" {
 		text += fmt.Sprintf("commit      %s\n", a.Commit)
 	}
-	text += fmt.Sprintf("go          %s %s\ncontainerd  %s, where none is named\n", a.Go, a.Platform, a.Containerd)
+	text += fmt.Sprintf("go          %s %s\ncontainerd  %s by default\n", a.Go, a.Platform, a.Containerd)
 	if len(a.Programs) > 0 {
-		return text + "programs    ready-made: --containerd bin:DIR needs no Go\n"
+		return text + "programs    embedded: --containerd bin:DIR needs no Go\n"
 	}
-	return text + "programs    built when they are needed, which takes Go\n"
+	return text + "programs    built when needed, with Go\n"
 }
 
 func versionCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Say which version this is, of which commit, and by which Go",
+		Short: "Print the version, the commit and the Go version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {

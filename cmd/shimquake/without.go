@@ -17,17 +17,17 @@ import (
 	"github.com/shimquake/shimquake/sweep/plan"
 )
 
-// runWithout runs cases without their faults, where that was not done yet, so that a
-// report can show both, and returns all that a folder has. Cases are by the names of
-// these runs. They are an extra: where they are interrupted, or this machine cannot run
-// them, the report is written without them.
+// runWithout runs cases without their faults, unless the folder has those runs already.
+// It returns all such runs of the folder for the report. The keys of todo are the names
+// of the runs. An interrupt, or a machine that cannot run them, is no error: the report
+// does without them.
 func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.Case,
 	dir string) (map[string]harness.Verdict, error) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(todo)), func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, withoutFile(name)))
 		return err == nil
 	})
-	w := progress.Begin(ctx, "the same without the faults, for the report", len(names), "cases")
+	w := progress.Begin(ctx, "runs without the faults, for the report", len(names), "cases")
 	defer w.End()
 	for _, name := range names {
 		if ctx.Err() != nil {
@@ -36,7 +36,7 @@ func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.C
 		w.Say(name)
 		v := r.Run(ctx, report.WithoutFault(todo[name]))
 		if ctx.Err() != nil || v.Unable() {
-			_ = os.RemoveAll(v.Evidence) // of a run that shows nothing
+			_ = os.RemoveAll(v.Evidence) // The run shows nothing.
 			break
 		}
 		if err := errors.Join(report.KeepWithout(dir, withoutFile(name), v), os.RemoveAll(v.Evidence)); err != nil {
@@ -47,11 +47,11 @@ func runWithout(ctx context.Context, r *runner.Runner, todo map[string]harness.C
 	return report.SweptWithout(dir)
 }
 
-// withoutFile is the file of a run without a fault, within the folder of a sweep or a
+// withoutFile returns the path of a run without a fault, in the folder of a sweep or a
 // matrix.
 func withoutFile(name string) string { return filepath.Join(report.WithoutDir, name+".json") }
 
-// violatedWorkloads are cases of a plan whose workloads a violated case has, a case each.
+// violatedWorkloads returns one case for each workload that has a violated case.
 func violatedWorkloads(p plan.Plan, results []journal.Result) (map[string]harness.Case, error) {
 	todo := map[string]harness.Case{}
 	for _, res := range results {
@@ -68,8 +68,7 @@ func violatedWorkloads(p plan.Plan, results []journal.Result) (map[string]harnes
 	return todo, nil
 }
 
-// violatedCells are the cases of a matrix that left something, a case for each run
-// without a fault.
+// violatedCells returns the violated cases of a matrix, one for each run without a fault.
 func violatedCells(t matrix.Table) map[string]harness.Case {
 	todo := map[string]harness.Case{}
 	for _, b := range t.Bugs {

@@ -18,8 +18,7 @@ import (
 	"github.com/shimquake/shimquake/repro"
 )
 
-// What repro has found is reported and written although its last runs were interrupted,
-// as it has offered.
+// repro prints and writes its findings although its last runs were interrupted.
 func TestAnInterruptLeavesReproItsAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f := reproFlags{out: t.TempDir()}

@@ -11,9 +11,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// answers: containerd comes up, can tell what it has, answers a simple question within
-// its bound, and collects the garbage that there is when it is asked to. That it could
-// not be asked for a reason of ours is a problem, and no finding.
+// answers: containerd boots, lists its objects, answers a simple request in time, and
+// collects garbage on request. A failure of the harness to ask is a problem and no
+// finding.
 func answers(h *harness.History) ([]finding.Finding, []harness.Problem) { return answersOf(h, h.After) }
 
 func answersOf(h *harness.History, l *harness.Look) ([]finding.Finding, []harness.Problem) {

@@ -9,10 +9,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// attached: a client that attaches to a container by CRI, and stays, is told of all that
-// the container writes, and its stream ends well when that has ended, whoever else was
-// attached and has broken its connection; where nobody has broken what a stream goes
-// through.
+// attached: an attached client of CRI gets the whole output, and its stream ends after
+// the container, even if another client broke its connection. The rule does not apply if
+// a fault broke a process between container and client.
 func attached(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

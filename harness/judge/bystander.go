@@ -15,10 +15,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// bystanders: what is done to one container does nothing to others. Calls about a
-// bystander are answered in time while a fault holds another container; it runs until it
-// is asked to end, and ends with its own status; that is reported once and right; and not
-// a line that it has written is lost.
+// bystanders: a fault in one container does not affect another container. Calls about a
+// bystander get a response in time. It runs until a client ends it, with its own status,
+// which is reported once and correctly. None of its lines is lost.
 func bystanders(h *harness.History) (found []finding.Finding, problems []harness.Problem) {
 	if h.Case.Workload.Bystander && len(h.Bystanders) == 0 && !h.Done.IsZero() {
 		return nil, problem(harness.ByHarness, "the case has bystanders, and none was seen")

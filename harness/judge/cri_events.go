@@ -20,9 +20,9 @@ import (
 // client that waits for each, as ours does before it removes, sees them in their order.
 const eventGrace = time.Second
 
-// criEvents: CRI's container events arrive once each and in their order, for containers
-// and for sandboxes, but for what was due when nobody could hear it; and the exit code in
-// them is that of ContainerStatus. A second client is told the same events.
+// criEvents: CRI's container events arrive once and in order, with the exit code of
+// ContainerStatus. Events that were due without a subscriber may be missing. A second
+// client gets the same events.
 func criEvents(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !settled(h) || h.CRI.NoEvents && hasNoCRIEvents(h.Version) {
 		return nil, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// criRepeated: to stop and to remove what is gone already succeeds.
+// criRepeated: a stop or a removal of a missing object succeeds.
 func criRepeated(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil || !h.Case.Faultless() {
 		return nil, nil

@@ -12,10 +12,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// criKept: what CRI has said of the past it goes on saying, also when containerd was
-// started again: how a container has ended, when it began, when its sandbox was made.
-// Only where a fault has broken a call of containerd's own may it have written down less
-// than it has said.
+// criKept: CRI does not change its reports about the past, also after a restart. These
+// are the end of a container, its start, and the creation of its sandbox. A fault in a
+// call of containerd's own may have kept it from writing them down.
 func criKept(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil

@@ -19,10 +19,9 @@ const noImage = "failed to resolve image"
 // noRuntime is what it says of a runtime that there is not, in the same way.
 const noRuntime = "no runtime for"
 
-// criNames: the name of a pod that was removed, of a container whose creation has failed,
-// and of the next attempt of one, can be used by a containerd that has not been
-// restarted. Names are in its memory alone, so that a restart frees them; but those of
-// the containers and pods that it finds it reserves again, or there would be two of one.
+// criNames: the names of removed pods, of failed containers and of next attempts are free
+// without a restart. Names are in containerd's memory only, so a restart frees them. It
+// reserves the names of existing containers and pods again, so that each stays unique.
 func criNames(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil

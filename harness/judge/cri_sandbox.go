@@ -12,9 +12,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// criSandboxes: a sandbox is ready while it runs, and no more when StopPodSandbox has
-// succeeded. Once a fault has happened it may have ended by that, and CRI may not be able
-// to say.
+// criSandboxes: a sandbox is ready while it runs, and not after a successful
+// StopPodSandbox. A fault may have ended it, and CRI may not know.
 func criSandboxes(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// criStates: CRI's lists have the states that it says when it is asked for one, and call
-// a sandbox ready no more when StopPodSandbox has succeeded.
+// criStates: CRI's lists agree with its status responses, and no stopped sandbox is
+// listed as ready.
 func criStates(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
@@ -49,9 +49,9 @@ func saidToHaveExited(h *harness.History, id string, by time.Time) bool {
 	})
 }
 
-// criStopped: a container whose stop has succeeded has ended, and CRI says so. Of answers
-// that say the same the history has the first, and when the last was asked for. A stop
-// that was tried again may have met the end of the container.
+// criStopped: after a successful stop the container has ended, and CRI reports that. Of
+// equal responses the history has the first, and the time of the last request. A repeated
+// stop may have met the end of the container.
 func criStopped(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil
@@ -77,10 +77,9 @@ func criStopped(h *harness.History) (found []finding.Finding, _ []harness.Proble
 	return uniqueCauses(found), nil
 }
 
-// criNotStarted: a container whose start has failed has not succeeded. What it was killed
-// with, where it began, CRI does not tell: it says 128 of each. Where no fault has
-// happened it has exited since it was asked for, for that reason; and after a restart,
-// too, it is said to be what it was.
+// criNotStarted: a container with a failed start is not reported as successful. CRI
+// reports 128 for each of them, whatever signal ended it. Without a fault it exited
+// after the request and for that reason. A restart changes none of this.
 func criNotStarted(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil

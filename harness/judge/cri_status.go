@@ -24,8 +24,8 @@ const clockTolerance = time.Second
 // a restart of containerd it has that time again.
 const learnBound = 25 * time.Second
 
-// criStatuses: what CRI says of a container is so: its state, when it was created, was
-// started and has finished, and why. The exit status itself is the ledger's.
+// criStatuses: CRI reports the true state, times and reason of a container. The exit
+// status belongs to the ledger.
 func criStatuses(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if h.CRI == nil {
 		return nil, nil

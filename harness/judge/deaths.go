@@ -14,11 +14,10 @@ import (
 // ms; systemd gives it 90 s and then kills it.
 const stopBound = 10 * time.Second
 
-// deaths: containerd does not end by itself, and where it is asked to stop it exits with
-// 0, and soon. It is started again whenever it ends and its client comes back, so that
-// without this a containerd that panics over a fault would look like one that took it
-// well. One that never booted, whether it ended or does not answer, is broken where the
-// default release runs the workload here.
+// deaths: containerd does not end by itself, and exits with 0 soon after SIGTERM. The
+// harness starts it again after each end, so without this rule a panic would look
+// harmless. A containerd that never booted is broken if the default release runs the
+// workload here.
 func deaths(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if neverBooted(h) && !h.MachineCan() {
 		return nil, nil // that it does not boot here is reported

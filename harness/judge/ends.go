@@ -13,9 +13,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// ends: a container ends as its workload says, unless the client or a fault has killed
-// it, or its shim and with that the container. Without this whatever happened would be
-// the truth that all others are compared with.
+// ends: a container ends as its workload says, unless the client, a fault or its shim's
+// death killed it. Without this rule any end would become the truth for other reports.
 func ends(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

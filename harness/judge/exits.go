@@ -8,7 +8,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// exits: everybody who tells an exit status tells the true one.
+// exits: every reported exit status is the true one.
 func exits(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
@@ -26,7 +26,7 @@ func exits(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	return circumstances(h, wrong), nil
 }
 
-// payloads: how a payload ended is known.
+// payloads: the end of each payload is known.
 func payloads(h *harness.History) (_ []finding.Finding, out []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

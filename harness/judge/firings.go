@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// firings: every planned fault happened. Where one did not, what was passed instead is
-// reported.
+// firings: every planned fault fired. For a fault that did not, the points that were hit
+// instead are reported.
 func firings(h *harness.History) (_ []finding.Finding, missed []harness.Problem) {
 	for _, f := range h.Firings {
 		if f.Count == 0 {

@@ -93,8 +93,8 @@ func looked(h *harness.History) bool {
 	return h.After != nil && h.After.Inventory != nil && h.Before != nil
 }
 
-// notLooked: a run shows nothing without a look at the things that it left. The problem
-// that kept the harness from looking says so by itself.
+// notLooked: the run took the second inventory. Another problem that prevented the
+// inventory is reported by itself.
 func notLooked(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if looked(h) || len(h.Problems) > 0 {
 		return nil, nil

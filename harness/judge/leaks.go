@@ -15,8 +15,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/residue"
 )
 
-// leaks: nothing is left that was not there before, but for known residues; one of these
-// that should be there and is not is noted.
+// leaks: everything that is left was there before, or is a known residue. A residue that
+// is due and missing is noted.
 func (known excuses) leaks(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
@@ -72,7 +72,7 @@ func lost(h *harness.History) bool {
 	})
 }
 
-// forgotten: no process of a container runs that containerd does not know.
+// forgotten: containerd knows the container of each running process.
 func forgotten(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

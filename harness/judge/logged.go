@@ -27,8 +27,8 @@ const (
 	spinBound     = 200_000
 )
 
-// logged: containerd's log is not flooded. A loop that ends nowhere else shows there. Nor
-// does it say that it cannot go on where nothing was broken.
+// logged: containerd does not flood its log, and logs no fatal line without a fault. An
+// endless loop is often visible only there.
 func logged(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	bound := logBound + logsOfACall*len(h.Calls) + logsOfAStart*len(h.Deaths)
 	for _, l := range h.Logged {

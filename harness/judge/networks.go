@@ -13,10 +13,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/inventory"
 )
 
-// networks: CNI's ADD is not called twice for an interface of a pod, with no DEL in
-// between, and no DEL is called before somebody has asked for the pod to be stopped, nor
-// when the pod's namespace is gone, in which it has something to undo. That each ADD has
-// its DEL in the end is a rule of leaks. And CRI says the address that CNI has given.
+// networks: CNI's calls alternate between ADD and DEL, and CRI reports the address of
+// CNI. A DEL comes after the request to stop the pod, and before the end of its network
+// namespace. The rule leaks requires the final DEL.
 func networks(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

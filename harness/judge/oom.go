@@ -14,10 +14,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// ooms: containerd tells of an OOM kill where the kernel has killed a process of a
-// container for want of memory, and nowhere else; and CRI gives it as the reason of the
-// container's end. How often it tells of one is the kernel's: cgroup v1 notifies of each
-// try to make room; v2 counts the kills, and there are no more events than that.
+// ooms: containerd reports an OOM kill exactly if the kernel killed a process for lack
+// of memory, and CRI gives it as the reason. The kernel decides the number of reports:
+// cgroup v1 notifies of each attempt to reclaim memory, and v2 counts the kills.
 func ooms(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// outlived: a shim that tells the exit of a container's init has killed what the init has
-// left behind. One that was killed itself could not.
+// outlived: a shim that reports the exit of an init has killed the init's children. A
+// killed shim could not.
 func outlived(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if len(shimKills(h)) > 0 {
 		return nil, nil

@@ -15,8 +15,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// outputs: each line that a container or an exec has written before it ended is read, in
-// order and once, where nobody has broken those that it goes through.
+// outputs: each line that a process wrote before its end is read once and in order. The
+// rule does not apply if a fault broke a process between writer and reader.
 func outputs(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

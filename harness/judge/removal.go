@@ -6,7 +6,7 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// removal: the client gets rid of everything within its deadline.
+// removal: the client removes everything within its deadline.
 func removal(h *harness.History) ([]finding.Finding, []harness.Problem) {
 	if h.Removal == nil {
 		return nil, nil

@@ -10,9 +10,9 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// shimEnds: a shim that nobody has killed exits with 0 when it has nothing more to serve.
-// What one that dies has not told a containerd makes up that may well guess right. What a
-// fault in a shim comes to is not judged: one that starts another ends that, too.
+// shimEnds: a shim that was not killed exits with 0. containerd makes up the reports
+// that a dead shim did not send, and may guess right. Faults in shims are not judged,
+// because a shim that starts another shim also ends it.
 func shimEnds(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	for _, e := range h.Exits {
 		n := slices.IndexFunc(h.Hits, func(hit failpoints.Hit) bool { return hit.Who == "shim" && hit.PID == e.PID })

@@ -15,8 +15,8 @@ import (
 // (pkg/shim/publisher.go of v2.4.2).
 const stampedIn = 900 * time.Millisecond
 
-// stamped: an event of a container has the time at which its shim had it ready, also
-// where containerd was down then, or refused it.
+// stamped: an event has the time at which its shim prepared it, also if containerd was
+// down then or refused it.
 func stamped(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

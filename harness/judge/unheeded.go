@@ -6,8 +6,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// unheeded: a shim that is asked to end does. The shutdown of a node waits 90 s for one
-// that does not.
+// unheeded: a shim ends after SIGTERM. The shutdown of a node waits 90 s for a shim that
+// ignores it.
 func unheeded(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	for _, u := range h.Unheeded {
 		found = append(found, finding.Finding{

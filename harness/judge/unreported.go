@@ -16,8 +16,8 @@ var clients = []exit.Observer{
 	exit.ByCRIStatus, exit.ByRestarted,
 }
 
-// unreported: when nothing was broken, everybody who should tell an exit status does; and
-// after whatever fault, where containerd is up, a client can learn it from somebody.
+// unreported: without a fault every reporter reports the exit, and after a fault at least
+// one reporter does if containerd is up.
 func unreported(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !settled(h) {
 		return nil, nil

@@ -6,8 +6,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// vanished: what was there before the workload is there after it, and a containerd that
-// is started takes nothing from what lives on.
+// vanished: everything that was there before is still there, and a started containerd
+// takes nothing from a running container.
 func vanished(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if looked(h) {
 		found = compare.Vanished(*h.Before, *h.After.Inventory)

@@ -56,7 +56,7 @@ type enumerator struct {
 type prefix struct {
 	config  model.Config  // after it
 	counted script.Script // the steps that count
-	all     script.Script // with those that do not
+	all     script.Script // all steps
 	refused int           // steps that containerd refuses
 	twice   bool          // an exec that runs is started
 }
@@ -75,7 +75,7 @@ func (e *enumerator) walk(p prefix) {
 }
 
 // then returns the beginning with one more step that counts. It reports false for a step
-// that changes nothing, and for one whose response the model does not know.
+// that changes nothing, and for a step with an unknown response.
 func (p prefix) then(step script.Step) (prefix, bool) {
 	of := task
 	if len(step.Of) > 0 {
@@ -105,7 +105,7 @@ func (p prefix) then(step script.Step) (prefix, bool) {
 }
 
 // countedTwice is the bug exec-counted-twice, which a second start of an exec meets. The
-// exit of the exec may come before the shim ends, and then nobody is harmed.
+// exit of the exec may come before the shim ends, which is harmless.
 var countedTwice = harness.Bad{
 	Releases: ">= 1.7.0", Issue: "no issue known: exec-counted-twice",
 	By:  finding.MustMatches("shim what=shim-ended exit=2"),
