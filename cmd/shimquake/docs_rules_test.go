@@ -159,7 +159,7 @@ func checkDiff(text string) error {
 	return nil
 }
 
-// oneSpace returns a text with one space between words: gofmt aligns columns anew.
+// oneSpace returns a text with one space between words, so that alignment does not matter.
 func oneSpace(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // typed matches lines that a reader would type.
