@@ -1,12 +1,12 @@
-// Package shimquake embeds the source that the command needs for its builds. These are the
-// programs of its worlds, and the probes for containerd. So an installed command needs no
-// checkout, and never uses the source of another version.
+// Package shimquake embeds the source that the command needs for its builds. These are
+// the programs of its worlds, and the probes for containerd. So an installed command
+// needs no checkout, and never uses the source of another version.
 package shimquake
 
 import "embed"
 
-// Sources are files of this module, by their paths. They are the packages that are built at
-// run time, their imports from the module, and the script that finds a Go.
+// Sources are files of this module, by their paths. They are the packages that are built
+// at run time, their imports from the module, and the script that finds a Go.
 //
 //go:embed go.mod go.sum scripts/env
 //go:embed failpoints/probe failpoints/signal

@@ -55,30 +55,28 @@ const (
 // container that exits with 0, by the task API.
 type Workload struct {
 	API API `yaml:"api,omitempty"`
-	// Containers are up to 100. Default: a single one with exit status 0.
+	// Containers are the containers, up to 100. Default: one with exit status 0.
 	Containers []Container `yaml:"containers,omitempty"`
 	// Script has the steps of the client (see package script).
 	// Default: each container is created, started, ended, waited for and deleted.
 	Script []string `yaml:"script,omitempty"`
-	// Grouped puts the containers of a task workload behind one shim, as those of a pod are.
+	// Grouped puts all containers behind one shim, as in a pod.
 	Grouped bool `yaml:"grouped,omitempty"`
-	// CallTimeout is how long the client gives each of its calls, until it gives up and
-	// comes back, up to 1h. Default: 10s for the task API (dockerd), 2m for CRI (kubelet's
-	// runtime-request-timeout).
+	// CallTimeout is the timeout of each call of the client, up to 1h. Default: 10s for the
+	// task API (dockerd), 2m for CRI (kubelet's runtime-request-timeout).
 	CallTimeout time.Duration `yaml:"callTimeout,omitempty"`
-	// Deadline is how long the lifecycle may take, and how long the client then tries to get
-	// everything removed, up to 1h each. Default: 60s each.
+	// Deadline is the time limit of the lifecycle, and of the removal after it. Up to 1h
+	// each. Default: 60s each.
 	Deadline time.Duration `yaml:"deadline,omitempty"`
-	// Settle is how long the oracle waits for what is still there after the client's last
-	// call, before it calls it leaked, up to 1h. Default: 6s, one more than containerd gives
-	// its own clean-up of a dead shim (shim.cleanup of [timeouts]).
+	// Settle is the time between the client's last call and the search for leaks, up to 1h.
+	// Default: 6s. containerd gives its own clean-up of a dead shim 5s (shim.cleanup of
+	// [timeouts]).
 	Settle time.Duration `yaml:"settle,omitempty"`
-	// Thorough looks at liveness at the price of another lifecycle: the first id is used
-	// again with runc's shim and not with the fake one, and containerd is restarted before,
-	// as it always is for CRI, where a failed restart is how a leak shows itself.
+	// Thorough restarts containerd and uses the first id again with runc's shim. This costs
+	// another lifecycle. CRI cases always do it, because a leak can make a restart fail.
 	Thorough bool `yaml:"thorough,omitempty"`
-	// NoRestart uses the first id again without that restart of containerd: what containerd
-	// itself remembers of it may be in the way.
+	// NoRestart uses the first id again without a restart of containerd. So an entry in
+	// containerd's memory can block the id.
 	NoRestart bool `yaml:"noRestart,omitempty"`
 	// KillAgain kills the shim of the second use of the first id, in which nothing else is
 	// broken: what containerd remembers of the first may be taken for it. Task API only.
@@ -107,14 +105,14 @@ type Workload struct {
 	// Fakeshim runs the workload on shims/fakeshim with these words (misbehaviours) in place
 	// of the runc shim. Task API only. "plain" is the shim without any.
 	Fakeshim string `yaml:"fakeshim,omitempty"`
-	// Network is node (the default) or pod: each pod has a network namespace of its own, and
-	// a CNI plugin that notes each call (fixtures/cni). CRI only.
+	// Network is node or pod. With pod each pod has a network namespace of its own, and a
+	// CNI plugin records each call (fixtures/cni). CRI only. Default: node.
 	Network Network `yaml:"network,omitempty"`
-	// Debug has containerd and its shims log at level debug: they make sockets then that
-	// they make at no other. Default: info.
+	// Debug sets the log level of containerd and its shims to debug. They make further
+	// sockets at that level. Default: info.
 	Debug bool `yaml:"debug,omitempty"`
-	// Bystander runs a task before, through and after the faults, and with CRI a pod, too,
-	// which nothing may touch: see History.Bystanders. Its hits are not counted.
+	// Bystander runs a task beside the faults, and with CRI also a pod. Nothing may affect
+	// them: see History.Bystanders. Their hits are not counted.
 	Bystander bool `yaml:"bystander,omitempty"`
 }
 

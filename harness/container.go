@@ -35,33 +35,31 @@ const (
 
 // Container is a container with a known end.
 type Container struct {
-	// Exit is the status that its payload exits with by itself.
+	// Exit is the exit status of the payload.
 	Exit int `yaml:"exit,omitempty"`
-	// Signal, in place of Exit, is sent by the client: SIGKILL ends the payload (137),
-	// SIGTERM lets it exit with 143. SIGUSR1, with CRI only, lets it exit with 138: that is
-	// the stop signal of its image.
+	// Signal is sent by the client in place of an Exit: SIGKILL (137), SIGTERM (143) or
+	// SIGUSR1 (138). SIGUSR1 is the stop signal of an image, so it needs CRI.
 	Signal string `yaml:"signal,omitempty"`
-	// Segfault, core or bare, has the payload die of SIGSEGV by itself (139), in place of
-	// Exit, with a core or without.
+	// Segfault makes the payload die of SIGSEGV (139): core with a core, bare without. It
+	// takes the place of Exit.
 	Segfault Segfault `yaml:"segfault,omitempty"`
-	// NoSuchCommand gives the container AbsentCommand to run, which runc refuses: its task
-	// cannot be created. Without all else, and not the first with Restart.
+	// NoSuchCommand names a missing command, which runc refuses. The task cannot be created.
+	// It excludes all other keys, and is not for the first container with Restart.
 	NoSuchCommand bool `yaml:"noSuchCommand,omitempty"`
-	// HoldStdout leaves a child behind that holds the standard output.
+	// HoldStdout leaves a child that holds the standard output.
 	HoldStdout bool `yaml:"holdStdout,omitempty"`
-	// Floods has the payload write to its standard output without end. CRI only: a task's
-	// is read by nobody but with Lines.
+	// Floods writes to the standard output without end. CRI only: a client of the task API
+	// reads output only with Lines.
 	Floods bool `yaml:"floods,omitempty"`
-	// IgnoresTerm has the payload ignore SIGTERM. After StopGrace it is killed: by CRI's
+	// IgnoresTerm makes the payload ignore SIGTERM. After StopGrace it is killed: by CRI's
 	// StopContainer itself, by the client of the task API as `docker stop` does. It needs
 	// signal: SIGTERM.
 	IgnoresTerm bool `yaml:"ignoresTerm,omitempty"`
-	// Children is how many processes the payload leaves to themselves, which only SIGKILL
-	// ends, or the end of their PID namespace.
+	// Children is the number of processes that the payload leaves behind. Only SIGKILL or
+	// the end of their PID namespace ends them.
 	Children int `yaml:"children,omitempty"`
-	// SharedPID puts the container in the PID namespace of its node, or, with CRI, all
-	// of the pod in that of the sandbox: its children outlive its init there, and must
-	// be killed.
+	// SharedPID shares the PID namespace of the node, or of the pod with CRI. Children
+	// outlive the init there, and must be killed.
 	SharedPID bool `yaml:"sharedPID,omitempty"`
 	// Held keeps the payload, which may exit else before its Start is answered, until the
 	// client lets it come to its end. Task API only.
@@ -78,14 +76,13 @@ type Container struct {
 	// Exec does so, too. They are read: by FIFOs, or of CRI from the container's log and the
 	// answer of ExecSync. Up to 20000.
 	Lines int `yaml:"lines,omitempty"`
-	// Log, file or binary, has the shim write the Lines of the container and of its execs to
-	// a file each, or to a logger each, in place of FIFOs. Task API only. With file at most
-	// LogFileLines, so that those of its two streams do not mix.
+	// Log makes the shim write Lines to a file or to a logger (binary) in place of FIFOs,
+	// one for the container and for each exec. Task API only. A file has at most
+	// LogFileLines, so that the two streams do not mix.
 	Log Log `yaml:"log,omitempty"`
-	// Unread has nobody read its Lines before it is deleted, as when its client has died:
-	// its shim waits for a reader for IODrain, and then deletes it all the same. Task API
-	// only, with at most UnreadLines and a callTimeout of twice IODrain; nothing else of it
-	// is read.
+	// Unread leaves the Lines unread until the deletion, as after the death of a client. The
+	// shim waits for a reader for IODrain, and then deletes the container. Task API only,
+	// with at most UnreadLines and a callTimeout of twice IODrain. No other output is read.
 	Unread bool `yaml:"unread,omitempty"`
 	// Stdin is how many numbered lines are written to the standard input of the payload, and
 	// of its Exec, which read to the end, write what they have read to their output, and
@@ -137,8 +134,8 @@ type Container struct {
 	Memory int `yaml:"memory,omitempty"`
 	// Execs are the execs that the steps of a script run, up to 4: c0/e0, c0/e1, ...
 	Execs []ExecSpec `yaml:"execs,omitempty"`
-	// OOM is init or child: that process takes more than Memory, at the end of the container
-	// or before it, and the kernel kills it.
+	// OOM is the process that exceeds Memory: init or child. The kernel kills it, at the end
+	// of the container or before.
 	OOM OOM `yaml:"oom,omitempty"`
 }
 

@@ -159,7 +159,8 @@ func checkDiff(text string) error {
 	return nil
 }
 
-// oneSpace returns a text with one space between words, so that alignment does not matter.
+// oneSpace returns a text with one space between words, so that alignment does not
+// matter.
 func oneSpace(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // typed matches lines that a reader would type.
