@@ -91,8 +91,11 @@ func facts(dir string) (string, error) {
 			continue
 		}
 		values := strings.Join(k.Values(), ", ")
-		if k == fact.Topic || k == fact.After {
+		switch k {
+		case fact.Topic, fact.After:
 			values = "a topic"
+		case fact.What:
+			values = "see `oracle/fact/whats.go`"
 		}
 		rows = append(rows, []string{"`" + k.String() + "`", c.comment, values})
 	}
