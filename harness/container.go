@@ -71,10 +71,10 @@ type Container struct {
 	// the windows of the container and of that of ExecSignal are given another size. With
 	// CRI a bystander has one where the first container has.
 	TTY bool `yaml:"tty,omitempty"`
-	// Lines is how many numbered lines the payload writes to its standard output, and as
-	// many to its standard error, before it ends by itself or by SIGTERM, all at once; its
-	// Exec does so, too. They are read: by FIFOs, or of CRI from the container's log and the
-	// answer of ExecSync. Up to 20000.
+	// Lines is the number of lines that the payload writes to each of its outputs before its
+	// end. They are numbered and written at once. Its Exec writes them, too. They are read
+	// from FIFOs, or with CRI from the container's log and the response of ExecSync. Up to
+	// 20000.
 	Lines int `yaml:"lines,omitempty"`
 	// Log makes the shim write Lines to a file or to a logger (binary) in place of FIFOs,
 	// one for the container and for each exec. Task API only. A file has at most

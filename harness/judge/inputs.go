@@ -7,11 +7,10 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// inputs: what is written to the standard input of a container, or of an exec, its
-// payload reads, in order and once, and it sees the end when CloseIO has succeeded, and
-// not before that was asked for, however often its client has gone away; by CRI when its
-// client has closed it, or, of an exec, has gone; where nobody has broken those that it
-// goes through.
+// inputs: the payload reads each input line once and in order, and sees the end after
+// CloseIO. It does not see the end before the request, even if a client goes away. With
+// CRI the end comes when the client closes its stream, or when the client of an exec goes
+// away. The rule does not apply if a fault broke a process between writer and reader.
 func inputs(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil

@@ -10,9 +10,8 @@ import (
 	"github.com/shimquake/shimquake/oracle/finding"
 )
 
-// times: each report of an exit to a client has a time at which the container can have
-// ended, and the pid that it had; and all reports of one exit have one time. The times of
-// events are judged here, too.
+// times: all reports of an exit have the same possible time and the right pid. The times
+// of events are judged here, too.
 func times(h *harness.History) (found []finding.Finding, _ []harness.Problem) {
 	if !looked(h) {
 		return nil, nil
